@@ -21,10 +21,12 @@
 #include "libmge/base/hash.h"
 #include "libmge/device/default_device.h"
 #include "libmge/eager/trace.h"
+#include "libmge/graph/infer.h"
 #include "libmge/inspect/call_profiler.h"
 #include "libmge/inspect/value_names.h"
 #include "libmge/kernel/select_settings.h"
 #include "libmge/model/export/onnx/onnx.h"
+#include "libmge/model/import/megengine/counterparts.h"
 #include "libmge/model/import/onnx/onnx.h"
 #include "libmge/model/model.h"
 #include "libmge/model/open.h"
@@ -308,6 +310,17 @@ std::vector<std::string> operators(const LoadedModel& model) {
     return names;
 }
 
+// (type, mode) of each operator in MegEngine's words.
+nb::list counterparts(const LoadedModel& model) {
+    const Graph& graph = model.model().graph;
+    nb::list result;
+    for (auto& node : graph.nodes()) {
+        auto found = megengine::counterpart(*node.op, input_specs(graph, node));
+        result.append(nb::make_tuple(found.type, found.mode));
+    }
+    return result;
+}
+
 std::vector<std::string> dtypes(const LoadedModel& model) {
     std::set<std::string> names;
     for (auto& value : model.model().graph.values()) names.emplace(name_of(value.spec.dtype));
@@ -428,6 +441,7 @@ void add_model(nb::module_& module) {
             nb::arg("opset") = default_onnx_opset)
         .def("statistics", &statistics)
         .def_prop_ro("operators", &operators)
+        .def_prop_ro("counterparts", &counterparts)
         .def_prop_ro("dtypes", &dtypes);
     module.def(
         "load",

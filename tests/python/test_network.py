@@ -488,19 +488,26 @@ def test_dump_appends(tmp_path):
 
 
 def test_strip_info(tmp_path):
+    def found():
+        info = json.loads(path.read_text())
+        return info["opr_types"], info["elemwise_modes"], info["dtypes"]
+
     path = tmp_path / "info.json"
     net = sums()
     net.dump(io.BytesIO(), strip_info_file=path)
-    assert json.loads(path.read_text())["opr_types"] == ["add", "mul"]
+    types = ["Elemwise", "Host2DeviceCopy", "ImmutableTensor"]
+    assert found() == (types, ["ADD", "MUL"], ["Float32"])
     other = Network()
     x = other.make_input_node((2,), "float32", name="x")
-    other.add_output(F.exp(x) + x)
+    other.add_output(F.exp(x) + x, F.matmul(x, x).astype("int32"))
     other.dump(io.BytesIO(), strip_info_file=path, append_json=True)
-    assert json.loads(path.read_text())["opr_types"] == ["add", "exp", "mul"]
+    both = found()
+    assert both[1:] == (["ADD", "EXP", "MUL"], ["Float32", "Int32"])
+    assert {"TypeCvt", *types} <= set(both[0])
     with open(path, "r+") as file:
         other.dump(io.BytesIO(), strip_info_file=file, append_json=True)
         other.dump(io.BytesIO(), strip_info_file=file)
-    assert json.loads(path.read_text())["opr_types"] == ["add", "exp"]
+    assert found()[1] == ["ADD", "EXP"]
 
 
 def test_inputs_that_no_output_needs_are_not_dumped():

@@ -331,7 +331,7 @@ def test_dump_keeps_function_names_and_cases(tmp_path):
     )
     assert info.inputs == ["x"] and info.outputs == ["y"]
     assert info.tot_bytes == path.stat().st_size
-    assert "matmul" in json.loads((tmp_path / "info.json").read_text())["opr_types"]
+    assert "MatrixMul" in json.loads((tmp_path / "info.json").read_text())["opr_types"]
     model = _mge.load(str(path))
     assert model.input_names == ["x"] and model.output_names == ["y"]
     np.testing.assert_allclose(model.run([Tensor(x)])[0].numpy(), expected, rtol=1e-6)

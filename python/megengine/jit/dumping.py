@@ -43,6 +43,9 @@ KEYWORDS = {name: word for word, name in OPTIMISATIONS.items()} | {
     f"layout={layout.lower()}": word for word, layout in LAYOUTS.items()
 }
 
+# What MegEngine calls the dtypes that it does not call by their names with a capital.
+_DTYPE_NAMES = {"bfloat16": "BFloat16"}
+
 # Arguments that change nothing here: the value that asks for nothing, and why.
 WITHOUT_EFFECT = {
     "keep_opr_priority": (False, "operators have no priorities"),
@@ -103,7 +106,7 @@ def dump(
         keep_opr_priority: without effect, which a warning says: there are no priorities.
         no_change_graph: write the graph as it was traced, batch norms too.
         strip_info_file: path of a JSON file (or one that is open for reading and writing) that
-            lists the operators and dtypes used.
+            lists the operators and dtypes used, by MegEngine's names.
         append_json: merge with what this file has.
         optimize_for_inference: put batch norms of evaluation mode into the weights of the layers
             before them, but for ONNX, and let ``kwargs`` act. What these ask for happens when the
@@ -345,11 +348,20 @@ def _write_onnx(file, model, opset: int) -> bytes:
 
 def _write_strip_info(path, model, append: bool, data: bytes) -> None:
     """To a path, or a text file that is open for reading and writing."""
+    from ..utils.network_node import class_of
+
+    types = {class_of(kind).__name__ for kind, _ in model.counterparts}
+    if model.input_names:
+        types.add("Host2DeviceCopy")
+    if model.statistics()["tensor_value_bytes"]:
+        types.add("ImmutableTensor")
     info: dict = {
         "hash": int.from_bytes(hashlib.sha256(data).digest()[:8], "little"),
-        "dtypes": sorted(model.dtypes),
-        "opr_types": sorted(set(model.operators)),
-        "elemwise_modes": [],
+        "dtypes": sorted(_DTYPE_NAMES.get(name, name.capitalize()) for name in model.dtypes),
+        "opr_types": sorted(types),
+        "elemwise_modes": sorted(
+            {m for kind, m in model.counterparts if kind == "Elemwise"} - {""}
+        ),
     }
     is_open = hasattr(path, "write")
     old = path.read() if is_open else Path(path).read_text() if Path(path).exists() else ""
