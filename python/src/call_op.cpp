@@ -5,6 +5,8 @@
 
 #include "libmge/device/default_device.h"
 #include "libmge/op/apply.h"
+#include "libmge/ops/index/slice.h"
+#include "libmge/ops/shape/broadcast.h"
 #include "python/src/conversion.h"
 #include "python/src/errors.h"
 #include "python/src/graph_binding.h"
@@ -64,7 +66,10 @@ TensorOperands look_at_tensors(const OpInfo& op, std::span<PyObject* const> obje
 }
 
 // Whether results are images as the inputs are.
-bool keeps_format(const OpInfo& op) { return op.traits.elementwise || op.layouts || op.physical_form; }
+bool keeps_format(const OpInfo& op) {
+    return op.traits.elementwise || op.layouts || op.physical_form || &op == &ops::Slice::info ||
+           &op == &ops::BroadcastTo::info;
+}
 
 void set_formats(PyObject* result, uint8_t format) {
     if (!is_tensor(result)) {

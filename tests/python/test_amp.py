@@ -303,6 +303,9 @@ def test_formats_go_on_with_images():
     x = amp.convert_tensor_format(mge.Tensor(IMAGE.numpy()))
     for y in (x + 1, IMAGE * x, F.relu(x), F.max_pool2d(x, 2), F.concat([x, x], 1), x.detach()):
         assert y.format == "nhwc"
+    for y in (x[:, :2], x[::-1], F.broadcast_to(x[:1], (3, 4, 5, 5))):
+        assert y.format == "nhwc"
+    assert F.vision.interpolate(x, scale_factor=2).format == "nhwc"
     for y in (x.reshape(2, 100), F.sum(x, axis=1), x[0], x.transpose(0, 2, 3, 1)):
         assert y.format == "default"
 

@@ -102,7 +102,10 @@ def interpolate(
     for axis, wanted in enumerate(sizes, 2):
         have = inp._tuple_shape[axis]
         result = _resample(result, axis, *_taps(have, wanted, mode, bool(align_corners)))
-    return _as_bytes(result, inp.dtype) if inp.dtype in (np.uint8, np.int8) else result
+    result = _as_bytes(result, inp.dtype) if inp.dtype in (np.uint8, np.int8) else result
+    if inp.format != "default":
+        result.format = inp.format
+    return result
 
 
 def resize(
