@@ -270,7 +270,7 @@ std::optional<Shape> OtherExtents::find_shape(const Tensor& t) {
 
 std::optional<int64_t> OtherExtents::find_extent(const Tensor& t, int axis) {
     auto rank = find_rank(t);
-    if (!rank || axis >= *rank) return std::nullopt;
+    if (!rank || axis < 0 || axis >= *rank) return std::nullopt;  // the last one of a scalar is -1
     std::optional<int64_t> extent;
     if (t.shape().is_known()) extent = t.shape()[axis];
     if (!t.is_symbolic() || !differs_) return extent;
