@@ -7,9 +7,7 @@ import os
 import sys
 
 _LEVEL_VARIABLE = "MEGENGINE_LOGGING_LEVEL"
-_level = logging.getLevelName(os.environ.get(_LEVEL_VARIABLE, "INFO").upper())
-if not isinstance(_level, int):
-    _level = logging.INFO
+_level = logging.INFO
 _loggers: list[logging.Logger] = []
 _file_handler: logging.Handler | None = None
 
@@ -163,3 +161,14 @@ def enable_debug_log() -> None:
         True
     """
     set_log_level(logging.DEBUG)
+
+
+def _take_level(named: str) -> None:
+    try:
+        set_log_level(named.upper())
+    except ValueError:
+        known = "CRITICAL, ERROR, WARNING, INFO or DEBUG"
+        get_logger(__name__).warning("[%s] %r is not %s", _LEVEL_VARIABLE, named, known)
+
+
+_take_level(os.environ.get(_LEVEL_VARIABLE) or "INFO")

@@ -263,11 +263,30 @@ def test_models_of_every_kind_are_loaded(tmp_path):
         _mge.load(str(tmp_path / "none"))
 
 
+def run_with(program, **variables):
+    package = {"PYTHONPATH": str(Path(mge.__file__).parents[1]), **variables}
+    command = [sys.executable, "-c", program]
+    return subprocess.run(command, env={**os.environ, **package}, capture_output=True, text=True)
+
+
+@pytest.mark.parametrize(
+    "variable, value, allowed",
+    [
+        ("MEGENGINE_LOGGING_LEVEL", "loud", "DEBUG"),
+        ("MGE_FASTRUN_CACHE_TYPE", "disk", "neither FILE nor MEMORY"),
+    ],
+)
+def test_wrong_variables_are_told_once(tmp_path, variable, value, allowed):
+    program = "import megengine.utils.persistent_cache as p; p.keep_measurements(); p._is_kept()"
+    done = run_with(program, MGE_FASTRUN_CACHE_DIR=str(tmp_path), **{variable: value})
+    assert done.returncode == 0
+    (line,) = done.stderr.splitlines()
+    assert f"[{variable}] '{value}'" in line and allowed in line
+
+
 @pytest.mark.parametrize("value", ["0", "-1", "many", "5000"])
 def test_a_wrong_number_of_threads_is_told_by_the_import(value):
-    command = [sys.executable, "-c", "import megengine"]
-    package = {"PYTHONPATH": str(Path(mge.__file__).parents[1]), "MGE_THREADS": value}
-    done = subprocess.run(command, env={**os.environ, **package}, capture_output=True, text=True)
+    done = run_with("import megengine", MGE_THREADS=value)
     assert done.returncode == 1
     assert done.stderr.splitlines()[-1].startswith("ValueError: [MGE_THREADS]")
     assert done.stderr.count("  File ") == 3, done.stderr  # theirs, the package, and who looked

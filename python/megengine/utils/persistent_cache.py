@@ -13,6 +13,7 @@ With ``config.benchmark_kernel`` each problem is measured once per machine: the 
 import argparse
 import contextlib
 import fcntl
+import functools
 import os
 import sqlite3
 from collections.abc import Iterator
@@ -33,8 +34,17 @@ def _folder() -> str | None:
     return place and os.path.join(place, "mge")
 
 
+@functools.cache
+def _keeps(kind: str) -> bool:
+    if kind not in ("FILE", "MEMORY"):
+        get_logger(__name__).warning(
+            "[%s] %r is neither FILE nor MEMORY; FILE is taken", _TYPE, kind
+        )
+    return kind != "MEMORY"
+
+
 def _is_kept() -> bool:
-    return os.environ.get(_TYPE) != "MEMORY"
+    return _keeps(os.environ.get(_TYPE) or "FILE")
 
 
 def _measured_path() -> str | None:
