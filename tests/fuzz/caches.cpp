@@ -10,6 +10,7 @@
 #include "tests/fuzz/files.h"
 #include "tests/fuzz/models.h"
 #include "tests/fuzz/mutate_bytes.h"
+#include "tests/kernel/sample_problem.h"
 
 namespace mge::fuzz {
 namespace {
@@ -45,6 +46,13 @@ std::string database_of(const std::vector<CacheRow>& rows) {
 
 std::vector<CacheRow> rows_of(const std::string& file) {
     return FastrunCache::from_bytes(bytes_of(file), "input")->rows();
+}
+
+constexpr std::string_view considered[] = {"reference", "packed"};
+
+// What fast-run keeps of a problem beside its times.
+void store_sample(FastrunCache& cache) {
+    cache.store(SampleProblem(3).problem, {{"packed", 0.5, 64, {}}}, considered);
 }
 
 // A row for each problem of the net.
@@ -89,6 +97,8 @@ void use_database(Bytes input) {
     auto cache = FastrunCache::from_bytes(input, "input");
     auto rows = cache->rows();
     cache->verify();
+    cache->considered(SampleProblem(3).problem);
+    store_sample(*cache);
     auto program = Program::compile(convolution_net(), options_with(nullptr));
     for (auto& step : program->steps()) explain_miss(rows, FastrunCache::machine(), step.problem, {});
     FastrunCache::in_memory()->merge(rows);
@@ -104,7 +114,9 @@ void try_input(Bytes input) {
 
 std::vector<std::string> seeds() {
     std::vector<std::string> result = data_files("fuzz/caches");
-    result.push_back(database_of(sample_rows()));
+    std::string file = database_of(sample_rows());
+    store_sample(*FastrunCache::from_storage(bytes_of(file), "input", std::make_unique<Keep>(file)));
+    result.push_back(file);
     return result;
 }
 
