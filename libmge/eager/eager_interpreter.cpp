@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 
+#include "libmge/base/rethrow.h"
 #include "libmge/base/threads.h"
 #include "libmge/device/default_device.h"
 #include "libmge/device/work_origin.h"
@@ -250,21 +251,24 @@ void run_plan(const Plan& plan, std::span<const Tensor> inputs, std::span<const 
     run_now_or_later(plan, inputs, outputs, allocator);
 }
 
+// A lack of memory is told with the operator that it stopped.
+template <class Call>
+auto naming(const OpInfo& op, Call call) {
+    try {
+        return call();
+    } catch (const MemoryError&) {
+        rethrow_in(std::string(op.name));
+    }
+}
+
 class EagerInterpreter final : public Interpreter {
 public:
     Tensors apply(const OpInfo& op, const void* params, std::span<const Tensor> inputs) override {
-        return apply_at(place_of_call(op, inputs), op, params, inputs);
+        return naming(op, [&] { return apply_at(place_of_call(op, inputs), op, params, inputs); });
     }
 
     Tensor apply_one(const OpInfo& op, const void* params, std::span<const Tensor> inputs) override {
-        DeviceId id = place_of_call(op, inputs);
-        if ((op.resolve && has_host_values(op, inputs)) || op.traits.runtime_shape)
-            return apply_at(id, op, params, inputs).at(0);
-        Plan& plan = find_plan(op, params, inputs, id);
-        if (!plan.view_offsets.empty()) return view_of(inputs[0], plan.outputs[0], plan.view_offsets[0]);
-        Tensor output = make_output(plan, 0, id);
-        run_plan(plan, inputs, {&output, 1}, nullptr);
-        return output;
+        return naming(op, [&] { return apply_one_at(place_of_call(op, inputs), op, params, inputs); });
     }
 
     Tensor alias(const Tensor& tensor) override { return tensor.alias(); }
@@ -274,6 +278,16 @@ private:
         for (size_t i = op.plain_inputs(inputs.size()); i < inputs.size(); ++i)
             if (inputs[i]) return true;
         return false;
+    }
+    static Tensor apply_one_at(DeviceId id, const OpInfo& op, const void* params,
+                               std::span<const Tensor> inputs) {
+        if ((op.resolve && has_host_values(op, inputs)) || op.traits.runtime_shape)
+            return apply_at(id, op, params, inputs).at(0);
+        Plan& plan = find_plan(op, params, inputs, id);
+        if (!plan.view_offsets.empty()) return view_of(inputs[0], plan.outputs[0], plan.view_offsets[0]);
+        Tensor output = make_output(plan, 0, id);
+        run_plan(plan, inputs, {&output, 1}, nullptr);
+        return output;
     }
     static Tensors apply_at(DeviceId id, const OpInfo& op, const void* params,
                             std::span<const Tensor> inputs) {

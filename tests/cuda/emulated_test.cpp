@@ -3,10 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
 
 #include "libmge/device/sharing.h"
 #include "libmge/mge.h"
+#include "libmge/op/backend.h"
 #include "tests/cuda/emulated/memory.h"
 #include "tests/cuda/emulated/several.h"
 #include "tests/harness/expect_error.h"
@@ -31,6 +33,9 @@ TEST(EmulatedCuda, WantOfMemoryNamesWhatWasAsked) {
     DeviceId other = gpu();
     other.stream = 2;
     EXPECT_TRUE(queue_of(other).allocate(size_t(40) << 20));
+    Tensor large = empty_tensor({DType::f32, {1 << 23}, {}}, other);
+    EXPECT_THAT(error_of<MemoryError>([&] { ops::add(large, large); }),
+                HasSubstr("add: gpu0 has no 33554432 bytes of memory left"));
     cuda::emulated::set_memory(size_t(8) << 30);
 }
 
@@ -200,6 +205,59 @@ TEST(EmulatedCuda, TheTextsOfAProgramAreCompiledAsOne) {
         << "nothing is left for the runs";
 }
 
+TEST(EmulatedCuda, WithoutACompilerOfTextsNothingIsFused) {
+    Tensor x = ops::reshape(on(host_device, std::vector<float>(16, 0.25F)), {.shape = {4, 4}});
+    auto values_of = [&](const std::shared_ptr<const Program>& program) {
+        auto context = Context::create(program);
+        context->fill_inputs({&x, 1});
+        context->run();
+        context->wait();
+        return floats_of(context->copy_output(0));
+    };
+    auto fused = on_gpu(regions(0.5));
+    cuda::emulated::hide_text_compiler(true);
+    std::shared_ptr<const Program> plain;
+    EXPECT_EQ(texts_compiled([&] { plain = on_gpu(regions(2.5)); }), 0U);
+    EXPECT_GT(plain->steps().size(), fused->steps().size()) << "each operator has its own kernel";
+    plain = on_gpu(regions(0.5));
+    cuda::emulated::hide_text_compiler(false);
+    EXPECT_THAT(values_of(plain), testing::Pointwise(testing::FloatNear(1e-5F), values_of(fused)));
+}
+
+TEST(EmulatedCuda, FamiliesOfMissingLibrariesRefuseAndOwnKernelsGoOn) {
+    auto is_of_library = [](std::string_view name) {
+        return name.starts_with("cudnn") || name.starts_with("cublaslt");
+    };
+    GraphBuilder builder;
+    {
+        InterpreterScope scope(builder);
+        Tensor x = builder.input({DType::f32, {2, 3, 8, 8}, {}}, "x");
+        Tensor w = builder.input({DType::f32, {4, 3, 3, 3}, {}}, "w");
+        Tensor y = ops::reshape(ops::conv2d(x, w), {.shape = {2, 144}});
+        builder.set_outputs({ops::matmul(y, y, {.transpose_b = true})});
+    }
+    Graph graph = builder.take();
+    auto algorithms = [&] {
+        std::vector<std::string> names;
+        for (auto& step : on_gpu(graph)->steps()) names.push_back(step.algorithm);
+        return names;
+    };
+    cuda::emulated::hide_libraries(true);
+    auto without = algorithms();
+    const TensorSpecs factors(2, {DType::f32, {4, 4}, {}}), product(1, {DType::f32, {4, 4}, {}});
+    ops::Matmul::Params params;
+    Problem problem = make_problem(ops::Matmul::info, &params, factors, product);
+    problem.device = gpu();
+    for (auto& algorithm : find_kernels(ops::Matmul::info, gpu()))
+        if (is_of_library(algorithm.name)) {
+            EXPECT_THAT(algorithm.supports(problem).reason,
+                        testing::AnyOf(HasSubstr("cannot open libcublasLt.so.13"),
+                                       HasSubstr("this build has none of NVIDIA's libraries")));
+        }
+    cuda::emulated::hide_libraries(false);
+    EXPECT_TRUE(std::ranges::none_of(without, is_of_library)) << testing::PrintToString(without);
+}
+
 TEST(EmulatedCuda, WhatRunsAtOnceWaitsForNoCompiler) {
     EXPECT_EQ(texts_compiled([] {
                   Tensor x = on(gpu(), {1, 2, 3});
@@ -224,6 +282,9 @@ TEST(EmulatedCuda, ValuesThatWaitOnTheHostLieInPageLockedMemory) {
     Tensor x = on(host_device, std::vector<float>(elements, 0.5F));
     CompileOptions options;
     options.device = gpu();
+    // Neither fused, where the value would be computed twice, nor in place.
+    options.level = 0;
+    options.seq_opt.enable_mem_plan_opt = false;
     options.enable_memory_swap = true;
     auto run = [&](const CompileOptions& o) {
         auto context = Context::create(Program::compile(valley(elements), o));

@@ -364,11 +364,12 @@ cublasStatus_t matmul(cublasLtHandle_t, cublasLtMatmulDesc_t desc, const void* a
 }  // namespace
 
 const CublasLt& cublaslt() {
-    static const CublasLt emulated{{},         create,          version,        status_name,
-                                   matmul,     init_desc,       set_desc,       init_layout,
-                                   set_layout, init_preference, set_preference, heuristic,
-                                   init_algo,  check_algo,      get_config,     set_config};
-    return emulated;
+    static const CublasLt present{{},         create,          version,        status_name,
+                                  matmul,     init_desc,       set_desc,       init_layout,
+                                  set_layout, init_preference, set_preference, heuristic,
+                                  init_algo,  check_algo,      get_config,     set_config};
+    static const CublasLt missing{.why_not = "cannot open libcublasLt.so.13"};
+    return emulated::are_libraries_hidden() ? missing : present;
 }
 
 }  // namespace mge::cuda

@@ -279,19 +279,20 @@ cudnnStatus_t execute(cudnnHandle_t handle, cudnnBackendDescriptor_t plan, cudnn
 }  // namespace
 
 const Cudnn& cudnn() {
-    static const Cudnn emulated{{},
-                                create,
-                                version,
-                                set_stream,
-                                error_string,
-                                last_error,
-                                create_descriptor,
-                                destroy_descriptor,
-                                set_attribute,
-                                get_attribute,
-                                finalize,
-                                execute};
-    return emulated;
+    static const Cudnn present{{},
+                               create,
+                               version,
+                               set_stream,
+                               error_string,
+                               last_error,
+                               create_descriptor,
+                               destroy_descriptor,
+                               set_attribute,
+                               get_attribute,
+                               finalize,
+                               execute};
+    static const Cudnn missing{.why_not = "cannot open libcudnn_graph.so.9"};
+    return emulated::are_libraries_hidden() ? missing : present;
 }
 
 }  // namespace mge::cuda

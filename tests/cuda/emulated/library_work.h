@@ -11,4 +11,7 @@ namespace mge::cuda::emulated {
 // the stream captures. False when the device is lost.
 bool ask_of_stream(void* stream, std::function<void()> work);
 
+// A test wants them not to be installed (memory.h).
+bool are_libraries_hidden();
+
 }  // namespace mge::cuda::emulated

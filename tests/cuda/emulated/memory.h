@@ -35,6 +35,9 @@ void break_next_capture();
 size_t launched_graphs();
 // So many texts were compiled until now.
 size_t compiled_texts();
+// As if NVRTC were not installed, or cuDNN and cuBLASLt.
+void hide_text_compiler(bool hides);
+void hide_libraries(bool hides);
 // From now on streams mix by this seed.
 void mix_streams(unsigned seed);
 

@@ -64,7 +64,7 @@ Memory& memory() {
 
 std::atomic<cudaError_t> lost{cudaSuccess}, planned{cudaSuccess}, last{cudaSuccess};
 std::atomic<size_t> graphs{0};
-std::atomic<bool> breaks_capture{false}, has_peers{true};
+std::atomic<bool> breaks_capture{false}, has_peers{true}, hides_libraries{false};
 std::atomic<size_t> peer_copies{0};
 std::set<std::pair<int, int>> open_peers;  // who reads, whose memory
 std::mutex of_peers;
@@ -182,6 +182,8 @@ void set_peer_access(bool has) {
     open_peers.clear();
 }
 size_t copies_between_peers() { return peer_copies; }
+void hide_libraries(bool hides) { hides_libraries = hides; }
+bool are_libraries_hidden() { return hides_libraries; }
 void break_next_capture() { breaks_capture = true; }
 size_t launched_graphs() { return graphs; }
 

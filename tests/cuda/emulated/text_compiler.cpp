@@ -24,6 +24,7 @@ namespace {
 namespace fs = std::filesystem;
 
 std::atomic<size_t> compiled{0};
+std::atomic<bool> is_missing{false};
 
 // Kernels have one parameter of whatever type, which a launch keeps. Without an argument a call says how
 // large one is.
@@ -143,8 +144,8 @@ private:
 }  // namespace
 
 const std::string& why_no_text_compiler() {
-    static const std::string nothing;
-    return nothing;
+    static const std::string nothing, missing = "cannot open libnvrtc.so.13";
+    return is_missing ? missing : nothing;
 }
 
 std::unique_ptr<const LoadedText> load_text(const std::string& source, const std::string&) {
@@ -155,5 +156,6 @@ std::unique_ptr<const LoadedText> load_text(const std::string& source, const std
 }
 
 size_t emulated::compiled_texts() { return compiled; }
+void emulated::hide_text_compiler(bool hides) { is_missing = hides; }
 
 }  // namespace mge::cuda
