@@ -6,7 +6,8 @@ share; the other side gets the same memory. What either writes (``x[...] = 1``, 
 the other sees, with every start method. The process that sent a Tensor has to live until it is
 received. Tensors on a GPU go by CUDA's handles: both processes use the same memory of that GPU, the
 sender has to live for as long as others have it, and processes start by ``spawn`` or
-``forkserver``, since a child of ``fork`` cannot use a GPU. Names of ``multiprocessing`` that are not here are where they were.
+``forkserver``, since a child of ``fork`` cannot use a GPU. Names of ``multiprocessing`` that are
+not here are where they were.
 """
 
 import multiprocessing as _python
