@@ -150,6 +150,39 @@ TEST(CudaLibraries, GradientsInChannelsLast) {
     EXPECT_TRUE(has_channels_last(*program));
 }
 
+// Nobody needs the plain weight then; an operand that cuDNN cannot have, since it lies too unevenly, gets our
+// own kernel, which makes it again.
+TEST(CudaLibraries, TurnedWeightsTakeThePlaceOfPlainOnes) {
+    constexpr DType dtype = DType::f16;
+    Tensor weight = filled({6, 8, 3, 3}, 1, dtype), x = filled({2, 8, 9, 9}, 2, dtype),
+           biases = filled({7}, 3, dtype);
+    const Shape bias_shape{1, 6, 1, 1};
+    GraphBuilder builder;
+    {
+        Tensor image = builder.input(x.spec(), "x"), bias = builder.input({dtype, bias_shape, {}}, "bias");
+        InterpreterScope scope(builder);
+        builder.set_outputs({ops::conv2d({image, weight, bias}, {.padding = {1, 1}})});
+    }
+    auto program = Program::compile(builder.take(), options_of({dtype, "nhwc"}));
+    if (has_cudnn(*program)) {
+        EXPECT_EQ(program->memory().weights, 0U);
+        EXPECT_GE(program->memory().packed_weights, weight.spec().bytes());
+    }
+    auto context = Context::create(program);
+    Tensor there = to_device(x, gpu()), biases_there = to_device(biases, gpu());
+    auto values = values_of(biases);
+    for (size_t first : {0, 1, 0}) {
+        context->bind_input(0, there.address());
+        context->bind_input(1, static_cast<const char*>(biases_there.address()) + first * size_of(dtype));
+        context->run();
+        context->wait();
+        Tensor bias = make_tensor(DType::f32, bias_shape, {values.data() + first, values.data() + first + 6});
+        auto wide = [](const Tensor& narrow) { return ops::convert(narrow, {.dtype = DType::f32}); };
+        Tensor expected = ops::conv2d({wide(x), wide(weight), bias}, {.padding = {1, 1}});
+        EXPECT_LE(largest_difference(context->output(0), expected), rounding(dtype)) << first;
+    }
+}
+
 // Quantised convolutions with all that may follow their sums: bias, residual, activation, scales of channels.
 Tensor part_of_steps(const Tensor& x) {
     using Conv = ops::QuantizedConv2d;

@@ -89,9 +89,13 @@ Prepared prepare(const PrepareContext& context) {
     if (!is_result) s.sums_bytes = workspace_part(size_t(p.outputs[0].numel()) * sizeof(int32_t));
     s.otherwise = implicit_gemm_quantized_conv2d();
     s.own = s.otherwise.prepare(context);
-    size_t workspace = s.x_bytes + s.turned.bytes + s.sums_bytes + s.plan.workspace + workspace_alignment;
+    size_t needed = s.x_bytes + s.turned.bytes + s.sums_bytes + s.plan.workspace + workspace_alignment;
+    size_t workspace = std::max(needed, s.turned.plain_bytes + s.own.workspace());
     PackedInputs packed;
-    if (s.turned.kept) packed.pieces.push_back({s.turned.kept->data, s.turned.kept->bytes});
+    if (s.turned.kept) {
+        packed.pieces.push_back({s.turned.kept->data, s.turned.kept->bytes});
+        packed.inputs = 1u << Conv::weight;
+    }
     return Prepared::make(std::move(s), workspace, std::move(packed));
 }
 
@@ -103,7 +107,7 @@ bool can_run(const State& s, const Launch& launch) {
 
 void run(const Prepared& prepared, const Launch& launch) {
     auto& s = prepared.state<State>();
-    if (!can_run(s, launch)) return s.otherwise.run(s.own, launch);
+    if (!can_run(s, launch)) return run_with_plain_weight(s.turned, Conv::weight, s.otherwise, s.own, launch);
     auto* workspace = reinterpret_cast<char*>(workspace_part(uintptr_t(launch.workspace)));
     auto take = [&](size_t bytes) { return std::exchange(workspace, workspace + bytes); };
     const void *x = launch.inputs[Conv::x], *weight = launch.inputs[Conv::weight];

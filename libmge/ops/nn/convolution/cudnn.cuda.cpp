@@ -61,6 +61,8 @@ struct State {
     Prepared own;  // of that, for operands that cuDNN cannot have
 };
 
+size_t weight_input(const State& s) { return s.ids[0] == weight_id ? 0 : 1; }
+
 cuda::EpilogueArguments epilogue_of(const Problem& p, const CudnnConvolution& c) {
     auto& g = c.geometry;
     cuda::EpilogueArguments x{};
@@ -95,9 +97,12 @@ Prepared prepare(const PrepareContext& context) {
     s.otherwise = own_kernel(p);
     s.own = s.otherwise.prepare(context);
     size_t needed = s.result_bytes + s.turned.bytes + s.plan.workspace + workspace_alignment;
-    size_t workspace = std::max(needed, s.own.workspace());
+    size_t workspace = std::max(needed, s.turned.plain_bytes + s.own.workspace());
     PackedInputs packed;
-    if (s.turned.kept) packed.pieces.push_back({s.turned.kept->data, s.turned.kept->bytes});
+    if (s.turned.kept) {
+        packed.pieces.push_back({s.turned.kept->data, s.turned.kept->bytes});
+        packed.inputs = 1u << weight_input(s);
+    }
     return Prepared::make(std::move(s), workspace, std::move(packed));
 }
 
@@ -136,7 +141,8 @@ struct Addresses {
 
 void run(const Prepared& prepared, const Launch& launch) {
     auto& s = prepared.state<State>();
-    if (!can_run(s, launch)) return s.otherwise.run(s.own, launch);
+    if (!can_run(s, launch))
+        return run_with_plain_weight(s.turned, weight_input(s), s.otherwise, s.own, launch);
     auto* workspace = reinterpret_cast<char*>(workspace_part(uintptr_t(launch.workspace)));
     auto take = [&](size_t bytes) { return std::exchange(workspace, workspace + bytes); };
     void* result = s.result_bytes ? take(s.result_bytes) : launch.outputs[0];
@@ -152,7 +158,7 @@ void run(const Prepared& prepared, const Launch& launch) {
 
     bool is_weight_result = s.ids[2] == weight_id;
     if (s.turned.bytes && !is_weight_result)
-        s.turned.copy->run(launch, launch.inputs[s.ids[0] == weight_id ? 0 : 1], weight);
+        s.turned.copy->run(launch, launch.inputs[weight_input(s)], weight);
     cuda::Stream stream = cuda::stream_of(launch);
     {
         cuda::CudnnHandle handle(static_cast<cuda::CudaQueue&>(*launch.queue).device());

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/ops/nn/convolution/turned_weight.cuda.h"
 
+#include <algorithm>
+#include <array>
+
 #include "libmge/kernel/cuda/launch.h"
 
 namespace mge::ops {
@@ -32,7 +35,23 @@ TurnedWeight turned_weight(const Problem& problem, const ConvGeometry& g, DType 
     Launch launch;
     launch.queue = &queue;
     turned.copy->run(launch, constant, turned.kept->data);
+    turned.back = turn(g, dtype, true);
+    turned.plain_bytes = workspace_part(bytes) + workspace_alignment;
     return turned;
+}
+
+void run_with_plain_weight(const TurnedWeight& turned, size_t weight_input, const Algorithm& algorithm,
+                           const Prepared& prepared, const Launch& launch) {
+    if (!turned.kept) return algorithm.run(prepared, launch);
+    auto* plain = reinterpret_cast<char*>(workspace_part(uintptr_t(launch.workspace)));
+    turned.back->run(launch, turned.kept->data, plain);
+    std::array<const void*, 16> inputs{};
+    std::ranges::copy(launch.inputs, inputs.begin());
+    inputs[weight_input] = plain;
+    Launch own = launch;
+    own.inputs = {inputs.data(), launch.inputs.size()};
+    own.workspace = reinterpret_cast<char*>(launch.workspace) + turned.plain_bytes;
+    algorithm.run(prepared, own);
 }
 
 }  // namespace mge::ops

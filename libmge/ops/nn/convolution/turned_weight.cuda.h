@@ -12,8 +12,10 @@ namespace mge::ops {
 // A weight as cuDNN wants it, where that is not as we have it: with its channels behind the kernel.
 struct TurnedWeight {
     std::optional<cuda::CopyPlan> copy;
-    size_t bytes = 0;  // of the workspace
-    StorageRef kept;   // of a constant one
+    size_t bytes = 0;                    // of the workspace
+    StorageRef kept;                     // of a constant one, which nobody needs besides
+    std::optional<cuda::CopyPlan> back;  // of that
+    size_t plain_bytes = 0;              // of the workspace of who wants it back
 };
 
 // Where cuDNN wants a weight beside channels last in another order than ours.
@@ -22,6 +24,10 @@ bool is_turned_for_channels_last(const ConvGeometry& g);
 // `constant`: its address, null where runs have different ones, or it is a result, which is turned back.
 TurnedWeight turned_weight(const Problem& problem, const ConvGeometry& g, DType dtype, const void* constant,
                            bool is_result);
+
+// Runs an algorithm that reads the plain weight; that of one that is kept is made in front of its workspace.
+void run_with_plain_weight(const TurnedWeight& turned, size_t weight_input, const Algorithm& algorithm,
+                           const Prepared& prepared, const Launch& launch);
 
 // Bytes of a part of a workspace, such that what follows it lies as cuDNN's operands have to.
 constexpr size_t workspace_alignment = 256;
