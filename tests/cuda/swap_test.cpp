@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// Values that wait in the host's memory while a GPU is fullest: what does not fit into a limit fits then.
+#include <gtest/gtest.h>
+
+#include "libmge/mge.h"
+#include "tests/harness/check_op.h"
+#include "tests/harness/other_device.h"
+#include "tests/passes/same_graph.h"
+
+namespace mge::test {
+namespace {
+
+DeviceId gpu() { return other_device().id; }
+
+// Forwards and backwards: each step's value is read again on the way back.
+constexpr int layers = 12;
+constexpr int64_t elements = 1 << 18;  // 1 MiB: smaller ones do not travel
+
+Graph there_and_back() {
+    return record({{DType::f32, {elements}, {}}}, [](const Tensors& x) {
+        Tensors forward{x[0]};
+        for (int i = 0; i < layers; ++i) forward.push_back(ops::sin(forward.back()));
+        Tensor y = ops::cos(forward.back());
+        while (!forward.empty()) {
+            y = ops::mul(y, ops::cos(forward.back()));
+            forward.pop_back();
+        }
+        return Tensors{y};
+    });
+}
+
+CompileOptions options(bool swaps) {
+    CompileOptions o;
+    o.device = gpu();
+    o.level = 0;
+    o.enable_memory_swap = swaps;
+    o.var_sanity_check_first_run = false;
+    return o;
+}
+
+TEST(CudaSwap, WhatDoesNotFitFits) {
+    std::vector<double> values(static_cast<size_t>(elements));
+    for (size_t i = 0; i < values.size(); ++i) values[i] = double(i % 97) / 97;
+    Tensor x = make_tensor(DType::f32, {elements}, values), there = to_device(x, gpu());
+    Graph graph = there_and_back();
+    auto stays = Program::compile(graph, options(false)), goes = Program::compile(graph, options(true));
+    EXPECT_EQ(stays->memory().swapped_values, 0U);
+    EXPECT_GT(goes->memory().swapped_values, 0U);
+
+    auto expected = values_of(to_host(Executable(graph, options(false)).run(Tensors{there})[0]));
+    auto& device = mge::device(gpu());
+    device.release_cached();
+    // Room for some of the values, not for all.
+    device.set_memory_limit(device.memory().allocated + (layers - 2) * elements * sizeof(float));
+    EXPECT_THROW(Executable(graph, options(false)).run(Tensors{there}), MemoryError);
+    EXPECT_EQ(values_of(to_host(Executable(graph, options(true)).run(Tensors{there})[0])), expected);
+    device.set_memory_limit(0);
+}
+
+}  // namespace
+}  // namespace mge::test
