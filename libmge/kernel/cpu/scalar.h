@@ -220,6 +220,11 @@ template <std::floating_point T>
 Scalar<T> normal_cdf(Scalar<T> x) {
     return Scalar<T>::of(T(0.5) * std::erfc(x.v * T(-0.70710678118654752)));
 }
+// Φ(x) + x φ(x), φ(x) = e^(-x²/2) / √(2π)
+template <std::floating_point T>
+Scalar<T> gelu_slope(Scalar<T> x) {
+    return normal_cdf(x) + x * (exp(Scalar<T>(-0.5) * x * x) * Scalar<T>(0.39894228040143268));
+}
 template <std::floating_point T>
 Scalar<T> sin(Scalar<T> x) {
     return Scalar<T>::of(std::sin(x.v));

@@ -304,6 +304,10 @@ MGE_DEVICE ScalarFloat atanh(ScalarFloat x) { return ScalarFloat::of(atanhf(x.v)
 MGE_DEVICE ScalarFloat normal_cdf(ScalarFloat x) {
     return ScalarFloat::of(0.5f * erfcf(x.v * -0.70710678118654752f));
 }
+// Φ(x) + x φ(x), φ(x) = e^(-x²/2) / √(2π)
+MGE_DEVICE ScalarFloat gelu_slope(ScalarFloat x) {
+    return ScalarFloat::of(normal_cdf(x).v + x.v * (expf(-0.5f * x.v * x.v) * 0.39894228040143268f));
+}
 MGE_DEVICE ScalarFloat pow(ScalarFloat a, ScalarFloat b) { return ScalarFloat::of(powf(a.v, b.v)); }
 MGE_DEVICE ScalarFloat atan2(ScalarFloat y, ScalarFloat x) { return ScalarFloat::of(atan2f(y.v, x.v)); }
 
