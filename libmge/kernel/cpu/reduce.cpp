@@ -88,13 +88,15 @@ A reduce_values(const A* x, int64_t n) {
     for (int64_t i = 1; i < n; ++i) total = combine<kind>(total, x[i]);
     return total;
 }
+// Rows of n, one behind the other.
 template <Reduction kind, class A>
-void accumulate_values(A* total, const A* x, int64_t n) {
+void accumulate_values(A* total, const A* x, int64_t rows, int64_t n) {
     if constexpr (std::is_same_v<A, float>) {
         static const auto accumulate = reduce_f32(kind).accumulate;
-        return accumulate(total, x, n);
+        return accumulate(total, x, rows, n);
     }
-    for (int64_t i = 0; i < n; ++i) total[i] = combine<kind>(total[i], x[i]);
+    for (int64_t row = 0; row < rows; ++row)
+        for (int64_t i = 0; i < n; ++i) total[i] = combine<kind>(total[i], x[row * n + i]);
 }
 
 // A run of at most run_length elements onto what came before it.
@@ -124,10 +126,13 @@ void reduce_tile(const Read& read, int64_t rows, int64_t n, int64_t batch, Y* y)
         for (int64_t row = begin; row < end; row += batch) {
             int64_t count = std::min(batch, end - row);
             auto* x = read(row, count);
-            for (int64_t i = 0; i < count; ++i)
-                in_partial_type<A>(x + i * n, n, [&](const A* v, int64_t columns, int64_t at) {
-                    accumulate_values<kind>(target + at, v, columns);
-                });
+            if constexpr (std::is_same_v<decltype(x), const A*>)
+                accumulate_values<kind>(target, x, count, n);
+            else
+                for (int64_t i = 0; i < count; ++i)
+                    in_partial_type<A>(x + i * n, n, [&](const A* v, int64_t columns, int64_t at) {
+                        accumulate_values<kind>(target + at, v, 1, columns);
+                    });
         }
         if constexpr (!std::is_same_v<A, J>)
             for (int64_t i = 0; i < n; ++i) totals[i] = combine<kind>(totals[i], J(partial[i]));

@@ -383,10 +383,24 @@ void unary_rows(const Rows& r) {
         }
     }
 }
+// Rows of one vector each, as blocks of channels are.
+template <class F>
+HWY_INLINE void vector_rows(F f, const Rows& r, auto* out) {
+    const char *x = r.in[0], *y = r.in[1];
+    const int64_t x_step = r.row_stride[0], y_step = r.row_stride[1], out_step = r.out_stride;
+    for (int64_t row = r.rows; row > 0; --row, x += x_step, y += y_step) {
+        Simd a = Simd::load(reinterpret_cast<const float*>(x));
+        store_result(f(a, Simd::load(reinterpret_cast<const float*>(y))), out);
+        out = reinterpret_cast<decltype(out)>(reinterpret_cast<char*>(out) + out_step);
+    }
+}
+
 template <class F>
 void binary_rows(const Rows& r) {
     using T = typename ElementOf<decltype(F{}(Simd(0.0), Simd(0.0)))>::Type;
     F f = *static_cast<const F*>(r.functor);
+    if (r.n == int64_t(simd_lanes()) && !r.is_scalar[0] && !r.is_scalar[1])
+        return vector_rows(f, r, r.output<T>(0));
     for (int64_t row = 0; row < r.rows; ++row) {
         auto *x = r.input<float>(0, row), *y = r.input<float>(1, row);
         T* out = r.output<T>(row);

@@ -32,7 +32,12 @@ const std::vector<Case> cases{{{}, {}},
                               {{2, 3, 2, 3, 2}, {0, 2, 4}},
                               {{3, 64}, {1}},
                               {{2, 3, 4, 8}, {0, 2, 3}},
-                              {{40, 24}, {0}}};
+                              {{40, 24}, {0}},
+                              // Rows of whole vectors and of parts of one, as many as no part of a sum has.
+                              {{3, 67, 8}, {1}},
+                              {{4, 9, 16}, {1}},
+                              {{70, 12}, {0}},
+                              {{13, 44}, {0}}};
 const DTypes numbers{DType::f32, DType::f16, DType::bf16, DType::u8,  DType::i8,
                      DType::u16, DType::i16, DType::i32,  DType::i64, DType::boolean};
 
