@@ -556,6 +556,18 @@ TEST(Conv2d, ComputesWindowsOfOnePixelOnFewPixels) {
     for (auto& c : cases) expect_computes("pointwise", c, channel_blocks());
 }
 
+// Several strips with a shorter last one, fewer channels of y than of x.
+TEST(Conv2d, ComputesWindowsOfOnePixelWithDearActivations) {
+    if (cpu_isa() >= Isa::avx512) GTEST_SKIP() << "the library computes them there";
+    const ConvCase cases[] = {
+        {{1, 96, 28, 33}, {24, 96, 1, 1}, {.activation = Activation::silu}},
+        {{1, 13, 61, 59}, {19, 13, 1, 1}, {.activation = Activation::gelu}},
+        {{1, 700, 9, 11}, {40, 700, 1, 1}, {.activation = Activation::tanh}},
+        {{1, 24, 56, 56}, {144, 24, 1, 1}, {.activation = Activation::sigmoid}},
+    };
+    for (auto& c : cases) expect_computes("pointwise", c, channel_blocks());
+}
+
 // The bound under which the strict tier may use them: relative to the root mean square of the result.
 TEST(Conv2d, WinogradKeepsStrictPrecision) {
     constexpr double strict_rms_error = 2e-6;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/kernel/cpu/pointwise.h"
 
+#include "libmge/device/cpu/cpu_device.h"
 #include "libmge/kernel/cpu/onednn/packed_weight.h"
 #include "libmge/kernel/cpu/parallel.h"
 #include "libmge/ops/nn/convolution/channel_blocks.h"
@@ -12,6 +13,14 @@ namespace {
 // With more pixels, or fewer channels of y than of x, the library is as fast: measured on the layers of
 // MobileNetV2, where these at 7×7 pixels take 0.8 of its time on AVX-512.
 constexpr int64_t enough_pixels = 16, few_pixels = 64;
+bool is_faster_than_library(const ConvGeometry& g) {
+    return g.out[0] * g.out[1] <= few_pixels && g.oc > g.ic;
+}
+// Unless the activation is a function of exponentials, which the library computes in a second pass over the
+// result or slowly. Not measured with vectors of 512 bits.
+bool has_dear_activation(Activation activation) {
+    return cpu_isa() < Isa::avx512 && activation >= Activation::silu;
+}
 // A second thread costs a parallel region, which less work does not earn.
 constexpr int64_t few_multiplications = 1 << 18;
 
@@ -28,8 +37,9 @@ Support supports(const Problem& p) {
     if (g.kernel != one || g.stride != one || g.padding != none || g.groups != 1)
         return {"windows of one pixel with stride 1, in one group, only"};
     const int64_t pixels = g.out[0] * g.out[1];
-    if (g.n != 1 || pixels < enough_pixels || pixels > few_pixels || g.oc <= g.ic)
-        return {"one image of few pixels and more channels of y than of x only"};
+    if (g.n != 1 || pixels < enough_pixels) return {"one image of some pixels only"};
+    if (!is_faster_than_library(g) && !has_dear_activation(p.as<Conv2d::Params>().activation))
+        return {"few pixels and more channels of y than of x, or functions of exponentials, only"};
     const Layout blocks = channel_blocks();
     if (p.inputs[0].layout != blocks || p.outputs[0].layout != blocks) return {"blocks of channels only"};
     if (p.has_input(3) && p.inputs[3].layout != blocks) return {"a residual that lies as y does"};
