@@ -408,4 +408,17 @@ TEST_F(NullArguments, OfSettings) {
     EXPECT_EQ(LITE_destroy_network(n), 0);
 }
 
+TEST_F(LiteNetworkInC, HandlesOfTensorsEndWithTheirModel) {
+    LiteNetwork network = load("sum.mge");
+    LiteTensor before = tensor_of(network, "a");
+    EXPECT_EQ(LITE_load_model_from_path(network, path("absent.mge").c_str()), -1);
+    EXPECT_NE(floats_of(before), nullptr);  // nothing was loaded
+    ASSERT_EQ(LITE_load_model_from_path(network, path("sum.mge").c_str()), 0) << LITE_get_last_error();
+    void* data = nullptr;
+    EXPECT_EQ(LITE_get_tensor_memory(before, &data), -1);
+    EXPECT_THAT(LITE_get_last_error(), HasSubstr("destroyed"));
+    EXPECT_NE(floats_of(tensor_of(network, "a")), nullptr);
+    EXPECT_EQ(LITE_destroy_network(network), 0);
+}
+
 }  // namespace

@@ -64,6 +64,7 @@ int LITE_load_model_from_mem(LiteNetwork network, void* model_mem, size_t size) 
     return run(__func__, [&](const Call& call) {
         auto& target = call.network(network);
         target.network->load_model(call.pointer(model_mem, "model_mem"), size);
+        target.tensors->clear();
     });
 }
 
@@ -71,6 +72,7 @@ int LITE_load_model_from_path(LiteNetwork network, const char* model_path) {
     return run(__func__, [&](const Call& call) {
         auto& target = call.network(network);
         target.network->load_model(call.pointer(model_path, "model_path"));
+        target.tensors->clear();
     });
 }
 
@@ -79,6 +81,7 @@ int LITE_shared_weight_with_network(LiteNetwork dst_network, const LiteNetwork s
         auto &target = call.network(dst_network, "dst_network"),
              &source = call.network(src_network, "src_network");
         Runtime::shared_weight_with_network(target.network, source.network);
+        target.tensors->clear();
     });
 }
 

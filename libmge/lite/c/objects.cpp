@@ -13,8 +13,12 @@ Handles<NetworkObject>& networks() {
     return *all;
 }
 
-NetworkTensors::~NetworkTensors() {
+NetworkTensors::~NetworkTensors() { clear(); }
+
+void NetworkTensors::clear() {
+    std::lock_guard lock(mutex_);
     for (auto& [tensor, handle] : handles_) tensors().remove(handle);
+    handles_.clear();
 }
 
 LiteTensor NetworkTensors::handle_of(const std::shared_ptr<Tensor>& tensor) {

@@ -20,7 +20,7 @@ struct TensorObject {
     bool is_networks = false;  // its handle lives as long as the network
 };
 
-// Handles for the tensors of a network, one for each, that end with this.
+// Handles for the tensors of a network, one for each, that end with this, or with the model.
 class NetworkTensors {
 public:
     NetworkTensors() = default;
@@ -28,6 +28,7 @@ public:
     NetworkTensors& operator=(const NetworkTensors&) = delete;
     ~NetworkTensors();
     LiteTensor handle_of(const std::shared_ptr<Tensor>& tensor);
+    void clear();
 
 private:
     std::mutex mutex_;  // callbacks come from other threads

@@ -105,7 +105,8 @@ LITE_CAPI int LITE_shared_weight_with_network(LiteNetwork dst_network, const Lit
 LITE_CAPI int LITE_forward(const LiteNetwork network);
 LITE_CAPI int LITE_wait(const LiteNetwork network);
 
-/* The tensor is the network's own: it is not destroyed, and gone with the network. */
+/* The tensor is the network's own: it is not destroyed, and gone with the network or with its model, when
+ * another one is loaded. */
 LITE_CAPI int LITE_get_io_tensor(LiteNetwork network, const char* io_name, LiteTensorPhase phase,
                                  LiteTensor* tensor);
 LITE_CAPI int LITE_get_discrete_tensor(LiteNetwork network, const char* io_name, size_t n_idx,
