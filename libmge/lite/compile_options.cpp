@@ -100,6 +100,7 @@ mge::CompileOptions compile_options(const Config& config, const AlgorithmPolicy&
         throw Error(
             mge::text("there is no precision ", int(options.precision), "; 0 is strict, 1 relaxed, 2 fast"));
     result.precision = mge::Precision(options.precision);
+    result.weight_bits = options.weight_bits;
     choose_algorithms(policy, result.select);
     mge::check(result);
     return result;

@@ -83,6 +83,8 @@ TEST(NetworkOptions, FillThoseOfTheCompilation) {
     EXPECT_TRUE(options_of(*half).graph_opt.has_set_f16_io_comp());
     auto fast = checked(with([](Options& o) { o.precision = 2; }), 2e-2f);
     EXPECT_EQ(options_of(*fast).precision, mge::Precision::fast);
+    auto bytes = checked(with([](Options& o) { o.weight_bits = 8; }), 2e-2f);
+    EXPECT_EQ(options_of(*bytes).weight_bits, 8);
 }
 
 TEST(NetworkOptions, ThatContradictEachOtherAreErrorsAtLoading) {
@@ -100,6 +102,7 @@ TEST(NetworkOptions, ThatContradictEachOtherAreErrorsAtLoading) {
     EXPECT_THAT(error([](Options& o) { o.comp_node_seq_record_level = 7; }), HasSubstr("7 is not between"));
     EXPECT_THAT(error([](Options& o) { o.graph_opt_level = 254; }), HasSubstr("254"));
     EXPECT_THAT(error([](Options& o) { o.precision = 3; }), HasSubstr("no precision 3"));
+    EXPECT_THAT(error([](Options& o) { o.weight_bits = 5; }), HasSubstr("0, 4 or 8"));
 }
 
 TEST(NetworkOptions, ConstShapeFixesTheShapes) {

@@ -66,6 +66,7 @@ ParseInfoFunc parser_of(const LiteParseInfoFunc function) {
         Config parsed = config_of(config_in_c);
         parsed.options.enable_f16_io_comp = config.options.enable_f16_io_comp;  // which C has not, …
         parsed.options.precision = config.options.precision;                    // … nor this
+        parsed.options.weight_bits = config.options.weight_bits;                // … nor this
         NetworkIO io = io_of(io_in_c);
         config = std::move(parsed);
         network_io = std::move(io);

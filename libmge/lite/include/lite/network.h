@@ -57,6 +57,9 @@ struct LITE_API Options {
     // How far results may be from f32 arithmetic, where the processor is faster then: 0 strict; 1 relaxed,
     // factors of products as bf16; 2 fast, values between steps too.
     uint8_t precision = 0;
+    // In how many bits linear layers keep each weight: 8 or 4; arithmetic stays f32. 0: as they are, or as
+    // the model says.
+    uint8_t weight_bits = 0;
 };
 
 struct LITE_API Config {
