@@ -59,7 +59,7 @@ Network::Network(const Config& config, const NetworkIO& networkio)
 
 Network::Network(const NetworkIO& networkio, const Config& config) : Network(config, networkio) {}
 
-Network::~Network() = default;
+Network::~Network() { NetworkImplBase::end(std::move(impl_)); }
 
 void Network::load_model(void* model_mem, size_t size) {
     as_lite_error([&] { impl_->load(model_mem, size); });
@@ -128,9 +128,15 @@ Network& Network::set_finish_callback(const FinishCallback& finish_callback) {
     return *this;
 }
 
-void Network::forward() { impl_->forward(); }
+void Network::forward() {
+    NetworkImplBase::Entered entered(*impl_);
+    impl_->forward();
+}
 
-void Network::wait() { impl_->wait(); }
+void Network::wait() {
+    NetworkImplBase::Entered entered(*impl_);
+    impl_->wait();
+}
 
 std::string Network::get_input_name(size_t index) const {
     impl_->require_loaded("get_input_name");

@@ -50,6 +50,8 @@ class Network::NetworkImplBase {
 public:
     NetworkImplBase(const Config& config, const NetworkIO& io);
     ~NetworkImplBase();
+    // Ends one whose Network is destroyed: in what it calls back, not before the caller is out of it.
+    static void end(std::unique_ptr<NetworkImplBase> network);
 
     // --- before and after loading ---
 
@@ -81,6 +83,7 @@ public:
 
     void forward();
     void wait();
+    class Entered;
     // After what is under way.
     void set_callbacks(const std::function<void(Callbacks&)>& change);
     void call_in_threads(const ThreadAffinityCallback& callback);
@@ -165,6 +168,23 @@ private:
     mge::RunTurn turn_;
     // Last: its thread ends before what it works on.
     mge::Worker worker_{[this] { work(); }};
+};
+
+// A call of a user's that may call back, on his thread: the innermost of a list. A network that is destroyed
+// meanwhile ends with it.
+class Network::NetworkImplBase::Entered {
+public:
+    explicit Entered(NetworkImplBase& network) : network_(&network) { innermost_ = this; }
+    ~Entered() { innermost_ = outer_; }
+    Entered(const Entered&) = delete;
+    Entered& operator=(const Entered&) = delete;
+
+private:
+    friend class NetworkImplBase;
+    static constinit thread_local Entered* innermost_;
+    NetworkImplBase* network_;
+    Entered* outer_ = innermost_;
+    std::unique_ptr<NetworkImplBase> ended_;
 };
 
 // For tests and for the rest of Lite.

@@ -6,6 +6,7 @@
 #include "libmge/base/file.h"
 #include "libmge/base/first_failure.h"
 #include "libmge/base/log.h"
+#include "libmge/base/start_thread.h"
 #include "libmge/base/text.h"
 #include "libmge/device/cpu/affinity.h"
 #include "libmge/inspect/profiler.h"
@@ -60,6 +61,27 @@ void tell(const std::exception_ptr& failure) noexcept {
 }
 
 }  // namespace
+
+constinit thread_local Network::NetworkImplBase::Entered* Network::NetworkImplBase::Entered::innermost_ =
+    nullptr;
+
+void Network::NetworkImplBase::end(std::unique_ptr<NetworkImplBase> network) {
+    if (!network || !Inside::find(network.get())) return;
+    Entered* outermost = nullptr;
+    for (auto* entered = Entered::innermost_; entered; entered = entered->outer_)
+        if (entered->network_ == network.get()) outermost = entered;
+    if (outermost) {
+        outermost->ended_ = std::move(network);
+        return;
+    }
+    // The network's own thread, which cannot wait for its end.
+    auto* ended = network.release();
+    try {
+        mge::start_thread([ended] { std::unique_ptr<NetworkImplBase> gone(ended); }).detach();
+    } catch (const mge::Error&) {
+        mge::log_message(mge::LogLevel::error, "a network that was destroyed in a callback stays: no thread");
+    }
+}
 
 void Network::NetworkImplBase::forward() {
     if (auto* scope = Inside::find(this); scope && (!scope->may_run() || is_pending_)) [[unlikely]]

@@ -263,5 +263,50 @@ TEST(NetworkCallbacks, InPlaceComeFromTheCaller) {
     EXPECT_EQ(finishes, 1);
 }
 
+// In all four places from which a network calls: its run goes on, and the network ends behind it.
+TEST(NetworkCallbacks, MayDestroyTheirNetwork) {
+    auto use = [](const Config& config, auto&& set, bool waits_here) {
+        std::atomic<int> ends = 0;
+        auto network = filled(config);
+        // What only the network's callbacks hold is there until it is gone.
+        auto counted = std::shared_ptr<int>(nullptr, [&](auto) { ++ends; });
+        set(network, counted);
+        counted.reset();
+        EXPECT_EQ(ends, 0);
+        Network& raw = *network;
+        raw.forward();
+        if (waits_here && network) raw.wait();
+        while (ends == 0) std::this_thread::yield();
+        EXPECT_FALSE(network);
+    };
+    auto in_start = [](auto& network, auto& counted) {
+        network->set_start_callback([&network, counted](const IOTensors&) { network.reset(); });
+    };
+    auto in_finish = [](auto& network, auto& counted) {
+        network->set_finish_callback([&network, counted](const IOTensors& tensors) {
+            network.reset();
+            EXPECT_THAT(values_of<float>(*tensors.at("sum").second), ElementsAre(2, 3, 4, 5));
+        });
+    };
+    auto in_async = [](auto& network, auto& counted) {
+        network->set_async_callback([&network, counted] { network.reset(); });
+    };
+    use({}, in_start, true);
+    use({}, in_finish, true);
+    use({}, in_async, false);
+    auto in_place = [&](auto&& set) {
+        return [&](auto& network, auto& counted) {
+            network = std::make_shared<Network>();
+            Runtime::set_cpu_inplace_mode(network);
+            network->load_model(sum_and_difference());
+            write<float>(*network->get_io_tensor("a"), {1, 2, 3, 4});
+            write<float>(*network->get_io_tensor("b"), {1, 1, 1, 1});
+            set(network, counted);
+        };
+    };
+    use({}, in_place(in_start), true);
+    use({}, in_place(in_finish), true);
+}
+
 }  // namespace
 }  // namespace lite::test

@@ -110,8 +110,8 @@ using FinishCallback = std::function<void(const IOTensors&)>;
 
 // "Before loading" and "after loading": an error otherwise. One thread at a time may use a network; several
 // networks, also those that share weights, may run at once. Errors are lite::Error; a network that failed to
-// load may load another model. What a network calls back neither loads, changes nor destroys it; only a
-// finish callback that wait() calls may start the next run.
+// load may load another model. What a network calls back neither loads nor changes it; one that it destroys
+// finishes its run first. Only a finish callback that wait() calls may start the next run.
 class LITE_API Network {
 public:
     class NetworkImplBase;
