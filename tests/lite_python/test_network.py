@@ -199,8 +199,8 @@ def test_forward_leaves_the_work_to_another_thread(network, image):
         return (started - start) / (time.perf_counter() - start)
 
     assert not network.is_cpu_inplace_mode()
-    # Of the least disturbed run.
-    assert min(share_of_forward() for _ in range(10)) <= 0.1
+    # Of a run that nothing disturbs: on a busy machine it may take many until there is one.
+    assert any(share_of_forward() <= 0.1 for _ in range(200))
 
 
 def test_in_place(models, image, expected):
