@@ -6,6 +6,7 @@
 #include "apps/cli/definitions.h"
 #include "apps/cli/tool.h"
 #include "libmge/base/error.h"
+#include "libmge/base/letters.h"
 #include "libmge/base/version.h"
 
 namespace mge::cli {
@@ -96,7 +97,7 @@ std::string see_also(const std::string& tool) {
 }
 
 std::string upper(std::string name) {
-    for (auto& c : name) c = char(std::toupper(uint8_t(c)));
+    for (auto& c : name) c = capital(c);
     return name;
 }
 
