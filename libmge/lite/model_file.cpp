@@ -68,16 +68,22 @@ ModelFile read_plain(const ModelBytes& file, const Configuration& given, bool us
     return {mge::open_model(file, options), given, {}, {}};
 }
 
+// A packed model says itself how its parts are encrypted. Whether it is one is not asked for nothing: mapping
+// a large file takes a while.
+template <class IsPacked>
+mge::OpenOptions envelope_options(const Configuration& given, IsPacked is_packed) {
+    auto options = open_options(given);
+    if (!options.cipher.empty() && is_packed()) options.cipher.clear();
+    return options;
+}
+
 }  // namespace
 
 ModelFile read_model_file(const std::string& path, const Configuration& given, bool uses_info) {
     return as_lite_error([&] {
         use_default_log_level();
-        auto options = open_options(given);
-        // A packed model says itself how its parts are encrypted. Mapping a large file takes a while, so it
-        // is not asked for nothing.
-        if (!options.cipher.empty() && mge::is_packed(mge::MappedFile::open(path)->bytes()))
-            options.cipher.clear();
+        auto options =
+            envelope_options(given, [&] { return mge::is_packed(mge::MappedFile::open(path)->bytes()); });
         return read_plain(mge::decrypt_model(path, options), given, uses_info);
     });
 }
@@ -90,8 +96,7 @@ ModelFile read_model_file(const void* data, size_t bytes, const Configuration& g
             throw Error(text("a model in memory has ", bytes, " bytes, more than there are"));
         std::span content(static_cast<const std::byte*>(data), bytes);
         ModelBytes file{content, nullptr, "model in memory"};
-        auto options = open_options(given);
-        if (mge::is_packed(content)) options.cipher.clear();
+        auto options = envelope_options(given, [&] { return mge::is_packed(content); });
         return read_plain(mge::decrypt_model(file, options), given, uses_info);
     });
 }
