@@ -202,11 +202,12 @@ def get_mem_status_bytes(device: str | None = None) -> tuple[int, int]:
 
 
 def coalesce_free_memory() -> None:
-    """Give unused memory back to the system.
+    """Give unused memory back to the system, of a GPU also what other processes had and let go.
 
     Example:
         >>> coalesce_free_memory()
     """
+    _mge.collect_loans()
     _mge.release_cached_memory(None)
 
 
@@ -217,8 +218,8 @@ def set_prealloc_config(
     growth_factor: float = 2.0,
     device_type="cuda",
 ) -> None:
-    """How memory of CUDA devices is taken ahead. There are none in this version: accepted, and
-    nothing to do.
+    """How memory of CUDA devices is taken ahead. Accepted, and nothing to do: memory is taken when it
+    is needed, and kept for the next who needs it.
 
     Args:
         alignment: of every piece of memory, in bytes.
