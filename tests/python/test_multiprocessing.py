@@ -99,8 +99,7 @@ def test_nothing_is_left_open():
 
 
 def keep_receiving(tensors, done):
-    for _ in range(6):
-        tensors.get()
+    while tensors.get() is not None:
         done.put(time.monotonic())
 
 
@@ -110,13 +109,16 @@ def test_a_large_tensor_takes_milliseconds():
     process = context.Process(target=keep_receiving, args=(tensors, done), daemon=True)
     process.start()
     large = F.zeros((25_000_000,)).share_memory()
-    times = []
-    for _ in range(6):
+
+    def trip():
         start = time.monotonic()
         tensors.put(large)
-        times.append(done.get(timeout=60) - start)
+        return done.get(timeout=60) - start
+
+    # Half a millisecond; a copy takes fifty. A busy machine may disturb many before one is not.
+    assert any(trip() < 0.01 for _ in range(200))
+    tensors.put(None)
     process.join(60)
-    assert min(times) < 0.01  # half a millisecond beside busy neighbours; a copy takes fifty
 
 
 def train(index, net, xs, ys):
@@ -182,7 +184,7 @@ def test_a_failure_ends_all():
         mp.spawn(vanish, nprocs=3, start_method="fork")
     with pytest.raises(mp.ProcessExitedError, match="process 1 ended with exit code 3"):
         mp.spawn(leave, nprocs=2, start_method="fork")
-    assert time.monotonic() - start < 60
+    assert time.monotonic() - start < 500  # nobody sleeps to the end
     assert not multiprocessing.active_children()
 
 
