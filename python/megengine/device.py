@@ -5,6 +5,7 @@ Names: ``"xpux"`` (the default device), ``"cpu0"``, ``"multithread4:0"``, ``"gpu
 """
 
 import contextlib
+import re
 
 from . import _mge
 from ._mge import Device as CompNode  # noqa: F401
@@ -80,12 +81,18 @@ def set_default_device(device: str = "xpux") -> None:
     Args:
         device: name of the device.
     Raises:
+        AssertionError: ``device`` is no name of a device.
         RuntimeError: there is no such device.
     Example:
         >>> set_default_device("cpu0")
         >>> set_default_device("xpux")
     """
-    _mge.set_default_device(device)
+    try:
+        _mge.set_default_device(device)
+    except (RuntimeError, TypeError) as error:
+        if not re.fullmatch(rf"xpux|({'|'.join(_KINDS)})\d+(:\d+)?", str(device)):
+            raise AssertionError(f"[set_default_device] {error}") from error
+        raise
 
 
 class default_device(contextlib.ContextDecorator):

@@ -29,7 +29,7 @@ def test_several_results_and_gradients():
         gm.backward([x * y, x + y], [Tensor([10.0]), Tensor([1.0])])
     assert (float(x.grad), float(y.grad), alone.grad) == (31, 21, None)
     with GradManager().attach(x) as gm:
-        with pytest.raises(AssertionError, match="gradients of results"):
+        with pytest.raises(RuntimeError, match="gradients of results"):
             gm.backward([x * y], [Tensor([1.0])] * 2)
 
 

@@ -188,7 +188,7 @@ def test_sampler_must_fit_the_data_set():
         DataLoader(Numbers(3), SequentialSampler(DATA))
     with pytest.raises(AssertionError, match="MapSampler"):
         DataLoader(DATA, StreamSampler(1))
-    with pytest.raises(TypeError, match="Dataset"):
+    with pytest.raises(AssertionError, match="Dataset"):
         DataLoader([1, 2])
 
 

@@ -71,13 +71,16 @@ class GradManager:
         Returns:
             The manager.
         Raises:
-            AssertionError: a tensor is not floating.
+            AssertionError: one of them is no floating Tensor.
         """
         tensors = [tensors] if isinstance(tensors, Tensor) else list(tensors)
         if callbacks is None:
             callbacks = []
         callbacks = [callbacks] if callable(callbacks) else list(callbacks)
         for tensor in tensors:
+            assert isinstance(tensor, Tensor), (
+                f"[GradManager] only Tensors can be attached, got {type(tensor).__name__}"
+            )
             assert is_differentible_dtype(tensor.dtype), (
                 f"[GradManager] only floating tensors can be attached, got {tensor.dtype}"
             )
@@ -122,8 +125,7 @@ class GradManager:
             y: results to differentiate; None for nothing.
             dy: their gradients, of shapes that broadcast to the results'; None for ones.
         Raises:
-            RuntimeError: nothing was recorded.
-            AssertionError: the numbers of results and gradients differ.
+            RuntimeError: nothing was recorded, or the numbers of results and gradients differ.
         """
         if self._tape is None:
             raise RuntimeError(
@@ -132,9 +134,8 @@ class GradManager:
             )
         ys = [] if y is None else [y] if isinstance(y, Tensor) else list(y)
         dys = [dy] if isinstance(dy, Tensor) else dy if dy is None else list(dy)
-        assert dys is None or len(ys) == len(dys), (
-            f"[backward] {len(ys)} results, but {len(dys)} gradients of results"
-        )
+        if dys is not None and len(ys) != len(dys):
+            raise RuntimeError(f"[backward] {len(ys)} results, but {len(dys)} gradients of results")
         before, _backwarding.manager = _backwarding.manager, self
         try:
             self._tape.stop()

@@ -31,8 +31,8 @@ class DataLoader:
             set divides it by ``get_worker_info``.
     Raises:
         ValueError: ``num_workers`` or ``timeout`` is negative.
-        TypeError: ``dataset``, ``transform`` or ``collator`` is something else.
-        AssertionError: the sampler does not fit the data set.
+        TypeError: ``transform`` or ``collator`` is something else.
+        AssertionError: ``dataset`` is none, or the sampler does not fit it.
     Example:
         >>> from megengine.data.dataset import ArrayDataset
         >>> next(iter(DataLoader(ArrayDataset([1, 2]))))
@@ -54,8 +54,9 @@ class DataLoader:
             raise ValueError(f"num_workers should not be negative, got {num_workers}")
         if timeout < 0:
             raise ValueError(f"timeout should not be negative, got {timeout}")
-        if not isinstance(dataset, Dataset):
-            raise TypeError(f"dataset should be a Dataset, got {type(dataset).__name__}")
+        assert isinstance(dataset, Dataset), (
+            f"dataset should be a Dataset, got {type(dataset).__name__}"
+        )
         self.is_stream = isinstance(dataset, StreamDataset)
         if sampler is None:
             sampler = StreamSampler(1) if self.is_stream else SequentialSampler(dataset)

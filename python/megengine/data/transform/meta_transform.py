@@ -13,12 +13,12 @@ class Transform(ABC):
         ...     def apply(self, input):
         ...         return 2 * input
         >>> Doubled().apply_batch([1, 2])
-        [2, 4]
+        (2, 4)
     """
 
-    def apply_batch(self, inputs: Sequence) -> list:
+    def apply_batch(self, inputs: Sequence) -> tuple:
         """Change each sample of a list."""
-        return [self.apply(sample) for sample in inputs]
+        return tuple(self.apply(sample) for sample in inputs)
 
     @abstractmethod
     def apply(self, input):

@@ -49,9 +49,6 @@ class VisionTransform(Transform):
                 raise NotImplementedError(f"[{type(self).__name__}] there is no rule for {kind!r}")
         self.order = tuple(order)
 
-    def apply_batch(self, inputs: Sequence) -> list:
-        return [self.apply(sample) for sample in inputs]
-
     def apply(self, input):
         """Change one sample: an image, or a tuple of fields, of which one alone comes back bare."""
         fields = input if isinstance(input, tuple) else (input,)
@@ -140,12 +137,12 @@ class Compose(VisionTransform):
             if order is not None and isinstance(transform, VisionTransform):
                 transform.order = self.order
 
-    def apply_batch(self, inputs: Sequence) -> list:
+    def apply_batch(self, inputs: Sequence) -> tuple:
         if not self.batch_compose:
-            return [self.apply(sample) for sample in inputs]
+            return super().apply_batch(inputs)
         for transform in self.transforms:
             inputs = transform.apply_batch(inputs)
-        return list(inputs)
+        return tuple(inputs)
 
     def apply(self, input):
         for transform in self._in_order():
