@@ -6,11 +6,11 @@ What of it is missing here follows from this table and what there is: see ``not_
 
 _NAMES = """
 megengine
-    _full_sync cgtools tensor
+    __version__ _full_sync cgtools tensor
 megengine.amp
     enabled high_prec_dtype low_prec_dtype
 megengine.amp.autocast
-    autocast
+    autocast autocast.__call__ autocast.__enter__ autocast.__exit__
 megengine.amp.convert_format
     convert_module_format convert_tensor_format
 megengine.amp.grad_scaler
@@ -18,11 +18,12 @@ megengine.amp.grad_scaler
     GradScaler.unscale GradScaler.update Xla_GradScaler Xla_GradScaler.backward
     Xla_GradScaler.update
 megengine.autodiff
-    Function Function.backward Function.forward
+    Function Function.__call__ Function.backward Function.forward
 megengine.autodiff.grad_manager
-    GradManager GradManager.attach GradManager.attached_tensors GradManager.backward
-    GradManager.record GradManager.release GradManagerGroup GradManagerGroup.merge_with
-    get_backwarding_grad_manager
+    GradManager GradManager.__enter__ GradManager.__exit__ GradManager.__or__ GradManager.attach
+    GradManager.attached_tensors GradManager.backward GradManager.record GradManager.release
+    GradManagerGroup GradManagerGroup.__enter__ GradManagerGroup.__exit__
+    GradManagerGroup.merge_with get_backwarding_grad_manager
 megengine.config
     _auto_format_convert _compute_mode _override async_level benchmark_kernel
     benchmark_with_subprocess deterministic_kernel disable_memory_forwarding
@@ -35,33 +36,39 @@ megengine.core.tensor.dtype
 megengine.data.collator
     Collator Collator.apply
 megengine.data.dataloader
-    DataLoader DataLoader.check_memory_rationality get_worker_info
+    DataLoader DataLoader.__iter__ DataLoader.__len__ DataLoader.check_memory_rationality
+    get_worker_info
 megengine.data.dataset.meta_dataset
-    ArrayDataset ConcatDataset Dataset StreamDataset
+    ArrayDataset ArrayDataset.__getitem__ ArrayDataset.__len__ ConcatDataset
+    ConcatDataset.__getitem__ ConcatDataset.__len__ Dataset Dataset.__getitem__ Dataset.__len__
+    StreamDataset StreamDataset.__getitem__ StreamDataset.__iter__ StreamDataset.__len__
 megengine.data.dataset.vision.cifar
-    CIFAR10 CIFAR10.bytes2array CIFAR10.download CIFAR10.meta CIFAR10.process CIFAR10.untar
-    CIFAR100 CIFAR100.bytes2array CIFAR100.meta
+    CIFAR10 CIFAR10.__getitem__ CIFAR10.__len__ CIFAR10.bytes2array CIFAR10.download CIFAR10.meta
+    CIFAR10.process CIFAR10.untar CIFAR100 CIFAR100.bytes2array CIFAR100.meta
 megengine.data.dataset.vision.cityscapes
-    Cityscapes
+    Cityscapes Cityscapes.__getitem__ Cityscapes.__len__
 megengine.data.dataset.vision.coco
-    COCO COCO.get_img_info has_valid_annotation
+    COCO COCO.__getitem__ COCO.__len__ COCO.get_img_info has_valid_annotation
 megengine.data.dataset.vision.folder
-    ImageFolder ImageFolder.collect_class ImageFolder.collect_samples
+    ImageFolder ImageFolder.__getitem__ ImageFolder.__len__ ImageFolder.collect_class
+    ImageFolder.collect_samples
 megengine.data.dataset.vision.imagenet
     ImageNet ImageNet.check_raw_file ImageNet.meta ImageNet.valid_ground_truth
 megengine.data.dataset.vision.meta_vision
-    VisionDataset
+    VisionDataset VisionDataset.__getitem__ VisionDataset.__len__
 megengine.data.dataset.vision.mnist
-    MNIST MNIST.download MNIST.meta MNIST.process parse_idx1 parse_idx3
+    MNIST MNIST.__getitem__ MNIST.__len__ MNIST.download MNIST.meta MNIST.process parse_idx1
+    parse_idx3
 megengine.data.dataset.vision.objects365
-    Objects365 Objects365.get_img_info
+    Objects365 Objects365.__getitem__ Objects365.__len__ Objects365.get_img_info
 megengine.data.dataset.vision.voc
-    PascalVOC PascalVOC.get_img_info PascalVOC.parse_voc_xml
+    PascalVOC PascalVOC.__getitem__ PascalVOC.__len__ PascalVOC.get_img_info PascalVOC.parse_voc_xml
 megengine.data.sampler
-    Infinite Infinite.sample MapSampler MapSampler.batch MapSampler.sample MapSampler.scatter
+    Infinite Infinite.__iter__ Infinite.__len__ Infinite.__next__ Infinite.sample MapSampler
+    MapSampler.__iter__ MapSampler.__len__ MapSampler.batch MapSampler.sample MapSampler.scatter
     RandomSampler RandomSampler.sample ReplacementSampler ReplacementSampler.sample Sampler
-    SequentialSampler SequentialSampler.sample StreamSampler StreamSampler.batch
-    StreamSampler.sample
+    SequentialSampler SequentialSampler.sample StreamSampler StreamSampler.__iter__
+    StreamSampler.batch StreamSampler.sample
 megengine.data.transform.meta_transform
     CudaTransform CudaTransform.apply PseudoTransform PseudoTransform.apply Transform
     Transform.apply Transform.apply_batch
@@ -76,12 +83,12 @@ megengine.data.transform.vision.transform
     ShortestEdgeResize.apply ToMode TorchTransformCompose VisionTransform VisionTransform.apply
     VisionTransform.apply_batch
 megengine.device
-    DeviceType
-    coalesce_free_memory get_allocated_memory get_cuda_compute_capability get_cuda_device_property
-    get_cuda_driver_version get_cuda_version get_cudnn_version get_default_device get_device_count
-    get_max_allocated_memory get_max_reserved_memory get_mem_status_bytes get_reserved_memory
-    get_tensorrt_version is_atlas_available is_cambricon_available is_cuda_available
-    is_rocm_available reset_max_memory_stats set_default_device set_prealloc_config what_is_xpu
+    DeviceType coalesce_free_memory get_allocated_memory get_cuda_compute_capability
+    get_cuda_device_property get_cuda_driver_version get_cuda_version get_cudnn_version
+    get_default_device get_device_count get_max_allocated_memory get_max_reserved_memory
+    get_mem_status_bytes get_reserved_memory get_tensorrt_version is_atlas_available
+    is_cambricon_available is_cuda_available is_rocm_available reset_max_memory_stats
+    set_default_device set_prealloc_config what_is_xpu
 megengine.distributed
     backend group_end group_start make_allreduce_cb
 megengine.distributed.functional
@@ -93,10 +100,10 @@ megengine.distributed.group
     get_py_server_addr get_rank get_world_size group_barrier init_process_group is_distributed
     new_group override_backend
 megengine.distributed.helper
-    AllreduceCallback bcast_list_ get_device_count_by_fork get_offsets pack_allreduce_split
-    param_pack_concat param_pack_split synchronized
+    AllreduceCallback AllreduceCallback.__call__ bcast_list_ get_device_count_by_fork get_offsets
+    pack_allreduce_split param_pack_concat param_pack_split synchronized
 megengine.distributed.launcher
-    launcher
+    launcher launcher.__call__
 megengine.distributed.server
     Client Client.bcast_val Client.connect Client.group_barrier Client.user_get Client.user_pop
     Client.user_set Server
@@ -120,10 +127,10 @@ megengine.functional.distributed
 megengine.functional.einsum
     einsum
 megengine.functional.elemwise
-    abs acos acosh add asin asinh atan atan2 atanh ceil clip cos cosh div equal erf exp expm1
-    floor floor_div greater greater_equal hsigmoid hswish left_shift less less_equal log log1p
-    logaddexp logical_and logical_not logical_or logical_xor maximum minimum mod mul neg not_equal
-    pow relu relu6 right_shift round sigmoid sin sinh sqrt square sub tan tanh
+    abs acos acosh add asin asinh atan atan2 atanh ceil clip cos cosh div equal erf exp expm1 floor
+    floor_div greater greater_equal hsigmoid hswish left_shift less less_equal log log1p logaddexp
+    logical_and logical_not logical_or logical_xor maximum minimum mod mul neg not_equal pow relu
+    relu6 right_shift round sigmoid sin sinh sqrt square sub tan tanh
 megengine.functional.external
     atlas_runtime_opr cambricon_runtime_opr extern_opr_subgraph magicmind_runtime_opr
     tensorrt_runtime_opr
@@ -132,8 +139,8 @@ megengine.functional.inplace
 megengine.functional.loss
     binary_cross_entropy cross_entropy ctc_loss hinge_loss l1_loss square_loss
 megengine.functional.math
-    argmax argmin argsort cross dot isinf isnan matinv matmul max mean min norm normalize prod
-    sign sort std sum svd topk var
+    argmax argmin argsort cross dot isinf isnan matinv matmul max mean min norm normalize prod sign
+    sort std sum svd topk var
 megengine.functional.metric
     topk_accuracy
 megengine.functional.nn
@@ -152,15 +159,15 @@ megengine.functional.tensor
 megengine.functional.utils
     copy topk_accuracy
 megengine.functional.vision
-    correlation cvt_color flip interpolate nms nvof remap resize roi_align roi_pooling rot90
-    rotate warp_affine warp_perspective
+    correlation cvt_color flip interpolate nms nvof remap resize roi_align roi_pooling rot90 rotate
+    warp_affine warp_perspective
 megengine.hub.exceptions
     FetcherError GitCheckoutError GitPullError InvalidGitHost InvalidProtocol InvalidRepo
 megengine.hub.fetcher
     GitHTTPSFetcher GitHTTPSFetcher.fetch GitSSHFetcher GitSSHFetcher.fetch RepoFetcherBase
     RepoFetcherBase.fetch
 megengine.hub.hub
-    help import_module list load load_serialized_obj_from_url pretrained
+    help import_module list load load_serialized_obj_from_url pretrained pretrained.__call__
 megengine.jit
     TraceError
 megengine.jit.dtr_config
@@ -172,11 +179,12 @@ megengine.jit.partial_tracing
 megengine.jit.sublinear_memory_config
     SublinearMemoryConfig
 megengine.jit.tracing
-    exclude_from_trace is_tracing trace trace.check_external trace.dump trace.get_profile
-    trace.ops trace.vars trace.without_host
+    exclude_from_trace is_tracing trace trace.__call__ trace.check_external trace.dump
+    trace.get_profile trace.ops trace.vars trace.without_host
 megengine.jit.xla_backend
     xla_trace
 megengine.lite
+
 megengine.logger
     MegEngineLogFormatter call_countlog_func enable_debug_log get_logger replace_mgb_log_level
     set_log_file set_log_level set_mgb_log_level
@@ -194,16 +202,15 @@ megengine.module.concat
 megengine.module.conv
     Conv1d Conv1d.calc_conv Conv1d.forward Conv1d.get_pad_witdth Conv2d Conv2d.calc_conv
     Conv2d.forward Conv2d.get_pad_witdth Conv3d Conv3d.calc_conv Conv3d.forward ConvRelu2d
-    ConvRelu2d.forward ConvTranspose2d ConvTranspose2d.calc_conv_transpose2d
-    ConvTranspose2d.forward ConvTranspose3d ConvTranspose3d.forward ConvTransposeRelu2d
-    ConvTransposeRelu2d.forward DeformableConv2d DeformableConv2d.calc_conv
-    DeformableConv2d.forward LocalConv2d LocalConv2d.forward RegionRestrictedConv
-    RegionRestrictedConv.calc_conv RegionRestrictedConv.forward RegionRestrictedConv.get_pad_width
+    ConvRelu2d.forward ConvTranspose2d ConvTranspose2d.calc_conv_transpose2d ConvTranspose2d.forward
+    ConvTranspose3d ConvTranspose3d.forward ConvTransposeRelu2d ConvTransposeRelu2d.forward
+    DeformableConv2d DeformableConv2d.calc_conv DeformableConv2d.forward LocalConv2d
+    LocalConv2d.forward RegionRestrictedConv RegionRestrictedConv.calc_conv
+    RegionRestrictedConv.forward RegionRestrictedConv.get_pad_width
 megengine.module.conv_bn
     ConvBn2d ConvBn2d.forward ConvBnRelu2d ConvBnRelu2d.forward
 megengine.module.conv_transpose_bn
-    ConvTransposeBn2d ConvTransposeBn2d.forward ConvTransposeBnRelu2d
-    ConvTransposeBnRelu2d.forward
+    ConvTransposeBn2d ConvTransposeBn2d.forward ConvTransposeBnRelu2d ConvTransposeBnRelu2d.forward
 megengine.module.deformable_psroi_pooling
     DeformablePSROIPooling DeformablePSROIPooling.forward
 megengine.module.dropout
@@ -230,8 +237,8 @@ megengine.module.linear_bn
 megengine.module.lrn
     LocalResponseNorm LocalResponseNorm.forward
 megengine.module.module
-    Module Module.apply Module.buffers Module.children Module.disable_quantize Module.eval
-    Module.forward Module.load_state_dict Module.modules Module.named_buffers
+    Module Module.__call__ Module.apply Module.buffers Module.children Module.disable_quantize
+    Module.eval Module.forward Module.load_state_dict Module.modules Module.named_buffers
     Module.named_children Module.named_modules Module.named_parameters Module.named_tensors
     Module.parameters Module.register_forward_hook Module.register_forward_pre_hook
     Module.replace_param Module.state_dict Module.tensors Module.train Module.zero_grad
@@ -259,8 +266,7 @@ megengine.module.qat.conv
 megengine.module.qat.conv_bn
     ConvBn2d ConvBn2d.forward ConvBnRelu2d ConvBnRelu2d.forward
 megengine.module.qat.conv_transpose_bn
-    ConvTransposeBn2d ConvTransposeBn2d.forward ConvTransposeBnRelu2d
-    ConvTransposeBnRelu2d.forward
+    ConvTransposeBn2d ConvTransposeBn2d.forward ConvTransposeBnRelu2d ConvTransposeBnRelu2d.forward
 megengine.module.qat.elemwise
     Elemwise Elemwise.forward Elemwise.from_float_module
 megengine.module.qat.linear
@@ -291,8 +297,7 @@ megengine.module.quantized.conv
 megengine.module.quantized.conv_bn
     ConvBn2d ConvBn2d.forward ConvBnRelu2d ConvBnRelu2d.forward
 megengine.module.quantized.conv_transpose_bn
-    ConvTransposeBn2d ConvTransposeBn2d.forward ConvTransposeBnRelu2d
-    ConvTransposeBnRelu2d.forward
+    ConvTransposeBn2d ConvTransposeBn2d.forward ConvTransposeBnRelu2d ConvTransposeBnRelu2d.forward
 megengine.module.quantized.elemwise
     Elemwise Elemwise.forward Elemwise.from_qat_module
 megengine.module.quantized.linear
@@ -301,7 +306,7 @@ megengine.module.quantized.linear
 megengine.module.quantized.linear_bn
     LinearBn1d LinearBn1d.forward LinearBnRelu1d LinearBnRelu1d.forward
 megengine.module.quantized.module
-    QuantizedModule QuantizedModule.from_qat_module
+    QuantizedModule QuantizedModule.__call__ QuantizedModule.from_qat_module
 megengine.module.quantized.quant_dequant
     DequantStub DequantStub.forward DequantStub.from_qat_module QuantStub QuantStub.forward
     QuantStub.from_qat_module
@@ -312,7 +317,8 @@ megengine.module.rnn
     RNNBase.init_hidden RNNBase.reset_parameters RNNCell RNNCell.forward RNNCellBase
     RNNCellBase.forward RNNCellBase.reset_parameters
 megengine.module.sequential
-    Sequential Sequential.forward Sequential.layer_values
+    Sequential Sequential.__delitem__ Sequential.__getitem__ Sequential.__iter__ Sequential.__len__
+    Sequential.__setitem__ Sequential.forward Sequential.layer_values
 megengine.module.sliding_window
     SlidingWindow SlidingWindow.forward SlidingWindowTranspose SlidingWindowTranspose.forward
 megengine.module.vision
@@ -362,17 +368,16 @@ megengine.quantization.observer
     SyncExponentialMovingAverageObserver SyncExponentialMovingAverageObserver.forward
     SyncMinMaxObserver SyncMinMaxObserver.forward
 megengine.quantization.qconfig
-    QConfig calibration_qconfig easyquant_qconfig ema_fakequant_qconfig
-    ema_lowbit_fakequant_qconfig min_max_fakequant_qconfig passive_qconfig
-    sync_ema_fakequant_qconfig tqt_qconfig
+    QConfig calibration_qconfig easyquant_qconfig ema_fakequant_qconfig ema_lowbit_fakequant_qconfig
+    min_max_fakequant_qconfig passive_qconfig sync_ema_fakequant_qconfig tqt_qconfig
 megengine.quantization.quantize
     apply_easy_quant disable_fake_quant disable_observer enable_fake_quant enable_observer
     hook_qat_module propagate_qconfig quantize quantize_qat reset_qconfig
 megengine.quantization.utils
     LSQParams QParams QParams.update QParamsModuleMixin QParamsModuleMixin.get_qparams
-    QParamsModuleMixin.get_quantized_dtype QuantMode QuantMode.ASYMMERTIC QuantMode.SYMMERTIC
-    Round Round.backward Round.forward create_qparams fake_quant_bias fake_quant_tensor
-    lsq_forward tqt_forward
+    QParamsModuleMixin.get_quantized_dtype QuantMode QuantMode.ASYMMERTIC QuantMode.SYMMERTIC Round
+    Round.backward Round.forward create_qparams fake_quant_bias fake_quant_tensor lsq_forward
+    tqt_forward
 megengine.random
     beta exponential gamma multinomial normal permutation poisson shuffle uniform
 megengine.random.rng
@@ -381,12 +386,25 @@ megengine.random.rng
 megengine.serialization
     load save
 megengine.tensor
-    Parameter Tensor Tensor.T Tensor._reset Tensor._tuple_shape Tensor.astype Tensor.detach
-    Tensor.device Tensor.dmap_callback Tensor.dtype Tensor.flatten Tensor.format Tensor.grad
-    Tensor.graph Tensor.item Tensor.max Tensor.mean Tensor.min Tensor.name Tensor.ndim
-    Tensor.numpy Tensor.prod Tensor.qparams Tensor.requires_grad Tensor.reset_zero Tensor.reshape
-    Tensor.set_value Tensor.shape Tensor.size Tensor.sum Tensor.to Tensor.tolist Tensor.transpose
-    Tensor.value_id Tensor.var
+    Parameter Tensor Tensor.T Tensor.__abs__ Tensor.__add__ Tensor.__and__ Tensor.__array__
+    Tensor.__array_wrap__ Tensor.__bool__ Tensor.__ceil__ Tensor.__complex__ Tensor.__contains__
+    Tensor.__dlpack__ Tensor.__eq__ Tensor.__float__ Tensor.__floor__ Tensor.__floordiv__
+    Tensor.__ge__ Tensor.__getitem__ Tensor.__getnewargs__ Tensor.__getstate__ Tensor.__gt__
+    Tensor.__hash__ Tensor.__iadd__ Tensor.__iand__ Tensor.__ifloordiv__ Tensor.__ilshift__
+    Tensor.__imatmul__ Tensor.__imod__ Tensor.__imul__ Tensor.__index__ Tensor.__int__
+    Tensor.__invert__ Tensor.__ior__ Tensor.__ipow__ Tensor.__irshift__ Tensor.__isub__
+    Tensor.__iter__ Tensor.__itruediv__ Tensor.__ixor__ Tensor.__le__ Tensor.__len__
+    Tensor.__lshift__ Tensor.__lt__ Tensor.__matmul__ Tensor.__mod__ Tensor.__mul__ Tensor.__ne__
+    Tensor.__neg__ Tensor.__or__ Tensor.__pos__ Tensor.__pow__ Tensor.__radd__ Tensor.__rand__
+    Tensor.__repr__ Tensor.__rfloordiv__ Tensor.__rlshift__ Tensor.__rmatmul__ Tensor.__rmod__
+    Tensor.__rmul__ Tensor.__ror__ Tensor.__round__ Tensor.__rpow__ Tensor.__rrshift__
+    Tensor.__rshift__ Tensor.__rsub__ Tensor.__rtruediv__ Tensor.__rxor__ Tensor.__setitem__
+    Tensor.__setstate__ Tensor.__sub__ Tensor.__truediv__ Tensor.__trunc__ Tensor.__xor__
+    Tensor._reset Tensor._tuple_shape Tensor.astype Tensor.detach Tensor.device Tensor.dmap_callback
+    Tensor.dtype Tensor.flatten Tensor.format Tensor.grad Tensor.graph Tensor.item Tensor.max
+    Tensor.mean Tensor.min Tensor.name Tensor.ndim Tensor.numpy Tensor.prod Tensor.qparams
+    Tensor.requires_grad Tensor.reset_zero Tensor.reshape Tensor.set_value Tensor.shape Tensor.size
+    Tensor.sum Tensor.to Tensor.tolist Tensor.transpose Tensor.value_id Tensor.var
 megengine.tools.accuracy_shake_var_tree
     get_dependence main parse varNode varNode.get_dependence_list varNode.get_reference_list
     varNode.get_varNode varNode.show_src_info
@@ -413,19 +431,18 @@ megengine.traced_module
 megengine.traced_module.expr
     Apply Apply.apply_module_trace_hook Apply.interpret Apply.make CallFunction
     CallFunction.interpret CallFunction.make CallMethod CallMethod.graph CallMethod.interpret
-    CallMethod.make Constant Constant.interpret Constant.make Expr Expr.add_inputs
-    Expr.add_outputs Expr.args Expr.disable_remove Expr.enable_remove Expr.kwargs Expr.named_args
-    Expr.replace_inputs Expr.return_val Expr.set_arg Expr.set_args_kwargs Expr.top_graph
-    Expr.unflatten_args GetAttr GetAttr.interpret GetAttr.make Input Input.make get_suffix_name
-    is_apply_def is_call_function is_call_module is_call_tensor_method is_constant is_getattr
-    is_input rstrip
+    CallMethod.make Constant Constant.interpret Constant.make Expr Expr.add_inputs Expr.add_outputs
+    Expr.args Expr.disable_remove Expr.enable_remove Expr.kwargs Expr.named_args Expr.replace_inputs
+    Expr.return_val Expr.set_arg Expr.set_args_kwargs Expr.top_graph Expr.unflatten_args GetAttr
+    GetAttr.interpret GetAttr.make Input Input.make get_suffix_name is_apply_def is_call_function
+    is_call_module is_call_tensor_method is_constant is_getattr is_input rstrip
 megengine.traced_module.fake_quant
     FakeQuantize FakeQuantize.fake_quant_forward FakeQuantize.get_qparams FakeQuantize.set_qparams
 megengine.traced_module.node
     ModuleNode ModuleNode.owner Node Node.name Node.qualname Node.top_graph NodeMixin
-    NodeMixin.clear_node NodeMixin.get NodeMixin.get_wrapped_type NodeMixin.wrap
-    NodeMixin.wrap_safe TensorNode TensorNode.device TensorNode.dtype TensorNode.qparams
-    TensorNode.shape TensorNode.value
+    NodeMixin.clear_node NodeMixin.get NodeMixin.get_wrapped_type NodeMixin.wrap NodeMixin.wrap_safe
+    TensorNode TensorNode.device TensorNode.dtype TensorNode.qparams TensorNode.shape
+    TensorNode.value
 megengine.traced_module.serialization
     FUNCTIONAL_LOADER MODULE_LOADER OPDEF_LOADER TENSORMETHOD_LOADER load_apply_expr
     load_call_module_expr load_call_tensor_method_expr load_functional register_functional_loader
@@ -433,33 +450,34 @@ megengine.traced_module.serialization
 megengine.traced_module.tm_config
     disable_default_checker enable_expr_checker
 megengine.traced_module.traced_module
-    BaseFilter BaseFilter.as_count BaseFilter.as_dict BaseFilter.as_list BaseFilter.as_unique
-    ExprFilter ExprFilter.call_function ExprFilter.call_method ExprFilter.expr_id
-    ExprFilterCallFunction ExprFilterCallMethod ExprFilterExprId InternalGraph
+    BaseFilter BaseFilter.__iter__ BaseFilter.as_count BaseFilter.as_dict BaseFilter.as_list
+    BaseFilter.as_unique ExprFilter ExprFilter.call_function ExprFilter.call_method
+    ExprFilter.expr_id ExprFilterCallFunction ExprFilterCallFunction.__iter__ ExprFilterCallMethod
+    ExprFilterCallMethod.__iter__ ExprFilterExprId ExprFilterExprId.__iter__ InternalGraph
     InternalGraph.add_input_node InternalGraph.add_output_node InternalGraph.compile
-    InternalGraph.eval InternalGraph.exprs InternalGraph.get_dep_exprs
-    InternalGraph.get_expr_by_id InternalGraph.get_function_by_type
-    InternalGraph.get_method_by_type InternalGraph.get_module_by_type InternalGraph.get_node_by_id
-    InternalGraph.get_node_by_name InternalGraph.inputs InternalGraph.insert_exprs
-    InternalGraph.interpret InternalGraph.name InternalGraph.nodes InternalGraph.outputs
-    InternalGraph.qualname InternalGraph.replace_node InternalGraph.reset_inputs
-    InternalGraph.reset_outputs InternalGraph.top_graph NameSpace
-    NameSpace.associate_name_with_obj NameSpace.auto_naming_for_outputs
-    NameSpace.create_unique_name NameSpace.merge NameSpace.unassociate_name_with_obj
-    NameSpace.used_names NodeFilter NodeFilter.name NodeFilter.node_id NodeFilter.type
-    NodeFilterName NodeFilterName.make_re NodeFilterNodeId NodeFilterType TracedModule
-    TracedModule.clear_end_points TracedModule.clear_watch_points TracedModule.flatten
-    TracedModule.forward TracedModule.graph TracedModule.set_end_points
-    TracedModule.set_watch_points TracedModuleBuilder TracedModuleBuilder.build
-    cpp_apply_module_trace register_as_builtin trace_module wrap
+    InternalGraph.eval InternalGraph.exprs InternalGraph.get_dep_exprs InternalGraph.get_expr_by_id
+    InternalGraph.get_function_by_type InternalGraph.get_method_by_type
+    InternalGraph.get_module_by_type InternalGraph.get_node_by_id InternalGraph.get_node_by_name
+    InternalGraph.inputs InternalGraph.insert_exprs InternalGraph.interpret InternalGraph.name
+    InternalGraph.nodes InternalGraph.outputs InternalGraph.qualname InternalGraph.replace_node
+    InternalGraph.reset_inputs InternalGraph.reset_outputs InternalGraph.top_graph NameSpace
+    NameSpace.associate_name_with_obj NameSpace.auto_naming_for_outputs NameSpace.create_unique_name
+    NameSpace.merge NameSpace.unassociate_name_with_obj NameSpace.used_names NodeFilter
+    NodeFilter.name NodeFilter.node_id NodeFilter.type NodeFilterName NodeFilterName.__iter__
+    NodeFilterName.make_re NodeFilterNodeId NodeFilterNodeId.__iter__ NodeFilterType
+    NodeFilterType.__iter__ TracedModule TracedModule.clear_end_points
+    TracedModule.clear_watch_points TracedModule.flatten TracedModule.forward TracedModule.graph
+    TracedModule.set_end_points TracedModule.set_watch_points TracedModuleBuilder
+    TracedModuleBuilder.__call__ TracedModuleBuilder.build cpp_apply_module_trace
+    register_as_builtin trace_module wrap
 megengine.traced_module.utils
     get_subattr
 megengine.utils.bn_fusion
     fold_weight_bias fuse_conv_bn_relu_module fuse_linear_bn_relu_module
 megengine.utils.comp_graph_tools
-    GraphInference GraphInference.run convert_inputs convert_outputs embed_inputs
-    find_vars_by_name get_dep_vars get_opr_type get_oprs_seq get_owner_opr_inputs
-    get_owner_opr_type graph_traversal replace_oprs replace_vars
+    GraphInference GraphInference.run convert_inputs convert_outputs embed_inputs find_vars_by_name
+    get_dep_vars get_opr_type get_oprs_seq get_owner_opr_inputs get_owner_opr_type graph_traversal
+    replace_oprs replace_vars
 megengine.utils.custom_op_tools
     FileBaton FileBaton.release FileBaton.try_acquire FileBaton.wait Versioner
     Versioner.bump_version_if_changed Versioner.get_version build build_and_load hash_build_args
@@ -469,7 +487,7 @@ megengine.utils.dlpack
 megengine.utils.hook
     HookHandler HookHandler.remove
 megengine.utils.http_download
-    Bar HTTPDownloadError download_from_url
+    Bar Bar.__call__ HTTPDownloadError download_from_url
 megengine.utils.module_stats
     dict2table disable_receptive_field enable_receptive_field get_activation_stats get_op_stats
     get_param_stats hook_modules module_stats preprocess_receptive_field print_activations_stats
@@ -485,13 +503,15 @@ megengine.utils.network
     Network.dump Network.get_dep_oprs Network.get_opr_by_name Network.get_opr_by_type
     Network.get_var_by_name Network.get_var_receive_oprs Network.load Network.make_const
     Network.make_input_node Network.metadata Network.modify_opr_names Network.opr_filter
-    Network.optimize_for_inference Network.params_filter Network.remove_output
-    Network.replace_oprs Network.replace_vars Network.reset_batch_size Network.var_filter
-    NodeFilter NodeFilter.as_count NodeFilter.as_dict NodeFilter.as_list NodeFilter.as_unique
+    Network.optimize_for_inference Network.params_filter Network.remove_output Network.replace_oprs
+    Network.replace_vars Network.reset_batch_size Network.var_filter NodeFilter NodeFilter.__iter__
+    NodeFilter.as_count NodeFilter.as_dict NodeFilter.as_list NodeFilter.as_unique
     NodeFilter.check_type NodeFilter.data_provider NodeFilter.has_input NodeFilter.make_all_deps
     NodeFilter.name NodeFilter.not_type NodeFilter.param_provider NodeFilter.type
-    NodeFilterCheckType NodeFilterHasInput NodeFilterName NodeFilterName.make_re NodeFilterNotType
-    NodeFilterType as_oprnode as_varnode set_symbolic_shape
+    NodeFilterCheckType NodeFilterCheckType.__iter__ NodeFilterHasInput NodeFilterHasInput.__iter__
+    NodeFilterName NodeFilterName.__iter__ NodeFilterName.make_re NodeFilterNotType
+    NodeFilterNotType.__iter__ NodeFilterType NodeFilterType.__iter__ as_oprnode as_varnode
+    set_symbolic_shape
 megengine.utils.network_node
     AdaptivePoolingForward Argmax Argmin ArgsortForward AssertEqual AxisAddRemove
     BatchConvBiasForward BatchNormForward BatchedIncrMeshIndexing BatchedMatrixMul
@@ -502,8 +522,8 @@ megengine.utils.network_node
     Dimshuffle Dot Elemwise ElemwiseMultiType Eye GetVarShape GroupLocalForward Host2DeviceCopy
     Host2DeviceCopy.compile Host2DeviceCopy.load Identity ImmutableTensor IncrMeshIndexing
     IncrSubtensor IndexingBase IndexingIncrMultiAxisVec IndexingMultiAxisVec IndexingOneHot
-    IndexingSetMultiAxisVec IndexingSetOneHot Linspace MatrixInverse MatrixMul MeshIndexing
-    NMSKeep NetworkNode NvOf OpNode OpNode.add_inp_var OpNode.add_out_var OpNode.compile OpNode.id
+    IndexingSetMultiAxisVec IndexingSetOneHot Linspace MatrixInverse MatrixMul MeshIndexing NMSKeep
+    NetworkNode NvOf OpNode OpNode.add_inp_var OpNode.add_out_var OpNode.compile OpNode.id
     OpNode.load OpNode.priority PoolingForward RNGOpr ROIAlignForward ROIPoolingForward
     ReadOnlyOpNode Reduce RemapForward Reshape ResizeForward SVD SetMeshIndexing SetSubtensor
     SharedDeviceTensor Subtensor TopK TypeCvt VarNode VarNode.graph VarNode.id VarNode.load
@@ -519,13 +539,14 @@ megengine.utils.profile_analyzer
     Record.get_column_by_name TimeFuncHelper TimeFuncHelper.eval_time_func
     TimeFuncHelper.max_end_func TimeFuncHelper.min_start_func
 megengine.utils.profiler
-    Profiler Profiler.directory Profiler.dump Profiler.format_path Profiler.formats Profiler.path
-    Profiler.start Profiler.step Profiler.stop is_profiling merge_trace_events profile scope
+    Profiler Profiler.__call__ Profiler.__enter__ Profiler.__exit__ Profiler.directory Profiler.dump
+    Profiler.format_path Profiler.formats Profiler.path Profiler.start Profiler.step Profiler.stop
+    is_profiling merge_trace_events profile scope
 megengine.utils.tensorboard
     NodeRaw SummaryWriterExtend SummaryWriterExtend.add_graph_by_node_raw_list
     SummaryWriterExtend.add_node_raw SummaryWriterExtend.add_node_raw_attributes
-    SummaryWriterExtend.add_node_raw_name_suffix SummaryWriterExtend.add_text attr_value_proto
-    graph node node_proto tensor_shape_proto text
+    SummaryWriterExtend.add_node_raw_name_suffix SummaryWriterExtend.add_text attr_value_proto graph
+    node node_proto tensor_shape_proto text
 megengine.xla.build
     build_xla
 """

@@ -5,6 +5,7 @@ Programs that ask how many they are run unchanged; what a group of one does is e
 process is refused by ``init_process_group`` and by ``launcher``, before anything is begun.
 """
 
+from ..core.not_available import missing
 from . import functional, group, helper  # noqa: F401
 from .group import (
     WORLD,
@@ -46,3 +47,8 @@ __all__ = [
     "override_backend",
     "synchronized",
 ]
+
+
+def __getattr__(name: str):
+    """``backend``, which is a property of this module."""
+    return get_backend() if name == "backend" else missing(__name__, name)
