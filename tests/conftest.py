@@ -4,8 +4,14 @@
 import contextlib
 import fcntl
 import os
+import random
 import signal
+import sys
 import termios
+
+import pytest
+
+SEED = int(os.environ.get("MGE_TESTS_SEED", "0"))
 
 
 def pytest_configure():
@@ -23,3 +29,13 @@ def pytest_configure():
         finally:
             os.close(terminal)
     signal.signal(signal.SIGHUP, before)
+
+
+@pytest.fixture(autouse=True)
+def seeded():
+    """A test draws the same numbers in each run, whatever ran before; MGE_TESTS_SEED draws others."""
+    random.seed(SEED)
+    if numpy := sys.modules.get("numpy"):
+        numpy.random.seed(SEED)
+    if megengine := sys.modules.get("megengine"):
+        megengine.random.seed(SEED)
