@@ -121,6 +121,44 @@ def test_perspective_is_learned():
     np.testing.assert_allclose(shift.numpy().reshape(-1), [0.7, -0.4], atol=0.02)
 
 
+def ctc_loss(pred, label, blank):
+    """By the definition: sums over sequences in logarithms, of which none is below ``floor``."""
+    floor = np.log(np.finfo(np.float32).tiny)
+    steps = np.maximum(np.log(np.maximum(pred.astype("float64"), np.exp(floor))), floor)
+    path = [blank]
+    for one in label:
+        path += [one, blank]
+    reached = [steps[0, c] if k < 2 else floor for k, c in enumerate(path)]
+    for step in steps[1:]:
+        before, reached = reached, []
+        for k, c in enumerate(path):
+            ways = before[max(k - 1, 0) : k + 1]
+            if k >= 2 and c != blank and c != path[k - 2]:
+                ways = [before[k - 2], *ways]
+            reached.append(np.logaddexp.reduce(ways) + step[c])
+    return -np.logaddexp(*reached[-2:])
+
+
+def test_ctc_loss_is_that_of_the_definition_also_where_labels_do_not_fit():
+    rng = np.random.RandomState(5)
+    steps, count, classes = 20, 12, 5
+    pred = np.exp(3 * rng.randn(steps, count, classes)).astype("float32")
+    pred /= pred.sum(2, keepdims=True)
+    lengths = rng.randint(1, steps + 1, count).astype("int32")
+    labels = [rng.randint(1, classes, n) for n in lengths]
+    # Equal labels behind each other need a blank between them, for which there is no step.
+    assert any(len(label) + (label[1:] == label[:-1]).sum() > steps for label in labels)
+    losses = F.nn.ctc_loss(
+        Tensor(pred),
+        Tensor(np.full(count, steps, "int32")),
+        Tensor(np.concatenate(labels).astype("int32")),
+        Tensor(lengths),
+        reduction="none",
+    )
+    expected = [ctc_loss(pred[:, n], label, 0) for n, label in enumerate(labels)]
+    np.testing.assert_allclose(losses.numpy(), expected, rtol=1e-5)
+
+
 def test_ctc_loss_of_another_alignment_is_larger():
     pred = np.full((4, 1, 3), 0.1, "float32")
     pred[:2, 0, 1], pred[2:, 0, 2] = 0.8, 0.8

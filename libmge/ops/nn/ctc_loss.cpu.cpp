@@ -37,6 +37,8 @@ struct Sample {
     }
 };
 
+bool is_late_start(int64_t step, int64_t state) { return step == 0 && state >= 2; }
+
 double log_sum(double a, double b) {
     double high = std::max(a, b);
     return high == never ? never : high + std::log1p(std::exp(std::min(a, b) - high));
@@ -71,14 +73,19 @@ std::vector<Sample> make_samples(const State& s, const Launch& launch) {
     return samples;
 }
 
-// forward[t][i]: log of the probability to be in state i at step t, having emitted steps 0 … t.
+// forward[t][i]: log of the probability to be in state i at step t, having emitted steps 0 … t. A sequence
+// may begin in any state: in the first two as its probability says, else by `smallest`, whatever it emits.
 std::vector<double> forward_pass(const Sample& sample, int64_t blank) {
     int64_t states = sample.states();
     std::vector<double> forward(size_t(sample.steps * states), never);
     for (int64_t t = 0; t < sample.steps; ++t)
         for (int64_t i = 0; i < states; ++i) {
             auto before = [&](int64_t from) { return forward[size_t((t - 1) * states + from)]; };
-            double reached = t == 0 ? (i < 2 ? 0 : never) : before(i);
+            if (is_late_start(t, i)) {
+                forward[size_t(i)] = std::log(double(smallest));
+                continue;
+            }
+            double reached = t == 0 ? 0 : before(i);
             if (t > 0 && i >= 1) reached = log_sum(reached, before(i - 1));
             if (t > 0 && sample.may_skip_to(i, blank)) reached = log_sum(reached, before(i - 2));
             forward[size_t(t * states + i)] = reached + sample.log_probability(t, sample.path[size_t(i)]);
@@ -127,7 +134,7 @@ void add_gradient(const Sample& sample, int64_t blank, double dloss, float* dx) 
                 rest = log_sum(rest, after(i + 2));
             backward[size_t(i)] = rest;
             int64_t place = t * sample.step + sample.path[size_t(i)];
-            if (sample.x[place] >= smallest)
+            if (sample.x[place] >= smallest && !is_late_start(t, i))
                 dx[place] -= float(dloss * std::exp(forward[size_t(t * states + i)] + rest - likelihood) /
                                    sample.x[place]);
         }

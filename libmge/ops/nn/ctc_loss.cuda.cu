@@ -12,6 +12,7 @@ namespace {
 constexpr float smallest = 1.17549435e-38f;
 
 MGE_DEVICE double never() { return -__builtin_huge_val(); }
+MGE_DEVICE bool is_late_start(int64_t step, int64_t state) { return step == 0 && state >= 2; }
 MGE_DEVICE double log_sum(double a, double b) {
     double high = a > b ? a : b, low = a > b ? b : a;
     return high == never() ? never() : high + ::log1p(::exp(low - high));
@@ -66,16 +67,17 @@ MGE_DEVICE Sample sample_of(const Ctc& ctc, const CtcInputs& in, int64_t n) {
 }
 
 // forward(t)[i]: log of the probability to be in state i at step t, having emitted steps 0 … t. Row t begins
-// at `forward` + t % rows * row.
+// at `forward` + t % rows * row. A sequence may begin in any state: in the first two as its probability says,
+// else by `smallest`, whatever it emits.
 MGE_DEVICE void forward_pass(const Sample& s, double* forward, int64_t row, int64_t rows) {
     for (int64_t t = 0; t < s.steps; ++t) {
         const double* before = forward + (t + rows - 1) % rows * row;
         double* now = forward + t % rows * row;
         for (int64_t i = threadIdx.x; i < s.states; i += blockDim.x) {
-            double reached = t > 0 ? before[i] : i < 2 ? 0 : never();
+            double reached = t > 0 ? before[i] : 0;
             if (t > 0 && i >= 1) reached = log_sum(reached, before[i - 1]);
             if (t > 0 && s.may_skip_to(i)) reached = log_sum(reached, before[i - 2]);
-            now[i] = reached + s.log_probability(t, i);
+            now[i] = is_late_start(t, i) ? ::log(double(smallest)) : reached + s.log_probability(t, i);
         }
         __syncthreads();
     }
@@ -147,7 +149,7 @@ __global__ void ctc_gradients(Ctc ctc, CtcInputs in, const float* dloss, float* 
             double *now = backward + t % 2 * row, *next = backward + (t + 1) % 2 * row;
             for (int64_t i = threadIdx.x; i < s.states; i += blockDim.x) {
                 now[i] = backward_from(s, t, i, next);
-                terms[i] = ::exp(forward[t * row + i] + now[i] - likelihood);
+                terms[i] = is_late_start(t, i) ? 0 : ::exp(forward[t * row + i] + now[i] - likelihood);
             }
             __syncthreads();
             add_gradients(s, t, terms, links, dloss[n], dx + n * ctc.classes);

@@ -168,6 +168,9 @@ def ctc_loss(
 ) -> Tensor:
     """Connectionist temporal classification: how unlikely the labels are (Graves et al., 2006).
 
+    Probabilities below the smallest normal float32 count as that, and so does it that a sequence
+    leaves out labels at its beginning: where the labels fit into no sequence, the loss is finite.
+
     Args:
         pred: (T, N, C), probabilities.
         pred_lengths: (N,), how many of the T steps count.

@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <functional>
+#include <limits>
 
 #include "libmge/mge.h"
 #include "tests/harness/check_op.h"
@@ -67,11 +68,23 @@ TEST(CtcLoss, IsTheSumOverAllSequences) {
     }
 }
 
-TEST(CtcLoss, IsInfiniteWhereNothingFits) {
-    Tensor x = make_tensor(DType::f32, {1, 1, 2}, {0.5, 0.5});
-    Tensor one = make_tensor(DType::i32, {1}, {1}), two = make_tensor(DType::i32, {1}, {2});
-    Tensor label = make_tensor(DType::i32, {2}, {1, 1});
-    EXPECT_TRUE(std::isinf(values_of(ops::ctc_loss(x, one, label, two))[0]));
+TEST(CtcLoss, IsFiniteWhereNothingFits) {
+    // Three steps for the two equal classes and the blank between them, of which there are two.
+    std::vector<double> x{0.75, 0.25, 0.75, 0.25};
+    Tensor two = make_tensor(DType::i32, {1}, {2}), label = make_tensor(DType::i32, {2}, {1, 1});
+    double smallest = double(std::numeric_limits<float>::min());
+    // To the last class from itself and the blank in the middle; to the last blank from itself and the last
+    // class.
+    double expected = -std::log(2 * smallest * 0.25 + 2 * smallest * 0.75);
+    auto loss = [&](const Tensor& t) { return ops::ctc_loss(t, two, label, two); };
+    EXPECT_NEAR(values_of(loss(make_tensor(DType::f32, {2, 1, 2}, x)))[0], expected, 1e-4);
+}
+
+TEST(CtcLoss, HasTheGradientOfLateStarts) {
+    InputSpec x{.shape = {2, 2, 3}, .low = 0.2, .high = 1};
+    CheckOptions options{.reduction = 64};
+    check_op<ops::CtcLoss>({}, {x, ints({2}, {2, 2}), ints({2, 2}, {1, 1, 1, 2}), ints({2}, {2, 2})},
+                           options);
 }
 
 TEST(CtcLoss, NamesWhatIsWrong) {
