@@ -376,7 +376,6 @@ def test_dump_options_are_carried_by_the_model():
     "argument",
     [
         {"keep_opr_priority": True},
-        {"resize_input": True},
         {"dump_format": "FBS_V2"},
         {"model_version": 1},
         {"compat_older_version": "8.14"},

@@ -12,7 +12,7 @@ from ..core.model_metadata import stored_metadata
 from ..logger import get_logger
 from ..tensor import Tensor
 from .options import LAYOUTS, LIST, NAMES
-from .test_cases import read_test_cases
+from .test_cases import ModelInput, Reading, read_test_cases
 
 DumpInfo = namedtuple(
     "DumpInfo",
@@ -49,7 +49,6 @@ _DTYPE_NAMES = {"bfloat16": "BFloat16"}
 # Arguments that change nothing here: the value that asks for nothing, and why.
 WITHOUT_EFFECT = {
     "keep_opr_priority": (False, "operators have no priorities"),
-    "resize_input": (False, "it is for images, and test cases are read from #rand and .npy"),
     "dump_format": (None, "the format is .mge"),
     "model_version": (2, "the format is .mge"),
     "compat_older_version": (None, "the format is .mge, which no MegEngine reads"),
@@ -113,14 +112,15 @@ def dump(
             model is compiled, but for the two that store float16.
         user_info: any picklable object to keep in the file.
         enable_metadata: keep metadata at all.
-        input_data: test cases: ``"#rand(min,max[,shape…])"``, ``"x.npy"``, ``"name:…;name2:…"``,
-            ``"@list.txt"``.
-        repeat: how often each test case is written.
+        input_data: test cases: ``"#rand(min,max)"`` with the inputs' shapes,
+            ``"#rand(min,max,shape…)"``, where ``...`` stands for the rest of the input's,
+            ``"x.npy"``, ``"image.png"``, ``"name:…;name2:…"``, ``"@list.txt"``.
+        repeat: how often the batch of a file comes, one behind the other.
         silent: do not log.
         no_assert: write the test cases without what the outputs have to be.
         maxerr: largest error of an output in a test case that is none, as |got − expected| /
             max(min(|got|, |expected|), 1); the default leaves the tolerance to the reader.
-        resize_input: without effect: it is for images, which are not read here.
+        resize_input: give images the size that the input has.
         input_transform: expression over ``data``, applied to every test input.
         dump_format: ``"FBS"`` and ``"FBS_V2"`` are without effect: the format is .mge.
         model_version: without effect, for the same reason.
@@ -148,7 +148,6 @@ def dump(
     is_onnx = _check_file_format(format, input_data, append)
     warn_of(
         keep_opr_priority=keep_opr_priority,
-        resize_input=resize_input,
         dump_format=dump_format,
         model_version=model_version,
         compat_older_version=compat_older_version,
@@ -166,7 +165,10 @@ def dump(
     )
     if optimize_for_inference and not (no_change_graph or training or is_onnx):
         model.fold_batch_norms()
-    for name, arrays in read_test_cases(input_data, input_names, repeat, input_transform):
+    specs = zip(input_names, model.input_specs, strict=True)
+    inputs = [ModelInput(name, *spec) for name, spec in specs]
+    reading = Reading(repeat, input_transform, resize_input)
+    for name, arrays in read_test_cases(input_data, inputs, reading):
         model.add_test_case(
             name,
             [Tensor(array) for array in arrays],

@@ -4,31 +4,52 @@
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
+
+from ..core.opencv import opencv
 
 _RANDOM = re.compile(r"#rand\((.*)\)")
 
 
+class ModelInput(NamedTuple):
+    """An input of a model; the shape is None where only a run can tell."""
+
+    name: str
+    shape: tuple[int, ...] | None
+    dtype: str
+
+
+class Reading(NamedTuple):
+    """How files become arrays.
+
+    Args:
+        repeat: how often the batch of a file comes, along the first axis.
+        transform: Python expression over ``data``, applied to each array; None for none.
+        resize: give images the size that the input has.
+    """
+
+    repeat: int = 1
+    transform: str | None = None
+    resize: bool = False
+
+
 def read_test_cases(
-    input_data, input_names: list[str], repeat: int, input_transform: str | None
+    input_data, inputs: list[ModelInput], reading: Reading
 ) -> Iterator[tuple[str, list[np.ndarray]]]:
     """Name and input arrays of each test case.
 
     Args:
         input_data: a text or several; None for no test cases. ``@file`` stands for the lines of it.
-        input_names: the inputs, in their order.
-        repeat: how often each case comes.
-        input_transform: Python expression over ``data`` applied to each array.
+        inputs: in their order.
+        reading: how files become arrays.
     Raises:
         ValueError: a text has another form, or names other inputs than there are.
     """
-    number = 0
-    for text in _texts(input_data):
-        arrays = _case_arrays(text, input_names, input_transform)
-        for _ in range(repeat):
-            yield f"case_{number}", arrays
-            number += 1
+    for number, text in enumerate(_texts(input_data)):
+        parts = _parts(text, [one.name for one in inputs])
+        yield f"case_{number}", [_read(parts[one.name], one, reading) for one in inputs]
 
 
 def _texts(input_data) -> Iterator[str]:
@@ -47,7 +68,10 @@ def _texts(input_data) -> Iterator[str]:
             yield text
 
 
-def _case_arrays(text: str, names: list[str], transform: str | None) -> list[np.ndarray]:
+def _parts(text: str, names: list[str]) -> dict[str, str]:
+    """What each input is read from; random numbers without a name are for all of them."""
+    if text.startswith("#") and ";" not in text:
+        return dict.fromkeys(names, text.strip())
     parts = {}
     for part in text.split(";"):
         name, colon, source = part.partition(":")
@@ -55,26 +79,76 @@ def _case_arrays(text: str, names: list[str], transform: str | None) -> list[np.
             if len(names) != 1:
                 raise ValueError(f"[dump] input_data {text!r}: say which input, as in name:file")
             name, source = names[0], part
-        parts[name.strip()] = _read(source.strip(), transform)
+        parts[name.strip()] = source.strip()
     if set(parts) != set(names):
         raise ValueError(
             f"[dump] input_data {text!r} has {sorted(parts)}, the inputs are {sorted(names)}"
         )
-    return [parts[name] for name in names]
+    return parts
 
 
-def _read(source: str, transform: str | None) -> np.ndarray:
+def _read(source: str, given: ModelInput, reading: Reading) -> np.ndarray:
     found = _RANDOM.fullmatch(source)
-    if found:
-        numbers = [float(number) for number in found.group(1).split(",")]
-        if len(numbers) < 3:
-            raise ValueError(f"[dump] {source!r}: expected #rand(min,max,shape…)")
-        shape = [int(n) for n in numbers[2:]]
-        data = np.random.default_rng().uniform(numbers[0], numbers[1], shape).astype(np.float32)
-    elif source.endswith(".npy"):
-        data = np.load(source)
-    else:
-        raise ValueError(f"[dump] {source!r} is neither #rand(min,max,shape…) nor a .npy file")
-    if transform is not None:
-        data = eval(transform, {"data": data, "np": np})  # the caller's own expression
-    return np.ascontiguousarray(data)
+    data = _random(source, found.group(1), given) if found else _from_file(source, given, reading)
+    if given.shape is not None and data.ndim != len(given.shape):
+        raise ValueError(
+            f"[dump] {source!r} has shape {data.shape}, the input {given.name} {given.shape}"
+        )
+    if reading.transform is not None:
+        # The caller's own expression.
+        data = eval(reading.transform, {"data": data, "np": np})
+    if not found and reading.repeat != 1:
+        data = np.repeat(data, reading.repeat, axis=0)
+    return np.ascontiguousarray(data, given.dtype)
+
+
+def _random(source: str, arguments: str, given: ModelInput) -> np.ndarray:
+    texts = [text.strip() for text in arguments.split(",")]
+    shape = texts[2:] or ["..."]
+    if shape[-1] == "...":
+        if given.shape is None:
+            raise ValueError(f"[dump] {source!r}: the input {given.name} has no shape; give one")
+        shape = shape[:-1] + list(given.shape[len(shape) - 1 :])
+    try:
+        low, high = map(float, texts[:2])
+        extents = [int(extent) for extent in shape]
+    except ValueError as error:
+        raise ValueError(
+            f"[dump] {source!r}: expected #rand(min,max) or #rand(min,max,shape…)"
+        ) from error
+    return np.random.default_rng().uniform(low, high, extents)
+
+
+def _from_file(path: str, given: ModelInput, reading: Reading) -> np.ndarray:
+    if not path.endswith(".npy"):
+        image = _image(path, given, reading.resize)
+        if image is not None:
+            return image
+    try:
+        return np.load(path)
+    except ValueError as error:
+        raise ValueError(
+            f"[dump] {path!r} is neither #rand(min,max,shape…) nor an image nor a .npy file"
+        ) from error
+
+
+def _image(path: str, given: ModelInput, is_resized: bool) -> np.ndarray | None:
+    """An image of BGR or grey, channels first or last and with a batch as the input has it."""
+    cv2 = opencv()
+    data = cv2.imread(path, cv2.IMREAD_COLOR)
+    if data is None:
+        return None
+    shape = (1, 3, *data.shape[:2]) if given.shape is None else given.shape
+    kinds = [shape[-3], shape[-1]] if len(shape) in (3, 4) else []
+    channels = next((count for count in kinds if count in (1, 3)), None)
+    if channels is None:
+        raise ValueError(f"[dump] {path!r} is an image, the input {given.name} has shape {shape}")
+    is_first = shape[-3] == channels
+    height, width = shape[-2:] if is_first else shape[-3:-1]
+    if is_resized:
+        data = cv2.resize(data, (width, height))
+    if channels == 1:
+        data = cv2.cvtColor(data, cv2.COLOR_BGR2GRAY)[..., None]
+    if is_first:
+        data = data.transpose(2, 0, 1)
+    return data[None] if len(shape) == 4 else data
