@@ -225,8 +225,8 @@ def set_prealloc_config(
     growth_factor: float = 2.0,
     device_type="cuda",
 ) -> None:
-    """How memory of CUDA devices is taken ahead. Accepted, and nothing to do: memory is taken when it
-    is needed, and kept for the next who needs it.
+    """How memory of CUDA devices is taken ahead. Accepted, and nothing to do: memory is taken when
+    it is needed, and kept for the next who needs it.
 
     Args:
         alignment: of every piece of memory, in bytes.

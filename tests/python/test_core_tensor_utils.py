@@ -19,6 +19,8 @@ from megengine.core.tensor.utils import (
     result_type,
     set_convert_inputs,
 )
+from megengine.utils.network import Network
+from megengine.utils.network_node import VarNode
 
 VECTOR, SCALAR = Tensor([1, 2, 3]), Tensor(2)
 
@@ -54,6 +56,15 @@ def test_vectors(x, expected):
     assert result.dtype == np.int32 and result.numpy().tolist() == expected
     assert astensor1d(x, dtype="float32").dtype == np.float32
     assert str(astensor1d(x, device="cpu1").device) == "cpu1:0"
+
+
+def test_vectors_beside_variables_of_a_network_are_such_variables():
+    net = Network()
+    size = net.make_input_node((), "int32", name="size")
+    for x in ((1, 2), VECTOR, [VECTOR, 1]):
+        result = astensor1d(x, size)
+        assert isinstance(result, VarNode) and result.numpy().tolist() == astensor1d(x).tolist()
+    assert astensor1d(size, size).shape == (1,)
 
 
 def test_scalars():

@@ -354,6 +354,10 @@ def test_parameters_are_compared_copied_and_kept_in_files():
     assert hash(ops.Dimshuffle([1, 0])) == hash(ops.Dimshuffle([1, 0]))
     assert repr(Elemwise("add")) == "ADD" and repr(ops.Reduce()) == "Reduce"
     assert Elemwise("add").mode == "ADD" and repr(Elemwise.Mode.ADD) == "Elemwise.Mode.ADD"
+    assert (Elemwise.__module__, Elemwise.Mode.__qualname__) == (
+        "megengine.core._imperative_rt.ops",
+        "Elemwise.Mode",
+    )
     for op, *_ in CASES:
         assert pickle.loads(pickle.dumps(op)) == copy.deepcopy(op) == op
         assert type(op)(**op.params()) == op

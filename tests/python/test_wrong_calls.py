@@ -296,3 +296,14 @@ def test_a_group_that_is_no_dict():
     optimizer = O.SGD([mge.Parameter([1.0])], 0.1)
     with pytest.raises(AssertionError, match="must be a dict, got list"):
         optimizer.add_param_group([mge.Parameter([2.0])])
+
+
+def test_wrong_cuts_are_told_in_the_words_that_programs_compare():
+    x = Tensor(np.zeros((2, 5), np.float32))
+    with pytest.raises(ValueError) as found:
+        F.split(x, [3, 2, 5], axis=1)
+    assert str(found.value) == "Invalid nsplits_or_secions: [3, 2, 5]"
+    with pytest.raises(ValueError, match="^Number sections must be larger than 0$"):
+        F.split(x, 0)
+    with pytest.raises(ValueError, match="count must be in"):
+        F.split(x, 3)

@@ -171,14 +171,17 @@ def split(
     total = inp._tuple_shape[axis]
     if is_whole(nsplits_or_sections):
         n = int(nsplits_or_sections)
-        if not 0 < n <= total:
+        if n <= 0:
+            raise ValueError("Number sections must be larger than 0")
+        if n > total:
             raise ValueError(f"[split] the count must be in [1, {total}], got {n}")
         sizes = [total // n + (k < total % n) for k in range(n)]
     else:
         points = [as_int(p, "split", "a position") for p in nsplits_or_sections]
         edges = [0, *points, total]
         if any(a > b for a, b in zip(edges, edges[1:], strict=False)):
-            raise ValueError(f"[split] positions must rise within [0, {total}], got {points}")
+            # MegEngine's words with its spelling, which programs compare.
+            raise ValueError(f"Invalid nsplits_or_secions: {points}")
         sizes = [b - a for a, b in zip(edges, edges[1:], strict=False)]
     parts = _mge.ops.split(inp, axis=axis, sizes=sizes)
     return (parts,) if isinstance(parts, _mge.Tensor) else parts

@@ -11,6 +11,9 @@ from enum import StrEnum
 
 from ...tensor import Tensor
 
+# Where MegEngine has the classes of operators, and where programs and pickles look for them.
+_HOME = "megengine.core._imperative_rt.ops"
+
 
 class Choice(StrEnum):
     """A value of a parameter that has names: equal to its name, made of it in any case."""
@@ -46,6 +49,8 @@ class OpDef:
 
     def __init_subclass__(cls):
         dataclasses.dataclass(repr=False, unsafe_hash=True)(cls)
+        if cls.__module__.startswith("megengine.core.ops.builtin.") and cls.__name__[0] != "_":
+            cls.__module__ = _HOME
         for name, value in vars(cls).items():
             if isinstance(value, type) and issubclass(value, Choice):
                 value.__module__, value.__qualname__ = cls.__module__, f"{cls.__qualname__}.{name}"

@@ -44,7 +44,8 @@ def astensor1d(x, *reference, dtype=None, device=None) -> Tensor:
 
     Args:
         x: a Tensor, or numbers and Tensors of rank 0 or 1, which are joined.
-        reference: Tensors, the first of which has the device; None: the default one.
+        reference: Tensors, the first of which has the device; None: the default one. Where one is
+            a variable of a ``Network``, so is the result.
         dtype: of the result; None: that of ``x``.
         device: of the result.
     Example:
@@ -57,6 +58,9 @@ def astensor1d(x, *reference, dtype=None, device=None) -> Tensor:
         device = reference[0].device
     x = x.reshape(-1)
     x = x if dtype is None else x.astype(dtype)
+    graphs = [getattr(one, "graph", None) for one in reference if one._is_symbolic]
+    if graphs and graphs[0] is not None and not x._is_symbolic:
+        x = graphs[0].variable(graphs[0].add_constant(x, ""))
     return x if device is None or x.device == device else x.to(device)
 
 
