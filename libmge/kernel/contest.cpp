@@ -7,17 +7,26 @@
 namespace mge {
 namespace {
 
-constexpr double finalist_factor = 1.5;  // survivors of the first stage: within this factor of the best
-constexpr double hopeless_factor = 4;    // two runs this much slower than the best: no more
-constexpr double absurd_factor = 40;     // one run this much slower: no second one
+// In the finals are those within this factor of the best: first of few runs, which jitter, then of more.
+constexpr double finalist_factor = 1.5, late_finalist_factor = 1.25;
+constexpr size_t few_runs = 3;
+constexpr double hopeless_factor = 4;  // this much slower than the best: not even a time
+// One run so far behind: no second one. What is paid in a first run alone (memory and code that are new) is
+// a part of a millisecond.
+constexpr double far_behind_factor = 1.7, far_behind_ms = 0.3;
 
 constexpr double slow_calibration = 1.3;
 // Of a run, how long nobody of us computed: more is no jitter of the clocks.
 constexpr double idle_part = 0.05, idle_ms = 0.02;
+// The clock of a process knows what its other threads computed as of a scheduler's last tick.
+constexpr double tick_ms = 4;
 
 // A time is trusted when so many undisturbed runs agree with the fastest; times of some microseconds jitter
 // by themselves, so many undisturbed ones are enough however they differ.
 constexpr size_t runs_that_agree = 3, least_runs = 5, enough_runs = 10;
+// Who has no rivals has won: the time is for sums only.
+constexpr size_t least_unrivalled = 3, enough_unrivalled = 4;
+constexpr double agreeing_unrivalled = 1.1;
 constexpr double agreeing_factor = 1.05, agreeing_ms = 0.0015;
 
 constexpr int most_tries = 6;               // for one run that is not disturbed
@@ -30,24 +39,29 @@ constexpr double rest_ms = 1;
 struct Run {
     double milliseconds = 0;
     bool was_interrupted = false;
-    double slowness = 1;  // of the calibrations on both sides, the worse
+    double slowness = 1;     // of the calibrations on both sides, the worse
+    double computed_ms = 0;  // by each thread, at least
     bool is_disturbed() const { return was_interrupted || slowness > slow_calibration; }
+    // Without the disturbance.
+    double least_possible() const { return computed_ms / std::max(slowness, 1.0); }
 };
 
 class Contestant {
 public:
-    void add(const Run& run) {
+    void add(const Run& run, bool counts) {
         least_ = std::min(least_, run.milliseconds);
-        if (!run.is_disturbed()) clean_.push_back(run.milliseconds);
+        if (counts) clean_.push_back(run.milliseconds);
     }
     bool has_run() const { return least_ < std::numeric_limits<double>::infinity(); }
     bool was_ever_undisturbed() const { return !clean_.empty(); }
     double least() const { return clean_.empty() ? least_ : *std::ranges::min_element(clean_); }
-    bool is_settled() const {
-        if (clean_.size() >= enough_runs) return true;
-        double limit = least() * agreeing_factor + agreeing_ms;
-        auto agree = std::ranges::count_if(clean_, [&](double ms) { return ms <= limit; });
-        return clean_.size() >= least_runs && size_t(agree) >= runs_that_agree;
+    size_t undisturbed() const { return clean_.size(); }
+    bool is_settled(bool has_rivals) const {
+        size_t runs = clean_.size();
+        if (runs >= enough_runs) return true;
+        if (has_rivals) return runs >= least_runs && those_within(agreeing_factor) >= runs_that_agree;
+        return runs >= enough_unrivalled ||
+               (runs >= least_unrivalled && those_within(agreeing_unrivalled) > 1);
     }
     // The lower quartile: what is not noticed only ever makes a run slower, too.
     double typical() const {
@@ -59,6 +73,11 @@ public:
     }
 
 private:
+    size_t those_within(double factor) const {
+        double limit = least() * factor + agreeing_ms;
+        return size_t(std::ranges::count_if(clean_, [&](double ms) { return ms <= limit; }));
+    }
+
     std::vector<double> clean_;
     double least_ = std::numeric_limits<double>::infinity();
 };
@@ -74,8 +93,10 @@ public:
 
     std::vector<std::optional<ContestResult>> hold() {
         size_t count = contestants_.size(), turns = entrants_.one_by_one ? 1 : count;
-        for (size_t i = 0; i < count; i += turns) qualify(i, i + turns);
-        for (size_t i = 0; i < count; i += turns) finals(i, i + turns);
+        for (size_t i = 0; i < count; i += turns) {
+            qualify(i, i + turns);
+            finals(i, i + turns);
+        }
         // One whose every run was disturbed may be anything, even the best.
         bool is_unclear = false;
         for (size_t i = 0; i < contestants_.size(); ++i)
@@ -87,7 +108,7 @@ public:
                 results.emplace_back();
             else
                 results.push_back(
-                    ContestResult{c.typical(), is_unclear || (is_finalist(i) && !c.is_settled())});
+                    ContestResult{c.typical(), is_unclear || (is_finalist(i) && !is_settled(i))});
         }
         return results;
     }
@@ -100,7 +121,15 @@ private:
         return best;
     }
     bool is_finalist(size_t i) const {
-        return !is_out_[i] && contestants_[i].least() <= finalist_factor * best();
+        auto& c = contestants_[i];
+        double factor = c.undisturbed() < few_runs ? finalist_factor : late_finalist_factor;
+        return c.has_run() && !is_out_[i] && c.least() <= factor * best();
+    }
+    bool is_settled(size_t i) const {
+        // Those that are still to come might be rivals.
+        bool has_rivals = entrants_.one_by_one && contestants_.size() > 1;
+        for (size_t j = 0; j < contestants_.size(); ++j) has_rivals |= j != i && is_finalist(j);
+        return contestants_[i].is_settled(has_rivals);
     }
 
     bool is_patient() const {
@@ -127,9 +156,14 @@ private:
         double wall = end.wall_ms - start.wall_ms;
         double computed = witness_.threads() == 1 ? end.own_cpu_ms - start.own_cpu_ms
                                                   : end.process_cpu_ms - start.process_cpu_ms;
-        bool was_interrupted =
-            end.preemptions > start.preemptions || wall - computed > idle_part * wall + idle_ms;
-        Run run{wall, was_interrupted, std::max(before, last_slowness_)};
+        // A thread of a team may have nothing to do, but none that was preempted. A run of many milliseconds
+        // nearly always is, mostly for microseconds.
+        bool is_team = witness_.threads() > 1;
+        double by_each = computed / witness_.threads(), error = is_team ? tick_ms : 0;
+        bool was_preempted = end.preemptions > start.preemptions, is_known = wall > 2 * error;
+        bool was_interrupted = wall - (was_preempted ? by_each : computed) > idle_part * wall + idle_ms ||
+                               (was_preempted && !is_known);
+        Run run{wall, was_interrupted, std::max(before, last_slowness_), by_each - error};
         witness_.spend(witness_.now().wall_ms - begin, run.is_disturbed());
         return run;
     }
@@ -140,29 +174,34 @@ private:
         witness_.spend(rest_ms, true);
     }
 
+    // One that the disturbance made no slower than it is anyway counts, too: it is no finalist.
+    bool take(size_t i) {
+        Run run = time(i);
+        bool counts = !run.is_disturbed() || run.least_possible() > finalist_factor * best();
+        contestants_[i].add(run, counts);
+        return counts;
+    }
+
     void time_undisturbed(size_t i) {
         for (int tries = 0; tries < most_tries; ++tries) {
-            Run run = time(i);
-            contestants_[i].add(run);
-            if (!run.is_disturbed() || !is_patient()) return;
+            if (take(i) || !is_patient()) return;
             rest();
         }
     }
 
-    // Those from `begin` to `end` take their runs in turns: once per stage, at whose end those that are far
-    // behind are dropped.
-    void qualify(size_t begin, size_t end) {
-        for (double factor : {absurd_factor, hopeless_factor}) {
-            for (size_t i = begin; i < end; ++i)
-                if (!is_out_[i]) time_undisturbed(i);
-            drop(factor);
-        }
+    bool is_far_behind(size_t i) const {
+        return contestants_[i].was_ever_undisturbed() &&
+               contestants_[i].least() > far_behind_factor * best() + far_behind_ms;
     }
 
-    void drop(double factor) {
-        for (size_t i = 0; i < contestants_.size(); ++i)
+    // Those from `begin` to `end` take two runs, in turns.
+    void qualify(size_t begin, size_t end) {
+        for (size_t i = begin; i < end; ++i) time_undisturbed(i);
+        for (size_t i = begin; i < end; ++i)
+            if (!is_far_behind(i)) time_undisturbed(i);
+        for (size_t i = 0; i < end; ++i)
             is_out_[i] = is_out_[i] || (contestants_[i].was_ever_undisturbed() &&
-                                        contestants_[i].least() > factor * best());
+                                        contestants_[i].least() > hopeless_factor * best());
     }
 
     void finals(size_t begin, size_t end) {
@@ -172,11 +211,9 @@ private:
             if (!is_patient() && round >= impatient_rounds) return;
             bool is_over = true;
             for (size_t i = begin; i < end; ++i) {
-                if (!is_finalist(i) || contestants_[i].is_settled()) continue;
+                if (!is_finalist(i) || is_settled(i)) continue;
                 is_over = false;
-                Run run = time(i);
-                contestants_[i].add(run);
-                if (run.is_disturbed() && is_patient()) rest();
+                if (!take(i) && is_patient()) rest();
             }
             if (is_over) return;
         }

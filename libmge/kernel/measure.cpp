@@ -130,17 +130,26 @@ public:
     Contestants(const std::vector<NamedCandidate>& candidates, const Problem& problem,
                 std::span<const void* const> constants, const SelectOptions& options, bool naive)
         : problem_(problem), constants_(constants), options_(options) {
-        size_t copies = 0;
+        list_.reserve(candidates.size());
+        bool is_limited = options.workspace_limit != SelectOptions{}.workspace_limit;
+        size_t copies = 0, largest = 0;
         for (auto& named : candidates) {
             if (named.candidate.attributes.naive != naive) continue;
             Contestant c{&named};
-            prepare(c);
+            bool may_have_room = copies + largest <= kept_copies;
+            if (may_have_room || is_limited) prepare(c);
             if (c.workspace > options.workspace_limit) continue;
-            if (copies + packed_bytes(c.prepared) > kept_copies)
-                let_go(c);
-            else
-                copies += packed_bytes(c.prepared);
+            size_t bytes = packed_bytes(c.prepared);
+            largest = std::max(largest, bytes);
+            bool has_room = copies + bytes <= kept_copies;
+            if (has_room) copies += bytes;
             list_.push_back(std::move(c));
+            if (has_room || !list_.back().is_prepared) continue;
+            // What is prepared already is the first guest, unless others are prepared for their workspace.
+            if (is_limited)
+                let_go(list_.back());
+            else
+                guest_ = &list_.back();
         }
     }
     std::vector<Contestant>& list() { return list_; }
@@ -154,8 +163,8 @@ public:
     // Of those for which there is no room, one at a time is prepared.
     Contestant& ready(size_t i) {
         Contestant& c = list_[i];
-        if (guest_ && guest_ != &c) let_go(*std::exchange(guest_, nullptr));
         if (c.is_prepared) return c;
+        if (guest_) let_go(*std::exchange(guest_, nullptr));
         prepare(c);
         guest_ = &c;
         return c;

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <map>
 
 #include "libmge/device/cpu/cpu_device.h"
@@ -332,9 +333,14 @@ bool is_view(const Node& node, const Operands& operands) {
            !view_offsets(*node.op, node.params.get(), operands.inputs[0], operands.outputs).empty();
 }
 
-// The nodes whose times depend on the choice.
-std::vector<NodeProblem> affected(const Graph& graph, const PassOptions& options) {
-    std::vector<NodeProblem> problems;
+// A node whose time depends on the choice.
+struct Affected {
+    NodeProblem problem;
+    double flops = 0;  // of a convolution
+};
+
+std::vector<Affected> affected(const Graph& graph, const PassOptions& options) {
+    std::vector<Affected> problems;
     problems.reserve(graph.nodes().size());
     for (auto& node : graph.nodes()) {
         if (node.op->traits.control || node.op->traits.effect) continue;
@@ -343,33 +349,90 @@ std::vector<NodeProblem> affected(const Graph& graph, const PassOptions& options
         if (!std::ranges::all_of(operands.inputs, is_known) ||
             !std::ranges::all_of(operands.outputs, is_known) || is_view(node, operands))
             continue;
-        if (std::ranges::any_of(operands.inputs, is_image) || std::ranges::any_of(operands.outputs, is_image))
-            problems.emplace_back(*node.op, node.params, std::move(operands), options.threads,
-                                  options.precision);
+        if (std::ranges::none_of(operands.inputs, is_image) &&
+            std::ranges::none_of(operands.outputs, is_image))
+            continue;
+        auto product = convolution_of(graph, node);
+        NodeProblem problem(*node.op, node.params, std::move(operands), options.threads, options.precision);
+        problems.push_back(
+            {std::move(problem), product ? convolution_flops(product->weight, product->result) : 0});
     }
     return problems;
 }
 
-// By graph, the sum of the measured times; nullopt when one is not known. All graphs are measured side by
-// side, from front to back, so that a while in which the machine was busy counts for all of them.
-std::optional<std::vector<Cost>> measured_costs(const std::vector<Graph>& graphs,
-                                                const PassOptions& options) {
-    std::vector<std::vector<NodeProblem>> problems;
-    size_t longest = 0, total = 0, done = 0;
-    for (auto& graph : graphs) {
-        problems.push_back(affected(graph, options));
-        longest = std::max(longest, problems.back().size());
-        total += problems.back().size();
+// A graph that is measured from front to back.
+class Measured {
+public:
+    Measured(const Graph& graph, const PassOptions& options) : problems_(affected(graph, options)) {
+        for (auto& affected : problems_) all_flops_ += affected.flops;
     }
-    std::vector<Cost> costs(graphs.size());
-    for (size_t i = 0; i < longest; ++i)
-        for (size_t g = 0; g < graphs.size(); ++g) {
-            if (i >= problems[g].size()) continue;
-            if (options.progress) options.progress({"comparing layouts", done++, total, {}});
-            auto cost = problems[g][i].find_cost(options.select);
-            if (!cost) return std::nullopt;
-            costs[g] += *cost;
+    size_t size() const { return problems_.size(); }
+    bool is_whole() const { return next_ == problems_.size(); }
+    const Cost& cost() const { return cost_; }
+    // How much of the convolutions is measured.
+    double part() const { return all_flops_ > 0 ? flops_ / all_flops_ : 1; }
+    // Until behind the next convolution; false when something is not known.
+    template <class Report>
+    bool add_convolution(const PassOptions& options, Report report) {
+        for (bool is_convolution = false; !is_whole() && !is_convolution; ++next_) {
+            auto& [problem, flops] = problems_[next_];
+            report();
+            auto cost = problem.find_cost(options.select);
+            if (!cost) return false;
+            cost_ += *cost;
+            flops_ += flops;
+            is_convolution = flops > 0;
         }
+        return true;
+    }
+
+private:
+    std::vector<Affected> problems_;
+    size_t next_ = 0;
+    double flops_ = 0, all_flops_ = 0;
+    Cost cost_;
+};
+
+// Whether one that is behind the other after as many convolutions would stay so if all that is left took so
+// much less in it; less is expected of what the estimate thinks slower too.
+bool is_hopeless(const Measured& measured, const Measured& ahead, bool is_estimated_slower) {
+    constexpr double least_part = 0.1, gain = 0.3, gain_of_slower = 0.15;
+    double part = std::min(measured.part(), ahead.part()), best = ahead.cost().milliseconds;
+    if (part < least_part) return false;
+    double to_gain = (is_estimated_slower ? gain_of_slower : gain) * best * (1 - part) / part;
+    return measured.cost().milliseconds - best > to_gain;
+}
+
+constexpr Cost hopeless{std::numeric_limits<double>::infinity(), 0};
+
+// By graph, the sum of the measured times, or hopeless; nullopt when one is not known. All graphs are
+// measured side by side, from front to back, so that a while in which the machine was busy counts for all of
+// them, and one that is far behind is not measured to its end. Who reads the times later gives up at the
+// same places.
+std::optional<std::vector<Cost>> measured_costs(const std::vector<Graph>& graphs,
+                                                const std::vector<double>& estimates,
+                                                const PassOptions& options) {
+    std::vector<Measured> measured;
+    std::vector<size_t> running;
+    size_t total = 0, done = 0;
+    for (auto& graph : graphs) {
+        running.push_back(measured.size());
+        total += measured.emplace_back(graph, options).size();
+    }
+    auto report = [&] {
+        if (options.progress) options.progress({"comparing layouts", done++, total, {}});
+    };
+    auto milliseconds = [&](size_t g) { return measured[g].cost().milliseconds; };
+    while (std::ranges::any_of(running, [&](size_t g) { return !measured[g].is_whole(); })) {
+        for (size_t g : running)
+            if (!measured[g].add_convolution(options, report)) return std::nullopt;
+        size_t ahead = std::ranges::min(running, {}, milliseconds);
+        std::erase_if(running, [&](size_t g) {
+            return g != ahead && is_hopeless(measured[g], measured[ahead], estimates[g] > estimates[ahead]);
+        });
+    }
+    std::vector<Cost> costs(graphs.size(), hopeless);
+    for (size_t g : running) costs[g] = measured[g].cost();
     return costs;
 }
 
@@ -380,7 +443,7 @@ size_t cheapest(const std::vector<Graph>& graphs, const PassOptions& options) {
     for (auto& graph : graphs) estimates.push_back(estimate(graph, per_item, options.precision));
     auto estimated = size_t(std::ranges::min_element(estimates) - estimates.begin());
     if (!options.select.profile || per_item) return estimated;
-    auto costs = measured_costs(graphs, options);
+    auto costs = measured_costs(graphs, estimates, options);
     if (!costs) return estimated;
     auto fastest = size_t(std::ranges::min_element(*costs, {}, &Cost::milliseconds) - costs->begin());
     return is_surely_faster((*costs)[fastest], (*costs)[estimated]) ? fastest : estimated;

@@ -2,6 +2,8 @@
 // How measured choices and the memory plan meet. Times are fed in, so the outcome is known.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <functional>
 #include <map>
 
 #include "libmge/kernel/fastrun_cache.h"
@@ -115,6 +117,66 @@ TEST(FastRun, KeepsTheArenaWithinTheFactor) {
         EXPECT_LE(double(memory.plan_lower_bound), factor * double(base)) << factor;
     }
     EXPECT_GE(plan_for(100).plan_lower_bound, plan_for(1).plan_lower_bound);
+}
+
+constexpr int64_t chain_length = 8;
+constexpr int64_t chain_channels(int64_t i) { return 32 + 16 * i; }
+
+// Each convolution is another problem.
+Graph chain() {
+    return record({f32({1, chain_channels(0), 14, 14})}, [](const Tensors& x) {
+        Tensor y = x[0];
+        for (int64_t i = 0; i < chain_length; ++i)
+            y = ops::conv2d(y, constant({chain_channels(i + 1), chain_channels(i), 3, 3}, {0.1f, -0.2f}),
+                            {.padding = {1, 1}});
+        return Tensors{y};
+    });
+}
+
+// Times of the convolutions of a chain, by their number.
+struct ChainTimes {
+    std::function<double(int64_t)> plain, laid_out;
+    std::map<int64_t, int> measured_plain = {};
+    int measured = 0;
+
+    CostSource source() {
+        return [this](const Problem& problem, const Algorithm&, const Prepared&, double) {
+            ++measured;
+            if (problem.op != "conv2d") return std::optional(0.001);
+            int64_t i = (problem.inputs[0].shape[1] - chain_channels(0)) / 16;
+            bool is_plain = problem.outputs[0].layout.is_plain();
+            if (is_plain) ++measured_plain[i];
+            return std::optional((is_plain ? plain : laid_out)(i));
+        };
+    }
+    bool is_laid_out(FastrunCache* cache, bool may_measure = true) {
+        CompileOptions options = profiling(cache);
+        options.layout = "auto";
+        options.select.heuristic = !may_measure;
+        options.select.measure = source();
+        auto program = Program::compile(chain(), options);
+        return std::ranges::any_of(program->values(),
+                                   [](auto& value) { return !value.spec.layout.is_plain(); });
+    }
+};
+
+TEST(FastRun, LayoutsThatAreFarBehindAreNotMeasuredToTheirEnd) {
+    ChainTimes times{.plain = [](int64_t) { return 3.0; }, .laid_out = [](int64_t) { return 1.0; }};
+    auto cache = FastrunCache::in_memory();
+    EXPECT_TRUE(times.is_laid_out(cache.get()));
+    EXPECT_TRUE(times.measured_plain.contains(0));
+    EXPECT_FALSE(times.measured_plain.contains(chain_length - 1));
+    times.measured = 0;
+    EXPECT_TRUE(times.is_laid_out(cache.get()));
+    EXPECT_TRUE(times.is_laid_out(cache.get(), false));
+    EXPECT_EQ(times.measured, 0) << "who reads the times gives up at the same places";
+}
+
+TEST(FastRun, LayoutsThatMayCatchUpAreMeasured) {
+    ChainTimes times{.plain = [](int64_t i) { return i < chain_length / 2 ? 1.05 : 0.5; },
+                     .laid_out = [](int64_t) { return 1.0; }};
+    EXPECT_FALSE(times.is_laid_out(nullptr));
+    EXPECT_TRUE(times.measured_plain.contains(chain_length - 1));
 }
 
 }  // namespace
