@@ -312,7 +312,7 @@ std::optional<std::vector<std::string>> find_considered(Database& db, const std:
 
 // Another program may know algorithms that this one does not: they stay.
 void add_considered(Database& db, const std::string& machine, const std::string& problem,
-                    std::span<const std::string_view> algorithms) {
+                    std::span<const std::string> algorithms) {
     if (algorithms.empty()) return;
     Transaction transaction(db);
     auto names = find_considered(db, machine, problem).value_or(std::vector<std::string>{});
@@ -476,7 +476,7 @@ std::optional<std::vector<std::string>> FastrunCache::considered(const Problem& 
 }
 
 void FastrunCache::store(const Problem& problem, const std::vector<Measurement>& measured,
-                         std::span<const std::string_view> considered) {
+                         std::span<const std::string> considered) {
     if (access_ == Access::read && is_tolerant_) return;
     const std::string here = machine(problem.device), key = problem.key();
     std::vector<CacheRow> rows;

@@ -34,6 +34,7 @@ public:
     struct Known {
         std::optional<std::vector<NamedCandidate>> candidates;
         std::optional<Times> times;
+        bool has_sought_newcomers = false;  // candidates that came after the times
         const std::vector<NamedCandidate>& listed(KernelList list, const Problem& problem);
     };
     Known& of(const Problem& problem) { return known_[problem_words(problem)]; }

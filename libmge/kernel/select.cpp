@@ -2,6 +2,7 @@
 #include "libmge/kernel/select.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "libmge/base/log.h"
 #include "libmge/kernel/fastrun_cache.h"
@@ -181,6 +182,22 @@ void join_doubts(std::vector<Measurement>& measured, const std::vector<Measureme
     sort_by_time(measured);
 }
 
+// Beside the names of algorithms a cache holds those of a family's members, and this says that it does: who
+// wrote it may have known nothing of members.
+std::string members_mark(const Algorithm& family) { return text(family.name, '*'); }
+
+std::vector<std::string> names_considered(KernelList list, const std::vector<NamedCandidate>& candidates) {
+    std::vector<std::string> names;
+    const Algorithm* last = nullptr;
+    for (auto& algorithm : list) names.emplace_back(algorithm.name);
+    for (auto& [algorithm, candidate] : candidates) {
+        if (!algorithm->candidates) continue;
+        if (std::exchange(last, algorithm) != algorithm) names.push_back(members_mark(*algorithm));
+        names.push_back(candidate.name);
+    }
+    return names;
+}
+
 const Lookups::Times& measure(Asked& asked, std::span<const void* const> constants,
                               const SelectOptions& options, const std::vector<Measurement>& before) {
     auto& known = asked.measured();
@@ -188,11 +205,9 @@ const Lookups::Times& measure(Asked& asked, std::span<const void* const> constan
     if (options.lookups) options.lookups->begin_measuring();
     auto measured = measure_candidates(known.listed(asked.list(), problem), problem, constants, options);
     join_doubts(measured, before);
-    if (options.cache && !measured.empty()) {
-        std::vector<std::string_view> considered;
-        for (auto& algorithm : asked.list()) considered.push_back(algorithm.name);
-        options.cache->store(problem, measured, considered);
-    }
+    if (options.cache && !measured.empty())
+        options.cache->store(problem, measured,
+                             names_considered(asked.list(), known.listed(asked.list(), problem)));
     if (options.lookups) return options.lookups->keep_measured(known, std::move(measured));
     return known.times.emplace(Lookups::Times{std::move(measured), ChoiceSource::measured});
 }
@@ -209,6 +224,24 @@ bool has_newcomer(KernelList list, const Problem& problem, const std::vector<Mea
     return considered && std::ranges::any_of(unmeasured, [&](auto* algorithm) {
                return std::ranges::find(*considered, algorithm->name) == considered->end() &&
                       algorithm->supports(problem);
+           });
+}
+
+// The same of a member of a family.
+bool has_new_member(const std::vector<NamedCandidate>& candidates, const Problem& problem,
+                    const std::vector<Measurement>& measured, const SelectOptions& options) {
+    std::vector<const NamedCandidate*> unmeasured;
+    for (auto& named : candidates)
+        if (named.algorithm->candidates && !named.candidate.attributes.naive &&
+            options.accepts(named.candidate.attributes) &&
+            std::ranges::find(measured, named.candidate.name, &Measurement::name) == measured.end())
+            unmeasured.push_back(&named);
+    auto considered = unmeasured.empty() ? std::nullopt : options.cache->considered(problem);
+    auto is_in = [&](const std::string& name) {
+        return std::ranges::find(*considered, name) != considered->end();
+    };
+    return considered && std::ranges::any_of(unmeasured, [&](auto* named) {
+               return !is_in(named->candidate.name) && is_in(members_mark(*named->algorithm));
            });
 }
 
@@ -234,9 +267,26 @@ const Lookups::Times& find_times(Asked& asked, std::span<const void* const> cons
     return known.emplace(std::move(times));
 }
 
+// The same for who lists the candidates anyhow, which takes longer than to look times up: members of families
+// that came later are seen, and algorithms where the times were only asked for to tell that there are some
+// (is_said_to_work); once in a compilation.
+const Lookups::Times& find_times_of_listed(Asked& asked, std::span<const void* const> constants,
+                                           const SelectOptions& options) {
+    auto& times = find_times(asked, constants, options);
+    auto& known = asked.measured();
+    auto& problem = asked.measured_problem();
+    if (times.source != ChoiceSource::cache || !may_measure(options) || !options.cache || !options.lookups ||
+        std::exchange(known.has_sought_newcomers, true))
+        return times;
+    bool is_outdated = has_newcomer(asked.list(), problem, times.measured, *options.cache) ||
+                       has_new_member(known.listed(asked.list(), problem), problem, times.measured, options);
+    if (!is_outdated || !options.lookups->may_measure_again(times.measured, problem.threads)) return times;
+    return measure(asked, constants, options, times.measured);
+}
+
 std::optional<Choice> choose_profiled(Asked& asked, const Problem& problem,
                                       std::span<const void* const> constants, const SelectOptions& options) {
-    auto& times = find_times(asked, constants, options);
+    auto& times = find_times_of_listed(asked, constants, options);
     auto choice = choose_measured(times, asked.candidates(), problem, constants, options);
     if (choice || !may_measure(options)) return choice;
     // Measured under other limits.

@@ -223,7 +223,15 @@ protected:
     static constexpr Algorithm algorithms_[] = {{"preferred", always, prepare, run},
                                                 {"other", always, prepare, run},
                                                 {"impossible", never, prepare, run}};
+    static inline std::vector<std::string> members_;
+    static std::vector<Candidate> list_members(const Problem&) {
+        std::vector<Candidate> members;
+        for (auto& name : members_) members.push_back({.name = name});
+        return members;
+    }
+    static constexpr Algorithm families_[] = {{"family", always, prepare, run, {}, list_members}};
     KernelList known_ = algorithms_;  // to the program
+    bool asks_first_ = false;         // whether some algorithm is known to work
 
     std::unique_ptr<FastrunCache> cache_ = FastrunCache::in_memory();
     int64_t now_ = start;
@@ -256,6 +264,9 @@ protected:
         Lookups lookups(std::move(machine), [&] { return now_; });
         SelectOptions options{
             .heuristic = false, .profile = true, .cache = cache_.get(), .lookups = &lookups};
+        if (asks_first_) {
+            EXPECT_TRUE(is_said_to_work(sample_.problem, options));
+        }
         return select(known_, sample_.problem, {}, options);
     }
     int doubts() { return cache_->find(sample_.problem)->front().doubts; }
@@ -375,6 +386,50 @@ TEST_F(Doubts, ANewAlgorithmThatRefusesIsNotMeasured) {
 
 TEST_F(Doubts, RowsOfWhoDidNotSayWhatThereWasStand) {
     cache_->store(sample_.problem, {{"preferred", 1.0}});
+    EXPECT_EQ(choose(1.0, 0.5).source, ChoiceSource::cache);
+}
+
+// A pass had asked first whether anything is known of it.
+TEST_F(Doubts, ANewAlgorithmIsMeasuredThoughSomeAreSaidToWork) {
+    known_ = std::span(algorithms_).first(1);
+    choose(1.0, 0.5);
+    known_ = algorithms_;
+    asks_first_ = true;
+    EXPECT_EQ(choose(1.0, 0.5).source, ChoiceSource::measured);
+    EXPECT_EQ(choose(1.0, 0.5).source, ChoiceSource::cache);
+}
+
+TEST_F(Doubts, ANewMemberOfAFamilyIsMeasuredOnce) {
+    known_ = families_;
+    members_ = {"preferred"};
+    EXPECT_EQ(choose(1.0, 0.5).candidate.name, "preferred");
+    members_ = {"preferred", "other"};
+    is_busy_ = true;
+    EXPECT_EQ(choose(1.0, 0.5).source, ChoiceSource::cache);
+    is_busy_ = false;
+    Choice choice = choose(1.0, 0.5);
+    EXPECT_EQ(choice.source, ChoiceSource::measured);
+    EXPECT_EQ(choice.candidate.name, "other");
+    members_ = {"preferred"};
+    EXPECT_EQ(choose(1.0, 0.5).source, ChoiceSource::cache) << "an older program";
+    members_ = {"preferred", "other"};
+    EXPECT_EQ(choose(1.0, 0.5).source, ChoiceSource::cache);
+}
+
+TEST_F(Doubts, AHopelessMemberIsMeasuredOnce) {
+    known_ = families_;
+    members_ = {"preferred"};
+    choose(1.0, 100.0);
+    members_ = {"preferred", "other"};
+    EXPECT_EQ(choose(1.0, 100.0).source, ChoiceSource::measured);
+    EXPECT_EQ(choose(1.0, 100.0).source, ChoiceSource::cache);
+}
+
+TEST_F(Doubts, MembersStandWhereFamiliesAloneWereNamed) {
+    known_ = families_;
+    members_ = {"preferred", "other"};
+    const std::string names[] = {"family"};
+    cache_->store(sample_.problem, {{"preferred", 1.0}}, names);
     EXPECT_EQ(choose(1.0, 0.5).source, ChoiceSource::cache);
 }
 

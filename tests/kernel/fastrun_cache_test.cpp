@@ -316,7 +316,7 @@ TEST_F(CacheFile, KeepsWhichAlgorithmsThereWere) {
     Sample sample(3);
     auto cache = FastrunCache::open(path_);
     EXPECT_EQ(cache->considered(sample.problem), std::nullopt);
-    std::string_view first[] = {"a", "b"}, second[] = {"b", "c"};
+    std::string first[] = {"a", "b"}, second[] = {"b", "c"};
     cache->store(sample.problem, {{"a", 1.0}}, first);
     cache->store(sample.problem, {{"b", 2.0}}, second);
     cache = FastrunCache::open(path_);
@@ -338,7 +338,7 @@ TEST_F(CacheFile, ReadsFilesThatDoNotSayWhichAlgorithmsThereWere) {
     auto cache = FastrunCache::open(path_);
     EXPECT_TRUE(cache->find(sample.problem));
     EXPECT_EQ(cache->considered(sample.problem), std::nullopt);
-    std::string_view names[] = {"a"};
+    std::string names[] = {"a"};
     cache->store(sample.problem, {{"a", 1.0}}, names);
     EXPECT_THAT(*cache->considered(sample.problem), ElementsAre("a"));
 }
