@@ -4,110 +4,28 @@
 #include "hwy/foreach_target.h"  // compiles this file once per instruction set
 //
 #include <algorithm>
-#include <array>
-#include <utility>
 
-#include "hwy/cache_control.h"
 #include "hwy/highway.h"
 #include "libmge/kernel/cpu/highway_targets.h"
 #include "libmge/kernel/cpu/packed_product.h"
+#include "libmge/kernel/cpu/panel_tiles-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mge::cpu::HWY_NAMESPACE {
 namespace {
-namespace hn = hwy::HWY_NAMESPACE;
-
-using F32 = hn::CappedTag<float, 16>;
-using Vec = hn::Vec<F32>;
-constexpr int64_t lanes = hn::MaxLanes(F32());
 constexpr int64_t columns = PackedProduct::panel_columns;
-// Of a tile. Its sums, a row of b and one number of a fill the registers.
-constexpr int vectors = int(std::min<int64_t>(2, columns / lanes));
-constexpr int64_t tile_columns = vectors * lanes;
-constexpr int max_rows = lanes == 16 ? 14 : 6;
+
 // A block of a panel takes half of a first cache of 32 KiB, one of rows of a half of a second of 512 KiB.
 constexpr int64_t block_depth = 256, block_rows = 240;
-// Rows of b are fetched so far ahead: they come from beyond the second cache.
-constexpr int64_t fetched_ahead = 32;
-
-// Where a tile lies: its first numbers in a, b and y, and how far the next row is.
-struct Tile {
-    const float* a;
-    int64_t a_row;
-    const float* b;
-    float* y;
-    int64_t y_row;
-};
-
-// Adds the products of `depth` columns of R rows of a to y, or starts it with them.
-template <int R>
-HWY_INLINE void add_tile(const Tile& t, int64_t depth, bool is_first) {
-    const F32 f;
-    Vec sums[R][vectors];
-#pragma GCC unroll 16
-    for (int r = 0; r < R; ++r)
-#pragma GCC unroll 2
-        for (int v = 0; v < vectors; ++v)
-            sums[r][v] = is_first ? hn::Zero(f) : hn::LoadU(f, t.y + r * t.y_row + v * lanes);
-    const float* b = t.b;
-    for (int64_t k = 0; k < depth; ++k, b += columns) {
-        Vec row[vectors];
-#pragma GCC unroll 2
-        for (int v = 0; v < vectors; ++v) row[v] = hn::LoadU(f, b + v * lanes);
-        hwy::Prefetch(b + fetched_ahead * columns);
-#pragma GCC unroll 16
-        for (int r = 0; r < R; ++r) {
-            const Vec number = hn::Set(f, t.a[r * t.a_row + k]);
-#pragma GCC unroll 2
-            for (int v = 0; v < vectors; ++v) sums[r][v] = hn::MulAdd(number, row[v], sums[r][v]);
-        }
-    }
-#pragma GCC unroll 16
-    for (int r = 0; r < R; ++r)
-#pragma GCC unroll 2
-        for (int v = 0; v < vectors; ++v) hn::StoreU(sums[r][v], f, t.y + r * t.y_row + v * lanes);
-}
-
-// A panel's whole width. Of the last one less may be there, and the rest goes through memory of its own.
-template <int R>
-void add_rows(const Tile& t, int64_t depth, int64_t width, bool is_first) {
-    if (width == columns) {
-        for (int64_t c = 0; c < columns; c += tile_columns)
-            add_tile<R>({t.a, t.a_row, t.b + c, t.y + c, t.y_row}, depth, is_first);
-        return;
-    }
-    HWY_ALIGN float whole[R * columns] = {};
-    for (int r = 0; !is_first && r < R; ++r) std::copy_n(t.y + r * t.y_row, width, whole + r * columns);
-    add_rows<R>({t.a, t.a_row, t.b, whole, columns}, depth, columns, is_first);
-    for (int r = 0; r < R; ++r) std::copy_n(whole + r * columns, width, t.y + r * t.y_row);
-}
-
-using AddRows = void (*)(const Tile&, int64_t depth, int64_t width, bool is_first);
-template <int... R>
-constexpr std::array<AddRows, max_rows> by_rows(std::integer_sequence<int, R...>) {
-    return {add_rows<R + 1>...};
-}
-constexpr std::array<AddRows, max_rows> adds = by_rows(std::make_integer_sequence<int, max_rows>());
-
-// Rows [first, last) in even tiles, with no small rest.
-void add_panel(const Tile& panel, int64_t first, int64_t last, int64_t depth, int64_t width, bool is_first) {
-    const int64_t count = last - first, tiles = (count + max_rows - 1) / max_rows;
-    for (int64_t i = 0; i < tiles; ++i) {
-        const int64_t begin = first + count * i / tiles, end = first + count * (i + 1) / tiles;
-        adds[size_t(end - begin - 1)](
-            {panel.a + begin * panel.a_row, panel.a_row, panel.b, panel.y + begin * panel.y_row, panel.y_row},
-            depth, width, is_first);
-    }
-}
 
 void multiply(const PackedProduct& s, const PackedProductData& d, const ProductPart& part) {
     for (int64_t row = part.first_row; row < part.last_row; row += block_rows) {
         const int64_t last_row = std::min(row + block_rows, part.last_row);
         for (int64_t k = 0; k < s.k; k += block_depth)
             for (int64_t n = part.first_column; n < part.last_column; n += columns)
-                add_panel({d.a + k, s.k, d.b + n / columns * s.panel + k * columns, d.y + n, s.n}, row,
-                          last_row, std::min(block_depth, s.k - k), std::min(columns, part.last_column - n),
-                          k == 0 && !d.adds);
+                panels::add_panel({d.a + k, s.k, d.b + n / columns * s.panel + k * columns, d.y + n, s.n},
+                                  row, last_row, std::min(block_depth, s.k - k),
+                                  std::min(columns, part.last_column - n), k == 0 && !d.adds);
     }
 }
 

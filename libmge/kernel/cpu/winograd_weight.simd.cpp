@@ -8,6 +8,7 @@
 
 #include "hwy/highway.h"
 #include "libmge/kernel/cpu/highway_targets.h"
+#include "libmge/kernel/cpu/transpose-inl.h"
 #include "libmge/kernel/cpu/winograd_points-inl.h"
 #include "libmge/kernel/cpu/winograd_weight.h"
 
@@ -44,36 +45,8 @@ Pair pair_at(const Winograd& w, int64_t i) {
     return pair;
 }
 
-// Four rows of four.
-#if HWY_TARGET == HWY_SCALAR
-HWY_INLINE void transpose(const float* from, int64_t from_step, float* to, int64_t to_step) {
-    for (int64_t i = 0; i < 4; ++i)
-        for (int64_t j = 0; j < 4; ++j) to[j * to_step + i] = from[i * from_step + j];
-}
-#else
-HWY_INLINE void transpose(const float* from, int64_t from_step, float* to, int64_t to_step) {
-    const hn::CappedTag<float, 4> f;
-    auto a = hn::LoadU(f, from), b = hn::LoadU(f, from + from_step);
-    auto c = hn::LoadU(f, from + 2 * from_step), d = hn::LoadU(f, from + 3 * from_step);
-    auto ac = hn::InterleaveLower(f, a, c), bd = hn::InterleaveLower(f, b, d);
-    auto ac_upper = hn::InterleaveUpper(f, a, c), bd_upper = hn::InterleaveUpper(f, b, d);
-    hn::StoreU(hn::InterleaveLower(f, ac, bd), f, to);
-    hn::StoreU(hn::InterleaveUpper(f, ac, bd), f, to + to_step);
-    hn::StoreU(hn::InterleaveLower(f, ac_upper, bd_upper), f, to + 2 * to_step);
-    hn::StoreU(hn::InterleaveUpper(f, ac_upper, bd_upper), f, to + 3 * to_step);
-}
-#endif
-
 void pack(const RowBlock& rows) {
-    const int64_t whole_rows = rows.rows / 4 * 4, whole_columns = rows.columns / 4 * 4;
-    auto move = [&](int64_t r, int64_t k) { rows.to[k * rows.step + r] = rows.from[r * rows.stride + k]; };
-    for (int64_t k = 0; k < whole_columns; k += 4)
-        for (int64_t r = 0; r < whole_rows; r += 4)
-            transpose(rows.from + r * rows.stride + k, rows.stride, rows.to + k * rows.step + r, rows.step);
-    for (int64_t k = 0; k < whole_columns; ++k)
-        for (int64_t r = whole_rows; r < rows.rows; ++r) move(r, k);
-    for (int64_t k = whole_columns; k < rows.columns; ++k)
-        for (int64_t r = 0; r < rows.rows; ++r) move(r, k);
+    transpose_rows(rows.from, rows.stride, rows.rows, rows.columns, rows.to, rows.step);
 }
 
 // The points of 4×4 pixels of dy.
