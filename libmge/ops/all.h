@@ -36,6 +36,7 @@
 #include "libmge/ops/linalg/matmul.h"
 #include "libmge/ops/linalg/svd.h"
 #include "libmge/ops/move/to_device.h"
+#include "libmge/ops/nn/attention/attention.h"
 #include "libmge/ops/nn/batch_norm.h"
 #include "libmge/ops/nn/convolution/conv2d.h"
 #include "libmge/ops/nn/ctc_loss.h"
@@ -115,6 +116,8 @@ using AllOps = TypeList<
     ops::Atanh,
     ops::AvgPool2d,
     ops::AvgPool2dBackward,
+    ops::Attention,
+    ops::AttentionBackward,
     ops::BatchNorm,
     ops::BatchNormBackward,
     ops::Beta,

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Scaled dot product attention. A query sees the keys with scores above minus infinity; one that sees none
+// takes nothing: its row of y is zero, as in ONNX and PyTorch, and its log_sum_exp infinity, so that its
+// weights e^(score − log_sum_exp) are zero too.
+
+#include "libmge/op/apply.h"
+#include "libmge/op/backend.h"
+
+namespace mge::ops {
+
+struct AttentionParams {
+    double scale = 0;
+    bool causal = false, from_end = false, side_by_side = false;
+    bool operator==(const AttentionParams&) const = default;
+};
+inline constexpr auto attention_fields = field_list(
+    field<&AttentionParams::scale>("scale", "Of the scores; 0: one by the root of E."),
+    field<&AttentionParams::causal>("causal",
+                                    "Query i sees key j only where j <= i, counted from the first of both."),
+    field<&AttentionParams::from_end>("from_end",
+                                      "Causal counts from the last of both: j <= i + S - L, so that keys of "
+                                      "the past lie before those of the queries."),
+    field<&AttentionParams::side_by_side>("side_by_side",
+                                          "The heads lie side by side: q and y are (N, L, H, E), k and v "
+                                          "(N, S, Hk, E)."));
+
+struct Attention {
+    static constexpr auto name = "attention";
+    static constexpr auto doc =
+        "softmax(scale q kᵀ + mask) v for each head, q being (N, H, L, E), k (N, Hk, S, E) and v "
+        "(N, Hk, S, Ev); Hk divides H, neighbouring heads of q share one of k and v. The mask is added, "
+        "broadcast to (N, H, L, S). A query that sees no key gets zeros. log_sum_exp (N, H, L) is the "
+        "logarithm of what the softmax divides by, infinity where a query sees nothing.";
+    static constexpr auto inputs = names("q", "k", "v", optional("mask"));
+    static constexpr auto outputs = output_names("y", "log_sum_exp");
+    static constexpr OpTraits traits{.promotion = Promotion::floating};
+    using Params = AttentionParams;
+    static constexpr auto fields = attention_fields;
+    static constexpr auto autocast = Autocast::narrow;
+
+    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static Tensors gradient(const GradientContext<Params>&);
+    static std::optional<double> operations(const Params&, std::span<const TensorSpec> in,
+                                            std::span<const TensorSpec> out);
+    static std::optional<ItemsApart> items_apart(const Params&, std::span<const TensorSpec> in,
+                                                 std::span<const TensorSpec> out);
+    MGE_API static const OpInfo info;
+};
+KernelList kernels(Cpu, Attention);
+inline constexpr OpFunction<Attention, false> attention{};
+
+struct AttentionBackward {
+    static constexpr auto name = "attention_backward";
+    static constexpr auto doc =
+        "Gradients of attention with respect to q, k and v; dlog_sum_exp is that of log_sum_exp, where "
+        "somebody used it.";
+    static constexpr auto inputs =
+        names("q", "k", "v", "dy", "y", unpromoted("log_sum_exp"), optional("mask"),
+              InputInfo("dlog_sum_exp", InputKind::optional, false, false));
+    static constexpr auto outputs = output_names("dq", "dk", "dv");
+    static constexpr OpTraits traits{.promotion = Promotion::floating};
+    using Params = AttentionParams;
+    static constexpr auto fields = attention_fields;
+    static constexpr auto autocast = Autocast::narrow;
+
+    static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
+    static Tensors gradient(const GradientContext<Params>&);
+    static std::optional<double> operations(const Params&, std::span<const TensorSpec> in,
+                                            std::span<const TensorSpec> out);
+    static std::optional<ItemsApart> items_apart(const Params&, std::span<const TensorSpec> in,
+                                                 std::span<const TensorSpec> out);
+    MGE_API static const OpInfo info;
+};
+KernelList kernels(Cpu, AttentionBackward);
+inline constexpr OpFunction<AttentionBackward, false> attention_backward{};
+
+}  // namespace mge::ops

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libmge/ops/nn/attention/geometry.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace mge::ops {
+namespace {
+
+// Which axis is which.
+struct Axes {
+    int head, row;
+};
+Axes axes_of(const AttentionParams& p) { return p.side_by_side ? Axes{2, 1} : Axes{1, 2}; }
+
+AttentionStrides strides_of(const AttentionParams& p, const Shape& x) {
+    int64_t items = x[1] * x[2] * x[3], outer = x[2] * x[3], inner = x[3];
+    return p.side_by_side ? AttentionStrides{items, inner, outer} : AttentionStrides{items, outer, inner};
+}
+
+AttentionMaskStrides mask_strides(std::string_view who, const AttentionShape& s, const Shape& mask) {
+    const int64_t extents[] = {s.batch, s.heads, s.queries, s.keys};
+    int64_t strides[] = {0, 0, 0, 0}, next = 1;
+    bool fits = mask.rank() <= 4;
+    for (int axis = 3, from = mask.rank() - 1; fits && from >= 0; --axis, --from) {
+        fits = mask[from] == 1 || mask[from] == extents[axis];
+        strides[axis] = mask[from] == 1 ? 0 : next;
+        next *= mask[from];
+    }
+    if (!fits)
+        throw_user(who,
+                   text("the mask has to be broadcast to (batch, heads, queries, keys) = ",
+                        Shape{s.batch, s.heads, s.queries, s.keys}, ", got ", mask),
+                   ErrorClass::value);
+    return {strides[0], strides[1], strides[2], strides[3]};
+}
+
+void check_operands(std::string_view who, const AttentionParams& p, std::span<const TensorSpec> in) {
+    const Shape &q = in[0].shape, &k = in[1].shape, &v = in[2].shape;
+    auto [head, row] = axes_of(p);
+    auto got = text(", got q ", q, ", k ", k, " and v ", v);
+    if (!is_float(in[0].dtype))
+        throw_user(who, text("its operands have to be floating, got ", in[0].dtype), ErrorClass::type);
+    if (q.rank() != 4 || k.rank() != 4 || v.rank() != 4)
+        throw_user(who, text("q, k and v have four axes", got), ErrorClass::value);
+    if (q[0] != k[0] || k[0] != v[0] || k[head] != v[head] || k[row] != v[row] || q[3] != k[3])
+        throw_user(
+            who,
+            text("q, k and v have to have one batch, k and v as many heads and rows, q and k one width", got),
+            ErrorClass::value);
+    if (k[head] == 0 ? q[head] != 0 : q[head] % k[head] != 0)
+        throw_user(who, text("the heads of k have to divide those of q", got), ErrorClass::value);
+}
+
+}  // namespace
+
+AttentionShape attention_shape(std::string_view who, const AttentionParams& p, std::span<const TensorSpec> in,
+                               const TensorSpec& mask) {
+    check_operands(who, p, in);
+    const Shape &q = in[0].shape, &k = in[1].shape, &v = in[2].shape;
+    auto [head, row] = axes_of(p);
+    AttentionShape s{
+        .batch = q[0],
+        .heads = q[head],
+        .shared_heads = k[head],
+        .queries = q[row],
+        .keys = k[row],
+        .width = q[3],
+        .value_width = v[3],
+        .scale = float(p.scale != 0 ? p.scale : 1 / std::sqrt(double(std::max<int64_t>(q[3], 1)))),
+        .is_causal = p.causal};
+    s.first_sees = 1 + (p.from_end ? s.keys - s.queries : 0);
+    s.q = strides_of(p, q);
+    s.k = strides_of(p, k);
+    s.v = strides_of(p, v);
+    s.y = strides_of(p, attention_result(s, p));
+    if (!mask.is_absent()) s.mask = mask_strides(who, s, mask.shape);
+    return s;
+}
+
+AttentionShape attention_shape(std::string_view who, const AttentionParams& p, std::span<const TensorSpec> in,
+                               size_t mask) {
+    return attention_shape(who, p, in, mask < in.size() ? in[mask] : TensorSpec{});
+}
+
+Shape attention_result(const AttentionShape& s, const AttentionParams& p) {
+    if (p.side_by_side) return {s.batch, s.queries, s.heads, s.value_width};
+    return {s.batch, s.heads, s.queries, s.value_width};
+}
+
+Shape log_sum_exp_shape(const AttentionShape& s) { return {s.batch, s.heads, s.queries}; }
+
+}  // namespace mge::ops

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "libmge/kernel/attention_shape.h"
+#include "libmge/ops/nn/attention/attention.h"
+
+namespace mge::ops {
+
+// Of the operator `who`, whose inputs begin with q, k and v; an absent mask has no strides. UserError where
+// they do not belong together.
+MGE_API AttentionShape attention_shape(std::string_view who, const AttentionParams& params,
+                                       std::span<const TensorSpec> in, const TensorSpec& mask);
+// Of the mask of a problem: absent ones at the end are not in its list.
+MGE_API AttentionShape attention_shape(std::string_view who, const AttentionParams& params,
+                                       std::span<const TensorSpec> in, size_t mask);
+// y's, and log_sum_exp's.
+Shape attention_result(const AttentionShape& shape, const AttentionParams& params);
+Shape log_sum_exp_shape(const AttentionShape& shape);
+
+}  // namespace mge::ops

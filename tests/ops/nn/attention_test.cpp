@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <random>
+
+#include "libmge/mge.h"
+#include "tests/harness/check_op.h"
+#include "tests/harness/expect_error.h"
+
+namespace mge::test {
+namespace {
+
+// How many of what.
+struct Sizes {
+    int64_t batch, heads, shared, queries, keys, width, value_width;
+};
+
+Shape shape_of(bool side_by_side, int64_t batch, int64_t heads, int64_t rows, int64_t width) {
+    return side_by_side ? Shape{batch, rows, heads, width} : Shape{batch, heads, rows, width};
+}
+std::vector<InputSpec> operands(const Sizes& s, const ops::AttentionParams& p) {
+    return {{.shape = shape_of(p.side_by_side, s.batch, s.heads, s.queries, s.width)},
+            {.shape = shape_of(p.side_by_side, s.batch, s.shared, s.keys, s.width)},
+            {.shape = shape_of(p.side_by_side, s.batch, s.shared, s.keys, s.value_width)}};
+}
+
+// Scores are sums over the width and values sums over the keys. Exponentials multiply the error of a score
+// by its size, about ten here.
+CheckOptions options_for(const Sizes& s) {
+    return {.dtypes = float_types, .reduction = std::max(s.keys, s.width) * 4, .looser = 4};
+}
+
+void check_attention(const Sizes& s, const ops::AttentionParams& p,
+                     const std::vector<InputSpec>& masks = {}) {
+    auto inputs = operands(s, p);
+    inputs.insert(inputs.end(), masks.begin(), masks.end());
+    check_op<ops::Attention>(p, inputs, options_for(s));
+}
+
+TEST(Attention, AgreesWithItsReference) {
+    for (const Sizes& s :
+         {Sizes{2, 3, 3, 5, 7, 4, 6}, Sizes{1, 1, 1, 1, 1, 1, 1}, Sizes{1, 2, 2, 3, 17, 16, 16},
+          Sizes{2, 4, 2, 3, 5, 3, 2}, Sizes{1, 6, 1, 2, 19, 5, 33}})
+        for (bool causal : {false, true})
+            check_attention(s, {.causal = causal,
+                                .from_end = s.width == 16,
+                                .side_by_side = causal == (s.value_width % 2 == 0)});
+}
+
+TEST(Attention, CutsManyKeysIntoBlocks) {
+    for (const Sizes& s : {Sizes{1, 2, 1, 70, 300, 8, 20}, Sizes{1, 1, 1, 131, 270, 17, 4}})
+        for (bool causal : {false, true}) {
+            ops::AttentionParams p{.causal = causal, .from_end = causal};
+            auto options = options_for(s);
+            options.gradient = false;  // too many elements for finite differences
+            check_op<ops::Attention>(p, operands(s, p), options);
+        }
+}
+
+TEST(Attention, HasNothingToDo) {
+    for (const Sizes& s : {Sizes{0, 2, 1, 3, 4, 5, 6}, Sizes{2, 0, 1, 3, 4, 5, 6}, Sizes{2, 2, 1, 0, 4, 5, 6},
+                           Sizes{2, 2, 1, 3, 0, 5, 6}, Sizes{2, 2, 1, 3, 4, 5, 0}}) {
+        auto options = options_for(s);
+        options.gradient = s.keys > 0;  // without keys log_sum_exp is infinite
+        check_op<ops::Attention>({}, operands(s, {}), options);
+    }
+}
+
+TEST(Attention, AddsMasksOfEveryForm) {
+    Sizes s{2, 4, 2, 3, 18, 4, 5};
+    for (const Shape& mask : {Shape{2, 4, 3, 18}, Shape{2, 1, 1, 18}, Shape{1, 4, 3, 18}, Shape{3, 18},
+                              Shape{18}, Shape{2, 4, 3, 1}, Shape{4, 1, 1}, Shape{}})
+        check_attention(s, {.scale = 0.3, .causal = true}, {{.shape = mask}});
+}
+
+TEST(Attention, TakesRandomSizes) {
+    unsigned seed = 7;
+    std::mt19937 random(seed);
+    auto draw = [&](int64_t most) { return int64_t(random() % uint64_t(most)) + 1; };
+    for (int i = 0; i < 4; ++i) {
+        int64_t shared = draw(3);
+        Sizes s{draw(2), shared * draw(3), shared, draw(90), draw(200), draw(30), draw(30)};
+        SCOPED_TRACE(testing::Message() << "seed " << seed << ", number " << i);
+        ops::AttentionParams p{
+            .causal = random() % 2 == 0, .from_end = random() % 2 == 0, .side_by_side = random() % 2 == 0};
+        auto options = options_for(s);
+        options.gradient = false;  // too many elements for finite differences
+        auto inputs = operands(s, p);
+        inputs.push_back({.shape = {s.queries, s.keys}});
+        check_op<ops::Attention>(p, inputs, options);
+    }
+}
+
+// Of the backward operator: its forward results are what it is told, not what belongs to the operands.
+void check_backward(const Sizes& s, const ops::AttentionParams& p, CheckOptions options,
+                    const std::vector<InputSpec>& more = {}) {
+    auto inputs = operands(s, p);
+    InputSpec y{.shape = shape_of(p.side_by_side, s.batch, s.heads, s.queries, s.value_width)};
+    InputSpec rows{.shape = {s.batch, s.heads, s.queries}, .low = 2, .high = 4, .dtype = DType::f32};
+    inputs.insert(inputs.end(), {y, y, rows});
+    inputs.insert(inputs.end(), more.begin(), more.end());
+    check_op<ops::AttentionBackward>(p, inputs, options);
+}
+
+TEST(AttentionBackward, AgreesWithItsReferenceAndHasAGradientItself) {
+    for (const Sizes& s : {Sizes{1, 1, 1, 3, 4, 5, 2}, Sizes{2, 4, 2, 3, 5, 3, 4}})
+        for (bool causal : {false, true})
+            for (bool side_by_side : {false, true}) {
+                ops::AttentionParams p{.causal = causal, .side_by_side = side_by_side};
+                InputSpec dlog{.shape = {s.batch, s.heads, s.queries}, .dtype = DType::f32};
+                check_backward(s, p, options_for(s));
+                if (causal != side_by_side)
+                    check_backward(s, p, options_for(s), {{.shape = {s.heads, 1, s.keys}}, dlog});
+            }
+}
+
+TEST(AttentionBackward, CutsManyKeysIntoBlocks) {
+    for (const Sizes& s : {Sizes{1, 2, 1, 70, 300, 8, 20}, Sizes{2, 1, 1, 131, 137, 17, 4}})
+        for (bool causal : {false, true}) {
+            auto options = options_for(s);
+            options.gradient = false;  // too many elements for finite differences
+            check_backward(s, {.causal = causal, .from_end = true}, options, {{.shape = {s.keys}}});
+        }
+}
+
+TEST(Attention, IsWhatTheFormulaSays) {
+    Tensor q = tensor_of<float>({1, 1, 1, 1}, {1}), k = tensor_of<float>({1, 1, 2, 1}, {0, std::log(3.0F)});
+    Tensors y = ops::attention(q, k, tensor_of<float>({1, 1, 2, 1}, {4, 8}));
+    EXPECT_NEAR(values_of(y[0])[0], 7, 1e-5);
+    EXPECT_NEAR(values_of(y[1])[0], std::log(4), 1e-6);
+}
+
+TEST(Attention, GivesZerosToAQueryThatSeesNothing) {
+    Tensor x = tensor_of<float>({1, 1, 2, 1}, {1, 2}), mask = tensor_of<float>({2, 1}, {-HUGE_VALF, 0});
+    Tensors y = ops::attention(x, x, x, mask);
+    EXPECT_EQ(values_of(y[0])[0], 0);
+    EXPECT_GT(values_of(y[0])[1], 1);
+    EXPECT_EQ(values_of(y[1])[0], HUGE_VAL);
+    // More queries than keys, counted from the end: the first two see nothing.
+    Tensor q = tensor_of<float>({1, 1, 3, 1}, {1, 2, 3}), k = tensor_of<float>({1, 1, 1, 1}, {5});
+    y = ops::attention(q, k, k, {.causal = true, .from_end = true});
+    EXPECT_THAT(values_of(y[0]), testing::ElementsAre(0, 0, 5));
+    Tensors grads = ops::attention_backward({q, k, k, y[0], y[0], y[1]}, {.causal = true, .from_end = true});
+    for (auto& grad : grads) EXPECT_THAT(values_of(grad), testing::Each(testing::Not(testing::IsNan())));
+}
+
+TEST(Attention, OfNanOrInfinityIsNan) {
+    for (float bad : {std::numeric_limits<float>::quiet_NaN(), HUGE_VALF}) {
+        std::vector<float> keys(40, 1), values(40, 2);
+        keys[17] = bad;
+        Tensor k = tensor_of<float>({1, 1, 40, 1}, keys), v = tensor_of<float>({1, 1, 40, 1}, values);
+        Tensors y = ops::attention(tensor_of<float>({1, 1, 1, 1}, {1}), k, v);
+        EXPECT_TRUE(std::isnan(values_of(y[0])[0]));
+    }
+}
+
+TEST(Attention, CausalCountsFromTheFirstOrTheLast) {
+    // All scores are alike, so a row is the mean of the values seen.
+    Tensor q = tensor_of<float>({1, 1, 2, 1}, {0, 0}), k = tensor_of<float>({1, 1, 3, 1}, {1, 3, 8});
+    EXPECT_THAT(values_of(ops::attention(q, k, k, {.causal = true})[0]), testing::ElementsAre(1, 2));
+    EXPECT_THAT(values_of(ops::attention(q, k, k, {.causal = true, .from_end = true})[0]),
+                testing::ElementsAre(2, 4));
+}
+
+TEST(Attention, NamesWhatIsWrong) {
+    auto x = [](Shape shape) {
+        return tensor_of<float>(shape, std::vector<float>(size_t(shape.numel()), 1));
+    };
+    Tensor q = x({1, 3, 2, 4}), k = x({1, 2, 5, 4});
+    expect_user_error(ErrorClass::value,
+                      "[attention] the heads of k have to divide those of q, got q (1, 3, 2, 4), "
+                      "k (1, 2, 5, 4) and v (1, 2, 5, 4)",
+                      [&] { ops::attention(q, k, k); });
+    expect_user_error(ErrorClass::value,
+                      "[attention] q, k and v have four axes, got q (1, 2, 3), k (1, 2, 5, 4) and "
+                      "v (1, 2, 5, 4)",
+                      [&] {
+                          ops::attention(x({1, 2, 3}), k, k);
+                      });
+    expect_user_error(ErrorClass::value,
+                      "[attention] q, k and v have to have one batch, k and v as many heads and rows, q "
+                      "and k one width, got q (1, 2, 5, 4), k (1, 2, 5, 4) and v (1, 3, 2, 4)",
+                      [&] { ops::attention(k, k, q); });
+    expect_user_error(ErrorClass::value,
+                      "[attention] the mask has to be broadcast to (batch, heads, queries, keys) = "
+                      "(1, 2, 5, 5), got (4, 5)",
+                      [&] {
+                          ops::attention(k, k, k, x({4, 5}));
+                      });
+    expect_user_error(ErrorClass::value,
+                      "[attention_backward] y must have shape (1, 2, 5, 4), got (1, 3, 2, 4)", [&] {
+                          ops::attention_backward({k, k, k, k, q, x({1, 2, 5})});
+                      });
+}
+
+}  // namespace
+}  // namespace mge::test
