@@ -663,6 +663,32 @@ class ops:
         """
 
     @staticmethod
+    def attention(q: Operand, k: Operand, v: Operand, mask: Operand | None = None, *, scale: float = 0.0, causal: bool = False, from_end: bool = False, side_by_side: bool = False) -> tuple[Tensor, ...]:
+        """softmax(scale q kᵀ + mask) v for each head, q being (N, H, L, E), k (N, Hk, S, E) and v (N, Hk, S, Ev); Hk divides H, neighbouring heads of q share one of k and v. The mask is added, broadcast to (N, H, L, S). A query that sees no key gets zeros. log_sum_exp (N, H, L) is the logarithm of what the softmax divides by, infinity where a query sees nothing.
+
+        Args:
+            scale: Of the scores; 0: one by the root of E.
+            causal: Query i sees key j only where j <= i, counted from the first of both.
+            from_end: Causal counts from the last of both: j <= i + S - L, so that keys of the past lie before those of the queries.
+            side_by_side: The heads lie side by side: q and y are (N, L, H, E), k and v (N, S, Hk, E).
+        Returns:
+            y, log_sum_exp
+        """
+
+    @staticmethod
+    def attention_backward(q: Operand, k: Operand, v: Operand, dy: Operand, y: Operand, log_sum_exp: Operand, mask: Operand | None = None, dlog_sum_exp: Operand | None = None, *, scale: float = 0.0, causal: bool = False, from_end: bool = False, side_by_side: bool = False) -> tuple[Tensor, ...]:
+        """Gradients of attention with respect to q, k and v; dlog_sum_exp is that of log_sum_exp, where somebody used it.
+
+        Args:
+            scale: Of the scores; 0: one by the root of E.
+            causal: Query i sees key j only where j <= i, counted from the first of both.
+            from_end: Causal counts from the last of both: j <= i + S - L, so that keys of the past lie before those of the queries.
+            side_by_side: The heads lie side by side: q and y are (N, L, H, E), k and v (N, S, Hk, E).
+        Returns:
+            dq, dk, dv
+        """
+
+    @staticmethod
     def avg_pool2d(x: Operand, *, kernel: Sequence[int] = (1, 1), stride: Sequence[int] = (1, 1), padding: Sequence[int] = (0, 0), count_include_pad: bool = False) -> Tensor:
         """Mean of each window of images x (N, C, H, W).
 

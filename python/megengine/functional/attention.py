@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Attention with several heads (Vaswani et al., 2017)."""
 
+import functools
 import itertools
 import math
 
 import numpy as np
 
+from .. import _mge
 from ..tensor import Tensor
 from .activation import softmax
 from .dropout import dropout
-from .elemwise import add
+from .elemwise import add, exp
 from .math import matmul
 from .tensor import arange, broadcast_to, expand_dims, full, reshape, transpose, where
 
@@ -62,9 +64,13 @@ def _project(x: Tensor, projection) -> Tensor:
 
 
 def _heads(x: Tensor, num_heads: int) -> Tensor:
-    """(N, L, E) as (N, heads, L, E / heads)."""
+    """(N, L, E) as (N, L, heads, E / heads)."""
     n, length, width = x.shape
-    return transpose(x.reshape(n, length, num_heads, width // num_heads), (0, 2, 1, 3))
+    return x.reshape(n, length, num_heads, width // num_heads)
+
+
+def _heads_first(x: Tensor) -> Tensor:
+    return transpose(x, (0, 2, 1, 3))
 
 
 def _added(mask: Tensor) -> Tensor:
@@ -81,11 +87,9 @@ def _from_bounds(bounds: Tensor, keys: int) -> Tensor:
     return (at < first) | (at >= end)
 
 
-def _masks(scores, attn_mask, key_padding_mask, is_causal, maybe_cudnn_style_mask):
-    """Everything that is added to scores of (N, heads, L, S)."""
-    n, heads, queries, keys = scores.shape
-    if is_causal:
-        yield _added(arange(keys).reshape(1, -1) > arange(queries).reshape(-1, 1))
+def _masks(sizes, attn_mask, key_padding_mask, maybe_cudnn_style_mask):
+    """What is added to scores of ``sizes``, (N, heads, L, S), but for what is hidden as later."""
+    n, heads, queries, keys = sizes
     if attn_mask is not None:
         if maybe_cudnn_style_mask and tuple(attn_mask.shape) == (2, queries):
             attn_mask = _from_bounds(attn_mask, keys)
@@ -101,6 +105,31 @@ def _masks(scores, attn_mask, key_padding_mask, is_causal, maybe_cudnn_style_mas
             lengths = key_padding_mask[1].reshape(-1, 1)
             key_padding_mask = arange(keys).reshape(1, -1) >= lengths
         yield expand_dims(_added(broadcast_to(key_padding_mask, (n, keys))), (1, 2))
+
+
+def _scores(q: Tensor, k: Tensor, mask: Tensor | None, is_causal: bool) -> Tensor:
+    """(N, heads, L, S)."""
+    q, k = _heads_first(q), _heads_first(k)
+    scores = matmul(q * (1 / math.sqrt(q.shape[-1])), k, transpose_b=True)
+    if is_causal:
+        queries, keys = scores.shape[2:]
+        later = arange(keys).reshape(1, -1) > arange(queries).reshape(-1, 1)
+        scores = add(scores, _added(later))
+    return scores if mask is None else add(scores, mask)
+
+
+def _attended(q, k, v, mask, is_causal, drop, need_weights):
+    """What the queries make of the values, (N, L, heads, E), and the weights, (N, heads, L, S),
+    or None."""
+    if drop:
+        weights = softmax(_scores(q, k, mask, is_causal), -1)
+        seen = matmul(dropout(weights, drop, True), _heads_first(v))
+        return _heads_first(seen), weights
+    out, log_sum_exp = _mge.ops.attention(q, k, v, mask, causal=is_causal, side_by_side=True)
+    if not need_weights:
+        return out, None
+    scores = _scores(q, k, mask, is_causal)
+    return out, exp(scores - expand_dims(log_sum_exp, 3))
 
 
 def multi_head_attention(
@@ -157,7 +186,8 @@ def multi_head_attention(
         bias_v: has to be None, as in MegEngine.
         add_zero_attn: has to be False, as in MegEngine.
         key_padding_mask: (N, S): True hides a key, numbers are added to its scores. In cuDNN's
-            style (2, N): the second row says how many keys there are.
+            style (2, N): the second row says how many keys there are. A query that sees no key
+            takes nothing of the values, unless weights are dropped: then it is NaN.
         attn_mask: (L, S), or (N * heads, L, S): the same for a query and a key. In cuDNN's style
             (2, L): from which key on each query sees, and to which.
         need_weights: return the weights, too.
@@ -193,14 +223,14 @@ def multi_head_attention(
         _heads(_project(x, part), num_heads)
         for x, part in zip((query, key, value), parts, strict=False)
     )
-    scores = matmul(q * (1 / math.sqrt(q.shape[-1])), k, transpose_b=True)
-    masks = _masks(scores, attn_mask, key_padding_mask, is_causal, maybe_cudnn_style_mask)
-    for mask in masks:
-        scores = add(scores, mask)
-    weights = softmax(scores, -1)
-    n, heads, queries, keys = weights.shape
-    seen = matmul(dropout(weights, attn_drop, training), v)
-    out = reshape(transpose(seen, (0, 2, 1, 3)), (n, queries, heads * v.shape[-1]))
+    n, queries, heads, _ = q.shape
+    keys = k.shape[1]
+    sizes = (n, heads, queries, keys)
+    masks = list(_masks(sizes, attn_mask, key_padding_mask, maybe_cudnn_style_mask))
+    mask = functools.reduce(add, masks) if masks else None
+    drop = attn_drop if training else 0.0
+    seen, weights = _attended(q, k, v, mask, is_causal, drop, need_weights)
+    out = reshape(seen, (n, queries, heads * v.shape[-1]))
     out = dropout(_project(out, parts[3]), out_drop, training)
     if reslink:
         out = out + query
