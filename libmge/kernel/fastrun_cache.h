@@ -81,8 +81,8 @@ public:
 
     // The intact rows of a problem on this machine, fastest first; nullopt when there are none.
     std::optional<std::vector<Measurement>> find(const Problem& problem);
-    // `considered`: the names of the algorithms and of their candidates that there were, measured or not, since
-    // some are hopeless and others refuse the problem.
+    // `considered`: the names of the algorithms and of their candidates that there were, measured or not,
+    // since some are hopeless and others refuse the problem.
     void store(const Problem& problem, const std::vector<Measurement>& measured,
                std::span<const std::string> considered = {});
     // Those of all times that the problem was stored here; nullopt: nobody said, or nothing may be written,
