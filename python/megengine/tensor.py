@@ -263,7 +263,7 @@ class Tensor(_mge.Tensor):
 
     def _dev_tensor(self) -> "Tensor":
         """The value alone, as code that feeds graphs by hand wants it."""
-        return self.detach()
+        return DeviceTensorND(self.detach())
 
     def _drop(self) -> None:
         """The value may go until it is needed: here it stays, as results do."""
@@ -330,6 +330,15 @@ class Parameter(Tensor):
         >>> Parameter([1.0, 2.0])
         Parameter([1. 2.], device=xpux:0)
     """
+
+
+class DeviceTensorND(Tensor):
+    """A value alone, which knows its device by this name too: what graphs are fed with by hand."""
+
+    @property
+    def comp_node(self):
+        """The same as ``device``."""
+        return self.device
 
 
 def _mapped(state: dict):

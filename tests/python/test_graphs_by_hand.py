@@ -61,6 +61,24 @@ def test_other_kinds_of_outputs():
     assert y.get_value() == TensorAttr((3,), np.dtype("float32"), Tensor(X).device)
 
 
+def test_values_may_come_before_the_run_or_after_it_was_asked_for():
+    graph = by_hand.Graph()
+    x, y = (by_hand.InputNode(device="xpux", dtype="float32", graph=graph) for _ in range(2))
+    out = by_hand.OutputNode(x.outputs[0] * y.outputs[0])
+    function = graph.compile(out.outputs[0])
+    for factor in (2.0, 3.0):
+        x.set_value(Tensor([factor])._dev_tensor())
+        function.execute()
+        y.set_value(Tensor([5.0])._dev_tensor())
+        assert out.get_value().tolist() == [5 * factor]
+        function.wait()
+    function.execute()
+    with pytest.raises(RuntimeError, match="have no values"):
+        out.get_value()
+    value = Tensor([1.0])._dev_tensor()
+    assert value.comp_node == value.device == TensorAttr((1,), None, value.device).device
+
+
 def test_constants_and_shapes():
     graph = by_hand.Graph()
     x = graph.make_h2d(dtype="float32", device="xpux", shape=(2, 3), name="x")

@@ -22,3 +22,8 @@ class TensorAttr:
     shape: tuple[int, ...] = ()
     dtype: Any = None
     comp_node: Any = None
+
+    @property
+    def device(self) -> Any:
+        """The same as ``comp_node``."""
+        return self.comp_node

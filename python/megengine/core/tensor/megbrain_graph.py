@@ -91,9 +91,10 @@ class Graph(OpenGraph):
         return self
 
     def execute(self) -> None:
-        """Ask for a run."""
+        """Ask for a run, of the values that have come since the last one or are still to come."""
+        if self.results:
+            self.feeds.clear()
         self.results.clear()
-        self.feeds.clear()
 
     def wait(self) -> None:
         """End a run.
