@@ -4,6 +4,7 @@
 import doctest
 import hashlib
 import importlib
+import inspect
 import pkgutil
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 import megengine as mge
 import megengine.functional as F
 import megengine.module as M
+from megengine.core.interface import INTERFACE
 from megengine.hub.fetcher import GitHTTPSFetcher
 
 # Modules that need packages of others.
@@ -67,3 +69,36 @@ def test_examples(name, tmp_path, monkeypatch):
         runner.run(test)
     result = runner.summarize(verbose=False)
     assert result.failed == 0
+
+
+# What reads files that a tool writes, or is no class of Python's; ``main`` has its page.
+WITHOUT_EXAMPLE = {
+    "megengine.jit.TraceError",
+    "megengine.tools.graph_info_analyze.comp_graph_plotter",
+    "megengine.tools.graph_info_analyze.convert",
+    "megengine.tools.graph_info_analyze.load_mem_info",
+    "megengine.tools.graph_info_analyze.peak_mem_regist",
+}
+
+
+def public_things(name):
+    """The classes and functions of the package that a module has by name for its users."""
+    module = importlib.import_module(name)
+    public = INTERFACE.get(name, frozenset()) | set(getattr(module, "__all__", ()))
+    for word in sorted(public):
+        thing = None if word == "backend" else getattr(module, word, None)
+        if inspect.isclass(thing) or inspect.isroutine(thing):
+            if str(getattr(thing, "__module__", None)).partition(".")[0] == "megengine":
+                yield f"{name}.{word}", thing
+
+
+@pytest.mark.parametrize("name", module_names())
+def test_everything_public_has_an_example(name):
+    if name in OPTIONAL:
+        pytest.importorskip(OPTIONAL[name])
+    without = {
+        word
+        for word, thing in public_things(name)
+        if ">>>" not in (thing.__doc__ or "") and not word.endswith(".main")
+    }
+    assert without <= WITHOUT_EXAMPLE

@@ -177,6 +177,12 @@ def remote_send(inp: Tensor, dest_rank: int) -> None:
 
     Raises:
         NotAvailableError: always.
+    Example:
+        >>> try:
+        ...     remote_send(Tensor([1.0]), 1)
+        ... except NotAvailableError as error:
+        ...     print(error)
+        [remote_send] there are no other processes in this version
     """
     raise NotAvailableError("[remote_send] there are no other processes in this version")
 
@@ -186,5 +192,11 @@ def remote_recv(src_rank: int, device: str | None = None, inp: Tensor | None = N
 
     Raises:
         NotAvailableError: always.
+    Example:
+        >>> try:
+        ...     remote_recv(1)
+        ... except NotAvailableError as error:
+        ...     print(error)
+        [remote_recv] there are no other processes in this version
     """
     raise NotAvailableError("[remote_recv] there are no other processes in this version")

@@ -270,4 +270,9 @@ def group_start() -> None:
 
 
 def group_end() -> None:
-    """End what ``group_start`` began."""
+    """End what ``group_start`` began.
+
+    Example:
+        >>> group_start()
+        >>> group_end()
+    """

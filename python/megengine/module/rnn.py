@@ -22,6 +22,10 @@ class RNNCellBase(Module):
         hidden_size: width of the state.
         bias: learn biases; otherwise they are zero.
         num_chunks: how many gates.
+    Example:
+        >>> cell = M.RNNCell(3, 4)
+        >>> isinstance(cell, RNNCellBase), cell.weight_ih.shape
+        (True, (4, 3))
     """
 
     def __init__(self, input_size: int, hidden_size: int, bias: bool, num_chunks: int):
@@ -135,6 +139,10 @@ class RNNBase(Module):
         ValueError: a size or ``num_layers`` is too small, ``dropout`` is outside of [0, 1], or
             ``proj_size`` of [0, hidden_size).
         NotAvailableError: ``proj_size`` is not 0.
+    Example:
+        >>> net = M.LSTM(3, 4, num_layers=2)
+        >>> isinstance(net, RNNBase), len(net.cells)
+        (True, 2)
     """
 
     def __init__(

@@ -12,7 +12,13 @@ from ..tensor import Parameter, Tensor
 
 
 class SenderGoneError(RuntimeError):
-    """A Tensor was received after the process that sent it had ended."""
+    """A Tensor was received after the process that sent it had ended.
+
+    Example:
+        >>> import megengine.multiprocessing as mp
+        >>> issubclass(mp.SenderGoneError, RuntimeError)
+        True
+    """
 
 
 def _received(descriptor) -> int:

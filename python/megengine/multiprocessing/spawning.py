@@ -12,11 +12,30 @@ _SECONDS_TO_END = 5  # then a process is killed
 
 
 class ProcessRaisedError(RuntimeError):
-    """A process raised an error, whose traceback is in the message."""
+    """A process raised an error, whose traceback is in the message.
+
+    Example:
+        >>> import megengine.multiprocessing as mp
+        >>> try:
+        ...     mp.spawn(divmod, args=(0,), nprocs=1, start_method="fork")  # divmod(0, 0)
+        ... except mp.ProcessRaisedError as error:
+        ...     "ZeroDivisionError" in str(error)
+        True
+    """
 
 
 class ProcessExitedError(RuntimeError):
-    """A process ended without saying why: by a signal, or an exit code other than 0."""
+    """A process ended without saying why: by a signal, or an exit code other than 0.
+
+    Example:
+        >>> import os
+        >>> import megengine.multiprocessing as mp
+        >>> try:
+        ...     mp.spawn(os._exit, nprocs=2, start_method="fork")  # exit codes 0 and 1
+        ... except mp.ProcessExitedError:
+        ...     print("ended by itself")
+        ended by itself
+    """
 
 
 def _run(function: Callable, index: int, args: tuple, errors) -> None:
@@ -35,6 +54,13 @@ class ProcessContext:
     Args:
         processes: the processes.
         errors: for each the end of a pipe where its traceback comes out.
+    Example:
+        >>> import megengine.multiprocessing as mp
+        >>> context = mp.spawn(abs, nprocs=2, join=False, start_method="fork")
+        >>> len(context.processes)
+        2
+        >>> while not context.join():
+        ...     pass
     """
 
     def __init__(self, processes: list, errors: list):
@@ -120,6 +146,9 @@ def spawn(
     Raises:
         ProcessRaisedError: a process raised an error; the others are ended.
         ProcessExitedError: a process ended otherwise; the others are ended.
+    Example:
+        >>> import megengine.multiprocessing as mp
+        >>> mp.spawn(pow, args=(2,), nprocs=2, start_method="fork")  # pow(0, 2) and pow(1, 2)
     """
     context = multiprocessing.get_context(start_method)
     processes, errors = [], []

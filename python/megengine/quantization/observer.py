@@ -341,7 +341,14 @@ class PercentileObserver(HistogramObserver):
 class EntropyObserver(HistogramObserver):
     """A histogram of which the range keeps the distribution of magnitudes best: the one with the
     least Kullback-Leibler divergence; arguments as of ``HistogramObserver``, MegEngine does not
-    have it."""
+    have it.
+
+    Example:
+        >>> observer = EntropyObserver()
+        >>> _ = observer(Tensor(np.linspace(-1, 1, 1000, dtype=np.float32)))
+        >>> 0 < float(observer.get_qparams().scale) < 1
+        True
+    """
 
     def _chosen(self, counts: np.ndarray, within: Range) -> Range:
         return range_of_least_divergence(counts, within, self.dst_nbins)

@@ -63,6 +63,9 @@ class LayerError(NamedTuple):
         kind: its class.
         error: length of the difference over the length of the float layer's result.
         cosine: of the angle between the two results.
+    Example:
+        >>> print(LayerError("block1", "ConvBnRelu2d", 0.012, 0.9999))
+        LayerError(name='block1', kind='ConvBnRelu2d', error=0.012, cosine=0.9999)
     """
 
     name: str

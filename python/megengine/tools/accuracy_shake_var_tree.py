@@ -20,6 +20,9 @@ class varNode:
         id: as it is printed, ``id:7``.
         dependence_list: ids of what it is computed of; empty for a value that only others name.
         src_info: what was printed of the difference.
+    Example:
+        >>> [node.id for node in varNode("id:7", ["id:3"], "").dependence_list]
+        ['id:3']
     """
 
     var_node_dict: dict[str, "varNode"] = {}
@@ -72,6 +75,10 @@ def get_dependence(string: str, src_info: str) -> None:
         src_info: what was printed of the difference.
     Raises:
         ValueError: there is no id in it.
+    Example:
+        >>> get_dependence("var={id:9 ...} inputs=[id:4, id:5]", "")
+        >>> [node.id for node in varNode.get_varNode("id:9").dependence_list]
+        ['id:4', 'id:5']
     """
     ids = re.findall(r"\bid:\d+", string)
     if not ids:
@@ -88,6 +95,11 @@ def parse(filename) -> dict[str, varNode]:
         By their ids the values that differ although nothing that they are computed of does.
     Raises:
         OSError: it cannot be read.
+    Example:
+        >>> with open("differences.txt", "w") as file:
+        ...     print("var={id:2, inputs: id:1}", "not equal: 0.5", sep=chr(10), file=file)
+        >>> list(parse("differences.txt"))
+        ['id:2']
     """
     varNode.var_node_dict.clear()
     varNode.var_node_root_dict.clear()

@@ -41,6 +41,11 @@ def load_tensor_binary(fobj: str | BinaryIO) -> tuple[np.ndarray, str]:
     Raises:
         ValueError: it is cut off, or its dtype is not known.
         OSError: it cannot be read.
+    Example:
+        >>> from io import BytesIO
+        >>> header = _HEADER.pack(1, 0, 7, 2, 0, 0, 0, 0, 0, 0)
+        >>> load_tensor_binary(BytesIO(header + b"x" + np.float32([1, 2]).tobytes()))
+        (array([1., 2.], dtype=float32), 'x')
     """
     if not hasattr(fobj, "read"):
         with open_input(fobj) as file:

@@ -25,6 +25,11 @@ def load_single_graph(fpath) -> dict:
     Raises:
         ValueError: it holds no graph.
         OSError: it cannot be read.
+    Example:
+        >>> with open("graph.json", "w") as file:
+        ...     print('{"operator": {}, "var": {}}', file=file)
+        >>> load_single_graph("graph.json")
+        {'operator': {}, 'var': {}}
     """
     return read_json(fpath, "a graph", linked_graph)
 

@@ -143,6 +143,10 @@ def make_data_given_desc(args, inputs: dict, shape0_multiply: int = 1) -> dict[s
         Arrays by name.
     Raises:
         ValueError: ``rng`` is no call of a generator of numpy, or a shape is not known.
+    Example:
+        >>> args = argparse.Namespace(input_desc=None, rng="random.normal(size=#)", seed=0)
+        >>> make_data_given_desc(args, {"x": ((2, 3), "float32")})["x"].shape
+        (2, 3)
     """
     maker = _Maker(int(args.seed or 0))
     shapes = {

@@ -54,6 +54,16 @@ def visualize(
     Raises:
         RuntimeError: it is no model, or damaged.
         NotAvailableError: TensorBoard is not installed.
+    Example:
+        >>> from megengine.utils.network import Network
+        >>> net = Network()
+        >>> y = F.relu(net.make_input_node((1, 4), "float32", name="x"))
+        >>> y.name = "y"
+        >>> net.add_output(y)
+        >>> _ = net.dump("net.mge")
+        >>> total, _ = visualize("net.mge", "", logging_to_stdout=False)
+        >>> total.param_dims
+        0
     """
     for name, given in (("input", input), ("inp_dict", inp_dict)):
         if given is not None:

@@ -44,6 +44,11 @@ def run_script(filename: str) -> None:
         filename: its path.
     Raises:
         OSError: it cannot be read.
+    Example:
+        >>> with open("script.py", "w") as file:
+        ...     print("print(1 + 1)", file=file)
+        >>> run_script("script.py")
+        2
     """
     sys.path[0] = os.path.dirname(os.path.abspath(filename))
     runpy.run_path(filename, run_name="__main__")
@@ -56,6 +61,11 @@ def run_module(modulename: str) -> None:
         modulename: its name.
     Raises:
         ImportError: there is none.
+    Example:
+        >>> with open("my_program.py", "w") as file:
+        ...     print("print(1 + 1)", file=file)
+        >>> run_module("my_program")
+        2
     """
     sys.path[0] = os.getcwd()
     runpy.run_module(modulename, run_name="__main__", alter_sys=True)

@@ -79,22 +79,50 @@ def is_call_function(expr, func: Callable | Iterable[Callable] | None = None) ->
 
 
 def is_constant(expr) -> bool:
-    """Whether an expression is a constant."""
+    """Whether an expression is a constant.
+
+    Example:
+        >>> from megengine.traced_module import trace_module
+        >>> graph = trace_module(M.Sequential(M.ReLU()), Tensor([1.0])).graph
+        >>> [is_constant(expr) for expr in graph._exprs]
+        [False, False]
+    """
     return isinstance(expr, Constant)
 
 
 def is_getattr(expr) -> bool:
-    """Whether an expression reads an attribute of a Module."""
+    """Whether an expression reads an attribute of a Module.
+
+    Example:
+        >>> from megengine.traced_module import trace_module
+        >>> graph = trace_module(M.Sequential(M.ReLU()), Tensor([1.0])).graph
+        >>> [is_getattr(expr) for expr in graph._exprs]
+        [True, False]
+    """
     return isinstance(expr, GetAttr)
 
 
 def is_apply_def(expr, opdef=None) -> bool:
-    """Whether an expression applies an operator, of a class if one is given."""
+    """Whether an expression applies an operator, of a class if one is given.
+
+    Example:
+        >>> from megengine.traced_module import trace_module
+        >>> graph = trace_module(M.Sequential(M.ReLU()), Tensor([1.0])).graph
+        >>> [is_apply_def(expr) for expr in graph._exprs]
+        [False, False]
+    """
     return isinstance(expr, Apply) and (opdef is None or isinstance(expr.opdef, opdef))
 
 
 def is_input(expr) -> bool:
-    """Whether an expression is an input of its graph."""
+    """Whether an expression is an input of its graph.
+
+    Example:
+        >>> from megengine.traced_module import trace_module
+        >>> graph = trace_module(M.Sequential(M.ReLU()), Tensor([1.0])).graph
+        >>> [is_input(node.expr) for node in graph.inputs]
+        [True, True]
+    """
     return isinstance(expr, Input)
 
 
@@ -409,6 +437,11 @@ class Input(Expr):
         type: ``TensorNode`` or ``ModuleNode``.
         name: of the node.
         qualname: of the node.
+    Example:
+        >>> from megengine.traced_module import trace_module
+        >>> graph = trace_module(M.Sequential(M.ReLU()), Tensor([1.0])).graph
+        >>> type(graph.inputs[1].expr) is Input
+        True
     """
 
     def __init__(self, type: type, name: str = "args", qualname: str = ""):
@@ -434,6 +467,11 @@ class GetAttr(Expr):
         type: ``TensorNode`` or ``ModuleNode``.
         attr_name: the attribute, or a path of attributes: ``"block.conv"``.
         name: of the node that it gives; None: of the attribute.
+    Example:
+        >>> from megengine.traced_module import trace_module
+        >>> expr = trace_module(M.Sequential(M.ReLU()), Tensor([1.0])).graph._exprs[0]
+        >>> type(expr) is GetAttr, expr.name
+        (True, '0')
     """
 
     def __init__(self, module: ModuleNode, type: type, attr_name: str, name: str = ""):
@@ -524,6 +562,16 @@ class Apply(Expr):
 
     Args:
         opdef: the operator with its parameters.
+    Example:
+        >>> from megengine.core.ops.builtin import Elemwise
+        >>> from megengine.traced_module import trace_module
+        >>> from megengine.traced_module.traced_module import cpp_apply_module_trace
+        >>> class Net(M.Module):
+        ...     def forward(self, x):
+        ...         return cpp_apply_module_trace(Elemwise("relu"), x)
+        >>> expr = trace_module(Net(), Tensor([1.0])).graph._exprs[0]
+        >>> type(expr) is Apply, expr.opdef
+        (True, RELU)
     """
 
     version: str | None = None
@@ -604,6 +652,14 @@ class Constant(Expr):
         qualname: of the node.
     Raises:
         TypeError: it is something else.
+    Example:
+        >>> from megengine.traced_module import trace_module
+        >>> class Net(M.Module):
+        ...     def forward(self, x):
+        ...         return x + Tensor([2.0])
+        >>> expr = trace_module(Net(), Tensor([1.0])).graph._exprs[0]
+        >>> type(expr) is Constant, expr.value
+        (True, Tensor([2.], device=xpux:0))
     """
 
     def __init__(self, c, name: str = "", qualname: str = ""):

@@ -38,6 +38,11 @@ class BaseFilter:
 
     Args:
         iter: of it.
+    Example:
+        >>> from megengine.traced_module import trace_module
+        >>> graph = trace_module(M.Sequential(M.ReLU()), Tensor([1.0])).graph
+        >>> isinstance(graph.exprs(), BaseFilter), graph.exprs().as_count()
+        (True, 4)
     """
 
     def __init__(self, iter: Iterable):
@@ -81,7 +86,14 @@ def _as_set(value) -> set:
 
 
 class ExprFilter(BaseFilter):
-    """Expressions; each method narrows them down."""
+    """Expressions; each method narrows them down.
+
+    Example:
+        >>> from megengine.traced_module import trace_module
+        >>> graph = trace_module(M.Sequential(M.ReLU()), Tensor([1.0])).graph
+        >>> isinstance(graph.exprs(), ExprFilter)
+        True
+    """
 
     def call_function(self, func: Callable | None) -> "ExprFilterCallFunction":
         """Calls of a function; of any for None."""
@@ -97,7 +109,14 @@ class ExprFilter(BaseFilter):
 
 
 class NodeFilter(BaseFilter):
-    """Nodes; each method narrows them down."""
+    """Nodes; each method narrows them down.
+
+    Example:
+        >>> from megengine.traced_module import trace_module
+        >>> graph = trace_module(M.Sequential(M.ReLU()), Tensor([1.0])).graph
+        >>> isinstance(graph.nodes(), NodeFilter), graph.nodes().as_count()
+        (True, 4)
+    """
 
     def type(self, owner_type: type) -> "NodeFilterType":
         """Nodes of Modules of a class, or nodes of a class of nodes."""
@@ -113,7 +132,14 @@ class NodeFilter(BaseFilter):
 
 
 class NodeFilterType(NodeFilter):
-    """See ``NodeFilter.type``."""
+    """See ``NodeFilter.type``.
+
+    Example:
+        >>> from megengine.traced_module import trace_module
+        >>> graph = trace_module(M.Sequential(M.ReLU()), Tensor([1.0])).graph
+        >>> graph.get_node_by_name("_0_out").as_unique()
+        _0_out
+    """
 
     def __init__(self, expr_iter: Iterable, owner_type: type):
         super().__init__(expr_iter)
@@ -130,7 +156,15 @@ class NodeFilterType(NodeFilter):
 
 
 class NodeFilterNodeId(NodeFilter):
-    """See ``NodeFilter.node_id``."""
+    """See ``NodeFilter.node_id``.
+
+    Example:
+        >>> from megengine.traced_module import trace_module
+        >>> graph = trace_module(M.Sequential(M.ReLU()), Tensor([1.0])).graph
+        >>> found = graph.get_node_by_id([node._id for node in graph.outputs])
+        >>> isinstance(found, NodeFilterNodeId), found.as_list()
+        (True, [_0_out])
+    """
 
     def __init__(self, expr_iter: Iterable, node_id: int | list[int]):
         super().__init__(expr_iter)
@@ -141,7 +175,15 @@ class NodeFilterNodeId(NodeFilter):
 
 
 class NodeFilterName(NodeFilter):
-    """See ``NodeFilter.name``."""
+    """See ``NodeFilter.name``.
+
+    Example:
+        >>> from megengine.traced_module import trace_module
+        >>> graph = trace_module(M.Sequential(M.ReLU()), Tensor([1.0])).graph
+        >>> found = graph.get_node_by_name("_0*")
+        >>> isinstance(found, NodeFilterName), found.as_list()
+        (True, [_0, _0_out])
+    """
 
     def __init__(self, node_iter: Iterable, pattern: str | None, ignorecase: bool):
         super().__init__(node_iter)
@@ -170,7 +212,18 @@ class NodeFilterName(NodeFilter):
 
 
 class ExprFilterCallFunction(ExprFilter):
-    """See ``ExprFilter.call_function``."""
+    """See ``ExprFilter.call_function``.
+
+    Example:
+        >>> from megengine.traced_module import trace_module
+        >>> class Net(M.Module):
+        ...     def forward(self, x):
+        ...         return F.relu(x).sum()
+        >>> graph = trace_module(Net(), F.ones(2)).graph
+        >>> found = graph.get_function_by_type(F.relu)
+        >>> isinstance(found, ExprFilterCallFunction), found.as_count()
+        (True, 1)
+    """
 
     def __init__(self, expr_iter: Iterable, func: Callable | None = None):
         super().__init__(expr_iter)
@@ -183,7 +236,18 @@ class ExprFilterCallFunction(ExprFilter):
 
 
 class ExprFilterCallMethod(ExprFilter):
-    """See ``ExprFilter.call_method``."""
+    """See ``ExprFilter.call_method``.
+
+    Example:
+        >>> from megengine.traced_module import trace_module
+        >>> class Net(M.Module):
+        ...     def forward(self, x):
+        ...         return F.relu(x).sum()
+        >>> graph = trace_module(Net(), F.ones(2)).graph
+        >>> found = graph.get_method_by_type("sum")
+        >>> isinstance(found, ExprFilterCallMethod), found.as_count()
+        (True, 1)
+    """
 
     def __init__(self, expr_iter: Iterable, method: str | None = None):
         super().__init__(expr_iter)
@@ -196,7 +260,18 @@ class ExprFilterCallMethod(ExprFilter):
 
 
 class ExprFilterExprId(ExprFilter):
-    """See ``ExprFilter.expr_id``."""
+    """See ``ExprFilter.expr_id``.
+
+    Example:
+        >>> from megengine.traced_module import trace_module
+        >>> class Net(M.Module):
+        ...     def forward(self, x):
+        ...         return F.relu(x).sum()
+        >>> graph = trace_module(Net(), F.ones(2)).graph
+        >>> found = graph.get_expr_by_id([graph._exprs[0]._id])
+        >>> isinstance(found, ExprFilterExprId), found.as_count()
+        (True, 1)
+    """
 
     def __init__(self, expr_iter: Iterable, expr_id: int | list[int]):
         super().__init__(expr_iter)

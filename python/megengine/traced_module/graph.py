@@ -19,6 +19,11 @@ class InternalGraph:
     Args:
         name: of the graph.
         qualname: path of the Module that it belongs to, beginning with the class of the first.
+    Example:
+        >>> from megengine.traced_module import trace_module
+        >>> graph = trace_module(M.Sequential(M.ReLU()), Tensor([1.0])).graph
+        >>> isinstance(graph, InternalGraph), graph.inputs, graph.outputs
+        (True, [self, inp], [_0_out])
     """
 
     def __init__(self, name: str, qualname: str):

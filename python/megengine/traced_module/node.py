@@ -217,7 +217,12 @@ class TensorNode(Node):
 
 
 class NodeMixin:
-    """The nodes that values have while a module is traced."""
+    """The nodes that values have while a module is traced.
+
+    Example:
+        >>> NodeMixin.get(Tensor([1.0]), None) is None  # nothing is traced
+        True
+    """
 
     @classmethod
     def wrap(cls, value, node) -> None:

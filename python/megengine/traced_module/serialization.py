@@ -33,6 +33,12 @@ def register_opdef_loader(*opdefs) -> Callable:
 
     Args:
         opdefs: classes of operators.
+    Example:
+        >>> from megengine.core.ops.builtin import Elemwise
+        >>> @register_opdef_loader(Elemwise)
+        ... def look(expr):
+        ...     print(expr.opdef)
+        >>> del OPDEF_LOADER[Elemwise]
     """
     return _register(OPDEF_LOADER, opdefs)
 
@@ -57,6 +63,11 @@ def register_module_loader(*module_types) -> Callable:
 
     Args:
         module_types: pairs of a module's name and a class's.
+    Example:
+        >>> @register_module_loader(("my_package.layers", "Scale"))
+        ... def look(expr):
+        ...     print(expr.inputs)
+        >>> del MODULE_LOADER["my_package.layers", "Scale"]
     """
     return _register(MODULE_LOADER, module_types)
 
@@ -66,6 +77,11 @@ def register_tensor_method_loader(*methods) -> Callable:
 
     Args:
         methods: names.
+    Example:
+        >>> @register_tensor_method_loader("squeeze")
+        ... def look(expr):
+        ...     print(expr.inputs)
+        >>> del TENSORMETHOD_LOADER["squeeze"]
     """
     return _register(TENSORMETHOD_LOADER, methods)
 
@@ -77,25 +93,55 @@ def _run_loader(table: dict, key, expr: Expr) -> None:
 
 
 def load_functional(expr: CallFunction) -> None:
-    """Let what is registered look at the call of a function."""
+    """Let what is registered look at the call of a function.
+
+    Example:
+        >>> from megengine.traced_module import trace_module
+        >>> class Net(M.Module):
+        ...     def forward(self, x):
+        ...         return F.relu(x).sum()
+        >>> graph = trace_module(Net(), F.ones(2)).graph
+        >>> load_functional(graph._exprs[0])
+    """
     from .functions import home_of
 
     _run_loader(FUNCTIONAL_LOADER, home_of(expr.func), expr)
 
 
 def load_call_module_expr(expr: CallMethod) -> None:
-    """Let what is registered look at the call of a Module."""
+    """Let what is registered look at the call of a Module.
+
+    Example:
+        >>> from megengine.traced_module import trace_module
+        >>> graph = trace_module(M.Sequential(M.ReLU()), Tensor([1.0])).graph
+        >>> load_call_module_expr(graph._exprs[1])
+    """
     kind = expr.inputs[0].module_type
     _run_loader(MODULE_LOADER, (kind.__module__, kind.__qualname__), expr)
 
 
 def load_call_tensor_method_expr(expr: CallMethod) -> None:
-    """Let what is registered look at the call of a method of a Tensor."""
+    """Let what is registered look at the call of a method of a Tensor.
+
+    Example:
+        >>> from megengine.traced_module import trace_module
+        >>> class Net(M.Module):
+        ...     def forward(self, x):
+        ...         return F.relu(x).sum()
+        >>> graph = trace_module(Net(), F.ones(2)).graph
+        >>> load_call_tensor_method_expr(graph._exprs[1])
+    """
     _run_loader(TENSORMETHOD_LOADER, expr.method, expr)
 
 
 def load_apply_expr(expr: Apply) -> None:
-    """Let what is registered look at the application of an operator."""
+    """Let what is registered look at the application of an operator.
+
+    Example:
+        >>> from megengine.core.ops.builtin import Elemwise
+        >>> from megengine.traced_module.expr import Apply
+        >>> load_apply_expr(Apply(Elemwise("relu")))
+    """
     _run_loader(OPDEF_LOADER, type(expr.opdef), expr)
 
 

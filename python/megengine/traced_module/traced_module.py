@@ -377,7 +377,13 @@ class TracedModuleBuilder:
 
 
 def cpp_apply_module_trace(opdef, *args):
-    """Apply an operator and record that, if something is recorded; ``Apply`` says more."""
+    """Apply an operator and record that, if something is recorded; ``Apply`` says more.
+
+    Example:
+        >>> from megengine.core.ops.builtin import Elemwise
+        >>> cpp_apply_module_trace(Elemwise("relu"), Tensor([-1.0]))
+        Tensor([0.], device=xpux:0)
+    """
     return Apply.apply_module_trace_hook(opdef, *args)
 
 

@@ -45,6 +45,9 @@ def update_hash(seed: int, value: object) -> int:
 
     Returns:
         64 bits.
+    Example:
+        >>> update_hash(0, "a") == update_hash(0, "a") != update_hash(0, "b")
+        True
     """
     text = f"{seed}:{value}".encode(errors="surrogateescape")
     return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "little")
@@ -56,6 +59,10 @@ def hash_source_files(hash_value: int, source_files: Iterable[str | os.PathLike]
     Args:
         hash_value: the hash so far.
         source_files: their paths.
+    Example:
+        >>> _ = Path("op.cpp").write_text("int x;")
+        >>> hash_source_files(0, ["op.cpp"]) == hash_source_files(0, ["op.cpp"])
+        True
     """
     for path in source_files:
         content = hashlib.blake2b(Path(path).read_bytes()).hexdigest()
@@ -69,6 +76,9 @@ def hash_build_args(hash_value: int, build_args: Iterable[Iterable[str] | None])
     Args:
         hash_value: the hash so far.
         build_args: the groups, each a list of texts.
+    Example:
+        >>> hash_build_args(0, [["-O2"], None]) == hash_build_args(0, [["-O3"], None])
+        False
     """
     for group in build_args:
         for argument in group or ():
@@ -83,7 +93,12 @@ class _Entry(NamedTuple):
 
 
 class Versioner:
-    """Counts how often what a library is built from has changed in this process."""
+    """Counts how often what a library is built from has changed in this process.
+
+    Example:
+        >>> Versioner().get_version("nothing_built") is None
+        True
+    """
 
     def __init__(self) -> None:
         self.entries: dict[str, _Entry] = {}
@@ -145,6 +160,12 @@ def version_check(
     Args:
         name, sources, build_args, build_dir, with_cuda, with_cudnn, abi_tag: as of
             ``Versioner.bump_version_if_changed``.
+    Example:
+        >>> _ = Path("op.cpp").write_text("int x;")
+        >>> version_check("example", ["op.cpp"], [], None, None, None, None)
+        (0, True)
+        >>> version_check("example", ["op.cpp"], [], None, None, None, None)
+        (0, False)
     """
     before = _versioner.get_version(name)
     version = _versioner.bump_version_if_changed(
@@ -159,6 +180,11 @@ class FileBaton:
     Args:
         lock_file_path: of the file.
         wait_seconds: between two looks while waiting.
+    Example:
+        >>> baton = FileBaton("lock")
+        >>> baton.try_acquire(), FileBaton("lock").try_acquire()
+        (True, False)
+        >>> baton.release()
     """
 
     def __init__(self, lock_file_path: str | os.PathLike, wait_seconds: float = 0.1):
@@ -260,6 +286,9 @@ def build(
 
     Raises:
         RuntimeError: the compiler failed (its messages are in the error), or there is none.
+    Example:
+        >>> build("example", "operators.cpp")  # doctest: +SKIP
+        '/home/someone/.cache/example.so'
     """
     if isinstance(sources, str | os.PathLike):
         sources = [sources]
@@ -313,6 +342,9 @@ def build_and_load(
 
     Returns:
         the path of the library.
+    Example:
+        >>> build_and_load("example", "operators.cpp")  # doctest: +SKIP
+        '/home/someone/.cache/example.so'
     """
     path = build(
         name,

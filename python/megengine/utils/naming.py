@@ -7,7 +7,14 @@ from ..core.tracing_state import state
 
 
 class AutoNaming:
-    """The path of modules that are running, on each thread."""
+    """The path of modules that are running, on each thread.
+
+    Example:
+        >>> AutoNaming.push_scope("net")
+        >>> AutoNaming.scopes()
+        ['net']
+        >>> AutoNaming.pop_scope()
+    """
 
     _state = threading.local()
 

@@ -138,7 +138,15 @@ _TYPES = {
 
 
 class NetworkNode:
-    """A variable or an operator of a graph."""
+    """A variable or an operator of a graph.
+
+    Example:
+        >>> from megengine.utils.network import Network
+        >>> net = Network()
+        >>> x = net.make_input_node((2,), "float32", name="x")
+        >>> isinstance(x, NetworkNode), isinstance(x.owner, NetworkNode)
+        (True, True)
+    """
 
     _graph: OpenGraph
     _number: int
@@ -319,7 +327,16 @@ class _Params(MutableMapping):
 
 
 class OpNode(NetworkNode):
-    """An operator of a graph, an input, or a constant; ``params`` are its parameters by name."""
+    """An operator of a graph, an input, or a constant; ``params`` are its parameters by name.
+
+    Example:
+        >>> from megengine.utils.network import Network
+        >>> net = Network()
+        >>> x = net.make_input_node((2,), "float32", name="x")
+        >>> op = F.relu(x).owner
+        >>> isinstance(op, OpNode), op.type, op.inputs
+        (True, 'Elemwise', (VarNode:x,))
+    """
 
     @property
     def name(self) -> str:
@@ -405,7 +422,15 @@ class OpNode(NetworkNode):
 
 
 class ReadOnlyOpNode(OpNode):
-    """An operator that MegEngine has no class of its own for."""
+    """An operator that MegEngine has no class of its own for.
+
+    Example:
+        >>> from megengine.utils.network import Network
+        >>> net = Network()
+        >>> x = net.make_input_node((2,), "float32", name="x")
+        >>> isinstance(x.owner, ReadOnlyOpNode)
+        False
+    """
 
 
 class Host2DeviceCopy(OpNode):
@@ -416,6 +441,12 @@ class Host2DeviceCopy(OpNode):
         dtype: of its values.
         name: what it is called.
         device: where it lies; None: where the graph runs.
+    Example:
+        >>> from megengine.utils.network import Network
+        >>> net = Network()
+        >>> x = net.make_input_node((2,), "float32", name="x")
+        >>> isinstance(x.owner, Host2DeviceCopy), x.owner.shape
+        (True, (2,))
     """
 
     def __new__(cls, shape=None, dtype=None, name: str | None = None, device=None):
@@ -452,6 +483,12 @@ class ConstOpBase(OpNode):
         name: what it is called.
         device: where it lies.
         graph: the graph that gets it; None: one of its own.
+    Example:
+        >>> from megengine.utils.network import Network
+        >>> net = Network()
+        >>> x = net.make_input_node((2,), "float32", name="x")
+        >>> isinstance(net.make_const([1.0]).owner, ConstOpBase)
+        True
     """
 
     def __new__(cls, data=None, name: str | None = None, device=None, graph=None):
@@ -493,15 +530,33 @@ class ConstOpBase(OpNode):
 
 
 class ImmutableTensor(ConstOpBase):
-    """A constant."""
+    """A constant.
+
+    Example:
+        >>> ImmutableTensor([1.0, 2.0]).outputs[0].shape
+        (2,)
+    """
 
 
 class SharedDeviceTensor(ConstOpBase):
-    """MegEngine's other kind of constants; all of a loaded file are ``ImmutableTensor``."""
+    """MegEngine's other kind of constants; all of a loaded file are ``ImmutableTensor``.
+
+    Example:
+        >>> SharedDeviceTensor([1.0, 2.0]).outputs[0].shape
+        (2,)
+    """
 
 
 class RNGOpr(OpNode):
-    """An operator that draws random numbers."""
+    """An operator that draws random numbers.
+
+    Example:
+        >>> from megengine.utils.network import Network
+        >>> net = Network()
+        >>> x = net.make_input_node((2,), "float32", name="x")
+        >>> isinstance(x.owner, RNGOpr)
+        False
+    """
 
 
 def _at_least_vector(data, device) -> Tensor:
@@ -533,6 +588,7 @@ def class_of(kind: str) -> type[OpNode]:
 
 def _derived(name: str, base: type) -> type[OpNode]:
     doc = f"An operator of MegEngine's type {name}."
+    doc += f"\n\n    Example:\n        >>> issubclass({name}, OpNode)\n        True\n    "
     return type(name, (base,), {"__module__": __name__, "__doc__": doc})
 
 

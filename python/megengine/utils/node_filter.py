@@ -98,6 +98,14 @@ class NodeFilterType(NodeFilter):
 
     Raises:
         TypeError: ``node_type`` is no class of nodes.
+    Example:
+        >>> from megengine.utils.network import Network
+        >>> net = Network()
+        >>> x = net.make_input_node((2,), "float32", name="x")
+        >>> net.add_output(F.relu(x))
+        >>> found = net.opr_filter.type(Host2DeviceCopy)
+        >>> isinstance(found, NodeFilterType), found.as_count()
+        (True, 1)
     """
 
     def __init__(self, node_iter: Iterable[NetworkNode], node_type: type) -> None:
@@ -111,14 +119,34 @@ class NodeFilterType(NodeFilter):
 
 
 class NodeFilterNotType(NodeFilterType):
-    """The nodes of all other classes; see ``NodeFilter.not_type``."""
+    """The nodes of all other classes; see ``NodeFilter.not_type``.
+
+    Example:
+        >>> from megengine.utils.network import Network
+        >>> net = Network()
+        >>> x = net.make_input_node((2,), "float32", name="x")
+        >>> net.add_output(F.relu(x))
+        >>> found = net.opr_filter.not_type(Host2DeviceCopy)
+        >>> isinstance(found, NodeFilterNotType), found.as_count()
+        (True, 1)
+    """
 
     def __iter__(self) -> Iterator[NetworkNode]:
         return (node for node in self._nodes if not isinstance(node, self._type))
 
 
 class NodeFilterCheckType(NodeFilterType):
-    """All nodes, which have to be of a class; see ``NodeFilter.check_type``."""
+    """All nodes, which have to be of a class; see ``NodeFilter.check_type``.
+
+    Example:
+        >>> from megengine.utils.network import Network
+        >>> net = Network()
+        >>> x = net.make_input_node((2,), "float32", name="x")
+        >>> net.add_output(F.relu(x))
+        >>> found = net.data_providers_filter.check_type(Host2DeviceCopy)
+        >>> isinstance(found, NodeFilterCheckType), found.as_count()
+        (True, 1)
+    """
 
     def __iter__(self) -> Iterator[NetworkNode]:
         for node in self._nodes:
@@ -128,7 +156,17 @@ class NodeFilterCheckType(NodeFilterType):
 
 
 class NodeFilterHasInput(NodeFilter):
-    """The operators that read a variable; see ``NodeFilter.has_input``."""
+    """The operators that read a variable; see ``NodeFilter.has_input``.
+
+    Example:
+        >>> from megengine.utils.network import Network
+        >>> net = Network()
+        >>> x = net.make_input_node((2,), "float32", name="x")
+        >>> net.add_output(F.relu(x))
+        >>> found = net.opr_filter.has_input(x)
+        >>> isinstance(found, NodeFilterHasInput), found.as_unique().type
+        (True, 'Elemwise')
+    """
 
     def __init__(self, node_iter: Iterable[NetworkNode], var: VarNode) -> None:
         if not isinstance(var, VarNode):
@@ -145,7 +183,17 @@ class NodeFilterHasInput(NodeFilter):
 
 
 class NodeFilterName(NodeFilter):
-    """The nodes whose names match; see ``NodeFilter.name``."""
+    """The nodes whose names match; see ``NodeFilter.name``.
+
+    Example:
+        >>> from megengine.utils.network import Network
+        >>> net = Network()
+        >>> x = net.make_input_node((2,), "float32", name="x")
+        >>> net.add_output(F.relu(x))
+        >>> found = net.var_filter.name("x")
+        >>> isinstance(found, NodeFilterName), found.as_unique()
+        (True, VarNode:x)
+    """
 
     def __init__(
         self, node_iter: Iterable[NetworkNode], pattern: str, ignorecase: bool = True

@@ -167,7 +167,12 @@ def _connected(config: CacheConfig) -> sqlite3.Connection:
 
 class PersistentCacheOnServer(PersistentCache):
     """The cache that the environment names. There are no caches on servers: with
-    ``MGE_FASTRUN_CACHE_URL`` a file is used, which an error in the log says."""
+    ``MGE_FASTRUN_CACHE_URL`` a file is used, which an error in the log says.
+
+    Example:
+        >>> isinstance(PersistentCacheOnServer(), PersistentCacheOnServer)
+        True
+    """
 
     def __init__(self):
         super().__init__()

@@ -45,6 +45,9 @@ class OprProfRst:
 
     Args:
         entry: what ``graph_exec`` says of it: ``name``, ``type`` and ``id``.
+    Example:
+        >>> OprProfRst({"name": "y", "type": "matmul", "id": "3"}).opr_info["type"]
+        'matmul'
     """
 
     def __init__(self, entry: dict):
@@ -84,6 +87,9 @@ class Record:
         time: seconds.
         info: of the operator, or of those that were put together.
         footprint: what is computed and moved.
+    Example:
+        >>> Record(0.5, {"type": "matmul"}, {"memory": 8}).bandwidth
+        16.0
     """
 
     def __init__(self, time: float, info: dict, footprint: dict):
@@ -223,6 +229,11 @@ class TimeFuncHelper:
 
     ``prof_type`` is ``"device"`` or ``"host"``, ``end_key`` ``"end"`` or ``"kern"``: until its
     work began. ``func`` makes one time of several.
+
+    Example:
+        >>> longest = TimeFuncHelper.eval_time_func("device", "end", np.max)
+        >>> callable(longest)
+        True
     """
 
     @staticmethod

@@ -285,6 +285,12 @@ def merge_trace_events(directory: str) -> None:
             written there.
     Raises:
         FileNotFoundError: there is no such file.
+    Example:
+        >>> with Profiler("merged", formats=["chrome_timeline.json"]):
+        ...     _ = F.ones(2) + 1
+        >>> merge_trace_events("merged")
+        >>> os.path.exists("merged/merge.chrome_timeline.json")
+        True
     """
     pattern = os.path.join(glob.escape(directory), f"[0-9]*.{Profiler.CHROME_TIMELINE}")
     profiles = []

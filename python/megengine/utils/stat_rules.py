@@ -55,6 +55,11 @@ def register_receptive_field(*modules: type) -> Callable:
     Returns:
         The decorator of ``rule(module, inputs, outputs)``, which gives two pairs: the receptive
         field and the stride.
+    Example:
+        >>> from megengine.utils.network_node import Copy
+        >>> @register_receptive_field(Copy)
+        ... def as_before(module, inputs, outputs):
+        ...     return preprocess_receptive_field(module, inputs, outputs)
     """
     return _registering(_fields, modules)
 
@@ -117,6 +122,12 @@ def preprocess_receptive_field(module, inputs, outputs) -> tuple:
         Receptive field and stride, pairs of (height, width).
     Raises:
         AttributeError: the inputs are Tensors, which do not know where they come from.
+    Example:
+        >>> from megengine.utils.network import Network
+        >>> x = Network().make_input_node((1, 3, 8, 8), "float32")
+        >>> y = F.relu(x)
+        >>> preprocess_receptive_field(y.owner, [x], [y])
+        ((1, 1), (1, 1))
     """
     known = [field_of(value) for value in inputs]
     field, stride = (

@@ -156,6 +156,11 @@ def print_param_stats(params: list[dict]) -> None:
 
     Args:
         params: of ``sum_param_stats``.
+    Example:
+        >>> row = {"name": "w", "param_dim": 2, "size": 8, "dtype": "float32", "shape": (2,)}
+        >>> row |= {"mean": "0.00", "std": "0.00"}
+        >>> _ = sum_param_stats([row])
+        >>> print_param_stats([row])
     """
     _print("param stats: ", dict2table(params, _PARAM_COLUMNS))
 
@@ -165,6 +170,8 @@ def print_op_stats(flops: list[dict]) -> None:
 
     Args:
         flops: of ``sum_op_stats``; rows with receptive fields show them.
+    Example:
+        >>> print_op_stats([])
     """
     field = ("receptive_field", "stride") if any("receptive_field" in row for row in flops) else ()
     shapes = ("input_shapes", "output_shapes")
@@ -178,6 +185,8 @@ def print_activations_stats(activations: list[dict], has_input: bool = False) ->
     Args:
         activations: of ``sum_activations_stats``.
         has_input: with mean and standard deviation.
+    Example:
+        >>> print_activations_stats([])
     """
     values = ("mean", "std") if has_input else ()
     columns = ("name", "class_name", "dtype", "shape", *values, "nbits", "act_dim", "size")
@@ -189,5 +198,7 @@ def print_summary(**kwargs) -> None:
 
     Args:
         kwargs: the values, in this order.
+    Example:
+        >>> print_summary(params=3, flops=12)
     """
     _print("summary", [["item", "value"], *([name, value] for name, value in kwargs.items())])

@@ -57,6 +57,9 @@ def attr_value_proto(shape, dtype, attr: dict) -> dict[str, AttrValue]:
         attr: values by name, shown as text.
     Returns:
         Values by name.
+    Example:
+        >>> sorted(attr_value_proto([2], "float32", {"axis": 1}))
+        ['_output_shapes', 'axis', 'dtype']
     """
     values = {}
     if shape is not None:
@@ -101,7 +104,12 @@ def node(
     dtype=None,
     attributes: dict | None = None,
 ) -> NodeDef:
-    """``node_proto``."""
+    """``node_proto``.
+
+    Example:
+        >>> node("y", op="Exp", input=["x"]).op
+        'Exp'
+    """
     return node_proto(name, op, input, outputshape, dtype, attributes)
 
 
@@ -112,6 +120,9 @@ def graph(node_list: Iterable[NodeDef]) -> GraphDef:
         node_list: its nodes.
     Returns:
         ``GraphDef``.
+    Example:
+        >>> len(graph([node("x"), node("y", input=["x"])]).node)
+        2
     """
     return GraphDef(node=list(node_list), versions=VersionDef(producer=22))
 
@@ -124,6 +135,9 @@ def text(tag: str, text: str) -> Summary:
         text: what it says.
     Returns:
         ``Summary``.
+    Example:
+        >>> text("note", "**begun**").value[0].tag
+        'note'
     """
     plugin = SummaryMetadata.PluginData(plugin_name="text")
     tensor = TensorProto(

@@ -190,6 +190,10 @@ def convert_module(module) -> Module:
         Module with copies of its parameters and buffers, in its mode; it can be traced and dumped.
     Raises:
         NotImplementedError: a layer has no counterpart; the message has its path.
+    Example:
+        >>> import torch  # doctest: +SKIP
+        >>> convert_module(torch.nn.Linear(2, 3))  # doctest: +SKIP
+        Linear(in_features=2, out_features=3, bias=True)
     """
     return _converted(module, "module")
 

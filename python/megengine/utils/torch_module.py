@@ -122,6 +122,10 @@ class TorchModule(Module):
     Raises:
         ImportError: PyTorch is not installed.
         BufferError: a parameter is of a dtype that Tensors cannot have.
+    Example:
+        >>> import torch  # doctest: +SKIP
+        >>> TorchModule(torch.nn.Linear(2, 3))(F.ones((1, 2))).shape  # doctest: +SKIP
+        (1, 3)
     """
 
     def __init__(self, module):

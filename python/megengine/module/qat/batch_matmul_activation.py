@@ -8,7 +8,14 @@ from .module import QATModule
 
 
 class BatchMatMulActivation(Float.BatchMatMulActivation, QATModule):
-    """``module.BatchMatMulActivation`` with weight, bias and result quantised in floats."""
+    """``module.BatchMatMulActivation`` with weight, bias and result quantised in floats.
+
+    Example:
+        >>> import megengine.module.qat as QAT
+        >>> layer = M.BatchMatMulActivation(2, 3, 4)
+        >>> QAT.BatchMatMulActivation.from_float_module(layer)(F.ones((2, 3, 1))).shape
+        (2, 4, 1)
+    """
 
     def _prepare(self, observer: Module) -> None:
         observer.for_weight(self.weight, (1,))

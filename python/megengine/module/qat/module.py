@@ -18,6 +18,11 @@ class QATModule(Module):
     Attributes:
         with_weight: whether there is a weight to be quantised.
         with_act: whether the result is to be quantised.
+    Example:
+        >>> import megengine.module.qat as QAT
+        >>> layer = QAT.Linear.from_float_module(M.Linear(2, 3))
+        >>> isinstance(layer, QATModule), layer.with_weight, layer.with_act
+        (True, True, True)
     """
 
     with_weight = True

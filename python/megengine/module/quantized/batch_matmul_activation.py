@@ -15,6 +15,13 @@ class BatchMatMulActivation(Float.BatchMatMulActivation, QuantizedModule):
         batch, in_features, out_features, bias, nonlinear_mode: as of
             ``module.BatchMatMulActivation``.
         dtype: of the result.
+    Example:
+        >>> import megengine.quantization as Q
+        >>> net = Q.quantize_qat(M.Sequential(M.QuantStub(), M.BatchMatMulActivation(2, 3, 4)))
+        >>> _ = net(F.ones((2, 3, 1)))
+        >>> net.eval()
+        >>> type(Q.quantize(net)[1]).__module__
+        'megengine.module.quantized.batch_matmul_activation'
     """
 
     _channel_shape = (-1, 1)

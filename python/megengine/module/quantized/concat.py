@@ -13,6 +13,13 @@ class Concat(QuantizedModule):
 
     Args:
         dtype: of the result.
+    Example:
+        >>> from megengine.core.tensor.dtype import qint8
+        >>> join = Concat(dtype=qint8(0.1))
+        >>> join.eval()
+        >>> x, y = Tensor([1.0]).astype(qint8(0.1)), Tensor([2.0]).astype(qint8(0.2))
+        >>> join([x, y]).astype("float32")
+        Tensor([1. 2.], device=xpux:0)
     """
 
     def __init__(self, dtype=None, **kwargs):

@@ -12,6 +12,13 @@ class Elemwise(QuantizedModule):
     Args:
         method: as of ``module.Elemwise``.
         dtype: of the result.
+    Example:
+        >>> from megengine.core.tensor.dtype import qint8
+        >>> x = Tensor([1.0]).astype(qint8(0.1))
+        >>> add = Elemwise("add", dtype=qint8(0.2))
+        >>> add.eval()
+        >>> add(x, x).astype("float32")
+        Tensor([2.], device=xpux:0)
     """
 
     def __init__(self, method: str, dtype=None, **kwargs):

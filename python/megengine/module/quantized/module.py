@@ -22,6 +22,13 @@ class QuantizedModule(Module):
             shape that broadcasts with the result; the weight has the scale 1 then. Else None.
     Raises:
         ValueError: it is called in training mode.
+    Example:
+        >>> import megengine.quantization as Q
+        >>> net = Q.quantize_qat(M.Sequential(M.QuantStub(), M.Linear(3, 2)))
+        >>> _ = net(F.ones((1, 3)))
+        >>> net.eval()
+        >>> isinstance(Q.quantize(net)[1], QuantizedModule)
+        True
     """
 
     weight_scale: Tensor | None = None

@@ -20,6 +20,14 @@ class ActiveBlur(Module):
         kwargs: for ``Module``.
     Raises:
         NotImplementedError: by ``get_kernel``, which classes derived from it define.
+    Example:
+        >>> class Copied(ActiveBlur):
+        ...     def get_kernel(self, inp, c):
+        ...         kernel = np.zeros((c, 1, 1, 3, 3), np.float32)
+        ...         kernel[:, :, :, 1, 1] = 1
+        ...         return Tensor(kernel)
+        >>> Copied()(F.ones((1, 2, 3, 3))).shape
+        (1, 2, 3, 3)
     """
 
     def __init__(self, **kwargs):

@@ -17,6 +17,12 @@ class AdditiveElemwise(Module):
         kwargs: for ``Module``.
     Raises:
         NotImplementedError: by ``sample``, which classes derived from it define.
+    Example:
+        >>> class Half(AdditiveElemwise):
+        ...     def sample(self, size):
+        ...         return F.full(size, 0.5)
+        >>> Half()(F.zeros((1, 3, 2, 2))).max()
+        Tensor(0.5, device=xpux:0)
     """
 
     def __init__(self, per_channel: bool = False, **kwargs):
