@@ -9,7 +9,7 @@ namespace {
 
 constexpr uint32_t graph_field = 7, initializer_field = 5, raw_data_field = 9, value_info_field = 13;
 // A parsed message may take this much more than the file: names are short, and each is a text of its own.
-constexpr size_t largest_growth = 16, growth_slack = size_t(16) << 20;
+constexpr size_t largest_growth = 10, growth_slack = size_t(16) << 20;
 
 template <class... Args>
 [[noreturn]] void fail(const std::string& label, const Args&... what) {
