@@ -291,3 +291,35 @@ def test_sides_that_an_exporter_has_written_into_a_table(tmp_path):
     for batch in (1, 3):
         x = np.random.default_rng(batch).normal(size=(batch, 64, 64))
         same_as_runtime(path, x.astype(np.float32))
+
+
+def test_extents_of_a_shape_that_a_run_knows_in_part(tmp_path):
+    """As AffineGrid is written out: the rows of a table, as many as an input says."""
+    nodes = [
+        node("Split", ["size"], ["n", "c"], axis=0, num_outputs=2),
+        node("Concat", ["n", "two_three"], ["shape"], axis=0),
+        node("Expand", ["index", "shape"], ["places"]),
+        node("GatherElements", ["x", "places"], ["z"], axis=2),
+        node("Split", ["z"], ["upper", "lower"], axis=1, num_outputs=2),
+        node("Squeeze", ["upper"], ["a"]),
+        node("Squeeze", ["lower"], ["b"]),
+        node("Split", ["a"], ["a0", "a1", "a2"], axis=1, num_outputs=3),
+        node("Concat", ["a2", "b", "a0"], ["y"], axis=1),
+    ]
+    weights = [number("two_three", [2, 3]), number("index", [[0, 2, 1], [1, 1, 0]])]
+    inputs = [port("x", [4, 2, 3]), port("size", [2], KINDS.INT64)]
+    path = model_of(nodes, inputs, [port("y", None)], tmp_path, initializers=weights, opset=18)
+    x = np.random.default_rng(2).normal(size=(4, 2, 3)).astype(np.float32)
+    for count in (2, 3, 4):
+        same_as_runtime(path, x, np.array([count, 7]))
+
+
+def test_an_axis_that_may_be_one_stays_or_ends_the_run(tmp_path):
+    nodes = [node("Squeeze", ["x"], ["z"]), node("Relu", ["z"], ["y"])]
+    path = model_of(nodes, [port("x", ["n", 1, "m", 3])], [port("y", None)], tmp_path)
+    for n, m in ((2, 4), (0, 2)):
+        same_as_runtime(path, np.ones((n, 1, m, 3), np.float32))
+    model = load(path)
+    for n, m in ((1, 4), (3, 1)):
+        with pytest.raises(RuntimeError, match="assert_equal"):
+            model(np.ones((n, 1, m, 3), np.float32))

@@ -90,7 +90,7 @@ Tensors import_constant_of_shape(const Site& site) {
         dispatch_dtype(fill.dtype(), AllTypes{},
                        [&]<class T>(std::type_identity<T>) { p.value = double(*fill.data<T>()); });
     auto known = site.find_values(0);
-    if (!known) return {with_rank_of(ops::full(site.in(0), p), site.in(0))};
+    if (!known) return {with_shape_of(ops::full(site.in(0), p), site.in(0))};
     p.shape = *known;
     return {ops::full(p)};
 }

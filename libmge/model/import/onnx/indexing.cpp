@@ -129,7 +129,10 @@ Tensors import_gather(const Site& site) {
 Tensors import_gather_elements(const Site& site) {
     const Tensor& x = site.in(0);
     int axis = site.axis(site.attributes.integer("axis", 0), rank_of(x));
-    return {ops::gather(x, checked_places(site, 1, x, axis), {.axis = axis})};
+    Tensor index = checked_places(site, 1, x, axis);
+    Extents extents;
+    for (int i = 0; i < rank_of(x); ++i) extents.push_back(fixed_extent(index, i));
+    return {with_extents(ops::gather(x, index, {.axis = axis}), extents)};
 }
 
 Tensors import_scatter_elements(const Site& site) {

@@ -53,13 +53,27 @@ int length_of(const Tensor& vector, std::string_view what) {
     return int(*length);
 }
 
-Tensor with_rank_of(const Tensor& made, const Tensor& shape) {
+std::optional<Extents> known_extents(const Tensor& shape) {
     auto* followed = FollowScope::current();
-    auto rank = find_rank(shape) == 1 ? fixed_extent(shape, 0) : std::nullopt;
-    if (!followed || !rank || *rank > max_rank) return made;
+    auto length = find_rank(shape) == 1 ? fixed_extent(shape, 0) : std::nullopt;
+    if (!followed || !length || *length > max_rank) return std::nullopt;
+    Extents numbers = followed->find_numbers(shape);
+    numbers.resize(size_t(*length));
+    for (auto& number : numbers)
+        if (number && *number < 0) number.reset();
+    return numbers;
+}
+
+Tensor with_shape_of(const Tensor& made, const Tensor& shape) {
+    return with_extents(made, known_extents(shape));
+}
+
+Tensor with_extents(const Tensor& made, const std::optional<Extents>& extents) {
+    auto* followed = FollowScope::current();
+    if (!followed || !extents || made.shape().is_known() || extents->size() > size_t(max_rank)) return made;
     OtherShapes shapes;
     for (size_t run = 0; run < other_runs; ++run)
-        shapes[run] = Shape(IntList(size_t(*rank), assumed_lengths[run]));
+        for (auto& extent : *extents) shapes[run].push_back(extent.value_or(assumed_lengths[run]));
     followed->assume(made, shapes);
     return made;
 }

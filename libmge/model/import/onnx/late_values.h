@@ -14,8 +14,12 @@ Tensor late_axes(const Tensor& axes, int rank);
 Tensor spread_over_axes(const Tensor& numbers, const Tensor& axes, const Tensor& otherwise);
 // As many numbers as a vector has, which has to be known.
 int length_of(const Tensor& vector, std::string_view what);
-// A value that has been made with a shape that only a run can tell: its rank is the shape's length.
-Tensor with_rank_of(const Tensor& made, const Tensor& shape);
+// The extents that a shape has in every run; without a value: it has no length that every run has.
+using Extents = std::vector<std::optional<int64_t>>;
+std::optional<Extents> known_extents(const Tensor& shape);
+// A value that has been made with a shape that only a run can tell: it has that rank, and those extents.
+Tensor with_extents(const Tensor& made, const std::optional<Extents>& extents);
+Tensor with_shape_of(const Tensor& made, const Tensor& shape);
 // A column of numbers in front of `trailing` axes, of an extent that may be unknown.
 Tensor as_column(const Tensor& numbers, int trailing);
 

@@ -290,10 +290,13 @@ std::optional<int64_t> OtherExtents::find_extent(const Tensor& t, int axis) {
 Tensor OtherExtents::find_value(const Tensor& t) {
     if (!t.is_symbolic()) return t;
     auto* graph = find_followed(t);
-    if (!graph) return {};
-    Tensor value = graph->builder->known_value(t.impl()->symbol);
-    if (!differs_ && (value || graph == &followed_.front())) return value;
-    auto& all = others(*graph, t.impl()->symbol);
+    return graph ? find_value(*graph, t.impl()->symbol) : Tensor();
+}
+
+Tensor OtherExtents::find_value(Followed& graph, ValueId id) {
+    Tensor value = graph.builder->known_value(id);
+    if (!differs_ && (value || &graph == &followed_.front())) return value;
+    auto& all = others(graph, id);
     if (all.is_doubtful) return {};
     size_t witnesses = bool(value);
     for (size_t run = 0; run < other_runs; ++run) {
@@ -303,6 +306,51 @@ Tensor OtherExtents::find_value(const Tensor& t) {
         ++witnesses;
     }
     return witnesses >= least_witnesses ? value : Tensor();
+}
+
+// That of a vector.
+std::optional<int64_t> OtherExtents::find_length(Followed& graph, ValueId vector) {
+    auto& recorded = graph.builder->graph().value(vector).spec.shape;
+    std::optional<int64_t> length;
+    auto is_same = [&](const Shape& shape) {
+        if (!shape.is_known() || shape.rank() != 1) return false;
+        if (!length) length = shape[0];
+        return *length == shape[0];
+    };
+    if (recorded.is_known() && !is_same(recorded)) return std::nullopt;
+    if (!differs_) return length;
+    auto& all = others(graph, vector);
+    for (size_t run = 0; run < other_runs; ++run)
+        if (!is_left_out_[run] && !is_same(all.runs[run].spec.shape)) return std::nullopt;
+    return length;
+}
+
+std::vector<std::optional<int64_t>> OtherExtents::find_numbers(const Tensor& vector) {
+    if (auto* graph = find_followed(vector)) return find_numbers(*graph, vector.impl()->symbol, 0);
+    if (vector.is_symbolic()) return {};
+    IntList numbers = host_values(vector);
+    return {numbers.begin(), numbers.end()};
+}
+
+std::vector<std::optional<int64_t>> OtherExtents::find_numbers(Followed& graph, ValueId vector, int depth) {
+    constexpr int deepest = 4;
+    std::vector<std::optional<int64_t>> numbers;
+    if (Tensor known = find_value(graph, vector)) {
+        IntList all = host_values(known);
+        numbers.assign(all.begin(), all.end());
+        return numbers;
+    }
+    auto length = find_length(graph, vector);
+    if (!length || *length > max_rank) return numbers;
+    NodeId producer = graph.builder->graph().value(vector).producer;
+    auto* node = producer >= 0 && depth < deepest ? &graph.builder->graph().node(producer) : nullptr;
+    if (node && node->op == &ops::Concat::info)
+        for (ValueId part : node->inputs) {
+            auto found = find_numbers(graph, part, depth + 1);
+            numbers.insert(numbers.end(), found.begin(), found.end());
+        }
+    if (numbers.size() != size_t(*length)) numbers.assign(size_t(*length), std::nullopt);
+    return numbers;
 }
 
 namespace {

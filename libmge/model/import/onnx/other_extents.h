@@ -50,6 +50,9 @@ public:
     std::optional<Shape> find_shape(const Tensor& t);
     // A small value that every run has; null: there is none.
     Tensor find_value(const Tensor& t);
+    // Those of a shape that every run has; of one that is joined of parts there may be some. None: not even
+    // how many there are is known.
+    std::vector<std::optional<int64_t>> find_numbers(const Tensor& vector);
     // Shapes are unknown where nobody can tell.
     OtherSpecs specs_of(const Tensor& t);
 
@@ -78,6 +81,9 @@ private:
     const Others& others(Followed& graph, ValueId id);
     Others captured(Followed& graph, ValueId id);
     Others others(const Tensor& t);
+    Tensor find_value(Followed& graph, ValueId id);
+    std::optional<int64_t> find_length(Followed& graph, ValueId vector);
+    std::vector<std::optional<int64_t>> find_numbers(Followed& graph, ValueId vector, int depth);
     bool is_doubtful(Followed& graph, const Node& node, std::span<const Others> outputs);
     bool varies(Followed& graph, ValueId id, bool reads_value);
     bool is_proof(Followed& graph, const Node& node);

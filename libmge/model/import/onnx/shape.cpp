@@ -7,6 +7,7 @@
 #include "libmge/model/import/onnx/late_values.h"
 #include "libmge/op/apply.h"
 #include "libmge/ops/create/full.h"
+#include "libmge/ops/effect/assert_equal.h"
 #include "libmge/ops/elementwise/arithmetic.h"
 #include "libmge/ops/elementwise/comparison.h"
 #include "libmge/ops/elementwise/where.h"
@@ -50,6 +51,17 @@ Tensor lengthened(const Tensor& extents, int have, int length) {
     return ops::concat({vector_of(IntList(size_t(length - have), 1)), extents}, {.axis = 0});
 }
 
+// Of an extent that is not 1, the other one is either that or 1.
+Extents expanded_extents(const Tensor& x, const Tensor& target, int rank) {
+    Extents want = known_extents(target).value_or(Extents(size_t(rank))), both(size_t(rank), 1);
+    for (int i = 1; i <= rank; ++i) {
+        auto wanted = size_t(i) <= want.size() ? want[want.size() - size_t(i)] : std::optional<int64_t>(1);
+        auto had = i <= rank_of(x) ? fixed_extent(x, rank_of(x) - i) : std::optional<int64_t>(1);
+        both[size_t(rank - i)] = wanted && *wanted != 1 ? wanted : had != 1 ? had : wanted;
+    }
+    return both;
+}
+
 // Either repeats along what is 1 in the other.
 Tensor expanded(const Site& site, const Tensor& x, const Tensor& target) {
     int rank = rank_of(x), length = length_of(target, "a shape");
@@ -60,11 +72,11 @@ Tensor expanded(const Site& site, const Tensor& x, const Tensor& target) {
         Shape both = broadcast_shapes("Expand", *shape, Shape(numbers));
         return ops::broadcast_to(x, {.shape = IntList(both.begin(), both.end())});
     }
-    if (!rank) return with_rank_of(ops::broadcast_to(x, target), target);
+    if (!rank) return with_shape_of(ops::broadcast_to(x, target), target);
     int both = std::max(rank, length);
     Tensor have = lengthened(extents_of(x, 0, rank), rank, both), want = lengthened(target, length, both);
     Tensor extents = ops::where(ops::equal(want, number(want, 1)), have, want);
-    return with_rank_of(ops::broadcast_to(x, extents), extents);
+    return with_extents(ops::broadcast_to(x, extents), expanded_extents(x, target, both));
 }
 
 // A part of the sizes along an axis, from the sum of those before.
@@ -163,15 +175,12 @@ double pad_value(const Site& site) {
     return *as_dtype(wide, DType::f64).data<double>();
 }
 
-// A reshaped value has the axes of its target, whatever only a run can tell.
-Tensor with_axes_of(const Tensor& made, const IntList& target) {
-    auto* followed = FollowScope::current();
-    if (!followed || made.shape().is_known() || target.size() > size_t(max_rank)) return made;
-    OtherShapes shapes;
-    for (size_t run = 0; run < other_runs; ++run)
-        for (int64_t extent : target) shapes[run].push_back(extent > 0 ? extent : assumed_lengths[run]);
-    followed->assume(made, shapes);
-    return made;
+// What is said of a target by its numbers: neither 0 nor -1 says how many.
+std::optional<Extents> positive(std::optional<Extents> extents) {
+    if (extents)
+        for (auto& extent : *extents)
+            if (extent && *extent <= 0) extent.reset();
+    return extents;
 }
 
 }  // namespace
@@ -200,9 +209,11 @@ Tensors import_reshape(const Site& site) {
     site.attributes.integers("consumed_inputs");
     auto known = site.attributes.integers("shape");
     if (!known) known = site.find_values(1);
-    if (known) return {with_axes_of(reshaped(x, extents_in(site, x, *known, allows_zero)), *known)};
+    if (known)
+        return {with_extents(reshaped(x, extents_in(site, x, *known, allows_zero)),
+                             positive(Extents(known->begin(), known->end())))};
     Tensor target = allows_zero ? site.in(1) : without_zeros(site.in(1), x);
-    return {with_rank_of(ops::reshape(x, target), target)};
+    return {with_extents(ops::reshape(x, target), positive(known_extents(site.in(1))))};
 }
 
 Tensors import_flatten(const Site& site) {
@@ -273,6 +284,12 @@ bool has_late_axes(const Site& site) {
 }
 }  // namespace
 
+// An axis that stays, whose extent differs between runs: one in which it is 1 would have another rank.
+void check_longer_axis(const Tensor& x, int axis) {
+    Tensor is_one = as_dtype(ops::equal(std::get<Tensor>(extent_of(x, axis)), whole(1)), DType::i32);
+    ops::assert_equal(ops::mul(is_one, number(is_one, 0)), is_one, {.max_error = 0});
+}
+
 Tensors import_squeeze(const Site& site) {
     const Tensor& x = site.in(0);
     if (has_late_axes(site)) return {late_squeezed(x, site.in(1))};
@@ -281,8 +298,8 @@ Tensors import_squeeze(const Site& site) {
         axes.emplace();
         for (int i = 0; i < rank_of(x); ++i) {
             auto extent = site.extents.find_extent(x, i);
-            if (!extent) unsupported("dropping axes of extent 1 where extents differ between runs");
-            if (*extent == 1) axes->push_back(i);
+            if (!extent) check_longer_axis(x, i);
+            if (extent == 1) axes->push_back(i);
         }
     }
     return {axes->empty() ? x : ops::remove_axis(x, {.axes = *axes})};
