@@ -34,7 +34,7 @@ def zero(value):
     return np.array(value, np.uint8)
 
 
-def model_of(path, name, inputs, outputs, domain=MICROSOFT, **attributes):
+def model_of(path, name, inputs, outputs, domain=MICROSOFT, results=None, **attributes):
     """A model of one node; its inputs are arrays, and None for those that are left out."""
     names = ["" if x is None else f"x{i}" for i, x in enumerate(inputs)]
     made = [f"y{i}" for i in range(outputs)]
@@ -42,7 +42,7 @@ def model_of(path, name, inputs, outputs, domain=MICROSOFT, **attributes):
     kind = onnx.helper.np_dtype_to_tensor_dtype
     port = onnx.helper.make_tensor_value_info
     given = [port(n, kind(x.dtype), x.shape) for n, x in zip(names, inputs, strict=True) if n]
-    dtype = next(x for x in inputs if x is not None).dtype
+    dtype = results or next(x for x in inputs if x is not None).dtype
     floats = onnx.TensorProto.FLOAT if dtype != np.uint8 else onnx.TensorProto.UINT8
     results = [port(n, floats, None) for n in made]
     sets = [onnx.helper.make_opsetid("", 17)]
@@ -182,6 +182,36 @@ CASES = {
         1,
         {"alpha": 0.3},
     ),
+    "steps_average": (
+        "QLinearAveragePool",
+        [steps(1, 3, 7, 6), scale(0.05), zero(128), scale(0.04), zero(110)],
+        1,
+        {"kernel_shape": [3, 2], "strides": [2, 1], "pads": [1, 0, 1, 1], "count_include_pad": 1},
+    ),
+    "steps_softmax": (
+        "QLinearSoftmax",
+        [steps(2, 3, 5), scale(0.02), zero(128), scale(1 / 256), zero(0)],
+        1,
+        {"axis": 2, "opset": 13},
+    ),
+    "steps_softmax_of_rows": (
+        "QLinearSoftmax",
+        [steps(2, 3, 5), scale(0.02), zero(128), scale(1 / 256), zero(0)],
+        1,
+        {"axis": 1, "opset": 12},
+    ),
+    "product_of_integers": (
+        "MatMulIntegerToFloat",
+        [steps(2, 3, 6), steps(6, 4, seed=7), scale(0.1), small(4), zero(99), None, real(4)],
+        1,
+        {"results": np.float32},
+    ),
+    "product_with_integers": (
+        "DynamicQuantizeMatMul",
+        [real(2, 3, 6), steps(6, 4), small(4), np.full(4, 120, np.uint8), real(4)],
+        1,
+        {},
+    ),
 }
 
 
@@ -211,6 +241,51 @@ def test_steps_side_by_side(tmp_path):
     assert_same(path, feed)
 
 
+def test_a_choice_of_steps(tmp_path):
+    path = tmp_path / "net.onnx"
+    sides = [steps(4), scale(0.1), zero(3), steps(3, 4), scale(0.2), zero(9)]
+    inputs = [real(3, 1) > 0, *sides, scale(0.15), zero(20)]
+    assert_same(path, model_of(path, "QLinearWhere", inputs, 1, results=np.uint8), at_most=1)
+
+
+def test_means_of_steps(tmp_path):
+    x = steps(2, 3, 4)
+    path = tmp_path / "net.onnx"
+    inputs = [x, scale(0.1), zero(3), scale(0.05), zero(9)]
+    model_of(path, "QLinearReduceMean", inputs, 1, axes=[1], keepdims=0)
+    real_mean = (0.1 * (x.astype(np.float32) - 3)).mean(1)
+    expected = np.clip(np.rint(real_mean / np.float32(0.05)) + 9, 0, 255)
+    given = [i for i in inputs if i is not None]
+    assert np.abs(load(path)(*given).numpy().astype(int) - expected).max() <= 1
+
+
+@pytest.mark.parametrize("name, kept", [("QAttention", 1), ("DynamicQuantizeLSTM", 3)])
+def test_layers_whose_weights_are_steps(name, kept, tmp_path):
+    """They make steps of their operands too, we do not: as close as those are."""
+    path = tmp_path / "net.onnx"
+    if name == "QAttention":
+        weights = steps(12, 36, seed=8)
+        inputs = [steps(2, 5, 12), weights, real(36), scale(0.01), scale(0.004), None]
+        inputs += [zero(128), zero(120)]
+        feed = model_of(path, name, inputs, 1, results=np.float32, num_heads=3)
+    else:
+        weights = [steps(1, 4, 24, seed=8), steps(1, 6, 24, seed=9)]
+        scales = [np.full(1, 0.006, np.float32), np.full(1, 120, np.uint8)]
+        inputs = [real(5, 2, 4), *weights, real(1, 48), None, None, None, None, *scales, *scales]
+        feed = model_of(path, name, inputs, 3, hidden_size=6)
+        # The runtime wants weights that never change.
+        model = onnx.load(path)
+        for name in ("x1", "x2", "x8", "x9", "x10", "x11"):
+            model.graph.initializer.append(onnx.numpy_helper.from_array(feed.pop(name), name))
+            model.graph.input.remove(next(i for i in model.graph.input if i.name == name))
+        onnx.save(model, path)
+    session = runtime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
+    expected, actual = session.run(None, feed), ours(path, feed)
+    assert len(actual) == kept
+    for y, e in zip(actual, expected, strict=True):
+        assert y.shape == e.shape and np.abs(y - e).max() <= 0.02 * np.abs(e).max()
+
+
 @pytest.mark.parametrize("name", ["LayerNormalization", "SimplifiedLayerNormalization"])
 def test_norms_that_the_runtime_puts_into_older_sets(name, tmp_path):
     path = tmp_path / "net.onnx"
@@ -232,6 +307,21 @@ def test_words_places_and_segments(with_mask, tmp_path):
     model = onnx.load(path)
     model.graph.output[0].type.tensor_type.elem_type = onnx.TensorProto.FLOAT
     model.graph.output[1].type.tensor_type.elem_type = onnx.TensorProto.INT32
+    onnx.save(model, path)
+    assert_same(path, feed)
+
+
+def test_words_places_and_segments_in_steps(tmp_path):
+    words = np.random.default_rng(2).integers(0, 9, (2, 5)).astype(np.int32)
+    tables = [steps(*shape, seed=6) for shape in ((9, 12), (8, 12), (2, 12), (12,), (12,))]
+    scales = [scale(0.01 * (k + 1)) for k in range(5)]
+    zeros = [zero(100 + k) for k in range(5)]
+    path = tmp_path / "net.onnx"
+    inputs = [words, words % 2, *tables, None, *scales, *zeros]
+    feed = model_of(path, "QEmbedLayerNormalization", inputs, 1, results=np.float32, epsilon=1e-6)
+    model = onnx.load(path)
+    # The runtime wants a mask's index beside the result.
+    model.graph.node[0].output.append("y1")
     onnx.save(model, path)
     assert_same(path, feed)
 

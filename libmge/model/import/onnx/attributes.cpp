@@ -10,7 +10,7 @@ using file::AttributeProto;
 const AttributeProto* Attributes::find(std::string_view name) const {
     auto found = std::ranges::find_if(node_.attribute(), [&](auto& a) { return a.name() == name; });
     if (found == node_.attribute().end()) return nullptr;
-    read_.insert(found->name());
+    read_->insert(found->name());
     return &*found;
 }
 
@@ -64,7 +64,7 @@ const file::GraphProto* Attributes::graph(std::string_view name) const {
 
 std::string_view Attributes::unread() const {
     for (auto& attribute : node_.attribute())
-        if (!read_.contains(attribute.name())) return attribute.name();
+        if (!read_->contains(attribute.name())) return attribute.name();
     return {};
 }
 

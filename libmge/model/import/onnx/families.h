@@ -238,6 +238,11 @@ Tensors import_multi_head_attention(const Site& site);
 Tensors import_embed_layer_norm(const Site& site);
 
 // runtime_operators.cpp
+// The real numbers that steps with one scale stand for; the zero point may be absent.
+Tensor real_numbers(const Site& site, size_t steps, size_t scale, size_t zero);
+// Those of the first input, and steps of a result in the scale and zero point behind.
+Tensor real_of_one(const Site& site);
+Tensor steps_of_one(const Site& site, const Tensor& y);
 Tensors import_bias_gelu(const Site& site);
 Tensors import_fast_gelu(const Site& site);
 Tensors import_fused_gemm(const Site& site);
@@ -253,6 +258,17 @@ Tensors import_skip_layer_norm(const Site& site);
 Tensors import_quantised_gemm(const Site& site);
 Tensors import_quantised_add(const Site& site);
 Tensors import_quantised_average(const Site& site);
+
+// runtime_steps.cpp
+Tensors import_quantised_attention(const Site& site);
+Tensors import_quantised_average_pool(const Site& site);
+Tensors import_quantised_embed_layer_norm(const Site& site);
+Tensors import_quantised_lstm(const Site& site);
+Tensors import_quantised_mean(const Site& site);
+Tensors import_quantised_softmax(const Site& site);
+Tensors import_quantised_where(const Site& site);
+Tensors import_product_of_integers(const Site& site);
+Tensors import_product_with_integers(const Site& site);
 
 // selection.cpp
 Tensors import_non_max_suppression(const Site& site);

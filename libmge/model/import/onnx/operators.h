@@ -5,6 +5,7 @@
 // it builds also works for other extents of the inputs.
 
 #include <algorithm>
+#include <memory>
 #include <optional>
 #include <set>
 #include <span>
@@ -53,7 +54,8 @@ private:
     const file::AttributeProto* find(std::string_view name, file::AttributeProto::AttributeType type) const;
 
     const file::NodeProto& node_;
-    mutable std::set<std::string_view> read_;
+    // Copies remember together.
+    std::shared_ptr<std::set<std::string_view>> read_ = std::make_shared<std::set<std::string_view>>();
 };
 
 class Importer;
@@ -64,8 +66,15 @@ public:
     Site(const file::NodeProto& node, int opset, std::span<const Tensor> inputs, Importer& importer,
          OtherExtents& extents)
         : node(node), opset(opset), attributes(node), importer(importer), extents(extents), inputs_(inputs) {}
+    // The same node with other inputs, as one of another operator.
+    Site with(std::span<const Tensor> inputs, int as_of = newest_opset) const {
+        Site other(*this);
+        other.opset = as_of;
+        other.inputs_ = inputs;
+        return other;
+    }
     const file::NodeProto& node;
-    const int opset;
+    int opset;
     const Attributes attributes;
     Importer& importer;
     OtherExtents& extents;

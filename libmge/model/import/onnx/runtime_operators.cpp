@@ -41,18 +41,6 @@ Tensor activated(const Site& site, const Tensor& x) {
 
 Tensor one_number(const Tensor& t, DType dtype) { return as_dtype(ops::reshape(t, {.shape = {1}}), dtype); }
 
-// The real numbers that steps with one scale stand for; the zero point may be absent.
-Tensor real_numbers(const Site& site, size_t steps, size_t scale, size_t zero) {
-    Tensor x = as_dtype(site.in(steps), DType::f32);
-    if (site.has(zero)) x = ops::sub(x, as_dtype(site.in(zero), DType::f32));
-    return ops::mul(x, as_dtype(site.in(scale), DType::f32));
-}
-
-// Real numbers as steps of the scale and zero point behind those of the only operand.
-Tensor of_one(const Site& site, const Tensor& y) {
-    return steps_of(y, as_dtype(site.in(3), DType::f32), site.optional(4), site.in(0).dtype());
-}
-
 Tensor zero_or_none(const Site& site, size_t i) {
     return site.has(i) ? one_number(site.in(i), DType::i32) : Tensor();
 }
@@ -75,6 +63,18 @@ Tensor gemm_in_steps(const Site& site, bool transposes_b) {
 }
 
 }  // namespace
+
+Tensor real_numbers(const Site& site, size_t steps, size_t scale, size_t zero) {
+    Tensor x = as_dtype(site.in(steps), DType::f32);
+    if (site.has(zero)) x = ops::sub(x, as_dtype(site.in(zero), DType::f32));
+    return ops::mul(x, as_dtype(site.in(scale), DType::f32));
+}
+
+Tensor real_of_one(const Site& site) { return real_numbers(site, 0, 1, 2); }
+
+Tensor steps_of_one(const Site& site, const Tensor& y) {
+    return steps_of(y, as_dtype(site.in(3), DType::f32), site.optional(4), site.in(0).dtype());
+}
 
 // A fourth input is added to the sums.
 Tensors import_fused_conv(const Site& site) {
@@ -174,12 +174,12 @@ Tensors import_quantised_mul(const Site& site) {
 }
 
 Tensors import_quantised_sigmoid(const Site& site) {
-    return {of_one(site, ops::sigmoid(real_numbers(site, 0, 1, 2)))};
+    return {steps_of_one(site, ops::sigmoid(real_of_one(site)))};
 }
 
 Tensors import_quantised_leaky_relu(const Site& site) {
     double slope = site.attributes.number("alpha", double(0.01F));
-    return {of_one(site, ops::leaky_relu(real_numbers(site, 0, 1, 2), {slope}))};
+    return {steps_of_one(site, ops::leaky_relu(real_of_one(site), {slope}))};
 }
 
 // Scale and zero point of the result, then steps, scale and zero point of each part.
@@ -194,11 +194,11 @@ Tensors import_quantised_concat(const Site& site) {
 
 Tensors import_quantised_average(const Site& site) {
     if (site.attributes.integer("channels_last", 0)) unsupported("images with channels last");
-    Tensor x = real_numbers(site, 0, 1, 2);
+    Tensor x = real_of_one(site);
     IntList axes;
     for (int i = 2; i < site.rank(0); ++i) axes.push_back(i);
     Tensor mean = ops::mean(x, {.axes = axes, .keepdims = true});
-    return {steps_of(mean, as_dtype(site.in(3), DType::f32), site.optional(4), site.in(0).dtype())};
+    return {steps_of_one(site, mean)};
 }
 
 }  // namespace mge::onnx
