@@ -64,6 +64,7 @@ GRID = real(4, 3, 6, 2, low=0.1, high=5.9)
 WIDE_GRID = real(4, 3, 6, 2, low=-3.0, high=9.0)
 REGIONS = np.array([[0, 0, 0, 3, 4], [1, 1, 1, 6, 5], [3, 2, 0, 6, 8]], "float32")
 SEED = mge.Tensor([1, 2], dtype="int32")
+ONE = mge.Tensor(np.array(0.05, "float32"))
 STATISTICS = [mge.Tensor(real(1, 3, 1, 1, low=0.5)) for _ in range(4)]
 
 CASES = (
@@ -337,6 +338,22 @@ CASES = (
         "nms_few": Case(
             lambda b, s: ops.nms(b, s, threshold=0.9, max_output=2), BOXES, SCORES, fixed=True
         ),
+        "class_nms": Case(
+            lambda b, s: ops.class_nms(b, s, overlap_threshold=ONE, score_threshold=ONE),
+            BOXES[None],
+            np.stack([SCORES, SCORES[::-1]])[None],
+            fixed=True,
+        ),
+        "class_nms_centered": Case(
+            lambda b, s: ops.class_nms(b, s, is_centered=True),
+            BOXES[None],
+            np.stack([SCORES, SCORES[::-1]])[None],
+            fixed=True,
+        ),
+        "unique": Case(ops.unique, whole(9, low=0, high=4), fixed=True),
+        "unique_rows": Case(
+            lambda x: ops.unique(x, sorted=False), whole(9, 2, low=0, high=2), fixed=True
+        ),
         "preprocess": Case(
             lambda x: ops.preprocess(x, mge.Tensor(real(3)), mge.Tensor(real(3))),
             whole(4, 6, 5, 3, low=0, high=255, dtype="uint8"),
@@ -421,8 +438,27 @@ def quantised_conv(x, groups=1, bounds=(0, 0), **how):
     )
 
 
+def few_bits(bits, group, zero=False):
+    """Steps, scales and zero points of a matrix of 5 rows and 12 columns."""
+    groups = -(-12 // group)
+    data = steps(5, groups * group * bits // 8, dtype="uint8", low=0, high=255)
+    zeros = steps(5, groups, dtype="uint8", low=0, high=2**bits) if zero else None
+    scale = real(5, groups, low=0.01, high=0.03)
+    return [None if x is None else mge.Tensor(x) for x in (data, scale, zeros)]
+
+
+def compressed_product(x, bits=8, group=0, activation="none", zero=False):
+    return ops.compressed_matmul(
+        x,
+        *few_bits(bits, group or 12, zero),
+        mge.Tensor(real(5)),
+        bits=bits,
+        group=group,
+        activation=activation,
+    )
+
+
 STEP_IMAGES = steps(4, 8, 6, 5)
-ONE = mge.Tensor(np.array(0.05, "float32"))
 OTHER = mge.Tensor(np.array(0.02317, "float32"))
 
 QUANTISED = {
@@ -441,6 +477,17 @@ QUANTISED = {
         lambda x: ops.dequantize(x, ONE, mge.Tensor(np.array(7, "int32"))), STEP_IMAGES
     ),
     "dequantize_sums": Case(lambda x: ops.dequantize(x, ONE), whole(4, 6)),
+    "fake_quantize": Case(lambda x: ops.fake_quantize(x, ONE, lower=-20, upper=19), X),
+    "fake_quantize_channels": Case(
+        lambda x: ops.fake_quantize(
+            x,
+            mge.Tensor(real(3, 1, 1, low=0.01, high=0.1)),
+            mge.Tensor(np.full((3, 1, 1), 90, "float32")),
+            lower=0,
+            upper=255,
+        ),
+        X,
+    ),
     "map_bytes": Case(
         lambda x: ops.map_bytes(x, mge.Tensor(steps(256, dtype="uint8", low=0, high=255))),
         STEP_IMAGES,
@@ -451,6 +498,20 @@ QUANTISED = {
         ),
         STEP_IMAGES,
         STEP_IMAGES,
+    ),
+    "compressed_matmul": Case(compressed_product, real(4, 3, 12)),
+    "compressed_matmul_groups": Case(
+        lambda x: compressed_product(x, group=8, activation="gelu"), real(4, 3, 12)
+    ),
+    "compressed_matmul_4": Case(
+        lambda x: compressed_product(x, bits=4, group=8, zero=True), real(4, 3, 12)
+    ),
+    "compressed_matmul_4_rows": Case(
+        lambda x: compressed_product(x, bits=4, zero=True), real(4, 3, 12)
+    ),
+    "expand_weight": Case(
+        lambda x: F.matmul(x, ops.expand_weight(*few_bits(4, 8), columns=12, bits=4, group=8).T),
+        real(4, 3, 12),
     ),
     "quantized_conv2d": Case(quantised_conv, STEP_IMAGES),
     "quantized_conv2d_one_scale": Case(lambda x: quantised_conv(x, scale=ONE), STEP_IMAGES),

@@ -84,6 +84,7 @@ Operands export_indexing_set_one_hot(Site&);
 Operands export_cond_take(Site&);
 Operands export_sort(Site&);
 Operands export_topk(Site&);
+Operands export_unique(Site&);
 
 // creation.cpp
 Operands export_arange(Site&);
@@ -110,6 +111,7 @@ Operands export_max_pool2d(Site&);
 Operands export_avg_pool2d(Site&);
 Operands export_adaptive_pool2d(Site&);
 Operands export_nms(Site&);
+Operands export_class_nms(Site&);
 Operands export_preprocess(Site&);
 Operands export_remap(Site&);
 Operands export_roi_pool2d(Site&);
@@ -117,9 +119,14 @@ Operands export_roi_pool2d(Site&);
 // quantised.cpp
 Operands export_quantize(Site&);
 Operands export_dequantize(Site&);
+Operands export_fake_quantize(Site&);
 Operands export_map_bytes(Site&);
 Operands export_quantized_add(Site&);
 Operands export_quantized_conv2d(Site&);
+
+// compressed.cpp
+Operands export_compressed_matmul(Site&);
+Operands export_expand_weight(Site&);
 
 // control.cpp
 Operands export_cond(Site&);

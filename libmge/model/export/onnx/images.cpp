@@ -3,6 +3,7 @@
 #include "libmge/ops/nn/pooling/adaptive_pool2d.h"
 #include "libmge/ops/nn/pooling/geometry.h"
 #include "libmge/ops/nn/pooling/pool2d.h"
+#include "libmge/ops/vision/class_nms.h"
 #include "libmge/ops/vision/nms.h"
 #include "libmge/ops/vision/preprocess.h"
 #include "libmge/ops/vision/remap.h"
@@ -71,6 +72,13 @@ Operands export_nms(Site& s) {
                                                 s.reshape(s.number(p.threshold, DType::f32), {1})});
     // Batch, class, box.
     return {s.narrowed(s.emit("Gather", {kept, s.integer(2)}, {{"axis", 1}}))};
+}
+
+// Rows of image, class and box.
+Operands export_class_nms(Site& s) {
+    auto one = [&](size_t i) { return s.has(i) ? s.reshape(s.in(i), {1}) : Operand(); };
+    return {s.emit("NonMaxSuppression", {s.in(0), s.in(1), one(2), one(3), one(4)},
+                   {{"center_point_box", int64_t(s.params<ops::ClassNms>().is_centered)}})};
 }
 
 Operands export_preprocess(Site& s) {

@@ -7,6 +7,7 @@
 #include "libmge/ops/index/one_hot.h"
 #include "libmge/ops/index/sort.h"
 #include "libmge/ops/index/take.h"
+#include "libmge/ops/index/unique.h"
 
 namespace mge::to_onnx {
 namespace {
@@ -154,6 +155,17 @@ Operands export_topk(Site& s) {
     if (p.kth_only)
         for (auto& operand : found) operand = s.emit("Gather", {operand, s.integer(-1)}, {{"axis", -1}});
     return {found[0], s.narrowed(found[1])};
+}
+
+// ONNX Runtime knows it of some dtypes only.
+Operands export_unique(Site& s) {
+    s.rank(0);  // that of its slices follows from it
+    DType dtype = s.dtype(), known = is_float(dtype) || dtype == DType::i8 ? dtype : DType::i64;
+    if (is_float(dtype) && size_of(dtype) < 4) known = DType::f32;
+    Operands found = s.emit_many("Unique", {s.cast(s.in(0), dtype, known)},
+                                 {{"axis", 0}, {"sorted", int64_t(s.params<ops::Unique>().sorted)}}, 4);
+    found[0] = s.cast(found[0], known, dtype);
+    return found;
 }
 
 }  // namespace mge::to_onnx

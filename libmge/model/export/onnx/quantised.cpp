@@ -5,6 +5,7 @@
 #include "libmge/device/device.h"
 #include "libmge/model/export/onnx/families.h"
 #include "libmge/op/apply.h"
+#include "libmge/ops/quantize/fake_quantize.h"
 #include "libmge/ops/quantize/quantisation.h"
 #include "libmge/ops/quantize/quantize.h"
 #include "libmge/ops/quantize/quantized_add.h"
@@ -94,6 +95,19 @@ Operands export_quantize(Site& s) {
 }
 
 Operands export_dequantize(Site& s) { return {real_of(s, s.in(0), steps_of(s, s.rank(0), s.dtype()))}; }
+
+// The steps and back.
+Operands export_fake_quantize(Site& s) {
+    auto& p = s.params<ops::FakeQuantize>();
+    DType dtype = p.lower >= -128 && p.upper <= 127 ? DType::i8 : DType::u8;
+    if (dtype == DType::u8 && (p.lower < 0 || p.upper > 255))
+        unsupported("steps from ", p.lower, " to ", p.upper);
+    if (s.dtype() != DType::f32) unsupported("steps of ", s.dtype());
+    Steps steps = steps_of(s, s.rank(0), dtype);
+    Shape zero_shape;
+    if (steps.axis >= 0) zero_shape = {s.fixed_shape(1).numel()};
+    return {real_of(s, steps_from(s, s.in(0), steps, dtype, p.lower, p.upper, zero_shape), steps)};
+}
 
 // Places from -1 down count from the end, as the bits do.
 Operands export_map_bytes(Site& s) {

@@ -6,6 +6,8 @@
 
 #include "libmge/base/error.h"
 #include "libmge/graph/copy_node.h"
+#include "libmge/ops/index/unique.h"
+#include "libmge/ops/vision/class_nms.h"
 #include "libmge/passes/rewrite.h"
 
 namespace mge::to_onnx {
@@ -26,8 +28,17 @@ bool same_value(const Tensor& a, const Tensor& b) {
     return a && b && a.spec() == b.spec() && std::memcmp(a.data(), b.data(), a.spec().bytes()) == 0;
 }
 
-// The graph with the results of operators whose shapes only a run can tell as further inputs: vectors, as all
-// of them are.
+// What only a run can tell is how long the first axis of a result is. Most are vectors.
+Shape run_shape(const Graph& graph, const Node& node, size_t output) {
+    if (node.op == &ops::ClassNms::info) return {run_extents[0], 3};
+    Shape shape{run_extents[0]};
+    if (node.op != &ops::Unique::info || output != 0) return shape;
+    auto& x = graph.value(node.inputs[0]).spec.shape;
+    for (int axis = 1; axis < x.rank(); ++axis) shape.push_back(x[axis]);
+    return shape;
+}
+
+// The graph with the results of operators whose shapes only a run can tell as further inputs.
 struct OpenGraph {
     Graph graph;
     std::vector<ValueId> where;  // by value of the original
@@ -42,8 +53,9 @@ struct OpenGraph {
                 rewrite.copy(NodeId(i));
                 continue;
             }
-            for (ValueId id : node.outputs) {
-                TensorSpec spec{source.value(id).spec.dtype, {run_extents[0]}, {}};
+            for (size_t k = 0; k < node.outputs.size(); ++k) {
+                ValueId id = node.outputs[k];
+                TensorSpec spec{source.value(id).spec.dtype, run_shape(source, node, k), {}};
                 rewrite.replace(id, rewrite.target().add_input(spec, {}));
             }
         }
@@ -58,7 +70,7 @@ struct OpenGraph {
     Graph inferred(const TensorSpecs& own, int64_t run_extent) const {
         TensorSpecs specs = specs_of(graph, graph.inputs());
         std::ranges::copy(own, specs.begin());
-        for (size_t i = own_inputs; i < specs.size(); ++i) specs[i].shape = {run_extent};
+        for (size_t i = own_inputs; i < specs.size(); ++i) specs[i].shape[0] = run_extent;
         return infer_shapes(graph, specs);
     }
 };
