@@ -146,7 +146,7 @@ void CompiledContext::run_specially() {
     if (options.var_sanity_check_first_run && !was_checked_) {
         was_checked_ = true;
         update_special();
-        if (program_->is_first_run()) telling_.add(check.emplace(*program_));
+        if (program_->is_first_run()) telling_.add(check.emplace(*program_, options.threads));
     }
     if (check_) telling_.add(*check_);
     for (auto* observer : observers_.all()) telling_.add(*observer);

@@ -2,19 +2,40 @@
 #include "libmge/compile/first_run_check.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <vector>
 
 #include "libmge/base/error.h"
 #include "libmge/base/hash.h"
 #include "libmge/device/device.h"
 #include "libmge/graph/origins.h"
+#include "libmge/kernel/cpu/parallel.h"
 
 namespace mge {
+namespace {
 
-FirstRunCheck::FirstRunCheck(const Program& program) : program_(program) {}
+// Of a large value that of its parts', which the threads share.
+uint64_t sum_of_bytes(const std::byte* data, size_t bytes, int threads) {
+    constexpr size_t part_bytes = size_t(1) << 18;
+    if (threads <= 1 || bytes < 2 * part_bytes) return checksum(data, bytes);
+    std::vector<uint64_t> parts((bytes + part_bytes - 1) / part_bytes);
+    par_for(threads, int64_t(parts.size()), 1, [&](int64_t begin, int64_t end) {
+        for (auto i = size_t(begin); i < size_t(end); ++i) {
+            size_t first = i * part_bytes;
+            parts[i] = checksum(data + first, std::min(part_bytes, bytes - first));
+        }
+    });
+    return checksum(parts.data(), parts.size() * sizeof(uint64_t));
+}
+
+}  // namespace
+
+FirstRunCheck::FirstRunCheck(const Program& program, int threads) : program_(program), threads_(threads) {}
 
 StepObserver* FirstRunCheck::inside(const InnerRun& run, Context& inner) {
     if (run.iteration >= iterations) return nullptr;
-    auto& check = inside_.of(inner, [](auto& program) { return std::make_unique<FirstRunCheck>(*program); });
+    auto& check = inside_.of(
+        inner, [this](auto& program) { return std::make_unique<FirstRunCheck>(*program, threads_); });
     check.path_ = path_ + path_inside(run);
     return &check;
 }
@@ -74,7 +95,7 @@ std::optional<uint64_t> FirstRunCheck::sum_of(ValueId id, Context& context) cons
     Tensor value = context.value(id);
     if (!value) return std::nullopt;
     Tensor on_host = to_host(value);
-    return checksum(on_host.data(), on_host.spec().bytes());
+    return sum_of_bytes(static_cast<const std::byte*>(on_host.data()), on_host.spec().bytes(), threads_);
 }
 
 // Nothing ran since. What is written late after all shows after the step.

@@ -21,7 +21,8 @@ class MGE_API FirstRunCheck final : public StepObserver {
 public:
     static constexpr int64_t iterations = 16;
 
-    explicit FirstRunCheck(const Program& program);
+    // `threads` look at large values together.
+    explicit FirstRunCheck(const Program& program, int threads = 1);
     void before_run(Context&) override { sums_.clear(); }
     // InternalError that names the value, who made it, and the step that found or changed it.
     void before_step(size_t step, Context& context) override;
@@ -44,6 +45,7 @@ private:
     void expect_unchanged(ValueId id, size_t reader, const char* when, Context& context) const;
 
     const Program& program_;
+    int threads_;
     std::map<ValueId, Sum> sums_;
     std::string path_;  // inside of a step
     ObserversInside<FirstRunCheck> inside_;

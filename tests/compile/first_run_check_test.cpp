@@ -23,6 +23,7 @@ using testing::HasSubstr;
 
 // What the operators of this backend do beside their work.
 bool relu_writes_its_input = false, exp_writes_later = false;
+int64_t relu_writes_at = 1;
 float* result_of_exp = nullptr;
 int runs_of_relu = 0, relu_writes_from = INT_MAX;
 
@@ -40,7 +41,7 @@ void run_relu(const Prepared& prepared, const Launch& launch) {
     auto* x = launch.in<float>(0);
     map(prepared, launch, [&](int64_t i) { return std::max(x[i], 0.0f); });
     bool writes = relu_writes_its_input || runs_of_relu > relu_writes_from;
-    if (writes && x != launch.out<float>(0)) const_cast<float*>(x)[1] += 1;
+    if (writes && x != launch.out<float>(0)) const_cast<float*>(x)[relu_writes_at] += 1;
 }
 
 void run_exp(const Prepared& prepared, const Launch& launch) {
@@ -73,6 +74,7 @@ protected:
         set_default_device(id);
         relu_writes_its_input = exp_writes_later = false;
         runs_of_relu = 0;
+        relu_writes_at = 1;
         relu_writes_from = INT_MAX;
     }
     ~FirstRun() override { set_default_device(DeviceId{}); }
@@ -127,6 +129,20 @@ TEST_F(FirstRun, SeesGraphInputs) {
     auto context =
         Context::create(Program::compile(graph, {.device = default_device(), .level = 0, .threads = 1}));
     EXPECT_THAT(error_of(*context), HasSubstr("the value 'x0' has changed after step 0 (relu"));
+}
+
+TEST_F(FirstRun, ThreadsShareLargeValues) {
+    constexpr int64_t large = 300001;  // a bit more than a MiB
+    Graph graph = record({f32({large})}, [](const Tensors& x) { return Tensors{ops::relu(x[0])}; });
+    auto program = [&] {
+        return Program::compile(graph, {.device = default_device(), .level = 0, .threads = 2});
+    };
+    EXPECT_EQ(error_of(*Context::create(program())), "no error");
+    relu_writes_its_input = true;
+    for (int64_t at : {int64_t(0), large / 2, large - 1}) {
+        relu_writes_at = at;
+        EXPECT_THAT(error_of(*Context::create(program())), HasSubstr("the value 'x0' has changed")) << at;
+    }
 }
 
 TEST_F(FirstRun, GoesIntoLoops) {
