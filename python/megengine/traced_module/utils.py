@@ -85,6 +85,22 @@ def set_subattr(module: Module, name: str, value) -> None:
         setattr(owner, last, value)
 
 
+def assign_attr(obj, module: Module, target: str) -> None:
+    """``set_subattr`` under MegEngine's name.
+
+    Args:
+        obj: what the attribute becomes.
+        module: where the path begins.
+        target: path of the attribute: ``"block.conv"``.
+    Example:
+        >>> net = M.Sequential(M.ReLU())
+        >>> assign_attr(M.Sigmoid(), net, "0")
+        >>> net[0]
+        Sigmoid()
+    """
+    set_subattr(module, target, obj)
+
+
 def signature_of(func: Callable) -> inspect.Signature | None:
     """The signature of a function of Python, None for any other."""
     if not isinstance(func, types.FunctionType):
