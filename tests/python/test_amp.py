@@ -126,6 +126,11 @@ def test_only_floating_dtypes(name):
     with pytest.raises(RuntimeError, match=f"between floating dtypes, got {name}"):
         with amp.autocast(True, name):
             pass
+    for setting in ("low_prec_dtype", "high_prec_dtype"):
+        before = getattr(amp, setting)
+        with pytest.raises(RuntimeError, match="float66"):
+            setattr(amp, setting, "float66")
+        assert getattr(amp, setting) == before
 
 
 def test_other_threads_are_left_alone():

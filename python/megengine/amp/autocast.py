@@ -19,7 +19,12 @@ class _Field:
     def __set__(self, instance, value) -> None:
         fields = list(_mge.mixed_precision())
         fields[self._index] = value
-        _mge.set_mixed_precision(*fields)
+        try:
+            _mge.set_mixed_precision(*fields)
+        except TypeError as error:
+            if isinstance(value, str):  # the name of no dtype: an error as for others, not of NumPy
+                raise RuntimeError(f"[autocast] {error}") from error
+            raise
 
 
 class _Settings:
