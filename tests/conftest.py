@@ -33,7 +33,7 @@ def pytest_configure():
 
 @pytest.fixture(autouse=True)
 def seeded():
-    """A test draws the same numbers in each run, whatever ran before; MGE_TESTS_SEED draws others."""
+    """A test draws the same numbers in each run, whatever ran before; MGE_TESTS_SEED has others."""
     random.seed(SEED)
     if numpy := sys.modules.get("numpy"):
         numpy.random.seed(SEED)
