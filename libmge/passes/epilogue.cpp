@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/passes/epilogue.h"
 
+#include <algorithm>
+
 #include "libmge/graph/infer.h"
 #include "libmge/ops/nn/convolution/conv2d.h"
 
@@ -72,7 +74,7 @@ Tensor as_bias(const Graph& graph, const Node& node, const Tensor& constant) {
     return {};
 }
 
-Graph absorb_producers(const Graph& graph, const std::function<NodeId(const Node&)>& producer_of,
+Graph absorb_producers(Graph&& graph, const std::function<NodeId(const Node&)>& producer_of,
                        const std::function<FusedNode(Rewrite&, const Node&, const Node&)>& fuse) {
     std::vector<NodeId> taken_in(graph.nodes().size(), -1);
     std::vector<bool> is_absorbed(graph.nodes().size());
@@ -82,6 +84,7 @@ Graph absorb_producers(const Graph& graph, const std::function<NodeId(const Node
         taken_in[i] = producer;
         is_absorbed[size_t(producer)] = true;
     }
+    if (std::ranges::find(is_absorbed, true) == is_absorbed.end()) return std::move(graph);
     Rewrite rewrite(graph);
     for (size_t i = 0; i < graph.nodes().size(); ++i) {
         if (is_absorbed[i]) continue;

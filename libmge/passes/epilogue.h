@@ -34,9 +34,9 @@ struct FusedNode {
 
 // Lets nodes take in the producer of one of their inputs. `producer_of` says whose (-1: none); the producer
 // is then not copied, and `fuse` makes the node that stands in place of both, with the operator of the
-// producer.
+// producer. Both may look at the graph.
 Graph absorb_producers(
-    const Graph& graph, const std::function<NodeId(const Node&)>& producer_of,
+    Graph&& graph, const std::function<NodeId(const Node&)>& producer_of,
     const std::function<FusedNode(Rewrite&, const Node& node, const Node& producer)>& fuse);
 
 // The inputs with the named one set; the list grows when it was too short to have it.

@@ -143,7 +143,7 @@ Graph fold_batch_norm(Graph graph, const PassOptions& options) {
             with_input(*producer.op, rewrite(producer.inputs), folded.input, constant(folded.weights));
         return {producer.params, with_input(*producer.op, std::move(inputs), "bias", constant(folded.bias))};
     };
-    return absorb_producers(graph, producer_of, fuse);
+    return absorb_producers(std::move(graph), producer_of, fuse);
 }
 
 }  // namespace mge

@@ -17,6 +17,18 @@ namespace {
 
 constexpr size_t growth_limit = size_t(1) << 18;  // bytes that a result may be larger than its inputs
 
+bool may_fold(const Node& node) {
+    return !node.op->place && !node.op->traits.control && !node.op->traits.effect;
+}
+
+// Whether it might be folded before any other is.
+bool starts_folding(const Graph& graph, const Node& node, const PassOptions& options) {
+    bool reads_values = !options.fixed_shapes || !node.op->traits.reads_only_specs;
+    return may_fold(node) && std::ranges::all_of(node.inputs, [&](ValueId id) {
+               return id == no_value || graph.value(id).is_constant() || !reads_values;
+           });
+}
+
 class Folder {
 public:
     Folder(const Graph& graph, bool fixed_shapes)
@@ -35,7 +47,7 @@ private:
     }
 
     bool fold(const Node& node) {
-        if (node.op->place || node.op->traits.control || node.op->traits.effect) return false;
+        if (!may_fold(node)) return false;
         size_t input_bytes = 0, output_bytes = 0;
         int64_t input_elements = 0, output_elements = 0;
         Tensors inputs;
@@ -78,6 +90,8 @@ private:
 }  // namespace
 
 Graph fold_constants(Graph graph, const PassOptions& options) {
+    if (std::ranges::none_of(graph.nodes(), [&](auto& node) { return starts_folding(graph, node, options); }))
+        return remove_dead_nodes(std::move(graph), options);
     // What was folded leaves constants behind that nobody reads.
     return remove_dead_nodes(Folder(graph, options.fixed_shapes).run(), options);
 }

@@ -38,7 +38,7 @@ Graph fuse_activation(Graph graph, const PassOptions& options) {
     auto fuse = [&](Rewrite& rewrite, const Node& node, const Node& producer) -> FusedNode {
         return {with_activation(producer, node.op->name), rewrite(producer.inputs)};
     };
-    return absorb_producers(graph, producer_of, fuse);
+    return absorb_producers(std::move(graph), producer_of, fuse);
 }
 
 }  // namespace mge

@@ -59,7 +59,7 @@ Graph fuse_bias(Graph graph, const PassOptions& options) {
         ValueId id = rewrite.target().add_constant(bias, {}, graph.place(producer));
         return {producer.params, with_input(*producer.op, rewrite(producer.inputs), "bias", id)};
     };
-    return absorb_producers(graph, producer_of, fuse);
+    return absorb_producers(std::move(graph), producer_of, fuse);
 }
 
 }  // namespace mge

@@ -102,8 +102,10 @@ class Fuser {
 public:
     Fuser(const Graph& graph, const PassOptions& options) : Fuser(graph, options, options.graph_opt) {}
 
-    Graph run() && {
+    // Nullopt: nothing is to be fused.
+    std::optional<Graph> run() && {
         grow_groups();
+        if (std::ranges::find(is_absorbed_, true) == is_absorbed_.end()) return std::nullopt;
         for (size_t i = 0; i < graph_.nodes().size(); ++i) {
             if (is_absorbed_[i]) continue;
             if (members_[i].size() > 1)
@@ -296,7 +298,10 @@ private:
 
 Graph fuse_elementwise(Graph graph, const PassOptions& options) {
     auto place = place_without(ops::FusedElementwise::info, graph);
-    if (!place) return Fuser(graph, options).run();
+    if (!place) {
+        auto fused = Fuser(graph, options).run();
+        return fused ? std::move(*fused) : graph;
+    }
     log_warning(text("graph_opt.jit: ", physical_name(*place),
                      " has no kernels for fused operators; nothing is fused"));
     return graph;

@@ -71,6 +71,8 @@ std::shared_ptr<const void> joined(const Graph& graph, const Node& outer, const 
 }  // namespace
 
 Graph fuse_grain(Graph graph, const PassOptions&) {
+    if (!has_operator(graph, {&ops::Mean::info, &ops::AvgPool2d::info}))
+        return remove_dead_nodes(std::move(graph), {});
     auto uses = graph.use_counts();
     Rewrite rewrite(graph);
     // The same operator before, of which one will be made with this one; -1: none.

@@ -42,7 +42,7 @@ Graph fuse_residual(Graph graph, const PassOptions& options) {
         return {producer.params,
                 with_input(*producer.op, rewrite(producer.inputs), "residual", rewrite(residual))};
     };
-    return absorb_producers(graph, producer_of, fuse);
+    return absorb_producers(std::move(graph), producer_of, fuse);
 }
 
 }  // namespace mge

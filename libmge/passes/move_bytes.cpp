@@ -208,6 +208,8 @@ bool Mover::quantize_before(NodeId id) {
 }  // namespace
 
 Graph move_bytes(Graph graph, const PassOptions& options) {
+    if (!has_operator(graph, {&ops::Quantize::info, &ops::Dequantize::info}))
+        return remove_dead_nodes(std::move(graph), options);
     return remove_dead_nodes(Mover(graph).run(), options);
 }
 

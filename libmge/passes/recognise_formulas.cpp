@@ -329,6 +329,10 @@ const Formula formulas[] = {
     {&ops::Mul::info, gated},         {&ops::Mul::info, as_hsigmoid},  {&ops::Mul::info, as_layer_norm},
 };
 
+bool is_root(const Node& node) {
+    return std::ranges::find(formulas, node.op, &Formula::root) != std::end(formulas);
+}
+
 bool may_be_read(const Graph& graph, const Node& node) {
     auto known = [&](ValueId id) { return id != no_value && graph.value(id).spec.shape.is_known(); };
     return node.outputs.size() == 1 && std::ranges::all_of(node.inputs, known) && known(node.outputs[0]) &&
@@ -356,6 +360,7 @@ bool rewrite_formula(Rewrite& rewrite, NodeId id, const std::vector<int>& uses) 
 }  // namespace
 
 Graph recognise_formulas(Graph graph, const PassOptions& options) {
+    if (std::ranges::none_of(graph.nodes(), is_root)) return remove_dead_nodes(std::move(graph), options);
     auto uses = graph.use_counts();
     Rewrite rewrite(graph);
     for (size_t i = 0; i < graph.nodes().size(); ++i)

@@ -9,6 +9,15 @@
 #include "libmge/passes/rewrite.h"
 
 namespace mge {
+namespace {
+
+bool is_unread_constant(const Graph& graph, const std::vector<bool>& is_read) {
+    for (size_t i = 0; i < is_read.size(); ++i)
+        if (!is_read[i] && graph.value(ValueId(i)).is_constant()) return true;
+    return false;
+}
+
+}  // namespace
 
 Graph remove_dead_nodes(Graph graph, const PassOptions&) {
     std::vector<bool> is_read(graph.values().size());
@@ -22,6 +31,8 @@ Graph remove_dead_nodes(Graph graph, const PassOptions&) {
         for (ValueId id : node.inputs)
             if (id != no_value) is_read[size_t(id)] = true;
     }
+    if (std::ranges::find(is_live, false) == is_live.end() && !is_unread_constant(graph, is_read))
+        return graph;
     Rewrite rewrite(graph);
     for (size_t i = 0; i < is_live.size(); ++i)
         if (is_live[i]) rewrite.copy(NodeId(i));

@@ -86,6 +86,11 @@ Graph Rewrite::finish() {
     return std::move(target_);
 }
 
+bool has_operator(const Graph& graph, std::initializer_list<const OpInfo*> ops) {
+    return std::ranges::any_of(graph.nodes(),
+                               [&](auto& node) { return std::ranges::find(ops, node.op) != ops.end(); });
+}
+
 std::optional<ParamValue> find_param(const Node& node, std::string_view name) {
     for (auto& field : node.op->fields)
         if (field.name == name) return field.get(node.params.get());

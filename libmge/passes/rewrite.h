@@ -3,6 +3,7 @@
 // How passes change a graph: they walk the old one in order and build a new one, copying what stays and
 // emitting what replaces the rest. Dead constants stay behind by themselves.
 
+#include <initializer_list>
 #include <optional>
 #include <vector>
 
@@ -50,6 +51,10 @@ MGE_API std::optional<ParamValue> find_param(const Node& node, std::string_view 
 // A copy of the parameters with one changed; UserError when the operator has no such parameter or value.
 MGE_API std::shared_ptr<const void> with_param(const OpInfo& op, const void* params, std::string_view name,
                                                const ParamValue& value);
+
+// Whether a node is one of these operators: a graph without them is left as it is, since building one anew
+// costs more than looking.
+MGE_API bool has_operator(const Graph& graph, std::initializer_list<const OpInfo*> ops);
 
 // The input of that name; no_value when it is absent or the operator has none.
 MGE_API ValueId named_input(const Node& node, std::string_view name);

@@ -235,6 +235,8 @@ const Rule rules[] = {
     {&ops::Transpose::info, merge_transposes},
 };
 
+bool has_rule(const Node& node) { return std::ranges::find(rules, node.op, &Rule::op) != std::end(rules); }
+
 bool is_settled(const Graph& graph, const Node& node) {
     if (node.outputs.size() != 1) return false;
     for (auto* ids : {&node.inputs, &node.outputs})
@@ -259,6 +261,7 @@ ValueId simplify(Rewrite& rewrite, const Node& node, const std::vector<ValueId>&
 }  // namespace
 
 Graph simplify_algebra(Graph graph, const PassOptions& options) {
+    if (std::ranges::none_of(graph.nodes(), has_rule)) return remove_dead_nodes(std::move(graph), options);
     Rewrite rewrite(graph);
     for (size_t i = 0; i < graph.nodes().size(); ++i) {
         auto& node = graph.node(NodeId(i));

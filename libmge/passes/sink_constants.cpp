@@ -2,6 +2,7 @@
 // Constants that every step of a loop or a branch reads become constants of the graph that the operator
 // holds: there they can be folded and packed.
 
+#include <algorithm>
 #include <map>
 
 #include "libmge/graph/inner_graph.h"
@@ -41,6 +42,7 @@ std::map<size_t, Tensor> constants_of(const Graph& graph, const Node& node, Unch
 }  // namespace
 
 Graph sink_constants(Graph graph, const PassOptions&) {
+    if (std::ranges::none_of(graph.nodes(), [](auto& node) { return node.op->traits.control; })) return graph;
     Rewrite rewrite(graph);
     for (size_t n = 0; n < graph.nodes().size(); ++n) {
         auto& node = graph.node(NodeId(n));

@@ -142,6 +142,7 @@ void Tabulator::absorb(ValueId result, ValueId of) {
 }  // namespace
 
 Graph tabulate_bytes(Graph graph, const PassOptions& options) {
+    if (!has_operator(graph, {&ops::Quantize::info})) return remove_dead_nodes(std::move(graph), options);
     return remove_dead_nodes(Tabulator(graph).run(), options);
 }
 

@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "libmge/mge.h"
 #include "tests/passes/same_graph.h"
 
@@ -21,6 +23,21 @@ TEST(RemoveDeadNodes, DropsWhatNoOutputNeeds) {
 TEST(RemoveDeadNodes, KeepsNodesOfWhichOneOutputIsRead) {
     Body body = [](const Tensors& x) { return Tensors{ops::split(x[0], {.axis = 0, .sizes = {1, 2}})[1]}; };
     expect_rewrite(remove_dead_nodes, {f32({3})}, body, body);
+}
+
+// Where every node is needed nothing else is made anew.
+TEST(RemoveDeadNodes, DropsConstantsThatNobodyReads) {
+    GraphBuilder builder;
+    Tensor x = builder.input(f32({2}), "x");
+    builder.value_of(constant({2}, {1, 2}));
+    InterpreterScope scope(builder);
+    builder.set_outputs({ops::relu(x)});
+    Graph graph = builder.take();
+    auto is_constant = [](const Value& value) { return value.is_constant(); };
+    ASSERT_TRUE(std::ranges::any_of(graph.values(), is_constant));
+    Graph got = remove_dead_nodes(graph, {});
+    verify(got);
+    EXPECT_TRUE(std::ranges::none_of(got.values(), is_constant));
 }
 
 TEST(FoldConstants, ComputesWhatDoesNotDependOnInputs) {
