@@ -130,6 +130,7 @@ private:
     std::vector<bool> is_callback_output_;
     Graph graph_;
     CompileOptions options_;
+    int64_t run_bytes_ = 0;         // that a run of it, or of the program around it, reads and writes
     std::vector<NodeId> repeated_;  // nodes that compute again
     Schedule schedule_;
     std::vector<Location> buffer_locations_, workspace_locations_;

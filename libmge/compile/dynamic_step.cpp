@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/compile/dynamic_step.h"
 
+#include <limits>
+
 #include "libmge/base/number_text.h"
 #include "libmge/compile/surrounding.h"
 #include "libmge/device/device.h"
@@ -96,7 +98,8 @@ DynamicStep::Plan DynamicStep::make_plan(std::shared_ptr<const void> params,
     problem.threads = options_.threads;
     problem.precision = options_.precision;
     problem.output_device = output_device_;
-    SurroundingScope scope({.options = &options_, .arenas = surrounding().arenas});
+    SurroundingScope scope(
+        {.options = &options_, .arenas = surrounding().arenas, .bytes = std::numeric_limits<int64_t>::max()});
     plan.choice = select(find_kernels(*node_.op, device_), problem, {}, options_.select);
     if (has_nothing_to_do(*node_.op, plan.outputs)) leave_undone(plan.choice);
     return plan;

@@ -206,6 +206,9 @@ std::unique_ptr<SubgraphPrograms> compile_subgraph(const Subgraph& subgraph, con
                                                    const PrepareContext& context) {
     auto& graph = dynamic_cast<const InnerGraph&>(subgraph).graph();
     Graph inferred = infer_shapes(graph, TensorSpecs(inputs.begin(), inputs.end()));
+    Surrounding around = surrounding();
+    if (use.is_repeated) around.bytes = 0;  // nothing else runs between its runs
+    SurroundingScope scope(around);
     auto program =
         std::dynamic_pointer_cast<const CompiledProgram>(Program::compile(inferred, options_of(context)));
     if (auto* inside = surrounding().inside) inside->push_back(program);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <limits>
 #include <set>
 
 #include "libmge/base/file.h"
@@ -86,6 +87,20 @@ void release_mapped(const std::map<const void*, size_t>& constants, size_t small
         if (bytes >= smallest) release_pages({static_cast<const std::byte*>(address), bytes});
 }
 
+// What a run reads and writes: each value and constant once, in each graph once. Large where a shape is found
+// out by the run.
+int64_t touched_bytes(const Graph& graph, const std::map<const void*, size_t>& constants) {
+    int64_t bytes = 0;
+    for (auto [address, size] : constants) bytes += int64_t(size);
+    for (auto& [path, part] : with_inner_graphs(graph))
+        for (auto& value : part->values()) {
+            constexpr auto large = std::numeric_limits<int64_t>::max();
+            if (!value.spec.shape.is_known() || value.spec.bytes() > size_t(large - bytes)) return large;
+            if (!value.is_constant()) bytes += int64_t(value.spec.bytes());
+        }
+    return bytes;
+}
+
 // Nothing shares memory: everything is alive all the time.
 void keep_all_alive(std::vector<MemoryBlock>& blocks, size_t steps) {
     for (auto& block : blocks) {
@@ -136,6 +151,8 @@ CompiledProgram::CompiledProgram(Graph graph, const CompileOptions& options)
     }
     Lookups lookups;
     options_.select.lookups = &lookups;
+    run_bytes_ = std::max(touched_bytes(graph, given), surrounding().bytes);
+    lookups.set_program_bytes(run_bytes_);
     // Algorithms are measured layer by layer, each on weights that come back for it; so are large weights
     // packed.
     if (options_.select.profile) release_mapped(given, large_constant);
@@ -307,7 +324,7 @@ void CompiledProgram::upload_constants(ConstantBytes& given) {
 std::vector<Choice> CompiledProgram::bind(std::vector<std::shared_ptr<const CompiledProgram>>& inside) {
     is_released_.resize(graph_.values().size());
     std::vector<std::weak_ptr<const CompiledProgram>> prepared;
-    SurroundingScope scope({.options = &options_, .inside = &prepared});
+    SurroundingScope scope({.options = &options_, .bytes = run_bytes_, .inside = &prepared});
     std::vector<Choice> choices;
     if (options_.keeps_weights || check_) {
         choices = bind_algorithms(graph_, schedule_, options_, [](size_t, const Prepared&) {});

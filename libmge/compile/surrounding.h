@@ -15,6 +15,8 @@ namespace mge {
 struct Surrounding {
     const CompileOptions* options = nullptr;  // while a step is prepared
     const Arenas* arenas = nullptr;           // while a step runs
+    // While a step is prepared, what the program around reads and writes between two runs of the graph.
+    int64_t bytes = 0;
     // While the steps of a program are prepared, who is told of the programs of the graphs that they hold;
     // those that are there in the end are the program's.
     std::vector<std::weak_ptr<const CompiledProgram>>* inside = nullptr;

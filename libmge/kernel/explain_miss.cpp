@@ -124,6 +124,11 @@ std::optional<Distance> distance_of(const CacheRow& row, const std::string& mach
         return all;
     };
     compare_specs(specs(*there), specs(here), distance);
+    if (there->beside != here.beside) {
+        auto bytes = [](const std::string& beside) { return beside.empty() ? "much" : beside; };
+        distance.add(1, MissReason::attribute,
+                     differs("between two runs others touch", bytes(there->beside), bytes(here.beside)));
+    }
     if (there->constants != here.constants || there->precision != here.precision)
         distance.add(32, MissReason::attribute,
                      differs("constant inputs and precision are", there->constants + " " + there->precision,

@@ -433,9 +433,9 @@ std::vector<Measurement> FastrunCache::find_intact(const std::string& machine, c
     return result;
 }
 
-std::optional<std::vector<Measurement>> FastrunCache::find(const Problem& problem) {
+std::optional<std::vector<Measurement>> FastrunCache::find(const Problem& problem, Neighbourhood beside) {
     // Before the lock: who asks for a device first makes it, under locks that a fork takes before this one.
-    std::string here = machine(problem.device), key = problem.key();
+    std::string here = machine(problem.device), key = problem.key() + beside.key();
     std::lock_guard lock(sqlite_mutex());
     try {
         auto result = find_intact(here, key);
@@ -462,9 +462,10 @@ void FastrunCache::change(const std::function<void(Database&)>& body) {
     });
 }
 
-std::optional<std::vector<std::string>> FastrunCache::considered(const Problem& problem) {
+std::optional<std::vector<std::string>> FastrunCache::considered(const Problem& problem,
+                                                                 Neighbourhood beside) {
     if (access_ == Access::read) return std::nullopt;
-    std::string here = machine(problem.device), key = problem.key();
+    std::string here = machine(problem.device), key = problem.key() + beside.key();
     std::lock_guard lock(sqlite_mutex());
     try {
         return find_considered(connection_.get(), here, key);
@@ -476,9 +477,9 @@ std::optional<std::vector<std::string>> FastrunCache::considered(const Problem& 
 }
 
 void FastrunCache::store(const Problem& problem, const std::vector<Measurement>& measured,
-                         std::span<const std::string> considered) {
+                         std::span<const std::string> considered, Neighbourhood beside) {
     if (access_ == Access::read && is_tolerant_) return;
-    const std::string here = machine(problem.device), key = problem.key();
+    const std::string here = machine(problem.device), key = problem.key() + beside.key();
     std::vector<CacheRow> rows;
     for (auto& m : measured) rows.push_back({here, key, m, int64_t(std::time(nullptr))});
     auto add = [&](Database& db) {
@@ -491,7 +492,7 @@ void FastrunCache::store(const Problem& problem, const std::vector<Measurement>&
         if (!is_tolerant_) throw;
         warn(e);
         if (!storage_ || has_lost_storage_.exchange(true)) return;
-        store(problem, measured, considered);  // for this process
+        store(problem, measured, considered, beside);  // for this process
     }
 }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "libmge/base/per_process.h"
+#include "libmge/kernel/neighbourhood.h"
 #include "libmge/kernel/select.h"
 
 namespace mge {
@@ -19,7 +20,7 @@ class Database;
 // One row of the cache.
 struct CacheRow {
     std::string machine;  // device model, ISA, library versions
-    std::string problem;  // Problem::key()
+    std::string problem;  // Problem::key(), and behind it that of the neighbourhood
     Measurement measured;
     int64_t measured_at = 0;  // seconds since 1970
     bool is_intact = true;    // false: the checksum or a value says that something changed it
@@ -80,14 +81,14 @@ public:
     ~FastrunCache();
 
     // The intact rows of a problem on this machine, fastest first; nullopt when there are none.
-    std::optional<std::vector<Measurement>> find(const Problem& problem);
+    std::optional<std::vector<Measurement>> find(const Problem& problem, Neighbourhood beside = {});
     // `considered`: the names of the algorithms and of their candidates that there were, measured or not,
     // since some are hopeless and others refuse the problem.
     void store(const Problem& problem, const std::vector<Measurement>& measured,
-               std::span<const std::string> considered = {});
+               std::span<const std::string> considered = {}, Neighbourhood beside = {});
     // Those of all times that the problem was stored here; nullopt: nobody said, or nothing may be written,
     // so that whoever measures for the sake of others would do so for ever.
-    std::optional<std::vector<std::string>> considered(const Problem& problem);
+    std::optional<std::vector<std::string>> considered(const Problem& problem, Neighbourhood beside = {});
     const std::string& path() const { return path_; }
 
     // Every row, in order of machine, problem and time.

@@ -17,6 +17,9 @@ constexpr double contender_factor = 1.5;
 constexpr int64_t first_wait_s = 600;
 constexpr int most_doublings = 6;
 
+// More is large, whatever the operands of a step are.
+constexpr int64_t most_program_bytes = int64_t(1) << 40;
+
 }  // namespace
 
 Lookups::Lookups() : Lookups(nullptr, [] { return int64_t(std::time(nullptr)); }) {}
@@ -54,11 +57,24 @@ bool Lookups::may_measure_again(const std::vector<Measurement>& doubted, int thr
     return it->second;
 }
 
+Neighbourhood Lookups::neighbourhood(const Problem& problem) const {
+    if (!problem.device.is_host() || program_bytes_ > most_program_bytes) return {};
+    int64_t own = 0;
+    for (auto* specs : {&problem.inputs, &problem.outputs})
+        for (auto& spec : *specs)
+            if (spec.shape.is_known()) own += int64_t(spec.bytes());
+    return Neighbourhood::of_bytes(std::max<int64_t>(program_bytes_ - own, 0));
+}
+
+Neighbourhood neighbourhood_of(const Problem& problem, const SelectOptions& options) {
+    return options.lookups ? options.lookups->neighbourhood(problem) : Neighbourhood{};
+}
+
 bool is_said_to_work(const Problem& problem, const SelectOptions& options) {
     if (!options.profile || !options.cache || !options.lookups || options.shared_batch_size) return false;
     auto& times = options.lookups->of(problem).times;
     if (!times) {
-        auto stored = options.cache->find(problem);
+        auto stored = options.cache->find(problem, options.lookups->neighbourhood(problem));
         // What is doubted may be measured again by who needs the times.
         if (!stored || is_doubtful(*stored)) return false;
         times.emplace(Lookups::Times{std::move(*stored)});

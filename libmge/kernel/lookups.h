@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <functional>
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -8,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "libmge/kernel/neighbourhood.h"
 #include "libmge/kernel/problem_words.h"
 #include "libmge/kernel/select.h"
 
@@ -38,6 +40,11 @@ public:
         const std::vector<NamedCandidate>& listed(KernelList list, const Problem& problem);
     };
     Known& of(const Problem& problem) { return known_[problem_words(problem)]; }
+    // What all steps of the program read and write in a run, as far as it is known; large until somebody
+    // says.
+    void set_program_bytes(int64_t bytes) { program_bytes_ = bytes; }
+    // Of that, what lies between two runs of the problem's step.
+    Neighbourhood neighbourhood(const Problem& problem) const;
     // Called once, before the first measurement.
     void before_measuring(std::function<void()> call) { before_measuring_ = std::move(call); }
     void begin_measuring() {
@@ -62,8 +69,12 @@ private:
     std::map<int, bool> is_quiet_;
     std::function<int64_t()> now_;
     size_t measured_ = 0;
+    int64_t program_bytes_ = std::numeric_limits<int64_t>::max();
     std::function<void()> before_measuring_;
 };
+
+// That of a choice; of one outside of any compilation a large one.
+Neighbourhood neighbourhood_of(const Problem& problem, const SelectOptions& options);
 
 // Whether a trusted time is known of an algorithm, no reference, that the options accept: then there is one,
 // and none has to be listed. A cache that somebody has written may say so wrongly.

@@ -23,14 +23,15 @@
 namespace mge {
 namespace {
 
-// A CPU's caches see this much foreign data between two runs of a candidate, as they would inside a network.
-constexpr int64_t cpu_eviction_bytes = int64_t(4) << 20;
+// A CPU's caches see this much foreign data between two runs of a candidate, as they would inside a large
+// network.
+constexpr int64_t large_eviction_bytes = int64_t(4) << 20;
 
 // Operands with plausible data: random floats in [-1, 1), zeros for the rest (valid as indices).
 class Scratch {
 public:
-    Scratch(const Problem& problem, std::span<const void* const> constants)
-        : problem_(problem), queue_(queue_of(problem.device)) {
+    Scratch(const Problem& problem, std::span<const void* const> constants, Neighbourhood beside)
+        : problem_(problem), queue_(queue_of(problem.device)), beside_(beside) {
         for (size_t i = 0; i < problem.inputs.size(); ++i) {
             const void* constant = i < constants.size() ? constants[i] : nullptr;
             inputs_.push_back(!problem.has_input(i) ? Tensor{}
@@ -39,18 +40,12 @@ public:
         }
         for (auto& spec : problem.outputs) outputs_.push_back(zeros(spec, problem.output_device));
     }
-    // On a CPU by all threads: each has caches of its own, and none sleeps when the next run begins.
-    void evict() {
-        bool is_host = problem_.device.is_host();
-        size_t bytes_wanted = is_host ? size_t(cpu_eviction_bytes) : device(problem_.device).eviction_bytes();
-        if (!bytes_wanted) return;
-        if (!evictor_) evictor_ = queue_.allocate(bytes_wanted);
-        if (!is_host) return queue_.fill(evictor_->data, 1, bytes_wanted);
-        constexpr int64_t page = 4096;
-        auto* bytes = static_cast<char*>(evictor_->data);
-        par_for(problem_.threads, cpu_eviction_bytes / page, 1, [&](int64_t begin, int64_t end) {
-            std::memset(bytes + begin * page, 1, size_t((end - begin) * page));
-        });
+    // What the caches hold then is what they hold before the candidate runs in the program: of its operands
+    // and its packed weights what was not evicted since the last run. On a CPU by all threads: each has
+    // caches of its own, and none sleeps when the next run begins.
+    void set_caches(const Algorithm& algorithm, const Prepared& prepared) {
+        if (!beside_.is_large()) run(algorithm, prepared);
+        evict();
     }
     // Its pages are touched before a run is timed.
     void take_workspace(size_t bytes) {
@@ -72,6 +67,20 @@ public:
     std::optional<double> own_milliseconds() const { return own_milliseconds_; }
 
 private:
+    void evict() {
+        bool is_host = problem_.device.is_host();
+        int64_t wanted = !is_host             ? int64_t(device(problem_.device).eviction_bytes())
+                         : beside_.is_large() ? large_eviction_bytes
+                                              : beside_.bytes;
+        if (!wanted) return;
+        if (!evictor_) evictor_ = queue_.allocate(size_t(wanted));
+        if (!is_host) return queue_.fill(evictor_->data, 1, size_t(wanted));
+        constexpr int64_t page = 4096;
+        auto* bytes = static_cast<char*>(evictor_->data);
+        par_for(problem_.threads, wanted / page, 1, [&](int64_t begin, int64_t end) {
+            std::memset(bytes + begin * page, 1, size_t((end - begin) * page));
+        });
+    }
     Tensor borrowed(const TensorSpec& spec, const void* data) const {
         return Tensor(spec, borrow_storage(data, spec.bytes(), nullptr), 0, problem_.device);
     }
@@ -96,6 +105,7 @@ private:
 
     const Problem& problem_;
     Queue& queue_;
+    Neighbourhood beside_;
     Tensors inputs_, outputs_;
     StorageRef workspace_, evictor_;
     size_t workspace_bytes_ = 0;
@@ -221,14 +231,14 @@ void feed_costs(Contestants& contestants, const Problem& problem, const CostSour
 }
 
 void time_all(Contestants& contestants, const Problem& problem, std::span<const void* const> constants,
-              Witness& witness) {
+              Neighbourhood beside, Witness& witness) {
     if (contestants.list().empty()) return;
-    Scratch scratch(problem, constants);
+    Scratch scratch(problem, constants, beside);
     auto ready = [&](size_t i) {
         auto& c = contestants.ready(i);
         scratch.take_workspace(c.workspace);
         contestants.bring_pages(c);
-        scratch.evict();
+        scratch.set_caches(*c.named->algorithm, c.prepared);
     };
     auto run = [&](size_t i) {
         auto& c = contestants.ready(i);
@@ -257,15 +267,16 @@ void sort_by_time(std::vector<Measurement>& measured) {
 std::vector<Measurement> measure_candidates(const std::vector<NamedCandidate>& candidates,
                                             const Problem& problem, std::span<const void* const> constants,
                                             const SelectOptions& options) {
+    Neighbourhood beside = neighbourhood_of(problem, options);
     std::optional<Contestants> contestants;
     contestants.emplace(candidates, problem, constants, options, false);
     if (contestants->list().empty()) contestants.emplace(candidates, problem, constants, options, true);
     if (options.measure)
         feed_costs(*contestants, problem, options.measure);
     else if (options.lookups)
-        time_all(*contestants, problem, constants, options.lookups->witness(problem.threads));
+        time_all(*contestants, problem, constants, beside, options.lookups->witness(problem.threads));
     else
-        time_all(*contestants, problem, constants, *system_witness(problem.threads));
+        time_all(*contestants, problem, constants, beside, *system_witness(problem.threads));
 
     std::vector<Measurement> result;
     for (auto& c : contestants->list()) {
@@ -280,8 +291,8 @@ std::vector<Measurement> measure_candidates(const std::vector<NamedCandidate>& c
     sort_by_time(result);
     if (log_enabled(LogChannel::fastrun))
         for (auto& m : result)
-            log_line(LogChannel::fastrun, text(problem.key(), ": ", m.name, ' ', m.milliseconds, " ms",
-                                               m.doubts ? ", doubtful: the machine is busy" : ""));
+            log_line(LogChannel::fastrun, text(problem.key(), beside.key(), ": ", m.name, ' ', m.milliseconds,
+                                               " ms", m.doubts ? ", doubtful: the machine is busy" : ""));
     return result;
 }
 

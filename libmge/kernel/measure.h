@@ -8,7 +8,7 @@ namespace mge {
 
 // Times every candidate that the options allow, fastest first. Staged: one run of all, then more runs of
 // those within a factor of the best; between runs the inputs are evicted from the caches the way the rest of
-// a network would. Naive candidates are measured only when there is nothing else.
+// the program would (neighbourhood.h). Naive candidates are measured only when there is nothing else.
 // Beside other work: see contest.h; what cannot be trusted has a doubt.
 std::vector<Measurement> measure_candidates(const std::vector<NamedCandidate>& candidates,
                                             const Problem& problem, std::span<const void* const> constants,

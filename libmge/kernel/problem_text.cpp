@@ -61,11 +61,13 @@ std::optional<ProblemText> parse_problem(std::string_view key) {
                   split_specs(key.substr(arrow + 4, tail - arrow - 4)),
                   {},
                   {},
+                  {},
                   {}};
     std::string_view rest = key.substr(tail + 1);
     auto constants = take(rest, "const="), threads = take(rest, "threads="), precision = take(rest, "");
-    if (!constants || !threads || !precision || !rest.empty()) return std::nullopt;
-    p.constants = *constants, p.threads = *threads, p.precision = *precision;
+    auto beside = rest.empty() ? std::string{} : take(rest, "beside=");
+    if (!constants || !threads || !precision || !beside || !rest.empty()) return std::nullopt;
+    p.constants = *constants, p.threads = *threads, p.precision = *precision, p.beside = *beside;
     return p;
 }
 

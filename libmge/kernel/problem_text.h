@@ -15,9 +15,10 @@ struct ProblemText {
     std::string op, params;
     std::vector<std::string> inputs, outputs;  // specs: "float32(1, 3):nChw16c"
     std::string constants, threads, precision;
+    std::string beside;  // of the neighbourhood: "", or "128K"
 };
 
-// Nullopt when it is no key that Problem::key() makes.
+// Nullopt when it is no key that Problem::key() makes, nor one with a neighbourhood behind it.
 MGE_API std::optional<ProblemText> parse_problem(std::string_view key);
 
 // Specs without their layouts, and without their extents.

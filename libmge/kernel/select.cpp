@@ -39,8 +39,13 @@ std::string why_missing(KernelList list, const std::vector<NamedCandidate>& cand
 
 Choice finish(const NamedCandidate& named, const Problem& problem, std::span<const void* const> constants,
               ChoiceSource source, const Measurement& measured, const SelectOptions& options) {
-    Choice choice{named.algorithm,       named.candidate,     {},           source,
-                  measured.milliseconds, measured.doubts > 0, problem.key()};
+    Choice choice{named.algorithm,
+                  named.candidate,
+                  {},
+                  source,
+                  measured.milliseconds,
+                  measured.doubts > 0,
+                  problem.key() + neighbourhood_of(problem, options).key()};
     choice.prepared = named.algorithm->prepare({problem, choice.candidate, constants, &options});
     return choice;
 }
@@ -207,20 +212,23 @@ const Lookups::Times& measure(Asked& asked, std::span<const void* const> constan
     join_doubts(measured, before);
     if (options.cache && !measured.empty())
         options.cache->store(problem, measured,
-                             names_considered(asked.list(), known.listed(asked.list(), problem)));
+                             names_considered(asked.list(), known.listed(asked.list(), problem)),
+                             neighbourhood_of(problem, options));
     if (options.lookups) return options.lookups->keep_measured(known, std::move(measured));
     return known.times.emplace(Lookups::Times{std::move(measured), ChoiceSource::measured});
 }
 
 // An algorithm for the problem that was not there yet when its times were measured.
 bool has_newcomer(KernelList list, const Problem& problem, const std::vector<Measurement>& measured,
-                  FastrunCache& cache) {
+                  const SelectOptions& options) {
     std::vector<const Algorithm*> unmeasured;
     for (auto& algorithm : list)
         if (!algorithm.attributes.naive &&
             std::ranges::none_of(measured, [&](auto& m) { return m.name.starts_with(algorithm.name); }))
             unmeasured.push_back(&algorithm);
-    auto considered = unmeasured.empty() ? std::nullopt : cache.considered(problem);
+    auto considered = unmeasured.empty()
+                          ? std::nullopt
+                          : options.cache->considered(problem, neighbourhood_of(problem, options));
     return considered && std::ranges::any_of(unmeasured, [&](auto* algorithm) {
                return std::ranges::find(*considered, algorithm->name) == considered->end() &&
                       algorithm->supports(problem);
@@ -236,7 +244,9 @@ bool has_new_member(const std::vector<NamedCandidate>& candidates, const Problem
             options.accepts(named.candidate.attributes) &&
             std::ranges::find(measured, named.candidate.name, &Measurement::name) == measured.end())
             unmeasured.push_back(&named);
-    auto considered = unmeasured.empty() ? std::nullopt : options.cache->considered(problem);
+    auto considered = unmeasured.empty()
+                          ? std::nullopt
+                          : options.cache->considered(problem, neighbourhood_of(problem, options));
     auto is_in = [&](const std::string& name) {
         return std::ranges::find(*considered, name) != considered->end();
     };
@@ -254,11 +264,11 @@ const Lookups::Times& find_times(Asked& asked, std::span<const void* const> cons
     auto& problem = asked.measured_problem();
     Lookups::Times times;
     if (options.cache)
-        if (auto stored = options.cache->find(problem)) times.measured = std::move(*stored);
+        if (auto stored = options.cache->find(problem, neighbourhood_of(problem, options)))
+            times.measured = std::move(*stored);
     bool is_absent = times.measured.empty();
     auto is_outdated = [&] {
-        return is_doubtful(times.measured) ||
-               has_newcomer(asked.list(), problem, times.measured, *options.cache);
+        return is_doubtful(times.measured) || has_newcomer(asked.list(), problem, times.measured, options);
     };
     if (may_measure(options) &&
         (is_absent || (options.lookups && is_outdated() &&
@@ -278,7 +288,7 @@ const Lookups::Times& find_times_of_listed(Asked& asked, std::span<const void* c
     if (times.source != ChoiceSource::cache || !may_measure(options) || !options.cache || !options.lookups ||
         std::exchange(known.has_sought_newcomers, true))
         return times;
-    bool is_outdated = has_newcomer(asked.list(), problem, times.measured, *options.cache) ||
+    bool is_outdated = has_newcomer(asked.list(), problem, times.measured, options) ||
                        has_new_member(known.listed(asked.list(), problem), problem, times.measured, options);
     if (!is_outdated || !options.lookups->may_measure_again(times.measured, problem.threads)) return times;
     return measure(asked, constants, options, times.measured);

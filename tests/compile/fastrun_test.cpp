@@ -7,7 +7,9 @@
 #include <map>
 
 #include "libmge/kernel/fastrun_cache.h"
+#include "libmge/kernel/problem_text.h"
 #include "libmge/mge.h"
+#include "libmge/op/subgraph.h"
 #include "libmge/ops/nn/convolution/conv2d.h"
 #include "tests/passes/same_graph.h"
 
@@ -52,6 +54,37 @@ TEST(FastRun, MeasuresEachProblemOnceAndThenNever) {
     auto again = Program::compile(convolutions(), options);
     EXPECT_TRUE(measured.empty());
     EXPECT_EQ(again->steps()[0].source, ChoiceSource::cache);
+}
+
+// Of the products in graphs that an operator holds, beside a step that touches 32 MB.
+std::string neighbourhood_of_product(
+    const std::function<Tensor(const SubgraphRef&, const Tensors&)>& around) {
+    const TensorSpecs operands{f32({1, 64}), f32({64, 64})};
+    auto product = make_subgraph(
+        operands, [](std::span<const Tensor> in) -> Tensors { return {ops::matmul(in[0], in[1])}; });
+    Graph graph = record({f32({1, 64}), f32({2000, 2000})}, [&](const Tensors& x) {
+        return Tensors{around(product, {x[0], constant({64, 64}, {0.5f})}), ops::relu(x[1])};
+    });
+    auto cache = FastrunCache::in_memory();
+    CompileOptions options = profiling(cache.get());
+    options.select.measure = [](auto&&...) { return std::optional(1.0); };
+    Program::compile(graph, options);
+    for (auto& row : cache->rows())
+        if (auto parts = parse_problem(row.problem); parts->op == "matmul") return parts->beside;
+    return "no product was measured";
+}
+
+// Nothing runs between two products of a loop, whatever the program around it is; everything does between two
+// of a branch that is taken once in a run.
+TEST(FastRun, KnowsWhatRunsBetweenTwoRuns) {
+    auto in_a_loop = [](const SubgraphRef& graph, const Tensors& x) {
+        return ops::scan(Tensors{x[0], x[1]}, {.body = graph, .carried = 1, .length = 3})[0];
+    };
+    auto in_a_branch = [](const SubgraphRef& graph, const Tensors& x) {
+        return ops::cond(Tensors{ops::sum(x[0]), x[0], x[1]}, {.then_graph = graph, .else_graph = graph})[0];
+    };
+    EXPECT_EQ(neighbourhood_of_product(in_a_loop), "16K");
+    EXPECT_EQ(neighbourhood_of_product(in_a_branch), "");
 }
 
 TEST(NoProfilingOnShapeChange, KeepsTheAlgorithms) {

@@ -454,8 +454,9 @@ TEST(ProblemText, IsWhatKeysAreMadeOf) {
     EXPECT_EQ(p->threads, "2");
     EXPECT_THAT(without_layouts(p->inputs), ElementsAre("float32(1, 3)", "float32()"));
     EXPECT_TRUE(parse_problem(Sample(3).problem.key()));
-    for (auto* bad : {"", "f", "f(", "f()", "f() -> ", "f('x) a -> b const=1 threads=1 strict",
-                      "f() a -> b const=1", "f() a -> b const=1 threads=1 strict more"})
+    for (auto* bad :
+         {"", "f", "f(", "f()", "f() -> ", "f('x) a -> b const=1 threads=1 strict", "f() a -> b const=1",
+          "f() a -> b const=1 threads=1 strict more", "f() a -> b const=1 threads=1 strict beside=1K more"})
         EXPECT_FALSE(parse_problem(bad)) << bad;
 }
 
@@ -480,6 +481,48 @@ protected:
     }
 };
 
+TEST(ProblemText, MayEndInANeighbourhood) {
+    auto p = parse_problem(Sample(3).problem.key() + Neighbourhood::of_bytes(100'000).key());
+    ASSERT_TRUE(p);
+    EXPECT_EQ(p->beside, "128K");
+    EXPECT_EQ(parse_problem(Sample(3).problem.key())->beside, "");
+}
+
+TEST(Neighbourhoods, ArePowersOfTwoUpToWhatIsLarge) {
+    auto bytes = [](int64_t wanted) { return Neighbourhood::of_bytes(wanted).bytes; };
+    EXPECT_EQ(bytes(0), 16 << 10);
+    EXPECT_EQ(bytes(16 << 10), 16 << 10);
+    EXPECT_EQ(bytes((16 << 10) + 1), 32 << 10);
+    EXPECT_EQ(bytes(2 << 20), 2 << 20);
+    EXPECT_TRUE(Neighbourhood::of_bytes((2 << 20) + 1).is_large());
+    EXPECT_TRUE(Neighbourhood::of_bytes(std::numeric_limits<int64_t>::max()).is_large());
+    EXPECT_EQ(Neighbourhood{}.key(), "");
+}
+
+// A program's bytes without the operands' own.
+TEST(Neighbourhoods, OfAProblemAreWhatTheOthersTouch) {
+    Sample sample(1024);
+    auto own = int64_t(sample.problem.inputs[0].bytes() + sample.problem.outputs[0].bytes());
+    Lookups lookups;
+    EXPECT_TRUE(lookups.neighbourhood(sample.problem).is_large()) << "nobody has said";
+    lookups.set_program_bytes(own + (100 << 10));
+    EXPECT_EQ(lookups.neighbourhood(sample.problem).bytes, 128 << 10);
+    lookups.set_program_bytes(0);
+    EXPECT_EQ(lookups.neighbourhood(sample.problem).bytes, 16 << 10);
+}
+
+TEST_F(CacheFile, TimesOfNeighbourhoodsStandApart) {
+    auto cache = FastrunCache::open(path_);
+    auto small = Neighbourhood::of_bytes(1000);
+    Sample sample(3);
+    auto& problem = sample.problem;
+    cache->store(problem, {{"large", 1, 0, {}}});
+    cache->store(problem, {{"small", 1, 0, {}}}, {}, small);
+    EXPECT_EQ(cache->find(problem)->front().name, "large");
+    EXPECT_EQ(cache->find(problem, small)->front().name, "small");
+    EXPECT_FALSE(cache->find(problem, Neighbourhood::of_bytes(100'000)));
+}
+
 TEST_F(Explained, EachReasonHasItsWord) {
     EXPECT_EQ(reason({row(machine_, problem_)}), "hit");
     EXPECT_EQ(reason({}), "absent");
@@ -491,6 +534,7 @@ TEST_F(Explained, EachReasonHasItsWord) {
     EXPECT_EQ(reason({row(machine_, with("(1, 8)", "(4, 8)"))}), "shape");
     EXPECT_EQ(reason({row(machine_, with(":nChw8c", ""))}), "layout");
     EXPECT_EQ(reason({row(machine_, with("k=3", "k=5"))}), "attribute");
+    EXPECT_EQ(reason({row(machine_, problem_ + " beside=64K")}), "attribute");
 }
 
 TEST_F(Explained, OwnRowsThatAreRefused) {
