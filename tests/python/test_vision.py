@@ -82,6 +82,16 @@ def test_no_regions_and_no_boxes():
     assert F.vision.nms(none[:, :4], none[:, 0], 0.5).shape == (0,)
 
 
+@pytest.mark.parametrize("shape", [(1, 0, 4, 4), (1, 2, 0, 4), (1, 2, 4, 0)])
+@pytest.mark.parametrize("mode", ["max", "average"])
+def test_roi_align_of_nothing_is_zero(shape, mode):
+    x, rois = Tensor(np.zeros(shape, np.float32)), Tensor([[0.0, 0.0, 0.0, 3.0, 3.0]])
+    with GradManager().attach(x) as gm:
+        y = F.vision.roi_align(x, rois, 2, mode)
+        gm.backward(y.sum())
+    assert y.shape == (1, shape[1], 2, 2) and not y.numpy().any() and x.grad.shape == shape
+
+
 def test_detection_in_a_trace_follows_the_number_of_regions():
     @trace(symbolic=True, capture_as_const=True)
     def head(x, rois, scores):

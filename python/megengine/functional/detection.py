@@ -121,6 +121,9 @@ def roi_align(
         _mge.ops.broadcast_to(_mge.ops.add_axis(rows, axes=[2, 3]), shape=whole),
         axis=3,
     )
+    if inp.ndim == 4 and 0 in inp._tuple_shape[2:]:
+        # One pixel of 0 more per row and column: what lies outside is 0, too.
+        inp = _mge.ops.pad(inp, before=[0, 0, 0, 0], after=[0, 0, 1, 1])
     sampled = _mge.ops.remap(inp, places, rois[:, 0].astype("int32"), border="constant", value=0.0)
     return (max_pool2d if mode == "max" else avg_pool2d)(sampled, samples)
 
