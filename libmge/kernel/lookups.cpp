@@ -67,7 +67,9 @@ Neighbourhood Lookups::neighbourhood(const Problem& problem) const {
 }
 
 Neighbourhood neighbourhood_of(const Problem& problem, const SelectOptions& options) {
-    return options.lookups ? options.lookups->neighbourhood(problem) : Neighbourhood{};
+    // Times of one batch serve programs of all batches, which touch more or less.
+    if (!options.lookups || options.shared_batch_size) return {};
+    return options.lookups->neighbourhood(problem);
 }
 
 bool is_said_to_work(const Problem& problem, const SelectOptions& options) {

@@ -73,7 +73,7 @@ private:
     std::function<void()> before_measuring_;
 };
 
-// That of a choice; of one outside of any compilation a large one.
+// That of a choice; a large one outside of any compilation, and where batches share times.
 Neighbourhood neighbourhood_of(const Problem& problem, const SelectOptions& options);
 
 // Whether a trusted time is known of an algorithm, no reference, that the options accept: then there is one,

@@ -507,6 +507,8 @@ TEST(Neighbourhoods, OfAProblemAreWhatTheOthersTouch) {
     EXPECT_TRUE(lookups.neighbourhood(sample.problem).is_large()) << "nobody has said";
     lookups.set_program_bytes(own + (100 << 10));
     EXPECT_EQ(lookups.neighbourhood(sample.problem).bytes, 128 << 10);
+    EXPECT_EQ(neighbourhood_of(sample.problem, {.lookups = &lookups}).bytes, 128 << 10);
+    EXPECT_TRUE(neighbourhood_of(sample.problem, {.shared_batch_size = 4, .lookups = &lookups}).is_large());
     lookups.set_program_bytes(0);
     EXPECT_EQ(lookups.neighbourhood(sample.problem).bytes, 16 << 10);
 }
