@@ -104,6 +104,19 @@ def test_weights_are_given_when_asked_for():
     np.testing.assert_allclose(mean.numpy(), expected()[1].mean(1), atol=1e-6)
 
 
+def test_a_query_that_sees_no_key_takes_nothing():
+    hidden = np.zeros((L, S), bool)
+    hidden[1] = True
+    x = [mge.Tensor(random.randn(N, n, WIDTH).astype(np.float32)) for n in (L, S, S)]
+    arguments = (WIDTH, HEADS, 0.0, 0.0, None, 0, 0, 0, 0)
+    for need_weights in (False, True):
+        out, weights = F.nn.multi_head_attention(
+            *x, *arguments, attn_mask=mge.Tensor(hidden), need_weights=need_weights
+        )
+        assert (out.numpy()[:, 1] == 0).all() and (out.numpy()[:, [0, 2]] != 0).all()
+        assert not need_weights or (weights.numpy()[:, 1] == 0).all()
+
+
 def test_without_projections():
     x = mge.Tensor(QUERY)
     out, weights = F.nn.multi_head_attention(

@@ -33,6 +33,10 @@ ops = _mge.ops
 
 POSITIVE = real(4, 6, low=0.1)
 IMAGES = real(4, 8, 9, 7)
+HEADS = real(4, 6, 5, 8), real(4, 2, 7, 8), real(4, 2, 7, 3)
+SIDE_BY_SIDE = real(4, 5, 6, 8), real(4, 7, 2, 8), real(4, 7, 2, 3)
+# The second query sees nothing.
+HIDING = np.where(np.arange(35).reshape(5, 7) // 7 == 1, -np.inf, real(5, 7)).astype("float32")
 TIES = np.array(
     [[-2.5, -1.5, -0.5, 0.5, 1.5, 2.5, 0.49999997, 8388609.0], [1, 2, -3, 0.2, -0.7, 3.5, 4.5, 0]],
     "float32",
@@ -322,6 +326,25 @@ CASES = (
         "dropout": Case(lambda x: ops.dropout(x, SEED, probability=0.0)[0], X),
         "layer_norm": Case(lambda x: ops.layer_norm(x, weight(6, 5), weight(6, 5), axes=2)[0], X),
         "layer_norm_plain": Case(lambda x: ops.layer_norm(x, axes=1), X),
+        "attention": Case(lambda q, k, v: ops.attention(q, k, v)[0], *HEADS),
+        "attention_causal": Case(
+            lambda q, k, v: ops.attention(q, k, v, causal=True, scale=0.3)[0], *HEADS
+        ),
+        "attention_from_end": Case(
+            lambda q, k, v: ops.attention(q, k, v, causal=True, from_end=True)[0], *HEADS
+        ),
+        "attention_mask": Case(
+            lambda q, k, v, m: ops.attention(q, k, v, m)[0], *HEADS, HIDING, fixed=True
+        ),
+        "attention_mask_of_rows": Case(
+            lambda q, k, v: ops.attention(q, k, v, mge.Tensor(real(5, 1)))[0], *HEADS
+        ),
+        "attention_logarithms": Case(
+            lambda q, k, v: ops.attention(q, k, v, mge.Tensor(real(5, 7))), *HEADS
+        ),
+        "attention_side_by_side": Case(
+            lambda q, k, v: ops.attention(q, k, v, side_by_side=True)[0], *SIDE_BY_SIDE
+        ),
         "group_norm": Case(lambda x: ops.group_norm(x, weight(8), weight(8), groups=4)[0], IMAGES),
         "group_norm_plain": Case(lambda x: ops.group_norm(x, groups=2)[0], IMAGES),
     }

@@ -100,6 +100,9 @@ Operands export_conv2d_backward_data(Site&);
 // A weight of groups (G, OC/G, C/G, kh, kw) as ONNX has it: (OC, C/G, kh, kw); others stay.
 Operand conv_weight(Site&, size_t input);
 
+// attention.cpp
+Operands export_attention(Site&);
+
 // normalisation.cpp
 Operands export_batch_norm(Site&);
 Operands export_layer_norm(Site&);

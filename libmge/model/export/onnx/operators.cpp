@@ -30,6 +30,7 @@ constexpr OperatorRow rows[] = {
     {&ops::Atan::info, export_same, "Atan"},
     {&ops::Atan2::info, export_atan2, "Div, Atan, Where"},
     {&ops::Atanh::info, export_same, "Atanh"},
+    {&ops::Attention::info, export_attention, "Attention"},
     {&ops::AvgPool2d::info, export_avg_pool2d, "AveragePool"},
     {&ops::BatchNorm::info, export_batch_norm, "BatchNormalization"},
     {&ops::BitCast::info, export_bit_cast, "BitCast"},

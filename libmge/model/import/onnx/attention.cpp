@@ -15,6 +15,7 @@
 #include "libmge/ops/index/slice.h"
 #include "libmge/ops/index/take.h"
 #include "libmge/ops/linalg/matmul.h"
+#include "libmge/ops/nn/attention/attention.h"
 #include "libmge/ops/reduce/reduce.h"
 #include "libmge/ops/shape/broadcast.h"
 #include "libmge/ops/shape/concat.h"
@@ -126,7 +127,10 @@ Tensor side_by_side(const Tensor& x) {
     return ops::flatten(ops::transpose(x, {.pattern = {0, 2, 1, 3}}), {.start = 2, .end = 3});
 }
 
-Tensors import_attention(const Site& site) {
+namespace {
+
+// The steps one by one: what they give in between is asked for, or they are more than the operator's.
+Tensors composed(const Site& site) {
     Tensor queries = with_heads(site, 0, "q_num_heads");
     Tensor keys = with_heads(site, 1, "kv_num_heads"), values = with_heads(site, 2, "kv_num_heads");
     if (site.has(4)) keys = ops::concat({site.in(4), keys}, {.axis = 2});
@@ -159,6 +163,72 @@ Tensors import_attention(const Site& site) {
     Tensor y = ops::matmul(as_dtype(weights, queries.dtype()), repeated(values, heads / shared));
     if (site.rank(0) == 3) y = side_by_side(y);
     return {y, present[0], present[1], as_dtype(shown, queries.dtype())};
+}
+
+// What the operator can do, in the dtypes that it knows: no scores are asked for, or capped, or as doubles.
+bool is_fused(const Site& site) {
+    int wanted = int(site.attributes.integer("softmax_precision", 0));
+    auto precision = dtype_of(wanted);
+    bool is_single = !wanted || (precision && is_float(*precision) && precision != DType::f64);
+    DType dtype = site.in(0).dtype();
+    bool is_known = dtype == DType::f32 || dtype == DType::f16 || dtype == DType::bf16;
+    bool is_alike = site.in(1).dtype() == dtype && site.in(2).dtype() == dtype;
+    return is_known && is_alike && is_single && !site.makes(3) && site.attributes.number("softcap", 0) <= 0 &&
+           site.attributes.number("scale", 1) > 0;
+}
+
+// As the operator counts: no windows, and no keys of the past but those that lie before the first query.
+bool is_plainly_causal(const Site& site) {
+    return site.attributes.integer("is_causal", 0) && !site.has(4) && !site.has(6) &&
+           site.attributes.integer("left_window_size", unbounded) == unbounded &&
+           site.attributes.integer("right_window_size", unbounded) == unbounded;
+}
+
+// What hides keys and what is added to scores as one sum; null: nothing. `queries` and `keys` have heads
+// first.
+Tensor added_mask(const Site& site, const Tensor& queries, const Tensor& keys) {
+    Tensor allowed, mask;
+    if (!is_plainly_causal(site)) allowed = allowed_keys(site, queries, keys);
+    if (site.has(3)) mask = full_mask(site, keys);
+    if (mask && mask.dtype() == DType::boolean) {
+        allowed = both(allowed, mask);
+        mask = {};
+    }
+    if (mask) mask = as_dtype(mask, queries.dtype());
+    if (!allowed) return mask;
+    Tensor otherwise = mask ? mask : number(queries, 0);
+    return ops::where(allowed, otherwise, number(queries, -infinity));
+}
+
+Tensors fused(const Site& site) {
+    Tensor queries = with_heads(site, 0, "q_num_heads");
+    Tensor keys = with_heads(site, 1, "kv_num_heads"), values = with_heads(site, 2, "kv_num_heads");
+    if (site.has(4)) keys = ops::concat({site.in(4), keys}, {.axis = 2});
+    if (site.has(5)) values = ops::concat({site.in(5), values}, {.axis = 2});
+    int64_t heads = heads_of(site, queries), shared = heads_of(site, keys);
+    if (!shared || heads % shared) invalid(heads, " heads of queries for ", shared, " of keys");
+    Tensor mask = added_mask(site, queries, keys);
+    ops::Attention::Params params{.scale = site.attributes.number("scale", 0),
+                                  .causal = is_plainly_causal(site)};
+    site.attributes.integer("qk_matmul_output_mode", plain);
+    bool is_flat =
+        site.rank(0) == 3 && site.rank(1) == 3 && site.rank(2) == 3 && !site.has(4) && !site.has(5);
+    if (!is_flat) {
+        Tensor y = ops::attention({queries, keys, values, mask}, params)[0];
+        return {site.rank(0) == 3 ? side_by_side(y) : y, keys, values};
+    }
+    params.side_by_side = true;
+    Tensor y = ops::attention({in_heads(site, site.in(0), heads), in_heads(site, site.in(1), shared),
+                               in_heads(site, site.in(2), shared), mask},
+                              params)[0];
+    return {ops::flatten(y, {.start = 2, .end = 3}), keys, values};
+}
+
+}  // namespace
+
+Tensors import_attention(const Site& site) {
+    if (is_fused(site)) return fused(site);
+    return composed(site);
 }
 
 // Pairs of elements, the first and second of each half or neighbours, are turned by the angle of their

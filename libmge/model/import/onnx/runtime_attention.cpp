@@ -9,9 +9,9 @@
 #include "libmge/op/apply.h"
 #include "libmge/ops/elementwise/arithmetic.h"
 #include "libmge/ops/elementwise/comparison.h"
-#include "libmge/ops/elementwise/where.h"
 #include "libmge/ops/index/take.h"
 #include "libmge/ops/linalg/matmul.h"
+#include "libmge/ops/nn/attention/attention.h"
 #include "libmge/ops/nn/layer_norm.h"
 #include "libmge/ops/reduce/reduce.h"
 #include "libmge/ops/shape/concat.h"
@@ -45,28 +45,18 @@ Tensor mask_as_sum(const Site& site, const Tensor& mask, const Heads& heads) {
     return ops::mul(ops::sub(seen, real(1)), real(-hidden));
 }
 
-// No query sees what lies behind it; the keys of the past lie before the first.
-Tensor without_later(const Tensor& scores, const Heads& heads) {
-    Tensor have = std::get<Tensor>(extent_of(heads.keys, 2));
-    Tensor asked = std::get<Tensor>(extent_of(heads.queries, 2));
-    Tensor query = ops::add(count_up(extent_of(heads.queries, 2), DType::i64), ops::sub(have, asked));
-    Tensor seen =
-        ops::less_equal(count_up(extent_of(heads.keys, 2), DType::i64), with_trailing_axes(query, 1));
-    return ops::where(seen, scores, number(scores, -std::numeric_limits<double>::infinity()));
-}
-
-// `mask` and `sum` may be null.
+// `mask` and `sum` may be null. No query of one direction sees what lies behind it; the keys of the past lie
+// before the first.
 Tensor attended(const Site& site, const Heads& heads, const Tensor& mask, const Tensor& sum) {
-    auto width = site.extents.find_extent(heads.queries, 3);
-    if (!width) unsupported("a width of heads that differs between runs");
-    double scale = site.attributes.number("scale", 0);
-    if (scale == 0) scale = 1 / std::sqrt(double(*width));
-    Tensor scores =
-        ops::matmul(ops::mul(heads.queries, number(heads.queries, scale)), heads.keys, {.transpose_b = true});
-    if (sum) scores = ops::add(scores, sum);
-    if (mask) scores = ops::add(scores, as_dtype(mask_as_sum(site, mask, heads), scores.dtype()));
-    if (site.attributes.integer("unidirectional", 0)) scores = without_later(scores, heads);
-    return side_by_side(ops::matmul(softmax_along(scores, -1), heads.values));
+    Tensor added = sum;
+    if (mask) {
+        Tensor hidden = as_dtype(mask_as_sum(site, mask, heads), heads.queries.dtype());
+        added = sum ? Tensor(ops::add(sum, hidden)) : hidden;
+    }
+    ops::Attention::Params params{.scale = site.attributes.number("scale", 0),
+                                  .causal = site.attributes.integer("unidirectional", 0) != 0,
+                                  .from_end = true};
+    return side_by_side(ops::attention({heads.queries, heads.keys, heads.values, added}, params)[0]);
 }
 
 Tensor behind(const Tensor& past, const Tensor& x) { return ops::concat({past, x}, {.axis = 2}); }
