@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs the threads of a block. A fiber takes thread after thread; where one waits, the next fiber goes on
 // with those behind it, so a kernel without barriers needs one fiber and no switch.
-#include <ucontext.h>
-
 #include <array>
 #include <memory>
 #include <mutex>
 #include <vector>
 
+#include "tests/cuda/emulated/context_switch.h"
 #include "tests/cuda/emulated/cuda_runtime.h"
 #include "tests/cuda/emulated/memory.h"
 #include "tests/cuda/emulated/several.h"
@@ -23,9 +22,11 @@ namespace {
 constexpr size_t stack_bytes = 64 << 10, most_shared = 228 << 10;
 constexpr unsigned most_threads = 1024;
 
+void run_fiber();
+
 struct Fiber {
-    ucontext_t context{};
     std::vector<char> stack = std::vector<char>(stack_bytes);
+    Execution execution{stack, run_fiber};
 };
 struct Thread {
     Fiber* fiber = nullptr;
@@ -36,7 +37,7 @@ struct Thread {
 // One launch at a time.
 struct Machine {
     std::mutex mutex;
-    ucontext_t scheduler{};
+    Execution scheduler;
     std::vector<std::unique_ptr<Fiber>> all;
     std::vector<Fiber*> idle;
     std::vector<Thread> threads;
@@ -70,20 +71,15 @@ void run_fiber() {
         }
         Fiber* self = m.running;
         m.idle.push_back(self);
-        swapcontext(&self->context, &m.scheduler);
+        switch_between(self->execution, m.scheduler);
     }
 }
 
 Fiber* take_fiber() {
     auto& m = machine();
     if (m.idle.empty()) {
-        auto fiber = std::make_unique<Fiber>();
-        getcontext(&fiber->context);
-        fiber->context.uc_stack.ss_sp = fiber->stack.data();
-        fiber->context.uc_stack.ss_size = fiber->stack.size();
-        makecontext(&fiber->context, run_fiber, 0);
-        m.idle.push_back(fiber.get());
-        m.all.push_back(std::move(fiber));
+        m.all.push_back(std::make_unique<Fiber>());
+        m.idle.push_back(m.all.back().get());
     }
     Fiber* fiber = m.idle.back();
     m.idle.pop_back();
@@ -93,7 +89,7 @@ Fiber* take_fiber() {
 void resume(Fiber* fiber) {
     auto& m = machine();
     m.running = fiber;
-    swapcontext(&m.scheduler, &fiber->context);
+    switch_between(m.scheduler, fiber->execution);
 }
 
 // All of [from, to) have come to this barrier or ended.
@@ -151,7 +147,7 @@ bool run_grid() {
 void wait(Wait kind) {
     auto& m = machine();
     m.threads[m.now].waits = kind;
-    swapcontext(&m.running->context, &m.scheduler);
+    switch_between(m.running->execution, m.scheduler);
 }
 
 unsigned long long exchange(unsigned long long value, int lane) {
