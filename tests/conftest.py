@@ -11,7 +11,7 @@ import termios
 
 import pytest
 
-SEED = int(os.environ.get("MGE_TESTS_SEED", "0"))
+SEED = int(os.environ.get("MGE_TEST_SEED", "0"))
 
 
 def pytest_configure():
@@ -33,7 +33,7 @@ def pytest_configure():
 
 @pytest.fixture(autouse=True)
 def seeded():
-    """A test draws the same numbers in each run, whatever ran before; MGE_TESTS_SEED has others."""
+    """A test draws the same numbers in each run, whatever ran before; MGE_TEST_SEED has others."""
     random.seed(SEED)
     if numpy := sys.modules.get("numpy"):
         numpy.random.seed(SEED)

@@ -2,8 +2,12 @@
 // The first GPU as the harness's other device, and the program around the tests.
 #include <gmock/gmock.h>
 
+#include <fstream>
 #include <iostream>
+#include <map>
+#include <set>
 
+#include "libmge/base/env.h"
 #include "libmge/device/device.h"
 #include "libmge/device/gpu.h"
 #include "tests/harness/other_device.h"
@@ -12,8 +16,31 @@ extern "C" void mge_add_cuda_backend();
 
 namespace mge::test {
 
+namespace {
+
+// Of each operator its algorithms, families by their name, with the dtypes that they have computed.
+using Ran = std::map<std::string, std::map<std::string, std::set<DType>>>;
+Ran& what_ran() {
+    static Ran ran;
+    return ran;
+}
+void note(const OpInfo& op, std::string_view candidate, DType dtype) {
+    std::string algorithm(candidate.substr(0, candidate.find(':')));
+    if (algorithm.size() < candidate.size()) algorithm += ":…";
+    what_ran()[std::string(op.name)][algorithm].insert(dtype);
+}
+
+void write_what_ran(const std::string& path) {
+    std::ofstream file(path);
+    for (auto& [op, algorithms] : what_ran())
+        for (auto& [algorithm, dtypes] : algorithms)
+            for (DType dtype : dtypes) file << op << '\t' << algorithm << '\t' << dtype << '\n';
+}
+
+}  // namespace
+
 const OtherDevice& other_device() {
-    static const OtherDevice device{parse_device("gpu0"), "the GPU", true};
+    static const OtherDevice device{parse_device("gpu0"), "the GPU", true, note};
     return device;
 }
 
@@ -27,5 +54,8 @@ int main(int argc, char** argv) {
         return 77;
     }
     std::cout << "On " << mge::device(mge::test::other_device().id).model() << '\n';
-    return RUN_ALL_TESTS();
+    int failed = RUN_ALL_TESTS();
+    // For the table of docs/cuda.md (scripts/make_cuda_table.py).
+    if (auto path = mge::env_string("MGE_CUDA_RAN")) mge::test::write_what_ran(*path);
+    return failed;
 }

@@ -13,4 +13,8 @@ void check_execution_modes(const OpInfo& op, const void* params, std::span<const
 Tensors on_other_device(const OpInfo& op, std::span<const Tensor> tensors);
 Tensors on_host(const Tensors& tensors);
 
+// Where the other device wants to know.
+void tell_that_it_ran(const OpInfo& op, std::string_view candidate, std::span<const TensorSpec> inputs,
+                      std::span<const TensorSpec> outputs);
+
 }  // namespace mge::test

@@ -10,6 +10,9 @@ struct OtherDevice {
     DeviceId id;
     const char* name;      // "the shadow device"
     bool has_own_kernels;  // not the CPU's: each of them is run
+    // Told of each kernel that gave the right values there: the candidate's name, and the dtypes of the first
+    // operand and of the first result.
+    void (*ran)(const OpInfo& op, std::string_view candidate, DType dtype) = nullptr;
 };
 const OtherDevice& other_device();
 

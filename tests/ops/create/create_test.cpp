@@ -27,8 +27,9 @@ TEST(Full, HasOneValue) {
     EXPECT_THAT(values_of(large), testing::Each(3));
     Tensor target = make_tensor(DType::i32, {2}, {1, 4});
     EXPECT_EQ(ops::full(target, {.value = 1}).shape(), (Shape{1, 4}));
-    check_op<ops::Full>({.shape = {3}, .value = 2}, {});
+    for (DType dtype : all_types) check_op<ops::Full>({.shape = {3}, .value = 2, .dtype = dtype}, {});
     check_op<ops::FullLike>({.value = 2}, {{.shape = {3, 0}}});
+    check_op<ops::FullLike>({.value = 1}, {{.shape = {3, 2}}}, {.dtypes = all_types});
     expect_user_error(ErrorClass::type, "[full] needs a dtype", [] { ops::full({.dtype = DType::none}); });
     expect_user_error(ErrorClass::value, "[shape] extent -1 is negative",
                       [] { ops::full({.shape = IntList{-1}}); });

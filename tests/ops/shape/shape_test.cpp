@@ -22,24 +22,25 @@ TEST(Reshape, ReadsOneFreeExtentAndATarget) {
     check_op<ops::Reshape>({.shape = {0, 5}}, {{.shape = {3, 0}}});
     check_op<ops::Reshape>({}, {{.shape = {2, 6}}, {.shape = {2}, .dtype = DType::i32, .values = {-1, 4}}});
     check_op<ops::ReshapeLike>({}, {{.shape = {2, 6}}, {.shape = {3, 4}, .differentiate = false}},
-                               {.gradient = false});
+                               {.dtypes = all_types, .gradient = false});
     check_op<ops::Reshape>({.shape = {1000, 300}}, {{.shape = {300, 1000}}});
 }
 
 TEST(WaitFor, IsItsFirstOperand) {
     check_op<ops::WaitFor>(
         {},
-        {{.shape = {2, 6}}, {.shape = {3}, .differentiate = false}, {.shape = {0}, .differentiate = false}});
+        {{.shape = {2, 6}}, {.shape = {3}, .differentiate = false}, {.shape = {0}, .differentiate = false}},
+        {.dtypes = all_types});
     check_op<ops::WaitFor>({}, {{.shape = {}}});
     Tensor x = zeros({2, 3});
     EXPECT_EQ(ops::wait_for({x, zeros({7})}).address(), x.address());
 }
 
 TEST(Reshape, JoinsAddsAndRemovesAxes) {
-    check_op<ops::Flatten>({.start = 1, .end = 2}, {{.shape = {2, 3, 4, 5}}});
+    check_op<ops::Flatten>({.start = 1, .end = 2}, {{.shape = {2, 3, 4, 5}}}, {.dtypes = all_types});
     check_op<ops::Flatten>({}, {{.shape = {}}});
-    check_op<ops::AddAxis>({.axes = {0, -1}}, {{.shape = {2, 3}}});
-    check_op<ops::RemoveAxis>({.axes = {0, -1}}, {{.shape = {1, 3, 1}}});
+    check_op<ops::AddAxis>({.axes = {0, -1}}, {{.shape = {2, 3}}}, {.dtypes = all_types});
+    check_op<ops::RemoveAxis>({.axes = {0, -1}}, {{.shape = {1, 3, 1}}}, {.dtypes = all_types});
     EXPECT_EQ(ops::flatten(zeros({2, 3, 4, 5}), {.start = 1, .end = 2}).shape(), (Shape{2, 12, 5}));
     EXPECT_EQ(ops::flatten(zeros({})).shape(), (Shape{1}));
     EXPECT_EQ(ops::add_axis(zeros({2, 3}), {.axes = {0, -1}}).shape(), (Shape{1, 2, 3, 1}));
@@ -110,7 +111,7 @@ TEST(Broadcast, RepeatsAxes) {
     check_op<ops::BroadcastTo>({.shape = {2, 1, 2, 1, 2, 1, 2}}, {{.shape = {1, 1, 1, 2, 1, 2}}});
     check_op<ops::BroadcastTo>({}, {{.shape = {3}}, {.shape = {2}, .dtype = DType::i32, .values = {2, 3}}});
     check_op<ops::BroadcastLike>({}, {{.shape = {3, 1}}, {.shape = {2, 3, 4}, .differentiate = false}},
-                                 {.gradient = true});
+                                 {.dtypes = all_types});
     expect_user_error(ErrorClass::runtime,
                       "[broadcast_to] cannot broadcast (2, 3) to (4, 3): counted from the end, extents must "
                       "be equal or 1",
@@ -222,7 +223,7 @@ TEST(Pad, FillsMargins) {
         check_op<ops::Pad>({.before = {0, 2, 1}, .after = {1, 1, 3}, .mode = mode}, {{.shape = {3, 4, 5}}});
         check_op<ops::Pad>({.before = {}, .after = {}, .mode = mode}, {{.shape = {}}});
         check_op<ops::PadBackward>({.before = {0, 2, 1}, .after = {1, 1, 3}, .mode = mode},
-                                   {{.shape = {4, 6, 9}}});
+                                   {{.shape = {4, 6, 9}}}, {.dtypes = float_types, .reduction = 9});
     }
     check_op<ops::Pad>({.before = {1, 1}, .after = {1, 0}, .value = 3}, {{.shape = {0, 2}}});
     Tensor x = floats({3}, {1, 2, 3});
