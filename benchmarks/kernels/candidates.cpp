@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "libmge/base/threads.h"
@@ -246,13 +247,24 @@ void small_backward() {
     }
 }
 
+// A sentence, and few words that see those before them.
+void attention() {
+    for (auto [queries, keys] :
+         {std::pair<int64_t, int64_t>{128, 128}, {1, 256}, {1, 1024}, {4, 1024}, {8, 1024}, {16, 1024}})
+        contest<ops::Attention>(text("attention 12x64, ", queries, " of ", keys), {},
+                                {{DType::f32, {1, 12, queries, 64}, {}},
+                                 {DType::f32, {1, 12, keys, 64}, {}},
+                                 {DType::f32, {1, 12, keys, 64}, {}}});
+}
+
 struct Group {
     const char* name;
     void (*run)();
 };
 constexpr Group groups[] = {{"pool", pooling},          {"norm", normalisation},
                             {"conv", half_convolution}, {"square", square_convolution},
-                            {"matmul", half_matmul},    {"backward", small_backward}};
+                            {"matmul", half_matmul},    {"backward", small_backward},
+                            {"attention", attention}};
 
 }  // namespace
 

@@ -5,11 +5,11 @@
 //
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "hwy/highway.h"
 #include "libmge/kernel/cpu/attention_blocks.h"
 #include "libmge/kernel/cpu/attention_plan.h"
+#include "libmge/kernel/cpu/attention_scores-inl.h"
 #include "libmge/kernel/cpu/highway_targets.h"
 #include "libmge/kernel/cpu/panel_tiles-inl.h"
 #include "libmge/kernel/cpu/rows.h"
@@ -21,7 +21,6 @@ namespace mge::cpu::HWY_NAMESPACE {
 namespace {
 
 constexpr int64_t panel = attention_panel;
-constexpr float infinite = std::numeric_limits<float>::infinity();
 
 // --- packing ---
 
@@ -54,55 +53,7 @@ void pack(const AttentionShape& s, const AttentionData& d, int64_t first, int64_
     }
 }
 
-// --- scores ---
-
-// One query's mask.
-struct MaskRow {
-    const float* first;  // null: none
-    int64_t step;
-};
-MaskRow mask_row(const AttentionShape& s, const float* mask, int64_t batch, int64_t head, int64_t query,
-                 int64_t key) {
-    if (!mask) return {nullptr, 0};
-    return {mask + batch * s.mask.batch + head * s.mask.head + query * s.mask.query + key * s.mask.key,
-            s.mask.key};
-}
-
-// Scales products and adds the mask for the `seen` first of them; the others, up to whole panels, become
-// minus infinity. The largest, whatever it is where there is NaN, which makes all weights NaN.
-float finish_scores(float* scores, int64_t seen, int64_t padded, float scale, const MaskRow& mask) {
-    const int64_t lanes = int64_t(simd_lanes());
-    const Simd factor = Simd::fill(scale);
-    Simd top = Simd::fill(-infinite), added = Simd::fill(mask.first ? *mask.first : 0);
-    const bool has_row = mask.first && mask.step;
-    int64_t i = 0;
-    for (; i + lanes <= seen; i += lanes) {
-        if (has_row) added = Simd::load(mask.first + i);
-        Simd score = multiply_add(Simd::load(scores + i), factor, added);
-        score.store(scores + i);
-        top = Simd(hn::Max(top.v, score.v));
-    }
-    float largest = hn::GetLane(hn::MaxOfLanes(F32(), top.v));
-    for (; i < seen; ++i) {
-        scores[i] = scores[i] * scale + (mask.first ? mask.first[i * mask.step] : 0);
-        largest = std::max(largest, scores[i]);
-    }
-    std::fill(scores + seen, scores + padded, -infinite);
-    return largest;
-}
-
-// Their exponentials, less `top`; the sum.
-float exponentials(float* scores, int64_t padded, float top) {
-    const int64_t lanes = int64_t(simd_lanes());
-    const Simd shift = Simd::fill(top);
-    Simd sum = Simd::fill(0);
-    for (int64_t i = 0; i < padded; i += lanes) {
-        Simd weight = exp(Simd::load(scores + i) - shift);
-        weight.store(scores + i);
-        sum = sum + weight;
-    }
-    return hn::GetLane(hn::SumOfLanes(F32(), sum.v));
-}
+// --- forward ---
 
 void scale_row(const float* x, float* y, int64_t n, float factor) {
     const int64_t lanes = int64_t(simd_lanes());
@@ -111,8 +62,6 @@ void scale_row(const float* x, float* y, int64_t n, float factor) {
     for (; i + lanes <= n; i += lanes) (Simd::load(x + i) * by).store(y + i);
     for (; i < n; ++i) y[i] = x[i] * factor;
 }
-
-// --- forward ---
 
 // A block of queries of one head.
 struct Block {
@@ -259,16 +208,6 @@ void pack_block(const float* rows, int64_t row_step, int64_t count, int64_t widt
     for (int64_t r = 0; r < count; r += panel)
         pack_rows(rows + r * row_step, row_step, std::min(panel, count - r), width, to + r * panel,
                   most_queries * panel);
-}
-
-float dot(const float* a, const float* b, int64_t n) {
-    const int64_t lanes = int64_t(simd_lanes());
-    Simd sum = Simd::fill(0);
-    int64_t i = 0;
-    for (; i + lanes <= n; i += lanes) sum = multiply_add(Simd::load(a + i), Simd::load(b + i), sum);
-    float total = hn::GetLane(hn::SumOfLanes(F32(), sum.v));
-    for (; i < n; ++i) total += a[i] * b[i];
-    return total;
 }
 
 // of_scores = weights · (of_scores − rest) · scale

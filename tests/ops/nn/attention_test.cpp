@@ -51,7 +51,8 @@ TEST(Attention, AgreesWithItsReference) {
 }
 
 TEST(Attention, CutsManyKeysIntoBlocks) {
-    for (const Sizes& s : {Sizes{1, 2, 1, 70, 300, 8, 20}, Sizes{1, 1, 1, 131, 270, 17, 4}})
+    for (const Sizes& s :
+         {Sizes{1, 2, 1, 70, 300, 8, 20}, Sizes{1, 1, 1, 131, 270, 17, 4}, Sizes{1, 4, 2, 2, 300, 24, 70}})
         for (bool causal : {false, true}) {
             ops::AttentionParams p{.causal = causal, .from_end = causal};
             auto options = options_for(s);

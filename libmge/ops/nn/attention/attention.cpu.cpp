@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "libmge/kernel/cpu/attention_blocks.h"
+#include "libmge/kernel/cpu/attention_rows.h"
 #include "libmge/kernel/cpu/in_other_dtype.h"
 #include "libmge/kernel/cpu/parallel.h"
 #include "libmge/kernel/plain_layouts.h"
@@ -118,6 +119,44 @@ void run_reference(const Prepared& prepared, const Launch& launch) {
     });
 }
 
+// Packing keys and values pays where many queries read them.
+constexpr int64_t few_queries = 3;
+
+Support supports_rows(const Problem& problem) {
+    if (Support support = supports_blocks(problem); !support) return support;
+    auto shape = attention_shape(Attention::name, problem.as<AttentionParams>(), problem.inputs, 3);
+    return shape.queries <= few_queries ? supported : Support{"many queries"};
+}
+
+Prepared prepare_rows(const PrepareContext& context) {
+    State state = state_of(Attention::name, context.problem, 3);
+    if (state.is_empty) return Prepared::make(state);
+    return Prepared::make(state,
+                          size_t(state.threads * cpu::attend_rows_scratch(state.shape)) * sizeof(float));
+}
+
+cpu::AttentionData data_of(const Launch& launch, float* packed) {
+    return {launch.in<float>(0),
+            launch.in<float>(1),
+            launch.in<float>(2),
+            launch.in_if_given<float>(3),
+            launch.out<float>(0),
+            launch.out<float>(1),
+            packed};
+}
+
+void run_rows(const Prepared& prepared, const Launch& launch) {
+    auto& state = prepared.state<State>();
+    auto& s = state.shape;
+    if (state.is_empty) return;
+    auto* scratch = static_cast<float*>(launch.workspace);
+    auto data = data_of(launch, nullptr);
+    in_parts(std::min(launch.threads, state.threads), cpu::attend_rows_items(s), grain_of(s, 1),
+             [&](int part, int64_t begin, int64_t end) {
+                 cpu::attend_rows()(s, data, begin, end, scratch + part * cpu::attend_rows_scratch(s));
+             });
+}
+
 Prepared prepare_blocks(const PrepareContext& context) {
     State state = state_of(Attention::name, context.problem, 3);
     if (state.is_empty) return Prepared::make(state);
@@ -131,13 +170,7 @@ void run_blocks(const Prepared& prepared, const Launch& launch) {
     if (state.is_empty) return;
     auto* packed = static_cast<float*>(launch.workspace);
     float* scratch = packed + cpu::packed_floats(s);
-    cpu::AttentionData data{launch.in<float>(0),
-                            launch.in<float>(1),
-                            launch.in<float>(2),
-                            launch.in_if_given<float>(3),
-                            launch.out<float>(0),
-                            launch.out<float>(1),
-                            packed};
+    auto data = data_of(launch, packed);
     auto& functions = cpu::attention_functions();
     const int64_t pack_grain = std::max<int64_t>(1, parallel_grain / (4 * (s.width + s.value_width) + 1));
     par_for(launch.threads, cpu::pack_items(s), pack_grain,
@@ -149,6 +182,7 @@ void run_blocks(const Prepared& prepared, const Launch& launch) {
 }
 
 constexpr Algorithm algorithms[] = {
+    {"rows", supports_rows, prepare_rows, run_rows},
     {"blocks", supports_blocks, prepare_blocks, run_blocks},
     cpu::in_f32<Cpu, Attention>(),
     {"reference", plain_layouts, prepare, run_reference, {.naive = true}},
