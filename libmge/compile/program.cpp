@@ -152,7 +152,8 @@ CompiledProgram::CompiledProgram(Graph graph, const CompileOptions& options)
     Lookups lookups;
     options_.select.lookups = &lookups;
     run_bytes_ = std::max(touched_bytes(graph, given), surrounding().bytes);
-    lookups.set_program_bytes(run_bytes_);
+    // Programs of other batches touch more or less, and have to find the same times.
+    if (!options_.select.same_between_batches) lookups.set_program_bytes(run_bytes_);
     // Algorithms are measured layer by layer, each on weights that come back for it; so are large weights
     // packed.
     if (options_.select.profile) release_mapped(given, large_constant);

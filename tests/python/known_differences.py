@@ -92,7 +92,6 @@ MODULES = {
     "M.Conv1d(2, 4, 3)": "recorded is a defect: its representation fails",
     "M.Conv1d(4, 4, 3, stride=2, padding=1, groups=2)": "the same defect",
     "M.RNNCell(3, 4)": "recorded gradients of the biases have the shape of the batch",
-    "M.LSTMCell(3, 4)": "recorded is a defect: backward fails",
     "M.RNN(3, 4, num_layers=2, bidirectional=True)": "recorded is a defect: backward fails in eval",
     "M.RNN(3, 4, batch_first=True, nonlinearity='relu')": "the same defect",
     "M.LSTM(3, 4)": "recorded gradients are not those of the results; finite differences are",
