@@ -242,7 +242,7 @@ static void choose_devices(const char* path) {
     works(LITE_destroy_network(network), "LITE_destroy_network");
 }
 
-static int thread_calls = 0;
+static _Atomic int thread_calls = 0;  // two threads call at once
 static int note_thread(int thread_id) { return thread_calls += 1 + 10 * thread_id; }
 
 static void bind_threads(const char* path) {
