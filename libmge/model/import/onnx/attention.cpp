@@ -16,8 +16,8 @@
 #include "libmge/ops/index/take.h"
 #include "libmge/ops/linalg/matmul.h"
 #include "libmge/ops/nn/attention/attention.h"
+#include "libmge/ops/nn/attention/gradient.h"
 #include "libmge/ops/reduce/reduce.h"
-#include "libmge/ops/shape/broadcast.h"
 #include "libmge/ops/shape/concat.h"
 #include "libmge/ops/shape/pad.h"
 #include "libmge/ops/shape/reshape.h"
@@ -38,13 +38,6 @@ Tensor with_heads(const Site& site, size_t i, std::string_view attribute) {
 int64_t heads_of(const Site& site, const Tensor& x) {
     if (auto heads = site.extents.find_extent(x, 1)) return *heads;
     unsupported("a number of heads that differs between runs");
-}
-
-// Several heads of the queries share one of the keys.
-Tensor repeated(const Tensor& x, int64_t times) {
-    if (times == 1) return x;
-    Tensor copies = ops::broadcast_to(ops::add_axis(x, {.axes = {2}}), {.shape = {-1, -1, times, -1, -1}});
-    return ops::flatten(copies, {.start = 1, .end = 2});
 }
 
 Tensor both(const Tensor& a, const Tensor& b) { return a ? ops::logical_and(a, b) : b; }
@@ -142,7 +135,7 @@ Tensors composed(const Site& site) {
     if (!width) unsupported("a width of heads that differs between runs");
     double scale = std::sqrt(site.attributes.number("scale", 1 / std::sqrt(double(*width))));
     Tensor allowed = allowed_keys(site, queries, keys);
-    Tensor right = repeated(keys, heads / shared);
+    Tensor right = ops::repeated_heads(keys, heads / shared);
     Tensor scores = ops::matmul(ops::mul(queries, number(queries, scale)),
                                 ops::mul(right, number(right, scale)), {.transpose_b = true});
     if (double cap = site.attributes.number("softcap", 0); cap > 0)
@@ -160,7 +153,7 @@ Tensors composed(const Site& site) {
     if (mode == biased) shown = scores;
     Tensor weights = probabilities(in_precision(site, scores));
     if (mode == normalised) shown = weights;
-    Tensor y = ops::matmul(as_dtype(weights, queries.dtype()), repeated(values, heads / shared));
+    Tensor y = ops::matmul(as_dtype(weights, queries.dtype()), ops::repeated_heads(values, heads / shared));
     if (site.rank(0) == 3) y = side_by_side(y);
     return {y, present[0], present[1], as_dtype(shown, queries.dtype())};
 }

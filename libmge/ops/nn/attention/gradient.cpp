@@ -29,12 +29,6 @@ Tensor widened(const Tensor& x) {
 Tensor turned(const AttentionParams& p, const Tensor& x) {
     return p.side_by_side ? Tensor(transpose(x, {.pattern = {0, 2, 1, 3}})) : x;
 }
-// Several heads of the queries share one of the keys.
-Tensor repeated(const Tensor& x, int64_t times) {
-    if (times == 1) return x;
-    Tensor copies = broadcast_to(add_axis(x, {.axes = {2}}), {.shape = {-1, -1, times, -1, -1}});
-    return flatten(copies, {.start = 1, .end = 2});
-}
 
 Tensor scaled(const Tensor& x, double scale) { return mul(x, constant_like(x, scale)); }
 Tensor total(const Tensor& x) { return sum(x, {.axes = {-1}, .keepdims = true}); }
@@ -51,8 +45,14 @@ Tensor causal_mask(const AttentionShape& s, const Tensor& scores) {
 
 }  // namespace
 
+Tensor repeated_heads(const Tensor& x, int64_t times) {
+    if (times == 1) return x;
+    Tensor copies = broadcast_to(add_axis(x, {.axes = {2}}), {.shape = {-1, -1, times, -1, -1}});
+    return flatten(copies, {.start = 1, .end = 2});
+}
+
 Tensor heads_first(const AttentionParams& p, const Tensor& x, int64_t times) {
-    return x ? repeated(turned(p, widened(x)), times) : x;
+    return x ? repeated_heads(turned(p, widened(x)), times) : x;
 }
 
 AttentionParts attention_parts(const AttentionParams& p, const AttentionOperands& x) {

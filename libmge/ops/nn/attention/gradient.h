@@ -23,6 +23,8 @@ struct AttentionOperands {
 };
 AttentionParts attention_parts(const AttentionParams& params, const AttentionOperands& x);
 
+// Keys or values (N, Hk, S, width) with each head so many times, for the heads of q that share it.
+Tensor repeated_heads(const Tensor& x, int64_t times);
 // An operand or its gradient in the form above, each head so many times; null stays null.
 Tensor heads_first(const AttentionParams& params, const Tensor& x, int64_t times);
 // dS
