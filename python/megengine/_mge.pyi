@@ -171,6 +171,15 @@ class PausedRecording:
     def end(self) -> None:
         """On the thread that made it."""
 
+class RefusedAssertionError(AssertionError):
+    """What MegEngine's Python asserts, and its library refuses where Python does not ask."""
+
+class RefusedTypeError(TypeError):
+    """A dtype or type that an operator refuses: Python's class, and MegEngine's."""
+
+class RefusedValueError(ValueError):
+    """A value that an operator refuses: Python's class, and MegEngine's."""
+
 class Subgraph:
     """A graph that an operator holds."""
     @property

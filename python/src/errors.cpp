@@ -11,22 +11,26 @@ namespace {
 
 PyObject* internal_error = nullptr;
 PyObject* trace_error = nullptr;
+// Python's closest class and, as MegEngine raises for all that its library refuses, RuntimeError.
 PyObject* out_of_range_error = nullptr;
+PyObject* refused_value_error = nullptr;
+PyObject* refused_type_error = nullptr;
+PyObject* refused_assertion_error = nullptr;
 
 PyObject* class_of(const Error& error) {
     if (dynamic_cast<const InternalError*>(&error)) return internal_error;
     if (dynamic_cast<const MemoryError*>(&error)) return PyExc_MemoryError;
     switch (error.error_class()) {
         case ErrorClass::value:
-            return PyExc_ValueError;
+            return refused_value_error;
         case ErrorClass::type:
-            return PyExc_TypeError;
+            return refused_type_error;
         case ErrorClass::index:
             return out_of_range_error;
         case ErrorClass::key:
             return PyExc_KeyError;
         case ErrorClass::assertion:
-            return PyExc_AssertionError;
+            return refused_assertion_error;
         case ErrorClass::not_implemented:
             return PyExc_NotImplementedError;
         case ErrorClass::runtime:
@@ -40,6 +44,12 @@ PyObject* add_class(PyObject* module, const char* name, PyObject* base, const ch
     Reference made(PyErr_NewExceptionWithDoc((std::string("megengine.") + name).c_str(), doc, base, nullptr));
     if (!made || PyModule_AddObjectRef(module, name, made.get()) != 0) throw PythonError{};
     return made.release();
+}
+
+PyObject* add_runtime_class(PyObject* module, const char* name, PyObject* closest, const char* doc) {
+    Reference bases(PyTuple_Pack(2, closest, PyExc_RuntimeError));
+    if (!bases) throw PythonError{};
+    return add_class(module, name, bases.get(), doc);
 }
 
 // Messages may quote what is no UTF-8.
@@ -70,11 +80,18 @@ void add_exceptions(PyObject* module) {
                                "A broken promise inside the library, with its place in the source.");
     trace_error = add_class(module, "TraceError", PyExc_RuntimeError,
                             "A traced function did something else than when it was recorded.");
-    Reference classes(PyTuple_Pack(2, PyExc_IndexError, PyExc_RuntimeError));
-    if (!classes) throw PythonError{};
-    out_of_range_error =
-        add_class(module, "OutOfRangeError", classes.get(),
-                  "An index beyond the end of its axis: Python's and NumPy's class, and MegEngine's.");
+    out_of_range_error = add_runtime_class(
+        module, "OutOfRangeError", PyExc_IndexError,
+        "An index beyond the end of its axis: Python's and NumPy's class, and MegEngine's.");
+    refused_value_error =
+        add_runtime_class(module, "RefusedValueError", PyExc_ValueError,
+                          "A value that an operator refuses: Python's class, and MegEngine's.");
+    refused_type_error =
+        add_runtime_class(module, "RefusedTypeError", PyExc_TypeError,
+                          "A dtype or type that an operator refuses: Python's class, and MegEngine's.");
+    refused_assertion_error = add_runtime_class(
+        module, "RefusedAssertionError", PyExc_AssertionError,
+        "What MegEngine's Python asserts, and its library refuses where Python does not ask.");
 }
 
 PyObject* trace_error_class() { return trace_error; }

@@ -68,3 +68,74 @@ def test_axes_and_sizes_may_be_arrays_without_axes():
     assert F.group_norm(image, two, False).shape == image.shape
     with pytest.raises(TypeError):
         F.leaky_relu(x, np.array("a"))
+
+
+@pytest.mark.parametrize("shape", [(), (1, 1, 1, 1), (4, 1, 1), (3,), (2, 4, 3, 3), (1, 4, 1, 1)])
+def test_a_bias_of_conv2d_broadcasts(shape):
+    x, weight = Tensor(np.ones((2, 3, 5, 5), np.float32)), Tensor(np.ones((4, 3, 3, 3), np.float32))
+    bias = np.arange(np.prod(shape, dtype=int), dtype=np.float32).reshape(shape) + 1
+    got = F.conv2d(x, weight, Tensor(bias))
+    np.testing.assert_allclose(got.numpy(), np.broadcast_to(27 + bias, (2, 4, 3, 3)))
+
+
+def test_a_bias_that_is_a_number():
+    x = Tensor(np.ones((2, 3, 5, 5), np.float32))
+    grouped = F.conv2d(x, F.ones((3, 2, 1, 3, 3)), F.ones((1, 6, 1, 1)), groups=3)
+    np.testing.assert_array_equal(grouped.numpy(), np.full((2, 6, 3, 3), 10))
+    np.testing.assert_array_equal(F.conv2d(x, F.ones((1, 3, 5, 5)), 2.0).numpy(), [[[[77]]]] * 2)
+    sequences = F.conv1d(F.ones((1, 2, 3)), F.ones((4, 2, 3)), F.ones((1, 1, 1)))
+    np.testing.assert_array_equal(sequences.numpy(), np.full((1, 4, 1), 7))
+    for bias in (2.0, Tensor(2.0), Tensor([2.0]), Tensor([[2.0, 2.0]])):
+        got = F.linear(F.ones((1, 3)), F.ones((2, 3)), bias)
+        np.testing.assert_array_equal(got.numpy(), [[5, 5]])
+
+
+@pytest.mark.parametrize("shape", [(6, 3), (4, 3, 5), (2, 3, 4, 5), (2, 3, 2, 2, 3)])
+@pytest.mark.parametrize("training", [True, False])
+def test_batch_norm_of_any_rank(shape, training):
+    x = np.random.default_rng(1).normal(2, 3, shape).astype(np.float32)
+    means, variances = F.full((1, 3, 1, 1), 0.5), F.full((1, 3, 1, 1), 2.0)
+    got = F.batch_norm(Tensor(x), means, variances, training=training, momentum=0.75)
+    axes = (0, *range(2, len(shape)))
+    parts = (1, 3, *(1,) * (len(shape) - 2))
+    mean = x.mean(axes) if training else np.full(3, 0.5)
+    var = x.var(axes) if training else np.full(3, 2.0)
+    want = (x - mean.reshape(parts)) / np.sqrt(var.reshape(parts) + 1e-5)
+    np.testing.assert_allclose(got.numpy(), want, rtol=1e-4, atol=1e-5)
+    kept = 0.375 + 0.25 * mean if training else mean
+    np.testing.assert_allclose(means.numpy().ravel(), kept, rtol=1e-5)
+
+
+def test_dtypes_of_results_from_other_dtypes():
+    bytes_, halves = Tensor(np.uint8([5, 1])), Tensor(np.float16([5, 1]))
+    square = F.nn.square_loss(bytes_, bytes_ - 1, reduction="none")
+    assert square.dtype == np.float32 and square.numpy().tolist() == [1, 1]
+    assert F.nn.hinge_loss(F.expand_dims(bytes_, 0), F.expand_dims(bytes_, 0)).item() == 0
+    image, half = F.ones((1, 1, 4, 4)), F.ones((1, 1, 4, 4), dtype="float16")
+    regions = Tensor(np.float32([[0, 0, 0, 2, 2]]))
+    assert F.vision.roi_align(half, regions, (2, 2)).dtype == np.float32
+    assert F.vision.warp_perspective(half, F.expand_dims(F.eye(3), 0), (2, 2)).dtype == np.float32
+    assert F.vision.correlation(half, half).dtype == np.float16
+    assert F.vision.correlation(image, image).dtype == np.float32
+    small = Tensor(np.int8([-128, -3, 4, 127]).reshape(1, 1, 2, 2))
+    moved = F.vision.warp_perspective(small, F.expand_dims(F.eye(3), 0), (2, 2))
+    assert moved.dtype == np.int8 and moved.numpy().ravel().tolist() == [-128, -3, 4, 127]
+    assert F.polar(halves, bytes_).dtype == np.complex64
+
+
+@pytest.mark.parametrize("training", [True, False])
+def test_batch_norm_of_halves_alone(training):
+    x = Tensor(np.random.default_rng(2).normal(size=(4, 3, 2, 2)).astype(np.float16))
+    wide = [F.full((1, 3, 1, 1), v) for v in (0.5, 2.0, 1.5, 0.25)]
+    halves = [t.astype("float16") for t in wide]
+    got = F.batch_norm(x, *halves, training=training)
+    want = F.batch_norm(x, *wide, training=training)
+    assert got.dtype == np.float16 and halves[0].dtype == np.float16
+    np.testing.assert_array_equal(got.numpy(), want.numpy())
+    np.testing.assert_allclose(halves[0].numpy(), wide[0].numpy(), rtol=1e-3)
+
+
+def test_general_norm_of_halves():
+    x = Tensor(np.float16([[1, 3], [2, 6]]))
+    assert F.nn.general_norm(x, 1, False).numpy().tolist() == [[-1, 1], [-1, 1]]
+    assert F.nn.general_norm(x, 1, False).dtype == np.float16

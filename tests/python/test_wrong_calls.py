@@ -288,7 +288,7 @@ def test_wrong_variables_are_told_once(tmp_path, variable, value, allowed):
 def test_a_wrong_number_of_threads_is_told_by_the_import(value):
     done = run_with("import megengine", MGE_THREADS=value)
     assert done.returncode == 1
-    assert done.stderr.splitlines()[-1].startswith("ValueError: [MGE_THREADS]")
+    assert "ValueError: [MGE_THREADS]" in done.stderr.splitlines()[-1]
     assert done.stderr.count("  File ") == 3, done.stderr  # theirs, the package, and who looked
 
 
@@ -307,3 +307,57 @@ def test_wrong_cuts_are_told_in_the_words_that_programs_compare():
         F.split(x, 0)
     with pytest.raises(ValueError, match="count must be in"):
         F.split(x, 3)
+
+
+WRONG_OPERANDS = {
+    "dtype": (
+        lambda: F.conv2d(image().astype("int32"), ones(1, 4, 1, 1).astype("int32")),
+        TypeError,
+    ),
+    "value": (lambda: F.layer_norm(ones(2, 3), (3,), True, ones(2), ones(3)), ValueError),
+    "index": (lambda: ones(2)[2], IndexError),
+    "many indices": (lambda: Tensor(1.0)[0], IndexError),
+    "axis": (lambda: F.swapaxes(ones(2), 0, 1), IndexError),
+    "an axis to split": (lambda: F.split(ones(2), 2, axis=1), ValueError),
+    "shape": (lambda: F.matmul(Tensor(1.0), ones(2, 3)), AssertionError),
+}
+
+
+@pytest.mark.parametrize("name", WRONG_OPERANDS)
+def test_what_the_library_refuses_is_a_runtime_error_too(name):
+    call, closest = WRONG_OPERANDS[name]
+    with pytest.raises(closest) as caught:
+        call()
+    assert isinstance(caught.value, RuntimeError)
+
+
+AFFINE = {
+    "layer_norm": lambda **given: F.layer_norm(ones(1, 4), (4,), True, **given),
+    "group_norm": lambda **given: F.group_norm(image(), 2, True, **given),
+    "instance_norm": lambda **given: F.instance_norm(image(), True, **given),
+    "general_norm": lambda **given: F.nn.general_norm(image(), 1, True, **given),
+}
+
+
+@pytest.mark.parametrize("name", AFFINE)
+def test_affine_without_its_factors(name):
+    with pytest.raises(AssertionError, match="affine needs a weight"):
+        AFFINE[name]()
+    with pytest.raises(AssertionError, match="affine needs a bias"):
+        AFFINE[name](weight=ones(4))
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: F.roll(ones(2), 1, 1),
+        lambda: F.dot(ones(1, 2), ones(2)),
+        lambda: F.nn.general_norm(ones(2, 2), 2, False),
+        lambda: F.conv1d(ones(1, 2, 3), ones(1, 2, 1), ones(1)),
+        lambda: F.nn.ctc_loss(F.full((2, 1, 2), 0.5), Tensor([2]), Tensor([1, 1]), Tensor([1])),
+        lambda: F.batch_norm(ones(2, 3)),
+    ],
+)
+def test_what_megengine_asserts(call):
+    with pytest.raises(AssertionError):
+        call()

@@ -70,6 +70,10 @@ std::vector<Sample> make_samples(const State& s, const Launch& launch) {
         samples.push_back(std::move(sample));
         at += length;
     }
+    if (!is_padded && at != labels[0])
+        throw_user(CtcLoss::name,
+                   text("the label lengths sum up to ", at, ", there are ", labels[0], " labels"),
+                   ErrorClass::assertion);
     return samples;
 }
 

@@ -49,8 +49,8 @@ void check_gradient_inputs(std::string_view who, const TensorSpec& dy, const Sha
 }  // namespace
 
 TensorSpecs Remap::infer(const Params&, std::span<const TensorSpec> in) {
-    if (!is_float(in[0].dtype) && in[0].dtype != DType::u8)
-        throw_user(name, text("x must be floating or uint8, got ", in[0].dtype), ErrorClass::type);
+    if (!is_float(in[0].dtype) && in[0].dtype != DType::u8 && in[0].dtype != DType::i8)
+        throw_user(name, text("x must be floating, uint8 or int8, got ", in[0].dtype), ErrorClass::type);
     return {{in[0].dtype, result_shape(name, in[0], in[1], spec_or_none(in, 2)), {}}};
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <vector>
 
 #include "libmge/kernel/cpu/parallel.h"
@@ -15,7 +16,7 @@
 namespace mge::ops {
 namespace {
 
-using SampleTypes = Types<Half, BFloat16, float, uint8_t>;
+using SampleTypes = Types<Half, BFloat16, float, uint8_t, int8_t>;
 
 constexpr int64_t outside = -1;
 // Coordinates beyond are as good as infinite, and their integers fit everywhere.
@@ -107,8 +108,9 @@ const int32_t* image_index(const State& s, const Launch& launch) {
 
 template <class T>
 T rounded(double v) {
-    if constexpr (std::is_same_v<T, uint8_t>)
-        return T(std::clamp(std::nearbyint(v), 0.0, 255.0));
+    if constexpr (std::is_integral_v<T>)
+        return T(std::clamp(std::nearbyint(v), double(std::numeric_limits<T>::min()),
+                            double(std::numeric_limits<T>::max())));
     else
         return T(float(v));
 }

@@ -11,7 +11,7 @@ namespace {
 static_assert(int(ops::Border::wrap) == int(cuda::Border::wrap));
 static_assert(int(ops::Border::reflect) == int(cuda::Border::reflect));
 
-using SampleTypes = Types<Half, BFloat16, float, uint8_t>;
+using SampleTypes = Types<Half, BFloat16, float, uint8_t, int8_t>;
 
 struct State {
     cuda::Remapping r{};

@@ -84,9 +84,10 @@ MGE_DEVICE float value_of(T value) {
 }
 template <class T>
 MGE_DEVICE T rounded(float v) {
-    if constexpr (is_same<T, uint8_t>) {
+    if constexpr (is_same<T, uint8_t> || is_same<T, int8_t>) {
+        constexpr float least = is_same<T, int8_t> ? -128 : 0, most = least + 255;
         float whole = rintf(v);
-        return whole > 0 ? whole < 255 ? T(whole) : T(255) : T(0);
+        return T(whole > least ? whole < most ? whole : most : least);
     } else {
         return from_float<T>(v);
     }
@@ -162,6 +163,7 @@ template void remap(Stream, const Remapping&, const RemapPlaces&, const f16*, f1
 template void remap(Stream, const Remapping&, const RemapPlaces&, const bf16*, bf16*);
 template void remap(Stream, const Remapping&, const RemapPlaces&, const float*, float*);
 template void remap(Stream, const Remapping&, const RemapPlaces&, const uint8_t*, uint8_t*);
+template void remap(Stream, const Remapping&, const RemapPlaces&, const int8_t*, int8_t*);
 
 template <class T>
 void remap_backward_data(Stream stream, const Remapping& r, const RemapPlaces& places, const T* dy,

@@ -19,7 +19,7 @@ struct RemapPlaces {
     const int32_t* image;  // which one each map is of; null: that at its own place
 };
 
-// For f16, bf16, float and uint8_t.
+// For f16, bf16, float, uint8_t and int8_t.
 template <class T>
 void remap(Stream stream, const Remapping& r, const RemapPlaces& places, const T* x, T* y);
 // For f16, bf16 and float.

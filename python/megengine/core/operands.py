@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What functions accept where they want a tensor."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Union
 
 import numpy as np
@@ -45,6 +45,19 @@ def triple(value: Triple, who: str, argument: str) -> tuple[int, int, int]:
         TypeError: ``value`` is neither an integer nor three of them.
     """
     return _several(value, 3, "three", who, argument)
+
+
+def has_shape(operand: Operand, shape: Callable[[], tuple[int, ...]]) -> bool:
+    """Whether a Tensor has a shape; True where only a run can tell.
+
+    Args:
+        operand: a number has none.
+        shape: gives the shape; it may ask other operands for theirs.
+    """
+    try:
+        return getattr(operand, "_tuple_shape", None) == shape()
+    except RuntimeError:
+        return True
 
 
 def at_least(who: str, least: int, **sizes) -> None:

@@ -35,7 +35,8 @@ def cvt_color(inp: Tensor, mode: str = "") -> Tensor:
     Returns:
         (N, H, W, channels of the new system), of the dtype of ``inp``.
     Raises:
-        AssertionError: ``mode`` is another one, or the number of channels is not that of the mode.
+        AssertionError: ``mode`` is another one.
+        RuntimeError: the number of channels is not that of the mode.
         TypeError: ``inp`` is neither uint8 nor float32.
     Example:
         >>> F.vision.cvt_color(F.ones((1, 1, 1, 3)), "RGB2GRAY").shape
@@ -44,9 +45,10 @@ def cvt_color(inp: Tensor, mode: str = "") -> Tensor:
     modes = [*_ORDERS, *_COMPUTED]
     assert mode in modes, f"[cvt_color] mode must be in {modes}, got {mode!r}"
     channels = {"GRAY": 1, "RGBA": 4}.get(mode.split("2")[0], 3)
-    assert inp.ndim == 4 and inp._tuple_shape[3] == channels, (
-        f"[cvt_color] {mode} wants shape (N, H, W, {channels}), got {inp._tuple_shape}"
-    )
+    if inp.ndim != 4 or inp._tuple_shape[3] != channels:
+        raise RuntimeError(
+            f"[cvt_color] {mode} wants shape (N, H, W, {channels}), got {inp._tuple_shape}"
+        )
     if inp.dtype not in (np.uint8, np.float32):
         raise TypeError(f"[cvt_color] the input must be uint8 or float32, got {inp.dtype}")
     if mode in _ORDERS:

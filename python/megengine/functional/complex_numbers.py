@@ -5,6 +5,8 @@ They are added, subtracted, multiplied, divided, compared for equality, summed, 
 and moved about; everything else works on their parts.
 """
 
+import numpy as np
+
 from .. import _mge
 from ..core.complex_numbers import is_complex, joined, parts
 from ..core.operands import Operand
@@ -13,21 +15,21 @@ from ..tensor import Tensor
 
 def _floats(value: Operand, who: str) -> Tensor:
     tensor = value if isinstance(value, Tensor) else Tensor(value)
-    if tensor.dtype != "float32":
-        raise RuntimeError(f"[{who}] takes float32 parts, got {tensor.dtype}; convert with astype")
-    return tensor
+    if is_complex(tensor):
+        raise RuntimeError(f"[{who}] takes real parts, got {tensor.dtype}")
+    return tensor if tensor.dtype == np.float32 else tensor.astype("float32")
 
 
 def complex(real: Operand, imag: Operand) -> Tensor:
     """Complex numbers of their real and imaginary parts.
 
     Args:
-        real: float32, any shape.
-        imag: float32; the two are broadcast.
+        real: any shape; becomes float32.
+        imag: the same; the two are broadcast.
     Returns:
         complex64 Tensor.
     Raises:
-        RuntimeError: a part is not float32, or the shapes do not go together.
+        RuntimeError: a part is complex, or the shapes do not go together.
     Example:
         >>> F.complex(Tensor([1.0, 2.0]), Tensor([0.5, -1.0]))
         Tensor([1.+0.5j 2.-1.j ], dtype=complex64, device=xpux:0)
@@ -41,12 +43,12 @@ def polar(abs: Operand, angle: Operand) -> Tensor:
     """Complex numbers of their magnitudes and angles.
 
     Args:
-        abs: float32 magnitudes.
-        angle: float32 angles in radians; the two are broadcast.
+        abs: magnitudes; they become float32.
+        angle: angles in radians, the same; the two are broadcast.
     Returns:
         complex64 Tensor.
     Raises:
-        RuntimeError: one is not float32, or the shapes do not go together.
+        RuntimeError: one is complex, or the shapes do not go together.
     Example:
         >>> F.polar(Tensor([2.0]), Tensor([0.0]))
         Tensor([2.+0.j], dtype=complex64, device=xpux:0)

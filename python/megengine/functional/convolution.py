@@ -5,7 +5,7 @@ Weights are (OC, IC, KH, KW), with groups (G, OC/G, IC/G, KH, KW); images are NC
 """
 
 from .. import _mge
-from ..core.operands import Pair, at_least, pair
+from ..core.operands import Pair, at_least, has_shape, pair
 from ..core.tensor.dtype import is_dtype_equal, is_integer
 from ..core.tensor.shape_arguments import open_first
 from ..tensor import Tensor
@@ -51,7 +51,7 @@ def conv2d(
     Args:
         inp: (N, IC, H, W).
         weight: (OC, IC, KH, KW); (G, OC/G, IC/G, KH, KW) with groups.
-        bias: (1, OC, 1, 1) or None.
+        bias: (1, OC, 1, 1), or what else broadcasts to the result, or None.
         stride: step of the window, in pixels.
         padding: zeros added on each side, in pixels.
         dilation: distance of two weights, in pixels.
@@ -71,7 +71,7 @@ def conv2d(
     """
     check_modes(conv_mode, compute_mode, "conv2d")
     _check_groups(weight, 4, groups, "conv2d")
-    return _mge.ops.conv2d(
+    return _conv2d_and_bias(
         inp,
         weight,
         bias,
@@ -80,6 +80,17 @@ def conv2d(
         dilation=pair(dilation, "conv2d", "dilation"),
         groups=groups,
     )
+
+
+def _conv2d_and_bias(inp, weight, bias, **window) -> Tensor:
+    if bias is None or has_shape(bias, lambda: (1, _output_channels(weight), 1, 1)):
+        return _mge.ops.conv2d(inp, weight, bias, **window)
+    return _mge.ops.add(_mge.ops.conv2d(inp, weight, None, **window), bias)
+
+
+def _output_channels(weight: Tensor) -> int:
+    shape = weight._tuple_shape
+    return shape[0] if len(shape) == 4 else shape[0] * shape[1]
 
 
 def conv1d(
@@ -98,12 +109,12 @@ def conv1d(
     Args:
         inp: (N, IC, L).
         weight: (OC, IC, K); (G, OC/G, IC/G, K) with groups.
-        bias: (1, OC, 1) or None.
+        bias: (1, OC, 1), or what else of rank 3 broadcasts to the result, or None.
         stride, padding, dilation, groups, conv_mode, compute_mode: as in ``conv2d``.
     Returns:
         (N, OC, OL).
     Raises:
-        AssertionError: the rank of ``inp`` is not 3.
+        AssertionError: the rank of ``inp`` or ``bias`` is not 3.
         RuntimeError: the shapes do not fit.
     Example:
         >>> F.conv1d(F.ones((1, 1, 3)), F.ones((1, 1, 2)))
@@ -112,7 +123,8 @@ def conv1d(
     assert inp.ndim == 3, f"[conv1d] the input must have rank 3, got {inp.ndim}"
     check_modes(conv_mode, compute_mode, "conv1d")
     _check_groups(weight, 3, groups, "conv1d")
-    out = _mge.ops.conv2d(
+    assert bias is None or bias.ndim == 3, f"[conv1d] the bias must have rank 3, got {bias.ndim}"
+    out = _conv2d_and_bias(
         _mge.ops.add_axis(inp, axes=[3]),
         _mge.ops.add_axis(weight, axes=[weight.ndim]),
         None if bias is None else _mge.ops.add_axis(bias, axes=[3]),

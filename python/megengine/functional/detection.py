@@ -5,6 +5,7 @@ import numpy as np
 
 from .. import _mge
 from ..core.operands import Pair, at_least, pair
+from ..core.tensor.dtype import is_integer
 from ..tensor import Tensor
 from .pooling import avg_pool2d, max_pool2d
 
@@ -110,6 +111,8 @@ def roi_align(
     at_least(who, 1, output_shape=cells, sample_points=samples)
     if rois.ndim != 2 or rois._tuple_shape[1] != 5:
         raise RuntimeError(f"[{who}] rois must have shape (R, 5), got {rois._tuple_shape}")
+    if rois.dtype == np.float32 and (inp.dtype == np.float16 or is_integer(inp.dtype)):
+        inp = inp.astype("float32")
     rois = rois.detach().astype("float32")
     corners = rois[:, 1:] * float(spatial_scale) - (0.5 if aligned else 0.0)
     height, width = (c * s for c, s in zip(cells, samples, strict=True))

@@ -6,6 +6,7 @@ position it is ignored, as callers of the interface rely on.
 import functools
 
 from .. import _mge
+from ..core.tensor.dtype import is_integer
 from ..core.tensor.shape_arguments import as_places
 from ..tensor import Tensor
 from .activation import logsigmoid
@@ -56,14 +57,17 @@ def square_loss(pred: Tensor, label: Tensor, reduction: str = "mean") -> Tensor:
         label: target, of that shape.
         reduction: see the module.
     Returns:
-        Tensor.
+        Tensor; float32 for integers.
     Raises:
         ValueError: ``reduction`` is unknown.
     Example:
         >>> F.nn.square_loss(Tensor([1.0, 2.0]), Tensor([1.0, 4.0]))
         Tensor(2.0, device=xpux:0)
     """
-    return _mge.ops.square(_mge.ops.sub(pred, label))
+    difference = _mge.ops.sub(pred, label)
+    if is_integer(difference.dtype):
+        difference = difference.astype("float32")
+    return _mge.ops.square(difference)
 
 
 @_reduced
@@ -154,7 +158,7 @@ def hinge_loss(pred: Tensor, label: Tensor, norm: str = "L1", reduction: str = "
         Tensor(2.0, device=xpux:0)
     """
     assert str(norm).upper() in ("L1", "L2"), f"[hinge_loss] norm is 'L1' or 'L2', got {norm!r}"
-    loss = _mge.ops.relu(_mge.ops.sub(1, _mge.ops.mul(pred, label)))
+    loss = _mge.ops.relu(_mge.ops.sub(1.0, _mge.ops.mul(pred, label)))
     return sum(loss if str(norm).upper() == "L1" else _mge.ops.square(loss), axis=1)
 
 

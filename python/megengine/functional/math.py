@@ -345,15 +345,15 @@ def dot(inp1: Tensor, inp2: Tensor) -> Tensor:
     Returns:
         Tensor of rank 0.
     Raises:
-        RuntimeError: a rank is not 1, or the lengths differ.
+        AssertionError: a rank is not 1.
+        RuntimeError: the lengths differ.
     Example:
         >>> F.dot(Tensor([1.0, 2.0]), Tensor([3.0, 4.0]))
         Tensor(11.0, device=xpux:0)
     """
     inp1, inp2 = as_vector(inp1), as_vector(inp2)
     for value in (inp1, inp2):
-        if np.ndim(value) != 1:
-            raise RuntimeError(f"[dot] both inputs must have rank 1, got {np.ndim(value)}")
+        assert np.ndim(value) == 1, f"[dot] both inputs must have rank 1, got {np.ndim(value)}"
     out = _mge.ops.matmul(inp1, inp2)
     # Unlike a matrix product, a dot product of small integers stays small.
     is_small = isinstance(inp1, Tensor) and isinstance(inp2, Tensor) and is_integer(inp1.dtype)

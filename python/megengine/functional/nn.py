@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from .. import _mge
+from ..core.operands import has_shape
 from ..core.tensor.dtype import is_integer
 from ..core.tensor.shape_arguments import as_places, open_first
 from ..tensor import Tensor
@@ -136,7 +137,7 @@ def linear(
     Args:
         inp: (..., IN).
         weight: (OUT, IN).
-        bias: (OUT,) or None.
+        bias: (OUT,), or what else broadcasts to the result, or None.
         compute_mode: ``"default"`` or ``"float32"``; float16 is always summed in float32.
     Returns:
         (..., OUT).
@@ -147,7 +148,9 @@ def linear(
         Tensor([[11.]], device=xpux:0)
     """
     _check_mode(compute_mode, "linear")
-    return _mge.ops.matmul(inp, weight, bias, transpose_b=True)
+    if bias is None or has_shape(bias, lambda: weight._tuple_shape[:1]):
+        return _mge.ops.matmul(inp, weight, bias, transpose_b=True)
+    return _mge.ops.add(_mge.ops.matmul(inp, weight, transpose_b=True), bias)
 
 
 def one_hot(inp: Tensor, num_classes: int) -> Tensor:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from .. import _mge
-from ..core.tensor.shape_arguments import known_or_symbolic
+from ..core.tensor.shape_arguments import known_or_symbolic, open_first
 from ..tensor import Tensor
 
 
@@ -26,7 +26,7 @@ def batch_norm(
     """Each channel normalised over the batch (Ioffe and Szegedy, 2015).
 
     Args:
-        inp: (N, C, H, W).
+        inp: (N, C, ...).
         running_mean: (1, C, 1, 1), needed unless ``training``.
         running_var: (1, C, 1, 1), needed unless ``training``.
         weight: (1, C, 1, 1) or None for ones.
@@ -40,7 +40,7 @@ def batch_norm(
         Tensor of the shape of ``inp``; in training without ``inplace`` also the new running mean
         and variance, if one of them was given.
     Raises:
-        NotImplementedError: the rank of ``inp`` is not 4.
+        IndexError: the rank of ``inp`` is below 2.
         AssertionError: not training, and a running statistic is missing.
         RuntimeError: a weight or statistic does not have one element per channel.
     Example:
@@ -48,12 +48,13 @@ def batch_norm(
         >>> F.batch_norm(x, F.zeros_like(x), F.ones_like(x)).shape
         (1, 1, 1, 1)
     """
-    if inp.ndim != 4:
-        raise NotImplementedError(f"[batch_norm] the input must have rank 4, got {inp.ndim}")
     assert training or (running_mean is not None and running_var is not None), (
         "[batch_norm] running_mean and running_var are needed unless training"
     )
-    shape = (1, inp._tuple_shape[1], 1, 1)
+    whole = inp._tuple_shape
+    if len(whole) != 4:
+        inp = _as_images(inp, "batch_norm")
+    shape = (1, whole[1], 1, 1)
 
     def given(name: str, value, default: float) -> Tensor:
         if value is None:
@@ -63,6 +64,7 @@ def batch_norm(
             raise RuntimeError(
                 f"[batch_norm] {name} has {elements} elements, the input {shape[1]} channels"
             )
+        value = value if value.dtype == np.float32 else value.astype("float32")
         return value if value._tuple_shape == shape else _mge.ops.reshape(value, shape=shape)
 
     y, mean, var, _, _ = _mge.ops.batch_norm(
@@ -75,6 +77,8 @@ def batch_norm(
         momentum=momentum,
         epsilon=eps,
     )
+    if len(whole) != 4:
+        y = _mge.ops.reshape(y, shape=open_first(whole))
     if not training or (running_mean is None and running_var is None):
         return y
     if not inplace:
@@ -82,9 +86,22 @@ def batch_norm(
     for old, new in ((running_mean, mean), (running_var, var)):
         if old is not None:
             kept = old._tuple_shape
-            new = new.detach()
+            new = new.detach().astype(old.dtype)
             old[...] = new if kept == shape else _mge.ops.reshape(new, shape=kept)
     return y
+
+
+def _as_images(inp: Tensor, who: str) -> Tensor:
+    """(N, C, ...) as (N, C, pixels, 1), for every N."""
+    shape = inp._tuple_shape
+    if len(shape) < 2:
+        raise IndexError(f"[{who}] the input must have at least rank 2, got {len(shape)}")
+    return _mge.ops.reshape(inp, shape=open_first([*shape[:2], math.prod(shape[2:]), 1]))
+
+
+def _check_affine(affine: bool, weight, bias, who: str) -> None:
+    assert not affine or weight is not None, f"[{who}] affine needs a weight"
+    assert not affine or bias is not None, f"[{who}] affine needs a bias"
 
 
 def sync_batch_norm(
@@ -116,11 +133,9 @@ def sync_batch_norm(
     """
     if eps_mode.lower() not in ("additive", "max"):
         raise ValueError(f"[sync_batch_norm] eps_mode is 'additive' or 'max', got {eps_mode!r}")
-    shape = inp._tuple_shape
-    flat = _mge.ops.reshape(inp, shape=[shape[0], shape[1], -1, 1])
     normalised = batch_norm if eps_mode.lower() == "additive" else _batch_norm_of_bounded_variance
     out = normalised(
-        flat,
+        _as_images(inp, "sync_batch_norm"),
         running_mean,
         running_var,
         weight,
@@ -129,7 +144,7 @@ def sync_batch_norm(
         momentum=float(momentum),
         eps=eps,
     )
-    return _mge.ops.reshape(out, shape=shape)
+    return _mge.ops.reshape(out, shape=open_first(inp._tuple_shape))
 
 
 def _batch_norm_of_bounded_variance(
@@ -174,11 +189,13 @@ def layer_norm(
     Returns:
         Tensor of the shape of ``inp``.
     Raises:
+        AssertionError: ``affine`` without a weight or bias.
         RuntimeError: ``inp`` does not end in ``normalized_shape``.
     Example:
         >>> F.layer_norm(Tensor([[1.0, 3.0]]), 2, affine=False)
         Tensor([[-1.  1.]], device=xpux:0)
     """
+    _check_affine(affine, weight, bias, "layer_norm")
     sizes = tuple(known_or_symbolic(normalized_shape, "layer_norm")[0])
     if inp._tuple_shape[-len(sizes) :] != sizes:
         raise RuntimeError(f"[layer_norm] the input must end in {sizes}, got {inp._tuple_shape}")
@@ -206,11 +223,13 @@ def group_norm(
     Returns:
         Tensor of the shape of ``inp``.
     Raises:
+        AssertionError: ``affine`` without a weight or bias.
         RuntimeError: the rank is not 4, or ``num_groups`` does not divide C.
     Example:
         >>> F.group_norm(F.ones((1, 2, 1, 1)), 2, affine=False).shape
         (1, 2, 1, 1)
     """
+    _check_affine(affine, weight, bias, "group_norm")
     if inp.ndim != 4:
         raise RuntimeError(f"[group_norm] the input must have rank 4, got {inp.ndim}")
     channels = inp._tuple_shape[1]
@@ -240,7 +259,7 @@ def instance_norm(
     Returns:
         Tensor of the shape of ``inp``.
     Raises:
-        AssertionError: the rank is not 4.
+        AssertionError: the rank is not 4, or ``affine`` without a weight or bias.
     Example:
         >>> F.instance_norm(F.ones((1, 2, 1, 1)), affine=False).shape
         (1, 2, 1, 1)
@@ -268,15 +287,22 @@ def general_norm(
         eps: added to the variance.
     Returns:
         Tensor of the shape of ``inp``.
+    Raises:
+        AssertionError: an axis is out of range, or ``affine`` without a weight or bias.
     Example:
         >>> F.nn.general_norm(Tensor([1.0, 3.0]), 0, affine=False)
         Tensor([-1.  1.], device=xpux:0)
     """
     axes = [normalized_axis] if isinstance(normalized_axis, int) else list(normalized_axis)
+    for a in axes:
+        assert -inp.ndim <= a < inp.ndim, f"[general_norm] axis {a}, the rank is {inp.ndim}"
+    _check_affine(affine, weight, bias, "general_norm")
     axes = sorted(a % inp.ndim for a in axes)
     centred = _mge.ops.sub(inp, _mge.ops.mean(inp, axes=axes, keepdims=True))
     var = _mge.ops.mean(_mge.ops.square(centred), axes=axes, keepdims=True)
     out = _mge.ops.mul(centred, _mge.ops.rsqrt(_mge.ops.add(var, eps)))
+    if inp.dtype == np.float16:
+        out = out.astype("float16")
     if affine:
         shape = [n if a in axes else 1 for a, n in enumerate(inp._tuple_shape)]
         scale, shift = (_mge.ops.reshape(t, shape=shape) for t in (weight, bias))

@@ -215,7 +215,7 @@ def swapaxes(inp: Tensor, axis1: int, axis2: int) -> Tensor:
     Returns:
         Tensor.
     Raises:
-        ValueError: an axis is out of range.
+        IndexError: an axis is out of range.
     Example:
         >>> F.swapaxes(Tensor([[1, 2, 3]]), 0, 1).shape
         (3, 1)
@@ -384,7 +384,7 @@ def roll(
     Returns:
         Tensor of the shape of ``inp``.
     Raises:
-        AssertionError: the numbers of shifts and axes differ.
+        AssertionError: the numbers of shifts and axes differ, or an axis is out of range.
     Example:
         >>> F.roll(Tensor([1, 2, 3]), 1)
         Tensor([3 1 2], dtype=int32, device=xpux:0)
@@ -397,7 +397,7 @@ def roll(
         shifts = shifts * len(axes)
     assert len(shifts) == len(axes), f"[roll] {len(shifts)} shifts for {len(axes)} axes"
     for s, a in zip(shifts, axes, strict=True):
-        a = normal_axis(a, inp.ndim, "roll")
+        assert -inp.ndim <= a < inp.ndim, f"[roll] axis {a} is out of range for rank {inp.ndim}"
         size = inp._tuple_shape[a]
         s = s % size if size else 0
         if s:

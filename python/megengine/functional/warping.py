@@ -30,7 +30,7 @@ def remap(
     """Images whose pixels are those of the input at given places.
 
     Args:
-        inp: (N, C, H, W), floats or uint8.
+        inp: (N, C, H, W), floats, uint8 or int8.
         map_xy: (N, OH, OW, 2), float32: column and row of the place, in pixels.
         border_mode: what is outside of the images: ``"replicate"``, ``"constant"``,
             ``"reflect"`` (with the edge twice), ``"reflect_101"`` or ``"wrap"``.
@@ -133,7 +133,7 @@ def warp_perspective(
     (u / w, v / w), where (u, v, w) = ``mat @ (x, y, 1)``.
 
     Args:
-        inp: (N, C, H, W), or (N, H, W, C) with ``format="NHWC"``; floats or uint8.
+        inp: (N, C, H, W), or (N, H, W, C) with ``format="NHWC"``; floats, uint8 or int8.
         mat: (M, 3, 3).
         out_shape: height and width of the result.
         mat_idx: (M,), the image that each matrix is for; None: M = N, one after the other.
@@ -142,7 +142,7 @@ def warp_perspective(
         format: ``"NCHW"`` or ``"NHWC"``.
         interp_mode: only ``"linear"``.
     Returns:
-        (M, C, *out_shape), or (M, *out_shape, C).
+        (M, C, *out_shape), or (M, *out_shape, C), of the dtype of ``inp``; float32 for float16.
     Raises:
         RuntimeError: the shapes do not fit, or a mode or the format is another one.
     Example:
@@ -156,6 +156,8 @@ def warp_perspective(
     if str(interp_mode).lower() != "linear":
         raise RuntimeError(f"[{who}] interp_mode must be 'linear', got {interp_mode!r}")
     height, width = _size(out_shape, who)
+    if inp.dtype == np.float16:
+        inp = inp.astype("float32")
     places = _mge.ops.matmul(_homogeneous_places(height, width), mat, transpose_b=True)
     places = _mge.ops.div(places[:, :, :2], places[:, :, 2:])
     places = _mge.ops.reshape(places, shape=[-1, height, width, 2])

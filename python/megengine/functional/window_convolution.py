@@ -241,7 +241,8 @@ def correlation(
             alike = here * there if is_multiply else _mge.ops.abs(here - there)
             alike = _mge.ops.mean(alike, axes=[1], keepdims=True)
             results.append(avg_pool2d(alike, kernel_size, stride1))
-    return _mge.ops.concat(*results, axis=1)
+    out = _mge.ops.concat(*results, axis=1)
+    return out.astype("float16") if data1.dtype == data2.dtype == np.float16 else out
 
 
 def _part(images: Tensor, top: int, left: int, height: int, width: int) -> Tensor:

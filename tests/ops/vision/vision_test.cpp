@@ -60,6 +60,11 @@ TEST(Remap, RoundsBytes) {
     Tensor x = make_tensor(DType::u8, {1, 1, 1, 2}, {10, 255});
     Tensor map = tensor_of<float>({1, 1, 2, 2}, {0.25, 0, 1, 0});
     EXPECT_THAT(values_of(ops::remap(x, map)), testing::ElementsAre(71, 255));
+    Tensor signed_x = make_tensor(DType::i8, {1, 1, 1, 2}, {-10, 127});
+    EXPECT_THAT(values_of(ops::remap(signed_x, map)), testing::ElementsAre(24, 127));
+    Tensor outside = make_tensor(DType::f32, {1, 1, 2, 2}, {9, 9, 0.25, 0});
+    EXPECT_THAT(values_of(ops::remap(signed_x, outside, {.border = Border::constant, .value = -200})),
+                testing::ElementsAre(-128, 24));
 }
 
 TEST(Remap, SurvivesPlacesThatAreNone) {

@@ -257,7 +257,9 @@ def _expand_ellipsis(entries: list, ndim: int) -> list:
         raise IndexError("[index] an index can have only one Ellipsis ('...')")
     used = sum(_width(e) for e in entries if e is not Ellipsis)
     if used > ndim:
-        raise IndexError(f"[index] too many indices: rank is {ndim}, but {used} were given")
+        raise _mge.OutOfRangeError(
+            f"[index] too many indices: rank is {ndim}, but {used} were given"
+        )
     if dots:
         k = dots[0]
         entries = entries[:k] + [slice(None)] * (ndim - used) + entries[k + 1 :]

@@ -105,14 +105,18 @@ def as_places(index):
     return _mge.ops.convert(index, dtype="int32") if is_tensor else index.astype(np.int32)
 
 
+class AxisError(_mge.OutOfRangeError, ValueError):
+    """An axis that a Tensor does not have: NumPy's classes, and MegEngine's RuntimeError."""
+
+
 def normal_axis(axis: int, ndim: int, who: str) -> int:
     """An axis counted from the front.
 
     Raises:
-        ValueError: ``axis`` is outside [-ndim, ndim).
+        AxisError: ``axis`` is outside [-ndim, ndim).
     """
     if not -ndim <= axis < ndim:
-        raise ValueError(f"[{who}] axis {axis} is out of range for rank {ndim}")
+        raise AxisError(f"[{who}] axis {axis} is out of range for rank {ndim}")
     return axis % ndim
 
 
