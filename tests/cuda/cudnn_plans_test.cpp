@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // cuDNN itself, where it is found, makes plans for a device whose properties it is told: so it says without a
 // GPU whether it takes our operation graphs.
+#include <dlfcn.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
 #include "libmge/mge.h"
+#include "libmge/ops/nn/attention/cudnn_operations.cuda.h"
+#include "libmge/ops/nn/attention/geometry.h"
 #include "libmge/ops/nn/convolution/cudnn_operations.cuda.h"
 
 namespace mge::ops {
@@ -97,6 +100,32 @@ TEST_F(CudnnPlans, SumsOfStepsNeedNoCopies) {
         ASSERT_TRUE(plan) << engines.front().name;
         EXPECT_EQ(plan->workspace, 0U) << engines.front().name;
     }
+}
+
+// Engines that compile their code are named where there is a driver, or what a toolkit has in its place to
+// link with; that loads nothing, so plans are made on a GPU alone.
+TEST_F(CudnnPlans, AttentionHasEnginesForwardAndBackward) {
+    void* driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_GLOBAL);
+    if (!driver) driver = dlopen(MGE_CUDA_DRIVER_STUB, RTLD_NOW | RTLD_GLOBAL);
+    if (!driver) GTEST_SKIP() << "there is neither a driver nor its stub";
+    struct Case {
+        Shape q, k, v;
+        AttentionParams params;
+    };
+    cuda::CudnnTarget target(h200);
+    for (auto& c : {Case{{2, 8, 128, 64}, {2, 8, 128, 64}, {2, 8, 128, 64}, {}},
+                    Case{{2, 8, 128, 64}, {2, 2, 256, 64}, {2, 2, 256, 64}, {.causal = true}},
+                    Case{{2, 8, 37, 64}, {2, 4, 53, 64}, {2, 4, 53, 64}, {.causal = true, .from_end = true}},
+                    Case{{2, 100, 8, 128}, {2, 100, 8, 128}, {2, 100, 8, 128}, {.side_by_side = true}},
+                    Case{{1, 3, 19, 24}, {1, 3, 23, 24}, {1, 3, 23, 40}, {.scale = 0.5}}})
+        for (DType dtype : {DType::f16, DType::bf16}) {
+            const TensorSpec in[] = {{dtype, c.q, {}}, {dtype, c.k, {}}, {dtype, c.v, {}}};
+            AttentionShape s = attention_shape("test", c.params, in, TensorSpec{});
+            EXPECT_FALSE(cuda::cudnn_engines(attention_graph(s, dtype, target), target).empty())
+                << c.q << dtype;
+            EXPECT_FALSE(cuda::cudnn_engines(attention_backward_graph(s, dtype, target), target).empty())
+                << c.q << dtype;
+        }
 }
 
 }  // namespace

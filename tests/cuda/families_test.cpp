@@ -71,6 +71,8 @@ std::vector<Call> calls() {
         all.push_back(
             call<ops::Matmul>({}, {numbers(dtype, {8, 1024}, 5), numbers(dtype, {1024, 16}, 6)}, "cublaslt"));
     }
+    Tensor heads = numbers(DType::f16, {2, 3, 9, 8}, 9);
+    all.push_back(call<ops::Attention>({.causal = true}, {heads, heads, heads}, "cudnn"));
     all.push_back(call<ops::QuantizedConv2d>(
         {.padding = {1, 1}}, {numbers(DType::i8, {2, 4, 7, 7}, 7), numbers(DType::i8, {6, 4, 3, 3}, 8)},
         "cudnn"));

@@ -140,22 +140,32 @@ void CudnnTarget::name_in(CudnnDescriptor& descriptor, std::optional<cudnnBacken
     if (properties_ && properties) descriptor.set(*properties, *properties_);
 }
 
-CudnnDescriptor cudnn_tensor(int64_t id, cudnnDataType_t type, const CudnnDims& dims, const CudnnOrder& order,
-                             bool is_virtual) {
+CudnnDims cudnn_strides(const CudnnDims& dims, const CudnnOrder& order) {
     CudnnDims strides{};
     int64_t stride = 1;
     for (size_t i = order.size(); i-- > 0;) {
         strides[order[i]] = stride;
         stride *= dims[order[i]];
     }
+    return strides;
+}
+
+CudnnDescriptor cudnn_tensor(int64_t id, cudnnDataType_t type, const CudnnDims& dims,
+                             const CudnnDims& strides, CudnnTensorKind kind) {
     CudnnDescriptor d(CUDNN_BACKEND_TENSOR_DESCRIPTOR);
     d.set(CUDNN_ATTR_TENSOR_UNIQUE_ID, CUDNN_TYPE_INT64, id);
     d.set(CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_TYPE_DATA_TYPE, type);
     d.set(CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, CUDNN_TYPE_INT64, cudnn_alignment);
     d.set(CUDNN_ATTR_TENSOR_DIMENSIONS, CUDNN_TYPE_INT64, std::span<const int64_t>(dims));
     d.set(CUDNN_ATTR_TENSOR_STRIDES, CUDNN_TYPE_INT64, std::span<const int64_t>(strides));
-    d.set(CUDNN_ATTR_TENSOR_IS_VIRTUAL, CUDNN_TYPE_BOOLEAN, is_virtual);
+    d.set(CUDNN_ATTR_TENSOR_IS_VIRTUAL, CUDNN_TYPE_BOOLEAN, kind == CudnnTensorKind::between);
+    if (kind == CudnnTensorKind::value) d.set(CUDNN_ATTR_TENSOR_IS_BY_VALUE, CUDNN_TYPE_BOOLEAN, true);
     return d.finalize();
+}
+CudnnDescriptor cudnn_tensor(int64_t id, cudnnDataType_t type, const CudnnDims& dims, const CudnnOrder& order,
+                             bool is_virtual) {
+    return cudnn_tensor(id, type, dims, cudnn_strides(dims, order),
+                        is_virtual ? CudnnTensorKind::between : CudnnTensorKind::stored);
 }
 
 CudnnDescriptor cudnn_pointwise(cudnnPointwiseMode_t mode, const CudnnDescriptor& x, const CudnnDescriptor* b,

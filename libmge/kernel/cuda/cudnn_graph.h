@@ -83,6 +83,11 @@ using CudnnOrder = std::array<size_t, 4>;
 inline constexpr CudnnOrder cudnn_plain{0, 1, 2, 3}, cudnn_channels_last{0, 2, 3, 1};
 CudnnDescriptor cudnn_tensor(int64_t id, cudnnDataType_t type, const CudnnDims& dims, const CudnnOrder& order,
                              bool is_virtual = false);
+CudnnDims cudnn_strides(const CudnnDims& dims, const CudnnOrder& order);
+// A value is one number in the host's memory, read when the plan is asked to run.
+enum class CudnnTensorKind { stored, between, value };
+CudnnDescriptor cudnn_tensor(int64_t id, cudnnDataType_t type, const CudnnDims& dims,
+                             const CudnnDims& strides, CudnnTensorKind kind);
 // y = mode(x), or mode(x, b).
 CudnnDescriptor cudnn_pointwise(cudnnPointwiseMode_t mode, const CudnnDescriptor& x, const CudnnDescriptor* b,
                                 const CudnnDescriptor& y);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// cuDNN's backend API for the emulated GPU. It knows convolutions, takes what the documentation lets it take,
-// and has engines of every kind: fast and exact ones, one that rounds factors to TF32, one that says that its
-// results differ between runs, and one that would have to compile code first.
+// cuDNN's backend API for the emulated GPU. It knows convolutions and attention, takes what the documentation
+// lets it take, and has engines of every kind: fast and exact ones, one that rounds factors to TF32, one that
+// says that its results differ between runs, those that compile code first, and those that cannot.
 
 #include "libmge/device/cuda/cudnn.h"
 
@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "libmge/base/error.h"
+#include "tests/cuda/emulated/cudnn_attention_run.h"
 #include "tests/cuda/emulated/cudnn_graph_run.h"
 #include "tests/cuda/emulated/library_work.h"
 
@@ -32,6 +33,8 @@ cudnnStatus_t refuse(cudnnStatus_t status, std::string why) {
 
 Descriptor& as_descriptor(cudnnBackendDescriptor_t d) { return *static_cast<Descriptor*>(d); }
 
+enum class Use { convolution, attention, attention_backward };
+
 struct Engine {
     int64_t number;
     cudnnDataType_t type;
@@ -39,6 +42,8 @@ struct Engine {
     std::vector<int64_t> knobs{};  // values of knob 2
     int64_t workspace = 0;
     bool copies_plain_images = false, compiles = false, is_of_weights = false, wants_channels_last = false;
+    Use use = Use::convolution;
+    bool makes_plans = true;
 };
 const std::vector<Engine>& engines() {
     constexpr int64_t odd = 131;
@@ -54,11 +59,25 @@ const std::vector<Engine>& engines() {
          true},
         {44, CUDNN_DATA_FLOAT, {}, {2}, 0},
         {0, CUDNN_DATA_FLOAT, {CUDNN_NUMERICAL_NOTE_STRICT_NAN_PROP}, {}, 0},
-        {70, CUDNN_DATA_HALF, {}, {}, 0, false, true},
+        {.number = 70, .type = CUDNN_DATA_HALF, .compiles = true, .makes_plans = false},
         {1, CUDNN_DATA_FLOAT, {CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC}, {}, 512, false, false, true},
         {.number = 28, .type = CUDNN_DATA_INT8, .knobs = {3}, .workspace = odd, .wants_channels_last = true},
-        {.number = 70, .type = CUDNN_DATA_INT8, .compiles = true},
+        {.number = 70, .type = CUDNN_DATA_INT8, .compiles = true, .makes_plans = false},
         {.number = 0, .type = CUDNN_DATA_INT8, .notes = {CUDNN_NUMERICAL_NOTE_STRICT_NAN_PROP}},
+        // Of both narrow types.
+        {.number = 9,
+         .type = {},
+         .knobs = {7},
+         .compiles = true,
+         .use = Use::attention,
+         .makes_plans = false},
+        {.number = 8, .type = {}, .knobs = {6, 3}, .workspace = odd, .compiles = true, .use = Use::attention},
+        {.number = 6,
+         .type = {},
+         .knobs = {26},
+         .workspace = odd,
+         .compiles = true,
+         .use = Use::attention_backward},
     };
     return all;
 }
@@ -68,14 +87,39 @@ const Descriptor& graph_of(const Descriptor& engine) {
     return engine.other(CUDNN_ATTR_ENGINE_OPERATION_GRAPH);
 }
 
-const Engine* find_engine(const emulated::ConvolutionPattern& pattern, int64_t number) {
-    bool is_of_weights =
-        pattern.operation->type == CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR;
+// What a graph is; neither: nobody has an engine for it.
+struct Work {
+    std::optional<emulated::ConvolutionPattern> convolution;
+    std::optional<emulated::AttentionPattern> attention;
+
+    explicit Work(const Descriptor& graph)
+        : convolution(emulated::pattern_of(graph)), attention(emulated::attention_of(graph)) {}
+    std::vector<const Descriptor*> written() const {
+        return attention ? attention->written : std::vector{convolution->result};
+    }
+    std::vector<const Descriptor*> stored() const {
+        if (!attention) return convolution->stored;
+        auto all = attention->read;
+        all.insert(all.end(), attention->written.begin(), attention->written.end());
+        return all;
+    }
+    std::vector<const Descriptor*> values() const {
+        return attention ? attention->values : std::vector<const Descriptor*>();
+    }
+    bool has(const Engine& engine) const {
+        if (attention)
+            return engine.use == (attention->is_backward ? Use::attention_backward : Use::attention);
+        if (!convolution || engine.use != Use::convolution || engine.type != convolution->type) return false;
+        bool is_of_weights =
+            convolution->operation->type == CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR;
+        return (is_of_weights || !engine.is_of_weights) &&
+               (convolution->is_channels_last || !engine.wants_channels_last);
+    }
+};
+
+const Engine* find_engine(const Work& work, int64_t number) {
     for (auto& engine : engines())
-        if (engine.number == number && engine.type == pattern.type &&
-            (is_of_weights || !engine.is_of_weights) &&
-            (pattern.is_channels_last || !engine.wants_channels_last))
-            return &engine;
+        if (engine.number == number && work.has(engine)) return &engine;
     return nullptr;
 }
 
@@ -126,20 +170,18 @@ std::shared_ptr<Descriptor> configuration(const std::shared_ptr<Descriptor>& gra
 void propose(Descriptor& heuristic) {
     auto graph = heuristic.others(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH).front();
     std::vector<std::shared_ptr<Descriptor>> found;
-    if (auto pattern = emulated::pattern_of(*graph))
-        for (auto& engine : engines()) {
-            if (find_engine(*pattern, engine.number) != &engine) continue;
-            if (engine.knobs.empty()) found.push_back(configuration(graph, engine, nullptr));
-            for (auto& knob : engine.knobs) found.push_back(configuration(graph, engine, &knob));
-        }
+    const Work work(*graph);
+    for (auto& engine : engines()) {
+        if (find_engine(work, engine.number) != &engine) continue;
+        if (engine.knobs.empty()) found.push_back(configuration(graph, engine, nullptr));
+        for (auto& knob : engine.knobs) found.push_back(configuration(graph, engine, &knob));
+    }
     auto count = int64_t(found.size());
     heuristic.attributes[CUDNN_ATTR_ENGINEHEUR_RESULTS] = {CUDNN_TYPE_BACKEND_DESCRIPTOR, count, {}, found};
 }
 
 cudnnStatus_t finish_engine(Descriptor& d) {
-    auto pattern = emulated::pattern_of(graph_of(d));
-    auto* engine =
-        pattern ? find_engine(*pattern, d.value<int64_t>(CUDNN_ATTR_ENGINE_GLOBAL_INDEX)) : nullptr;
+    auto* engine = find_engine(Work(graph_of(d)), d.value<int64_t>(CUDNN_ATTR_ENGINE_GLOBAL_INDEX));
     if (!engine) return refuse(CUDNN_STATUS_NOT_SUPPORTED, "no such engine for the graph");
     describe_engine(d, *engine);
     return CUDNN_STATUS_SUCCESS;
@@ -149,12 +191,12 @@ cudnnStatus_t finish_plan(Descriptor& plan) {
     if (plan.has(CUDNN_ATTR_EXECUTION_PLAN_HANDLE) == plan.has(CUDNN_ATTR_EXECUTION_PLAN_DEVICEPROP))
         return refuse(CUDNN_STATUS_BAD_PARAM, "a handle or properties");
     auto& d = plan.other(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG).other(CUDNN_ATTR_ENGINECFG_ENGINE);
-    auto pattern = *emulated::pattern_of(graph_of(d));
-    auto& engine = *find_engine(pattern, d.value<int64_t>(CUDNN_ATTR_ENGINE_GLOBAL_INDEX));
-    if (engine.compiles) return refuse(CUDNN_STATUS_NOT_SUPPORTED, "no compiler");
+    const Work work(graph_of(d));
+    auto& engine = *find_engine(work, d.value<int64_t>(CUDNN_ATTR_ENGINE_GLOBAL_INDEX));
+    if (!engine.makes_plans) return refuse(CUDNN_STATUS_NOT_SUPPORTED, "not this one");
     int64_t workspace = engine.workspace;
-    if (engine.copies_plain_images && !pattern.is_channels_last)
-        for (auto* tensor : pattern.stored) workspace += bytes_of(*tensor);
+    if (engine.copies_plain_images && !work.convolution->is_channels_last)
+        for (auto* tensor : work.convolution->stored) workspace += bytes_of(*tensor);
     plan.give(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, CUDNN_TYPE_INT64, std::vector{workspace});
     return CUDNN_STATUS_SUCCESS;
 }
@@ -232,18 +274,22 @@ cudnnStatus_t finalize(cudnnBackendDescriptor_t given) {
 }
 
 // Empty, or what is wrong with the addresses of a run.
-std::string why_not_run(const emulated::ConvolutionPattern& pattern,
-                        const std::map<int64_t, void*>& addresses, const void* workspace,
+std::string why_not_run(const Work& work, const std::map<int64_t, void*>& addresses, const void* workspace,
                         int64_t workspace_bytes) {
-    if (addresses.size() != pattern.stored.size()) return "an address for each stored tensor, and no other";
-    for (auto* tensor : pattern.stored) {
-        auto found = addresses.find(tensor->value<int64_t>(CUDNN_ATTR_TENSOR_UNIQUE_ID));
+    auto id_of = [](const Descriptor* tensor) { return tensor->value<int64_t>(CUDNN_ATTR_TENSOR_UNIQUE_ID); };
+    auto stored = work.stored(), written = work.written();
+    if (addresses.size() != stored.size() + work.values().size())
+        return "an address for each stored tensor and value, and no other";
+    for (auto* value : work.values())
+        if (!addresses.contains(id_of(value))) return "a value has no address";
+    for (auto* tensor : stored) {
+        auto found = addresses.find(id_of(tensor));
         if (found == addresses.end() || !found->second) return "a tensor has no address";
         auto alignment = uintptr_t(tensor->value<int64_t>(CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT));
         if (uintptr_t(found->second) % alignment != 0) return "an address is not aligned as its tensor says";
-        auto* result = addresses.at(pattern.result->value<int64_t>(CUDNN_ATTR_TENSOR_UNIQUE_ID));
-        if (tensor != pattern.result && found->second == result)
-            return "the result lies where an operand does";
+        for (auto* result : written)
+            if (tensor != result && found->second == addresses.at(id_of(result)))
+                return "a result lies where another tensor does";
     }
     if (workspace_bytes == 0) return {};
     return workspace && uintptr_t(workspace) % 16 == 0 ? "" : "a workspace, aligned to 16";
@@ -259,18 +305,23 @@ cudnnStatus_t execute(cudnnHandle_t handle, cudnnBackendDescriptor_t plan, cudnn
             v.values<void*>(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS)[i];
     auto kept = std::make_shared<const Descriptor>(p);
     auto& engine = kept->other(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG).other(CUDNN_ATTR_ENGINECFG_ENGINE);
-    auto pattern = *emulated::pattern_of(graph_of(engine));
+    auto work = std::make_shared<const Work>(graph_of(engine));
     auto bytes = p.value<int64_t>(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE);
     void* workspace = v.has(CUDNN_ATTR_VARIANT_PACK_WORKSPACE)
                           ? v.value<void*>(CUDNN_ATTR_VARIANT_PACK_WORKSPACE)
                           : nullptr;
-    if (std::string why = why_not_run(pattern, addresses, workspace, bytes); !why.empty())
+    if (std::string why = why_not_run(*work, addresses, workspace, bytes); !why.empty())
         return refuse(CUDNN_STATUS_BAD_PARAM, std::move(why));
     bool in_tf32 = engine.value<int64_t>(CUDNN_ATTR_ENGINE_GLOBAL_INDEX) == 51;
+    // Values are the host's, which may change as soon as the call returns.
+    auto values = work->attention ? emulated::read_values(*work->attention, addresses) : emulated::Numbers();
     bool is_asked = emulated::ask_of_stream(handle->stream, [=] {
         // Whatever else lies in the workspace is lost.
         if (bytes) std::memset(workspace, 0xcd, size_t(bytes));
-        emulated::run_pattern(pattern, addresses, in_tf32);
+        if (work->attention)
+            emulated::run_attention(*work->attention, addresses, values);
+        else
+            emulated::run_pattern(*work->convolution, addresses, in_tf32);
         static_cast<void>(kept);
     });
     return is_asked ? CUDNN_STATUS_SUCCESS : refuse(CUDNN_STATUS_EXECUTION_FAILED, "the device is lost");

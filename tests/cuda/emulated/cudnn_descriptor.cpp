@@ -44,7 +44,8 @@ Rules rules_of(cudnnBackendDescriptorType_t type) {
                     {CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, CUDNN_TYPE_INT64},
                     {CUDNN_ATTR_TENSOR_DIMENSIONS, CUDNN_TYPE_INT64, most_axes},
                     {CUDNN_ATTR_TENSOR_STRIDES, CUDNN_TYPE_INT64, most_axes},
-                    {CUDNN_ATTR_TENSOR_IS_VIRTUAL, CUDNN_TYPE_BOOLEAN, 1, false}};
+                    {CUDNN_ATTR_TENSOR_IS_VIRTUAL, CUDNN_TYPE_BOOLEAN, 1, false},
+                    {CUDNN_ATTR_TENSOR_IS_BY_VALUE, CUDNN_TYPE_BOOLEAN, 1, false}};
         case CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR:
             return {{CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS, CUDNN_TYPE_INT64},
                     {CUDNN_ATTR_CONVOLUTION_COMP_TYPE, CUDNN_TYPE_DATA_TYPE},
@@ -55,7 +56,23 @@ Rules rules_of(cudnnBackendDescriptorType_t type) {
                     {CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES, CUDNN_TYPE_INT64, most_axes}};
         case CUDNN_BACKEND_POINTWISE_DESCRIPTOR:
             return {{CUDNN_ATTR_POINTWISE_MODE, CUDNN_TYPE_POINTWISE_MODE},
-                    {CUDNN_ATTR_POINTWISE_MATH_PREC, CUDNN_TYPE_DATA_TYPE}};
+                    {CUDNN_ATTR_POINTWISE_MATH_PREC, CUDNN_TYPE_DATA_TYPE},
+                    {CUDNN_ATTR_POINTWISE_AXIS, CUDNN_TYPE_INT64, 1, false}};
+        case CUDNN_BACKEND_MATMUL_DESCRIPTOR:
+            return {{CUDNN_ATTR_MATMUL_COMP_TYPE, CUDNN_TYPE_DATA_TYPE}};
+        case CUDNN_BACKEND_REDUCTION_DESCRIPTOR:
+            return {{CUDNN_ATTR_REDUCTION_OPERATOR, CUDNN_TYPE_REDUCTION_OPERATOR_TYPE},
+                    {CUDNN_ATTR_REDUCTION_COMP_TYPE, CUDNN_TYPE_DATA_TYPE}};
+        case CUDNN_BACKEND_OPERATION_MATMUL_DESCRIPTOR:
+            return {descriptor(CUDNN_ATTR_OPERATION_MATMUL_DESC, CUDNN_BACKEND_MATMUL_DESCRIPTOR),
+                    tensor(CUDNN_ATTR_OPERATION_MATMUL_ADESC), tensor(CUDNN_ATTR_OPERATION_MATMUL_BDESC),
+                    tensor(CUDNN_ATTR_OPERATION_MATMUL_CDESC)};
+        case CUDNN_BACKEND_OPERATION_REDUCTION_DESCRIPTOR:
+            return {descriptor(CUDNN_ATTR_OPERATION_REDUCTION_DESC, CUDNN_BACKEND_REDUCTION_DESCRIPTOR),
+                    tensor(CUDNN_ATTR_OPERATION_REDUCTION_XDESC),
+                    tensor(CUDNN_ATTR_OPERATION_REDUCTION_YDESC)};
+        case CUDNN_BACKEND_OPERATION_RESHAPE_DESCRIPTOR:
+            return {tensor(CUDNN_ATTR_OPERATION_RESHAPE_XDESC), tensor(CUDNN_ATTR_OPERATION_RESHAPE_YDESC)};
         case CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR:
             return convolution(
                 {CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W,
@@ -82,6 +99,7 @@ Rules rules_of(cudnnBackendDescriptorType_t type) {
                 descriptor(CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR, CUDNN_BACKEND_POINTWISE_DESCRIPTOR),
                 tensor(CUDNN_ATTR_OPERATION_POINTWISE_XDESC),
                 tensor(CUDNN_ATTR_OPERATION_POINTWISE_BDESC, false),
+                tensor(CUDNN_ATTR_OPERATION_POINTWISE_TDESC, false),
                 tensor(CUDNN_ATTR_OPERATION_POINTWISE_YDESC)};
         case CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR:
             return {{CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE, 1, false},
@@ -152,11 +170,18 @@ std::string why_no_window(const Descriptor& d) {
 }
 
 std::string why_no_pointwise(const Descriptor& d) {
-    auto mode = d.other(CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR)
-                    .value<cudnnPointwiseMode_t>(CUDNN_ATTR_POINTWISE_MODE);
-    bool is_binary = mode == CUDNN_POINTWISE_ADD;
-    return d.has(CUDNN_ATTR_OPERATION_POINTWISE_BDESC) == is_binary ? ""
-                                                                    : "B for what takes two operands alone";
+    auto& what = d.other(CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR);
+    auto mode = what.value<cudnnPointwiseMode_t>(CUDNN_ATTR_POINTWISE_MODE);
+    constexpr cudnnPointwiseMode_t binary[] = {CUDNN_POINTWISE_ADD,    CUDNN_POINTWISE_SUB,
+                                               CUDNN_POINTWISE_MUL,    CUDNN_POINTWISE_DIV,
+                                               CUDNN_POINTWISE_CMP_GE, CUDNN_POINTWISE_BINARY_SELECT};
+    if (d.has(CUDNN_ATTR_OPERATION_POINTWISE_BDESC) != (std::ranges::find(binary, mode) != std::end(binary)))
+        return "B for what takes two operands alone";
+    if (d.has(CUDNN_ATTR_OPERATION_POINTWISE_TDESC) != (mode == CUDNN_POINTWISE_BINARY_SELECT))
+        return "T for a selection alone";
+    return what.has(CUDNN_ATTR_POINTWISE_AXIS) == (mode == CUDNN_POINTWISE_GEN_INDEX)
+               ? ""
+               : "an axis for indices alone";
 }
 
 std::string why_no_pack(const Descriptor& d) {

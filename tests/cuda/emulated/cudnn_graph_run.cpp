@@ -2,25 +2,11 @@
 #include "tests/cuda/emulated/cudnn_graph_run.h"
 
 #include <array>
-#include <cstring>
+
+#include "tests/cuda/emulated/cudnn_image.h"
 
 namespace mge::cuda::emulated {
 namespace {
-
-using Four = std::array<int64_t, 4>;
-
-Four four(const Descriptor& d, cudnnBackendAttributeName_t name) {
-    Four values{1, 1, 1, 1};
-    for (size_t i = 0; i < 4; ++i) values[i] = d.values<int64_t>(name)[i];
-    return values;
-}
-bool is_virtual(const Descriptor& tensor) {
-    return tensor.has(CUDNN_ATTR_TENSOR_IS_VIRTUAL) && tensor.value<bool>(CUDNN_ATTR_TENSOR_IS_VIRTUAL);
-}
-int64_t id_of(const Descriptor& tensor) { return tensor.value<int64_t>(CUDNN_ATTR_TENSOR_UNIQUE_ID); }
-cudnnDataType_t type_of(const Descriptor& tensor) {
-    return tensor.value<cudnnDataType_t>(CUDNN_ATTR_TENSOR_DATA_TYPE);
-}
 
 // How a tensor's elements follow each other, in one of the two orders.
 bool has_order(const Descriptor& tensor, const std::array<size_t, 4>& order) {
@@ -67,53 +53,6 @@ cudnnBackendAttributeName_t result_name(const Descriptor& operation, const Names
                                                                                             : names.y;
 }
 
-// --- numbers ---
-
-float from_bits(uint32_t bits) {
-    float value;
-    std::memcpy(&value, &bits, sizeof value);
-    return value;
-}
-uint32_t bits_of(float value) {
-    uint32_t bits;
-    std::memcpy(&bits, &value, sizeof bits);
-    return bits;
-}
-
-struct Image {
-    char* at = nullptr;
-    cudnnDataType_t type{};
-    Four dims{}, strides{};
-
-    float get(const Four& i) const {
-        int64_t offset = 0;
-        for (size_t axis = 0; axis < 4; ++axis) offset += (dims[axis] == 1 ? 0 : i[axis]) * strides[axis];
-        if (type == CUDNN_DATA_FLOAT) return reinterpret_cast<const float*>(at)[offset];
-        if (type == CUDNN_DATA_INT8) return reinterpret_cast<const int8_t*>(at)[offset];
-        if (type == CUDNN_DATA_BFLOAT16)
-            return from_bits(uint32_t(reinterpret_cast<const uint16_t*>(at)[offset]) << 16);
-        return float(reinterpret_cast<const _Float16*>(at)[offset]);
-    }
-    // Integers wrap around.
-    void put(const Four& i, double sum) const {
-        int64_t offset = 0;
-        for (size_t axis = 0; axis < 4; ++axis) offset += i[axis] * strides[axis];
-        auto value = float(sum);
-        if (type == CUDNN_DATA_INT32) {
-            reinterpret_cast<uint32_t*>(at)[offset] = uint32_t(int64_t(sum));
-        } else if (type == CUDNN_DATA_FLOAT) {
-            reinterpret_cast<float*>(at)[offset] = value;
-        } else if (type == CUDNN_DATA_BFLOAT16) {
-            uint32_t bits = bits_of(value), odd = bits >> 16 & 1;
-            bool is_number = value == value;
-            reinterpret_cast<uint16_t*>(at)[offset] =
-                uint16_t(is_number ? (bits + 0x7fff + odd) >> 16 : 0x7fc0);
-        } else {
-            reinterpret_cast<_Float16*>(at)[offset] = _Float16(value);
-        }
-    }
-};
-
 struct Window {
     const int64_t *padding, *dilation, *stride;
 };
@@ -125,15 +64,6 @@ bool x_of(const Window& w, const Four& y, const Four& kernel, const Four& x_dims
         if (x[i] < 0 || x[i] >= x_dims[i]) return false;
     }
     return true;
-}
-
-template <class Fn>
-void for_each(const Four& dims, Fn fn) {
-    Four i{};
-    for (i[0] = 0; i[0] < dims[0]; ++i[0])
-        for (i[1] = 0; i[1] < dims[1]; ++i[1])
-            for (i[2] = 0; i[2] < dims[2]; ++i[2])
-                for (i[3] = 0; i[3] < dims[3]; ++i[3]) fn(i);
 }
 
 float as_factor(float value, bool in_tf32) {
@@ -217,8 +147,7 @@ std::optional<ConvolutionPattern> pattern_of(const Descriptor& graph) {
 void run_pattern(const ConvolutionPattern& p, const std::map<int64_t, void*>& addresses, bool in_tf32) {
     auto image = [&](const Descriptor& tensor) {
         auto found = addresses.find(id_of(tensor));
-        return Image{found == addresses.end() ? nullptr : static_cast<char*>(found->second), type_of(tensor),
-                     four(tensor, CUDNN_ATTR_TENSOR_DIMENSIONS), four(tensor, CUDNN_ATTR_TENSOR_STRIDES)};
+        return image_of(tensor, found == addresses.end() ? nullptr : found->second);
     };
     auto names = *names_of(p.operation->type);
     Image x = image(p.operation->other(names.x)), weight = image(p.operation->other(names.weight)),

@@ -2,6 +2,7 @@
 // NVIDIA's libraries have nothing to run on here: their families are listed, and refuse.
 #include "libmge/device/cuda/library.h"
 #include "libmge/ops/linalg/matmul_cublaslt.h"
+#include "libmge/ops/nn/attention/algorithms.cuda.h"
 #include "libmge/ops/nn/convolution/cudnn.h"
 #include "libmge/ops/quantize/step_convolution.cuda.h"
 
@@ -21,6 +22,8 @@ Support not_built(const Problem&) { return {"this build has none of NVIDIA's lib
 Algorithm cudnn_conv2d() { return {"cudnn", not_built, nullptr, nullptr}; }
 Algorithm cudnn_conv2d_backward_data() { return cudnn_conv2d(); }
 Algorithm cudnn_conv2d_backward_weight() { return cudnn_conv2d(); }
+Algorithm cudnn_attention() { return cudnn_conv2d(); }
+Algorithm cudnn_attention_backward() { return cudnn_conv2d(); }
 Algorithm cudnn_quantized_conv2d() { return cudnn_conv2d(); }
 Algorithm cublaslt_matmul() { return {"cublaslt", not_built, nullptr, nullptr}; }
 

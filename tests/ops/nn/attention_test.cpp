@@ -43,7 +43,7 @@ void check_attention(const Sizes& s, const ops::AttentionParams& p,
 TEST(Attention, AgreesWithItsReference) {
     for (const Sizes& s :
          {Sizes{2, 3, 3, 5, 7, 4, 6}, Sizes{1, 1, 1, 1, 1, 1, 1}, Sizes{1, 2, 2, 3, 17, 16, 16},
-          Sizes{2, 4, 2, 3, 5, 3, 2}, Sizes{1, 6, 1, 2, 19, 5, 33}})
+          Sizes{2, 4, 2, 3, 5, 3, 2}, Sizes{1, 6, 1, 2, 19, 5, 33}, Sizes{2, 4, 2, 5, 9, 8, 16}})
         for (bool causal : {false, true})
             check_attention(s, {.causal = causal,
                                 .from_end = s.width == 16,
@@ -107,10 +107,12 @@ void check_backward(const Sizes& s, const ops::AttentionParams& p, CheckOptions 
 }
 
 TEST(AttentionBackward, AgreesWithItsReferenceAndHasAGradientItself) {
-    for (const Sizes& s : {Sizes{1, 1, 1, 3, 4, 5, 2}, Sizes{2, 4, 2, 3, 5, 3, 4}})
+    for (const Sizes& s :
+         {Sizes{1, 1, 1, 3, 4, 5, 2}, Sizes{2, 4, 2, 3, 5, 3, 4}, Sizes{1, 4, 2, 3, 5, 16, 8}})
         for (bool causal : {false, true})
             for (bool side_by_side : {false, true}) {
-                ops::AttentionParams p{.causal = causal, .side_by_side = side_by_side};
+                ops::AttentionParams p{
+                    .causal = causal, .from_end = s.width == 16, .side_by_side = side_by_side};
                 InputSpec dlog{.shape = {s.batch, s.heads, s.queries}, .dtype = DType::f32};
                 check_backward(s, p, options_for(s));
                 if (causal != side_by_side)

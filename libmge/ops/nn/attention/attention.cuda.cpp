@@ -3,6 +3,7 @@
 
 #include "libmge/kernel/cuda/launch.h"
 #include "libmge/kernel/plain_layouts.h"
+#include "libmge/ops/nn/attention/algorithms.cuda.h"
 #include "libmge/ops/nn/attention/geometry.h"
 
 namespace mge {
@@ -52,14 +53,23 @@ void run_backward(const Prepared& prepared, const Launch& launch) {
 
 }  // namespace
 
+namespace ops {
+
+Algorithm tiled_attention() { return {"tiles", plain_layouts, prepare, run}; }
+Algorithm tiled_attention_backward() { return {"tiles", plain_layouts, prepare_backward, run_backward}; }
+
+}  // namespace ops
+
+// cuDNN's engines for attention compile their code, which takes a second or two: that is for those who
+// measure.
 template <>
 KernelList kernels(Cuda, ops::Attention) {
-    static constexpr Algorithm list[] = {{"tiles", plain_layouts, prepare, run}};
+    static const Algorithm list[] = {ops::tiled_attention(), ops::cudnn_attention()};
     return list;
 }
 template <>
 KernelList kernels(Cuda, ops::AttentionBackward) {
-    static constexpr Algorithm list[] = {{"tiles", plain_layouts, prepare_backward, run_backward}};
+    static const Algorithm list[] = {ops::tiled_attention_backward(), ops::cudnn_attention_backward()};
     return list;
 }
 

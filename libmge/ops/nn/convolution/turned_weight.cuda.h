@@ -4,6 +4,7 @@
 
 #include "libmge/kernel/algorithm.h"
 #include "libmge/kernel/cuda/copy_plan.h"
+#include "libmge/kernel/cuda/workspace.h"
 #include "libmge/ops/nn/convolution/geometry.h"
 #include "libmge/tensor/storage.h"
 
@@ -29,10 +30,6 @@ TurnedWeight turned_weight(const Problem& problem, const ConvGeometry& g, DType 
 void run_with_plain_weight(const TurnedWeight& turned, size_t weight_input, const Algorithm& algorithm,
                            const Prepared& prepared, const Launch& launch);
 
-// Bytes of a part of a workspace, such that what follows it lies as cuDNN's operands have to.
-constexpr size_t workspace_alignment = 256;
-constexpr size_t workspace_part(size_t bytes) {
-    return (bytes + workspace_alignment - 1) / workspace_alignment * workspace_alignment;
-}
+using cuda::workspace_alignment, cuda::workspace_part;
 
 }  // namespace mge::ops

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstddef>
+
+namespace mge::cuda {
+
+// Bytes of a part of a workspace, such that what follows it lies as cuDNN's operands have to.
+constexpr size_t workspace_alignment = 256;
+constexpr size_t workspace_part(size_t bytes) {
+    return (bytes + workspace_alignment - 1) / workspace_alignment * workspace_alignment;
+}
+
+}  // namespace mge::cuda
