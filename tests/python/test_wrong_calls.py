@@ -323,6 +323,18 @@ WRONG_OPERANDS = {
 }
 
 
+def test_several_shifts_of_one_axis():
+    with pytest.raises(TypeError, match=r"\[roll\].*\(1, 1\)"):
+        F.roll(ones(2, 2), (1, 1), 0)
+    with pytest.raises(AssertionError, match="2 shifts for 1 axes"):
+        F.roll(ones(2, 2), (1, 1), (0,))
+
+
+def test_channels_that_do_not_divide():
+    with pytest.raises(RuntimeError, match="4 does not divide 3 channels"):
+        F.pixel_shuffle(ones(1, 3, 2, 2), 2)
+
+
 @pytest.mark.parametrize("name", WRONG_OPERANDS)
 def test_what_the_library_refuses_is_a_runtime_error_too(name):
     call, closest = WRONG_OPERANDS[name]

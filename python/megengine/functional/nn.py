@@ -277,7 +277,8 @@ def pixel_shuffle(inp: Tensor, upscale_factor: int) -> Tensor:
     Returns:
         (..., C, H * r, W * r).
     Raises:
-        AssertionError: the rank is below 3, or r * r does not divide the channels.
+        AssertionError: the rank is below 3, or r below 1.
+        RuntimeError: r * r does not divide the channels.
     Example:
         >>> F.pixel_shuffle(F.ones((1, 4, 1, 1)), 2).shape
         (1, 1, 2, 2)
@@ -286,7 +287,8 @@ def pixel_shuffle(inp: Tensor, upscale_factor: int) -> Tensor:
     assert r > 0, f"[pixel_shuffle] upscale_factor must be positive, got {r}"
     assert inp.ndim >= 3, f"[pixel_shuffle] the rank must be at least 3, got {inp.ndim}"
     *batch, channels, height, width = inp._tuple_shape
-    assert channels % (r * r) == 0, f"[pixel_shuffle] {r * r} does not divide {channels} channels"
+    if channels % (r * r) != 0:
+        raise RuntimeError(f"[pixel_shuffle] {r * r} does not divide {channels} channels")
     shape = open_first([*batch, channels // (r * r), r, r, height, width])
     n = len(batch)
     pattern = [*range(n), n, n + 3, n + 1, n + 4, n + 2]

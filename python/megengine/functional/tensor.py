@@ -9,7 +9,7 @@ import numpy as np
 from .. import _mge
 from ..core.operands import Operand, Shape, is_whole
 from ..core.tensor import shaping
-from ..core.tensor.shape_arguments import as_int, as_vector, normal_axis
+from ..core.tensor.shape_arguments import as_int, as_vector, normal_axis, open_first
 from ..tensor import Tensor
 from .complex_numbers import complex, imag, polar, real
 from .creation import (
@@ -384,17 +384,18 @@ def roll(
     Returns:
         Tensor of the shape of ``inp``.
     Raises:
+        TypeError: several shifts of one axis.
         AssertionError: the numbers of shifts and axes differ, or an axis is out of range.
     Example:
         >>> F.roll(Tensor([1, 2, 3]), 1)
         Tensor([3 1 2], dtype=int32, device=xpux:0)
     """
     if axis is None:
-        return reshape(roll(flatten(inp), shift, 0), inp._tuple_shape)
-    shifts = [shift] if isinstance(shift, (int, np.integer)) else list(shift)
-    axes = [axis] if isinstance(axis, (int, np.integer)) else list(axis)
-    if isinstance(shift, (int, np.integer)):
-        shifts = shifts * len(axes)
+        return reshape(roll(flatten(inp), shift, 0), open_first(inp._tuple_shape))
+    axes = [axis] if is_whole(axis) else list(axis)
+    shifts = [shift] * len(axes) if is_whole(shift) else list(shift)
+    if is_whole(axis) and not is_whole(shift):
+        raise TypeError(f"[roll] axis must be as many as the shifts {tuple(shifts)}, got {axis}")
     assert len(shifts) == len(axes), f"[roll] {len(shifts)} shifts for {len(axes)} axes"
     for s, a in zip(shifts, axes, strict=True):
         assert -inp.ndim <= a < inp.ndim, f"[roll] axis {a} is out of range for rank {inp.ndim}"
