@@ -15,6 +15,7 @@
 #include "libmge/base/hash.h"
 #include "libmge/base/per_process.h"
 #include "libmge/device/device.h"
+#include "libmge/kernel/cpu/onednn/copy_blocked.h"
 #include "libmge/kernel/cpu/onednn/primitive.h"
 #include "libmge/kernel/cpu/parallel.h"
 #include "libmge/kernel/packed_copies.h"
@@ -31,6 +32,9 @@ constexpr size_t piece_bytes = size_t(16) << 20;
 // rights of pages, for which the kernel interrupts every processor that runs a thread of the process: some 15
 // us a time.
 constexpr size_t worth_a_team = size_t(1) << 18;
+
+// What is smaller is moved faster than the kernel that would move it is generated.
+constexpr size_t worth_generating = size_t(1) << 18;
 
 std::span<const std::byte> bytes_at(const void* data, size_t first, size_t count) {
     return {static_cast<const std::byte*>(data) + first, count};
@@ -104,6 +108,7 @@ LastReorders& last_reorders() {
 }
 
 void reorder(const MemoryDesc& from, const void* source, const MemoryDesc& to, void* target) {
+    if (bytes(to) < worth_generating && copy_blocked(from, source, to, target)) return;
     dnnl_memory_t made;
     check(dnnl_memory_create(&made, &from, engine(), const_cast<void*>(source)), "dnnl_memory_create");
     Memory in(made);
