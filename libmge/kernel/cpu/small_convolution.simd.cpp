@@ -47,35 +47,32 @@ HWY_INLINE int64_t values_before(const SmallConvolution& s, int64_t at) {
     return at / s.pitch() * s.width + std::min(at % s.pitch(), s.width);
 }
 
-// What y takes of a vector. Without the columns between rows its values are neighbours in y, and those of
-// the next vector follow them: so a whole vector may be stored where that is still to be written.
-struct Taken {
-    hn::Mask<F32> lanes;
-    int64_t target, count;
-    bool as_a_whole;
-};
-// `end`: of what may be written.
-HWY_INLINE Taken taken(const SmallConvolution& s, int64_t at, int64_t end) {
+// The lanes of a vector that y takes, in the first ones. Not by Compress: for AVX2 it copies a table of a
+// kilobyte to the stack each time.
+using Lanes = decltype(hn::IndicesFromVec(F32(), hn::Iota(hn::RebindToSigned<F32>(), 0)));
+HWY_INLINE Lanes taken_lanes(const SmallConvolution& s, int64_t at) {
     const hn::RebindToSigned<F32> i32;
-    const auto pitch = hn::Set(i32, int32_t(s.pitch())), width = hn::Set(i32, int32_t(s.width));
     const int64_t first = at % s.pitch();
-    auto column = hn::Iota(i32, int32_t(first));
-    for (int64_t last = first + lanes() - 1; last >= s.pitch(); last -= s.pitch())
-        column = hn::IfThenElse(hn::Lt(column, pitch), column, hn::Sub(column, pitch));
-    auto mask = hn::RebindMask(F32(), hn::Lt(column, width));
-    int64_t target = values_before(s, at), room = std::max<int64_t>(end - target, 0);
-    return {mask, target, std::min(int64_t(hn::CountTrue(F32(), mask)), room), lanes() <= room};
+    auto taken = hn::Iota(i32, 0);
+    int64_t gap = std::max<int64_t>(s.width - first, 0), next_row = s.pitch() - first;
+    for (; gap < lanes(); gap = next_row + s.width, next_row += s.pitch()) {
+        auto behind = hn::Add(taken, hn::Set(i32, int32_t(next_row - gap)));
+        taken = hn::IfThenElse(hn::Lt(taken, hn::Set(i32, int32_t(gap))), taken, behind);
+    }
+    // The last ones hold nothing that is wanted.
+    return hn::IndicesFromVec(F32(), hn::And(taken, hn::Set(i32, int32_t(lanes() - 1))));
 }
 
-HWY_INLINE void store_taken(const SmallConvolutionData& d, const Taken& t, int64_t channel_target,
-                            Vector sums) {
-    auto values = hn::Compress(sums, t.lanes);
-    const int64_t target = channel_target + t.target;
-    if (HWY_LIKELY(t.as_a_whole && !d.residual)) return hn::StoreU(values, F32(), d.y + target);
+// Without the columns between rows the values of a vector are neighbours in y, and those of the next vector
+// follow them: so a whole vector may be stored where that is still to be written. `room`: how much that is.
+HWY_INLINE void store_taken(const SmallConvolutionData& d, Vector values, int64_t target, int64_t count,
+                            int64_t room) {
+    if (HWY_LIKELY(lanes() <= room && !d.residual)) return hn::StoreU(values, F32(), d.y + target);
     HWY_ALIGN float buffer[most_lanes];
     hn::Store(values, F32(), buffer);
-    if (d.residual) return add_residual(d, target, t.count, buffer);
-    std::memcpy(d.y + target, buffer, size_t(t.count) * sizeof(float));
+    count = std::max<int64_t>(std::min(count, room), 0);
+    if (d.residual) return add_residual(d, target, count, buffer);
+    std::memcpy(d.y + target, buffer, size_t(count) * sizeof(float));
 }
 
 template <int C>
@@ -98,15 +95,19 @@ HWY_INLINE void compute_span(const SmallConvolution& s, const SmallConvolutionDa
                 }
             }
         }
-    const Taken taken0 = taken(s, at, end), taken1 = taken(s, at + lanes(), end);
+    const auto lanes0 = taken_lanes(s, at), lanes1 = taken_lanes(s, at + lanes());
+    const int64_t before0 = values_before(s, at), before1 = values_before(s, at + lanes());
+    const int64_t before2 = values_before(s, at + span());
     for (int c = 0; c < C; ++c) {
         if (d.relu && !d.residual) {
             sum0[c] = rectified(sum0[c]);
             sum1[c] = rectified(sum1[c]);
         }
         const int64_t target = (channel + c) * s.height * s.width;
-        store_taken(d, taken0, target, sum0[c]);
-        store_taken(d, taken1, target, sum1[c]);
+        store_taken(d, hn::TableLookupLanes(sum0[c], lanes0), target + before0, before1 - before0,
+                    end - before0);
+        store_taken(d, hn::TableLookupLanes(sum1[c], lanes1), target + before1, before2 - before1,
+                    end - before1);
     }
 }
 
