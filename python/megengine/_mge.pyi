@@ -263,8 +263,8 @@ def file_limit() -> int:
 def forget_measurements(path: str | os.PathLike) -> int:
     """Removes what a file has kept for whichever machine; how much that was."""
 
-def from_dlpack(capsule: Any, copy: bool | None) -> Any:
-    """A Tensor with the memory of a capsule, which it uses up; copy: as above."""
+def from_dlpack(capsule: Any, copy: bool | None, stream: int | None) -> Any:
+    """A Tensor with the memory of a capsule, which it uses up; copy: as above; stream: which of a GPU made its value."""
 
 def get_default_device() -> str:
     ...
@@ -377,11 +377,14 @@ def start_recording() -> None:
 def stop_recording() -> tuple:
     """Record no longer: (operators, blocks), dicts with times in nanoseconds of the monotonic clock; a block is memory of a result."""
 
+def stream_address(device: str) -> int | None:
+    """The stream of a device's queue, as DLPack names it; None where no stream does its work."""
+
 def synchronize(device: Any | None = None) -> None:
     ...
 
-def to_dlpack(tensor: Any, versioned: bool, copy: bool | None) -> Any:
-    """A capsule with the memory of a Tensor; copy: True, False for never, None for where it has to be."""
+def to_dlpack(tensor: Any, versioned: bool, copy: bool | None, on_host: bool, stream: int | None) -> Any:
+    """A capsule with the memory of a Tensor; copy: True, False for never, None for where it has to be; stream: which of a GPU waits for its value, by DLPack's names."""
 
 def usable_cpus() -> int:
     ...

@@ -142,7 +142,8 @@ class Tensor(_mge.Tensor):
         """A capsule of DLPack with the memory of the Tensor, for other libraries to take.
 
         Args:
-            stream: None; a CPU has no streams.
+            stream: which of a GPU waits for the value: its address, None or 1 for the default
+                stream, -1 for none. None on a CPU.
             max_version: newest version of DLPack that is understood; None for those before 1.
             dl_device: where the data is wanted, as ``__dlpack_device__`` gives it.
             copy: True for memory of its own, False to raise where the memory cannot be shared.
@@ -154,11 +155,16 @@ class Tensor(_mge.Tensor):
             >>> np.from_dlpack(Tensor([1.0, 2.0]))
             array([1., 2.], dtype=float32)
         """
-        if stream not in (None, -1):
+        where = self.__dlpack_device__() if dl_device is None else tuple(map(int, dl_device))
+        on_host = where == (1, 0)
+        if on_host and stream not in (None, -1):
             raise BufferError(f"[to_dlpack] a CPU has no streams, got {stream!r}")
-        if dl_device not in (None, (1, 0)) or (dl_device is None and not self._is_on_host):
-            raise BufferError("[to_dlpack] capsules are made on the CPU only; use to('cpu0') first")
-        return _mge.to_dlpack(self, max_version is not None and max_version[0] >= 1, copy)
+        if not on_host and where != self.__dlpack_device__():
+            raise BufferError(
+                "[to_dlpack] capsules are made where the Tensor lies, or on the CPU; use to() first"
+            )
+        versioned = max_version is not None and max_version[0] >= 1
+        return _mge.to_dlpack(self, versioned, copy, on_host, stream)
 
     def __array_wrap__(self, array, context=None, return_scalar=False):
         return Tensor(array, device=self.device)

@@ -7,7 +7,7 @@
 
 namespace mge::python::dlpack {
 
-enum DeviceType : int32_t { cpu = 1 };
+enum DeviceType : int32_t { cpu = 1, cuda = 2, cuda_host = 3 };
 enum TypeCode : uint8_t { signed_int = 0, unsigned_int = 1, floating = 2, brain_float = 4, truth = 6 };
 enum Flag : uint64_t { read_only = 1, is_copied = 2 };
 

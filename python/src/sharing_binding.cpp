@@ -15,6 +15,7 @@
 
 #include "libmge/device/default_device.h"
 #include "libmge/device/sharing.h"
+#include "libmge/device/stream_sharing.h"
 #include "libmge/tensor/borrowed.h"
 #include "python/src/conversion.h"
 #include "python/src/dlpack.h"
@@ -56,18 +57,53 @@ DType imported_type(dlpack::DataType type) {
                             " bits and ", type.lanes, " lanes cannot be a Tensor's; convert them first"));
 }
 
-// What a consumer holds: the tensor lives until it calls the deleter, in whatever thread.
+// The queue where a value lies, as others' streams get to know it; null: others cannot have its memory.
+StreamSharingQueue* sharing_queue(DeviceId id) {
+    return id.is_host() ? nullptr : dynamic_cast<StreamSharingQueue*>(&queue_of(id));
+}
+
+// By DLPack: nothing is the unnamed stream, 0 is none, below nobody has to wait.
+std::optional<uintptr_t> stream_of(std::optional<int64_t> named, const char* who) {
+    if (named == 0) throw_buffer_error(text("[", who, "] 0 is no stream of a GPU; 1 is the default one"));
+    if (named && *named < 0) return std::nullopt;
+    return named ? uintptr_t(*named) : unnamed_stream;
+}
+
+// What a consumer holds: the tensor lives until it calls the deleter, in whatever thread. What the consumer
+// asked of a GPU before comes to its end first: of a stream that is always there without a wait.
 template <class Managed>
 struct Export {
     Managed managed{};
     Tensor tensor;
+    StreamSharingQueue* queue = nullptr;
+    std::optional<uintptr_t> stream{};
     std::array<int64_t, max_rank> shape{}, strides{};
+
+    Export() = default;
+    Export(const Export&) = delete;
+    ~Export() {
+        if (queue && !follows_unnamed()) queue->finish_device();
+    }
+    // Whether what is asked of the queue next comes behind all that was asked of that stream.
+    bool follows_unnamed() const {
+        if (stream != unnamed_stream) return false;
+        try {
+            queue->wait_for_stream(unnamed_stream);
+            return true;
+        } catch (const Error&) {
+            return false;
+        }
+    }
 };
 
+// `queue`: of a GPU, whose memory the consumer's stream reads; null: the host's.
 template <class Managed>
-PyObject* export_tensor(Tensor tensor, bool is_copy) {
+PyObject* export_tensor(Tensor tensor, bool is_copy, StreamSharingQueue* queue,
+                        std::optional<uintptr_t> stream) {
     auto exported = std::make_unique<Export<Managed>>();
-    auto& [managed, kept, shape, strides] = *exported;
+    auto& managed = exported->managed;
+    auto& kept = exported->tensor;
+    auto &shape = exported->shape, &strides = exported->strides;
     kept = std::move(tensor);
     int rank = kept.shape().rank();
     int64_t stride = 1;
@@ -76,8 +112,12 @@ PyObject* export_tensor(Tensor tensor, bool is_copy) {
         strides[size_t(i)] = stride;
         stride *= kept.shape()[i];
     }
-    managed.view = {kept.data(),  {dlpack::cpu, 0}, rank, exported_type(kept.dtype()),
-                    shape.data(), strides.data(),   0};
+    auto place = queue ? dlpack::Device{dlpack::cuda, kept.device().index} : dlpack::Device{dlpack::cpu, 0};
+    void* data = queue ? const_cast<void*>(kept.address()) : kept.data();
+    managed.view = {data, place, rank, exported_type(kept.dtype()), shape.data(), strides.data(), 0};
+    if (queue && stream) queue->let_wait(*stream);
+    exported->queue = queue;
+    exported->stream = stream;
     managed.context = exported.get();
     managed.deleter = [](Managed* self) {
         std::unique_ptr<Export<Managed>>(static_cast<Export<Managed>*>(self->context));
@@ -105,29 +145,69 @@ bool may_be_written(PyObject* object) {
            !is_borrowed(*value.impl()->storage.get());
 }
 
-nb::object to_capsule(nb::handle object, bool versioned, std::optional<bool> copy) {
+// Memory of its own, where the value lies or on the host.
+Tensor copied(const Tensor& value, bool to_the_host) {
+    if (to_the_host) {
+        Tensor there = to_host(value);
+        return tensor_from_host(there.spec(), there.data(), host_device);
+    }
+    Tensor own = empty_tensor(value.spec(), value.device());
+    queue_of(value.device()).copy(own.address(), value.address(), value.spec().bytes());
+    return own;
+}
+
+nb::object to_capsule(nb::handle object, bool versioned, std::optional<bool> copy, bool on_host,
+                      std::optional<int64_t> stream) {
     tensor_argument(object, "to_dlpack");
     Tensor value = concrete_value(object.ptr());
     if (meaning(object.ptr()))
         throw_buffer_error(
             "[to_dlpack] quantised and complex Tensors are not handed out; convert with astype, or take "
             "functional.real and imag, first");
-    bool has_to = !value.device().is_host() || !may_be_written(object.ptr());
+    auto* queue = on_host ? nullptr : sharing_queue(value.device());
+    if (!on_host && !queue)
+        throw_buffer_error("[to_dlpack] only memory of CPUs and GPUs is handed out; use to('cpu0') first");
+    bool has_to = on_host != value.device().is_host() || !may_be_written(object.ptr());
     if (has_to && copy == false)
         throw_buffer_error(
             "[to_dlpack] this Tensor can only be handed out as a copy: it lies on another "
             "device, or in memory that nobody may write");
     bool is_copy = has_to || copy == true;
-    if (is_copy) {
-        Tensor there = to_host(value);
-        value = tensor_from_host(there.spec(), there.data(), host_device);
-    }
-    return nb::steal(versioned ? export_tensor<dlpack::ManagedVersioned>(std::move(value), is_copy)
-                               : export_tensor<dlpack::Managed>(std::move(value), is_copy));
+    if (is_copy) value = copied(value, on_host);
+    auto waits = queue ? stream_of(stream, "to_dlpack") : std::nullopt;
+    return nb::steal(versioned
+                         ? export_tensor<dlpack::ManagedVersioned>(std::move(value), is_copy, queue, waits)
+                         : export_tensor<dlpack::Managed>(std::move(value), is_copy, queue, waits));
 }
 
 // Where others' memory is for us: at the default device where that is a CPU.
 DeviceId default_host() { return default_device().is_host() ? default_device() : host_device; }
+
+// The place of a view. BufferError where that is none of ours.
+DeviceId imported_place(const dlpack::View& view) {
+    if (view.device.type == dlpack::cpu || view.device.type == dlpack::cuda_host) return default_host();
+    std::string why = "only CPUs and GPUs are known here";
+    if (view.device.type == dlpack::cuda) {
+        try {
+            DeviceId id = parse_device(text("gpu", view.device.index));
+            if (sharing_queue(id)) return id;
+        } catch (const Error& error) {
+            why = error.what();
+        }
+    }
+    throw_buffer_error(text("[from_dlpack] the data lies on a device of type ", view.device.type,
+                            " and number ", view.device.index, ": ", why));
+}
+
+// Memory of a GPU's that is another library's. What reads it here comes to its end before that library has it
+// back.
+template <class Owner>
+std::shared_ptr<const void> finished_first(std::shared_ptr<Owner> owner, StreamSharingQueue& queue) {
+    return {owner.get(), [owner, &queue](const void*) mutable {
+                queue.finish();
+                owner.reset();
+            }};
+}
 
 bool is_dense(const dlpack::View& view) {
     if (std::any_of(view.shape, view.shape + view.rank, [](int64_t extent) { return extent == 0; }))
@@ -156,16 +236,13 @@ Tensor dense_copy(const dlpack::View& view, const TensorSpec& spec, const char* 
 }
 
 TensorSpec imported_spec(const dlpack::View& view) {
-    if (view.device.type != dlpack::cpu)
-        throw_buffer_error(text("[from_dlpack] the data lies on a device of type ", view.device.type,
-                                "; copy it to the CPU first"));
     if (view.rank < 0 || view.rank > max_rank)
         throw_buffer_error(text("[from_dlpack] rank ", view.rank, " is more than ", max_rank));
     return {imported_type(view.dtype), Shape(std::span<const int64_t>(view.shape, size_t(view.rank))), {}};
 }
 
 template <class Managed>
-nb::object import_tensor(nb::handle capsule, std::optional<bool> copy) {
+nb::object import_tensor(nb::handle capsule, std::optional<bool> copy, std::optional<int64_t> stream) {
     auto* managed = static_cast<Managed*>(PyCapsule_GetPointer(capsule.ptr(), Managed::name));
     if (!managed) throw PythonError{};
     bool is_read_only = false;
@@ -177,29 +254,46 @@ nb::object import_tensor(nb::handle capsule, std::optional<bool> copy) {
     }
     const dlpack::View& view = managed->view;
     TensorSpec spec = imported_spec(view);
+    DeviceId place = imported_place(view);
+    auto* queue = sharing_queue(place);
     auto* data = static_cast<const char*>(view.data) + view.byte_offset;
     bool is_aligned = reinterpret_cast<uintptr_t>(data) % size_of(spec.dtype) == 0;
     bool has_to_copy = !is_dense(view) || !is_aligned;
     if (has_to_copy && copy == false)
         throw_buffer_error("[from_dlpack] Tensors are dense and aligned; this data can only be copied");
+    if (has_to_copy && queue)
+        throw_buffer_error("[from_dlpack] Tensors are dense and aligned; make the data so on its GPU first");
+    if (!queue && stream && *stream >= 0)
+        throw_buffer_error(text("[from_dlpack] a CPU has no streams, got ", *stream));
+    if (queue)
+        if (auto waits_for = stream_of(stream, "from_dlpack")) queue->wait_for_stream(*waits_for);
     if (PyCapsule_SetName(capsule.ptr(), Managed::used_name) != 0) throw PythonError{};
     std::shared_ptr<Managed> owner(managed, [](Managed* done) {
         if (done->deleter) done->deleter(done);
     });
     if (has_to_copy) return nb::steal(wrap_tensor(dense_copy(view, spec, data)));
-    if (copy == true) return nb::steal(wrap_tensor(tensor_from_host(spec, data, host_device)));
-    auto result =
-        nb::steal(wrap_tensor(Tensor(spec, borrow_storage(data, spec.bytes(), owner), 0, default_host())));
+    if (copy == true && !queue) return nb::steal(wrap_tensor(tensor_from_host(spec, data, host_device)));
+    std::shared_ptr<const void> kept = owner;
+    if (queue) kept = finished_first(std::move(owner), *queue);
+    Tensor there(spec, borrow_storage(data, spec.bytes(), std::move(kept)), 0, place);
+    if (copy == true) return nb::steal(wrap_tensor(copied(there, false)));
+    auto result = nb::steal(wrap_tensor(std::move(there)));
     as_tensor(result.ptr())->keeps_memory = !is_read_only;
     return result;
 }
 
-nb::object from_capsule(nb::handle capsule, std::optional<bool> copy) {
+nb::object from_capsule(nb::handle capsule, std::optional<bool> copy, std::optional<int64_t> stream) {
     if (PyCapsule_IsValid(capsule.ptr(), dlpack::ManagedVersioned::name))
-        return import_tensor<dlpack::ManagedVersioned>(capsule, copy);
+        return import_tensor<dlpack::ManagedVersioned>(capsule, copy, stream);
     if (PyCapsule_IsValid(capsule.ptr(), dlpack::Managed::name))
-        return import_tensor<dlpack::Managed>(capsule, copy);
+        return import_tensor<dlpack::Managed>(capsule, copy, stream);
     throw UserError("[from_dlpack] expected a capsule of DLPack that nobody has used yet", ErrorClass::value);
+}
+
+// Nothing for a device whose work no stream does.
+std::optional<uintptr_t> stream_address(const std::string& name) {
+    auto* queue = sharing_queue(parse_device(name));
+    return queue ? std::optional(queue->stream_address()) : std::nullopt;
 }
 
 int shared_descriptor(nb::handle object) {
@@ -296,9 +390,15 @@ void add_sharing(PyObject* module_object) {
     nb::module_ module = nb::borrow<nb::module_>(module_object);
     module.def(
         "to_dlpack", &to_capsule, nb::arg("tensor"), nb::arg("versioned"), nb::arg("copy").none(),
-        "A capsule with the memory of a Tensor; copy: True, False for never, None for where it has to be.");
+        nb::arg("on_host"), nb::arg("stream").none(),
+        "A capsule with the memory of a Tensor; copy: True, False for never, None for where it has to be; "
+        "stream: which of a GPU waits for its value, by DLPack's names.");
     module.def("from_dlpack", &from_capsule, nb::arg("capsule"), nb::arg("copy").none(),
-               "A Tensor with the memory of a capsule, which it uses up; copy: as above.");
+               nb::arg("stream").none(),
+               "A Tensor with the memory of a capsule, which it uses up; copy: as above; stream: which of a "
+               "GPU made its value.");
+    module.def("stream_address", &stream_address, nb::arg("device"),
+               "The stream of a device's queue, as DLPack names it; None where no stream does its work.");
     module.def("share_memory", &share_memory, nb::arg("tensor"),
                "Moves a Tensor's value to memory that other processes can have too.");
     module.def(

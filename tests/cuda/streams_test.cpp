@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "libmge/device/gpu.h"
+#include "libmge/device/stream_sharing.h"
 #include "libmge/mge.h"
 #include "tests/cuda/emulation.h"
 #include "tests/harness/check_op.h"
@@ -60,6 +61,37 @@ TEST(CudaStreams, ABlockIsNotTakenWhileAnotherGpuCopiesIt) {
         write_over_freed_blocks(here);
         EXPECT_THAT(floats_of(moved), Each(6)) << "seed " << seed;
     });
+}
+
+// As other libraries' streams do, by their addresses; the default stream's address is its name.
+TEST(CudaStreams, OthersStreamsWaitForAQueueAndItForThem) {
+    auto sharing = [](int number) {
+        return dynamic_cast<StreamSharingQueue*>(&queue_of(queue_number(number)));
+    };
+    auto *one = sharing(1), *two = sharing(2);
+    ASSERT_TRUE(one && two);
+    EXPECT_GT(one->stream_address(), 2U);
+    for_each_mix([&](unsigned seed) {
+        for (bool is_told : {false, true}) {
+            Tensor x = ops::mul(filled(3, queue_number(1)), filled(2, queue_number(1)));
+            Tensor y = empty_tensor(x.spec(), queue_number(2));
+            // The default stream hands it on.
+            if (is_told) {
+                one->let_wait(unnamed_stream);
+                two->wait_for_stream(unnamed_stream);
+            } else {
+                one->let_wait(two->stream_address());
+            }
+            queue_of(y.device()).copy(y.address(), x.address(), x.spec().bytes());
+            // What reads x comes first, whoever has its block next.
+            one->wait_for_stream(two->stream_address());
+            x = {};
+            write_over_freed_blocks(queue_number(1));
+            EXPECT_THAT(floats_of(y), Each(6)) << "seed " << seed;
+        }
+    });
+    two->finish();
+    one->finish_device();
 }
 
 // Both ways, round and round, with nothing that waits in between.

@@ -15,8 +15,9 @@ namespace {
 
 class CudaEvent final : public Event {
 public:
-    CudaEvent(const CudaQueue& queue, unsigned flags) : queue_(queue) {
-        cudaStream_t stream = queue.stream();
+    CudaEvent(const CudaQueue& queue, unsigned flags) : CudaEvent(queue, queue.stream(), flags) {}
+    // Of another's stream on the queue's device, which is the thread's.
+    CudaEvent(const CudaQueue& queue, cudaStream_t stream, unsigned flags) : queue_(queue) {
         check(cudaEventCreateWithFlags(&event_, flags), "cudaEventCreate");
         // Nothing is thrown behind this line but by what gives the event back.
         if (cudaError_t status = cudaEventRecord(event_, stream); status != cudaSuccess) {
@@ -135,6 +136,25 @@ void CudaQueue::wait() {
 std::unique_ptr<const Recording> CudaQueue::record_work(const std::function<void()>& ask) {
     use_device(device_);
     return record_graph(*this, ask);
+}
+
+void CudaQueue::let_wait(uintptr_t stream) {
+    refuse_recording();
+    CudaEvent done(*this, cudaEventDisableTiming);
+    check(cudaStreamWaitEvent(reinterpret_cast<cudaStream_t>(stream), done.get(), 0), "cudaStreamWaitEvent");
+}
+
+void CudaQueue::wait_for_stream(uintptr_t stream) {
+    refuse_recording();
+    use_device(device_);
+    wait_for(CudaEvent(*this, reinterpret_cast<cudaStream_t>(stream), cudaEventDisableTiming));
+}
+
+// Both may be called where nothing can be thrown any more, or in a child of fork().
+void CudaQueue::finish() noexcept { ignore(cudaStreamSynchronize(stream_)); }
+void CudaQueue::finish_device() noexcept {
+    ignore(cudaSetDevice(device_));
+    ignore(cudaDeviceSynchronize());
 }
 
 void CudaQueue::throw_index_fault() const {

@@ -8,10 +8,11 @@
 #include "libmge/device/cuda/index_fault.h"
 #include "libmge/device/queue.h"
 #include "libmge/device/recording.h"
+#include "libmge/device/stream_sharing.h"
 
 namespace mge::cuda {
 
-class CudaQueue final : public Queue, public RecordingQueue {
+class CudaQueue final : public Queue, public RecordingQueue, public StreamSharingQueue {
 public:
     CudaQueue(BlockPool& memory, int device, int number);
 
@@ -25,6 +26,11 @@ public:
     void wait_for(const Event& event) override;
     void wait() override;
     std::unique_ptr<const Recording> record_work(const std::function<void()>& ask) override;
+    uintptr_t stream_address() override { return reinterpret_cast<uintptr_t>(stream_); }
+    void let_wait(uintptr_t stream) override;
+    void wait_for_stream(uintptr_t stream) override;
+    void finish() noexcept override;
+    void finish_device() noexcept override;
 
     // For launches, where the calling thread records or else the queue's own: its device is the thread's
     // afterwards.

@@ -12,15 +12,16 @@ from .. import _mge
 from ..core.tensor.dtype import is_bfloat16
 from ..tensor import Tensor
 
-_CPU = 1
+_CPU, _CUDA, _CUDA_HOST = 1, 2, 3
 
 
 def to_dlpack(tensor: Tensor, stream=None):
     """A capsule of DLPack with the memory of a Tensor.
 
     Args:
-        tensor: the Tensor, on a CPU.
-        stream: None; a CPU has no streams.
+        tensor: the Tensor, on a CPU or GPU.
+        stream: which stream of a GPU waits for its value: its address, None or 1 for the default
+            stream, -1 for none. None on a CPU.
     Returns:
         PyCapsule of the form without a version, to be used once.
     Raises:
@@ -37,11 +38,13 @@ def from_dlpack(ext_tensor, stream=None, *, copy: bool | None = None) -> Tensor:
 
     Args:
         ext_tensor: an object with ``__dlpack__``, or a capsule that nobody has used.
-        stream: None; a CPU has no streams.
+        stream: of a capsule with memory of a GPU the stream that makes its value: its address,
+            None or 1 for the default stream, -1 for none. Objects are told ours and wait
+            themselves, unless it is -1. None on a CPU.
         copy: True for memory of its own, False to raise where the memory cannot be shared; None
-            copies where the elements are not dense.
+            copies where the elements are not dense, which on a GPU raises.
     Returns:
-        Tensor on the default CPU.
+        Tensor on the default CPU, or on the GPU where the memory lies.
     Raises:
         BufferError: Tensors cannot have its dtype or device, or it would have to be copied.
         TypeError: it is neither.
@@ -53,23 +56,37 @@ def from_dlpack(ext_tensor, stream=None, *, copy: bool | None = None) -> Tensor:
         >>> array
         array([5., 0.], dtype=float32)
     """
-    if stream not in (None, -1):
-        raise BufferError(f"[from_dlpack] a CPU has no streams, got {stream!r}")
     if type(ext_tensor).__name__ == "PyCapsule":
-        return _mge.from_dlpack(ext_tensor, copy)
+        return _mge.from_dlpack(ext_tensor, copy, stream)
     if not hasattr(ext_tensor, "__dlpack__"):
         raise TypeError(f"[from_dlpack] a {type(ext_tensor).__name__} has no __dlpack__")
+    kind, number = _CPU, 0
     if hasattr(ext_tensor, "__dlpack_device__"):
-        kind, _ = ext_tensor.__dlpack_device__()
-        if kind != _CPU:
-            raise BufferError(
-                f"[from_dlpack] the data lies on a device of type {int(kind)}; copy it to the CPU"
-            )
+        kind, number = map(int, ext_tensor.__dlpack_device__())
+    told = {}
+    if kind == _CUDA:
+        told["stream"] = -1 if stream == -1 else _stream_of(number)
+    elif stream not in (None, -1):
+        raise BufferError(f"[from_dlpack] a CPU has no streams, got {stream!r}")
+    elif kind not in (_CPU, _CUDA_HOST):
+        raise BufferError(
+            f"[from_dlpack] the data lies on a device of type {kind}; copy it to the CPU"
+        )
     try:
-        capsule = ext_tensor.__dlpack__(max_version=(1, 0))
+        capsule = ext_tensor.__dlpack__(max_version=(1, 0), **told)
     except TypeError:  # of a library that knows no versions
-        capsule = ext_tensor.__dlpack__()
-    return _mge.from_dlpack(capsule, copy)
+        capsule = ext_tensor.__dlpack__(**told)
+    return _mge.from_dlpack(capsule, copy, -1 if told else None)
+
+
+def _stream_of(number: int) -> int:
+    """That of a GPU's queue, which the producer lets wait for the data."""
+    try:
+        return _mge.stream_address(f"gpu{number}")
+    except RuntimeError as error:
+        raise BufferError(
+            f"[from_dlpack] the data lies on a device of type {_CUDA}, number {number}: {error}"
+        ) from None
 
 
 def from_numpy(array: np.ndarray) -> Tensor:

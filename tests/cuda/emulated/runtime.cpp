@@ -395,6 +395,17 @@ cudaError_t cudaMemsetAsync(void* target, int byte, size_t bytes, cudaStream_t s
         return cudaSuccess;
     });
 }
+// The default streams of the devices are there without being made, and are named by small numbers.
+static cudaStream_t named_stream(cudaStream_t stream) {
+    constexpr uintptr_t last_name = 2;
+    if (reinterpret_cast<uintptr_t>(stream) > last_name) return stream;
+    static cudaStream_t defaults[device_count] = {};
+    static std::mutex mutex;
+    std::lock_guard lock(mutex);
+    auto& made = defaults[current_device];
+    if (!made) cudaStreamCreateWithFlags(&made, cudaStreamNonBlocking);
+    return made;
+}
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) {
     *stream = std::make_unique<CUstream_st>().release();
     (*stream)->device = current_device;
@@ -411,7 +422,8 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
     stream->is_broken = true;
     return note(cudaErrorStreamCaptureUnsupported);
 }
-cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
+cudaError_t cudaStreamWaitEvent(cudaStream_t given, cudaEvent_t event, unsigned) {
+    cudaStream_t stream = named_stream(given);
     if (cudaError_t error = begin_call(); error != cudaSuccess || !event->last) return error;
     return ask_to_wait(stream, event->last);
 }
@@ -420,7 +432,8 @@ cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned) {
     (*event)->device = current_device;
     return cudaSuccess;
 }
-cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t given) {
+    cudaStream_t stream = named_stream(given);
     if (cudaError_t error = begin_call(); error != cudaSuccess) return error;
     if (event->device != stream->device) return note(cudaErrorInvalidResourceHandle);
     event->last = std::make_shared<TimedPoint>();
