@@ -22,7 +22,9 @@ struct PackedProductData {
     float* y;
     bool adds;  // to what y holds; else that is gone
 };
-// The sums of a part of y, which begins with a panel.
-void packed_product(const PackedProduct& shape, const PackedProductData& data, const ProductPart& part);
+// The sums of a part of y, which begins with a panel, and what comes behind them, while the second cache has
+// them.
+void packed_product(const PackedProduct& shape, const PackedProductData& data, const ProductPart& part,
+                    const ProductEpilogue& epilogue);
 
 }  // namespace mge::cpu

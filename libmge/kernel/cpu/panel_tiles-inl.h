@@ -14,7 +14,6 @@
 #include <array>
 #include <utility>
 
-#include "hwy/cache_control.h"
 #include "hwy/highway.h"
 #include "libmge/kernel/cpu/packed_product.h"
 
@@ -32,17 +31,22 @@ constexpr int64_t columns = PackedProduct::panel_columns;
 constexpr int vectors = int(std::min<int64_t>(2, columns / lanes));
 constexpr int64_t tile_columns = vectors * lanes;
 constexpr int max_rows = lanes == 16 ? 14 : 6;
-// Rows of b are fetched so far ahead: they come from beyond the second cache.
-constexpr int64_t fetched_ahead = 32;
 
-// Where a tile lies: its first numbers in a, b and y, and how far the next row is.
+// Where a tile lies: its first numbers in a, b and y, and how far the next row is. What is read of b later
+// comes from memory: while the tile is computed, one of its rows after the other is fetched, from `fetched`
+// on and one every so many rows of b. Null: none are.
 struct Tile {
     const float* a;
     int64_t a_row;
     const float* b;
     float* y;
     int64_t y_row;
+    const float* fetched = nullptr;
+    int64_t rows_per_fetch = 1;
 };
+
+// Into the second cache.
+HWY_INLINE void fetch(const float* row) { __builtin_prefetch(row, 0, 2); }
 
 // Adds the products of `depth` columns of R rows of a to y, or starts it with them.
 template <int R>
@@ -54,17 +58,24 @@ HWY_INLINE void add_tile(const Tile& t, int64_t depth, bool is_first) {
 #pragma GCC unroll 2
         for (int v = 0; v < vectors; ++v)
             sums[r][v] = is_first ? hn::Zero(f) : hn::LoadU(f, t.y + r * t.y_row + v * lanes);
-    const float* b = t.b;
-    for (int64_t k = 0; k < depth; ++k, b += columns) {
-        Vec row[vectors];
+    const float *b = t.b, *fetched = t.fetched;
+    const int64_t step = fetched ? t.rows_per_fetch : depth;
+    for (int64_t begin = 0; begin < depth; begin += step) {
+        if (fetched) {
+            fetch(fetched);
+            fetched += columns;
+        }
+        const int64_t end = std::min(begin + step, depth);
+        for (int64_t k = begin; k < end; ++k, b += columns) {
+            Vec row[vectors];
 #pragma GCC unroll 2
-        for (int v = 0; v < vectors; ++v) row[v] = hn::LoadU(f, b + v * lanes);
-        hwy::Prefetch(b + fetched_ahead * columns);
+            for (int v = 0; v < vectors; ++v) row[v] = hn::LoadU(f, b + v * lanes);
 #pragma GCC unroll 16
-        for (int r = 0; r < R; ++r) {
-            const Vec number = hn::Set(f, t.a[r * t.a_row + k]);
+            for (int r = 0; r < R; ++r) {
+                const Vec number = hn::Set(f, t.a[r * t.a_row + k]);
 #pragma GCC unroll 2
-            for (int v = 0; v < vectors; ++v) sums[r][v] = hn::MulAdd(number, row[v], sums[r][v]);
+                for (int v = 0; v < vectors; ++v) sums[r][v] = hn::MulAdd(number, row[v], sums[r][v]);
+            }
         }
     }
 #pragma GCC unroll 16
@@ -78,12 +89,14 @@ template <int R>
 void add_rows(const Tile& t, int64_t depth, int64_t width, bool is_first) {
     if (width == columns) {
         for (int64_t c = 0; c < columns; c += tile_columns)
-            add_tile<R>({t.a, t.a_row, t.b + c, t.y + c, t.y_row}, depth, is_first);
+            add_tile<R>(
+                {t.a, t.a_row, t.b + c, t.y + c, t.y_row, c == 0 ? t.fetched : nullptr, t.rows_per_fetch},
+                depth, is_first);
         return;
     }
     HWY_ALIGN float whole[R * columns] = {};
     for (int r = 0; !is_first && r < R; ++r) std::copy_n(t.y + r * t.y_row, width, whole + r * columns);
-    add_rows<R>({t.a, t.a_row, t.b, whole, columns}, depth, columns, is_first);
+    add_rows<R>({t.a, t.a_row, t.b, whole, columns, t.fetched, t.rows_per_fetch}, depth, columns, is_first);
     for (int r = 0; r < R; ++r) std::copy_n(whole + r * columns, width, t.y + r * t.y_row);
 }
 
@@ -94,13 +107,16 @@ constexpr std::array<AddRows, max_rows> by_rows(std::integer_sequence<int, R...>
 }
 constexpr std::array<AddRows, max_rows> adds = by_rows(std::make_integer_sequence<int, max_rows>());
 
-// Rows [first, last) in even tiles, with no small rest.
-void add_panel(const Tile& panel, int64_t first, int64_t last, int64_t depth, int64_t width, bool is_first) {
+// Rows [first, last) in even tiles, with no small rest. Each tile fetches its part of `next`, where as many
+// rows of b begin as this panel's: so nobody waits for all of them at once. Null: b is near.
+void add_panel(const Tile& panel, int64_t first, int64_t last, int64_t depth, int64_t width, bool is_first,
+               const float* next = nullptr) {
     const int64_t count = last - first, tiles = (count + max_rows - 1) / max_rows;
     for (int64_t i = 0; i < tiles; ++i) {
         const int64_t begin = first + count * i / tiles, end = first + count * (i + 1) / tiles;
         adds[size_t(end - begin - 1)](
-            {panel.a + begin * panel.a_row, panel.a_row, panel.b, panel.y + begin * panel.y_row, panel.y_row},
+            {panel.a + begin * panel.a_row, panel.a_row, panel.b, panel.y + begin * panel.y_row, panel.y_row,
+             next ? next + depth * i / tiles * columns : nullptr, tiles},
             depth, width, is_first);
     }
 }

@@ -61,10 +61,7 @@ void run(const Prepared& prepared, const Launch& launch) {
                                       is_in_place};
     const cpu::ProductEpilogue epilogue{launch.in_if_given<float>(2), is_in_place ? nullptr : residual,
                                         s.activation, shape.n, y};
-    auto compute = [&](const cpu::ProductPart& part) {
-        cpu::packed_product(shape, data, part);
-        cpu::finish(epilogue, part);
-    };
+    auto compute = [&](const cpu::ProductPart& part) { cpu::packed_product(shape, data, part, epilogue); };
     constexpr int64_t columns = cpu::PackedProduct::panel_columns;
     if (shape.panels() >= panels_per_thread * launch.threads) {
         const int64_t grain = grain_multiplications / (shape.m * shape.k * columns) + 1;
