@@ -101,6 +101,14 @@ bool OtherShapes::is_same_shape(ValueId a, ValueId b) const {
            });
 }
 
+bool OtherShapes::is_same_extent(ValueId a, int axis_of_a, ValueId b, int axis_of_b) const {
+    auto has = [](const Shape& shape, int axis) { return shape.is_known() && axis < shape.rank(); };
+    return is_known_ && std::ranges::all_of(shapes_, [&](auto& shapes) {
+               auto &of_a = shapes[size_t(a)], &of_b = shapes[size_t(b)];
+               return has(of_a, axis_of_a) && has(of_b, axis_of_b) && of_a[axis_of_a] == of_b[axis_of_b];
+           });
+}
+
 bool OtherShapes::is_fixed(ValueId value, int axis) const {
     auto& now = shapes_.front()[size_t(value)];
     return is_known_ && std::ranges::all_of(shapes_, [&](auto& shapes) {

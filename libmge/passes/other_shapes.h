@@ -16,6 +16,7 @@ public:
     OtherShapes(const Graph& graph, const PassOptions& options);
 
     bool is_same_shape(ValueId a, ValueId b) const;
+    bool is_same_extent(ValueId a, int axis_of_a, ValueId b, int axis_of_b) const;
     bool is_fixed(ValueId value, int axis) const;
 
 private:

@@ -73,6 +73,7 @@ MGE_API Graph sink_constants(Graph graph, const PassOptions& options);
 MGE_API Graph simplify_algebra(Graph graph, const PassOptions& options);
 MGE_API Graph merge_duplicates(Graph graph, const PassOptions& options);
 MGE_API Graph recognise_formulas(Graph graph, const PassOptions& options);
+MGE_API Graph fuse_attention(Graph graph, const PassOptions& options);
 MGE_API Graph move_bytes(Graph graph, const PassOptions& options);
 MGE_API Graph tabulate_bytes(Graph graph, const PassOptions& options);
 MGE_API Graph fold_batch_norm(Graph graph, const PassOptions& options);

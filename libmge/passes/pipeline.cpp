@@ -23,6 +23,8 @@ constexpr std::array passes{
     Pass{"merge_duplicates", 1, merge_duplicates},
     // After equal parts of a formula are one, before the fusions that take in what it says.
     Pass{"recognise_formulas", 2, recognise_formulas},
+    // After a softmax is one step, before products take in what stands behind them.
+    Pass{"fuse_attention", 2, fuse_attention},
     // What they leave face to face is a function of bytes.
     Pass{"move_bytes", 2, move_bytes},
     // Before the fusions take parts of the functions away.

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cmath>
+#include <limits>
+
+#include "libmge/mge.h"
+#include "tests/passes/same_graph.h"
+
+namespace mge::test {
+namespace {
+
+constexpr float infinite = std::numeric_limits<float>::infinity();
+const ops::Transpose::Params swap_heads{.pattern = {0, 2, 1, 3}}, swap_both{.pattern = {0, 2, 3, 1}};
+// 2 items, 3 heads, 4 queries or 5 keys, of width 8 and values of width 6.
+const TensorSpecs heads_first{f32({2, 3, 4, 8}), f32({2, 3, 5, 8}), f32({2, 3, 5, 6})};
+const TensorSpecs side_by_side{f32({2, 4, 3, 8}), f32({2, 5, 3, 8}), f32({2, 5, 3, 6})};
+
+Tensor number(double value) { return constant({}, {float(value)}); }
+Tensor scores(const Tensor& q, const Tensor& k) { return ops::matmul(q, k, {.transpose_b = true}); }
+// With scores of one factor.
+Tensor chain(const Tensors& x, double factor = 0.5) {
+    return ops::matmul(ops::softmax(ops::mul(scores(x[0], x[1]), number(factor))), x[2]);
+}
+Tensor attention(const Tensors& x, const ops::AttentionParams& p) { return ops::attention(x, p)[0]; }
+
+void expect_attention(const TensorSpecs& inputs, const Body& before, const Body& after) {
+    expect_rewrite(fuse_attention, inputs, before, after);
+}
+void expect_left(const TensorSpecs& inputs, const Body& body) { expect_attention(inputs, body, body); }
+
+Tensor noise(const Shape& shape, float first) {
+    std::vector<float> values(size_t(shape.numel()));
+    for (size_t i = 0; i < values.size(); ++i) values[i] = std::sin(first + float(i));
+    return tensor_from_host(f32(shape), values.data());
+}
+// What a body computes is what its graph does behind all passes.
+void expect_same_numbers(const TensorSpecs& specs, const Body& body) {
+    Tensors inputs;
+    for (auto& spec : specs) inputs.push_back(noise(spec.shape, float(inputs.size())));
+    Graph graph = record(specs, body);
+    Tensor expected = body(inputs)[0], got = Executable(graph, {}).run(inputs)[0];
+    ASSERT_EQ(got.spec(), expected.spec());
+    for (int64_t i = 0; i < got.spec().numel(); ++i)
+        EXPECT_NEAR(got.data<float>()[i], expected.data<float>()[i], 1e-5) << i;
+}
+
+TEST(FuseAttention, FactorsStandAnywhere) {
+    auto halved = [](const Tensors& x) { return Tensors{attention(x, {.scale = 0.5})}; };
+    expect_attention(
+        heads_first, [](const Tensors& x) { return Tensors{chain(x)}; }, halved);
+    expect_attention(
+        heads_first,
+        [](const Tensors& x) {
+            Tensor s = ops::div(scores(ops::mul(x[0], number(4)), ops::mul(number(0.25), x[1])), number(2));
+            return Tensors{ops::matmul(ops::softmax(s, {.axis = 3}), x[2])};
+        },
+        halved);
+    expect_attention(
+        heads_first,
+        [](const Tensors& x) { return Tensors{ops::matmul(ops::softmax(scores(x[0], x[1])), x[2])}; },
+        [](const Tensors& x) { return Tensors{attention(x, {.scale = 1})}; });
+}
+
+TEST(FuseAttention, ReadsHeadsSideBySide) {
+    auto after = [](const Tensors& x) { return Tensors{attention(x, {.scale = 0.5, .side_by_side = true})}; };
+    Body rows = [](const Tensors& x) {
+        Tensors first;
+        for (auto& operand : x) first.push_back(ops::transpose(operand, swap_heads));
+        return Tensors{ops::transpose(chain(first), swap_heads)};
+    };
+    Body columns = [](const Tensors& x) {
+        Tensor s = ops::matmul(ops::mul(ops::transpose(x[0], swap_heads), number(0.5)),
+                               ops::transpose(x[1], swap_both));
+        return Tensors{
+            ops::transpose(ops::matmul(ops::softmax(s), ops::transpose(x[2], swap_heads)), swap_heads)};
+    };
+    for (auto& body : {rows, columns}) {
+        expect_attention(side_by_side, body, after);
+        expect_same_numbers(side_by_side, body);
+    }
+}
+
+TEST(FuseAttention, TurnsKeysThatAreColumns) {
+    const TensorSpecs specs{heads_first[0], side_by_side[1], heads_first[2]};
+    Body before = [](const Tensors& x) {
+        Tensor s = ops::matmul(x[0], ops::transpose(x[1], swap_both));
+        return Tensors{ops::matmul(ops::softmax(s), x[2])};
+    };
+    expect_attention(specs, before, [](const Tensors& x) {
+        return Tensors{attention({x[0], ops::transpose(x[1], swap_heads), x[2]}, {.scale = 1})};
+    });
+    expect_same_numbers(specs, before);
+    expect_attention(
+        heads_first,
+        [](const Tensors& x) {
+            Tensor s = ops::matmul(x[0], ops::transpose(x[1], {.pattern = {0, 1, 3, 2}}));
+            return Tensors{ops::matmul(ops::softmax(s), x[2])};
+        },
+        [](const Tensors& x) { return Tensors{attention(x, {.scale = 1})}; });
+}
+
+Body masked(const Tensor& mask) {
+    return [=](const Tensors& x) {
+        Tensor s = ops::add(mask, ops::mul(scores(x[0], x[1]), number(0.5)));
+        return Tensors{ops::matmul(ops::softmax(s), x[2])};
+    };
+}
+
+TEST(FuseAttention, TakesMasksThatLeaveSomethingToSee) {
+    const Tensor mask = constant({4, 5}, {0, -infinite, 1, -infinite, -2, -infinite, 0.5f});
+    expect_attention(heads_first, masked(mask), [=](const Tensors& x) {
+        return Tensors{attention({x[0], x[1], x[2], mask}, {.scale = 0.5})};
+    });
+    expect_same_numbers(heads_first, masked(mask));
+    std::vector<float> values(20, -infinite);
+    for (int i = 0; i < 15; ++i) values[size_t(i)] = 0;
+    expect_left(heads_first, masked(constant({4, 5}, values)));  // the last query sees nothing
+    expect_left(heads_first, masked(constant({3, 1, 1}, {0, -infinite, 0})));
+    expect_left(heads_first, masked(constant({1, 1, 1, 1, 5}, {0})));  // which makes five axes
+    TensorSpecs specs = heads_first;
+    specs.push_back(f32({4, 5}));
+    expect_left(specs, [](const Tensors& x) { return masked(x[3])(x); });
+}
+
+// As PyTorch's exporter writes it, so that a query that sees nothing has zeros.
+TEST(FuseAttention, TakesAnyMaskWhereNaNBecomesZero) {
+    TensorSpecs specs = heads_first;
+    specs.push_back(f32({2, 1, 4, 5}));
+    auto guarded = [](const Tensors& x, double otherwise) {
+        Tensor w = ops::softmax(ops::add(scores(x[0], x[1]), x[3]));
+        return Tensors{ops::matmul(ops::where(ops::isnan(w), number(otherwise), w), x[2])};
+    };
+    const Body zeros = [=](const Tensors& x) { return guarded(x, 0); };
+    expect_attention(specs, zeros, [](const Tensors& x) { return Tensors{attention(x, {.scale = 1})}; });
+    expect_left(specs, [=](const Tensors& x) { return guarded(x, 1); });
+    const Body blind = [=](const Tensors& x) {
+        Tensor mask = constant({4, 5}, {-infinite, -infinite, -infinite, -infinite, -infinite, 0, 0});
+        return guarded({x[0], x[1], x[2], mask}, 0);
+    };
+    expect_same_numbers(heads_first, blind);
+}
+
+TEST(FuseAttention, KeysAreTurnedWithTheirHeadsJoined) {
+    const Body before = [](const Tensors& x) {
+        Tensor columns = ops::transpose(ops::reshape(x[1], {.shape = {-1, 5, 8}}), {.pattern = {0, 2, 1}});
+        Tensor s = ops::matmul(x[0], ops::reshape(columns, {.shape = {2, 3, 8, 5}}));
+        return Tensors{ops::matmul(ops::softmax(s), x[2])};
+    };
+    expect_attention(heads_first, before,
+                     [](const Tensors& x) { return Tensors{attention(x, {.scale = 1})}; });
+    expect_same_numbers(heads_first, before);
+    // The rows of one matrix are not those of the other.
+    expect_left({f32({2, 3, 4, 5}), f32({2, 3, 8, 5}), f32({2, 3, 8, 6})}, [](const Tensors& x) {
+        Tensor columns = ops::transpose(ops::reshape(x[1], {.shape = {-1, 5, 8}}), {.pattern = {0, 2, 1}});
+        Tensor s = ops::matmul(x[0], ops::reshape(columns, {.shape = {2, 3, 5, 8}}));
+        return Tensors{ops::matmul(ops::softmax(s), x[2])};
+    });
+}
+
+TEST(FuseAttention, LeavesWhatOthersRead) {
+    expect_left(heads_first, [](const Tensors& x) {
+        Tensor weights = ops::softmax(scores(x[0], x[1]));
+        return Tensors{ops::matmul(weights, x[2]), weights};
+    });
+    expect_left(heads_first, [](const Tensors& x) {
+        Tensor s = scores(x[0], x[1]);
+        return Tensors{ops::matmul(ops::softmax(s), x[2]), s};
+    });
+}
+
+TEST(FuseAttention, LeavesWhatIsAlmostAttention) {
+    expect_left(heads_first, [](const Tensors& x) { return Tensors{chain(x, 0)}; });
+    expect_left(heads_first, [](const Tensors& x) {
+        return Tensors{ops::matmul(ops::softmax(scores(x[0], x[1]), {.log = true}), x[2])};
+    });
+    expect_left({f32({2, 3, 4, 8}), f32({2, 3, 5, 8}), f32({2, 3, 5, 6})}, [](const Tensors& x) {
+        return Tensors{ops::matmul(ops::softmax(scores(x[0], x[1]), {.axis = 2}), x[2])};
+    });
+    expect_left({f32({2, 3, 4, 8}), f32({1, 3, 5, 8}), f32({2, 1, 5, 6})},
+                [](const Tensors& x) { return Tensors{chain(x)}; });
+    expect_left({f32({3, 4, 8}), f32({3, 5, 8}), f32({3, 5, 6})},
+                [](const Tensors& x) { return Tensors{chain(x)}; });
+    const TensorSpec half{DType::f16, {2, 3, 4, 8}, {}};
+    expect_left({half, half, half}, [](const Tensors& x) {
+        return Tensors{ops::matmul(ops::softmax(scores(x[0], x[1])), x[2])};
+    });
+}
+
+TEST(FuseAttention, HoldsAtEveryBatch) {
+    PassOptions any_shape;
+    any_shape.fixed_shapes = false;
+    const Body before = [](const Tensors& x) { return Tensors{chain({x[0], x[0], x[0]})}; };
+    Graph graph = fuse_attention(record({f32({1, 3, 4, 8})}, before), any_shape);
+    ASSERT_EQ(graph.nodes().size(), 1U);
+    EXPECT_EQ(graph.nodes()[0].op, &ops::Attention::info);
+    const Tensor x = noise({5, 3, 6, 8}, 1), got = Executable(graph, {}).run(std::vector{x})[0];
+    EXPECT_EQ(got.spec().shape, Shape({5, 3, 6, 8}));
+
+    // Keys of one item belong to all of a larger batch.
+    const Tensor keys = noise({1, 3, 5, 8}, 2);
+    const Body shared = [=](const Tensors& in) { return Tensors{chain({in[0], keys, keys})}; };
+    expect_same(fuse_attention(record({f32({1, 3, 4, 8})}, shared), any_shape),
+                record({f32({1, 3, 4, 8})}, shared));
+    EXPECT_EQ(fuse_attention(record({f32({1, 3, 4, 8})}, shared), {}).nodes().size(), 1U);
+}
+
+TEST(FuseAttention, CanBeTurnedOff) {
+    Graph graph = record(heads_first, [](const Tensors& x) { return Tensors{chain(x)}; });
+    auto fused = [&](const CompileOptions& options) {
+        auto program = Program::compile(graph, options);
+        return std::ranges::any_of(program->graph().nodes(),
+                                   [](auto& node) { return node.op == &ops::Attention::info; });
+    };
+    EXPECT_TRUE(fused({}));
+    EXPECT_FALSE(fused({.passes = {{"fuse_attention", false}}}));
+    EXPECT_FALSE(fused({.level = 1}));
+}
+
+}  // namespace
+}  // namespace mge::test
