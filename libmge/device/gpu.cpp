@@ -3,6 +3,7 @@
 
 #include <dlfcn.h>
 
+#include <atomic>
 #include <filesystem>
 
 #include "libmge/base/error.h"
@@ -24,6 +25,8 @@ const DeviceKind* find_gpu(const std::vector<DeviceKind>& kinds) {
         if (kind.name == "gpu") return &kind;
     return nullptr;
 }
+
+std::atomic<CudaVersion> version_of{nullptr};
 
 // Adds the backend of the library; gives why it could not.
 std::string load_library() {
@@ -58,5 +61,13 @@ const GpuKind& gpus() {
     static const GpuKind kind = find_or_load();
     return kind;
 }
+
+int cuda_version(const char* library) {
+    gpus();
+    CudaVersion ask = version_of.load();
+    return ask ? ask(library) : 0;
+}
+
+void set_cuda_version(CudaVersion source) { version_of = source; }
 
 }  // namespace mge

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The kernels of GPUs: what libmge_cuda.so brings.
 #include "libmge/device/cuda/cuda_device.h"
+#include "libmge/device/cuda/library.h"
 #include "libmge/device/cuda/runtime.h"
+#include "libmge/device/gpu.h"
 #include "libmge/ops/all.h"
 #include "libmge/ops/elementwise/elementwise.cuda.h"
 
@@ -38,7 +40,16 @@ constexpr std::array<KernelEntry, sizeof...(O)> gpu_table(TypeList<O...>) {
     return {entry<O>()...};
 }
 
+int version_of(const char* library) {
+    std::string_view name = library;
+    if (name == "cuda") return CUDART_VERSION;
+    if (name == "cudnn") return cuda::cudnn_version();
+    int driver = 0;
+    return name == "driver" && cudaDriverGetVersion(&driver) == cudaSuccess ? driver : 0;
+}
+
 const Backend& cuda_backend() {
+    set_cuda_version(version_of);
     static constexpr auto table = gpu_table(AllOps{});
     static const auto installation = cuda::find_installation();
     static const Backend backend{

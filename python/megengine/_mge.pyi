@@ -254,6 +254,9 @@ def collect_loans() -> None:
 def compute_capability(device: Any) -> int:
     """Ten times that of a GPU."""
 
+def cuda_version(library: str) -> int:
+    """Of 'cuda', 'driver' or 'cudnn', as NVIDIA counts; 0 without it."""
+
 def exchange_thread_device(device: Any | None) -> Any:
     """The default device of this thread (None: that of the process); gives the one before."""
 
@@ -310,6 +313,9 @@ def memory_status(device: Any | None = None) -> tuple:
 
 def mixed_precision() -> tuple:
     """Whether this thread casts automatically, and between which dtypes: (enabled, low, high)."""
+
+def model(device: Any) -> str:
+    """The name of the hardware."""
 
 def onnx_counterparts() -> list[tuple[str, str]]:
     """Operators and the ONNX nodes that they become."""

@@ -5,7 +5,9 @@ Names: ``"xpux"`` (the default device), ``"cpu0"``, ``"multithread4:0"``, ``"gpu
 """
 
 import contextlib
+import enum
 import re
+from typing import NamedTuple
 
 from . import _mge
 from ._mge import Device as CompNode  # noqa: F401
@@ -251,4 +253,98 @@ def get_cuda_compute_capability(device: int, device_type="cuda") -> int:
         >>> if is_cuda_available():
         ...     assert get_cuda_compute_capability(0) >= 50
     """
-    return _mge.compute_capability(f"gpu{int(device)}")
+    return _mge.compute_capability(_gpu(device, device_type))
+
+
+class DeviceType(enum.IntEnum):
+    """Kinds of devices, with MegEngine's numbers.
+
+    Example:
+        >>> DeviceType.CUDA.name
+        'CUDA'
+    """
+
+    UNSPEC = 0
+    CUDA = 1
+    CPU = 2
+    CAMBRICON = 3
+    ROCM = 8
+    ATLAS = 9
+    MULTITHREAD = 11
+    MAX_DEVICE_ID = 12
+
+
+class DeviceProperties(NamedTuple):
+    """What a GPU is: its name, bytes of memory, and the two parts of its compute capability."""
+
+    name: str
+    total_memory: int
+    major: int
+    minor: int
+
+
+def get_cuda_device_property(device: int, device_type=DeviceType.CUDA) -> DeviceProperties:
+    """What a CUDA device is.
+
+    Args:
+        device: number of the device.
+        device_type: kind of device, ``"cuda"`` or ``DeviceType.CUDA``.
+    Raises:
+        RuntimeError: there is no such device, or the kind is another one.
+    Example:
+        >>> if is_cuda_available():
+        ...     assert get_cuda_device_property(0).total_memory > 0
+    """
+    name = _gpu(device, device_type)
+    capability = _mge.compute_capability(name)
+    return DeviceProperties(
+        _mge.model(name), _mge.memory_status(name)[0], capability // 10, capability % 10
+    )
+
+
+def _gpu(device: int, device_type) -> str:
+    if str(getattr(device_type, "name", device_type)).lower() not in ("cuda", "gpu"):
+        raise RuntimeError(f"[device] only CUDA devices are asked so, got {device_type!r}")
+    return f"gpu{int(device)}"
+
+
+def get_cuda_version() -> int:
+    """The version of CUDA with which this build was made: 1000 times the major one and ten times
+    the minor one; 0 for a build without CUDA.
+
+    Example:
+        >>> get_cuda_version() == 0 or get_cuda_version() >= 12000
+        True
+    """
+    return _mge.cuda_version("cuda")
+
+
+def get_cuda_driver_version() -> int:
+    """The newest version of CUDA that the driver knows, counted as ``get_cuda_version``; 0 without
+    a driver.
+
+    Example:
+        >>> get_cuda_driver_version() > 0 or not is_cuda_available()
+        True
+    """
+    return _mge.cuda_version("driver")
+
+
+def get_cudnn_version() -> int:
+    """The version of the cuDNN that is found, as cuDNN counts: 90100 for 9.1.0; 0 without one.
+
+    Example:
+        >>> get_cudnn_version() >= 0
+        True
+    """
+    return _mge.cuda_version("cudnn")
+
+
+def get_tensorrt_version() -> int:
+    """0: this engine does not use TensorRT.
+
+    Example:
+        >>> get_tensorrt_version()
+        0
+    """
+    return 0

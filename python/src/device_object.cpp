@@ -132,6 +132,11 @@ void add_device_functions(PyObject* module_object) {
     module.def(
         "gpus", [] { return nb::make_tuple(gpus().count, gpus().why_none); },
         "How many GPUs there are, and why there are none.");
+    module.def("cuda_version", &cuda_version, nb::arg("library"),
+               "Of 'cuda', 'driver' or 'cudnn', as NVIDIA counts; 0 without it.");
+    module.def(
+        "model", [](nb::handle name) { return device(parse_device_argument(name.ptr())).model(); },
+        nb::arg("device"), "The name of the hardware.");
     module.def("get_threads", &default_threads);
     module.def("set_threads", &set_default_threads);
     module.def(

@@ -21,7 +21,6 @@ MODULES = (
 NAMES = (
     (F, "external"),
     (F.vision, "nvof"),
-    (mge.device, "get_cuda_version"),
     (mge.jit, "xla_trace"),
     (mge.core.tensor.dtype, "intb4"),
 )

@@ -27,6 +27,7 @@ FILES = (
     "dump_names",
     "dumped_models",
     "einsum",
+    "gpu_properties",
     "lamb",
     "lenient_arguments",
     "low_level_grad",

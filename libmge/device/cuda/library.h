@@ -33,5 +33,7 @@ private:
 // Of those that are found: ", cuBLASLt 130100, cuDNN 91900". Opens them, which takes up to a second: asked
 // for by who keeps measured times of kernels, not by everybody who uses a GPU.
 std::string library_versions();
+// As cuDNN counts; 0 where none is found.
+int cudnn_version();
 
 }  // namespace mge::cuda

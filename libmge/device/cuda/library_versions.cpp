@@ -13,4 +13,6 @@ std::string library_versions() {
     return result;
 }
 
+int cudnn_version() { return cudnn().why_not.empty() ? int(cudnn().version()) : 0; }
+
 }  // namespace mge::cuda
