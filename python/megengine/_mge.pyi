@@ -392,6 +392,9 @@ def synchronize(device: Any | None = None) -> None:
 def to_dlpack(tensor: Any, versioned: bool, copy: bool | None, on_host: bool, stream: int | None) -> Any:
     """A capsule with the memory of a Tensor; copy: True, False for never, None for where it has to be; stream: which of a GPU waits for its value, by DLPack's names."""
 
+def upload_beside(tensor: Any, device: Any) -> Any:
+    """A Tensor on the CPU, copied to a device beside the work that was asked of that before."""
+
 def usable_cpus() -> int:
     ...
 

@@ -16,6 +16,7 @@
 #include "libmge/device/default_device.h"
 #include "libmge/device/sharing.h"
 #include "libmge/device/stream_sharing.h"
+#include "libmge/device/upload.h"
 #include "libmge/tensor/borrowed.h"
 #include "python/src/conversion.h"
 #include "python/src/dlpack.h"
@@ -399,6 +400,15 @@ void add_sharing(PyObject* module_object) {
                "GPU made its value.");
     module.def("stream_address", &stream_address, nb::arg("device"),
                "The stream of a device's queue, as DLPack names it; None where no stream does its work.");
+    module.def(
+        "upload_beside",
+        [](nb::handle host, nb::handle device) {
+            tensor_argument(host, "upload_beside");
+            return nb::steal(
+                wrap_tensor(upload_beside(concrete_value(host.ptr()), parse_device_argument(device.ptr()))));
+        },
+        nb::arg("tensor"), nb::arg("device"),
+        "A Tensor on the CPU, copied to a device beside the work that was asked of that before.");
     module.def("share_memory", &share_memory, nb::arg("tensor"),
                "Moves a Tensor's value to memory that other processes can have too.");
     module.def(

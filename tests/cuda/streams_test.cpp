@@ -9,6 +9,7 @@
 
 #include "libmge/device/gpu.h"
 #include "libmge/device/stream_sharing.h"
+#include "libmge/device/upload.h"
 #include "libmge/mge.h"
 #include "tests/cuda/emulation.h"
 #include "tests/harness/check_op.h"
@@ -92,6 +93,32 @@ TEST(CudaStreams, OthersStreamsWaitForAQueueAndItForThem) {
     });
     two->finish();
     one->finish_device();
+}
+
+// As batches that are loaded ahead: who works has no part in the copies, and their memory goes round.
+TEST(CudaStreams, UploadsRunBesideAndComeInTime) {
+    DeviceId id = queue_number(1);
+    size_t before = device(id).memory().allocated;
+    for_each_mix([&](unsigned seed) {
+        Tensor sum = filled(0, id);
+        float expected = 0;
+        Tensor ahead = upload_beside(make_tensor(DType::f32, {1000}, std::vector<double>(1000, 1)), id);
+        for (int batch = 2; batch < 8; ++batch) {
+            Tensor now = std::move(ahead);
+            ahead = upload_beside(make_tensor(DType::f32, {1000}, std::vector<double>(1000, batch)), id);
+            EXPECT_EQ(now.device(), id);
+            sum = ops::add(sum, ops::mul(now, now));
+            now = {};
+            write_over_freed_blocks(id);
+            expected += float((batch - 1) * (batch - 1));
+        }
+        EXPECT_THAT(floats_of(sum), Each(expected)) << "seed " << seed;
+        EXPECT_THAT(floats_of(ahead), Each(7)) << "seed " << seed;
+    });
+    EXPECT_EQ(device(id).memory().allocated, before);
+    Tensor host = make_tensor(DType::f32, {2}, {1, 2});
+    EXPECT_EQ(upload_beside(host, host_device).address(), host.address());
+    EXPECT_EQ(upload_beside(make_tensor(DType::f32, {0}, {}), id).spec().numel(), 0);
 }
 
 // Both ways, round and round, with nothing that waits in between.

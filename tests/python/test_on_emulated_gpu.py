@@ -20,6 +20,7 @@ FILES = (
     "control",
     "core_tensor_utils",
     "corner_values",
+    "dataloader",
     "distributed",
     "distributions",
     "dtr",
@@ -72,6 +73,7 @@ FILES = (
 OF_THE_CPU = (
     "complex.py::test_numbers",
     "complex.py::test_refused",
+    "dataloader.py::test_workers_can_compute_with_tensors",
     "module.py::test_modules_move_to_another_device",
     "multiprocessing.py::test_four_processes_train_one_net_without_locks[forkserver]",
     "multiprocessing.py::test_sharing_keeps_the_value_and_the_object",

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from .. import _mge
 from ..random import rng
 from ..tensor import Tensor
 from .collator import Collator
@@ -26,7 +27,7 @@ class DataLoader:
         collator: how samples are put together.
         num_workers: processes that make batches; 0 makes them here.
         timeout: seconds to wait for a batch of a worker; 0 for any time.
-        preload: give Tensors, and make the next batch ahead.
+        preload: give Tensors, and make the next batch ahead; to a GPU it is copied beside its work.
         parallel_stream: the workers share a stream instead of each reading all of it: the data
             set divides it by ``get_worker_info``.
     Raises:
@@ -140,7 +141,11 @@ def _preloaded(batches: Iterator) -> Iterator:
 
 def _to_tensors(value):
     if isinstance(value, np.ndarray):
-        return Tensor(value)
+        device = _mge.get_default_device()
+        if not device.startswith("gpu"):
+            return Tensor(value)
+        # The copy runs beside what the GPU computes with the batches before.
+        return _mge.upload_beside(Tensor(value, device="cpu0"), device)
     if isinstance(value, dict):
         return {key: _to_tensors(part) for key, part in value.items()}
     if isinstance(value, tuple) and hasattr(value, "_fields"):

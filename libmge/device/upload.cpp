@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libmge/device/upload.h"
+
+#include <memory>
+#include <utility>
+
+#include "libmge/base/error.h"
+
+namespace mge {
+namespace {
+
+// Makes `queue` come behind all that was asked of `other`.
+void come_behind(Queue& queue, Queue& other) {
+    if (auto point = other.record()) queue.wait_for(*point);
+}
+
+// Lets go of a block of the copies' queue that another queue has read.
+struct Uploaded {
+    Queue &copies, &reader;
+    StorageRef block;
+
+    Uploaded(Queue& its_copies, Queue& its_reader, StorageRef its_block)
+        : copies(its_copies), reader(its_reader), block(std::move(its_block)) {}
+    Uploaded(const Uploaded&) = delete;
+    ~Uploaded() {
+        if (!is_done_in_order()) static_cast<void>(std::make_unique<StorageRef>(block).release());
+    }
+    // False where the queue cannot be asked, as one of a device that is lost: then nobody gets the block.
+    bool is_done_in_order() const {
+        try {
+            come_behind(copies, reader);
+            return true;
+        } catch (const Error&) {
+            return false;
+        }
+    }
+};
+
+}  // namespace
+
+Tensor upload_beside(const Tensor& host, DeviceId id) {
+    if (id.is_host() || id.stream == copies_stream) return to_device(host, id);
+    DeviceId copying = id;
+    copying.stream = copies_stream;
+    Queue &copies = queue_of(copying), &reader = queue_of(id);
+    size_t bytes = host.spec().bytes();
+    auto uploaded = std::make_shared<const Uploaded>(copies, reader, copies.allocate(bytes));
+    void* at = uploaded->block->data;
+    if (bytes) copies.copy_from_host(at, host.data(), bytes);
+    come_behind(reader, copies);
+    return Tensor(host.spec(), borrow_storage(at, bytes, std::move(uploaded)), 0, id);
+}
+
+}  // namespace mge
