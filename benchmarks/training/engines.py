@@ -11,10 +11,11 @@ class Mge:
 
     variants = ("eager", "trace", "fastrun", "recompute")
 
-    def __init__(self):
+    def __init__(self, device="cpu"):
         import megengine as mge
         import megengine.functional as F
 
+        mge.set_default_device("xpux" if device == "cpu" else "gpu0")
         self.mge, self.F = mge, F
         self.relu, self.gelu, self.linear = F.relu, F.gelu, F.linear
         self.max_pool2d, self.transpose = F.max_pool2d, F.transpose
@@ -85,7 +86,7 @@ class Torch:
 
     variants = ("eager", "channels_last", "compile", "float64")
 
-    def __init__(self):
+    def __init__(self, device="cpu"):
         import torch
         from torch.nn import functional as F
 
@@ -93,7 +94,7 @@ class Torch:
         self.relu, self.gelu, self.linear, self.embedding = F.relu, F.gelu, F.linear, F.embedding
         self.conv2d, self.max_pool2d, self.transpose = F.conv2d, F.max_pool2d, torch.permute
         self.attention, self.F = F.scaled_dot_product_attention, F
-        self.version = torch.__version__
+        self.version, self.device = torch.__version__, "cpu" if device == "cpu" else "cuda"
 
     def batch_norm(self, x, scale, shift, mean, variance):
         return self.F.batch_norm(x, mean, variance, scale, shift, training=True)
@@ -104,8 +105,9 @@ class Torch:
     def trainer(self, name, variant, half):
         """Return a function that does a step and returns the loss."""
         torch, task, is_exact = self.torch, TASKS[name], variant == "float64"
-        state = {key: torch.from_numpy(value.copy()) for key, value in task.state().items()}
-        x, labels = (torch.from_numpy(array) for array in batch_of(name))
+        place = {"device": self.device}
+        state = {k: torch.from_numpy(v.copy()).to(**place) for k, v in task.state().items()}
+        x, labels = (torch.from_numpy(array).to(**place) for array in batch_of(name))
         if is_exact:
             x = x.double() if x.is_floating_point() else x
             state = {key: value.double() for key, value in state.items()}
@@ -120,7 +122,7 @@ class Torch:
         labels = labels.long()
 
         def loss_of(x, labels):
-            with torch.autocast("cpu", enabled=half and not is_exact, dtype=torch.bfloat16):
+            with torch.autocast(self.device, enabled=half and not is_exact, dtype=torch.bfloat16):
                 logits = task.net(self, state, x)
             return self.F.cross_entropy(logits if is_exact else logits.float(), labels)
 

@@ -9,6 +9,7 @@ PyTorch in float32 deviates by rounding alone; who deviates much more has a defe
 
     training.py [--tasks lenet,mlp,resnet18,transformer] [--rounds 7] [--seconds 0.5] [--half]
                 [--steps 100] [--contestants mge:eager,mge:trace,...] [--peers build/peers]
+                [--device gpu]
 """
 
 import argparse
@@ -36,7 +37,7 @@ WARM_UP = 10
 def contest(options):
     """What a contestant does: warm up, tell its losses, then time steps as often as asked."""
     engine_name, variant = options.contestant.split(":")
-    engine = ENGINES[engine_name]()
+    engine = ENGINES[engine_name](options.device)
     step = engine.trainer(options.tasks, variant, options.half)
     losses = [step() for _ in range(max(options.steps, WARM_UP))]
     print(json.dumps({"losses": losses, "version": engine.version}), flush=True)
@@ -57,6 +58,7 @@ class Contestant:
         command = [python, __file__, "--as", name, "--tasks", task]
         command += ["--steps", steps_of(task, options)]
         command += ["--half"] if options.half else []
+        command += ["--device", options.device]
         self.process = subprocess.Popen(
             list(map(str, command)), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
@@ -139,6 +141,9 @@ def main():
     parser.add_argument("--steps", type=int, help="whose losses are compared (by default a task's)")
     parser.add_argument("--contestants", help="by default all, as engine:variant")
     parser.add_argument("--peers", type=Path, default=ROOT / "build/peers")
+    parser.add_argument(
+        "--device", choices=("cpu", "gpu"), default="cpu", help="where the steps run"
+    )
     parser.add_argument("--as", dest="contestant", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.contestant:
