@@ -63,8 +63,10 @@ bool copy_blocked(const MemoryDesc& from, const void* source, const MemoryDesc& 
     bool is_moved =
         from.data_type == to.data_type && (from.data_type == dnnl_f32 || from.data_type == dnnl_s32);
     if (!is_moved || !is_blocked(from) || !is_blocked(to)) return false;
-    if (std::max(bytes(from), bytes(to)) > INT32_MAX) return false;
-    if (!std::equal(to.dims, to.dims + to.ndims, to.padded_dims)) std::memset(target, 0, bytes(to));
+    const size_t size = bytes(to);
+    if (std::max(bytes(from), size) > INT32_MAX) return false;
+    if (size == 0) return true;
+    if (!std::equal(to.dims, to.dims + to.ndims, to.padded_dims)) std::memset(target, 0, size);
 
     // In the order of the source, which is read as it lies.
     std::array<int, DNNL_MAX_NDIMS> order{};
