@@ -90,6 +90,11 @@ bool multiplies_bytes_in_tiles() {
 
 // --- channels that do not mix ---
 
+int64_t place_of_tap(int64_t tap, int64_t channel) {
+    int64_t lane = channel / 16, quad = channel % 16 / 4;  // as bytes are unpacked within lanes
+    return tap / 4 * byte_channels * 4 + quad * 64 + lane * 16 + channel % 4 * 4 + tap % 4;
+}
+
 __attribute__((target("avx512f,avx512bw,avx512vnni"))) void multiply_windows(const ByteWindows& w) {
     const __mmask64 present = w.channels < byte_channels ? (1ull << w.channels) - 1 : ~0ull;
     const __m512i shift = _mm512_set1_epi8(w.is_signed ? char(-128) : char(0));
@@ -126,9 +131,28 @@ __attribute__((target("avx512f,avx512bw,avx512vnni"))) void multiply_windows(con
     }
 }
 
-constexpr ByteProduct quads{"quads", quad_rows, word, false, nothing, nothing, multiply_quads, nullptr};
-constexpr ByteProduct tiles{"matrices",  2 * tile_rows, tile_row_bytes,        true,
-                            begin_tiles, end_tiles,     multiply_tiles<false>, multiply_tiles<true>};
+constexpr ByteProduct quads{.name = "quads",
+                            .rows = quad_rows,
+                            .depth = word,
+                            .word = word,
+                            .panel = product_columns,
+                            .takes_signed = false,
+                            .takes_wide = false,
+                            .begin = nothing,
+                            .end = nothing,
+                            .multiply = multiply_quads,
+                            .multiply_signed = nullptr};
+constexpr ByteProduct tiles{.name = "matrices",
+                            .rows = 2 * tile_rows,
+                            .depth = tile_row_bytes,
+                            .word = word,
+                            .panel = product_columns,
+                            .takes_signed = true,
+                            .takes_wide = false,
+                            .begin = begin_tiles,
+                            .end = end_tiles,
+                            .multiply = multiply_tiles<false>,
+                            .multiply_signed = multiply_tiles<true>};
 
 }  // namespace
 
@@ -138,7 +162,9 @@ const ByteProduct* matrix_product() {
 }
 const ByteProduct* quad_product() { return cpu_isa() >= Isa::avx512_vnni ? &quads : nullptr; }
 
-bool has_byte_windows() { return cpu_isa() >= Isa::avx512_vnni; }
-void multiply_byte_windows(const ByteWindows& windows) { multiply_windows(windows); }
+const ByteWindowKernel& byte_window_kernel() {
+    static constexpr ByteWindowKernel quad_windows{4, place_of_tap, multiply_windows};
+    return cpu_isa() >= Isa::avx512_vnni ? quad_windows : pair_windows();
+}
 
 }  // namespace mge::cpu

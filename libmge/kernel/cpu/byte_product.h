@@ -8,23 +8,27 @@
 
 namespace mge::cpu {
 
-// Rows of bytes that lie `stride` apart. Of each, the parts at the given places are multiplied, `part_bytes`
-// (a multiple of ByteProduct::depth) of each part: a window is as many parts as it has pixels.
+// Rows of elements, bytes or i16, that lie `stride` bytes apart. Of each, the parts at the given places are
+// multiplied, `part_bytes` (a multiple of ByteProduct::depth elements) of each part: a window is as many
+// parts as it has pixels.
 struct ByteRows {
     const uint8_t* first;
     int64_t stride;
     std::span<const int64_t> parts;
     int64_t part_bytes;
+    int64_t count;  // that are wanted; of the others there may be sums, too
 };
 
-// One block of columns is a product of its own. Its weight is packed in words of 4 bytes along k, those of
-// the same k side by side.
+// One block of columns is a product of its own. Its weight is packed panel by panel, in words along k, those
+// of the same k side by side.
 inline constexpr int64_t product_columns = 32;
 struct ByteProduct {
     const char* name;
-    int64_t rows;   // that are multiplied together; all of them are read
-    int64_t depth;  // what k is a multiple of
+    int64_t rows;         // that are multiplied together; all of them are read
+    int64_t depth;        // what k is a multiple of
+    int64_t word, panel;  // elements of a word, columns of a panel
     bool takes_signed;
+    bool takes_wide;  // rows of i16: `multiply` is for those of both signs
     // A thread calls `multiply` between the two.
     void (*begin)();
     void (*end)();
@@ -38,8 +42,12 @@ const ByteProduct* matrix_product();
 const ByteProduct* quad_product();
 const ByteProduct* pair_product();
 
+// to[i] = x[i] - zero, x being i8 or u8.
+using WidenBytes = void (*)(const uint8_t* x, int16_t* to, int64_t n, bool is_signed, int32_t zero);
+void widen_bytes(const uint8_t* x, int16_t* to, int64_t n, bool is_signed, int32_t zero);
+
 // Windows over channels that do not mix, up to 64 of them: of pixel i, tap t lies at taps[t] + i * step. Taps
-// come in fours, those that fill up having weight 0.
+// come as many as ByteWindowKernel says, those that fill up having weight 0.
 inline constexpr int64_t byte_channels = 64;
 struct ByteWindows {
     std::span<const uint8_t* const> taps;
@@ -48,12 +56,14 @@ struct ByteWindows {
     const int8_t* weight;  // as place_of_tap says
     int32_t* sums;         // those of a pixel side by side, byte_channels apart
 };
-bool has_byte_windows();
-void multiply_byte_windows(const ByteWindows& windows);
-// Where the weight of a tap and a channel belongs.
-inline int64_t place_of_tap(int64_t tap, int64_t channel) {
-    int64_t lane = channel / 16, word = channel % 16 / 4;  // as bytes are unpacked within lanes
-    return tap / 4 * byte_channels * 4 + word * 64 + lane * 16 + channel % 4 * 4 + tap % 4;
-}
+struct ByteWindowKernel {
+    int64_t taps_together;
+    // Where the weight of a tap and a channel belongs.
+    int64_t (*place_of_tap)(int64_t tap, int64_t channel);
+    void (*multiply)(const ByteWindows& windows);
+};
+// By sums of four products where the processor has them (AVX-512 VNNI), else of two of 16 bits.
+const ByteWindowKernel& byte_window_kernel();
+const ByteWindowKernel& pair_windows();
 
 }  // namespace mge::cpu

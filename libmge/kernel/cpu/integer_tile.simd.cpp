@@ -6,6 +6,7 @@
 #include "hwy/highway.h"
 #include "libmge/kernel/cpu/highway_targets.h"
 #include "libmge/kernel/cpu/integer_tile.h"
+#include "libmge/kernel/cpu/keep_in_order-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mge::cpu::HWY_NAMESPACE {
@@ -32,6 +33,8 @@ void multiply(const int32_t* a, const int32_t* b, int64_t words, int32_t* sums, 
             auto x = hn::BitCast(narrow, hn::Set(d, a[r]));
             left[r] = hn::ReorderWidenMulAccumulate(d, x, b0, left[r], unused);
             right[r] = hn::ReorderWidenMulAccumulate(d, x, b1, right[r], unused);
+            keep_in_order(left[r]);
+            keep_in_order(right[r]);
         }
     }
 #pragma GCC unroll 16

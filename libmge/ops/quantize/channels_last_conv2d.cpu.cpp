@@ -3,7 +3,8 @@
 // weight (kernel/cpu/byte_product.h). A row is the bytes under a window. Where windows are single pixels the
 // image itself is such rows. Where they step by one pixel, and a pixel fills whole words of the product, an
 // image with its border is: a window is as many parts as it has taps, and the windows that reach over the end
-// of a line are computed, too, and dropped. Else rows are gathered, a chunk at a time.
+// of a line are computed, too, and dropped. Else rows are gathered, a chunk at a time; where the product
+// takes i16, always, widened and less the zero point.
 
 #include <algorithm>
 #include <array>
@@ -21,8 +22,9 @@ namespace {
 
 using Conv = QuantizedConv2d;
 constexpr int64_t columns = cpu::product_columns;
-constexpr int64_t vector = 16;      // bytes that short runs are copied by
-constexpr int64_t chunk_rows = 96;  // whole tiles of 12 and of 32; few enough to stay in the L2 cache
+constexpr int64_t vector = 16;              // bytes that short runs are copied by
+constexpr int64_t most_rows = 96;           // of a chunk: whole tiles of 6, 12 and 32
+constexpr int64_t chunk_bytes = 192 << 10;  // of gathered rows, so that they stay in the L2 cache
 
 int64_t pieces(int64_t n, int64_t size) { return (n + size - 1) / size; }
 int64_t whole(int64_t n, int64_t size) { return pieces(n, size) * size; }
@@ -40,13 +42,16 @@ struct ChannelsLast {
     int64_t line;           // rows of a line of y, of which the first g.out[1] are kept
     int64_t k, part_bytes;  // of a whole row, of a part
     std::vector<int64_t> parts;
+    int64_t chunk_rows;
     int64_t threads;
     std::vector<int8_t> weight;
     std::vector<int32_t> weight_sums;  // per channel
 
     int64_t blocks() const { return pieces(g.oc, columns); }
+    bool is_wide() const { return product->takes_wide; }
+    int64_t element() const { return is_wide() ? int64_t(sizeof(int16_t)) : 1; }
     // What is multiplied is unsigned where the product knows nothing else.
-    bool is_shifted() const { return is_x_signed && !product->takes_signed; }
+    bool is_shifted() const { return is_x_signed && !product->takes_signed && !is_wide(); }
     int64_t width() const { return g.in[1] + 2 * g.padding[1]; }
     int64_t height() const { return g.in[0] + 2 * g.padding[0]; }
     // Windows of dropped rows end behind the image.
@@ -55,7 +60,8 @@ struct ChannelsLast {
         return int64_t(aligned((height() * width() + product->rows) * g.ic + product->depth));
     }
     int64_t gathered_bytes() const {
-        return int64_t(aligned((rows == Rows::gathered ? chunk_rows : product->rows) * k + vector));
+        int64_t count = rows == Rows::gathered ? chunk_rows : product->rows;
+        return int64_t(aligned((count * k + vector) * element()));
     }
     // Of one thread: gathered rows and the sums of a chunk.
     int64_t scratch_bytes() const {
@@ -65,6 +71,7 @@ struct ChannelsLast {
 };
 
 Rows rows_of(const ConvGeometry& g, const cpu::ByteProduct& product, bool is_shifted) {
+    if (product.takes_wide) return Rows::gathered;
     bool is_one = g.kernel == Pair{1, 1}, is_dense = g.stride == Pair{1, 1};
     if (is_one && is_dense && g.padding == Pair{0, 0} && !is_shifted) return Rows::image;
     return is_dense && (is_one || g.ic % product.depth == 0) ? Rows::bordered : Rows::gathered;
@@ -87,8 +94,13 @@ ChannelsLast describe(const Problem& problem, const cpu::ByteProduct& product) {
     c.images = g.n;
     c.line = c.rows == Rows::bordered ? c.width() : g.out[1];
     c.count = (g.out[0] - 1) * c.line + g.out[1];
-    c.part_bytes = c.k;
+    c.part_bytes = c.k * c.element();
     c.parts = {0};
+    c.chunk_rows = most_rows;
+    if (c.is_wide()) {
+        int64_t tiles = chunk_bytes / (c.part_bytes * product.rows);
+        c.chunk_rows = std::clamp<int64_t>(tiles, 1, most_rows / product.rows) * product.rows;
+    }
     if (c.rows == Rows::image) {
         c.count *= g.n;
         c.images = 1;
@@ -103,37 +115,36 @@ ChannelsLast describe(const Problem& problem, const cpu::ByteProduct& product) {
     return c;
 }
 
-// Block after block of channels, in words of 4 bytes along k; what fills up is 0.
+// Block after block of channels, panel after panel, in words along k; what fills up is 0.
 void pack_weight(ChannelsLast& c, const int8_t* weight) {
-    constexpr int64_t word = 4;
+    int64_t word = c.product->word, panel = c.product->panel;
     int64_t taps = c.g.kernel[0] * c.g.kernel[1];
     c.weight.resize(size_t(c.blocks() * columns * c.k));
     c.weight_sums.resize(size_t(c.g.oc));
     for (int64_t oc = 0; oc < c.g.oc; ++oc) {
-        int8_t* block = c.weight.data() + oc / columns * columns * c.k + oc % columns * word;
+        int8_t* first = c.weight.data() + oc / panel * panel * c.k + oc % panel * word;
         for (int64_t ic = 0; ic < c.g.ic; ++ic)
             for (int64_t tap = 0; tap < taps; ++tap) {
                 int8_t w = weight[(oc * c.g.ic + ic) * taps + tap];
                 int64_t k = tap * c.g.ic + ic;
-                block[k / word * columns * word + k % word] = w;
+                first[k / word * panel * word + k % word] = w;
                 c.weight_sums[size_t(oc)] += w;
             }
     }
 }
 
-// Images by pairs would be no faster than plain ones.
+// Beside the others pairs have a chance only where rows need not be gathered.
 std::vector<const cpu::ByteProduct*> products(const Problem& problem) {
     std::vector<const cpu::ByteProduct*> all;
     for (auto* product : {cpu::matrix_product(), cpu::quad_product()})
         if (product) all.push_back(product);
-    if (is_product(quantised_geometry(problem))) all.push_back(cpu::pair_product());
+    if (all.empty() || is_product(quantised_geometry(problem))) all.push_back(cpu::pair_product());
     return all;
 }
 std::string name_of(const cpu::ByteProduct& product) { return std::string("channels_last:") + product.name; }
 
 Support supports(const Problem& problem) {
     if (auto images = channels_last_images(problem); !images) return images;
-    if (products(problem).empty()) return {"a processor with products of bytes only"};
     return quantised_geometry(problem).groups == 1 ? supported : Support{"one group only"};
 }
 
@@ -199,34 +210,64 @@ void add_border(const ImageRun& run, uint8_t* to) {
     });
 }
 
-// The bytes under the windows of rows from `first` on, each row of k bytes.
-void gather_rows(const ImageRun& run, int64_t first, int64_t count, uint8_t* to) {
+// What stands in gathered rows: bytes of the image, or i16.
+struct ByteElements {
+    const ImageRun& run;
+    void fill(uint8_t* to, int64_t n) const { std::memset(to, run.border, size_t(n)); }
+    void copy(const uint8_t* from, uint8_t* to, int64_t n) const { copy_shifted(from, to, n, run.shift); }
+    void copy_whole(const uint8_t* from, uint8_t* to, int64_t n) const {
+        copy_vectors(from, to, n, run.shift);
+    }
+};
+struct WideElements {
+    const ImageRun& run;
+    void fill(int16_t* to, int64_t n) const { std::fill_n(to, n, int16_t(0)); }
+    void copy(const uint8_t* from, int16_t* to, int64_t n) const {
+        cpu::widen_bytes(from, to, n, run.c.is_x_signed, run.scales.x_zero);
+    }
+    void copy_whole(const uint8_t* from, int16_t* to, int64_t n) const { copy(from, to, whole(n, vector)); }
+};
+
+// The elements under the windows of rows from `first` on, each row of k.
+template <class Elements, class Element>
+void gather_rows(const Elements& elements, int64_t first, int64_t count, Element* to) {
+    const ImageRun& run = elements.run;
     auto& g = run.c.g;
+    bool is_one = g.kernel == Pair{1, 1} && g.stride == Pair{1, 1} && g.padding == Pair{0, 0};
+    if (is_one && run.c.k == g.ic) return elements.copy(run.x + first * g.ic, to, count * g.ic);
     int64_t image_bytes = g.in[0] * g.in[1] * g.ic;
     for (int64_t row = first; row < first + count; ++row, to += run.c.k) {
         int64_t top = row / g.out[1] * g.stride[0] - g.padding[0];
         int64_t left = row % g.out[1] * g.stride[1] - g.padding[1];
-        uint8_t* at = to;
+        Element* at = to;
         for (int64_t kh = 0; kh < g.kernel[0]; ++kh) {
             int64_t h = top + kh * g.dilation[0];
             bool is_inside = h >= 0 && h < g.in[0] && left >= 0 && left + g.kernel[1] <= g.in[1];
             if (is_inside && g.dilation[1] == 1) {
-                int64_t bytes = g.kernel[1] * g.ic, from = (h * g.in[1] + left) * g.ic;
+                int64_t n = g.kernel[1] * g.ic, from = (h * g.in[1] + left) * g.ic;
                 // What is copied too much of, the next run writes over.
-                auto* copy = from + whole(bytes, vector) <= image_bytes ? copy_vectors : copy_shifted;
-                copy(run.x + from, at, bytes, run.shift);
-                at += bytes;
+                if (from + whole(n, vector) <= image_bytes)
+                    elements.copy_whole(run.x + from, at, n);
+                else
+                    elements.copy(run.x + from, at, n);
+                at += n;
                 continue;
             }
             for (int64_t kw = 0; kw < g.kernel[1]; ++kw, at += g.ic) {
                 int64_t w = left + kw * g.dilation[1];
                 if (h < 0 || h >= g.in[0] || w < 0 || w >= g.in[1])
-                    std::memset(at, run.border, size_t(g.ic));
+                    elements.fill(at, g.ic);
                 else
-                    copy_shifted(run.x + (h * g.in[1] + w) * g.ic, at, g.ic, run.shift);
+                    elements.copy(run.x + (h * g.in[1] + w) * g.ic, at, g.ic);
             }
         }
     }
+}
+void gather_rows(const ImageRun& run, int64_t first, int64_t count, uint8_t* to) {
+    if (run.c.is_wide())
+        gather_rows(WideElements{run}, first, count, reinterpret_cast<int16_t*>(to));
+    else
+        gather_rows(ByteElements{run}, first, count, to);
 }
 
 // Rows of the image that lie too close to its end for a whole tile to be read.
@@ -234,17 +275,18 @@ cpu::ByteRows last_rows(const ImageRun& run, int64_t first, int64_t count, uint8
     auto& c = run.c;
     for (int64_t i = 0; i < count; ++i)
         std::memcpy(scratch + i * c.k, run.x + (first + i) * c.g.ic, size_t(c.g.ic));
-    return {scratch, c.k, c.parts, c.part_bytes};
+    return {scratch, c.k, c.parts, c.part_bytes, count};
 }
 
 cpu::ByteRows tile_at(const ImageRun& run, int64_t chunk, int64_t first, int64_t count, uint8_t* scratch) {
     auto& c = run.c;
     int64_t ic = c.g.ic;
-    if (c.rows == Rows::gathered) return {scratch + (first - chunk) * c.k, c.k, c.parts, c.part_bytes};
-    if (c.rows == Rows::bordered) return {run.bordered + first * ic, ic, c.parts, c.part_bytes};
+    if (c.rows == Rows::gathered)
+        return {scratch + (first - chunk) * c.part_bytes, c.part_bytes, c.parts, c.part_bytes, count};
+    if (c.rows == Rows::bordered) return {run.bordered + first * ic, ic, c.parts, c.part_bytes, count};
     bool is_last = (first + c.product->rows - 1) * ic + c.k > c.count * ic;
     if (is_last) return last_rows(run, first, count, scratch);
-    return {run.x + first * ic, ic, c.parts, c.part_bytes};
+    return {run.x + first * ic, ic, c.parts, c.part_bytes, count};
 }
 
 // --- the product ---
@@ -254,7 +296,7 @@ void finish_rows(const ImageRun& run, int64_t block, int64_t first, int64_t coun
     auto& c = run.c;
     int64_t first_channel = block * columns, channels = std::min(columns, c.g.oc - first_channel);
     // Bytes that are shifted, or of a zero point, add the same to all sums of a channel.
-    int32_t zero = c.is_shifted() ? run.scales.x_zero + 128 : run.scales.x_zero;
+    int32_t zero = c.is_wide() ? 0 : run.scales.x_zero + (c.is_shifted() ? 128 : 0);
     alignas(64) std::array<int32_t, columns> start{};
     for (int64_t i = 0; i < channels; ++i)
         start[size_t(i)] = (run.scales.bias ? run.scales.bias[first_channel + i] : 0) -
@@ -286,8 +328,8 @@ void run_part(const ImageRun& run, Part rows, Part blocks, uint8_t* scratch) {
     auto* multiply = c.is_x_signed && product.takes_signed ? product.multiply_signed : product.multiply;
     auto* sums = reinterpret_cast<int32_t*>(scratch + c.gathered_bytes());
     product.begin();
-    for (int64_t chunk = rows.begin; chunk < rows.end; chunk += chunk_rows) {
-        int64_t count = std::min(chunk_rows, rows.end - chunk);
+    for (int64_t chunk = rows.begin; chunk < rows.end; chunk += c.chunk_rows) {
+        int64_t count = std::min(c.chunk_rows, rows.end - chunk);
         if (c.rows == Rows::gathered) gather_rows(run, chunk, count, scratch);
         for (int64_t block = blocks.begin; block < blocks.end; ++block) {
             const int8_t* weight = c.weight.data() + block * columns * c.k;

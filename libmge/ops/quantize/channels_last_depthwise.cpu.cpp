@@ -18,11 +18,11 @@ namespace {
 
 using Conv = QuantizedConv2d;
 constexpr int64_t together = cpu::byte_channels;
-constexpr int64_t taps_together = 4;
 
 struct Depthwise {
     ConvGeometry g;
     ConvEpilogue epilogue;
+    const cpu::ByteWindowKernel* kernel;
     bool is_x_signed;
     int64_t threads;
     std::vector<int8_t> weight;        // block after block of channels
@@ -34,12 +34,14 @@ struct Depthwise {
     int64_t outside_bytes() const {
         return std::min(g.out[1], longest_row) * g.stride[1] * channels() + channels();
     }
-    int64_t filled_taps() const { return (tap_count() + taps_together - 1) / taps_together * taps_together; }
+    int64_t filled_taps() const {
+        int64_t size = kernel->taps_together;
+        return (tap_count() + size - 1) / size * size;
+    }
 };
 
 Support supports(const Problem& problem) {
     if (auto images = channels_last_images(problem); !images) return images;
-    if (!cpu::has_byte_windows()) return {"a processor with products of bytes only"};
     auto g = quantised_geometry(problem);
     return g.ic == 1 && g.oc == 1 ? supported : Support{"one channel in each group only"};
 }
@@ -48,6 +50,7 @@ Prepared prepare(const PrepareContext& context) {
     auto& problem = context.problem;
     Depthwise d{quantised_geometry(problem),
                 ConvEpilogue(problem),
+                &cpu::byte_window_kernel(),
                 problem.inputs[Conv::x].dtype == DType::i8,
                 problem.threads,
                 {},
@@ -59,7 +62,7 @@ Prepared prepare(const PrepareContext& context) {
     for (int64_t c = 0; c < d.channels(); ++c)
         for (int64_t t = 0; t < taps; ++t) {
             int8_t w = weight[c * taps + t];
-            d.weight[size_t(c / together * block + cpu::place_of_tap(t, c % together))] = w;
+            d.weight[size_t(c / together * block + d.kernel->place_of_tap(t, c % together))] = w;
             d.weight_sums[size_t(c)] += w;
         }
     PackedInputs packed{{{d.weight.data(), d.weight.size()}}, 1u << Conv::weight};
@@ -112,8 +115,8 @@ void run_pixels(const DepthwiseRun& run, int64_t oh, int64_t ow, int64_t count,
     int32_t zero = run.scales.x_zero + (d.is_x_signed ? 128 : 0);
     for (int64_t c = 0; c < d.channels(); c += together) {
         int64_t channels = std::min(together, d.channels() - c);
-        cpu::multiply_byte_windows({taps, d.g.stride[1] * d.channels(), count, channels, d.is_x_signed,
-                                    d.weight.data() + c * d.filled_taps(), sums.data()});
+        d.kernel->multiply({taps, d.g.stride[1] * d.channels(), count, channels, d.is_x_signed,
+                            d.weight.data() + c * d.filled_taps(), sums.data()});
         for (int64_t i = 0; i < channels; ++i)
             start[size_t(i)] =
                 (run.scales.bias ? run.scales.bias[c + i] : 0) - zero * d.weight_sums[size_t(c + i)];
