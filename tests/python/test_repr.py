@@ -12,11 +12,18 @@ from oracle import ORACLE
 import megengine as mge
 import megengine.module as M
 
+# Where Tensors lie unless told.
+PLACE = mge.Tensor(0.0).device
+
+
+def here(shown):
+    return shown.replace("xpux:0", str(PLACE))
+
 
 def read_cases():
     for block in (ORACLE / "repr.txt").read_text().split(">>> ")[1:]:
         call, _, shown = block.partition("\n")
-        yield call, shown.strip("\n")
+        yield call, here(shown.strip("\n"))
 
 
 def is_available(call):
@@ -34,7 +41,7 @@ def test_shows_as_recorded(call, shown):
         eval(call, scope)  # works here
         return
     if call in REPRESENTATIONS:
-        assert eval(call, scope) == REPRESENTATIONS[call]
+        assert eval(call, scope) == here(REPRESENTATIONS[call])
         return
     if shown.startswith("!"):
         name = shown[1 : shown.index(":")]
@@ -83,16 +90,16 @@ def test_print_options_are_those_of_numpy(options, own_printing):
         array = np.random.default_rng(1).standard_normal(shape).astype(np.float32)
         with np.printoptions(**wanted):
             text = str(array)
-        assert repr(mge.Tensor(array)) == f"Tensor({text}, device=xpux:0)"
+        assert repr(mge.Tensor(array)) == f"Tensor({text}, device={PLACE})"
     assert np.get_printoptions() == numpys
 
 
 def test_print_options_that_are_not_given_stay(own_printing):
     mge.set_printoptions(precision=2)
     mge.set_printoptions(edgeitems=2)
-    assert repr(mge.Tensor([1 / 3])) == "Tensor([0.33], device=xpux:0)"
+    assert repr(mge.Tensor([1 / 3])) == f"Tensor([0.33], device={PLACE})"
     mge.set_printoptions(profile="default")
-    assert repr(mge.Tensor([1 / 3])) == "Tensor([0.3333], device=xpux:0)"
+    assert repr(mge.Tensor([1 / 3])) == f"Tensor([0.3333], device={PLACE})"
     for bad in ({"profile": "long"}, {"precision": -1}, {"threshold": "x"}, {"linewidth": 2.5}):
         with pytest.raises(ValueError, match="set_printoptions"):
             mge.set_printoptions(**bad)

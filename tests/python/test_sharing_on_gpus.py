@@ -82,6 +82,7 @@ def test_streams_are_named_as_the_protocol_says():
 
 
 def test_memory_lives_as_long_as_somebody_has_it():
+    gc.collect()
     before = get_allocated_memory("gpu0")
     x = on_gpu(np.arange(100_000))
     capsule = to_dlpack(x)
