@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "libmge/device/upload.h"
 #include "libmge/kernel/launch.h"
 #include "libmge/kernel/select.h"
 #include "libmge/mge.h"
@@ -223,6 +224,61 @@ void libraries() {
     }
 }
 
+double seconds_of(const std::function<void()>& work) {
+    device(place).synchronize();
+    auto begin = std::chrono::steady_clock::now();
+    work();
+    device(place).synchronize();
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+// Copies of pageable and of page-locked memory; steps whose batches are copied ahead, beside the longer of
+// copying and computing.
+void transfers() {
+    TensorSpec spec{DType::f32, {part(4096), part(4096)}, {}};
+    Tensor there = empty_tensor(spec, place),
+           pageable = tensor_from_host(spec, to_host(numbers(spec)).data(), host_device);
+    Tensor locked(spec, device(place).allocate_host(spec.bytes()), 0, host_device);
+    std::copy_n(static_cast<const char*>(pageable.data()), spec.bytes(), static_cast<char*>(locked.data()));
+    constexpr int copies = 20, steps = 50;
+    auto copying = [&](const Tensor& from) {
+        return seconds_of([&] {
+            for (int i = 0; i < copies; ++i)
+                queue_of(place).copy_from_host(there.address(), from.data(), spec.bytes());
+        });
+    };
+    copying(pageable);
+    double slow = copying(pageable), fast = copying(locked);
+    std::printf("\nCopies to the GPU: %.1f GB/s, of page-locked memory %.1f (%.2f times).\n",
+                copies * double(spec.bytes()) / slow / 1e9, copies * double(spec.bytes()) / fast / 1e9,
+                slow / fast);
+    // As much computing as copying, about.
+    auto compute = [](Tensor x, int times) {
+        for (int i = 0; i < times; ++i) x = ops::tanh(x);
+    };
+    constexpr int trial = 64;
+    compute(there, trial);
+    double once = seconds_of([&] { compute(there, trial); }) / trial;
+    int times = std::clamp(int(fast / copies / once), 1, 5000);
+    double computing = seconds_of([&] {
+        for (int step = 0; step < steps; ++step) compute(there, times);
+    });
+    double copied = seconds_of([&] {
+        for (int step = 0; step < steps; ++step) upload_beside(locked, place);
+    });
+    double both = seconds_of([&] {
+        Tensor ahead = upload_beside(locked, place);
+        for (int step = 0; step < steps; ++step) {
+            compute(ahead, times);
+            ahead = upload_beside(locked, place);
+        }
+    });
+    std::printf(
+        "%d steps with their batches copied ahead: %.1f ms; computing %.1f, copying %.1f (%.2f of the "
+        "longer).\n",
+        steps, both * 1e3, computing * 1e3, copied * 1e3, both / std::max(computing, copied));
+}
+
 void host_side() {
     Tensor x = numbers({DType::f32, {4, 4}, {}}), y;
     constexpr int rounds = 40, calls = 500;
@@ -260,6 +316,7 @@ int main(int argc, char** argv) {
         std::printf("%s\n", device(place).fingerprint().c_str());
         bandwidth();
         libraries();
+        transfers();
         host_side();
     } catch (const Error& error) {
         std::fprintf(stderr, "%s\n", error.what());

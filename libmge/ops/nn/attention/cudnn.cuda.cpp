@@ -4,10 +4,12 @@
 // or whose operands lie too unevenly, is our own kernel.
 
 #include <array>
+#include <functional>
 #include <limits>
 #include <optional>
 #include <utility>
 
+#include "libmge/base/error.h"
 #include "libmge/base/log.h"
 #include "libmge/kernel/cuda/launch.h"
 #include "libmge/kernel/cuda/workspace.h"
@@ -59,11 +61,23 @@ Support supports(const Problem& p) {
     return supported;
 }
 
-std::vector<Candidate> candidates(const Problem& p) {
+// Where cuDNN refuses a graph, our own kernel does the work: nothing, then.
+template <class T>
+T unless_refused(const Problem& p, const std::function<T(const cuda::CudnnTarget&)>& ask) {
     cuda::CudnnHandle handle(p.device.index);
-    cuda::CudnnTarget target(handle);
+    try {
+        return ask(handle);
+    } catch (const DeviceError& error) {
+        if (log_enabled(LogChannel::dispatch)) log_line(LogChannel::dispatch, text(p.op, ": ", error.what()));
+        return {};
+    }
+}
+
+std::vector<Candidate> candidates(const Problem& p) {
+    auto engines = unless_refused<std::vector<cuda::CudnnEngine>>(
+        p, [&](auto& target) { return cuda::cudnn_engines(graph_of(p, target), target); });
     std::vector<Candidate> result;
-    for (auto& engine : cuda::cudnn_engines(graph_of(p, target), target)) {
+    for (auto& engine : engines) {
         if (result.size() == most_candidates) break;
         // Several blocks add to one dq, in any order.
         bool is_reproducible = !is_backward(p) && !engine.has(CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC);
@@ -98,12 +112,10 @@ Prepared prepare(const PrepareContext& context) {
                 .has_counts = counts_from_the_last(s),
                 .is_causal = s.is_causal,
                 .values = {.scale = s.scale, .keys = int32_t(s.keys), .queries = int32_t(s.queries)}};
-    {
-        cuda::CudnnHandle handle(p.device.index);
-        cuda::CudnnTarget target(handle);
-        auto name = std::string_view(context.candidate.name).substr(prefix.size());
-        state.plan = cuda::cudnn_plan(cuda::cudnn_config(graph_of(p, target), name, target), target);
-    }
+    auto name = std::string_view(context.candidate.name).substr(prefix.size());
+    state.plan = unless_refused<std::optional<cuda::CudnnPlan>>(p, [&](auto& target) {
+        return cuda::cudnn_plan(cuda::cudnn_config(graph_of(p, target), name, target), target);
+    });
     if (!state.plan && log_enabled(LogChannel::dispatch))
         log_line(LogChannel::dispatch, text(p.op, ": cuDNN makes no plan of ", context.candidate.name));
     if (state.is_backward) {
