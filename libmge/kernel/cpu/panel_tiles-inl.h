@@ -32,6 +32,9 @@ constexpr int vectors = int(std::min<int64_t>(2, columns / lanes));
 constexpr int64_t tile_columns = vectors * lanes;
 constexpr int max_rows = lanes == 16 ? 14 : 6;
 
+// How the numbers of a lie: in rows, or, for each tile, those of a column side by side, column by column.
+enum class Factor { rows, columns };
+
 // Where a tile lies: its first numbers in a, b and y, and how far the next row is. What is read of b later
 // comes from memory: while the tile is computed, one of its rows after the other is fetched, from `fetched`
 // on and one every so many rows of b. Null: none are.
@@ -49,7 +52,7 @@ struct Tile {
 HWY_INLINE void fetch(const float* row) { __builtin_prefetch(row, 0, 2); }
 
 // Adds the products of `depth` columns of R rows of a to y, or starts it with them.
-template <int R>
+template <int R, Factor factor = Factor::rows>
 HWY_INLINE void add_tile(const Tile& t, int64_t depth, bool is_first) {
     const F32 f;
     Vec sums[R][vectors];
@@ -72,7 +75,7 @@ HWY_INLINE void add_tile(const Tile& t, int64_t depth, bool is_first) {
             for (int v = 0; v < vectors; ++v) row[v] = hn::LoadU(f, b + v * lanes);
 #pragma GCC unroll 16
             for (int r = 0; r < R; ++r) {
-                const Vec number = hn::Set(f, t.a[r * t.a_row + k]);
+                const Vec number = hn::Set(f, factor == Factor::rows ? t.a[r * t.a_row + k] : t.a[k * R + r]);
 #pragma GCC unroll 2
                 for (int v = 0; v < vectors; ++v) sums[r][v] = hn::MulAdd(number, row[v], sums[r][v]);
             }
@@ -85,38 +88,49 @@ HWY_INLINE void add_tile(const Tile& t, int64_t depth, bool is_first) {
 }
 
 // A panel's whole width. Of the last one less may be there, and the rest goes through memory of its own.
-template <int R>
+template <int R, Factor factor>
 void add_rows(const Tile& t, int64_t depth, int64_t width, bool is_first) {
     if (width == columns) {
         for (int64_t c = 0; c < columns; c += tile_columns)
-            add_tile<R>(
+            add_tile<R, factor>(
                 {t.a, t.a_row, t.b + c, t.y + c, t.y_row, c == 0 ? t.fetched : nullptr, t.rows_per_fetch},
                 depth, is_first);
         return;
     }
     HWY_ALIGN float whole[R * columns] = {};
     for (int r = 0; !is_first && r < R; ++r) std::copy_n(t.y + r * t.y_row, width, whole + r * columns);
-    add_rows<R>({t.a, t.a_row, t.b, whole, columns, t.fetched, t.rows_per_fetch}, depth, columns, is_first);
+    add_rows<R, factor>({t.a, t.a_row, t.b, whole, columns, t.fetched, t.rows_per_fetch}, depth, columns,
+                        is_first);
     for (int r = 0; r < R; ++r) std::copy_n(whole + r * columns, width, t.y + r * t.y_row);
 }
 
 using AddRows = void (*)(const Tile&, int64_t depth, int64_t width, bool is_first);
-template <int... R>
+template <Factor factor, int... R>
 constexpr std::array<AddRows, max_rows> by_rows(std::integer_sequence<int, R...>) {
-    return {add_rows<R + 1>...};
+    return {add_rows<R + 1, factor>...};
 }
-constexpr std::array<AddRows, max_rows> adds = by_rows(std::make_integer_sequence<int, max_rows>());
+template <Factor factor>
+constexpr std::array<AddRows, max_rows> adds = by_rows<factor>(std::make_integer_sequence<int, max_rows>());
 
-// Rows [first, last) in even tiles, with no small rest. Each tile fetches its part of `next`, where as many
-// rows of b begin as this panel's: so nobody waits for all of them at once. Null: b is near.
-void add_panel(const Tile& panel, int64_t first, int64_t last, int64_t depth, int64_t width, bool is_first,
-               const float* next = nullptr) {
-    const int64_t count = last - first, tiles = (count + max_rows - 1) / max_rows;
-    for (int64_t i = 0; i < tiles; ++i) {
-        const int64_t begin = first + count * i / tiles, end = first + count * (i + 1) / tiles;
-        adds[size_t(end - begin - 1)](
+// Rows in even tiles, with no small rest.
+struct Tiles {
+    int64_t first, rows;
+
+    int64_t count() const { return (rows + max_rows - 1) / max_rows; }
+    int64_t begin(int64_t i) const { return first + rows * i / count(); }
+    int64_t height(int64_t i) const { return begin(i + 1) - begin(i); }
+};
+
+// Rows [first, last). Each tile fetches its part of `next`, where as many rows of b begin as this panel's: so
+// nobody waits for all of them at once. Null: b is near.
+[[maybe_unused]] void add_panel(const Tile& panel, int64_t first, int64_t last, int64_t depth, int64_t width,
+                                bool is_first, const float* next = nullptr) {
+    const Tiles tiles{first, last - first};
+    for (int64_t i = 0; i < tiles.count(); ++i) {
+        const int64_t begin = tiles.begin(i);
+        adds<Factor::rows>[size_t(tiles.height(i) - 1)](
             {panel.a + begin * panel.a_row, panel.a_row, panel.b, panel.y + begin * panel.y_row, panel.y_row,
-             next ? next + depth * i / tiles * columns : nullptr, tiles},
+             next ? next + depth * i / tiles.count() * columns : nullptr, tiles.count()},
             depth, width, is_first);
     }
 }

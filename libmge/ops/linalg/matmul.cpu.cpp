@@ -5,6 +5,7 @@
 #include "libmge/ops/linalg/matmul_geometry.h"
 #include "libmge/ops/linalg/matmul_integer.h"
 #include "libmge/ops/linalg/matmul_onednn.h"
+#include "libmge/ops/linalg/matmul_outer.h"
 #include "libmge/ops/linalg/matmul_packed.h"
 #include "libmge/ops/linalg/matmul_row.h"
 #include "libmge/ops/linalg/matmul_small.h"
@@ -95,6 +96,7 @@ KernelList kernels(Cpu, Matmul) {
         cpu::in_bf16<widening_products, cpu::Bf16Unit::tiles>(),
         split_matmul(),
         packed_matmul(),
+        outer_matmul(),
         cpu::activation_apart<Matmul, onednn_matmul>(),
         onednn_matmul(),
         cpu::in_bf16<widening_products, cpu::Bf16Unit::vectors>(),

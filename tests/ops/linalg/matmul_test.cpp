@@ -95,6 +95,20 @@ TEST(Matmul, OfRowsAndAMatrixOfPanelsFollowsNumpy) {
                                   {.reduction = k, .gradient = false});
 }
 
+// Sums of outer products: blocks of rows with a rest, panels and tiles with one.
+TEST(Matmul, OfColumnsInLongSumsFollowsNumpy) {
+    struct Extents {
+        int64_t m, k, n;
+    };
+    for (auto [m, k, n] : {Extents{192, 512, 192}, {251, 777, 203}, {520, 513, 199}, {199, 520, 561}}) {
+        InputSpec a{.shape = {k, m}}, b{.shape = {k, n}}, bias{.shape = {n}}, residual{.shape = {m, n}};
+        const CheckOptions options{.dtypes = {DType::f32}, .reduction = k, .gradient = false};
+        check_op<ops::Matmul>({.transpose_a = true}, {a, b}, options);
+        check_op<ops::Matmul>({.transpose_a = true, .activation = Activation::gelu}, {a, b, bias, residual},
+                              options);
+    }
+}
+
 // Numbers that bf16 does not reach, in one of the panels.
 TEST(Matmul, OfLargeMatricesKeepsInfinityAndNan) {
     using Limits = std::numeric_limits<float>;
