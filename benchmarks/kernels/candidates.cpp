@@ -231,20 +231,43 @@ void half_matmul() {
     }
 }
 
+// Gradients of the weights of a Transformer and of a perceptron.
+void weight_matmul() {
+    struct Extents {
+        int64_t m, n, k;
+    };
+    for (auto [m, n, k] : {Extents{1024, 256, 1024},
+                           {256, 1024, 1024},
+                           {256, 256, 1024},
+                           {1000, 256, 1024},
+                           {768, 768, 1024},
+                           {3072, 768, 1024},
+                           {512, 784, 64},
+                           {64, 64, 256},
+                           {128, 128, 256}})
+        contest<ops::Matmul>(text("matmul of columns ", m, 'x', n, 'x', k), {.transpose_a = true},
+                             {{DType::f32, {k, m}, {}}, {DType::f32, {k, n}, {}}});
+}
+
 // What training a small network asks for: where a second thread does not pay.
 void small_backward() {
     struct Layer {
         Shape x, weight;
     };
     for (auto& [x, weight] : {Layer{{1, 6, 12, 12}, {16, 6, 5, 5}}, Layer{{8, 8, 8, 8}, {16, 8, 3, 3}},
-                              Layer{{16, 8, 8, 8}, {16, 8, 3, 3}}, Layer{{16, 16, 14, 14}, {16, 16, 3, 3}}}) {
-        int64_t k = weight[2];
-        TensorSpec dy{DType::f32, {x[0], weight[0], x[2] - k + 1, x[3] - k + 1}, {}};
-        TensorSpec images{DType::f32, x, {}}, filters{DType::f32, weight, {}};
-        contest<ops::Conv2dBackwardData>(text("conv backward data ", x, weight), {}, {filters, dy, images});
-        contest<ops::Conv2dBackwardWeight>(text("conv backward weight ", x, weight), {},
-                                           {images, dy, filters});
-    }
+                              Layer{{16, 8, 8, 8}, {16, 8, 3, 3}}, Layer{{16, 16, 14, 14}, {16, 16, 3, 3}},
+                              Layer{{64, 1, 32, 32}, {6, 1, 5, 5}}, Layer{{64, 6, 14, 14}, {16, 6, 5, 5}},
+                              Layer{{32, 32, 10, 10}, {32, 32, 3, 3}}, Layer{{32, 3, 34, 34}, {16, 3, 3, 3}}})
+        for (auto name : {"nchw", "nhwc"}) {
+            const Layout layout = Layout::named(name);
+            int64_t k = weight[2];
+            TensorSpec dy{DType::f32, {x[0], weight[0], x[2] - k + 1, x[3] - k + 1}, layout};
+            TensorSpec images{DType::f32, x, layout}, filters{DType::f32, weight, {}};
+            contest<ops::Conv2dBackwardData>(text("conv backward data ", name, ' ', x, weight), {},
+                                             {filters, dy, images}, layout);
+            contest<ops::Conv2dBackwardWeight>(text("conv backward weight ", name, ' ', x, weight), {},
+                                               {images, dy, filters});
+        }
 }
 
 // A sentence, and few words that see those before them.
@@ -261,9 +284,13 @@ struct Group {
     const char* name;
     void (*run)();
 };
-constexpr Group groups[] = {{"pool", pooling},          {"norm", normalisation},
-                            {"conv", half_convolution}, {"square", square_convolution},
-                            {"matmul", half_matmul},    {"backward", small_backward},
+constexpr Group groups[] = {{"pool", pooling},
+                            {"norm", normalisation},
+                            {"conv", half_convolution},
+                            {"square", square_convolution},
+                            {"matmul", half_matmul},
+                            {"weight", weight_matmul},
+                            {"backward", small_backward},
                             {"attention", attention}};
 
 }  // namespace

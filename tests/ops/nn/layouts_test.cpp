@@ -479,18 +479,20 @@ TEST(Conv2d, ComputesByWinogradOnPlainImages) {
             }
 }
 
-// Two images that lie as `name` says, two that stay plain: of the gradients of convolutions.
+// Two images that lie as `name` says (or x as another name), two that stay plain: of the gradients of
+// convolutions.
 template <class Op>
-void expect_gradient(std::string_view algorithm, const ConvCase& c, std::string_view name) {
+void expect_gradient(std::string_view algorithm, const ConvCase& c, std::string_view name,
+                     std::string_view name_of_x = {}) {
     constexpr bool is_of_data = std::is_same_v<Op, ops::Conv2dBackwardData>;
     Layout layout = Layout::named(name);
-    typename Op::Params params{.stride = c.params.stride, .padding = c.params.padding};
+    typename Op::Params params{c.params.stride, c.params.padding, c.params.dilation};
     Tensor x = random_tensor(c.x), weight = random_tensor(c.weight);
     TensorSpec plain[] = {x.spec(), weight.spec()};
     Tensor dy = random_tensor(ops::Conv2d::infer(c.params, plain).at(0).shape);
     Tensors inputs = is_of_data ? Tensors{weight, dy, x} : Tensors{x, dy, weight}, laid_out = inputs;
     laid_out[1] = reordered(dy, layout);
-    if (!is_of_data) laid_out[0] = reordered(x, layout);
+    if (!is_of_data) laid_out[0] = reordered(x, name_of_x.empty() ? layout : Layout::named(name_of_x));
     Tensor expected = by_reference<Op>(params, inputs);
     TensorSpecs specs, out{expected.spec()};
     for (auto& t : laid_out) specs.push_back(t.spec());
@@ -527,6 +529,22 @@ TEST(Conv2d, HasGradientsByWinogradInBlocksAndChannelsLast) {
         expect_gradient<ops::Conv2dBackwardData>("winograd", c, "nchw");
         expect_gradient<ops::Conv2dBackwardWeight>("winograd", c, "nchw");
     }
+}
+
+// Small layers: one image and several, which threads share; one channel and more, blocks of channels of y
+// with a rest, fewer than a block, groups of the weight's elements of each size.
+TEST(Conv2d, HasGradientsOfSmallWeightsInBothOrdersOfChannels) {
+    const ConvCase cases[] = {
+        {{9, 1, 12, 12}, {6, 1, 5, 5}, {.padding = {2, 2}}},
+        {{8, 3, 9, 8}, {17, 3, 3, 2}},
+        {{7, 2, 11, 7}, {3, 2, 3, 3}, {.padding = {1, 2}, .dilation = {2, 1}}},
+        {{60, 5, 12, 12}, {33, 5, 1, 3}},
+        {{1, 8, 5, 4}, {8, 8, 2, 2}},
+        {{3, 2, 4, 4}, {70, 2, 4, 4}},
+    };
+    for (auto& c : cases)
+        for (auto [x, dy] : {std::pair{"nchw", "nchw"}, {"nchw", "nhwc"}, {"nhwc", "nchw"}, {"nhwc", "nhwc"}})
+            expect_gradient<ops::Conv2dBackwardWeight>("small", c, dy, x);
 }
 
 // Vectors of 8 and 4 floats take few channels and few tiles: a panel that is not full, one tile of an image.

@@ -127,7 +127,8 @@ KernelList kernels(Cpu, Conv2dBackwardData) {
 }
 
 KernelList kernels(Cpu, Conv2dBackwardWeight) {
-    static const Algorithm list[] = {winograd_conv2d_backward_weight<true>(),
+    static const Algorithm list[] = {small_conv2d_backward_weight(),
+                                     winograd_conv2d_backward_weight<true>(),
                                      onednn_conv2d_backward_weight(),
                                      winograd_conv2d_backward_weight<false>(),
                                      cpu::in_f32<Cpu, Conv2dBackwardWeight>(),

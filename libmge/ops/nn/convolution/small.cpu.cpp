@@ -41,15 +41,10 @@ Support supports(const Problem& p) {
     return supported;
 }
 
-cpu::SmallConvolution image_of(const ConvGeometry& g) {
-    return {g.oc,         g.ic,         g.out[0],    g.out[1],    g.in[0],       g.in[1],
-            g.padding[0], g.padding[1], g.kernel[0], g.kernel[1], g.dilation[0], g.dilation[1]};
-}
-
 std::vector<Candidate> candidates(const Problem& p) {
     std::vector<Candidate> list{{std::string(pixels)}};
     if (!p.is_constant(1)) return list;
-    auto image = image_of(forward_geometry(p));
+    auto image = small_image(forward_geometry(p));
     auto& kernels = cpu::small_convolution_kernels();
     bool is_better = kernels.channels.vectors(image) < kernels.pixels.vectors(image);
     list.insert(is_better ? list.begin() : list.end(), Candidate{std::string(channels)});
@@ -59,7 +54,7 @@ std::vector<Candidate> candidates(const Problem& p) {
 Prepared prepare(const PrepareContext& context) {
     auto& p = context.problem;
     auto g = forward_geometry(p);
-    auto image = image_of(g);
+    auto image = small_image(g);
     auto& kernels = cpu::small_convolution_kernels();
     bool by_channels = context.candidate.name == channels;
     State state{.geometry = g,
@@ -119,6 +114,11 @@ void run(const Prepared& prepared, const Launch& launch) {
 bool is_small_convolution(const ConvGeometry& g) {
     return g.groups == 1 && g.stride == Pair{1, 1} && g.n > 0 &&
            g.multiplications() / g.n <= few_multiplications;
+}
+
+cpu::SmallConvolution small_image(const ConvGeometry& g) {
+    return {g.oc,         g.ic,         g.out[0],    g.out[1],    g.in[0],       g.in[1],
+            g.padding[0], g.padding[1], g.kernel[0], g.kernel[1], g.dilation[0], g.dilation[1]};
 }
 
 Algorithm small_conv2d() { return {"small", supports, prepare, run, {}, candidates}; }
