@@ -62,7 +62,9 @@ struct Plans {
 [[gnu::tls_model("initial-exec")]] constinit thread_local Plans* thread_plans = nullptr;
 
 constinit thread_local bool are_plans_closed = false;
-constinit thread_local bool updates = false;  // inside of update()
+// The operator that update() applies. What that applies in turn takes over nothing: operands are lent, and
+// who lends one may be its only user.
+constinit thread_local const OpInfo* updated = nullptr;
 constinit std::atomic<OperatorObserver*> observer = nullptr;
 
 [[gnu::noinline]] Plans& open_plans() {
@@ -305,7 +307,8 @@ private:
         }
         for (size_t i = 0; i < outputs.size(); ++i)
             if (plan.outputs[i].shape.is_known())
-                outputs[i] = updates ? make_output_of_update(plan, i, inputs, id) : make_output(plan, i, id);
+                outputs[i] =
+                    updated == &op ? make_output_of_update(plan, i, inputs, id) : make_output(plan, i, id);
         RuntimeOutputs allocator(outputs, id);
         bool finds_shapes = op.traits.runtime_shape || op.traits.control;
         run_plan(plan, inputs, outputs, finds_shapes ? &allocator : nullptr);
@@ -318,9 +321,9 @@ private:
 Tensors update(const OpInfo& op, const void* params, std::span<const Tensor> inputs) {
     if (&current_interpreter() != &eager_interpreter()) return apply(op, params, inputs);
     struct Scope {
-        Scope() { updates = true; }
-        ~Scope() { updates = false; }
-    } scope;
+        explicit Scope(const OpInfo& op) { updated = &op; }
+        ~Scope() { updated = nullptr; }
+    } scope(op);
     return apply(op, params, inputs);
 }
 

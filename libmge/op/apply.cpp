@@ -91,15 +91,27 @@ void check_places(const OpInfo& op, const void* params, std::span<const Tensor> 
     }
 }
 
-// True for nearly all calls: every input is there, all have one dtype and device, nothing is to be promoted.
+bool may_be_absent(const OpInfo& op, size_t first) {
+    for (auto& input : op.inputs.subspan(first))
+        if (input.kind != InputKind::optional) return false;
+    return true;
+}
+
+// True for nearly all calls: every input is there that has to be, all have one dtype and device, nothing is
+// to be promoted.
 bool is_plain_call(const OpInfo& op, std::span<const Tensor> inputs) {
     if (mixed.enabled) return false;
-    if (inputs.empty() || inputs.size() != op.inputs.size() || op.inputs.back().variadic_host) return false;
+    const size_t count = inputs.size();
+    if (count == 0 || count > op.inputs.size() || op.inputs.back().variadic_host) return false;
+    if (count < op.inputs.size() && !may_be_absent(op, count)) return false;
     if (!inputs[0]) return false;
     const TensorImpl& first = *inputs[0].impl();
-    for (auto& input : inputs.subspan(1)) {
-        if (!input) return false;
-        const TensorImpl& other = *input.impl();
+    for (size_t i = 1; i < count; ++i) {
+        if (!inputs[i]) {
+            if (op.inputs[i].kind != InputKind::optional) return false;
+            continue;
+        }
+        const TensorImpl& other = *inputs[i].impl();
         if (other.spec.dtype != first.spec.dtype || !(other.device == first.device)) return false;
     }
     return op.traits.promotion != Promotion::floating || !is_int(first.spec.dtype);
