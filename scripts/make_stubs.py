@@ -125,7 +125,7 @@ def tensor_lines():
     lines = ["", "class Tensor:", *docstring(kind.__doc__, INDENT)]
     lines.append(f"{INDENT}def __init__{with_self(inspect.signature(kind))}: ...")
     for key, value in sorted(vars(kind).items()):
-        if inspect.isgetsetdescriptor(value):
+        if inspect.isgetsetdescriptor(value) and not key.startswith("__"):
             lines.append(f"{INDENT}{key}: Any  # {value.__doc__}")
         elif inspect.ismethoddescriptor(value) and not key.startswith("__") and value.__doc__:
             lines.append(f"{INDENT}def {key}{inspect.signature(value)}:")

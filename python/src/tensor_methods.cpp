@@ -181,6 +181,7 @@ PyMethodDef tensor_methods[] = {
     {nullptr, nullptr, 0, nullptr}};
 
 PyGetSetDef tensor_properties[] = {
+    {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
     {"shape", get_shape, nullptr, "Extents as a tuple.", nullptr},
     {"_tuple_shape", get_shape, nullptr, "Extents as a tuple.", nullptr},
     {"ndim", get_ndim, nullptr, "Number of axes.", nullptr},

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "python/src/tensor_object.h"
 
+#include <array>
+#include <cstddef>
 #include <cstring>
 #include <memory>
 #include <new>
@@ -16,9 +18,10 @@
 #include "python/src/subgraph_binding.h"
 
 namespace mge::python {
-namespace {
 
 PyTypeObject* result_class = &tensor_type;
+
+namespace {
 
 // What a Tensor is before __init__ ran: no tensor object is ever without a value.
 const Tensor& empty_value() {
@@ -115,21 +118,86 @@ int init_tensor(PyObject* object, PyObject* args, PyObject* keywords) {
 
 int traverse_tensor(PyObject* self, visitproc visit, void* arg) {
     Py_VISIT(as_tensor(self)->grad);
+    Py_VISIT(as_tensor(self)->attributes);
     return 0;
 }
 
 int clear_tensor(PyObject* self) {
     Py_CLEAR(as_tensor(self)->grad);
+    Py_CLEAR(as_tensor(self)->attributes);
     return 0;
+}
+
+bool has_attachments(const PyTensor& tensor) {
+    return tensor.grad || tensor.attributes || tensor.weak || tensor.name || tensor.meaning;
+}
+
+void let_go_of_attachments(PyObject* self) {
+    if (as_tensor(self)->weak) PyObject_ClearWeakRefs(self);
+    clear_tensor(self);
+    Py_CLEAR(as_tensor(self)->name);
+    Py_CLEAR(as_tensor(self)->meaning);
 }
 
 void delete_tensor(PyObject* self) {
     PyObject_GC_UnTrack(self);
-    Py_CLEAR(as_tensor(self)->grad);
-    Py_CLEAR(as_tensor(self)->name);
-    Py_CLEAR(as_tensor(self)->meaning);
+    let_go_of_attachments(self);
     std::destroy_at(&value_of(self));
     Py_TYPE(self)->tp_free(self);
+}
+
+// --- objects of the result class ---
+// They come and go with every eager operator, and Python's way for classes written in Python takes as long as
+// half of a small operator. It does nothing here that is not done below: their attributes and weak references
+// lie in PyTensor itself.
+
+// Memory of some that are gone, for the next ones. Guarded by Python's lock.
+constexpr size_t most_kept = 64;
+std::array<PyObject*, most_kept> kept_objects;
+size_t kept_count = 0;
+
+void let_go_of_result(PyObject* self) {
+    PyTypeObject* type = Py_TYPE(self);
+    std::destroy_at(&value_of(self));
+    if (type == result_class && kept_count < most_kept)
+        kept_objects[kept_count++] = self;
+    else
+        type->tp_free(self);
+    Py_DECREF(type);
+}
+
+void delete_result(PyObject* self);
+
+[[gnu::noinline]] void delete_result_with_attachments(PyObject* self) {
+    if (Py_TYPE(self)->tp_finalize) {
+        PyObject_GC_Track(self);
+        if (PyObject_CallFinalizerFromDealloc(self) != 0) return;
+        PyObject_GC_UnTrack(self);
+    }
+    // Chains of attributes may be long.
+    Py_TRASHCAN_BEGIN(self, delete_result);
+    let_go_of_attachments(self);
+    let_go_of_result(self);
+    Py_TRASHCAN_END;
+}
+
+void delete_result(PyObject* self) {
+    PyObject_GC_UnTrack(self);
+    if (has_attachments(*as_tensor(self)) || Py_TYPE(self)->tp_finalize) [[unlikely]]
+        return delete_result_with_attachments(self);
+    let_go_of_result(self);
+}
+
+// Without a value yet, and not tracked; null when there is no memory.
+PyObject* new_result() {
+    if (kept_count == 0) {
+        PyObject* self = result_class->tp_alloc(result_class, 0);
+        if (self) PyObject_GC_UnTrack(self);
+        return self;
+    }
+    PyObject* self = kept_objects[--kept_count];
+    std::memset(static_cast<void*>(&value_of(self)), 0, sizeof(PyTensor) - offsetof(PyTensor, value));
+    return PyObject_Init(self, result_class);
 }
 
 // A view that nobody may write, of the memory that numpy() shows.
@@ -171,8 +239,10 @@ PyTypeObject tensor_type = {
     .tp_traverse = traverse_tensor,
     .tp_clear = clear_tensor,
     .tp_richcompare = compare_tensors,
+    .tp_weaklistoffset = offsetof(PyTensor, weak),
     .tp_methods = tensor_methods,
     .tp_getset = tensor_properties,
+    .tp_dictoffset = offsetof(PyTensor, attributes),
     .tp_init = init_tensor,
     .tp_new = new_tensor,
 };
@@ -243,11 +313,12 @@ void give_value(PyObject* object, Tensor value) {
 PyObject* wrap_tensor(Tensor value) {
     if (value.is_symbolic()) [[unlikely]]
         if (PyObject* object = object_of_symbol(value)) return object;
-    PyObject* self = result_class->tp_alloc(result_class, 0);
+    PyObject* self = new_result();
     if (!self) throw PythonError{};
     ::new (&value_of(self)) Tensor(std::move(value));
     if (running_captures) [[unlikely]]
         as_tensor(self)->born = innermost_capture();
+    PyObject_GC_Track(self);
     return self;
 }
 
@@ -262,7 +333,10 @@ PyObject* wrap_tensors(Tensors values) {
 void set_result_class(PyTypeObject* type) {
     if (!PyType_IsSubtype(type, &tensor_type))
         throw UserError("[set_tensor_class] the class has to be a subclass of _mge.Tensor", ErrorClass::type);
+    if (type->tp_basicsize != sizeof(PyTensor))
+        throw UserError("[set_tensor_class] the class must not add slots", ErrorClass::type);
     Py_INCREF(type);
+    if (type->tp_flags & Py_TPFLAGS_HEAPTYPE) type->tp_dealloc = delete_result;
     // Classes given before stay alive: objects of theirs may still be on their way.
     result_class = type;
 }

@@ -12,22 +12,25 @@ namespace mge::python {
 
 struct PyTensor {
     PyObject_HEAD;
-    Tensor value;       // never null
-    PyObject* name;     // str or null
-    PyObject* grad;     // any object or null
-    PyObject* meaning;  // the NumPy dtype of what the elements stand for (meaning.h), or null
-    uint8_t format;     // index into format_names: a tag only
-    bool keeps_memory;  // others have the memory too: what the object is given is written there
-    uint32_t born;      // in which recording of a graph (subgraph_binding.h); 0: in none
+    Tensor value;          // never null
+    PyObject* name;        // str or null
+    PyObject* grad;        // any object or null
+    PyObject* meaning;     // the NumPy dtype of what the elements stand for (meaning.h), or null
+    uint8_t format;        // index into format_names: a tag only
+    bool keeps_memory;     // others have the memory too: what the object is given is written there
+    uint32_t born;         // in which recording of a graph (subgraph_binding.h); 0: in none
+    PyObject* attributes;  // of a class of Python's, a dict or null
+    PyObject* weak;        // who refers to the object weakly; null: nobody
 };
 
 extern PyTypeObject tensor_type;
+extern PyTypeObject* result_class;  // what operators make
 
 extern const char* const format_names[];
 uint8_t parse_format(PyObject* name);
 
 inline bool is_tensor(PyObject* object) {
-    return Py_TYPE(object) == &tensor_type || PyType_IsSubtype(Py_TYPE(object), &tensor_type);
+    return Py_TYPE(object) == result_class || PyType_IsSubtype(Py_TYPE(object), &tensor_type);
 }
 inline PyTensor* as_tensor(PyObject* object) { return reinterpret_cast<PyTensor*>(object); }
 inline Tensor& value_of(PyObject* object) { return as_tensor(object)->value; }

@@ -2,8 +2,11 @@
 """Tensor: construction, identity and mutation, methods, NumPy, copying."""
 
 import copy
+import gc
 import math
 import pickle
+import sys
+import weakref
 
 import numpy as np
 import pytest
@@ -234,3 +237,36 @@ def test_an_index_array_without_axes_is_a_number(key):
     np.testing.assert_array_equal(changed.numpy(), expected)
     with pytest.raises(IndexError, match="integers or bools, got float64"):
         Tensor(x)[np.array(1.0)]
+
+
+def test_objects_come_and_go_with_what_was_given_to_them():
+    users = sys.getrefcount(mge.Tensor)
+    for _ in range(300):
+        kept = [mge.Tensor([1.0]) + i for i in range(100)]
+        assert all(t.__dict__ == {} and t.grad is None and t.name in (None, "") for t in kept)
+        for t in kept:
+            t.note, t.grad, t.name = t, t + 1, "x"  # a circle
+        weak = weakref.ref(kept[3])
+        del kept, t
+    gc.collect()
+    assert weak() is None
+    assert sys.getrefcount(mge.Tensor) <= users + 5
+
+    value = mge.Tensor([1.0])
+    for _ in range(100_000):  # a chain that no recursion follows to its end
+        following = value + 1
+        following.before = value
+        value = following
+    del value, following
+
+
+def test_a_class_of_the_user_has_its_finalizer_called():
+    told = []
+
+    class Mine(mge.Tensor):
+        def __del__(self):
+            told.append("mine")
+
+    mine = Mine([2.0])
+    del mine
+    assert told == ["mine"]

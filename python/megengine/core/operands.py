@@ -77,6 +77,8 @@ def at_least(who: str, least: int, **sizes) -> None:
 
 
 def _several(value, count: int, word: str, who: str, argument: str) -> tuple[int, ...]:
+    if type(value) is int:  # nearly always, and operators are called often
+        return (value,) * count
     if is_whole(value):
         return (int(value),) * count
     values = tuple(int(v) for v in value)

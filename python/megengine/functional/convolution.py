@@ -18,6 +18,8 @@ def check_modes(conv_mode: str, compute_mode: str, who: str) -> None:
         AttributeError: the mode is not ``"cross_correlation"``.
         RuntimeError: the compute mode is not ``"default"`` or ``"float32"``.
     """
+    if conv_mode == "cross_correlation" and compute_mode == "default":
+        return
     if str(conv_mode).lower() != "cross_correlation":
         raise AttributeError(f"[{who}] conv_mode must be 'cross_correlation', got {conv_mode!r}")
     if str(compute_mode).lower() not in ("default", "float32"):
@@ -27,11 +29,12 @@ def check_modes(conv_mode: str, compute_mode: str, who: str) -> None:
 
 
 def _check_groups(weight: Tensor, rank: int, groups: int, who: str) -> None:
-    at_least(who, 1, groups=groups)
-    wanted = rank + (groups != 1)
-    if weight.ndim not in (rank, rank + 1) or weight.ndim < wanted:
+    if groups < 1:
+        at_least(who, 1, groups=groups)
+    wanted, given = rank + (groups != 1), weight.ndim
+    if given != wanted and given != rank + 1:
         raise RuntimeError(
-            f"[{who}] weight must have rank {wanted} for {groups} groups, got {weight.ndim}"
+            f"[{who}] weight must have rank {wanted} for {groups} groups, got {given}"
         )
 
 

@@ -332,6 +332,8 @@ def matmul(
 
 
 def _check_mode(compute_mode: str, who: str) -> None:
+    if compute_mode == "default":
+        return
     if str(compute_mode).lower() not in ("default", "float32"):
         raise ValueError(f"[{who}] compute_mode is 'default' or 'float32', got {compute_mode!r}")
 
