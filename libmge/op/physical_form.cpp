@@ -16,12 +16,21 @@ Shape aligned_right(const Shape& shape, int rank) {
     return result;
 }
 
+// A value in blocks has whole ones, of a single channel too: only operands that are plain are broadcast.
+bool is_padded(const Shape& shape, const Layout& layout) {
+    for (int i = 0; i < layout.size(); ++i)
+        if (layout[i].block > 1 && shape[layout[i].axis] == 1) return true;
+    return false;
+}
+
 std::optional<TensorSpec> physical_spec(const TensorSpec& spec, const Layout& layout, int rank) {
     if (spec.is_absent()) return spec;
     if (spec.shape.rank() > rank || (!spec.layout.is_plain() && !(spec.layout == layout)))
         return std::nullopt;
-    auto digits = digits_of(aligned_right(spec.shape, rank), layout);
+    Shape shape = aligned_right(spec.shape, rank);
+    auto digits = digits_of(shape, layout);
     if (!digits || int(digits->size()) > max_rank) return std::nullopt;
+    if (!spec.layout.is_plain() && is_padded(shape, layout)) return std::nullopt;
     if (spec.layout.is_plain() && !is_also_plain(*digits)) return std::nullopt;
     return TensorSpec{spec.dtype, shape_of_digits(*digits), {}};
 }

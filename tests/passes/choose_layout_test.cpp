@@ -253,6 +253,8 @@ TEST(PhysicalForm, IsAnotherShape) {
     EXPECT_FALSE(physical_form(ops::Add::info, params, {image, f32({2, 32, 4, 5})}, {image}));
     TensorSpec padded{DType::f32, {2, 24, 4, 5}, blocked};
     EXPECT_FALSE(physical_form(ops::Add::info, params, {padded, padded}, {padded}));
+    TensorSpec single{DType::f32, {2, 1, 4, 5}, image.layout};
+    EXPECT_FALSE(physical_form(ops::Add::info, params, {single, single}, {single}));
     EXPECT_FALSE(physical_form(ops::Add::info, params, {image, image}, {f32({2, 32, 4, 5})}));
 }
 
