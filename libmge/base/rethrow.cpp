@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/base/rethrow.h"
 
+#include <new>
 #include <typeinfo>
 
 #include "libmge/base/error.h"
@@ -25,6 +26,8 @@ void rethrow_in(const std::string& where) {
     } catch (const Error& e) {
         if (typeid(e) != typeid(Error)) throw;  // of a class that is not known here
         throw Error(e.code(), e.error_class(), said(e));
+    } catch (const std::bad_alloc&) {
+        throw MemoryError(text(where, ": the system has no memory left"));
     }
 }
 

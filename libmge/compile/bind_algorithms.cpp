@@ -2,9 +2,11 @@
 #include "libmge/compile/bind_algorithms.h"
 
 #include <algorithm>
+#include <new>
 
 #include "libmge/base/log.h"
 #include "libmge/base/number_text.h"
+#include "libmge/base/rethrow.h"
 #include "libmge/compile/release_constants.h"
 #include "libmge/graph/origins.h"
 #include "libmge/kernel/prepare_together.h"
@@ -50,8 +52,10 @@ template <class Fn>
 auto at_node(const Graph& graph, const Node& node, Fn&& fn) {
     try {
         return fn();
-    } catch (const MemoryError& e) {
-        throw MemoryError(text(operator_text(graph, node), ": ", e.what()));
+    } catch (const MemoryError&) {
+        rethrow_in(operator_text(graph, node));
+    } catch (const std::bad_alloc&) {
+        rethrow_in(operator_text(graph, node));
     }
 }
 

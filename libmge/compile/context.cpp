@@ -265,7 +265,7 @@ void CompiledContext::take_blocks(size_t step) {
     try {
         for (size_t i : lives_[step].blocks) take(blocks_[i], program_->blocks()[i].bytes);
         for (size_t i : lives_[step].outputs) take(outputs_[i], program_->output_memory()[i].bytes);
-    } catch (const MemoryError&) {
+    } catch (...) {
         rethrow_in(step_text(*program_, step, place_));
     }
 }

@@ -5,6 +5,7 @@
 #include <array>
 #include <atomic>
 #include <memory>
+#include <new>
 #include <optional>
 
 #include "libmge/base/rethrow.h"
@@ -259,6 +260,8 @@ auto naming(const OpInfo& op, Call call) {
     try {
         return call();
     } catch (const MemoryError&) {
+        rethrow_in(std::string(op.name));
+    } catch (const std::bad_alloc&) {
         rethrow_in(std::string(op.name));
     }
 }
