@@ -416,14 +416,73 @@ def test_a_loop_that_collects_a_sequence(tmp_path):
     same_as_runtime(path, np.random.rand(3, 2).astype(np.float32))
 
 
-def test_sequences_that_leave_the_model_are_refused(tmp_path):
+def test_a_loop_that_counts_in_vectors_of_one(tmp_path):
+    """As PyTorch writes x[i:i + 1] in loops: what the body declares, it gets."""
+    body = graph(
+        [
+            node("Add", ["i", "one"], ["next"]),
+            node("Slice", ["x", "i", "next"], ["row"]),
+            node("SequenceInsert", ["a", "row"], ["b"]),
+            node("Identity", ["go"], ["on"]),
+        ],
+        "body",
+        [
+            port("i", [1], KINDS.INT64),
+            port("go", [], KINDS.BOOL),
+            onnx.helper.make_tensor_sequence_value_info("a", KINDS.FLOAT, None),
+        ],
+        [
+            port("on", [], KINDS.BOOL),
+            onnx.helper.make_tensor_sequence_value_info("b", KINDS.FLOAT, None),
+        ],
+    )
+    nodes = [
+        node("SequenceEmpty", [], ["none"]),
+        node("Loop", ["n", "", "none"], ["rows"], body=body),
+        node("ConcatFromSequence", ["rows"], ["y"], axis=1),
+    ]
+    weights = [number("n", 3), number("one", [1])]
+    path = model_of(nodes, [port("x", [5, 2])], [port("y", None)], tmp_path, initializers=weights)
+    same_as_runtime(path, np.random.rand(5, 2).astype(np.float32))
+
+
+def sequence(name):
+    return onnx.helper.make_tensor_sequence_value_info(name, KINDS.FLOAT, None)
+
+
+def test_sequences_that_leave_the_model_are_lists(tmp_path):
+    nodes = [
+        node("SplitToSequence", ["x", "sizes"], ["parts"], axis=1),
+        node("SequenceConstruct", ["x"], ["one"]),
+        node("Neg", ["x"], ["y"]),
+    ]
+    outputs = [port("y", None), sequence("parts"), sequence("one")]
+    weights = [number("sizes", [2, 1])]
+    path = model_of(nodes, [port("x", ["b", 3])], outputs, tmp_path, initializers=weights)
+    model = load(path)
+    assert model.output_names == ["y", "parts", "one"]
+    x = np.random.rand(4, 3).astype(np.float32)
+    y, parts, one = model(x)
+    np.testing.assert_array_equal(y.numpy(), -x)
+    for part, expected in zip(parts + one, [x[:, :2], x[:, 2:], x], strict=True):
+        np.testing.assert_array_equal(part.numpy(), expected)
+    # Elsewhere they are outputs with numbers behind their names.
+    names = [out.name for out in Network.load(str(path)).output_vars]
+    assert names == ["y", "parts.0", "parts.1", "one.0"]
+
+
+def test_sequences_where_tensors_belong_are_refused(tmp_path):
     nodes = [node("SequenceConstruct", ["x", "x"], ["y"], name="s"), node("Relu", ["y"], ["z"])]
-    outputs = [onnx.helper.make_tensor_sequence_value_info("y", KINDS.FLOAT, None), port("z", [2])]
-    path = model_of(nodes, [port("x", [2])], outputs, tmp_path)
+    path = model_of(nodes, [port("x", [2])], [sequence("y"), port("z", [2])], tmp_path)
     with pytest.raises(RuntimeError, match="a sequence or an optional as its input"):
         load(path)
-    path = model_of(nodes[:1], [port("x", [2])], outputs[:1], tmp_path)
-    with pytest.raises(RuntimeError, match="output 'y': a value that is no tensor"):
+    nothing = [node("SequenceEmpty", [], ["y"])]
+    path = model_of(nothing, [port("x", [2])], [sequence("y")], tmp_path)
+    with pytest.raises(RuntimeError, match="output 'y': a sequence or an optional of nothing"):
+        load(path)
+    twice = [node("SequenceConstruct", ["x"], ["y"]), node("Relu", ["x"], ["y.0"])]
+    path = model_of(twice, [port("x", [2])], [sequence("y"), port("y.0", [2])], tmp_path)
+    with pytest.raises(RuntimeError, match="two outputs are called 'y.0'"):
         load(path)
 
 

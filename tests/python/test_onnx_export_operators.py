@@ -59,6 +59,26 @@ def weight(*shape):
     return mge.Tensor(real(*shape, low=-0.3, high=0.3))
 
 
+def through_narrow(x, dtype, overflow="saturates"):
+    return ops.convert(ops.convert_narrow(x, dtype=dtype, overflow=overflow), dtype="float32")
+
+
+def constants(*lists):
+    return [mge.Tensor(np.array(values, dtype)) for values, dtype in lists]
+
+
+# Two trees, one asks for x0 <= 0.25 and then x1 > -0.5, the other for x2 == 0. A leaf says nothing.
+TREES = constants(
+    ([0, 3, 6, 6, 6, 4, 6, 6], "uint8"),
+    ([0, 1, 0, 0, 0, 2, 0, 0], "int32"),
+    ([0.25, -0.5, 0, 0, 0, 0, 0, 0], "float32"),
+    ([[1, 4], [2, 3], [0, 1], [1, 3], [3, 4], [6, 7], [4, 5], [5, 5]], "int32"),
+    ([1, 0, 0, 0, 0, 0, 0, 0], "uint8"),
+    ([0, 5], "int32"),
+    ([0, 0, 1, 1, 0], "int32"),
+    ([1.0, -2.0, 3.0, 0.5, 4.0], "float32"),
+)
+GAPS = np.where(mask(6, 3), np.float32("nan"), real(6, 3)).astype("float32")
 INDEX = whole(4, 5, low=0, high=6)
 BOXES = np.array(
     [[0, 0, 4, 4], [0.5, 0, 4, 4], [5, 5, 8, 9], [5, 5, 8, 8], [0, 6, 2, 9]], "float32"
@@ -92,7 +112,17 @@ CASES = (
         )
         for name, count in {"and": 2, "or": 2, "xor": 2, "not": 1}.items()
     }
-    | {"bit_cast": Case(lambda x: ops.bit_cast(x, dtype="int32"), X, op="bit_cast", least=26)}
+    | {
+        "bit_cast": Case(lambda x: ops.bit_cast(x, dtype="int32"), X, op="bit_cast", least=26),
+        "tree_ensemble": Case(lambda x: ops.tree_ensemble(x, *TREES, targets=2), real(6, 3)),
+        "tree_ensemble_average": Case(
+            lambda x: ops.tree_ensemble(x, *TREES, targets=2, aggregate="average"), GAPS
+        ),
+        "convert_narrow": Case(lambda x: through_narrow(x, "float8_e4m3fn"), X * 1e4, least=19),
+        "convert_narrow_escapes": Case(
+            lambda x: through_narrow(x, "float8_e5m2", "escapes"), X, least=19
+        ),
+    }
     | binary("left_shift right_shift", whole(4, 6, low=-99, high=99), whole(4, 6, low=0, high=8))
     | {
         "add_integers": same("add", whole(4, 6), whole(4, 6)),
@@ -594,3 +624,15 @@ def test_every_operator_of_the_table_is_tested():
 def test_operators_of_later_sets_say_so(tmp_path):
     with pytest.raises(RuntimeError, match="it needs operator set 16, asked is 13"):
         exported(CASES["remap"].function, CASES["remap"].inputs, str(tmp_path / "no.onnx"), 13)
+
+
+def test_trees_that_onnx_cannot_say_are_refused(tmp_path):
+    children = TREES[3].numpy().copy()
+    children[0] = 1
+    shared = [*TREES[:3], mge.Tensor(children), *TREES[4:]]
+    with pytest.raises(RuntimeError, match="a node that has two parents"):
+        exported(
+            lambda x: ops.tree_ensemble(x, *shared, targets=2),
+            [real(6, 3)],
+            str(tmp_path / "no.onnx"),
+        )

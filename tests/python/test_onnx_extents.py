@@ -323,3 +323,83 @@ def test_an_axis_that_may_be_one_stays_or_ends_the_run(tmp_path):
     for n, m in ((1, 4), (3, 1)):
         with pytest.raises(RuntimeError, match="assert_equal"):
             model(np.ones((n, 1, m, 3), np.float32))
+
+
+WINDOWS = {"kernel_shape": [3, 2], "strides": [2, 3]}
+SIDES = [(8, 8), (9, 11), (64, 65), (5, 7), (3, 4)]
+
+
+@pytest.mark.parametrize(
+    "how", [{"ceil_mode": 1}, {"auto_pad": "SAME_UPPER"}, {"auto_pad": "SAME_LOWER"}]
+)
+@pytest.mark.parametrize("op", ["MaxPool", "AveragePool", "Conv"])
+@pytest.mark.parametrize("more", [{}, {"strides": [2, 2], "count_include_pad": 1}])
+def test_windows_whose_number_follows_from_open_extents(op, how, more, tmp_path):
+    attributes = {**WINDOWS, **how, **more}
+    if op != "AveragePool":
+        attributes.pop("count_include_pad", None)
+    if op == "Conv":
+        attributes.pop("ceil_mode", None)
+    weights = [number("w", np.arange(12).reshape(2, 1, 3, 2) - 5, np.float32)]
+    inputs = ["x", "w"] if op == "Conv" else ["x"]
+    if "ceil_mode" in attributes:  # no window begins behind the image
+        attributes["strides"] = [2, 2]
+    path = model_of(
+        [node(op, inputs, ["y"], **attributes)],
+        [port("x", ["b", 1, "h", "w_"])],
+        [port("y", None)],
+        tmp_path,
+        initializers=weights[: len(inputs) - 1],
+        opset=19,
+    )
+    for sides in SIDES:
+        x = np.random.default_rng(6).normal(size=(2, 1, *sides)).astype(np.float32)
+        same_as_runtime(path, x)
+
+
+def test_windows_of_volumes_have_more_axes_than_tensors(tmp_path):
+    """Eight, between a reshape and the next, as video transformers cut them out."""
+    weights = [
+        number("cut", [-1, 2, 2, 3, 2, 1, 5, 4]),
+        number("windows", [-1, 20, 4]),
+        number("back", [-1, 2, 3, 1, 2, 2, 5, 4]),
+        number("volume", [-1, 4, 6, 5, 4]),
+    ]
+    nodes = [
+        node("Reshape", ["x", "cut"], ["a"]),
+        node("Transpose", ["a"], ["b"], perm=[0, 1, 3, 5, 2, 4, 6, 7]),
+        node("Reshape", ["b", "windows"], ["y"]),
+        node("Relu", ["y"], ["r"]),
+        node("Reshape", ["r", "back"], ["c"]),
+        node("Transpose", ["c"], ["d"], perm=[0, 1, 4, 2, 5, 3, 6, 7]),
+        node("Reshape", ["d", "volume"], ["z"]),
+    ]
+    outputs = [port("y", None), port("z", None)]
+    ports = [port("x", ["b", 4, 6, 5, 4])]
+    path = model_of(nodes, ports, outputs, tmp_path, initializers=weights)
+    for batch in (1, 3):
+        x = np.random.default_rng(7).normal(size=(batch, 4, 6, 5, 4)).astype(np.float32)
+        y, z = load(path)(x)
+        order = (0, 1, 3, 5, 2, 4, 6, 7)
+        windows = x.reshape(-1, 2, 2, 3, 2, 1, 5, 4).transpose(order).reshape(-1, 20, 4)
+        np.testing.assert_array_equal(y.numpy(), windows)
+        np.testing.assert_array_equal(z.numpy(), np.maximum(x, 0))
+
+
+@pytest.mark.parametrize(
+    "second, reason",
+    [
+        (node("Relu", ["a"], ["y"]), "a tensor of rank 8 as its input"),
+        (node("Transpose", ["a"], ["y"]), "a transposition of 8 axes"),
+        (node("Transpose", ["a"], ["y"], perm=[0, 1, 2]), "it is no order of 8 axes"),
+        (node("Identity", ["x"], ["y"]), "output 'a': a tensor of rank 8 as an output"),
+    ],
+)
+def test_tensors_of_eight_axes_are_refused_elsewhere(second, reason, tmp_path):
+    nodes = [node("Reshape", ["x", "cut"], ["a"]), second]
+    outputs = [port("y", None), port("a", None)]
+    weights = [number("cut", [2] * 8)]
+    outputs = outputs[:1] if "output" not in reason else outputs
+    path = model_of(nodes, [port("x", [256])], outputs, tmp_path, initializers=weights)
+    with pytest.raises(RuntimeError, match=reason):
+        load(path)

@@ -92,6 +92,27 @@ def array_of(value):
     return onnx.numpy_helper.to_array(value) if is_message else np.asarray(value)
 
 
+def difference(y, z):
+    """Of a result from that of the suite; empty: there is none."""
+    if isinstance(z, onnx.SequenceProto):
+        z = onnx.numpy_helper.to_list(z)
+    if isinstance(z, list):
+        if not isinstance(y, list) or len(y) != len(z):
+            return "another number of items"
+        return next(filter(None, map(difference, y, z)), "")
+    z = array_of(z)
+    if isinstance(y, np.ndarray):
+        return "" if y.shape == z.shape and y.tolist() == z.tolist() else "other texts"
+    y = y.numpy()
+    if z.dtype.name == "bfloat16":  # as uint16 with a name
+        y = y.view(z.dtype)
+    if y.dtype != z.dtype or y.shape != z.shape:
+        return f"{y.dtype}{y.shape} instead of {z.dtype}{z.shape}"
+    if z.dtype.kind not in "iub":
+        y, z = y.astype(np.float64), z.astype(np.float64)
+    return "" if np.allclose(y, z, rtol=1e-3, atol=1e-7, equal_nan=True) else "other values"
+
+
 def free_inputs(model):
     """Those that no initialiser gives a value."""
     weights = {weight.name for weight in model.graph.initializer}
@@ -114,21 +135,11 @@ def run_case(case, tmp_path):
         given = dict(zip(names, inputs, strict=False))
         arrays = [array_of(given[name]) for name in model.input_names]
         outputs = model(*arrays)
-        for y, z in zip(outputs if isinstance(outputs, list) else [outputs], expected, strict=True):
-            z = array_of(z)
-            if isinstance(y, np.ndarray):
-                if y.shape != z.shape or y.tolist() != z.tolist():
-                    return "other texts"
-                continue
-            y = y.numpy()
-            if z.dtype.name == "bfloat16":  # as uint16 with a name
-                y = y.view(z.dtype)
-            if y.dtype != z.dtype or y.shape != z.shape:
-                return f"{y.dtype}{y.shape} instead of {z.dtype}{z.shape}"
-            if z.dtype.kind not in "iub":
-                y, z = y.astype(np.float64), z.astype(np.float64)
-            if not np.allclose(y, z, rtol=1e-3, atol=1e-7, equal_nan=True):
-                return "other values"
+        for y, z in zip(
+            outputs if len(model.output_names) > 1 else [outputs], expected, strict=True
+        ):
+            if found := difference(y, z):
+                return found
     return "passed"
 
 

@@ -294,3 +294,28 @@ def test_what_tensorflow_has_and_onnx_has_not(tmp_path):
     path = model_of([node], [port("x", [50])], [port("y", [50])], tmp_path)
     expected = np.array([math.erfc(v) for v in x])
     np.testing.assert_allclose(results_of(path, x)[0], expected, atol=1e-6)
+
+
+def test_a_single_channel_lies_in_a_whole_block(tmp_path):
+    """Behind convolutions in blocks: what is computed of it is computed of the block."""
+    random = np.random.default_rng(23)
+    weights = {
+        "w": 0.1 * random.normal(size=(16, 16, 3, 3)),
+        "one": random.normal(size=(1, 16, 1, 1)),
+    }
+    constants = [onnx.numpy_helper.from_array(v.astype("f"), k) for k, v in weights.items()]
+    node = onnx.helper.make_node
+    nodes = [
+        node("Conv", ["x", "w"], ["a"], pads=[1, 1, 1, 1]),
+        node("Relu", ["a"], ["b"]),
+        node("Conv", ["b", "one"], ["c"]),
+        node("Sigmoid", ["c"], ["d"]),
+        node("Neg", ["d"], ["e"]),
+        node("Exp", ["e"], ["y"]),
+    ]
+    ports = [port("x", ["b", 16, 32, 32])], [port("y", None)]
+    path = model_of(nodes, *ports, tmp_path, initializers=constants)
+    for batch in (1, 2):
+        x = random.normal(size=(batch, 16, 32, 32)).astype("f")
+        expected = runtime_of(path)(None, {"x": x})[0]
+        np.testing.assert_allclose(results_of(path, x)[0], expected, atol=1e-5)

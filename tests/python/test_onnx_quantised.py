@@ -222,3 +222,54 @@ def test_products_in_steps_take_any_batch(tmp_path, form):
         x = rows(8).reshape(*shape, 24)
         expected = session.run(None, {"x": x})[0]
         np.testing.assert_allclose(model(x).numpy(), expected, atol=0.02 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("form", ["QuantizeLinear", "QLinearAdd"])
+def test_sums_of_steps_that_are_broadcast_in_other_batches(tmp_path, form):
+    """As words and their places: in a batch of one both have the same shape."""
+    place = onnx.numpy_helper.from_array(np.arange(-60, 60, dtype=np.int8).reshape(1, 6, 20), "p")
+    numbers = [
+        onnx.numpy_helper.from_array(np.float32(value), name)
+        for name, value in {"s": 0.05, "t": 0.02, "u": 0.07}.items()
+    ]
+    zero = onnx.numpy_helper.from_array(np.int8(3), "z")
+    node, port = helper.make_node, helper.make_tensor_value_info
+    nodes = [node("QuantizeLinear", ["x", "s", "z"], ["a"])]
+    if form == "QLinearAdd":
+        operands = ["a", "s", "z", "p", "t", "z", "u", "z"]
+        nodes.append(node("QLinearAdd", operands, ["y"], domain="com.microsoft"))
+    else:
+        nodes += [
+            node("DequantizeLinear", ["a", "s", "z"], ["b"]),
+            node("DequantizeLinear", ["p", "t", "z"], ["q"]),
+            node("Add", ["b", "q"], ["sum"]),
+            node("QuantizeLinear", ["sum", "u", "z"], ["y"]),
+        ]
+    # A reshape by numbers made of the sum's shape: they have to be known for every batch.
+    nodes += [
+        node("Shape", ["y"], ["shape"]),
+        node("Slice", ["shape", "i", "j"], ["first"]),
+        node("Concat", ["first", "rest"], ["target"], axis=0),
+        node("Reshape", ["y", "target"], ["z_"]),
+    ]
+    integers = [
+        onnx.numpy_helper.from_array(np.array(value, np.int64), name)
+        for name, value in {"i": [0], "j": [1], "rest": [3, 40]}.items()
+    ]
+    graph = helper.make_graph(
+        nodes,
+        "g",
+        [port("x", 1, ["b", 6, 20])],
+        [port("z_", onnx.TensorProto.INT8, None)],
+        [place, zero, *numbers, *integers],
+    )
+    sets = [helper.make_opsetid("", 17), helper.make_opsetid("com.microsoft", 1)]
+    path = str(tmp_path / "sum.onnx")
+    onnx.save(helper.make_model(graph, opset_imports=sets, ir_version=8), path)
+    session, model = runtime.InferenceSession(path), load(path)
+    for batch in (1, 3):
+        x = np.random.default_rng(batch).normal(size=(batch, 6, 20)).astype(np.float32)
+        (expected,) = session.run(None, {"x": x})
+        y = model(x).numpy()
+        assert y.shape == expected.shape
+        assert np.abs(y.astype(int) - expected).max() <= (form == "QLinearAdd")

@@ -348,3 +348,34 @@ def test_steps_of_optimizers(case, count, tmp_path):
     evaluator = importlib.import_module("onnx.reference").ReferenceEvaluator(str(path))
     for y, e in zip(ours(path, feed), evaluator.run(None, feed), strict=True):
         np.testing.assert_allclose(y, e, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", [np.uint16, np.int16, np.uint8])
+def test_steps_of_sixteen_bits_stand_in_the_domain_of_the_runtime(dtype, tmp_path):
+    middle = int(np.iinfo(dtype).max) // 2 + 1
+    x, zero_point = 9 * real(3, 8), np.array(middle if dtype != np.int16 else 7).astype(dtype)
+    node, kind = onnx.helper.make_node, onnx.helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
+    nodes = [
+        node("QuantizeLinear", ["x", "s", "z"], ["q"], domain=MICROSOFT),
+        node("DequantizeLinear", ["q", "s", "z"], ["y"], domain=MICROSOFT),
+    ]
+    port = onnx.helper.make_tensor_value_info
+    floats = onnx.TensorProto.FLOAT
+    constants = [
+        onnx.numpy_helper.from_array(np.float32(0.003), "s"),
+        onnx.numpy_helper.from_array(zero_point, "z"),
+    ]
+    graph = onnx.helper.make_graph(
+        nodes,
+        "g",
+        [port("x", floats, [3, 8])],
+        [port("q", kind, None), port("y", floats, None)],
+        constants,
+    )
+    sets = [onnx.helper.make_opsetid("", 17), onnx.helper.make_opsetid(MICROSOFT, 1)]
+    path = tmp_path / "m.onnx"
+    onnx.save(onnx.helper.make_model(graph, opset_imports=sets, ir_version=8), path)
+    session = runtime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
+    for y, e in zip(ours(path, {"x": x}), session.run(None, {"x": x}), strict=True):
+        assert y.dtype == e.dtype
+        np.testing.assert_array_equal(y, e)

@@ -16,6 +16,7 @@ class _Named:
 
     def __init__(self, graph) -> None:
         self._graph = graph
+        self._outputs = _outputs_of(graph)
 
     @property
     def input_names(self) -> list[str]:
@@ -25,12 +26,21 @@ class _Named:
     @property
     def output_names(self) -> list[str]:
         """The names of the outputs, in the order of the results."""
-        return self._graph.output_names
+        return [name for name, _ in self._outputs]
 
     @property
     def metadata(self) -> dict[str, str]:
         """What the file says about itself: its exporter, versions and the names of extents."""
         return self._graph.metadata
+
+    def _results(self, outputs: list):
+        """The only output, or a list of all; a sequence as a list of its items."""
+        values = iter(outputs)
+        results = [
+            next(values) if count is None else [next(values) for _ in range(count)]
+            for _, count in self._outputs
+        ]
+        return results[0] if len(results) == 1 else results
 
     def _in_order(self, inputs: tuple, named: dict) -> list:
         values = dict(zip(self.input_names, inputs, strict=False))
@@ -45,8 +55,24 @@ class _Named:
         return [values[name] for name in self.input_names]
 
 
-def _one_or_all(outputs: list):
-    return outputs[0] if len(outputs) == 1 else outputs
+def _items_in(metadata: dict[str, str]) -> dict[str, int]:
+    """How many items each sequence has that is an output; anybody may have written it."""
+    prefix = "onnx.items."
+    items = {k.removeprefix(prefix): v for k, v in metadata.items() if k.startswith(prefix)}
+    return {name: int(count) for name, count in items.items() if count.isdecimal()}
+
+
+def _outputs_of(graph) -> list[tuple[str, int | None]]:
+    """The outputs of the file: their names, and for a sequence how many of the graph's it is."""
+    names, counts = graph.output_names, _items_in(graph.metadata)
+    found, i = [], 0
+    while i < len(names):
+        whole = names[i].removesuffix(".0")
+        count = min(counts.get(whole, 0), len(names))
+        is_sequence = count > 0 and names[i : i + count] == [f"{whole}.{k}" for k in range(count)]
+        found.append((whole, count) if is_sequence else (names[i], None))
+        i += count if is_sequence else 1
+    return found
 
 
 def _texts_in(metadata: dict[str, str], key: str) -> list[str]:
@@ -116,7 +142,8 @@ class Model(_Named):
                 texts take arrays of them.
             named: further ones by their names.
         Returns:
-            The only output, or a list of all; those that are texts as arrays of ``str``.
+            The only output, or a list of all; those that are texts as arrays of ``str``, a sequence
+            as a list of its items.
         Raises:
             TypeError: for an input that is missing, or that the graph does not have.
         Example:
@@ -127,7 +154,7 @@ class Model(_Named):
         """
         values = self._in_order(inputs, named)
         texts = self._texts
-        return _one_or_all(texts.run(self._graph, values) if texts else self._graph.run(values))
+        return self._results(texts.run(self._graph, values) if texts else self._graph.run(values))
 
 
 class TrainableModel(Module, _Named):
@@ -162,7 +189,7 @@ class TrainableModel(Module, _Named):
             TypeError: for an input that is missing, or that the graph does not have.
         """
         weights = [getattr(self, key) for key in self._weights]
-        return _one_or_all(self._graph.call(self._in_order(inputs, named), weights))
+        return self._results(self._graph.call(self._in_order(inputs, named), weights))
 
 
 def load(path: str | os.PathLike, trainable: bool = False) -> Model | TrainableModel:

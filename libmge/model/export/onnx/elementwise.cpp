@@ -8,6 +8,7 @@
 #include "libmge/ops/elementwise/bits.h"
 #include "libmge/ops/elementwise/clip.h"
 #include "libmge/ops/elementwise/convert.h"
+#include "libmge/ops/elementwise/convert_narrow.h"
 
 namespace mge::to_onnx {
 namespace {
@@ -47,6 +48,18 @@ Operands export_bit_cast(Site& s) {
 Operands export_identity(Site& s) { return {s.in(0)}; }
 
 Operands export_convert(Site& s) { return {s.cast(s.in(0), s.dtype(), s.params<ops::Convert>().dtype)}; }
+
+Operands export_convert_narrow(Site& s) {
+    auto& p = s.params<ops::ConvertNarrow>();
+    bool is_power = p.dtype == DType::e8m0;
+    if (!type_number(p.dtype)) unsupported("numbers of ", p.dtype);
+    s.require_opset(is_power ? 24 : 19);
+    Attributes attributes{{"to", int64_t(type_number(p.dtype))},
+                          {"saturate", int64_t(p.overflow == Overflow::saturates)}};
+    constexpr std::string_view roundings[] = {"up", "down", "nearest"};
+    if (is_power) attributes.push_back({"round_mode", std::string(roundings[size_t(p.rounding)])});
+    return {s.emit("Cast", {s.in(0)}, attributes)};
+}
 
 Operands export_clip(Site& s) {
     auto& p = s.params<ops::Clip>();

@@ -5,11 +5,15 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 
 #include "libmge/base/version.h"
 
 namespace mge::to_onnx {
 namespace {
+
+// Of all domains but the standard one, which is that of classical learning.
+constexpr int domain_version = 3;
 
 // Shapes and the like stay in the file, where readers see them without the other one.
 constexpr size_t least_external_bytes = 1024;
@@ -73,6 +77,14 @@ struct AttributeFiller {
         proto.set_type(::onnx::AttributeProto::INTS);
         for (int64_t value : values) proto.add_ints(value);
     }
+    void operator()(const FloatList& values) const {
+        proto.set_type(::onnx::AttributeProto::FLOATS);
+        for (double value : values) proto.add_floats(float(value));
+    }
+    void operator()(const std::vector<std::string>& values) const {
+        proto.set_type(::onnx::AttributeProto::STRINGS);
+        for (auto& value : values) proto.add_strings(value);
+    }
     void operator()(const Tensor& value) const {
         proto.set_type(::onnx::AttributeProto::TENSOR);
         fill(*proto.mutable_t(), {}, value);
@@ -83,8 +95,14 @@ struct AttributeFiller {
     }
 };
 
+std::string domain_of(const NodeRecord& node) {
+    auto dot = node.type.rfind('.');
+    return dot == std::string::npos ? "" : node.type.substr(0, dot);
+}
+
 void fill(::onnx::NodeProto& proto, const NodeRecord& node) {
-    proto.set_op_type(node.type);
+    proto.set_domain(domain_of(node));
+    proto.set_op_type(node.type.substr(node.type.rfind('.') + 1));
     proto.set_name(node.name);
     for (auto& input : node.inputs) proto.add_input(input);
     for (auto& output : node.outputs) proto.add_output(output);
@@ -107,6 +125,16 @@ void fill(::onnx::ValueInfoProto& proto, const ValueRecord& value) {
             dim->set_dim_param(extent.name);
         else if (extent.number >= 0)
             dim->set_dim_value(extent.number);
+    }
+}
+
+// Those of its nodes, with those of graphs inside of them.
+void add_domains(const GraphRecord& graph, std::set<std::string>& domains) {
+    for (auto& node : graph.nodes) {
+        if (auto domain = domain_of(node); !domain.empty()) domains.insert(domain);
+        for (auto& attribute : node.attributes)
+            if (auto* inner = std::get_if<std::shared_ptr<GraphRecord>>(&attribute.value))
+                add_domains(**inner, domains);
     }
 }
 
@@ -154,6 +182,13 @@ void encode(std::ostream& stream, const ModelRecord& model, const std::string& e
     proto.set_producer_name("MGE");
     proto.set_producer_version(std::string(version));
     proto.add_opset_import()->set_version(model.opset);
+    std::set<std::string> domains;
+    add_domains(model.graph, domains);
+    for (auto& domain : domains) {
+        auto* set = proto.add_opset_import();
+        set->set_domain(domain);
+        set->set_version(domain_version);
+    }
     for (auto& [key, value] : model.metadata) {
         auto* entry = proto.add_metadata_props();
         entry->set_key(key);

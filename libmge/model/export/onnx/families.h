@@ -14,6 +14,7 @@ Operands export_bitwise(Site&);
 Operands export_bit_cast(Site&);
 Operands export_identity(Site&);
 Operands export_convert(Site&);
+Operands export_convert_narrow(Site&);
 Operands export_clip(Site&);
 Operands export_comparison(Site&);
 Operands export_not_equal(Site&);
@@ -130,6 +131,9 @@ Operands export_quantized_conv2d(Site&);
 // compressed.cpp
 Operands export_compressed_matmul(Site&);
 Operands export_expand_weight(Site&);
+
+// trees.cpp
+Operands export_tree_ensemble(Site&);
 
 // control.cpp
 Operands export_cond(Site&);

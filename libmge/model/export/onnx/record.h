@@ -19,14 +19,15 @@ using Operand = std::string;
 using Operands = std::vector<Operand>;
 
 struct GraphRecord;
-using AttributeValue =
-    std::variant<int64_t, double, std::string, IntList, Tensor, std::shared_ptr<GraphRecord>>;
+using AttributeValue = std::variant<int64_t, double, std::string, IntList, FloatList,
+                                    std::vector<std::string>, Tensor, std::shared_ptr<GraphRecord>>;
 struct Attribute {
     std::string name;
     AttributeValue value;
 };
 using Attributes = std::vector<Attribute>;
 
+// The domain of a type stands in front of it, if it is not that of the standard.
 struct NodeRecord {
     std::string type, name;
     Operands inputs, outputs;

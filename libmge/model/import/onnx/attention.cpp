@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "libmge/device/device.h"
+#include "libmge/model/import/onnx/importer.h"
 #include "libmge/model/import/onnx/late_values.h"
 #include "libmge/op/apply.h"
 #include "libmge/ops/elementwise/arithmetic.h"
@@ -222,6 +223,45 @@ Tensors fused(const Site& site) {
 Tensors import_attention(const Site& site) {
     if (is_fused(site)) return fused(site);
     return composed(site);
+}
+
+namespace {
+
+// What a graph that the node holds makes of all scores, or of what the softmax makes of them.
+Tensor modified(const Site& site, std::string_view attribute, const Tensor& scores) {
+    auto* graph = site.attributes.graph(attribute);
+    if (!graph) return scores;
+    Tensors results = site.importer.import_inner(*graph, Tensors{scores});
+    if (results.size() != 1) invalid("its '", attribute, "' has ", results.size(), " results");
+    if (!results[0]) unsupported("an inner graph with nodes that have no counterpart");
+    if (results[0].dtype() != scores.dtype())
+        invalid("its '", attribute, "' makes ", results[0].spec(), " of ", scores.spec());
+    return results[0];
+}
+
+}  // namespace
+
+// What is masked, capped or biased stands in graphs that the node holds.
+Tensors import_flex_attention(const Site& site) {
+    for (size_t i = 0; i < 3; ++i)
+        if (site.rank(i) != 4) invalid("input ", i, " has rank ", site.rank(i), " instead of 4");
+    bool is_plain = !site.attributes.has("score_mod") && !site.attributes.has("prob_mod");
+    if (is_plain && is_fused(site)) return {fused(site)[0]};
+    Tensor queries = site.in(0), keys = site.in(1), values = site.in(2);
+    int64_t heads = heads_of(site, queries), shared = heads_of(site, keys);
+    if (!shared || heads % shared) invalid(heads, " heads of queries for ", shared, " of keys");
+    auto width = site.extents.find_extent(queries, 3);
+    if (!width) unsupported("a width of heads that differs between runs");
+    double scale = std::sqrt(site.attributes.number("scale", 1 / std::sqrt(double(*width))));
+    keys = ops::repeated_heads(keys, heads / shared);
+    Tensor scores = ops::matmul(ops::mul(queries, number(queries, scale)),
+                                ops::mul(keys, number(keys, scale)), {.transpose_b = true});
+    scores = site.attributes.has("softmax_precision") ? in_precision(site, scores)
+             : scores.dtype() == DType::f64           ? scores
+                                                      : as_dtype(scores, DType::f32);
+    Tensor weights = modified(site, "prob_mod", softmax_along(modified(site, "score_mod", scores), -1));
+    values = ops::repeated_heads(as_dtype(values, weights.dtype()), heads / shared);
+    return {as_dtype(ops::matmul(weights, values), queries.dtype())};
 }
 
 // Pairs of elements, the first and second of each half or neighbours, are turned by the angle of their

@@ -176,9 +176,10 @@ Tensor transposed_volumes(const Site& site, const Tensor& x, const Tensor& weigh
 Tensor convolved(const Site& site, Tensor x, const Tensor& weight, const IntList& extents) {
     IntList kernel(extents.begin() + 2, extents.end());
     check_kernel(site, kernel);
-    Window window = window_of(site, kernel);
     int axes = int(kernel.size());
     if (rank_of(x) != axes + 2) invalid("images of rank ", rank_of(x), " under a window of ", axes, " axes");
+    Window window = open_window_of(site, kernel);
+    x = with_late_margins(x, window, 0);
     int64_t groups = site.attributes.integer("group", 1);
     if (axes == 3 || !has_equal_margins(window)) x = with_window_margins(x, window, 0);
     if (axes == 3) return convolved_volumes(site, x, weight, extents, window, groups);
@@ -209,8 +210,8 @@ Tensor steps_of_sums(const Site& site, const StepConvolution& steps, const Steps
     bool is_image = kernel.size() == 2 && rank_of(site.in(0)) == 4;
     if (!is_image || !is_byte(site.in(0).dtype()) || !is_byte(site.in(weight).dtype())) return {};
     check_kernel(site, kernel);
-    Window window = window_of(site, kernel);
-    if (!has_equal_margins(window)) return {};
+    Window window = open_window_of(site, kernel);
+    if (!has_equal_margins(window) || !window.late.empty()) return {};
     StepConvolution all = steps;
     int64_t groups = site.attributes.integer("group", 1);
     all.x.values = site.in(0);

@@ -196,6 +196,7 @@ Tensors import_scan(const Site& site);
 Tensor heads_apart(const Site& site, const Tensor& x, int64_t heads);
 Tensor side_by_side(const Tensor& x);
 Tensors import_attention(const Site& site);
+Tensors import_flex_attention(const Site& site);
 Tensors import_rotary_embedding(const Site& site);
 Tensors import_tensor_scatter(const Site& site);
 

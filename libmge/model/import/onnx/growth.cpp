@@ -11,7 +11,7 @@ namespace {
 // A node and its results, in this run and in those that are followed beside it: about.
 constexpr size_t bytes_of_node = 1536;
 // An operator of ONNX may become many of ours, and be small in the file.
-constexpr size_t largest_growth = 20, growth_slack = size_t(64) << 20;
+constexpr size_t largest_growth = 10, growth_slack = size_t(64) << 20;
 
 }  // namespace
 

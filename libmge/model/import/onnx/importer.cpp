@@ -281,13 +281,21 @@ Tensors Importer::import_inner(const file::GraphProto& graph, std::span<const Te
     return outputs;
 }
 
+void Importer::require_tensor(const Tensor& value, std::string_view what) const {
+    if (sequences_.find(value)) unsupported("a sequence or an optional ", what);
+    if (auto* many = of_many_axes_.find(value))
+        unsupported("a tensor of rank ", many->extents.size(), " ", what);
+}
+
 Tensors Importer::translated(const file::NodeProto& node, std::span<const Tensor> inputs, Names& names) {
     if (auto* function = find_function(node)) return call_function(*function, node, inputs);
     auto* row = find_operator(node.domain(), node.op_type(), version_of(node.domain()));
     if (!row) unsupported("there is no such operator here");
-    for (auto& input : inputs)
-        if (!row->takes_sequences && sequences_.find(input))
-            unsupported("a sequence or an optional as its input");
+    for (auto& input : inputs) {
+        bool is_taken = (row->takes_sequences && sequences_.find(input)) ||
+                        (row->takes_many_axes && of_many_axes_.find(input));
+        if (!is_taken) require_tensor(input, "as its input");
+    }
     if (!node.output_size()) invalid("it makes nothing");
     bool moves_texts = are_texts_moved(texts_, node.op_type(), inputs);
     Site site(node, version_of(node.domain()), inputs, *this, extents_);
@@ -367,26 +375,56 @@ void Importer::import_nodes(const google::protobuf::RepeatedPtrField<file::NodeP
     for (auto& node : nodes) import_node(node, names);
 }
 
+// A sequence is as many outputs as it has items.
+std::vector<std::pair<std::string, Tensor>> Importer::named_outputs(const Names& names) {
+    std::vector<std::pair<std::string, Tensor>> named;
+    std::set<std::string> taken;
+    auto add = [&](const std::string& name, const Tensor& value) {
+        if (!taken.insert(name).second) fail("two outputs are called '", name.substr(0, longest_name), "'");
+        named.emplace_back(name, value);
+    };
+    for (auto& output : record_.model.graph().output()) {
+        auto& name = output.name();
+        auto* found = names.find(name);
+        if (!found) fail("output '", name.substr(0, longest_name), "' is made nowhere");
+        const Tensor* value = found;
+        auto* sequence = sequences_.find(*value);
+        if (sequence && sequence->is_optional && sequence->items.size() == 1) {
+            value = &sequence->items[0];
+            sequence = sequences_.find(*value);
+        }
+        if (!sequence) {
+            add(name, *value);
+        } else if (sequence->items.empty()) {
+            add_problem(
+                text("output '", name.substr(0, longest_name), "': a sequence or an optional of nothing"));
+        } else {
+            sequence_lengths_[name] = sequence->items.size();
+            for (size_t i = 0; i < sequence->items.size(); ++i) add(text(name, '.', i), sequence->items[i]);
+        }
+    }
+    return named;
+}
+
 // A value has one name: inputs, constants and what is an output already are copied.
 void Importer::add_outputs(const Names& names) {
-    auto& outputs = record_.model.graph().output();
-    if (outputs.empty()) fail("it has no outputs");
+    if (record_.model.graph().output().empty()) fail("it has no outputs");
     Tensors values;
     std::set<ValueId> taken;
-    for (auto& output : outputs) {
-        auto* found = names.find(output.name());
-        if (!found) fail("output '", output.name().substr(0, longest_name), "' is made nowhere");
-        Tensor t = *found;
-        if (sequences_.find(t)) {
-            add_problem(
-                text("output '", output.name().substr(0, longest_name), "': a value that is no tensor"));
+    auto outputs = named_outputs(names);
+    throw_problems();
+    for (auto& [name, t] : outputs) {
+        try {
+            require_tensor(t, "as an output");
+        } catch (const Unsupported& problem) {
+            add_problem(text("output '", name.substr(0, longest_name), "': ", problem.what));
             continue;
         }
-        if (texts_.has(t)) text_values_.push_back(output.name());
+        if (texts_.has(t)) text_values_.push_back(name);
         bool is_made = t.is_symbolic() && builder_.graph().value(t.impl()->symbol).producer >= 0;
         if (!is_made || taken.contains(t.impl()->symbol)) t = ops::copy(t);
         taken.insert(t.impl()->symbol);
-        builder_.graph().value(t.impl()->symbol).name = output.name();
+        builder_.graph().value(t.impl()->symbol).name = name;
         values.push_back(t);
     }
     throw_problems();

@@ -9,6 +9,7 @@
 
 #include "libmge/graph/builder.h"
 #include "libmge/model/import/onnx/growth.h"
+#include "libmge/model/import/onnx/many_axes.h"
 #include "libmge/model/import/onnx/operators.h"
 #include "libmge/model/import/onnx/sequences.h"
 #include "libmge/model/import/onnx/texts.h"
@@ -38,6 +39,8 @@ public:
     Graph build();
     // Of what was built.
     TextTable take_texts();
+    // How many outputs stand for each output of the file that is a sequence: `y.0`, `y.1`, …
+    const std::map<std::string, size_t>& sequence_lengths() const { return sequence_lengths_; }
     // The model goes together with no other open extents than those that it was built with.
     bool is_alone() const { return extents_.is_alone(); }
 
@@ -47,6 +50,9 @@ public:
     ExternalFiles& external_files() { return files_; }
     GraphBuilder& builder() { return builder_; }
     Sequences& sequences() { return sequences_; }
+    TensorsOfManyAxes& tensors_of_many_axes() { return of_many_axes_; }
+    // Throws Unsupported for a sequence, an optional or a tensor of too many axes; `what` it is.
+    void require_tensor(const Tensor& value, std::string_view what) const;
     Texts& texts() { return texts_; }
     // Of numbers, or of texts.
     Tensor constant_of(const file::TensorProto& tensor);
@@ -63,6 +69,7 @@ private:
     Tensor add_input(const file::ValueInfoProto& info);
     OtherShapes other_shapes(const file::TensorShapeProto& recorded, const Shape& shape);
     void add_outputs(const Names& names);
+    std::vector<std::pair<std::string, Tensor>> named_outputs(const Names& names);
     void import_nodes(const google::protobuf::RepeatedPtrField<file::NodeProto>& nodes, Names& names);
     void import_node(const file::NodeProto& node, Names& names);
     void translate(const file::NodeProto& node, Names& names);
@@ -83,8 +90,10 @@ private:
     OtherExtents extents_;
     ExternalFiles files_;
     Sequences sequences_;
+    TensorsOfManyAxes of_many_axes_;
     Texts texts_;
     std::vector<std::string> text_values_;  // inputs and outputs
+    std::map<std::string, size_t> sequence_lengths_;
     std::map<std::string, int, std::less<>> versions_;
     std::map<std::string, int64_t> named_extents_;
     std::map<std::string, int64_t> extent_numbers_;

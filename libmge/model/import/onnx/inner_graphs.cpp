@@ -62,8 +62,7 @@ InnerResults record_inner(const Site& site, const Arguments& arguments, Tensors&
         Tensors results = function(inputs);
         for (auto& result : results) {
             if (!result) unsupported("an inner graph with nodes that have no counterpart");
-            if (site.importer.sequences().find(result))
-                unsupported("a sequence or an optional that an inner graph makes");
+            site.importer.require_tensor(result, "that an inner graph makes");
             if (site.importer.texts().has(result)) unsupported("texts that an inner graph makes");
             result = ops::copy(result);
             recorded.specs.push_back(result.spec());

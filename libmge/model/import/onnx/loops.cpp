@@ -78,9 +78,16 @@ Tensor with_declared_shape(const Tensor& result, const file::ValueInfoProto& inf
     return ops::reshape(result, {.shape = shape});
 }
 
+// A number as a body declares it, which may be a vector of one.
+Tensor as_declared(const Tensor& number, const file::ValueInfoProto& info) {
+    bool is_vector = info.type().tensor_type().shape().dim_size() == 1;
+    return is_vector ? Tensor(ops::reshape(number, {.shape = {1}})) : number;
+}
+
 // The body in a step that takes place.
 Tensors step(const Site& site, const Loop& loop, const Tensor& count, std::span<const Tensor> carried) {
-    Tensors inputs{count, truth()};
+    if (loop.body->input_size() < 2) invalid("its body has ", loop.body->input_size(), " inputs");
+    Tensors inputs{as_declared(count, loop.body->input(0)), as_declared(truth(), loop.body->input(1))};
     append(inputs, carried);
     Tensors results = site.importer.import_inner(*loop.body, inputs);
     for (size_t i = 1; i < results.size(); ++i)

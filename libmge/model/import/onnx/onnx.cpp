@@ -75,6 +75,7 @@ std::vector<OpenExtents> baked_extents(const ModelRecord& record) {
 struct Built {
     Graph graph;
     TextTable texts;
+    std::map<std::string, size_t> sequence_lengths;
 };
 
 // Extents with which no others go together are those that an exporter has seen, and written into the model.
@@ -82,7 +83,7 @@ Built built_with(const ModelRecord& record, const std::string& label, const Open
     Importer importer(record, label, extents);
     try {
         Graph graph = importer.build();
-        return {std::move(graph), importer.take_texts()};
+        return {std::move(graph), importer.take_texts(), importer.sequence_lengths()};
     } catch (const ModelError&) {
         if (extents.fixes_others || !importer.is_alone()) throw;
     }
@@ -143,7 +144,7 @@ std::string as_list(const auto& texts) {
 }
 
 // What nothing here reads and a writer may want back: where the model comes from, and the names of extents.
-std::map<std::string, std::string> metadata_of(const file::ModelProto& model, const TextTable& texts) {
+std::map<std::string, std::string> metadata_of(const file::ModelProto& model, const Built& built) {
     std::map<std::string, std::string> metadata;
     for (auto& entry : model.metadata_props()) metadata[entry.key()] = entry.value();
     metadata.erase(onnx_batch_key);
@@ -158,10 +159,11 @@ std::map<std::string, std::string> metadata_of(const file::ModelProto& model, co
     for (auto& node : model.graph().node())
         if (node.domain() == learning_domain && node.op_type() == "ZipMap" && node.output_size())
             note("classes." + node.output(0), class_labels(node));
-    if (!texts.values.empty()) {
-        note("texts", as_list(texts.texts));
-        note("texts.of", as_list(texts.values));
+    if (!built.texts.values.empty()) {
+        note("texts", as_list(built.texts.texts));
+        note("texts.of", as_list(built.texts.values));
     }
+    for (auto& [name, length] : built.sequence_lengths) note("items." + name, text(length));
     for (auto& input : model.graph().input())
         note("extents." + input.name(), extents_text(input.type().tensor_type().shape()));
     for (auto& output : model.graph().output())
@@ -186,8 +188,8 @@ Model read_model(const ModelBytes& file) {
     ModelRecord record = decode(file.bytes, file.label);
     Model model;
     Built found = build(record, file.label);
+    model.metadata = metadata_of(record.model, found);
     model.graph = std::move(found.graph);
-    model.metadata = metadata_of(record.model, found.texts);
     model.format = "ONNX";
     escape_names(model);
     return model;

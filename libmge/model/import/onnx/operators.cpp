@@ -176,7 +176,7 @@ constexpr OperatorRow rows[] = {
     {"ReduceSum", any, last, import_reduce_sum},
     {"ReduceSumSquare", any, last, import_reduce_sum_square},
     {"Relu", any, last, one<ops::relu>},
-    {"Reshape", any, last, import_reshape},
+    {"Reshape", any, last, import_reshape, false, true},
     {"Resize", 10, last, import_resize},
     {"ReverseSequence", 10, last, import_reverse_sequence},
     {"RoiAlign", 10, last, import_roi_align},
@@ -225,7 +225,7 @@ constexpr OperatorRow rows[] = {
     {"ThresholdedRelu", 10, last, import_thresholded_relu},
     {"Tile", any, last, import_tile},
     {"TopK", any, last, import_topk},
-    {"Transpose", any, last, import_transpose},
+    {"Transpose", any, last, import_transpose, false, true},
     {"Trilu", 14, last, import_trilu},
     {"Unique", 11, last, import_unique},
     {"Unsqueeze", any, last, import_unsqueeze},
@@ -238,6 +238,7 @@ constexpr OperatorRow rows[] = {
 constexpr OperatorRow runtime_rows[] = {
     {"Attention", 1, last, import_runtime_attention},
     {"BiasGelu", 1, last, import_bias_gelu},
+    {"DequantizeLinear", 1, last, import_dequantize_linear},
     {"DynamicQuantizeLSTM", 1, last, import_quantised_lstm},
     {"DynamicQuantizeMatMul", 1, last, import_product_with_integers},
     {"EmbedLayerNormalization", 1, last, import_embed_layer_norm},
@@ -262,6 +263,7 @@ constexpr OperatorRow runtime_rows[] = {
     {"QLinearSigmoid", 1, last, import_quantised_sigmoid},
     {"QLinearSoftmax", 1, last, import_quantised_softmax},
     {"QLinearWhere", 1, last, import_quantised_where},
+    {"QuantizeLinear", 1, last, import_quantize_linear},
     {"QuickGelu", 1, last, import_quick_gelu},
     {"SkipLayerNormalization", 1, last, import_skip_layer_norm},
     {"SkipSimplifiedLayerNormalization", 1, last, import_skip_rms_norm},
@@ -273,6 +275,12 @@ constexpr OperatorRow training_rows[] = {
     {"Adagrad", 1, 1, import_adagrad},
     {"Adam", 1, 1, import_adam},
     {"Momentum", 1, 1, import_momentum},
+};
+
+// What may still change. Sorted by name; they have one version.
+constexpr std::string_view preview_domain = "ai.onnx.preview";
+constexpr OperatorRow preview_rows[] = {
+    {"FlexAttention", 1, 1, import_flex_attention},
 };
 
 // Of the domain of classical learning, by its own versions.
@@ -299,6 +307,7 @@ constexpr OperatorRow learning_rows[] = {
 std::span<const OperatorRow> rows_of(std::string_view domain) {
     if (is_standard(domain)) return rows;
     if (domain == learning_domain) return learning_rows;
+    if (domain == preview_domain) return preview_rows;
     if (domain == training_domain) return training_rows;
     if (domain == "com.microsoft") return runtime_rows;
     return {};
@@ -321,6 +330,8 @@ std::vector<std::tuple<std::string, int, int>> known_operators() {
     for (auto& row : rows) result.emplace_back(row.name, row.first, row.last);
     for (auto& row : learning_rows)
         result.emplace_back(text(learning_domain, '.', row.name), row.first, row.last);
+    for (auto& row : preview_rows)
+        result.emplace_back(text(preview_domain, '.', row.name), row.first, row.last);
     for (auto& row : training_rows)
         result.emplace_back(text(training_domain, '.', row.name), row.first, row.last);
     return result;

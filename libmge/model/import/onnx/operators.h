@@ -115,6 +115,7 @@ struct OperatorRow {
     int first, last;
     ImportFunction import;
     bool takes_sequences = false;  // and optionals; all others take tensors
+    bool takes_many_axes = false;  // tensors of more axes than ours
 };
 
 // Null when there is no counterpart.

@@ -333,7 +333,7 @@ std::vector<std::optional<int64_t>> OtherExtents::find_numbers(const Tensor& vec
 }
 
 std::vector<std::optional<int64_t>> OtherExtents::find_numbers(Followed& graph, ValueId vector, int depth) {
-    constexpr int deepest = 4;
+    constexpr int deepest = 4, longest = 16;
     std::vector<std::optional<int64_t>> numbers;
     if (Tensor known = find_value(graph, vector)) {
         IntList all = host_values(known);
@@ -341,7 +341,7 @@ std::vector<std::optional<int64_t>> OtherExtents::find_numbers(Followed& graph, 
         return numbers;
     }
     auto length = find_length(graph, vector);
-    if (!length || *length > max_rank) return numbers;
+    if (!length || *length > longest) return numbers;
     NodeId producer = graph.builder->graph().value(vector).producer;
     auto* node = producer >= 0 && depth < deepest ? &graph.builder->graph().node(producer) : nullptr;
     if (node && node->op == &ops::Concat::info)

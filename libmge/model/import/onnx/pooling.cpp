@@ -24,23 +24,32 @@
 namespace mge::onnx {
 namespace {
 
-Window pool_window(const Site& site) {
+IntList pool_kernel(const Site& site) {
     auto kernel = site.attributes.integers("kernel_shape");
     if (!kernel || kernel->empty()) invalid("it has no window");
     if (int(kernel->size()) != site.rank(0) - 2)
         invalid("images of rank ", site.rank(0), " under a window of ", kernel->size(), " axes");
-    return window_of(site, *kernel);
+    return *kernel;
 }
 
+Window pool_window(const Site& site) { return window_of(site, pool_kernel(site)); }
+Window open_pool_window(const Site& site) { return open_window_of(site, pool_kernel(site)); }
+
 // How much further the last windows reach when their number is rounded up; a window that would begin behind
-// the image and its margin is none.
+// the image and its margin is none. Where extents differ between runs, as much as it may be: that makes no
+// window more.
 IntList overhang(const Site& site, const Window& window) {
     IntList result(window.axes(), 0);
     if (!site.attributes.integer("ceil_mode", 0)) return result;
     for (size_t i = 0; i < window.axes(); ++i) {
-        if (window.stride[i] == 1) continue;
+        if (window.stride[i] == 1 || std::ranges::count(window.late, i)) continue;
         auto extent = site.extents.find_extent(site.in(0), int(i) + 2);
-        if (!extent) unsupported("windows rounded up where extents differ between runs");
+        if (!extent) {
+            if (window.stride[i] + window.after[i] > window.reach(i))
+                unsupported("windows rounded up where extents differ between runs");
+            result[i] = window.stride[i] - 1;
+            continue;
+        }
         int64_t room = *extent + window.before[i] + window.after[i] - window.reach(i);
         int64_t last = (room + window.stride[i] - 1) / window.stride[i] * window.stride[i];
         if (last >= *extent + window.before[i]) last -= window.stride[i];
@@ -129,11 +138,14 @@ double lowest_of(DType dtype) {
 Tensors import_max_pool(const Site& site) {
     Tensor x = site.in(0);
     bool columns_first = site.attributes.integer("storage_order", 0);
-    Window window = pool_window(site);
+    Window window = open_pool_window(site);
+    if (site.makes(1) && !window.late.empty())
+        unsupported("margins that follow from extents which differ between runs");
     IntList more = overhang(site, window);
     add_overhang(window, more);
     int axes = int(window.axes());
     DType dtype = x.dtype();
+    x = with_late_margins(x, window, lowest_of(dtype));
     bool is_image = axes <= 2 && is_float(dtype) && !is_dilated(window);
     if (site.makes(1)) {
         Window around = window;
@@ -156,17 +168,18 @@ Tensors import_max_pool(const Site& site) {
 Tensors import_average_pool(const Site& site) {
     Tensor x = site.in(0);
     bool counts_margins = site.attributes.integer("count_include_pad", 0);
-    Window window = pool_window(site);
+    Window window = open_pool_window(site);
     IntList more = overhang(site, window);
     bool has_more = std::ranges::any_of(more, [](int64_t n) { return n > 0; });
     int axes = int(window.axes());
-    if (axes <= 2 && !is_dilated(window) && has_equal_margins(window) && !has_more)
+    if (axes <= 2 && !is_dilated(window) && has_equal_margins(window) && !has_more && window.late.empty())
         return {as_given(ops::avg_pool2d(as_images(x, axes), {.kernel = as_pair(window.kernel, 1),
                                                               .stride = as_pair(window.stride, 1),
                                                               .padding = as_pair(window.before, 0),
                                                               .count_include_pad = counts_margins}),
                          axes)};
-    Tensor ones = ops::full_like(x, {.value = 1});
+    Tensor ones = with_late_margins(ops::full_like(x, {.value = 1}), window, counts_margins);
+    x = with_late_margins(x, window, 0);
     Window bare = window;
     if (counts_margins) ones = with_window_margins(ones, bare, 1);
     // The window's margins are those that are left to add, plus what rounding up adds.

@@ -158,7 +158,7 @@ Tensors import_quantised_gemm(const Site& site) {
 // Steps, scale and zero point of a, of b, and scale and zero point of the sum.
 Tensors import_quantised_add(const Site& site) {
     const Tensor &a = site.in(0), &b = site.in(3);
-    bool is_ours = is_byte(a.dtype()) && is_byte(b.dtype()) && a.shape().is_known() && a.shape() == b.shape();
+    bool is_ours = is_byte(a.dtype()) && is_byte(b.dtype()) && have_one_shape(a, b);
     if (is_ours)
         return {ops::quantized_add({a, b, one_number(site.in(1), DType::f32),
                                     one_number(site.in(4), DType::f32), one_number(site.in(6), DType::f32),

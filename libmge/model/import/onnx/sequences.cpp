@@ -63,19 +63,6 @@ IntList split_sizes(const Site& site, int64_t extent) {
 
 }  // namespace
 
-Tensor Sequences::add(Sequence sequence) {
-    uint8_t nothing = 0;
-    Tensor handle = tensor_from_host({DType::boolean, {0}, {}}, &nothing, host_device);
-    sequences_.emplace(handle.impl(), std::pair(handle, std::move(sequence)));
-    return handle;
-}
-
-const Sequence* Sequences::find(const Tensor& t) const {
-    if (!t) return nullptr;
-    auto found = sequences_.find(t.impl());
-    return found == sequences_.end() ? nullptr : &found->second.second;
-}
-
 Tensors import_sequence_empty(const Site& site) {
     site.attributes.integer("dtype", 1);
     return {made(site, {})};

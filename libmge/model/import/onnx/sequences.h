@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Sequences and optionals are known while reading: lists of values of the graph. In the graph they are
-// nothing; among the values of names a tensor of no elements stands for each.
+// Sequences and optionals are known while reading: lists of values of the graph.
 
-#include <map>
-
-#include "libmge/tensor/tensor.h"
+#include "libmge/model/import/onnx/handles.h"
 
 namespace mge::onnx {
 
@@ -14,15 +11,6 @@ struct Sequence {
     bool is_optional = false;
 };
 
-class Sequences {
-public:
-    Tensor add(Sequence sequence);
-    // Null: a tensor.
-    const Sequence* find(const Tensor& t) const;
-
-private:
-    // Keeps what stands for them alive, so that addresses stay theirs.
-    std::map<const TensorImpl*, std::pair<Tensor, Sequence>> sequences_;
-};
+using Sequences = Handles<Sequence>;
 
 }  // namespace mge::onnx

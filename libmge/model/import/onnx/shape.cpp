@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "libmge/device/device.h"
+#include "libmge/model/import/onnx/importer.h"
 #include "libmge/model/import/onnx/late_values.h"
 #include "libmge/op/apply.h"
 #include "libmge/ops/create/full.h"
@@ -204,11 +205,16 @@ Tensors import_size(const Site& site) {
 }
 
 Tensors import_reshape(const Site& site) {
-    const Tensor& x = site.in(0);
     bool allows_zero = site.attributes.integer("allowzero", 0);
     site.attributes.integers("consumed_inputs");
+    if (Tensor many = with_many_axes(site, allows_zero)) return {many};
+    auto* many = site.importer.tensors_of_many_axes().find(site.in(0));
+    const Tensor& x = many ? many->elements : site.in(0);
     auto known = site.attributes.integers("shape");
     if (!known) known = site.find_values(1);
+    if (many && !allows_zero && known && std::ranges::count(*known, 0))
+        unsupported("an extent that is copied from a tensor of rank ", many->extents.size());
+    allows_zero |= bool(many);
     if (known)
         return {with_extents(reshaped(x, extents_in(site, x, *known, allows_zero)),
                              positive(Extents(known->begin(), known->end())))};
@@ -231,10 +237,12 @@ Tensors import_flatten(const Site& site) {
 
 Tensors import_transpose(const Site& site) {
     auto pattern = site.attributes.integers("perm");
+    auto* many = site.importer.tensors_of_many_axes().find(site.in(0));
     if (!pattern) {
-        pattern = all_axes(site.rank(0));
+        pattern = all_axes(many ? int(many->extents.size()) : site.rank(0));
         std::ranges::reverse(*pattern);
     }
+    if (many) return {transposed_axes(site, *many, *pattern)};
     return {pattern->empty() ? site.in(0) : ops::transpose(site.in(0), {.pattern = *pattern})};
 }
 

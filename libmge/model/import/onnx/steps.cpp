@@ -92,8 +92,7 @@ Activation take_activation(Origin& origin) {
 
 Tensor added(const Origin& sum, bool relu, const Steps& y) {
     auto a = steps_of(sum.of(0)), b = steps_of(sum.of(1));
-    bool fits = a && b && is_one(a->scale) && is_one(b->scale) && a->values.shape().is_known() &&
-                a->values.shape() == b->values.shape();
+    bool fits = a && b && is_one(a->scale) && is_one(b->scale) && have_one_shape(a->values, b->values);
     if (!fits) return {};
     return ops::quantized_add(
         {a->values, b->values, as_one(a->scale), as_one(b->scale), as_one(y.scale), as_zero(a->zero),
@@ -176,6 +175,13 @@ Tensor multiplied_steps(const StepProduct& p, const Steps& y) {
     }
     extents.push_back(columns);
     return reshaped(result, extents);
+}
+
+bool have_one_shape(const Tensor& a, const Tensor& b) {
+    auto* followed = FollowScope::current();
+    if (!followed || !a.shape().is_known() || a.shape() != b.shape()) return false;
+    OtherSpecs of_a = followed->specs_of(a), of_b = followed->specs_of(b);
+    return std::ranges::equal(of_a, of_b, {}, &TensorSpec::shape, &TensorSpec::shape);
 }
 
 bool is_byte(DType dtype) { return dtype == DType::u8 || dtype == DType::i8; }

@@ -16,6 +16,8 @@ struct Steps {
     Tensor values, scale, zero;
 };
 bool is_byte(DType dtype);
+// In every run: what is added in steps is not broadcast.
+bool have_one_shape(const Tensor& a, const Tensor& b);
 // The result of a dequantize of the graph.
 bool is_dequantised(const GraphBuilder& builder, const Tensor& t);
 

@@ -10,6 +10,9 @@ namespace mge::onnx {
 // One number per axis of the window.
 struct Window {
     IntList kernel, stride, dilation, before, after;
+    // Axes whose margins differ between runs, as their extents do: none here (`with_late_margins`).
+    std::vector<size_t> late{};
+    bool has_more_before = false;  // of an odd number of elements, where margins follow from extents
     size_t axes() const { return kernel.size(); }
     int64_t reach(size_t i) const { return dilation[i] * (kernel[i] - 1) + 1; }
 };
@@ -19,12 +22,16 @@ inline constexpr int64_t most_taps = 1024;
 
 // Of the attributes, and of the images where margins follow from their extents.
 Window window_of(const Site& site, const IntList& kernel);
+// The same; some axes may be late.
+Window open_window_of(const Site& site, const IntList& kernel);
 // The same where margins that follow from extents are another matter.
 Window window_of_transposed(const Site& site, const IntList& kernel);
 // The margins are equal on both sides.
 bool has_equal_margins(const Window& window);
 // Images with the margins around their last axes, and a window that needs none.
 Tensor with_window_margins(const Tensor& x, Window& window, double value);
+// With those of the late axes.
+Tensor with_late_margins(const Tensor& x, const Window& window, double value);
 
 // Of rank 4 whatever the number of axes: an axis of extent 1 stands before a single one.
 Tensor as_images(const Tensor& x, int axes);
