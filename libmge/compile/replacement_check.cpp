@@ -28,6 +28,18 @@ double tolerance_of(const CompileOptions& o) {
 
 bool is_other_float(DType dtype) { return is_float(dtype) && dtype != DType::f32; }
 
+// Which values are halves or made from some: their rounding is in an f32 behind them, too.
+std::vector<bool> rounded_to_halves(const Graph& graph) {
+    std::vector<bool> result(graph.values().size());
+    for (size_t i = 0; i < result.size(); ++i) result[i] = is_other_float(graph.value(ValueId(i)).spec.dtype);
+    for (auto& node : graph.nodes()) {
+        bool reads_some = std::ranges::any_of(
+            node.inputs, [&](ValueId id) { return id != no_value && result[size_t(id)]; });
+        for (ValueId id : node.outputs) result[size_t(id)] = result[size_t(id)] || reads_some;
+    }
+    return result;
+}
+
 struct Difference {
     int64_t index;
     double got, expected;
@@ -89,7 +101,8 @@ ReplacementCheck::ReplacementCheck(Graph source, std::vector<PassStage> stages, 
     : source_(std::move(source)),
       stages_(std::move(stages)),
       threads_(options.threads),
-      tolerance_(tolerance_of(options)) {
+      tolerance_(tolerance_of(options)),
+      has_halves_(rounded_to_halves(source_)) {
     for (size_t i = 0; i < source_.nodes().size(); ++i) source_.node(NodeId(i)).sources = {NodeId(i)};
     note_origins(source_);
     std::map<Origin, std::vector<std::string>> passes;
@@ -143,6 +156,7 @@ int ReplacementCheck::add(const Place& place, std::vector<std::string> passes) {
     places_.push_back(place);
     ValueId value = source_.node(place.origin.node).outputs.at(size_t(place.origin.output));
     replaced_.push_back({value_label(source_, value), std::move(passes)});
+    tolerances_.push_back(has_halves_[size_t(value)] ? std::max(tolerance_, half_tolerance) : tolerance_);
     return int(replaced_.size()) - 1;
 }
 
@@ -201,7 +215,8 @@ std::string ReplacementCheck::responsible(int index, const Tensor& expected, con
         for (size_t i = 0; i < inputs.size(); ++i) context->bind_input(i, inputs[i].address());
         context->run();
         Tensor value = plain_on_host(context->output(0));
-        if (!(value.shape() == expected.shape()) || first_difference(value, expected, tolerance_))
+        if (!(value.shape() == expected.shape()) ||
+            first_difference(value, expected, tolerances_[size_t(index)]))
             return stage.pass;
     }
     return replaced_[size_t(index)].passes.back();
@@ -212,7 +227,7 @@ void ReplacementCheck::compare(int index, const Tensor& got, const Tensor& expec
     std::string what;
     if (!(got.shape() == expected.shape())) {
         what = text("it has shape ", got.shape(), ", and ", expected.shape());
-    } else if (auto difference = first_difference(got, expected, tolerance_)) {
+    } else if (auto difference = first_difference(got, expected, tolerances_[size_t(index)])) {
         what = text("element ", difference->index, " is ", number_text(difference->got), ", and ",
                     number_text(difference->expected));
     } else {

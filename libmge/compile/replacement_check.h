@@ -57,9 +57,11 @@ private:
     std::vector<PassStage> stages_;
     int threads_;
     double tolerance_;
+    std::vector<bool> has_halves_;  // of the source's values
     std::vector<ReplacedValue> replaced_;
-    std::vector<Place> places_;  // of replaced_
-    std::vector<int> by_value_;  // of the result of all passes
+    std::vector<Place> places_;       // of replaced_
+    std::vector<double> tolerances_;  // likewise
+    std::vector<int> by_value_;       // of the result of all passes
     std::shared_ptr<const Program> reference_;
 };
 

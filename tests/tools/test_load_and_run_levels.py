@@ -100,3 +100,19 @@ def test_other_levels_compare_nothing(run_tool, log_of_exp):
     done = run_tool("load_and_run", log_of_exp, "--input=x:[1.0,2,200,4]", "--graph-opt-level=2")
     assert done.code == 0, done.err
     assert "replaced_values" not in done.result
+
+
+def test_halves_round_what_is_made_of_them(run_tool, dump):
+    random = np.random.default_rng(0)
+    w, b = (mge.Tensor(random.normal(size=s).astype("float16")) for s in ((64, 64), 64))
+    v = mge.Tensor(random.normal(size=(64, 64)).astype("float32"))
+
+    def net(x):
+        half = x.astype("float16")
+        wide = F.relu(F.matmul(half, w) + b + half).astype("float32")
+        z = F.matmul(wide, v)
+        return F.sigmoid(z + wide * 0.5) - z
+
+    model = dump("halves.mge", net, random.normal(size=(16, 64)).astype("float32"))
+    done = run_tool("load_and_run", model, "--input=x:#rand(-1,1)", "--graph-opt-level=-2")
+    assert done.returncode == 0, done.stderr
