@@ -115,4 +115,4 @@ def test_halves_round_what_is_made_of_them(run_tool, dump):
 
     model = dump("halves.mge", net, random.normal(size=(16, 64)).astype("float32"))
     done = run_tool("load_and_run", model, "--input=x:#rand(-1,1)", "--graph-opt-level=-2")
-    assert done.returncode == 0, done.stderr
+    assert done.code == 0, done.err
