@@ -154,6 +154,27 @@ HWY_INLINE auto low_bytes(hn::Vec<I32> steps) {
     return hn::TruncateTo(hn::Rebind<uint8_t, I32>(), hn::BitCast(hn::RebindToUnsigned<I32>(), steps));
 }
 
+// The lowest bytes of two vectors, one behind the other. Where no instruction takes them out of all lanes,
+// both are narrowed as one.
+HWY_INLINE void store_low_bytes(hn::Vec<I32> a, hn::Vec<I32> b, uint8_t* y) {
+    const I32 d;
+#if HWY_TARGET <= HWY_AVX3
+    hn::StoreU(low_bytes(a), hn::Rebind<uint8_t, I32>(), y);
+    hn::StoreU(low_bytes(b), hn::Rebind<uint8_t, I32>(), y + hn::Lanes(d));
+#else
+    const hn::Repartition<int16_t, I32> wide;
+    const hn::Rebind<uint8_t, decltype(wide)> bytes;
+    auto low = hn::Set(d, 255);
+    auto steps = hn::DemoteTo(bytes, hn::ReorderDemote2To(wide, hn::And(a, low), hn::And(b, low)));
+    if constexpr (hn::MaxLanes(d) == 8) {  // then the halves of both are interleaved
+        alignas(16) static constexpr uint8_t order[16] = {0, 1, 2, 3, 8,  9,  10, 11,
+                                                          4, 5, 6, 7, 12, 13, 14, 15};
+        steps = hn::TableLookupBytes(steps, hn::Load(bytes, order));
+    }
+    hn::StoreU(steps, bytes, y);
+#endif
+}
+
 }  // namespace mge::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 

@@ -30,6 +30,8 @@ void to_bytes(const float* x, uint8_t* y, int64_t n, const StepsOf& steps_of) {
     const hn::Rebind<uint8_t, I32> bytes;
     const auto lanes = int64_t(simd_lanes());
     int64_t i = 0;
+    for (; i + 2 * lanes <= n; i += 2 * lanes)
+        store_low_bytes(steps_of(Simd::load(x + i)), steps_of(Simd::load(x + i + lanes)), y + i);
     for (; i + lanes <= n; i += lanes) hn::StoreU(low_bytes(steps_of(Simd::load(x + i))), bytes, y + i);
     if (i == n) return;
     HWY_ALIGN float last[max_lanes] = {};
@@ -101,6 +103,9 @@ void add_by(const uint8_t* a, const uint8_t* b, uint8_t* y, int64_t n, const Ste
     const RealSteps real_a(s.is_a_signed, s.a_scale, s.a_zero), real_b(s.is_b_signed, s.b_scale, s.b_zero);
     const auto lanes = int64_t(simd_lanes());
     int64_t i = 0;
+    for (; i + 2 * lanes <= n; i += 2 * lanes)
+        store_low_bytes(steps_of(real_a(a + i) + real_b(b + i)),
+                        steps_of(real_a(a + i + lanes) + real_b(b + i + lanes)), y + i);
     for (; i + lanes <= n; i += lanes)
         hn::StoreU(low_bytes(steps_of(real_a(a + i) + real_b(b + i))), bytes, y + i);
     if (i == n) return;

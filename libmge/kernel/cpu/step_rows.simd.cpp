@@ -155,16 +155,45 @@ void rows_of_channels(const StepMaking& m, const StepRows& b, int64_t c, int64_t
     }
 }
 
-template <class StepsOf>
+// As many as two vectors have.
+template <class StepsOf, bool has_residual>
+void rows_of_two_vectors(const StepMaking& m, const StepRows& b, int64_t c) {
+    const StepsOf steps_of(wanted(m));
+    const auto lanes = int64_t(simd_lanes());
+    Simd scale0 = Simd::load(b.scale + c), scale1 = Simd::load(b.scale + c + lanes);
+    Simd residual_scale = Simd::fill(m.residual_scale), residual_zero = Simd::fill(m.residual_zero);
+    auto start0 = hn::LoadU(I32(), b.start + c), start1 = hn::LoadU(I32(), b.start + c + lanes);
+    const int32_t* sums = b.sums + c;
+    const uint8_t* residual = has_residual ? b.residual + c : nullptr;
+    uint8_t* y = b.y + c;
+    for (int64_t i = b.pixels; i > 0; --i, sums += b.stride, y += b.y_stride) {
+        Simd real0 = Simd(hn::ConvertTo(F32(), hn::Add(hn::LoadU(I32(), sums), start0))) * scale0;
+        Simd real1 = Simd(hn::ConvertTo(F32(), hn::Add(hn::LoadU(I32(), sums + lanes), start1))) * scale1;
+        if constexpr (has_residual) {
+            Simd added0 = load_steps(residual, m.is_residual_signed) - residual_zero;
+            Simd added1 = load_steps(residual + lanes, m.is_residual_signed) - residual_zero;
+            real0 = real0 + added0 * residual_scale;
+            real1 = real1 + added1 * residual_scale;
+            residual += b.y_stride;
+        }
+        store_low_bytes(steps_of(real0), steps_of(real1), y);
+    }
+}
+
+template <class StepsOf, bool has_residual>
 void make_rows_by(const StepMaking& making, const StepRows& b) {
     const auto lanes = int64_t(simd_lanes());
-    auto* make = b.residual ? rows_of_channels<StepsOf, true> : rows_of_channels<StepsOf, false>;
-    for (int64_t c = 0; c < b.channels; c += lanes) make(making, b, c, std::min(lanes, b.channels - c));
+    int64_t c = 0;
+    for (; c + 2 * lanes <= b.channels; c += 2 * lanes)
+        rows_of_two_vectors<StepsOf, has_residual>(making, b, c);
+    for (; c < b.channels; c += lanes)
+        rows_of_channels<StepsOf, has_residual>(making, b, c, std::min(lanes, b.channels - c));
 }
 
 void make_rows(const StepMaking& making, const StepRows& rows) {
-    auto* make = with_steps_of(
-        wanted(making), []<class StepsOf>(std::type_identity<StepsOf>) { return make_rows_by<StepsOf>; });
+    auto* make = with_steps_of(wanted(making), [&]<class StepsOf>(std::type_identity<StepsOf>) {
+        return rows.residual ? make_rows_by<StepsOf, true> : make_rows_by<StepsOf, false>;
+    });
     make(making, rows);
 }
 
