@@ -115,7 +115,8 @@ TEST(CudaStreams, UploadsRunBesideAndComeInTime) {
         EXPECT_THAT(floats_of(sum), Each(expected)) << "seed " << seed;
         EXPECT_THAT(floats_of(ahead), Each(7)) << "seed " << seed;
     });
-    EXPECT_EQ(device(id).memory().allocated, before);
+    // Less where something of a test before has let go meanwhile.
+    EXPECT_LE(device(id).memory().allocated, before);
     Tensor host = make_tensor(DType::f32, {2}, {1, 2});
     EXPECT_EQ(upload_beside(host, host_device).address(), host.address());
     EXPECT_EQ(upload_beside(make_tensor(DType::f32, {0}, {}), id).spec().numel(), 0);
