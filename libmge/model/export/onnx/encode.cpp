@@ -101,7 +101,7 @@ std::string domain_of(const NodeRecord& node) {
 }
 
 void fill(::onnx::NodeProto& proto, const NodeRecord& node) {
-    proto.set_domain(domain_of(node));
+    if (auto domain = domain_of(node); !domain.empty()) proto.set_domain(domain);
     proto.set_op_type(node.type.substr(node.type.rfind('.') + 1));
     proto.set_name(node.name);
     for (auto& input : node.inputs) proto.add_input(input);
