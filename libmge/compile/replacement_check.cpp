@@ -156,7 +156,6 @@ int ReplacementCheck::add(const Place& place, std::vector<std::string> passes) {
     places_.push_back(place);
     ValueId value = source_.node(place.origin.node).outputs.at(size_t(place.origin.output));
     replaced_.push_back({value_label(source_, value), std::move(passes)});
-    tolerances_.push_back(has_halves_[size_t(value)] ? std::max(tolerance_, half_tolerance) : tolerance_);
     return int(replaced_.size()) - 1;
 }
 
@@ -173,6 +172,12 @@ void ReplacementCheck::note_values(const std::map<Origin, std::vector<std::strin
         if (is_new) entry->second = add({*origin}, it->second);
         by_value_[i] = entry->second;
     }
+}
+
+double ReplacementCheck::tolerance(int index) const {
+    auto& origin = places_[size_t(index)].origin;
+    ValueId value = source_.node(origin.node).outputs.at(size_t(origin.output));
+    return has_halves_[size_t(value)] ? std::max(tolerance_, half_tolerance) : tolerance_;
 }
 
 // Outputs that have become inputs or constants.
@@ -215,8 +220,7 @@ std::string ReplacementCheck::responsible(int index, const Tensor& expected, con
         for (size_t i = 0; i < inputs.size(); ++i) context->bind_input(i, inputs[i].address());
         context->run();
         Tensor value = plain_on_host(context->output(0));
-        if (!(value.shape() == expected.shape()) ||
-            first_difference(value, expected, tolerances_[size_t(index)]))
+        if (!(value.shape() == expected.shape()) || first_difference(value, expected, tolerance(index)))
             return stage.pass;
     }
     return replaced_[size_t(index)].passes.back();
@@ -227,7 +231,7 @@ void ReplacementCheck::compare(int index, const Tensor& got, const Tensor& expec
     std::string what;
     if (!(got.shape() == expected.shape())) {
         what = text("it has shape ", got.shape(), ", and ", expected.shape());
-    } else if (auto difference = first_difference(got, expected, tolerances_[size_t(index)])) {
+    } else if (auto difference = first_difference(got, expected, tolerance(index))) {
         what = text("element ", difference->index, " is ", number_text(difference->got), ", and ",
                     number_text(difference->expected));
     } else {

@@ -47,6 +47,7 @@ private:
     static std::map<Origin, std::string> descriptions(const Graph& graph);
     void note_values(const std::map<Origin, std::vector<std::string>>& passes);
     void note_outputs();
+    double tolerance(int index) const;
     int add(const Place& place, std::vector<std::string> passes);
     void make_reference();
     const Graph& result() const { return stages_.empty() ? source_ : stages_.back().graph; }
@@ -59,9 +60,8 @@ private:
     double tolerance_;
     std::vector<bool> has_halves_;  // of the source's values
     std::vector<ReplacedValue> replaced_;
-    std::vector<Place> places_;       // of replaced_
-    std::vector<double> tolerances_;  // likewise
-    std::vector<int> by_value_;       // of the result of all passes
+    std::vector<Place> places_;  // of replaced_
+    std::vector<int> by_value_;  // of the result of all passes
     std::shared_ptr<const Program> reference_;
 };
 

@@ -388,29 +388,27 @@ def test_the_rank_of_what_a_run_gives_its_shape(made, tmp_path):
         same_as_runtime(path, np.float32([1.5]), np.array(shape))
 
 
-def test_a_loop_that_collects_a_sequence(tmp_path):
+def sequence(name):
+    return onnx.helper.make_tensor_sequence_value_info(name, KINDS.FLOAT, None)
+
+
+def collecting_loop(steps, counter_shape, axis):
+    """A loop of n steps that puts the `row` of each into a sequence, and what joins its items."""
     body = graph(
-        [
-            node("Gather", ["x", "i"], ["row"]),
-            node("SequenceInsert", ["a", "row"], ["b"]),
-            node("Identity", ["go"], ["on"]),
-        ],
+        [*steps, node("SequenceInsert", ["a", "row"], ["b"]), node("Identity", ["go"], ["on"])],
         "body",
-        [
-            port("i", [], KINDS.INT64),
-            port("go", [], KINDS.BOOL),
-            onnx.helper.make_tensor_sequence_value_info("a", KINDS.FLOAT, None),
-        ],
-        [
-            port("on", [], KINDS.BOOL),
-            onnx.helper.make_tensor_sequence_value_info("b", KINDS.FLOAT, None),
-        ],
+        [port("i", counter_shape, KINDS.INT64), port("go", [], KINDS.BOOL), sequence("a")],
+        [port("on", [], KINDS.BOOL), sequence("b")],
     )
-    nodes = [
+    return [
         node("SequenceEmpty", [], ["none"]),
         node("Loop", ["n", "", "none"], ["rows"], body=body),
-        node("ConcatFromSequence", ["rows"], ["y"], axis=0),
+        node("ConcatFromSequence", ["rows"], ["y"], axis=axis),
     ]
+
+
+def test_a_loop_that_collects_a_sequence(tmp_path):
+    nodes = collecting_loop([node("Gather", ["x", "i"], ["row"])], [], axis=0)
     weights = [number("n", 3)]
     path = model_of(nodes, [port("x", [3, 2])], [port("y", [6])], tmp_path, initializers=weights)
     same_as_runtime(path, np.random.rand(3, 2).astype(np.float32))
@@ -418,36 +416,11 @@ def test_a_loop_that_collects_a_sequence(tmp_path):
 
 def test_a_loop_that_counts_in_vectors_of_one(tmp_path):
     """As PyTorch writes x[i:i + 1] in loops: what the body declares, it gets."""
-    body = graph(
-        [
-            node("Add", ["i", "one"], ["next"]),
-            node("Slice", ["x", "i", "next"], ["row"]),
-            node("SequenceInsert", ["a", "row"], ["b"]),
-            node("Identity", ["go"], ["on"]),
-        ],
-        "body",
-        [
-            port("i", [1], KINDS.INT64),
-            port("go", [], KINDS.BOOL),
-            onnx.helper.make_tensor_sequence_value_info("a", KINDS.FLOAT, None),
-        ],
-        [
-            port("on", [], KINDS.BOOL),
-            onnx.helper.make_tensor_sequence_value_info("b", KINDS.FLOAT, None),
-        ],
-    )
-    nodes = [
-        node("SequenceEmpty", [], ["none"]),
-        node("Loop", ["n", "", "none"], ["rows"], body=body),
-        node("ConcatFromSequence", ["rows"], ["y"], axis=1),
-    ]
+    steps = [node("Add", ["i", "one"], ["next"]), node("Slice", ["x", "i", "next"], ["row"])]
+    nodes = collecting_loop(steps, [1], axis=1)
     weights = [number("n", 3), number("one", [1])]
     path = model_of(nodes, [port("x", [5, 2])], [port("y", None)], tmp_path, initializers=weights)
     same_as_runtime(path, np.random.rand(5, 2).astype(np.float32))
-
-
-def sequence(name):
-    return onnx.helper.make_tensor_sequence_value_info(name, KINDS.FLOAT, None)
 
 
 def test_sequences_that_leave_the_model_are_lists(tmp_path):

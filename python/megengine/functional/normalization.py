@@ -134,8 +134,8 @@ def sync_batch_norm(
     if eps_mode.lower() not in ("additive", "max"):
         raise ValueError(f"[sync_batch_norm] eps_mode is 'additive' or 'max', got {eps_mode!r}")
     normalised = batch_norm if eps_mode.lower() == "additive" else _batch_norm_of_bounded_variance
-    out = normalised(
-        _as_images(inp, "sync_batch_norm"),
+    return normalised(
+        inp,
         running_mean,
         running_var,
         weight,
@@ -144,13 +144,14 @@ def sync_batch_norm(
         momentum=float(momentum),
         eps=eps,
     )
-    return _mge.ops.reshape(out, shape=open_first(inp._tuple_shape))
 
 
 def _batch_norm_of_bounded_variance(
     inp, running_mean, running_var, weight, bias, *, training, momentum, eps
 ) -> Tensor:
     """``batch_norm`` with the larger one of variance and ``eps`` in the place of their sum."""
+    whole = inp._tuple_shape
+    inp = _as_images(inp, "sync_batch_norm")
     shape = (1, inp._tuple_shape[1], 1, 1)
     if training:
         mean = inp.mean((0, 2, 3), keepdims=True)
@@ -166,7 +167,9 @@ def _batch_norm_of_bounded_variance(
     out = (inp - mean) * _mge.ops.rsqrt(_mge.ops.maximum(var, eps))
     if weight is not None:
         out = out * _mge.ops.reshape(weight, shape=shape)
-    return out if bias is None else out + _mge.ops.reshape(bias, shape=shape)
+    if bias is not None:
+        out = out + _mge.ops.reshape(bias, shape=shape)
+    return _mge.ops.reshape(out, shape=open_first(whole))
 
 
 def layer_norm(
