@@ -90,7 +90,8 @@ void App::add_global_flags() {
     app.add_flag("--verbose", invocation_.verbose, "Print more about what is done")->group(group);
     app.add_flag("--no-color", invocation_.no_color, "No colours (as with the environment variable NO_COLOR)")
         ->group(group);
-    app.add_flag("--wide", invocation_.wide, "Tables with all their columns, however narrow the terminal is")
+    app.add_flag("--wide", invocation_.wide,
+                 "Whole lines, and tables with all their columns, however narrow the terminal is")
         ->group(group);
     // For the help only: rewrite_arguments has read the files before CLI11 sees the arguments.
     app.add_option("--flagfile", flag_file_, "Read flags from a file, one per line; # starts a comment")

@@ -1,27 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <streambuf>
-#include <string>
+#include "apps/cli/whole_lines.h"
 
 namespace mge::cli {
 
 // The door to the terminal: what tools print goes through it, and comes out with everything that terminals
 // would obey as \x1b, \u202e …, but for ends of lines, tabs and the colours of paint(). Names of strangers
 // need no care where they are printed.
-class SafeText : public std::streambuf {
+class SafeText final : public WholeLines {
 public:
-    explicit SafeText(std::streambuf* target) : target_(target) {}
+    using WholeLines::WholeLines;
     ~SafeText() override { sync(); }
 
-protected:
-    int overflow(int c) override;
-    std::streamsize xsputn(const char* data, std::streamsize n) override;
-    int sync() override;
-
 private:
-    bool pass_on(size_t count);
-    std::streambuf* target_;
-    std::string waiting_;  // for the end of its line: a character of several bytes may come in parts
+    std::string changed(std::string_view lines) const override;
 };
 
 }  // namespace mge::cli

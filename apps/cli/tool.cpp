@@ -16,6 +16,7 @@
 #include <nlohmann/json.hpp>
 
 #include "apps/cli/arguments.h"
+#include "apps/cli/fitting_lines.h"
 #include "apps/cli/safe_text.h"
 #include "apps/cli/terminal.h"
 #include "libmge/base/file.h"
@@ -197,12 +198,17 @@ int run_tool(const char* tool, int argc, const char* const* argv,
 
 void direct_text(const Invocation& invocation) {
     static NullBuffer nowhere;
+    static FittingLines fitting(&nowhere);
     int where = invocation.json == "-" ? STDERR_FILENO : STDOUT_FILENO;
     limit_text_width(invocation.wide ? SIZE_MAX : terminal_width(where, SIZE_MAX));
-    if (invocation.quiet)
+    if (invocation.quiet) {
         std::cout.rdbuf(&nowhere);
-    else if (invocation.json == "-")
-        std::cout.rdbuf(std::cerr.rdbuf());
+        return;
+    }
+    if (invocation.json == "-") std::cout.rdbuf(std::cerr.rdbuf());
+    if (text_width() == SIZE_MAX) return;
+    fitting.redirect(std::cout.rdbuf());
+    std::cout.rdbuf(&fitting);
 }
 
 Json make_report(const Invocation& invocation) {

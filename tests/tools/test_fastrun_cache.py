@@ -270,11 +270,13 @@ def test_build_shows_its_progress_on_a_terminal(tool_path, small_model, tmp_path
     assert drawn.search(shown), shown[-300:]
 
 
-def test_tables_fit_the_terminal(tool_path, cache):
+def test_texts_fit_the_terminal(tool_path, cache, small_model):
+    """Tables and all other lines, but for words that are longer than a line."""
+
     def shown(*arguments):
         primary, secondary = pty.openpty()
         fcntl.ioctl(secondary, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 60, 0, 0))
-        running = subprocess.Popen([tool_path(TOOL), "list", cache, *arguments], stdout=secondary)
+        running = subprocess.Popen([tool_path(TOOL), *arguments], stdout=secondary)
         os.close(secondary)
         text = b""
         while True:
@@ -286,10 +288,18 @@ def test_tables_fit_the_terminal(tool_path, cache):
         assert running.wait() == 0
         return text.decode().replace("\r\n", "\n").splitlines()
 
-    *table, summary = shown()
-    assert max(map(len, table)) <= 60
-    assert table[-1].startswith("(left out: ") and "problem" in summary
-    assert max(map(len, shown("--wide"))) > 60
+    def is_fitting(line):
+        return len(line) <= 60 or " " not in line.strip()
+
+    commands = [
+        ("list", cache),
+        ("show", cache),
+        ("explain", cache, small_model, "--batch=5", "--verbose"),
+    ]
+    for command in commands:
+        assert [line for line in shown(*command) if not is_fitting(line)] == [], command
+        assert max(map(len, shown(*command, "--wide"))) > 60, command
+    assert any(line.startswith("(left out: ") for line in shown(*commands[0]))
 
 
 def test_explain_names_other_machines(run_tool, small_model, cache, tmp_path):

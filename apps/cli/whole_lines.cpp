@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "apps/cli/whole_lines.h"
+
+#include <algorithm>
+
+namespace mge::cli {
+namespace {
+
+constexpr size_t longest_wait = 4096;
+
+}  // namespace
+
+bool WholeLines::pass_on(size_t count) {
+    std::string text = changed(std::string_view(waiting_).substr(0, count));
+    waiting_.erase(0, count);
+    return target_->sputn(text.data(), std::streamsize(text.size())) == std::streamsize(text.size());
+}
+
+std::streamsize WholeLines::xsputn(const char* data, std::streamsize n) {
+    waiting_.append(data, size_t(n));
+    size_t lines = waiting_.rfind('\n') + 1;  // 0 when there is no end of a line
+    if (lines == 0 && waiting_.size() > longest_wait) lines = waiting_.size();
+    return lines == 0 || pass_on(lines) ? n : 0;
+}
+
+int WholeLines::overflow(int c) {
+    if (traits_type::eq_int_type(c, traits_type::eof())) return traits_type::not_eof(c);
+    char character = traits_type::to_char_type(c);
+    return xsputn(&character, 1) == 1 ? c : traits_type::eof();
+}
+
+int WholeLines::sync() {
+    bool is_written = waiting_.empty() || pass_on(waiting_.size());
+    return target_->pubsync() == 0 && is_written ? 0 : -1;
+}
+
+size_t color_length(std::string_view text) {
+    if (!text.starts_with("\033[")) return 0;
+    size_t end = std::min(text.find_first_not_of("0123456789", 2), text.size());
+    return end < text.size() && text[end] == 'm' && end <= 4 ? end + 1 : 0;
+}
+
+}  // namespace mge::cli

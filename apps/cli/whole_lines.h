@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <streambuf>
+#include <string>
+#include <string_view>
+
+namespace mge::cli {
+
+// Text that is changed on its way to `target`, by whole lines: a character of several bytes may come in
+// parts, and a line in many. What has no end yet goes on when the stream is flushed.
+class WholeLines : public std::streambuf {
+public:
+    explicit WholeLines(std::streambuf* target) : target_(target) {}
+    void redirect(std::streambuf* target) { target_ = target; }
+
+protected:
+    virtual std::string changed(std::string_view lines) const = 0;
+    int overflow(int c) override;
+    std::streamsize xsputn(const char* data, std::streamsize n) override;
+    int sync() override;
+
+private:
+    bool pass_on(size_t count);
+    std::streambuf* target_;
+    std::string waiting_;
+};
+
+// How long the colour of paint() is that the text begins with: "\033[31m", "\033[0m"; 0 when it is none.
+size_t color_length(std::string_view text);
+
+}  // namespace mge::cli
