@@ -172,10 +172,10 @@ void copy_between(DeviceId to, void* target, DeviceId from, const void* source, 
         return there.copy_from_host(target, passing.data(), bytes);
     }
     if (to == from) return there.copy(target, source, bytes);
-    if (auto made = here.record()) there.wait_for(*made);
+    there.come_behind(here);
     there.copy(target, source, bytes);
     // Whatever uses the source's memory next comes after the copy.
-    if (auto copied = there.record()) here.wait_for(*copied);
+    here.come_behind(there);
 }
 
 Tensor empty_tensor(const TensorSpec& spec, DeviceId id) {

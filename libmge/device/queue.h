@@ -45,6 +45,10 @@ public:
     virtual std::shared_ptr<const Event> record_time() { return nullptr; }
     // What is asked of this queue from now on waits for the event, of whatever device.
     virtual void wait_for(const Event& event) = 0;
+    // The same for all that was asked of the other queue up to now.
+    void come_behind(Queue& other) {
+        if (auto point = other.record()) wait_for(*point);
+    }
     // The calling thread waits for all of it. Throws the first error of the work since the last wait, but not
     // those that a WorkOrigin has kept; the queue can be used again afterwards.
     virtual void wait() = 0;

@@ -9,11 +9,6 @@
 namespace mge {
 namespace {
 
-// Makes `queue` come behind all that was asked of `other`.
-void come_behind(Queue& queue, Queue& other) {
-    if (auto point = other.record()) queue.wait_for(*point);
-}
-
 // Lets go of a block of the copies' queue that another queue has read.
 struct Uploaded {
     Queue &copies, &reader;
@@ -28,7 +23,7 @@ struct Uploaded {
     // False where the queue cannot be asked, as one of a device that is lost: then nobody gets the block.
     bool is_done_in_order() const {
         try {
-            come_behind(copies, reader);
+            copies.come_behind(reader);
             return true;
         } catch (const Error&) {
             return false;
@@ -47,7 +42,7 @@ Tensor upload_beside(const Tensor& host, DeviceId id) {
     auto uploaded = std::make_shared<const Uploaded>(copies, reader, copies.allocate(bytes));
     void* at = uploaded->block->data;
     if (bytes) copies.copy_from_host(at, host.data(), bytes);
-    come_behind(reader, copies);
+    reader.come_behind(copies);
     return Tensor(host.spec(), borrow_storage(at, bytes, std::move(uploaded)), 0, id);
 }
 

@@ -14,13 +14,19 @@ namespace mge {
 // A piece of device memory, counted by its users. Made by a queue's allocator or borrowed from an owner (a
 // mapped file, a numpy array); `release` gives it back to where it came from.
 struct Storage {
-    std::atomic<uint32_t> users{1};
+    std::atomic<uint32_t> users{1};  // may still say 1 when it is released
     uint8_t device_index = 0, size_class = 0;  // the allocator's own notes
     void* data = nullptr;
     size_t bytes = 0;
     void (*release)(Storage*) = nullptr;
     Storage* next_free = nullptr;  // the allocator's own link
 };
+
+// One user less; true when none is left. Who is the only one knows that no other can come: then nothing is
+// subtracted, which would take a locked instruction.
+inline bool let_go(std::atomic<uint32_t>& users) {
+    return users.load(std::memory_order_acquire) == 1 || users.fetch_sub(1, std::memory_order_acq_rel) == 1;
+}
 
 class StorageRef {
 public:
@@ -35,8 +41,7 @@ public:
         return *this;
     }
     ~StorageRef() {
-        if (storage_ && storage_->users.fetch_sub(1, std::memory_order_acq_rel) == 1)
-            storage_->release(storage_);
+        if (storage_ && let_go(storage_->users)) storage_->release(storage_);
     }
     Storage* operator->() const { return storage_; }
     Storage* get() const { return storage_; }

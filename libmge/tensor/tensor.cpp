@@ -67,14 +67,8 @@ void give_block(void* block) {
 
 }  // namespace
 
-// An aggregate's list would write zeros over all of it first, which takes a tenth of a small operator's time.
 Tensor::Tensor(const TensorSpec& spec, StorageRef storage, size_t offset, DeviceId device)
-    : impl_(::new (take_block()) TensorImpl) {
-    impl_->device = device;
-    impl_->spec = spec;
-    impl_->storage = std::move(storage);
-    impl_->offset = offset;
-}
+    : impl_(::new (take_block()) TensorImpl(device, spec, std::move(storage), offset)) {}
 
 Tensor Tensor::symbolic(const TensorSpec& spec, void* owner, int symbol, DeviceId device) {
     Tensor tensor(spec, {}, 0, device);

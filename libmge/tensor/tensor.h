@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <span>
@@ -17,6 +18,10 @@ namespace mge {
 // What a Tensor points to. A value never changes after it was made; operators that update in place may take
 // over the storage of an input nobody else holds.
 struct TensorImpl {
+    // Not an aggregate, whose list would write zeros over all of it first: a tenth of a small operator's time.
+    TensorImpl(DeviceId where, const TensorSpec& what, StorageRef memory, size_t start)
+        : device(where), spec(what), storage(std::move(memory)), offset(start) {}
+
     std::atomic<uint32_t> users{1};
     DeviceId device;
     TensorSpec spec;
@@ -54,7 +59,7 @@ public:
         return *this;
     }
     ~Tensor() {
-        if (impl_ && impl_->users.fetch_sub(1, std::memory_order_acq_rel) == 1) destroy(impl_);
+        if (impl_ && let_go(impl_->users)) destroy(impl_);
     }
 
     explicit operator bool() const { return impl_ != nullptr; }
@@ -94,12 +99,31 @@ public:
     bool is_same(const Tensor& other) const { return impl_ == other.impl_; }
 
 private:
+    template <size_t>
+    friend class LentTensors;
     explicit Tensor(TensorImpl* adopted) : impl_(adopted) {}
     static void destroy(TensorImpl* impl);
     [[noreturn]] void throw_not_on_host() const;
     TensorImpl* impl_ = nullptr;
 };
 using Tensors = std::vector<Tensor>;
+
+// The operands of a call in a row. The caller keeps them alive until it returns, so they count as no users.
+template <size_t N>
+class LentTensors {
+public:
+    template <class... T>
+    explicit LentTensors(const T&... tensors) : list_{Tensor(tensors.impl_)...} {}
+    ~LentTensors() {}  // of none of them
+    LentTensors(const LentTensors&) = delete;
+    LentTensors& operator=(const LentTensors&) = delete;
+    operator std::span<const Tensor>() const { return list_; }
+
+private:
+    union {
+        std::array<Tensor, N> list_;
+    };
+};
 
 // One per tensor; that of an absent one has dtype none.
 MGE_API TensorSpecs specs_of(std::span<const Tensor> tensors);
