@@ -2,9 +2,9 @@
 #pragma once
 // Convolutions of one image by windows of one pixel: a product of pixels × input channels with input × output
 // channels. Images lie in blocks of channels, (channels / block, pixels, block), weights in
-// (oc / block, ic, block); zeros fill the last blocks. Layers of few pixels wait for their weights, so each
-// panel of them is fetched ahead and once; and the pixels are cut into even tiles, 49 into four, with no
-// small rest. Activations are computed tile by tile.
+// (oc / block, ic, block); zeros fill the last blocks. Layers of few pixels wait for their weights, so while
+// the pixels pass by one panel of them, each tile fetches its part of the next; and the pixels are cut into
+// even tiles, 49 into nine, with no small rest. Activations are computed some tiles at a time.
 
 #include <cstdint>
 

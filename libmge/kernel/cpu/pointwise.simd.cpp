@@ -7,7 +7,6 @@
 #include <array>
 #include <utility>
 
-#include "hwy/cache_control.h"
 #include "hwy/highway.h"
 #include "libmge/kernel/cpu/highway_targets.h"
 #include "libmge/kernel/cpu/pointwise.h"
@@ -27,10 +26,12 @@ constexpr int panel_vectors = 2;
 constexpr int64_t panel_channels = panel_vectors * lanes;
 // Twice as many sums, a panel's weights and one pixel fit the registers.
 constexpr int max_rows = lanes == 16 ? 14 : 6;
-// Weights are fetched so many input channels ahead: they come from beyond the second cache.
-constexpr int64_t fetched_ahead = 32;
-// Pixels of a strip, which all panels of weights pass by: a quarter of a second cache of 512 KiB has them.
-constexpr int64_t strip_floats = 1 << 15;
+// Pixels of a strip, which all panels of weights pass by: a second cache of 512 KiB has half of them and two
+// panels.
+constexpr int64_t strip_floats = 1 << 16;
+// Tiles whose activations are computed together, in rows long enough for vectors.
+constexpr int64_t activated_together = 8;
+constexpr int64_t floats_in_line = 16;
 
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 int64_t stored(int64_t channels) { return ceil_div(channels, block) * block; }
@@ -41,11 +42,6 @@ int64_t groups_of_strip(const Pointwise& s) {
     return std::clamp<int64_t>(strip_floats / (s.ic * max_rows), 1, groups(s));
 }
 
-// Where a tile of y begins.
-struct Place {
-    int64_t channel, pixel;
-};
-
 HWY_INLINE Vec load_bias(const Pointwise& s, const float* bias, int64_t channel) {
     const Channels f;
     if (!bias || channel >= s.oc) return hn::Zero(f);
@@ -55,14 +51,7 @@ HWY_INLINE Vec load_bias(const Pointwise& s, const float* bias, int64_t channel)
     return hn::Load(f, rest);
 }
 
-HWY_INLINE Vec finish(Activation activation, Vec y) {
-    const Channels f;
-    if (activation == Activation::relu) return hn::IfThenElseZero(hn::Gt(y, hn::Zero(f)), y);  // 0 for NaN
-    if (activation == Activation::relu6) return hn::Min(hn::Max(y, hn::Zero(f)), hn::Set(f, 6.f));
-    return y;
-}
-
-// Activations that are functions of their own, while a tile is in the first cache.
+// Activations that are functions of their own, while tiles are in the first cache.
 HWY_NOINLINE void activate(Activation activation, float* y, int64_t n) {
     switch (activation) {
         case Activation::hswish:
@@ -79,61 +68,81 @@ HWY_NOINLINE void activate(Activation activation, float* y, int64_t n) {
             return;
     }
 }
-// Of one vector of channels of neighbouring pixels.
-HWY_INLINE void activate_rows(Activation activation, float* y, int64_t rows) {
-    if (activation <= Activation::relu6) return;
-    if (lanes == block) return activate(activation, y, rows * lanes);
-    for (int64_t r = 0; r < rows; ++r) activate(activation, y + r * block, lanes);
+
+// Where a tile of y begins, and what it fetches of the weights that are read after its panel: from `fetched`
+// on so many lines with each block of channels of x.
+struct Tile {
+    int64_t channel, pixel;
+    const float* fetched;
+    int64_t lines_of_block;
+};
+
+// Adds the products of channel k of R pixels to the sums.
+template <int R, int V>
+HWY_INLINE void add_channel(const float* x, const float* const (&weight)[V], int64_t k, Vec (&sums)[R][V]) {
+    const Channels f;
+    Vec column[V];
+#pragma GCC unroll 2
+    for (int v = 0; v < V; ++v) column[v] = hn::LoadU(f, weight[v] + k * block);
+#pragma GCC unroll 16
+    for (int r = 0; r < R; ++r) {
+        const Vec pixel = hn::Set(f, x[r * block + k]);
+#pragma GCC unroll 2
+        for (int v = 0; v < V; ++v) sums[r][v] = hn::MulAdd(pixel, column[v], sums[r][v]);
+    }
+}
+
+template <int R, int V, class Fn>
+HWY_INLINE void for_sums(Vec (&sums)[R][V], Fn fn) {
+#pragma GCC unroll 2
+    for (int v = 0; v < V; ++v)
+#pragma GCC unroll 16
+        for (int r = 0; r < R; ++r) fn(sums[r][v], r, v);
 }
 
 // Sums of R pixels and V vectors of channels.
 template <int R, int V>
-void compute(const Pointwise& s, const PointwiseData& d, const Place& at) {
+void compute(const Pointwise& s, const PointwiseData& d, const Tile& at) {
     const Channels f;
     Vec sums[R][V];
     const float* weight[V];
+    int64_t places[V];
 #pragma GCC unroll 2
     for (int v = 0; v < V; ++v) {
         const int64_t channel = at.channel + v * lanes;
+        places[v] = (channel / block * s.pixels + at.pixel) * block + channel % block;
         weight[v] = d.weight + channel / block * s.ic * block + channel % block;
         const Vec bias = load_bias(s, d.bias, channel);
 #pragma GCC unroll 16
         for (int r = 0; r < R; ++r) sums[r][v] = bias;
     }
-    const float* x = d.x + at.pixel * block;
-    for (int64_t c = 0; c < s.ic; c += block, x += s.pixels * block) {
-        const int64_t count = std::min(block, s.ic - c);
-        for (int64_t k = 0; k < count; ++k) {
-            Vec column[V];
-#pragma GCC unroll 2
-            for (int v = 0; v < V; ++v) {
-                column[v] = hn::LoadU(f, weight[v]);
-                hwy::Prefetch(weight[v] + fetched_ahead * block);
-                weight[v] += block;
-            }
-#pragma GCC unroll 16
-            for (int r = 0; r < R; ++r) {
-                const Vec pixel = hn::Set(f, x[r * block + k]);
-#pragma GCC unroll 2
-                for (int v = 0; v < V; ++v) sums[r][v] = hn::MulAdd(pixel, column[v], sums[r][v]);
-            }
+    const float *x = d.x + at.pixel * block, *fetched = at.fetched;
+    const int64_t block_of_x = s.pixels * block, lines = at.lines_of_block;
+    for (int64_t rest = s.ic; rest > 0; rest -= block, x += block_of_x) {
+        for (int64_t i = 0; i < lines; ++i, fetched += floats_in_line)
+            __builtin_prefetch(fetched, 0, 2);  // into the second cache
+        if (HWY_LIKELY(rest >= block)) {
+#pragma GCC unroll 8
+            for (int64_t k = 0; k < block; ++k) add_channel<R, V>(x, weight, k, sums);
+        } else {
+            for (int64_t k = 0; k < rest; ++k) add_channel<R, V>(x, weight, k, sums);
         }
-    }
 #pragma GCC unroll 2
-    for (int v = 0; v < V; ++v) {
-        const int64_t channel = at.channel + v * lanes;
-        const int64_t place = (channel / block * s.pixels + at.pixel) * block + channel % block;
-#pragma GCC unroll 16
-        for (int r = 0; r < R; ++r) {
-            Vec y = sums[r][v];
-            if (d.residual) y = hn::Add(y, hn::LoadU(f, d.residual + place + r * block));
-            hn::StoreU(finish(s.activation, y), f, d.y + place + r * block);
-        }
-        activate_rows(s.activation, d.y + place, R);
+        for (int v = 0; v < V; ++v) weight[v] += block * block;
     }
+    if (const float* residual = d.residual)
+        for_sums(sums, [&](Vec& y, int r, int v)
+                           HWY_ATTR { y = hn::Add(y, hn::LoadU(f, residual + places[v] + r * block)); });
+    if (s.activation == Activation::relu)  // 0 for NaN
+        for_sums(sums, [&](Vec& y, int, int) HWY_ATTR { y = hn::IfThenElseZero(hn::Gt(y, hn::Zero(f)), y); });
+    if (s.activation == Activation::relu6)
+        for_sums(sums,
+                 [&](Vec& y, int, int) HWY_ATTR { y = hn::Min(hn::Max(y, hn::Zero(f)), hn::Set(f, 6.f)); });
+    float* to = d.y;
+    for_sums(sums, [&](Vec& y, int r, int v) HWY_ATTR { hn::StoreU(y, f, to + places[v] + r * block); });
 }
 
-using Compute = void (*)(const Pointwise&, const PointwiseData&, const Place&);
+using Compute = void (*)(const Pointwise&, const PointwiseData&, const Tile&);
 template <int V, int... R>
 constexpr std::array<Compute, max_rows> compute_by_rows(std::integer_sequence<int, R...>) {
     return {compute<R + 1, V>...};
@@ -144,17 +153,53 @@ constexpr std::array<Compute, max_rows> computes[] = {
 
 int64_t count_items(const Pointwise& s) { return panels(s) * groups(s); }
 
+// Tiles of one panel side by side.
+struct PanelTiles {
+    int64_t panel, first_group, last_group;
+};
+
+// A group of pixels begins there.
+int64_t first_pixel(const Pointwise& s, int64_t group) { return s.pixels * group / groups(s); }
+
+void activate_tiles(const Pointwise& s, const PointwiseData& d, int64_t panel, int64_t first_group,
+                    int64_t last_group) {
+    const int64_t begin = first_pixel(s, first_group), end = first_pixel(s, last_group);
+    const int64_t first = panel * panel_channels, last = std::min(first + panel_channels, stored(s.oc));
+    for (int64_t channel = first; channel < last; channel += block)
+        activate(s.activation, d.y + (channel / block * s.pixels + begin) * block, (end - begin) * block);
+}
+
+// The next panel is fetched meanwhile, each tile its part, so that nobody waits for all of it at once.
+void compute_tiles(const Pointwise& s, const PointwiseData& d, const PanelTiles& t) {
+    constexpr int64_t lines_of_block = block * panel_channels / floats_in_line;
+    const int64_t channel = t.panel * panel_channels, tiles = t.last_group - t.first_group;
+    const int64_t vectors = std::min(panel_channels, stored(s.oc) - channel) / lanes;
+    const int64_t next = (t.panel + 1) % panels(s) * panel_channels * s.ic;
+    const int64_t lines = ceil_div(lines_of_block, tiles);
+    const int64_t fetched_by_tile = ceil_div(s.ic, block) * lines * floats_in_line;
+    int64_t activated = t.first_group;
+    for (int64_t group = t.first_group; group < t.last_group; ++group) {
+        const int64_t pixel = first_pixel(s, group), rows = first_pixel(s, group + 1) - pixel;
+        const float* fetched = d.weight + next + (group - t.first_group) * fetched_by_tile;
+        computes[vectors - 1][size_t(rows - 1)](s, d, {channel, pixel, fetched, lines});
+        const int64_t computed = group + 1;
+        if (s.activation <= Activation::relu6) continue;
+        if (computed < t.last_group && computed - activated < activated_together) continue;
+        activate_tiles(s, d, t.panel, activated, computed);
+        activated = computed;
+    }
+}
+
 // Strip by strip, and in each one panel of weights after the other, which comes from beyond the second cache
 // once for all pixels of the strip.
 void compute_items(const Pointwise& s, const PointwiseData& d, int64_t first, int64_t last) {
     const int64_t width = groups_of_strip(s), items_of_strip = width * panels(s);
-    for (int64_t item = first; item < last; ++item) {
+    for (int64_t item = first; item < last;) {
         const int64_t begin = item / items_of_strip * width, within = item % items_of_strip;
         const int64_t here = std::min(width, groups(s) - begin), group = begin + within % here;
-        const Place at{within / here * panel_channels, s.pixels * group / groups(s)};
-        const int64_t rows = s.pixels * (group + 1) / groups(s) - at.pixel;
-        const int64_t vectors = std::min(panel_channels, stored(s.oc) - at.channel) / lanes;
-        computes[vectors - 1][size_t(rows - 1)](s, d, at);
+        const int64_t count = std::min(begin + here - group, last - item);
+        compute_tiles(s, d, {within / here, group, group + count});
+        item += count;
     }
 }
 

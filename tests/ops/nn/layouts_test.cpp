@@ -586,6 +586,18 @@ TEST(Conv2d, ComputesWindowsOfOnePixelWithDearActivations) {
     for (auto& c : cases) expect_computes("pointwise", c, channel_blocks());
 }
 
+// Strips of one panel and of several, of which threads take parts.
+TEST(Conv2d, ComputesWindowsOfOnePixelOnMorePixels) {
+    if (cpu_isa() < Isa::avx2 || cpu_isa() >= Isa::avx512) GTEST_SKIP() << "the library is as fast there";
+    const ConvCase cases[] = {
+        {{1, 960, 7, 7}, {160, 960, 1, 1}, {}},
+        {{1, 1411, 9, 9}, {20, 1411, 1, 1}, {.activation = Activation::relu}},
+        {{1, 115, 16, 16}, {59, 115, 1, 1}, {.activation = Activation::relu6}},
+        {{1, 9, 13, 11}, {7, 9, 1, 1}, {.activation = Activation::hswish}},
+    };
+    for (auto& c : cases) expect_computes("pointwise", c, channel_blocks());
+}
+
 // The bound under which the strict tier may use them: relative to the root mean square of the result.
 TEST(Conv2d, WinogradKeepsStrictPrecision) {
     constexpr double strict_rms_error = 2e-6;
