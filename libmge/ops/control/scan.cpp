@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/ops/control/scan.h"
 
+#include <algorithm>
+
 #include "libmge/op/define.h"
 #include "libmge/ops/control/control.h"
 #include "libmge/ops/elementwise/arithmetic.h"
@@ -51,12 +53,12 @@ TensorSpecs Scan::infer(const Params& p, std::span<const TensorSpec> in) {
     auto carried = in.first(size_t(p.carried));
     int64_t length = scan_length(p, in);
     auto results = infer_graph(name, "body", p.body, scan_arguments(p, in));
+    // What only a run can tell the shape of has to keep it: a run that sees another one ends.
+    for (size_t i = 0; i < std::min(carried.size(), results.size()); ++i)
+        if (!results[i].shape.is_known()) results[i].shape = carried[i].shape;
     require_carried(name, carried, results);
-    for (auto& spec : std::span(results).subspan(carried.size())) {
-        if (!spec.shape.is_known())
-            throw_user(name, "the shape of a slice is known only at run time", ErrorClass::value);
-        spec = stacked(spec, length);
-    }
+    for (auto& spec : std::span(results).subspan(carried.size()))
+        if (spec.shape.is_known()) spec = stacked(spec, length);
     if (p.keep_steps)
         for (auto& spec : carried) results.push_back(stacked(spec, length));
     return results;
@@ -143,7 +145,8 @@ namespace {
 
 struct State {
     std::unique_ptr<SubgraphPrograms> body;
-    std::vector<size_t> carried, sliced, slices;  // bytes of each, of one step
+    std::vector<size_t> carried, sliced, slices;  // bytes of each, of one step; 0: the first step tells
+    TensorSpecs specs;                            // of what a step makes
     int64_t length;
     bool reverse, keeps;
     DeviceId device;
@@ -159,13 +162,19 @@ Prepared prepare(const PrepareContext& context) {
     auto carried = bytes_of(problem.inputs.first(size_t(p.carried)));
     auto sliced = bytes_of(std::span(arguments).subspan(carried.size(), size_t(p.sliced)));
     size_t count = problem.outputs.size() - (p.keep_steps ? 2 : 1) * carried.size();
-    TensorSpecs slices;
-    for (auto& spec : problem.outputs.subspan(carried.size(), count)) slices.push_back(slice_of(spec));
+    TensorSpecs specs(problem.inputs.begin(), problem.inputs.begin() + p.carried);
+    std::vector<size_t> slices;
+    for (auto& spec : problem.outputs.subspan(carried.size(), count)) {
+        bool is_known = spec.shape.is_known();
+        specs.push_back(is_known ? slice_of(spec) : spec);
+        slices.push_back(is_known ? specs.back().bytes() : 0);
+    }
     int64_t length = scan_length(p, problem.inputs);
     State state{compile_subgraph(*p.body, {"body"}, arguments, context),
                 carried,
                 sliced,
-                bytes_of(slices),
+                slices,
+                specs,
                 length,
                 p.reverse,
                 p.keep_steps,
@@ -183,7 +192,8 @@ public:
           queue_(queue_for(launch, state.device)),
           inputs_(launch.inputs.begin(), launch.inputs.end(), memory_.get()),
           outputs_(state.carried.size() + state.slices.size(), memory_.get()),
-          spare_(memory_.get()) {
+          spare_(memory_.get()),
+          found_(memory_.get()) {
         spare_.reserve(state.carried.size());
         void* next = launch.workspace;
         for (size_t bytes : state.carried) {
@@ -194,17 +204,45 @@ public:
 
     void run() {
         BorrowedProgram body(*state_.body, offset_by(launch_.workspace, state_.own_bytes()));
+        for (size_t i = 0; i < outputs_.size(); ++i)
+            if (!body->outputs()[i].shape.is_known()) found_.push_back({i, state_.specs[i], nullptr});
         for (int64_t n = 0; n < state_.length; ++n) {
             point(n);
             body->run(inputs_, outputs_);
+            for (auto& found : found_) take(found, body->output(found.output), n);
             std::copy_n(outputs_.begin(), state_.carried.size(), inputs_.begin());
         }
         for (size_t i = 0; i < state_.carried.size(); ++i)
             if (inputs_[i] != launch_.outputs[i])
                 queue_.copy(launch_.outputs[i], inputs_[i], state_.carried[i]);
+        // Nobody knows of what slices there are none.
+        for (auto& found : found_)
+            if (!state_.length && !found.spec.shape.is_known())
+                launch_.allocator->allocate(found.output, {found.spec.dtype, {0}, {}});
     }
 
 private:
+    // What only the body's run tells the shape of.
+    struct Found {
+        size_t output;
+        TensorSpec spec;  // of the steps before
+        void* slices;     // all of them; null: it is carried
+    };
+    void take(Found& found, const Tensor& made, int64_t step) {
+        size_t i = found.output, bytes = made.spec().bytes();
+        if (!found.spec.shape.is_known()) {
+            found.spec = made.spec();
+            found.slices = launch_.allocator->allocate(i, stacked(made.spec(), state_.length));
+        }
+        if (!(found.spec == made.spec()))
+            throw_user(who,
+                       text("result ", i, " of its body is ", found.spec, " in one step and ", made.spec(),
+                            " in another"),
+                       ErrorClass::value);
+        void* place = found.slices ? offset_by(found.slices, size_t(index(step)) * bytes) : after(i, step);
+        queue_.copy(place, made.address(), bytes);
+        outputs_[i] = place;
+    }
     int64_t index(int64_t step) const { return state_.reverse ? state_.length - 1 - step : step; }
     void* kept(size_t i, int64_t step) const {
         size_t first = state_.carried.size() + state_.slices.size();
@@ -227,6 +265,7 @@ private:
             inputs_[carried + i] = offset_by(launch_.inputs[carried + i], at * state_.sliced[i]);
         for (size_t i = 0; i < state_.slices.size(); ++i)
             outputs_[carried + i] = offset_by(launch_.outputs[carried + i], at * state_.slices[i]);
+        for (auto& found : found_) outputs_[found.output] = nullptr;
     }
 
     const State& state_;
@@ -235,6 +274,7 @@ private:
     CallMemory memory_;
     std::pmr::vector<const void*> inputs_;
     std::pmr::vector<void*> outputs_, spare_;
+    std::pmr::vector<Found> found_;
 };
 
 void run(const Prepared& prepared, const Launch& launch) { Walk(prepared.state<State>(), launch).run(); }

@@ -243,6 +243,58 @@ TEST(Scan, ExchangesWhatItCarries) {
     EXPECT_THAT(values_of(results[2]), ElementsAre(1, 2, 1));
 }
 
+// The non-zero elements of each slice: those of all slices have to be as many.
+TEST(Scan, CollectsSlicesWhoseShapeARunTells) {
+    auto chosen = [](const Tensor& x) -> Tensor {
+        return ops::cond_take(x, ops::not_equal(x, number(0)))[0];
+    };
+    ops::Scan::Params params{.body = graph({f32({2}), f32({3})},
+                                           [&](auto in) -> Tensors {
+                                               Tensor found = chosen(in[1]);
+                                               return {ops::add(in[0], found), found};
+                                           }),
+                             .carried = 1,
+                             .sliced = 1};
+    GraphBuilder builder;
+    {
+        InterpreterScope scope(builder);
+        Tensor h = builder.input(f32({2}), "h"), xs = builder.input(f32({2, 3}), "xs");
+        auto results = ops::scan({h, xs}, params);
+        EXPECT_EQ(results[0].shape(), Shape({2}));
+        EXPECT_FALSE(results[1].shape().is_known());
+        builder.set_outputs({results[0], ops::add(results[1], results[1])});
+    }
+    Executable executable(builder.take(), {});
+    Tensor h = tensor_of<float>({2}, {10, 20});
+    for (bool reverse : {false, true}) {
+        params.reverse = reverse;
+        auto results = ops::scan({h, tensor_of<float>({2, 3}, {1, 0, 2, 0, 3, 4})}, params);
+        EXPECT_THAT(values_of(results[0]), ElementsAre(14, 26));
+        EXPECT_EQ(results[1].shape(), Shape({2, 2}));
+        EXPECT_THAT(values_of(results[1]), ElementsAre(1, 2, 3, 4));
+    }
+    Tensors inputs{h, tensor_of<float>({2, 3}, {0, 5, 6, 7, 8, 0})};
+    EXPECT_THAT(values_of(executable.run(inputs)[0]), ElementsAre(22, 34));
+    EXPECT_THAT(values_of(executable.run(inputs)[1]), ElementsAre(10, 12, 14, 16));
+    EXPECT_THAT(error_of<Error>([&] {
+                    ops::scan({h, tensor_of<float>({1, 3}, {1, 2, 3})}, params);
+                }),
+                HasSubstr("add"));
+    params.body = graph({f32({2}), f32({3})}, [&](auto in) -> Tensors {
+        return {ops::add(in[0], in[0]), chosen(in[1])};
+    });
+    EXPECT_THAT(error_of<Error>([&] {
+                    ops::scan({h, tensor_of<float>({2, 3}, {1, 0, 2, 0, 3, 0})}, params);
+                }),
+                HasSubstr("result 1 of its body is float32(1,) in one step and float32(2,) in another"));
+    EXPECT_EQ(ops::scan({h, tensor_of<float>({0, 3}, {})}, params)[1].shape(), Shape({0}));
+    params.body = graph({f32({2}), f32({3})}, [&](auto in) -> Tensors { return {chosen(in[1])}; });
+    EXPECT_THAT(error_of<Error>([&] {
+                    ops::scan({h, tensor_of<float>({1, 3}, {1, 2, 3})}, params);
+                }),
+                HasSubstr("result 0 of its body is float32(2,) in one step and float32(3,) in another"));
+}
+
 TEST(Scan, HoldsOtherLoops) {
     auto inner = graph({f32({1}), f32({1})}, [](auto in) -> Tensors {
         ops::Scan::Params params{
