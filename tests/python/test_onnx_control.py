@@ -95,17 +95,101 @@ def test_a_loop_whose_carried_value_grows(tmp_path):
     same_as_runtime(path, np.float32([1, 2]))
 
 
-def test_a_growing_loop_of_unknown_length_is_refused(tmp_path):
-    body = graph(
-        [node("Concat", ["a", "x"], ["b"], axis=0), node("Identity", ["go"], ["on"])],
+def growing_body(*nodes, parts=("a", "x")):
+    """Appends a part in each step; others carry what only grows where it stands."""
+    return graph(
+        [*nodes, node("Concat", parts, ["b"], axis=0), node("Identity", ["go"], ["on"])],
         "body",
         [port("i", [], KINDS.INT64), port("go", [], KINDS.BOOL), port("a", ["k"])],
         [port("on", [], KINDS.BOOL), port("b", ["l"])],
     )
+
+
+@pytest.mark.parametrize("steps", [0, 1, 4])
+def test_a_loop_of_unknown_length_that_appends(steps, tmp_path):
+    nodes = [node("Loop", ["n", "", "x"], ["y"], body=growing_body())]
+    path = model_of(nodes, LOOP_INPUTS, [port("y", ["m"])], tmp_path)
+    same_as_runtime(path, np.array(steps), np.float32([1, 2]))
+
+
+@pytest.mark.parametrize("side", [1, 3])
+@pytest.mark.parametrize("steps", [0, 1, 4])
+def test_a_loop_that_pastes_each_part_into_an_image(steps, side, tmp_path):
+    """As PyTorch's scripts write masks of boxes: what is cut out of it has its size from a run."""
+    body = graph(
+        [
+            node("Gather", ["sizes", "i"], ["size"], axis=0),
+            node("Unsqueeze", ["size", "0"], ["end"]),
+            node("Slice", ["x", "0", "end", "0"], ["part"]),
+            node("Sub", ["5", "end"], ["rest"]),
+            node("Concat", ["rest", "width"], ["target"], axis=0),
+            node("ConstantOfShape", ["target"], ["margin"]),
+            node("Concat", ["part", "margin"], ["image"], axis=0),
+            node("Add", ["t", "1"], ["u"]),
+            node("Mul", ["image", "u"], ["scaled"]),
+            node("Unsqueeze", ["scaled", "0"], ["row"]),
+            node("Concat", ["a", "row"], ["b"], axis=0),
+            node("ReduceSum", ["image"], ["sum"], keepdims=0),
+            node("Identity", ["go"], ["on"]),
+        ],
+        "body",
+        [port("i", [], KINDS.INT64), port("go", [], KINDS.BOOL), port("a", ["k", 5, side])]
+        + [port("t", [])],
+        [port("on", [], KINDS.BOOL), port("b", ["l", 5, side]), port("u", []), port("sum", [])],
+    )
+    nodes = [
+        node("Shape", ["sizes"], ["counts"]),
+        node("Squeeze", ["counts"], ["n"]),
+        node("Loop", ["n", "", "none", "0f"], ["y", "last", "sums"], body=body),
+    ]
+    weights = [
+        number("0", [0]),
+        number("5", [5]),
+        number("1", 1, np.float32),
+        number("0f", 0, np.float32),
+        number("width", [side]),
+        number("none", np.zeros((0, 5, side)), np.float32),
+    ]
+    inputs = [port("x", [5, side]), port("sizes", ["n"], KINDS.INT64)]
+    outputs = [port("y", ["m", 5, side]), port("last", []), port("sums", ["n"])]
+    path = model_of(nodes, inputs, outputs, tmp_path, initializers=weights)
+    x = np.random.default_rng(1).normal(size=(5, side)).astype(np.float32)
+    same_as_runtime(path, x, np.array([3, 5, 1, 0][:steps], np.int64))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        growing_body(parts=("x", "a")),
+        growing_body(node("Neg", ["a"], ["c"]), parts=("a", "c")),
+    ],
+    ids=["in front", "made of it"],
+)
+def test_a_growing_loop_of_unknown_length_is_refused(body, tmp_path):
     nodes = [node("Loop", ["n", "", "x"], ["y"], body=body, name="grows")]
     path = model_of(nodes, LOOP_INPUTS, [port("y", ["m"])], tmp_path)
     with pytest.raises(RuntimeError, match="'grows'.*changes its shape"):
         load(path)
+
+
+def test_a_branch_of_another_rank(tmp_path):
+    """What is added to it has one rank, whichever is taken."""
+
+    def branch(name, like):
+        return graph([node("Neg", [like], [name])], name, [], [port(name, None)])
+
+    nodes = [
+        node("Greater", ["x0", "zero"], ["is"]),
+        node("If", ["is"], ["t"], then_branch=branch("a", "x0"), else_branch=branch("b", "x1")),
+        node("Add", ["z", "t"], ["sum"]),
+        node("Unsqueeze", ["sum", "last"], ["y"]),
+    ]
+    weights = [number("zero", 0, np.float32), number("last", [-1])]
+    inputs = [port("x0", []), port("x1", [1]), port("z", [3, 2])]
+    path = model_of(nodes, inputs, [port("y", [3, 2, 1])], tmp_path, initializers=weights)
+    z = np.random.default_rng(1).normal(size=(3, 2)).astype(np.float32)
+    for x0 in (1, -1):
+        same_as_runtime(path, np.array(x0, np.float32), np.float32([5]), z)
 
 
 @pytest.mark.parametrize(

@@ -219,6 +219,53 @@ def test_how_many_there_are_is_no_constant(side, tmp_path):
     same_as_runtime(path, x)
 
 
+@pytest.mark.parametrize("op", ["Sub", "Div", "Equal"])
+def test_two_numbers_that_only_a_run_can_tell_are_not_equal(op, tmp_path):
+    """Nor is what is computed from them a constant, by which a result is cut or reshaped."""
+    nodes = []
+    for name in "ab":
+        nodes += [
+            node("NonZero", [name], [name + "p"]),
+            node("Shape", [name + "p"], [name + "s"], start=1, end=2),
+        ]
+    nodes += [
+        node(op, ["as", "bs"], ["d"]),
+        node("Cast", ["d"], ["n"], to=KINDS.INT64),
+        node("Slice", ["x", "zero", "n"], ["y"]),
+    ]
+    weights = [number("zero", [0])]
+    inputs = [port("a", [8]), port("b", [8]), port("x", [20])]
+    outputs = [port("n", [1], KINDS.INT64), port("y", ["k"])]
+    path = model_of(nodes, inputs, outputs, tmp_path, initializers=weights)
+    ones, x = np.ones(8, np.float32), np.arange(20, dtype=np.float32)
+    for hits in (1, 2, 8):
+        same_as_runtime(path, ones, np.float32(np.arange(8) < hits), x)
+
+
+def test_what_only_a_run_can_tell_may_have_to_be_as_long(tmp_path):
+    """Two lists of places that are added: other extents of theirs are fixed all the same."""
+    nodes = [
+        node("NonZero", ["a"], ["ap"]),
+        node("NonZero", ["b"], ["bp"]),
+        node("Add", ["ap", "bp"], ["sum"]),
+        node("Shape", ["sum"], ["shape"]),
+        node("Sub", ["shape", "shape"], ["none"]),
+        node("Transpose", ["sum"], ["rows"], perm=[1, 0]),
+        node("Squeeze", ["rows", "last"], ["y"]),
+    ]
+    path = model_of(
+        nodes,
+        [port("a", [8]), port("b", [8])],
+        [port("y", ["n"], KINDS.INT64), port("shape", [2], KINDS.INT64)]
+        + [port("none", [2], KINDS.INT64)],
+        tmp_path,
+        initializers=[number("last", [1])],
+    )
+    for hits in (0, 1, 5):
+        chosen = np.float32(np.arange(8) < hits)
+        same_as_runtime(path, chosen, chosen[::-1].copy())
+
+
 SELECTIONS = {
     "Gather": [
         node("NonZero", ["is"], ["found"]),

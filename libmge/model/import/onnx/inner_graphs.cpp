@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/model/import/onnx/inner_graphs.h"
 
+#include <algorithm>
+
 #include "libmge/graph/inner_graph.h"
 #include "libmge/model/import/onnx/importer.h"
 #include "libmge/ops/elementwise/convert.h"
@@ -73,6 +75,11 @@ InnerResults record_inner(const Site& site, const Arguments& arguments, Tensors&
     return recorded;
 }
 
+// In the second run each length is a number of its own, whether it is the same one or not.
+bool are_alike(const OtherSpecs& a, const OtherSpecs& b) {
+    return a[0] == b[0] && std::ranges::equal(std::span(a).subspan(2), std::span(b).subspan(2));
+}
+
 SubgraphRef with_inputs(const SubgraphRef& graph, std::span<const Tensor> all) {
     if (graph->input_count() == all.size()) return graph;
     Graph longer = graph_of(graph);
@@ -84,10 +91,23 @@ SubgraphRef with_inputs(const SubgraphRef& graph, std::span<const Tensor> all) {
 void assume_either(const Site& site, const Tensor& result, const OtherSpecs& a, const OtherSpecs& b) {
     auto shapes = shapes_of(a), others = shapes_of(b);
     for (size_t run = 0; run < other_runs; ++run) {
-        if (!shapes[run].is_known() || !others[run].is_known() || shapes[run].rank() != others[run].rank())
-            return;
+        if (!shapes[run].is_known() || !others[run].is_known()) return;
+        if (shapes[run].rank() != others[run].rank()) {
+            // It has a rank in some runs, and another in others: what is computed from it may have one rank.
+            if (run == 1 || run == 2) shapes[run] = others[run];
+            continue;
+        }
         for (int axis = 0; axis < shapes[run].rank(); ++axis)
             if (shapes[run][axis] != others[run][axis]) shapes[run][axis] = assumed_lengths[run];
+    }
+    site.extents.assume(result, shapes);
+}
+
+void assume_like(const Site& site, const Tensor& result, const Tensor& like, const IntList& axes) {
+    auto shapes = shapes_of(site.extents.specs_of(like));
+    for (size_t run = 0; run < other_runs; ++run) {
+        if (!shapes[run].is_known()) return;
+        for (int64_t axis : axes) shapes[run][int(axis)] = assumed_lengths[run];
     }
     site.extents.assume(result, shapes);
 }

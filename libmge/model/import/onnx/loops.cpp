@@ -10,6 +10,7 @@
 #include "libmge/model/import/onnx/families.h"
 #include "libmge/model/import/onnx/importer.h"
 #include "libmge/model/import/onnx/inner_graphs.h"
+#include "libmge/model/import/onnx/loop_appends.h"
 #include "libmge/model/import/onnx/loop_bounds.h"
 #include "libmge/op/apply.h"
 #include "libmge/ops/control/scan.h"
@@ -67,7 +68,7 @@ Loop loop_of(const Site& site) {
 }
 
 // A value whose shape only a run can tell has the shape that the file says.
-Tensor with_declared_shape(const Tensor& result, const file::ValueInfoProto& info) {
+Tensor with_declared_shape(const Site& site, const Tensor& result, const file::ValueInfoProto& info) {
     auto& type = info.type().tensor_type();
     if (!result || result.shape().is_known() || !type.has_shape()) return result;
     IntList shape;
@@ -75,7 +76,11 @@ Tensor with_declared_shape(const Tensor& result, const file::ValueInfoProto& inf
         if (!dim.has_dim_value() || dim.dim_value() < 0) return result;
         shape.push_back(dim.dim_value());
     }
-    return ops::reshape(result, {.shape = shape});
+    Tensor declared = ops::reshape(result, {.shape = shape});
+    OtherShapes shapes;
+    shapes.fill(Shape(shape));
+    site.extents.assume(declared, shapes);
+    return declared;
 }
 
 // A number as a body declares it, which may be a vector of one.
@@ -91,7 +96,7 @@ Tensors step(const Site& site, const Loop& loop, const Tensor& count, std::span<
     append(inputs, carried);
     Tensors results = site.importer.import_inner(*loop.body, inputs);
     for (size_t i = 1; i < results.size(); ++i)
-        results[i] = with_declared_shape(results[i], loop.body->output(int(i)));
+        results[i] = with_declared_shape(site, results[i], loop.body->output(int(i)));
     return results;
 }
 
@@ -143,8 +148,10 @@ std::optional<Loop> with_own_limit(const Site& site, const Loop& loop, const Tri
 
 bool is_stable(const Site& site, const Loop& loop, const InnerResults& results) {
     for (size_t i = 0; i < loop.start.size(); ++i) {
-        if (!(results.specs[i + 1] == loop.start[i].spec())) return false;
-        if (!(results.others[i + 1] == site.extents.specs_of(loop.start[i]))) return false;
+        const auto &before = loop.start[i].spec(), &after = results.specs[i + 1];
+        if (before.dtype != after.dtype) return false;
+        if (after.shape.is_known() && !(before == after)) return false;
+        if (!are_alike(results.others[i + 1], site.extents.specs_of(loop.start[i]))) return false;
     }
     return true;
 }
@@ -262,6 +269,51 @@ Tensors written_out(const Site& site, const Loop& loop) {
     return carried;
 }
 
+Tensors looped(const Site& site, const Loop& loop) {
+    bool has_sequence =
+        std::ranges::any_of(loop.start, [&](auto& t) { return bool(site.importer.sequences().find(t)); });
+    if (has_sequence) return written_out(site, loop);
+    Trial trial = tried(site, loop);
+    if (!is_stable(site, loop, trial.results)) return written_out(site, loop);
+    if (trial.goes_on) return counted(site, loop, *trial.goes_on);
+    if (auto limited = with_own_limit(site, loop, trial)) return counted(site, *limited, true);
+    return found(site, loop, trial.results.specs.size() > loop.start.size() + 1);
+}
+
+// The result of a loop, with slices of a body that makes the parts instead: what is carried, the parts behind
+// each other.
+Tensor appended(const Site& site, const Tensor& start, const Tensor& slices) {
+    int rank = rank_of(start);
+    if (!rank || rank_of(slices) != rank + 1)
+        invalid("a part of rank ", rank_of(slices) - 1, " behind one of rank ", rank);
+    std::vector<Extent> extents{-1};
+    for (int i = 1; i < rank; ++i) {
+        auto fixed = fixed_extent(start, i);
+        extents.push_back(fixed ? Extent(*fixed) : extent_of(start, i));
+    }
+    // Of no step there are no slices, of no shape.
+    Tensor parts = reshaped(ops::reshape(slices, {.shape = {-1}}), extents);
+    assume_like(site, parts, start, {0});
+    return ops::concat({start, parts}, {.axis = 0});
+}
+
+// Loops that append to what they carry, as scripts of PyTorch do, collect slices.
+Tensors looped_with_appends(const Site& site, const Loop& loop, const AppendingBody& body) {
+    Loop collecting = loop;
+    collecting.body = &body.collecting;
+    collecting.start.clear();
+    for (size_t i = 0; i < loop.start.size(); ++i)
+        if (!body.appends.contains(i)) collecting.start.push_back(loop.start[i]);
+    Tensors results = looped(site, collecting), all;
+    size_t next = 0, next_part = results.size() - body.appends.size();
+    for (size_t i = 0; i < loop.start.size(); ++i) {
+        bool appends = body.appends.contains(i);
+        all.push_back(appends ? appended(site, loop.start[i], results[next_part++]) : results[next++]);
+    }
+    append(all, std::span(results).subspan(next, results.size() - body.appends.size() - next));
+    return all;
+}
+
 // Each list of one number per operand; left out: zeros.
 IntList numbers_of(const Site& site, std::string_view attribute, size_t count) {
     IntList numbers = site.attributes.integers(attribute).value_or(IntList(count, 0));
@@ -335,14 +387,9 @@ Tensors scan_of_examples(const Site& site, const file::GraphProto& graph) {
 Tensors import_loop(const Site& site) {
     Loop loop = loop_of(site);
     if (loop.trips && !loop.go.is_symbolic() && !is_true(loop.go)) loop.trips = 0;
-    bool has_sequence =
-        std::ranges::any_of(loop.start, [&](auto& t) { return bool(site.importer.sequences().find(t)); });
-    if (has_sequence) return written_out(site, loop);
-    Trial trial = tried(site, loop);
-    if (!is_stable(site, loop, trial.results)) return written_out(site, loop);
-    if (trial.goes_on) return counted(site, loop, *trial.goes_on);
-    if (auto limited = with_own_limit(site, loop, trial)) return counted(site, *limited, true);
-    return found(site, loop, trial.results.specs.size() > loop.start.size() + 1);
+    bool may_be_written_out = loop.trips && !loop.go.is_symbolic();
+    auto body = may_be_written_out ? std::nullopt : find_appends(*loop.body, loop.start.size());
+    return body ? looped_with_appends(site, loop, *body) : looped(site, loop);
 }
 
 Tensors import_scan(const Site& site) {

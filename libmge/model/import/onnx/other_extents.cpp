@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
 
 #include "libmge/base/error.h"
 #include "libmge/graph/infer.h"
@@ -34,6 +35,44 @@ constexpr size_t least_witnesses = 2;
 
 bool is_equal(const Tensor& a, const Tensor& b) {
     return a && b && a.spec() == b.spec() && std::memcmp(a.data(), b.data(), a.spec().bytes()) == 0;
+}
+
+// Lengths that only a run can tell are the same in a run, so that they go together where a model wants that.
+// In the second run each is a number of its own from here on, so that nobody takes two of them for equal.
+constexpr size_t apart_run = 1, nothing_run = 3;
+constexpr int64_t least_apart = 1'000'000;
+
+bool is_assumed_length(const OtherShapes& shapes, int axis) {
+    for (size_t run = 0; run < other_runs; ++run)
+        if (axis >= shapes[run].rank() || shapes[run][axis] != assumed_lengths[run]) return false;
+    return true;
+}
+
+bool is_apart(const Shape& shape) {
+    return std::ranges::any_of(shape, [](int64_t extent) { return extent >= least_apart; });
+}
+
+// Of an axis of a value that is made in a graph inside of `depth - 1` others.
+int64_t length_apart(ValueId id, int axis, size_t depth) {
+    constexpr int64_t prime = 999'983;  // the squares of what is smaller than half of it differ
+    int64_t place = (int64_t(id) * max_rank + axis + int64_t(depth) * 77'773) % (prime / 2);
+    return least_apart + place * place % prime;
+}
+
+// What two other runs have in common is fixed.
+Shape with_other_lengths(const Shape& a, const Shape& b, const std::function<int64_t(int axis)>& length) {
+    if (!a.is_known() || !b.is_known() || a.rank() != b.rank()) return Shape::unknown();
+    Shape shape;
+    for (int axis = 0; axis < a.rank(); ++axis) shape.push_back(a[axis] == b[axis] ? a[axis] : length(axis));
+    return shape;
+}
+
+Shape shape_apart(const Shape& a, const Shape& b, ValueId id, size_t depth) {
+    return with_other_lengths(a, b, [&](int axis) { return length_apart(id, axis, depth); });
+}
+
+Shape shape_alike(const Shape& a, const Shape& b, size_t run) {
+    return with_other_lengths(a, b, [&](int) { return assumed_lengths[run]; });
 }
 
 // Every quotient is exact: of integers that are known.
@@ -73,6 +112,7 @@ void OtherExtents::enter(const GraphBuilder& inner, std::span<const Tensor> argu
             all.runs[run].spec = others[i][run];
             differs_ |= !(arguments[i].spec() == others[i][run]);
         }
+        all.is_assumed = is_apart(others[i][apart_run].shape);
     }
     followed_.push_back(std::move(graph));
 }
@@ -81,13 +121,17 @@ void OtherExtents::assume(const Tensor& value, const OtherShapes& shapes) {
     auto* graph = find_followed(value);
     if (!graph || value.shape().is_known()) return;
     auto id = value.impl()->symbol;
-    graph->assumed[id] = shapes;
+    OtherShapes apart = shapes;
+    for (int axis = 0; axis < shapes[apart_run].rank(); ++axis)
+        if (is_assumed_length(shapes, axis) || shapes[apart_run][axis] >= least_apart)
+            apart[apart_run][axis] = length_apart(id, axis, followed_.size());
+    graph->assumed[id] = apart;
     differs_ = true;
     if (size_t(id) >= graph->values.size() || !graph->values[size_t(id)]) return;
     auto& all = *graph->values[size_t(id)];
     all.is_assumed = true;
     for (size_t run = 0; run < other_runs; ++run)
-        if (auto& shape = all.runs[run].spec.shape; !shape.is_known()) shape = shapes[run];
+        if (auto& shape = all.runs[run].spec.shape; !shape.is_known()) shape = apart[run];
 }
 
 Tensor OtherExtents::assumed_vector(const Tensor& value) {
@@ -138,25 +182,47 @@ const OtherExtents::Others& OtherExtents::others(Followed& graph, ValueId id) {
 }
 
 void OtherExtents::follow(Followed& graph, const Node& node, size_t run, std::vector<Others>& outputs) {
-    TensorSpecs inputs, recorded;
-    Tensors values;
+    TensorSpecs inputs, recorded, specs;
+    Tensors values, known;
     for (ValueId input : node.inputs) {
         Other other = input == no_value ? Other{} : others(graph, input).runs[run];
         inputs.push_back(other.spec);
         values.push_back(other.value);
     }
     for (ValueId output : node.outputs) recorded.push_back(graph.builder->graph().value(output).spec);
-    TensorSpecs specs;
-    Tensors known;
-    try {
-        auto inferred = infer_application(*node.op, node.params, inputs, values, &recorded);
-        specs = inferred.outputs;
-        auto count = inferred.input_count;
-        known = known_outputs(*node.op, inferred.params.get(), std::span(inputs).first(count),
-                              std::span(values).first(count), specs);
-    } catch (const UserError&) {
-        // Extents that do not go together: this run can never be. Assumed ones prove nothing.
-        if (!is_assumed(graph, node)) is_left_out_[run] = true;
+    auto is_inferred = [&] {
+        try {
+            auto inferred = infer_application(*node.op, node.params, inputs, values, &recorded);
+            specs = inferred.outputs;
+            auto count = inferred.input_count;
+            known = known_outputs(*node.op, inferred.params.get(), std::span(inputs).first(count),
+                                  std::span(values).first(count), specs);
+            return true;
+        } catch (const UserError&) {
+            specs.clear();
+            return false;
+        }
+    };
+    if (!is_inferred()) {
+        // Extents that do not go together: this run can never be. Assumed ones prove nothing: they may be
+        // equal.
+        if (!is_assumed(graph, node)) {
+            is_left_out_[run] = true;
+        } else if (run == apart_run) {
+            for (size_t i = 0; i < outputs.size(); ++i)
+                specs.push_back({recorded[i].dtype,
+                                 shape_apart(outputs[i].runs[0].spec.shape, outputs[i].runs[2].spec.shape,
+                                             node.outputs[i], followed_.size()),
+                                 {}});
+        } else {
+            for (size_t i = 0; i < inputs.size(); ++i) {
+                if (node.inputs[i] == no_value || !others(graph, node.inputs[i]).is_assumed) continue;
+                auto& runs = others(graph, node.inputs[i]).runs;
+                inputs[i].shape = shape_alike(runs[0].spec.shape, runs[2].spec.shape, run);
+                values[i] = {};
+            }
+            is_inferred();
+        }
     }
     for (size_t i = 0; i < node.outputs.size(); ++i) {
         TensorSpec unknown{recorded[i].dtype, Shape::unknown(), {}};
@@ -214,7 +280,9 @@ bool OtherExtents::is_doubtful(Followed& graph, const Node& node, std::span<cons
 void OtherExtents::follow(Followed& graph, NodeId id) {
     auto& node = graph.builder->graph().node(id);
     std::vector<Others> outputs(node.outputs.size());
-    for (size_t run = 0; run < other_runs; ++run) follow(graph, node, run, outputs);
+    for (size_t run = 0; run < other_runs; ++run)
+        if (run != apart_run) follow(graph, node, run, outputs);
+    follow(graph, node, apart_run, outputs);
     bool is_doubtful = this->is_doubtful(graph, node, outputs), is_assumed = this->is_assumed(graph, node);
     for (size_t i = 0; i < node.outputs.size(); ++i) {
         outputs[i].is_doubtful = is_doubtful;
@@ -246,9 +314,9 @@ std::optional<int> OtherExtents::find_rank(const Tensor& t) {
     std::optional<int> rank;
     OtherSpecs specs = specs_of(t);
     for (size_t run = 0; run < other_runs; ++run) {
-        // Of nothing some operators make nothing.
-        bool is_of_nothing = assumed_lengths[run] == 0 && !specs[run].shape.is_known();
-        if (is_left_out_[run] || is_of_nothing) continue;
+        // Of nothing some operators make nothing, and nobody may know more of lengths that are apart.
+        bool may_be_unknown = run == apart_run || run == nothing_run;
+        if (is_left_out_[run] || (may_be_unknown && !specs[run].shape.is_known())) continue;
         if (!specs[run].shape.is_known() || rank.value_or(specs[run].shape.rank()) != specs[run].shape.rank())
             return std::nullopt;
         rank = specs[run].shape.rank();

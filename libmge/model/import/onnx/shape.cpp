@@ -5,6 +5,7 @@
 
 #include "libmge/device/device.h"
 #include "libmge/model/import/onnx/importer.h"
+#include "libmge/model/import/onnx/inner_graphs.h"
 #include "libmge/model/import/onnx/late_values.h"
 #include "libmge/op/apply.h"
 #include "libmge/ops/create/full.h"
@@ -136,7 +137,9 @@ Tensor sliced(const Site& site, const Tensor& x, const Bounds& b) {
         int64_t start = bound(b.starts, starts, i), end = bound(b.ends, ends, i);
         items.insert(items.end(), {b.axes[i], start, end, b.steps[i], 0});
     }
-    return ops::slice(TensorList(operands), {.items = items});
+    Tensor part = ops::slice(TensorList(operands), {.items = items});
+    assume_like(site, part, x, b.axes);
+    return part;
 }
 
 // Margins that are negative cut.
@@ -271,8 +274,11 @@ Tensors import_slice(const Site& site) {
             site.attributes.integers("axes").value_or(IntList()), {}, vector_of(*starts), vector_of(*ends)};
     } else {
         auto is_late = [&](size_t i) { return site.has(i) && !site.find_values(i); };
-        if (is_late(3) || is_late(4))
-            return {late_sliced(x, site.in(1), site.in(2), site.optional(3), site.optional(4))};
+        if (is_late(3) || is_late(4)) {
+            Tensor part = late_sliced(x, site.in(1), site.in(2), site.optional(3), site.optional(4));
+            assume_like(site, part, x, all_axes(rank_of(x)));
+            return {part};
+        }
         bounds = {site.has(3) ? site.values(3, "axes") : IntList(),
                   site.has(4) ? site.values(4, "steps") : IntList(), site.in(1), site.in(2)};
     }
