@@ -379,3 +379,124 @@ def test_steps_of_sixteen_bits_stand_in_the_domain_of_the_runtime(dtype, tmp_pat
     for y, e in zip(ours(path, {"x": x}), session.run(None, {"x": x}), strict=True):
         assert y.dtype == e.dtype
         np.testing.assert_array_equal(y, e)
+
+
+WIDTH, SHARED, QUERIES = 32, 2, 4
+GROUPED = {
+    # lengths of the sequences, words of this run, words that the memory of the past holds
+    "first": ([5], 5, 0, {}),
+    "first_of_two": ([5, 5], 5, 0, {}),
+    "first_with_padding": ([5, 3], 5, 0, {}),
+    "first_in_room": ([5], 5, 9, {}),
+    "next": ([8], 1, 7, {}),
+    "next_of_two": ([8, 6], 1, 7, {}),
+    "next_in_room": ([8, 5], 1, 12, {}),
+    "several": ([10], 3, 7, {}),
+    "window": ([10], 1, 9, {"local_window_size": 3}),
+    "first_in_a_window": ([6], 6, 0, {"local_window_size": 2}),
+    "neighbours": ([4], 4, 0, {"rotary_interleaved": 1}),
+    "not_turned": ([8], 1, 7, {"do_rotary": 0}),
+    "scale": ([8], 1, 7, {"scale": 0.3}),
+}
+
+
+def grouped(path, lengths, words, room, *, packed=False, turned=WIDTH, **attributes):
+    """A model whose batch, words and room are open, and inputs for it."""
+    batch, total = len(lengths), max(lengths)
+    feed = {"q": real(batch, words, QUERIES * WIDTH)}
+    if packed:
+        feed["q"] = real(batch, words, (QUERIES + 2 * SHARED) * WIDTH)
+    else:
+        feed["k"] = real(batch, words, SHARED * WIDTH, seed=6)
+        feed["v"] = real(batch, words, SHARED * WIDTH, seed=7)
+    feed["past_k"] = real(batch, SHARED, room, WIDTH)
+    feed["past_v"] = real(batch, SHARED, room, WIDTH, seed=6)
+    feed["ends"] = np.array(lengths, np.int32) - 1
+    feed["total"] = np.array(total, np.int32)
+    angles = np.arange(32)[:, None] * np.linspace(0.1, 1, turned // 2)
+    weights = [
+        onnx.numpy_helper.from_array(f(angles).astype(np.float32), n)
+        for f, n in ((np.cos, "cos"), (np.sin, "sin"))
+    ]
+    attributes = {"do_rotary": 1, **attributes}
+    tables = ["cos", "sin"] if attributes["do_rotary"] else []
+    names = [n if n in feed else "" for n in ("q", "k", "v", "past_k", "past_v", "ends", "total")]
+    node = onnx.helper.make_node(
+        "GroupQueryAttention",
+        names + tables,
+        ["y", "keys", "values"],
+        domain=MICROSOFT,
+        num_heads=QUERIES,
+        kv_num_heads=SHARED,
+        **attributes,
+    )
+    open_axes = {"q": 2, "k": 2, "v": 2, "ends": 1, "total": 0}
+    port, kind = onnx.helper.make_tensor_value_info, onnx.helper.np_dtype_to_tensor_dtype
+
+    def shape(name, array):
+        extents = list(array.shape)
+        extents[: open_axes.get(name, 1)] = ["batch", "words"][: open_axes.get(name, 1)]
+        if name.startswith("past"):
+            extents[2] = "room"
+        return extents
+
+    given = [port(n, kind(x.dtype), shape(n, x)) for n, x in feed.items()]
+    made = [port(n, onnx.TensorProto.FLOAT, None) for n in ("y", "keys", "values")]
+    sets = [onnx.helper.make_opsetid("", 17), onnx.helper.make_opsetid(MICROSOFT, 1)]
+    graph = onnx.helper.make_graph([node], "g", given, made, weights if tables else [])
+    onnx.save(onnx.helper.make_model(graph, opset_imports=sets, ir_version=8), path)
+    return feed
+
+
+def assert_grouped(path, feed, lengths, words):
+    expected = runtime.InferenceSession(str(path)).run(None, feed)
+    for name, y, e in zip("ykv", ours(path, feed), expected, strict=True):
+        assert y.shape == e.shape and y.dtype == e.dtype
+        for i, length in enumerate(lengths):
+            # What padding of a first run makes, and what lies behind a sequence, means nothing.
+            part = (i, slice(words if words < max(lengths) else length))
+            part = part if name == "y" else (i, slice(None), slice(length))
+            np.testing.assert_allclose(y[part], e[part], rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("case", GROUPED)
+def test_attention_in_groups_with_a_past(case, tmp_path):
+    lengths, words, room, attributes = GROUPED[case]
+    path = tmp_path / "model.onnx"
+    feed = grouped(path, lengths, words, room, **attributes)
+    assert_grouped(path, feed, lengths, words)
+
+
+@pytest.mark.parametrize("how", [{"packed": True}, {"turned": WIDTH // 2}])
+def test_attention_in_groups_of_other_operands(how, tmp_path):
+    path = tmp_path / "model.onnx"
+    assert_grouped(path, grouped(path, [8], 2, 6, **how), [8], 2)
+
+
+@pytest.mark.parametrize(
+    "attribute, reason",
+    [
+        ({"softcap": 2.0}, "scores that are capped"),
+        ({"smooth_softmax": 1}, "a softmax with a sink"),
+    ],
+)
+def test_attention_in_groups_that_has_no_counterpart(attribute, reason, tmp_path):
+    path = tmp_path / "model.onnx"
+    grouped(path, [8], 1, 7, **attribute)
+    with pytest.raises(RuntimeError, match=reason):
+        load(path)
+
+
+@pytest.mark.parametrize("interleaved", [0, 1])
+@pytest.mark.parametrize("from_first", [True, False])
+@pytest.mark.parametrize("heads", [4, None])
+def test_turning_by_places(heads, from_first, interleaved, tmp_path):
+    x = real(2, 5, 32) if heads is None else real(2, heads, 5, 8)
+    places = np.array([3]) if from_first else np.array([[0, 1, 2, 3, 4], [9, 8, 1, 2, 3]])
+    angles = np.arange(16)[:, None] * np.linspace(0.1, 1, 4)
+    tables = [f(angles).astype(np.float32) for f in (np.cos, np.sin)]
+    path = tmp_path / "model.onnx"
+    count = {} if heads else {"num_heads": 4, "rotary_embedding_dim": 8}
+    inputs = [x, places, *tables]
+    feed = model_of(path, "RotaryEmbedding", inputs, 1, interleaved=interleaved, **count)
+    assert_same(path, feed)

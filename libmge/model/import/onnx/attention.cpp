@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "libmge/device/device.h"
+#include "libmge/model/import/onnx/grouped_attention.h"
 #include "libmge/model/import/onnx/importer.h"
 #include "libmge/model/import/onnx/late_values.h"
 #include "libmge/op/apply.h"
@@ -264,26 +265,17 @@ Tensors import_flex_attention(const Site& site) {
     return {as_dtype(ops::matmul(weights, values), queries.dtype())};
 }
 
-// Pairs of elements, the first and second of each half or neighbours, are turned by the angle of their
-// position.
-Tensors import_rotary_embedding(const Site& site) {
-    // (batch, length, heads, width)
-    Tensor x = site.in(0);
-    bool has_heads = rank_of(x) == 4;
-    int64_t heads = site.attributes.integer("num_heads", 0);
-    x = has_heads ? Tensor(ops::transpose(x, {.pattern = {0, 2, 1, 3}})) : in_heads(site, x, heads);
+Tensor rotated(const Site& site, const Tensor& x, const Rotation& rotation) {
     auto width = site.extents.find_extent(x, 3);
     if (!width) unsupported("a width of heads that differs between runs");
-    int64_t turned = site.attributes.integer("rotary_embedding_dim", 0);
-    if (turned == 0) turned = *width;
+    int64_t turned = rotation.turned ? rotation.turned : *width;
     if (turned < 2 || turned > *width || turned % 2) invalid(turned, " of ", *width, " elements turned");
-    bool interleaved = site.attributes.integer("interleaved", 0);
-    auto angle = [&](size_t i) -> Tensor {
-        Tensor cache = site.in(i);
-        if (site.has(3)) cache = ops::take({cache, as_index(site.in(3))}, {.axes = {0}});
+    bool interleaved = rotation.is_interleaved;
+    auto angle = [&](Tensor cache) -> Tensor {
+        if (rotation.places) cache = ops::take({cache, as_index(rotation.places)}, {.axes = {0}});
         return ops::add_axis(cache, {.axes = {2}});
     };
-    Tensor cosine = angle(1), sine = angle(2);
+    Tensor cosine = angle(rotation.cosines), sine = angle(rotation.sines);
     auto half = [&](int64_t i) -> Tensor {
         if (!interleaved) return cut(x, 3, i * turned / 2, (i + 1) * turned / 2);
         return ops::slice({x}, {.items = {3, i, turned, 2, 0}});
@@ -298,8 +290,24 @@ Tensors import_rotary_embedding(const Site& site) {
     Tensor y = ops::concat({first, second}, {.axis = interleaved ? 4 : 3});
     if (interleaved) y = ops::flatten(y, {.start = 3, .end = 4});
     if (turned < *width) y = ops::concat({y, cut(x, 3, turned, *width)}, {.axis = 3});
-    if (has_heads) return {ops::transpose(y, {.pattern = {0, 2, 1, 3}})};
-    return {ops::flatten(y, {.start = 2, .end = 3})};
+    return y;
+}
+
+Tensor rotated_heads(const Site& site, const Rotation& rotation) {
+    int64_t heads = site.attributes.integer("num_heads", 0);
+    const Tensor& x = site.in(0);
+    if (rank_of(x) != 4)
+        return ops::flatten(rotated(site, in_heads(site, x, heads), rotation), {.start = 2, .end = 3});
+    Tensor y = rotated(site, ops::transpose(x, {.pattern = {0, 2, 1, 3}}), rotation);
+    return ops::transpose(y, {.pattern = {0, 2, 1, 3}});
+}
+
+Tensors import_rotary_embedding(const Site& site) {
+    return {rotated_heads(site, {.cosines = site.in(1),
+                                 .sines = site.in(2),
+                                 .places = site.optional(3),
+                                 .turned = site.attributes.integer("rotary_embedding_dim", 0),
+                                 .is_interleaved = site.attributes.integer("interleaved", 0) != 0})};
 }
 
 // New keys or values at places of their own in each sequence of the batch.

@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "libmge/model/import/onnx/families.h"
+#include "libmge/model/import/onnx/grouped_attention.h"
 #include "libmge/model/import/onnx/onnx.h"
 #include "libmge/ops/elementwise/activation.h"
 #include "libmge/ops/elementwise/arithmetic.h"
@@ -247,6 +248,7 @@ constexpr OperatorRow runtime_rows[] = {
     {"FusedGemm", 1, last, import_fused_gemm},
     {"FusedMatMul", 1, last, import_fused_matmul},
     {"Gelu", 1, last, one<ops::gelu>},
+    {"GroupQueryAttention", 1, last, import_group_query_attention},
     {"MatMulIntegerToFloat", 1, last, import_product_of_integers},
     {"MatMulNBits", 1, last, import_matmul_nbits},
     {"MultiHeadAttention", 1, last, import_multi_head_attention},
@@ -265,6 +267,7 @@ constexpr OperatorRow runtime_rows[] = {
     {"QLinearWhere", 1, last, import_quantised_where},
     {"QuantizeLinear", 1, last, import_quantize_linear},
     {"QuickGelu", 1, last, import_quick_gelu},
+    {"RotaryEmbedding", 1, last, import_runtime_rotary_embedding},
     {"SkipLayerNormalization", 1, last, import_skip_layer_norm},
     {"SkipSimplifiedLayerNormalization", 1, last, import_skip_rms_norm},
 };
