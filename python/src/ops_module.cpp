@@ -9,6 +9,7 @@
 #include <nanobind/stl/string.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <deque>
 #include <string>
@@ -71,12 +72,61 @@ std::string make_doc(const OpInfo& op) {
     return doc + '\n';
 }
 
+// The keywords of a call and the parameters that they are: with those of its last calls a function is called
+// again nearly always. Of values that never change, and guarded by Python's lock.
+struct KnownKeywords {
+    PyObject* names = nullptr;
+    std::vector<PyObject*> values;
+    std::shared_ptr<void> params;
+};
+constexpr size_t most_known = 4;
+
 struct OpFunctionObject {
     const OpInfo* op;
     std::string name, doc;
     PyMethodDef method;
     std::shared_ptr<void> defaults;
+    std::array<KnownKeywords, most_known> known{};
+    size_t oldest = 0;  // of those that are known
 };
+
+bool never_changes(PyObject* value) {
+    if (!PyTuple_CheckExact(value))
+        return value == Py_None || PyBool_Check(value) || PyLong_CheckExact(value) ||
+               PyFloat_CheckExact(value) || PyUnicode_CheckExact(value);
+    PyObject** items = PySequence_Fast_ITEMS(value);
+    return std::all_of(items, items + PyTuple_GET_SIZE(value),
+                       [](PyObject* item) { return PyLong_CheckExact(item); });
+}
+
+// The same object, or tuples of the same objects.
+bool is_same(PyObject* a, PyObject* b) {
+    if (a == b) return true;
+    if (!PyTuple_CheckExact(a) || !PyTuple_CheckExact(b)) return false;
+    PyObject** items = PySequence_Fast_ITEMS(a);
+    return PyTuple_GET_SIZE(a) == PyTuple_GET_SIZE(b) &&
+           std::equal(items, items + PyTuple_GET_SIZE(a), PySequence_Fast_ITEMS(b));
+}
+
+std::shared_ptr<void> known_params(const OpFunctionObject& function, PyObject* names,
+                                   std::span<PyObject* const> values) {
+    for (auto& known : function.known)
+        if (known.names && is_same(known.names, names) && std::ranges::equal(known.values, values, is_same))
+            return known.params;
+    return nullptr;
+}
+
+void note_params(OpFunctionObject& function, PyObject* names, std::span<PyObject* const> values,
+                 const std::shared_ptr<void>& params) {
+    if (!std::ranges::all_of(values, never_changes)) return;
+    KnownKeywords noted{names, {values.begin(), values.end()}, params};
+    Py_INCREF(names);
+    for (PyObject* value : values) Py_INCREF(value);
+    auto& place = function.known[function.oldest++ % most_known];
+    std::swap(place, noted);
+    Py_XDECREF(noted.names);
+    for (PyObject* value : noted.values) Py_DECREF(value);
+}
 
 bool equals(PyObject* keyword, std::string_view name) {
     Py_ssize_t size = 0;
@@ -130,6 +180,17 @@ void set_keyword(const OpFunctionObject& function, PyObject* keyword, PyObject* 
     throw_keyword(op, keyword);
 }
 
+void take_keywords(OpFunctionObject& function, PyObject* names, std::span<PyObject* const> values,
+                   Arguments& arguments) {
+    arguments.params = known_params(function, names, values);
+    if (arguments.params) return;
+    for (size_t i = 0; i < values.size(); ++i)
+        set_keyword(function, PyTuple_GET_ITEM(names, Py_ssize_t(i)), values[i], arguments);
+    // What a name of a device means, only the call can tell.
+    const bool is_noted = arguments.params && arguments.named.empty() && !function.op->place;
+    if (is_noted) note_params(function, names, values, arguments.params);
+}
+
 // The inputs' objects get the outputs that may take over their memory.
 PyObject* reset_inputs(const OpInfo& op, std::span<PyObject* const> objects, const Tensors& outputs) {
     for (auto [output, input] : op.in_place)
@@ -152,8 +213,7 @@ PyObject* call(PyObject* capsule, PyObject* const* args, Py_ssize_t positional, 
                            ErrorClass::type);
             return call_by_meaning(op, args, positional, keywords);
         }
-        for (Py_ssize_t i = 0; i < named; ++i)
-            set_keyword(function, PyTuple_GET_ITEM(keywords, i), args[positional + i], arguments);
+        if (named > 0) take_keywords(function, keywords, {args + positional, size_t(named)}, arguments);
         if (arguments.inputs.size() > op.inputs.size() && !op.is_variadic())
             throw_user(
                 op.name,

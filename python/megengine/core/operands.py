@@ -35,6 +35,11 @@ def pair(value: Pair, who: str, argument: str) -> tuple[int, int]:
     Raises:
         TypeError: ``value`` is neither an integer nor two of them.
     """
+    # Nearly always one of these, and operators are called often.
+    if type(value) is int:
+        return value, value
+    if type(value) is tuple and len(value) == 2 and type(value[0]) is type(value[1]) is int:
+        return value
     return _several(value, 2, "two", who, argument)
 
 
@@ -77,8 +82,6 @@ def at_least(who: str, least: int, **sizes) -> None:
 
 
 def _several(value, count: int, word: str, who: str, argument: str) -> tuple[int, ...]:
-    if type(value) is int:  # nearly always, and operators are called often
-        return (value,) * count
     if is_whole(value):
         return (int(value),) * count
     values = tuple(int(v) for v in value)

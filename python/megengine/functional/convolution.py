@@ -78,17 +78,25 @@ def conv2d(
         inp,
         weight,
         bias,
-        stride=pair(stride, "conv2d", "stride"),
-        padding=pair(padding, "conv2d", "padding"),
-        dilation=pair(dilation, "conv2d", "dilation"),
-        groups=groups,
+        pair(stride, "conv2d", "stride"),
+        pair(padding, "conv2d", "padding"),
+        pair(dilation, "conv2d", "dilation"),
+        groups,
     )
 
 
-def _conv2d_and_bias(inp, weight, bias, **window) -> Tensor:
-    if bias is None or has_shape(bias, lambda: (1, _output_channels(weight), 1, 1)):
-        return _mge.ops.conv2d(inp, weight, bias, **window)
-    return _mge.ops.add(_mge.ops.conv2d(inp, weight, None, **window), bias)
+def _conv2d_and_bias(inp, weight, bias, stride, padding, dilation, groups) -> Tensor:
+    is_taken = bias is None or has_shape(bias, lambda: (1, _output_channels(weight), 1, 1))
+    out = _mge.ops.conv2d(
+        inp,
+        weight,
+        bias if is_taken else None,
+        stride=stride,
+        padding=padding,
+        dilation=dilation,
+        groups=groups,
+    )
+    return out if is_taken else _mge.ops.add(out, bias)
 
 
 def _output_channels(weight: Tensor) -> int:
@@ -131,10 +139,10 @@ def conv1d(
         _mge.ops.add_axis(inp, axes=[3]),
         _mge.ops.add_axis(weight, axes=[weight.ndim]),
         None if bias is None else _mge.ops.add_axis(bias, axes=[3]),
-        stride=(_one(stride), 1),
-        padding=(_one(padding), 0),
-        dilation=(_one(dilation), 1),
-        groups=groups,
+        (_one(stride), 1),
+        (_one(padding), 0),
+        (_one(dilation), 1),
+        groups,
     )
     return _mge.ops.remove_axis(out, axes=[3])
 
