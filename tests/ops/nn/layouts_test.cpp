@@ -586,16 +586,41 @@ TEST(Conv2d, ComputesWindowsOfOnePixelWithDearActivations) {
     for (auto& c : cases) expect_computes("pointwise", c, channel_blocks());
 }
 
-// Strips of one panel and of several, of which threads take parts.
-TEST(Conv2d, ComputesWindowsOfOnePixelOnMorePixels) {
+// Fewer channels of y than of x, so many of x that strips have few pixels.
+TEST(Conv2d, ComputesWindowsOfOnePixelToFewerChannels) {
     if (cpu_isa() < Isa::avx2 || cpu_isa() >= Isa::avx512) GTEST_SKIP() << "the library is as fast there";
     const ConvCase cases[] = {
         {{1, 960, 7, 7}, {160, 960, 1, 1}, {}},
-        {{1, 1411, 9, 9}, {20, 1411, 1, 1}, {.activation = Activation::relu}},
-        {{1, 115, 16, 16}, {59, 115, 1, 1}, {.activation = Activation::relu6}},
-        {{1, 9, 13, 11}, {7, 9, 1, 1}, {.activation = Activation::hswish}},
+        {{1, 1411, 8, 8}, {20, 1411, 1, 1}, {.activation = Activation::relu}},
+        {{1, 115, 4, 16}, {59, 115, 1, 1}, {.activation = Activation::relu6}},
+        {{1, 9, 5, 11}, {7, 9, 1, 1}, {.activation = Activation::hswish}},
     };
     for (auto& c : cases) expect_computes("pointwise", c, channel_blocks());
+}
+
+// Rows of one tile and of several, borders on every side, images smaller than a window, channels that fill no
+// block.
+TEST(Conv2d, ComputesWindowsOfEachChannel) {
+    if (cpu_isa() >= Isa::avx512) GTEST_SKIP() << "not measured there";
+    const ConvCase cases[] = {
+        {{1, 32, 14, 14}, {32, 1, 1, 3, 3}, {.padding = {1, 1}, .groups = 32}},
+        {{2, 11, 7, 19}, {11, 1, 1, 3, 3}, {.padding = {1, 1}, .groups = 11, .activation = Activation::relu}},
+        {{1, 24, 15, 17},
+         {24, 1, 1, 3, 3},
+         {.stride = {2, 2}, .padding = {1, 1}, .groups = 24, .activation = Activation::relu6}},
+        {{1, 40, 7, 7},
+         {40, 1, 1, 5, 5},
+         {.padding = {2, 2}, .groups = 40, .activation = Activation::hswish}},
+        {{3, 9, 12, 33},
+         {9, 1, 1, 5, 5},
+         {.stride = {2, 2}, .padding = {2, 2}, .groups = 9, .activation = Activation::silu}},
+        {{1, 8, 2, 1}, {8, 1, 1, 5, 5}, {.padding = {4, 3}, .groups = 8, .activation = Activation::sigmoid}},
+        {{1, 16, 9, 10}, {16, 1, 1, 3, 3}, {.padding = {0, 2}, .groups = 16, .activation = Activation::gelu}},
+        {{1, 3, 5, 5},
+         {3, 1, 1, 3, 3},
+         {.stride = {2, 2}, .padding = {2, 0}, .groups = 3, .activation = Activation::tanh}},
+    };
+    for (auto& c : cases) expect_computes("depthwise", c, channel_blocks());
 }
 
 // The bound under which the strict tier may use them: relative to the root mean square of the result.

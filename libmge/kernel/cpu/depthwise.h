@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Convolutions in which each channel has a window of its own, of 3×3 or 5×5. Images lie in blocks of
+// channels, (items, channels / block, height, width, block), weights in (channels / block, height, width,
+// block); zeros fill the last blocks. Some pixels of a row are summed in registers, and a column of x that
+// several of them see is read once; the border costs no copy, its columns are left out.
+
+#include <array>
+#include <cstdint>
+
+#include "libmge/kernel/activation.h"
+
+namespace mge::cpu {
+
+struct Depthwise {
+    int64_t items, channels;
+    std::array<int64_t, 2> in, out, padding;  // height, width
+    int64_t window, stride;
+    Activation activation = Activation::none;
+
+    static bool has(int64_t window, int64_t stride);  // windows and strides that there are
+    int64_t rows() const;                             // of y, which are independent work
+};
+struct DepthwiseData {
+    const float *x, *weight;
+    const float *bias, *residual;  // may be null
+    float* y;
+};
+
+// Rows [first, last) of y.
+void depthwise(const Depthwise& shape, const DepthwiseData& data, int64_t first, int64_t last);
+
+// What is compiled once per instruction set.
+struct DepthwiseFunctions {
+    int64_t (*count_rows)(const Depthwise&);
+    void (*compute_rows)(const Depthwise&, const DepthwiseData&, int64_t, int64_t);
+};
+
+}  // namespace mge::cpu

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "libmge/kernel/algorithm.h"
+
+namespace mge::ops {
+
+// A window of each channel's own, with constant weights, on images in blocks of channels
+// (kernel/cpu/depthwise.h).
+Algorithm depthwise_conv2d();
+
+}  // namespace mge::ops
