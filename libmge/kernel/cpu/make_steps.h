@@ -11,6 +11,7 @@
 #endif
 
 #include <algorithm>
+#include <cmath>
 #include <type_traits>
 
 #include "libmge/kernel/activation.h"
@@ -59,6 +60,12 @@ struct WantedSteps {
     // floats, and where it falls below the normal ones the step is 0.
     bool may_correct() const {
         return HWY_NATIVE_FMA && may_bound_first() && scale > 0x1p-60f && scale < 0x1p60f;
+    }
+    // Bounds may come last, too, in i16, where numbers, of at most `most`, have quotients that i32 holds.
+    // Where an instruction takes bytes out of all lanes that would be no faster.
+    bool may_bound_last(float most) const {
+        return HWY_TARGET > HWY_AVX3 && is_even && may_correct() && std::abs(zero) <= 0x1p14f &&
+               most <= scale * 0x1p30f;
     }
 };
 
@@ -132,11 +139,11 @@ struct CorrectedEven {
         Simd remainder(hn::NegMulAdd(quotient.v, scale.v, x.v));
         return multiply_add(remainder, inverse, quotient);
     }
+    HWY_INLINE Simd quotient(Simd x) const { return corrected(corrected(x * inverse, x), x); }
     HWY_INLINE hn::Vec<I32> operator()(Simd real) const {
         // NaN becomes the lowest: of two, the processor takes the second then.
         Simd x(hn::Min(hn::Max(real.v, lower.v), upper.v));
-        Simd quotient = corrected(corrected(x * inverse, x), x);
-        return hn::Add(hn::BitCast(I32(), (quotient + to_bits).v), zero);
+        return hn::Add(hn::BitCast(I32(), (quotient(x) + to_bits).v), zero);
     }
 };
 
@@ -154,6 +161,19 @@ HWY_INLINE auto low_bytes(hn::Vec<I32> steps) {
     return hn::TruncateTo(hn::Rebind<uint8_t, I32>(), hn::BitCast(hn::RebindToUnsigned<I32>(), steps));
 }
 
+// Bytes of two vectors of i32 that were narrowed as one: where lanes are halves of vectors, those of both are
+// interleaved.
+template <class Bytes>
+HWY_INLINE Bytes in_order(Bytes steps) {
+    if constexpr (hn::MaxLanes(I32()) == 8) {
+        const hn::DFromV<Bytes> d;
+        alignas(16) static constexpr uint8_t order[16] = {0, 1, 2, 3, 8,  9,  10, 11,
+                                                          4, 5, 6, 7, 12, 13, 14, 15};
+        return hn::TableLookupBytes(steps, hn::Load(d, order));
+    }
+    return steps;
+}
+
 // The lowest bytes of two vectors, one behind the other. Where no instruction takes them out of all lanes,
 // both are narrowed as one.
 HWY_INLINE void store_low_bytes(hn::Vec<I32> a, hn::Vec<I32> b, uint8_t* y) {
@@ -166,14 +186,50 @@ HWY_INLINE void store_low_bytes(hn::Vec<I32> a, hn::Vec<I32> b, uint8_t* y) {
     const hn::Rebind<uint8_t, decltype(wide)> bytes;
     auto low = hn::Set(d, 255);
     auto steps = hn::DemoteTo(bytes, hn::ReorderDemote2To(wide, hn::And(a, low), hn::And(b, low)));
-    if constexpr (hn::MaxLanes(d) == 8) {  // then the halves of both are interleaved
-        alignas(16) static constexpr uint8_t order[16] = {0, 1, 2, 3, 8,  9,  10, 11,
-                                                          4, 5, 6, 7, 12, 13, 14, 15};
-        steps = hn::TableLookupBytes(steps, hn::Load(bytes, order));
-    }
-    hn::StoreU(steps, bytes, y);
+    hn::StoreU(in_order(steps), bytes, y);
 #endif
 }
+
+// Numbers that i32 holds; Highway's own minds the others, too.
+HWY_INLINE hn::Vec<I32> nearest(Simd x) {
+#if HWY_TARGET <= HWY_AVX3
+    return hn::Vec<I32>{_mm512_cvtps_epi32(x.v.raw)};
+#elif HWY_TARGET <= HWY_AVX2
+    return hn::Vec<I32>{_mm256_cvtps_epi32(x.v.raw)};
+#else
+    return hn::NearestInt(x.v);
+#endif
+}
+
+// Both store the steps of two vectors. As all others do:
+template <class StepsOf>
+struct OneByOne {
+    StepsOf steps_of;
+
+    explicit OneByOne(const WantedSteps& s) : steps_of(s) {}
+    HWY_INLINE void store(Simd a, Simd b, uint8_t* y) const { store_low_bytes(steps_of(a), steps_of(b), y); }
+};
+// Or with bounds that come last, in i16, where one instruction keeps those of both.
+template <bool is_signed>
+struct BoundedLast {
+    using Wide = hn::Repartition<int16_t, I32>;
+    CorrectedEven division;
+    hn::Vec<Wide> zero, lower, upper;
+
+    explicit BoundedLast(const WantedSteps& s)
+        : division(s),
+          zero(hn::Set(Wide(), int16_t(s.zero))),
+          lower(hn::Set(Wide(), int16_t(s.lowest() + s.zero))),
+          upper(hn::Set(Wide(), int16_t(s.upper))) {}
+    HWY_INLINE void store(Simd a, Simd b, uint8_t* y) const {
+        const hn::Rebind<std::conditional_t<is_signed, int8_t, uint8_t>, Wide> narrow;
+        const hn::Rebind<uint8_t, Wide> bytes;
+        auto both =
+            hn::ReorderDemote2To(Wide(), nearest(division.quotient(a)), nearest(division.quotient(b)));
+        both = hn::Min(hn::Max(hn::SaturatedAdd(both, zero), lower), upper);
+        hn::StoreU(in_order(hn::BitCast(bytes, hn::DemoteTo(narrow, both))), bytes, y);
+    }
+};
 
 }  // namespace mge::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

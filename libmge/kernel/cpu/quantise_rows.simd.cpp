@@ -95,17 +95,18 @@ struct RealSteps {
     }
 };
 
-template <class StepsOf>
+template <class StepsOf, class Pair>
 void add_by(const uint8_t* a, const uint8_t* b, uint8_t* y, int64_t n, const StepSum& s,
             const WantedSteps& wanted) {
     const hn::Rebind<uint8_t, I32> bytes;
     const StepsOf steps_of(wanted);
+    const Pair steps_of_two(wanted);
     const RealSteps real_a(s.is_a_signed, s.a_scale, s.a_zero), real_b(s.is_b_signed, s.b_scale, s.b_zero);
     const auto lanes = int64_t(simd_lanes());
     int64_t i = 0;
     for (; i + 2 * lanes <= n; i += 2 * lanes)
-        store_low_bytes(steps_of(real_a(a + i) + real_b(b + i)),
-                        steps_of(real_a(a + i + lanes) + real_b(b + i + lanes)), y + i);
+        steps_of_two.store(real_a(a + i) + real_b(b + i), real_a(a + i + lanes) + real_b(b + i + lanes),
+                           y + i);
     for (; i + lanes <= n; i += lanes)
         hn::StoreU(low_bytes(steps_of(real_a(a + i) + real_b(b + i))), bytes, y + i);
     if (i == n) return;
@@ -119,8 +120,16 @@ void add_by(const uint8_t* a, const uint8_t* b, uint8_t* y, int64_t n, const Ste
 void add(const uint8_t* a, const uint8_t* b, uint8_t* y, int64_t n, const StepSum& s) {
     WantedSteps wanted{
         s.relu ? Activation::relu : Activation::none, s.is_even, s.y_scale, s.y_zero, s.lower, s.upper};
-    with_steps_of(
-        wanted, [&]<class StepsOf>(std::type_identity<StepsOf>) { add_by<StepsOf>(a, b, y, n, s, wanted); });
+    float most_a = std::abs(s.a_scale) * (256 + std::abs(s.a_zero));
+    float most_b = std::abs(s.b_scale) * (256 + std::abs(s.b_zero));
+    if (wanted.may_bound_last(most_a + most_b)) {
+        auto* add = s.lower < 0 ? add_by<CorrectedEven, BoundedLast<true>>
+                                : add_by<CorrectedEven, BoundedLast<false>>;
+        return add(a, b, y, n, s, wanted);
+    }
+    with_steps_of(wanted, [&]<class StepsOf>(std::type_identity<StepsOf>) {
+        add_by<StepsOf, OneByOne<StepsOf>>(a, b, y, n, s, wanted);
+    });
 }
 
 // The table is sixteen of sixteen bytes. x ^ (16 * i) is a place in the i-th where the upper half of x is i;

@@ -4,6 +4,7 @@
 #include "hwy/foreach_target.h"  // compiles this file once per instruction set
 //
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 #include "libmge/kernel/cpu/highway_targets.h"
@@ -155,10 +156,19 @@ void rows_of_channels(const StepMaking& m, const StepRows& b, int64_t c, int64_t
     }
 }
 
+// Sums are less than 2^31.
+bool may_bound_last(const StepMaking& m, const StepRows& b) {
+    float residual = b.residual ? std::abs(m.residual_scale) * (std::abs(m.residual_zero) + 256) : 0;
+    float most = m.y_scale * 0x1p-2f;
+    bool is_small = true;
+    for (int64_t c = 0; c < b.channels; ++c) is_small &= std::abs(b.scale[c]) <= most;
+    return is_small && wanted(m).may_bound_last(most * 0x1p31f + residual);
+}
+
 // As many as two vectors have.
-template <class StepsOf, bool has_residual>
+template <class Pair, bool has_residual>
 void rows_of_two_vectors(const StepMaking& m, const StepRows& b, int64_t c) {
-    const StepsOf steps_of(wanted(m));
+    const Pair steps(wanted(m));
     const auto lanes = int64_t(simd_lanes());
     Simd scale0 = Simd::load(b.scale + c), scale1 = Simd::load(b.scale + c + lanes);
     Simd residual_scale = Simd::fill(m.residual_scale), residual_zero = Simd::fill(m.residual_zero);
@@ -176,16 +186,19 @@ void rows_of_two_vectors(const StepMaking& m, const StepRows& b, int64_t c) {
             real1 = real1 + added1 * residual_scale;
             residual += b.y_stride;
         }
-        store_low_bytes(steps_of(real0), steps_of(real1), y);
+        steps.store(real0, real1, y);
     }
 }
 
 template <class StepsOf, bool has_residual>
 void make_rows_by(const StepMaking& making, const StepRows& b) {
     const auto lanes = int64_t(simd_lanes());
+    auto* make_two = rows_of_two_vectors<OneByOne<StepsOf>, has_residual>;
+    if (may_bound_last(making, b))
+        make_two = making.is_signed ? rows_of_two_vectors<BoundedLast<true>, has_residual>
+                                    : rows_of_two_vectors<BoundedLast<false>, has_residual>;
     int64_t c = 0;
-    for (; c + 2 * lanes <= b.channels; c += 2 * lanes)
-        rows_of_two_vectors<StepsOf, has_residual>(making, b, c);
+    for (; c + 2 * lanes <= b.channels; c += 2 * lanes) make_two(making, b, c);
     for (; c < b.channels; c += lanes)
         rows_of_channels<StepsOf, has_residual>(making, b, c, std::min(lanes, b.channels - c));
 }
