@@ -3,6 +3,7 @@
 #define HWY_TARGET_INCLUDE "libmge/kernel/cpu/byte_pairs.simd.cpp"
 #include "hwy/foreach_target.h"  // compiles this file once per instruction set
 //
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <utility>
@@ -26,8 +27,11 @@ using U8 = hn::Rebind<uint8_t, I16>;
 constexpr size_t pair_rows = HWY_MAX_BYTES >= 64 ? 12 : 6;
 constexpr int64_t word = 2;
 
-template <size_t rows>
-void multiply_panel(const ByteRows& a, const int8_t* w, int32_t* sums) {
+HWY_INLINE hn::Vec<I16> load_words(const int8_t* w) { return hn::PromoteTo(I16(), hn::LoadU(I8(), w)); }
+HWY_INLINE hn::Vec<I16> load_words(const int16_t* w) { return hn::LoadU(I16(), w); }
+
+template <class Weight, size_t rows>
+void multiply_panel(const ByteRows& a, const Weight* w, int32_t* sums) {
     const I32 d;
     const auto lanes = int64_t(hn::Lanes(d));
     hn::Vec<I32> left[rows], right[rows], unused = hn::Zero(d);
@@ -36,8 +40,7 @@ void multiply_panel(const ByteRows& a, const int8_t* w, int32_t* sums) {
     for (int64_t part : a.parts) {
         const uint8_t* x = a.first + part;
         for (int64_t k = 0; k < a.part_bytes; k += word * int64_t(sizeof(int16_t)), w += 2 * word * lanes) {
-            auto b0 = hn::PromoteTo(I16(), hn::LoadU(I8(), w));
-            auto b1 = hn::PromoteTo(I16(), hn::LoadU(I8(), w + word * lanes));
+            auto b0 = load_words(w), b1 = load_words(w + word * lanes);
 #pragma GCC unroll 16
             for (size_t r = 0; r < rows; ++r) {
                 int32_t pair;
@@ -57,19 +60,19 @@ void multiply_panel(const ByteRows& a, const int8_t* w, int32_t* sums) {
     }
 }
 
-using MultiplyPanel = void (*)(const ByteRows&, const int8_t*, int32_t*);
-template <size_t... rows>
+template <class Weight, size_t... rows>
 constexpr auto panels_of(std::index_sequence<rows...>) {
-    return std::array<MultiplyPanel, sizeof...(rows)>{multiply_panel<rows + 1>...};
+    return std::array{&multiply_panel<Weight, rows + 1>...};
 }
-constexpr auto multiply_panels = panels_of(std::make_index_sequence<pair_rows>());
 
 int64_t panel() { return 2 * int64_t(hn::Lanes(I32())); }
 
-void multiply(const ByteRows& a, const int8_t* weight, int32_t* sums) {
+template <class Weight>
+void multiply(const ByteRows& a, const Weight* weight, int32_t* sums) {
+    static constexpr auto multiply_panels = panels_of<Weight>(std::make_index_sequence<pair_rows>());
     int64_t k = 0;
     for (size_t part = 0; part < a.parts.size(); ++part) k += a.part_bytes / int64_t(sizeof(int16_t));
-    for (int64_t c = 0; c < product_columns; c += panel())
+    for (int64_t c = 0; c < a.columns; c += panel())
         multiply_panels[size_t(a.count - 1)](a, weight + c * k, sums + c);
 }
 void nothing() {}
@@ -96,34 +99,78 @@ using Pairs = hn::CappedTag<int16_t, 16>;
 using Channels = hn::Rebind<uint8_t, Pairs>;
 using Sums = hn::RepartitionToWide<Pairs>;
 
-// Pair after pair of taps, the two of a channel side by side.
+// Pair after pair of taps, the two of a channel side by side, in the order in which the taps of x are
+// interleaved: where lanes are halves of vectors, every second four channels come later.
 int64_t place_of_tap(int64_t tap, int64_t channel) {
-    return tap / 2 * byte_channels * 2 + channel * 2 + tap % 2;
+    constexpr int64_t lanes = hn::MaxLanes(Pairs()), four = 4;
+    int64_t group = channel % lanes / four;
+    if (lanes > 2 * four) group = group / 2 + group % 2 * 2;
+    int64_t place = channel / lanes * lanes + group * four + channel % four;
+    return tap / 2 * byte_channels * 2 + place * 2 + tap % 2;
 }
 
-// `load` gives the channels from a place on.
-template <class Load>
+// Their sums, the first half of the channels before the second.
+struct ChannelSums {
+    hn::Vec<Sums> lower, upper;
+};
+HWY_INLINE void store_sums(const ChannelSums& sums, int32_t* to) {
+    const Sums d;
+    const auto half = int64_t(hn::Lanes(d));
+    auto a = sums.lower, b = sums.upper;
+    if constexpr (hn::MaxLanes(Pairs()) == 16) {
+        a = hn::ConcatLowerLower(d, sums.upper, sums.lower);
+        b = hn::ConcatUpperUpper(d, sums.upper, sums.lower);
+    }
+    hn::StoreU(a, d, to);
+    hn::StoreU(b, d, to + half);
+}
+
+// The sums of the pixels from i on. `load` gives the channels from a place on.
+template <int pixels, bool is_signed, class Load>
 HWY_INLINE void multiply_channels(const ByteWindows& w, int64_t c, int64_t i, const Load& load) {
     const Channels bytes;
     const Pairs wide;
     const Sums d;
-    const auto half = int64_t(hn::Lanes(d));
-    auto sign = hn::Set(bytes, w.is_signed ? 128 : 0);
-    auto lower = hn::Zero(d), upper = hn::Zero(d), unused = hn::Zero(d);
-    const int8_t* weight = w.weight + c * 2;
-    for (size_t t = 0; t < w.taps.size(); t += 2, weight += byte_channels * 2) {
-        auto a = hn::Xor(load(w.taps[t] + i * w.step + c), sign);
-        auto b = hn::Xor(load(w.taps[t + 1] + i * w.step + c), sign);
-        auto x0 = hn::PromoteTo(wide, hn::InterleaveLower(bytes, a, b));
-        auto x1 = hn::PromoteTo(wide, hn::InterleaveUpper(bytes, a, b));
-        const hn::Rebind<int8_t, Pairs> weights;
-        auto w0 = hn::PromoteTo(wide, hn::LoadU(weights, weight));
-        auto w1 = hn::PromoteTo(wide, hn::LoadU(weights, weight + 2 * half));
-        lower = hn::ReorderWidenMulAccumulate(d, x0, w0, lower, unused);
-        upper = hn::ReorderWidenMulAccumulate(d, x1, w1, upper, unused);
+    const auto lanes = int64_t(hn::Lanes(wide)), step = w.step;
+    const auto sign = hn::Set(bytes, 128);
+    auto widened = [&](const uint8_t* from) {
+        auto x = load(from);
+        if constexpr (is_signed) x = hn::Xor(x, sign);
+        return hn::PromoteTo(wide, x);
+    };
+    ChannelSums sums[pixels];
+    auto rest = hn::Zero(d);
+#pragma GCC unroll 4
+    for (int j = 0; j < pixels; ++j) sums[j].lower = sums[j].upper = hn::Zero(d);
+    auto* weight = static_cast<const int16_t*>(w.weight) + 2 * c;
+    for (size_t t = 0; t < w.taps.size(); t += 2, weight += 2 * byte_channels) {
+        auto w0 = hn::LoadU(wide, weight), w1 = hn::LoadU(wide, weight + lanes);
+        const uint8_t *from0 = w.taps[t] + i * step + c, *from1 = w.taps[t + 1] + i * step + c;
+#pragma GCC unroll 4
+        for (int j = 0; j < pixels; ++j) {
+            auto a = widened(from0 + j * step), b = widened(from1 + j * step);
+            auto x0 = hn::InterleaveLower(wide, a, b), x1 = hn::InterleaveUpper(wide, a, b);
+            sums[j].lower = hn::ReorderWidenMulAccumulate(d, x0, w0, sums[j].lower, rest);
+            sums[j].upper = hn::ReorderWidenMulAccumulate(d, x1, w1, sums[j].upper, rest);
+        }
     }
-    hn::StoreU(lower, d, w.sums + i * byte_channels + c);
-    hn::StoreU(upper, d, w.sums + i * byte_channels + c + half);
+#pragma GCC unroll 4
+    for (int j = 0; j < pixels; ++j) store_sums(sums[j], w.sums + (i + j) * byte_channels + c);
+}
+
+// As many pixels together as leave registers for the weights.
+template <bool is_signed, class Load>
+void multiply_pixels(const ByteWindows& w, int64_t c, const Load& load) {
+    constexpr int together = 4;
+    int64_t i = 0;
+    for (; i + together <= w.count; i += together) multiply_channels<together, is_signed>(w, c, i, load);
+    for (; i < w.count; ++i) multiply_channels<1, is_signed>(w, c, i, load);
+}
+
+template <class Load>
+void multiply_pixels(const ByteWindows& w, int64_t c, const Load& load) {
+    auto* multiply = w.is_signed ? multiply_pixels<true, Load> : multiply_pixels<false, Load>;
+    multiply(w, c, load);
 }
 
 void multiply_windows(const ByteWindows& w) {
@@ -132,8 +179,7 @@ void multiply_windows(const ByteWindows& w) {
     for (int64_t c = 0; c < w.channels; c += lanes) {
         int64_t present = w.channels - c;
         if (present >= lanes) {
-            auto whole = [&](const uint8_t* x) { return hn::LoadU(bytes, x); };
-            for (int64_t i = 0; i < w.count; ++i) multiply_channels(w, c, i, whole);
+            multiply_pixels(w, c, [&](const uint8_t* x) { return hn::LoadU(bytes, x); });
             continue;
         }
         auto first = [&](const uint8_t* x) {
@@ -141,13 +187,13 @@ void multiply_windows(const ByteWindows& w) {
             for (int64_t j = 0; j < present; ++j) some[j] = x[j];
             return hn::Load(bytes, some);
         };
-        for (int64_t i = 0; i < w.count; ++i) multiply_channels(w, c, i, first);
+        multiply_pixels(w, c, first);
     }
 }
 
 }  // namespace
 
-ByteWindowKernel make_pair_windows() { return {2, place_of_tap, multiply_windows}; }
+ByteWindowKernel make_pair_windows() { return {2, int64_t(sizeof(int16_t)), place_of_tap, multiply_windows}; }
 
 ByteProduct make_pair_product() {
     return {.name = "pairs",
@@ -159,9 +205,10 @@ ByteProduct make_pair_product() {
             .takes_wide = true,
             .begin = nothing,
             .end = nothing,
-            .multiply = multiply,
+            .multiply = multiply<int8_t>,
             .multiply_signed = nullptr};
 }
+MultiplyPairs multiply_pairs_function() { return multiply<int16_t>; }
 WidenBytes widen_function() { return widen; }
 
 }  // namespace mge::cpu::HWY_NAMESPACE
@@ -172,6 +219,7 @@ namespace mge::cpu {
 
 HWY_EXPORT(make_pair_product);
 HWY_EXPORT(make_pair_windows);
+HWY_EXPORT(multiply_pairs_function);
 HWY_EXPORT(widen_function);
 
 const ByteProduct* pair_product() {
@@ -188,6 +236,14 @@ const ByteWindowKernel& pair_windows() {
         return HWY_DYNAMIC_DISPATCH(make_pair_windows)();
     }();
     return kernel;
+}
+
+MultiplyPairs multiply_pairs() {
+    static const MultiplyPairs best = [] {
+        limit_highway_targets();
+        return HWY_DYNAMIC_DISPATCH(multiply_pairs_function)();
+    }();
+    return best;
 }
 
 void widen_bytes(const uint8_t* x, int16_t* to, int64_t n, bool is_signed, int32_t zero) {

@@ -101,7 +101,7 @@ __attribute__((target("avx512f,avx512bw,avx512vnni"))) void multiply_windows(con
     for (int64_t i = 0; i < w.count; ++i) {
         __m512i sums[4] = {_mm512_setzero_si512(), _mm512_setzero_si512(), _mm512_setzero_si512(),
                            _mm512_setzero_si512()};
-        const int8_t* weight = w.weight;
+        auto* weight = static_cast<const int8_t*>(w.weight);
         for (size_t t = 0; t < w.taps.size(); t += 4, weight += 4 * byte_channels) {
             __m512i x[4];
 #pragma GCC unroll 4
@@ -163,7 +163,7 @@ const ByteProduct* matrix_product() {
 const ByteProduct* quad_product() { return cpu_isa() >= Isa::avx512_vnni ? &quads : nullptr; }
 
 const ByteWindowKernel& byte_window_kernel() {
-    static constexpr ByteWindowKernel quad_windows{4, place_of_tap, multiply_windows};
+    static constexpr ByteWindowKernel quad_windows{4, 1, place_of_tap, multiply_windows};
     return cpu_isa() >= Isa::avx512_vnni ? quad_windows : pair_windows();
 }
 

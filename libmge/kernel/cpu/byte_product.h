@@ -16,7 +16,8 @@ struct ByteRows {
     int64_t stride;
     std::span<const int64_t> parts;
     int64_t part_bytes;
-    int64_t count;  // that are wanted; of the others there may be sums, too
+    int64_t count;    // that are wanted; of the others there may be sums, too
+    int64_t columns;  // of the block, that are wanted, likewise
 };
 
 // One block of columns is a product of its own. Its weight is packed panel by panel, in words along k, those
@@ -41,6 +42,9 @@ struct ByteProduct {
 const ByteProduct* matrix_product();
 const ByteProduct* quad_product();
 const ByteProduct* pair_product();
+// As ByteProduct::multiply of pair_product, of a weight of i16.
+using MultiplyPairs = void (*)(const ByteRows& a, const int16_t* weight, int32_t* sums);
+MultiplyPairs multiply_pairs();
 
 // to[i] = x[i] - zero, x being i8 or u8.
 using WidenBytes = void (*)(const uint8_t* x, int16_t* to, int64_t n, bool is_signed, int32_t zero);
@@ -52,13 +56,13 @@ inline constexpr int64_t byte_channels = 64;
 struct ByteWindows {
     std::span<const uint8_t* const> taps;
     int64_t step, count, channels;
-    bool is_signed;        // of i8: 128 is added to what is multiplied
-    const int8_t* weight;  // as place_of_tap says
-    int32_t* sums;         // those of a pixel side by side, byte_channels apart
+    bool is_signed;      // of i8: 128 is added to what is multiplied
+    const void* weight;  // as ByteWindowKernel says
+    int32_t* sums;       // those of a pixel side by side, byte_channels apart
 };
 struct ByteWindowKernel {
-    int64_t taps_together;
-    // Where the weight of a tap and a channel belongs.
+    int64_t taps_together, weight_bytes;
+    // Where the weight of a tap and a channel belongs, in elements of so many bytes.
     int64_t (*place_of_tap)(int64_t tap, int64_t channel);
     void (*multiply)(const ByteWindows& windows);
 };

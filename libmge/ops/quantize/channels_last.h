@@ -9,6 +9,18 @@ namespace mge::ops {
 
 Algorithm channels_last_quantized_conv2d();
 Algorithm channels_last_depthwise_conv2d();
+Algorithm channels_last_winograd_conv2d();
+
+// A part of some work, and how it is divided.
+struct Part {
+    int64_t begin, end;
+    int64_t size() const { return end - begin; }
+};
+inline Part share_of(int64_t n, int64_t share, int64_t shares) {
+    return {n * share / shares, n * (share + 1) / shares};
+}
+inline int64_t pieces(int64_t n, int64_t size) { return (n + size - 1) / size; }
+inline size_t aligned(int64_t bytes) { return size_t(pieces(bytes, 64) * 64); }
 
 ConvGeometry quantised_geometry(const Problem& problem);
 // Images of a pixel each, and windows of one: the product of a matrix, which lies alike in all layouts.

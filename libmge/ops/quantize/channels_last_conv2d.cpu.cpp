@@ -3,8 +3,9 @@
 // weight (kernel/cpu/byte_product.h). A row is the bytes under a window. Where windows are single pixels the
 // image itself is such rows. Where they step by one pixel, and a pixel fills whole words of the product, an
 // image with its border is: a window is as many parts as it has taps, and the windows that reach over the end
-// of a line are computed, too, and dropped. Else rows are gathered, a chunk at a time; where the product
-// takes i16, always, widened and less the zero point.
+// of a line are computed, too, and dropped. Else rows are gathered, a chunk at a time. Where the product
+// takes i16, they are widened and less the zero point: gathered ones, or, where the lines of a window are
+// short, an image with its border, of whose windows each line is a part.
 
 #include <algorithm>
 #include <array>
@@ -26,11 +27,9 @@ constexpr int64_t vector = 16;              // bytes that short runs are copied 
 constexpr int64_t most_rows = 96;           // of a chunk: whole tiles of 6, 12 and 32
 constexpr int64_t chunk_bytes = 192 << 10;  // of gathered rows, so that they stay in the L2 cache
 
-int64_t pieces(int64_t n, int64_t size) { return (n + size - 1) / size; }
 int64_t whole(int64_t n, int64_t size) { return pieces(n, size) * size; }
-size_t aligned(int64_t bytes) { return size_t(whole(bytes, 64)); }
 
-enum class Rows : uint8_t { image, bordered, gathered };
+enum class Rows : uint8_t { image, bordered, gathered, lines };
 
 struct ChannelsLast {
     ConvGeometry g;
@@ -54,8 +53,16 @@ struct ChannelsLast {
     bool is_shifted() const { return is_x_signed && !product->takes_signed && !is_wide(); }
     int64_t width() const { return g.in[1] + 2 * g.padding[1]; }
     int64_t height() const { return g.in[0] + 2 * g.padding[0]; }
-    // Windows of dropped rows end behind the image.
+    // Elements that are multiplied together: those of a line of a window, or of a pixel.
+    int64_t line_elements() const { return whole(g.kernel[1] * g.ic, product->depth); }
+    int64_t place_of(int64_t kh, int64_t kw, int64_t ic) const {
+        int64_t inside = kw * g.ic + ic;
+        return rows == Rows::lines ? kh * line_elements() + inside : kh * g.kernel[1] * g.ic + inside;
+    }
+    // Windows of dropped rows end behind the image, the last line of a window may.
     int64_t image_bytes() const {
+        if (rows == Rows::lines)
+            return int64_t(aligned((height() * width() * g.ic + product->depth) * element()));
         if (rows != Rows::bordered) return 0;
         return int64_t(aligned((height() * width() + product->rows) * g.ic + product->depth));
     }
@@ -71,7 +78,11 @@ struct ChannelsLast {
 };
 
 Rows rows_of(const ConvGeometry& g, const cpu::ByteProduct& product, bool is_shifted) {
-    if (product.takes_wide) return Rows::gathered;
+    if (product.takes_wide) {
+        constexpr int64_t short_line = 64;  // elements; longer ones are gathered in less time
+        bool is_short = g.kernel[0] > 1 && g.kernel[1] * g.ic < short_line && g.dilation[1] == 1;
+        return is_short && g.out[1] >= 2 * product.rows ? Rows::lines : Rows::gathered;
+    }
     bool is_one = g.kernel == Pair{1, 1}, is_dense = g.stride == Pair{1, 1};
     if (is_one && is_dense && g.padding == Pair{0, 0} && !is_shifted) return Rows::image;
     return is_dense && (is_one || g.ic % product.depth == 0) ? Rows::bordered : Rows::gathered;
@@ -90,14 +101,15 @@ ChannelsLast describe(const Problem& problem, const cpu::ByteProduct& product) {
         g.stride = {1, 1};
     }
     c.rows = rows_of(g, product, c.is_shifted());
-    c.k = whole(g.kernel[0] * g.kernel[1] * g.ic, product.depth);
+    c.k = c.rows == Rows::lines ? g.kernel[0] * c.line_elements()
+                                : whole(g.kernel[0] * g.kernel[1] * g.ic, product.depth);
     c.images = g.n;
     c.line = c.rows == Rows::bordered ? c.width() : g.out[1];
     c.count = (g.out[0] - 1) * c.line + g.out[1];
     c.part_bytes = c.k * c.element();
     c.parts = {0};
     c.chunk_rows = most_rows;
-    if (c.is_wide()) {
+    if (c.is_wide() && c.rows == Rows::gathered) {
         int64_t tiles = chunk_bytes / (c.part_bytes * product.rows);
         c.chunk_rows = std::clamp<int64_t>(tiles, 1, most_rows / product.rows) * product.rows;
     }
@@ -111,6 +123,12 @@ ChannelsLast describe(const Problem& problem, const cpu::ByteProduct& product) {
         for (int64_t kh = 0; kh < g.kernel[0]; ++kh)
             for (int64_t kw = 0; kw < g.kernel[1]; ++kw)
                 c.parts.push_back((kh * g.dilation[0] * c.width() + kw * g.dilation[1]) * g.ic);
+    }
+    if (c.rows == Rows::lines) {
+        c.part_bytes = c.line_elements() * c.element();
+        c.parts.clear();
+        for (int64_t kh = 0; kh < g.kernel[0]; ++kh)
+            c.parts.push_back(kh * g.dilation[0] * c.width() * g.ic * c.element());
     }
     return c;
 }
@@ -126,7 +144,7 @@ void pack_weight(ChannelsLast& c, const int8_t* weight) {
         for (int64_t ic = 0; ic < c.g.ic; ++ic)
             for (int64_t tap = 0; tap < taps; ++tap) {
                 int8_t w = weight[(oc * c.g.ic + ic) * taps + tap];
-                int64_t k = tap * c.g.ic + ic;
+                int64_t k = c.place_of(tap / c.g.kernel[1], tap % c.g.kernel[1], ic);
                 first[k / word * panel * word + k % word] = w;
                 c.weight_sums[size_t(oc)] += w;
             }
@@ -191,26 +209,7 @@ struct ImageRun {
     uint8_t border, shift;
 };
 
-void add_border(const ImageRun& run, uint8_t* to) {
-    auto& g = run.c.g;
-    int64_t line = run.c.width() * g.ic, left = g.padding[1] * g.ic, inner = g.in[1] * g.ic;
-    int64_t grain = std::max<int64_t>(1, 8 * parallel_grain / std::max<int64_t>(1, line));
-    par_for(run.launch.threads, run.c.height(), grain, [&](int64_t begin, int64_t end) {
-        for (int64_t row = begin; row < end; ++row) {
-            uint8_t* y = to + row * line;
-            int64_t h = row - g.padding[0];
-            if (h < 0 || h >= g.in[0]) {
-                std::memset(y, run.border, size_t(line));
-                continue;
-            }
-            std::memset(y, run.border, size_t(left));
-            copy_shifted(run.x + h * inner, y + left, inner, run.shift);
-            std::memset(y + left + inner, run.border, size_t(left));
-        }
-    });
-}
-
-// What stands in gathered rows: bytes of the image, or i16.
+// What stands in images with a border and in gathered rows: bytes of the image, or i16.
 struct ByteElements {
     const ImageRun& run;
     void fill(uint8_t* to, int64_t n) const { std::memset(to, run.border, size_t(n)); }
@@ -227,6 +226,27 @@ struct WideElements {
     }
     void copy_whole(const uint8_t* from, int16_t* to, int64_t n) const { copy(from, to, whole(n, vector)); }
 };
+
+template <class Elements, class Element>
+void add_border(const Elements& elements, Element* to) {
+    const ImageRun& run = elements.run;
+    auto& g = run.c.g;
+    int64_t line = run.c.width() * g.ic, left = g.padding[1] * g.ic, inner = g.in[1] * g.ic;
+    int64_t grain = std::max<int64_t>(1, 8 * parallel_grain / std::max<int64_t>(1, line));
+    par_for(run.launch.threads, run.c.height(), grain, [&](int64_t begin, int64_t end) {
+        for (int64_t row = begin; row < end; ++row) {
+            Element* y = to + row * line;
+            int64_t h = row - g.padding[0];
+            if (h < 0 || h >= g.in[0]) {
+                elements.fill(y, line);
+                continue;
+            }
+            elements.fill(y, left);
+            elements.copy(run.x + h * inner, y + left, inner);
+            elements.fill(y + left + inner, left);
+        }
+    });
+}
 
 // The elements under the windows of rows from `first` on, each row of k.
 template <class Elements, class Element>
@@ -271,22 +291,36 @@ void gather_rows(const ImageRun& run, int64_t first, int64_t count, uint8_t* to)
 }
 
 // Rows of the image that lie too close to its end for a whole tile to be read.
-cpu::ByteRows last_rows(const ImageRun& run, int64_t first, int64_t count, uint8_t* scratch) {
+cpu::ByteRows last_rows(const ImageRun& run, int64_t first, int64_t count, int64_t channels,
+                        uint8_t* scratch) {
     auto& c = run.c;
     for (int64_t i = 0; i < count; ++i)
         std::memcpy(scratch + i * c.k, run.x + (first + i) * c.g.ic, size_t(c.g.ic));
-    return {scratch, c.k, c.parts, c.part_bytes, count};
+    return {scratch, c.k, c.parts, c.part_bytes, count, channels};
 }
 
-cpu::ByteRows tile_at(const ImageRun& run, int64_t chunk, int64_t first, int64_t count, uint8_t* scratch) {
+// A tile of rows of a chunk, to be multiplied with `channels` of a block.
+cpu::ByteRows tile_at(const ImageRun& run, int64_t chunk, int64_t first, int64_t count, int64_t channels,
+                      uint8_t* scratch) {
     auto& c = run.c;
     int64_t ic = c.g.ic;
     if (c.rows == Rows::gathered)
-        return {scratch + (first - chunk) * c.part_bytes, c.part_bytes, c.parts, c.part_bytes, count};
-    if (c.rows == Rows::bordered) return {run.bordered + first * ic, ic, c.parts, c.part_bytes, count};
+        return {
+            scratch + (first - chunk) * c.part_bytes, c.part_bytes, c.parts, c.part_bytes, count, channels};
+    if (c.rows == Rows::lines) {
+        int64_t pixel = first / c.g.out[1] * c.g.stride[0] * c.width() + first % c.g.out[1] * c.g.stride[1];
+        return {run.bordered + pixel * ic * c.element(),
+                c.g.stride[1] * ic * c.element(),
+                c.parts,
+                c.part_bytes,
+                count,
+                channels};
+    }
+    if (c.rows == Rows::bordered)
+        return {run.bordered + first * ic, ic, c.parts, c.part_bytes, count, channels};
     bool is_last = (first + c.product->rows - 1) * ic + c.k > c.count * ic;
-    if (is_last) return last_rows(run, first, count, scratch);
-    return {run.x + first * ic, ic, c.parts, c.part_bytes, count};
+    if (is_last) return last_rows(run, first, count, channels, scratch);
+    return {run.x + first * ic, ic, c.parts, c.part_bytes, count, channels};
 }
 
 // --- the product ---
@@ -314,13 +348,6 @@ void finish_rows(const ImageRun& run, int64_t block, int64_t first, int64_t coun
     }
 }
 
-struct Part {
-    int64_t begin, end;
-};
-Part share_of(int64_t n, int64_t share, int64_t shares) {
-    return {n * share / shares, n * (share + 1) / shares};
-}
-
 // A thread's unit of work.
 void run_part(const ImageRun& run, Part rows, Part blocks, uint8_t* scratch) {
     auto& c = run.c;
@@ -328,13 +355,16 @@ void run_part(const ImageRun& run, Part rows, Part blocks, uint8_t* scratch) {
     auto* multiply = c.is_x_signed && product.takes_signed ? product.multiply_signed : product.multiply;
     auto* sums = reinterpret_cast<int32_t*>(scratch + c.gathered_bytes());
     product.begin();
-    for (int64_t chunk = rows.begin; chunk < rows.end; chunk += c.chunk_rows) {
-        int64_t count = std::min(c.chunk_rows, rows.end - chunk);
+    for (int64_t chunk = rows.begin, count; chunk < rows.end; chunk += count) {
+        count = std::min(c.chunk_rows, rows.end - chunk);
+        if (c.rows == Rows::lines) count = std::min(count, c.line - chunk % c.line);
         if (c.rows == Rows::gathered) gather_rows(run, chunk, count, scratch);
         for (int64_t block = blocks.begin; block < blocks.end; ++block) {
             const int8_t* weight = c.weight.data() + block * columns * c.k;
+            int64_t channels = std::min(columns, c.g.oc - block * columns);
             for (int64_t i = 0; i < count; i += product.rows) {
-                auto tile = tile_at(run, chunk, chunk + i, std::min(product.rows, count - i), scratch);
+                int64_t wanted = std::min(product.rows, count - i);
+                auto tile = tile_at(run, chunk, chunk + i, wanted, channels, scratch);
                 multiply(tile, weight, sums + i * columns);
             }
             finish_rows(run, block, chunk, count, sums);
@@ -370,7 +400,8 @@ void run(const Prepared& prepared, const Launch& launch) {
         ImageRun image{
             c,    launch, scales, x, bordered, n * c.g.out[0] * c.g.out[1], uint8_t(scales.x_zero + shift),
             shift};
-        if (c.rows == Rows::bordered) add_border(image, bordered);
+        if (c.rows == Rows::bordered) add_border(ByteElements{image}, bordered);
+        if (c.rows == Rows::lines) add_border(WideElements{image}, reinterpret_cast<int16_t*>(bordered));
         run_image(image, bordered + c.image_bytes());
     }
 }

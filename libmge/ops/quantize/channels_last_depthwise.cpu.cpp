@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <vector>
 
 #include "libmge/kernel/cpu/byte_product.h"
@@ -25,7 +26,7 @@ struct Depthwise {
     const cpu::ByteWindowKernel* kernel;
     bool is_x_signed;
     int64_t threads;
-    std::vector<int8_t> weight;        // block after block of channels
+    std::vector<uint8_t> weight;       // block after block of channels
     std::vector<int32_t> weight_sums;  // per channel
 
     int64_t channels() const { return g.groups; }
@@ -38,6 +39,7 @@ struct Depthwise {
         int64_t size = kernel->taps_together;
         return (tap_count() + size - 1) / size * size;
     }
+    int64_t block_bytes() const { return filled_taps() * together * kernel->weight_bytes; }
 };
 
 Support supports(const Problem& problem) {
@@ -56,13 +58,16 @@ Prepared prepare(const PrepareContext& context) {
                 {},
                 {}};
     auto* weight = static_cast<const int8_t*>(context.constants[Conv::weight]);
-    int64_t taps = d.tap_count(), block = d.filled_taps() * together;
-    d.weight.resize(size_t((d.channels() + together - 1) / together * block));
+    int64_t taps = d.tap_count();
+    d.weight.resize(size_t((d.channels() + together - 1) / together * d.block_bytes()));
     d.weight_sums.resize(size_t(d.channels()));
     for (int64_t c = 0; c < d.channels(); ++c)
         for (int64_t t = 0; t < taps; ++t) {
             int8_t w = weight[c * taps + t];
-            d.weight[size_t(c / together * block + d.kernel->place_of_tap(t, c % together))] = w;
+            uint8_t* block = d.weight.data() + c / together * d.block_bytes();
+            int64_t place = d.kernel->place_of_tap(t, c % together);
+            auto wide = int16_t(w);  // whose lowest byte comes first
+            std::memcpy(block + place * d.kernel->weight_bytes, &wide, size_t(d.kernel->weight_bytes));
             d.weight_sums[size_t(c)] += w;
         }
     PackedInputs packed{{{d.weight.data(), d.weight.size()}}, 1u << Conv::weight};
@@ -105,37 +110,46 @@ Span inner_pixels(const ConvGeometry& g) {
     return {begin, std::clamp(end, begin, g.out[1])};
 }
 
-// Pixels [ow, ow + count) of a line, which have their taps equally far apart.
-void run_pixels(const DepthwiseRun& run, int64_t oh, int64_t ow, int64_t count,
-                std::vector<const uint8_t*>& taps) {
+// Neighbours in a line that have their taps equally far apart, and where the taps of the first lie.
+struct Neighbours {
+    int64_t first, count;
+    std::vector<const uint8_t*> taps;
+};
+// Pixels [begin, end) of a line.
+std::vector<Neighbours> neighbours_in(const DepthwiseRun& run, int64_t oh, int64_t begin, int64_t end) {
+    Span inner = inner_pixels(run.d.g);
+    std::vector<Neighbours> all;
+    for (int64_t ow = begin; ow < end; ow += all.back().count) {
+        bool is_inner = ow >= inner.begin && ow < inner.end;
+        all.push_back({ow, is_inner ? std::min(end, inner.end) - ow : 1, {}});
+        all.back().taps.resize(size_t(run.d.filled_taps()));
+        point_at_taps(run, oh, ow, all.back().taps);
+    }
+    return all;
+}
+
+// At most longest_row pixels.
+void run_pixels(const DepthwiseRun& run, int64_t oh, int64_t begin, int64_t end) {
     auto& d = run.d;
     alignas(64) std::array<int32_t, size_t(longest_row * together)> sums;
     alignas(64) std::array<int32_t, together> start{};
-    point_at_taps(run, oh, ow, taps);
     int32_t zero = run.scales.x_zero + (d.is_x_signed ? 128 : 0);
-    for (int64_t c = 0; c < d.channels(); c += together) {
+    auto all = neighbours_in(run, oh, begin, end);
+    const uint8_t* weight = d.weight.data();
+    for (int64_t c = 0; c < d.channels(); c += together, weight += d.block_bytes()) {
         int64_t channels = std::min(together, d.channels() - c);
-        d.kernel->multiply({taps, d.g.stride[1] * d.channels(), count, channels, d.is_x_signed,
-                            d.weight.data() + c * d.filled_taps(), sums.data()});
+        for (auto& some : all) {
+            d.kernel->multiply({some.taps, d.g.stride[1] * d.channels(), some.count, channels, d.is_x_signed,
+                                weight, sums.data() + (some.first - begin) * together});
+            for (auto& tap : some.taps) tap += channels;
+        }
         for (int64_t i = 0; i < channels; ++i)
             start[size_t(i)] =
                 (run.scales.bias ? run.scales.bias[c + i] : 0) - zero * d.weight_sums[size_t(c + i)];
-        int64_t pixel = run.first_pixel + oh * d.g.out[1] + ow;
+        int64_t pixel = run.first_pixel + oh * d.g.out[1] + begin;
         finish_block(d.epilogue, run.scales, run.launch,
-                     {sums.data(), start.data(), together, count, channels, c, pixel * d.channels() + c, 1,
-                      d.channels()});
-        for (auto& tap : taps) tap += channels;
-    }
-}
-
-void run_line(const DepthwiseRun& run, int64_t oh, std::vector<const uint8_t*>& taps) {
-    auto& g = run.d.g;
-    Span inner = inner_pixels(g);
-    for (int64_t ow = 0; ow < g.out[1];) {
-        bool is_inner = ow >= inner.begin && ow < inner.end;
-        int64_t count = is_inner ? std::min(longest_row, inner.end - ow) : 1;
-        run_pixels(run, oh, ow, count, taps);
-        ow += count;
+                     {sums.data(), start.data(), together, end - begin, channels, c, pixel * d.channels() + c,
+                      1, d.channels()});
     }
 }
 
@@ -147,11 +161,12 @@ void run(const Prepared& prepared, const Launch& launch) {
     int64_t lines = d.g.n * d.g.out[0], work = d.g.out[1] * d.channels() * d.filled_taps() / 16;
     int64_t grain = std::max<int64_t>(1, parallel_grain / std::max<int64_t>(1, work));
     par_for(launch.threads, lines, grain, [&](int64_t begin, int64_t end) {
-        std::vector<const uint8_t*> taps(size_t(d.filled_taps()));
         for (int64_t line = begin; line < end; ++line) {
             int64_t n = line / d.g.out[0], pixels = d.g.in[0] * d.g.in[1];
             const uint8_t* x = launch.in<uint8_t>(Conv::x) + n * pixels * d.channels();
-            run_line({d, launch, scales, x, outside, n * d.g.out[0] * d.g.out[1]}, line % d.g.out[0], taps);
+            DepthwiseRun image{d, launch, scales, x, outside, n * d.g.out[0] * d.g.out[1]};
+            for (int64_t ow = 0; ow < d.g.out[1]; ow += longest_row)
+                run_pixels(image, line % d.g.out[0], ow, std::min(ow + longest_row, d.g.out[1]));
         }
     });
 }

@@ -59,6 +59,7 @@ void run_reference(const Prepared& prepared, const Launch& launch) {
 KernelList kernels(Cpu, QuantizedConv2d) {
     static const Algorithm list[] = {
         channels_last_depthwise_conv2d(),
+        channels_last_winograd_conv2d(),
         channels_last_quantized_conv2d(),
         depthwise_quantized_conv2d(),
         tiled_quantized_conv2d(),

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <random>
 
 #include "libmge/device/cpu/cpu_device.h"
@@ -53,9 +54,12 @@ const Case dense_cases[] = {
     {{1, 64, 3, 2}, {100, 64, 3, 3}, {.padding = {1, 1}}},
     {{1, 8, 9, 9}, {16, 8, 3, 3}, {.padding = {2, 2}, .dilation = {2, 2}}},
     {{1, 12, 10, 9}, {31, 12, 3, 2}, {.stride = {2, 3}, .padding = {2, 1}, .dilation = {1, 2}}},
-    {{2, 3, 23, 21}, {32, 3, 7, 7}, {.stride = {2, 2}, .padding = {3, 3}}},
+    {{2, 3, 23, 31}, {32, 3, 7, 7}, {.stride = {2, 2}, .padding = {3, 3}}},
     {{1, 64, 3, 3}, {8, 64, 3, 3}, {.padding = {4, 4}}},
+    {{2, 16, 22, 101}, {40, 16, 3, 3}, {.padding = {1, 0}}},
+    {{1, 48, 30, 29}, {33, 48, 3, 3}, {.padding = {1, 1}}},
     {{1, 2, 4, 4}, {1, 2, 3, 3}, {}},
+    {{1, 3, 9, 33}, {20, 3, 3, 3}, {.stride = {1, 2}, .padding = {1, 1}, .dilation = {2, 1}}},
 };
 const Case depthwise_cases[] = {
     {{1, 64, 9, 8}, {64, 1, 1, 3, 3}, {.padding = {1, 1}, .groups = 64}},
@@ -64,6 +68,11 @@ const Case depthwise_cases[] = {
     {{1, 16, 7, 7}, {16, 1, 1, 3, 3}, {.padding = {2, 2}, .dilation = {2, 2}, .groups = 16}},
     {{1, 65, 3, 3}, {65, 1, 1, 3, 3}, {.stride = {2, 2}, .padding = {4, 4}, .groups = 65}},
     {{1, 8, 5, 5}, {8, 1, 1, 2, 4}, {.groups = 8}},
+};
+
+const Case large_cases[] = {
+    {{1, 160, 12, 11}, {33, 160, 3, 3}, {.padding = {1, 1}}},
+    {{1, 160, 5, 5}, {33, 160, 1, 1}, {}},
 };
 
 // Rows times a matrix.
@@ -77,6 +86,11 @@ const Case product_cases[] = {
 struct Form {
     DType x, y, residual;
     Activation activation;
+    ops::StepRounding rounding = ops::StepRounding::half_away;
+    struct Steps {
+        int x, weight;
+    };
+    std::optional<Steps> steps{};  // all of them; else random ones
 };
 const Form forms[] = {
     {DType::u8, DType::u8, DType::none, Activation::relu},
@@ -85,16 +99,26 @@ const Form forms[] = {
     {DType::i8, DType::u8, DType::u8, Activation::hswish},
     {DType::i8, DType::u8, DType::none, Activation::relu6},
     {DType::u8, DType::i32, DType::none, Activation::none},
+    {DType::u8, DType::u8, DType::u8, Activation::none, ops::StepRounding::half_even},
+    {DType::i8, DType::i8, DType::none, Activation::relu, ops::StepRounding::half_even},
 };
 
 // In the operator's order; without scales where the sums are the result.
 Tensors operands(const Case& c, const Form& form, const Shape& y) {
     Tensor x = random_steps(c.x, form.x), weight = random_steps(c.weight, DType::i8);
+    if (form.steps) {
+        x = make_tensor(form.x, c.x, std::vector<double>(size_t(c.x.numel()), form.steps->x));
+        weight = make_tensor(DType::i8, c.weight,
+                             std::vector<double>(size_t(c.weight.numel()), form.steps->weight));
+    }
     Tensor bias = random_steps({1, y[1], 1, 1}, DType::i32), none;
-    Tensor zero = tensor_of<int32_t>({1}, {form.x == DType::u8 ? 100 : -3});
+    Tensor zero = tensor_of<int32_t>({1}, {form.steps ? 0 : form.x == DType::u8 ? 100 : -3});
     if (form.y == DType::i32) return {x, weight, none, bias, none, zero};
+    // To the even step powers of two, by which many sums lie halfway.
+    bool is_even = form.rounding == ops::StepRounding::half_even;
+    float y_scale = is_even ? 0x1p-4f : 0.05f;
     std::vector<double> scales;
-    for (int64_t i = 0; i < y[1]; ++i) scales.push_back(1e-4 * double(1 + i % 7));
+    for (int64_t i = 0; i < y[1]; ++i) scales.push_back(is_even ? 0x1p-12 : 1e-4 * double(1 + i % 7));
     bool has_residual = form.residual != DType::none;
     return {x,
             weight,
@@ -103,7 +127,7 @@ Tensors operands(const Case& c, const Form& form, const Shape& y) {
             has_residual ? random_steps(y, form.residual) : none,
             zero,
             none,
-            tensor_of<float>({1}, {0.05f}),
+            tensor_of<float>({1}, {y_scale}),
             tensor_of<int32_t>({1}, {form.y == DType::u8 ? 30 : -5}),
             has_residual ? tensor_of<float>({1}, {0.02f}) : none,
             has_residual ? tensor_of<int32_t>({1}, {7}) : none};
@@ -114,6 +138,7 @@ int compare(const Case& c, const Form& form, int threads, const char* layout = "
     Params params = c.params;
     params.dtype = form.y;
     params.activation = form.activation;
+    params.rounding = form.rounding;
     Shape shape = conv_geometry("test", ops::window_of(params), c.x, c.weight).y_shape();
     Tensors inputs = operands(c, form, shape);
     auto problem = [&](const TensorSpecs& in, const TensorSpec& out) {
@@ -146,17 +171,37 @@ int compare(const Case& c, const Form& form, int threads, const char* layout = "
     return count;
 }
 
+// Windows that Winograd's transform is for, where the processor does not multiply bytes.
+int transformed(const Case& c, int others) {
+    constexpr ops::Pair one{1, 1};
+    auto g = conv_geometry("test", ops::window_of(c.params), c.x, c.weight);
+    int64_t tiles = (g.out[0] + 3) / 4 * ((g.out[1] + 3) / 4);
+    return others == 0 && tiles >= 6 && c.params.groups == 1 && c.weight[2] == 3 && c.weight[3] == 3 &&
+           c.params.stride == one && c.params.dilation == one && c.x[1] % 16 == 0;
+}
+
 TEST(ChannelsLast, GivesTheBitsOfTheReference) {
     int others = int(cpu::quad_product() != nullptr) + int(cpu::matrix_product() != nullptr);
     int dense = std::max(others, 1);
     for (auto& form : forms)
         for (int threads : {1, 2}) {
-            for (auto& c : dense_cases) EXPECT_EQ(compare(c, form, threads), dense) << c.x;
+            for (auto& c : dense_cases)
+                EXPECT_EQ(compare(c, form, threads), dense + transformed(c, others)) << c.x;
             for (auto& c : product_cases)
                 for (auto* layout : {"nchw", "nhwc"})
                     EXPECT_EQ(compare(c, form, threads, layout), others + 1) << c.x;
             for (auto& c : depthwise_cases) EXPECT_EQ(compare(c, form, threads), 1) << c.x;
         }
+}
+
+// The largest sums that bytes can give: in 16 bits they saturate, and those of 160 channels are too large for
+// Winograd's transform.
+TEST(ChannelsLast, GivesTheLargestSums) {
+    Form form{DType::u8, DType::i32, DType::none, Activation::none};
+    for (form.steps = {255, 0}; int weight : {-128, 127}) {
+        form.steps->weight = weight;
+        for (auto& c : large_cases) EXPECT_GT(compare(c, form, 1), 0);
+    }
 }
 
 }  // namespace
