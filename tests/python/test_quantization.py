@@ -17,7 +17,7 @@ import megengine.module.qat as QAT
 import megengine.quantization as Q
 from megengine import Tensor
 from megengine.autodiff import GradManager
-from megengine.core.tensor.dtype import get_scale
+from megengine.core.tensor.dtype import get_scale, qint8
 from megengine.jit import trace
 from megengine.optimizer import SGD
 
@@ -291,6 +291,34 @@ assert callable(mge.quantization.quantize)
 def test_qat_modules_can_be_imported_first():
     code = "import megengine.module.qat as QAT; QAT.Conv2d(1, 1, 1)"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize(
+    "make, size",
+    [
+        (lambda: M.ConvBnRelu2d(2, 2, 1), (1, 2, 3, 3)),
+        (lambda: M.Conv2d(2, 2, 1), (1, 2, 3, 3)),
+        (lambda: M.Linear(2, 2), (5, 2)),
+    ],
+)
+def test_weights_beyond_what_was_observed_are_cut_as_in_training(make, size):
+    qat = Q.quantize_qat(make(), qconfig=Q.min_max_fakequant_qconfig)
+    x = Tensor(np.random.default_rng(0).standard_normal(size).astype("float32"))
+    qat.act_observer.min_val[...], qat.act_observer.max_val[...] = -4, 4
+    qat.weight_observer.min_val[...], qat.weight_observer.max_val[...] = -1, 1
+    weight = qat.conv.weight if hasattr(qat, "conv") else qat.weight
+    weight[...] = np.reshape([-1.01, -2.0, 1.01, 0.3], weight.shape)
+    qat.eval()
+    Q.disable_observer(qat)
+    integers = Q.quantize(qat, inplace=False)
+    assert sorted(integers.weight.numpy().ravel().tolist()) == [-127, -127, 38, 127]
+    scale = Q.create_qparams(dtype_meta="qint8", scale=Tensor(0.05))
+    steps = x.astype(qint8(0.05))
+    x = steps.astype("float32")
+    x.qparams.update(scale)
+    np.testing.assert_allclose(
+        qat(x).numpy(), integers(steps).astype("float32").numpy(), rtol=0, atol=1e-5
+    )
 
 
 def test_a_net_is_its_own_reference():

@@ -83,12 +83,19 @@ class QuantizedModule(Module):
         qparams = qat_module.get_weight_qparams()
         if qparams is None:
             raise ValueError(_scale_is_missing(qat_module, "weight"))
+        meta = qparams.dtype_meta
         if qparams.scale.size > 1:
-            steps = F.clip(weight / qparams.scale, qparams.dtype_meta.qmin, qparams.dtype_meta.qmax)
+            steps = F.clip(weight / qparams.scale, meta.qmin, meta.qmax)
             made.weight = Parameter(steps.detach().astype(qint8(1.0)))
             made.weight_scale = qparams.scale.reshape(*cls._channel_shape)
         else:
-            made.weight = Parameter(weight.detach().astype(qat_module.get_weight_dtype()))
+            dtype = qat_module.get_weight_dtype()
+            if qparams.zero_point is None:
+                # A kind's range may be narrower than that of its dtype, and weights that have moved
+                # since the observer saw them be beyond it.
+                scale = get_scale(dtype)
+                weight = F.clip(weight, meta.qmin * scale, meta.qmax * scale)
+            made.weight = Parameter(weight.detach().astype(dtype))
         made.bias = None if bias is None else Parameter(bias.detach())
         return made
 
