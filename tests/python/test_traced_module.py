@@ -493,6 +493,44 @@ def test_leaves_may_give_constants():
         assert_agree(each, Around(), image(1))
 
 
+class Maker(M.Module):
+    def __init__(self, make):
+        super().__init__()
+        self.make = make
+
+    def forward(self, x):
+        made = self.make(x)
+        made += 1
+        return x + 2, made
+
+
+@pytest.mark.parametrize(
+    "make, want",
+    [
+        (mge.Tensor, 4),
+        (lambda x: mge.Tensor([1, x, 1]), [2, 4, 2]),
+        (lambda x: mge.Tensor(x, dtype="int32", name="x"), 4),
+        (lambda x: mge.Tensor([x, (x + 1)], device="cpu0", dtype="float32"), [4, 5]),
+    ],
+)
+def test_tensors_that_are_made_of_others(make, want):
+    traced = trace_module(Maker(make), mge.Tensor(1))
+    for each in (
+        traced,
+        copy.deepcopy(traced),
+        traced.flatten(),
+        trace_module(traced, mge.Tensor(2)),
+    ):
+        results = each(mge.Tensor(3))
+        assert [result.tolist() for result in results] == [5, want]
+    file = io.BytesIO()
+    mge.save(traced, file)
+    for options in ({}, {"weights_only": True}):
+        file.seek(0)
+        assert mge.load(file, **options)(mge.Tensor(3))[1].tolist() == want
+    assert mge.Tensor.__init__ is mge._mge.Tensor.__init__
+
+
 def test_registered_modules_are_one_expression():
     class Atom(M.Module):
         def forward(self, x):

@@ -391,6 +391,28 @@ def test_copies_are_their_own(traced, net):
     assert_equal(traced(image()), net(image()))
 
 
+class Named(M.Module):
+    def forward(self, x):
+        y = x + 1
+        y.name = "one_more"
+        z = y + 2
+        z.name = "no identifier"
+        return z
+
+
+def test_what_a_module_that_is_inserted_names_has_the_name(traced, net):
+    traced.named = Named()
+    out = traced.graph.outputs[0]
+    with traced.graph.insert_exprs():
+        y = traced.graph.inputs[0].named(out)
+    traced.graph.replace_node({out: y})
+    traced.graph.compile()
+    assert "one_more" in traced.named.graph._namespace.used_names
+    assert "no identifier" not in traced.named.graph._namespace.used_names
+    assert one(traced.named.graph, "one_more").users
+    assert_equal(traced(image()), net(image()) + 3)
+
+
 def test_a_part_is_copied_alone(traced, net):
     part = copy.deepcopy(traced.a)
     assert part.graph.top_graph is part.graph

@@ -153,6 +153,10 @@ class Expr:
         self._disable_remove = False
         self._graph = None
 
+    @classmethod
+    def _set_next_id(cls, id: int = 0) -> None:
+        """Without effect: each traced module counts its expressions by itself."""
+
     def enable_remove(self) -> None:
         """Let ``InternalGraph.compile`` remove the expression when nothing uses what it gives."""
         self._disable_remove = False

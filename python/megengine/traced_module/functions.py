@@ -14,6 +14,7 @@ from ..core.interface import INTERFACE
 from ..core.not_available import NotAvailableError
 from ..core.ops import custom
 from ..random import RNG
+from ..tensor import Tensor
 
 _PACKAGE = "megengine.functional"
 _wrapped: dict[int, types.FunctionType] = {}  # by ``wrap``
@@ -44,7 +45,7 @@ def _collect() -> dict[int, types.FunctionType]:
         for name in ("uniform", "normal", "permutation", "exponential"):
             drawn = vars(RNG)[name]
             found[id(drawn)] = drawn
-        for called in (call_autodiff_function, call_own_operator):
+        for called in (call_autodiff_function, call_own_operator, make_tensor):
             found[id(called)] = called
         _own = found
     return _own
@@ -142,6 +143,21 @@ def call_own_operator(name: str, *inputs, **params):
     """
     # Operators only: the module's own functions load libraries.
     return custom.__getattr__(name)(*inputs, **params)
+
+
+def make_tensor(data, dtype=None, device=None, *args, **kwargs) -> Tensor:
+    """A Tensor made of another one, or of a list that has some in it: ``Tensor(...)`` in a Module.
+
+    Args:
+        data: see ``Tensor``.
+        dtype: see ``Tensor``.
+        device: see ``Tensor``.
+        args: the rest of what ``Tensor`` takes.
+        kwargs: the same.
+    Returns:
+        The Tensor.
+    """
+    return Tensor(data, dtype, device, *args, **kwargs)
 
 
 def wrap(func: Callable) -> Callable:

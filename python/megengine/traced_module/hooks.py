@@ -105,6 +105,19 @@ def _hook_method(name: str) -> None:
     _put(Tensor, name, method)
 
 
+def _hook_constructor() -> None:
+    make = Tensor.__init__
+
+    def __init__(self, data, *args, **kwargs):
+        recorder = recording() if type(self) is Tensor else None
+        if recorder is None:
+            make(self, data, *args, **kwargs)
+        else:
+            recorder.make_tensor(self, make, (data, *args), kwargs)
+
+    _put(Tensor, "__init__", __init__)
+
+
 def _hook_properties() -> None:
     shape, size = vars(Tensor)["shape"], Tensor.size
 
@@ -202,6 +215,7 @@ class hooked:
             _hook_function(func)
         for name in METHODS:
             _hook_method(name)
+        _hook_constructor()
         _hook_properties()
         _hook_modules()
         _hook_libraries()

@@ -33,6 +33,10 @@ class Node:
         self._qualname = qualname
         self._graph = None  # the graph that it is a value of
 
+    @classmethod
+    def _set_next_id(cls, id: int = 0) -> None:
+        """Without effect: each traced module counts its nodes by itself."""
+
     @property
     def id(self) -> int | None:
         """Its number in the whole traced module."""

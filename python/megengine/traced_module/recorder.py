@@ -25,7 +25,7 @@ from .expr import (
     Input,
     get_suffix_name,
 )
-from .functions import call_autodiff_function, call_own_operator
+from .functions import call_autodiff_function, call_own_operator, make_tensor
 from .graph import InternalGraph
 from .hooks import current, paused
 from .node import ModuleNode, Node, TensorNode
@@ -234,7 +234,8 @@ class Recorder:
         for value, node in zip(tree_flatten(result)[0], expr.outputs, strict=True):
             self.scope.give_node(value, node)
             if checks.expressions and isinstance(value, Tensor):
-                self.values[node] = Tensor(value)
+                with paused():
+                    self.values[node] = Tensor(value)
         return result
 
     def call_function(self, func: Callable, original: Callable, args: tuple, kwargs: dict):
@@ -278,6 +279,13 @@ class Recorder:
         changed = tensor if name == "__setitem__" else result
         self._record_call(expr, all_args, kwargs, changed)
         return result
+
+    def make_tensor(self, tensor: Tensor, make: Callable, args: tuple, kwargs: dict) -> None:
+        """A Tensor is made; one that is made of no other one is a constant."""
+        with paused():
+            make(tensor, *args, **kwargs)
+        if _holds_tensors(args[0]):
+            self._record_call(CallFunction(make_tensor), args, kwargs, tensor)
 
     def shape_of(self, tensor: Tensor) -> Tensor:
         """The shape of a Tensor is asked for."""
@@ -332,9 +340,13 @@ class Recorder:
             graph._outputs = [self.node_for(value) for value in values]
         finally:
             self.scopes.pop()
+        self._name_nodes(scope)
         builder.graphs[structure] = graph
         builder.out_defs[structure] = out_def
         return result
+
+    def _name_nodes(self, scope: Scope) -> None:
+        """The graph of a Module is recorded: the names that its Tensors have mean nothing here."""
 
     def _top_of(self, graph: InternalGraph) -> Callable:
         top = self.scopes[0].graph
@@ -373,7 +385,8 @@ def _each_once(leaves: list) -> list:
     found = []
     for leaf in leaves:
         if id(leaf) in seen and isinstance(leaf, Tensor):
-            leaf = type(leaf)(leaf)
+            with paused():
+                leaf = type(leaf)(leaf)
         seen.add(id(leaf))
         found.append(leaf)
     return found

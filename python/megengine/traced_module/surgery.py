@@ -9,7 +9,7 @@ from ..core.ops.builtin import GetVarShape
 from ..functional.creation import zeros
 from ..module import Module
 from ..tensor import Tensor
-from .expr import CallMethod, Expr
+from .expr import Apply, CallFunction, CallMethod, Expr
 from .functions import recorded_functions
 from .graph import InternalGraph
 from .hooks import METHODS, current, hooked, paused
@@ -58,7 +58,8 @@ class _Surgeon(Recorder):
     @staticmethod
     def _tensor_for(node: TensorNode) -> Tensor:
         if node._value is not None:
-            return Tensor(node._value)
+            with paused():
+                return Tensor(node._value)
         assert node._shape is not None and node._dtype is not None, (
             f"[insert_exprs] the shape and dtype of {node} are not known; set them, or its value"
         )
@@ -71,6 +72,14 @@ class _Surgeon(Recorder):
         node = self.node_for(value)
         self._stand_ins[node] = value
         return node
+
+    def _name_nodes(self, scope: Scope) -> None:
+        """What a Module that is inserted names keeps the name, as nodes outside of it do."""
+        taken = scope.graph._namespace.used_names
+        for value, node in scope.nodes.values():
+            is_result = isinstance(node.expr, (Apply, CallFunction, CallMethod))
+            if is_result and value.name.isidentifier() and value.name not in taken:
+                node.name = value.name
 
     def call_function(self, func, original, args, kwargs):
         if self._is_inside:
