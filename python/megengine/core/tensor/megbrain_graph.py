@@ -102,10 +102,8 @@ class Graph(OpenGraph):
         Raises:
             RuntimeError: an input has no value, or an operator has failed.
         """
-        for var, source in self._sources:
-            self.feeds[var.name] = at_least_vector(source(), var.dtype)
         if any(var.id not in self.results for var in self._to_do):
-            Compiled(self._to_do).execute()
+            _run(self, self._to_do)
         for number, sink in self._sinks.items():
             if number in self.results:
                 sink(self.results[number])
@@ -113,6 +111,14 @@ class Graph(OpenGraph):
     def __call__(self) -> None:
         self.execute()
         self.wait()
+
+
+def _run(graph: OpenGraph, variables: list[VarNode]) -> None:
+    """Compute variables; inputs that functions give are asked for, once in a run."""
+    for var, source in graph._sources if isinstance(graph, Graph) else ():
+        if var.name not in graph.feeds:
+            graph.feeds[var.name] = at_least_vector(source(), var.dtype)
+    Compiled(variables).execute()
 
 
 def input_callback(callback: Callable, *, device, dtype, shape=None, graph: Graph) -> tuple:
@@ -208,7 +214,7 @@ class OutputNode:
             RuntimeError: an input has no value.
         """
         if self.var.id not in self.graph.results:
-            Compiled(self.outputs).execute()
+            _run(self.graph, self.outputs)
         return self.graph.results[self.var.id]
 
     def reset(self) -> None:
