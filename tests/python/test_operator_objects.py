@@ -551,6 +551,39 @@ def test_recurrent_networks():
     np.testing.assert_allclose(state.numpy(), cell(x, h).numpy(), rtol=1e-6)
 
 
+def test_what_is_assigned_is_what_the_constructor_takes():
+    op = ops.Reduce()
+    op.mode, op.axis = "max", 1
+    assert op == ops.Reduce(mode="MAX", axis=1) and op.mode is ops.Reduce.Mode.MAX
+    assert apply(op, mge.Tensor(X))[0].numpy().tolist() == X.max(1, keepdims=True).tolist()
+    with pytest.raises(RuntimeError, match="there is no mode 'nosuch'"):
+        op.mode = "nosuch"
+    op = ops.Dimshuffle([1, 0])
+    op.pattern = [0, 1]
+    assert op.pattern == (0, 1) and hash(op) == hash(ops.Dimshuffle((0, 1)))
+
+
+def test_states():
+    assert Elemwise("ADD").__getstate__() == {"mode": "ADD"}
+    state = ops.Convolution(stride_h=2).__getstate__()
+    assert state["stride_h"] == 2 and state["format"] == "NCHW"
+    op = ops.Convolution()
+    op.__setstate__({"stride_h": 2})
+    assert op == ops.Convolution(stride_h=2)
+    for op in (ops.TypeCvt(dtype=qint8(0.5)), ops.Convolution(mode="CONVOLUTION")):
+        assert pickle.loads(pickle.dumps(op)) == op == copy.deepcopy(op)
+
+
+def test_strategies_are_sets():
+    kind = ops.Convolution.Strategy
+    assert kind is F.debug_param.Strategy is ops.MatrixMul.Strategy
+    both = kind.PROFILE | kind.REPRODUCIBLE
+    assert both & kind.PROFILE == kind.PROFILE and both != kind.PROFILE
+    assert ops.Convolution().strategy == kind.HEURISTIC
+    assert ops.Convolution(strategy=both) != ops.Convolution()
+    assert ops.Convolution(strategy=2).params() == {"strategy": 2}
+
+
 def test_a_step_of_lamb():
     zero, one = F.zeros(3), F.ones(3)
     op = ops.LAMBUpdate(beta_1=0.5, beta_2=0.75, step=1, lr=0.1, weight_decay=0, eps=0)

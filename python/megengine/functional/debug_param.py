@@ -1,18 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """How algorithms are chosen (experts only): the settings of ``megengine.config`` in other words."""
 
-import enum
 import warnings
 
 from .. import config
-
-
-class Strategy(enum.Flag):
-    """How the algorithm of an operator is chosen."""
-
-    HEURISTIC = 1
-    PROFILE = 2
-    REPRODUCIBLE = 4
+from ..core.ops.opdef import Strategy
 
 
 def get_execution_strategy() -> Strategy:

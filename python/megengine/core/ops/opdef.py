@@ -7,7 +7,8 @@ Names, parameters, defaults and their order are those of MegEngine 1.13.
 """
 
 import dataclasses
-from enum import StrEnum
+from enum import Flag, StrEnum
+from typing import Any, ClassVar
 
 from ...tensor import Tensor
 
@@ -35,9 +36,20 @@ def choice(name: str, members: str) -> type[Choice]:
     return Choice(name, [(member, member) for member in members.split()])
 
 
+class Strategy(Flag):
+    """How the algorithm of an operator is chosen."""
+
+    HEURISTIC = 1
+    PROFILE = 2
+    REPRODUCIBLE = 4
+    OPTIMIZED = 8
+
+
 def _plain(value):
     if isinstance(value, Choice):
         return value.name
+    if isinstance(value, Strategy):
+        return value.value
     return value if isinstance(value, (bool, int, float, str, tuple)) else str(value)
 
 
@@ -47,31 +59,46 @@ class OpDef:
     A class's objects are equal when their parameters are.
     """
 
+    _kinds: ClassVar[dict[str, type]] = {}  # of the parameters whose values have names
+
     def __init_subclass__(cls):
         dataclasses.dataclass(repr=False, unsafe_hash=True)(cls)
+        cls._kinds = {
+            field.name: type(field.default)
+            for field in dataclasses.fields(cls)
+            if isinstance(field.default, (Choice, Strategy))
+        }
         if cls.__module__.startswith("megengine.core.ops.builtin.") and cls.__name__[0] != "_":
             cls.__module__ = _HOME
         for name, value in vars(cls).items():
             if isinstance(value, type) and issubclass(value, Choice):
                 value.__module__, value.__qualname__ = cls.__module__, f"{cls.__qualname__}.{name}"
 
-    def __post_init__(self):
-        for field in dataclasses.fields(self):
-            value = getattr(self, field.name)
-            if isinstance(field.default, Choice):
-                self._choose(field, value)
-            elif isinstance(value, list):
-                setattr(self, field.name, tuple(value))
+    def __setattr__(self, name: str, value) -> None:
+        kind = self._kinds.get(name)
+        if kind is not None:
+            value = self._chosen(kind, name, value)
+        elif isinstance(value, list):
+            value = tuple(value)
+        super().__setattr__(name, value)
 
-    def _choose(self, field, value) -> None:
-        kind = type(field.default)
+    def _chosen(self, kind: type, name: str, value):
         try:
-            setattr(self, field.name, kind(value))
+            return kind(value)
         except ValueError:
             raise RuntimeError(
-                f"[{type(self).__name__}] there is no {field.name} {value!r}; there are"
+                f"[{type(self).__name__}] there is no {name} {value!r}; there are"
                 f" {', '.join(kind.__members__)}"
             ) from None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """All parameters, those that have names by their names."""
+        state = dict(vars(self))
+        return {k: v.name if isinstance(v, Choice) else v for k, v in state.items()}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        for name, value in state.items():
+            setattr(self, name, value)
 
     def __call__(self, *inputs: Tensor) -> Tensor | tuple[Tensor, ...]:
         """What the operator gives: a Tensor, or several.

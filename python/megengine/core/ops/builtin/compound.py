@@ -19,11 +19,10 @@ from ....module import rnn
 from ....tensor import Tensor
 from ...not_available import NotAvailableError
 from ...tensor.dtype import is_quantize
-from ..opdef import OpDef, choice
+from ..opdef import OpDef, Strategy, choice
 from .images import _FORMATS, _groups, _Window
 
 _ops = _mge.ops
-_HEURISTIC = 1
 _PHASES = "TRAINING INFERENCE"
 _ACTIVATIONS = {
     "identity": lambda x: x,
@@ -124,7 +123,8 @@ class ConvBias(_Window):
     dilate_h: int = 1
     dilate_w: int = 1
     compute_mode: str = ComputeMode.DEFAULT
-    strategy: int = _HEURISTIC
+    Strategy = Strategy
+    strategy: Strategy = Strategy.HEURISTIC
     dtype: Any = None
 
     def __call__(self, x: Tensor, weight: Tensor, *summands: Tensor) -> Tensor:

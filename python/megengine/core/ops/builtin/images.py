@@ -16,7 +16,7 @@ from ....functional import (
     window_convolution,
 )
 from ....tensor import Tensor
-from ..opdef import OpDef, choice
+from ..opdef import OpDef, Strategy, choice
 
 _ops = _mge.ops
 _FORMATS = (
@@ -25,7 +25,6 @@ _FORMATS = (
 )
 _BORDERS = "REPLICATE REFLECT REFLECT_101 WRAP CONSTANT TRANSPARENT ISOLATED"
 _INTERPOLATIONS = "NEAREST LINEAR AREA CUBIC LANCZOS4"
-_HEURISTIC = 1
 
 
 def _groups(sparse: str, weight: Tensor) -> int:
@@ -77,7 +76,8 @@ class _Convolution(_Window):
 class Convolution(_Convolution):
     """Convolution of images with the second input."""
 
-    strategy: int = _HEURISTIC
+    Strategy = Strategy
+    strategy: Strategy = Strategy.HEURISTIC
 
     def __call__(self, x: Tensor, weight: Tensor) -> Tensor:
         return convolution.conv2d(x, weight, **self._arguments(weight))
@@ -86,7 +86,8 @@ class Convolution(_Convolution):
 class ConvolutionBackwardData(_Convolution):
     """Transposed convolution; inputs: the weight, the images, and maybe the result's shape."""
 
-    strategy: int = _HEURISTIC
+    Strategy = Strategy
+    strategy: Strategy = Strategy.HEURISTIC
     dtype: Any = None
 
     def __call__(self, weight: Tensor, x: Tensor, shape: Tensor | None = None) -> Tensor:
@@ -100,7 +101,8 @@ class ConvolutionBackwardData(_Convolution):
 class DeformableConv(_Convolution):
     """Convolution whose window is bent: the inputs are images, weight, offsets and mask."""
 
-    strategy: int = _HEURISTIC
+    Strategy = Strategy
+    strategy: Strategy = Strategy.HEURISTIC
 
     def __call__(self, x: Tensor, weight: Tensor, offset: Tensor, mask: Tensor) -> Tensor:
         return window_convolution.deformable_conv2d(
@@ -145,7 +147,8 @@ class _VolumeConvolution(OpDef):
     sparse: str = Sparse.DENSE
     data_type: str = DataType.FLOAT
     format: str = Format.NCDHW
-    strategy: int = _HEURISTIC
+    Strategy = Strategy
+    strategy: Strategy = Strategy.HEURISTIC
 
     def _arguments(self, weight: Tensor) -> dict:
         self._only(format="NCDHW", mode="CROSS_CORRELATION")
@@ -184,7 +187,8 @@ class Pooling(_Window):
     window_h: int = 2
     window_w: int = 2
     format: str = Format.NCHW
-    strategy: int = _HEURISTIC
+    Strategy = Strategy
+    strategy: Strategy = Strategy.HEURISTIC
 
     def __call__(self, x: Tensor) -> Tensor:
         self._only(format="NCHW")

@@ -4,7 +4,7 @@
 from .... import _mge
 from ....functional import math, selection
 from ....tensor import Tensor
-from ..opdef import OpDef, choice
+from ..opdef import OpDef, Strategy, choice
 
 _ops = _mge.ops
 _ALL = 2**31 - 1  # the axis that stands for the flattened Tensor
@@ -131,7 +131,8 @@ class _Product(OpDef):
     transposeB: bool = False
     compute_mode: str = ComputeMode.DEFAULT
     format: str = Format.DEFAULT
-    strategy: int = 1
+    Strategy = Strategy
+    strategy: Strategy = Strategy.HEURISTIC
     dimA: int = 0
     dimB: int = 0
 
