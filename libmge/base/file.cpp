@@ -264,7 +264,8 @@ std::shared_ptr<const MappedFile> MappedFile::open(const std::string& path) {
     // First what holds the mapping: it is given back whatever fails.
     std::shared_ptr<MappedFile> mapped(new MappedFile(path));
     if (size == 0) return mapped;
-    void* data = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE | MAP_POPULATE, file.fd, 0);
+    // Pages come as they are read, by whichever thread reads them.
+    void* data = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.fd, 0);
     if (data == MAP_FAILED) throw_system(path, "map");
     auto* first = static_cast<const std::byte*>(data);
     mapped->bytes_ = {first, size};
