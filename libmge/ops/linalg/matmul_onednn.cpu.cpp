@@ -60,6 +60,15 @@ std::vector<Implementation> ways(const Problem& p) {
     return result;
 }
 
+// To multiply one row by a matrix is to read the matrix, which loops of our own do as fast as memory gives it
+// (`row`, `small`). The library first generates all kernels of its products for that, which takes longer than
+// to start a small network.
+bool is_row_of_f32(const Problem& p) {
+    if (p.inputs[a].dtype != DType::f32) return false;
+    auto g = matmul_geometry(p.as<Matmul::Params>(), p.inputs[a].shape, p.inputs[b].shape);
+    return g.m == 1 && g.batches() == 1;
+}
+
 Support supports(const Problem& p) {
     if (!computes_in(p.inputs[a].dtype)) return {not_computed};
     for (auto specs : {p.inputs, p.outputs})
@@ -67,6 +76,7 @@ Support supports(const Problem& p) {
             if (!spec.layout.is_plain()) return {"plain layouts only"};
             if (!spec.is_absent() && spec.numel() == 0) return {"an empty operand"};
         }
+    if (is_row_of_f32(p)) return {"one row is bound by reading the matrix"};
     return has_dtypes_of_product(p);
 }
 

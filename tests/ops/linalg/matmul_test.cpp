@@ -2,8 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <limits>
 
+#include "libmge/kernel/select.h"
 #include "libmge/mge.h"
 #include "libmge/ops/linalg/matmul_geometry.h"
 #include "tests/harness/check_op.h"
@@ -228,6 +230,21 @@ TEST(Matmul, OfOneBatchIsAPlainProduct) {
         EXPECT_EQ(g.output, (Shape{1, 40, 80}));
     }
     EXPECT_EQ(ops::matmul_geometry({}, {1, 1, 2, 3}, {1, 3, 4}).batch.rank(), 0);
+}
+
+// The library would generate code for milliseconds, and read the matrix no faster.
+TEST(Matmul, OfOneRowIsNothingForTheLibrary) {
+    ops::Matmul::Params params{.transpose_b = true};
+    auto is_offered = [&](int64_t rows) {
+        TensorSpec specs[] = {{DType::f32, {rows, 600}, {}}, {DType::f32, {1000, 600}, {}}};
+        TensorSpec out{DType::f32, {rows, 1000}, {}};
+        Problem problem{ops::Matmul::name, &params, ops::Matmul::info.fields, specs, {&out, 1}};
+        auto list = list_candidates(find_kernels(ops::Matmul::info, default_device()), problem);
+        return std::ranges::any_of(list,
+                                   [](auto& named) { return named.candidate.name.starts_with("onednn"); });
+    };
+    EXPECT_FALSE(is_offered(1));
+    EXPECT_TRUE(is_offered(64));
 }
 
 TEST(Matmul, RefusesWhatDoesNotFit) {
