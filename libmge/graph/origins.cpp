@@ -153,7 +153,14 @@ std::string label(const SourceNode& source) {
     return source.name.empty() ? text(source.op, '#', source.id) : source.name;
 }
 
-// Operators that stand for one node of another program's model have one name.
+std::vector<std::string> labels(std::span<const SourceNode> sources) {
+    std::vector<std::string> result;
+    for (auto& source : sources)
+        if (std::string name = label(source); std::ranges::find(result, name) == result.end())
+            result.push_back(std::move(name));
+    return result;
+}
+
 std::string node_label(const Graph& graph, const Node& node) {
     std::string result, last;
     for (size_t i = 0; i < node.origins.size(); ++i) {

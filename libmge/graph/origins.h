@@ -4,6 +4,7 @@
 // every tool, whatever the passes made of it.
 
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,8 @@ MGE_API std::optional<uint64_t> parse_kind(std::string_view text);
 
 // "conv1", or "conv2d#30" when nobody named it.
 MGE_API std::string label(const SourceNode& source);
+// Each once: operators that stand for one node of another program's model have one name.
+MGE_API std::vector<std::string> labels(std::span<const SourceNode> sources);
 // After all operators whose work it does: "conv2d#30+add#32+relu#33". "reorder of relu#33" when a pass made
 // it up. Never empty.
 MGE_API std::string node_label(const Graph& graph, const Node& node);

@@ -185,20 +185,25 @@ void draw_label(std::ostream& svg, const Frame& f, const MemoryBlockUse& b) {
     constexpr double line = 13, margin = 4;
     double x = f.x(b.first) + margin, y = f.map_y(double(b.offset + b.bytes));
     double width = f.x(b.last + 1) - x - margin, height = f.map_y(double(b.offset)) - y;
-    std::string size = size_text(b.bytes);
-    // Of a workspace the place says whose it is.
-    bool is_workspace = b.kind == "workspace";
-    std::string name = fitting(is_workspace ? size : b.name, width);
-    if (height < line + 2 || name.empty()) return;
-    bool has_two_lines = !is_workspace && height >= 2 * line + 4 && fitting(size, width) == size;
+    std::string size = size_text(b.bytes), upper = fitting(b.name, width), lower = size;
+    // Of a workspace the place says whose it is. Where its size is too wide the unit goes below the number.
+    if (b.kind == "workspace") {
+        size_t blank = size.find(' ');
+        bool is_too_wide = fitting(size, width) != size;
+        upper = is_too_wide ? size.substr(0, blank) : size;
+        lower = is_too_wide ? size.substr(blank + 1) : "";
+        if (fitting(upper, width) != upper || (is_too_wide && height < 2 * line + 4)) return;
+    }
+    if (height < line + 2 || upper.empty()) return;
+    bool has_two_lines = !lower.empty() && height >= 2 * line + 4 && fitting(lower, width) == lower;
     double first = y + height / 2 + (has_two_lines ? -2 : 4);
     auto words = [&](double at, const std::string& content) {
         svg << "<text x=\"" << x << "\" y=\"" << at
             << "\" font-size=\"11\" fill=\"#102030\" pointer-events=\"none\">" << escaped(content)
             << "</text>\n";
     };
-    words(first, name);
-    if (has_two_lines) words(first + line, size);
+    words(first, upper);
+    if (has_two_lines) words(first + line, lower);
 }
 
 void draw_blocks(std::ostream& svg, const Frame& f, const MemoryTimeline& t) {
@@ -218,12 +223,14 @@ void draw_blocks(std::ostream& svg, const Frame& f, const MemoryTimeline& t) {
 
 void draw_peak(std::ostream& svg, const Frame& f, const MemoryTimeline& t, const Program& program) {
     if (t.peak_step < 0) return;
+    constexpr double room = 700;  // right of what the curve is called
     double x = f.x(t.peak_step + 0.5);
+    std::string where = text("peak ", size_text(t.peak), " at step ", t.peak_step, ", ",
+                             operator_text(program.steps()[size_t(t.peak_step)]));
     svg << "<line x1=\"" << x << "\" y1=\"" << f.curve_top << "\" x2=\"" << x << "\" y2=\""
         << f.map_top + f.map_height << "\" style=\"stroke:#c33;stroke-dasharray:4 3\"/>\n<text x=\""
-        << f.left + f.width << "\" y=\"" << f.curve_top - 12 << "\" text-anchor=\"end\" fill=\"#c33\">peak "
-        << size_text(t.peak) << " at step " << t.peak_step << ", "
-        << escaped(operator_text(program.steps()[size_t(t.peak_step)]).substr(0, 60)) << "</text>\n";
+        << f.left + f.width << "\" y=\"" << f.curve_top - 12 << "\" text-anchor=\"end\" fill=\"#c33\">"
+        << escaped(fitting(where, room)) << "</text>\n";
 }
 
 // As they came, in the program or in the graph that stays beside it.

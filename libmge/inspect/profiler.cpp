@@ -162,10 +162,8 @@ ProfileStep step_of(const StepReport& report, size_t index) {
     step.type = report.op;
     step.algorithm = report.algorithm;
     step.choice = std::string(name_of(report.source));
-    for (auto& source : report.sources) {
-        step.sources.push_back(label(source));
-        step.origins.push_back(source.id);
-    }
+    step.sources = labels(report.sources);
+    for (auto& source : report.sources) step.origins.push_back(source.id);
     step.inputs = report.inputs;
     step.outputs = report.outputs;
     step.operations = report.footprint.operations;

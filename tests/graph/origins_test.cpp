@@ -49,6 +49,8 @@ TEST(Origins, OneNodeOfAnotherProgramIsNamedOnce) {
     auto it = std::ranges::find(graph.nodes(), "conv2d", [](const Node& node) { return node.op->name; });
     ASSERT_NE(it, graph.nodes().end());
     EXPECT_EQ(node_label(graph, *it), "first+relu#2");
+    EXPECT_THAT(it->origins, ElementsAre(0, 1, 2));
+    EXPECT_THAT(labels(std::span(*graph.source_nodes()).first(3)), ElementsAre("first", "relu#2"));
 }
 
 TEST(Origins, SurviveBeingOptimisedTwice) {

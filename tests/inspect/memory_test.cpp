@@ -9,6 +9,7 @@
 
 #include "libmge/base/error.h"
 #include "libmge/base/file.h"
+#include "libmge/base/utf8.h"
 #include "libmge/inspect/json_document.h"
 #include "libmge/mge.h"
 
@@ -89,6 +90,27 @@ TEST(MemoryTimeline, IsDrawn) {
     size_t rectangles = 0;
     for (size_t at = svg.find("<rect"); at != std::string::npos; at = svg.find("<rect", at + 1)) ++rectangles;
     EXPECT_EQ(rectangles, 1 + memory_timeline(*program).blocks.size());
+}
+
+TEST(MemoryTimeline, LongNamesAreCutBetweenLetters) {
+    for (std::string first : {"", "x"}) {
+        std::string name = first;
+        for (int i = 0; i < 200; ++i) name += "ä";
+        GraphBuilder builder;
+        Tensor x = builder.input({DType::f32, {512, 512}, {}}, "x");
+        {
+            InterpreterScope scope(builder);
+            builder.set_outputs({ops::sum(ops::transpose(x, {.pattern = {1, 0}}), {.axes = {0}})});
+        }
+        Graph graph = builder.take();
+        for (size_t i = 0; i < graph.nodes().size(); ++i) graph.node(NodeId(i)).name = name;
+        CompileOptions options;
+        options.level = 0;
+        auto program = Program::compile(graph, options);
+        std::string svg = to_svg(memory_timeline(*program), *program);
+        EXPECT_TRUE(is_utf8(svg));
+        EXPECT_THAT(svg, HasSubstr("…</text>"));
+    }
 }
 
 TEST(MemoryLimit, IsPredicted) {
