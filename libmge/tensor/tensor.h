@@ -18,7 +18,7 @@ namespace mge {
 // What a Tensor points to. A value never changes after it was made; operators that update in place may take
 // over the storage of an input nobody else holds.
 struct TensorImpl {
-    // Not an aggregate, whose list would write zeros over all of it first: a tenth of a small operator's time.
+    // Not an aggregate: its list would write zeros over all of it first, a tenth of a small operator's time.
     TensorImpl(DeviceId where, const TensorSpec& what, StorageRef memory, size_t start)
         : device(where), spec(what), storage(std::move(memory)), offset(start) {}
 
