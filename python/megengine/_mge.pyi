@@ -305,6 +305,9 @@ def load(path: str | os.PathLike) -> megengine._mge.Model:
 def load_operators(path: str | os.PathLike, symbol: str = 'mge_operators') -> tuple:
     """Add the operators of a shared object; gives its name, its path and their names."""
 
+def low_bit_dtype(bits: int) -> Any:
+    """The NumPy dtype of the odd numbers of 1, 2 or 4 bits."""
+
 def memory_stats(device: Any | None = None) -> dict:
     """Bytes allocated and reserved, the largest figures of both, and the limit (0: none)."""
 
@@ -403,11 +406,11 @@ class Tensor:
     def __init__(self, data, dtype=None, device=None, is_const=False, no_cache=False, name=None, format='default'): ...
     _is_complex: Any  # Whether the elements are complex numbers.
     _is_symbolic: Any  # A value of a graph, without memory.
-    _meaning: Any  # The dtype when it is a quantised or complex one, else None.
+    _meaning: Any  # The dtype when it is a quantised, complex or low-bit one, else None.
     def _meant_as(dtype):
-        """This plain Tensor as one of a quantised or complex dtype."""
+        """This plain Tensor as one of a quantised, complex or low-bit dtype."""
     def _plain():
-        """A plain Tensor: the integers of a quantised one, the pairs of a complex one."""
+        """A plain Tensor: the integers of a quantised or low-bit one, the pairs of a complex one."""
     _quantised: Any  # The dtype when it is a quantised one, else None.
     def _reset(other):
         """Gives this object the value of another one."""

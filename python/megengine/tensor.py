@@ -217,6 +217,9 @@ class Tensor(_mge.Tensor):
             >>> Tensor([1.5, 2.0]).astype("int32")
             Tensor([1 2], dtype=int32, device=xpux:0)
         """
+        meaning = self._meaning
+        if meaning is not None and meaning is dtype:
+            return self
         if self._quantised is not None or is_quantize(dtype):
             return quantised.converted(self, dtype)
         if is_complex(dtype):

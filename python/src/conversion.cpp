@@ -16,6 +16,7 @@
 #include "libmge/tensor/narrow.h"
 #include "python/src/device_object.h"
 #include "python/src/errors.h"
+#include "python/src/low_bit_dtypes.h"
 #include "python/src/meaning.h"
 #include "python/src/reference.h"
 #include "python/src/subgraph_binding.h"
@@ -141,13 +142,8 @@ Reference to_array(PyObject* data) {
     Reference array(PyArray_FROM_O(data));
     if (!array) {
         // A list of lists of different lengths, and the like: one class of error for all bad data.
-        PyObject *type, *value, *trace;
-        PyErr_Fetch(&type, &value, &trace);
-        Reference message(value ? PyObject_Str(value) : nullptr);
-        const char* utf8 = message ? PyUnicode_AsUTF8(message.get()) : nullptr;
-        std::string what = text("[tensor] no array can be made of a ", Py_TYPE(data)->tp_name, ": ",
-                                utf8 ? utf8 : "unknown reason");
-        Py_XDECREF(type), Py_XDECREF(value), Py_XDECREF(trace);
+        std::string what =
+            text("[tensor] no array can be made of a ", Py_TYPE(data)->tp_name, ": ", taken_message());
         throw UserError(what);
     }
     return array;
@@ -341,6 +337,8 @@ Tensor tensor_from_python(PyObject* data, DType dtype, DeviceId device) {
         return scalar_tensor(number->value, dtype, device);
     }
     Reference array = to_array(data);
+    if (is_low_bit_dtype(reinterpret_cast<PyObject*>(PyArray_DESCR(as_array(array)))))
+        array = cast_array(array, NPY_BYTE);
     PyArray_Descr* descr = PyArray_DESCR(as_array(array));
     bool is_number = PyTypeNum_ISNUMBER(descr->type_num) || PyTypeNum_ISBOOL(descr->type_num);
     if (descr->type_num == NPY_OBJECT && PyArray_SIZE(as_array(array)) > 0) {
@@ -521,7 +519,8 @@ std::optional<ParamValue> param_from_python(PyObject* object) {
         return ParamValue(value);
     }
     if (PyArray_DescrCheck(object) && meaning_of(object, nullptr))
-        throw UserError("[dtype] Tensors of quantised and of complex dtypes are made by Tensor() and astype");
+        throw UserError(text("[dtype] Tensors of ", name_of_dtype(reinterpret_cast<PyArray_Descr*>(object)),
+                             " are made by Tensor() and, of quantised and complex dtypes, by astype"));
     if (PyArray_DescrCheck(object) || PyType_Check(object))
         return ParamValue(std::string(name_of(parse_dtype(object))));
     if (is_tensor(object)) {

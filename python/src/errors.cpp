@@ -96,6 +96,16 @@ void add_exceptions(PyObject* module) {
 
 PyObject* trace_error_class() { return trace_error; }
 
+std::string taken_message() {
+    PyObject *type, *value, *trace;
+    PyErr_Fetch(&type, &value, &trace);
+    Reference message(value ? PyObject_Str(value) : nullptr);
+    const char* utf8 = message ? PyUnicode_AsUTF8(message.get()) : nullptr;
+    std::string taken = utf8 ? utf8 : "unknown reason";
+    Py_XDECREF(type), Py_XDECREF(value), Py_XDECREF(trace);
+    return taken;
+}
+
 void throw_python(PyObject* exception_class, const std::string& message) {
     set_error(exception_class, message.c_str());
     throw PythonError{};

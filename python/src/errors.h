@@ -22,6 +22,9 @@ void add_exceptions(PyObject* module);
 // The class of "trace error because …".
 PyObject* trace_error_class();
 
+// What the Python exception says that is set, which is no longer set then.
+std::string taken_message();
+
 [[noreturn]] void throw_python(PyObject* exception_class, const std::string& message);
 
 // Runs `body` (which returns a pointer or an int); on an exception sets the Python error and gives `failed`.

@@ -6,6 +6,7 @@
 
 #include "python/src/conversion.h"
 #include "python/src/errors.h"
+#include "python/src/low_bit_dtypes.h"
 
 namespace mge::python {
 
@@ -15,6 +16,7 @@ namespace {
 
 constexpr const char* quantised_rules = "megengine.core.quantised";
 constexpr const char* complex_rules = "megengine.core.complex_numbers";
+constexpr const char* low_bit_rules = "megengine.core.low_bit";
 
 Reference rule(const char* rules, const char* name) {
     Reference module(PyImport_ImportModule(rules));
@@ -42,11 +44,13 @@ Reference dtype_told(PyObject* dtype, PyObject* data) {
 }  // namespace
 
 bool is_complex(PyObject* tensor) { return meaning(tensor) && is_complex_dtype(meaning(tensor)); }
+bool is_low_bit(PyObject* tensor) { return meaning(tensor) && is_low_bit_dtype(meaning(tensor)); }
 
 Reference meaning_of(PyObject* dtype, PyObject* data) {
     Reference candidate = dtype_told(dtype, data);
     if (!candidate) return {};
     if (is_complex_dtype(candidate.get())) return complex_dtype();
+    if (is_low_bit_dtype(candidate.get())) return candidate;
     if (!is_numpy_dtype(candidate.get()) || !has_metadata(candidate.get())) return {};
     Reference found(PyObject_CallOneArg(rule(quantised_rules, "tensor_dtype").get(), candidate.get()));
     if (!found) throw PythonError{};
@@ -54,6 +58,7 @@ Reference meaning_of(PyObject* dtype, PyObject* data) {
 }
 
 Reference plain_data(PyObject* meaning, PyObject* data) {
+    if (meaning && is_low_bit_dtype(meaning)) return low_bit_numbers(data, meaning);
     if (!meaning || !is_complex_dtype(meaning)) return Reference::borrow(data);
     Reference pairs(PyObject_CallOneArg(rule(complex_rules, "pairs_of").get(), data));
     if (!pairs) throw PythonError{};
@@ -61,6 +66,7 @@ Reference plain_data(PyObject* meaning, PyObject* data) {
 }
 
 bool is_made_of(PyObject* meaning, DType dtype) {
+    if (is_low_bit_dtype(meaning)) return dtype == DType::i8;
     return dtype == (is_complex_dtype(meaning) ? DType::f32 : parse_dtype(meaning));
 }
 
@@ -82,7 +88,7 @@ PyObject* wrap_like(Tensor value, PyObject* other) {
 }
 
 bool have_same_meaning(PyObject* a, PyObject* b) {
-    if (!a || !b) return a == b;
+    if (!a || !b || is_low_bit_dtype(a) || is_low_bit_dtype(b)) return a == b;
     if (is_complex_dtype(a) != is_complex_dtype(b)) return false;
     int equal = PyObject_RichCompareBool(metadata_of(a).get(), metadata_of(b).get(), Py_EQ);
     if (equal < 0) throw PythonError{};
@@ -92,10 +98,13 @@ bool have_same_meaning(PyObject* a, PyObject* b) {
 PyObject* call_by_meaning(const OpInfo& op, PyObject* const* args, Py_ssize_t positional,
                           PyObject* keywords) {
     Py_ssize_t count = positional + (keywords ? PyTuple_GET_SIZE(keywords) : 0);
-    bool of_complex = std::any_of(args, args + count, [](PyObject* argument) {
-        return argument && is_tensor(argument) && is_complex(argument);
-    });
-    Reference function = rule(of_complex ? complex_rules : quantised_rules, "call");
+    auto any = [&](bool is_such(PyObject * tensor)) {
+        return std::any_of(args, args + count, [&](PyObject* argument) {
+            return argument && is_tensor(argument) && is_such(argument);
+        });
+    };
+    const char* rules = any(is_low_bit) ? low_bit_rules : any(is_complex) ? complex_rules : quantised_rules;
+    Reference function = rule(rules, "call");
     Reference name(PyUnicode_FromStringAndSize(op.name.data(), Py_ssize_t(op.name.size())));
     if (!name) throw PythonError{};
     std::vector<PyObject*> all{name.get()};

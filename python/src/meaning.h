@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Tensors whose elements stand for something else: steps of quantised dtypes, and pairs of floats that are
-// complex numbers. The library knows what the elements are, plain numbers; the Python object keeps the NumPy
-// dtype that says what they mean. What operators do with such Tensors stands in megengine.core.quantised and
-// megengine.core.complex_numbers.
+// Tensors whose elements stand for something else: steps of quantised dtypes, pairs of floats that are
+// complex numbers, and odd numbers of few bits. The library knows what the elements are, plain numbers; the
+// Python object keeps the NumPy dtype that says what they mean. What operators do with such Tensors stands in
+// megengine.core.quantised, megengine.core.complex_numbers and megengine.core.low_bit.
 
 #include <Python.h>
 
@@ -30,6 +30,8 @@ inline bool any_meaning(PyObject* const* objects, Py_ssize_t count) {
 
 // Whether a Tensor's elements are pairs along its last axis, the real and the imaginary parts.
 bool is_complex(PyObject* tensor);
+// Whether they are numbers of few bits.
+bool is_low_bit(PyObject* tensor);
 
 // What the elements of a Tensor mean that is made of data with a dtype asked for (or None); null for those
 // that mean themselves.

@@ -10,6 +10,7 @@
 #include "python/src/file_binding.h"
 #include "python/src/graph_binding.h"
 #include "python/src/graph_function_binding.h"
+#include "python/src/low_bit_dtypes.h"
 #include "python/src/recorder_binding.h"
 #include "python/src/sharing_binding.h"
 #include "python/src/subgraph_binding.h"
@@ -37,6 +38,7 @@ void define_module(nb::module_& module) {
     add_tensor_type(module.ptr());
     add_ops_module(module.ptr());
     add_device_functions(module.ptr());
+    add_low_bit_dtypes(module.ptr());
     add_autocast(module.ptr());
     add_tape(module.ptr());
     add_files(module.ptr());

@@ -47,7 +47,7 @@ PyObject* get_dtype(PyObject* self, void*) {
 }
 PyObject* get_meaning(PyObject* self, void*) { return Py_NewRef(meaning(self) ? meaning(self) : Py_None); }
 PyObject* get_quantised(PyObject* self, void*) {
-    return is_complex(self) ? Py_NewRef(Py_None) : get_meaning(self, nullptr);
+    return is_complex(self) || is_low_bit(self) ? Py_NewRef(Py_None) : get_meaning(self, nullptr);
 }
 PyObject* get_is_complex(PyObject* self, void*) { return PyBool_FromLong(is_complex(self)); }
 PyObject* get_device(PyObject* self, void*) {
@@ -169,9 +169,10 @@ PyMethodDef tensor_methods[] = {
     {"_reset", reset, METH_O, "_reset(other)\n--\n\nGives this object the value of another one."},
     {"detach", detach, METH_NOARGS, "detach()\n--\n\nThe same value, cut from the tapes."},
     {"_plain", plain, METH_NOARGS,
-     "_plain()\n--\n\nA plain Tensor: the integers of a quantised one, the pairs of a complex one."},
+     "_plain()\n--\n\nA plain Tensor: the integers of a quantised or low-bit one, the pairs of a complex "
+     "one."},
     {"_meant_as", meant_as, METH_O,
-     "_meant_as(dtype)\n--\n\nThis plain Tensor as one of a quantised or complex dtype."},
+     "_meant_as(dtype)\n--\n\nThis plain Tensor as one of a quantised, complex or low-bit dtype."},
     {"__round__", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&round_tensor)), METH_FASTCALL,
      nullptr},
     {"__floor__", floor_tensor, METH_NOARGS, nullptr},
@@ -187,7 +188,7 @@ PyGetSetDef tensor_properties[] = {
     {"ndim", get_ndim, nullptr, "Number of axes.", nullptr},
     {"size", get_size, nullptr, "Number of elements.", nullptr},
     {"dtype", get_dtype, nullptr, "The NumPy dtype.", nullptr},
-    {"_meaning", get_meaning, nullptr, "The dtype when it is a quantised or complex one, else None.",
+    {"_meaning", get_meaning, nullptr, "The dtype when it is a quantised, complex or low-bit one, else None.",
      nullptr},
     {"_quantised", get_quantised, nullptr, "The dtype when it is a quantised one, else None.", nullptr},
     {"_is_complex", get_is_complex, nullptr, "Whether the elements are complex numbers.", nullptr},

@@ -45,6 +45,7 @@ bool is_of_dtype(PyObject* tensor, PyObject* dtype) {
 
 std::string name_of_dtype(PyObject* tensor) {
     if (is_complex(tensor)) return "complex numbers";
+    if (is_low_bit(tensor)) return "low-bit numbers";
     return text(meaning(tensor) ? "steps of " : "", value_of(tensor).dtype());
 }
 

@@ -22,7 +22,6 @@ NAMES = (
     (F, "external"),
     (F.vision, "nvof"),
     (mge.jit, "xla_trace"),
-    (mge.core.tensor.dtype, "intb4"),
 )
 
 

@@ -244,3 +244,11 @@ def test_sums_of_products_are_exact_in_traces():
     linear = jit.trace(lambda x: F.linear(x, weight, bias), symbolic=True, capture_as_const=True)
     for got in (F.linear(x, weight, bias), linear(x), linear(x)):
         assert got.tolist() == want.tolist() and shown(got.dtype) == "QuantizedS32(0.125)"
+
+
+def test_kinds_of_your_own_know_whether_they_are_unsigned():
+    kinds = [D.QuantDtypeMeta("a", None, name, 0, 3) for name in ("int8", "uint8")]
+    assert [kind.is_unsigned for kind in kinds] == [False, True]
+    assert D.QuantDtypeMeta("a", None, "int8", 0, 3, True).is_unsigned
+    for kind in kinds:
+        assert copy.deepcopy(kind) is kind and pickle.loads(pickle.dumps(kind)) == kind

@@ -19,6 +19,7 @@ import numpy as np
 from .. import _mge
 from . import plain_quantised
 from .graph_records import TRACED_MODULE, Record, record_class
+from .tensor.dtype import intb1, intb2, intb4, is_lowbit
 from .tensor.qparams import QParams
 
 _BUILTINS = ("builtins", "__builtin__")
@@ -104,6 +105,8 @@ def is_plain(module: str, name: str) -> bool:
     """Whether a file that names this global object loads with ``weights_only``."""
     key = module, name
     if key in _CALLS or key in (_ARRAY, TRACED_MODULE, _MODULE) or record_class(module, name):
+        return True
+    if key in _LOW_BIT:
         return True
     if module in _BUILTINS and name in _STRUCTURE_NAMES:
         return True
@@ -461,6 +464,8 @@ class _Machine:
         return self._array(data, dtype, ()).reshape(())[()]
 
     def dtype(self, code, align=False, copy=False) -> np.dtype:
+        if isinstance(code, _Name) and (code.module, code.name) in _LOW_BIT:
+            return _LOW_BIT[code.module, code.name]
         _check(
             type(code) is str and code in _DTYPES, "an array has a dtype that tensors cannot have"
         )
@@ -499,6 +504,8 @@ class _Machine:
             count * dtype.itemsize == len(data), "an array has more or fewer bytes than its shape"
         )
         self._count(len(data))
+        if is_lowbit(dtype):
+            np.frombuffer(data, np.int8).astype(dtype)  # it refuses what such a dtype cannot hold
         return np.frombuffer(data, dtype)
 
     def _count(self, array_bytes: int) -> None:
@@ -507,10 +514,11 @@ class _Machine:
         _check(self._array_bytes >= 0, "it uses the same bytes over and over")
 
     def _check_dtype_state(self, dtype: np.dtype, state) -> None:
-        plain = (None, None, None, -1, -1, 0)
+        plain = (None, None, None, 1, 1) if is_lowbit(dtype) else (None, None, None, -1, -1)
         _check(type(state) is tuple and len(state) in (8, 9), "a dtype in it is damaged")
         _check(state[0] in (3, 4) and state[1] in ("<", "=", "|"), "an array is not little-endian")
-        _check(tuple(state[2:8]) == plain, "a dtype in it has parts")
+        _check(tuple(state[2:7]) == plain, "a dtype in it has parts")
+        _check(state[7] == 0 or is_lowbit(dtype), "a dtype in it has flags")
         if len(state) == 9 and state[8]:
             is_bfloat16 = state[8] == _BFLOAT16 and dtype == np.uint16
             made = _mge.bfloat16 if is_bfloat16 else plain_quantised.dtype_of(dtype, state[8])
@@ -523,6 +531,9 @@ class _Machine:
             if value is old:
                 self._memo[key] = new
 
+
+# The classes by which arrays of these dtypes name them.
+_LOW_BIT = {(d.type.__module__, d.type.__name__): d for d in (intb1, intb2, intb4)}
 
 # Every function that a file may name, with the fewest and the most arguments. NumPy 1 and 2 have
 # different homes for theirs.

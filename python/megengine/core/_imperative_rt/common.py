@@ -10,9 +10,14 @@ from ..tensor.dtype import (  # noqa: F401
     bfloat16,
     get_scale,
     get_zero_point,
+    intb1,
+    intb2,
+    intb4,
     is_dtype_equal,
     is_quantize,
 )
+
+pyintb1, pyintb2, pyintb4 = intb1.type, intb2.type, intb4.type
 
 
 @dataclasses.dataclass

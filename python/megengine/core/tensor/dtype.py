@@ -13,6 +13,8 @@ import numpy as np
 from ... import _mge
 
 bfloat16 = _mge.bfloat16
+# Odd numbers, of -1 to 1, -3 to 3 and -15 to 15.
+intb1, intb2, intb4 = (_mge.low_bit_dtype(bits) for bits in (1, 2, 4))
 
 _NAMES = ("bool", "uint8", "int8", "uint16", "int16", "int32", "float16", "float32")
 
@@ -119,16 +121,25 @@ def is_dtype_equal(dtype1, dtype2) -> bool:
 
 
 def is_lowbit(dtype) -> bool:
-    """Whether a dtype is one of intb1, intb2 and intb4, which this version does not have.
+    """Whether a dtype is one of intb1, intb2 and intb4.
 
     Example:
-        >>> is_lowbit("float32")
-        False
+        >>> is_lowbit(intb2), is_lowbit("float32")
+        (True, False)
     """
-    return not is_bfloat16(dtype) and np.dtype(dtype).name in ("pyintb1", "pyintb2", "pyintb4")
+    return dtype is intb1 or dtype is intb2 or dtype is intb4
 
 
-class QuantDtypeMeta(NamedTuple):
+class _Meta(NamedTuple):
+    name: str
+    cname: str | None
+    np_dtype_str: str
+    qmin: int
+    qmax: int
+    is_unsigned: bool
+
+
+class QuantDtypeMeta(_Meta):
     """What all quantised dtypes of a kind have in common.
 
     Args:
@@ -146,12 +157,12 @@ class QuantDtypeMeta(NamedTuple):
         Tensor([0. 3. 3.], device=xpux:0)
     """
 
-    name: str
-    cname: str | None
-    np_dtype_str: str
-    qmin: int
-    qmax: int
-    is_unsigned: bool | None = None
+    __slots__ = ()
+
+    def __new__(cls, name, cname, np_dtype_str, qmin, qmax, is_unsigned=None):
+        if is_unsigned is None:
+            is_unsigned = np_dtype_str[0] == "u"
+        return super().__new__(cls, name, cname, np_dtype_str, qmin, qmax, is_unsigned)
 
     def __copy__(self):
         return self
@@ -164,7 +175,7 @@ class QuantDtypeMeta(NamedTuple):
 
 
 def _meta(name: str, cname: str | None, np_dtype_str: str, qmin: int, qmax: int) -> QuantDtypeMeta:
-    return QuantDtypeMeta(name, cname, np_dtype_str, qmin, qmax, np_dtype_str[0] == "u")
+    return QuantDtypeMeta(name, cname, np_dtype_str, qmin, qmax)
 
 
 def _meta_of(*fields) -> QuantDtypeMeta:
