@@ -86,6 +86,11 @@ StorageRef Arenas::allocate_dynamic(size_t place, size_t bytes) const {
     return dynamic_->allocate_dynamic(arenas_[place]->place, bytes);
 }
 
+bool Arenas::are_alone() const {
+    std::lock_guard lock(memory_->mutex_);
+    return memory_->contexts_ == 1;
+}
+
 void Arenas::prepare_dynamic(size_t place, size_t bytes) const {
     if (dynamic_->allocator_) dynamic_->allocator_->defrag_prealloc_contig(arenas_[place]->place, bytes);
 }

@@ -49,6 +49,8 @@ public:
     bool is_lent(size_t place) const { return lent_.data && lent_.place == place; }
     // Another one when they lie elsewhere than before.
     uint64_t generation() const { return generation_; }
+    // No other context has them.
+    bool are_alone() const;
     const std::shared_ptr<ContextMemory>& memory() const { return memory_; }
 
 private:

@@ -8,6 +8,7 @@
 
 #include "libmge/compile/arenas.h"
 #include "libmge/compile/compiled_program.h"
+#include "libmge/compile/copies_beside.h"
 #include "libmge/compile/dispatch.h"
 #include "libmge/compile/dynamic_step.h"
 #include "libmge/compile/observer_list.h"
@@ -97,6 +98,7 @@ private:
         std::vector<Follower> followers;
     };
     void allocate_ports(OwnPorts own);
+    StorageRef port_memory(size_t place, size_t bytes) const;
     Port& own_output(size_t i);
     bool are_outputs_bound() const;
     void require_outputs() const;
@@ -113,6 +115,9 @@ private:
     void forget_blocks();
     void run_for_start();
     void make_recordable();
+    void run_late();
+    void begin_copies();
+    void end_copies();
     bool run_recorded();
     void run_specially();
     void run_observed(StepObserver* observer);
@@ -156,6 +161,8 @@ private:
     bool skips_next_ = false, was_checked_ = false;
 
     std::unique_ptr<RecordedRun> recorded_;  // null where runs are asked for step by step
+    std::unique_ptr<CopiesBeside> copies_;   // null where there are none
+    uint64_t copied_arenas_ = 0;             // their generation in the last run with copies
     bool is_late_ = false;                   // queues do the work after they were asked for it
     OwnPorts own_;
     bool output_waits_ = false;  // whoever asks for an output gets it when it is there

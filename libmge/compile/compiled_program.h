@@ -10,6 +10,8 @@
 #include <vector>
 
 #include "libmge/compile/async_level.h"
+#include "libmge/compile/bind_algorithms.h"
+#include "libmge/compile/lane_plan.h"
 #include "libmge/compile/plan_memory.h"
 #include "libmge/compile/program.h"
 #include "libmge/compile/schedule.h"
@@ -67,6 +69,8 @@ public:
     const std::vector<CompiledStep>& compiled_steps() const { return steps_; }
     // Empty when the caller asks for everything.
     const std::vector<StepThreads>& threads() const { return threads_; }
+    // Empty where everything is asked of the places' own queues.
+    const LanePlan& copies() const { return copies_; }
     // Values of dynamic steps are found by value id; all others where locate() says.
     Location locate(ValueId id) const;
     // The memory of each input and of each output. Several graph outputs may lie in one output memory.
@@ -117,7 +121,8 @@ private:
     std::vector<Choice> bind(std::vector<std::shared_ptr<const CompiledProgram>>& inside);
     void count_inside(const std::vector<std::shared_ptr<const CompiledProgram>>& inside);
     void count_constants(const ConstantBytes& given);
-    std::vector<Location> plan_arenas(std::span<const MemoryBlock> blocks);
+    std::vector<Location> plan_arenas(const ArenaBlocks& blocks);
+    std::vector<MemoryPlan> plan_lives(const ArenaBlocks& blocks) const;
     void place_buffers(const std::vector<Choice>& choices);
     Location place(const Buffer& buffer, const Location& in_plan);
     void find_taken_inputs();
@@ -136,6 +141,8 @@ private:
     std::vector<Location> buffer_locations_, workspace_locations_;
     std::vector<CompiledStep> steps_;
     std::vector<StepThreads> threads_;
+    bool copies_beside_ = false;
+    LanePlan copies_;
     bool holds_graphs_ = false;
     std::vector<bool> is_released_;  // by value: constants of which the steps read packed copies
     std::vector<MemoryBlock> blocks_;

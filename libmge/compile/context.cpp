@@ -10,6 +10,7 @@
 #include "libmge/compile/compiled_context.h"
 #include "libmge/compile/plain.h"
 #include "libmge/compile/plan_memory.h"
+#include "libmge/device/copying.h"
 #include "libmge/device/device.h"
 
 namespace mge {
@@ -86,6 +87,8 @@ CompiledContext::CompiledContext(std::shared_ptr<const CompiledProgram> program,
     skips_next_ = options.fake_next_exec;
     if (program_->check()) check_ = std::make_unique<CheckedRun>(*program_);
     is_late_ = !program_->is_on_host();
+    if (!program_->copies().steps.empty())
+        copies_ = std::make_unique<CopiesBeside>(program_->copies(), program_->places());
     origins_ = std::make_shared<StepOrigins>(program_, own.is_waited_for);
     if (!program_->threads().empty())
         dispatch_ = std::make_unique<Dispatch>(
@@ -129,7 +132,7 @@ void CompiledContext::allocate_ports(OwnPorts own) {
         queues_.push_back(&queue_of(program_->places()[i]));
         memory_.emplace_back();
         if (!bytes[i]) continue;
-        memory_[i] = queues_[i]->allocate(*bytes[i]);
+        memory_[i] = port_memory(i, *bytes[i]);
         // Touching every page now spares the runs their page faults.
         queues_[i]->fill(memory_[i]->data, 0, *bytes[i]);
     }
@@ -142,6 +145,14 @@ void CompiledContext::allocate_ports(OwnPorts own) {
     if (own.inputs) fill_ports(inputs_);
     if (own.outputs) fill_ports(outputs_);
     for (auto& block : program_->blocks()) blocks_.push_back({{}, 0, block.place, nullptr, {}});
+}
+
+// What a device copies from and to while it computes has to be locked for it.
+StorageRef CompiledContext::port_memory(size_t place, size_t bytes) const {
+    auto& copies = program_->copies().copies;
+    auto& places = program_->places();
+    bool is_copied = places[place].is_host() && own_.is_waited_for && !copies.empty();
+    return allocate_beside(places[place], is_copied ? places[copies[0].place] : places[place], bytes);
 }
 
 void CompiledContext::follow(const Location& location, void** follower) {

@@ -7,23 +7,10 @@
 #include "libmge/base/error.h"
 #include "libmge/base/pages.h"
 #include "libmge/compile/plan_memory.h"
+#include "libmge/device/copying.h"
 #include "libmge/device/device.h"
 
 namespace mge {
-
-namespace {
-
-// What waits on the host for a device that is beside it comes and goes fastest in memory that is locked for
-// that device; there may be little of it.
-StorageRef arena_memory(DeviceId place, DeviceId beside, size_t bytes) {
-    if (bytes && device(beside).locks_host_memory() && place != beside) try {
-            return device(beside).allocate_host(bytes);
-        } catch (const MemoryError&) {
-        }
-    return queue_of(place).allocate(bytes);
-}
-
-}  // namespace
 
 StorageRef ContextAllocator::alloc_static(DeviceId place, size_t bytes) {
     return queue_of(place).allocate(bytes);
@@ -70,7 +57,7 @@ void ContextMemory::make_ready(Arena& arena) {
         for (auto& other : arenas_)
             if (!other->place.is_host()) beside = other->place;
     StorageRef storage = is_own ? allocator_->alloc_static(arena.place, arena.wanted)
-                                : arena_memory(arena.place, beside, arena.wanted);
+                                : allocate_beside(arena.place, beside, arena.wanted);
     bool fits = storage && storage->bytes >= arena.wanted &&
                 reinterpret_cast<uintptr_t>(storage->data) % arena_alignment == 0;
     if (!fits)

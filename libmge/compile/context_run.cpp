@@ -19,6 +19,7 @@ void CompiledContext::run() {
     origins_->errors().tell();
     if (!dispatch_ || is_special_) return run_in_turn();
     HeldArenas arenas(arenas_);
+    if (copies_) begin_copies();
     turn.hand_over([this] { dispatch_->start(); });
     arenas.hand_over();
 }
@@ -41,6 +42,12 @@ void CompiledContext::run_for_start() {
 }
 
 void CompiledContext::finish_dispatch(std::exception_ptr failure) {
+    if (copies_) try {
+            if (!failure) end_copies();
+        } catch (...) {
+            failure = std::current_exception();
+        }
+    if (copies_ && failure) copies_->give_up();
     if (failure) keep(std::move(failure));
     arenas_.leave();
     turn_.give_back();
@@ -80,8 +87,7 @@ void CompiledContext::run_in_turn() {
         return run_specially();
     if (is_late_) [[unlikely]] {
         if (recorded_ && !place_ && run_recorded()) return;
-        for (size_t i = 0; i < instructions_.size(); ++i) ask(i);
-        return;
+        return run_late();
     }
     const Instruction* instruction = instructions_.data();
     const Instruction* end = instruction + instructions_.size();
@@ -91,6 +97,39 @@ void CompiledContext::run_in_turn() {
     } catch (...) {
         rethrow_in(step_text(*program_, size_t(instruction - instructions_.data()), place_));
     }
+}
+
+void CompiledContext::run_late() {
+    if (!copies_) {
+        for (size_t i = 0; i < instructions_.size(); ++i) ask(i);
+        return;
+    }
+    begin_copies();
+    try {
+        for (size_t i = 0; i < instructions_.size(); ++i) ask(i);
+        end_copies();
+    } catch (...) {
+        copies_->give_up();
+        throw;
+    }
+}
+
+// What a context does alone, run after run in the same memory, may overlap.
+void CompiledContext::begin_copies() {
+    uint64_t arenas = arenas_.generation();
+    bool is_same = std::exchange(copied_arenas_, arenas) == arenas;
+    copies_->begin(is_same && arenas_.are_alone() && !place_);
+}
+
+void CompiledContext::end_copies() {
+    copies_->ask_last([this](size_t step) { ask(step); });
+    copies_->end([this](size_t step, const std::function<void()>& wait) {
+        try {
+            wait();
+        } catch (...) {
+            rethrow_in(step_text(*program_, step, place_));
+        }
+    });
 }
 
 // False when the steps have to be asked for one by one.
@@ -115,7 +154,12 @@ void CompiledContext::ask(size_t step) {
         if (dispatch_ && program_->holds_graphs()) surrounding.emplace(Surrounding{.arenas = &arenas_});
         std::optional<WorkOriginScope> scope;
         if (is_late_) scope.emplace(origins_->of_step(step, place_));
-        instructions_[step].run(*instructions_[step].prepared, instructions_[step].launch);
+        auto& [run, prepared, launch] = instructions_[step];
+        if (copies_ && copies_->is_running())
+            copies_->step(step, program_->compiled_steps()[step].place, launch,
+                          [&] { run(*prepared, launch); });
+        else
+            run(*prepared, launch);
     } catch (...) {
         rethrow_in(step_text(*program_, step, place_));
     }
@@ -137,6 +181,7 @@ void CompiledContext::run_specially() {
         update_special();
         return;
     }
+    if (copies_) copies_->interrupt();
     auto& options = program_->options();
     if (options.force_output_use_user_specified_memory) require_outputs();
     if (options.force_output_dynamic_alloc) renew_outputs();
@@ -247,6 +292,7 @@ std::vector<double> CompiledContext::time_steps() {
     using Clock = std::chrono::steady_clock;
     HeldTurn turn(turn_);
     HeldArenas arenas(arenas_);
+    if (copies_) copies_->interrupt();
     std::vector<double> times;
     times.reserve(instructions_.size());
     if (!lives_.empty()) forget_blocks();

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "libmge/compile/lane_plan.h"
 #include "libmge/compile/option_list.h"
 #include "libmge/device/cpu/cpu_device.h"
 #include "libmge/ops/elementwise/fused.h"
@@ -109,7 +110,8 @@ constexpr std::array effects{
     Effect{"graph_opt.f16_io_f32_comp", [](const O& o) { return o.graph_opt.f16_io_f32_comp; }, stores_f16,
            "no value of this model can be stored as float16"},
     Effect{"seq_opt.enable_seq_comp_node_opt", [](const O& o) { return !o.seq_opt.enable_seq_comp_node_opt; },
-           never, "copies between host and device have no stream of their own here"},
+           [](const Done& done) { return has_copies_beside(done.graph); },
+           "this program copies nothing between the host and a device that does so beside its work"},
     Effect{"allreduce_pack_ignore_first",
            [](const O& o) { return o.allreduce_pack_ignore_first != O().allreduce_pack_ignore_first; }, never,
            "there are no collectives in this build"},

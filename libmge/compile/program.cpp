@@ -8,7 +8,6 @@
 
 #include "libmge/base/file.h"
 #include "libmge/base/log.h"
-#include "libmge/compile/bind_algorithms.h"
 #include "libmge/compile/compiled_program.h"
 #include "libmge/compile/ignored_options.h"
 #include "libmge/compile/own_outputs.h"
@@ -167,6 +166,8 @@ CompiledProgram::CompiledProgram(Graph graph, const CompileOptions& options)
     for (size_t i = 0; i < inputs_.size(); ++i) inputs_[i].value = graph_.inputs()[i];
     for (size_t i = 0; i < outputs_.size(); ++i) outputs_[i].value = graph_.outputs()[i];
     is_callback_output_ = callback_outputs();
+    copies_beside_ = options_.seq_opt.enable_seq_comp_node_opt && !options_.force_dynamic_alloc &&
+                     has_copies_beside(graph_);
     schedule_ = schedule(graph_, shared_memory(options_), is_callback_output_);
     find_places();
     check_recording();
@@ -179,6 +180,7 @@ CompiledProgram::CompiledProgram(Graph graph, const CompileOptions& options)
     place_buffers(choices);
     find_taken_inputs();
     make_steps(std::move(choices));
+    if (copies_beside_) copies_ = plan_lanes(*this);
     assign_threads();
     count_pieces();
     make_step_reports();
@@ -445,9 +447,37 @@ Location CompiledProgram::place(const Buffer& buffer, const Location& in_plan) {
     return {Location::Kind::constant, 0, constant ? constant.address() : nullptr};
 }
 
+namespace {
+
+size_t total_bytes(std::span<const MemoryPlan> plans) {
+    size_t bytes = 0;
+    for (auto& plan : plans) bytes += plan.bytes;
+    return bytes;
+}
+
+}  // namespace
+
+// With as much room for the copies as costs nothing, or next to nothing where nobody is short of memory.
+std::vector<MemoryPlan> CompiledProgram::plan_lives(const ArenaBlocks& blocks) const {
+    auto plans = plan_places(blocks.blocks, places_.size());
+    if (!copies_beside_) return plans;
+    std::vector<int> block_of;
+    for (int buffer : schedule_.buffer_of)
+        block_of.push_back(buffer < 0 ? -1 : blocks.buffer_block[size_t(buffer)]);
+    bool is_short =
+        options_.enable_memory_swap || options_.enable_sublinear_memory_opt || options_.enable_dtr_memory_opt;
+    size_t least = total_bytes(plans), spare = is_short ? 0 : least / 16;
+    for (int steps : {int(schedule_.steps.size()), 16, 4, 1}) {
+        auto roomy = plan_places(
+            with_room_for_copies(blocks.blocks, graph_, schedule_, block_of, {steps, spare}), places_.size());
+        if (total_bytes(roomy) <= least + spare) return roomy;
+    }
+    return plans;
+}
+
 // By block, where it lies in the arena of its place.
-std::vector<Location> CompiledProgram::plan_arenas(std::span<const MemoryBlock> blocks) {
-    auto plans = plan_places(blocks, places_.size());
+std::vector<Location> CompiledProgram::plan_arenas(const ArenaBlocks& blocks) {
+    auto plans = plan_lives(blocks);
     for (size_t i = 0; i < plans.size(); ++i) {
         arena_bytes_[i] = plans[i].bytes;
         memory_.plan += plans[i].bytes;
@@ -455,7 +485,7 @@ std::vector<Location> CompiledProgram::plan_arenas(std::span<const MemoryBlock> 
     }
     std::vector<size_t> next(plans.size());
     std::vector<Location> locations;
-    for (auto& block : blocks)
+    for (auto& block : blocks.blocks)
         locations.push_back(
             {Location::Kind::arena, plans[block.place].offsets[next[block.place]++], nullptr, block.place});
     return locations;
@@ -478,7 +508,7 @@ void CompiledProgram::place_buffers(const std::vector<Choice>& choices) {
         for (size_t i = 0; i < blocks_.size(); ++i) locations.push_back({Location::Kind::block, i});
     } else {
         if (!options_.seq_opt.enable_mem_reuse_alloc) keep_all_alive(blocks.blocks, schedule_.steps.size());
-        locations = plan_arenas(blocks.blocks);
+        locations = plan_arenas(blocks);
     }
     auto location_of = [&](int block) { return block < 0 ? Location{} : locations[size_t(block)]; };
     input_memory_.resize(graph_.inputs().size());

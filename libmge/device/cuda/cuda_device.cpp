@@ -8,7 +8,9 @@
 
 #include "libmge/base/error.h"
 #include "libmge/base/version.h"
+#include "libmge/device/copying.h"
 #include "libmge/device/cuda/cuda_queue.h"
+#include "libmge/device/cuda/host_memory.h"
 #include "libmge/device/cuda/library.h"
 #include "libmge/device/cuda/runtime.h"
 #include "libmge/device/cuda/shared_segments.h"
@@ -34,7 +36,7 @@ void release_locked(Storage* storage) {
     ignore(cudaFreeHost(owned->data));
 }
 
-class CudaDevice final : public Device, public SharingDevice {
+class CudaDevice final : public Device, public SharingDevice, public CopyingDevice {
 public:
     explicit CudaDevice(int index) : index_(index), properties_(properties_of(index)), memory_(index) {}
 
@@ -45,7 +47,7 @@ public:
                     properties_.multiProcessorCount, " multiprocessors | mge ", version, ", CUDA ",
                     CUDART_VERSION, library_versions());
     }
-    Queue& queue(int stream) override;
+    Queue& queue(int stream) override { return queue_in(queues_, stream); }
     MemoryStats memory() const override {
         MemoryStats stats = memory_.stats();
         stats.page_locked = page_locked_;
@@ -69,19 +71,28 @@ public:
     StorageRef open_shared(const SharedBlock& block, std::shared_ptr<const void> keeper) override {
         return open_block(block, index_, std::move(keeper));
     }
+    Queue& copies(int stream, CopyWay way) override { return copying_queue(stream, way); }
+    bool start_copy(int stream, CopyWay way, void* target, const void* source, size_t bytes) override;
+    void tell_faults(int stream) override { queue_in(queues_, stream).throw_index_fault(); }
 
 private:
+    using Queues = std::array<std::atomic<CudaQueue*>, 256>;  // by stream
+    CudaQueue& queue_in(Queues& queues, int stream);
+    CudaQueue& copying_queue(int stream, CopyWay way) {
+        return queue_in(way == CopyWay::to_device ? uploads_ : downloads_, stream);
+    }
+
     const int index_;
     const cudaDeviceProp properties_;
     BlockPool memory_;
     std::atomic<size_t> page_locked_{0};
-    std::array<std::atomic<CudaQueue*>, 256> queues_{};
+    Queues queues_{}, uploads_{}, downloads_{};
     std::mutex adding_;
 };
 
 // Queues live as long as the process.
-Queue& CudaDevice::queue(int stream) {
-    auto& slot = queues_.at(size_t(stream));
+CudaQueue& CudaDevice::queue_in(Queues& queues, int stream) {
+    auto& slot = queues.at(size_t(stream));
     if (auto* found = slot.load(std::memory_order_acquire)) [[likely]]
         return *found;
     std::lock_guard lock(adding_);
@@ -89,6 +100,21 @@ Queue& CudaDevice::queue(int stream) {
     auto* made = std::make_unique<CudaQueue>(memory_, index_, stream).release();
     slot.store(made, std::memory_order_release);
     return *made;
+}
+
+bool CudaDevice::start_copy(int stream, CopyWay way, void* target, const void* source, size_t bytes) {
+    CudaQueue& queue = copying_queue(stream, way);
+    bool is_upload = way == CopyWay::to_device;
+    bool is_later = is_read_in_place(is_upload ? source : target);
+    // Then it is there when the call returns, which has to be so for what is written.
+    if (!is_later && !is_upload) {
+        queue.copy_to_host(target, source, bytes);
+        return false;
+    }
+    check(cudaMemcpyAsync(target, source, bytes, is_upload ? cudaMemcpyHostToDevice : cudaMemcpyDeviceToHost,
+                          queue.stream()),
+          "cudaMemcpyAsync");
+    return is_later;
 }
 
 MemoryStatus CudaDevice::memory_status() const {

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <memory>
 
+#include "libmge/device/cuda/host_memory.h"
 #include "libmge/device/cuda/last_launches.h"
 #include "libmge/device/cuda/peers.h"
 #include "libmge/device/cuda/recording_stream.h"
@@ -46,13 +47,6 @@ private:
     const CudaQueue& queue_;  // lives as long as the process
     cudaEvent_t event_ = nullptr;
 };
-
-// What the device reads by itself while the host goes on: page-locked memory, and managed memory of others'.
-bool is_read_in_place(const void* address) {
-    cudaPointerAttributes attributes{};
-    return cudaPointerGetAttributes(&attributes, address) == cudaSuccess &&
-           attributes.type != cudaMemoryTypeUnregistered;
-}
 
 }  // namespace
 
