@@ -164,6 +164,8 @@ TEST(Memory, PagesOfAFileComeAndGo) {
     auto file = MappedFile::open(path);
     std::vector halves{file->bytes().first(bytes / 2), file->bytes().last(bytes / 2)};
     auto resident = [&](size_t half) { return resident_bytes({halves[half]}).value(); };
+    EXPECT_EQ(resident_bytes(halves), 0u);
+    EXPECT_EQ(std::ranges::count(file->bytes(), std::byte('x')), int64_t(bytes));
     EXPECT_EQ(resident(0), bytes / 2);
     EXPECT_EQ(resident_bytes(halves), bytes) << "shared pages count once";
     EXPECT_TRUE(release_pages(halves[0]));
