@@ -25,16 +25,6 @@ std::mutex line_mutex;
 bool is_line_shown = false;
 std::atomic<bool> at_line_start{true};
 
-// As much of UTF-8 text as fits into so many characters.
-std::string cut(const std::string& text, size_t characters) {
-    size_t end = 0, count = 0;
-    for (; end < text.size(); ++end) {
-        bool is_begin = (uint8_t(text[end]) & 0xc0) != 0x80;
-        if (is_begin && count++ == characters) break;
-    }
-    return text.substr(0, end);
-}
-
 }  // namespace
 
 void allow_terminal(bool progress, bool colors) {
@@ -51,13 +41,22 @@ size_t terminal_width(int descriptor, size_t otherwise) {
     return is_known ? size.ws_col : usual_width;
 }
 
+std::string first_characters(const std::string& text, size_t characters) {
+    size_t end = 0, count = 0;
+    for (; end < text.size(); ++end) {
+        bool is_begin = (uint8_t(text[end]) & 0xc0) != 0x80;
+        if (is_begin && count++ == characters) break;
+    }
+    return text.substr(0, end);
+}
+
 size_t text_width() { return widest_text; }
 void limit_text_width(size_t characters) { widest_text = characters; }
 
 void show_line(const std::string& line) {
     std::lock_guard lock(line_mutex);
     // In the last column some terminals begin a new line.
-    std::string fitting = cut(printable(line), terminal_width(2, usual_width) - 1);
+    std::string fitting = first_characters(printable(line), terminal_width(2, usual_width) - 1);
     std::fprintf(stderr, "\r%s\033[K", fitting.c_str());
     is_line_shown = true;
 }

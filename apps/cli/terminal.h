@@ -21,6 +21,9 @@ size_t terminal_width(int descriptor, size_t otherwise);
 size_t text_width();
 void limit_text_width(size_t characters);
 
+// As much of UTF-8 text as so many characters are.
+std::string first_characters(const std::string& text, size_t characters);
+
 // The line of progress at the foot of the terminal on stderr: one at a time, cut to its width.
 void show_line(const std::string& line);
 // Takes it away, before anything else is written.

@@ -12,6 +12,8 @@
 #include "apps/cli/image_file.h"
 #include "apps/load_and_run/input_json.h"
 #include "apps/load_and_run/input_text.h"
+#include "libmge/base/error.h"
+#include "libmge/base/rethrow.h"
 #include "libmge/device/device.h"
 #include "libmge/inspect/elements.h"
 #include "libmge/op/apply.h"
@@ -116,6 +118,16 @@ Tensor repeated(const Tensor& tensor, int64_t batch, const std::string& name) {
     return result;
 }
 
+// Want of memory for one is told with its name: a file or a flag may ask for any size.
+template <class Make>
+Tensor made_for(const InputTable& table, size_t i, Make make) {
+    try {
+        return make();
+    } catch (const MemoryError&) {
+        rethrow_in(text("input '", table.name(i), "'"));
+    }
+}
+
 Test given_test(const InputTable& table, const std::string& values, uint64_t seed) {
     Test test;
     test.name = values;
@@ -127,7 +139,8 @@ Test given_test(const InputTable& table, const std::string& values, uint64_t see
             continue;
         }
         size_t i = table.find(name);
-        take(test.inputs, i, table, read_value(value, table.spec(i), seed + i));
+        take(test.inputs, i, table,
+             made_for(table, i, [&] { return read_value(value, table.spec(i), seed + i); }));
     }
     return test;
 }
@@ -137,9 +150,9 @@ void fill_inputs(const Model& model, const InputTable& table, uint64_t seed, Tes
     for (size_t i = 0; i < table.size(); ++i) {
         if (test.inputs[i]) continue;
         double bound = is_float(table.spec(i).dtype) ? 1 : 0;
-        test.inputs[i] = model.test_cases.empty()
-                             ? cli::random_tensor(table.spec(i), -bound, bound, seed + i, "--input")
-                             : model.test_cases[0].inputs[i];
+        auto random = [&] { return cli::random_tensor(table.spec(i), -bound, bound, seed + i, "--input"); };
+        test.inputs[i] =
+            model.test_cases.empty() ? made_for(table, i, random) : model.test_cases[0].inputs[i];
     }
 }
 
@@ -168,7 +181,8 @@ Test with_batch(const Model& model, const Test& test, int64_t batch) {
     Test result;
     result.name = text(test.name, test.name.empty() ? "" : " ", "batch ", batch);
     for (size_t i = 0; i < table.size(); ++i)
-        result.inputs.push_back(repeated(test.inputs[i], batch, table.name(i)));
+        result.inputs.push_back(
+            made_for(table, i, [&] { return repeated(test.inputs[i], batch, table.name(i)); }));
     return result;
 }
 

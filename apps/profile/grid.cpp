@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "apps/cli/terminal.h"
 #include "apps/profile/text.h"
 #include "libmge/base/error.h"
 
@@ -30,15 +31,20 @@ Lines quantity(std::optional<double> value, double base, const char* plain_unit,
     return {format("%.2f", scaled), prefix ? text(prefixes[prefix], prefixed_unit) : std::string(plain_unit)};
 }
 
+// Code points: what a terminal shows in one column each, but for wide letters.
+size_t columns_of(const std::string& text) {
+    return size_t(std::ranges::count_if(text, [](char c) { return (uint8_t(c) & 0xC0) != 0x80; }));
+}
+
 // At most 30 characters per line, cut at spaces and behind hyphens where there are any; every further line is
 // marked.
 Lines wrapped(const std::string& raw) {
     constexpr size_t width = 30;
     Lines lines;
     std::string rest = raw;
-    while (rest.size() > width) {
-        size_t cut = rest.rfind(' ', width);
-        if (cut == std::string::npos || cut == 0) cut = width;
+    while (columns_of(rest) > width) {
+        size_t fitting = cli::first_characters(rest, width).size(), cut = rest.rfind(' ', fitting);
+        if (cut == std::string::npos || cut == 0) cut = fitting;
         lines.push_back((lines.empty() ? "" : "-  ") + rest.substr(0, cut));
         rest.erase(0, cut + (rest[cut] == ' '));
     }
@@ -86,11 +92,6 @@ Cells cells_of(const Profile& profile, const ProfileRow& row, size_t index, doub
         append(cells.emplace_back(), {"None"});
     }
     return cells;
-}
-
-// Code points: what a terminal shows in one column each, but for wide letters.
-size_t columns_of(const std::string& text) {
-    return size_t(std::ranges::count_if(text, [](char c) { return (uint8_t(c) & 0xC0) != 0x80; }));
 }
 
 void print_rule(std::ostream& stream, const std::vector<size_t>& widths, const char* left, const char* fill,

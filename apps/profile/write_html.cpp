@@ -46,6 +46,7 @@ public:
                 json_.object([&] {
                     json_.member("operations_per_s", profile_.peak->operations_per_s);
                     json_.member("bytes_per_s", profile_.peak->bytes_per_s);
+                    json_.member("busy", profile_.peak->is_busy);
                 });
             else
                 json_.value(std::nullopt);

@@ -68,6 +68,21 @@ def smallest_limit(tool_path):
     return next(limit for limit in range(20, 400, 4) if run_limited(command, limit).returncode == 0)
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--batch-size=1000000000"],
+        ["--input", "{100000000,1000}"],
+        ["--input", "#rand(0,1,100000000,1000)"],
+    ],
+)
+def test_an_input_that_is_too_large_is_named(tool_path, small_model, options):
+    command = [tool_path("load_and_run"), small_model, "--threads", 1, "--iter", 1, *options]
+    done = run_limited(command, 2000)
+    assert done.returncode == MEMORY
+    assert "error: input 'x': the system has no " in done.stderr, done.stderr
+
+
 def test_a_profile_does_without_the_peak(tool_path, run_tool, small_model, tmp_path):
     """What the machine can do is measured with more memory than a small net takes."""
     path = tmp_path / "profile.json"

@@ -82,6 +82,19 @@ def test_show_prints_what_profile_analyze_prints(tool_path, case):
     assert done.stdout.split("\n") == case["text"].split("\n")
 
 
+def test_names_are_cut_between_letters(run_tool, profile, tmp_path):
+    content = json.loads(profile[0].read_text())
+    for step in content["steps"]:
+        step["name"] = "x" + 20 * "größe"
+    path = tmp_path / "letters.json"
+    path.write_text(json.dumps(content))
+    for style in ("table", "grid", "confluence"):
+        shown = run_tool("mge-profile", "show", path, f"--style={style}").out
+        assert "größe" in shown and "\\x" not in shown
+        # A grid's cells have lines enough for all of it.
+        assert style != "grid" or shown.count("ß") == 20 * len(content["steps"])
+
+
 def test_show_reports_what_it_prints(run_tool):
     done = run_tool("mge-profile", "show", PROFILES / "mlp.profile.json", "--type", "MatrixMul")
     rows = done.result["device"]

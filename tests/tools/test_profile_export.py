@@ -104,6 +104,7 @@ def test_html_is_one_page_and_safe(run_tool, profile, tmp_path):
     assert not [a for _, a in page.tags if "src" in a or "href" in a]
     data = json.loads(page.texts["data"])
     assert data["model"].startswith("</script>")
+    assert data["peak"]["busy"] in (True, False)
     assert "://" not in out.read_text().replace("http://www.w3.org/2000/svg", "")
 
 

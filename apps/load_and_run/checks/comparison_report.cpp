@@ -30,12 +30,6 @@ std::vector<std::string> row_of(const ComparedValue& v) {
 // More operators than this are counted.
 constexpr size_t named_suspects = 8, named_values = 4;
 
-std::string sources_text(const OperatorDifference& d) {
-    std::string result;
-    for (auto& source : d.sources) result += (result.empty() ? "" : ", ") + label(source);
-    return result;
-}
-
 std::string listed(const std::vector<std::string>& items, size_t most) {
     std::string result;
     for (size_t i = 0; i < std::min(items.size(), most); ++i) result += (i ? ", " : "") + items[i];
@@ -68,7 +62,8 @@ std::string place_text(const OperatorDifference& d) {
 
 void print_difference(const OperatorDifference& d, const WalkedDifference& walked) {
     std::cout << place_text(d) << '\n';
-    if (!d.sources.empty()) std::cout << "  operators of the model: " << sources_text(d) << '\n';
+    if (!d.sources.empty())
+        std::cout << "  operators of the model: " << cli::joined(labels(d.sources), ", ") << '\n';
     if (auto origin = origin_text(d); !origin.empty()) std::cout << "  " << origin << '\n';
     std::cout << "  " << explain(d.comparison, d.spec.shape, walked.tolerance) << '\n';
     std::vector<std::vector<std::string>> rows{
@@ -93,11 +88,9 @@ void print_difference(const OperatorDifference& d, const WalkedDifference& walke
 }
 
 Json difference_json(const OperatorDifference& d) {
-    Json sources = Json::array();
-    for (auto& source : d.sources) sources.push_back(label(source));
     Json result{{"step", d.step},           {"op", d.op},
                 {"name", d.name},           {"algorithm", d.algorithm},
-                {"output", d.output},       {"sources", sources},
+                {"output", d.output},       {"sources", labels(d.sources)},
                 {"value", to_json(d.spec)}, {"comparison", to_json(d.comparison, d.spec.shape)},
                 {"got", to_json(d.got)}};
     result["expected"] = d.expected ? to_json(*d.expected) : Json();

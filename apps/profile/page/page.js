@@ -213,7 +213,7 @@ function drawRoofline() {
   const peak = data.peak;
   const above = points.filter((s) => s.of_roof > 1).length;
   byId("roofline-hint").textContent = peak
-    ? `Measured peak: ${asCount(peak.operations_per_s, "FLOP/s")}, ${asBytes(peak.bytes_per_s)}/s. Area is time.`
+    ? `Measured peak: ${asCount(peak.operations_per_s, "FLOP/s")}, ${asBytes(peak.bytes_per_s)}/s${peak.busy ? " (on a busy machine; it may be higher)" : ""}. Area is time.`
       + (above ? ` ${above} of ${points.length} operators ${above === 1 ? "lies" : "lie"} above the roof: data that is still in the caches moves faster than memory, and some algorithms (Winograd's) need fewer operations than are counted.` : "")
     : "The peak of the machine was not measured; area is time.";
   const { svg, width, height } = canvas(byId("roofline"), 340);
