@@ -4,8 +4,6 @@
 #include <memory>
 #include <utility>
 
-#include "libmge/base/error.h"
-
 namespace mge {
 namespace {
 
@@ -20,12 +18,13 @@ struct Uploaded {
     ~Uploaded() {
         if (!is_done_in_order()) static_cast<void>(std::make_unique<StorageRef>(block).release());
     }
-    // False where the queue cannot be asked, as one of a device that is lost: then nobody gets the block.
+    // False where the queue cannot be asked, as one of a device that is lost, or one that keeps its work
+    // (device/recording.h): then nobody gets the block.
     bool is_done_in_order() const {
         try {
             copies.come_behind(reader);
             return true;
-        } catch (const Error&) {
+        } catch (...) {
             return false;
         }
     }

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "libmge/device/recording.h"
+#include "libmge/device/upload.h"
 #include "libmge/mge.h"
 #include "tests/harness/check_op.h"
 #include "tests/harness/other_device.h"
@@ -84,6 +86,13 @@ TEST(RecordedRuns, ReadAndWriteWhatIsBoundElsewhere) {
         if (is_bound) outputs[0] = y;
         expect_as_on_cpu(graph, x, outputs, i);
     }
+}
+
+// Nobody can say within a recording what comes behind its work.
+TEST(RecordedRuns, MayLetGoOfWhatWasUploaded) {
+    Tensor uploaded = upload_beside(filled(x_shape, 1), gpu()), kept = uploaded.alias();
+    dynamic_cast<RecordingQueue&>(queue_of(gpu())).record_work([&] { kept = uploaded = {}; });
+    EXPECT_EQ(floats_of(upload_beside(filled(x_shape, 2), gpu())), floats_of(filled(x_shape, 2)));
 }
 
 TEST(RecordedRuns, LeaveTheOutputsOfEarlierOnesAlone) {
