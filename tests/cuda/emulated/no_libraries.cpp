@@ -9,6 +9,7 @@
 namespace mge::cuda {
 
 std::string library_versions() { return {}; }
+int cudnn_version() { return 0; }
 
 }  // namespace mge::cuda
 
