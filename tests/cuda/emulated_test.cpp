@@ -238,8 +238,9 @@ TEST(EmulatedCuda, FamiliesOfMissingLibrariesRefuseAndOwnKernelsGoOn) {
     }
     Graph graph = builder.take();
     auto algorithms = [&] {
+        auto program = on_gpu(graph);
         std::vector<std::string> names;
-        for (auto& step : on_gpu(graph)->steps()) names.push_back(step.algorithm);
+        for (auto& step : program->steps()) names.push_back(step.algorithm);
         return names;
     };
     cuda::emulated::hide_libraries(true);
