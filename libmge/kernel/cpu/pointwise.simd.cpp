@@ -8,10 +8,9 @@
 #include <utility>
 
 #include "hwy/highway.h"
+#include "libmge/kernel/cpu/activate.h"
 #include "libmge/kernel/cpu/highway_targets.h"
 #include "libmge/kernel/cpu/pointwise.h"
-#include "libmge/kernel/cpu/rows.h"
-#include "libmge/kernel/cpu/simd.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mge::cpu::HWY_NAMESPACE {
@@ -49,24 +48,6 @@ HWY_INLINE Vec load_bias(const Pointwise& s, const float* bias, int64_t channel)
     HWY_ALIGN float rest[lanes] = {};
     for (int64_t i = channel; i < s.oc; ++i) rest[i - channel] = bias[i];
     return hn::Load(f, rest);
-}
-
-// Activations that are functions of their own, while tiles are in the first cache.
-HWY_NOINLINE void activate(Activation activation, float* y, int64_t n) {
-    switch (activation) {
-        case Activation::hswish:
-            return run_row(functor::Hswish(), y, n, y);
-        case Activation::silu:
-            return run_row(functor::Silu(), y, n, y);
-        case Activation::gelu:
-            return run_row(functor::Gelu(), y, n, y);
-        case Activation::sigmoid:
-            return run_row(functor::Sigmoid(), y, n, y);
-        case Activation::tanh:
-            return run_row(functor::Tanh(), y, n, y);
-        default:
-            return;
-    }
 }
 
 // Where a tile of y begins, and what it fetches of the weights that are read after its panel: from `fetched`

@@ -25,6 +25,15 @@ Support has_constant_weights_of_f32(const Problem& p) {
     return supported;
 }
 
+Support lies_in_channel_blocks(const Problem& p) {
+    const Layout blocks = channel_blocks();
+    if (p.inputs[0].layout != blocks || p.outputs[0].layout != blocks) return {"blocks of channels only"};
+    if (p.has_input(3) && p.inputs[3].layout != blocks) return {"a residual that lies as y does"};
+    if (p.as<Conv2d::Params>().activation == Activation::sigmoid && p.outputs[0].shape[1] % channel_block())
+        return {"sigmoid of channels that fill no block"};
+    return supported;
+}
+
 BlockedWeight pack_blocks(const PrepareContext& context, const ConvGeometry& g, int64_t block) {
     auto desc = [&](dnnl_format_tag_t tag) {
         return onednn::tagged({g.oc, g.ic, g.kernel[0], g.kernel[1]}, tag);

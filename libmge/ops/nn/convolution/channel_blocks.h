@@ -21,6 +21,9 @@ Layout channel_blocks();
 Support is_of_f32(const Problem& problem);
 // The same, and weights that are no constants or not plain.
 Support has_constant_weights_of_f32(const Problem& problem);
+// Refuses a convolution whose images and residual do not lie in channel_blocks(), or whose activation changes
+// the zeros that fill the last block of y.
+Support lies_in_channel_blocks(const Problem& problem);
 
 // (oc / block, ic, kernel height, kernel width, block); zeros fill the last block. Blocks of 4, 8 or 16.
 struct BlockedWeight {

@@ -37,13 +37,7 @@ Support supports(const Problem& p) {
         return {"windows of 3×3 and 5×5 with stride 1 or 2 only"};
     if (!is_faster_than_library(g, p.as<Conv2d::Params>().activation))
         return {"smaller images, or functions of exponentials, only"};
-    const Layout blocks = channel_blocks();
-    if (p.inputs[0].layout != blocks || p.outputs[0].layout != blocks) return {"blocks of channels only"};
-    if (p.has_input(3) && p.inputs[3].layout != blocks) return {"a residual that lies as y does"};
-    // The zeros that fill the last block have to stay zeros.
-    if (p.as<Conv2d::Params>().activation == Activation::sigmoid && g.groups % channel_block())
-        return {"sigmoid of channels that fill no block"};
-    return supported;
+    return lies_in_channel_blocks(p);
 }
 
 Prepared prepare(const PrepareContext& context) {

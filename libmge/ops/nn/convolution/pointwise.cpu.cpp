@@ -42,13 +42,7 @@ Support supports(const Problem& p) {
     if (g.n != 1 || pixels < enough_pixels) return {"one image of some pixels only"};
     if (!is_faster_than_library(g) && !has_dear_activation(p.as<Conv2d::Params>().activation))
         return {"few pixels or functions of exponentials only"};
-    const Layout blocks = channel_blocks();
-    if (p.inputs[0].layout != blocks || p.outputs[0].layout != blocks) return {"blocks of channels only"};
-    if (p.has_input(3) && p.inputs[3].layout != blocks) return {"a residual that lies as y does"};
-    // The zeros that fill the last block have to stay zeros.
-    if (p.as<Conv2d::Params>().activation == Activation::sigmoid && g.oc % channel_block())
-        return {"sigmoid of channels that fill no block"};
-    return supported;
+    return lies_in_channel_blocks(p);
 }
 
 Prepared prepare(const PrepareContext& context) {
