@@ -144,7 +144,7 @@ Reference to_array(PyObject* data) {
         // A list of lists of different lengths, and the like: one class of error for all bad data.
         std::string what =
             text("[tensor] no array can be made of a ", Py_TYPE(data)->tp_name, ": ", taken_message());
-        throw UserError(what);
+        throw UserError(what, ErrorClass::value);
     }
     return array;
 }

@@ -42,6 +42,9 @@ class Nested(M.Module):
         self.left_out = M.Linear(2, 2)
         self.left_out.disable_quantize()
 
+    def forward(self, x):
+        return x
+
 
 def test_parts_are_replaced_wherever_they_stand():
     net = Q.quantize_qat(Nested())

@@ -143,14 +143,18 @@ def test_devices():
     assert x.device == "xpux" and str(x.device) == "xpux:0"
     y = x.to("cpu1")
     assert y.device == "cpu1" and float(y) == 1
-    with pytest.raises(RuntimeError):
-        x.to("nosuchdevice0")
+    for error in (RuntimeError, ValueError):
+        with pytest.raises(error, match="is not a device name"):
+            x.to("nosuchdevice0")
 
 
 def test_index_errors():
     x = Tensor(np.zeros((2, 3), np.float32))
     for key in ((..., ...), (0, 0, 0), "a", 1.5, Tensor([1.5]), np.zeros((3, 3), bool)):
         with pytest.raises(IndexError, match="index"):
+            x[key]
+    for key in ("a", 1.5, Tensor([1.5])):  # MegEngine's class
+        with pytest.raises(RuntimeError, match="index"):
             x[key]
     with pytest.raises(ValueError, match="shape"):
         x[...] = np.zeros((4, 4), np.float32)
@@ -177,6 +181,12 @@ INDEX_KEYS = [
     (slice(None), None, [0]),
     (slice(1, 1),),
     ([], slice(None)),
+    (True, [1, 0]),
+    ([1, 0], slice(None), True),
+    (0, slice(None), True),
+    (True, slice(None), True),
+    (False, [1]),
+    (None, True, 1, [2, 3]),
 ]
 
 

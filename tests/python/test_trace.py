@@ -402,7 +402,12 @@ def test_options_of_traces_are_checked_in_their_own_words():
     ):
         trace(lambda x: x, graph_opt_config=GraphOptimizationConfig(None, "yes"))
     with pytest.raises(TypeError, match=r"\[dtr_config.eviction_threshold\] needs a whole number"):
-        trace(lambda x: x, dtr_config=DTRConfig(eviction_threshold="5GB"))
+        trace(lambda x: x, dtr_config=DTRConfig(eviction_threshold=0.5))
+    with pytest.raises(TypeError, match=r"\[dtr_config.eviction_threshold\] needs a number"):
+        DTRConfig(eviction_threshold="5GB")
+    for name, number in (("eviction_threshold", 0), ("recomp_time_factor", -1)):
+        with pytest.raises(AssertionError, match=name):
+            DTRConfig(**{"eviction_threshold": 1, name: number})
 
 
 def test_dump_into_a_file_object_and_default_names():
@@ -621,9 +626,9 @@ def test_a_dtr_config_is_a_budget():
 
     x = Tensor(np.full((256, 1024), 0.5, np.float32))
     expected = trace(symbolic=True, opt_level=0)(chain)(x).numpy()
-    assert peak(DTRConfig()) < 0.7 * peak(None)
+    assert peak(DTRConfig(1)) < 0.7 * peak(None)
     with pytest.raises(ValueError, match=r"\[dtr_config\] contradicts sublinear_memory_config"):
-        trace(chain, dtr_config=DTRConfig(), sublinear_memory_config=SublinearMemoryConfig())
+        trace(chain, dtr_config=DTRConfig(1), sublinear_memory_config=SublinearMemoryConfig())
 
 
 def test_imperative_is_not_dropped_in_silence():

@@ -377,3 +377,34 @@ def test_affine_without_its_factors(name):
 def test_what_megengine_asserts(call):
     with pytest.raises(AssertionError):
         call()
+
+
+def test_data_of_no_shape_is_a_value_error():
+    for error in (ValueError, RuntimeError):
+        with pytest.raises(error, match="no array can be made"):
+            Tensor([1, [2, 3]])
+        with pytest.raises(error, match="except for one -1"):
+            F.reshape(F.zeros((2, 3)), (-1, -1))
+
+
+def test_scatter_takes_as_many_values_as_places():
+    with pytest.raises(ValueError, match="source has size 2 along axis 0, index 1"):
+        F.scatter(F.zeros((2, 3)), 1, Tensor([[0, 2]]), F.ones((2, 2)))
+
+
+def test_what_a_schedule_saves_it_loads():
+    def schedule(lr, milestones):
+        return O.MultiStepLR(O.SGD([mge.Parameter([1.0])], lr=lr), milestones, gamma=0.5)
+
+    saved = schedule(0.1, [2, 4]).state_dict()
+    other = schedule(0.3, [3])
+    other.load_state_dict(saved)
+    assert other.state_dict() == saved
+    del saved["gamma"]
+    with pytest.raises(KeyError, match="gamma"):
+        other.load_state_dict(saved)
+
+
+def test_options_come_first_in_the_state_of_an_optimizer():
+    group = O.SGD([mge.Parameter([1.0])], lr=1).state_dict()["param_groups"][0]
+    assert list(group)[-1] == "params"

@@ -60,11 +60,12 @@ def scatter(inp: Tensor, axis: int, index: Tensor, source: Tensor) -> Tensor:
         inp: tensor to change.
         axis: axis to write along.
         index: int32, of the rank of ``inp``; where it repeats, any of the values may stay.
-        source: values, at least as large as ``index``.
+        source: values, as many as ``index`` has.
     Returns:
         ``inp``.
     Raises:
-        ValueError: the ranks differ, or a size is too large.
+        ValueError: the ranks or the shapes of ``index`` and ``source`` differ, or a size is too
+            large.
     Example:
         >>> F.scatter(Tensor([[0, 0]]), 1, Tensor([[1]]), Tensor([[7]]))
         Tensor([[0 7]], dtype=int32, device=xpux:0)
@@ -73,10 +74,8 @@ def scatter(inp: Tensor, axis: int, index: Tensor, source: Tensor) -> Tensor:
     if source.ndim != index.ndim:
         raise ValueError(f"[scatter] source must have rank {index.ndim}, got {source.ndim}")
     for a, (have, want) in enumerate(zip(source._tuple_shape, index._tuple_shape, strict=True)):
-        if want > have:
-            raise ValueError(f"[scatter] source has size {have} along axis {a}, needed is {want}")
-    if source._tuple_shape != index._tuple_shape:
-        source = source[tuple(slice(0, size) for size in index._tuple_shape)]
+        if want != have:
+            raise ValueError(f"[scatter] source has size {have} along axis {a}, index {want}")
     inp._reset(_mge.ops.scatter(inp, index, source, axis=axis))
     return inp
 

@@ -14,6 +14,9 @@ class DTRConfig:
         recomp_memory_factor: without effect, which a warning says: what is given up is found by
             simulated plans, not by weighing single values.
         recomp_time_factor: the same.
+    Raises:
+        TypeError: one of the four is no number.
+        AssertionError: the threshold is not positive, or another number is negative.
     Example:
         >>> DTRConfig(eviction_threshold=1024).eviction_threshold
         1024
@@ -23,3 +26,10 @@ class DTRConfig:
     evictee_minimum_size: int = 1 << 20
     recomp_memory_factor: float = 1
     recomp_time_factor: float = 1
+
+    def __post_init__(self):
+        for name, value in vars(self).items():
+            if not isinstance(value, (int, float)):
+                raise TypeError(f"[dtr_config.{name}] needs a number, got {value!r}")
+            assert value >= 0, f"{name} must be greater than or equal to zero"
+        assert self.eviction_threshold > 0, "eviction_threshold must be greater than zero"

@@ -6,7 +6,7 @@ searched in their own order; an object that is found twice counts once, under it
 """
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
 
@@ -94,6 +94,14 @@ class Module:
 
     _state_is_flat = False  # state_dict holds this module's own tensors as vectors
 
+    def __new__(cls, *args, **kwargs):
+        # As for an abstract class, whose metaclass would slow every isinstance down.
+        if cls.forward is Module.forward:
+            raise TypeError(
+                f"Can't instantiate abstract class {cls.__name__} with abstract method forward"
+            )
+        return super().__new__(cls)
+
     def __init__(self, name: str | None = None):
         self._modules = []
         if name is not None and not (isinstance(name, str) and name.strip()):
@@ -110,7 +118,8 @@ class Module:
         """What the module computes: to be written in a derived class.
 
         Raises:
-            NotImplementedError: the class does not have one.
+            TypeError: at once, where a Module is made of a class that does not have one.
+            NotImplementedError: a derived class calls this one.
         """
         raise NotImplementedError(f"[{type(self).__name__}] forward is not defined")
 
@@ -386,24 +395,27 @@ class Module:
             strict: every name must be there and used; otherwise only a warning is logged.
         Raises:
             KeyError: strict, and names are missing or not used (the others have been loaded).
-            ValueError: a shape differs.
+            ValueError: a shape differs, or ``state_dict`` is neither a dict nor a function.
             AssertionError: a value is not a NumPy array.
         """
-        if callable(state_dict):
-            missing = self._load_by(state_dict)
-            unused = []
-        else:
+        if isinstance(state_dict, Mapping):
             given = dict(state_dict)
             missing = self._load_by(lambda name, tensor: given.pop(name, None))
             unused = sorted(given)
-        if callable(state_dict) and not strict:
-            return
+        elif callable(state_dict):
+            missing = self._load_by(state_dict)
+            unused = []
+        else:
+            raise ValueError(
+                "[load_state_dict] state_dict must be a dict or a function, got"
+                f" {type(state_dict).__name__}"
+            )
         problems = []
         if missing:
             problems.append("missing keys: " + ", ".join(missing))
         if unused:
             problems.append("unused keys: " + ", ".join(unused))
-        if problems and strict and not callable(state_dict):
+        if problems and strict:
             raise KeyError("[load_state_dict] " + "; ".join(problems))
         if problems:
             _logger.warning("load_state_dict: %s", "; ".join(problems))

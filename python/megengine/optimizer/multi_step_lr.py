@@ -51,14 +51,16 @@ class MultiStepLR(LRScheduler):
         return {key: self.__dict__[key] for key in ("milestones", "gamma", "current_epoch")}
 
     def load_state_dict(self, state_dict: dict) -> None:
-        """Take over what ``state_dict`` gave.
+        """Take over what ``state_dict`` gave, milestones and factor too.
 
         Raises:
-            ValueError: the milestones are others.
+            KeyError: one of the three is missing.
         """
-        if state_dict["milestones"] != self.milestones:
-            raise ValueError(f"the milestones must be {self.milestones}")
-        super().load_state_dict(state_dict)
+        keys = ("milestones", "gamma", "current_epoch")
+        for key in keys:
+            if key not in state_dict:
+                raise KeyError(f"key {key!r} is not specified when loading the state of MultiStepLR")
+        super().load_state_dict({key: state_dict[key] for key in keys})
 
     def get_lr(self) -> list[float]:
         factor = self.gamma ** bisect_right(self.milestones, self.current_epoch)

@@ -166,10 +166,10 @@ class Optimizer(metaclass=ABCMeta):
             ``{"param_groups": [...], "state": {number: {name: value}}}``.
         """
         number = {id(param): k for k, param in enumerate(self._get_params())}
-        groups = [
-            {**group, "params": [number[id(p)] for p in group["params"]]}
-            for group in self.param_groups
-        ]
+        groups = []
+        for group in self.param_groups:
+            options = {key: value for key, value in group.items() if key != "params"}
+            groups.append({**options, "params": [number[id(p)] for p in group["params"]]})
         state = {
             number[id(param)]: {
                 name: value if keep_var else value.numpy() for name, value in states.items()

@@ -18,10 +18,14 @@ class HookHandler:
         >>> hook.remove()
     """
 
+    hook_num = 0  # of the next one: the keys of such dictionaries
+
     def __init__(self, source_dict: MutableMapping, hook: Callable):
         self.source_dict = source_dict
-        source_dict[self] = hook
+        self.id = HookHandler.hook_num
+        HookHandler.hook_num += 1
+        source_dict[self.id] = hook
 
     def remove(self) -> None:
         """Take the hook out; once more does nothing."""
-        self.source_dict.pop(self, None)
+        self.source_dict.pop(self.id, None)

@@ -3,7 +3,8 @@
 
 A key becomes a plan in four parts, applied in this order: new axes (None and scalar bools), slices
 (and plain integers, as long as no array is in the key), index arrays. NumPy treats integers beside
-an index array as arrays of rank zero, and so does the plan. Assignment walks the same plan forth
+an index array as arrays of rank zero, and scalar bools beside other indices as arrays of one index
+or none into an axis of their own, and so does the plan. Assignment walks the same plan forth
 and back: what was taken out is replaced, then put into what it was taken from.
 """
 
@@ -172,15 +173,20 @@ def _select_basic(x, plan: _Plan):
 def _make_plan(x, key) -> _Plan:
     entries = [_normal_entry(e) for e in (key if isinstance(key, tuple) else (key,))]
     entries = _expand_ellipsis(entries, x.ndim)
+    bools = sum(isinstance(e, bool) for e in entries)
+    integers = sum(type(e) is int for e in entries)
     has_arrays = any(isinstance(e, (np.ndarray, _mge.Tensor)) for e in entries)
+    has_arrays = has_arrays or (bools > 0 and bools + integers > 1)
     plan = _Plan()
     shape = None
     axis = 0  # in x with the new axes
     for entry in entries:
         if entry is None or isinstance(entry, bool):
-            if entry is False:
-                plan.items += [axis, 0, 0, 1, 0]
             plan.new_axes.append(axis)
+            if entry is not None and has_arrays:
+                _add_array(plan, axis, np.zeros(int(entry), np.int32))
+            elif entry is False:
+                plan.items += [axis, 0, 0, 1, 0]
             axis += 1
         elif isinstance(entry, slice):
             _add_slice(plan, axis, entry)
@@ -216,7 +222,7 @@ def _normal_entry(entry):
         return _normal_tensor(entry)
     if isinstance(entry, (Sequence, np.ndarray)) and not isinstance(entry, str):
         return _normal_array(entry)
-    raise IndexError(
+    raise _mge.OutOfRangeError(
         f"[index] {type(entry).__name__} is not an index; allowed are integers, slices,"
         " None, Ellipsis, and arrays or Tensors of integers or bools"
     )
@@ -231,14 +237,16 @@ def _normal_array(entry):
         return array if array.ndim else bool(array)
     if array.dtype.kind in "iu" or array.size == 0:
         return array.astype(np.int32) if array.ndim else int(array)
-    raise IndexError(f"[index] an index array must be of integers or bools, got {array.dtype}")
+    raise _mge.OutOfRangeError(f"[index] an index array must be of integers or bools, got {array.dtype}")
 
 
 def _normal_tensor(entry):
     if entry.dtype == np.bool_:
         return bool(entry.item()) if entry.ndim == 0 else entry
     if not is_integer(entry.dtype):
-        raise IndexError(f"[index] an index Tensor must be of integers or bools, got {entry.dtype}")
+        raise _mge.OutOfRangeError(
+            f"[index] an index Tensor must be of integers or bools, got {entry.dtype}"
+        )
     return entry if entry.dtype == np.int32 else _mge.ops.convert(entry, dtype="int32")
 
 

@@ -20,7 +20,9 @@ def reshaped(inp: _mge.Tensor, target_shape) -> _mge.Tensor:
     if target is not None:
         return _mge.ops.reshape(inp, target)
     if sizes and min(sizes) < 0 and (min(sizes) < -1 or sizes.count(-1) > 1):
-        raise ValueError(f"[reshape] sizes are not negative, except for one -1, got {sizes}")
+        raise _mge.RefusedValueError(
+            f"[reshape] sizes are not negative, except for one -1, got {sizes}"
+        )
     return _mge.ops.reshape(inp, shape=sizes)
 
 
