@@ -196,7 +196,7 @@ def test_a_crop_is_the_window_of_the_padded_image():
             big = Pad(20, 9).apply(gray()[..., 0])[20 + y :, 20 + x :][: size[0], : size[1]]
             np.testing.assert_array_equal(mask, big)
             np.testing.assert_array_equal(point, [[2 - x, 1 - y]])
-            np.testing.assert_array_equal(box[0, :2], np.clip([1 - x, 1 - y], 0, size[::-1]))
+            np.testing.assert_array_equal(box, [[1 - x, 1 - y, 3 - x, 3 - y]])
     original = image(5, 4)
     RandomCrop(size).apply(original)[...] = 0
     np.testing.assert_array_equal(original, image(5, 4))

@@ -131,6 +131,38 @@ def test_what_follows_from_coordinates():
     assert (kind, info) == ([5], {"path": "x"})
 
 
+@pytest.mark.parametrize(
+    "transform, moved",
+    [
+        (T.CenterCrop(2), [[-1, -1, 5, 7]]),  # beyond the window, as MegEngine leaves it
+        (T.Pad((1, 0, 2, 0)), [[2, 1, 8, 9]]),
+        (T.RandomHorizontalFlip(1.0), [[-2, 0, 4, 8]]),
+        (T.Resize((8, 8)), [[0, 0, 12, 16]]),
+        (T.Normalize(), [[0, 0, 6, 8]]),
+    ],
+)
+def test_boxes_are_what_is_around_their_corners(transform, moved):
+    boxes = np.array([[6.0, 0.0, 0.0, 8.0]])  # corners in no order
+    transform.order = ("image", "boxes")
+    found = transform.apply((np.zeros((4, 4, 3), np.uint8), boxes))[1]
+    np.testing.assert_array_equal(found, moved)
+
+
+def test_noise_is_in_parts_of_255():
+    image = np.full((3, 3, 3), 100, np.float32)
+    np.random.seed(4)
+    found = T.GaussianNoise(0.1, 0.2).apply(image)
+    np.random.seed(4)
+    noise = np.random.normal(0.1, 0.2, image.shape) * 255
+    np.testing.assert_allclose(found, np.clip(image + noise, 0, 255), rtol=1e-5)
+    assert T.GaussianNoise(2.0).apply(image.astype(np.uint8)).dtype == np.uint8
+
+
+def test_images_become_channels_first_only():
+    with pytest.raises(AssertionError, match="HWC"):
+        T.ToMode("HWC")
+
+
 def test_one_field_comes_back_bare():
     image = np.zeros((2, 2, 3))
     assert Moved().apply((image,)).shape == (2, 2, 3)

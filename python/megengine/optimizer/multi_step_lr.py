@@ -59,7 +59,7 @@ class MultiStepLR(LRScheduler):
         keys = ("milestones", "gamma", "current_epoch")
         for key in keys:
             if key not in state_dict:
-                raise KeyError(f"key {key!r} is not specified when loading the state of MultiStepLR")
+                raise KeyError(f"[MultiStepLR] the state to load has no {key!r}")
         super().load_state_dict({key: state_dict[key] for key in keys})
 
     def get_lr(self) -> list[float]:

@@ -237,7 +237,9 @@ def _normal_array(entry):
         return array if array.ndim else bool(array)
     if array.dtype.kind in "iu" or array.size == 0:
         return array.astype(np.int32) if array.ndim else int(array)
-    raise _mge.OutOfRangeError(f"[index] an index array must be of integers or bools, got {array.dtype}")
+    raise _mge.OutOfRangeError(
+        f"[index] an index array must be of integers or bools, got {array.dtype}"
+    )
 
 
 def _normal_tensor(entry):

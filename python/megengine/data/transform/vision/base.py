@@ -97,7 +97,6 @@ class PixelTransform(VisionTransform):
     def _apply_coords(self, coords: np.ndarray) -> np.ndarray:
         return coords
 
-    _apply_boxes = _apply_coords
     _apply_mask = _apply_coords
     _apply_keypoints = _apply_coords
 

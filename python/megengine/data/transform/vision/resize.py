@@ -39,11 +39,9 @@ class _Resizing(VisionTransform):
     def _apply_coords(self, coords: np.ndarray) -> np.ndarray:
         (height, width), (new_height, new_width) = self._from, self._to
         out = coords.copy()
-        out[..., 0::2] = coords[..., 0::2] * new_width / width
-        out[..., 1::2] = coords[..., 1::2] * new_height / height
+        out[..., 0] = coords[..., 0] * new_width / width
+        out[..., 1] = coords[..., 1] * new_height / height
         return out
-
-    _apply_boxes = _apply_coords
 
 
 class Resize(_Resizing):
@@ -245,7 +243,4 @@ class RandomResizedCrop(_Resizing):
 
     def _apply_coords(self, coords: np.ndarray) -> np.ndarray:
         y, x = self._corner
-        corner = np.resize(np.array([x, y], coords.dtype), coords.shape[-1])
-        return super()._apply_coords(coords - corner)
-
-    _apply_boxes = _apply_coords
+        return super()._apply_coords(coords - np.array([x, y], coords.dtype))

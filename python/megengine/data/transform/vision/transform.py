@@ -80,7 +80,7 @@ class ToMode(VisionTransform):
     """Images from (H, W, C) to ``"CHW"``, or left in ``"HWC"``.
 
     Args:
-        mode: ``"CHW"`` or ``"HWC"``.
+        mode: ``"CHW"``.
         order: kinds of the fields.
     Raises:
         AssertionError: ``mode`` is another one.
@@ -92,22 +92,16 @@ class ToMode(VisionTransform):
 
     def __init__(self, mode: str = "CHW", *, order: Sequence[str] | None = None):
         super().__init__(order)
-        assert mode in ("CHW", "HWC"), f"[ToMode] mode is 'CHW' or 'HWC', got {mode!r}"
+        assert mode == "CHW", f"[ToMode] mode is 'CHW', got {mode!r}"
         self.mode = mode
 
     def _apply_image(self, image: np.ndarray) -> np.ndarray:
-        if self.mode == "HWC":
-            return image
         return np.ascontiguousarray(np.rollaxis(image, 2))
 
     def _apply_coords(self, coords: np.ndarray) -> np.ndarray:
         return coords
 
-    _apply_boxes = _apply_coords
-
     def _apply_mask(self, mask: np.ndarray) -> np.ndarray:
-        if self.mode == "HWC":
-            return mask
         return np.ascontiguousarray(np.rollaxis(mask, 2))
 
 
@@ -204,9 +198,6 @@ class Pad(VisionTransform):
     def _apply_coords(self, coords: np.ndarray) -> np.ndarray:
         return coords + np.array([self.size[2], self.size[0]], coords.dtype)
 
-    def _apply_boxes(self, boxes: np.ndarray) -> np.ndarray:
-        return boxes + np.array([self.size[2], self.size[0]] * 2, boxes.dtype)
-
 
 class _Window(VisionTransform):
     """Cuts a window whose top left corner is in ``_corner``."""
@@ -237,12 +228,6 @@ class _Window(VisionTransform):
     def _apply_coords(self, coords: np.ndarray) -> np.ndarray:
         y, x = self._corner
         return coords - np.array([x, y]).astype(coords.dtype)
-
-    def _apply_boxes(self, boxes: np.ndarray) -> np.ndarray:
-        y, x = self._corner
-        height, width = self.output_size
-        moved = boxes - np.array([x, y, x, y]).astype(boxes.dtype)
-        return np.clip(moved, 0, np.array([width, height, width, height], boxes.dtype))
 
 
 class CenterCrop(_Window):
@@ -353,13 +338,6 @@ class _RandomFlip(VisionTransform):
         coords[..., 1 - self.axis] = self._shape[self.axis] - coords[..., 1 - self.axis]
         return coords
 
-    def _apply_boxes(self, boxes: np.ndarray) -> np.ndarray:
-        low, high = 1 - self.axis, 3 - self.axis
-        out = boxes.copy()
-        out[..., low] = self._shape[self.axis] - boxes[..., high]
-        out[..., high] = self._shape[self.axis] - boxes[..., low]
-        return out
-
 
 class RandomHorizontalFlip(_RandomFlip):
     """Left and right exchanged with a probability.
@@ -392,15 +370,15 @@ class RandomVerticalFlip(_RandomFlip):
 
 
 class GaussianNoise(PixelTransform):
-    """Images with normal noise; 8-bit images stay so.
+    """Images with normal noise, from 0 to 255 again; their dtype stays.
 
     Args:
-        mean: mean of the noise.
-        std: its standard deviation.
+        mean: mean of the noise, in parts of 255.
+        std: its standard deviation, the same.
         order: kinds of the fields.
     Example:
         >>> image = np.arange(48, dtype=np.uint8).reshape(4, 4, 3)
-        >>> GaussianNoise(std=1.0).apply(image).shape
+        >>> GaussianNoise(std=0.1).apply(image).shape
         (4, 4, 3)
     """
 
@@ -410,8 +388,5 @@ class GaussianNoise(PixelTransform):
         self.std = np.array(std, np.float32)
 
     def _apply_image(self, image: np.ndarray) -> np.ndarray:
-        noise = np.random.normal(self.mean, self.std, image.shape)
-        noisy = image + noise.astype(np.float32)
-        if image.dtype == np.uint8:
-            return np.clip(noisy, 0, 255).astype(np.uint8)
-        return noisy.astype(image.dtype)
+        noise = np.random.normal(self.mean, self.std, image.shape) * 255
+        return np.clip(image + noise.astype(np.float32), 0, 255).astype(image.dtype)
