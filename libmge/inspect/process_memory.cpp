@@ -26,17 +26,19 @@ struct Descriptor {
     }
 };
 
-size_t status_field(const char* name) {
-    std::ifstream status("/proc/self/status");
+// A field of one of the process's files that are words and numbers of kibibytes.
+std::optional<size_t> field_of(const char* file, const char* name) {
+    std::ifstream stream(file);
     std::string word;
-    while (status >> word) {
+    while (stream >> word) {
         if (word != name) continue;
         size_t kibibytes = 0;
-        status >> kibibytes;
+        stream >> kibibytes;
         return kibibytes * 1024;
     }
-    return 0;
+    return std::nullopt;
 }
+size_t status_field(const char* name) { return field_of("/proc/self/status", name).value_or(0); }
 
 // A line of /proc/self/maps: "7f12c000-7f12d000 rwxp 00000000 00:00 0", behind it the file's path if there is
 // one.
@@ -62,8 +64,17 @@ size_t generated_code() {
 
 ProcessMemory process_memory() {
     auto heap = ::mallinfo2();
-    return {status_field("RssAnon:"), status_field("RssFile:") + status_field("RssShmem:"),
-            status_field("VmHWM:"), heap.uordblks + heap.hblkhd, generated_code()};
+    ProcessMemory memory{status_field("RssAnon:"), status_field("RssFile:") + status_field("RssShmem:"),
+                         status_field("VmHWM:"), heap.uordblks + heap.hblkhd, generated_code()};
+    // Some systems sum up the status from counters that each processor brings up to date when it likes: on
+    // many processors they are megabytes behind. Here the pages themselves are counted.
+    constexpr const char* counted = "/proc/self/smaps_rollup";
+    auto all = field_of(counted, "Rss:"), anonymous = field_of(counted, "Anonymous:");
+    if (all && anonymous) {
+        memory.anonymous = std::min(*all, *anonymous);
+        memory.file = *all - memory.anonymous;
+    }
+    return memory;
 }
 
 ProcessMemory settled_process_memory() {

@@ -2,12 +2,13 @@
 #include "tests/soak/steady_figures.h"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 #include <span>
+
+#include "libmge/inspect/memory.h"
+#include "tests/live_threads.h"
 
 namespace mge::test {
 namespace {
@@ -21,10 +22,8 @@ long entries_of(const char* folder) {
 }
 
 Figures figures_now() {
-    long total = 0, resident = 0;
-    std::ifstream("/proc/self/statm") >> total >> resident;
-    return {double(resident) * double(::sysconf(_SC_PAGESIZE)), entries_of("/proc/self/fd"),
-            entries_of("/proc/self/task")};
+    ProcessMemory memory = process_memory();
+    return {double(memory.anonymous + memory.file), entries_of("/proc/self/fd"), live_threads()};
 }
 
 // By how much a straight line through these figures rises over all of them: what is taken for good, and not

@@ -24,6 +24,7 @@
 #include "libmge/base/thread_team.h"
 #include "libmge/kernel/cpu/onednn/engine.h"
 #include "libmge/kernel/cpu/row_times_weight.h"
+#include "tests/live_threads.h"
 
 namespace mge {
 namespace {
@@ -144,8 +145,11 @@ TEST(OwnTeam, MembersDoNotWaitAwakeOnTheCallersCpu) {
     CPU_SET(::sched_getcpu(), &one);
     ASSERT_EQ(::sched_setaffinity(0, sizeof one, &one), 0);
     constexpr int rounds = 300;
-    double of_members = 0;
-    {
+    // Each time a member waited awake would have cost 0.1 ms at least. Coming and going costs little, but
+    // what a host takes from its machines counts, too: the least of some.
+    constexpr double most_ms = 0.05 * rounds;
+    double of_members = most_ms;
+    for (int attempt = 0; attempt < 20 && of_members >= most_ms; ++attempt) {
         OwnTeam team(2);
         team.keep_width(2);
         auto used = [] { return cpu_ms(CLOCK_PROCESS_CPUTIME_ID) - cpu_ms(CLOCK_THREAD_CPUTIME_ID); };
@@ -157,8 +161,7 @@ TEST(OwnTeam, MembersDoNotWaitAwakeOnTheCallersCpu) {
         of_members = used() - start;
     }
     EXPECT_EQ(::sched_setaffinity(0, sizeof before, &before), 0);
-    // Each time it waited awake would have cost 0.1 ms at least.
-    EXPECT_LT(of_members, 0.05 * rounds);
+    EXPECT_LT(of_members, most_ms);
 }
 
 TEST(OwnTeam, MembersTakeNoSignals) {
@@ -233,21 +236,11 @@ TEST(RunShares, ThreadsHaveTeamsOfTheirOwn) {
     EXPECT_EQ(sum, 6 * (100 * 3 + 100 * 6));
 }
 
-size_t threads_of_process() {
-    size_t count = 0;
-    for ([[maybe_unused]] auto& task : std::filesystem::directory_iterator("/proc/self/task")) ++count;
-    return count;
-}
-
 TEST(RunShares, TeamsEndWithTheirThread) {
-    size_t before = threads_of_process();
+    long before = live_threads();
     for (int round = 0; round < 10; ++round)
         start_thread([] { run_shares(team_size(3), [](int, int) {}); }).join();
-    // A joined thread stays in the list for a moment.
-    auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-    while (threads_of_process() != before && std::chrono::steady_clock::now() < limit)
-        std::this_thread::yield();
-    EXPECT_EQ(threads_of_process(), before);
+    EXPECT_EQ(live_threads(), before);
 }
 
 #ifdef _OPENMP
@@ -257,25 +250,25 @@ TEST(OpenMpImports, AreLedToTheTeamInItsScopeOnly) {
     // work.
     auto threads_of_onednn = [] {
         std::vector<float> a(64 * 64, 1), b(64 * 64, 1), c(64 * 64);
-        size_t before = threads_of_process();
+        long before = live_threads();
         EXPECT_EQ(dnnl_sgemm('N', 'N', 64, 64, 64, 1, a.data(), 64, b.data(), 64, 0, c.data(), 64),
                   dnnl_success);
         EXPECT_EQ(c[17], 64);
-        return threads_of_process() - before;
+        return live_threads() - before;
     };
     onednn::engine();
     run_shares(team_size(3), [](int, int) {});
     onednn::ThreadScope scope(3);
     EXPECT_EQ(onednn::ThreadScope::threads(), 3);
     // OpenMP's threads are not started.
-    EXPECT_EQ(threads_of_onednn(), 0u);
+    EXPECT_EQ(threads_of_onednn(), 0);
 }
 
 TEST(OpenMpImports, WeightsArePackedByTheThreadsOfTheProblem) {
     std::vector<float> weight(512 * 512, 1);
-    size_t before = threads_of_process();
+    long before = live_threads();
     cpu::prepare_row({.n = 512, .k = 512, .stride_k = 512, .stride_n = 1}, weight.data(), 1, 1);
-    EXPECT_EQ(threads_of_process(), before);
+    EXPECT_EQ(live_threads(), before);
 }
 #endif
 
