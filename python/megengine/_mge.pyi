@@ -42,8 +42,8 @@ class Device:
 
 class Graph:
     """A graph that is changed by hand; values are known by numbers."""
-    def __init__(self, data: Any | None = None, label: str = '') -> None:
-        """The graph of a model file of any kind, given by its path or by its bytes, which the label names in errors; or an empty one."""
+    def __init__(self, data: Any | None = None, label: str = '', key: bytes | None = None) -> None:
+        """The graph of a model file of any kind, given by its path or by its bytes, which the label names in errors, with the key of an encrypted one; or an empty one."""
     def add_constant(self, tensor: Any, name: str) -> int:
         """A further constant; gives its id."""
     def add_input(self, name: str, dtype: Any, shape: collections.abc.Sequence[int], device: Any | None) -> int:

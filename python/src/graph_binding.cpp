@@ -3,12 +3,14 @@
 
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/map.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <set>
 #include <unordered_map>
 
@@ -19,6 +21,7 @@
 #include "libmge/graph/edit.h"
 #include "libmge/inspect/value_names.h"
 #include "libmge/model/container.h"
+#include "libmge/model/crypt/key.h"
 #include "libmge/model/import/megengine/counterparts.h"
 #include "libmge/model/open.h"
 #include "libmge/passes/pass.h"
@@ -314,10 +317,21 @@ Model read(ModelBytes file) {
     return open_model(file);
 }
 
-Model read(nb::bytes bytes, const std::string& label) {
-    auto data = first_model(std::as_bytes(std::span(bytes.c_str(), bytes.size())));
+std::span<const std::byte> octets(const nb::bytes& bytes) {
+    return std::as_bytes(std::span(bytes.c_str(), bytes.size()));
+}
+
+Model read(nb::bytes bytes, const std::string& label, const OpenOptions& options) {
+    auto data = first_model(octets(bytes));
     auto kept = std::make_shared<std::vector<std::byte>>(data.begin(), data.end());
-    return read({*kept, kept, label});
+    return read(decrypt_model(ModelBytes{*kept, kept, label}, options));
+}
+
+// Who gives a key wants an encrypted model.
+OpenOptions with_key(const std::optional<nb::bytes>& key) {
+    OpenOptions options;
+    if (key) options.key = provide_key(SecretBytes(octets(*key)));
+    return options;
 }
 
 void add_values(nb::class_<OpenGraph>& type) {
@@ -456,17 +470,17 @@ void add_graphs(PyObject* module_object) {
                                "A graph that is changed by hand; values are known by numbers.");
     type.def(
         "__init__",
-        [](OpenGraph* self, nb::handle data, const std::string& label) {
+        [](OpenGraph* self, nb::handle data, const std::string& label, const std::optional<nb::bytes>& key) {
             if (data.is_none())
                 new (self) OpenGraph();
             else if (nb::isinstance<nb::str>(data))
-                new (self) OpenGraph(read(decrypt_model(nb::cast<std::string>(data))));
+                new (self) OpenGraph(read(decrypt_model(nb::cast<std::string>(data), with_key(key))));
             else
-                new (self) OpenGraph(read(nb::cast<nb::bytes>(data), label));
+                new (self) OpenGraph(read(nb::cast<nb::bytes>(data), label, with_key(key)));
         },
-        nb::arg("data") = nb::none(), nb::arg("label") = "",
+        nb::arg("data") = nb::none(), nb::arg("label") = "", nb::arg("key") = nb::none(),
         "The graph of a model file of any kind, given by its path or by its bytes, which the label names in "
-        "errors; or an empty one.");
+        "errors, with the key of an encrypted one; or an empty one.");
     add_values(type);
     add_queries(type);
     add_changes(type);

@@ -21,7 +21,7 @@ from megenginelite import (
     set_log_level,
 )
 
-from .conftest import run, scores_of
+from .conftest import run, scores_of, tool
 
 
 def test_version():
@@ -43,6 +43,20 @@ def test_devices():
     assert LiteGlobal.get_device_count(LiteDeviceType.LITE_CPU) > 0
     assert LiteGlobal.get_device_count(LiteDeviceType.LITE_CUDA) >= 0
     assert LiteGlobal.get_device_count(LiteDeviceType.LITE_NPU) == 0
+
+
+def test_models_that_mge_crypt_has_encrypted(models, image, expected, tmp_path):
+    key, sealed = tmp_path / "key", tmp_path / "sealed"
+    key.write_bytes(bytes(range(32)))
+    key.chmod(0o600)
+    tool("mge-crypt", "encrypt", models / "net.mge", sealed, "--key-file", key)
+    LiteGlobal.update_decryption_key("aes-256-gcm", bytes(32))
+    with pytest.raises(RuntimeError, match="wrong key"):
+        LiteNetwork().load(sealed)
+    LiteGlobal.update_decryption_key("aes-256-gcm", key.read_bytes())
+    np.testing.assert_array_equal(scores_of(LiteNetwork(), sealed, image), expected)
+    with pytest.raises(RuntimeError):
+        LiteGlobal.update_decryption_key("aes-256-gcm", bytes(16))
 
 
 def test_a_cipher_of_ones_own(models, image, expected, tmp_path):

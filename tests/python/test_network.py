@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -27,6 +28,9 @@ from megengine.utils.network import (
     as_varnode,
     set_symbolic_shape,
 )
+
+ROOT = Path(__file__).resolve().parents[2]
+BUILD = Path(os.environ.get("MGE_BUILD_DIR", ROOT / "build/release")).resolve()
 
 
 def names(found):
@@ -84,6 +88,38 @@ def test_load_names_what_is_damaged(tmp_path):
         Network.load(io.BytesIO(b"no model"))
     with pytest.raises(FileNotFoundError):
         Network.load(tmp_path / "nothing")
+
+
+@pytest.fixture
+def sealed(tmp_path):
+    """A model that mge-crypt has encrypted by the key 0, 1, 2, …"""
+    key, plain, sealed = (tmp_path / name for name in ("key", "plain.mge", "sealed.mge"))
+    key.write_bytes(bytes(range(32)))
+    key.chmod(0o600)
+    plain.write_bytes(small()[1])
+    tool = BUILD / "bin/mge-crypt"
+    subprocess.run([tool, "encrypt", plain, sealed, "--key-file", key], check=True)
+    return sealed
+
+
+def test_load_opens_encrypted_models_with_their_key(sealed):
+    key = bytes(range(32))
+    _, data, x = small()
+    expected = run(Network.load(io.BytesIO(data)), x)["prob"]
+    content = sealed.read_bytes()
+    for model in (sealed, str(sealed), io.BytesIO(content)):
+        got = run(Network.load(model, key=key), x)["prob"]
+        np.testing.assert_array_equal(got, expected)
+    for key, words in ((bytes(32), "wrong key"), (None, "needs a key"), (b"short", "has 32 bytes")):
+        for model in (sealed, io.BytesIO(content)):
+            with pytest.raises(RuntimeError, match=words):
+                Network.load(model, key=key)
+    with pytest.raises(TypeError):
+        Network.load(sealed, key="text")
+    # Nobody can put a plain one in its place.
+    for model in (sealed.parent / "plain.mge", io.BytesIO(data)):
+        with pytest.raises(RuntimeError, match="is not encrypted, although"):
+            Network.load(model, key=bytes(range(32)))
 
 
 def test_load_with_other_outputs():

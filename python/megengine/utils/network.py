@@ -91,18 +91,23 @@ class Network:
         self._optimisations: dict = {}
 
     @classmethod
-    def load(cls, model_path, outspec: list[str] | None = None) -> "Network":
-        """Read a model file of any kind: .mge, MegEngine's, packed.
+    def load(
+        cls, model_path, outspec: list[str] | None = None, *, key: bytes | None = None
+    ) -> "Network":
+        """Read a model file of any kind: .mge, MegEngine's, packed, encrypted by ``mge-crypt``.
 
         Args:
             model_path: path, or a binary file object.
             outspec: names of variables that shall be the outputs; None: those of the file.
+            key: the 32 bytes of an encrypted model's key; a model that is not encrypted is refused
+                then.
         Raises:
             AssertionError: there is no variable of such a name.
-            RuntimeError: the file is damaged, or has operators without a counterpart.
+            RuntimeError: the file is damaged, has operators without a counterpart, or is encrypted
+                by another key.
         """
         net = cls()
-        net.graph = OpenGraph.load(model_path)
+        net.graph = OpenGraph.load(model_path, key)
         net._is_loaded = True
         if outspec is not None:
             net._set_outputs(find_vars_by_name(net.dest_vars, outspec))

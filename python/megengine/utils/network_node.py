@@ -28,8 +28,10 @@ class OpenGraph(_mge.Graph):
         label: names bytes in errors.
     """
 
-    def __init__(self, data: str | bytes | None = None, label: str = "") -> None:
-        super().__init__(data, label)
+    def __init__(
+        self, data: str | bytes | None = None, label: str = "", key: bytes | None = None
+    ) -> None:
+        super().__init__(data, label, key)
         self._variables: WeakValueDictionary[int, VarNode] = WeakValueDictionary()
         self._operators: WeakValueDictionary[int, OpNode] = WeakValueDictionary()
         # By other graph: at which of its changes something was copied, and where that is here.
@@ -40,23 +42,24 @@ class OpenGraph(_mge.Graph):
         self.results: dict[int, Tensor] = {}
 
     @classmethod
-    def load(cls, file) -> "OpenGraph":
+    def load(cls, file, key: bytes | None = None) -> "OpenGraph":
         """The graph of a model file of any kind.
 
         Args:
             file: path, or a binary file object, which is read to its end.
+            key: of an encrypted model.
         Raises:
-            RuntimeError: it is no model, or damaged.
+            RuntimeError: it is no model, damaged, or does not go with the key.
         """
         has_content = hasattr(file, "read")
         name = str(getattr(file, "name", "a file object")) if has_content else os.fsdecode(file)
         label = name.encode(errors="backslashreplace").decode()
         if has_content:
-            return cls(file.read(), label)
+            return cls(file.read(), label, key)
         if os.path.isfile(file) and label == name:  # its weights are mapped
-            return cls(name)
+            return cls(name, key=key)
         with open_input(file) as stream:
-            return cls(stream.read(), label)
+            return cls(stream.read(), label, key)
 
     def variable(self, number: int) -> "VarNode":
         """The object for a value; the extension module asks for those of results, too."""
