@@ -4,13 +4,17 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <random>
 #include <thread>
 #include <vector>
 
@@ -21,6 +25,7 @@
 #include "libmge/base/hash.h"
 #include "libmge/base/threads.h"
 #include "libmge/base/utf8.h"
+#include "tests/harness/nightly.h"
 #include "tests/new_folder.h"
 
 namespace mge {
@@ -86,6 +91,50 @@ TEST_F(Files, AProcessThatDiesLeavesNothing) {
     ASSERT_EQ(WEXITSTATUS(status), 7);
     EXPECT_EQ(MappedFile::open(path("a"))->bytes().size(), 3u);
     EXPECT_EQ(count(), 1u);
+}
+
+// Writes version after version, each in many pieces, and reports each one that is written.
+[[noreturn]] void write_versions(const std::string& path, unsigned version, int report) {
+    for (;; ++version) {
+        write_file_atomically(path, [&](std::ostream& s) {
+            for (int i = 0; i < 2000; ++i)
+                s.write(reinterpret_cast<const char*>(&version), sizeof version) << std::flush;
+        });
+        if (::write(report, &version, sizeof version) != sizeof version) ::_exit(1);
+    }
+}
+
+// The version that the file is, all of it; 0: it is none.
+unsigned version_of(const std::string& path) {
+    auto file = MappedFile::open(path);
+    std::vector<unsigned> words(file->bytes().size() / sizeof(unsigned));
+    if (words.size() != 2000) return 0;
+    std::memcpy(words.data(), file->bytes().data(), file->bytes().size());
+    return std::ranges::count(words, words[0]) == 2000 ? words[0] : 0;
+}
+
+// MGE_NIGHTLY=1 kills more of them.
+TEST_F(Files, KilledWritersLeaveTheOldOneOrTheNew) {
+    std::mt19937 random(3);
+    unsigned last = 0;
+    for (int kill = 0; kill < (test::is_nightly() ? 3000 : 60); ++kill) {
+        int ends[2];
+        ASSERT_EQ(::pipe(ends), 0);
+        pid_t writer = ::fork();
+        if (writer == 0) write_versions(path("a"), last + 1, ends[1]);
+        ::close(ends[1]);
+        unsigned reported = 0;
+        ASSERT_EQ(::read(ends[0], &reported, sizeof reported), ssize_t(sizeof reported));
+        std::this_thread::sleep_for(std::chrono::microseconds(random() % 10'000));
+        ::kill(writer, SIGKILL);
+        ::waitpid(writer, nullptr, 0);
+        last = reported;
+        while (::read(ends[0], &reported, sizeof reported) == ssize_t(sizeof reported)) last = reported;
+        ::close(ends[0]);
+        unsigned version = version_of(path("a"));
+        ASSERT_TRUE(version == last || version == last + 1) << version << " after " << last;
+        last = version;
+    }
 }
 
 TEST_F(Files, KeepTheUsersMask) {
