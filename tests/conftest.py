@@ -20,6 +20,9 @@ def pytest_configure():
     A tool that asks for a key there would wait for whoever tests.
     """
     os.environ["MGE_FASTRUN_CACHE_TYPE"] = "MEMORY"
+    # What tests fetch is on this machine, and git does what it does for everybody.
+    os.environ["no_proxy"] = os.environ["NO_PROXY"] = "127.0.0.1"
+    os.environ["GIT_CONFIG_GLOBAL"] = os.environ["GIT_CONFIG_SYSTEM"] = os.devnull
     # The leader of a session is told that its terminal is gone.
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     with contextlib.suppress(OSError):

@@ -17,6 +17,7 @@
 #include "libmge/kernel/fastrun_cache.h"
 #include "libmge/mge.h"
 #include "libmge/model/model.h"
+#include "tests/new_folder.h"
 
 namespace mge {
 namespace {
@@ -144,14 +145,15 @@ TEST(OperatorLibrary, RefusesDevicesThatAreWrong) {
 }
 
 TEST(OperatorLibrary, RefusesAFileThatIsNoLibrary) {
-    auto path = std::filesystem::temp_directory_path() / text("mge_no_library.", ::getpid());
+    NewFolder folder("mge_library");
+    auto path = folder.file("text");
     std::ofstream(path) << "text";
     EXPECT_THAT(error_of([&] { load_operators(path); }), HasSubstr("cannot be loaded"));
-    std::filesystem::remove(path);
 }
 
 TEST(OperatorLibrary, RefusesAFileThatChanged) {
-    auto path = std::filesystem::temp_directory_path() / text("mge_changed.", ::getpid(), ".so");
+    NewFolder folder("mge_library");
+    auto path = folder.file("changed.so");
     std::filesystem::copy_file(library("second"), path);
     load_operators(path);
     remove_operators("test_second");
@@ -160,7 +162,6 @@ TEST(OperatorLibrary, RefusesAFileThatChanged) {
     EXPECT_THAT(error_of([&] { load_operators(path); }),
                 HasSubstr("has changed since this process loaded it"));
     EXPECT_EQ(find_op("test_third"), nullptr);
-    std::filesystem::remove(path);
 }
 
 TEST(OperatorLibrary, GivesItsNamesBack) {
@@ -215,7 +216,8 @@ TEST(OperatorLibrary, StaysBesideFusedSteps) {
 }
 
 TEST(OperatorLibrary, StandsInModels) {
-    auto path = std::filesystem::temp_directory_path() / text("mge_own_operator.", ::getpid(), ".mge");
+    NewFolder folder("mge_library");
+    auto path = folder.file("model.mge");
     write_model(path, {.graph = cube_graph()});
     Model model = read_model(path);
     ASSERT_EQ(model.graph.nodes().size(), 2u);
@@ -230,7 +232,6 @@ TEST(OperatorLibrary, StandsInModels) {
     }
     load_operators(library("operators"));
     EXPECT_NO_THROW(read_model(path));
-    std::filesystem::remove(path);
 }
 
 TEST(OperatorLibrary, IsFoundBesideOneThatIsAdded) {

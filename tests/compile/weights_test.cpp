@@ -11,6 +11,7 @@
 #include "libmge/mge.h"
 #include "libmge/model/model.h"
 #include "libmge/ops/nn/convolution/conv2d.h"
+#include "tests/new_folder.h"
 #include "tests/passes/same_graph.h"
 
 namespace mge::test {
@@ -156,7 +157,8 @@ TEST(WeightPreprocess, ObserversFindOriginalsWhenTheyAskForThem) {
 
 // A bias less than a page long lies between two released kernels: reading it must not bring them back.
 TEST(WeightPreprocess, WhatStaysBringsNoNeighbourBack) {
-    const std::string path = ::testing::TempDir() + "packed_weights_and_biases.mge";
+    NewFolder folder("mge_weights");
+    const std::string path = folder.file("model.mge");
     Graph graph = record({f32({1, channels, 12, 12})}, [&](const Tensors& x) {
         Tensor y = x[0];
         for (int seed : {1, 2, 3, 4}) {
@@ -176,7 +178,8 @@ TEST(WeightPreprocess, WhatStaysBringsNoNeighbourBack) {
 }
 
 TEST(WeightPreprocess, PagesOfAModelsFileAreGivenBack) {
-    const std::string path = ::testing::TempDir() + "packed_weights.mge";
+    NewFolder folder("mge_weights");
+    const std::string path = folder.file("model.mge");
     write_model(path, {convolutions({1, 2, 3, 4}), {}, {}});
     Model model = read_model(path);
     auto resident = [&] { return resident_bytes(constant_pieces(model.graph, true)).value(); };

@@ -2,9 +2,6 @@
 // Plans (--save-plan), replayed for the model that they were made of.
 #include "apps/load_and_run/checks/plan.h"
 
-#include <unistd.h>
-
-#include <filesystem>
 #include <fstream>
 #include <iterator>
 
@@ -12,6 +9,7 @@
 #include "tests/fuzz/files.h"
 #include "tests/fuzz/models.h"
 #include "tests/fuzz/mutate_bytes.h"
+#include "tests/new_folder.h"
 
 namespace mge::fuzz {
 namespace {
@@ -25,13 +23,13 @@ TensorSpecs inputs() {
 std::string plan_for(const CompileOptions& options) {
     load_and_run::PlanWriter writer;
     writer.add(convolution_net(), options, *Program::compile(convolution_net(), options));
-    auto path = std::filesystem::temp_directory_path() / text("mge_fuzz_plan_", ::getpid());
+    NewFolder folder("mge_fuzz_plan");
+    auto path = folder.file("plan.json");
     cli::Invocation invocation;
     invocation.tool = "load_and_run";
     writer.write(path, invocation);
     std::ifstream stream(path);
     std::string plan(std::istreambuf_iterator<char>(stream), {});
-    std::filesystem::remove(path);
     return plan;
 }
 

@@ -12,6 +12,7 @@
 #include "libmge/base/utf8.h"
 #include "libmge/inspect/json_document.h"
 #include "libmge/mge.h"
+#include "tests/new_folder.h"
 
 namespace mge {
 namespace {
@@ -158,7 +159,8 @@ TEST(Memory, FilesAreSeen) {
 }
 
 TEST(Memory, PagesOfAFileComeAndGo) {
-    const std::string path = ::testing::TempDir() + "pages";
+    NewFolder folder("mge_pages");
+    const std::string path = folder.file("pages");
     constexpr size_t bytes = 1 << 20;
     write_file_atomically(path, [](std::ostream& out) { out << std::string(bytes, 'x'); });
     auto file = MappedFile::open(path);

@@ -2,12 +2,12 @@
 #include "libmge/inspect/peak.h"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
 
 #include "libmge/device/cpu/cpu_device.h"
+#include "tests/new_folder.h"
 
 namespace mge {
 namespace {
@@ -15,12 +15,8 @@ namespace {
 // Measuring keeps what it finds: not in the user's folder.
 class Peaks : public testing::Test {
 protected:
-    std::filesystem::path folder_ =
-        std::filesystem::temp_directory_path() / ("mge_peaks_" + std::to_string(::getpid()));
-    void SetUp() override {
-        std::filesystem::create_directories(folder_);
-        ::setenv("XDG_CACHE_HOME", folder_.c_str(), 1);
-    }
+    std::filesystem::path folder_ = new_folder("mge_peaks");
+    void SetUp() override { ::setenv("XDG_CACHE_HOME", folder_.c_str(), 1); }
     void TearDown() override { std::filesystem::remove_all(folder_); }
 };
 

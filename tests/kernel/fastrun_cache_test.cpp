@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/kernel/fastrun_cache.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sqlite3.h>
@@ -354,6 +355,8 @@ protected:
         std::filesystem::permissions(path_, std::filesystem::perms(0444));
         std::filesystem::permissions(folder_, std::filesystem::perms(0555));
         become_nobody();
+        if (::faccessat(AT_FDCWD, path_.c_str(), R_OK, AT_EACCESS) != 0)
+            GTEST_SKIP() << "the folder for temporary files is closed to other users";
     }
     void TearDown() override {
         EXPECT_EQ(::seteuid(::getuid()), 0);
@@ -362,9 +365,7 @@ protected:
     }
     static void become_nobody() {
         constexpr uid_t nobody = 65534;
-        if (::getuid() == 0) {
-            ASSERT_EQ(::seteuid(nobody), 0);
-        }
+        if (::getuid() == 0 && ::seteuid(nobody) != 0) GTEST_SKIP() << "there is no user nobody to be";
     }
     Sample sample_{3};
 };

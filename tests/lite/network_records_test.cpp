@@ -33,8 +33,8 @@ TEST_F(NetworkRecords, ProfilesAreWrittenAfterEachRun) {
         network->load_model(classifier());
         if (!is_early) network->enable_profile_performance(path);
         fill(*network, "data");
-        double before = 0;
         for (int i = 0; i < 2; ++i) {
+            fs::remove(path);
             run(*network);
             auto profile = mge::read_profile(path);
             EXPECT_EQ(profile.format, mge::Profile::Format::megengine);
@@ -44,7 +44,6 @@ TEST_F(NetworkRecords, ProfilesAreWrittenAfterEachRun) {
             double seconds = 0;
             for (auto& event : profile.events) seconds += event.span.seconds();
             EXPECT_GT(seconds, 0);
-            EXPECT_NE(seconds, std::exchange(before, seconds));
         }
     }
     auto network = load(classifier());

@@ -192,15 +192,15 @@ def test_forward_leaves_the_work_to_another_thread(network, image):
     run(network, np.repeat(image, 64, 0))
 
     def share_of_forward():
-        start = time.perf_counter()
+        """Of the processor time that a run takes, which other work changes little."""
+        before, own = time.process_time(), time.thread_time()
         network.forward()
-        started = time.perf_counter()
+        own = time.thread_time() - own
         network.wait()
-        return (started - start) / (time.perf_counter() - start)
+        return own / (time.process_time() - before)
 
     assert not network.is_cpu_inplace_mode()
-    # Of a run that nothing disturbs: on a busy machine it may take many until there is one.
-    assert any(share_of_forward() <= 0.1 for _ in range(200))
+    assert min(share_of_forward() for _ in range(10)) <= 0.1
 
 
 def test_in_place(models, image, expected):
@@ -498,7 +498,7 @@ def test_profile_is_never_half_written(network, image, tmp_path):
     is_over, sizes = threading.Event(), []
 
     def read():
-        while not is_over.is_set():
+        while not sizes or not is_over.is_set():
             sizes.append(len(json.loads(path.read_text())["profiler"]))
 
     reader = threading.Thread(target=read)
@@ -507,7 +507,7 @@ def test_profile_is_never_half_written(network, image, tmp_path):
         run(network, image)
     is_over.set()
     reader.join()
-    assert sizes and len(set(sizes)) == 1
+    assert len(set(sizes)) == 1
     json.loads(path.read_text())
 
 

@@ -10,6 +10,7 @@
 #include "libmge/model/model.h"
 #include "libmge/op/define.h"
 #include "libmge/op/operator_library.h"
+#include "tests/new_folder.h"
 
 namespace mge {
 namespace {
@@ -124,7 +125,8 @@ TEST(OperatorVersions, AnOlderOneIsUpgraded) {
 }
 
 TEST(OperatorVersions, ANewerOneIsRefused) {
-    std::string path = testing::TempDir() + "/operator_of_version_2.mge";
+    NewFolder folder("mge_versions");
+    std::string path = folder.file("model.mge");
     {
         Added<2> added;
         write_model(path, model_of<Shift<2>>({1}));

@@ -6,8 +6,8 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <climits>
 #include <iostream>
-#include <vector>
 
 #include "steady_state/call_counter.h"
 #include "steady_state/child_tasks.h"
@@ -35,25 +35,25 @@ void print(const char* what, const CallCounts& counts) {
               << ", other " << double(counts.other) / counted_runs << '\n';
 }
 
-// Medians over rounds, so that one interruption by the rest of the machine does not count.
+// The least of some rounds of many runs: what the machine does meanwhile, moving pages or taking the
+// processor away, is not theirs.
 struct KernelEvents {
     long page_faults, voluntary_switches;
 };
 
 KernelEvents count_kernel_events(Context& context) {
     constexpr int rounds = 9;
-    std::vector<long> faults, switches;
+    KernelEvents least{LONG_MAX, LONG_MAX};
     for (int i = 0; i < rounds; ++i) {
         rusage before{}, after{};
         getrusage(RUSAGE_SELF, &before);
         run_again(context);
         getrusage(RUSAGE_SELF, &after);
-        faults.push_back(after.ru_minflt + after.ru_majflt - before.ru_minflt - before.ru_majflt);
-        switches.push_back(after.ru_nvcsw - before.ru_nvcsw);
+        long faults = after.ru_minflt + after.ru_majflt - before.ru_minflt - before.ru_majflt;
+        least.page_faults = std::min(least.page_faults, faults);
+        least.voluntary_switches = std::min(least.voluntary_switches, after.ru_nvcsw - before.ru_nvcsw);
     }
-    std::sort(faults.begin(), faults.end());
-    std::sort(switches.begin(), switches.end());
-    return {faults[rounds / 2], switches[rounds / 2]};
+    return least;
 }
 
 int run_between_marks(std::unique_ptr<Context> context) {

@@ -57,7 +57,7 @@ struct Tracer {
         if (number == mark_number && thread == child) {
             ++marks;
         } else if (marks == 1) {
-            if (number == SYS_futex) {
+            if (number == SYS_futex || number == SYS_restart_syscall) {  // a wait that a stop cut in two
                 ++result.waits;
             } else if (number == SYS_openat && opens_proc(registers.rsi)) {
                 looking.insert(thread);

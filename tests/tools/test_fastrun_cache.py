@@ -133,6 +133,10 @@ def as_nobody(tool_path, name, *arguments):
 
 
 def test_a_cache_that_cannot_be_written_is_read(tool_path, run_tool, small_model):
+    try:
+        as_nobody(tool_path, TOOL, "--version")
+    except (PermissionError, subprocess.SubprocessError):
+        pytest.skip("the build tree is closed to other users, or there is nobody to be")
     folder = Path(tempfile.mkdtemp(prefix="mge_shared_"))  # pytest's own folders are private
     try:
         cache, model = folder / "cache.sqlite", folder / "model.mge"
@@ -192,7 +196,8 @@ def test_show_and_filters(run_tool, cache):
         everything[0]
     )
     name = everything[0]["algorithm"]
-    some = run_tool(TOOL, "show", cache, "--algorithm", f"^{name}$", "--here").result["rows"]
+    pattern = "^" + re.sub(r"\W", ".", name) + "$"
+    some = run_tool(TOOL, "show", cache, "--algorithm", pattern, "--here").result["rows"]
     assert some and all(row["algorithm"] == name for row in some)
     assert run_tool(TOOL, "show", cache, "--problem", "no such operator").result["rows"] == []
     assert run_tool(TOOL, "show", cache, "--machine", "no such machine").result["rows"] == []

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <cmath>
 #include <filesystem>
@@ -16,6 +15,7 @@
 #include "libmge/train/checkpoint.h"
 #include "tests/harness/check_op.h"
 #include "tests/harness/expect_error.h"
+#include "tests/new_folder.h"
 
 namespace mge {
 namespace {
@@ -135,8 +135,8 @@ TEST(Differentiate, GivesLossAndGradients) {
 }
 
 struct File {
-    std::string path = std::filesystem::temp_directory_path() / text("mge_checkpoint.", ::getpid(), ".mge");
-    ~File() { std::filesystem::remove(path); }
+    NewFolder folder{"mge_checkpoint"};
+    std::string path = folder.file("checkpoint.mge");
 };
 
 Parameters start() {
