@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <csignal>
 
+#include "libmge/base/leave_cpu.h"
 #include "libmge/base/start_thread.h"
 #include "libmge/base/team_place.h"
 #include "libmge/base/threads.h"
@@ -124,6 +125,7 @@ void OwnTeam::lose_cpu() {
     if (!(has_taken_cpu ? has_taken_often(now) : run_delay_.was_long(now))) return;
     if (!width_policy_.is_narrow()) idle_cpus_.start(now);
     width_policy_.lose_cpu(now);
+    crowded_.store(now, std::memory_order_relaxed);
 }
 
 // Once says little: threads that were just woken may share a CPU until the scheduler has found the others.
@@ -202,21 +204,30 @@ void OwnTeam::work(int member) {
     }
 }
 
-// The scheduler gave this member the caller's CPU, for want of another: the caller cannot go on until it has
-// it back.
+// The scheduler gave this member the caller's CPU, for want of another or because it did not look for one:
+// the caller cannot go on until it has it back.
 bool OwnTeam::has_callers_cpu() const {
     return callers_cpu_.load(std::memory_order_relaxed) == ::sched_getcpu();
 }
 
+// Where a thread was it is woken again, so one that stays there comes back with each region. Beside busy
+// neighbours it would take the place of one of them, and lose it soon.
+bool OwnTeam::leave_callers_cpu() {
+    Ticks crowded = crowded_.load(std::memory_order_relaxed);
+    if (crowded != 0 && ticks_now() - crowded < pauses.longest * microsecond_) return false;
+    return leave_cpu(callers_cpu_.load(std::memory_order_relaxed));
+}
+
 void OwnTeam::await_work(int member, Region seen) {
     auto is_ready = [&] { return has_work(member, seen); };
-    auto spin = spin_until([&] { return is_ready() || has_callers_cpu(); }, awake_for_work * microsecond_,
-                           gap_of_lost_cpu * microsecond_);
-    if (!is_ready() && has_callers_cpu()) {
-        has_taken_cpu_.store(true, std::memory_order_relaxed);
-        spin.lost_cpu = true;
+    for (bool has_left = true; has_left;) {
+        auto spin = spin_until([&] { return is_ready() || has_callers_cpu(); }, awake_for_work * microsecond_,
+                               gap_of_lost_cpu * microsecond_);
+        bool has_taken = !is_ready() && has_callers_cpu();
+        if (has_taken) has_taken_cpu_.store(true, std::memory_order_relaxed);
+        if (has_taken || spin.lost_cpu) has_lost_cpu_.store(true, std::memory_order_relaxed);
+        has_left = has_taken && leave_callers_cpu();
     }
-    if (spin.lost_cpu) has_lost_cpu_.store(true, std::memory_order_relaxed);
     if (is_ready()) return;
     Member& me = *members_[size_t(member)];
     me.is_asleep.store(true, std::memory_order_seq_cst);
@@ -226,6 +237,7 @@ void OwnTeam::await_work(int member, Region seen) {
         sleep_while(me.wake_ups, wake_ups);
     }
     me.is_asleep.store(false, std::memory_order_relaxed);
+    if (has_callers_cpu()) leave_callers_cpu();
 }
 
 void OwnTeam::wake_member(int member) {

@@ -55,6 +55,7 @@ private:
     bool has_work(int member, Region seen) const;
     void await_work(int member, Region seen);
     bool has_callers_cpu() const;
+    bool leave_callers_cpu();
     bool has_taken_often(Ticks now);
     void take_shares(Region region, int first);
     bool claim(Region region, int share);
@@ -82,6 +83,7 @@ private:
     alignas(64) std::atomic<Region> region_{0};
     std::atomic<int> width_{1};
     std::atomic<int> callers_cpu_{-1};  // on which the last region began
+    std::atomic<Ticks> crowded_{0};     // when the team last became narrower
     std::atomic<Region> needs_all_{0};  // the region whose shares meet: each needs a thread
     std::atomic<bool> is_ending_{false};
     // Written by all in it.
