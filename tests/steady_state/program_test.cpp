@@ -90,6 +90,7 @@ TEST(OwnKernels, MakeNoSystemCall) {
     ASSERT_EQ(calls.error, "");
     EXPECT_EQ(calls.count, 0) << list(calls);
     EXPECT_EQ(calls.waits, 0);
+    EXPECT_EQ(calls.moves, 0);
 }
 
 TEST(NestedLoops, AllocateAndLockNothing) {
@@ -133,6 +134,7 @@ TEST(SmallGradients, EnterNoParallelRegion) {
     if (calls.is_forbidden) GTEST_SKIP() << "this process may not trace another";
     ASSERT_EQ(calls.error, "");
     EXPECT_EQ(calls.waits, 0);
+    EXPECT_EQ(calls.moves, 0);
     EXPECT_EQ(calls.count, 0) << list(calls);
 }
 

@@ -59,6 +59,8 @@ struct Tracer {
         } else if (marks == 1) {
             if (number == SYS_futex || number == SYS_restart_syscall) {  // a wait that a stop cut in two
                 ++result.waits;
+            } else if (number == SYS_sched_getaffinity || number == SYS_sched_setaffinity) {
+                ++result.moves;
             } else if (number == SYS_openat && opens_proc(registers.rsi)) {
                 looking.insert(thread);
                 ++result.looks;

@@ -13,9 +13,10 @@ namespace mge::steady_state {
 void mark_system_calls();
 
 struct SystemCalls {
-    long count = 0;                  // without those by which threads wait for each other
-    long waits = 0;                  // futex calls: a team's, as mutexes are counted apart (call_counter.h)
-    long looks = 0;                  // into /proc, by a team that has lost a CPU to others
+    long count = 0;  // without those by which threads wait for each other
+    long waits = 0;  // futex calls: a team's, as mutexes are counted apart (call_counter.h)
+    long looks = 0;  // into /proc, by a team that has lost a CPU to others
+    long moves = 0;  // calls about affinity, by a member of a team that leaves its caller's CPU
     std::map<long, long> by_number;  // number of the call -> how often, those not included
     bool is_forbidden = false;       // tracing is not allowed here: nothing was counted
     std::string error;               // why the traced program did not come to its end
