@@ -9,6 +9,7 @@ import pytest
 import megengine as mge
 import megengine.functional as F
 import megengine.module as M
+import megengine.traced_module as T
 from megengine.autodiff import GradManager
 from megengine.quantization import create_qparams
 from megengine.traced_module import TracedModule, expr, node, trace_module
@@ -112,7 +113,9 @@ def test_expressions_and_nodes_tell_what_they_are(traced):
     assert mul.expr.args[1] == 2 and mul.expr.kwargs == {} and mul.expr.return_val is mul
     assert mul.expr.const_val == [(1, 2)]
     (conv,) = graph.get_node_by_name("Net_a_c").as_list()
-    assert conv.owner is traced.a.c and conv.module_type is M.Conv2d and conv.top_graph is graph
+    assert conv.owner is traced.a.c and conv.module_type is M.Conv2d
+    assert conv.top_graph is traced.a.graph is conv.expr.top_graph and graph.top_graph is None
+    assert traced.a.graph.top_graph is graph
     assert one(graph, "a").users[0].graph is traced.a.graph
     assert expr.is_call_module(conv.users[0], M.Conv2d)
     assert expr.is_call_tensor_method(mul.expr, ["__mul__", "__add__"])
@@ -383,7 +386,7 @@ def test_end_points(traced, net):
 def test_copies_are_their_own(traced, net):
     other = copy.deepcopy(traced)
     assert str(other.graph) == str(traced.graph) and other.graph is not traced.graph
-    assert other.graph.top_graph is other.graph and other.a.graph.top_graph is other.graph
+    assert other.graph.top_graph is None and other.a.graph.top_graph is other.graph
     other.bias[...] = 5
     mul = one(other.graph, "mul_out")
     with other.graph.insert_exprs():
@@ -415,7 +418,7 @@ def test_what_a_module_that_is_inserted_names_has_the_name(traced, net):
 
 def test_a_part_is_copied_alone(traced, net):
     part = copy.deepcopy(traced.a)
-    assert part.graph.top_graph is part.graph
+    assert part.graph.top_graph is None
     assert [each.owner for each in part.graph.get_module_by_type(M.Conv2d)] == [part.c]
     assert_equal(part(image()), net.a(image()))
 
@@ -429,3 +432,47 @@ def test_nodes_have_qparams_and_nothing_else(traced):
         node.qparams = {"scale": 1}
     with pytest.raises(mge.NotAvailableError, match="QATModules"):
         TracedModule(True, {}, {}, is_qat=True)
+
+
+def test_expressions_are_inserted_where_an_expression_stands(traced, net):
+    expected = net(image())
+    (tanh,) = traced.graph.get_function_by_type(F.tanh).as_list()
+    flat = traced.flatten()
+    assert all(node.top_graph is flat.graph for node in flat.graph.nodes())
+    calls = traced.graph.get_method_by_type("__call__").as_list()
+    (conv,) = (call for call in calls if call.inputs[0].qualname == "Net.a.c")
+    inner = conv.top_graph
+    assert inner is traced.a.graph
+    with inner.insert_exprs():
+        y = F.neg(F.neg(conv.outputs[0]))
+    inner.replace_node({conv.outputs[0]: y})
+    inner.compile()
+    assert inner.get_function_by_type(F.neg).as_count() == 2 and tanh.top_graph is traced.graph
+    assert_equal(traced(image()), expected)
+
+
+def test_only_what_stands_behind_a_new_node_uses_it():
+    class Net(M.Module):
+        def forward(self, x):
+            y = F.exp(x)
+            return F.sin(y), F.cos(y)
+
+    traced = trace_module(Net(), mge.Tensor([1.0]))
+    graph = traced.graph
+    sin = graph.get_function_by_type(F.sin).as_unique()
+    with graph.insert_exprs(sin):
+        doubled = sin.inputs[0] * 2
+    graph.replace_node({sin.inputs[0]: doubled})
+    y = np.exp(np.float32(1))
+    np.testing.assert_allclose(
+        [v.item() for v in traced(mge.Tensor([1.0]))], [np.sin(y), np.cos(2 * y)], 1e-5
+    )
+    with pytest.raises(AssertionError, match="is a ModuleNode"):
+        graph.replace_node({graph.inputs[0]: doubled})
+
+
+def test_what_was_flattened_comes_back():
+    x = mge.Tensor([1.0])
+    for value in (3, (1, x), {"a": [x, None], "b": slice(1, 2)}):
+        leaves, structure = T.pytree.tree_flatten(value)
+        assert len(leaves) == structure.num_leaves and structure.unflatten(leaves) == value

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from ..module import Module
 from ..tensor import Tensor
 from .node import ModuleNode, Node, TensorNode
-from .pytree import ArgsIndex, LeafDef, TreeDef, tree_flatten
+from .pytree import ArgsIndex, LeafDef, TreeDef, taken_apart
 from .utils import get_subattr, get_suffix_name, given_for, normalised_for, rstrip, signature_of  # noqa: F401
 
 # Methods that change their Tensor and give it back; item assignment does as if.
@@ -179,7 +179,7 @@ class Expr:
         Raises:
             AssertionError: it holds something else.
         """
-        for node in tree_flatten(vals, type(self).__name__)[0]:
+        for node in taken_apart(vals, type(self).__name__)[0]:
             self._add_input(node)
 
     def _add_input(self, node: Node) -> None:
@@ -194,7 +194,7 @@ class Expr:
         Args:
             outputs: the value that it gave while it was recorded: Tensors and Modules.
         """
-        values, self.out_def = tree_flatten(outputs, type(self).__name__)
+        values, self.out_def = taken_apart(outputs, type(self).__name__)
         self.outputs = []
         for value in values:
             if isinstance(value, (Tensor, TensorNode)):
@@ -275,7 +275,7 @@ class Expr:
         """
         assert self._func is not None, f"[Expr] a {type(self).__name__} has no arguments to set"
         args, kwargs = normalised_for(self._func, args, kwargs)
-        values, structure = tree_flatten((args, kwargs), type(self).__name__)
+        values, structure = taken_apart((args, kwargs), type(self).__name__)
         for node in self.inputs:
             if self in node.users:
                 node.users.remove(self)
@@ -338,7 +338,7 @@ class Expr:
 
     @return_val.setter
     def return_val(self, value) -> None:
-        nodes, structure = tree_flatten(value, "return_val")
+        nodes, structure = taken_apart(value, "return_val")
         assert all(isinstance(node, Node) for node in nodes), (
             f"[Expr] return_val is made of nodes, got {value!r}"
         )
@@ -349,8 +349,8 @@ class Expr:
 
     @property
     def top_graph(self):
-        """The graph of the whole traced module; None when the expression is in none."""
-        return None if self._graph is None else self._graph.top_graph
+        """The graph that it stands in; None when the expression is in none."""
+        return self._graph
 
     def interpret(self, *inputs) -> list:
         """What the expression gives.
@@ -386,7 +386,7 @@ class Expr:
     def _flat(self, result) -> list:
         if isinstance(result, Tensor) and self.out_def == _ONE_TENSOR:
             return [result]
-        values, structure = tree_flatten(result, type(self).__name__)
+        values, structure = taken_apart(result, type(self).__name__)
         if structure != self.out_def:
             raise RuntimeError(
                 f"[traced_module] {self!r} gave {structure}, it was recorded with {self.out_def}"

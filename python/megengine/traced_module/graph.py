@@ -10,7 +10,7 @@ from .expr import CallMethod, Expr, GetAttr, Input
 from .filters import ExprFilter, NodeFilter, all_exprs, all_nodes
 from .namespace import NameSpace
 from .node import FORMATS, ModuleNode, Node, TensorNode
-from .pytree import LeafDef, TreeDef, tree_flatten
+from .pytree import LeafDef, TreeDef, taken_apart
 
 
 class InternalGraph:
@@ -67,9 +67,18 @@ class InternalGraph:
         return self._outputs
 
     @property
-    def top_graph(self) -> "InternalGraph | None":
+    def _whole(self) -> "InternalGraph | None":
         """The graph of the whole traced module."""
         return self if self._top is None else self._top()
+
+    @property
+    def top_graph(self) -> "InternalGraph | None":
+        """The graph that calls its Module; None: it is the graph of the whole traced module."""
+        whole = self._whole
+        if whole is None or whole is self:
+            return None
+        calls = (expr for expr in whole.exprs() if getattr(expr, "graph", None) is self)
+        return next((expr.top_graph for expr in calls), whole)
 
     # Looking for parts.
 
@@ -157,7 +166,7 @@ class InternalGraph:
     # Recording.
 
     def _next_ids(self) -> list[int]:
-        top = self.top_graph
+        top = self._whole
         return (self if top is None else top)._total_ids
 
     def _adopt(self, expr: Expr) -> None:
@@ -214,7 +223,7 @@ class InternalGraph:
             AssertionError: this is no graph of a whole traced module.
         """
         owner = self._owner_at_top("reset_inputs")
-        leaves, arg_def = tree_flatten(((self._inputs[0], *args), kwargs), "reset_inputs")
+        leaves, arg_def = taken_apart(((self._inputs[0], *args), kwargs), "reset_inputs")
         for node in self._inputs[1:]:
             self._namespace.unassociate_name_with_obj(node)
         self._inputs = self._inputs[:1]
@@ -265,7 +274,7 @@ class InternalGraph:
         return node
 
     def _output_nodes(self, outputs, who: str) -> tuple[list[Node], TreeDef | LeafDef]:
-        nodes, out_def = tree_flatten(outputs, who)
+        nodes, out_def = taken_apart(outputs, who)
         assert nodes and not out_def.constants(), f"[{who}] outputs are nodes, got {outputs!r}"
         for node in nodes:
             assert isinstance(node, TensorNode), f"[{who}] outputs are TensorNodes, got {node!r}"
@@ -325,21 +334,26 @@ class InternalGraph:
         return InsertExprs(self, expr)
 
     def replace_node(self, repl_dict: dict[Node, Node]) -> None:
-        """Let others than before use nodes: all expressions and outputs but those behind the new.
+        """Let others than before use nodes: the outputs, and the expressions behind the new ones.
 
         Args:
             repl_dict: the new node for each old one.
         Raises:
-            AssertionError: nodes of another graph.
+            AssertionError: nodes of another graph, or a Module's for a Tensor's.
             RuntimeError: an expression would depend on itself.
         """
         for old, new in repl_dict.items():
             for node in (old, new):
                 assert isinstance(node, Node), f"[replace_node] nodes are expected, got {node!r}"
                 assert node._graph is self, f"[replace_node] {node} is a node of another graph"
-            behind = {id(expr) for expr in self.get_dep_exprs(new)}
+            assert type(old) is type(new), (
+                f"[replace_node] {old} is a {type(old).__name__}, {new} a {type(new).__name__}"
+            )
+            before = {id(expr) for expr in self.get_dep_exprs(new)}
+            if new.expr in self._exprs:
+                before |= {id(expr) for expr in self._exprs[: self._exprs.index(new.expr) + 1]}
             for user in list(old.users):
-                if id(user) not in behind:
+                if id(user) not in before:
                     user.replace_inputs({old: new})
             self._outputs = [new if node is old else node for node in self._outputs]
         self._sort()
@@ -403,7 +417,7 @@ class InternalGraph:
         for graph in {id(graph): graph for graph in inner if graph is not None}.values():
             graph.compile()
         self._rename()
-        if self.top_graph is self:
+        if self._whole is self:
             self._reset_ids()
 
     def _rename(self) -> None:

@@ -77,8 +77,8 @@ class Node:
 
     @property
     def top_graph(self):
-        """The graph of the whole traced module; None when it was deleted."""
-        return None if self._graph is None else self._graph.top_graph
+        """The graph that it stands in; None when it was deleted."""
+        return self._graph
 
     def __format__(self, spec: str = "") -> str:
         name = self._name or "?"

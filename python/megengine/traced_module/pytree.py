@@ -272,7 +272,7 @@ def _leaf_def(value, kind: type | None = None) -> LeafDef:
     return LeafDef(type(value), value)
 
 
-def tree_flatten(value, who: str = "trace_module") -> tuple[list, "TreeDef | LeafDef"]:
+def taken_apart(value, who: str = "trace_module") -> tuple[list, "TreeDef | LeafDef"]:
     """The Tensors and Modules of a value, and its structure with the constants.
 
     Args:
@@ -322,3 +322,19 @@ def _text(structure, texts: list[str]) -> str:
         items = zip(structure.aux_data, parts, strict=True)
         return "{" + ", ".join(f"{key!r}:{part}" for key, part in items) + "}"
     return f"{structure.type.__name__}({', '.join(parts)})"
+
+
+def tree_flatten(values) -> tuple[list, "TreeDef | LeafDef"]:
+    """The leaves of a value, constants included, and its structure, which ``unflatten``s them.
+
+    Args:
+        values: nested containers.
+    Raises:
+        AssertionError: there is something in it that is neither known nor registered.
+    Example:
+        >>> leaves, structure = tree_flatten({"a": 1, "b": [2, 3]})
+        >>> leaves, structure.unflatten(leaves)
+        ([1, 2, 3], {'a': 1, 'b': [2, 3]})
+    """
+    variables, structure = taken_apart(values)
+    return structure.fill(variables), structure

@@ -189,7 +189,7 @@ class InsertExprs:
             builder = self._surgeon.builders.get(id(value))
             if builder is not None and builder.graphs:
                 setattr(owner, name, build(self._surgeon, value))
-        owner._update_ref(self._graph.top_graph)
+        owner._update_ref(self._graph._whole)
 
     def _place(self, new: list[Expr]) -> int:
         exprs = self._graph._exprs

@@ -38,3 +38,13 @@ def disable_default_checker() -> bool:
     """
     before, checks.results = checks.results, False
     return before
+
+
+def _get_expr_checker() -> bool:
+    """Whether expressions are compared, under MegEngine's name."""
+    return checks.expressions
+
+
+def _get_default_checker() -> bool:
+    """Whether results are compared, under MegEngine's name."""
+    return checks.results

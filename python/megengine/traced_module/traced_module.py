@@ -25,7 +25,7 @@ from .graph import InternalGraph
 from .hooks import hooked
 from .namespace import NameSpace
 from .node import Node
-from .pytree import tree_flatten
+from .pytree import taken_apart, tree_flatten  # noqa: F401 - MegEngine has it here
 from .recorder import Recorder, active_recorder, is_leaf, register_as_builtin
 from .serialization import module_state, read_state
 from .utils import normalised, signature_of_forward
@@ -113,7 +113,7 @@ class TracedModule(Module):
             AssertionError: the arguments have a structure, or constants, that were not traced.
         """
         args, kwargs = self._normalised((self, *args), kwargs)
-        leaves, arg_def = tree_flatten((args, kwargs), type(self).__name__)
+        leaves, arg_def = taken_apart((args, kwargs), type(self).__name__)
         graph = self.argdef_graph_map.get(arg_def)
         if graph is None:
             known = "; ".join(map(_call_text, self.argdef_graph_map)) or "nothing"
@@ -152,7 +152,8 @@ class TracedModule(Module):
             f"[{who}] nodes are expected, got {nodes!r}"
         )
         for node in nodes:
-            assert node.top_graph is self.graph, f"[{who}] {node} is no node of this module"
+            whole = node._graph and node._graph._whole
+            assert whole is self.graph, f"[{who}] {node} is no node of this module"
         return list(nodes)
 
     def set_watch_points(self, nodes: Node | Sequence[Node]) -> None:
@@ -361,7 +362,7 @@ class TracedModuleBuilder:
         """
         module = self._mod
         args, kwargs = normalised(signature_of_forward(module), (module, *args), kwargs)
-        leaves, structure = tree_flatten((args, kwargs))
+        leaves, structure = taken_apart((args, kwargs))
         name = type(module).__name__
         with hooked(recorded_functions), self._recorder as recorder:
             return recorder.enter_module(module, leaves, structure, name)

@@ -13,7 +13,7 @@ from ...tensor import Tensor
 from ..expr import CallMethod, Constant, Expr, GetAttr, is_call_function, is_call_tensor_method
 from ..graph import InternalGraph
 from ..node import ModuleNode, Node, TensorNode
-from ..pytree import tree_flatten
+from ..pytree import taken_apart
 from ..utils import get_subattr
 
 
@@ -29,7 +29,7 @@ def graphs_of(module) -> Iterator[InternalGraph]:
 def uses_of_modules(graph: InternalGraph) -> Counter:
     """How many expressions of the whole call a Module or read its Tensors, by the Module's id."""
     found: Counter = Counter()
-    for each in graphs_of(graph.top_graph._owner()):
+    for each in graphs_of(graph._whole._owner()):
         for expr in each._exprs:
             if isinstance(expr, CallMethod) and isinstance(expr.inputs[0], ModuleNode):
                 found[id(expr.inputs[0].owner)] += 1
@@ -77,14 +77,14 @@ def put_method(graph: InternalGraph, expr: Expr, method: str, node: Node, consta
     """Let an expression be the call of a method with one argument."""
     new = CallMethod(node, method)
     new.out_def = expr.out_def
-    new._set_call(*tree_flatten(((node, constant), {})))
+    new._set_call(*taken_apart(((node, constant), {})))
     replace_expr(graph, expr, new)
 
 
 def insert_method(graph: InternalGraph, before: Expr, method: str, node: Node, constant) -> Node:
     """A new expression of the same shape as its node; the node that it gives."""
     new = CallMethod(node, method)
-    new._set_call(*tree_flatten(((node, constant), {})))
+    new._set_call(*taken_apart(((node, constant), {})))
     new.out_def = before.out_def
     result = TensorNode(new)
     result._shape, result._dtype, result._device = node._shape, node._dtype, node._device
