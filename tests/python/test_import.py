@@ -39,6 +39,25 @@ def test_names_of_rooms_can_be_imported():
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
+def test_modules_are_attributes_of_their_packages():
+    paths = [
+        "version.__version__",
+        "serialization.load",
+        "quantization.observer",
+        "core.tensor.utils",
+        "core.autodiff.grad",
+        "core.ops.builtin",
+        "core._imperative_rt.core2",
+        "core._imperative_rt.graph",
+        "utils.deprecation",
+        "utils.network",
+    ]
+    for path in paths:  # each in a process of its own: to import one names others
+        code = f"import megengine as mge; mge.{path}; print(hasattr(mge.{path}, 'nosuchname'))"
+        done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
+        assert done.stdout.split() == [b"False"], path
+
+
 def imports_by_module(inside_of_functions):
     """The modules of the package that each of them imports: when it is imported, or ever."""
     root = Path(megengine.__file__).parent

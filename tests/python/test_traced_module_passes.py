@@ -223,3 +223,9 @@ def test_wrong_calls():
         optimize(traced, ["Nope"])
     with pytest.raises(TypeError, match="traced module is expected, got Net"):
         optimize(Net())
+
+
+def test_optimize_is_where_megengine_has_it():
+    from megengine.traced_module import _passes
+
+    assert _passes.optimize is optimize

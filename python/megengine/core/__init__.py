@@ -9,4 +9,6 @@ def __getattr__(name: str):
         from .tensor.megbrain_graph import Graph
 
         return Graph
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from .not_available import missing
+
+    return missing(__name__, name)

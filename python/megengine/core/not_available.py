@@ -81,6 +81,13 @@ def _belongs(module: str, name: str) -> bool:
     return bool(homes) and not any(name in vars(other) for other in others)
 
 
+def _lies_below(package: str, name: str) -> bool:
+    """Whether a package has a module of this name, imported or not."""
+    path = getattr(sys.modules[package], "__path__", None)
+    is_special = name.startswith("__")
+    return bool(path) and not is_special and bool(PathFinder.find_spec(f"{package}.{name}", path))
+
+
 def missing(module: str, name: str):
     """What the ``__getattr__`` of a module does for a name that it does not have.
 
@@ -88,8 +95,8 @@ def missing(module: str, name: str):
         NotAvailableNameError: the interface has it, this version has not.
         AttributeError: nobody has it.
     """
-    if f"{module}.{name}" in _modules():
-        # There are packages that are imported when they are first used.
+    if f"{module}.{name}" in _modules() or _lies_below(module, name):
+        # There are packages and modules that are imported when they are first used.
         with contextlib.suppress(NotAvailableModuleError):
             return importlib.import_module(f"{module}.{name}")
     if _belongs(module, name):
@@ -134,7 +141,8 @@ def _mark_members(module: ModuleType, names: frozenset[str]) -> None:
 
 def _mark(name: str, module: ModuleType) -> None:
     """Make a module, now that all of it is there, tell what it lacks."""
-    if name in _modules() and "__getattr__" not in vars(module):
+    known = name in _modules() or getattr(module, "__path__", None)
+    if known and "__getattr__" not in vars(module):
         module.__getattr__ = functools.partial(missing, name)
         # With a path, be it empty, `from module import name` asks the finders.
         vars(module).setdefault("__path__", [])

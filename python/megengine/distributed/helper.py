@@ -49,7 +49,7 @@ def param_pack_concat(inps: Sequence[Tensor], offsets: Tensor, offsets_val: list
 
 def param_pack_split(
     inp: Tensor, offsets: list[int], shapes: Sequence[Sequence[int]]
-) -> list[Tensor]:
+) -> tuple[Tensor, ...]:
     """The Tensors that were packed into a vector.
 
     Args:
@@ -62,7 +62,7 @@ def param_pack_split(
         Tensor([[1 2]], dtype=int32, device=xpux:0)
     """
     parts = split(inp, offsets[2::2])
-    return [part.reshape(shape) for part, shape in zip(parts, shapes, strict=True)]
+    return tuple(part.reshape(shape) for part, shape in zip(parts, shapes, strict=True))
 
 
 def pack_allreduce_split(

@@ -4,6 +4,7 @@
 Code that was written for MegEngine imports them from here; they are defined elsewhere.
 """
 
+from ..not_available import missing
 from ..ops.opdef import OpDef  # noqa: F401
 from . import common, core2, imperative, ops, utils  # noqa: F401
 from .common import CompNode, TensorAttr, bfloat16  # noqa: F401
@@ -16,4 +17,4 @@ def __getattr__(name: str):
         from . import graph
 
         return getattr(graph, name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return missing(__name__, name)
