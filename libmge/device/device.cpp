@@ -51,10 +51,10 @@ Kinds& kinds() {
 }
 
 [[noreturn]] void throw_name(std::string_view name) {
-    throw UserError(text("'", name,
-                         "' is not a device name: expected xpux, cpuN, multithreadN or the name of a loaded ",
-                         "backend with a number, and optionally :STREAM"),
-                    ErrorClass::value);
+    throw UserError(
+        text("'", name, "' is not a device name: expected xpux, cpuN, multithreadN or the name of a loaded ",
+             "backend with a number, and optionally :STREAM"),
+        ErrorClass::value);
 }
 
 int parse_number(std::string_view digits, std::string_view name) {

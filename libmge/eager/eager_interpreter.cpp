@@ -236,12 +236,14 @@ void run_now_or_later(const Plan& plan, std::span<const Tensor> inputs, std::spa
 
 [[gnu::noinline]] void run_observed(const Plan& plan, std::span<const Tensor> inputs,
                                     std::span<const Tensor> outputs, OutputAllocator* allocator) {
+    std::vector<uint64_t> noted;
+    if (auto* told = observer.load(std::memory_order_acquire)) noted = told->before(inputs, outputs);
     auto begin = std::chrono::steady_clock::now();
     run_now_or_later(plan, inputs, outputs, allocator);
     if (plan.origin) plan.output_queue->wait();
     auto end = std::chrono::steady_clock::now();
     if (auto* told = observer.load(std::memory_order_acquire))
-        told->ran({*plan.op, plan.params.get(), inputs, outputs, plan.device, begin, end});
+        told->ran({*plan.op, plan.params.get(), inputs, outputs, plan.device, begin, end, noted});
 }
 
 void run_plan(const Plan& plan, std::span<const Tensor> inputs, std::span<const Tensor> outputs,

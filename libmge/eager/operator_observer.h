@@ -4,7 +4,9 @@
 // costs one look at a pointer more.
 
 #include <chrono>
+#include <cstdint>
 #include <span>
+#include <vector>
 
 #include "libmge/op/op.h"
 
@@ -16,12 +18,15 @@ struct OperatorRun {
     std::span<const Tensor> inputs, outputs;
     DeviceId device;
     std::chrono::steady_clock::time_point begin,
-        end;  // when its work is done, on devices that work later too
+        end;                               // when its work is done, on devices that work later too
+    std::span<const uint64_t> noted = {};  // what before() gave
 };
 
 class MGE_API OperatorObserver {
 public:
     virtual ~OperatorObserver() = default;
+    // Before each operator, on its thread; what it gives is told behind it.
+    virtual std::vector<uint64_t> before(std::span<const Tensor>, std::span<const Tensor>) { return {}; }
     // Behind each operator, on the thread that called it.
     virtual void ran(const OperatorRun& run) = 0;
 };

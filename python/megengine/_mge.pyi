@@ -380,8 +380,14 @@ def share_memory(tensor: Any) -> None:
 def shared_part(tensor: Any) -> tuple:
     """Descriptor of the shared memory, its bytes, and where in them the value lies."""
 
+def start_input_check() -> None:
+    """Look from now on, on all threads, whether operators change what they only read."""
+
 def start_recording() -> None:
     """Record operators that run at once, on all threads, from now on; what was recorded before goes."""
+
+def stop_input_check() -> list[str]:
+    """Look no longer: what was found, a line for each input of an operator."""
 
 def stop_recording() -> tuple:
     """Record no longer: (operators, blocks), dicts with times in nanoseconds of the monotonic clock; a block is memory of a result."""

@@ -3,10 +3,12 @@
 
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 
 #include <string>
 
 #include "libmge/device/device.h"
+#include "libmge/inspect/changed_inputs.h"
 #include "libmge/inspect/operator_recorder.h"
 
 namespace nb = nanobind;
@@ -68,6 +70,12 @@ void add_recorder(PyObject* module_object) {
     module.def("stop_recording", &stop,
                "Record no longer: (operators, blocks), dicts with times in nanoseconds of the monotonic "
                "clock; a block is memory of a result.");
+    module.def(
+        "start_input_check", [] { changed_inputs().start(); },
+        "Look from now on, on all threads, whether operators change what they only read.");
+    module.def(
+        "stop_input_check", [] { return changed_inputs().stop(); },
+        "Look no longer: what was found, a line for each input of an operator.");
 }
 
 }  // namespace mge::python

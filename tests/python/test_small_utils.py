@@ -74,3 +74,26 @@ def test_devices_by_name():
 def test_an_error_on_purpose():
     with pytest.raises(RuntimeError, match="assert_equal"):
         mge.functional.utils._simulate_error()
+
+
+def test_operators_that_change_what_they_read_are_named(monkeypatch):
+    from megengine import _mge
+    from megengine.core._imperative_rt import TensorSanityCheckImpl
+    from megengine.core.profiling_state import state
+    from megengine.utils.tensor_sanity_check import TensorSanityCheck
+
+    with TensorSanityCheck() as check:
+        x = mge.Tensor([1.0, 2.0])
+        y = x + 1
+        y[0] = 5.0
+        y += x
+    assert y.numpy().tolist() == [6, 5] and isinstance(check.impl, TensorSanityCheckImpl)
+    monkeypatch.setattr(_mge, "stop_input_check", lambda: ["input 1 of add has changed"])
+    with pytest.raises(RuntimeError, match="input 1 of add has changed"):
+        with TensorSanityCheck():
+            pass
+    monkeypatch.undo()
+    _mge.stop_input_check()
+    monkeypatch.setattr(state, "calls", [])
+    with pytest.raises(RuntimeError, match="a profiler runs"):
+        TensorSanityCheck().__enter__()

@@ -363,7 +363,7 @@ class Module:
             keep_var: the Tensors themselves instead of NumPy arrays.
         Returns:
             The dictionary, module by module. A tensor that several modules have is there under each
-            of its names; the tensors of normalisation modules are given as vectors.
+            of its names; the arrays of normalisation modules are vectors.
         Example:
             >>> M.Linear(2, 1).state_dict()["bias"]
             array([0.], dtype=float32)

@@ -4,6 +4,7 @@
 Code that was written for MegEngine imports them from here; they are defined elsewhere.
 """
 
+from ..input_check import TensorSanityCheckImpl  # noqa: F401
 from ..not_available import missing
 from ..ops.opdef import OpDef  # noqa: F401
 from . import common, core2, imperative, ops, utils  # noqa: F401
