@@ -27,6 +27,15 @@ constexpr Ticks late = 150;
 // In the time of calm below.
 constexpr int taken_often = 3;
 constexpr TeamWidth::Pauses pauses{.shortest = 2'000, .longest = 512'000, .calm = 20'000};
+// Two threads that take care lose little, so they do it until somebody has looked whether they wait for CPUs.
+constexpr Ticks shortest_care = 20'000;
+constexpr Ticks between_looks = 10'000;
+// The caller shares its CPU: a neighbour takes half of it, threads of the system some hundredths.
+constexpr double much_waiting = 0.2;
+// What a member needs to begin, and what its share may take longer than thought.
+constexpr Ticks before_tick = 50;
+// Shares of late are about so many.
+constexpr double shares_of_late = 100;
 
 // Signals are for the threads of the program.
 class SignalsBlocked {
@@ -46,9 +55,9 @@ private:
 }  // namespace
 
 OwnTeam::OwnTeam(int threads)
-    : width_policy_(
-          threads, quota_cpus(),
-          {pauses.shortest * microsecond_, pauses.longest * microsecond_, pauses.calm * microsecond_}) {
+    : width_policy_(threads, quota_cpus(),
+                    {(threads == 2 ? shortest_care : pauses.shortest) * microsecond_,
+                     pauses.longest * microsecond_, pauses.calm * microsecond_}) {
     for (int i = 0; i < threads; ++i) members_.push_back(std::make_unique<Member>());
     SignalsBlocked scope;
     try {
@@ -96,14 +105,22 @@ void OwnTeam::run(int shares, Share fn, void* argument, Waiting waiting) {
     Region number = (region_.load(std::memory_order_relaxed) >> bits_for_shares) + 1;
     Region region = number << bits_for_shares | Region(shares);
     members_[0]->claimed.store(region, std::memory_order_relaxed);
+    if (waiting == Waiting::for_each_other) needs_all_.store(region, std::memory_order_relaxed);
     // Before any look at who sleeps, while a member says that it will before it looks at the region.
     region_.store(region, std::memory_order_seq_cst);
-    for (int i = 1; i < std::min(width, shares); ++i)
-        if (members_[size_t(i)]->is_asleep.load(std::memory_order_seq_cst)) wake_member(i);
+    bool may_wake = waiting == Waiting::for_each_other || !is_to_stand_aside();
+    for (int i = 1; may_wake && i < std::min(width, shares); ++i) {
+        auto& is_asleep = members_[size_t(i)]->is_asleep;
+        // Once: it may have to wait for a CPU.
+        if (is_asleep.load(std::memory_order_seq_cst) && is_asleep.exchange(false, std::memory_order_seq_cst))
+            wake_member(i);
+    }
     do_share(region, 0);
     Ticks own_share = ticks_now() - begin;
+    note_share(own_share);
     if (pending_.load(std::memory_order_acquire) != 0) {
-        if (width > 1 && is_absent(region, begin)) has_lost_cpu_.store(true, std::memory_order_relaxed);
+        if (width > 1 && !takes_care_ && is_absent(region, begin))
+            has_lost_cpu_.store(true, std::memory_order_relaxed);
         take_shares(region, 1);
         await_shares(own_share);
     }
@@ -115,17 +132,55 @@ int OwnTeam::choose_width(Ticks now) {
     if (kept_width_) return kept_width_;
     if (width_policy_.is_narrow()) [[unlikely]]
         if (auto idle = idle_cpus_.look(now)) width_policy_.find_idle(*idle, now);
-    return width_policy_.at(now);
+    int width = width_policy_.at(now);
+    bool is_alone = width == 1 && width_policy_.is_narrow();
+    if (is_alone || takes_care_) [[unlikely]]
+        is_alone ? take_care(now) : stop_taking_care();
+    return is_alone ? 2 : width;
+}
+
+void OwnTeam::take_care(Ticks now) {
+    share_length_.store(lengths_ > 0 ? Ticks(square_lengths_ / lengths_) : 0, std::memory_order_relaxed);
+    if (takes_care_ && now - looked_ < between_looks * microsecond_) return;
+    if (takes_care_ && run_delay_.was_long(now)) width_policy_.lose_cpu(now);
+    takes_care_ = true;
+    looked_ = now;
+    minds_ticks_.store(run_delay_.of_first() < much_waiting, std::memory_order_relaxed);
+}
+
+void OwnTeam::stop_taking_care() {
+    takes_care_ = false;
+    minds_ticks_.store(false, std::memory_order_relaxed);
+}
+
+void OwnTeam::note_share(Ticks length) {
+    double counted = double(std::min(length, tick_period_));  // no longer than that without losing its CPU
+    constexpr double kept = 1 - 1 / shares_of_late;
+    square_lengths_ = kept * square_lengths_ + counted * counted;
+    lengths_ = kept * lengths_ + counted;
+}
+
+bool OwnTeam::is_to_stand_aside() const {
+    if (!minds_ticks_.load(std::memory_order_relaxed)) return false;
+    if (keeps_aside_.load(std::memory_order_relaxed)) return true;
+    return knows_system_ticks() &&
+           until_system_tick() < share_length_.load(std::memory_order_relaxed) + before_tick * microsecond_;
+}
+
+void OwnTeam::keep_members_aside() {
+    keeps_aside_.store(true);
+    minds_ticks_.store(true);
 }
 
 void OwnTeam::lose_cpu() {
     has_lost_cpu_.store(false, std::memory_order_relaxed);
-    Ticks now = ticks_now();
     bool has_taken_cpu = has_taken_cpu_.exchange(false, std::memory_order_relaxed);
+    if (takes_care_) return;
+    Ticks now = ticks_now();
     if (!(has_taken_cpu ? has_taken_often(now) : run_delay_.was_long(now))) return;
     if (!width_policy_.is_narrow()) idle_cpus_.start(now);
     width_policy_.lose_cpu(now);
-    crowded_.store(now, std::memory_order_relaxed);
+    times_taken_ = 0;
 }
 
 // Once says little: threads that were just woken may share a CPU until the scheduler has found the others.
@@ -186,21 +241,30 @@ void OwnTeam::take_shares(Region region, int first) {
         if (int share = (first + i) % shares; claim(region, share)) do_share(region, share);
 }
 
-bool OwnTeam::has_work(int member, Region seen) const {
+bool OwnTeam::has_work(int member, const Seen& seen) const {
     Region region = region_.load(std::memory_order_seq_cst);
     if (is_ending_.load(std::memory_order_relaxed)) return true;
-    return region != seen && (member < width_.load(std::memory_order_relaxed) ||
-                              needs_all_.load(std::memory_order_seq_cst) == region);
+    if (region == seen.done) return false;
+    return (member < width_.load(std::memory_order_relaxed) && region != seen.aside) ||
+           needs_all_.load(std::memory_order_seq_cst) == region;
 }
 
 void OwnTeam::work(int member) {
     members_[size_t(member)]->thread_id = ::gettid();
     members_[size_t(member)]->thread_id.notify_one();
-    for (Region seen = 0;;) {
+    for (Seen seen;;) {
         await_work(member, seen);
         if (is_ending_.load(std::memory_order_relaxed)) return;
-        seen = region_.load(std::memory_order_acquire);
-        take_shares(seen, member);
+        Region region = region_.load(std::memory_order_acquire);
+        bool is_free = needs_all_.load(std::memory_order_seq_cst) != region;
+        if (is_free && minds_ticks_.load(std::memory_order_relaxed) && !knows_system_ticks())
+            watch_system_ticks();
+        if (is_free && is_to_stand_aside()) {
+            seen.aside = region;
+            continue;
+        }
+        seen.done = region;
+        take_shares(region, member);
     }
 }
 
@@ -210,34 +274,34 @@ bool OwnTeam::has_callers_cpu() const {
     return callers_cpu_.load(std::memory_order_relaxed) == ::sched_getcpu();
 }
 
-// Where a thread was it is woken again, so one that stays there comes back with each region. Beside busy
-// neighbours it would take the place of one of them, and lose it soon.
-bool OwnTeam::leave_callers_cpu() {
-    Ticks crowded = crowded_.load(std::memory_order_relaxed);
-    if (crowded != 0 && ticks_now() - crowded < pauses.longest * microsecond_) return false;
-    return leave_cpu(callers_cpu_.load(std::memory_order_relaxed));
-}
+// Where a thread was it is woken again, so one that stays there comes back with each region.
+bool OwnTeam::leave_callers_cpu() { return leave_cpu(callers_cpu_.load(std::memory_order_relaxed)); }
 
-void OwnTeam::await_work(int member, Region seen) {
+void OwnTeam::await_work(int member, const Seen& seen) {
     auto is_ready = [&] { return has_work(member, seen); };
+    auto is_to_stop = [&] { return is_ready() || has_callers_cpu() || is_to_stand_aside(); };
     for (bool has_left = true; has_left;) {
-        auto spin = spin_until([&] { return is_ready() || has_callers_cpu(); }, awake_for_work * microsecond_,
-                               gap_of_lost_cpu * microsecond_);
-        bool has_taken = !is_ready() && has_callers_cpu();
+        auto spin = spin_until(is_to_stop, awake_for_work * microsecond_, gap_of_lost_cpu * microsecond_);
+        bool was_there = has_callers_cpu();
+        has_left = was_there && leave_callers_cpu();
+        bool has_taken = was_there && !has_left && !is_ready();
         if (has_taken) has_taken_cpu_.store(true, std::memory_order_relaxed);
         if (has_taken || spin.lost_cpu) has_lost_cpu_.store(true, std::memory_order_relaxed);
-        has_left = has_taken && leave_callers_cpu();
     }
     if (is_ready()) return;
+    sleep_until_work(member, seen);
+    if (has_callers_cpu()) leave_callers_cpu();
+}
+
+void OwnTeam::sleep_until_work(int member, const Seen& seen) {
     Member& me = *members_[size_t(member)];
-    me.is_asleep.store(true, std::memory_order_seq_cst);
     for (;;) {
         uint32_t wake_ups = me.wake_ups.load(std::memory_order_seq_cst);
-        if (is_ready()) break;
+        me.is_asleep.store(true, std::memory_order_seq_cst);
+        if (has_work(member, seen)) break;
         sleep_while(me.wake_ups, wake_ups);
     }
     me.is_asleep.store(false, std::memory_order_relaxed);
-    if (has_callers_cpu()) leave_callers_cpu();
 }
 
 void OwnTeam::wake_member(int member) {

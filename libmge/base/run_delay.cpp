@@ -14,6 +14,8 @@ namespace {
 // Threads of the kernel make everybody wait for some microseconds now and then.
 constexpr int64_t shortest_delay = 500'000;  // nanoseconds
 constexpr double smallest_share = 0.02;
+// Some time slices.
+constexpr double of_late = 30'000'000;  // nanoseconds
 
 }  // namespace
 
@@ -32,15 +34,21 @@ std::optional<int64_t> run_delay(pid_t thread) {
 }
 
 bool RunDelay::was_long(Ticks now) {
-    int64_t sum = 0;
-    for (pid_t thread : threads_) {
-        auto delay = run_delay(thread);
+    int64_t sum = 0, first = 0;
+    for (size_t i = 0; i < threads_.size(); ++i) {
+        auto delay = run_delay(threads_[i]);
         if (!delay) return true;
         sum += *delay;
+        if (i == 0) first = *delay;
     }
     double nanoseconds = 1e3 * double(now - last_asked_) / double(ticks_per_microsecond());
     int64_t delay = sum - last_;
+    if (nanoseconds > 0) {
+        double part = double(first - last_of_first_) / nanoseconds;
+        of_first_ += (part - of_first_) * std::min(1.0, nanoseconds / of_late);
+    }
     last_ = sum;
+    last_of_first_ = first;
     last_asked_ = now;
     return delay >= shortest_delay && double(delay) >= smallest_share * nanoseconds;
 }

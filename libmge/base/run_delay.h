@@ -23,10 +23,13 @@ public:
     void set_threads(std::vector<pid_t> threads) { threads_ = std::move(threads); }
     // Whether they have waited for much of the time since the last call. True where it is not known.
     bool was_long(Ticks now);
+    // The part of its time of late that the first one has waited, as of the last call.
+    double of_first() const { return of_first_; }
 
 private:
     std::vector<pid_t> threads_;
-    int64_t last_ = 0;
+    int64_t last_ = 0, last_of_first_ = 0;
+    double of_first_ = 0;
     Ticks last_asked_ = 0;
 };
 

@@ -4,7 +4,8 @@
 // beside busy neighbours. A thread that loses its CPU in the middle of its share makes all others wait for a
 // time slice, some milliseconds, which costs more than doing its share costs. So whenever one was lost the
 // team becomes narrower for a pause; then it tries again, and each time this fails soon the pause doubles.
-// When the system says that enough CPUs are idle the pause ends at once.
+// When the system says that enough CPUs are idle the pause ends at once. Where one would be left, OwnTeam
+// goes on with two that take care.
 //
 // In a container with a quota of CPU time more threads than that only spend it sooner, with what they cost
 // themselves: there a team is never wider.

@@ -21,6 +21,7 @@
 #include "libmge/base/own_team.h"
 #include "libmge/base/run_delay.h"
 #include "libmge/base/start_thread.h"
+#include "libmge/base/system_tick.h"
 #include "libmge/base/thread_team.h"
 #include "libmge/kernel/cpu/onednn/engine.h"
 #include "libmge/kernel/cpu/row_times_weight.h"
@@ -92,6 +93,54 @@ TEST(OwnTeam, NarrowDoesAllSharesOnTheCaller) {
     for (int round = 0; round < 100; ++round)
         run(team, 3, [&](int, int) { elsewhere += std::this_thread::get_id() != self; });
     EXPECT_EQ(elsewhere, 0);
+}
+
+// Beside busy neighbours, when the next tick of the system comes too soon.
+TEST(OwnTeam, MembersStandAside) {
+    OwnTeam team(3);
+    team.keep_width(3);
+    team.keep_members_aside();
+    std::atomic<int> elsewhere{0};
+    auto self = std::this_thread::get_id();
+    for (int round = 0; round < 1000; ++round)
+        run(team, 3, [&](int, int) { elsewhere += std::this_thread::get_id() != self; });
+    EXPECT_EQ(elsewhere, 0);
+}
+
+TEST(OwnTeam, WhoStandsAsideComesWhereSharesMeet) {
+    OwnTeam team(3);
+    team.keep_width(3);
+    team.keep_members_aside();
+    for (int round = 0; round < 200; ++round) {
+        std::vector<int> values(3, 0);
+        std::atomic<int> wrong{0};
+        run(team, 3, [&](int share, int) {
+            values[size_t(share)] = 1;
+            meet_other_shares();
+            for (int value : values) wrong += value != 1;
+        });
+        ASSERT_EQ(wrong, 0);
+        ASSERT_TRUE(does_each_share_once(team, 3));
+    }
+}
+
+TEST(OwnTeam, WhoStandsAsideComesWhereSharesWait) {
+    OwnTeam team(3);
+    team.keep_width(3);
+    team.keep_members_aside();
+    for (int round = 0; round < 20; ++round) {
+        std::atomic<int> begun{0};
+        Work work = [&](int, int all) {
+            ++begun;
+            auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+            while (begun < all && std::chrono::steady_clock::now() < limit) {
+            }
+            EXPECT_EQ(begun, all);
+        };
+        team.run(
+            3, [](void* w, int share, int all) { (*static_cast<Work*>(w))(share, all); }, &work,
+            Waiting::for_each_other);
+    }
 }
 
 // As inside oneDNN, where nobody sees it: in a narrow team it would never end.
@@ -177,6 +226,25 @@ TEST(OwnTeam, MembersTakeNoSignals) {
     EXPECT_FALSE(sigismember(&own, SIGINT));
 }
 
+TEST(SystemTick, IsOneOfThoseAPeriodApart) {
+    EXPECT_EQ(until_tick(1000, 1000, 40), 40);
+    EXPECT_EQ(until_tick(1001, 1000, 40), 39);
+    EXPECT_EQ(until_tick(1039, 1000, 40), 1);
+    EXPECT_EQ(until_tick(1040, 1000, 40), 40);
+    EXPECT_EQ(until_tick(999, 1000, 40), 1);
+    EXPECT_EQ(until_tick(961, 1000, 40), 39);
+    EXPECT_EQ(until_tick(960, 1000, 40), 40);
+}
+
+TEST(SystemTick, ComesWithinAPeriod) {
+    watch_system_ticks();
+    for (int i = 0; i < 1000; ++i) {
+        Ticks until = until_system_tick();
+        ASSERT_GE(until, 0);
+        ASSERT_LE(until, system_tick_period());
+    }
+}
+
 // Two threads on one CPU wait for each other.
 TEST(RunDelay, CountsWaitsForACpu) {
     if (!run_delay(::gettid())) GTEST_SKIP() << "the system does not count how long threads wait for a CPU";
@@ -185,6 +253,7 @@ TEST(RunDelay, CountsWaitsForACpu) {
     CPU_SET(sched_getcpu(), &one);
     std::atomic<bool> stop{false};
     bool was_long = false;
+    double of_first = 0;
     start_thread([&] {
         sched_setaffinity(0, sizeof one, &one);
         std::thread neighbour([&] {
@@ -201,10 +270,12 @@ TEST(RunDelay, CountsWaitsForACpu) {
             }
             was_long = delay.was_long(ticks_now());
         }
+        of_first = delay.of_first();
         stop = true;
         neighbour.join();
     }).join();
     EXPECT_TRUE(was_long);
+    EXPECT_GT(of_first, 0);
 }
 
 TEST(RunShares, InsideAShareThereIsOne) {
