@@ -9,18 +9,13 @@
 
 #include "hwy/highway.h"
 #include "libmge/kernel/cpu/activate.h"
+#include "libmge/kernel/cpu/channel_vectors-inl.h"
 #include "libmge/kernel/cpu/highway_targets.h"
 #include "libmge/kernel/cpu/pointwise.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mge::cpu::HWY_NAMESPACE {
 namespace {
-namespace hn = hwy::HWY_NAMESPACE;
-
-using Channels = hn::CappedTag<float, 16>;
-using Vec = hn::Vec<Channels>;
-constexpr int64_t lanes = hn::MaxLanes(Channels());
-constexpr int64_t block = lanes == 16 ? 16 : 8;
 constexpr int panel_vectors = 2;
 constexpr int64_t panel_channels = panel_vectors * lanes;
 // Twice as many sums, a panel's weights and one pixel fit the registers.
@@ -32,22 +27,12 @@ constexpr int64_t strip_floats = 1 << 16;
 constexpr int64_t activated_together = 8;
 constexpr int64_t floats_in_line = 16;
 
-int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 int64_t stored(int64_t channels) { return ceil_div(channels, block) * block; }
 int64_t panels(const Pointwise& s) { return ceil_div(stored(s.oc), panel_channels); }
 // Of pixels: those of a tile.
 int64_t groups(const Pointwise& s) { return ceil_div(s.pixels, max_rows); }
 int64_t groups_of_strip(const Pointwise& s) {
     return std::clamp<int64_t>(strip_floats / (s.ic * max_rows), 1, groups(s));
-}
-
-HWY_INLINE Vec load_bias(const Pointwise& s, const float* bias, int64_t channel) {
-    const Channels f;
-    if (!bias || channel >= s.oc) return hn::Zero(f);
-    if (channel + lanes <= s.oc) return hn::LoadU(f, bias + channel);
-    HWY_ALIGN float rest[lanes] = {};
-    for (int64_t i = channel; i < s.oc; ++i) rest[i - channel] = bias[i];
-    return hn::Load(f, rest);
 }
 
 // Where a tile of y begins, and what it fetches of the weights that are read after its panel: from `fetched`
@@ -93,7 +78,7 @@ void compute(const Pointwise& s, const PointwiseData& d, const Tile& at) {
         const int64_t channel = at.channel + v * lanes;
         places[v] = (channel / block * s.pixels + at.pixel) * block + channel % block;
         weight[v] = d.weight + channel / block * s.ic * block + channel % block;
-        const Vec bias = load_bias(s, d.bias, channel);
+        const Vec bias = load_bias(d.bias, channel, s.oc);
 #pragma GCC unroll 16
         for (int r = 0; r < R; ++r) sums[r][v] = bias;
     }
@@ -114,11 +99,9 @@ void compute(const Pointwise& s, const PointwiseData& d, const Tile& at) {
     if (const float* residual = d.residual)
         for_sums(sums, [&](Vec& y, int r, int v)
                            HWY_ATTR { y = hn::Add(y, hn::LoadU(f, residual + places[v] + r * block)); });
-    if (s.activation == Activation::relu)  // 0 for NaN
-        for_sums(sums, [&](Vec& y, int, int) HWY_ATTR { y = hn::IfThenElseZero(hn::Gt(y, hn::Zero(f)), y); });
-    if (s.activation == Activation::relu6)
-        for_sums(sums,
-                 [&](Vec& y, int, int) HWY_ATTR { y = hn::Min(hn::Max(y, hn::Zero(f)), hn::Set(f, 6.f)); });
+    if (s.activation == Activation::relu) for_sums(sums, [](Vec& y, int, int) HWY_ATTR { y = relu(y); });
+    if (s.activation == Activation::relu6) for_sums(sums, [](Vec& y, int, int) HWY_ATTR { y = relu6(y); });
+    if (s.activation == Activation::hswish) for_sums(sums, [](Vec& y, int, int) HWY_ATTR { y = hswish(y); });
     float* to = d.y;
     for_sums(sums, [&](Vec& y, int r, int v) HWY_ATTR { hn::StoreU(y, f, to + places[v] + r * block); });
 }
@@ -164,7 +147,7 @@ void compute_tiles(const Pointwise& s, const PointwiseData& d, const PanelTiles&
         const float* fetched = d.weight + next + (group - t.first_group) * fetched_by_tile;
         computes[vectors - 1][size_t(rows - 1)](s, d, {channel, pixel, fetched, lines});
         const int64_t computed = group + 1;
-        if (s.activation <= Activation::relu6) continue;
+        if (!is_apart(s.activation)) continue;
         if (computed < t.last_group && computed - activated < activated_together) continue;
         activate_tiles(s, d, t.panel, activated, computed);
         activated = computed;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/kernel/cpu/depthwise.h"
 
+#include <algorithm>
+
 #include "libmge/device/cpu/cpu_device.h"
 #include "libmge/kernel/cpu/onednn/packed_weight.h"
 #include "libmge/kernel/cpu/parallel.h"
@@ -35,6 +37,7 @@ Support supports(const Problem& p) {
     if (g.dilation != one || g.kernel[0] != g.kernel[1] || g.stride[0] != g.stride[1] ||
         !cpu::Depthwise::has(g.kernel[0], g.stride[0]))
         return {"windows of 3×3 and 5×5 with stride 1 or 2 only"};
+    if (std::max(g.padding[0], g.padding[1]) >= g.kernel[0]) return {"less padding than the window only"};
     if (!is_faster_than_library(g, p.as<Conv2d::Params>().activation))
         return {"smaller images, or functions of exponentials, only"};
     return lies_in_channel_blocks(p);

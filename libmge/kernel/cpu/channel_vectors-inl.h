@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// Vectors of neighbouring channels of images in blocks of channels (pointwise.h, depthwise.h), and what is
+// done to sums before they are stored. Included by *.simd.cpp files after foreach_target.h and once per
+// instruction set, so it has no #pragma once.
+
+#if defined(MGE_KERNEL_CPU_CHANNEL_VECTORS_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef MGE_KERNEL_CPU_CHANNEL_VECTORS_H
+#undef MGE_KERNEL_CPU_CHANNEL_VECTORS_H
+#else
+#define MGE_KERNEL_CPU_CHANNEL_VECTORS_H
+#endif
+
+#include <cstdint>
+
+#include "hwy/highway.h"
+#include "libmge/kernel/activation.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace mge::cpu::HWY_NAMESPACE {
+namespace {
+namespace hn = hwy::HWY_NAMESPACE;
+
+using Channels = hn::CappedTag<float, 16>;
+using Vec = hn::Vec<Channels>;
+constexpr int64_t lanes = hn::MaxLanes(Channels());
+constexpr int64_t block = lanes == 16 ? 16 : 8;
+
+int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+// Of an array with an element for each of so many channels; zeros where it is null, and behind its end.
+HWY_INLINE Vec load_bias(const float* bias, int64_t channel, int64_t channels) {
+    const Channels f;
+    if (!bias || channel >= channels) return hn::Zero(f);
+    if (channel + lanes <= channels) return hn::LoadU(f, bias + channel);
+    HWY_ALIGN float rest[lanes] = {};
+    for (int64_t i = channel; i < channels; ++i) rest[i - channel] = bias[i];
+    return hn::Load(f, rest);
+}
+
+HWY_INLINE Vec relu(Vec y) {  // 0 for NaN
+    return hn::IfThenElseZero(hn::Gt(y, hn::Zero(Channels())), y);
+}
+HWY_INLINE Vec relu6(Vec y) {
+    const Channels f;
+    return hn::Min(hn::Max(y, hn::Zero(f)), hn::Set(f, 6.f));
+}
+HWY_INLINE Vec hswish(Vec y) {
+    const Channels f;
+    return hn::Mul(hn::Mul(y, relu6(hn::Add(y, hn::Set(f, 3.f)))), hn::Set(f, 1.f / 6));
+}
+
+// Activations that are functions of their own, which run over rows.
+bool is_apart(Activation activation) { return activation > Activation::hswish; }
+
+}  // namespace
+}  // namespace mge::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif
