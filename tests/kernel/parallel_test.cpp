@@ -5,8 +5,10 @@
 
 #include <atomic>
 #include <new>
+#include <vector>
 
 #include "libmge/base/error.h"
+#include "libmge/kernel/cpu/balanced.h"
 #include "libmge/kernel/cpu/onednn/engine.h"
 #include "libmge/kernel/cpu/parallel.h"
 
@@ -28,6 +30,27 @@ TEST(ParFor, ThrowsWhatAPartThrows) {
 TEST(Onednn, ALackOfMemoryIsNoInternalError) {
     EXPECT_THROW(onednn::check(dnnl_out_of_memory, "call"), MemoryError);
     EXPECT_THROW(onednn::check(dnnl_invalid_arguments, "call"), InternalError);
+}
+
+// By whoever takes its part.
+TEST(Balanced, DoesEachThingOnce) {
+    for (int threads : {1, 2, 3, 5})
+        for (int64_t n : {0, 1, 2, 7, 40, 1000})
+            for (int64_t grain : {1, 3, 50}) {
+                std::vector<std::atomic<int>> times(static_cast<size_t>(n));
+                std::atomic<bool> knows_threads{true};
+                in_balanced_parts(threads, n, grain, [&](int thread, int64_t begin, int64_t end) {
+                    if (thread < 0 || thread >= threads) knows_threads = false;
+                    for (int64_t i = begin; i < end; ++i) ++times[size_t(i)];
+                });
+                EXPECT_TRUE(knows_threads) << threads << ' ' << n << ' ' << grain;
+                for (auto& t : times) EXPECT_EQ(t, 1) << threads << ' ' << n << ' ' << grain;
+            }
+}
+
+TEST(Balanced, ThrowsWhatAPartThrows) {
+    EXPECT_THROW(in_balanced_parts(2, 16, 1, [](int, int64_t, int64_t) { throw std::bad_alloc(); }),
+                 std::bad_alloc);
 }
 
 }  // namespace

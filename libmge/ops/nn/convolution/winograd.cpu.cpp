@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "libmge/device/cpu/cpu_device.h"
+#include "libmge/kernel/cpu/balanced.h"
 #include "libmge/kernel/cpu/onednn/packed_weight.h"
 #include "libmge/kernel/cpu/parallel.h"
 #include "libmge/kernel/cpu/winograd_weight.h"
@@ -287,7 +288,7 @@ struct Run {
     }
 
     void by_strips() const {
-        in_parts(s.threads, s.strips, 1, [&](int thread, int64_t begin, int64_t end) {
+        in_balanced_parts(s.threads, s.strips, 1, [&](int thread, int64_t begin, int64_t end) {
             for (int64_t i = begin; i < end; ++i) {
                 TileRange strip = s.strip(i);
                 cpu::winograd_input(s.shape, x(), strip, 0, s.shape.groups(strip.count), points(thread));
@@ -301,7 +302,7 @@ struct Run {
             par_for(s.threads, s.shape.groups(strip.count), 1, [&](int64_t begin, int64_t end) {
                 cpu::winograd_input(s.shape, x(), strip, begin, end, points(0));
             });
-            in_parts(s.threads, s.shape.panels(), 1, [&](int thread, int64_t begin, int64_t end) {
+            in_balanced_parts(s.threads, s.shape.panels(), 1, [&](int thread, int64_t begin, int64_t end) {
                 panels(strip, points(0), thread, begin, end);
             });
         }
