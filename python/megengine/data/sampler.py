@@ -268,6 +268,11 @@ class Infinite(Sampler):
     """
 
     def sample(self):
+        """Not there: what is drawn without an end has no list.
+
+        Raises:
+            NotImplementedError: always.
+        """
         raise NotImplementedError("sample method not supported in Infinite")
 
     def __init__(self, sampler: Sampler):

@@ -122,6 +122,11 @@ def main() -> None:
 
     Raises:
         SystemExit: the command line is wrong, or the file cannot be read.
+    Example:
+        >>> import subprocess, sys
+        >>> command = [sys.executable, "-m", "megengine.tools.accuracy_shake_var_tree", "--help"]
+        >>> subprocess.run(command, check=True, capture_output=True, text=True).stdout[:6]
+        'usage:'
     """
     parser = argparse.ArgumentParser(description="find the values where accuracy is lost")
     parser.add_argument("filename", help="what compare_binary_iodump printed")

@@ -146,6 +146,11 @@ def main() -> None:
 
     Raises:
         SystemExit: the command line or a file is wrong, or ``dot`` is not installed.
+    Example:
+        >>> import subprocess, sys
+        >>> command = [sys.executable, "-m", "megengine.tools.draw_graph", "--help"]
+        >>> subprocess.run(command, check=True, capture_output=True, text=True).stdout[:6]
+        'usage:'
     """
     parser = argparse.ArgumentParser(description="draw a graph")
     parser.add_argument("-i", "--input", required=True, help="JSON file of a graph or profile")

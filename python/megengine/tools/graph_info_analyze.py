@@ -185,6 +185,11 @@ def main() -> None:
 
     Raises:
         SystemExit: the command line or a file is wrong.
+    Example:
+        >>> import subprocess, sys
+        >>> command = [sys.executable, "-m", "megengine.tools.graph_info_analyze", "--help"]
+        >>> subprocess.run(command, check=True, capture_output=True, text=True).stdout[:6]
+        'usage:'
     """
     parser = argparse.ArgumentParser(description="write graphs and plans of memory for TensorBoard")
     parser.add_argument("-i", "--input", required=True, help="folder of --get-static-mem-info")

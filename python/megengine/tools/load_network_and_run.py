@@ -225,6 +225,11 @@ def main() -> None:
 
     Raises:
         SystemExit: always, with its exit code.
+    Example:
+        >>> import subprocess, sys
+        >>> command = [sys.executable, "-m", "megengine.tools.load_network_and_run", "--help"]
+        >>> subprocess.run(command, check=True, capture_output=True, text=True).stdout[:6]
+        'usage:'
     """
     parser = _parser()
     args = parser.parse_args()

@@ -96,6 +96,11 @@ def main() -> None:
 
     Raises:
         SystemExit: the command line is wrong, or there is no such model.
+    Example:
+        >>> import subprocess, sys
+        >>> command = [sys.executable, "-m", "megengine.tools.network_visualize", "--help"]
+        >>> subprocess.run(command, check=True, capture_output=True, text=True).stdout[:6]
+        'usage:'
     """
     args = _parser().parse_args()
     try:

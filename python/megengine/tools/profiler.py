@@ -82,6 +82,11 @@ def main() -> None:
 
     Raises:
         SystemExit: the command line is wrong, or the script ends with it.
+    Example:
+        >>> import subprocess, sys
+        >>> command = [sys.executable, "-m", "megengine.tools.profiler", "--help"]
+        >>> subprocess.run(command, check=True, capture_output=True, text=True).stdout[:6]
+        'usage:'
     """
     parser = _parser()
     args = parser.parse_args()

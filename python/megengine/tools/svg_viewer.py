@@ -45,6 +45,11 @@ def main() -> None:
 
     Raises:
         OSError: the port is taken.
+    Example:
+        >>> import subprocess, sys
+        >>> command = [sys.executable, "-m", "megengine.tools.svg_viewer", "--help"]
+        >>> subprocess.run(command, check=True, capture_output=True, text=True).stdout[:6]
+        'usage:'
     """
     parser = argparse.ArgumentParser(description="show pictures of memory")
     parser.add_argument("-p", "--port", type=int, default=8000)

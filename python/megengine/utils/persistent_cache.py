@@ -237,6 +237,11 @@ def main() -> None:
 
     Raises:
         SystemExit: the command line is wrong.
+    Example:
+        >>> import subprocess, sys
+        >>> command = [sys.executable, "-m", "megengine.utils.persistent_cache", "--help"]
+        >>> subprocess.run(command, check=True, capture_output=True, text=True).stdout[:6]
+        'usage:'
     """
     parser = argparse.ArgumentParser(description="manage what is kept between processes")
     actions = parser.add_subparsers(dest="action", required=True)
