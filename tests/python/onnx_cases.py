@@ -16,7 +16,9 @@ NIGHTLY = bool(os.environ.get("MGE_NIGHTLY"))
 # Of the largest output.
 TOLERANCE = 1e-4
 
-OPSETS = range(13, 27) if NIGHTLY else (13, 15, 17, 18, 20, 21, 26)
+OPSETS = range(13, 29) if NIGHTLY else (13, 15, 17, 18, 20, 21, 26, 28)
+# ONNX Runtime knows no later ones; what is written means the same in them.
+NEWEST_OF_RUNTIME = 26
 
 
 def rng():
@@ -45,7 +47,7 @@ class Case:
     """
 
     def __init__(
-        self, function, *inputs, fixed=False, least=13, most=26, op=None, tolerance=TOLERANCE
+        self, function, *inputs, fixed=False, least=13, most=28, op=None, tolerance=TOLERANCE
     ):
         self.function, self.inputs, self.fixed, self.op = function, inputs, fixed, op
         self.least, self.most, self.tolerance = least, most, tolerance
@@ -80,7 +82,13 @@ def arrays(outputs):
 def run(path, inputs):
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 4
-    session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+    model = onnx.load(path)
+    standard = model.opset_import[0]
+    if standard.version > NEWEST_OF_RUNTIME:
+        standard.version, model.ir_version = NEWEST_OF_RUNTIME, 13
+    session = onnxruntime.InferenceSession(
+        model.SerializeToString(), options, providers=["CPUExecutionProvider"]
+    )
     return session.run(None, {f"x{i}": x for i, x in enumerate(inputs)})
 
 
