@@ -372,6 +372,101 @@ def test_an_axis_that_may_be_one_stays_or_ends_the_run(tmp_path):
             model(np.ones((n, 1, m, 3), np.float32))
 
 
+def branch(name, op, inputs):
+    made = [node(op, inputs, [name])]
+    return onnx.helper.make_graph(made, name, [], [port(name, None)])
+
+
+def squeezed_if_one(x, y):
+    """As torch.squeeze with an axis is written where its extent is open."""
+    taken, other = branch(f"{y}_then", "Squeeze", [x, "last"]), branch(f"{y}_else", "Identity", [x])
+    return [
+        node("Shape", [x], [f"{y}_shape"]),
+        node("Gather", [f"{y}_shape", "last"], [f"{y}_extent"]),
+        node("Equal", [f"{y}_extent", "one"], [f"{y}_is_one"]),
+        node("If", [f"{y}_is_one"], [y], then_branch=taken, else_branch=other),
+    ]
+
+
+@pytest.mark.parametrize("is_inner", [False, True])
+def test_branches_of_different_ranks_are_those_of_the_recording(is_inner, tmp_path):
+    """What follows works with one of them: a layer of so many features."""
+    nodes = [
+        node("MaxPool", ["x"], ["p"], kernel_shape=[8], strides=[8]),
+        *squeezed_if_one("p", "s"),
+        node("Shape", ["s"], ["t"]),
+        node("Size", ["t"], ["rank"]),
+        node("Equal", ["rank", "two"], ["is_flat"]),
+        node(
+            "If",
+            ["is_flat"],
+            ["u"],
+            then_branch=branch("u_then", "Identity", ["s"]),
+            else_branch=branch("u_else", "Unsqueeze", ["s", "first"]),
+        ),
+        node("Gemm", ["u", "w"], ["y"]),
+    ]
+    if is_inner:
+        outer = onnx.helper.make_graph(nodes, "outer", [], [port("y", None)])
+        nodes = [
+            node("If", ["c"], ["z"], then_branch=outer, else_branch=branch("e", "Identity", ["w"]))
+        ]
+    w = np.random.default_rng(3).normal(size=(4, 5))
+    weights = [
+        *(number(name, [n]) for name, n in {"first": 0, "last": -1, "one": 1}.items()),
+        number("two", 2),
+        number("w", w, np.float32),
+    ]
+    inputs = [port("x", ["b", 4, "length"]), *([port("c", [], KINDS.BOOL)] if is_inner else [])]
+    outputs = [port("z" if is_inner else "y", None)]
+    path = model_of(nodes, inputs, outputs, tmp_path, initializers=weights)
+    more = [np.array(True)] if is_inner else []
+    for batch, length in ((1, 8), (3, 15)):
+        same_as_runtime(path, np.ones((batch, 4, length), np.float32) * batch, *more)
+    with pytest.raises(RuntimeError, match="remove_axis|assert_equal"):
+        load(path)(np.ones((1, 4, 16), np.float32), *more)
+
+
+def test_a_batch_beside_lengths_that_only_a_run_can_tell(tmp_path):
+    """As VITS spreads its texts: as many frames as the longest of a batch has."""
+    nodes = [
+        node("ReduceMax", ["count"], ["longest"], keepdims=0),
+        node("Reshape", ["longest", "one"], ["frames"]),
+        node("Range", ["zero", "longest", "step"], ["places"]),
+        node("Shape", ["x"], ["batch"], start=0, end=1),
+        node("Shape", ["x"], ["words"], start=1, end=2),
+        node("Mul", ["batch", "words"], ["rows"]),
+        node("Reshape", ["x", "column"], ["ends"]),
+        node("Less", ["places", "ends"], ["is_before"]),
+        node("Cast", ["is_before"], ["flags"], to=KINDS.FLOAT),
+        node("Concat", ["batch", "words", "frames"], ["shape"], axis=0),
+        node("Reshape", ["flags", "shape"], ["path"]),
+        node("Transpose", ["path"], ["turned"], perm=[0, 2, 1]),
+        node("MatMul", ["turned", "features"], ["spread"]),
+        node("RandomNormalLike", ["spread"], ["noise"], seed=1.0),
+        node("Mul", ["noise", "none"], ["nothing"]),
+        node("Add", ["spread", "nothing"], ["summed"]),
+        node("Shape", ["summed"], ["like"]),
+        node("Expand", ["half", "like"], ["halves"]),
+        node("Add", ["summed", "halves"], ["y"]),
+    ]
+    weights = [
+        *(number(name, value) for name, value in {"zero": 0, "step": 1, "one": [1]}.items()),
+        number("column", [-1, 1]),
+        *(number(name, value, np.float32) for name, value in {"none": 0, "half": 0.5}.items()),
+    ]
+    inputs = [
+        port("x", ["b", 9], KINDS.INT64),
+        port("features", ["b", 9, 4]),
+        port("count", ["b"], KINDS.INT64),
+    ]
+    path = model_of(nodes, inputs, [port("y", None)], tmp_path, initializers=weights)
+    draw = np.random.default_rng(5)
+    for batch in (1, 3):
+        x, count = draw.integers(0, 6, (batch, 9)), draw.integers(2, 7, batch)
+        same_as_runtime(path, x, draw.normal(size=(batch, 9, 4)).astype(np.float32), count)
+
+
 WINDOWS = {"kernel_shape": [3, 2], "strides": [2, 3]}
 SIDES = [(8, 8), (9, 11), (64, 65), (5, 7), (3, 4)]
 
@@ -433,10 +528,39 @@ def test_windows_of_volumes_have_more_axes_than_tensors(tmp_path):
         np.testing.assert_array_equal(z.numpy(), np.maximum(x, 0))
 
 
+@pytest.mark.parametrize("op", ["Add", "Sub", "Mul"])
+def test_operands_of_more_axes_than_tensors(op, tmp_path):
+    """As attention over volumes adds what depends on one axis of either side."""
+    weights = [
+        number("cut", [-1, 3, 2, 2, 2, 3, 2, 1]),
+        number("ends", [6, 7]),
+        number("first", [0]),
+        number("flat", [-1, 12, 12]),
+    ]
+    nodes = [
+        node("Reshape", ["x", "cut"], ["a"]),
+        node("Unsqueeze", ["z", "ends"], ["b"]),
+        node(op, ["a", "b"], ["c"]),
+        node(op, ["w", "c"], ["d"]),
+        node("Unsqueeze", ["d", "first"], ["e"]),
+        node("Reshape", ["e", "flat"], ["y"]),
+    ]
+    inputs = [port("x", ["b", 144]), port("z", ["b", 3, 2, 1, 2, 3]), port("w", [3, 1, 1])]
+    path = model_of(nodes, inputs, [port("y", None)], tmp_path, initializers=weights)
+    for batch in (1, 3):
+        draw = np.random.default_rng(8)
+        x, z, w = (
+            draw.normal(size=shape).astype(np.float32)
+            for shape in [(batch, 144), (batch, 3, 2, 1, 2, 3), (3, 1, 1)]
+        )
+        same_as_runtime(path, x, z, w)
+
+
 @pytest.mark.parametrize(
     "second, reason",
     [
         (node("Relu", ["a"], ["y"]), "a tensor of rank 8 as its input"),
+        (node("Add", ["a", "three"], ["y"]), "extents of 2 and 3 in axis 7"),
         (node("Transpose", ["a"], ["y"]), "a transposition of 8 axes"),
         (node("Transpose", ["a"], ["y"], perm=[0, 1, 2]), "it is no order of 8 axes"),
         (node("Identity", ["x"], ["y"]), "output 'a': a tensor of rank 8 as an output"),
@@ -445,7 +569,7 @@ def test_windows_of_volumes_have_more_axes_than_tensors(tmp_path):
 def test_tensors_of_eight_axes_are_refused_elsewhere(second, reason, tmp_path):
     nodes = [node("Reshape", ["x", "cut"], ["a"]), second]
     outputs = [port("y", None), port("a", None)]
-    weights = [number("cut", [2] * 8)]
+    weights = [number("cut", [2] * 8), number("three", [1, 2, 3], np.float32)]
     outputs = outputs[:1] if "output" not in reason else outputs
     path = model_of(nodes, [port("x", [256])], outputs, tmp_path, initializers=weights)
     with pytest.raises(RuntimeError, match=reason):

@@ -1,13 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
-// A branch that is known is taken while reading; of the others both are kept.
+// A branch that is known is taken while reading; of the others both are kept. Where those make values of
+// different ranks, nothing could be read behind them: then the model is read once more, as what it is with
+// the extents that it is recorded with, and a run with others that lead elsewhere ends with an error.
 
 #include "libmge/model/import/onnx/families.h"
 #include "libmge/model/import/onnx/importer.h"
 #include "libmge/model/import/onnx/inner_graphs.h"
 #include "libmge/ops/control/cond.h"
+#include "libmge/ops/effect/assert_equal.h"
 #include "libmge/ops/shape/reshape.h"
 
 namespace mge::onnx {
+namespace {
+
+// With the extents that the model is recorded with; nullopt: it does not follow from them.
+std::optional<bool> recorded_condition(const Site& site) {
+    const Tensor& condition = site.in(0);
+    auto& builder = site.importer.builder_at_work();
+    if (!condition.is_symbolic() || condition.impl()->symbol_owner != &builder) return std::nullopt;
+    Tensor known = builder.known_value(condition.impl()->symbol);
+    return known ? std::optional(only(numbers_in(known), "a condition") != 0) : std::nullopt;
+}
+
+void check_condition(const Tensor& condition, bool expected) {
+    Tensor flag = as_dtype(as_scalar(condition), DType::i32);
+    ops::assert_equal(number(flag, expected), flag, {.max_error = 0});
+}
+
+bool is_of_one_rank(const OtherSpecs& a, const OtherSpecs& b) {
+    for (size_t run = 0; run < other_runs; ++run) {
+        auto &x = a[run].shape, &y = b[run].shape;
+        if (x.is_known() && y.is_known() && x.rank() != y.rank()) return false;
+    }
+    return true;
+}
+
+}  // namespace
 
 Tensors import_if(const Site& site) {
     auto *then_graph = site.attributes.graph("then_branch"),
@@ -15,10 +43,20 @@ Tensors import_if(const Site& site) {
     if (!then_graph || !else_graph) invalid("it has one branch only");
     if (auto known = site.find_values(0))
         return site.importer.import_inner(only(*known, "a condition") ? *then_graph : *else_graph, {});
+    auto decision = recorded_condition(site);
+    if (decision && site.importer.is_decided(site.node)) {
+        check_condition(site.in(0), *decision);
+        return site.importer.import_inner(*decision ? *then_graph : *else_graph, {});
+    }
     Tensors captured;
     auto recorded = [&](const file::GraphProto* graph) {
-        return record_inner(site, {}, captured,
-                            [&](std::span<const Tensor>) { return site.importer.import_inner(*graph, {}); });
+        auto import = [&](std::span<const Tensor>) { return site.importer.import_inner(*graph, {}); };
+        try {
+            return record_inner(site, {}, captured, import);
+        } catch (const Unsupported&) {
+            if (decision) site.importer.note_undecided(site.node);
+            throw;
+        }
     };
     InnerResults then = recorded(then_graph), otherwise = recorded(else_graph);
     if (then.specs.size() != otherwise.specs.size())
@@ -27,8 +65,11 @@ Tensors import_if(const Site& site) {
     operands.insert(operands.end(), captured.begin(), captured.end());
     Tensors results = ops::cond(TensorList(operands), {.then_graph = with_inputs(then.graph, captured),
                                                        .else_graph = otherwise.graph});
-    for (size_t i = 0; i < results.size(); ++i)
+    for (size_t i = 0; i < results.size(); ++i) {
+        if (decision && !is_of_one_rank(then.others[i], otherwise.others[i]))
+            site.importer.note_undecided(site.node);
         assume_either(site, results[i], then.others[i], otherwise.others[i]);
+    }
     return results;
 }
 

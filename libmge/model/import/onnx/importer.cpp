@@ -36,13 +36,15 @@ const Tensor* Names::find(std::string_view name) const {
     return nullptr;
 }
 
-Importer::Importer(const ModelRecord& record, const std::string& label, const OpenExtents& open)
+Importer::Importer(const ModelRecord& record, const std::string& label, const OpenExtents& open,
+                   const Branches& decided)
     : record_(record),
       label_(label),
       open_(open),
       extents_(builder_),
       files_(record.folder),
-      growth_(record) {}
+      growth_(record),
+      decided_(decided) {}
 
 template <class... Args>
 void Importer::fail(const Args&... what) const {
@@ -334,7 +336,6 @@ void Importer::translate(const file::NodeProto& node, Names& names) {
     store(node, outputs, names);
 }
 
-// The model's, or that of the inner graph that is being recorded.
 GraphBuilder& Importer::builder_at_work() {
     auto* builder = dynamic_cast<GraphBuilder*>(&current_interpreter());
     return builder ? *builder : builder_;

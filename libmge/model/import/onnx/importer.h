@@ -31,16 +31,24 @@ struct OpenExtents {
     bool fixes_others = false;      // the model works with no other ones
     bool operator==(const OpenExtents&) const = default;
 };
+// Branches by the name of their first result.
+using Branches = std::set<std::string, std::less<>>;
 
 class Importer {
 public:
-    Importer(const ModelRecord& record, const std::string& label, const OpenExtents& open);
+    // `decided`: of these the branch is taken that the extents decide on with which the model is recorded.
+    Importer(const ModelRecord& record, const std::string& label, const OpenExtents& open,
+             const Branches& decided);
     // ModelError that lists everything without a counterpart, or says what is wrong.
     Graph build();
     // Of what was built.
     TextTable take_texts();
     // How many outputs stand for each output of the file that is a sequence: `y.0`, `y.1`, …
     const std::map<std::string, size_t>& sequence_lengths() const { return sequence_lengths_; }
+    // Those of which each makes something of another rank, or has no counterpart.
+    const Branches& undecided() const { return undecided_; }
+    void note_undecided(const file::NodeProto& node) { undecided_.insert(node.output(0)); }
+    bool is_decided(const file::NodeProto& node) const { return decided_.contains(node.output(0)); }
     // The model goes together with no other open extents than those that it was built with.
     bool is_alone() const { return extents_.is_alone(); }
 
@@ -49,6 +57,8 @@ public:
     Tensors import_inner(const file::GraphProto& graph, std::span<const Tensor> inputs);
     ExternalFiles& external_files() { return files_; }
     GraphBuilder& builder() { return builder_; }
+    // The model's, or that of the inner graph that is being recorded.
+    GraphBuilder& builder_at_work();
     Sequences& sequences() { return sequences_; }
     TensorsOfManyAxes& tensors_of_many_axes() { return of_many_axes_; }
     // Throws Unsupported for a sequence, an optional or a tensor of too many axes; `what` it is.
@@ -59,7 +69,6 @@ public:
 
 private:
     class InnerScope;
-    GraphBuilder& builder_at_work();
     template <class... Args>
     [[noreturn]] void fail(const Args&... what) const;
     void read_versions();
@@ -107,6 +116,8 @@ private:
     std::string problems_;
     std::set<std::string> known_problems_;
     size_t problem_count_ = 0;
+    const Branches& decided_;
+    Branches undecided_;
 };
 
 }  // namespace mge::onnx

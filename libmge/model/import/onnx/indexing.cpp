@@ -131,7 +131,7 @@ Tensors import_gather_elements(const Site& site) {
     int axis = site.axis(site.attributes.integer("axis", 0), rank_of(x));
     Tensor index = checked_places(site, 1, x, axis);
     Extents extents;
-    for (int i = 0; i < rank_of(x); ++i) extents.push_back(fixed_extent(index, i));
+    for (int i = 0; i < rank_of(x); ++i) extents.push_back(site.extents.find_other_extents(index, i));
     return {with_extents(ops::gather(x, index, {.axis = axis}), extents)};
 }
 

@@ -115,6 +115,7 @@ void assume_like(const Site& site, const Tensor& result, const Tensor& like, con
 void assume_stacked(const Site& site, const Tensor& result, const OtherSpecs& slices) {
     auto shapes = shapes_of(slices);
     for (size_t run = 0; run < other_runs; ++run) {
+        if (!shapes[run].is_known() && may_be_unknown(run)) continue;
         if (!shapes[run].is_known()) return;
         Shape stacked{assumed_lengths[run]};
         for (int64_t extent : shapes[run]) stacked.push_back(extent);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/model/import/onnx/late_values.h"
 
+#include <algorithm>
+
 #include "libmge/device/device.h"
 #include "libmge/op/apply.h"
 #include "libmge/ops/elementwise/arithmetic.h"
@@ -57,11 +59,17 @@ std::optional<Extents> known_extents(const Tensor& shape) {
     auto* followed = FollowScope::current();
     auto length = find_rank(shape) == 1 ? fixed_extent(shape, 0) : std::nullopt;
     if (!followed || !length || *length > max_rank) return std::nullopt;
-    Extents numbers = followed->find_numbers(shape);
-    numbers.resize(size_t(*length));
-    for (auto& number : numbers)
-        if (number && *number < 0) number.reset();
-    return numbers;
+    Extents extents = followed->find_other_numbers(shape);
+    extents.resize(size_t(*length));
+    for (auto& extent : extents)
+        if (extent && std::ranges::min(*extent) < 0) extent.reset();
+    return extents;
+}
+
+Extents extents_of_numbers(const IntList& numbers) {
+    Extents extents;
+    for (int64_t number : numbers) extents.emplace_back().emplace().fill(number);
+    return extents;
 }
 
 Tensor with_shape_of(const Tensor& made, const Tensor& shape) {
@@ -73,7 +81,7 @@ Tensor with_extents(const Tensor& made, const std::optional<Extents>& extents) {
     if (!followed || !extents || made.shape().is_known() || extents->size() > size_t(max_rank)) return made;
     OtherShapes shapes;
     for (size_t run = 0; run < other_runs; ++run)
-        for (auto& extent : *extents) shapes[run].push_back(extent.value_or(assumed_lengths[run]));
+        for (auto& extent : *extents) shapes[run].push_back(extent.value_or(assumed_lengths)[run]);
     followed->assume(made, shapes);
     return made;
 }

@@ -14,9 +14,11 @@ Tensor late_axes(const Tensor& axes, int rank);
 Tensor spread_over_axes(const Tensor& numbers, const Tensor& axes, const Tensor& otherwise);
 // As many numbers as a vector has, which has to be known.
 int length_of(const Tensor& vector, std::string_view what);
-// The extents that a shape has in every run; without a value: it has no length that every run has.
-using Extents = std::vector<std::optional<int64_t>>;
+// What the extents of a shape are in other runs; without a value: it has no length that every run has.
+using Extents = std::vector<OtherNumbers>;
 std::optional<Extents> known_extents(const Tensor& shape);
+// The same in every run.
+Extents extents_of_numbers(const IntList& numbers);
 // A value that has been made with a shape that only a run can tell: it has that rank, and those extents.
 Tensor with_extents(const Tensor& made, const std::optional<Extents>& extents);
 Tensor with_shape_of(const Tensor& made, const Tensor& shape);

@@ -21,6 +21,17 @@ int64_t product(int64_t a, int64_t b) {
     return result;
 }
 
+// A tensor of any number of axes.
+ManyAxes any_axes(const Site& site, const Tensor& x) {
+    if (auto* many = site.importer.tensors_of_many_axes().find(x)) return *many;
+    ManyAxes result{x, {}};
+    for (int i = 0; i < rank_of(x); ++i)
+        result.extents.push_back(site.extents.find_extent(x, i).value_or(open_extent));
+    if (std::ranges::count(result.extents, open_extent) > 1)
+        unsupported("a tensor beside one of many axes with more than one extent that differs between runs");
+    return result;
+}
+
 }  // namespace
 
 Tensor with_many_axes(const Site& site, bool allows_zero) {
@@ -84,6 +95,46 @@ Tensor transposed_axes(const Site& site, const ManyAxes& x, const IntList& patte
     result.elements = ops::reshape(x.elements, {.shape = shape});
     if (!order.empty()) result.elements = ops::transpose(result.elements, {.pattern = order});
     return site.importer.tensors_of_many_axes().add(std::move(result));
+}
+
+Tensor with_more_axes(const Site& site, const IntList& axes) {
+    ManyAxes x = any_axes(site, site.in(0));
+    for (int64_t axis : axes) x.extents.insert(x.extents.begin() + axis, 1);
+    return site.importer.tensors_of_many_axes().add(std::move(x));
+}
+
+// Neighbours along which the same operand repeats are one axis.
+Tensor combined_axes(const Site& site, ImportFunction combine) {
+    auto& known = site.importer.tensors_of_many_axes();
+    if (!known.find(site.in(0)) && !known.find(site.in(1))) return {};
+    ManyAxes a = any_axes(site, site.in(0)), b = any_axes(site, site.in(1)), result;
+    size_t rank = std::max(a.extents.size(), b.extents.size());
+    for (auto* x : {&a, &b}) x->extents.insert(x->extents.begin(), rank - x->extents.size(), 1);
+    IntList of_a, of_b;
+    for (size_t i = 0; i < rank; ++i) {
+        int64_t m = a.extents[i], n = b.extents[i];
+        if (m != n && m != 1 && n != 1) {
+            if (m == open_extent || n == open_extent)
+                unsupported("an extent beside one that differs between runs");
+            invalid("extents of ", m, " and ", n, " in axis ", i);
+        }
+        result.extents.push_back(m == 1 ? n : m);
+        if (m == 1 && n == 1) continue;
+        bool is_alike =
+            i && !of_a.empty() && (of_a.back() == 1) == (m == 1) && (of_b.back() == 1) == (n == 1);
+        if (is_alike) {
+            of_a.back() = product(of_a.back(), m);
+            of_b.back() = product(of_b.back(), n);
+        } else {
+            of_a.push_back(m);
+            of_b.push_back(n);
+        }
+    }
+    if (of_a.size() > size_t(max_rank)) unsupported("two operands that repeat along ", of_a.size(), " axes");
+    Tensor operands[] = {ops::reshape(a.elements, {.shape = of_a}),
+                         ops::reshape(b.elements, {.shape = of_b})};
+    result.elements = combine(site.with(operands))[0];
+    return known.add(std::move(result));
 }
 
 }  // namespace mge::onnx

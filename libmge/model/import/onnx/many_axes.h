@@ -20,5 +20,10 @@ using TensorsOfManyAxes = Handles<ManyAxes>;
 Tensor with_many_axes(const Site& site, bool allows_zero);
 // The same of a transposition.
 Tensor transposed_axes(const Site& site, const ManyAxes& x, const IntList& pattern);
+// x with axes of one element at these places.
+Tensor with_more_axes(const Site& site, const IntList& axes);
+// What a function of two operands that repeat along each other makes of some of many axes; null: they have
+// few enough.
+Tensor combined_axes(const Site& site, ImportFunction combine);
 
 }  // namespace mge::onnx

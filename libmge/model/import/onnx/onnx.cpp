@@ -78,40 +78,73 @@ struct Built {
     std::map<std::string, size_t> sequence_lengths;
 };
 
+// A file, and what came of the tries to make a graph of it.
+struct Tries {
+    const ModelRecord& record;
+    const std::string& label;
+    Branches decided;    // by what the model is recorded with
+    Branches undecided;  // others that could be
+    std::string reason;  // why it works with none: that of the first
+};
+
 // Extents with which no others go together are those that an exporter has seen, and written into the model.
-Built built_with(const ModelRecord& record, const std::string& label, const OpenExtents& extents) {
-    Importer importer(record, label, extents);
+Built built_with(Tries& tries, const OpenExtents& extents) {
+    Importer importer(tries.record, tries.label, extents, tries.decided);
     try {
         Graph graph = importer.build();
         return {std::move(graph), importer.take_texts(), importer.sequence_lengths()};
     } catch (const ModelError&) {
+        tries.undecided.insert(importer.undecided().begin(), importer.undecided().end());
         if (extents.fixes_others || !importer.is_alone()) throw;
     }
-    return built_with(record, label, {extents.first, extents.others, true});
+    return built_with(tries, {extents.first, extents.others, true});
 }
 
-// Null when the model works with none of them; `reason`: why not with the first.
-std::optional<Built> built(const ModelRecord& record, const std::string& label,
-                           std::span<const OpenExtents> tries, std::string& reason) {
-    for (auto& extents : tries) {
+// Null when the model works with none of them.
+std::optional<Built> built(Tries& tries, std::span<const OpenExtents> all) {
+    for (auto& extents : all) {
         try {
-            return built_with(record, label, extents);
+            return built_with(tries, extents);
         } catch (const ModelError&) {
-            throw;
+            // Others may decide on other branches.
+            if (tries.decided.empty()) throw;
         } catch (const UserError& e) {
-            if (reason.empty()) reason = e.what();
-            if (!has_open_extents(record.model.graph())) break;
+            if (tries.reason.empty()) tries.reason = e.what();
         }
+        if (!has_open_extents(tries.record.model.graph())) break;
+    }
+    return std::nullopt;
+}
+
+std::optional<Built> build(Tries& tries) {
+    if (auto found = built(tries, extents_to_try(tries.record.model))) return found;
+    if (has_open_extents(tries.record.model.graph()))
+        if (auto found = built(tries, baked_extents(tries.record))) return found;
+    return std::nullopt;
+}
+
+// Branches may stand behind branches.
+constexpr int most_decisions = 8;
+
+std::optional<Built> build_decided(Tries& tries) {
+    for (int i = 0; i < most_decisions; ++i) {
+        size_t before = tries.decided.size();
+        tries.decided.merge(tries.undecided);
+        if (tries.decided.size() == before) break;
+        if (auto found = build(tries)) return found;
     }
     return std::nullopt;
 }
 
 Built build(const ModelRecord& record, const std::string& label) {
-    std::string reason;
-    if (auto found = built(record, label, extents_to_try(record.model), reason)) return std::move(*found);
-    if (has_open_extents(record.model.graph()))
-        if (auto found = built(record, label, baked_extents(record), reason)) return std::move(*found);
-    throw ModelError(text("'", label, "' is not a valid ONNX model: ", reason));
+    Tries tries{record, label, {}, {}, {}};
+    try {
+        if (auto found = build(tries)) return std::move(*found);
+    } catch (const ModelError&) {
+        if (auto found = build_decided(tries)) return std::move(*found);
+        throw;
+    }
+    throw ModelError(text("'", label, "' is not a valid ONNX model: ", tries.reason));
 }
 
 std::string extents_text(const file::TensorShapeProto& shape) {

@@ -6,6 +6,7 @@
 
 #include "libmge/model/import/onnx/families.h"
 #include "libmge/model/import/onnx/grouped_attention.h"
+#include "libmge/model/import/onnx/many_axes.h"
 #include "libmge/model/import/onnx/onnx.h"
 #include "libmge/ops/elementwise/activation.h"
 #include "libmge/ops/elementwise/arithmetic.h"
@@ -28,6 +29,13 @@ Tensors of_two(const Site& site) {
     return {f(site.in(0), site.in(1))};
 }
 
+// Of tensors of more axes than ours, too.
+template <ImportFunction f>
+Tensors along_any_axes(const Site& site) {
+    Tensor combined = combined_axes(site, f);
+    return combined ? Tensors{combined} : f(site);
+}
+
 constexpr int any = oldest_opset, last = newest_opset;
 
 // Sorted by name. The versions are those whose meaning the function has.
@@ -35,7 +43,7 @@ constexpr OperatorRow rows[] = {
     {"Abs", any, last, one<ops::abs>},
     {"Acos", any, last, one<ops::acos>},
     {"Acosh", any, last, one<ops::acosh>},
-    {"Add", any, last, import_add},
+    {"Add", any, last, along_any_axes<import_add>, false, true},
     {"AffineGrid", 20, last, import_affine_grid},
     {"And", any, last, import_and},
     {"ArgMax", any, last, import_arg_max},
@@ -140,7 +148,7 @@ constexpr OperatorRow rows[] = {
     {"Min", any, last, import_min},
     {"Mish", 18, last, import_mish},
     {"Mod", 10, last, import_mod},
-    {"Mul", any, last, import_mul},
+    {"Mul", any, last, along_any_axes<import_mul>, false, true},
     {"Multinomial", 7, last, import_multinomial},
     {"Neg", any, last, one<ops::neg>},
     {"NegativeLogLikelihoodLoss", 12, last, import_negative_log_likelihood},
@@ -215,7 +223,7 @@ constexpr OperatorRow rows[] = {
     {"SplitToSequence", 11, last, import_split_to_sequence, true},
     {"Sqrt", any, last, one<ops::sqrt>},
     {"Squeeze", any, last, import_squeeze},
-    {"Sub", any, last, import_sub},
+    {"Sub", any, last, along_any_axes<import_sub>, false, true},
     {"Sum", any, last, import_sum},
     {"SwiGLU", 28, last, import_swiglu},
     {"Swish", 24, last, import_swish},
@@ -229,7 +237,7 @@ constexpr OperatorRow rows[] = {
     {"Transpose", any, last, import_transpose, false, true},
     {"Trilu", 14, last, import_trilu},
     {"Unique", 11, last, import_unique},
-    {"Unsqueeze", any, last, import_unsqueeze},
+    {"Unsqueeze", any, last, import_unsqueeze, false, true},
     {"Upsample", 7, 9, import_upsample},
     {"Where", 9, last, import_where},
     {"Xor", any, last, import_xor},

@@ -91,6 +91,8 @@ bool is_exact(const Tensor& dividend, const Tensor& divisor) {
 
 }  // namespace
 
+bool may_be_unknown(size_t run) { return run == apart_run || run == nothing_run; }
+
 void OtherExtents::add_input(const Tensor& input, const OtherSpecs& others) {
     auto& graph = followed_.front();
     auto id = size_t(input.impl()->symbol);
@@ -229,8 +231,11 @@ void OtherExtents::follow(Followed& graph, const Node& node, size_t run, std::ve
         outputs[i].runs[run] = {i < specs.size() ? specs[i] : unknown,
                                 i < known.size() ? known[i] : Tensor()};
         auto assumed = graph.assumed.find(node.outputs[i]);
-        if (auto& spec = outputs[i].runs[run].spec; !spec.shape.is_known() && assumed != graph.assumed.end())
-            spec.shape = assumed->second[run];
+        auto& spec = outputs[i].runs[run].spec;
+        if (!spec.shape.is_known() && assumed != graph.assumed.end()) spec.shape = assumed->second[run];
+        // There are as many extents as there are axes, whatever they are.
+        if (!spec.shape.is_known() && node.op == &ops::ShapeOf::info && may_be_unknown(run))
+            spec = outputs[i].runs[0].spec;
     }
 }
 
@@ -314,9 +319,7 @@ std::optional<int> OtherExtents::find_rank(const Tensor& t) {
     std::optional<int> rank;
     OtherSpecs specs = specs_of(t);
     for (size_t run = 0; run < other_runs; ++run) {
-        // Of nothing some operators make nothing, and nobody may know more of lengths that are apart.
-        bool may_be_unknown = run == apart_run || run == nothing_run;
-        if (is_left_out_[run] || (may_be_unknown && !specs[run].shape.is_known())) continue;
+        if (is_left_out_[run] || (may_be_unknown(run) && !specs[run].shape.is_known())) continue;
         if (!specs[run].shape.is_known() || rank.value_or(specs[run].shape.rank()) != specs[run].shape.rank())
             return std::nullopt;
         rank = specs[run].shape.rank();
@@ -394,30 +397,73 @@ std::optional<int64_t> OtherExtents::find_length(Followed& graph, ValueId vector
 }
 
 std::vector<std::optional<int64_t>> OtherExtents::find_numbers(const Tensor& vector) {
-    if (auto* graph = find_followed(vector)) return find_numbers(*graph, vector.impl()->symbol, 0);
+    if (auto* graph = find_followed(vector))
+        return numbers_of_parts(*graph, vector.impl()->symbol, 0, &OtherExtents::find_all_numbers);
     if (vector.is_symbolic()) return {};
     IntList numbers = host_values(vector);
     return {numbers.begin(), numbers.end()};
 }
 
-std::vector<std::optional<int64_t>> OtherExtents::find_numbers(Followed& graph, ValueId vector, int depth) {
-    constexpr int deepest = 4, longest = 16;
-    std::vector<std::optional<int64_t>> numbers;
-    if (Tensor known = find_value(graph, vector)) {
-        IntList all = host_values(known);
-        numbers.assign(all.begin(), all.end());
-        return numbers;
+std::vector<OtherNumbers> OtherExtents::find_other_numbers(const Tensor& vector) {
+    if (auto* graph = find_followed(vector))
+        return numbers_of_parts(*graph, vector.impl()->symbol, 0, &OtherExtents::find_all_other_numbers);
+    std::vector<OtherNumbers> numbers;
+    if (!vector.is_symbolic())
+        for (int64_t number : host_values(vector)) numbers.emplace_back().emplace().fill(number);
+    return numbers;
+}
+
+OtherNumbers OtherExtents::find_other_extents(const Tensor& t, int axis) {
+    OtherSpecs specs = specs_of(t);
+    OtherNumbers extents(assumed_lengths);
+    for (size_t run = 0; run < other_runs; ++run) {
+        if (is_left_out_[run]) continue;
+        auto& shape = specs[run].shape;
+        if (!shape.is_known() || axis >= shape.rank()) return std::nullopt;
+        (*extents)[run] = shape[axis];
     }
+    return extents;
+}
+
+template <class Number>
+std::vector<Number> OtherExtents::numbers_of_parts(Followed& graph, ValueId vector, int depth,
+                                                   Find<Number> find) {
+    constexpr int deepest = 4, longest = 16;
+    std::vector<Number> numbers = (this->*find)(graph, vector);
+    if (!numbers.empty()) return numbers;
     auto length = find_length(graph, vector);
     if (!length || *length > longest) return numbers;
     NodeId producer = graph.builder->graph().value(vector).producer;
     auto* node = producer >= 0 && depth < deepest ? &graph.builder->graph().node(producer) : nullptr;
     if (node && node->op == &ops::Concat::info)
         for (ValueId part : node->inputs) {
-            auto found = find_numbers(graph, part, depth + 1);
+            auto found = numbers_of_parts(graph, part, depth + 1, find);
             numbers.insert(numbers.end(), found.begin(), found.end());
         }
     if (numbers.size() != size_t(*length)) numbers.assign(size_t(*length), std::nullopt);
+    return numbers;
+}
+
+std::vector<std::optional<int64_t>> OtherExtents::find_all_numbers(Followed& graph, ValueId vector) {
+    Tensor known = find_value(graph, vector);
+    if (!known) return {};
+    IntList numbers = host_values(known);
+    return {numbers.begin(), numbers.end()};
+}
+
+// Of doubtful ones nobody may know that they are equal.
+std::vector<OtherNumbers> OtherExtents::find_all_other_numbers(Followed& graph, ValueId vector) {
+    auto& all = others(graph, vector);
+    std::vector<OtherNumbers> numbers;
+    for (size_t run = 0; run < other_runs && !all.is_doubtful; ++run) {
+        if (is_left_out_[run]) continue;
+        auto& value = all.runs[run].value;
+        if (!value || !is_int(value.dtype())) return {};
+        IntList here = host_values(value);
+        if (numbers.empty()) numbers.assign(here.size(), assumed_lengths);
+        if (numbers.size() != here.size()) return {};
+        for (size_t i = 0; i < here.size(); ++i) (*numbers[i])[run] = here[i];
+    }
     return numbers;
 }
 

@@ -23,8 +23,13 @@ inline constexpr size_t other_runs = 4;
 // How long in each run what only a run can tell is taken to be. There may be nothing: then the first five of
 // it are none.
 inline constexpr std::array<int64_t, other_runs> assumed_lengths{5, 11, 26, 0};
+// In these, shapes may be unknown that others have: nobody may know more of lengths that are apart from each
+// other, and of nothing some operators make nothing.
+bool may_be_unknown(size_t run);
 using OtherSpecs = std::array<TensorSpec, other_runs>;
 using OtherShapes = std::array<Shape, other_runs>;
+// A number in each of them; nullopt: it is not known.
+using OtherNumbers = std::optional<std::array<int64_t, other_runs>>;
 
 class OtherExtents {
 public:
@@ -53,6 +58,9 @@ public:
     // Those of a shape that every run has; of one that is joined of parts there may be some. None: not even
     // how many there are is known.
     std::vector<std::optional<int64_t>> find_numbers(const Tensor& vector);
+    // The same, where runs need not agree.
+    std::vector<OtherNumbers> find_other_numbers(const Tensor& vector);
+    OtherNumbers find_other_extents(const Tensor& t, int axis);
     // Shapes are unknown where nobody can tell.
     OtherSpecs specs_of(const Tensor& t);
 
@@ -83,7 +91,13 @@ private:
     Others others(const Tensor& t);
     Tensor find_value(Followed& graph, ValueId id);
     std::optional<int64_t> find_length(Followed& graph, ValueId vector);
-    std::vector<std::optional<int64_t>> find_numbers(Followed& graph, ValueId vector, int depth);
+    // What `find` knows of a vector as a whole, else of those that it is joined of.
+    template <class Number>
+    using Find = std::vector<Number> (OtherExtents::*)(Followed& graph, ValueId vector);
+    template <class Number>
+    std::vector<Number> numbers_of_parts(Followed& graph, ValueId vector, int depth, Find<Number> find);
+    std::vector<std::optional<int64_t>> find_all_numbers(Followed& graph, ValueId vector);
+    std::vector<OtherNumbers> find_all_other_numbers(Followed& graph, ValueId vector);
     bool is_doubtful(Followed& graph, const Node& node, std::span<const Others> outputs);
     bool varies(Followed& graph, ValueId id, bool reads_value);
     bool is_proof(Followed& graph, const Node& node);

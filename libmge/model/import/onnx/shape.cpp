@@ -54,12 +54,25 @@ Tensor lengthened(const Tensor& extents, int have, int length) {
 }
 
 // Of an extent that is not 1, the other one is either that or 1.
-Extents expanded_extents(const Tensor& x, const Tensor& target, int rank) {
-    Extents want = known_extents(target).value_or(Extents(size_t(rank))), both(size_t(rank), 1);
+OtherNumbers expanded_extent(const OtherNumbers& had, const OtherNumbers& wanted) {
+    bool is_had = had && !std::ranges::count(*had, 1);
+    if (!wanted) return is_had ? had : std::nullopt;
+    OtherNumbers both = wanted;
+    for (size_t run = 0; run < other_runs; ++run) {
+        if ((*wanted)[run] != 1) continue;
+        if (!had) return std::nullopt;
+        (*both)[run] = (*had)[run];
+    }
+    return both;
+}
+
+Extents expanded_extents(const Site& site, const Tensor& x, const Tensor& target, int rank) {
+    OtherNumbers one = extents_of_numbers({1})[0];
+    Extents want = known_extents(target).value_or(Extents(size_t(rank))), both(static_cast<size_t>(rank));
     for (int i = 1; i <= rank; ++i) {
-        auto wanted = size_t(i) <= want.size() ? want[want.size() - size_t(i)] : std::optional<int64_t>(1);
-        auto had = i <= rank_of(x) ? fixed_extent(x, rank_of(x) - i) : std::optional<int64_t>(1);
-        both[size_t(rank - i)] = wanted && *wanted != 1 ? wanted : had != 1 ? had : wanted;
+        auto wanted = size_t(i) <= want.size() ? want[want.size() - size_t(i)] : one;
+        auto had = i <= rank_of(x) ? site.extents.find_other_extents(x, rank_of(x) - i) : one;
+        both[size_t(rank - i)] = expanded_extent(had, wanted);
     }
     return both;
 }
@@ -78,7 +91,7 @@ Tensor expanded(const Site& site, const Tensor& x, const Tensor& target) {
     int both = std::max(rank, length);
     Tensor have = lengthened(extents_of(x, 0, rank), rank, both), want = lengthened(target, length, both);
     Tensor extents = ops::where(ops::equal(want, number(want, 1)), have, want);
-    return with_extents(ops::broadcast_to(x, extents), expanded_extents(x, target, both));
+    return with_extents(ops::broadcast_to(x, extents), expanded_extents(site, x, target, both));
 }
 
 // A part of the sizes along an axis, from the sum of those before.
@@ -183,7 +196,7 @@ double pad_value(const Site& site) {
 std::optional<Extents> positive(std::optional<Extents> extents) {
     if (extents)
         for (auto& extent : *extents)
-            if (extent && *extent <= 0) extent.reset();
+            if (extent && std::ranges::min(*extent) <= 0) extent.reset();
     return extents;
 }
 
@@ -220,7 +233,7 @@ Tensors import_reshape(const Site& site) {
     allows_zero |= bool(many);
     if (known)
         return {with_extents(reshaped(x, extents_in(site, x, *known, allows_zero)),
-                             positive(Extents(known->begin(), known->end())))};
+                             positive(extents_of_numbers(*known)))};
     Tensor target = allows_zero ? site.in(1) : without_zeros(site.in(1), x);
     return {with_extents(ops::reshape(x, target), positive(known_extents(site.in(1))))};
 }
@@ -323,9 +336,11 @@ Tensors import_unsqueeze(const Site& site) {
     if (has_late_axes(site)) return {late_unsqueezed(site.in(0), site.in(1))};
     auto axes = site.values_of("axes", 1);
     if (!axes) invalid("it has no axes");
-    int rank = site.rank(0) + int(axes->size());
+    auto* many = site.importer.tensors_of_many_axes().find(site.in(0));
+    int rank = (many ? int(many->extents.size()) : site.rank(0)) + int(axes->size());
     for (int64_t& axis : *axes) axis = site.axis(axis, rank);
     std::ranges::sort(*axes);
+    if (rank > max_rank) return {with_more_axes(site, *axes)};
     return {axes->empty() ? site.in(0) : ops::add_axis(site.in(0), {.axes = *axes})};
 }
 
