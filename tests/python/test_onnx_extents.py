@@ -427,6 +427,28 @@ def test_branches_of_different_ranks_are_those_of_the_recording(is_inner, tmp_pa
         load(path)(np.ones((1, 4, 16), np.float32), *more)
 
 
+def test_extents_without_a_name_beside_states_are_the_batch(tmp_path):
+    """As voice detectors have states of layers."""
+    nodes = [
+        node("Reshape", ["x", "frames"], ["f"]),
+        node("ReduceMean", ["f"], ["m"], axes=[2], keepdims=0),
+        node("Gather", ["state", "last"], ["s"], axis=0),
+        node("Concat", ["m", "s"], ["t"], axis=1),
+        node("Shape", ["s"], ["shape"]),
+        node("Expand", ["one", "shape"], ["ones"]),
+        node("Concat", ["t", "ones"], ["y"], axis=1),
+    ]
+    inputs = [port("x", [None, None]), port("state", [2, None, 4])]
+    weights = [number("last", 1), number("frames", [0, 8, -1]), number("one", 1, np.float32)]
+    path = model_of(nodes, inputs, [port("y", None)], tmp_path, initializers=weights)
+    for batch in (1, 3):
+        draw = np.random.default_rng(batch)
+        x, state = draw.normal(size=(batch, 16 * batch)), draw.normal(size=(2, batch, 4))
+        same_as_runtime(path, x.astype(np.float32), state.astype(np.float32))
+    with pytest.raises(RuntimeError):
+        load(path)(np.ones((3, 8), np.float32), np.ones((2, 2, 4), np.float32))
+
+
 def test_a_batch_beside_lengths_that_only_a_run_can_tell(tmp_path):
     """As VITS spreads its texts: as many frames as the longest of a batch has."""
     nodes = [

@@ -293,7 +293,9 @@ Tensor rotated(const Site& site, const Tensor& x, const Rotation& rotation) {
     return y;
 }
 
-Tensor rotated_heads(const Site& site, const Rotation& rotation) {
+Tensor rotated_heads(const Site& site, const Tensor& cosines, const Tensor& sines, const Tensor& places) {
+    Rotation rotation{cosines, sines, places, site.attributes.integer("rotary_embedding_dim", 0),
+                      site.attributes.integer("interleaved", 0) != 0};
     int64_t heads = site.attributes.integer("num_heads", 0);
     const Tensor& x = site.in(0);
     if (rank_of(x) != 4)
@@ -303,11 +305,7 @@ Tensor rotated_heads(const Site& site, const Rotation& rotation) {
 }
 
 Tensors import_rotary_embedding(const Site& site) {
-    return {rotated_heads(site, {.cosines = site.in(1),
-                                 .sines = site.in(2),
-                                 .places = site.optional(3),
-                                 .turned = site.attributes.integer("rotary_embedding_dim", 0),
-                                 .is_interleaved = site.attributes.integer("interleaved", 0) != 0})};
+    return {rotated_heads(site, site.in(1), site.in(2), site.optional(3))};
 }
 
 // New keys or values at places of their own in each sequence of the batch.

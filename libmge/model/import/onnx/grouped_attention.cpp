@@ -126,11 +126,7 @@ Tensors import_runtime_rotary_embedding(const Site& site) {
         places = ops::broadcast_to(ops::add(places, count_up(length, DType::i64)),
                                    target_of({extent_of(x, 0), length}));
     }
-    return {rotated_heads(site, {.cosines = site.in(2),
-                                 .sines = site.in(3),
-                                 .places = places,
-                                 .turned = site.attributes.integer("rotary_embedding_dim", 0),
-                                 .is_interleaved = site.attributes.integer("interleaved", 0) != 0})};
+    return {rotated_heads(site, site.in(2), site.in(3), places)};
 }
 
 Tensors import_group_query_attention(const Site& site) {

@@ -6,6 +6,7 @@
 #include "libmge/base/number_text.h"
 #include "libmge/model/import/onnx/families.h"
 #include "libmge/model/import/onnx/steps.h"
+#include "libmge/ops/effect/assert_equal.h"
 #include "libmge/ops/elementwise/convert.h"
 #include "libmge/passes/pass.h"
 
@@ -23,6 +24,13 @@ constexpr int64_t multiple_of_small = 5'040;
 
 bool is_open(const file::TensorShapeProto::Dimension& dim) {
     return !dim.has_dim_value() || dim.dim_value() < 0;
+}
+
+// Without a name, where those are one extent.
+bool is_of_batch(const OpenExtents& open, const file::TensorShapeProto& shape, int axis) {
+    auto& dim = shape.dim(axis);
+    return open.is_one_batch && is_open(dim) && dim.dim_param().empty() &&
+           (!axis || axis + 1 < shape.dim_size());
 }
 
 // Poisoned values are null: the reason was noted where it arose.
@@ -127,7 +135,8 @@ Tensor Importer::add_input(const file::ValueInfoProto& info) {
     if (type.shape().dim_size() > max_rank) unsupported("an input of rank ", type.shape().dim_size());
     Shape shape;
     for (auto& dim : type.shape().dim()) {
-        int64_t extent = !is_open(dim) ? dim.dim_value() : shape.rank() ? open_.others : open_.first;
+        bool is_first = !shape.rank() || is_of_batch(open_, type.shape(), shape.rank());
+        int64_t extent = !is_open(dim) ? dim.dim_value() : is_first ? open_.first : open_.others;
         if (is_open(dim) && !dim.dim_param().empty())
             extent = named_extents_.emplace(dim.dim_param(), extent).first->second;
         shape.push_back(extent);
@@ -142,7 +151,18 @@ Tensor Importer::add_input(const file::ValueInfoProto& info) {
         texts_.mark(input);
         text_values_.push_back(info.name());
     }
+    check_batch(input, type.shape());
     return input;
+}
+
+// What is read follows from extents that are equal: a run that has others ends with an error.
+void Importer::check_batch(const Tensor& input, const file::TensorShapeProto& shape) {
+    for (int axis = 0; axis < shape.dim_size(); ++axis) {
+        if (!is_of_batch(open_, shape, axis)) continue;
+        Tensor extent = as_dtype(std::get<Tensor>(extent_of(input, axis)), DType::i32);
+        if (batch_) ops::assert_equal(batch_, extent, {.max_error = 0});
+        batch_ = extent;
+    }
 }
 
 // In the first run further than a window reaches, with another parity; in the second close by, since tables
@@ -153,12 +173,14 @@ OtherShapes Importer::other_shapes(const file::TensorShapeProto& recorded, const
     for (int axis = 0; axis < shape.rank(); ++axis) {
         auto& dim = recorded.dim(axis);
         int64_t extent = shape[axis];
-        if (!is_open(dim) || (axis && open_.fixes_others)) {
+        bool is_batch = is_of_batch(open_, recorded, axis);
+        if (!is_open(dim) || (axis && !is_batch && open_.fixes_others)) {
             for (auto& other : others) other.push_back(extent);
             continue;
         }
         int64_t number = open_extent_count_;
-        if (!dim.dim_param().empty()) number = extent_numbers_.emplace(dim.dim_param(), number).first->second;
+        if (is_batch || !dim.dim_param().empty())
+            number = extent_numbers_.emplace(dim.dim_param(), number).first->second;
         open_extent_count_ += number == open_extent_count_;
         others[0].push_back(3 * extent + 1024 * (extent > 1) + 4);
         others[1].push_back(extent + 3 + 2 * number);

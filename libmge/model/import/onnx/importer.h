@@ -29,6 +29,7 @@ struct Names {
 struct OpenExtents {
     int64_t first = 1, others = 8;  // of first axes, which are mostly batches, and of all others
     bool fixes_others = false;      // the model works with no other ones
+    bool is_one_batch = false;      // those without a name are the batch, but on last axes
     bool operator==(const OpenExtents&) const = default;
 };
 // Branches by the name of their first result.
@@ -76,6 +77,7 @@ private:
     void add_initializers(Names& names);
     void add_inputs(Names& names);
     Tensor add_input(const file::ValueInfoProto& info);
+    void check_batch(const Tensor& input, const file::TensorShapeProto& shape);
     OtherShapes other_shapes(const file::TensorShapeProto& recorded, const Shape& shape);
     void add_outputs(const Names& names);
     std::vector<std::pair<std::string, Tensor>> named_outputs(const Names& names);
@@ -118,6 +120,7 @@ private:
     size_t problem_count_ = 0;
     const Branches& decided_;
     Branches undecided_;
+    Tensor batch_;  // the extent of the first input that has one without a name
 };
 
 }  // namespace mge::onnx

@@ -17,14 +17,29 @@ namespace {
 
 // What open extents are recorded as: nets of images may not fit small ones, nets of texts not large ones.
 constexpr OpenExtents tried_extents[] = {{1, 8}, {1, 64}, {1, 224}, {2, 2}, {1, 1}};
+// Then with states of layers that have the batch behind their first axis, and no name for it.
+constexpr OpenExtents tried_with_states[] = {{1, 8, false, true}, {1, 224, false, true}};
 // A file of ours says what it was recorded with; who changes that has no larger graph from it.
 constexpr int64_t largest_noted_batch = 1 << 16;
 
+bool is_open(const file::TensorShapeProto::Dimension& dim) {
+    return !dim.has_dim_value() || dim.dim_value() < 0;
+}
+
 bool has_open_extents(const file::GraphProto& graph) {
-    for (auto& input : graph.input())
-        for (auto& dim : input.type().tensor_type().shape().dim())
-            if (!dim.has_dim_value() || dim.dim_value() < 0) return true;
-    return false;
+    return std::ranges::any_of(graph.input(), [](auto& input) {
+        return std::ranges::any_of(input.type().tensor_type().shape().dim(), is_open);
+    });
+}
+
+// Between a first and a last axis.
+bool has_nameless_extents(const file::GraphProto& graph) {
+    return std::ranges::any_of(graph.input(), [](auto& input) {
+        auto& shape = input.type().tensor_type().shape();
+        for (int axis = 1; axis + 1 < shape.dim_size(); ++axis)
+            if (is_open(shape.dim(axis)) && shape.dim(axis).dim_param().empty()) return true;
+        return false;
+    });
 }
 
 std::vector<OpenExtents> extents_to_try(const file::ModelProto& model) {
@@ -36,6 +51,8 @@ std::vector<OpenExtents> extents_to_try(const file::ModelProto& model) {
         std::from_chars(value.data(), value.data() + value.size(), batch);
         if (batch > 0 && batch <= largest_noted_batch) extents.insert(extents.begin(), {batch, 8});
     }
+    if (has_nameless_extents(model.graph()))
+        extents.insert(extents.end(), std::begin(tried_with_states), std::end(tried_with_states));
     return extents;
 }
 
@@ -97,7 +114,9 @@ Built built_with(Tries& tries, const OpenExtents& extents) {
         tries.undecided.insert(importer.undecided().begin(), importer.undecided().end());
         if (extents.fixes_others || !importer.is_alone()) throw;
     }
-    return built_with(tries, {extents.first, extents.others, true});
+    OpenExtents fixed = extents;
+    fixed.fixes_others = true;
+    return built_with(tries, fixed);
 }
 
 // Null when the model works with none of them.
