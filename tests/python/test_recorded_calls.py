@@ -304,7 +304,7 @@ def test_own_gradient_rules():
     "options, name",
     [
         ({"opt_level": 0}, "opt_level"),
-        ({"dtr_config": DTRConfig()}, "dtr_config"),
+        ({"dtr_config": DTRConfig(1)}, "dtr_config"),
         ({"graph_opt_config": GraphOptimizationConfig()}, "graph_opt_config"),
     ],
 )
