@@ -154,12 +154,12 @@ void CompiledContext::ask(size_t step) {
         if (dispatch_ && program_->holds_graphs()) surrounding.emplace(Surrounding{.arenas = &arenas_});
         std::optional<WorkOriginScope> scope;
         if (is_late_) scope.emplace(origins_->of_step(step, place_));
-        auto& [run, prepared, launch] = instructions_[step];
+        auto& instruction = instructions_[step];
+        auto run = [&] { instruction.run(*instruction.prepared, instruction.launch); };
         if (copies_ && copies_->is_running())
-            copies_->step(step, program_->compiled_steps()[step].place, launch,
-                          [&] { run(*prepared, launch); });
+            copies_->step(step, program_->compiled_steps()[step].place, instruction.launch, run);
         else
-            run(*prepared, launch);
+            run();
     } catch (...) {
         rethrow_in(step_text(*program_, step, place_));
     }
