@@ -48,6 +48,27 @@ function(mge_quick_build target)
   endif()
 endfunction()
 
+# mge_quick_join(TARGET FOLDER...): what lies in a folder is compiled eight sources at a time, where most of a source is
+# headers: eight of ONNX's take 12 s so, and 32 one by one.
+function(mge_quick_join target)
+  if(NOT MGE_QUICK_BUILD)
+    return()
+  endif()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+  get_target_property(sources ${target} SOURCES)
+  foreach(folder ${ARGN})
+    set(joined ${sources})
+    list(FILTER joined INCLUDE REGEX "^${folder}/[a-z0-9_]+[.]cpp$")
+    string(MAKE_C_IDENTIFIER ${folder} name)
+    set(count 0)
+    foreach(source ${joined})
+      math(EXPR group "${count} / 8")
+      math(EXPR count "${count} + 1")
+      set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${name}_${group})
+    endforeach()
+  endforeach()
+endfunction()
+
 find_program(CCACHE ccache)
 if(CCACHE)
   # The sloppiness is what ccache needs for precompiled headers; no source names its date.
