@@ -67,7 +67,7 @@ def param_pack_split(
 
 def pack_allreduce_split(
     pack_list: Sequence[Tensor], shapes: Sequence[Sequence[int]], group: Group, reduce_method: str
-) -> list[Tensor]:
+) -> tuple[Tensor, ...]:
     """Sums (or means) over the processes, all Tensors in one exchange.
 
     Args:
@@ -80,7 +80,7 @@ def pack_allreduce_split(
         >>> dist.init_process_group("localhost", 0, 1, 0, 0)
         >>> grads = [Tensor([1.0, 2.0]), Tensor([[3.0]])]
         >>> pack_allreduce_split(grads, [(2,), (1, 1)], dist.WORLD, "mean")
-        [Tensor([1. 2.], device=xpux:0), Tensor([[3.]], device=xpux:0)]
+        (Tensor([1. 2.], device=xpux:0), Tensor([[3.]], device=xpux:0))
     """
     offsets = get_offsets(shapes)
     packed = param_pack_concat(pack_list, Tensor(offsets), offsets)

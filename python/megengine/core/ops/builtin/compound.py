@@ -245,7 +245,7 @@ class ParamPackSplit(OpDef):
     shapes: tuple[tuple[int, ...], ...] = ()
 
     def __call__(self, x: Tensor) -> tuple[Tensor, ...]:
-        return tuple(helper.param_pack_split(x, list(self.offsets), self.shapes))
+        return helper.param_pack_split(x, list(self.offsets), self.shapes)
 
 
 class RNNCell(OpDef):
