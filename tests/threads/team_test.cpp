@@ -124,23 +124,26 @@ TEST(OwnTeam, WhoStandsAsideComesWhereSharesMeet) {
     }
 }
 
+// Three shares, each of which waits until all have begun.
+void let_shares_meet(OwnTeam& team) {
+    std::atomic<int> begun{0};
+    Work work = [&](int, int all) {
+        ++begun;
+        auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+        while (begun < all && std::chrono::steady_clock::now() < limit) {
+        }
+        EXPECT_EQ(begun, all);
+    };
+    team.run(
+        3, [](void* w, int share, int all) { (*static_cast<Work*>(w))(share, all); }, &work,
+        Waiting::for_each_other);
+}
+
 TEST(OwnTeam, WhoStandsAsideComesWhereSharesWait) {
     OwnTeam team(3);
     team.keep_width(3);
     team.keep_members_aside();
-    for (int round = 0; round < 20; ++round) {
-        std::atomic<int> begun{0};
-        Work work = [&](int, int all) {
-            ++begun;
-            auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-            while (begun < all && std::chrono::steady_clock::now() < limit) {
-            }
-            EXPECT_EQ(begun, all);
-        };
-        team.run(
-            3, [](void* w, int share, int all) { (*static_cast<Work*>(w))(share, all); }, &work,
-            Waiting::for_each_other);
-    }
+    for (int round = 0; round < 20; ++round) let_shares_meet(team);
 }
 
 // As inside oneDNN, where nobody sees it: in a narrow team it would never end.
@@ -149,17 +152,7 @@ TEST(OwnTeam, SharesMayWaitForEachOther) {
     team.keep_width(1);
     for (int round = 0; round < 20; ++round) {
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
-        std::atomic<int> begun{0};
-        Work work = [&](int, int all) {
-            ++begun;
-            auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-            while (begun < all && std::chrono::steady_clock::now() < limit) {
-            }
-            EXPECT_EQ(begun, all);
-        };
-        team.run(
-            3, [](void* w, int share, int all) { (*static_cast<Work*>(w))(share, all); }, &work,
-            Waiting::for_each_other);
+        let_shares_meet(team);
     }
 }
 
