@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <cstdio>
 #include <fstream>
+#include <map>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -26,19 +28,20 @@ struct Descriptor {
     }
 };
 
-// A field of one of the process's files that are words and numbers of kibibytes.
-std::optional<size_t> field_of(const char* file, const char* name) {
+// Of one of the process's files, whose lines are names and kibibytes: "VmHWM:  12 kB". In bytes.
+using Fields = std::map<std::string, size_t>;
+
+Fields fields_of(const char* file) {
     std::ifstream stream(file);
-    std::string word;
-    while (stream >> word) {
-        if (word != name) continue;
+    Fields fields;
+    for (std::string line; std::getline(stream, line);) {
+        std::istringstream words(line);
+        std::string name;
         size_t kibibytes = 0;
-        stream >> kibibytes;
-        return kibibytes * 1024;
+        if (words >> name >> kibibytes) fields[name] = kibibytes * 1024;
     }
-    return std::nullopt;
+    return fields;
 }
-size_t status_field(const char* name) { return field_of("/proc/self/status", name).value_or(0); }
 
 // A line of /proc/self/maps: "7f12c000-7f12d000 rwxp 00000000 00:00 0", behind it the file's path if there is
 // one.
@@ -64,15 +67,15 @@ size_t generated_code() {
 
 ProcessMemory process_memory() {
     auto heap = ::mallinfo2();
-    ProcessMemory memory{status_field("RssAnon:"), status_field("RssFile:") + status_field("RssShmem:"),
-                         status_field("VmHWM:"), heap.uordblks + heap.hblkhd, generated_code()};
+    Fields status = fields_of("/proc/self/status");
+    ProcessMemory memory{status["RssAnon:"], status["RssFile:"] + status["RssShmem:"], status["VmHWM:"],
+                         heap.uordblks + heap.hblkhd, generated_code()};
     // Some systems sum up the status from counters that each processor brings up to date when it likes: on
     // many processors they are megabytes behind. Here the pages themselves are counted.
-    constexpr const char* counted = "/proc/self/smaps_rollup";
-    auto all = field_of(counted, "Rss:"), anonymous = field_of(counted, "Anonymous:");
-    if (all && anonymous) {
-        memory.anonymous = std::min(*all, *anonymous);
-        memory.file = *all - memory.anonymous;
+    Fields counted = fields_of("/proc/self/smaps_rollup");
+    if (counted.contains("Rss:") && counted.contains("Anonymous:")) {
+        memory.anonymous = std::min(counted["Rss:"], counted["Anonymous:"]);
+        memory.file = counted["Rss:"] - memory.anonymous;
     }
     return memory;
 }
