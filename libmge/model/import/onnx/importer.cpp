@@ -5,6 +5,7 @@
 
 #include "libmge/base/number_text.h"
 #include "libmge/model/import/onnx/families.h"
+#include "libmge/model/import/onnx/open_extents.h"
 #include "libmge/model/import/onnx/steps.h"
 #include "libmge/ops/effect/assert_equal.h"
 #include "libmge/ops/elementwise/convert.h"
@@ -22,15 +23,9 @@ constexpr int deepest_call = 32;
 // of images takes the fourth power.
 constexpr int64_t multiple_of_small = 5'040;
 
-bool is_open(const file::TensorShapeProto::Dimension& dim) {
-    return !dim.has_dim_value() || dim.dim_value() < 0;
-}
-
-// Without a name, where those are one extent.
+// Those without a name, where they are one extent.
 bool is_of_batch(const OpenExtents& open, const file::TensorShapeProto& shape, int axis) {
-    auto& dim = shape.dim(axis);
-    return open.is_one_batch && is_open(dim) && dim.dim_param().empty() &&
-           (!axis || axis + 1 < shape.dim_size());
+    return open.is_one_batch && is_nameless(shape, axis);
 }
 
 // Poisoned values are null: the reason was noted where it arose.

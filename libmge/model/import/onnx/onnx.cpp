@@ -11,6 +11,7 @@
 #include "libmge/model/export/onnx/onnx.h"
 #include "libmge/model/import/onnx/extents.h"
 #include "libmge/model/import/onnx/importer.h"
+#include "libmge/model/import/onnx/open_extents.h"
 
 namespace mge::onnx {
 namespace {
@@ -22,22 +23,18 @@ constexpr OpenExtents tried_with_states[] = {{1, 8, false, true}, {1, 224, false
 // A file of ours says what it was recorded with; who changes that has no larger graph from it.
 constexpr int64_t largest_noted_batch = 1 << 16;
 
-bool is_open(const file::TensorShapeProto::Dimension& dim) {
-    return !dim.has_dim_value() || dim.dim_value() < 0;
-}
-
 bool has_open_extents(const file::GraphProto& graph) {
     return std::ranges::any_of(graph.input(), [](auto& input) {
         return std::ranges::any_of(input.type().tensor_type().shape().dim(), is_open);
     });
 }
 
-// Between a first and a last axis.
+// Behind a first axis.
 bool has_nameless_extents(const file::GraphProto& graph) {
     return std::ranges::any_of(graph.input(), [](auto& input) {
         auto& shape = input.type().tensor_type().shape();
-        for (int axis = 1; axis + 1 < shape.dim_size(); ++axis)
-            if (is_open(shape.dim(axis)) && shape.dim(axis).dim_param().empty()) return true;
+        for (int axis = 1; axis < shape.dim_size(); ++axis)
+            if (is_nameless(shape, axis)) return true;
         return false;
     });
 }
