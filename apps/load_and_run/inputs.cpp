@@ -132,13 +132,14 @@ Test given_test(const InputTable& table, const std::string& values, uint64_t see
     Test test;
     test.name = values;
     test.inputs.resize(table.size());
-    for (auto& [name, value] : split_inputs(values)) {
+    for (auto& input : split_inputs(values)) {
+        auto& value = input.second;
         bool is_archive = ends_with(value, ".npz");
         if (is_archive || ends_with(value, ".json")) {
             take_all(is_archive ? cli::read_npz(value) : read_json_inputs(value), table, test.inputs);
             continue;
         }
-        size_t i = table.find(name);
+        size_t i = table.find(input.first);
         take(test.inputs, i, table,
              made_for(table, i, [&] { return read_value(value, table.spec(i), seed + i); }));
     }

@@ -3,6 +3,10 @@
 
 #include <cpuid.h>
 
+#include <cstdarg>
+#include <cstdio>
+#include <cstdlib>
+
 // Its functions are our own below, seen by nobody else.
 #undef HWY_SHARED_DEFINE
 #include "hwy/highway.h"
@@ -63,6 +67,17 @@ int64_t SupportedTargets() {
 ChosenTarget& GetChosenTarget() {
     static ChosenTarget chosen;
     return chosen;
+}
+
+// Below a sanitizer Highway checks what it is given.
+void Abort(const char* file, int line, const char* format, ...) {
+    std::fprintf(stderr, "highway: %s:%d: ", file, line);
+    va_list arguments;
+    va_start(arguments, format);
+    std::vfprintf(stderr, format, arguments);
+    va_end(arguments);
+    std::fputc('\n', stderr);
+    std::abort();
 }
 
 }  // namespace hwy
