@@ -17,6 +17,7 @@
 #include "libmge/base/threads.h"
 #include "libmge/kernel/cpu/parallel.h"
 #include "libmge/mge.h"
+#include "tests/child_alarm.h"
 #include "tests/passes/same_graph.h"
 
 namespace {
@@ -80,7 +81,7 @@ int with_limited_addresses(size_t more, const std::function<int()>& fn) {
         size_t bytes = pages * size_t(::sysconf(_SC_PAGESIZE)) + more;
         rlimit limit{bytes, bytes};
         if (::setrlimit(RLIMIT_AS, &limit) != 0) ::_exit(99);
-        ::alarm(60);
+        ::alarm(child_seconds);
         ::_exit(fn());
     }
     int status = 0;

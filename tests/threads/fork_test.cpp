@@ -15,6 +15,7 @@
 #include "libmge/eager/tape.h"
 #include "libmge/kernel/fastrun_cache.h"
 #include "libmge/mge.h"
+#include "tests/child_alarm.h"
 #include "tests/new_folder.h"
 
 namespace mge {
@@ -67,7 +68,7 @@ template <class Fn>
 bool child_succeeds(Fn&& fn) {
     pid_t child = fork();
     if (child == 0) {
-        alarm(20);
+        alarm(child_seconds);
         _exit(fn() ? 0 : 1);
     }
     int status = 0;

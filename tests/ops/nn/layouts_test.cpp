@@ -14,6 +14,7 @@
 #include "libmge/device/cpu/cpu_device.h"
 #include "libmge/kernel/select.h"
 #include "libmge/mge.h"
+#include "tests/child_alarm.h"
 #include "tests/harness/check_op.h"
 #include "tests/harness/edge_memory.h"
 #include "tests/harness/run_candidate.h"
@@ -673,8 +674,7 @@ TEST(Conv2d, RunsInAForkedChildWhatItsParentPrepared) {
         named.algorithm->run(prepared, {in, first, workspace->data, 2});
         pid_t child = fork();
         if (child == 0) {
-            constexpr unsigned patience_s = 30;
-            alarm(patience_s);
+            alarm(child_seconds);
             void* second[] = {again.data()};
             named.algorithm->run(prepared, {in, second, workspace->data, 2});
             _exit(std::memcmp(y.data(), again.data(), out.bytes()) ? 1 : 0);
