@@ -5,6 +5,7 @@
 
 #include "libmge/tensor/dtype_dispatch.h"
 #include "libmge/tensor/narrow.h"
+#include "libmge/tensor/truncate.h"
 
 namespace mge {
 
@@ -17,9 +18,9 @@ uint64_t element_bytes(DType dtype, double value) {
         if constexpr (std::is_same_v<T, bool>)
             element = value != 0;
         else if constexpr (std::is_same_v<T, uint64_t>)
-            element = value < 0 ? T(int64_t(value)) : T(value);
+            element = truncate_to_u64(value);
         else if constexpr (std::is_integral_v<T>)
-            element = T(int64_t(value));
+            element = T(truncate_to_i64(value));
         else
             element = T(ComputedAs<T>(value));
         std::memcpy(&bytes, &element, sizeof element);

@@ -7,6 +7,7 @@
 #include "libmge/device/device.h"
 #include "libmge/op/define.h"
 #include "libmge/tensor/dtype_dispatch.h"
+#include "libmge/tensor/truncate.h"
 
 namespace mge::ops {
 
@@ -43,7 +44,7 @@ Arange::Params Arange::resolve(const Params& p, std::span<const Tensor> values) 
 }
 
 Linspace::Params Linspace::resolve(const Params& p, std::span<const Tensor> values) {
-    return {p.start, p.stop, int64_t(number(name, "count", values, 0, double(p.num)))};
+    return {p.start, p.stop, truncate_to_i64(number(name, "count", values, 0, double(p.num)))};
 }
 
 TensorSpecs Arange::infer(const Params& p, std::span<const TensorSpec>) {

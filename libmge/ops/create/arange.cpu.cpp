@@ -3,6 +3,7 @@
 
 #include "libmge/kernel/plain_layouts.h"
 #include "libmge/tensor/dtype_dispatch.h"
+#include "libmge/tensor/truncate.h"
 
 namespace mge::ops {
 namespace {
@@ -38,8 +39,10 @@ void run_line(const Line& line, const Launch& launch) {
         using T = typename decltype(type)::type;
         for (int64_t i = 0; i < line.count; ++i) {
             double value = line.start + double(i) * line.step;
-            if constexpr (std::is_integral_v<T>)
-                launch.out<T>(0)[i] = T(int64_t(value));
+            if constexpr (std::is_same_v<T, uint64_t>)
+                launch.out<T>(0)[i] = truncate_to_u64(value);
+            else if constexpr (std::is_integral_v<T>)
+                launch.out<T>(0)[i] = T(truncate_to_i64(value));
             else
                 launch.out<T>(0)[i] = T(ComputedAs<T>(value));
         }

@@ -9,23 +9,10 @@
 #include "libmge/ops/elementwise/elementwise.cpu.h"
 #include "libmge/tensor/dtype_dispatch.h"
 #include "libmge/tensor/narrow.h"
+#include "libmge/tensor/truncate.h"
 
 namespace mge::ops {
 namespace {
-
-// What x86's conversion instructions do, said without undefined behaviour.
-template <class Real>
-int32_t truncate_to_i32(Real x) {
-    return x >= Real(-0x1p31) && x < Real(0x1p31) ? int32_t(x) : INT32_MIN;
-}
-template <class Real>
-int64_t truncate_to_i64(Real x) {
-    return x >= Real(-0x1p63) && x < Real(0x1p63) ? int64_t(x) : INT64_MIN;
-}
-template <class Real>
-uint64_t truncate_to_u64(Real x) {
-    return x >= Real(0x1p63) && x < Real(0x1p64) ? uint64_t(x) : uint64_t(truncate_to_i64(x));
-}
 
 template <class To, class From>
 To convert_value(From x) {

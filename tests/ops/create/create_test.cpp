@@ -50,6 +50,14 @@ TEST(Arange, EndsBeforeStop) {
                       [] { ops::arange({.stop = 5, .dtype = DType::boolean}); });
 }
 
+TEST(Arange, ReachesAllIntegers) {
+    Tensor large = ops::arange({.start = 0x1p63, .stop = 0x1p63 + 8192, .step = 4096, .dtype = DType::u64});
+    EXPECT_EQ(large.data<uint64_t>()[1], (uint64_t(1) << 63) + 4096);
+    EXPECT_EQ(
+        ops::arange({.start = 1e30, .stop = 2e30, .step = 1e30, .dtype = DType::i64}).data<int64_t>()[0],
+        INT64_MIN);
+}
+
 Tensor number(DType dtype, double value) { return make_tensor(dtype, {}, {value}); }
 
 TEST(Arange, TakesItsEndsFromTensors) {
@@ -86,6 +94,13 @@ TEST(Linspace, RefusesBools) {
                       [&] { ops::linspace(yes, none, none, ops::Linspace::Params{}); });
     expect_user_error(ErrorClass::type, "[linspace] count is one number, got bool(1,)",
                       [&] { ops::linspace(none, none, yes, ops::Linspace::Params{}); });
+}
+
+TEST(Linspace, RefusesACountThatIsNone) {
+    Tensor none;
+    expect_user_error(
+        ErrorClass::value, text("[linspace] num is ", INT64_MIN, ", it must not be negative"),
+        [&] { ops::linspace(none, none, make_tensor(DType::f32, {}, {1e30}), ops::Linspace::Params{}); });
 }
 
 TEST(Linspace, TakesItsEndsFromTensors) {
