@@ -4,11 +4,14 @@
 #include "hwy/foreach_target.h"  // compiles this file once per instruction set
 //
 #include <algorithm>
+#include <array>
 #include <cstring>
+#include <utility>
 
 #include "hwy/highway.h"
 #include "libmge/kernel/cpu/highway_targets.h"
 #include "libmge/kernel/cpu/small_convolution.h"
+#include "libmge/kernel/cpu/transpose-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mge::cpu::HWY_NAMESPACE {
@@ -119,16 +122,104 @@ void compute_spans(const SmallConvolution& s, const SmallConvolutionData& d, int
     for (int64_t i = first; i < last; ++i) compute_span<C>(s, d, channel, i * span(), end);
 }
 
-int64_t pixel_items(const SmallConvolution& s) { return quotient_up(s.oc, channels_together) * spans(s); }
-int64_t pixel_vectors(const SmallConvolution& s) { return s.oc * spans(s) * vectors_together; }
+// A row by itself, where that pays: its last vector ends with it and covers the one before, so that nothing
+// has to be dropped.
+int64_t row_vectors(const SmallConvolution& s) { return quotient_up(s.width, lanes()); }
+bool goes_by_rows(const SmallConvolution& s) {
+    // What is done for twelve sums besides them takes about as long as so many elements of the window.
+    constexpr int64_t beside_rows = 5, beside_spans = 18;
+    const int64_t window = s.ic * s.kernel_height * s.kernel_width;
+    return s.width >= lanes() && s.height * row_vectors(s) * (window + beside_rows) <=
+                                     spans(s) * vectors_together * (window + beside_spans);
+}
+
+// Columns [column + V * lanes) of a row of C channels, those before `written` are there already.
+template <int V, int C>
+void compute_columns(const SmallConvolution& s, const SmallConvolutionData& d, int64_t channel, int64_t row,
+                     int64_t column, int64_t written) {
+    const F32 f;
+    const int64_t filter = s.ic * s.kernel_height * s.kernel_width;
+    Vector sums[C][V];
+#pragma GCC unroll 8
+    for (int c = 0; c < C; ++c) {
+        const Vector start = hn::Set(f, d.bias ? d.bias[channel + c] : 0.f);
+#pragma GCC unroll 2
+        for (int v = 0; v < V; ++v) sums[c][v] = start;
+    }
+    const float* weight = d.weight + channel * filter;
+    for (int64_t ic = 0; ic < s.ic; ++ic)
+        for (int64_t kh = 0; kh < s.kernel_height; ++kh) {
+            const float* x = d.padded + ic * s.plane() + (row + kh * s.dilation_height) * s.pitch() + column;
+            for (int64_t kw = 0; kw < s.kernel_width; ++kw, ++weight, x += s.dilation_width) {
+                Vector pixels[V];
+#pragma GCC unroll 2
+                for (int v = 0; v < V; ++v) pixels[v] = hn::LoadU(f, x + v * lanes());
+#pragma GCC unroll 8
+                for (int c = 0; c < C; ++c) {
+                    auto w = hn::Set(f, weight[c * filter]);
+#pragma GCC unroll 2
+                    for (int v = 0; v < V; ++v) sums[c][v] = hn::MulAdd(w, pixels[v], sums[c][v]);
+                }
+            }
+        }
+    const int64_t plane = s.height * s.width, target = channel * plane + row * s.width;
+    if (d.residual) {
+        // y may lie where the residual lies, so nothing is added twice.
+        HWY_ALIGN float values[V * most_lanes];
+        for (int c = 0; c < C; ++c) {
+            for (int v = 0; v < V; ++v) hn::Store(sums[c][v], f, values + v * lanes());
+            add_residual(d, target + c * plane + written, column + V * lanes() - written,
+                         values + (written - column));
+        }
+        return;
+    }
+    if (d.relu)
+#pragma GCC unroll 8
+        for (int c = 0; c < C; ++c)
+#pragma GCC unroll 2
+            for (int v = 0; v < V; ++v) sums[c][v] = rectified(sums[c][v]);
+    float* y = d.y + target + column;
+#pragma GCC unroll 8
+    for (int c = 0; c < C; ++c)
+#pragma GCC unroll 2
+        for (int v = 0; v < V; ++v) hn::StoreU(sums[c][v], f, y + c * plane + v * lanes());
+}
+
+// Rows [first, last) of C channels.
+template <int C>
+void compute_rows(const SmallConvolution& s, const SmallConvolutionData& d, int64_t channel, int64_t first,
+                  int64_t last) {
+    for (int64_t row = first; row < last; ++row)
+        for (int64_t written = 0; written < s.width;) {
+            const bool is_pair = s.width - written > lanes() && s.width >= span();
+            const int64_t columns = is_pair ? span() : lanes();
+            const int64_t column = std::min(written, s.width - columns);
+            auto compute = is_pair ? compute_columns<vectors_together, C> : compute_columns<1, C>;
+            compute(s, d, channel, row, column, written);
+            written = column + columns;
+        }
+}
+
+// Rows or spans of channels that are computed together.
+int64_t parts_of_channels(const SmallConvolution& s) { return goes_by_rows(s) ? s.height : spans(s); }
+int64_t pixel_items(const SmallConvolution& s) {
+    return quotient_up(s.oc, channels_together) * parts_of_channels(s);
+}
+int64_t pixel_vectors(const SmallConvolution& s) {
+    return s.oc * parts_of_channels(s) * (goes_by_rows(s) ? row_vectors(s) : vectors_together);
+}
 
 void compute_pixels(const SmallConvolution& s, const SmallConvolutionData& d, int64_t first, int64_t last) {
-    constexpr decltype(&compute_spans<1>) by_channels[] = {compute_spans<1>, compute_spans<2>,
-                                                           compute_spans<3>, compute_spans<4>,
-                                                           compute_spans<5>, compute_spans<6>};
+    using Compute = decltype(&compute_spans<1>);
+    constexpr Compute spans_of[] = {compute_spans<1>, compute_spans<2>, compute_spans<3>,
+                                    compute_spans<4>, compute_spans<5>, compute_spans<6>};
+    constexpr Compute rows_of[] = {compute_rows<1>, compute_rows<2>, compute_rows<3>,
+                                   compute_rows<4>, compute_rows<5>, compute_rows<6>};
+    const auto& by_channels = goes_by_rows(s) ? rows_of : spans_of;
+    const int64_t parts = parts_of_channels(s);
     while (first < last) {
-        const int64_t group = first / spans(s), channel = group * channels_together;
-        const int64_t next = std::min(last, (group + 1) * spans(s)), begin = group * spans(s);
+        const int64_t group = first / parts, channel = group * channels_together;
+        const int64_t next = std::min(last, (group + 1) * parts), begin = group * parts;
         by_channels[std::min<int64_t>(s.oc - channel, channels_together) - 1](s, d, channel, first - begin,
                                                                               next - begin);
         first = next;
@@ -137,51 +228,75 @@ void compute_pixels(const SmallConvolution& s, const SmallConvolutionData& d, in
 
 // --- channels in the lanes ---
 
-// So many sums of neighbouring pixels, a weight and an element of x fit sixteen registers.
-constexpr int most_pixels = 12;
+// So many sums, their weights and an element of x fit sixteen registers. Two blocks of channels share the
+// elements, which cost a load each: with one there are more loads than products.
+constexpr int most_sums = 12, most_blocks = 2;
 
-// Pixels [column, column + P) of a row, of one block of channels.
-template <int P>
+int64_t channel_blocks(const SmallConvolution& s) { return quotient_up(s.oc, lanes()); }
+int64_t blocks_together(const SmallConvolution& s) {
+    return std::min<int64_t>(channel_blocks(s), most_blocks);
+}
+
+// Pixels [column, column + P) of a row, of B blocks of channels.
+template <int B, int P>
 void compute_run(const SmallConvolution& s, const SmallConvolutionData& d, int64_t block, int64_t row,
                  int64_t column) {
     const F32 f;
-    const int64_t channel = block * lanes(), channels = std::min(lanes(), s.oc - channel);
-    HWY_ALIGN float bias[most_lanes] = {};
+    const int64_t channel = block * lanes(), channels = std::min(B * lanes(), s.oc - channel);
+    const int64_t block_weights = lanes() * s.ic * s.kernel_height * s.kernel_width;
+    HWY_ALIGN float bias[B * most_lanes] = {};
     if (d.bias) std::memcpy(bias, d.bias + channel, size_t(channels) * sizeof(float));
-    Vector sum[P];
-    for (int p = 0; p < P; ++p) sum[p] = hn::Load(f, bias);
-    const float* weight = d.weight + channel * s.ic * s.kernel_height * s.kernel_width;
+    Vector sums[P][B];
+    for (int p = 0; p < P; ++p)
+        for (int b = 0; b < B; ++b) sums[p][b] = hn::Load(f, bias + b * lanes());
+    const float* weight = d.weight + block * block_weights;
     for (int64_t ic = 0; ic < s.ic; ++ic)
         for (int64_t kh = 0; kh < s.kernel_height; ++kh) {
             const float* x = d.padded + ic * s.plane() + (row + kh * s.dilation_height) * s.pitch() + column;
             for (int64_t kw = 0; kw < s.kernel_width; ++kw, weight += lanes(), x += s.dilation_width) {
-                const auto w = hn::LoadU(f, weight);
-                for (int p = 0; p < P; ++p) sum[p] = hn::MulAdd(hn::Set(f, x[p]), w, sum[p]);
+                Vector w[B];
+                for (int b = 0; b < B; ++b) w[b] = hn::LoadU(f, weight + b * block_weights);
+                for (int p = 0; p < P; ++p) {
+                    const auto pixel = hn::Set(f, x[p]);
+                    for (int b = 0; b < B; ++b) sums[p][b] = hn::MulAdd(pixel, w[b], sums[p][b]);
+                }
             }
         }
-    HWY_ALIGN float sums[P * most_lanes], values[P];
+    const int64_t step = B * lanes(), plane = s.height * s.width;
+    HWY_ALIGN float turned[P * B * most_lanes], values[B * most_lanes * P];
     for (int p = 0; p < P; ++p)
-        hn::Store(d.relu && !d.residual ? rectified(sum[p]) : sum[p], f, sums + p * lanes());
-    int64_t target = (channel * s.height + row) * s.width + column;
-    for (int64_t c = 0; c < channels; ++c, target += s.height * s.width) {
-        float* to = d.residual ? values : d.y + target;
-        for (int p = 0; p < P; ++p) to[p] = sums[p * lanes() + c];
-        if (d.residual) add_residual(d, target, P, values);
-    }
+        for (int b = 0; b < B; ++b)
+            hn::Store(d.relu && !d.residual ? rectified(sums[p][b]) : sums[p][b], f,
+                      turned + p * step + b * lanes());
+    const int64_t target = (channel * s.height + row) * s.width + column;
+    if (!d.residual) return transpose_rows(turned, step, P, channels, d.y + target, plane);
+    transpose_rows(turned, step, P, channels, values, P);
+    for (int64_t c = 0; c < channels; ++c) add_residual(d, target + c * plane, P, values + c * P);
 }
 
-int64_t channel_items(const SmallConvolution& s) { return quotient_up(s.oc, lanes()) * s.height; }
-int64_t channel_vectors(const SmallConvolution& s) { return channel_items(s) * s.width; }
+int64_t channel_items(const SmallConvolution& s) {
+    return quotient_up(channel_blocks(s), blocks_together(s)) * s.height;
+}
+int64_t channel_vectors(const SmallConvolution& s) { return channel_blocks(s) * s.height * s.width; }
 
-// An item is a row of a block of channels, cut into equal runs of pixels.
+using ComputeRun = decltype(&compute_run<1, 1>);
+template <int B, int... P>
+constexpr std::array<ComputeRun, most_sums> runs_of(std::integer_sequence<int, P...>) {
+    return {compute_run<B, P + 1>...};
+}
+constexpr std::array<ComputeRun, most_sums> runs[] = {
+    runs_of<1>(std::make_integer_sequence<int, most_sums>()),
+    runs_of<2>(std::make_integer_sequence<int, most_sums / 2>())};
+
+// An item is a row of some blocks of channels, cut into equal runs of pixels.
 void compute_channels(const SmallConvolution& s, const SmallConvolutionData& d, int64_t first, int64_t last) {
-    constexpr decltype(&compute_run<1>) by_pixels[most_pixels] = {
-        compute_run<1>, compute_run<2>, compute_run<3>, compute_run<4>,  compute_run<5>,  compute_run<6>,
-        compute_run<7>, compute_run<8>, compute_run<9>, compute_run<10>, compute_run<11>, compute_run<12>};
-    const int64_t run = quotient_up(s.width, quotient_up(s.width, most_pixels));
-    for (int64_t i = first; i < last; ++i)
+    for (int64_t i = first; i < last; ++i) {
+        const int64_t block = i / s.height * blocks_together(s);
+        const int64_t blocks = std::min(blocks_together(s), channel_blocks(s) - block);
+        const int64_t run = quotient_up(s.width, quotient_up(s.width, most_sums / blocks));
         for (int64_t column = 0; column < s.width; column += run)
-            by_pixels[std::min(run, s.width - column) - 1](s, d, i / s.height, i % s.height, column);
+            runs[blocks - 1][size_t(std::min(run, s.width - column) - 1)](s, d, block, i % s.height, column);
+    }
 }
 
 }  // namespace

@@ -82,9 +82,12 @@ void compute_image(const State& state, const Launch& launch, int64_t n, float* p
     int64_t x_size = g.ic * g.in[0] * g.in[1], y_size = g.oc * g.out[0] * g.out[1];
     const float* residual = launch.in_if_given<float>(3);
     bool is_relu = state.activation == Activation::relu;
-    cpu::pad_image(state.image, launch.in<float>(0) + n * x_size, padded);
+    const float* x = launch.in<float>(0) + n * x_size;
+    // Channels in the lanes: nothing is read behind the image, so one without padding may stay where it is.
+    const bool is_copied = !state.weight || g.padding != Pair{0, 0};
+    if (is_copied) cpu::pad_image(state.image, x, padded);
     cpu::SmallConvolutionData data{
-        padded,
+        is_copied ? padded : x,
         state.weight ? static_cast<const float*>(state.weight->data()) : launch.in<float>(1),
         launch.in_if_given<float>(2),
         residual ? residual + n * y_size : nullptr,
