@@ -93,6 +93,24 @@ HWY_INLINE bool reduce_across(D d, const PoolPlane& p, const float* x, float* y,
            }) > 0;
 }
 
+// Windows [first, last) of a row that lie inside of the image and hold H × W pixels of one vector each, as
+// blocks of channels do.
+template <class R, int H, int W>
+void reduce_blocks(const PoolPlane& p, const float* x, float* y, int64_t first, int64_t last) {
+    const hn::ScalableTag<float> d;
+    [[maybe_unused]] const auto factor = hn::Set(d, 1 / float(H * W));
+    const int64_t row = p.w * p.inner, step = p.stride_w * p.inner;
+    x += (first * p.stride_w - p.padding_w) * p.inner;
+    y += first * p.inner;
+    for (int64_t i = first; i < last; ++i, x += step, y += p.inner) {
+        auto sum = hn::Set(d, R::start);
+        for (int h = 0; h < H; ++h)
+            for (int w = 0; w < W; ++w) sum = R::add(sum, hn::LoadU(d, x + h * row + w * p.inner));
+        if constexpr (std::is_same_v<R, Total>) sum = hn::Mul(sum, factor);
+        hn::StoreU(sum, d, y);
+    }
+}
+
 // The functions with hot loops begin at multiples of 64: else code added elsewhere in the library decides how
 // fast they are.
 template <class R>
@@ -101,10 +119,27 @@ template <class R>
     const hn::CappedTag<float, 8> eight;
     const hn::CappedTag<float, 4> four;
     const hn::CappedTag<float, 1> single;
-    for (int64_t ox = 0; ox < p.out_w; ++ox, y += p.inner) {
+    const int64_t lanes = int64_t(hn::Lanes(full));
+    const bool is_three = p.kernel_h == 3 && p.kernel_w == 3, is_two = p.kernel_h == 2 && p.kernel_w == 2;
+    // Those inside: all but the first and the last ones.
+    Range whole{0, 0};
+    if (p.inner == lanes && rows.size() == p.kernel_h && (is_two || is_three) &&
+        p.w >= p.kernel_w - p.padding_w) {
+        whole.begin = (p.padding_w + p.stride_w - 1) / p.stride_w;
+        whole.end = std::min((p.w + p.padding_w - p.kernel_w) / p.stride_w + 1, p.out_w);
+    }
+    for (int64_t ox = 0; ox < p.out_w; ++ox) {
+        if (ox == whole.begin && ox < whole.end) {
+            const float* first_row = x + rows.begin * p.w * p.inner;
+            auto reduce = is_two ? reduce_blocks<R, 2, 2> : reduce_blocks<R, 3, 3>;
+            reduce(p, first_row, y, whole.begin, whole.end);
+            ox = whole.end;
+            if (ox == p.out_w) return;
+        }
         Range columns = clipped(ox, p.stride_w, p.padding_w, p.kernel_w, p.w);
         float factor = factor_of<R>(p, rows, columns);
-        auto reduce = [&](auto d) HWY_ATTR { return reduce_across<R>(d, p, x, y, rows, columns, factor); };
+        float* to = y + ox * p.inner;
+        auto reduce = [&](auto d) HWY_ATTR { return reduce_across<R>(d, p, x, to, rows, columns, factor); };
         if (!reduce(full) && !reduce(eight) && !reduce(four)) reduce(single);
     }
 }

@@ -167,11 +167,20 @@ std::vector<float> pooled_in_layout(const OpInfo& op, const void* params, const 
 
 void expect_pools_in_layout(int64_t channels, std::string_view name, int64_t inner) {
     Tensor x = make_tensor(DType::f32, {2, channels, 9, 7}, shuffled(2 * channels * 9 * 7));
-    ops::MaxPool2d::Params window{.kernel = {3, 3}, .stride = {2, 2}, .padding = {1, 1}};
     ops::AdaptiveAvgPool2d::Params whole{.height = 1, .width = 1};
-    EXPECT_THAT(pooled_in_layout(ops::MaxPool2d::info, &window, x, name, inner),
-                testing::ElementsAreArray(values_of(ops::max_pool2d(x, window))))
-        << name << inner;
+    for (ops::MaxPool2d::Params window : {ops::MaxPool2d::Params{{3, 3}, {2, 2}, {1, 1}},
+                                          {{2, 2}, {2, 2}, {0, 0}},
+                                          {{3, 3}, {1, 1}, {0, 0}},
+                                          {{2, 2}, {3, 3}, {1, 1}},
+                                          {{3, 3}, {1, 2}, {1, 1}}}) {
+        EXPECT_THAT(pooled_in_layout(ops::MaxPool2d::info, &window, x, name, inner),
+                    testing::ElementsAreArray(values_of(ops::max_pool2d(x, window))))
+            << name << inner << window.kernel[0] << window.stride[1];
+        ops::AvgPool2d::Params mean{window.kernel, window.stride, window.padding};
+        EXPECT_THAT(pooled_in_layout(ops::AvgPool2d::info, &mean, x, name, inner),
+                    testing::Pointwise(testing::FloatNear(1e-3F), values_of(ops::avg_pool2d(x, mean))))
+            << name << inner << window.kernel[0] << window.stride[1];
+    }
     EXPECT_THAT(pooled_in_layout(ops::AdaptiveAvgPool2d::info, &whole, x, name, inner),
                 testing::Pointwise(testing::FloatNear(1e-4F), values_of(ops::adaptive_avg_pool2d(x, whole))))
         << name << inner;
