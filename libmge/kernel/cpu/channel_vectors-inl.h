@@ -25,7 +25,7 @@ using Vec = hn::Vec<Channels>;
 constexpr int64_t lanes = hn::MaxLanes(Channels());
 constexpr int64_t block = lanes == 16 ? 16 : 8;
 
-int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+HWY_INLINE int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 // Of an array with an element for each of so many channels; zeros where it is null, and behind its end.
 HWY_INLINE Vec load_bias(const float* bias, int64_t channel, int64_t channels) {
@@ -50,7 +50,7 @@ HWY_INLINE Vec hswish(Vec y) {
 }
 
 // Activations that are functions of their own, which run over rows.
-bool is_apart(Activation activation) { return activation > Activation::hswish; }
+HWY_INLINE bool is_apart(Activation activation) { return activation > Activation::hswish; }
 
 }  // namespace
 }  // namespace mge::cpu::HWY_NAMESPACE

@@ -32,15 +32,17 @@ int64_t panels(const Pointwise& s) { return ceil_div(stored(s.oc), panel_channel
 // Of pixels: those of a tile.
 int64_t groups(const Pointwise& s) { return ceil_div(s.pixels, max_rows); }
 int64_t groups_of_strip(const Pointwise& s) {
+    if (s.weight_ic > s.ic)
+        return groups(s);  // the parts of a sum are cut alike, whatever channels they have
     return std::clamp<int64_t>(strip_floats / (s.ic * max_rows), 1, groups(s));
 }
 
-// Where a tile of y begins, and what it fetches of the weights that are read after its panel: from `fetched`
-// on so many lines with each block of channels of x.
+// Where a tile of y begins, and what it fetches of the weights that are read after its panel: from the
+// `fetched`th on so many lines with each block of channels of x.
 struct Tile {
     int64_t channel, pixel;
-    const float* fetched;
-    int64_t lines_of_block;
+    const float* next_panel;
+    int64_t fetched, lines_of_block;
 };
 
 // Adds the products of channel k of R pixels to the sums.
@@ -77,16 +79,20 @@ void compute(const Pointwise& s, const PointwiseData& d, const Tile& at) {
     for (int v = 0; v < V; ++v) {
         const int64_t channel = at.channel + v * lanes;
         places[v] = (channel / block * s.pixels + at.pixel) * block + channel % block;
-        weight[v] = d.weight + channel / block * s.ic * block + channel % block;
+        weight[v] = d.weight + channel / block * s.weight_ic * block + channel % block;
         const Vec bias = load_bias(d.bias, channel, s.oc);
 #pragma GCC unroll 16
         for (int r = 0; r < R; ++r) sums[r][v] = bias;
     }
-    const float *x = d.x + at.pixel * block, *fetched = at.fetched;
+    const float* x = d.x + at.pixel * block;
     const int64_t block_of_x = s.pixels * block, lines = at.lines_of_block;
+    // From one block of output channels to the next: what lies between belongs to other channels of x.
+    const int64_t block_of_weight = s.ic * block, gap = (s.weight_ic - s.ic) * block;
+    int64_t fetched = at.fetched;
     for (int64_t rest = s.ic; rest > 0; rest -= block, x += block_of_x) {
         for (int64_t i = 0; i < lines; ++i, fetched += floats_in_line)
-            __builtin_prefetch(fetched, 0, 2);  // into the second cache
+            __builtin_prefetch(at.next_panel + fetched + (fetched < block_of_weight ? 0 : gap), 0,
+                               2);  // into the second cache
         if (HWY_LIKELY(rest >= block)) {
 #pragma GCC unroll 8
             for (int64_t k = 0; k < block; ++k) add_channel<R, V>(x, weight, k, sums);
@@ -138,14 +144,14 @@ void compute_tiles(const Pointwise& s, const PointwiseData& d, const PanelTiles&
     constexpr int64_t lines_of_block = block * panel_channels / floats_in_line;
     const int64_t channel = t.panel * panel_channels, tiles = t.last_group - t.first_group;
     const int64_t vectors = std::min(panel_channels, stored(s.oc) - channel) / lanes;
-    const int64_t next = (t.panel + 1) % panels(s) * panel_channels * s.ic;
+    const float* next_panel = d.weight + (t.panel + 1) % panels(s) * panel_channels * s.weight_ic;
     const int64_t lines = ceil_div(lines_of_block, tiles);
     const int64_t fetched_by_tile = ceil_div(s.ic, block) * lines * floats_in_line;
     int64_t activated = t.first_group;
     for (int64_t group = t.first_group; group < t.last_group; ++group) {
         const int64_t pixel = first_pixel(s, group), rows = first_pixel(s, group + 1) - pixel;
-        const float* fetched = d.weight + next + (group - t.first_group) * fetched_by_tile;
-        computes[vectors - 1][size_t(rows - 1)](s, d, {channel, pixel, fetched, lines});
+        const int64_t fetched = (group - t.first_group) * fetched_by_tile;
+        computes[vectors - 1][size_t(rows - 1)](s, d, {channel, pixel, next_panel, fetched, lines});
         const int64_t computed = group + 1;
         if (!is_apart(s.activation)) continue;
         if (computed < t.last_group && computed - activated < activated_together) continue;

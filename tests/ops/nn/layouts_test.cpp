@@ -599,6 +599,24 @@ TEST(Conv2d, ComputesWindowsOfOnePixelToFewerChannels) {
     for (auto& c : cases) expect_computes("pointwise", c, channel_blocks());
 }
 
+// Sums in one piece and in several, windows partly and wholly beside the image, one pixel of it each.
+TEST(Conv2d, ComputesWindowsThatStepOverPixels) {
+    if (cpu_isa() >= Isa::avx512) GTEST_SKIP() << "not measured there";
+    const ConvCase cases[] = {
+        {{1, 64, 14, 14},
+         {72, 64, 3, 3},
+         {.stride = {2, 2}, .padding = {1, 1}, .activation = Activation::relu}},
+        {{1, 320, 13, 15},
+         {64, 320, 3, 3},
+         {.stride = {2, 2}, .padding = {1, 1}, .activation = Activation::silu}},
+        {{1, 136, 15, 13}, {75, 136, 1, 1}, {.stride = {2, 2}}},
+        {{1, 64, 7, 9},
+         {64, 64, 2, 5},
+         {.stride = {1, 3}, .padding = {2, 6}, .dilation = {2, 1}, .activation = Activation::hswish}},
+    };
+    for (auto& c : cases) expect_computes("gathered", c, channel_blocks());
+}
+
 // Rows that fill vectors and rows that do not, rows by themselves and together; blocks of channels in pairs,
 // one that is left, one that is not full; images that have to be copied and such that do not.
 TEST(Conv2d, ComputesSmallImages) {

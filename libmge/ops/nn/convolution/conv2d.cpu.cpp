@@ -4,6 +4,7 @@
 #include "libmge/kernel/cpu/in_other_dtype.h"
 #include "libmge/ops/nn/convolution/apart_windows.h"
 #include "libmge/ops/nn/convolution/depthwise.h"
+#include "libmge/ops/nn/convolution/gathered.h"
 #include "libmge/ops/nn/convolution/geometry.h"
 #include "libmge/ops/nn/convolution/one_pixel.h"
 #include "libmge/ops/nn/convolution/onednn.h"
@@ -103,6 +104,7 @@ KernelList kernels(Cpu, Conv2d) {
         winograd_conv2d(),
         winograd_conv2d_changing<true>(),
         pointwise_conv2d(),
+        gathered_conv2d(),
         depthwise_conv2d(),
         cpu::activation_apart<Conv2d, onednn_conv2d>(),
         onednn_conv2d(),
