@@ -97,6 +97,21 @@ TEST(Matmul, OfRowsAndAMatrixOfPanelsFollowsNumpy) {
                                   {.reduction = k, .gradient = false});
 }
 
+// One row: fewer and more rows of the matrix than are fetched ahead, panels with a rest, and read either way.
+TEST(Matmul, OfARowAndAMatrixOfPanelsFollowsNumpy) {
+    struct Extents {
+        int64_t k, n;
+    };
+    for (auto [k, n] : {Extents{1, 64}, {3, 150}, {8, 128}, {9, 65}, {37, 331}, {256, 1024}})
+        for (bool transpose_b : {false, true}) {
+            InputSpec a{.shape = {1, k}}, b{.shape = transpose_b ? Shape{n, k} : Shape{k, n}};
+            const CheckOptions options{.dtypes = {DType::f32}, .reduction = k, .gradient = false};
+            check_op<ops::Matmul>({.transpose_b = transpose_b}, {a, b}, options);
+            check_op<ops::Matmul>({.transpose_b = transpose_b, .activation = Activation::relu},
+                                  {a, b, {.shape = {n}}, {.shape = {1, n}}}, options);
+        }
+}
+
 // Sums of outer products: blocks of rows with a rest, panels and tiles with one.
 TEST(Matmul, OfColumnsInLongSumsFollowsNumpy) {
     struct Extents {
