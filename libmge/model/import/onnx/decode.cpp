@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <filesystem>
+#include <limits>
 
 #include "libmge/base/error.h"
 #include "libmge/model/import/onnx/record.h"
@@ -7,9 +8,9 @@
 namespace mge::onnx {
 namespace {
 
-constexpr uint32_t graph_field = 7, initializer_field = 5, raw_data_field = 9, value_info_field = 13;
-// A parsed message may take this much more than the file: names are short, and each is a text of its own.
-constexpr size_t largest_growth = 10, growth_slack = size_t(16) << 20;
+// What reading a file may take in memory: small graphs are little in a file, and each node becomes an
+// operator with its names, shapes and lists, in this run and in those that are followed beside it.
+constexpr size_t largest_growth = 10, growth_slack = size_t(64) << 20;
 
 template <class... Args>
 [[noreturn]] void fail(const std::string& label, const Args&... what) {
@@ -41,44 +42,64 @@ Initializer decode_initializer(Bytes bytes, const std::string& label) {
     return result;
 }
 
-// What is left of the graph without its weights, and without the notes on values that nothing here reads.
-std::string graph_without_weights(Bytes graph, ModelRecord& record, const std::string& label) {
+// What is left of the graph without its nodes and weights, and without the notes on values that nothing here
+// reads.
+std::string rest_of_graph(Bytes graph) {
     std::string rest;
     WireReader reader(graph);
     for (WireField field; reader.next(field);) {
-        if (field.number == initializer_field && field.type == length_delimited)
-            record.initializers.push_back(decode_initializer(field.content, label));
-        else if (field.number != value_info_field)
-            append(rest, field.whole);
+        bool is_told_apart = field.type == length_delimited &&
+                             (field.number == node_field || field.number == initializer_field);
+        if (!is_told_apart && field.number != value_info_field) append(rest, field.whole);
     }
     return rest;
 }
 
+void each_field(Bytes graph, uint32_t number, const std::function<void(Bytes)>& function) {
+    WireReader reader(graph);
+    for (WireField field; reader.next(field);)
+        if (field.number == number && field.type == length_delimited) function(field.content);
+}
+
 }  // namespace
+
+void ModelRecord::each_node(const std::function<void(const file::NodeProto&)>& function) const {
+    each_field(graph, node_field, [&](Bytes bytes) {
+        file::NodeProto node;
+        bool is_parsed = bytes.size() <= size_t(std::numeric_limits<int>::max()) &&
+                         node.ParseFromArray(bytes.data(), int(bytes.size()));
+        if (!is_parsed) fail(label, "a node in it cannot be parsed");
+        function(node);
+    });
+}
+
+void ModelRecord::each_initializer(const std::function<void(const Initializer&)>& function) const {
+    each_field(graph, initializer_field, [&](Bytes bytes) { function(decode_initializer(bytes, label)); });
+}
 
 ModelRecord decode(Bytes bytes, const std::string& label) {
     WireCost cost = cost_of_model(bytes);
     if (!cost.is_well_formed)
         fail(label, "it ends within a field, has a field of an unknown kind or is nested too deeply");
-    size_t limit = largest_growth * bytes.size() + growth_slack;
-    if (cost.bytes > limit)
-        fail(label, "its ", bytes.size(), " bytes would become about ", cost.bytes,
-             " in memory, more than the ", limit, " that are allowed");
-    ModelRecord record;
-    std::string rest, graph;
+    ModelRecord record{
+        {}, {}, label, {}, largest_growth * bytes.size() + growth_slack, cost.kept + cost.largest};
+    if (record.cost > record.limit)
+        fail(label, "its ", bytes.size(), " bytes would become about ", record.cost,
+             " in memory, more than the ", record.limit, " that are allowed");
+    std::string rest;
     int graphs = 0;
     WireReader reader(bytes);
     for (WireField field; reader.next(field);) {
         if (field.number == graph_field && field.type == length_delimited) {
             ++graphs;
-            graph = graph_without_weights(field.content, record, label);
+            record.graph = field.content;
         } else {
             append(rest, field.whole);
         }
     }
     if (graphs != 1) fail(label, "it has ", graphs, " graphs, not one");
     parse(record.model, rest, label);
-    parse(*record.model.mutable_graph(), graph, label);
+    parse(*record.model.mutable_graph(), rest_of_graph(record.graph), label);
     record.folder = std::filesystem::path(label).parent_path().string();
     return record;
 }

@@ -8,26 +8,23 @@
 namespace mge::onnx {
 namespace {
 
-// A node and its results, in this run and in those that are followed beside it: about.
-constexpr size_t bytes_of_node = 1536;
-// An operator of ONNX may become many of ours, and be small in the file.
-constexpr size_t largest_growth = 10, growth_slack = size_t(64) << 20;
+// Of an operator and each of its results, with the lists that grow by doubling: about.
+constexpr size_t bytes_of_node = 304, bytes_of_result = 304;
+// With its place in the table of names, and what stands for the value there.
+constexpr size_t bytes_of_name = 224;
 
 }  // namespace
 
-Growth::Growth(const ModelRecord& record) {
-    size_t bytes = record.model.ByteSizeLong();
-    for (auto& weight : record.initializers) bytes += weight.raw.size() + weight.tensor.ByteSizeLong();
-    limit_ = growth_slack + largest_growth * bytes;
-}
+void Growth::add_name(const std::string& name) { names_ += bytes_of_name + 2 * name.size(); }
 
 Growth::Mark Growth::mark(const GraphBuilder& builder) const {
-    return {builder.graph().nodes().size(), builder.graph().values().size(), bytes_};
+    return {builder.graph().nodes().size(), builder.graph().values().size(), made_};
 }
 
-bool Growth::add(const GraphBuilder& builder, const Mark& since) {
+void Growth::add(const GraphBuilder& builder, const Mark& since) {
     auto& graph = builder.graph();
-    size_t own = (graph.nodes().size() - since.nodes) * bytes_of_node;
+    size_t own = (graph.nodes().size() - since.nodes) * bytes_of_node +
+                 (graph.values().size() - since.values) * bytes_of_result;
     for (size_t i = since.values; i < graph.values().size(); ++i) {
         auto& value = graph.value(ValueId(i));
         if (value.is_constant())
@@ -36,8 +33,7 @@ bool Growth::add(const GraphBuilder& builder, const Mark& since) {
             own += known.spec().bytes() * (1 + other_runs);
     }
     // What inner nodes have added to the same graph is counted already.
-    bytes_ = since.bytes + std::max(own, bytes_ - since.bytes);
-    return bytes_ <= limit_;
+    made_ = since.bytes + std::max(own, made_ - since.bytes);
 }
 
 }  // namespace mge::onnx

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "libmge/base/hash.h"
 #include "libmge/base/number_text.h"
 #include "libmge/model/import/onnx/families.h"
 #include "libmge/model/import/onnx/open_extents.h"
@@ -63,7 +64,7 @@ std::string Importer::place(const file::NodeProto& node) const {
 
 void Importer::add_problem(const std::string& what) {
     // A body may be translated more than once.
-    if (!known_problems_.insert(what).second) return;
+    if (!known_problems_.insert(checksum(what)).second) return;
     if (++problem_count_ <= most_problems) problems_ += text(problems_.empty() ? "" : "; ", what);
 }
 
@@ -91,32 +92,36 @@ int Importer::version_of(const std::string& domain) const {
     return found == versions_.end() ? 0 : found->second;
 }
 
-void Importer::define(Names& names, const std::string& name, const Tensor& value) const {
+void Importer::define(Names& names, const std::string& name, const Tensor& value) {
+    growth_.add_name(name);
     if (value) as_literal(value);
     if (!names.values.emplace(name, value).second)
         fail("'", name.substr(0, longest_name), "' is defined twice");
 }
 
 void Importer::add_initializers(Names& names) {
-    for (auto& weight : record_.initializers) {
-        auto& name = weight.tensor.name();
-        Tensor value;
-        try {
-            bool is_text = weight.tensor.data_type() == file::TensorProto::STRING;
-            value = is_text ? texts_.tensor_of(weight.tensor) : tensor_of(weight.tensor, weight.raw, files_);
-            constant_names_.emplace(value.address(), name);
-            growth_.add_weight(value);
-            // It is copied: what the file has of it need not stay in memory.
-            if (is_mapped(weight.raw.data())) release_pages(weight.raw);
-        } catch (const Unsupported& problem) {
-            add_problem(text("weight '", name.substr(0, longest_name), "': ", problem.what));
-        } catch (const UserError& e) {
-            fail("weight '", name.substr(0, longest_name), "': ", e.what());
-        }
-        define(names, name, value);
-    }
+    record_.each_initializer([&](const Initializer& weight) { add_initializer(weight, names); });
     for (auto& weight : record_.model.graph().sparse_initializer())
         add_problem(text("weight '", weight.values().name().substr(0, longest_name), "': a sparse tensor"));
+}
+
+void Importer::add_initializer(const Initializer& weight, Names& names) {
+    auto& name = weight.tensor.name();
+    Tensor value;
+    try {
+        bool is_text = weight.tensor.data_type() == file::TensorProto::STRING;
+        value = is_text ? texts_.tensor_of(weight.tensor) : tensor_of(weight.tensor, weight.raw, files_);
+        constant_names_.emplace(value.address(), name);
+        growth_.add_weight(value, weight.tensor.data_location() == file::TensorProto::EXTERNAL);
+        // It is copied: what the file has of it need not stay in memory.
+        if (is_mapped(weight.raw.data())) release_pages(weight.raw);
+    } catch (const Unsupported& problem) {
+        add_problem(text("weight '", name.substr(0, longest_name), "': ", problem.what));
+    } catch (const UserError& e) {
+        fail("weight '", name.substr(0, longest_name), "': ", e.what());
+    }
+    define(names, name, value);
+    check_growth([&] { return text("weight '", name.substr(0, longest_name), "'"); });
 }
 
 // Equal names are equal extents.
@@ -242,7 +247,10 @@ const file::FunctionProto* Importer::find_function(const file::NodeProto& node) 
 class Importer::InnerScope {
 public:
     InnerScope(Importer& importer, Names& names, const std::string& too_deep)
-        : importer_(importer), outer_(importer.names_), versions_(importer.versions_) {
+        : importer_(importer),
+          outer_(importer.names_),
+          versions_(importer.versions_),
+          name_bytes_(importer.growth_.names()) {
         if (importer.depth_ >= deepest_call) importer.fail(too_deep);
         ++importer.depth_;
         importer.names_ = &names;
@@ -250,6 +258,7 @@ public:
     ~InnerScope() {
         importer_.names_ = outer_;
         importer_.versions_ = versions_;
+        importer_.growth_.set_names(name_bytes_);
         --importer_.depth_;
     }
     InnerScope(const InnerScope&) = delete;
@@ -258,6 +267,7 @@ private:
     Importer& importer_;
     Names* outer_;
     std::map<std::string, int, std::less<>> versions_;
+    size_t name_bytes_;
 };
 
 // The body of a function with the attributes of its caller in the places that refer to them.
@@ -358,6 +368,13 @@ GraphBuilder& Importer::builder_at_work() {
     return builder ? *builder : builder_;
 }
 
+template <class Place>
+void Importer::check_growth(const Place& place) const {
+    if (growth_.is_over(extents_.bytes()))
+        fail(place(), ": what has to be made of the file takes more than the ", growth_.limit(),
+             " bytes that are allowed");
+}
+
 void Importer::import_node(const file::NodeProto& node, Names& names) {
     auto& builder = builder_at_work();
     auto& made_graph = builder.graph();
@@ -367,7 +384,7 @@ void Importer::import_node(const file::NodeProto& node, Names& names) {
     auto lacks = [&](std::string_view what) {
         add_problem(text(place(node), ": ", what));
         for (auto& name : node.output())
-            if (!name.empty()) names.values.emplace(name, Tensor());
+            if (!name.empty() && names.values.emplace(name, Tensor()).second) growth_.add_name(name);
     };
     try {
         translate(node, names);
@@ -380,9 +397,8 @@ void Importer::import_node(const file::NodeProto& node, Names& names) {
     } catch (const UserError& e) {
         throw UserError(text(place(node), ": ", e.what()));
     }
-    if (!growth_.add(builder, before))
-        fail(place(node), ": what has to be made of the file takes more than the ", growth_.limit(),
-             " bytes that are allowed");
+    growth_.add(builder, before);
+    check_growth([&] { return place(node); });
     std::string name = node.name().empty() && node.output_size() ? node.output(0) : node.name();
     for (size_t n = before.nodes; n < made_graph.nodes().size(); ++n)
         if (auto& made = made_graph.node(NodeId(n)); made.name.empty())
@@ -397,6 +413,7 @@ void Importer::import_nodes(const google::protobuf::RepeatedPtrField<file::NodeP
 std::vector<std::pair<std::string, Tensor>> Importer::named_outputs(const Names& names) {
     std::vector<std::pair<std::string, Tensor>> named;
     std::set<std::string> taken;
+    std::map<std::string, int> times;
     auto add = [&](const std::string& name, const Tensor& value) {
         if (!taken.insert(name).second) fail("two outputs are called '", name.substr(0, longest_name), "'");
         named.emplace_back(name, value);
@@ -412,7 +429,9 @@ std::vector<std::pair<std::string, Tensor>> Importer::named_outputs(const Names&
             sequence = sequences_.find(*value);
         }
         if (!sequence) {
-            add(name, *value);
+            // Exporters say a result twice that a layer gives twice.
+            int before = times[name]++;
+            add(before ? text(name, '_', before) : name, *value);
         } else if (sequence->items.empty()) {
             add_problem(
                 text("output '", name.substr(0, longest_name), "': a sequence or an optional of nothing"));
@@ -456,9 +475,12 @@ Graph Importer::build() {
     InterpreterScope scope(builder_);
     FollowScope followed(extents_);
     add_inputs(names);
-    import_nodes(record_.model.graph().node(), names);
+    record_.each_node([&](const file::NodeProto& node) { import_node(node, names); });
     throw_problems();
     add_outputs(names);
+    // The rest has the graph alone.
+    names.values.clear();
+    extents_.forget();
     for (size_t i = 0; i < builder_.graph().values().size(); ++i) {
         auto& value = builder_.graph().value(ValueId(i));
         if (!value.is_constant()) continue;

@@ -73,8 +73,12 @@ private:
     template <class... Args>
     [[noreturn]] void fail(const Args&... what) const;
     void read_versions();
+    // `place` says where it is too much.
+    template <class Place>
+    void check_growth(const Place& place) const;
     int version_of(const std::string& domain) const;
     void add_initializers(Names& names);
+    void add_initializer(const Initializer& weight, Names& names);
     void add_inputs(Names& names);
     Tensor add_input(const file::ValueInfoProto& info);
     void check_batch(const Tensor& input, const file::TensorShapeProto& shape);
@@ -89,7 +93,7 @@ private:
                           std::span<const Tensor> inputs);
     const file::FunctionProto* find_function(const file::NodeProto& node) const;
     void store(const file::NodeProto& node, const Tensors& outputs, Names& names);
-    void define(Names& names, const std::string& name, const Tensor& value) const;
+    void define(Names& names, const std::string& name, const Tensor& value);
     void add_problem(const std::string& what);
     void throw_problems() const;
     std::string place(const file::NodeProto& node) const;
@@ -116,7 +120,7 @@ private:
     size_t translated_ = 0;   // nodes of the file, each as often as it was
     Growth growth_;
     std::string problems_;
-    std::set<std::string> known_problems_;
+    std::set<uint64_t> known_problems_;  // checksums: there may be as many as nodes
     size_t problem_count_ = 0;
     const Branches& decided_;
     Branches undecided_;

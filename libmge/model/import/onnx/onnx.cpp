@@ -75,10 +75,11 @@ std::vector<OpenExtents> baked_extents(const ModelRecord& record) {
         } catch (const Unsupported&) {
         }
     };
-    for (auto& weight : record.initializers) count(weight.tensor, weight.raw);
-    for (auto& node : record.model.graph().node())
+    record.each_initializer([&](const Initializer& weight) { count(weight.tensor, weight.raw); });
+    record.each_node([&](const file::NodeProto& node) {
         for (auto& attribute : node.attribute())
             if (node.op_type() == "Constant" && attribute.has_t()) count(attribute.t(), {});
+    });
     std::vector<OpenExtents> extents;
     for (auto& [n, times] : counts) extents.push_back({1, n, true});
     std::ranges::stable_sort(extents, std::greater(), [&](auto& e) { return counts[e.others]; });
@@ -103,13 +104,15 @@ struct Tries {
 
 // Extents with which no others go together are those that an exporter has seen, and written into the model.
 Built built_with(Tries& tries, const OpenExtents& extents) {
-    Importer importer(tries.record, tries.label, extents, tries.decided);
-    try {
-        Graph graph = importer.build();
-        return {std::move(graph), importer.take_texts(), importer.sequence_lengths()};
-    } catch (const ModelError&) {
-        tries.undecided.insert(importer.undecided().begin(), importer.undecided().end());
-        if (extents.fixes_others || !importer.is_alone()) throw;
+    {
+        Importer importer(tries.record, tries.label, extents, tries.decided);
+        try {
+            Graph graph = importer.build();
+            return {std::move(graph), importer.take_texts(), importer.sequence_lengths()};
+        } catch (const ModelError&) {
+            tries.undecided.insert(importer.undecided().begin(), importer.undecided().end());
+            if (extents.fixes_others || !importer.is_alone()) throw;
+        }
     }
     OpenExtents fixed = extents;
     fixed.fixes_others = true;
@@ -193,7 +196,8 @@ std::string as_list(const auto& texts) {
 }
 
 // What nothing here reads and a writer may want back: where the model comes from, and the names of extents.
-std::map<std::string, std::string> metadata_of(const file::ModelProto& model, const Built& built) {
+std::map<std::string, std::string> metadata_of(const ModelRecord& record, const Built& built) {
+    auto& model = record.model;
     std::map<std::string, std::string> metadata;
     for (auto& entry : model.metadata_props()) metadata[entry.key()] = entry.value();
     metadata.erase(onnx_batch_key);
@@ -205,9 +209,10 @@ std::map<std::string, std::string> metadata_of(const file::ModelProto& model, co
     note("ir_version", text(model.ir_version()));
     for (auto& set : model.opset_import())
         note("opset." + (set.domain().empty() ? "ai.onnx" : set.domain()), text(set.version()));
-    for (auto& node : model.graph().node())
+    record.each_node([&](const file::NodeProto& node) {
         if (node.domain() == learning_domain && node.op_type() == "ZipMap" && node.output_size())
             note("classes." + node.output(0), class_labels(node));
+    });
     if (!built.texts.values.empty()) {
         note("texts", as_list(built.texts.texts));
         note("texts.of", as_list(built.texts.values));
@@ -237,7 +242,7 @@ Model read_model(const ModelBytes& file) {
     ModelRecord record = decode(file.bytes, file.label);
     Model model;
     Built found = build(record, file.label);
-    model.metadata = metadata_of(record.model, found);
+    model.metadata = metadata_of(record, found);
     model.graph = std::move(found.graph);
     model.format = "ONNX";
     escape_names(model);

@@ -7,6 +7,8 @@
 
 #include "libmge/base/error.h"
 #include "libmge/graph/infer.h"
+#include "libmge/op/subgraph.h"
+#include "libmge/ops/control/cond.h"
 #include "libmge/ops/elementwise/arithmetic.h"
 #include "libmge/ops/elementwise/convert.h"
 #include "libmge/ops/index/slice.h"
@@ -94,27 +96,25 @@ bool is_exact(const Tensor& dividend, const Tensor& divisor) {
 bool may_be_unknown(size_t run) { return run == apart_run || run == nothing_run; }
 
 void OtherExtents::add_input(const Tensor& input, const OtherSpecs& others) {
-    auto& graph = followed_.front();
-    auto id = size_t(input.impl()->symbol);
-    if (graph.values.size() <= id) graph.values.resize(id + 1);
-    Others& all = graph.values[id].emplace();
+    Others all;
     for (size_t run = 0; run < other_runs; ++run) {
         all.runs[run].spec = others[run];
         differs_ |= !(input.spec() == others[run]);
     }
+    keep(followed_.front(), input.impl()->symbol, all, {});
 }
 
 void OtherExtents::enter(const GraphBuilder& inner, std::span<const Tensor> arguments,
                          std::span<const OtherSpecs> others) {
-    Followed graph{&inner, {}, {}, {}};
-    graph.values.resize(arguments.size());
+    Followed graph{&inner, {}, {}};
     for (size_t i = 0; i < arguments.size(); ++i) {
-        auto& all = graph.values[i].emplace();
+        Others all;
         for (size_t run = 0; run < other_runs; ++run) {
             all.runs[run].spec = others[i][run];
             differs_ |= !(arguments[i].spec() == others[i][run]);
         }
         all.is_assumed = is_apart(others[i][apart_run].shape);
+        keep(graph, ValueId(i), all, {});
     }
     followed_.push_back(std::move(graph));
 }
@@ -130,10 +130,11 @@ void OtherExtents::assume(const Tensor& value, const OtherShapes& shapes) {
     graph->assumed[id] = apart;
     differs_ = true;
     if (size_t(id) >= graph->values.size() || !graph->values[size_t(id)]) return;
-    auto& all = *graph->values[size_t(id)];
+    Others all = *graph->values[size_t(id)];
     all.is_assumed = true;
     for (size_t run = 0; run < other_runs; ++run)
         if (auto& shape = all.runs[run].spec.shape; !shape.is_known()) shape = apart[run];
+    keep(*graph, id, all, {});
 }
 
 Tensor OtherExtents::assumed_vector(const Tensor& value) {
@@ -145,6 +146,26 @@ Tensor OtherExtents::assumed_vector(const Tensor& value) {
 
 bool OtherExtents::is_alone() const {
     return std::ranges::all_of(is_left_out_, [](bool is_left_out) { return is_left_out; });
+}
+
+size_t OtherExtents::bytes() const {
+    size_t bytes = 0;
+    for (auto& graph : followed_)
+        bytes += graph.values.size() * sizeof(SharedOthers) + graph.kept * (sizeof(Others) + 32);
+    return bytes;
+}
+
+void OtherExtents::keep(Followed& graph, ValueId id, const Others& others, std::span<const ValueId> like) {
+    auto at = size_t(id);
+    if (at >= graph.values.size()) graph.values.resize(at + 1);
+    for (ValueId other : like) {
+        auto& theirs = graph.values[size_t(other)];
+        if (!theirs || !(*theirs == others)) continue;
+        graph.values[at] = theirs;
+        return;
+    }
+    graph.values[at] = std::make_shared<Others>(others);
+    ++graph.kept;
 }
 
 OtherExtents::Followed* OtherExtents::find_followed(const Tensor& t) {
@@ -176,11 +197,9 @@ const OtherExtents::Others& OtherExtents::others(Followed& graph, ValueId id) {
     auto& value = graph.builder->graph().value(id);
     if (at >= graph.values.size()) graph.values.resize(graph.builder->graph().values().size());
     if (!graph.values[at] && value.producer >= 0) follow(graph);
-    if (!graph.values[at]) {
-        Others found = value.is_constant() ? others(value.constant) : captured(graph, id);
-        graph.values[at] = found;
-    }
-    return graph.values.at(at).value();
+    if (!graph.values[at])
+        keep(graph, id, value.is_constant() ? others(value.constant) : captured(graph, id), {});
+    return *graph.values.at(at);
 }
 
 void OtherExtents::follow(Followed& graph, const Node& node, size_t run, std::vector<Others>& outputs) {
@@ -289,16 +308,20 @@ void OtherExtents::follow(Followed& graph, NodeId id) {
         if (run != apart_run) follow(graph, node, run, outputs);
     follow(graph, node, apart_run, outputs);
     bool is_doubtful = this->is_doubtful(graph, node, outputs), is_assumed = this->is_assumed(graph, node);
+    std::vector<ValueId> like;
+    for (ValueId id : node.inputs)
+        if (id != no_value) like.push_back(id);
     for (size_t i = 0; i < node.outputs.size(); ++i) {
         outputs[i].is_doubtful = is_doubtful;
         outputs[i].is_assumed = is_assumed || graph.assumed.contains(node.outputs[i]);
-        graph.values[size_t(node.outputs[i])] = outputs[i];
+        keep(graph, node.outputs[i], outputs[i], like);
+        like.push_back(node.outputs[i]);
     }
 }
 
 void OtherExtents::follow(Followed& graph) {
     auto& recorded = graph.builder->graph();
-    graph.values.resize(recorded.values().size());
+    if (graph.values.size() < recorded.values().size()) graph.values.resize(recorded.values().size());
     while (graph.nodes < recorded.nodes().size()) follow(graph, NodeId(graph.nodes++));
 }
 

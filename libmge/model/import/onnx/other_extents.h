@@ -9,6 +9,7 @@
 
 #include <array>
 #include <map>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -33,7 +34,7 @@ using OtherNumbers = std::optional<std::array<int64_t, other_runs>>;
 
 class OtherExtents {
 public:
-    explicit OtherExtents(const GraphBuilder& builder) { followed_.push_back({&builder, {}, {}, {}}); }
+    explicit OtherExtents(const GraphBuilder& builder) { followed_.push_back({&builder, {}, {}}); }
     // What an input may be in other runs; once for each, before what reads it.
     void add_input(const Tensor& input, const OtherSpecs& others);
     // For the life of an inner graph that is being recorded: what it sees of the graphs around it is theirs.
@@ -47,6 +48,9 @@ public:
 
     // All other runs are left out.
     bool is_alone() const;
+    // What is kept takes so many.
+    size_t bytes() const;
+    void forget() { followed_.clear(); }
 
     // Of a shape that is known, or known but for extents.
     std::optional<int> find_rank(const Tensor& t);
@@ -68,18 +72,23 @@ private:
     struct Other {
         TensorSpec spec;
         Tensor value;
+        bool operator==(const Other& other) const { return spec == other.spec && value.is_same(other.value); }
     };
     struct Others {
         std::array<Other, other_runs> runs;
         bool is_doubtful = false;  // values that are equal prove nothing
         bool is_assumed = false;   // its shapes follow from some that are assumed
+        bool operator==(const Others&) const = default;
     };
+    // Most values are in other runs what the value before them or an operand is there: they share it.
+    using SharedOthers = std::shared_ptr<const Others>;
     struct Followed {
         const GraphBuilder* builder;
-        std::vector<std::optional<Others>> values;  // by id
+        std::vector<SharedOthers> values;  // by id; null: not asked for yet
         std::map<ValueId, OtherShapes> assumed;
-        size_t nodes = 0;
+        size_t nodes = 0, kept = 0;
     };
+    static void keep(Followed& graph, ValueId id, const Others& others, std::span<const ValueId> like);
     Followed* find_followed(const Tensor& t);
     // Takes note of the nodes that came since.
     void follow(Followed& graph);

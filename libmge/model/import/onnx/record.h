@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A model as an ONNX file says it. The weights of its main graph are not in the message: they are told apart
-// before it is parsed, and their bytes stay where they lie.
+// A model as an ONNX file says it. The nodes and weights of its main graph are not in the message: each is
+// parsed when it is asked for and forgotten behind it, since a few bytes become hundreds in memory.
 
-#include <memory>
+#include <functional>
 #include <string>
-#include <vector>
 
 #include "libmge/model/import/onnx/wire.h"
 #include "libmge/tensor/tensor.h"
@@ -22,14 +21,22 @@ struct Initializer {
 };
 
 struct ModelRecord {
-    file::ModelProto model;  // without the initializers of the main graph
-    std::vector<Initializer> initializers;
+    file::ModelProto model;  // without nodes and initializers of the main graph
+    Bytes graph;             // that, as it lies in the file
+    const std::string& label;
     std::string folder;  // of external data; empty: the model lies in no folder
+    size_t limit;        // of what this file may become in memory, all in all
+    size_t cost;         // of what is parsed of it, about
+
+    // Those of the main graph one after the other. ModelError for one that cannot be parsed.
+    void each_node(const std::function<void(const file::NodeProto&)>& function) const;
+    void each_initializer(const std::function<void(const Initializer&)>& function) const;
 };
 
 inline constexpr int newest_ir = 14, oldest_opset = 6, newest_opset = 28;
 
-// Checks the wire format and its cost, then parses. ModelError names the file and what is wrong with it.
+// Checks the wire format and its cost, then parses. ModelError names the file and what is wrong with it. The
+// record lives no longer than the bytes and the label.
 ModelRecord decode(Bytes bytes, const std::string& label);
 
 }  // namespace mge::onnx

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/model/import/onnx/weights.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cstring>
 #include <filesystem>
@@ -40,10 +41,9 @@ Bytes bytes_of(const std::string& text) { return std::as_bytes(std::span(text));
 template <class T, class Numbers>
 Tensor from_numbers(const TensorSpec& spec, const Numbers& numbers) {
     if (int64_t(numbers.size()) != spec.numel()) invalid(numbers.size(), " numbers for a constant of ", spec);
-    std::vector<T> values;
-    values.reserve(size_t(numbers.size()));
-    for (auto number : numbers) values.push_back(T(number));
-    return tensor_from_host(spec, values.data(), host_device);
+    Tensor values = empty_tensor(spec, host_device);
+    std::ranges::transform(numbers, static_cast<T*>(values.data()), [](auto number) { return T(number); });
+    return values;
 }
 
 // How many elements of less than 8 bits files have in a byte.

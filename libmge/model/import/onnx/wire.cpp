@@ -65,25 +65,39 @@ Kind held_by(Kind kind, uint32_t field) {
     return found == std::end(held_messages) ? Kind::bytes : found->held;
 }
 
-void add_cost(Kind kind, Bytes bytes, int depth, WireCost& cost) {
-    cost.is_well_formed &= depth < deepest;
-    cost.bytes += object_size;
-    WireReader reader(bytes);
-    for (WireField field; cost.is_well_formed && reader.next(field);) {
-        if (field.type != length_delimited) {
-            cost.bytes += sizeof(uint64_t);
-            continue;
-        }
-        Kind held = held_by(kind, field.number);
-        // Numbers that are packed have one byte in the file and eight in memory.
-        bool is_raw = kind == Kind::tensor && field.number == 9;
-        if (held == Kind::bytes)
-            cost.bytes += text_size + field.content.size() * (is_raw || kind != Kind::tensor ? 1 : 8);
-        else
-            add_cost(held, field.content, depth + 1, cost);
+class CostOfMessages {
+public:
+    // Of one message with all in it.
+    size_t operator()(Kind kind, Bytes bytes, int depth) {
+        is_well_formed_ &= depth < deepest;
+        size_t cost = object_size;
+        WireReader reader(bytes);
+        for (WireField field; is_well_formed_ && reader.next(field);) cost += of_field(kind, field, depth);
+        is_well_formed_ &= !reader.is_malformed();
+        return cost;
     }
-    cost.is_well_formed &= !reader.is_malformed();
-}
+    size_t of_field(Kind kind, const WireField& field, int depth) {
+        if (field.type != length_delimited) return sizeof(uint64_t);
+        Kind held = held_by(kind, field.number);
+        if (held != Kind::bytes) return (*this)(held, field.content, depth + 1);
+        // Numbers that are packed have one byte in the file and eight in memory.
+        bool is_packed = kind == Kind::tensor && field.number != raw_data_field;
+        return text_size + field.content.size() * (is_packed ? sizeof(uint64_t) : 1);
+    }
+    // The bytes of a weight are not copied.
+    size_t of_weight(Bytes bytes, int depth) {
+        size_t cost = object_size;
+        WireReader reader(bytes);
+        for (WireField field; is_well_formed_ && reader.next(field);)
+            if (field.number != raw_data_field) cost += of_field(Kind::tensor, field, depth);
+        is_well_formed_ &= !reader.is_malformed();
+        return cost;
+    }
+    bool is_well_formed() const { return is_well_formed_; }
+
+private:
+    bool is_well_formed_ = true;
+};
 
 }  // namespace
 
@@ -157,8 +171,30 @@ bool looks_like_model(Bytes bytes) {
 }
 
 WireCost cost_of_model(Bytes bytes) {
-    WireCost cost;
-    add_cost(Kind::model, bytes, 0, cost);
+    CostOfMessages cost_of;
+    WireCost cost{2 * object_size, 0, true};
+    auto add_graph = [&](Bytes graph) {
+        WireReader reader(graph);
+        for (WireField field; cost_of.is_well_formed() && reader.next(field);) {
+            bool is_message = field.type == length_delimited;
+            if (is_message && field.number == node_field)
+                cost.largest = std::max(cost.largest, cost_of(Kind::node, field.content, 2));
+            else if (is_message && field.number == initializer_field)
+                cost.largest = std::max(cost.largest, cost_of.of_weight(field.content, 2));
+            else if (size_t own = cost_of.of_field(Kind::graph, field, 1); field.number != value_info_field)
+                cost.kept += own;
+        }
+        return !reader.is_malformed();
+    };
+    WireReader reader(bytes);
+    for (WireField field; cost.is_well_formed && reader.next(field);) {
+        if (field.number == graph_field && field.type == length_delimited)
+            cost.is_well_formed = add_graph(field.content);
+        else
+            cost.kept += cost_of.of_field(Kind::model, field, 0);
+        cost.is_well_formed &= cost_of.is_well_formed();
+    }
+    cost.is_well_formed &= !reader.is_malformed();
     return cost;
 }
 

@@ -41,12 +41,17 @@ private:
 // the types that they have.
 bool looks_like_model(Bytes bytes);
 
-// What a whole message will take in memory once it is parsed, about; nullopt when it is malformed or nested
-// too deeply.
+// What a model will take in memory once it is parsed, about. Nodes and weights of its main graph are parsed
+// one after the other: they are what the largest of them takes.
 struct WireCost {
-    size_t bytes = 0;
-    bool is_well_formed = true;
+    size_t kept = 0, largest = 0;
+    bool is_well_formed = true;  // and not nested too deeply
 };
 WireCost cost_of_model(Bytes bytes);
+
+// Fields of the main graph.
+inline constexpr uint32_t graph_field = 7, node_field = 1, initializer_field = 5, value_info_field = 13;
+// Of a weight.
+inline constexpr uint32_t raw_data_field = 9;
 
 }  // namespace mge::onnx
