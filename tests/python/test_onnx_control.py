@@ -596,3 +596,40 @@ def test_random_numbers_are_the_same_in_every_run(tmp_path, op):
     y, s = (output.numpy() for output in model(x))
     assert y.std() > 0.25 and s.std() > 0.25 and abs(np.corrcoef(y.ravel(), s.ravel())[0, 1]) < 0.1
     np.testing.assert_array_equal(y, model(x)[0].numpy())
+
+
+# Voice detectors have a branch for each rate, and a run has extents that fit one of them.
+def test_a_branch_that_is_not_taken_need_not_fit(tmp_path):
+    def branch(name, *nodes):
+        return graph(list(nodes), name, [], [port("r" + name, ["batch"])])
+
+    one = branch("a", node("ReduceMean", ["x"], ["ra"], axes=[1, 2], keepdims=0))
+    other = branch(
+        "b",
+        node("Conv", ["x", "w"], ["windows"], strides=[128]),
+        node("Squeeze", ["windows", "axes"], ["rb"]),
+    )
+    nodes = [
+        node("Equal", ["rate", "fast"], ["is"]),
+        node("If", ["is"], ["y"], then_branch=one, else_branch=other),
+    ]
+    constants = [
+        number("fast", 16000),
+        number("axes", [1, 2]),
+        number("w", np.random.default_rng(0).normal(size=(1, 1, 128)), np.float32),
+    ]
+    inputs = [port("x", ["batch", 1, "n"]), port("rate", [], KINDS.INT64)]
+    path = model_of(nodes, inputs, [port("y", ["batch"])], tmp_path, initializers=constants)
+    x = np.random.default_rng(1).normal(size=(3, 1, 512)).astype("float32")
+    same_as_runtime(path, x, np.array(16000))
+    same_as_runtime(path, x[:, :, :200], np.array(8000))
+    with pytest.raises(RuntimeError, match="else_graph: .*has extent 4, not 1"):
+        load(path)(x, np.array(8000))
+
+
+def test_a_result_that_is_an_output_twice(tmp_path):
+    """As Keras writes the state of a layer that is its result, too."""
+    nodes = [node("Relu", ["x"], ["y"])]
+    path = model_of(nodes, [port("x", [2])], [port("y", [2]), port("y", [2])], tmp_path)
+    same_as_runtime(path, np.float32([-1, 2]))
+    assert [out.name for out in Network.load(str(path)).output_vars] == ["y", "y_1"]

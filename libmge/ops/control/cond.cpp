@@ -2,6 +2,7 @@
 #include "libmge/ops/control/cond.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "libmge/op/define.h"
 #include "libmge/ops/control/control.h"
@@ -10,10 +11,33 @@ namespace mge::ops {
 
 constinit const OpInfo Cond::info = define<Cond>();
 
+namespace {
+
+// Both ways, or the one that can take operands of these shapes: whether the other is ever taken only a run
+// can tell, which fails then.
+std::vector<TensorSpecs> possible_results(const Cond::Params& p, std::span<const TensorSpec> operands) {
+    std::vector<TensorSpecs> results;
+    std::optional<UserError> problem;
+    auto add = [&](std::string_view parameter, const SubgraphRef& graph) {
+        require_graph(Cond::name, parameter, graph, operands.size());
+        try {
+            results.push_back(infer_graph(Cond::name, parameter, graph, operands));
+        } catch (const UserError& e) {
+            if (!problem) problem = e;
+        }
+    };
+    add("then_graph", p.then_graph);
+    add("else_graph", p.else_graph);
+    if (results.empty()) throw *problem;
+    return results;
+}
+
+}  // namespace
+
 TensorSpecs Cond::infer(const Params& p, std::span<const TensorSpec> in) {
     require_flag(name, "predicate", in[0]);
-    TensorSpecs results = infer_graph(name, "then_graph", p.then_graph, in.subspan(1));
-    TensorSpecs others = infer_graph(name, "else_graph", p.else_graph, in.subspan(1));
+    auto possible = possible_results(p, in.subspan(1));
+    TensorSpecs results = possible.front(), others = possible.back();
     if (results.size() != others.size())
         throw_user(name, text("one graph has ", results.size(), " results, the other ", others.size()),
                    ErrorClass::value);
@@ -46,28 +70,45 @@ Tensors Cond::gradient(const GradientContext<Params>& g) {
 
 namespace {
 
+// Null programs: it cannot take the operands, and that is why.
+struct Way {
+    std::shared_ptr<const SubgraphPrograms> programs;
+    std::optional<UserError> problem;
+    size_t workspace() const { return programs ? programs->workspace() : 0; }
+};
+
 struct State {
-    std::shared_ptr<const SubgraphPrograms> then_programs, else_programs;  // one, where the graphs are
+    Way then_way, else_way;  // one, where the graphs are
     HostFlag predicate;
     DeviceId device;
     std::vector<size_t> open;  // results whose shapes the two ways do not share
 };
 
+Way way_of(const Subgraph& graph, std::string_view parameter, const PrepareContext& context) {
+    auto operands = context.problem.inputs.subspan(1);
+    Way way;
+    try {
+        graph.infer(operands);
+    } catch (const UserError& e) {
+        way.problem = e;
+        return way;
+    }
+    way.programs = compile_subgraph(graph, {parameter, false}, operands, context);
+    return way;
+}
+
 Prepared prepare(const PrepareContext& context) {
     auto& problem = context.problem;
     auto& params = problem.as<Cond::Params>();
-    auto operands = problem.inputs.subspan(1);
     std::vector<size_t> open;
     for (size_t i = 0; i < problem.outputs.size(); ++i)
         if (!problem.outputs[i].shape.is_known()) open.push_back(i);
-    std::shared_ptr<const SubgraphPrograms> then_programs =
-        compile_subgraph(*params.then_graph, {"then_graph", false}, operands, context);
-    auto else_programs = then_programs;
+    Way then_way = way_of(*params.then_graph, "then_graph", context), else_way = then_way;
     if (params.else_graph.get() != params.then_graph.get())
-        else_programs = compile_subgraph(*params.else_graph, {"else_graph", false}, operands, context);
-    State state{then_programs, else_programs, HostFlag(problem.inputs[0], problem.device), problem.device,
-                std::move(open)};
-    size_t workspace = std::max(state.then_programs->workspace(), state.else_programs->workspace());
+        else_way = way_of(*params.else_graph, "else_graph", context);
+    size_t workspace = std::max(then_way.workspace(), else_way.workspace());
+    State state{std::move(then_way), std::move(else_way), HostFlag(problem.inputs[0], problem.device),
+                problem.device, std::move(open)};
     return Prepared::make(std::move(state), workspace);
 }
 
@@ -92,7 +133,11 @@ void hand_over(const State& state, SubgraphProgram& program, const Launch& launc
 void run(const Prepared& prepared, const Launch& launch) {
     auto& state = prepared.state<State>();
     bool is_true = state.predicate.read(queue_for(launch, state.device), launch.inputs[0]);
-    BorrowedProgram program(is_true ? *state.then_programs : *state.else_programs, launch.workspace);
+    auto& way = is_true ? state.then_way : state.else_way;
+    if (way.problem)
+        throw_user(Cond::name, text(is_true ? "then_graph" : "else_graph", ": ", way.problem->what()),
+                   way.problem->error_class());
+    BorrowedProgram program(*way.programs, launch.workspace);
     if (state.open.empty()) return program->run(launch.inputs.subspan(1), launch.outputs);
     program->run(launch.inputs.subspan(1), places_of(state, *program, launch));
     hand_over(state, *program, launch);
@@ -105,10 +150,17 @@ KernelList kernels(Cpu, Cond) {
     return list;
 }
 
-// The dearer way.
+// The dearer way, of those that can be taken.
 Footprint Cond::footprint(const Params& p, std::span<const TensorSpec> in, std::span<const TensorSpec>) {
-    Footprint a = p.then_graph->footprint(in.subspan(1)), b = p.else_graph->footprint(in.subspan(1));
-    return {std::max(*a.operations, *b.operations), std::max(*a.bytes, *b.bytes)};
+    Footprint dearer{0, 0};
+    for (auto& graph : {p.then_graph, p.else_graph}) {
+        try {
+            Footprint way = graph->footprint(in.subspan(1));
+            dearer = {std::max(*dearer.operations, *way.operations), std::max(*dearer.bytes, *way.bytes)};
+        } catch (const UserError&) {  // it is an error of the run that takes it
+        }
+    }
+    return dearer;
 }
 
 }  // namespace mge::ops

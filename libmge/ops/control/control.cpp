@@ -7,14 +7,17 @@
 
 namespace mge::ops {
 
+void require_graph(std::string_view op, std::string_view name, const SubgraphRef& graph, size_t operands) {
+    if (!graph) throw_user(op, text("parameter '", name, "' has to be a graph"), ErrorClass::type);
+    if (graph->input_count() != operands)
+        throw_user(op,
+                   text("the graph '", name, "' takes ", graph->input_count(), " operands, got ", operands),
+                   ErrorClass::type);
+}
+
 TensorSpecs infer_graph(std::string_view op, std::string_view name, const SubgraphRef& graph,
                         std::span<const TensorSpec> operands) {
-    if (!graph) throw_user(op, text("parameter '", name, "' has to be a graph"), ErrorClass::type);
-    if (graph->input_count() != operands.size())
-        throw_user(
-            op,
-            text("the graph '", name, "' takes ", graph->input_count(), " operands, got ", operands.size()),
-            ErrorClass::type);
+    require_graph(op, name, graph, operands.size());
     try {
         return graph->infer(operands);
     } catch (const MemoryError&) {

@@ -14,6 +14,9 @@
 
 namespace mge::ops {
 
+// UserError unless there is one, of so many operands.
+void require_graph(std::string_view op, std::string_view name, const SubgraphRef& graph, size_t operands);
+
 // What a graph makes of the operands. UserError that starts with the operator and the graph's name.
 TensorSpecs infer_graph(std::string_view op, std::string_view name, const SubgraphRef& graph,
                         std::span<const TensorSpec> operands);

@@ -94,6 +94,35 @@ TEST(Cond, ShapesMayDiffer) {
     EXPECT_THAT(values_of(ops::cond({number(0), x}, params)[0]), ElementsAre(1, 2));
 }
 
+// Which way is taken only a run can tell: that of a graph that cannot take the operands ends with an error.
+TEST(Cond, AWayThatFitsIsEnough) {
+    auto first_two = [](auto in) -> Tensors { return {ops::split(in[0], {.axis = 0, .sizes = {2, 2}})[0]}; };
+    ops::Cond::Params params{graph({f32({4})}, [](auto in) -> Tensors { return {ops::neg(in[0])}; }),
+                             graph({f32({4})}, first_two)};
+    GraphBuilder builder;
+    {
+        InterpreterScope scope(builder);
+        Tensor flag = builder.input(f32({1}), "flag"), in = builder.input(f32({4}), "x");
+        builder.set_outputs({ops::cond({flag, in}, params)[0]});
+    }
+    Executable executable(builder.take(), {});
+    Tensor x = tensor_of<float>({3}, {1, 2, 3});
+    Tensors fits{number(1), x}, fails{number(0), x};
+    EXPECT_THAT(values_of(executable.run(fits)[0]), ElementsAre(-1, -2, -3));
+    EXPECT_THAT(error_of<Error>([&] { executable.run(fails); }), HasSubstr("[cond] else_graph: [split]"));
+    EXPECT_THAT(values_of(ops::cond({number(1), x}, params)[0]), ElementsAre(-1, -2, -3));
+    EXPECT_THAT(error_of<Error>([&] {
+                    ops::cond({number(0), x}, params);
+                }),
+                HasSubstr("[cond] else_graph: [split]"));
+    // None is.
+    params.then_graph = params.else_graph;
+    EXPECT_THAT(error_of<Error>([&] {
+                    ops::cond({number(1), x}, params);
+                }),
+                HasSubstr("[cond] then_graph: [split]"));
+}
+
 // Their memory may be nowhere.
 TEST(Cond, TakesEmptyTensors) {
     check_op<ops::Cond>(

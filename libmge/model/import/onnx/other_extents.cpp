@@ -91,6 +91,14 @@ bool is_exact(const Tensor& dividend, const Tensor& divisor) {
     return true;
 }
 
+// A branch that no run can take here says nothing of what it makes in others. UserError as of any operator.
+void require_both_ways(const Node& node, std::span<const TensorSpec> inputs) {
+    if (node.op != &ops::Cond::info) return;
+    if (!std::ranges::all_of(inputs, [](auto& spec) { return spec.shape.is_known(); })) return;
+    auto& params = node.as<ops::Cond::Params>();
+    for (auto& graph : {params.then_graph, params.else_graph}) graph->infer(inputs.subspan(1));
+}
+
 }  // namespace
 
 bool may_be_unknown(size_t run) { return run == apart_run || run == nothing_run; }
@@ -213,6 +221,7 @@ void OtherExtents::follow(Followed& graph, const Node& node, size_t run, std::ve
     for (ValueId output : node.outputs) recorded.push_back(graph.builder->graph().value(output).spec);
     auto is_inferred = [&] {
         try {
+            require_both_ways(node, inputs);
             auto inferred = infer_application(*node.op, node.params, inputs, values, &recorded);
             specs = inferred.outputs;
             auto count = inferred.input_count;
