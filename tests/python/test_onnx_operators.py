@@ -319,3 +319,43 @@ def test_a_single_channel_lies_in_a_whole_block(tmp_path):
         x = random.normal(size=(batch, 16, 32, 32)).astype("f")
         expected = runtime_of(path)(None, {"x": x})[0]
         np.testing.assert_allclose(results_of(path, x)[0], expected, atol=1e-5)
+
+
+def resized(tmp_path, dtype, wanted, **attributes):
+    """Ours, ONNX Runtime's, and the exact numbers."""
+    random = np.random.default_rng(31)
+    x = random.integers(*((0, 200) if dtype == np.uint8 else (-100, 100)), (2, 3, 9, 7)).astype(
+        dtype
+    )
+    kind = onnx.helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
+    node = onnx.helper.make_node("Resize", ["x", "", "", "sizes"], ["y"], **attributes)
+    sizes = onnx.numpy_helper.from_array(np.array([2, 3, *wanted]), "sizes")
+    ports = [port("x", ["batch", 3, 9, 7], kind)], [port("y", ["batch", 3, *wanted], kind)]
+    path = model_of([node], *ports, tmp_path, initializers=[sizes], opset=18)
+    ours = results_of(path, x)[0]
+    assert ours.dtype == dtype
+    theirs = runtime_of(path)(None, {"x": x})[0]
+    real = [port("x", x.shape)], [port("y", [2, 3, *wanted])]
+    exact = model_of([node], *real, tmp_path, initializers=[sizes], opset=18)
+    return ours, theirs, results_of(exact, x.astype("float32"))[0]
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.int8, np.int32])
+@pytest.mark.parametrize("wanted", [(13, 10), (5, 4), (13, 3)])
+@pytest.mark.parametrize("places", ["half_pixel", "align_corners"])
+def test_images_of_integers_in_another_size(dtype, wanted, places, tmp_path):
+    attributes = {"mode": "linear", "coordinate_transformation_mode": places}
+    ours, theirs, exact = resized(tmp_path, dtype, wanted, **attributes)
+    whole = abs(exact - np.rint(exact)) < 1e-4  # which may be cut to the number below
+    np.testing.assert_array_equal(ours[~whole], theirs[~whole])
+    np.testing.assert_array_equal(ours[~whole], np.trunc(exact)[~whole])
+    assert np.all(abs(ours.astype(int) - theirs)[whole] <= 1)
+
+
+@pytest.mark.parametrize("mode", ["linear", "cubic"])
+@pytest.mark.parametrize("wanted", [(5, 4), (13, 3)])
+def test_smoothed_images_of_bytes(mode, wanted, tmp_path):
+    """Rounded along each axis, from the last one on."""
+    ours, theirs, exact = resized(tmp_path, np.uint8, wanted, mode=mode, antialias=1)
+    assert np.mean(ours != theirs) < 0.02 and np.all(abs(ours.astype(int) - theirs) <= 1)
+    assert np.all(abs(ours - np.clip(exact, 0, 255)) <= 1.5)

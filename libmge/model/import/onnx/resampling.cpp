@@ -222,19 +222,33 @@ bool stays(const Site& site, const Request& request, size_t i, int axis) {
     return known && known.dtype() == DType::f32 && known.data<float>()[i] == 1;
 }
 
+// Polynomials of small integers may leave their range.
+Tensor within_range(const Tensor& y, DType dtype) {
+    if (size_of(dtype) > 2) return y;
+    bool has_sign = dtype == DType::i8 || dtype == DType::i16;
+    double count = std::ldexp(1.0, int(8 * size_of(dtype))), least = has_sign ? -count / 2 : 0;
+    return ops::clip(y, {.lower = least, .upper = least + count - 1});
+}
+
+// Of integers a fraction is dropped at the end; as ONNX Runtime does it, sums over windows are rounded along
+// each axis, from the last one on.
 Tensor in_new_size(const Site& site, const Request& request, const Style& style) {
     const Tensor& x = site.in(0);
     Tensor y = x;
     bool moves_only = style.mode == "nearest";
-    if (!moves_only && !is_float(x.dtype()))
+    bool makes_integers = !moves_only && !is_float(x.dtype()), rounds = makes_integers && style.smooths;
+    if (makes_integers && !is_int(x.dtype()))
         unsupported("a resize of ", x.dtype(), " in the mode '", style.mode, "'");
     if (!moves_only) y = as_float(y);
     for (size_t i = 0; i < request.axes.size(); ++i) {
-        auto axis = int(request.axes[i]);
+        size_t at = rounds ? request.axes.size() - 1 - i : i;
+        auto axis = int(request.axes[at]);
         // y has no known shape any more when only a run can tell an extent of it.
-        if (!stays(site, request, i, axis)) y = resized(y, axis_of(x, request, i, axis), style);
+        if (stays(site, request, at, axis)) continue;
+        y = resized(y, axis_of(x, request, at, axis), style);
+        if (rounds) y = within_range(ops::floor(ops::add(y, real(0.5))), x.dtype());
     }
-    return as_dtype(y, x.dtype());
+    return as_dtype(makes_integers ? within_range(y, x.dtype()) : y, x.dtype());
 }
 
 }  // namespace
