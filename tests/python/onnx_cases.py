@@ -16,7 +16,7 @@ NIGHTLY = bool(os.environ.get("MGE_NIGHTLY"))
 # Of the largest output.
 TOLERANCE = 1e-4
 
-OPSETS = range(13, 29) if NIGHTLY else (13, 15, 17, 18, 20, 21, 26, 28)
+OPSETS = range(11, 29) if NIGHTLY else (11, 12, 13, 15, 17, 18, 20, 21, 26, 28)
 # ONNX Runtime knows no later ones; what is written means the same in them.
 NEWEST_OF_RUNTIME = 26
 
@@ -47,7 +47,7 @@ class Case:
     """
 
     def __init__(
-        self, function, *inputs, fixed=False, least=13, most=28, op=None, tolerance=TOLERANCE
+        self, function, *inputs, fixed=False, least=11, most=28, op=None, tolerance=TOLERANCE
     ):
         self.function, self.inputs, self.fixed, self.op = function, inputs, fixed, op
         self.least, self.most, self.tolerance = least, most, tolerance

@@ -591,11 +591,21 @@ QUANTISED = {
 }
 
 
+# A scale for each channel came with operator set 13.
+CHANNELS = {"quantize_channels", "fake_quantize_channels"} | {
+    name for name in QUANTISED if "conv2d" in name and "one_scale" not in name
+}
+
+
 @pytest.mark.parametrize("opset", OPSETS)
 @pytest.mark.parametrize("name", QUANTISED)
 def test_quantised_operator(name, opset, tmp_path):
     case = QUANTISED[name]
     path = str(tmp_path / "op.onnx")
+    if opset < 13 and name in CHANNELS:
+        with pytest.raises(RuntimeError, match="needs operator set 13, asked is"):
+            exported(case.function, case.inputs, path, opset)
+        return
     outputs, model = exported(case.function, case.inputs, path, opset)
     assert extents(model.graph.input[0])[0] == "batch"
     (got,) = run(path, case.inputs)

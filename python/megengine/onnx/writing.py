@@ -23,7 +23,7 @@ def export(module, path, args, input_names=None, output_names=None, opset=DEFAUL
         input_names: names of the inputs; default: those of the arguments.
         output_names: names of the outputs; default: what the function called them, else those of
             their operators, or the keys of the dict that the function returns.
-        opset: version of the operator set, 13 to 28.
+        opset: version of the operator set, 11 to 28.
     Returns:
         What ``trace.dump`` returns: number of operators, bytes, names of inputs and outputs, ….
     Raises:

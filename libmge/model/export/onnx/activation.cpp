@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <numbers>
+#include <numeric>
 
 #include "libmge/model/export/onnx/families.h"
 #include "libmge/ops/elementwise/activation.h"
@@ -26,11 +27,11 @@ Operand hswish(Site& s, const Operand& x) {
 
 Operand relu(Site& s, const Operand& x, DType dtype) {
     bool is_known = is_float(dtype) || (s.opset() >= 14 && !is_unsigned(dtype));
-    return is_known ? s.emit("Relu", {x}) : s.emit("Max", {x, s.number(0, dtype)});
+    return is_known ? s.emit("Relu", {x}) : s.extreme("Max", x, s.number(0, dtype), dtype);
 }
 
 Operand relu6(Site& s, const Operand& x, DType dtype) {
-    return s.emit("Clip", {x, s.number(0, dtype), s.number(6, dtype)});
+    return clipped(s, x, dtype, s.number(0, dtype), s.number(6, dtype));
 }
 
 Operand silu(Site& s, const Operand& x) { return s.emit("Mul", {x, s.emit("Sigmoid", {x})}); }
@@ -83,7 +84,15 @@ Operands export_prelu(Site& s) {
 
 Operands export_softmax(Site& s) {
     auto& p = s.params<ops::Softmax>();
-    return {s.emit(p.log ? "LogSoftmax" : "Softmax", {s.in(0)}, {{"axis", p.axis}})};
+    std::string type = p.log ? "LogSoftmax" : "Softmax";
+    if (s.opset() >= 13) return {s.emit(type, {s.in(0)}, {{"axis", p.axis}})};
+    // Over all axes from that one on, in older operator sets: over one where that is the last.
+    int rank = s.rank(0), axis = normalize_axis("softmax", p.axis, rank);
+    IntList swapped(static_cast<size_t>(rank));
+    std::iota(swapped.begin(), swapped.end(), 0);
+    std::swap(swapped[size_t(axis)], swapped.back());
+    Operand y = s.emit(type, {s.transpose(s.in(0), swapped)}, {{"axis", int64_t(rank) - 1}});
+    return {s.transpose(y, swapped)};
 }
 
 }  // namespace mge::to_onnx

@@ -40,7 +40,7 @@ Operands export_linspace(Site& s) {
                         : s.number(otherwise, DType::f32);
     };
     Operand count = s.has(2) ? s.emit("Squeeze", {s.wide(2)}) : s.integer(p.num);
-    Operand gaps = s.emit("Max", {s.emit("Sub", {count, s.integer(1)}), s.integer(1)});
+    Operand gaps = s.extreme("Max", s.emit("Sub", {count, s.integer(1)}), s.integer(1), DType::i64);
     Operand start = end(0, p.start), distance = s.emit("Sub", {end(1, p.stop), start});
     Operand step = s.emit("Div", {distance, s.cast(gaps, DType::f32)});
     return {s.emit("Add", {start, s.emit("Mul", {counted_up(s, count), step})})};

@@ -61,18 +61,34 @@ Operands export_convert_narrow(Site& s) {
     return {s.emit("Cast", {s.in(0)}, attributes)};
 }
 
+// Bounds may be empty.
+Operand clipped(Site& s, const Operand& x, DType dtype, const Operand& lower, const Operand& upper) {
+    if (s.opset() >= 12 || is_float(dtype)) return s.emit("Clip", {x, lower, upper});
+    Operand y = lower.empty() ? x : s.extreme("Max", x, lower, dtype);
+    return upper.empty() ? y : s.extreme("Min", y, upper, dtype);
+}
+
 Operands export_clip(Site& s) {
     auto& p = s.params<ops::Clip>();
     auto bound = [&](double value) { return std::isinf(value) ? Operand() : s.number(value, s.dtype()); };
     if (!is_float(s.dtype()) && (std::floor(p.lower) != p.lower || std::floor(p.upper) != p.upper))
         unsupported("whole numbers with bounds that are none");
-    return {s.emit("Clip", {s.in(0), bound(p.lower), bound(p.upper)})};
+    return {clipped(s, s.in(0), s.dtype(), bound(p.lower), bound(p.upper))};
+}
+
+Operands export_extreme(Site& s) { return {s.extreme(std::string(s.type), s.in(0), s.in(1), s.dtype())}; }
+
+Operands export_pow(Site& s) {
+    if (!is_float(s.dtype())) s.require_opset(12);
+    return export_same(s);
 }
 
 Operands export_comparison(Site& s) {
     // ONNX orders numbers only.
     bool is_bool = s.dtype() == DType::boolean && s.type != "Equal";
     auto operand = [&](size_t i) { return is_bool ? s.cast(s.in(i), DType::i32) : s.in(i); };
+    if (s.type == "GreaterOrEqual") return {s.at_least(operand(0), operand(1))};
+    if (s.type == "LessOrEqual" && s.opset() < 12) return {s.at_least(operand(1), operand(0))};
     return {s.emit(std::string(s.type), {operand(0), operand(1)})};
 }
 
@@ -106,8 +122,12 @@ Operands export_shift(Site& s) {
     bool is_left = s.node.op == &ops::LeftShift::info;
     int64_t most = is_left ? int64_t(8 * size_of(s.dtype())) : widest;
     if (s.dtype() == DType::i64) unsupported("int64");
+    // Powers of two are exact in float64.
+    Operand exponent = s.extreme("Min", b, s.number(double(most), DType::i64), DType::i64);
+    bool is_older = s.opset() < 12;
     Operand power =
-        s.emit("Pow", {s.number(2, DType::i64), s.emit("Min", {b, s.number(double(most), DType::i64)})});
+        is_older ? s.cast(s.emit("Pow", {s.number(2, DType::f64), s.cast(exponent, DType::f64)}), DType::i64)
+                 : s.emit("Pow", {s.number(2, DType::i64), exponent});
     Operand result = is_left ? s.emit("Mul", {a, power})
                              : s.emit("Div", {s.emit("Sub", {a, s.emit("Mod", {a, power})}), power});
     return {s.cast(result, s.out().dtype)};
@@ -120,7 +140,7 @@ Operands export_round(Site& s) {
     DType dtype = s.dtype();
     Operand magnitude = s.emit("Abs", {s.in(0)});
     Operand whole = s.emit("Floor", {magnitude});
-    Operand goes_up = s.emit("GreaterOrEqual", {s.emit("Sub", {magnitude, whole}), s.number(0.5, dtype)});
+    Operand goes_up = s.at_least(s.emit("Sub", {magnitude, whole}), s.number(0.5, dtype));
     Operand rounded = s.emit("Add", {whole, s.cast(goes_up, dtype)});
     return {s.emit("Mul", {s.emit("Sign", {s.in(0)}), rounded})};
 }

@@ -21,8 +21,8 @@ constexpr size_t least_external_bytes = 1024;
 bool is_external(const Tensor& tensor) { return tensor.spec().bytes() >= least_external_bytes; }
 
 // The format of files that came with an operator set: {from this operator set on, version}.
-constexpr std::array<std::pair<int, int>, 8> ir_versions{
-    {{13, 7}, {15, 8}, {19, 9}, {21, 10}, {23, 11}, {24, 12}, {25, 13}, {28, 14}}};
+constexpr std::array<std::pair<int, int>, 9> ir_versions{
+    {{11, 6}, {12, 7}, {15, 8}, {19, 9}, {21, 10}, {23, 11}, {24, 12}, {25, 13}, {28, 14}}};
 
 int ir_version(int opset) {
     int version = 0;

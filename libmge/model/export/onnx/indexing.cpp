@@ -150,7 +150,7 @@ Operands export_topk(Site& s) {
     if (extent)
         count = s.integers({std::min(p.k, *extent)});
     else
-        count = s.emit("Min", {count, extent_operand(s, -1)});
+        count = s.extreme("Min", count, extent_operand(s, -1), DType::i64);
     auto found = first_of(s, count, -1, p.descending);
     if (p.kth_only)
         for (auto& operand : found) operand = s.emit("Gather", {operand, s.integer(-1)}, {{"axis", -1}});

@@ -11,7 +11,7 @@
 
 namespace mge {
 
-inline constexpr int least_onnx_opset = 13, largest_onnx_opset = 28, default_onnx_opset = 17;
+inline constexpr int least_onnx_opset = 11, largest_onnx_opset = 28, default_onnx_opset = 17;
 
 // Of the metadata of files whose batch is open: what the graph was recorded with.
 inline constexpr const char* onnx_batch_key = "mge.batch";

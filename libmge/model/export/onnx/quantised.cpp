@@ -20,8 +20,10 @@ struct Steps {
     int axis = -1;  // of a scale with several elements
 };
 
-Attributes axis_of(const Steps& steps) {
-    return steps.axis < 0 ? Attributes{} : Attributes{{"axis", steps.axis}};
+Attributes axis_of(const Site& s, const Steps& steps) {
+    if (steps.axis < 0) return {};
+    s.require_opset(13);
+    return {{"axis", steps.axis}};
 }
 
 Operand zero_point(Site& s, size_t i, DType dtype, const Shape& shape) {
@@ -45,7 +47,7 @@ Steps steps_of(Site& s, int rank, DType dtype) {
 }
 
 Operand real_of(Site& s, const Operand& x, const Steps& steps) {
-    return s.emit("DequantizeLinear", {x, steps.scale, steps.zero}, axis_of(steps));
+    return s.emit("DequantizeLinear", {x, steps.scale, steps.zero}, axis_of(s, steps));
 }
 
 // Without a zero point that says otherwise the steps are uint8.
@@ -56,11 +58,11 @@ Operand steps_from(Site& s, const Operand& x, Steps steps, DType dtype, int64_t 
         Tensor zeros = convert_dtype(integer_tensor(IntList(size_t(zero_shape.numel()))), dtype);
         steps.zero = s.constant(zeros.with_shape(zero_shape));
     }
-    Operand y = s.emit("QuantizeLinear", {x, steps.scale, steps.zero}, axis_of(steps));
+    Operand y = s.emit("QuantizeLinear", {x, steps.scale, steps.zero}, axis_of(s, steps));
     auto full = ops::full_range(dtype);
     bool is_full = (lower == 0 && upper == 0) || (lower == full.lower && upper == full.upper);
     if (is_full) return y;
-    return s.emit("Clip", {y, s.number(double(lower), dtype), s.number(double(upper), dtype)});
+    return clipped(s, y, dtype, s.number(double(lower), dtype), s.number(double(upper), dtype));
 }
 
 Operand one_scale(Site& s, size_t i) { return s.reshaped(i, {}); }

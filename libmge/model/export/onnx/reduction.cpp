@@ -20,7 +20,9 @@ Operands export_reduce(Site& s) {
     auto& p = s.node.as<ops::ReduceParams>();
     DType result = s.out().dtype;
     // Extremes of bools are those of 0 and 1.
-    DType computed = s.dtype() == DType::boolean ? DType::i32 : s.dtype();
+    bool is_short =
+        s.dtype() == DType::boolean || (s.opset() < 12 && !is_float(s.dtype()) && size_of(s.dtype()) == 1);
+    DType computed = is_short ? DType::i32 : s.dtype();
     Operand x = s.cast(s.in(0), s.dtype(), computed);
     return {s.cast(reduced(s, std::string(s.type), x, p.axes, p.keepdims), computed, result)};
 }

@@ -94,7 +94,7 @@ Operands export_split(Site& s) {
         if (!size) unsupported("the extent of a part is not known ahead of a run");
         sizes.push_back(*size);
     }
-    return s.emit_many("Split", {s.in(0), s.integers(sizes)}, {{"axis", axis}}, sizes.size());
+    return s.emit_with("Split", s.in(0), "split", sizes, {{"axis", axis}}, sizes.size());
 }
 
 Operands export_transpose(Site& s) {

@@ -264,10 +264,31 @@ Operand Site::transpose(const Operand& x, const IntList& pattern) {
 }
 
 Operand Site::unsqueeze(const Operand& x, const IntList& axes) {
-    return axes.empty() ? x : emit("Unsqueeze", {x, integers(axes)});
+    return axes.empty() ? x : emit_with("Unsqueeze", x, "axes", axes)[0];
 }
 Operand Site::squeeze(const Operand& x, const IntList& axes) {
-    return axes.empty() ? x : emit("Squeeze", {x, integers(axes)});
+    return axes.empty() ? x : emit_with("Squeeze", x, "axes", axes)[0];
+}
+
+// They became inputs.
+Operands Site::emit_with(const std::string& onnx_type, const Operand& x, const char* name,
+                         const IntList& numbers, Attributes attributes, size_t outputs) {
+    if (opset() >= 13) return emit_many(onnx_type, {x, integers(numbers)}, attributes, outputs);
+    attributes.push_back({name, numbers});
+    return emit_many(onnx_type, {x}, attributes, outputs);
+}
+
+// Before operator set 12 of real numbers only.
+Operand Site::extreme(const std::string& onnx_type, const Operand& a, const Operand& b, DType of) {
+    if (opset() >= 12 || is_float(of)) return emit(onnx_type, {a, b});
+    Operand is_first = emit(onnx_type == "Max" ? "Greater" : "Less", {a, b});
+    return emit("Where", {is_first, a, b});
+}
+
+// Its operator came with set 12.
+Operand Site::at_least(const Operand& a, const Operand& b) {
+    if (opset() >= 12) return emit("GreaterOrEqual", {a, b});
+    return emit("Or", {emit("Greater", {a, b}), emit("Equal", {a, b})});
 }
 
 Operand Site::narrowed(const Operand& wide) {

@@ -133,6 +133,12 @@ public:
     Operand transpose(const Operand& x, const IntList& pattern);
     Operand unsqueeze(const Operand& x, const IntList& axes);
     Operand squeeze(const Operand& x, const IntList& axes);
+    // An operator with numbers that are an input, or in older operator sets an attribute of that name.
+    Operands emit_with(const std::string& onnx_type, const Operand& x, const char* name,
+                       const IntList& numbers, Attributes attributes = {}, size_t outputs = 1);
+    // "Max" or "Min"; a >= b.
+    Operand extreme(const std::string& onnx_type, const Operand& a, const Operand& b, DType of);
+    Operand at_least(const Operand& a, const Operand& b);
     // An int32 result, made of the int64 one that ONNX has.
     Operand narrowed(const Operand& wide);
     // A whole number or vector (a host value of the operator, say) as int64.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/model/export/onnx/translation.h"
 
+#include <algorithm>
+
 #include "libmge/graph/copy_node.h"
 #include "libmge/graph/origins.h"
 #include "libmge/model/export/onnx/operators.h"
@@ -73,6 +75,11 @@ std::string Translation::add_constant(ValueId id) {
     return names_[size_t(id)];
 }
 
+bool Translation::has_dtype(const Node& node, DType dtype) const {
+    auto is_of_it = [&](ValueId id) { return id != no_value && graph_.value(id).spec.dtype == dtype; };
+    return std::ranges::any_of(node.inputs, is_of_it) || std::ranges::any_of(node.outputs, is_of_it);
+}
+
 void Translation::translate_all() {
     for (auto& node : graph_.nodes()) translate(node);
 }
@@ -84,6 +91,7 @@ void Translation::translate(const Node& node) {
     try {
         if (!row) unsupported("ONNX has no counterpart of it");
         Site site(writer_, graph_, node, shapes_, names_, uses_);
+        if (has_dtype(node, DType::bf16)) site.require_opset(13);
         site.type = row->type;
         bind(node, row->function(site), first);
     } catch (const Unsupported& problem) {

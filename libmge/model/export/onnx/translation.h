@@ -33,6 +33,7 @@ private:
     void name_values();
     std::string add_constant(ValueId id);
     void translate_all();
+    bool has_dtype(const Node& node, DType dtype) const;
     void translate(const Node& node);
     void bind(const Node& node, const Operands& results, size_t first);
     void add_outputs();
