@@ -321,6 +321,40 @@ def test_a_loop_that_would_become_far_larger_than_its_file_is_refused(tmp_path):
         load(path)
 
 
+def test_a_file_whose_tries_would_take_far_more_than_it_does_is_refused(tmp_path):
+    """Reshape works at the last length alone of those that are tried: 14 numbers of the file behind
+    five that every file is tried with, each in a graph of 15,000 nodes."""
+    chain = [node("Add", ["a" if not k else f"v{k - 1}", "one"], [f"v{k}"]) for k in range(30)]
+    body = graph(
+        [*chain, node("Concat", ["p", "one"], ["q"], axis=0), node("Identity", ["go"], ["on"])],
+        "body",
+        [
+            port("i", [], KINDS.INT64),
+            port("go", [], KINDS.BOOL),
+            port("a", [1], KINDS.INT64),
+            port("p", ["k"], KINDS.INT64),
+        ],
+        [
+            port("on", [], KINDS.BOOL),
+            port("v29", [1], KINDS.INT64),
+            port("q", ["l"], KINDS.INT64),
+        ],
+    )
+    nodes = [
+        node("Shape", ["x"], ["s"]),
+        node("Loop", ["n", "", "s", "one"], ["y", "z"], body=body),
+        node("Cast", ["z"], ["f"], to=KINDS.FLOAT),
+        node("Reshape", ["x", "n17"], ["w"]),
+        node("ReduceSum", ["w"], ["sum"]),
+        node("Add", ["sum", "f"], ["out"]),
+    ]
+    weights = [number("n", 500), number("one", [1])]
+    weights += [number(f"n{k}", [k]) for k in range(2, 18)]
+    path = model_of(nodes, [port("x", [1, "m"])], [port("out", ["k"])], tmp_path, initializers=weights)
+    with pytest.raises(RuntimeError, match="cannot reshape"):
+        load(path)
+
+
 @pytest.mark.parametrize("backwards", [0, 1])
 def test_a_scan_along_any_axis_in_either_direction(tmp_path, backwards):
     body = graph(

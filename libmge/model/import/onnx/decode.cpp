@@ -10,7 +10,7 @@ namespace {
 
 // What reading a file may take in memory: small graphs are little in a file, and each node becomes an
 // operator with its names, shapes and lists, in this run and in those that are followed beside it.
-constexpr size_t largest_growth = 10, growth_slack = size_t(64) << 20;
+constexpr size_t largest_growth = 10;
 
 template <class... Args>
 [[noreturn]] void fail(const std::string& label, const Args&... what) {
@@ -77,7 +77,7 @@ void ModelRecord::each_initializer(const std::function<void(const Initializer&)>
     each_field(graph, initializer_field, [&](Bytes bytes) { function(decode_initializer(bytes, label)); });
 }
 
-ModelRecord decode(Bytes bytes, const std::string& label) {
+ModelRecord decode(Bytes bytes, const std::string& label, size_t growth_slack) {
     WireCost cost = cost_of_model(bytes);
     if (!cost.is_well_formed)
         fail(label, "it ends within a field, has a field of an unknown kind or is nested too deeply");

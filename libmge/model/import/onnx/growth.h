@@ -34,6 +34,7 @@ public:
     // All is more than a file of this size may become; so much is known of other runs.
     bool is_over(size_t known_of_others) const { return given_ + names_ + made_ + known_of_others > limit_; }
     size_t limit() const { return limit_; }
+    size_t made() const { return names_ + made_; }
 
 private:
     size_t limit_, given_, names_ = 0, made_ = 0;

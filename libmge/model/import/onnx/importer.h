@@ -52,6 +52,8 @@ public:
     bool is_decided(const file::NodeProto& node) const { return decided_.contains(node.output(0)); }
     // The model goes together with no other open extents than those that it was built with.
     bool is_alone() const { return extents_.is_alone(); }
+    // What was made so far takes about so much memory.
+    size_t bytes() const { return growth_.made() + extents_.bytes(); }
 
     // The outputs of an inner graph; it sees the names around the node that holds it. Null: a node in it has
     // no counterpart.

@@ -100,7 +100,12 @@ struct Tries {
     Branches decided;    // by what the model is recorded with
     Branches undecided;  // others that could be
     std::string reason;  // why it works with none: that of the first
+    size_t bytes = 0;    // what those that failed have made
 };
+
+// All of them together may make so many times as much as one: a few bytes can name many extents.
+constexpr size_t most_growths = 2;
+bool may_go_on(const Tries& tries) { return tries.bytes <= most_growths * tries.record.limit; }
 
 // Extents with which no others go together are those that an exporter has seen, and written into the model.
 Built built_with(Tries& tries, const OpenExtents& extents) {
@@ -110,8 +115,12 @@ Built built_with(Tries& tries, const OpenExtents& extents) {
             Graph graph = importer.build();
             return {std::move(graph), importer.take_texts(), importer.sequence_lengths()};
         } catch (const ModelError&) {
+            tries.bytes += importer.bytes();
             tries.undecided.insert(importer.undecided().begin(), importer.undecided().end());
-            if (extents.fixes_others || !importer.is_alone()) throw;
+            if (extents.fixes_others || !importer.is_alone() || !may_go_on(tries)) throw;
+        } catch (const UserError&) {
+            tries.bytes += importer.bytes();
+            throw;
         }
     }
     OpenExtents fixed = extents;
@@ -122,6 +131,7 @@ Built built_with(Tries& tries, const OpenExtents& extents) {
 // Null when the model works with none of them.
 std::optional<Built> built(Tries& tries, std::span<const OpenExtents> all) {
     for (auto& extents : all) {
+        if (!may_go_on(tries)) break;
         try {
             return built_with(tries, extents);
         } catch (const ModelError&) {
@@ -238,8 +248,8 @@ void escape_names(Model& model) {
 
 }  // namespace
 
-Model read_model(const ModelBytes& file) {
-    ModelRecord record = decode(file.bytes, file.label);
+Model read_model(const ModelBytes& file, size_t growth_slack) {
+    ModelRecord record = decode(file.bytes, file.label, growth_slack);
     Model model;
     Built found = build(record, file.label);
     model.metadata = metadata_of(record, found);

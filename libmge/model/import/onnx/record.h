@@ -37,6 +37,6 @@ inline constexpr int newest_ir = 14, oldest_opset = 6, newest_opset = 28;
 
 // Checks the wire format and its cost, then parses. ModelError names the file and what is wrong with it. The
 // record lives no longer than the bytes and the label.
-ModelRecord decode(Bytes bytes, const std::string& label);
+ModelRecord decode(Bytes bytes, const std::string& label, size_t growth_slack);
 
 }  // namespace mge::onnx
