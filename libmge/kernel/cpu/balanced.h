@@ -35,4 +35,56 @@ void in_balanced_parts(int threads, int64_t n, int64_t grain, Fn&& fn) {
     });
 }
 
+// Parts of work that a thread takes at once, and how small they may get.
+struct PartSizes {
+    int64_t least, most;
+};
+
+// What a thread still has to begin of its share: from `begin` to before `end`, in one word so that both
+// change together. Its owner takes from the front, others from behind, each half of it at most: so parts get
+// smaller as the end comes near, and all threads come there at the same time.
+class alignas(64) ClaimedRange {
+public:
+    void set(int64_t begin, int64_t end) { word_.store(join(begin, end), std::memory_order_relaxed); }
+
+    // False: nothing is left.
+    bool take(bool from_front, const PartSizes& sizes, int64_t& begin, int64_t& end) {
+        uint64_t word = word_.load(std::memory_order_relaxed), left = 0;
+        do {
+            const int64_t first = int64_t(word >> 32), last = int64_t(uint32_t(word));
+            if (first >= last) return false;
+            const int64_t half = (last - first) / 2, most = std::min(sizes.most, last - first);
+            const int64_t count = std::clamp(half, std::min(sizes.least, most), most);
+            begin = from_front ? first : last - count;
+            end = begin + count;
+            left = from_front ? join(end, last) : join(first, begin);
+        } while (!word_.compare_exchange_weak(word, left, std::memory_order_relaxed));
+        return true;
+    }
+
+private:
+    static uint64_t join(int64_t begin, int64_t end) { return uint64_t(begin) << 32 | uint64_t(end); }
+
+    std::atomic<uint64_t> word_{0};
+};
+
+// Calls fn(begin, end) with parts of [0, n), n below 2^31. Each thread begins with a share of its own and
+// helps the others then. A part is computed alike whoever takes it.
+template <class Fn>
+void in_claimed_parts(int threads, int64_t n, const PartSizes& sizes, Fn&& fn) {
+    if (threads <= 1 || n < 2 * sizes.least || threads > most_balanced_threads) {
+        return par_for(threads, n, sizes.least, [&](int64_t begin, int64_t end) {
+            for (; begin < end; begin += sizes.most) fn(begin, std::min(begin + sizes.most, end));
+        });
+    }
+    std::array<ClaimedRange, most_balanced_threads> ranges;
+    for (int i = 0; i < threads; ++i) ranges[size_t(i)].set(n * i / threads, n * (i + 1) / threads);
+    in_parts(threads, threads, 1, [&](int thread, int64_t, int64_t) {
+        for (int i = 0; i < threads; ++i) {
+            int64_t begin = 0, end = 0;
+            while (ranges[size_t((thread + i) % threads)].take(i == 0, sizes, begin, end)) fn(begin, end);
+        }
+    });
+}
+
 }  // namespace mge

@@ -76,7 +76,7 @@ void multiply(const OuterProduct& s, const OuterBlock& d, int64_t block, int64_t
                 const PackedTile& tile = tiles.list[size_t(i)];
                 panels::adds<panels::Factor::columns>[size_t(tile.height - 1)](
                     {tile.packed, 0, panel, d.y + tile.column * s.n + n, s.n,
-                     next ? next + depth * i / tiles.count * columns : nullptr, tiles.count},
+                     panels::part_of_fetched(next, depth, i, tiles.count)},
                     depth, std::min(columns, s.n - n), d.is_first);
             }
         }

@@ -35,21 +35,53 @@ constexpr int max_rows = lanes == 16 ? 14 : 6;
 // How the numbers of a lie: in rows, or, for each tile, those of a column side by side, column by column.
 enum class Factor { rows, columns };
 
-// Where a tile lies: its first numbers in a, b and y, and how far the next row is. What is read of b later
-// comes from memory: while the tile is computed, one of its rows after the other is fetched, from `fetched`
-// on and one every so many rows of b. Null: none are.
+// What is read of b later comes from memory: while a tile is computed, some rows of it are fetched after
+// every `rows_of_b`, from `first` on. Null: none are.
+struct Fetched {
+    const float* first = nullptr;
+    int64_t rows_of_b = 1, together = 1;
+};
+
+// Rows of b that a tile takes without looking at anything else. Of more, compilers mix the products and keep
+// sums in memory.
+constexpr int64_t rows_at_once = 2;
+
+// The part of tile i of `count` in `depth` rows of b from `next` on.
+HWY_INLINE Fetched part_of_fetched(const float* next, int64_t depth, int64_t i, int64_t count) {
+    const int64_t step = std::max(rows_at_once, count / rows_at_once * rows_at_once);
+    const int64_t together = (step + count - 1) / count, first = i * ((depth + step - 1) / step) * together;
+    return {next && first < depth ? next + first * columns : nullptr, step, together};
+}
+
+// Where a tile lies: its first numbers in a, b and y, and how far the next row is. The rows of y that are
+// wanted next, if any are told, may come from far away, too.
 struct Tile {
     const float* a;
     int64_t a_row;
     const float* b;
     float* y;
     int64_t y_row;
-    const float* fetched = nullptr;
-    int64_t rows_per_fetch = 1;
+    Fetched fetched = {};
+    const float* next_y = nullptr;
 };
 
 // Into the second cache.
 HWY_INLINE void fetch(const float* row) { __builtin_prefetch(row, 0, 2); }
+
+// Adds the products of a column of R rows of a with a row of b.
+template <int R, Factor factor>
+HWY_INLINE void add_row(const float* a, int64_t a_row, const float* b, Vec (&sums)[R][vectors]) {
+    const F32 f;
+    Vec row[vectors];
+#pragma GCC unroll 2
+    for (int v = 0; v < vectors; ++v) row[v] = hn::LoadU(f, b + v * lanes);
+#pragma GCC unroll 16
+    for (int r = 0; r < R; ++r) {
+        const Vec number = hn::Set(f, factor == Factor::rows ? a[r * a_row] : a[r]);
+#pragma GCC unroll 2
+        for (int v = 0; v < vectors; ++v) sums[r][v] = hn::MulAdd(number, row[v], sums[r][v]);
+    }
+}
 
 // Adds the products of `depth` columns of R rows of a to y, or starts it with them.
 template <int R, Factor factor = Factor::rows>
@@ -61,26 +93,23 @@ HWY_INLINE void add_tile(const Tile& t, int64_t depth, bool is_first) {
 #pragma GCC unroll 2
         for (int v = 0; v < vectors; ++v)
             sums[r][v] = is_first ? hn::Zero(f) : hn::LoadU(f, t.y + r * t.y_row + v * lanes);
-    const float *b = t.b, *fetched = t.fetched;
-    const int64_t step = fetched ? t.rows_per_fetch : depth;
-    for (int64_t begin = 0; begin < depth; begin += step) {
-        if (fetched) {
-            fetch(fetched);
-            fetched += columns;
-        }
-        const int64_t end = std::min(begin + step, depth);
-        for (int64_t k = begin; k < end; ++k, b += columns) {
-            Vec row[vectors];
+    for (int r = 0; t.next_y && r < R; ++r) __builtin_prefetch(t.next_y + r * t.y_row, 1, 3);
+    const float *a = t.a, *b = t.b, *fetched = t.fetched.first;
+    constexpr int64_t a_step = factor == Factor::rows ? 1 : R;
+    const int64_t whole = depth / rows_at_once * rows_at_once, step = fetched ? t.fetched.rows_of_b : whole;
+    for (int64_t begin = 0; begin < whole; begin += step) {
+        for (int64_t i = 0; fetched && i < t.fetched.together; ++i, fetched += columns) fetch(fetched);
+        const int64_t end = std::min(begin + step, whole);
+        for (int64_t k = begin; k < end; k += rows_at_once) {
 #pragma GCC unroll 2
-            for (int v = 0; v < vectors; ++v) row[v] = hn::LoadU(f, b + v * lanes);
-#pragma GCC unroll 16
-            for (int r = 0; r < R; ++r) {
-                const Vec number = hn::Set(f, factor == Factor::rows ? t.a[r * t.a_row + k] : t.a[k * R + r]);
-#pragma GCC unroll 2
-                for (int v = 0; v < vectors; ++v) sums[r][v] = hn::MulAdd(number, row[v], sums[r][v]);
-            }
+            for (int64_t i = 0; i < rows_at_once; ++i)
+                add_row<R, factor>(a + i * a_step, t.a_row, b + i * columns, sums);
+            a += rows_at_once * a_step;
+            b += rows_at_once * columns;
         }
     }
+    for (int64_t k = whole; k < depth; ++k, a += a_step, b += columns)
+        add_row<R, factor>(a, t.a_row, b, sums);
 #pragma GCC unroll 16
     for (int r = 0; r < R; ++r)
 #pragma GCC unroll 2
@@ -92,15 +121,14 @@ template <int R, Factor factor>
 void add_rows(const Tile& t, int64_t depth, int64_t width, bool is_first) {
     if (width == columns) {
         for (int64_t c = 0; c < columns; c += tile_columns)
-            add_tile<R, factor>(
-                {t.a, t.a_row, t.b + c, t.y + c, t.y_row, c == 0 ? t.fetched : nullptr, t.rows_per_fetch},
-                depth, is_first);
+            add_tile<R, factor>({t.a, t.a_row, t.b + c, t.y + c, t.y_row, c == 0 ? t.fetched : Fetched{},
+                                 c == 0 ? t.next_y : nullptr},
+                                depth, is_first);
         return;
     }
     HWY_ALIGN float whole[R * columns] = {};
     for (int r = 0; !is_first && r < R; ++r) std::copy_n(t.y + r * t.y_row, width, whole + r * columns);
-    add_rows<R, factor>({t.a, t.a_row, t.b, whole, columns, t.fetched, t.rows_per_fetch}, depth, columns,
-                        is_first);
+    add_rows<R, factor>({t.a, t.a_row, t.b, whole, columns, t.fetched}, depth, columns, is_first);
     for (int r = 0; r < R; ++r) std::copy_n(whole + r * columns, width, t.y + r * t.y_row);
 }
 
@@ -122,15 +150,20 @@ struct Tiles {
 };
 
 // Rows [first, last). Each tile fetches its part of `next`, where as many rows of b begin as this panel's: so
-// nobody waits for all of them at once. Null: b is near.
+// nobody waits for all of them at once. Null: b is near. Numbers of a in columns lie tile behind tile, from
+// row `first` on.
+template <Factor factor = Factor::rows>
 [[maybe_unused]] void add_panel(const Tile& panel, int64_t first, int64_t last, int64_t depth, int64_t width,
                                 bool is_first, const float* next = nullptr) {
     const Tiles tiles{first, last - first};
-    for (int64_t i = 0; i < tiles.count(); ++i) {
-        const int64_t begin = tiles.begin(i);
-        adds<Factor::rows>[size_t(tiles.height(i) - 1)](
-            {panel.a + begin * panel.a_row, panel.a_row, panel.b, panel.y + begin * panel.y_row, panel.y_row,
-             next ? next + depth * i / tiles.count() * columns : nullptr, tiles.count()},
+    const int64_t count = tiles.count();
+    for (int64_t i = 0; i < count; ++i) {
+        const int64_t begin = tiles.begin(i), height = tiles.height(i);
+        float* y = panel.y + begin * panel.y_row;
+        adds<factor>[size_t(height - 1)](
+            {panel.a + (factor == Factor::rows ? begin * panel.a_row : (begin - first) * depth), panel.a_row,
+             panel.b, y, panel.y_row, part_of_fetched(next, depth, i, count),
+             next && i + 1 < count ? y + height * panel.y_row : nullptr},
             depth, width, is_first);
     }
 }

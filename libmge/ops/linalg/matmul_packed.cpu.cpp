@@ -2,6 +2,7 @@
 #include "libmge/ops/linalg/matmul_packed.h"
 
 #include "libmge/device/cpu/cpu_device.h"
+#include "libmge/kernel/cpu/balanced.h"
 #include "libmge/kernel/cpu/onednn/packed_weight.h"
 #include "libmge/kernel/cpu/packed_product.h"
 #include "libmge/kernel/cpu/parallel.h"
@@ -16,11 +17,18 @@ constexpr int64_t enough_rows = 4, enough_columns = 16, enough_depth = 32;
 constexpr int64_t grain_multiplications = 1 << 15;
 // Threads share the panels where each gets so many of them, else the rows.
 constexpr int64_t panels_per_thread = 4;
+// So many panels read a row often enough for it to be packed.
+constexpr int64_t panels_of_packed_rows = 16;
+// Panels that a thread takes at once, so that the second cache keeps their sums; multiplications that are
+// worth taking.
+constexpr int64_t panels_together = 8, multiplications_together = 1 << 18;
 
 struct State {
     cpu::PackedProduct shape;
     std::shared_ptr<const onednn::PackedWeight> weight;
     Activation activation;
+
+    bool packs_rows() const { return shape.panels() >= panels_of_packed_rows; }
 };
 
 Support supports(const Problem& p) {
@@ -48,7 +56,52 @@ Prepared prepare(const PrepareContext& context) {
         p.as<Matmul::Params>().activation};
     state.shape.panel = int64_t(onednn::bytes(used) / sizeof(float)) / state.shape.panels();
     PackedInputs packed{{{state.weight->data(), onednn::bytes(used)}}, 1u << 1};
-    return Prepared::make(std::move(state), 0, std::move(packed));
+    const int64_t rows = state.packs_rows() ? std::min(g.m, cpu::rows_packed_together) : 0;
+    return Prepared::make(std::move(state), size_t(rows * g.k) * sizeof(float), std::move(packed));
+}
+
+struct Product {
+    const cpu::PackedProduct& shape;
+    cpu::PackedProductData data;
+    cpu::ProductEpilogue epilogue;
+    int threads;
+
+    void compute(const cpu::ProductPart& part) const { cpu::packed_product(shape, data, part, epilogue); }
+};
+
+constexpr int64_t columns = cpu::PackedProduct::panel_columns;
+
+// The threads pack some rows, then they share the panels.
+void multiply_packed_rows(Product product, const cpu::ProductRows& rows, float* packed) {
+    const auto& shape = product.shape;
+    const int64_t tiles = cpu::product_tiles(rows);
+    par_for(product.threads, tiles, parallel_grain * tiles / (rows.count() * shape.k) + 1,
+            [&](int64_t first, int64_t last) {
+                cpu::pack_product_rows(shape, product.data.a, rows, first, last, packed);
+            });
+    product.data.packed_rows = packed;
+    const int64_t least = multiplications_together / (rows.count() * shape.k * columns) + 1;
+    in_claimed_parts(
+        product.threads, shape.panels(), {std::min(least, panels_together), panels_together},
+        [&](int64_t first, int64_t last) {
+            product.compute({rows.first, rows.last, first * columns, std::min(last * columns, shape.n)});
+        });
+}
+
+void multiply_by_panels(const Product& product) {
+    const auto& shape = product.shape;
+    par_for(product.threads, shape.panels(), grain_multiplications / (shape.m * shape.k * columns) + 1,
+            [&](int64_t first, int64_t last) {
+                product.compute({0, shape.m, first * columns, std::min(last * columns, shape.n)});
+            });
+}
+
+void multiply_by_rows(const Product& product) {
+    const auto& shape = product.shape;
+    par_for(product.threads, shape.m, grain_multiplications / (shape.n * shape.k) + 1,
+            [&](int64_t first, int64_t last) {
+                product.compute({first, last, 0, shape.n});
+            });
 }
 
 void run(const Prepared& prepared, const Launch& launch) {
@@ -57,23 +110,17 @@ void run(const Prepared& prepared, const Launch& launch) {
     float* y = launch.out<float>(0);
     const float* residual = launch.in_if_given<float>(3);
     const bool is_in_place = residual == y;
-    const cpu::PackedProductData data{launch.in<float>(0), static_cast<const float*>(s.weight->data()), y,
-                                      is_in_place};
-    const cpu::ProductEpilogue epilogue{launch.in_if_given<float>(2), is_in_place ? nullptr : residual,
-                                        s.activation, shape.n, y};
-    auto compute = [&](const cpu::ProductPart& part) { cpu::packed_product(shape, data, part, epilogue); };
-    constexpr int64_t columns = cpu::PackedProduct::panel_columns;
-    if (shape.panels() >= panels_per_thread * launch.threads) {
-        const int64_t grain = grain_multiplications / (shape.m * shape.k * columns) + 1;
-        par_for(launch.threads, shape.panels(), grain, [&](int64_t first, int64_t last) {
-            compute({0, shape.m, first * columns, std::min(last * columns, shape.n)});
-        });
-        return;
-    }
-    par_for(launch.threads, shape.m, grain_multiplications / (shape.n * shape.k) + 1,
-            [&](int64_t first, int64_t last) {
-                compute({first, last, 0, shape.n});
-            });
+    const Product product{
+        shape,
+        {launch.in<float>(0), static_cast<const float*>(s.weight->data()), y, is_in_place},
+        {launch.in_if_given<float>(2), is_in_place ? nullptr : residual, s.activation, shape.n, y},
+        launch.threads};
+    if (shape.panels() < panels_per_thread * launch.threads) return multiply_by_rows(product);
+    if (!s.packs_rows()) return multiply_by_panels(product);
+    const int64_t blocks = (shape.m + cpu::rows_packed_together - 1) / cpu::rows_packed_together;
+    for (int64_t i = 0; i < blocks; ++i)
+        multiply_packed_rows(product, {shape.m * i / blocks, shape.m * (i + 1) / blocks},
+                             static_cast<float*>(launch.workspace));
 }
 
 }  // namespace

@@ -81,13 +81,18 @@ TEST(Matmul, OfLargeMatricesFollowsNumpy) {
 }
 
 // Panels with a rest, tiles of all heights, sums and rows of several blocks; few panels for the threads and
-// many.
+// many, and so many that rows are packed.
 TEST(Matmul, OfRowsAndAMatrixOfPanelsFollowsNumpy) {
     struct Extents {
         int64_t m, k, n;
     };
-    for (auto [m, k, n] :
-         {Extents{4, 32, 16}, {5, 33, 17}, {7, 300, 35}, {11, 257, 49}, {250, 520, 17}, {31, 64, 400}})
+    for (auto [m, k, n] : {Extents{4, 32, 16},
+                           {5, 33, 17},
+                           {7, 300, 35},
+                           {11, 257, 49},
+                           {250, 520, 17},
+                           {31, 64, 400},
+                           {170, 390, 261}})
         for (bool transpose_b : {false, true})
             check_op<ops::Matmul>({.transpose_b = transpose_b, .activation = Activation::gelu},
                                   {{.shape = {m, k}},
