@@ -49,7 +49,7 @@ function(mge_quick_build target)
 endfunction()
 
 # mge_quick_join(TARGET FOLDER...): what lies in a folder is compiled eight sources at a time, where most of a source is
-# headers: eight of ONNX's take 12 s so, and 32 one by one.
+# headers: eight of ONNX's take 12 s so, and 32 one by one. What such sources keep for themselves needs names that are theirs alone.
 function(mge_quick_join target)
   if(NOT MGE_QUICK_BUILD)
     return()

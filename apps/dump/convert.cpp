@@ -13,19 +13,19 @@
 namespace mge::dump {
 namespace {
 
-struct Options {
+struct ConvertOptions {
     cli::ModelFile input;
     std::string output, format;
     int opset = default_onnx_opset;
     bool no_test_cases = false;
 };
 
-std::string format_of(const Options& options) {
+std::string format_of(const ConvertOptions& options) {
     if (!options.format.empty()) return options.format;
     return std::filesystem::path(options.output).extension() == ".onnx" ? "onnx" : "mge";
 }
 
-int convert(const Options& options, const cli::Invocation& invocation) {
+int convert(const ConvertOptions& options, const cli::Invocation& invocation) {
     Model model = options.input.read();
     std::string format = format_of(options);
     // ONNX has no test cases.
@@ -40,7 +40,7 @@ int convert(const Options& options, const cli::Invocation& invocation) {
 }  // namespace
 
 void add_convert(cli::App& app) {
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<ConvertOptions>();
     auto& command = app.command("convert", "Writes any model that can be read as a .mge or an ONNX file",
                                 [options, &app] { return convert(*options, app.invocation()); });
     cli::add_model_file(command, options->input);

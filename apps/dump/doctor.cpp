@@ -12,7 +12,7 @@
 namespace mge::dump {
 namespace {
 
-struct Options {
+struct DoctorOptions {
     std::vector<std::string> required;
 };
 
@@ -57,7 +57,7 @@ void check_names(const std::vector<MachineFact>& facts, const std::vector<std::s
     }
 }
 
-int run(const Options& options, const cli::Invocation& invocation) {
+int run(const DoctorOptions& options, const cli::Invocation& invocation) {
     auto facts = examine_machine();
     check_names(facts, options.required);
     print(facts);
@@ -76,7 +76,7 @@ int run(const Options& options, const cli::Invocation& invocation) {
 }  // namespace
 
 void add_doctor(cli::App& app) {
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<DoctorOptions>();
     auto& command = app.command("doctor", "Says what of this machine is used, what is not, and what to do",
                                 [options, &app] { return run(*options, app.invocation()); });
     command

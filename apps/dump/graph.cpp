@@ -19,13 +19,13 @@
 namespace mge::dump {
 namespace {
 
-struct Options {
+struct GraphOptions {
     cli::ModelFile input;
     std::string output = "-", format;
     PictureOptions picture;
 };
 
-std::string format_of(const Options& options) {
+std::string format_of(const GraphOptions& options) {
     if (!options.format.empty()) return options.format;
     std::string ending = std::filesystem::path(options.output).extension();
     if (ending.empty() || ending == ".dot" || ending == ".gv") return "dot";
@@ -43,14 +43,14 @@ std::string render(const Graph& graph, const std::string& format, const PictureO
 }
 
 // The file, and how much of it is drawn.
-std::string title(const Options& options, const Graph& graph) {
+std::string title(const GraphOptions& options, const Graph& graph) {
     std::string file = std::filesystem::path(options.input.path).filename().string();
     auto& around = options.picture.around;
     if (!around.empty()) return text(file, ": near '", around, "'");
     return text(file, ": ", cli::counted(graph.nodes().size(), "operator"));
 }
 
-int run(Options options, const cli::Invocation& invocation) {
+int run(GraphOptions options, const cli::Invocation& invocation) {
     Model model = options.input.read();
     note_origins(model.graph);
     options.picture.title = title(options, model.graph);
@@ -69,7 +69,7 @@ int run(Options options, const cli::Invocation& invocation) {
 }  // namespace
 
 void add_graph(cli::App& app) {
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<GraphOptions>();
     auto& command = app.command("graph", "Draws the graph as DOT or SVG, or prints it as text or JSON",
                                 [options, &app] { return run(*options, app.invocation()); });
     cli::add_model_file(command, options->input);

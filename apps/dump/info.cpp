@@ -14,14 +14,14 @@
 namespace mge::dump {
 namespace {
 
-struct Options {
+struct InfoOptions {
     cli::ModelFile input;
     InfoTables tables;
     bool all = false;
     int64_t batch_size = 0;
 };
 
-int run(Options options, const cli::Invocation& invocation) {
+int run(InfoOptions options, const cli::Invocation& invocation) {
     Model model = options.input.read();
     if (options.batch_size) {
         TensorSpecs specs = cli::with_batch(model.graph, options.batch_size, "--batch-size");
@@ -39,7 +39,7 @@ int run(Options options, const cli::Invocation& invocation) {
 }  // namespace
 
 void add_info(cli::App& app) {
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<InfoOptions>();
     auto& command = app.command("info", "Inputs, outputs, operators, weights and what a run costs",
                                 [options, &app] { return run(*options, app.invocation()); });
     cli::add_model_file(command, options->input);

@@ -22,7 +22,7 @@ namespace {
 // What a text dump prints has four digits.
 constexpr double text_precision = 1e-3;
 
-struct Options {
+struct IodiffOptions {
     std::string a, b, match = "auto";
     double max_error = 1e-3;
     bool stop_on_error = false;
@@ -177,7 +177,7 @@ cli::Json to_json(const MatchedDumps& matched, const std::vector<Difference>& di
             {"roots", roots}};
 }
 
-int run(const Options& options, const cli::Invocation& invocation) {
+int run(const IodiffOptions& options, const cli::Invocation& invocation) {
     IoDump a = read_io_dump(options.a, false), b = read_io_dump(options.b, false);
     if (a.is_text != b.is_text)
         throw cli::UsageError("one of the dumps is text and the other binary", "give two of one kind");
@@ -207,7 +207,7 @@ int run(const Options& options, const cli::Invocation& invocation) {
 }  // namespace
 
 void add_iodiff(cli::App& app) {
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<IodiffOptions>();
     auto& command =
         app.command("iodiff", "Compares two dumps of all values and names where they begin to differ",
                     [options, &app] { return run(*options, app.invocation()); });

@@ -23,7 +23,7 @@ constexpr void (*commands[])(cli::App&) = {
     add_strip, add_pack,  add_unpack,  add_iodiff,  add_doctor,
 };
 
-int run(cli::Invocation& invocation) {
+int run_command(cli::Invocation& invocation) {
     cli::App app(invocation, manual());
     for (auto add : commands) add(app);
     return app.run();
@@ -32,4 +32,4 @@ int run(cli::Invocation& invocation) {
 }  // namespace
 }  // namespace mge::dump
 
-int main(int argc, char** argv) { return mge::cli::run_tool("mge-dump", argc, argv, mge::dump::run); }
+int main(int argc, char** argv) { return mge::cli::run_tool("mge-dump", argc, argv, mge::dump::run_command); }

@@ -24,7 +24,7 @@
 namespace mge::dump {
 namespace {
 
-struct Options {
+struct OptimizeOptions {
     cli::ModelFile input;
     std::string output;
     int level = 2;
@@ -53,14 +53,14 @@ bool holds(const std::vector<std::string>& names, std::string_view name) {
     return std::ranges::find(names, name) != names.end();
 }
 
-bool is_wanted(const Pass& pass, const Options& options, int weight_bits) {
+bool is_wanted(const Pass& pass, const OptimizeOptions& options, int weight_bits) {
     if (pass.name == machine_pass || holds(options.without, pass.name)) return false;
     if (pass.name == compressing_pass) return weight_bits > 0;
     return options.only.empty() ? pass.level <= options.level : holds(options.only, pass.name);
 }
 
 // As the option says, or else a dump of the model, for which it would be done at each load.
-int weight_bits_of(const Options& options, const Model& model) {
+int weight_bits_of(const OptimizeOptions& options, const Model& model) {
     const bool is_named = holds(options.only, compressing_pass);
     int bits = options.weight_bits;
     if (auto stored = stored_options(model); stored && !bits && (options.only.empty() || is_named))
@@ -108,7 +108,7 @@ LayoutChoice choose_layout(Model& model, const cli::LayoutOptions& options, Devi
 }
 
 // As a network is compiled that runs with these threads and this cache.
-PackedConstants pack(const Graph& graph, const Options& options) {
+PackedConstants pack(const Graph& graph, const OptimizeOptions& options) {
     TensorSpecs inputs;
     for (ValueId id : graph.inputs()) inputs.push_back(graph.value(id).spec);
     CompileOptions compile;
@@ -135,7 +135,7 @@ void check_test_cases(const Model& model) {
         }
 }
 
-int run(const Options& options, const cli::Invocation& invocation) {
+int run(const OptimizeOptions& options, const cli::Invocation& invocation) {
     check(options.layout);
     if (!options.device.empty() && !asks_for_layout(options.layout))
         throw cli::UsageError("--device is where a layout is tried, and none is asked for",
@@ -184,7 +184,7 @@ int run(const Options& options, const cli::Invocation& invocation) {
 }  // namespace
 
 void add_optimize(cli::App& app) {
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<OptimizeOptions>();
     auto& command = app.command("optimize", "Runs the graph optimisations now instead of at each load",
                                 [options, &app] { return run(*options, app.invocation()); });
     cli::add_model_file(command, options->input);

@@ -18,7 +18,7 @@
 namespace mge::dump {
 namespace {
 
-struct Options {
+struct PackingOptions {
     std::string model, output, info_file;
     PackOptions pack;
     cli::KeyOptions key;
@@ -35,7 +35,7 @@ void warn_of_weakness(const std::string& cipher) {
     if (auto& weakness = find_cipher(cipher)->weakness; !weakness.empty()) log_warning(weakness);
 }
 
-int run(Options options, const cli::Invocation& invocation) {
+int run(PackingOptions options, const cli::Invocation& invocation) {
     if (!options.info_file.empty()) options.pack.info = read_text(options.info_file);
     auto& pack = options.pack;
     if (pack.model_cipher != no_cipher || pack.info_cipher != no_cipher)
@@ -63,7 +63,7 @@ int run(Options options, const cli::Invocation& invocation) {
 }  // namespace
 
 void add_pack(cli::App& app) {
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<PackingOptions>();
     auto& command =
         app.command("pack", "Puts a model, its info and measured algorithms into one file for Lite",
                     [options, &app] { return run(*options, app.invocation()); });

@@ -13,7 +13,7 @@ namespace mge::dump {
 namespace {
 
 // The levels of MegEngine's dump: keep_var_name 0, 1 and 2, keep_opr_name, keep_param_name.
-struct Options {
+struct StripOptions {
     cli::ModelFile input;
     std::string output;
     int keep_value_names = 1;
@@ -31,7 +31,7 @@ void clear(std::string& name, size_t& count) {
 }
 
 // Inputs keep their names: without them no values could be given.
-Removed strip(Model& model, const Options& options) {
+Removed strip(Model& model, const StripOptions& options) {
     Removed removed;
     Graph& graph = model.graph;
     std::vector<bool> is_output(graph.values().size());
@@ -58,7 +58,7 @@ Removed strip(Model& model, const Options& options) {
     return removed;
 }
 
-int run(const Options& options, const cli::Invocation& invocation) {
+int run(const StripOptions& options, const cli::Invocation& invocation) {
     Model model = options.input.read();
     Removed removed = strip(model, options);
     std::cout << "removed " << removed.value_names << " names of values, " << removed.operator_names
@@ -77,7 +77,7 @@ int run(const Options& options, const cli::Invocation& invocation) {
 }  // namespace
 
 void add_strip(cli::App& app) {
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<StripOptions>();
     auto& command = app.command("strip", "Writes the model again with names removed or kept",
                                 [options, &app] { return run(*options, app.invocation()); });
     cli::add_model_file(command, options->input);

@@ -20,7 +20,7 @@
 namespace mge::dump {
 namespace {
 
-struct Options {
+struct TestCaseOptions {
     cli::ModelFile input;
     std::string output;
     std::vector<std::string> data;
@@ -54,7 +54,7 @@ cli::Json describe(const TestCase& test) {
     return result;
 }
 
-int run(const Options& options, const cli::Invocation& invocation) {
+int run(const TestCaseOptions& options, const cli::Invocation& invocation) {
     if (options.max_error && std::isnan(*options.max_error))
         throw cli::UsageError("--maxerr is not a number", "give the largest error that is none, as in 1e-4");
     Model model = options.input.read();
@@ -90,7 +90,7 @@ constexpr const char* details = R"(A test case is one --data:
 }  // namespace
 
 void add_testcase(cli::App& app) {
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<TestCaseOptions>();
     auto& command =
         app.command("testcase", "Writes the model with test cases: inputs, and the outputs they give",
                     [options, &app] { return run(*options, app.invocation()); });

@@ -11,13 +11,13 @@
 namespace mge::dump {
 namespace {
 
-struct Options {
+struct UnpackOptions {
     std::string packed;
     UnpackPaths paths;
     cli::KeyOptions key;
 };
 
-int run(const Options& options, const cli::Invocation& invocation) {
+int run(const UnpackOptions& options, const cli::Invocation& invocation) {
     auto& wanted = options.paths;
     if (wanted.model.empty() && wanted.info.empty() && wanted.cache.empty())
         throw cli::UsageError("nothing is to be written", "name a file for the model, --info or --cache");
@@ -40,7 +40,7 @@ int run(const Options& options, const cli::Invocation& invocation) {
 }  // namespace
 
 void add_unpack(cli::App& app) {
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<UnpackOptions>();
     auto& command = app.command("unpack", "Takes a packed Lite model apart",
                                 [options, &app] { return run(*options, app.invocation()); });
     command.add_option("packed", options->packed, "The packed file")->required()->type_name("FILE");

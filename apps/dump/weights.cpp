@@ -17,7 +17,7 @@ namespace {
 
 using Arrays = std::vector<std::pair<std::string, Tensor>>;
 
-struct Options {
+struct WeightsOptions {
     cli::ModelFile input;
     std::string output, name_pattern;
 };
@@ -39,7 +39,7 @@ void write(const std::string& path, const Arrays& arrays) {
     throw cli::UsageError(text("'", path, "' names no format"), "end it in .npz or .safetensors");
 }
 
-int run(const Options& options, const cli::Invocation& invocation) {
+int run(const WeightsOptions& options, const cli::Invocation& invocation) {
     Model model = options.input.read();
     Arrays arrays = collect(model.graph, options.name_pattern);
     if (arrays.empty())
@@ -63,7 +63,7 @@ int run(const Options& options, const cli::Invocation& invocation) {
 }  // namespace
 
 void add_weights(cli::App& app) {
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<WeightsOptions>();
     auto& command = app.command("weights", "Writes the weights to a .npz or .safetensors file",
                                 [options, &app] { return run(*options, app.invocation()); });
     cli::add_model_file(command, options->input);

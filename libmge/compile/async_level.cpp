@@ -6,7 +6,7 @@
 namespace mge {
 namespace {
 
-constexpr int per_place = 2, always = 4;  // bits of the level
+constexpr int per_place = 2, off_caller = 4;  // bits of the level
 
 }  // namespace
 
@@ -23,7 +23,7 @@ std::vector<int> threads_of_places(std::span<const DeviceId> places, int level) 
         if (of_cpus == 0) of_cpus = ++last;
         threads.push_back(of_cpus);
     }
-    bool is_in_caller = last < 2 && !(level & always);
+    bool is_in_caller = last < 2 && !(level & off_caller);
     if (is_in_caller) std::ranges::fill(threads, 0);
     return threads;
 }

@@ -13,33 +13,35 @@
 #include "libmge/graph/place.h"
 
 namespace mge {
-namespace {
 
-constexpr size_t kept_programs = 16;
-
-struct Entry {
+// Outside of the unnamed namespace: an Executable has them.
+struct KeptProgram {
     TensorSpecs inputs;
     std::vector<DeviceId> places;  // of the inputs
     std::shared_ptr<const CompiledProgram> program;
     std::unique_ptr<CompiledContext> context;
 };
 
-struct Entries {
+struct KeptPrograms {
     std::mutex mutex;
-    std::list<std::shared_ptr<Entry>> list;  // most recently used first
-    std::mutex running;                      // one run at a time: the contexts share their memory
+    std::list<std::shared_ptr<KeptProgram>> list;  // most recently used first
+    std::mutex running;                            // one run at a time: the contexts share their memory
     std::shared_ptr<ContextMemory> memory;
 };
 
+namespace {
+
+constexpr size_t kept_programs = 16;
+
 // A child made by fork() keeps the programs, but not the contexts, in which a thread of its parent may be.
-std::unique_ptr<Entries> make_entries(Entries* of_parent) {
-    auto entries = std::make_unique<Entries>();
+std::unique_ptr<KeptPrograms> make_entries(KeptPrograms* of_parent) {
+    auto entries = std::make_unique<KeptPrograms>();
     entries->memory = std::make_shared<ContextMemory>();
     std::unique_lock<std::mutex> lock;
     if (of_parent) lock = std::unique_lock(of_parent->mutex, std::try_to_lock);
     if (!lock.owns_lock()) return entries;
     for (auto& entry : of_parent->list) {
-        entries->list.push_back(std::make_shared<Entry>());
+        entries->list.push_back(std::make_shared<KeptProgram>());
         entries->list.back()->inputs = entry->inputs;
         entries->list.back()->places = entry->places;
         entries->list.back()->program = entry->program;
@@ -89,7 +91,7 @@ private:
 struct Executable::State {
     Graph graph;
     CompileOptions options;
-    PerProcess<Entries> of_process{make_entries};
+    PerProcess<KeptPrograms> of_process{make_entries};
     std::shared_ptr<const Program> first;  // only with no_profiling_on_shape_change
     std::atomic<bool> skips_next{false};
 
@@ -127,7 +129,7 @@ struct Executable::State {
         return places;
     }
 
-    std::shared_ptr<Entry> find(const TensorSpecs& inputs, std::span<const DeviceId> places) {
+    std::shared_ptr<KeptProgram> find(const TensorSpecs& inputs, std::span<const DeviceId> places) {
         auto& of_this = of_process.get();
         auto& entries = of_this.list;
         std::lock_guard lock(of_this.mutex);
@@ -139,7 +141,7 @@ struct Executable::State {
         if (options.const_shape) require_own_shapes(inputs);
         if (options.comp_node_seq_record_level == 2 && !entries.empty())
             require_recorded_shapes(entries.back()->inputs, inputs);
-        auto entry = std::make_shared<Entry>();
+        auto entry = std::make_shared<KeptProgram>();
         entry->inputs = inputs;
         entry->places.assign(places.begin(), places.end());
         entry->program = std::static_pointer_cast<const CompiledProgram>(compile(inputs, places));

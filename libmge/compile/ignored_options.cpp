@@ -80,7 +80,7 @@ bool compresses_weights(const Done& done) {
     return any_node(done, [](const Node& node) { return node.op == &ops::CompressedMatmul::info; });
 }
 
-bool never(const Done&) { return false; }
+bool never_done(const Done&) { return false; }
 
 using O = CompileOptions;
 constexpr std::array effects{
@@ -113,20 +113,20 @@ constexpr std::array effects{
            [](const Done& done) { return has_copies_beside(done.graph); },
            "this program copies nothing between the host and a device that does so beside its work"},
     Effect{"allreduce_pack_ignore_first",
-           [](const O& o) { return o.allreduce_pack_ignore_first != O().allreduce_pack_ignore_first; }, never,
-           "there are no collectives in this build"},
+           [](const O& o) { return o.allreduce_pack_ignore_first != O().allreduce_pack_ignore_first; },
+           never_done, "there are no collectives in this build"},
     Effect{"enable_grad_var_static_reshape", [](const O& o) { return o.enable_grad_var_static_reshape; },
-           never, "gradients are inferred with their graph, and have every shape that is known"},
+           never_done, "gradients are inferred with their graph, and have every shape that is known"},
     Effect{"precision", [](const O& o) { return o.precision != Precision::strict; }, rounds_products,
            "this model has no product that its device computes in fewer bits"},
     Effect{"weight_bits", [](const O& o) { return o.weight_bits > 0; }, compresses_weights,
            "this model has no product with a large constant matrix"},
     Effect{"dtr_config.recomp_memory_factor",
            [](const O& o) { return o.enable_dtr_memory_opt && o.dtr_config.recomp_memory_factor != 1; },
-           never, "what is given up is found by simulated plans, not by weighing single values"},
+           never_done, "what is given up is found by simulated plans, not by weighing single values"},
     Effect{"dtr_config.recomp_time_factor",
-           [](const O& o) { return o.enable_dtr_memory_opt && o.dtr_config.recomp_time_factor != 1; }, never,
-           "what is given up is found by simulated plans, not by weighing single values"},
+           [](const O& o) { return o.enable_dtr_memory_opt && o.dtr_config.recomp_time_factor != 1; },
+           never_done, "what is given up is found by simulated plans, not by weighing single values"},
 };
 
 }  // namespace

@@ -19,7 +19,7 @@ namespace {
 constexpr size_t search_budget = 50'000'000;
 constexpr size_t search_rounds = 300;
 // A placement that takes more is not tried.
-constexpr size_t most_looks = 8 * search_budget;
+constexpr size_t most_placer_looks = 8 * search_budget;
 
 bool alive_together(const MemoryBlock& a, const MemoryBlock& b) {
     return a.first <= b.last && b.first <= a.last;
@@ -74,7 +74,7 @@ public:
         constexpr size_t cost_of_pair = 16;  // which is found in a list, and sorted
         size_t pairs = Contemporaries::count(blocks, ids), all = ids.size() * ids.size() / 2;
         looks_ = 1 + std::min(cost_of_pair * pairs, all);
-        if (cost_of_pair * pairs < all && looks_ <= most_looks) contemporaries_.emplace(blocks, ids);
+        if (cost_of_pair * pairs < all && looks_ <= most_placer_looks) contemporaries_.emplace(blocks, ids);
     }
 
     // Looks at blocks that place() takes.
@@ -208,7 +208,7 @@ void disturb(std::vector<int>& order, const Placement& placement, std::span<cons
 
 Placement search(std::span<const MemoryBlock> blocks, const std::vector<int>& ids, size_t bound) {
     Placer placer(blocks, ids);
-    if (placer.looks() > most_looks) return place_in_time(blocks, ids);
+    if (placer.looks() > most_placer_looks) return place_in_time(blocks, ids);
     auto duration = [](const MemoryBlock& b) { return size_t(b.last - b.first + 1); };
     auto by_size = ordered_by(blocks, ids, [](auto& b) { return b.bytes; });
     Placement best = placer.place(by_size);

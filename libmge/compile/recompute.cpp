@@ -16,7 +16,7 @@
 namespace mge {
 namespace {
 
-constexpr NodeId never = -1;
+constexpr NodeId no_turn = -1;
 
 std::vector<MemoryBlock> blocks_of(const Schedule& schedule) {
     std::vector<MemoryBlock> blocks;
@@ -69,7 +69,7 @@ private:
     const Graph& graph_;
     SharedMemory shared_;
     size_t smallest_;
-    NodeId turn_ = never;
+    NodeId turn_ = no_turn;
     std::vector<bool> may_repeat_;           // by node
     std::vector<bool> is_wanted_late_;       // by value: a node behind the turn reads it
     std::vector<bool> is_output_;            // by value, or its memory is
@@ -79,7 +79,7 @@ private:
 void Turned::note_readers(const Schedule& plain) {
     is_wanted_late_.resize(graph_.values().size());
     is_output_.resize(graph_.values().size());
-    last_early_reader_.assign(graph_.values().size(), never);
+    last_early_reader_.assign(graph_.values().size(), no_turn);
     for (ValueId id : graph_.outputs()) is_output_[size_t(id)] = true;
     for (size_t i = 0; i < graph_.nodes().size(); ++i) {
         auto& node = graph_.node(NodeId(i));

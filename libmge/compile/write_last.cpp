@@ -16,7 +16,7 @@ namespace mge {
 namespace {
 
 // Nodes that are looked at in all: some hundreds of milliseconds.
-constexpr size_t most_looks = 16'000'000;
+constexpr size_t most_node_looks = 16'000'000;
 
 bool may_wait(const Node& node) {
     return !node.op->in_place.empty() && !node.op->traits.elementwise && !has_effect(node);
@@ -179,7 +179,7 @@ size_t write_last(Graph& graph, const CompileOptions& options) {
         size_t first = order.position(writer), last = order.last_reader(writer);
         if (first == last) continue;
         looks += last - first;
-        if (looks > most_looks) break;
+        if (looks > most_node_looks) break;
         auto nodes = order.with_last(writer, last);
         if (!nodes) continue;
         std::vector<NodeId> old(order.nodes().begin() + long(first), order.nodes().begin() + long(last) + 1);
