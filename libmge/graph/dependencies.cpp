@@ -13,7 +13,7 @@
 namespace mge {
 namespace {
 
-constexpr auto who = "extra_vardeps";
+constexpr auto dependencies_option = "extra_vardeps";
 
 // In the order of the nodes as far as nobody has to wait.
 class Order {
@@ -82,10 +82,10 @@ Graph order_after(Graph graph, const std::map<ValueId, std::vector<ValueId>>& ot
     if (others.empty()) return graph;
     note_origins(graph);
     for (auto& [value, first] : others) {
-        require_value(graph, value, who);
+        require_value(graph, value, dependencies_option);
         std::vector<ValueId> inputs{value};
         for (ValueId id : first) {
-            require_value(graph, id, who);
+            require_value(graph, id, dependencies_option);
             inputs.push_back(id);
         }
         TensorSpecs same{graph.value(value).spec};
@@ -93,7 +93,7 @@ Graph order_after(Graph graph, const std::map<ValueId, std::vector<ValueId>>& ot
                                      {}, &same);
         read_instead(graph, value, graph.node(node).outputs[0], node);
     }
-    graph.reorder(dependency_order(graph, who));
+    graph.reorder(dependency_order(graph, dependencies_option));
     return graph;
 }
 

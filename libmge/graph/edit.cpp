@@ -10,7 +10,7 @@
 namespace mge {
 namespace {
 
-constexpr auto who = "graph";
+constexpr auto graph_edit = "graph";
 
 ValueId find_or(const std::map<ValueId, ValueId>& map, ValueId id) {
     auto found = map.find(id);
@@ -69,8 +69,8 @@ Graph infer_anew(Graph graph) {
 Graph replace_values(Graph graph, const std::map<ValueId, ValueId>& by) {
     std::map<ValueId, std::vector<bool>> makers;  // of each replacement
     for (auto [old, now] : by) {
-        require_value(graph, old, who);
-        require_value(graph, now, who);
+        require_value(graph, old, graph_edit);
+        require_value(graph, now, graph_edit);
         if (old != now) makers[old] = needed_nodes(graph, {now});
     }
     for (size_t i = 0; i < graph.nodes().size(); ++i)
@@ -80,18 +80,18 @@ Graph replace_values(Graph graph, const std::map<ValueId, ValueId>& by) {
     auto outputs = graph.outputs();
     for (ValueId& output : outputs) output = find_or(by, output);
     graph.set_outputs(std::move(outputs));
-    graph.reorder(dependency_order(graph, who));
+    graph.reorder(dependency_order(graph, graph_edit));
     return infer_anew(std::move(graph));
 }
 
 Graph with_inputs(Graph graph, NodeId node, std::vector<ValueId> inputs) {
     for (ValueId id : inputs)
-        if (id != no_value) require_value(graph, id, who);
+        if (id != no_value) require_value(graph, id, graph_edit);
     auto& op = *graph.node(node).op;
     if (inputs.size() > op.inputs.size() && !op.is_variadic())
         throw_user(op.name, text("takes at most ", op.inputs.size(), " inputs, got ", inputs.size()));
     graph.node(node).inputs = std::move(inputs);
-    graph.reorder(dependency_order(graph, who));
+    graph.reorder(dependency_order(graph, graph_edit));
     return infer_anew(std::move(graph));
 }
 

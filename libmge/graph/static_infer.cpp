@@ -12,7 +12,7 @@
 namespace mge {
 namespace {
 
-constexpr auto who = "static inference";
+constexpr auto static_inference = "static inference";
 
 // Of something that is made of two others.
 InferSource both(InferSource a, InferSource b) { return std::max(a, b); }
@@ -43,7 +43,8 @@ StaticInference::StaticInference(const Graph& graph)
 StaticInference::Known& StaticInference::input(ValueId id) {
     auto& value = graph_.value(id);
     if (!value.is_input)
-        throw_user(who, text("value ", id, " ('", value_label(graph_, id), "') is no input of the graph"),
+        throw_user(static_inference,
+                   text("value ", id, " ('", value_label(graph_, id), "') is no input of the graph"),
                    ErrorClass::value);
     return known_[size_t(id)];
 }
@@ -61,7 +62,7 @@ void StaticInference::set_value(ValueId id, const Tensor& value) {
     if (!value) return set_shape(id, input(id).spec.shape);
     auto& input = this->input(id);
     if (value.dtype() != input.spec.dtype)
-        throw_user(who,
+        throw_user(static_inference,
                    text("input '", graph_.value(id).name, "' is ", input.spec.dtype, ", got ", value.dtype()),
                    ErrorClass::type);
     set_shape(id, value.shape());
@@ -156,13 +157,15 @@ Tensor StaticInference::find_value(ValueId id) { return known(id).value; }
 
 Shape StaticInference::shape(ValueId id) {
     if (auto found = find_shape(id)) return *found;
-    throw_user(who, text("the shape of '", value_label(graph_, id), "' is ", name_of(shape_source(id))),
+    throw_user(static_inference,
+               text("the shape of '", value_label(graph_, id), "' is ", name_of(shape_source(id))),
                ErrorClass::value);
 }
 
 Tensor StaticInference::value(ValueId id) {
     if (Tensor found = find_value(id)) return found;
-    throw_user(who, text("the value of '", value_label(graph_, id), "' is ", name_of(value_source(id))),
+    throw_user(static_inference,
+               text("the value of '", value_label(graph_, id), "' is ", name_of(value_source(id))),
                ErrorClass::value);
 }
 

@@ -13,8 +13,8 @@
 namespace mge {
 namespace {
 
-constexpr std::array<std::string_view, metric_count> names{"max-abs", "max-rel", "l1",        "l2",
-                                                           "rms",     "cosine",  "megengine", "assert-equal"};
+constexpr std::array<std::string_view, metric_count> names_of_metrics{
+    "max-abs", "max-rel", "l1", "l2", "rms", "cosine", "megengine", "assert-equal"};
 constexpr double default_rtol = 1e-4, default_half_rtol = 1e-2;
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
@@ -145,11 +145,11 @@ void find_elements(const Tensor& got, const Tensor& expected, Metric metric, Com
 
 }  // namespace
 
-std::span<const std::string_view> metric_names() { return names; }
+std::span<const std::string_view> metric_names() { return names_of_metrics; }
 
 std::optional<Metric> metric_from_name(std::string_view name) {
-    for (size_t i = 0; i < names.size(); ++i)
-        if (names[i] == name) return Metric(i);
+    for (size_t i = 0; i < names_of_metrics.size(); ++i)
+        if (names_of_metrics[i] == name) return Metric(i);
     return std::nullopt;
 }
 

@@ -16,7 +16,7 @@ bool is_plain(unsigned char c) {
            plain_signs.find(char(c)) != std::string_view::npos;
 }
 
-std::string escaped(std::string_view name) {
+std::string with_hex_codes(std::string_view name) {
     std::string result;
     for (unsigned char c : name) {
         char code[5];
@@ -78,8 +78,8 @@ std::string origin_text(const DumpedOrigin& origin) {
     for (auto& value : origin.values)
         result += text(result.empty() ? "" : ",", value.node, ':', value.output);
     for (auto& node : origin.operators)
-        result += text(';', node.id, '/', escaped(node.op), '/', node.outputs, '/', kind_text(node.kind), '/',
-                       escaped(node.name));
+        result += text(';', node.id, '/', with_hex_codes(node.op), '/', node.outputs, '/',
+                       kind_text(node.kind), '/', with_hex_codes(node.name));
     return result;
 }
 

@@ -57,7 +57,7 @@ std::pair<size_t, size_t> span_of(const MemoryTimeline& timeline) {
     return {timeline.arena, timeline.live.size()};
 }
 
-std::string escaped(std::string_view name) {
+std::string as_xml(std::string_view name) {
     std::string result;
     for (char c : name) switch (c) {
             case '<':
@@ -140,7 +140,7 @@ void draw_axes(std::ostream& svg, const Frame& f) {
     };
     auto words = [&](double x, double y, const char* anchor, const std::string& content) {
         svg << "<text x=\"" << x << "\" y=\"" << y << "\" text-anchor=\"" << anchor << "\">"
-            << escaped(content) << "</text>\n";
+            << as_xml(content) << "</text>\n";
     };
     words(f.left, f.curve_top - 12, "start", "bytes in use at each step");
     words(f.left, f.map_top - 12, "start", "place in the arena (address upwards, steps to the right)");
@@ -199,7 +199,7 @@ void draw_label(std::ostream& svg, const Frame& f, const MemoryBlockUse& b) {
     double first = y + height / 2 + (has_two_lines ? -2 : 4);
     auto words = [&](double at, const std::string& content) {
         svg << "<text x=\"" << x << "\" y=\"" << at
-            << "\" font-size=\"11\" fill=\"#102030\" pointer-events=\"none\">" << escaped(content)
+            << "\" font-size=\"11\" fill=\"#102030\" pointer-events=\"none\">" << as_xml(content)
             << "</text>\n";
     };
     words(first, upper);
@@ -213,8 +213,8 @@ void draw_blocks(std::ostream& svg, const Frame& f, const MemoryTimeline& t) {
         svg << "<rect x=\"" << x << "\" y=\"" << y << "\" width=\"" << std::max(0.5, f.x(b.last + 1) - x)
             << "\" height=\"" << std::max(0.5, f.map_y(double(b.offset)) - y)
             << "\" style=\"fill:" << colour(b, i) << ";fill-opacity:.8;stroke:#fff;stroke-width:.5\"><title>"
-            << escaped(b.name) << "\n"
-            << b.kind << " of " << escaped(b.owner) << "\n"
+            << as_xml(b.name) << "\n"
+            << b.kind << " of " << as_xml(b.owner) << "\n"
             << size_text(b.bytes) << " at " << b.offset << ", steps " << b.first << " to " << b.last
             << "</title></rect>\n";
     }
@@ -230,7 +230,7 @@ void draw_peak(std::ostream& svg, const Frame& f, const MemoryTimeline& t, const
     svg << "<line x1=\"" << x << "\" y1=\"" << f.curve_top << "\" x2=\"" << x << "\" y2=\""
         << f.map_top + f.map_height << "\" style=\"stroke:#c33;stroke-dasharray:4 3\"/>\n<text x=\""
         << f.left + f.width << "\" y=\"" << f.curve_top - 12 << "\" text-anchor=\"end\" fill=\"#c33\">"
-        << escaped(fitting(where, room)) << "</text>\n";
+        << as_xml(fitting(where, room)) << "</text>\n";
 }
 
 // As they came, in the program or in the graph that stays beside it.

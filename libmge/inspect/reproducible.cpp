@@ -19,9 +19,9 @@ uint64_t sum_of(const Tensor& tensor) {
 }
 
 // Checksums of all results, step by step.
-class Sums final : public StepObserver {
+class OutputSums final : public StepObserver {
 public:
-    explicit Sums(const Program& program) : program_(program) {}
+    explicit OutputSums(const Program& program) : program_(program) {}
     void after_step(size_t step, Context& context) override {
         for (ValueId id : program_.steps()[step].outputs) sums.push_back(sum_of(context.value(id)));
     }
@@ -68,7 +68,7 @@ private:
     }
 
     std::vector<uint64_t> sums_of_run() {
-        Sums observer(*program_);
+        OutputSums observer(*program_);
         run(observer);
         return std::move(observer.sums);
     }

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::string_view packed_mark = "packed_model";
 // What flatbuffers' verifier may spend: a file of one model has five tables.
-constexpr size_t max_depth = 16, max_tables = 1000;
+constexpr size_t packed_depth = 16, packed_tables = 1000;
 // Offsets in a flatbuffer have 31 bits; the rest is for the table itself.
 constexpr size_t largest_content = (size_t(1) << 31) - (size_t(1) << 16);
 
@@ -106,7 +106,7 @@ PackedParts read_packed_parts(std::span<const std::byte> file, const std::string
     };
     if (!is_packed(file)) fail("it does not start like one");
     auto* table = reinterpret_cast<const uint8_t*>(file.data()) + packed_mark.size();
-    flatbuffers::Verifier verifier(table, file.size() - packed_mark.size(), max_depth, max_tables);
+    flatbuffers::Verifier verifier(table, file.size() - packed_mark.size(), packed_depth, packed_tables);
     if (!packed_file::VerifyFileBuffer(verifier)) fail("its table is damaged or cut off");
     auto* models = packed_file::GetFile(table)->models();
     if (!models || models->size() != 1) fail("it has to hold exactly one model");

@@ -22,6 +22,7 @@
 #include "libmge/ops/nn/convolution/conv2d.h"
 #include "libmge/ops/nn/convolution/small.h"
 #include "libmge/ops/quantize/quantized_conv2d.h"
+#include "libmge/ops/shape/image.h"
 #include "libmge/ops/shape/reorder.h"
 #include "libmge/passes/node_problem.h"
 #include "libmge/passes/pass.h"
@@ -29,8 +30,6 @@
 
 namespace mge {
 namespace {
-
-constexpr int image_rank = 4;
 
 // What an estimate needs to know of a layout: the part of the peak that convolutions reach in it (measured
 // with oneDNN: blocked 1, channels last 0.8, plain 0.4; blocks of 8 are half a vector of AVX-512; with our
@@ -60,7 +59,7 @@ constexpr double plain_efficiency = 0.4, small_plain_efficiency = 1;
 constexpr double peak_flops_per_ms = 1e8, bytes_per_ms = 1e7, launch_ms = 0.002;
 
 bool is_image(const TensorSpec& spec) {
-    return spec.shape.is_known() && spec.shape.rank() == image_rank && spec.dtype != DType::none;
+    return spec.shape.is_known() && spec.shape.rank() == ops::image_rank && spec.dtype != DType::none;
 }
 
 bool has_one_pixel(const TensorSpec& image) { return image.shape[2] == 1 && image.shape[3] == 1; }

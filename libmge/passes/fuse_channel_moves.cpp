@@ -15,6 +15,7 @@
 #include <set>
 
 #include "libmge/ops/shape/concat.h"
+#include "libmge/ops/shape/image.h"
 #include "libmge/ops/shape/split.h"
 #include "libmge/ops/shape/take_channels.h"
 #include "libmge/ops/shape/transpose.h"
@@ -25,8 +26,7 @@
 namespace mge {
 namespace {
 
-constexpr int image_rank = 4;
-constexpr int64_t most_channels = 1 << 16;  // what an image has; more are no channels
+constexpr int64_t most_image_channels = 1 << 16;  // what an image has; more are no channels
 
 struct Channel {
     ValueId image;
@@ -54,7 +54,7 @@ std::vector<int64_t> channel_extents(const Shape& shape, const Moved& moved) {
 }
 
 bool is_image(const Shape& shape, const Moved& moved) {
-    return shape.rank() == image_rank && pixel_axes(shape, moved) == 2;
+    return shape.rank() == ops::image_rank && pixel_axes(shape, moved) == 2;
 }
 
 class ChannelMoves {
@@ -81,7 +81,7 @@ private:
     std::optional<Moved> images(ValueId id) const {
         if (is_moved(id)) return moved_[size_t(id)];
         auto& s = shape(id);
-        if (!s.is_known() || s.rank() != image_rank || s.numel() == 0 || s[1] > most_channels)
+        if (!s.is_known() || s.rank() != ops::image_rank || s.numel() == 0 || s[1] > most_image_channels)
             return std::nullopt;
         Moved moved{s[2], s[3], {}};
         for (int64_t i = 0; i < s[1]; ++i) moved.channels.push_back({id, i});

@@ -14,6 +14,7 @@
 
 #include "libmge/base/log.h"
 #include "libmge/ops/elementwise/fused_region.h"
+#include "libmge/ops/shape/image.h"
 #include "libmge/ops/shape/reduce_to_shape.h"
 #include "libmge/ops/shape/transpose.h"
 #include "libmge/passes/node_problem.h"
@@ -29,7 +30,6 @@ constexpr size_t max_steps = 16, max_inputs = 8;
 // Shorter rows are transposed faster by a step of its own, which can read in the order of memory (measured:
 // fused, rows of 256 bytes take 1.3 times as long, those of 4 KB 0.93 times).
 constexpr int64_t least_row_bytes = 4096;
-constexpr int image_rank = 4;
 
 enum class Wish : uint8_t { never, where_it_pays, wherever_legal };
 Wish wish_of(const std::optional<bool>& own, const std::optional<int>& jit, int level) {
@@ -145,7 +145,9 @@ private:
     }
 
     // Layouts are chosen after this pass; a fused step would force images into the plain one.
-    bool may_be_laid_out(ValueId id) const { return prefers_layouts_ && spec(id).shape.rank() == image_rank; }
+    bool may_be_laid_out(ValueId id) const {
+        return prefers_layouts_ && spec(id).shape.rank() == ops::image_rank;
+    }
     bool is_wanted_transpose(const Node& node) const {
         if (node.op != &ops::Transpose::info || transposes_ == Wish::never) return false;
         auto &x = spec(node.inputs[0]), &y = spec(node.outputs[0]);

@@ -17,6 +17,7 @@
 #include "libmge/ops/elementwise/arithmetic.h"
 #include "libmge/ops/elementwise/convert.h"
 #include "libmge/ops/shape/concat.h"
+#include "libmge/ops/shape/image.h"
 #include "libmge/ops/shape/pad.h"
 #include "libmge/ops/shape/transpose.h"
 #include "libmge/ops/vision/preprocess.h"
@@ -28,13 +29,12 @@
 namespace mge {
 namespace {
 
-constexpr int image_rank = 4, channel_axis = 1;
-using Order = std::array<int, image_rank>;
+using Order = std::array<int, ops::image_rank>;
 constexpr Order unchanged{0, 1, 2, 3}, from_channels_last{0, 3, 1, 2};
 
 // A preprocess has numbers for each channel; more than pictures have are not worth them, and a hostile
 // graph's extents, where others are zero, are beyond all memory.
-constexpr size_t most_channels = 4096;
+constexpr size_t most_input_channels = 4096;
 
 struct Affine {
     double a = 1, b = 0;
@@ -72,9 +72,9 @@ std::optional<double> uniform_value(const Graph& graph, ValueId id) {
 // A constant operand as one number per channel; empty when it varies otherwise.
 std::vector<double> per_channel(const Tensor& constant, int axis, size_t channels) {
     auto& shape = constant.shape();
-    if (constant.dtype() != DType::f32 || shape.rank() > image_rank) return {};
+    if (constant.dtype() != DType::f32 || shape.rank() > ops::image_rank) return {};
     for (int i = 0; i < shape.rank(); ++i) {
-        bool is_channel = i + image_rank - shape.rank() == axis;
+        bool is_channel = i + ops::image_rank - shape.rank() == axis;
         if (shape[i] != 1 && !(is_channel && shape[i] == int64_t(channels))) return {};
     }
     std::vector<double> values(channels);
@@ -107,12 +107,12 @@ public:
     std::optional<Prefix> match(ValueId input, bool channels_last,
                                 const std::vector<NodeId>& reader_of) const {
         auto& spec = graph_.value(input).spec;
-        if (!spec.shape.is_known() || spec.shape.rank() != image_rank || spec.dtype == DType::boolean)
+        if (!spec.shape.is_known() || spec.shape.rank() != ops::image_rank || spec.dtype == DType::boolean)
             return std::nullopt;
         Prefix prefix{.channels_last = channels_last};
-        int channels_at = channels_last ? 3 : channel_axis;
+        int channels_at = channels_last ? 3 : ops::channel_axis;
         prefix.input_channels = size_t(spec.shape[channels_at]);
-        if (prefix.input_channels == 0 || prefix.input_channels > most_channels ||
+        if (prefix.input_channels == 0 || prefix.input_channels > most_input_channels ||
             !shapes_.is_fixed(input, channels_at))
             return std::nullopt;
         prefix.channels.resize(prefix.input_channels);
@@ -144,7 +144,7 @@ private:
         return is_first;
     }
     static bool take_transpose(Prefix& prefix, const Node& node) {
-        auto axes = ops::transpose_axes(node.as<ops::Transpose::Params>(), image_rank);
+        auto axes = ops::transpose_axes(node.as<ops::Transpose::Params>(), ops::image_rank);
         Order order{};
         for (size_t i = 0; i < order.size(); ++i) order[i] = prefix.order[size_t(axes[i])];
         prefix.order = order;
@@ -154,14 +154,14 @@ private:
     static bool take_pad(Prefix& prefix, const Node& node) {
         auto& p = node.as<ops::Pad::Params>();
         int axis = prefix.axis_of_channels();
-        for (size_t i = 0; i < size_t(image_rank); ++i)
+        for (size_t i = 0; i < size_t(ops::image_rank); ++i)
             if (p.before[i] != 0 || (int(i) != axis && p.after[i] != 0)) return false;
         return p.mode == ops::PadMode::constant && add_channels(prefix, p.after[size_t(axis)], p.value);
     }
     bool take_concat(Prefix& prefix, const Node& node, ValueId value) const {
         if (node.inputs.size() != 2 || node.inputs[0] != value) return false;
         int axis = node.as<ops::Concat::Params>().axis;
-        if ((axis < 0 ? axis + image_rank : axis) != prefix.axis_of_channels()) return false;
+        if ((axis < 0 ? axis + ops::image_rank : axis) != prefix.axis_of_channels()) return false;
         if (!shapes_.is_fixed(node.inputs[1], prefix.axis_of_channels())) return false;
         auto uniform = uniform_value(graph_, node.inputs[1]);
         auto& shape = graph_.value(node.inputs[1]).spec.shape;
@@ -171,7 +171,7 @@ private:
     static bool add_channels(Prefix& prefix, int64_t count, double x) {
         // As an integer the value could still wrap around.
         if (!std::isfinite(x) || (!prefix.is_float && x != 0)) return false;
-        if (size_t(count) > most_channels - prefix.channels.size()) return false;
+        if (size_t(count) > most_input_channels - prefix.channels.size()) return false;
         prefix.channels.insert(prefix.channels.end(), size_t(count), Affine{0, x});
         prefix.moves = true;
         return true;

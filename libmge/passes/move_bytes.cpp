@@ -15,6 +15,7 @@
 
 #include "libmge/graph/copy_node.h"
 #include "libmge/ops/index/slice.h"
+#include "libmge/ops/quantize/quantisation.h"
 #include "libmge/ops/quantize/quantize.h"
 #include "libmge/ops/shape/concat.h"
 #include "libmge/ops/shape/reshape.h"
@@ -25,8 +26,6 @@
 
 namespace mge {
 namespace {
-
-bool is_byte(DType dtype) { return dtype == DType::u8 || dtype == DType::i8; }
 
 // Moves the elements of its first input, some or all of them.
 bool moves_first(const Node& node) {
@@ -106,7 +105,8 @@ bool Mover::are_alike(ValueId a, ValueId b) const {
 void Mover::copy(NodeId id) {
     rewrite_.copy(id);
     auto& node = graph_.node(id);
-    bool is_ours = node.op == &ops::Dequantize::info && is_byte(graph_.value(node.inputs[0]).spec.dtype) &&
+    bool is_ours = node.op == &ops::Dequantize::info &&
+                   ops::is_byte(graph_.value(node.inputs[0]).spec.dtype) &&
                    is_one_number(graph_, node.inputs[1]) && is_one_number(graph_, zero_of(node));
     if (is_ours)
         steps_[size_t(node.outputs[0])] = {rewrite_(node.inputs[0]), node.inputs[1], zero_of(node), id};
@@ -200,7 +200,7 @@ bool Mover::quantize_before(NodeId id) {
     auto& node = graph_.node(id);
     bool is_ours = node.op == &ops::Quantize::info && is_one_number(graph_, node.inputs[1]) &&
                    is_one_number(graph_, zero_of(node)) && may_quantize_before(node.inputs[0]) &&
-                   is_byte(graph_.value(node.outputs[0]).spec.dtype);
+                   ops::is_byte(graph_.value(node.outputs[0]).spec.dtype);
     if (is_ours) rewrite_.replace(node.outputs[0], quantized(node.inputs[0], node));
     return is_ours;
 }

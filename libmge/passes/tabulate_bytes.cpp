@@ -15,14 +15,13 @@
 #include "libmge/device/device.h"
 #include "libmge/op/apply.h"
 #include "libmge/ops/quantize/map_bytes.h"
+#include "libmge/ops/quantize/quantisation.h"
 #include "libmge/ops/quantize/quantize.h"
 #include "libmge/passes/pass.h"
 #include "libmge/passes/rewrite.h"
 
 namespace mge {
 namespace {
-
-bool is_byte(DType dtype) { return dtype == DType::u8 || dtype == DType::i8; }
 
 // In the order of their bits.
 Tensor all_bytes(DType dtype) {
@@ -70,7 +69,7 @@ private:
 const Function& Tabulator::function_of(ValueId id) {
     auto& function = functions_[size_t(id)];
     auto& value = graph_.value(id);
-    if (function.of == no_value && is_byte(value.spec.dtype) && !value.is_constant())
+    if (function.of == no_value && ops::is_byte(value.spec.dtype) && !value.is_constant())
         function = {id, all_bytes(value.spec.dtype)};
     return function;
 }
@@ -112,7 +111,7 @@ bool Tabulator::tabulate(NodeId id) {
     auto& node = graph_.node(id);
     if (node.op != &ops::Quantize::info || uses_[size_t(node.inputs[0])] != 1) return false;
     auto& function = functions_[size_t(node.outputs[0])];
-    if (function.of == no_value || !is_byte(function.values.dtype())) return false;
+    if (function.of == no_value || !ops::is_byte(function.values.dtype())) return false;
     if (is_itself(function.values, graph_.value(function.of).spec.dtype)) {
         rewrite_.replace(node.outputs[0], rewrite_(function.of));
         return true;

@@ -42,7 +42,7 @@ StridedSide places_in(const Shape& x, const std::vector<AxisRange>& ranges) {
 }
 
 template <class Params>
-Tensor value_gradient(const GradientContext<Params>& g) {
+Tensor slice_value_gradient(const GradientContext<Params>& g) {
     if (!g.needs("value")) return {};
     Tensor read = slice(with_bounds(g, {g.output_grad()}), g.params);
     return sum_to_value(read, g.input("value"));
@@ -87,11 +87,11 @@ Tensors Slice::gradient(const GradientContext<Params>& g) {
 Tensors SetSlice::gradient(const GradientContext<Params>& g) {
     Tensor zero = full_like(g.input("value"), {.value = 0});
     Tensor dx = g.needs("x") ? set_slice(with_bounds(g, {g.output_grad(), zero}), g.params) : Tensor();
-    return g.result({{"x", dx}, {"value", value_gradient(g)}});
+    return g.result({{"x", dx}, {"value", slice_value_gradient(g)}});
 }
 
 Tensors AddSlice::gradient(const GradientContext<Params>& g) {
-    return g.result({{"x", g.output_grad()}, {"value", value_gradient(g)}});
+    return g.result({{"x", g.output_grad()}, {"value", slice_value_gradient(g)}});
 }
 
 StridedCopy plan_slice(const Problem& problem) {

@@ -25,7 +25,7 @@ Tensors with_indices(const GradientContext<Params>& g, Tensors tensors) {
 }
 
 template <class Params>
-Tensor value_gradient(const GradientContext<Params>& g) {
+Tensor take_value_gradient(const GradientContext<Params>& g) {
     if (!g.needs("value")) return {};
     return sum_to_value(take(with_indices(g, {g.output_grad()}), g.params), g.input("value"));
 }
@@ -81,11 +81,11 @@ Tensors Take::gradient(const GradientContext<Params>& g) {
 Tensors SetTake::gradient(const GradientContext<Params>& g) {
     Tensor zero = full_like(g.input("value"), {.value = 0});
     Tensor dx = g.needs("x") ? set_take(with_indices(g, {g.output_grad(), zero}), g.params) : Tensor();
-    return g.result({{"x", dx}, {"value", value_gradient(g)}});
+    return g.result({{"x", dx}, {"value", take_value_gradient(g)}});
 }
 
 Tensors AddTake::gradient(const GradientContext<Params>& g) {
-    return g.result({{"x", g.output_grad()}, {"value", value_gradient(g)}});
+    return g.result({{"x", g.output_grad()}, {"value", take_value_gradient(g)}});
 }
 
 }  // namespace mge::ops

@@ -6,6 +6,7 @@
 #include "libmge/device/device.h"
 #include "libmge/op/define.h"
 #include "libmge/ops/create/full.h"
+#include "libmge/ops/nn/check_shape.h"
 #include "libmge/ops/nn/norm_gradient.h"
 #include "libmge/ops/shape/concat.h"
 #include "libmge/ops/shape/reshape.h"
@@ -27,11 +28,6 @@ Shape statistics_shape(std::string_view who, const TensorSpec& x, int64_t groups
         throw_user(who, text("groups must divide the ", x.shape[1], " channels of x, got ", groups),
                    ErrorClass::value);
     return {x.shape[0], groups};
-}
-
-void check_shape(std::string_view who, std::string_view input, const TensorSpec& spec, const Shape& shape) {
-    if (!spec.is_absent() && spec.shape != shape)
-        throw_user(who, text(input, " must have shape ", shape, ", got ", spec.shape), ErrorClass::value);
 }
 
 // x as (samples, groups, channels of a group, pixels).

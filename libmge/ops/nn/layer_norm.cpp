@@ -3,6 +3,7 @@
 
 #include "libmge/op/define.h"
 #include "libmge/ops/create/full.h"
+#include "libmge/ops/nn/check_shape.h"
 #include "libmge/ops/nn/norm_gradient.h"
 #include "libmge/ops/shape/reshape.h"
 
@@ -27,11 +28,6 @@ Parts split_shape(std::string_view who, const TensorSpec& x, int axes) {
     Parts parts;
     for (int i = 0; i < rank; ++i) (i < rank - axes ? parts.rows : parts.normalized).push_back(x.shape[i]);
     return parts;
-}
-
-void check_shape(std::string_view who, std::string_view input, const TensorSpec& spec, const Shape& shape) {
-    if (!spec.is_absent() && spec.shape != shape)
-        throw_user(who, text(input, " must have shape ", shape, ", got ", spec.shape), ErrorClass::value);
 }
 
 }  // namespace

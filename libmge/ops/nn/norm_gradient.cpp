@@ -4,20 +4,14 @@
 #include "libmge/ops/elementwise/arithmetic.h"
 #include "libmge/ops/elementwise/convert.h"
 #include "libmge/ops/elementwise/elementwise.h"
+#include "libmge/ops/nn/null_is_zero.h"
 #include "libmge/ops/reduce/reduce.h"
 #include "libmge/ops/shape/reshape.h"
 
 namespace mge::ops {
 namespace {
 
-// Arithmetic in which null is zero: a gradient that nobody asked for costs nothing.
-Tensor plus(const Tensor& a, const Tensor& b) { return !a ? b : !b ? a : add(a, b); }
 Tensor less(const Tensor& a, const Tensor& b) { return !b ? a : !a ? neg(b) : sub(a, b); }
-Tensor times(const Tensor& a, const Tensor& b) { return a && b ? mul(a, b) : Tensor(); }
-
-Tensor widened(const Tensor& t) {
-    return t && t.dtype() != DType::f32 ? convert(t, {.dtype = DType::f32}) : t;
-}
 Tensor total(const Tensor& t, const IntList& axes) {
     return t ? sum(t, {.axes = axes, .keepdims = true}) : t;
 }

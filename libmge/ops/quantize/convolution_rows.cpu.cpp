@@ -13,8 +13,6 @@ namespace {
 using StepTypes = Types<uint8_t, int8_t, int32_t>;
 static_assert(longest_row <= cpu::longest_block);
 
-bool is_byte(DType dtype) { return dtype == DType::u8 || dtype == DType::i8; }
-
 bool has_vector_form(const ConvEpilogue& e) {
     return !e.is_exact && is_byte(e.dtype) && cpu::has_step_rows(e.activation) &&
            (e.residual_dtype == DType::none || is_byte(e.residual_dtype));

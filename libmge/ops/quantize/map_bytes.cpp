@@ -2,13 +2,13 @@
 #include "libmge/ops/quantize/map_bytes.h"
 
 #include "libmge/op/define.h"
+#include "libmge/ops/quantize/quantisation.h"
 
 namespace mge::ops {
 
 constinit const OpInfo MapBytes::info = define<MapBytes>();
 
 TensorSpecs MapBytes::infer(const Params&, std::span<const TensorSpec> in) {
-    auto is_byte = [](DType dtype) { return dtype == DType::u8 || dtype == DType::i8; };
     if (!is_byte(in[0].dtype) || !is_byte(in[1].dtype))
         throw_user(name, text("maps uint8 or int8 to uint8 or int8, got ", in[0].dtype, " and ", in[1].dtype),
                    ErrorClass::type);

@@ -30,9 +30,8 @@ inline int to_step(StepRounding rounding, float x, float scale, float zero, Step
     return steps::to_step(rounding == StepRounding::half_even, x, scale, zero, range);
 }
 
-inline bool holds_steps(DType dtype) {
-    return dtype == DType::u8 || dtype == DType::i8 || dtype == DType::i32;
-}
+inline bool is_byte(DType dtype) { return dtype == DType::u8 || dtype == DType::i8; }
+inline bool holds_steps(DType dtype) { return is_byte(dtype) || dtype == DType::i32; }
 StepRange full_range(DType dtype);
 // UserError of `who` when the bounds leave the range of the dtype, or there are no steps of it. Equal bounds
 // of 0 stand for the whole range.

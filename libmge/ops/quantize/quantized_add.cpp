@@ -9,7 +9,6 @@ namespace mge::ops {
 constinit const OpInfo QuantizedAdd::info = define<QuantizedAdd>();
 
 TensorSpecs QuantizedAdd::infer(const Params& p, std::span<const TensorSpec> in) {
-    auto is_byte = [](DType dtype) { return dtype == DType::u8 || dtype == DType::i8; };
     if (!is_byte(in[0].dtype) || !is_byte(in[1].dtype) || !is_byte(p.dtype))
         throw_user(name,
                    text("takes and gives steps of uint8 or int8, got ", in[0].dtype, ", ", in[1].dtype,

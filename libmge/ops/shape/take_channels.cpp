@@ -4,12 +4,11 @@
 #include <algorithm>
 
 #include "libmge/op/define.h"
+#include "libmge/ops/shape/image.h"
 #include "libmge/ops/shape/reorder_plan.h"
 
 namespace mge::ops {
 namespace {
-
-constexpr int image_rank = 4, channel_axis = 1;
 
 struct TakenChannel {
     size_t input;

@@ -30,9 +30,9 @@ struct Projections {
     Projection query, key, value, result;
 };
 
-class FlatWeights {
+class FlatProjections {
 public:
-    FlatWeights(const Site& site, const Tensor& flat) {
+    FlatProjections(const Site& site, const Tensor& flat) {
         // A constant is cut once, here.
         if (as_constant(flat)) {
             site.charge(flat);
@@ -62,7 +62,7 @@ private:
 };
 
 Projections projections_of(const Site& site, const file::MultiHeadAttn& p, int64_t value_width) {
-    FlatWeights weights(site, site.in(3));
+    FlatProjections weights(site, site.in(3));
     Projections made;
     made.query.weight = weights.matrix(p.embeding_size(), p.qproj_size());
     made.key.weight = weights.matrix(p.k_size(), p.kproj_size());

@@ -8,6 +8,7 @@
 #include "libmge/device/device.h"
 #include "libmge/model/import/megengine/extents.h"
 #include "libmge/model/import/megengine/families.h"
+#include "libmge/model/import/megengine/numbers.h"
 #include "libmge/op/apply.h"
 #include "libmge/ops/elementwise/arithmetic.h"
 #include "libmge/ops/elementwise/bits.h"
@@ -28,8 +29,6 @@ struct Term {
     Tensor value;
     double weight;
 };
-
-Tensor number(const Tensor& like, double value) { return scalar_tensor(value, like.dtype(), host_device); }
 
 // Sum of value * weight; of integers rounded to the nearest.
 Tensor weighted(std::initializer_list<Term> terms) {
@@ -76,21 +75,21 @@ Tensor computed(const Tensor& x, int64_t channels, Compute compute) {
     return is_whole ? convert_dtype(ops::clip(y, {.lower = 0, .upper = 255}), DType::u8) : y;
 }
 
-struct Mode {
+struct Conversion {
     uint32_t number;
     int64_t channels;
     IntList order;  // channels of the result, as those of the input
     Compute compute = nullptr;
 };
 
-const Mode* find_mode(uint32_t number) {
-    static const Mode modes[] = {
+const Conversion* find_conversion(uint32_t number) {
+    static const Conversion conversions[] = {
         {0, 3, {}, grey},        {1, 3, {}, to_yuv}, {2, 3, {}, from_yuv}, {3, 1, {0, 0, 0}},
         {4, 4, {0, 1, 2}},       {5, 4, {2, 1, 0}},  {6, 4, {}, grey},     {7, 3, {2, 1, 0}},
         {8, 3, {}, grey_of_bgr}, {9, 3, {2, 1, 0}},
     };
-    auto found = std::ranges::find(modes, number, &Mode::number);
-    return found == std::end(modes) ? nullptr : found;
+    auto found = std::ranges::find(conversions, number, &Conversion::number);
+    return found == std::end(conversions) ? nullptr : found;
 }
 
 }  // namespace
@@ -98,7 +97,7 @@ const Mode* find_mode(uint32_t number) {
 Tensors import_colours(const Site& site) {
     uint32_t number = site.params<file::CvtColor>().mode();
     const Tensor& x = site.in(0);
-    auto* mode = find_mode(number);
+    auto* mode = find_conversion(number);
     if (!mode) unsupported("colour conversion ", number);
     if (x.dtype() != DType::f32 && x.dtype() != DType::u8) unsupported("colours of ", x.dtype());
     if (rank_of(x) != 4 || x.shape()[3] != mode->channels)

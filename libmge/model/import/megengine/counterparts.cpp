@@ -8,12 +8,12 @@
 namespace mge::megengine {
 namespace {
 
-struct Row {
+struct CounterpartRow {
     std::string_view op, type, mode = {}, batched_type = {};
 };
 
 // Sorted by operator. Elementwise ones are Elemwise, others without a row are called as here.
-constexpr Row rows[] = {
+constexpr CounterpartRow rows_by_operator[] = {
     {"adaptive_avg_pool2d", "AdaptivePooling"},
     {"adaptive_max_pool2d", "AdaptivePooling"},
     {"add_axis", "AxisAddRemove"},
@@ -94,8 +94,8 @@ std::string in_capitals(std::string_view name) {
 }  // namespace
 
 Counterpart counterpart(const OpInfo& op, std::span<const TensorSpec> inputs) {
-    auto row = std::ranges::lower_bound(rows, op.name, {}, &Row::op);
-    if (row != std::end(rows) && row->op == op.name) {
+    auto row = std::ranges::lower_bound(rows_by_operator, op.name, {}, &CounterpartRow::op);
+    if (row != std::end(rows_by_operator) && row->op == op.name) {
         bool is_batch = std::ranges::all_of(
             inputs, [](auto& spec) { return spec.shape.is_known() && spec.shape.rank() > 2; });
         auto type = is_batch && !row->batched_type.empty() ? row->batched_type : row->type;
@@ -109,7 +109,7 @@ Counterpart counterpart(const OpInfo& op, std::span<const TensorSpec> inputs) {
 
 std::vector<std::pair<std::string_view, std::string_view>> listed_counterparts() {
     std::vector<std::pair<std::string_view, std::string_view>> all;
-    for (auto& row : rows) all.emplace_back(row.op, row.type);
+    for (auto& row : rows_by_operator) all.emplace_back(row.op, row.type);
     return all;
 }
 

@@ -18,7 +18,7 @@ namespace {
 constexpr uint32_t magic = 0x4342474d, compatible_magic = 0x5342474d;  // "MGBC", "MGBS"
 constexpr uint64_t type_seed = 20160701;
 constexpr int highest_suffix = 5;
-constexpr size_t operator_bytes = 48;
+constexpr size_t operator_bytes_v1 = 48;
 
 uint64_t type_hash(const std::string& name) {
     uint64_t hash = XXH64(name.data(), name.size(), type_seed);
@@ -122,7 +122,7 @@ private:
     }
 
     void read_operator(const file::v1::Operator& op, const std::string& where) {
-        charge(operator_bytes);
+        charge(operator_bytes_v1);
         OperatorRecord record;
         auto type = types_by_hash().find(op.type_id());
         record.type = type != types_by_hash().end()

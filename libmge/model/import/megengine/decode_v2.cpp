@@ -11,7 +11,7 @@ namespace mge::megengine {
 namespace {
 
 // What an operator costs at least, in a file and here.
-constexpr size_t operator_bytes = 64;
+constexpr size_t operator_bytes_v2 = 64;
 
 class DecodeV2 : Decoding {
 public:
@@ -70,7 +70,7 @@ private:
     }
 
     void read_operator(const file::v2::Operator& op, const std::string& where) {
-        charge(operator_bytes);
+        charge(operator_bytes_v2);
         OperatorRecord record;
         record.type = without_version(name(op.type()));
         if (record.type.empty()) fail(where, " has no type");

@@ -21,7 +21,7 @@
 namespace mge::megengine {
 namespace {
 
-void require_images(const Tensor& x) {
+void require_float_images(const Tensor& x) {
     if (rank_of(x) != 4) invalid("images of rank ", rank_of(x));
     if (!is_float(x.dtype())) unsupported("images of ", x.dtype());
 }
@@ -61,7 +61,7 @@ Tensor displaced(const Tensor& x, int64_t top, int64_t left, int64_t reach) {
 Tensors import_deformable_convolution(const Site& site) {
     auto& p = site.params<file::Convolution>();
     const Tensor &x = site.in(0), &offset = site.in(2), &mask = site.in(3);
-    require_images(x);
+    require_float_images(x);
     if (p.format()) unsupported("images in the format ", p.format());
     if (p.mode() > 1 || p.sparse() > 1) unsupported("convolution mode ", p.mode(), ", sparsity ", p.sparse());
     Tensor weight = p.mode() ? ops::flip(site.in(1), {.axes = {-2, -1}}) : site.in(1);
@@ -100,8 +100,8 @@ Tensors import_correlation(const Site& site) {
     constexpr int64_t most_displacements = 4096, largest = 1 << 20;
     auto& p = site.params<file::Correlation>();
     if (p.format()) unsupported("images in the format ", p.format());
-    require_images(site.in(0));
-    require_images(site.in(1));
+    require_float_images(site.in(0));
+    require_float_images(site.in(1));
     int64_t reach = p.max_displacement(), step = p.stride2(), margin = p.pad_size(), size = p.kernel_size();
     if (!step || !size || !p.stride1() || reach > largest || margin > largest || size > largest)
         invalid("displacements up to ", reach, " in steps of ", step, ", patches of ", size);

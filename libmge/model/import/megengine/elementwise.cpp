@@ -11,6 +11,7 @@
 #include "libmge/graph/builder.h"
 #include "libmge/model/import/megengine/counterparts.h"
 #include "libmge/model/import/megengine/families.h"
+#include "libmge/model/import/megengine/numbers.h"
 #include "libmge/ops/elementwise/activation.h"
 #include "libmge/ops/elementwise/arithmetic.h"
 #include "libmge/ops/elementwise/bits.h"
@@ -25,7 +26,6 @@ namespace {
 
 using Args = const Tensors&;
 
-Tensor number(const Tensor& like, double value) { return scalar_tensor(value, like.dtype(), host_device); }
 Tensor only_where(const Tensor& condition, const Tensor& x) { return ops::where(condition, x, number(x, 0)); }
 
 Tensor fast_tanh(const Tensor& x) {  // x * (27 + x^2) / (27 + 9 x^2)
@@ -70,14 +70,14 @@ Tensor zero_outside(const Tensor& x, double low, double high, const Tensor& dy) 
     return ops::where(is_outside, number(dy, 0), dy);
 }
 
-struct Mode {
+struct ElementwiseMode {
     std::string_view name;
     size_t arity = 0;
     Tensor (*apply)(Args) = nullptr;  // null: no counterpart
 };
 
 // In the order of MegEngine's enumeration: the index is what files hold.
-constexpr Mode modes[] = {
+constexpr ElementwiseMode modes[] = {
     {"RELU", 1, [](Args x) { return ops::relu(x[0]); }},
     {"ABS", 1, [](Args x) { return ops::abs(x[0]); }},
     {"ACOS", 1, [](Args x) { return ops::acos(x[0]); }},
@@ -233,7 +233,7 @@ constexpr std::string_view quantised_modes[] = {
 };
 static_assert(first_quantised + std::size(quantised_modes) == first_comparison);
 
-Tensor apply_mode(const Mode& mode, const Tensors& inputs) {
+Tensor apply_mode(const ElementwiseMode& mode, const Tensors& inputs) {
     if (!mode.apply) unsupported("mode ", mode.name);
     if (inputs.size() != mode.arity)
         invalid("mode ", mode.name, " takes ", counted(mode.arity, "input"), ", it has ", inputs.size());
@@ -241,7 +241,7 @@ Tensor apply_mode(const Mode& mode, const Tensors& inputs) {
 }
 
 // The operator that a mode is when it is one, on its inputs as they come; null: it is none, or several.
-const OpInfo* operator_behind(const Mode& mode, DType dtype) {
+const OpInfo* operator_behind(const ElementwiseMode& mode, DType dtype) {
     GraphBuilder builder;
     InterpreterScope scope(builder);
     Tensors inputs;
@@ -255,7 +255,9 @@ const OpInfo* operator_behind(const Mode& mode, DType dtype) {
     return nodes.size() == 1 && nodes[0].inputs == builder.graph().inputs() ? nodes[0].op : nullptr;
 }
 
-const Mode& mode_called(std::string_view name) { return *std::ranges::find(modes, name, &Mode::name); }
+const ElementwiseMode& mode_called(std::string_view name) {
+    return *std::ranges::find(modes, name, &ElementwiseMode::name);
+}
 
 Tensor to_power(const Tensor& x, float exponent) {
     if (exponent == 1) return x;

@@ -8,6 +8,7 @@
 #include "libmge/model/import/megengine/convolution.h"
 #include "libmge/model/import/megengine/elementwise.h"
 #include "libmge/model/import/megengine/families.h"
+#include "libmge/model/import/megengine/numbers.h"
 #include "libmge/op/apply.h"
 #include "libmge/ops/elementwise/arithmetic.h"
 #include "libmge/ops/linalg/matmul.h"
@@ -20,7 +21,6 @@ namespace {
 
 using file::DTypeEnum;
 
-Tensor number(double value) { return scalar_tensor(value, DType::f32, host_device); }
 // Null stands for 0.
 Tensor zero_point(const FileDType& dtype, DType type = DType::i32) {
     return dtype.zero_point ? scalar_tensor(dtype.zero_point, type, host_device) : Tensor();
@@ -261,7 +261,7 @@ Tensors deconvolution(const Site& site) {
     return summed(site, convert_dtype(sums, DType::i32));
 }
 
-Tensors product(const Site& site) {
+Tensors product_of_steps(const Site& site) {
     auto& p = site.params<file::MatrixMul>();
     if (p.format()) unsupported("matrices in the blocked format ", p.format());
     auto factor = [&](size_t i) {
@@ -276,15 +276,15 @@ Tensors product(const Site& site) {
 // Does not look at the values.
 Tensors shape(const Site& site) { return find_operator(site.op.type)->import(site); }
 
-struct Row {
+struct QuantisedRow {
     std::string_view type;
     Tensors (*import)(const Site&);
 };
 // Sorted.
-constexpr Row rows[] = {
+constexpr QuantisedRow quantised_rows[] = {
     {"AdaptivePooling", pooled},
     {"AxisAddRemove", moved},
-    {"BatchedMatrixMul", product},
+    {"BatchedMatrixMul", product_of_steps},
     {"Broadcast", moved},
     {"Concat", joined},
     {"ConvBiasForward", convolution_with_bias},
@@ -298,7 +298,7 @@ constexpr Row rows[] = {
     {"Identity", moved},
     {"ImmutableTensor", constants},
     {"IndexingMultiAxisVec", moved},
-    {"MatrixMul", product},
+    {"MatrixMul", product_of_steps},
     {"MultipleDeviceTensorHolder", constants},
     {"MultipleDeviceTensorWithFormatHolder", constants},
     {"Padding", moved},
@@ -313,9 +313,9 @@ constexpr Row rows[] = {
     {"VolatileSharedDeviceTensor", constants},
 };
 
-const Row* find_row(std::string_view type) {
-    auto row = std::ranges::lower_bound(rows, type, {}, &Row::type);
-    return row != std::end(rows) && row->type == type ? row : nullptr;
+const QuantisedRow* find_row(std::string_view type) {
+    auto row = std::ranges::lower_bound(quantised_rows, type, {}, &QuantisedRow::type);
+    return row != std::end(quantised_rows) && row->type == type ? row : nullptr;
 }
 
 }  // namespace

@@ -38,9 +38,9 @@ struct Weights {
 };
 
 // The weights of all cells lie one after another in one tensor.
-class FlatWeights {
+class FlatCells {
 public:
-    FlatWeights(const Site& site, const Tensor& flat, const LayerShape& layer) : layer_(layer) {
+    FlatCells(const Site& site, const Tensor& flat, const LayerShape& layer) : layer_(layer) {
         // A constant is cut once, here.
         if (as_constant(flat)) {
             site.charge(flat);
@@ -89,7 +89,7 @@ struct Layers {
 
 std::vector<Weights> cut_weights(const Site& site, const Tensor& flat, const LayerShape& layer,
                                  int64_t input) {
-    FlatWeights weights(site, flat, layer);
+    FlatCells weights(site, flat, layer);
     std::vector<Weights> cells;
     for (int64_t i = 0; i < layer.layers * layer.directions; ++i)
         cells.push_back(weights.next(i < layer.directions ? input : layer.directions * layer.hidden));

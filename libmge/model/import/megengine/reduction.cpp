@@ -23,7 +23,7 @@ namespace mge::megengine {
 namespace {
 
 constexpr int no_axis = INT32_MAX;  // where MegEngine means: none given
-enum Mode : uint32_t { sum, sum_of_squares, product, minimum, maximum, mean };
+enum ReduceMode : uint32_t { sum, sum_of_squares, product, minimum, maximum, mean };
 enum DataType : uint32_t { same_dtype, f16_in_f32, f32_out, f16_out };
 
 Tensor reduce(const Tensor& x, uint32_t mode, const IntList& axes) {

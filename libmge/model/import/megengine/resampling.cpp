@@ -6,6 +6,7 @@
 #include "libmge/model/import/megengine/blocked.h"
 #include "libmge/model/import/megengine/extents.h"
 #include "libmge/model/import/megengine/families.h"
+#include "libmge/model/import/megengine/numbers.h"
 #include "libmge/ops/elementwise/arithmetic.h"
 #include "libmge/ops/elementwise/clip.h"
 #include "libmge/ops/elementwise/convert.h"
@@ -16,7 +17,6 @@
 namespace mge::megengine {
 namespace {
 
-Tensor number(double value) { return scalar_tensor(value, DType::f32, host_device); }
 Tensor as_float(const Tensor& t) { return convert_dtype(t, DType::f32); }
 
 // One axis of the old and the new image; all tensors are f32.

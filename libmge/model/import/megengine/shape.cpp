@@ -27,14 +27,14 @@
 namespace mge::megengine {
 namespace {
 
-constexpr int no_axis = 7;
+constexpr int not_an_axis = 7;
 constexpr int64_t largest_index = 64;  // of constants that say where or how large
 
 // Older files hold -1 instead, in a table of its own.
 int optional_axis(const Site& site) {
     auto* old = site.find_params<file::OptionalAxis>();
     if (!old) return site.params<file::OptionalAxisV1>().axis();
-    return old->axis() == -1 ? no_axis : old->axis();
+    return old->axis() == -1 ? not_an_axis : old->axis();
 }
 
 Tensor whole_numbers(const IntList& values) {
@@ -96,7 +96,7 @@ Tensors import_reshape(const Site& site) {
     int axis = optional_axis(site);
     if (auto* known = as_constant(target)) {
         IntList shape = constant_values(*known, "a shape");
-        if (axis != no_axis) {
+        if (axis != not_an_axis) {
             if (axis < 0) axis += int(shape.size());
             if (axis < 0 || size_t(axis) >= shape.size())
                 invalid("axis ", axis, " is no place in a shape of ", shape.size());
@@ -104,7 +104,7 @@ Tensors import_reshape(const Site& site) {
         }
         return {ops::reshape(x, {.shape = shape})};
     }
-    return {ops::reshape(x, axis == no_axis ? target : with_open_extent(target, axis))};
+    return {ops::reshape(x, axis == not_an_axis ? target : with_open_extent(target, axis))};
 }
 
 Tensors import_broadcast(const Site& site) {
@@ -120,7 +120,7 @@ Tensors import_get_var_shape(const Site& site) {
     for (auto& other : site.from(1))
         x = ops::add(ops::full(ops::shape_of(x)), ops::full(ops::shape_of(other)));
     int axis = optional_axis(site);
-    if (axis == no_axis) return {ops::shape_of(x)};
+    if (axis == not_an_axis) return {ops::shape_of(x)};
     return {ops::shape_of(
         x, {.axis = axis < 0 ? axis + (site.size() == 1 ? site.known_rank(0) : rank_of(x)) : axis})};
 }

@@ -20,7 +20,7 @@
 namespace mge::megengine {
 namespace {
 
-struct Window {
+struct VolumeWindow {
     Sliding depth;
     int64_t depth_padding = 0;
     ops::Pair stride, padding, dilation;  // of the images
@@ -28,18 +28,18 @@ struct Window {
 };
 
 // The weight is (OC, IC, KD, KH, KW), with groups (G, OC/G, IC/G, KD, KH, KW).
-Window window_of(const file::Convolution3D& p, const Tensor& weight) {
+VolumeWindow window_of(const file::Convolution3D& p, const Tensor& weight) {
     enum : uint32_t { dense, group };
     if (p.format()) unsupported("volumes in the format ", p.format());
     if (p.sparse() > group) unsupported("sparsity ", p.sparse());
     int rank = p.sparse() == group ? 6 : 5;
     if (rank_of(weight) != rank) invalid("a weight of shape ", weight.shape(), ", expected rank ", rank);
-    Window window{{weight.shape()[rank - 3], p.stride_d(), p.dilate_d()},
-                  p.pad_d(),
-                  {p.stride_h(), p.stride_w()},
-                  {p.pad_h(), p.pad_w()},
-                  {p.dilate_h(), p.dilate_w()},
-                  rank == 6 ? weight.shape()[0] : 1};
+    VolumeWindow window{{weight.shape()[rank - 3], p.stride_d(), p.dilate_d()},
+                        p.pad_d(),
+                        {p.stride_h(), p.stride_w()},
+                        {p.pad_h(), p.pad_w()},
+                        {p.dilate_h(), p.dilate_w()},
+                        rank == 6 ? weight.shape()[0] : 1};
     check_window(window.depth);
     return window;
 }
@@ -85,7 +85,7 @@ Tensors import_convolution3d(const Site& site) {
     auto& p = site.params<file::Convolution3D>();
     const Tensor &x = site.in(0), &weight = site.in(1);
     require_volumes(x);
-    Window window = window_of(p, weight);
+    VolumeWindow window = window_of(p, weight);
     IntList margins = depth_margins(window.depth_padding);
     Tensor wide = window.depth_padding ? ops::pad(x, {.before = margins, .after = margins}) : x;
     Tensors taps;
@@ -107,7 +107,7 @@ Tensors import_deconvolution3d(const Site& site) {
     auto& p = site.params<file::Convolution3D>();
     const Tensor &weight = site.in(0), &dy = site.in(1);
     require_volumes(dy);
-    Window window = window_of(p, weight);
+    VolumeWindow window = window_of(p, weight);
     auto& depth = window.depth;
     int64_t channels = window.groups * weight.shape()[rank_of(weight) - 4];
     ops::Conv2dBackwardData::Params params{.stride = window.stride,

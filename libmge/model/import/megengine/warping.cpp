@@ -4,6 +4,7 @@
 #include "libmge/device/device.h"
 #include "libmge/model/import/megengine/extents.h"
 #include "libmge/model/import/megengine/families.h"
+#include "libmge/model/import/megengine/numbers.h"
 #include "libmge/op/apply.h"
 #include "libmge/ops/elementwise/arithmetic.h"
 #include "libmge/ops/index/slice.h"
@@ -16,7 +17,7 @@
 namespace mge::megengine {
 namespace {
 
-enum Format : uint32_t { nchw, nhwc };
+enum ChannelOrder : uint32_t { channels_first, channels_last };
 
 ops::Interpolation interpolation_of(uint32_t mode) {
     enum : uint32_t { nearest, linear };
@@ -35,31 +36,31 @@ ops::Border border_of(uint32_t mode) {
 Tensor seen_through(const Tensor& x, const Tensor& map, const Tensor& image, uint32_t format,
                     const ops::RemapParams& p) {
     if (rank_of(x) != 4) invalid("images of rank ", rank_of(x));
-    if (format > nhwc) unsupported("images in the format ", format);
+    if (format > channels_last) unsupported("images in the format ", format);
     if (!is_float(x.dtype()) && x.dtype() != DType::u8) unsupported("images of ", x.dtype());
-    Tensor images = format == nhwc ? ops::transpose(x, {.pattern = {0, 3, 1, 2}}) : x;
+    Tensor images = format == channels_last ? ops::transpose(x, {.pattern = {0, 3, 1, 2}}) : x;
     Tensor y = ops::remap(images, convert_dtype(map, DType::f32), image, p);
-    return format == nhwc ? ops::transpose(y, {.pattern = {0, 2, 3, 1}}) : y;
+    return format == channels_last ? ops::transpose(y, {.pattern = {0, 2, 3, 1}}) : y;
 }
 
 // For images of up to three channels in the last axis, MegEngine takes OpenCV's way: places are multiples of
 // 1/32 pixel, and bytes are rounded half up.
 constexpr double steps = 32, affine_steps = 1024;
 bool is_in_steps(const Tensor& x, uint32_t format) {
-    return format == nhwc && rank_of(x) == 4 && x.shape()[3] <= 3;
+    return format == channels_last && rank_of(x) == 4 && x.shape()[3] <= 3;
 }
 
 Tensor seen_in_steps(const Tensor& x, const Tensor& map, const Tensor& image, const ops::RemapParams& p) {
-    if (x.dtype() != DType::u8) return seen_through(x, map, image, nhwc, p);
-    Tensor y = seen_through(convert_dtype(x, DType::f32), map, image, nhwc, p);
+    if (x.dtype() != DType::u8) return seen_through(x, map, image, channels_last, p);
+    Tensor y = seen_through(convert_dtype(x, DType::f32), map, image, channels_last, p);
     return convert_dtype(ops::floor(ops::add(y, scalar_tensor(0.5, DType::f32, host_device))), DType::u8);
 }
 
 // The places that matrices name: (x, y) of the result is (u, v) in the image, where (u, v) or (u, v, w), to
 // be divided by w, is the matrix times (x, y, 1).
-class Places {
+class Coordinates {
 public:
-    Places(const Tensor& matrices, const Tensor& size, int rows) {
+    Coordinates(const Tensor& matrices, const Tensor& size, int rows) {
         if (rank_of(matrices) != 3 || matrices.shape()[1] != rows || matrices.shape()[2] != 3)
             invalid("matrices of shape ", matrices.shape(), ", expected (M, ", rows, ", 3)");
         if (size.shape().is_known() && size.shape().rank() != 1)
@@ -88,7 +89,6 @@ public:
     }
 
 private:
-    static Tensor number(double value) { return scalar_tensor(value, DType::f32, host_device); }
     static Tensor scaled(const Tensor& t) { return ops::round(ops::mul(t, number(affine_steps))); }
     static Tensor rounded(const Tensor& t, double n) {
         return ops::mul(ops::round(ops::mul(t, number(n))), number(1 / n));
@@ -114,7 +114,7 @@ Tensors import_warp_perspective(const Site& site) {
     auto& p = site.params<file::WarpPerspective>();
     if (site.size() != 3 && site.size() != 4) unsupported("several sources of images");
     const Tensor& x = site.in(0);
-    Places places(site.in(1), as_index(site.in(site.size() - 1)), 3);
+    Coordinates places(site.in(1), as_index(site.in(site.size() - 1)), 3);
     Tensor image = site.size() == 4 ? as_index(site.in(2)) : Tensor();
     ops::RemapParams remap{interpolation_of(p.imode()), border_of(p.bmode()), p.border_val()};
     if (is_in_steps(x, p.format())) return {seen_in_steps(x, places.perspective(true), image, remap)};
@@ -124,7 +124,7 @@ Tensors import_warp_perspective(const Site& site) {
 Tensors import_warp_affine(const Site& site) {
     auto& p = site.params<file::WarpAffine>();
     const Tensor& x = site.in(0);
-    Places places(site.in(1), as_index(site.in(2)), 2);
+    Coordinates places(site.in(1), as_index(site.in(2)), 2);
     ops::RemapParams remap{interpolation_of(p.imode()), border_of(p.border_mode()), p.border_val()};
     bool is_nearest = remap.interpolation == ops::Interpolation::nearest;
     if (is_in_steps(x, p.format())) return {seen_in_steps(x, places.affine_in_steps(is_nearest), {}, remap)};

@@ -26,15 +26,15 @@ namespace {
 
 constexpr int64_t most_taps = 1024;  // of a window; each becomes operators
 
-struct Window {
+struct ImageWindow {
     Sliding rows, columns;
     int64_t row_padding = 0, column_padding = 0;
     int64_t taps() const { return rows.taps * columns.taps; }
 };
 
 template <class P>
-Window window_of(const P& p, int64_t height, int64_t width) {
-    Window window{
+ImageWindow window_of(const P& p, int64_t height, int64_t width) {
+    ImageWindow window{
         {height, p.stride_h(), p.dilate_h()}, {width, p.stride_w(), p.dilate_w()}, p.pad_h(), p.pad_w()};
     check_window(window.rows);
     check_window(window.columns);
@@ -46,14 +46,14 @@ void require_images(const Tensor& x) {
     if (rank_of(x) != 4) invalid("images of rank ", rank_of(x));
 }
 
-Tensor padded(const Tensor& x, const Window& w) {
+Tensor padded(const Tensor& x, const ImageWindow& w) {
     if (!w.row_padding && !w.column_padding) return x;
     IntList margins{0, 0, w.row_padding, w.column_padding};
     return ops::pad(x, {.before = margins, .after = margins});
 }
 
 // (N, C, taps, OH, OW)
-Tensor under_window(const Tensor& x, const Window& w) {
+Tensor under_window(const Tensor& x, const ImageWindow& w) {
     Tensor wide = padded(x, w);
     Tensors taps;
     for (int64_t i = 0; i < w.rows.taps; ++i) {
@@ -83,7 +83,7 @@ Tensor filter(const Tensor& weight, uint32_t mode, int axis) {
 Tensors import_images_to_neighbours(const Site& site) {
     auto& p = site.params<file::Images2Neibs>();
     require_images(site.in(0));
-    Window window = window_of(p, p.window_h(), p.window_w());
+    ImageWindow window = window_of(p, p.window_h(), p.window_w());
     Tensor y = ops::transpose(under_window(site.in(0), window), {.pattern = {0, 1, 3, 4, 2}});
     return {ops::reshape(y, target_shape({extent_of(y, 0), extent_of(y, 1), extent_of(y, 2), extent_of(y, 3),
                                           window.rows.taps, window.columns.taps}))};
@@ -94,7 +94,7 @@ Tensors import_sliding_window_transpose(const Site& site) {
     auto& p = site.params<file::SlidingWindowTranspose>();
     const Tensor& x = site.in(0);
     if (rank_of(x) != 6) invalid("windows of rank ", rank_of(x));
-    Window w = window_of(p, p.window_h(), p.window_w());
+    ImageWindow w = window_of(p, p.window_h(), p.window_w());
     if (x.shape()[4] != w.rows.taps || x.shape()[5] != w.columns.taps)
         invalid("windows of shape ", x.shape(), " for ", w.rows.taps, " x ", w.columns.taps, " taps");
     int64_t height = p.out_h() + 2 * w.row_padding, width = p.out_w() + 2 * w.column_padding;
@@ -125,7 +125,7 @@ Tensors import_local(const Site& site) {
     if (rank_of(weight) != 7) invalid("a weight of shape ", site.in(1).shape());
     auto& shape = weight.shape();
     int64_t groups = shape[0], height = shape[1], width = shape[2], inputs = shape[3], outputs = shape[6];
-    Window window = window_of(p, shape[4], shape[5]);
+    ImageWindow window = window_of(p, shape[4], shape[5]);
     if (x.shape()[1] != groups * inputs)
         invalid("a weight of shape ", shape, " for images of shape ", x.shape());
     weight = filter(weight, p.mode(), 4);

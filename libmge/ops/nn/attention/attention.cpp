@@ -8,6 +8,8 @@
 #include "libmge/ops/linalg/matmul.h"
 #include "libmge/ops/nn/attention/geometry.h"
 #include "libmge/ops/nn/attention/gradient.h"
+#include "libmge/ops/nn/check_shape.h"
+#include "libmge/ops/nn/null_is_zero.h"
 #include "libmge/ops/reduce/reduce.h"
 #include "libmge/ops/shape/reshape.h"
 #include "libmge/ops/shape/transpose.h"
@@ -31,19 +33,9 @@ ItemsApart apart_but_for(size_t mask, std::span<const TensorSpec> in) {
     return {.shared_inputs = is_shared ? 1U << mask : 0};
 }
 
-void check_shape(std::string_view input, const TensorSpec& spec, const Shape& shape) {
-    if (!spec.is_absent() && spec.shape != shape)
-        throw_user(AttentionBackward::name, text(input, " must have shape ", shape, ", got ", spec.shape),
-                   ErrorClass::value);
-}
-
-// Arithmetic in which null is zero.
-Tensor plus(const Tensor& a, const Tensor& b) { return !a ? b : !b ? a : add(a, b); }
 Tensor product(const Tensor& a, const Tensor& b, const Matmul::Params& p = {}) {
     return a && b ? Tensor(matmul(a, b, p)) : Tensor();
 }
-Tensor times(const Tensor& a, const Tensor& b) { return a && b ? mul(a, b) : Tensor(); }
-Tensor scaled(const Tensor& x, double scale) { return x ? mul(x, constant_like(x, scale)) : x; }
 
 // What somebody makes of dq, dk and dv, as parts.q, parts.k and parts.v are; null: nothing.
 struct OutputGrads {
@@ -107,10 +99,10 @@ std::optional<ItemsApart> Attention::items_apart(const Params&, std::span<const 
 TensorSpecs AttentionBackward::infer(const Params& p, std::span<const TensorSpec> in) {
     AttentionShape s = attention_shape(name, p, in, 6);
     Shape result = attention_result(s, p), rows = log_sum_exp_shape(s);
-    check_shape("dy", in[3], result);
-    check_shape("y", in[4], result);
-    check_shape("log_sum_exp", in[5], rows);
-    if (in.size() > 7) check_shape("dlog_sum_exp", in[7], rows);
+    check_shape(name, "dy", in[3], result);
+    check_shape(name, "y", in[4], result);
+    check_shape(name, "log_sum_exp", in[5], rows);
+    if (in.size() > 7) check_shape(name, "dlog_sum_exp", in[7], rows);
     return {{in[0].dtype, in[0].shape, {}}, {in[0].dtype, in[1].shape, {}}, {in[0].dtype, in[2].shape, {}}};
 }
 

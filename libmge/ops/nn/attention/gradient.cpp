@@ -12,6 +12,7 @@
 #include "libmge/ops/elementwise/where.h"
 #include "libmge/ops/linalg/matmul.h"
 #include "libmge/ops/nn/attention/geometry.h"
+#include "libmge/ops/nn/null_is_zero.h"
 #include "libmge/ops/reduce/cumsum.h"
 #include "libmge/ops/reduce/reduce.h"
 #include "libmge/ops/shape/broadcast.h"
@@ -22,15 +23,11 @@
 namespace mge::ops {
 namespace {
 
-Tensor widened(const Tensor& x) {
-    return x && x.dtype() != DType::f32 ? convert(x, {.dtype = DType::f32}) : x;
-}
 // Heads first, or back.
 Tensor turned(const AttentionParams& p, const Tensor& x) {
     return p.side_by_side ? Tensor(transpose(x, {.pattern = {0, 2, 1, 3}})) : x;
 }
 
-Tensor scaled(const Tensor& x, double scale) { return mul(x, constant_like(x, scale)); }
 Tensor total(const Tensor& x) { return sum(x, {.axes = {-1}, .keepdims = true}); }
 
 // Minus infinity where a query does not see a key. Places are counted in the form of the scores, so that they
