@@ -407,12 +407,12 @@ def test_changed_bytes_do_no_more_than_refuse(tmp_path):
 
 
 def test_what_would_become_a_hundred_times_larger_is_refused(tmp_path):
-    nodes = b"\x0a\x00" * (5 << 20)
-    size = len(nodes)
+    inputs = b"\x5a\x00" * (5 << 20)
+    size = len(inputs)
     length = bytes([size & 127 | 128, size >> 7 & 127 | 128, size >> 14 & 127 | 128, size >> 21])
-    (tmp_path / "nodes.onnx").write_bytes(b"\x08\x08\x3a" + length + nodes)
+    (tmp_path / "inputs.onnx").write_bytes(b"\x08\x08\x3a" + length + inputs)
     with pytest.raises(RuntimeError, match="in memory"):
-        load(tmp_path / "nodes.onnx")
+        load(tmp_path / "inputs.onnx")
 
 
 def test_a_network_of_an_onnx_file_can_be_changed():
