@@ -350,7 +350,9 @@ def test_a_file_whose_tries_would_take_far_more_than_it_does_is_refused(tmp_path
     ]
     weights = [number("n", 500), number("one", [1])]
     weights += [number(f"n{k}", [k]) for k in range(2, 18)]
-    path = model_of(nodes, [port("x", [1, "m"])], [port("out", ["k"])], tmp_path, initializers=weights)
+    path = model_of(
+        nodes, [port("x", [1, "m"])], [port("out", ["k"])], tmp_path, initializers=weights
+    )
     with pytest.raises(RuntimeError, match="cannot reshape"):
         load(path)
 

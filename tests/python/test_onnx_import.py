@@ -415,6 +415,16 @@ def test_what_would_become_a_hundred_times_larger_is_refused(tmp_path):
         load(tmp_path / "inputs.onnx")
 
 
+def test_of_very_many_problems_not_all_are_looked_at(tmp_path):
+    nodes = [onnx.helper.make_node("No", [], [f"{i}"]) for i in range(10_001)]
+    graph = onnx.helper.make_graph(nodes, "g", [], [])
+    onnx.save(onnx.helper.make_model(graph), tmp_path / "no.onnx")
+    with pytest.raises(
+        RuntimeError, match="has 10000 places .* more; what follows was not looked at"
+    ):
+        load(tmp_path / "no.onnx")
+
+
 def test_a_network_of_an_onnx_file_can_be_changed():
     network = Network.load(str(FILES / "tv_mobilenet_v2_ts.onnx"))
     assert [v.name for v in network.input_vars] == ["x"]

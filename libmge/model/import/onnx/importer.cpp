@@ -16,6 +16,8 @@ namespace mge::onnx {
 namespace {
 
 constexpr size_t most_problems = 64;  // in one message
+// Each is an exception, and a file can hold millions.
+constexpr size_t most_problems_looked_at = 10'000;
 // Of inner graphs and functions of the file, which count each time they are translated.
 constexpr size_t most_translated = 100'000, longest_name = 512;
 constexpr int deepest_call = 32;
@@ -64,14 +66,17 @@ std::string Importer::place(const file::NodeProto& node) const {
 
 void Importer::add_problem(const std::string& what) {
     // A body may be translated more than once.
-    if (!known_problems_.insert(checksum(what)).second) return;
-    if (++problem_count_ <= most_problems) problems_ += text(problems_.empty() ? "" : "; ", what);
+    bool is_known = !known_problems_.insert(checksum(what)).second;
+    if (!is_known && ++problem_count_ <= most_problems)
+        problems_ += text(problems_.empty() ? "" : "; ", what);
+    if (++problems_looked_at_ == most_problems_looked_at) throw_problems();
 }
 
 void Importer::throw_problems() const {
     if (!problem_count_) return;
     std::string more =
         problem_count_ > most_problems ? text("; and ", problem_count_ - most_problems, " more") : "";
+    if (problems_looked_at_ >= most_problems_looked_at) more += "; what follows was not looked at";
     throw ModelError(text("'", label_, "' (ONNX) has ", counted(problem_count_, "place"),
                           " without a counterpart here: ", problems_, more));
 }

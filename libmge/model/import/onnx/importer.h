@@ -123,7 +123,7 @@ private:
     Growth growth_;
     std::string problems_;
     std::set<uint64_t> known_problems_;  // checksums: there may be as many as nodes
-    size_t problem_count_ = 0;
+    size_t problem_count_ = 0, problems_looked_at_ = 0;
     const Branches& decided_;
     Branches undecided_;
     Tensor batch_;  // the extent of the first input that has one without a name
