@@ -82,7 +82,7 @@ std::string broken(std::string_view name) {
 }
 
 // Labels break lines with \n; quotes and backslashes are escaped.
-std::string quoted(const std::string& raw) {
+std::string in_quotes(const std::string& raw) {
     std::string result = "\"";
     for (char c : raw) {
         if (c == '\n') {
@@ -183,7 +183,7 @@ private:
                 label += "\n" + params;
         auto& kind = kind_of(graph_, node);
         kinds_.insert(kind.fill);
-        text_ += text("  n", id, " [label=", quoted(label), ", fillcolor=\"", kind.fill, "\"];\n");
+        text_ += text("  n", id, " [label=", in_quotes(label), ", fillcolor=\"", kind.fill, "\"];\n");
     }
     // Values that no drawn node makes are drawn themselves, once.
     std::string source(ValueId id) {
@@ -195,7 +195,8 @@ private:
                                 : value.is_input    ? "shape=ellipse, fillcolor=\"#fff3b0\""
                                                     : "shape=plaintext, fillcolor=\"#ffffff\"";
             std::string label = value.producer >= 0 ? "…" : value.name.empty() ? name : value.name;
-            text_ += text("  ", name, " [label=", quoted(text(label, "\n", value.spec)), ", ", style, "];\n");
+            text_ +=
+                text("  ", name, " [label=", in_quotes(text(label, "\n", value.spec)), ", ", style, "];\n");
         }
         return name;
     }
@@ -207,7 +208,7 @@ private:
         std::string name = text("v", id, "_", reader);
         if (!drawn_constants_.insert(name).second) return true;
         std::string label = text(value.name.empty() ? text("v", id) : value.name, "\n", value.spec);
-        text_ += text("  ", name, " [label=", quoted(label),
+        text_ += text("  ", name, " [label=", in_quotes(label),
                       ", shape=note, fillcolor=\"#ffffff\", fontsize=9];\n  ", name, " -> n", reader,
                       " [arrowsize=0.6];\n");
         constants_of_[reader] += " " + name + ";";
@@ -218,14 +219,14 @@ private:
         if (value.is_constant() && !options_.constants) return;
         std::string from = source(id);
         std::string label = value.producer >= 0 ? text(" ", value.spec) : "";
-        text_ += text("  ", from, " -> ", target, " [label=", quoted(label), ", weight=4];\n");
+        text_ += text("  ", from, " -> ", target, " [label=", in_quotes(label), ", weight=4];\n");
     }
     void draw_output(size_t i) {
         ValueId id = graph_.outputs()[i];
         auto& value = graph_.value(id);
         if (value.producer >= 0 ? !nodes_.contains(value.producer) : !options_.around.empty()) return;
         std::string name = value.name.empty() ? text("output ", i) : value.name;
-        text_ += text("  out", i, " [label=", quoted(name), ", shape=ellipse, fillcolor=\"#b7e4c7\"];\n");
+        text_ += text("  out", i, " [label=", in_quotes(name), ", shape=ellipse, fillcolor=\"#b7e4c7\"];\n");
         draw_edge(id, text("out", i));
     }
 

@@ -23,7 +23,7 @@ std::string node_name(const Graph& graph, const Node& node) {
     return graph.source_nodes() ? node_label(graph, node) : node.name;
 }
 
-std::string quoted(std::string_view raw) {
+std::string in_quotes(std::string_view raw) {
     std::string result = "\"";
     for (unsigned char c : valid_utf8(raw)) {
         if (c == '"' || c == '\\') {
@@ -42,7 +42,7 @@ std::string quoted(std::string_view raw) {
 
 std::string json_number(double value) {
     // JSON has no infinities and no NaN.
-    if (!std::isfinite(value)) return quoted(std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf");
+    if (!std::isfinite(value)) return in_quotes(std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf");
     return decimal_text(value, 17);
 }
 
@@ -62,7 +62,7 @@ struct JsonParam {
     std::string operator()(bool value) const { return value ? "true" : "false"; }
     std::string operator()(int64_t value) const { return std::to_string(value); }
     std::string operator()(double value) const { return json_number(value); }
-    std::string operator()(const std::string& value) const { return quoted(value); }
+    std::string operator()(const std::string& value) const { return in_quotes(value); }
     std::string operator()(const IntList& value) const { return json_list(value, *this); }
     std::string operator()(const FloatList& value) const { return json_list(value, *this); }
     std::string operator()(const SubgraphRef& value) const {
@@ -91,19 +91,20 @@ std::string json_value(const Graph& graph, ValueId id) {
                             ? json_list(value.spec.shape, [](int64_t d) { return std::to_string(d); })
                             : "null";
     std::string kind = value.is_constant() ? "constant" : value.is_input ? "input" : "computed";
-    return text("{\"id\": ", id, ", \"kind\": ", quoted(kind), ", \"name\": ", quoted(value.name),
-                ", \"dtype\": ", quoted(name_of(value.spec.dtype)), ", \"shape\": ", shape,
-                ", \"layout\": ", quoted(value.spec.layout.name()), "}");
+    return text("{\"id\": ", id, ", \"kind\": ", in_quotes(kind), ", \"name\": ", in_quotes(value.name),
+                ", \"dtype\": ", in_quotes(name_of(value.spec.dtype)), ", \"shape\": ", shape,
+                ", \"layout\": ", in_quotes(value.spec.layout.name()), "}");
 }
 
 std::string json_node(const Graph& graph, const Node& node) {
     auto params = save_params(node.op->fields, node.params.get());
     std::string fields;
     for (auto& [name, value] : params)
-        fields += text(fields.empty() ? "" : ", ", quoted(name), ": ", std::visit(JsonParam{}, value));
-    return text("{\"op\": ", quoted(node.op->name), ", \"name\": ", quoted(node.name), ", \"params\": {",
-                fields, "}, \"inputs\": ", json_ids(node.inputs), ", \"outputs\": ", json_ids(node.outputs),
-                ", \"label\": ", quoted(node_name(graph, node)), "}");
+        fields += text(fields.empty() ? "" : ", ", in_quotes(name), ": ", std::visit(JsonParam{}, value));
+    return text("{\"op\": ", in_quotes(node.op->name), ", \"name\": ", in_quotes(node.name),
+                ", \"params\": {", fields, "}, \"inputs\": ", json_ids(node.inputs),
+                ", \"outputs\": ", json_ids(node.outputs), ", \"label\": ", in_quotes(node_name(graph, node)),
+                "}");
 }
 
 }  // namespace
@@ -123,7 +124,7 @@ std::string to_text(const Graph& graph) {
         for (ValueId id : node.inputs) inputs += text(inputs.empty() ? "" : ", ", value_name(graph, id));
         std::string params = params_text(node.op->fields, node.params.get()), name = node_name(graph, node);
         result += text(outputs, " = ", node.op->name, '(', inputs, params.empty() ? "" : "; ", params, ')',
-                       name.empty() ? "" : " " + quoted(printable(name)), '\n');
+                       name.empty() ? "" : " " + in_quotes(printable(name)), '\n');
         for (auto& held : held_graphs(node))
             result += indented(held.parameter, to_text(graph_of(held.graph)));
     }
@@ -151,17 +152,17 @@ std::string to_dot(const Graph& graph) {
         auto& value = graph.value(ValueId(i));
         if (value.producer >= 0 || !(value.is_input || value.is_constant())) continue;
         result += text("  v", i, " [shape=", value.is_input ? "ellipse" : "note",
-                       ", label=", quoted(text(value_name(graph, ValueId(i)), ' ', value.spec)), "];\n");
+                       ", label=", in_quotes(text(value_name(graph, ValueId(i)), ' ', value.spec)), "];\n");
     }
     for (size_t i = 0; i < graph.nodes().size(); ++i) {
         auto& node = graph.node(NodeId(i));
         std::string name = node_name(graph, node);
-        result +=
-            text("  n", i, " [label=", quoted(text(node.op->name, name.empty() ? "" : " " + name)), "];\n");
+        result += text("  n", i, " [label=", in_quotes(text(node.op->name, name.empty() ? "" : " " + name)),
+                       "];\n");
         for (ValueId id : node.inputs)
             if (id != no_value)
-                result += text("  ", source(id), " -> n", i, " [label=", quoted(text(graph.value(id).spec)),
-                               "];\n");
+                result += text("  ", source(id), " -> n", i,
+                               " [label=", in_quotes(text(graph.value(id).spec)), "];\n");
     }
     for (size_t i = 0; i < graph.outputs().size(); ++i)
         result += text("  out", i, " [shape=ellipse];\n  ", source(graph.outputs()[i]), " -> out", i, ";\n");

@@ -26,7 +26,7 @@ struct Value {
     std::vector<const Value*> parts;
 };
 
-std::string quoted(std::string_view s) {
+std::string in_quotes(std::string_view s) {
     std::string result = "\"";
     for (unsigned char c : s) {
         if (c == '"' || c == '\\') result += '\\';
@@ -136,9 +136,9 @@ private:
             case 'G':
                 return push(text(big_endian_double())), true;
             case 0x8c:
-                return push(quoted(take(number<uint8_t>()))), true;
+                return push(in_quotes(take(number<uint8_t>()))), true;
             case 'X':
-                return push(quoted(take(number<uint32_t>()))), true;
+                return push(in_quotes(take(number<uint32_t>()))), true;
             default:
                 return false;
         }
