@@ -4,9 +4,9 @@
 #include "libmge/ops/reduce/reduce.h"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 
+#include "libmge/model/import/onnx/integer_range.h"
 #include "libmge/model/import/onnx/late_values.h"
 #include "libmge/ops/elementwise/arithmetic.h"
 #include "libmge/ops/elementwise/comparison.h"
@@ -43,9 +43,8 @@ struct Losers {
 Losers losers_of(DType dtype) {
     double infinity = std::numeric_limits<double>::infinity();
     if (is_float(dtype)) return {-infinity, infinity};
-    int bits = int(8 * size_of(dtype));
-    if (is_unsigned(dtype)) return {0, std::ldexp(1, bits) - 1};
-    return {-std::ldexp(1, bits - 1), std::ldexp(1, bits - 1) - 1};
+    IntegerRange range = integer_range(dtype);
+    return {range.least, range.most};
 }
 
 // Of truth values: whether one is, or all are, true.

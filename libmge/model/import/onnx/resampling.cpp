@@ -3,9 +3,9 @@
 // sizes, and so do the operators that compute it. Other sizes at run time therefore work as well.
 
 #include <algorithm>
-#include <cmath>
 
 #include "libmge/device/device.h"
+#include "libmge/model/import/onnx/integer_range.h"
 #include "libmge/model/import/onnx/late_values.h"
 #include "libmge/op/apply.h"
 #include "libmge/ops/elementwise/arithmetic.h"
@@ -225,9 +225,8 @@ bool stays(const Site& site, const Request& request, size_t i, int axis) {
 // Polynomials of small integers may leave their range.
 Tensor within_range(const Tensor& y, DType dtype) {
     if (size_of(dtype) > 2) return y;
-    bool has_sign = dtype == DType::i8 || dtype == DType::i16;
-    double count = std::ldexp(1.0, int(8 * size_of(dtype))), least = has_sign ? -count / 2 : 0;
-    return ops::clip(y, {.lower = least, .upper = least + count - 1});
+    IntegerRange range = integer_range(dtype);
+    return ops::clip(y, {.lower = range.least, .upper = range.most});
 }
 
 // Of integers a fraction is dropped at the end; as ONNX Runtime does it, sums over windows are rounded along
