@@ -42,6 +42,8 @@ struct Function {
     double ulps;  // of the largest error accepted: Highway's documentation plus ours
 };
 double exact_gelu(double x) { return 0.5 * x * std::erfc(-x * 0.70710678118654752); }
+double exact_sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
+double exact_silu(double x) { return x / (1 + std::exp(-x)); }
 double exact_gelu_slope(double x) {
     return 0.5 * std::erfc(-x * 0.70710678118654752) + x * std::exp(-0.5 * x * x) * 0.3989422804014327;
 }
@@ -55,6 +57,11 @@ const Function functions[] = {{"exp", simd_rows<functor::Exp>, std::exp, -87, 88
                               // e^(-x²/2) multiplies the rounding of x by x²
                               {"gelu", simd_rows<functor::Gelu>, exact_gelu, -6, -1, 60},
                               {"gelu_slope", simd_rows<functor::GeluSlope>, exact_gelu_slope, 0, 10, 6},
+                              {"sigmoid", simd_rows<functor::Sigmoid>, exact_sigmoid, -1, 87, 4},
+                              {"silu", simd_rows<functor::Silu>, exact_silu, -1, 87, 4},
+                              // the exponential multiplies the rounding of x / ln 2 by x
+                              {"sigmoid", simd_rows<functor::Sigmoid>, exact_sigmoid, -86, -1, 60},
+                              {"silu", simd_rows<functor::Silu>, exact_silu, -86, -1, 60},
                               {"sin", simd_rows<functor::Sin>, std::sin, -3, 3, 4},
                               {"cos", simd_rows<functor::Cos>, std::cos, -1.5f, 1.5f, 4},
                               {"tan", simd_rows<functor::Tan>, std::tan, -1.4f, 1.4f, 8},
@@ -103,6 +110,26 @@ TEST(VectorFunctions, AreAccurate) {
             if (std::abs(exact) > 1e-37 && !(error <= worst)) worst = error, where = x[i];
         }
         EXPECT_LE(worst, f.ulps) << f.name << " at " << where;
+    }
+}
+
+// Where e^-x is no normal number.
+TEST(VectorFunctions, OfExponentialsEndWell) {
+    const float infinity = HUGE_VALF;
+    const std::vector<float> x{90, 1e30f, 3e38f, infinity, -90, -1e30f, -3e38f, NAN, -NAN};
+    auto sigmoid = computed(simd_rows<functor::Sigmoid>(), x), silu = computed(simd_rows<functor::Silu>(), x);
+    for (size_t i = 0; i < 4; ++i) {
+        EXPECT_EQ(sigmoid[i], 1) << x[i];
+        EXPECT_EQ(silu[i], x[i]);
+    }
+    for (size_t i = 4; i < 7; ++i) {
+        EXPECT_NEAR(sigmoid[i], 0, 1e-37) << x[i];
+        EXPECT_NEAR(silu[i], 0, 1e-37) << x[i];
+    }
+    EXPECT_EQ(computed(simd_rows<functor::Sigmoid>(), {-infinity})[0], 0);
+    for (size_t i = 7; i < 9; ++i) {
+        EXPECT_TRUE(std::isnan(sigmoid[i]));
+        EXPECT_TRUE(std::isnan(silu[i]));
     }
 }
 
