@@ -234,10 +234,15 @@ void time_all(Contestants& contestants, const Problem& problem, std::span<const 
               Neighbourhood beside, Witness& witness) {
     if (contestants.list().empty()) return;
     Scratch scratch(problem, constants, beside);
+    // The first run of a kernel on a GPU waits until its code is there, which may take longer than all
+    // others.
+    std::vector<bool> has_code(contestants.list().size(), problem.device.is_host());
     auto ready = [&](size_t i) {
         auto& c = contestants.ready(i);
         scratch.take_workspace(c.workspace);
         contestants.bring_pages(c);
+        if (!has_code[i]) scratch.run(*c.named->algorithm, c.prepared);
+        has_code[i] = true;
         scratch.set_caches(*c.named->algorithm, c.prepared);
     };
     auto run = [&](size_t i) {

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
+#include <thread>
 
 #include "libmge/kernel/launch.h"
 #include "libmge/kernel/select.h"
@@ -175,6 +177,25 @@ TEST(CudaFamilies, OthersAreLeftOutWhereResultsHaveToBeReproducible) {
     if (is_emulated && has_family(calls().front())) {
         EXPECT_GT(others, 0);
     }
+}
+
+// Code that is loaded, or compiled, when it first runs says nothing of the runs that follow.
+TEST(CudaFamilies, TheFirstRunIsNotTimed) {
+    using namespace std::chrono_literals;
+    static int runs;
+    runs = 0;
+    auto always = [](const Problem&) -> Support { return supported; };
+    auto prepare = [](const PrepareContext&) { return Prepared::make(0, 0); };
+    auto late = [](const Prepared&, const Launch&) {
+        if (runs++ == 0) std::this_thread::sleep_for(100ms);
+    };
+    auto slow = [](const Prepared&, const Launch&) { std::this_thread::sleep_for(10ms); };
+    const Algorithm algorithms[] = {{"slow", always, prepare, slow}, {"late", always, prepare, late}};
+    SelectOptions options;
+    options.heuristic = false;
+    options.profile = true;
+    auto x = call<ops::Relu>({}, {make_tensor(DType::f32, {2}, {1, 2})}, "");
+    EXPECT_EQ(select(algorithms, x.problem(), {}, options).candidate.name, "late");
 }
 
 }  // namespace
