@@ -20,6 +20,7 @@ struct Rule {
     int64_t most = 1;
     bool is_needed = true;
     std::optional<cudnnBackendDescriptorType_t> other{};
+    std::optional<cudnnBackendAttributeType_t> or_type{};
 };
 using Rules = std::vector<Rule>;
 
@@ -31,9 +32,12 @@ Rule descriptor(cudnnBackendAttributeName_t name, cudnnBackendDescriptorType_t t
 }
 Rules convolution(std::array<cudnnBackendAttributeName_t, 3> tensors, cudnnBackendAttributeName_t window,
                   cudnnBackendAttributeName_t alpha, cudnnBackendAttributeName_t beta) {
-    return {tensor(tensors[0]),        tensor(tensors[1]),
-            tensor(tensors[2]),        descriptor(window, CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR),
-            {alpha, CUDNN_TYPE_FLOAT}, {beta, CUDNN_TYPE_FLOAT}};
+    auto factor = [](cudnnBackendAttributeName_t name) {
+        return Rule{.name = name, .type = CUDNN_TYPE_FLOAT, .or_type = CUDNN_TYPE_INT32};
+    };
+    return {tensor(tensors[0]), tensor(tensors[1]),
+            tensor(tensors[2]), descriptor(window, CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR),
+            factor(alpha),      factor(beta)};
 }
 
 Rules rules_of(cudnnBackendDescriptorType_t type) {
@@ -198,7 +202,7 @@ std::string Descriptor::set(cudnnBackendAttributeName_t name, cudnnBackendAttrib
     auto rules = rules_of(type);
     auto rule = std::ranges::find(rules, name, &Rule::name);
     if (rule == rules.end()) return "this descriptor has no such attribute";
-    if (rule->type != given)
+    if (rule->type != given && rule->or_type != given)
         return text("an attribute of type ", int(rule->type), " is given as ", int(given));
     if (count < 1 || count > rule->most || !values) return text(count, " values of at most ", rule->most);
     Attribute made{given, count, {}, {}};

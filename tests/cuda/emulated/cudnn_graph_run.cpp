@@ -178,9 +178,11 @@ void run_pattern(const ConvolutionPattern& p, const std::map<int64_t, void*>& ad
                 sums.at(w) += factor(y, at) * factor(x, from);
         });
     });
+    // As an H100 does: the bits of a float are no 1.
+    int64_t alpha = p.type == CUDNN_DATA_INT8 ? p.operation->value<int32_t>(names.alpha) : 1;
     Image z = p.z ? image(*p.z) : Image{}, bias = p.bias ? image(*p.bias) : Image{};
     for_each(result.dims, [&](const Four& at) {
-        if (p.type == CUDNN_DATA_INT8) return result.put(at, sums.at(at));
+        if (p.type == CUDNN_DATA_INT8) return result.put(at, double(alpha * int64_t(sums.at(at))));
         auto sum = float(sums.at(at));
         if (p.z) sum += z.get(at);
         if (p.bias) sum += bias.get({0, at[1], 0, 0});

@@ -73,7 +73,12 @@ CudnnDescriptor convolution_operation(const Operation& names, const ConvGeometry
     CudnnDescriptor d(names.type);
     d.set(names.x, x).set(names.weight, weight).set(names.y, y);
     d.set(names.conv, window_of_convolution(g, sums));
-    return d.set(names.alpha, CUDNN_TYPE_FLOAT, 1.f).set(names.beta, CUDNN_TYPE_FLOAT, 0.f).finalize();
+    // Engines of integers read integers there, whatever they are given (cuDNN 9.19).
+    if (sums == CUDNN_DATA_INT32)
+        d.set(names.alpha, CUDNN_TYPE_INT32, int32_t(1)).set(names.beta, CUDNN_TYPE_INT32, int32_t(0));
+    else
+        d.set(names.alpha, CUDNN_TYPE_FLOAT, 1.f).set(names.beta, CUDNN_TYPE_FLOAT, 0.f);
+    return d.finalize();
 }
 
 struct CudnnShapes {
