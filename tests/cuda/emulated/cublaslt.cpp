@@ -297,7 +297,7 @@ struct Addresses {
 };
 
 float activated(const Desc& d, float x) {
-    if (d.epilogue & CUBLASLT_EPILOGUE_RELU) return x > 0 ? x : 0;  // NaN becomes 0
+    if (d.epilogue & CUBLASLT_EPILOGUE_RELU) return x <= 0 ? 0 : x;  // NaN stays, as on an H100
     if (d.epilogue & CUBLASLT_EPILOGUE_GELU)
         return 0.5f * x * (1 + std::tanh(0.7978845608f * (x + 0.044715f * x * x * x)));
     return x;
