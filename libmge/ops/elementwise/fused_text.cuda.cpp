@@ -130,14 +130,25 @@ FusedRead read_of(const FusedPlan& plan, const ViewedRegister& read) {
     return FusedRead::along;
 }
 
-// Rows that are read along other axes leave nothing to load at once.
+// Whether a read has the elements of each pack one after the other, or one element for all of them.
+bool has_packs(const cuda::FusedArguments& x, size_t read, int pack) {
+    auto* stride = x.stride[read];
+    const int inner = x.loops - 1;
+    if (x.extent[inner] % pack || stride[inner] < 0 || stride[inner] > 1) return false;
+    return !stride[inner] || std::all_of(stride, stride + inner, [&](int64_t s) { return s % pack == 0; });
+}
+
 int pack_of(const FusedPlan& plan) {
-    if (std::ranges::find(plan.reads, FusedRead::looped) != plan.reads.end()) return 1;
+    auto& x = plan.arguments;
     size_t widest = size_of(plan.specs.back().dtype);
     for (size_t i = 0; i < plan.reads.size(); ++i)
-        if (plan.reads[i] == FusedRead::along)
+        if (plan.reads[i] == FusedRead::along ||
+            (plan.reads[i] == FusedRead::looped && x.stride[i][x.loops - 1] == 1))
             widest = std::max(widest, size_of(plan.specs[plan.registers[i].origin].dtype));
-    return int(16 / widest);
+    const int pack = int(16 / widest);
+    for (size_t i = 0; i < plan.reads.size(); ++i)
+        if (plan.reads[i] == FusedRead::looped && !has_packs(x, i, pack)) return 1;
+    return pack;
 }
 
 // The text of a program (kernel/cuda/fused.cuh).
@@ -199,21 +210,31 @@ private:
         for_each(FusedRead::along, [&](size_t i, auto type) {
             line("const auto pack", i, " = pack_at<", type, ", pack>(x.in[", i, "], at);");
         });
-        line("#pragma unroll");
-        line("for (int k = 0; k < pack; ++k) {");
         if (std::ranges::find(plan_.reads, FusedRead::looped) != plan_.reads.end()) write_offsets();
+        for_each(FusedRead::looped, [&](size_t i, auto type) {
+            if (is_packed(i))
+                line("const auto pack", i, " = pack_at<", type, ", pack>(x.in[", i, "], at", i, ");");
+            else
+                line("const auto once", i, " = static_cast<const ", type, "*>(x.in[", i, "])[at", i, "];");
+        });
+        line("#pragma unroll");
+        line("for (int k = 0; k < pack; ++k)");
         line("v[k] = compute(", for_each_read([&](size_t i) { return element_text(i); }), ");");
         line("}");
-        line("}");
+    }
+    // What is read alone is all there is of it: one element, or one for the whole pack.
+    bool is_packed(size_t i) const {
+        auto& x = plan_.arguments;
+        return plan_.reads[i] == FusedRead::along ||
+               (plan_.reads[i] == FusedRead::looped && plan_.pack > 1 && x.stride[i][x.loops - 1] == 1);
     }
     std::string element_text(size_t i) const {
-        if (plan_.reads[i] == FusedRead::once) return text("once", i);
-        if (plan_.reads[i] == FusedRead::along) return text("pack", i, ".v[k]");
-        return text("static_cast<const ", type_of(plan_.registers[i]), "*>(x.in[", i, "])[at", i, ']');
+        return is_packed(i) ? text("pack", i, ".v[k]") : text("once", i);
     }
 
+    // Of the first element; those of a pack follow it.
     void write_offsets() {
-        line("int64_t rest = at + k;");
+        line("int64_t rest = at;");
         for_each(FusedRead::looped, [&](size_t i, auto) { line("int64_t at", i, " = 0;"); });
         line("for (int loop = x.loops - 1; loop > 0; --loop) {");
         line("int64_t in_loop = split_index(rest, x.extent[loop]);");

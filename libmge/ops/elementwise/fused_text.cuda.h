@@ -13,7 +13,7 @@ namespace mge::ops {
 enum class FusedRead : uint8_t {
     along,  // one element for each of the result, in its order
     once,   // one element for all
-    looped  // along some axes only, or by other strides
+    looped  // along some axes only, or by other strides: of a pack the first element's place is looked for
 };
 
 // A program as a GPU computes it, for inputs of certain specs.
