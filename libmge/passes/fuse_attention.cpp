@@ -4,7 +4,8 @@
 // are transpositions of tensors whose heads lie side by side, and one back is all that reads the result,
 // attention reads and writes those.
 //
-// Of f32 alone, as in recognise_formulas, on hosts, and where nobody else reads the scores. A query that sees
+// Of f32 alone, as in recognise_formulas, and where nobody else reads the scores; on GPUs where values will
+// be stored as halves and NVIDIA's engines, which somebody has to measure, take them. A query that sees
 // nothing has zeros of attention and NaN of a softmax; so a mask is a constant that leaves something to see
 // for each, unless weights that are NaN become zeros, as exporters write it. Products that may be computed in
 // bf16 stay as they are.
@@ -48,13 +49,24 @@ struct Spelled {
     std::vector<NodeId> nodes;
 };
 
+std::shared_ptr<const void> params_of(const Spelled& found) {
+    return std::make_shared<const ops::AttentionParams>(
+        ops::AttentionParams{.scale = found.scale, .side_by_side = found.is_side_by_side});
+}
+
+bool may_round_products(const PassOptions& options) {
+    return options.precision != Precision::strict && cpu_isa() >= Isa::avx512_bf16;
+}
+
 class Finder {
 public:
     Finder(const Graph& graph, const PassOptions& options)
         : graph_(graph),
+          options_(options),
           uses_(graph.use_counts()),
           shapes_(graph, options),
-          readers_(graph.values().size(), -1) {
+          readers_(graph.values().size(), -1),
+          half_(options.select.profile ? stored_half(graph, options) : std::nullopt) {
         for (size_t i = 0; i < graph.nodes().size(); ++i)
             for (ValueId id : graph.node(NodeId(i)).inputs)
                 if (id != no_value) readers_[size_t(id)] = NodeId(i);
@@ -63,15 +75,36 @@ public:
     // The one whose product with the values the node is.
     std::optional<Spelled> find(NodeId id) const {
         Spelled found{.last = id};
-        if (!is_plain_product(id, false) || !running_place(graph_, graph_.node(id)).is_host())
-            return std::nullopt;
+        if (!is_plain_product(id, false)) return std::nullopt;
+        DeviceId place = running_place(graph_, graph_.node(id));
+        if (place.is_host() ? may_round_products(options_) : !half_) return std::nullopt;
         found.v = graph_.node(id).inputs[1];
         if (!find_scores(graph_.node(id).inputs[0], found) || !fit_together(found)) return std::nullopt;
         put_side_by_side(found);
+        if (!place.is_host() && !has_engine(found, place)) return std::nullopt;
         return found;
     }
 
 private:
+    // A family of algorithms that computes it on halves.
+    bool has_engine(const Spelled& found, DeviceId place) const {
+        TensorSpecs inputs;
+        for (ValueId id : {found.q, found.k, found.v, found.mask})
+            if (id != no_value) inputs.push_back({*half_, spec(id).shape, {}});
+        if (found.is_k_turned && !found.is_side_by_side) {
+            auto& k = inputs[1].shape;
+            std::swap(k[head_axis], k[row_axis]);
+        }
+        auto params = params_of(found);
+        TensorSpecs outputs = ops::Attention::info.infer(params.get(), inputs);
+        std::vector<const void*> constants(inputs.size());
+        NodeProblem node(ops::Attention::info, params,
+                         {std::move(inputs), std::move(outputs), std::move(constants), place, place},
+                         options_.threads, options_.precision);
+        auto problem = node.problem();
+        return std::ranges::any_of(node.kernels(),
+                                   [&](auto& a) { return a.candidates && a.supports(problem); });
+    }
     const TensorSpec& spec(ValueId id) const { return graph_.value(id).spec; }
     // The node that makes a value, when it applies the operator; null otherwise.
     const Node* maker(ValueId id, const OpInfo& op) const {
@@ -257,9 +290,11 @@ private:
     }
 
     const Graph& graph_;
+    const PassOptions& options_;
     const std::vector<int> uses_;
     const OtherShapes shapes_;
-    std::vector<NodeId> readers_;  // of each value the last
+    std::vector<NodeId> readers_;      // of each value the last
+    const std::optional<DType> half_;  // for GPUs
 };
 
 ValueId turned_keys(Rewrite& rewrite, const Spelled& found) {
@@ -277,20 +312,14 @@ void emit_attention(Rewrite& rewrite, const Spelled& found) {
     std::vector<ValueId> inputs{rewrite(found.q), is_turned ? turned_keys(rewrite, found) : rewrite(found.k),
                                 rewrite(found.v)};
     if (found.mask != no_value) inputs.push_back(rewrite(found.mask));
-    ops::AttentionParams params{.scale = found.scale, .side_by_side = found.is_side_by_side};
-    rewrite.emit(found.last, ops::Attention::info, std::make_shared<const ops::AttentionParams>(params),
-                 std::move(inputs), last.name);
+    rewrite.emit(found.last, ops::Attention::info, params_of(found), std::move(inputs), last.name);
     for (NodeId id : found.nodes) rewrite.absorb(id, rewrite(last.outputs[0]));
-}
-
-bool may_round_products(const PassOptions& options) {
-    return options.precision != Precision::strict && cpu_isa() >= Isa::avx512_bf16;
 }
 
 }  // namespace
 
 Graph fuse_attention(Graph graph, const PassOptions& options) {
-    if (!has_operator(graph, {&ops::Softmax::info}) || may_round_products(options)) return graph;
+    if (!has_operator(graph, {&ops::Softmax::info})) return graph;
     const Finder finder(graph, options);
     std::map<NodeId, Spelled> found;  // by the last node
     for (size_t i = 0; i < graph.nodes().size(); ++i)

@@ -4,6 +4,7 @@
 // pipeline.cpp lists them in the order in which they run.
 
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -55,6 +56,9 @@ struct Pass {
 };
 
 MGE_API std::span<const Pass> pipeline();
+
+// As what a pass that is on will store f32 values; nullopt where none will.
+std::optional<DType> stored_half(const Graph& graph, const PassOptions& options);
 
 // What a pass made of a graph.
 struct PassStage {

@@ -6,7 +6,9 @@
 
 #include "libmge/base/log.h"
 #include "libmge/device/cpu/cpu_device.h"
+#include "libmge/device/device.h"
 #include "libmge/graph/origins.h"
+#include "libmge/passes/node_problem.h"
 #include "libmge/passes/pass.h"
 
 namespace mge {
@@ -64,15 +66,23 @@ void check_names(const PassOptions& options) {
 
 constexpr int fusing_level = 2;
 
+// By tiles or tensor cores.
+bool has_products_of_bf16(DeviceId place) {
+    return place.is_host() ? cpu_isa() >= Isa::amx : device(place).compute_capability() >= 80;
+}
+
 // `precision` fast, where products of bf16 are.
-bool wants_bf16(const PassOptions& options) {
+bool wants_bf16(const Graph& graph, const PassOptions& options) {
     auto& o = options.graph_opt;
-    return options.precision == Precision::fast && options.level >= fusing_level && !o.f16_io_comp &&
-           !o.f16_io_f32_comp && cpu_isa() >= Isa::amx;
+    if (options.precision != Precision::fast || options.level < fusing_level || o.f16_io_comp ||
+        o.f16_io_f32_comp)
+        return false;
+    return std::ranges::all_of(
+        graph.nodes(), [&](const Node& node) { return has_products_of_bf16(running_place(graph, node)); });
 }
 
 // What a switch says of a pass; unset when there is none or it says nothing.
-std::optional<bool> switch_of(const Pass& pass, const PassOptions& options) {
+std::optional<bool> switch_of(const Pass& pass, const Graph& graph, const PassOptions& options) {
     auto& o = options.graph_opt;
     if (pass.name == "fuse_grain") return o.fuse_grain;
     if (pass.name == "fuse_elementwise") {
@@ -81,7 +91,7 @@ std::optional<bool> switch_of(const Pass& pass, const PassOptions& options) {
     }
     if (pass.name == "fuse_preprocess") return o.fuse_preprocess;
     if (pass.name == "compress_weights" && options.weight_bits) return true;
-    if (pass.name == "store_as_bf16" && wants_bf16(options)) return true;
+    if (pass.name == "store_as_bf16" && wants_bf16(graph, options)) return true;
     if (pass.name == "store_as_f16" && (o.f16_io_f32_comp || o.f16_io_comp)) return true;
     // These know more operators than convolutions, so `false` is only for them to obey.
     bool is_bias = pass.name == "fuse_bias", is_residual = pass.name == "fuse_residual",
@@ -91,9 +101,9 @@ std::optional<bool> switch_of(const Pass& pass, const PassOptions& options) {
     return std::nullopt;
 }
 
-bool is_on(const Pass& pass, const PassOptions& options) {
+bool is_on(const Pass& pass, const Graph& graph, const PassOptions& options) {
     if (auto it = options.passes.find(pass.name); it != options.passes.end()) return it->second;
-    return switch_of(pass, options).value_or(options.level >= pass.level);
+    return switch_of(pass, graph, options).value_or(options.level >= pass.level);
 }
 
 // What a graph does, without the numbers of its values: those change whenever a graph is rebuilt.
@@ -147,10 +157,10 @@ Graph run_logged(const Pass& pass, Graph graph, const PassOptions& options) {
     return graph;
 }
 
-std::vector<const Pass*> passes_on(const PassOptions& options) {
+std::vector<const Pass*> passes_on(const Graph& graph, const PassOptions& options) {
     std::vector<const Pass*> on;
     for (auto& pass : passes)
-        if (is_on(pass, options)) on.push_back(&pass);
+        if (is_on(pass, graph, options)) on.push_back(&pass);
     on.insert(on.end(), options.own_passes.begin(), options.own_passes.end());
     return on;
 }
@@ -174,13 +184,22 @@ Graph graph_before_last(Graph graph, std::span<const Pass* const> done, const Pa
 
 std::span<const Pass> pipeline() { return passes; }
 
+std::optional<DType> stored_half(const Graph& graph, const PassOptions& options) {
+    for (auto& pass : passes) {
+        if (pass.level != on_request || !is_on(pass, graph, options)) continue;
+        if (pass.name == "store_as_f16") return DType::f16;
+        if (pass.name == "store_as_bf16") return DType::bf16;
+    }
+    return std::nullopt;
+}
+
 Graph run_passes(Graph graph, const PassOptions& options, std::vector<PassStage>* stages) {
     check_names(options);
     for (size_t i = 0; i < graph.nodes().size(); ++i) graph.node(NodeId(i)).sources = {NodeId(i)};
     note_origins(graph);
     const Graph source = graph;  // constants are shared, so this is small
     auto* run = options.log_level > 0 && log_enabled(LogChannel::passes) ? run_logged : run_pass;
-    const auto on = passes_on(options);
+    const auto on = passes_on(graph, options);
     size_t done = 0;
     try {
         for (auto* pass : on) {

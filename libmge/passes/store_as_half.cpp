@@ -3,7 +3,7 @@
 // stores them. Inputs and outputs of the graph keep their dtype. As f16 the arithmetic stays f32 (no CPU
 // kernel computes in f16), so that is graph_opt.f16_io_f32_comp, and graph_opt.f16_io_comp as well as far as
 // a CPU can do it. As bf16 products of bf16 have f32 sums: `precision` fast, where the processor has tiles
-// for them. The rule:
+// for them, or the GPU tensor cores. The rule:
 //
 // - Other dtypes than f32 are left alone, and so are the inputs of which an operator says that they keep
 //   theirs (the statistics of a batch norm, the maps of a remap).
@@ -353,10 +353,7 @@ Graph stored_as(const Format& format, const Graph& graph, const PassOptions& opt
 Graph store_as_f16(Graph graph, const PassOptions& options) { return stored_as(f16_format, graph, options); }
 
 Graph store_as_bf16(Graph graph, const PassOptions& options) {
-    auto& nodes = graph.nodes();
-    bool runs_here =
-        std::ranges::all_of(nodes, [&](auto& node) { return running_place(graph, node).is_host(); });
-    return runs_here ? stored_as(bf16_format, graph, options) : graph;
+    return stored_as(bf16_format, graph, options);
 }
 
 }  // namespace mge

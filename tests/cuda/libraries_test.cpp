@@ -244,6 +244,44 @@ TEST(CudaLibraries, StepsHaveTheBitsOfTheCpu) {
     }
 }
 
+// One head beside the other, as nets spell it.
+Graph attention_of_heads() {
+    constexpr int64_t batch = 2, words = 9, heads = 3, width = 8, all = heads * width;
+    GraphBuilder builder;
+    InterpreterScope scope(builder);
+    Tensor x = builder.input({DType::f32, {batch, words, all}, {}}, "x");
+    auto part = [&](int seed) {
+        Tensor y = ops::matmul(x, filled({all, all}, seed, DType::f32));
+        Tensor apart = ops::reshape(y, {.shape = {batch, words, heads, width}});
+        return ops::transpose(apart, {.pattern = {0, 2, 1, 3}});
+    };
+    Tensor q = part(1), k = part(2), v = part(3);
+    Tensor scores = ops::mul(ops::matmul(q, k, {.transpose_b = true}), tensor_of<float>({1}, {0.125f}));
+    Tensor y = ops::matmul(ops::softmax(scores, {.axis = -1}), v);
+    builder.set_outputs(
+        {ops::reshape(ops::transpose(y, {.pattern = {0, 2, 1, 3}}), {.shape = {batch, words, all}})});
+    return builder.take();
+}
+
+TEST(CudaLibraries, FastModelsAreStoredInBf16WithAttentionOfEngines) {
+    Graph graph = attention_of_heads();
+    Tensor x = filled({2, 9, 24}, 7, DType::f32);
+    Tensor expected = Executable(graph, {}).run(Tensors{x})[0];
+    const TensorSpec heads{DType::bf16, {2, 3, 9, 8}, {}};
+    auto names = names_of_candidates(ops::Attention::info, ops::AttentionParams{}, {heads, heads, heads});
+    const bool has_engines = std::ranges::any_of(names, [](auto& n) { return n.starts_with("cudnn:"); });
+    for (bool measures : {false, true}) {
+        auto options = options_of({DType::f32, "auto", Precision::fast, 0, measures});
+        Tensor y = Executable(graph, options).run(Tensors{to_device(x, gpu())})[0];
+        EXPECT_EQ(y.dtype(), DType::f32);
+        EXPECT_LE(largest_difference(y, expected), rounding(DType::bf16));
+        auto program = Program::compile(graph, options);
+        EXPECT_TRUE(std::ranges::any_of(program->values(),
+                                        [](auto& value) { return value.spec.dtype == DType::bf16; }));
+        EXPECT_EQ(count_steps(*program, "attention", ""), measures && has_engines ? 1U : 0U);
+    }
+}
+
 // What lies too unevenly for cuDNN, and what it makes no plan of, our own kernel computes. A recorded run
 // keeps the numbers that a plan reads from the host.
 TEST(CudaLibraries, AttentionOfAnyOperands) {
