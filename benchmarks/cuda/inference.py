@@ -4,9 +4,11 @@
 python benchmarks/cuda/inference.py resnet50 bert_base --tool build/release/bin/load_and_run \
     --models build/models --batches 1 64
 
-Needs a GPU, PyTorch with torchvision, and the models of examples/models/dump.py. f32 without TF32
-on both sides. Ours is load_and_run (--cuda --fast-run, a cache of its own); PyTorch's are the net
-as it is and torch.compile(mode="max-autotune"). Results are compared before anything is timed.
+Needs a GPU, PyTorch with torchvision, and the models of examples/models/dump.py. Ours is
+load_and_run (--cuda --fast-run, a cache of its own); PyTorch's are the net as it is and
+torch.compile. Results are compared before anything is timed. --precision is ours, and on PyTorch's
+side: strict is f32, relaxed is f32 with TF32, fast is bfloat16; images of the last two have their
+channels last. Errors are those of ours beside PyTorch's strict results.
 """
 
 import argparse
@@ -49,6 +51,8 @@ def ours(options, name, x, folder, flags=()):
     command = [options.tool, options.models / f"{name}.mge", "--cuda", "--input", values]
     command += ["--fast-run", "--fast-run-algo-policy", folder / "cache.sqlite", "--iter", "50"]
     command += ["--warmup-iter", "10", "--dump-outputs", outputs, "--json", report, *flags]
+    command += ["--precision", options.precision]
+    command += ["--record-comp-seq"] if options.record else []
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
         raise SystemExit(f"load_and_run ended with {done.returncode}: {done.stderr[-2000:]}")
@@ -56,14 +60,28 @@ def ours(options, name, x, folder, flags=()):
         return json.loads(report.read_text()), file[file.files[0]]
 
 
+def allow_tf32(allowed):
+    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = allowed
+
+
+def as_fast_as(precision, of, rank):
+    """A net, or its input of so many axes, as PyTorch's users would have it for that precision."""
+    of = of.bfloat16() if precision == "fast" else of
+    images_last = precision != "strict" and rank == 4
+    return of.to(memory_format=torch.channels_last) if images_last else of
+
+
 def compare(options, name, batch):
     x = seeded_input(name, (batch, *MODELS[name][1]), 0).astype(np.float32)
     net, there = build(name).cuda(), torch.from_numpy(x).cuda()
     with torch.inference_mode(), tempfile.TemporaryDirectory() as folder:
+        allow_tf32(False)
         expected = net(there).cpu().numpy()
+        allow_tf32(options.precision == "relaxed")
+        net, there = (as_fast_as(options.precision, of, x.ndim) for of in (net, there))
         report, got = ours(options, name, x, Path(folder))
         error = float(np.abs(got - expected).max() / np.abs(expected).max())
-        compiled = torch.compile(net, mode="max-autotune") if options.compile else None
+        compiled = torch.compile(net, mode=options.mode) if options.compile else None
         row = {
             "mge": report["latency_ms"]["p50"],
             "eager": milliseconds(lambda: net(there), options.seconds),
@@ -81,11 +99,14 @@ def main():
     parser.add_argument("--models", type=Path, required=True)
     parser.add_argument("--batches", type=int, nargs="+", default=[1, 64])
     parser.add_argument("--seconds", type=float, default=2)
+    parser.add_argument("--precision", choices=("strict", "relaxed", "fast"), default="strict")
+    parser.add_argument("--record", action="store_true", help="ours with --record-comp-seq")
     parser.add_argument("--no-compile", dest="compile", action="store_false")
+    parser.add_argument("--mode", default="reduce-overhead", help="of torch.compile")
     options = parser.parse_args()
-    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
     torch.backends.cudnn.benchmark = True
-    print(f"{torch.cuda.get_device_name()}, PyTorch {torch.__version__}, f32")
+    ours = f"{options.precision}{', recorded' if options.record else ''}"
+    print(f"{torch.cuda.get_device_name()}, PyTorch {torch.__version__}, {ours}")
     heads = ["model", "batch", "mge ms", "PyTorch ms", "torch.compile ms", "ours ÷ PyTorch"]
     heads += ["÷ compile", "error"]
     print(f"| {' | '.join(heads)} |\n|{'---|' * len(heads)}")

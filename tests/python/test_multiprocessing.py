@@ -18,6 +18,7 @@ from megengine import _mge
 ON_GPU = "MGE_TESTS_ON_GPU" in os.environ
 if ON_GPU:
     import gpu_as_default  # noqa: F401  in the processes that are started, too
+LAST_GPU = f"gpu{mge.get_device_count('gpu') - 1}"
 
 # A child of fork() cannot use a GPU.
 METHODS = ("spawn", "forkserver") if ON_GPU else ("fork", "spawn", "forkserver")
@@ -46,7 +47,7 @@ def test_queues_hand_on_memory(method):
         mge.Tensor([1.0, 2.0]),
         mge.Parameter([[1], [2]], name="weight"),
         mge.Tensor([1.0, 2.0], dtype="bfloat16", device="cpu1"),
-        mge.Tensor([1.0, 2.0], device="gpu1" if ON_GPU else "cpu0"),
+        mge.Tensor([1.0, 2.0], device=LAST_GPU if ON_GPU else "cpu0"),
     ]
     sent[0].grad = mge.Tensor([5.0, 6.0])
     for tensor in sent:

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Changes in place: only where nobody else reads."""
 
+import os
+
 import numpy as np
 import pytest
 
@@ -10,6 +12,7 @@ from megengine import Parameter, Tensor
 from megengine.autodiff import GradManager
 from megengine.optimizer import SGD, Adadelta, Adagrad, Adam, AdamW
 
+ON_REAL_GPU = "MGE_REAL_GPU" in os.environ
 SHAPE = (256, 1024)
 BYTES = 4 * 256 * 1024
 
@@ -168,7 +171,10 @@ def test_steps_are_the_formulas_bit_by_bit(kind, decay):
     for grad in grads:
         param.grad = Tensor(grad)
         optimizer.step()
-    np.testing.assert_array_equal(param.numpy(), steps_by_hand(kind, start, grads, decay))
+    expected = steps_by_hand(kind, start, grads, decay)
+    # A GPU does a product and the sum that follows in one rounding.
+    rounding = 3e-6 if ON_REAL_GPU else 0
+    np.testing.assert_allclose(param.numpy(), expected, rtol=rounding, atol=rounding)
 
 
 def test_what_backward_needs_stays():
