@@ -49,5 +49,21 @@ TEST(CudaBlocks, MeasureALongParameter) {
         {.reduction = 30'001, .gradient = false});
 }
 
+// Rows that a warp holds, that some warps hold, and that nobody holds; few and many of them.
+TEST(CudaBlocks, GoOverRowsOfAnyLength) {
+    for (auto [rows, n] : std::vector<std::pair<int64_t, int64_t>>{
+             {3, 8}, {3, 256}, {3, 328}, {3, 1032}, {3, 8200}, {520, 1024}, {515, 1032}, {513, 67}}) {
+        InputSpec x{.shape = {rows, n}}, factors{.shape = {n}};
+        InputSpec mean{.shape = {rows}, .dtype = DType::f32};
+        InputSpec inv_std{.shape = {rows}, .low = 0.5, .high = 1.5, .dtype = DType::f32};
+        CheckOptions options{.dtypes = {DType::f32, DType::f16}, .reduction = n, .gradient = false};
+        check_op<ops::Softmax>({}, {x}, options);
+        check_op<ops::LayerNorm>({.axes = 1}, {x, factors, factors}, options);
+        check_op<ops::LayerNormBackward>({.axes = 1}, {x, x, mean, inv_std, factors}, options);
+    }
+    check_op<ops::Softmax>({.log = true}, {{.shape = {520, 520}}},
+                           {.dtypes = {DType::f32}, .reduction = 520, .gradient = false});
+}
+
 }  // namespace
 }  // namespace mge::test

@@ -58,27 +58,39 @@ struct Row {
     int thread, threads;
     float v[held ? held : 1][operands][pack];
 
-    MGE_DEVICE void load_at(int64_t i, float (&to)[operands][pack]) const {
-#pragma unroll
-        for (int operand = 0; operand < operands; ++operand) load_pack(x[operand] + i * pack, to[operand]);
-    }
+    MGE_DEVICE bool holds(int k) const { return thread + k * threads < int(packs); }
+    // All loads are asked for before the first is waited for. What is not there stays zero.
     MGE_DEVICE void load() {
         if constexpr (held > 0) {
+            Pack<T, pack> loaded[held][operands] = {};
 #pragma unroll
             for (int k = 0; k < held; ++k)
-                if (int64_t i = thread + int64_t(k) * threads; i < packs) load_at(i, v[k]);
+                if (holds(k))
+#pragma unroll
+                    for (int operand = 0; operand < operands; ++operand)
+                        loaded[k][operand] =
+                            reinterpret_cast<const Pack<T, pack>*>(x[operand])[thread + k * threads];
+#pragma unroll
+            for (int k = 0; k < held; ++k)
+#pragma unroll
+                for (int operand = 0; operand < operands; ++operand)
+#pragma unroll
+                    for (int i = 0; i < pack; ++i) v[k][operand][i] = to_float(loaded[k][operand].v[i]);
         }
     }
-    // fn(number of the first element, values) for all packs of the thread.
+    // fn(number of the first element, values) for all packs of the thread. Held values that fn changes stay
+    // so.
     template <class Fn>
     MGE_DEVICE void each(Fn fn) {
         if constexpr (held > 0) {
 #pragma unroll
             for (int k = 0; k < held; ++k)
-                if (int64_t i = thread + int64_t(k) * threads; i < packs) fn(i * pack, v[k]);
+                if (holds(k)) fn(int64_t(thread + k * threads) * pack, v[k]);
         } else {
             for (int64_t i = thread; i < packs; i += threads) {
-                load_at(i, v[0]);
+#pragma unroll
+                for (int operand = 0; operand < operands; ++operand)
+                    load_pack(x[operand] + i * pack, v[0][operand]);
                 fn(i * pack, v[0]);
             }
         }
@@ -97,34 +109,41 @@ MGE_DEVICE Row<T, operands, pack, held> row_of(const T* const (&x)[operands], in
     return made;
 }
 
-// Packs that a thread holds: as many as leave room for the threads of several blocks.
-template <int pack>
-inline constexpr int held_packs = pack == 1 ? 8 : 4;
+// Packs of each operand that a thread holds: enough loads under way, and registers left for several blocks.
+template <int pack, int operands>
+inline constexpr int held_packs = pack == 1 ? 8 : 32 / pack / operands;
 
-// Calls fn(team, pack, held as Number<...>, blocks) with what suits rows of so many elements.
+// Calls fn(team, pack, held as Number<...>, blocks, threads) with what suits rows of so many elements. Where
+// there are many rows, as few threads as can hold one share it: they wait for each other least.
 template <int n>
 struct Number {
     static constexpr int value = n;
 };
-template <int pack, class Fn>
+template <int pack, int operands, class Fn>
 void with_packs(int64_t rows, int64_t n, Fn fn) {
-    constexpr int held = held_packs<pack>;
+    constexpr int held = held_packs<pack, operands>, few = held < 4 ? 1 : held / 4,
+                  warps = block_threads / 32;
     constexpr int64_t many_rows = 512, of_warp = 32 * held * pack;
-    if (n <= of_warp && (rows >= many_rows || n <= of_warp / 4))
-        return fn(Team<false>(), Number<pack>(), Number<held>(), grid_for(rows * 32));
+    if (n <= 32 * few * pack)
+        return fn(Team<false>(), Number<pack>(), Number<few>(), grid_for(rows * 32), block_threads);
+    if (n <= of_warp && rows >= many_rows)
+        return fn(Team<false>(), Number<pack>(), Number<held>(), grid_for(rows * 32), block_threads);
     unsigned blocks = bounded_blocks(rows);
-    if (pack > 1 && n <= int64_t(block_threads) * held * pack)
-        return fn(Team<true>(), Number<pack>(), Number < pack == 1 ? 0 : held > (), blocks);
-    fn(Team<true>(), Number<pack>(), Number<0>(), blocks);
+    if constexpr (pack > 1)
+        if (n <= warps * of_warp) {
+            int threads = rows < many_rows ? block_threads : int((n + of_warp - 1) / of_warp) * 32;
+            return fn(Team<true>(), Number<pack>(), Number<held>(), blocks, threads);
+        }
+    fn(Team<true>(), Number<pack>(), Number<0>(), blocks, block_threads);
 }
 // `can_pack`: rows may be read 16 bytes at a time.
-template <class T, class Fn>
+template <class T, int operands, class Fn>
 void for_rows(int64_t rows, int64_t n, bool can_pack, Fn fn) {
     if (rows == 0) return;
     if (can_pack && n % pack_size<T> == 0)
-        with_packs<pack_size<T>>(rows, n, fn);
+        with_packs<pack_size<T>, operands>(rows, n, fn);
     else
-        with_packs<1>(rows, n, fn);
+        with_packs<1, operands>(rows, n, fn);
 }
 
 }  // namespace mge::cuda

@@ -12,6 +12,24 @@ MGE_DEVICE float result(float x, float top, float sum, bool is_log) {
     return is_log ? x - top - logf(sum) : expf(x - top) / sum;
 }
 
+// NaN need not be found: it makes the sum NaN.
+struct Higher {
+    MGE_DEVICE float operator()(float a, float b) const { return fmaxf(a, b); }
+};
+
+// e^x for x up to 0: a product and the instruction for 2^x, which makes the smallest ones 0. The error grows
+// with -x as the result vanishes.
+MGE_DEVICE float exponential(float x) {
+    float power = x * 1.44269504088896341f;
+#ifdef MGE_EMULATES_CUDA
+    return exp2f(power);
+#else
+    float y;
+    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(power));
+    return y;
+#endif
+}
+
 template <class T, class Team, int pack, int held>
 __global__ void softmax_rows(const T* x, T* y, int64_t rows, int64_t n, bool is_log) {
     for (int64_t i = Team::first_row(); i < rows; i += Team::row_step()) {
@@ -19,18 +37,28 @@ __global__ void softmax_rows(const T* x, T* y, int64_t rows, int64_t n, bool is_
         float top = minus_infinity, sum = 0;
         row.each([&](int64_t, const float(&v)[1][pack]) {
 #pragma unroll
-            for (float value : v[0]) top = Largest()(top, value);
+            for (float value : v[0]) top = Higher()(top, value);
         });
-        top = Team::together(top, Largest());
-        row.each([&](int64_t, const float(&v)[1][pack]) {
+        top = Team::together(top, Higher());
+        // What remains to be done is a product, or for the logarithm a sum.
+        row.each([&](int64_t, float(&v)[1][pack]) {
 #pragma unroll
-            for (float value : v[0]) sum += expf(value - top);
+            for (float& value : v[0]) {
+                float distance = value - top, power = exponential(distance);
+                sum += power;
+                value = is_log ? distance : power;
+            }
         });
         sum = Team::together(sum, Plus());
+        float factor = is_log ? 1 : 1 / sum, shift = is_log ? -logf(sum) : 0;
         row.each([&](int64_t at, const float(&v)[1][pack]) {
             float results[pack];
 #pragma unroll
-            for (int k = 0; k < pack; ++k) results[k] = result(v[0][k], top, sum, is_log);
+            for (int k = 0; k < pack; ++k) {
+                float value = v[0][k];
+                if constexpr (held == 0) value = is_log ? value - top : exponential(value - top);
+                results[k] = fmaf(value, factor, shift);
+            }
             store_pack(y + i * n + at, results);
         });
     }
@@ -83,11 +111,11 @@ void launch_columns(Stream stream, const SoftmaxArguments& s, const T* x, T* y) 
 template <class T>
 void softmax(Stream stream, const SoftmaxArguments& s, const T* x, T* y) {
     if (s.inner > 1) return launch_columns(stream, s, x, y);
-    for_rows<T>(s.outer, s.n, is_aligned(x) && is_aligned(y),
-                [&](auto team, auto pack, auto held, unsigned blocks) {
-                    launch(softmax_rows<T, decltype(team), decltype(pack)::value, decltype(held)::value>,
-                           blocks, block_threads, 0, stream, x, y, s.outer, s.n, s.is_log);
-                });
+    for_rows<T, 1>(s.outer, s.n, is_aligned(x) && is_aligned(y),
+                   [&](auto team, auto pack, auto held, unsigned blocks, int threads) {
+                       launch(softmax_rows<T, decltype(team), decltype(pack)::value, decltype(held)::value>,
+                              blocks, threads, 0, stream, x, y, s.outer, s.n, s.is_log);
+                   });
 }
 template void softmax(Stream, const SoftmaxArguments&, const f16*, f16*);
 template void softmax(Stream, const SoftmaxArguments&, const bf16*, bf16*);
