@@ -136,6 +136,30 @@ TEST(CudaStridedCopy, TilesOfAPart) {
                      100 * 80 * 2 + 5});
 }
 
+// Extents, strides and places are multiples of 4, or one of them is not. The last tiles are partly empty.
+TEST(CudaStridedCopy, TilesOfPacks) {
+    for (size_t size : {1, 2, 4, 8}) {
+        for (Shape shape : {Shape{2, 132, 140}, Shape{2, 132, 138}, Shape{1, 8, 2020}, Shape{2020, 8},
+                            Shape{3, 12, 1030}, Shape{1028, 20}, Shape{4, 2, 2052}})
+            for (size_t shift : {0, 1}) {
+                expect_same(permutation(size, shape,
+                                        shape.rank() == 2 ? std::vector{1, 0} : std::vector{0, 2, 1}, shift));
+                if (shape.rank() == 3) expect_same(permutation(size, shape, {2, 0, 1}, shift));
+            }
+        for (int64_t source_offset : {0, 8, 2})
+            for (int64_t target_offset : {0, 4, 1})
+                for (int64_t step : {1, -1})
+                    expect_same({size,
+                                 {2, 140, 132},
+                                 {source_offset + (step < 0 ? 139 : 0), {144 * 140, step, 144}},
+                                 {target_offset, {148 * 152, 148, 1}},
+                                 144 * 140 * 2 + 8,
+                                 148 * 152 * 2 + 4});
+        expect_same(
+            {size, {132, 140}, {131, {-1, 132}}, {139 * 4, {141 * 4, -1}}, 132 * 140, 141 * 4 * 132 + 560});
+    }
+}
+
 TEST(CudaStridedCopy, RepeatsAreStoredInPacks) {
     for (size_t size : {1, 2, 4, 8})
         for (int64_t inner : {16, 20, 7}) {
@@ -160,16 +184,21 @@ TEST(CudaStridedCopy, WideIndices) {
     cuda::CopyTiles tiles{5, 5, 48, 64, 1, 48, 64, {}};
     tiles.tiles.add(2, {32 * 48, 32, 0, 32});
     tiles.tiles.add(2, {32, 32 * 64, 32, 0});
-    packs.packs.is_small = tiles.tiles.is_small = false;
-    for (bool tiled : {false, true}) {
+    cuda::CopyTiles tiles_of_packs{6, 6, 48, 64, 1, 48, 64, {}, cuda::tile_pack(4)};
+    tiles_of_packs.tiles.add(1, {0, 0, 0, 0});
+    packs.packs.is_small = tiles.tiles.is_small = tiles_of_packs.tiles.is_small = false;
+    auto expect = [&](const char* what, auto copy) {
         queue.fill(target->data, 0, from.size() * 4);
-        if (tiled)
-            cuda::copy_tiles(queue.stream(), 4, source->data, target->data, tiles);
-        else
-            cuda::copy_packs(queue.stream(), 4, source->data, target->data, packs);
+        copy();
         queue.copy_to_host(got.data(), target->data, from.size() * 4);
-        EXPECT_EQ(got, expected) << tiled;
-    }
+        EXPECT_EQ(got, expected) << what;
+    };
+    auto copy_by = [&](const cuda::CopyTiles& by) {
+        cuda::copy_tiles(queue.stream(), 4, source->data, target->data, by);
+    };
+    expect("packs", [&] { cuda::copy_packs(queue.stream(), 4, source->data, target->data, packs); });
+    expect("tiles", [&] { copy_by(tiles); });
+    expect("tiles of packs", [&] { copy_by(tiles_of_packs); });
 }
 
 }  // namespace

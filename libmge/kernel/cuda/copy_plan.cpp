@@ -58,7 +58,7 @@ const Axis* find_run(const Units& units) {
     if (row.target != 1 || std::abs(row.source) <= 1) return nullptr;
     for (auto& run : units.axes)
         if (std::abs(run.source) == 1)
-            return run.extent * row.extent >= int64_t(1) << (tile_bits(units.bytes) - 1) ? &run : nullptr;
+            return run.extent * row.extent >= int64_t(1) << (tile_bits(units.bytes, 1) - 1) ? &run : nullptr;
     return nullptr;
 }
 
@@ -74,13 +74,30 @@ bool is_near(const Units& units) {
 
 int bits_for(int64_t extent) { return int(std::bit_width(uint64_t(extent - 1))); }
 
-CopyTiles plan_tiles(const Units& units, const Axis& run) {
+// What a thread moves of tiles at once: packs, if all begin where one may and there is work for tiles of
+// them.
+int tile_pack_of(const Units& units, const Axis& run, bool is_aligned) {
+    const Axis& row = units.axes.back();
+    const int pack = tile_pack(units.bytes);
+    if (!is_aligned || pack == 1 || run.source != 1 || std::min(run.extent, row.extent) < 2 * pack ||
+        run.extent * row.extent < int64_t(1) << (tile_bits(units.bytes, pack) - 1))
+        return 1;
+    int64_t common = common_power(run.extent, row.extent, units.source_offset, units.target_offset);
+    for (auto& axis : units.axes) {
+        if (&axis != &run) common = std::min(common, common_power(axis.source));
+        if (&axis != &row) common = std::min(common, common_power(axis.target));
+    }
+    return common >= pack ? pack : 1;
+}
+
+CopyTiles plan_tiles(const Units& units, const Axis& run, int pack) {
     const Axis& row = units.axes.back();
     CopyTiles copy;
-    // Squares, but where one axis is shorter than its side.
-    int bits = tile_bits(units.bytes), half = bits / 2;
-    copy.run_bits = std::clamp(bits_for(run.extent), 1, std::max(half, bits - bits_for(row.extent)));
-    copy.run_bits = std::min(copy.run_bits, bits - 1);
+    copy.pack = pack;
+    // Squares, but where one axis is shorter than its side; never less than two packs along one.
+    int bits = tile_bits(units.bytes, pack), half = bits / 2, least = bits_for(2 * pack);
+    copy.run_bits = std::clamp(bits_for(run.extent), least, std::max(half, bits - bits_for(row.extent)));
+    copy.run_bits = std::min(copy.run_bits, bits - least);
     copy.row_bits = bits - copy.run_bits;
     copy.run = run.extent;
     copy.row = row.extent;
@@ -148,7 +165,7 @@ CopyPlan::Way CopyPlan::find_way(const StridedCopy& copy, bool is_aligned) {
     if (is_run)
         way.method = Run{size_t(units.axes[0].extent) * size_t(units.bytes)};
     else if (const Axis* run = find_run(units))
-        way.method = plan_tiles(units, *run);
+        way.method = plan_tiles(units, *run, tile_pack_of(units, *run, is_aligned));
     else
         way.method = plan_packs(units, pack_of(units, is_aligned));
     return way;

@@ -7,25 +7,48 @@
 namespace mge::cuda {
 namespace {
 
+// Packs of a thread whose loads overlap, and how many there have to be before threads have several.
+constexpr int packs_at_once = 4;
+constexpr int64_t many_packs = int64_t(1) << 19;
+
 template <class Unit, int size, class Index>
-__global__ void store_packs(const Unit* source, Unit* target, CopyPacks copy) {
-    for (int64_t i = first_piece(); i < copy.packs.numel; i += piece_step()) {
-        Index at[2];
-        find_places(copy.packs, Index(i), at);
-        const Unit* from = source + at[0];
-        Pack<Unit, size> pack;
-        pack.v[0] = *from;
+__global__ void store_packs(const Unit* __restrict__ source, Unit* __restrict__ target, CopyPacks copy) {
+    for (int64_t first = first_piece(); first < copy.packs.numel; first += packs_at_once * piece_step()) {
+        Pack<Unit, size> packs[packs_at_once] = {};
+        Index place[packs_at_once] = {};
 #pragma unroll
-        for (int k = 1; k < size; ++k) pack.v[k] = copy.source_step ? from[k * copy.source_step] : pack.v[0];
-        *reinterpret_cast<Pack<Unit, size>*>(target + at[1]) = pack;
+        for (int each = 0; each < packs_at_once; ++each) {
+            int64_t i = first + each * piece_step();
+            if (i >= copy.packs.numel) break;
+            Index at[2];
+            find_places(copy.packs, Index(i), at);
+            const Unit* from = source + at[0];
+            Pack<Unit, size>& pack = packs[each];
+            pack.v[0] = *from;
+#pragma unroll
+            for (int k = 1; k < size; ++k)
+                pack.v[k] = copy.source_step ? from[k * copy.source_step] : pack.v[0];
+            place[each] = at[1];
+        }
+#pragma unroll
+        for (int each = 0; each < packs_at_once; ++each)
+            if (first + each * piece_step() < copy.packs.numel)
+                *reinterpret_cast<Pack<Unit, size>*>(target + place[each]) = packs[each];
     }
 }
 
 template <class Unit>
-inline constexpr int tile_units = 1 << tile_bits(sizeof(Unit));
+inline constexpr int tile_units = 1 << tile_bits(sizeof(Unit), 1);
+
+// So that several blocks find registers: the places of a thread are many, and cheaper found than kept.
+template <class Unit>
+inline constexpr int blocks_of_units = sizeof(Unit) <= 2 ? 4 : 1;
+template <class Unit>
+inline constexpr int blocks_of_packs = sizeof(Unit) == 1 ? 3 : 4;
 
 template <class Unit, class Index>
-__global__ void store_tiles(const Unit* __restrict__ source, Unit* __restrict__ target, CopyTiles copy) {
+__global__ void __launch_bounds__(block_threads, blocks_of_units<Unit>)
+    store_tiles(const Unit* __restrict__ source, Unit* __restrict__ target, CopyTiles copy) {
     constexpr int units = tile_units<Unit>, mine = units / block_threads;
     // Rows are a bank apart from a multiple of all banks; the shortest ones are of two units.
     constexpr int gap = sizeof(Unit) < 4 ? 4 / int(sizeof(Unit)) : 1;
@@ -60,16 +83,88 @@ __global__ void store_tiles(const Unit* __restrict__ source, Unit* __restrict__ 
     }
 }
 
+template <class Unit>
+inline constexpr int tile_side = tile_pack(sizeof(Unit));
+template <class Unit>
+inline constexpr int packs_of_tile = (1 << tile_bits(sizeof(Unit), tile_side<Unit>)) / tile_side<Unit>;
+
+// Tiles as above, of squares of side * side units: a thread loads one by packs along the run and stores it by
+// packs along the row. In shared memory lie packs along the row; those of neighbouring squares along the run
+// are an odd number of packs apart, in other banks.
+template <class Unit, class Index>
+__global__ void __launch_bounds__(block_threads, blocks_of_packs<Unit>)
+    store_tiles_of_packs(const Unit* __restrict__ source, Unit* __restrict__ target, CopyTiles copy) {
+    constexpr int side = tile_side<Unit>, bits = side == 4 ? 2 : 1;
+    constexpr int packs = packs_of_tile<Unit>, squares = packs / side;
+    constexpr int mine = squares / block_threads;
+    using Units = Pack<Unit, side>;
+    // As many rows of packs as the tile is long, each with a gap of one; the shortest ones are of two.
+    __shared__ Units tile[packs / 2 * 3];
+    int run_bits = copy.run_bits - bits, row_bits = copy.row_bits - bits, pitch = (1 << row_bits) + 1;
+    for (int64_t number = blockIdx.x; number < copy.tiles.numel; number += gridDim.x) {
+        Index at[4];
+        find_places(copy.tiles, Index(number), at);
+        Index runs = (Index(copy.run) - at[2]) / side, rows = (Index(copy.row) - at[3]) / side;
+        Units held[mine][side] = {};
+#pragma unroll
+        for (int k = 0; k < mine; ++k) {
+            int i = k * block_threads + int(threadIdx.x), run = i & ((1 << run_bits) - 1),
+                row = i >> run_bits;
+            const Unit* from =
+                source + at[0] + Index(run * side) + Index(row * side) * Index(copy.source_row_stride);
+            if (run < runs && row < rows)
+#pragma unroll
+                for (int j = 0; j < side; ++j)
+                    held[k][j] =
+                        *reinterpret_cast<const Units*>(from + Index(j) * Index(copy.source_row_stride));
+        }
+#pragma unroll
+        for (int k = 0; k < mine; ++k) {
+            int i = k * block_threads + int(threadIdx.x), run = i & ((1 << run_bits) - 1),
+                row = i >> run_bits;
+#pragma unroll
+            for (int j = 0; j < side; ++j) {
+                Units turned;
+#pragma unroll
+                for (int along = 0; along < side; ++along) turned.v[along] = held[k][along].v[j];
+                tile[((j << run_bits) + run) * pitch + row] = turned;
+            }
+        }
+        __syncthreads();
+#pragma unroll
+        for (int k = 0; k < mine * side; ++k) {
+            int i = k * block_threads + int(threadIdx.x), row = i & ((1 << row_bits) - 1),
+                run = i >> row_bits;
+            // Neighbours in the target belong to one square.
+            int square = run >> bits, within = run & (side - 1);
+            if (square < runs && row < rows)
+                *reinterpret_cast<Units*>(target + at[1] + Index(run) * Index(copy.target_run_stride) +
+                                          Index(row * side)) =
+                    tile[((within << run_bits) + square) * pitch + row];
+        }
+        __syncthreads();
+    }
+}
+
 template <class Unit, int size>
 void launch_packs(Stream stream, const void* source, void* target, const CopyPacks& copy) {
     auto* kernel = copy.packs.is_small ? store_packs<Unit, size, int32_t> : store_packs<Unit, size, int64_t>;
-    launch(kernel, grid_for(copy.packs.numel), block_threads, 0, stream, static_cast<const Unit*>(source),
+    int64_t n = copy.packs.numel, threads = n < many_packs ? n : (n + packs_at_once - 1) / packs_at_once;
+    launch(kernel, grid_for(threads), block_threads, 0, stream, static_cast<const Unit*>(source),
            static_cast<Unit*>(target), copy);
 }
 
 template <class Unit>
+auto* tiles_kernel(const CopyTiles& copy) {
+    if constexpr (tile_side < Unit >> 1)
+        if (copy.pack > 1)
+            return copy.tiles.is_small ? store_tiles_of_packs<Unit, int32_t>
+                                       : store_tiles_of_packs<Unit, int64_t>;
+    return copy.tiles.is_small ? store_tiles<Unit, int32_t> : store_tiles<Unit, int64_t>;
+}
+template <class Unit>
 void launch_tiles(Stream stream, const void* source, void* target, const CopyTiles& copy) {
-    auto* kernel = copy.tiles.is_small ? store_tiles<Unit, int32_t> : store_tiles<Unit, int64_t>;
+    auto* kernel = tiles_kernel<Unit>(copy);
     launch(kernel, grid_for(copy.tiles.numel * block_threads), block_threads, 0, stream,
            static_cast<const Unit*>(source), static_cast<Unit*>(target), copy);
 }

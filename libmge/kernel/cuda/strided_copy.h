@@ -21,10 +21,17 @@ struct CopyTiles {
     int64_t source_run_stride = 1, source_row_stride = 0, target_run_stride = 0;  // in units
     // Of source and target, in units; then the tile's first places along the two axes.
     IndexSpace<4> tiles;
+    int pack = 1;  // units that a thread moves at once: one, or tile_pack of them
 };
 
-// log2 of the units of a tile: up to 8 KiB, so that enough loads are under way.
-constexpr int tile_bits(int unit) { return unit <= 2 ? 12 : unit <= 8 ? 10 : 9; }
+// log2 of the units of a tile: up to 8 KiB, so that enough loads are under way, and 16 KiB where threads move
+// packs.
+constexpr int tile_bits(int unit, int pack) {
+    if (pack > 1) return unit == 1 ? 14 : unit == 2 ? 13 : 12;
+    return unit <= 2 ? 12 : unit <= 8 ? 10 : 9;
+}
+// Squares of so many units are turned in registers.
+constexpr int tile_pack(int unit) { return unit <= 2 ? 4 : unit == 4 ? 2 : 1; }
 
 // A pack is one unit or has one of these sizes.
 inline constexpr int pack_bytes[] = {16, 4};
