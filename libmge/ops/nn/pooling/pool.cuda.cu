@@ -57,10 +57,12 @@ MGE_DEVICE Window results_of(const Pooling& g, int row, int column) {
 }
 
 // What becomes of the elements of a window: an object with `float start`, `float add(float so_far, int64_t
-// at, int64_t output)`, `join` of two lanes and `result`.
+// at, int64_t output)`, `join` of two lanes and `result`. Where it is of x alone, `join` adds an element,
+// too.
 template <class T>
 struct Largests {
     const T* x;
+    static constexpr bool is_of_x_alone = true;
     static constexpr float start = -__builtin_huge_valf();
     MGE_DEVICE float add(float so_far, int64_t at, int64_t) const {
         return operator()(so_far, to_float(x[at]));
@@ -71,6 +73,7 @@ struct Largests {
 template <class T>
 struct Means {
     const T* x;
+    static constexpr bool is_of_x_alone = true;
     static constexpr float start = 0;
     MGE_DEVICE float add(float so_far, int64_t at, int64_t) const { return so_far + to_float(x[at]); }
     MGE_DEVICE float operator()(float a, float b) const { return a + b; }
@@ -79,6 +82,7 @@ struct Means {
 template <class T>
 struct Selected {
     const T *x, *y, *v;
+    static constexpr bool is_of_x_alone = false;
     static constexpr float start = 0;
     MGE_DEVICE float add(float so_far, int64_t at, int64_t output) const {
         return to_float(x[at]) == to_float(y[output]) ? so_far + to_float(v[at]) : so_far;
@@ -121,6 +125,31 @@ __global__ void pool_windows(F f, Pooling g, T* y, int lanes) {
     }
 }
 
+// A pack of channels that lie side by side for each thread.
+template <class F, class T>
+__global__ void pool_packs(F f, Pooling g, T* y) {
+    constexpr int size = pack_size<T>;
+    using Channels = Pack<T, size>;
+    int64_t packs = elements_of(g, g.out) / size;
+    for (int64_t i = first_piece(); i < packs; i += piece_step()) {
+        Place at = place_in(g, g.out, i * size);
+        Window w = window_at(g, at.row, at.column);
+        float totals[size];
+#pragma unroll
+        for (float& total : totals) total = F::start;
+        for (int row = w.top; row < w.bottom; ++row)
+            for (int column = w.left; column < w.right; ++column) {
+                auto x = *reinterpret_cast<const Channels*>(f.x + element_at(g, g.in, at, row, column));
+#pragma unroll
+                for (int k = 0; k < size; ++k) totals[k] = f(totals[k], to_float(x.v[k]));
+            }
+        Channels results;
+#pragma unroll
+        for (int k = 0; k < size; ++k) results.v[k] = from_float<T>(f.result(totals[k], count_of(g, w)));
+        reinterpret_cast<Channels*>(y)[i] = results;
+    }
+}
+
 template <class T>
 __global__ void gather_max(Pooling g, const T* x, const T* y, const T* dy, T* dx) {
     int64_t elements = elements_of(g, g.in);
@@ -156,8 +185,14 @@ template <class F, class T>
 void launch_windows(Stream stream, F f, const Pooling& g, T* y) {
     constexpr int64_t large_window = 64;  // elements that are worth a warp
     int lanes = int64_t(g.kernel[0]) * g.kernel[1] >= large_window ? 32 : 1;
-    launch(pool_windows<F, T>, grid_for(g.planes * g.out[0] * g.out[1] * g.channels * lanes), block_threads,
-           0, stream, f, g, y, lanes);
+    int64_t outputs = g.planes * g.out[0] * g.out[1] * g.channels;
+    constexpr int64_t many_packs = 65536;  // fewer keep too little of a GPU busy
+    if constexpr (F::is_of_x_alone) {
+        int64_t packs = g.channels % pack_size<T> == 0 ? outputs / pack_size<T> : 0;
+        if (packs >= many_packs && is_aligned(f.x) && is_aligned(y))
+            return launch(pool_packs<F, T>, grid_for(packs), block_threads, 0, stream, f, g, y);
+    }
+    launch(pool_windows<F, T>, grid_for(outputs * lanes), block_threads, 0, stream, f, g, y, lanes);
 }
 
 }  // namespace
