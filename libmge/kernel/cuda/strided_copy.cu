@@ -42,12 +42,10 @@ inline constexpr int tile_units = 1 << tile_bits(sizeof(Unit), 1);
 
 // So that several blocks find registers: the places of a thread are many, and cheaper found than kept.
 template <class Unit>
-inline constexpr int blocks_of_units = sizeof(Unit) <= 2 ? 4 : 1;
-template <class Unit>
 inline constexpr int blocks_of_packs = sizeof(Unit) == 1 ? 3 : 4;
 
 template <class Unit, class Index>
-__global__ void __launch_bounds__(block_threads, blocks_of_units<Unit>)
+__global__ void __launch_bounds__(block_threads, 4)
     store_tiles(const Unit* __restrict__ source, Unit* __restrict__ target, CopyTiles copy) {
     constexpr int units = tile_units<Unit>, mine = units / block_threads;
     // Rows are a bank apart from a multiple of all banks; the shortest ones are of two units.
