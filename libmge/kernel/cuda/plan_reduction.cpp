@@ -12,6 +12,10 @@ constexpr int64_t many_outputs = 32768;  // enough to give each a thread
 constexpr int64_t busy_blocks = 1056;    // several for each multiprocessor
 constexpr int64_t few_blocks = 264;      // so few leave multiprocessors idle
 constexpr int64_t least_loads = 16;      // of a thread, for a piece to be worth its second launch
+constexpr int64_t enough_loads = 32;     // of a thread, for what its block does besides to count little
+constexpr int64_t lane_loads = 8;        // the same for a warp that has several rows
+constexpr int line_lanes = 8;            // that read a cache line together
+constexpr int64_t busy_threads = 1 << 18;
 
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 int power_of_two(int64_t n, int most) {
@@ -62,6 +66,9 @@ void cut(ReduceGeometry& g, int64_t blocks, int64_t readers, int64_t unit) {
     if (blocks >= few_blocks) return;
     int64_t pieces = std::min(ceil_div(busy_blocks, std::max<int64_t>(1, blocks)),
                               g.length / (readers * least_loads * unit));
+    int64_t full = std::max(ceil_div(busy_blocks / 2, std::max<int64_t>(1, blocks)),
+                            g.length / (readers * enough_loads * unit));
+    pieces = std::min(pieces, full);
     if (pieces < 2) return;
     g.piece = ceil_div(ceil_div(g.length, pieces), unit) * unit;
     g.pieces = ceil_div(g.length, g.piece);
@@ -92,6 +99,8 @@ ReduceGeometry plan_reduction(const Shape& x, const std::array<bool, max_rank>& 
     }
     int64_t loads = g.length / unit;
     g.lanes = power_of_two(ceil_div(loads, 2), 32);
+    int fewer = std::max(power_of_two(ceil_div(loads, lane_loads), 32), std::min(g.lanes, line_lanes));
+    if (g.outputs * fewer >= busy_threads) g.lanes = fewer;
     if (loads < 1024 && (loads < 128 || g.outputs >= busy_blocks)) return g;
     g.method = ReduceMethod::rows;
     cut(g, g.outputs, reduce_threads, unit);

@@ -21,7 +21,7 @@ namespace mge::cuda {
 
 // Where the element with this number among the groups lies.
 MGE_DEVICE int64_t place(const AxisGroups& groups, int64_t number) {
-    if (groups.count == 0) return 0;
+    if (groups.count < 2) return groups.count ? number * groups.stride[0] : 0;
     int64_t at = 0;
 #pragma unroll 1
     for (int i = groups.count - 1; i > 0; --i) at += split_index(number, groups.extent[i]) * groups.stride[i];
@@ -35,33 +35,41 @@ struct Join {
     }
 };
 
-// Rounds of a thread whose values are combined before they are widened; their loads overlap.
+// Rounds of a thread whose values are combined before they are widened. Their loads overlap: all places are
+// found before the first is read, so that no branch lies between them.
 inline constexpr int rounds = 4;
 
-// Every step-th pack of elements from `first` up to `end`; numbers count packs.
+// Of neighbours.
 template <class R, int pack>
-MGE_DEVICE typename R::Value pack_value(const R& reduction, const AxisGroups& reduced, int64_t base,
-                                        int64_t number) {
-    typename R::Value v[pack];
-    reduction.load(base + place(reduced, number * pack), number * pack, 1, v);
+MGE_DEVICE typename R::Value combined(typename R::Value (&v)[pack]) {
 #pragma unroll
     for (int k = 1; k < pack; ++k) v[0] = R::combine(v[0], v[k]);
     return v[0];
 }
+// Every step-th pack of elements from `first` up to `end`; numbers count packs.
 template <class R, int pack>
 MGE_DEVICE typename R::Total run_total(const R& reduction, const AxisGroups& reduced, int64_t base,
                                        int64_t first, int64_t end, int64_t step) {
     typename R::Total total = R::identity();
     int64_t i = first;
     for (; i + (rounds - 1) * step < end; i += rounds * step) {
-        typename R::Value v[rounds];
+        int64_t at[rounds];
+        typename R::Value v[rounds][pack];
 #pragma unroll
         for (int round = 0; round < rounds; ++round)
-            v[round] = pack_value<R, pack>(reduction, reduced, base, i + round * step);
-        total = R::join(total, R::widen(R::combine(R::combine(v[0], v[1]), R::combine(v[2], v[3]))));
+            at[round] = base + place(reduced, (i + round * step) * pack);
+#pragma unroll
+        for (int round = 0; round < rounds; ++round)
+            reduction.load(at[round], (i + round * step) * pack, 1, v[round]);
+        auto upper = R::combine(combined<R>(v[0]), combined<R>(v[1]));
+        auto lower = R::combine(combined<R>(v[2]), combined<R>(v[3]));
+        total = R::join(total, R::widen(R::combine(upper, lower)));
     }
-    for (; i < end; i += step)
-        total = R::join(total, R::widen(pack_value<R, pack>(reduction, reduced, base, i)));
+    for (; i < end; i += step) {
+        typename R::Value v[pack];
+        reduction.load(base + place(reduced, i * pack), i * pack, 1, v);
+        total = R::join(total, R::widen(combined<R>(v)));
+    }
     return total;
 }
 
@@ -109,10 +117,12 @@ MGE_DEVICE void column_totals(const R& reduction, const AxisGroups& reduced, int
                               int64_t end, int64_t step, typename R::Total (&totals)[pack]) {
     int64_t i = first;
     for (; i + (rounds - 1) * step < end; i += rounds * step) {
+        int64_t at[rounds];
         typename R::Value v[rounds][pack];
 #pragma unroll
-        for (int round = 0; round < rounds; ++round)
-            reduction.load(base + place(reduced, i + round * step), i + round * step, 0, v[round]);
+        for (int round = 0; round < rounds; ++round) at[round] = base + place(reduced, i + round * step);
+#pragma unroll
+        for (int round = 0; round < rounds; ++round) reduction.load(at[round], i + round * step, 0, v[round]);
 #pragma unroll
         for (int k = 0; k < pack; ++k)
             totals[k] = R::join(
@@ -175,8 +185,16 @@ MGE_DEVICE void join_pieces(const R& reduction, const ReduceGeometry& g, const t
     int lane = int(threadIdx.x) % 32;
     for (int64_t output = first_piece() / 32; output < g.outputs; output += piece_step() / 32) {
         typename R::Total total = R::identity();
-        for (int64_t piece = lane; piece < g.pieces; piece += 32)
-            total = R::join(total, totals[output * g.pieces + piece]);
+        for (int64_t first = lane; first < g.pieces; first += rounds * 32) {
+            typename R::Total of_pieces[rounds];
+#pragma unroll
+            for (int round = 0; round < rounds; ++round) {
+                int64_t piece = first + round * 32;
+                of_pieces[round] = piece < g.pieces ? totals[output * g.pieces + piece] : R::identity();
+            }
+#pragma unroll
+            for (int round = 0; round < rounds; ++round) total = R::join(total, of_pieces[round]);
+        }
         total = across_lanes(total, 32, Join<R>());
         if (lane == 0) reduction.store(output, total);
     }

@@ -107,7 +107,8 @@ struct Totals {
     static MGE_DEVICE Total widen(Value value) { return Total(value); }
     static MGE_DEVICE Total identity() { return F::template identity<Total>(); }
     MGE_DEVICE void store(int64_t output, Total total) const {
-        if constexpr (is_same<Total, double>) total /= divisor;
+        if constexpr (is_same<Total, double>)
+            if (divisor != 1) total /= divisor;
         store_total(y, output, y_type, total);
     }
 };
