@@ -8,7 +8,7 @@ namespace mge::cpu {
 
 // y[m][n] = sum over k of a[m][k] * b[k][n], f32, with rows of a and y one behind the other. b is packed
 // into panels of columns, each row by row, zeros behind the last column; so it is read from front to back.
-// The sums are cut into blocks: one of a panel stays in the first cache while the rows of a pass by, one of
+// Long sums are cut into blocks: one of a panel stays in the first cache while the rows of a pass by, one of
 // rows of a in the second while all panels do.
 struct PackedProduct {
     static constexpr int64_t panel_columns = 16;

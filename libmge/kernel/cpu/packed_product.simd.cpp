@@ -19,6 +19,9 @@ constexpr int64_t columns = PackedProduct::panel_columns;
 // At most: a block of a panel takes three quarters of a first cache of 32 KiB, one of rows of a under half of
 // a second of 512 KiB, which the next block of a panel shares.
 constexpr int64_t block_depth = 384, block_rows = rows_packed_together;
+// Up to here sums are not cut at all: a panel then comes from the second cache for each tile, which costs
+// less than sums that are written and read again.
+constexpr int64_t whole_depth = 768;
 // Columns of a block of rows that have their sums are finished at once, in rows long enough for vectors.
 constexpr int64_t finished_together = 128;
 
@@ -30,10 +33,12 @@ struct Blocks {
     int64_t begin(int64_t block) const { return first + whole * block / count; }
 };
 
+Blocks by_depth_of(int64_t k) { return {0, k, k <= whole_depth ? whole_depth : block_depth}; }
+
 // One block of rows, from the first of the sums' blocks to the last.
 void multiply_rows(const PackedProduct& s, const PackedProductData& d, const ProductPart& part,
                    const ProductEpilogue& epilogue) {
-    const Blocks by_depth(0, s.k, block_depth);
+    const Blocks by_depth = by_depth_of(s.k);
     const int64_t first_panel = part.first_column / columns, rows = part.last_row - part.first_row;
     for (int64_t i = 0; i < by_depth.count; ++i) {
         const int64_t k = by_depth.begin(i), depth = by_depth.begin(i + 1) - k;
@@ -75,7 +80,7 @@ int64_t count_tiles(const ProductRows& rows) { return tiles_of(rows).count(); }
 void pack(const PackedProduct& s, const float* a, const ProductRows& rows, int64_t first_tile,
           int64_t last_tile, float* packed) {
     const panels::Tiles tiles = tiles_of(rows);
-    const Blocks by_depth(0, s.k, block_depth);
+    const Blocks by_depth = by_depth_of(s.k);
     for (int64_t tile = first_tile; tile < last_tile; ++tile) {
         const int64_t row = tiles.begin(tile), height = tiles.height(tile);
         for (int64_t i = 0; i < by_depth.count; ++i) {

@@ -90,9 +90,10 @@ TEST(Matmul, OfRowsAndAMatrixOfPanelsFollowsNumpy) {
                            {5, 33, 17},
                            {7, 300, 35},
                            {11, 257, 49},
-                           {250, 520, 17},
+                           {250, 870, 17},
                            {31, 64, 400},
-                           {170, 390, 261}})
+                           {170, 390, 261},
+                           {31, 1601, 257}})
         for (bool transpose_b : {false, true})
             check_op<ops::Matmul>({.transpose_b = transpose_b, .activation = Activation::gelu},
                                   {{.shape = {m, k}},
