@@ -52,6 +52,7 @@ struct Job {
     bool is_done = false;                  // nothing is left to do
     std::shared_ptr<Profiler> profiler{};  // of the test that is being timed
     cli::Activity activity{"load_and_run"};
+    size_t allocated_peak = 0;  // of the tests' device, before the roof of a profile was measured there
 
     // The first failure is the one that is told.
     void fail(ErrorCode code, std::string message) {

@@ -10,8 +10,11 @@
 #include "apps/cli/output_option.h"
 #include "apps/cli/table.h"
 #include "apps/load_and_run/job.h"
+#include "apps/load_and_run/session.h"
 #include "libmge/base/log.h"
 #include "libmge/base/threads.h"
+#include "libmge/device/device.h"
+#include "libmge/inspect/device_peak.h"
 #include "libmge/inspect/peak.h"
 #include "libmge/inspect/profiler.h"
 
@@ -33,6 +36,27 @@ void drop_warm_up(Profile& profile, int64_t warm_up_runs) {
     profile.runs.erase(profile.runs.begin(), profile.runs.begin() + surplus);
     int64_t origin = profile.runs.empty() ? 0 : profile.runs.front().start;
     for (auto& run : profile.runs) run.start -= origin;
+}
+
+// What the machine can do that the steps ran on.
+void measure_roof(Job& job, const Test& test, Profile& profile) {
+    if (profile.devices.empty()) {
+        profile.peak = measure_peak(default_threads());
+        if (!profile.peak)
+            log_warning(
+                "load_and_run: there is no memory to measure what the machine can do; the profile does not "
+                "say "
+                "it");
+        return;
+    }
+    // In memory that is no part of the run's.
+    auto& place = device(job.options.device.place());
+    auto memory = place.memory();
+    if (memory.limit) return;
+    job.allocated_peak = std::max(job.allocated_peak, memory.peak);
+    profile.devices[0].peak = measure_device_peak(*test.program, job.session->compile_options());
+    place.release_cached();
+    place.reset_peak();
 }
 
 }  // namespace
@@ -76,11 +100,7 @@ void end_profile(Job& job, Test& test) {
     const Profiler* profilers[] = {job.profiler.get()};
     Profile profile = make_profile(*test.program, job.options.run.model.path, profilers);
     drop_warm_up(profile, job.options.run.warmup_iterations);
-    profile.peak = measure_peak(default_threads());
-    if (!profile.peak)
-        log_warning(
-            "load_and_run: there is no memory to measure what the machine can do; the profile does not say "
-            "it");
+    measure_roof(job, test, profile);
     std::string path = path_for(o.path(), test.index);
     write_profile(path, profile);
     std::cout << "profile of " << cli::counted(profile.runs.size(), "run") << ": " << path << '\n';

@@ -175,7 +175,7 @@ Json test_cases_json(const std::vector<TestCaseResult>& results) {
     return list;
 }
 
-Json memory_json(const Program& program, DeviceId place) {
+Json memory_json(const Program& program, size_t allocated_peak) {
     MemoryReport m = program.memory();
     return {{"weights", m.weights},
             {"constants", m.constants},
@@ -186,7 +186,7 @@ Json memory_json(const Program& program, DeviceId place) {
             {"plan", m.plan},
             {"plan_lower_bound", m.plan_lower_bound},
             {"inputs_outputs", m.inputs_outputs},
-            {"allocated_peak", device(place).memory().peak},
+            {"allocated_peak", allocated_peak},
             {"process_peak", process_memory().peak}};
 }
 
@@ -331,6 +331,7 @@ Json replaced_json(const Program& program) {
 Json first_test_json(const Job& job) {
     auto& test = job.tests.at(0);
     auto& r = job.results.at(0);
+    size_t allocated_peak = std::max(job.allocated_peak, device(job.options.device.place()).memory().peak);
     return {{"model", job.options.run.model.path},
             {"load_ms", job.session->load_ms},
             {"compile_ms", test.compile_ms + test.prepare_ms},
@@ -338,7 +339,7 @@ Json first_test_json(const Job& job) {
             {"runs", r.measured.times.size()},
             {"latency_ms", latency_json(r.latency)},
             {"throughput_per_s", r.throughput_per_s},
-            {"memory_bytes", memory_json(*test.program, job.options.device.place())},
+            {"memory_bytes", memory_json(*test.program, allocated_peak)},
             {"algorithms", algorithms_json(*test.program)},
             {"testcases", test_cases_json(test_cases_of(job))},
             {"outputs", tensors_json(r.outputs)}};

@@ -113,6 +113,10 @@ struct ShowArguments {
 Profile open(const std::string& file, bool wants_peak) {
     Profile profile = read_profile(file);
     if (!wants_peak) return profile;
+    if (!profile.devices.empty())
+        throw cli::UsageError(text("--peak measures a CPU; '", file, "' was recorded on ",
+                                   printable(profile.devices.front().model)),
+                              "load_and_run --profile measures what that can do at best");
     profile.peak = measure_peak(profile.threads ? profile.threads : default_threads());
     if (!profile.peak) throw MemoryError("[--peak] there are no 128 MiB to measure it with");
     return profile;

@@ -20,9 +20,12 @@ const char* name_of(ProfileSide side) { return side == ProfileSide::device ? "de
 
 // An operator reaches at most the lower of what the arithmetic and what the memory of the machine allow.
 std::optional<double> share_of_roof(const Profile& profile, const ProfileRow& row) {
-    if (!profile.peak || !row.operations || !row.bytes || !(*row.bytes > 0) || !(row.time > 0)) return {};
-    double roof =
-        std::min(profile.peak->operations_per_s, *row.operations / *row.bytes * profile.peak->bytes_per_s);
+    auto* peak = profile.roof();
+    if (!peak || !row.operations || !row.bytes || !(*row.bytes > 0) || !(row.time > 0)) return {};
+    bool is_elsewhere =
+        row.step >= 0 && !profile.devices.empty() && profile.is_on_host(profile.steps[size_t(row.step)]);
+    if (is_elsewhere) return {};
+    double roof = std::min(peak->operations_per_s, *row.operations / *row.bytes * peak->bytes_per_s);
     return *row.operations_per_s() / roof;
 }
 
@@ -79,10 +82,11 @@ void print_summary(std::ostream& stream, const Profile& profile, const Shown& sh
     stream << origin_text(profile) << '\n';
     for (auto& row : rows)
         stream << row.name << ": " << row.value << (row.value == "N/A" ? "" : " s") << '\n';
-    if (profile.peak)
-        stream << "measured peak: " << scaled_text(profile.peak->operations_per_s, 1000, "FLOP/s") << ", "
-               << scaled_text(profile.peak->bytes_per_s, 1024, "B/s")
-               << (profile.peak->is_busy ? " (on a busy machine; it may be higher)" : "") << '\n';
+    if (auto* peak = profile.roof())
+        stream << "measured peak: " << scaled_text(peak->operations_per_s, 1000, "FLOP/s")
+               << (peak->arithmetic.empty() ? "" : " in " + printable(peak->arithmetic)) << ", "
+               << scaled_text(peak->bytes_per_s, 1024, "B/s")
+               << (peak->is_busy ? " (on a busy machine; it may be higher)" : "") << '\n';
 }
 
 // Which of the optional columns have something in them.
@@ -294,10 +298,14 @@ cli::Json to_json(const Profile& profile, const Shown& shown) {
                    {"model", profile.model},
                    {"total_device_time_s", or_null(shown.device_total)},
                    {"total_host_time_s", or_null(shown.host_total)}};
-    json["peak"] = profile.peak ? cli::Json{{"operations_per_s", profile.peak->operations_per_s},
-                                            {"bytes_per_s", profile.peak->bytes_per_s},
-                                            {"busy", profile.peak->is_busy}}
-                                : cli::Json(nullptr);
+    json["devices"] = cli::Json::array();
+    for (auto& device : profile.devices)
+        json["devices"].push_back({{"name", device.name}, {"model", device.model}});
+    auto* peak = profile.roof();
+    json["peak"] = peak ? cli::Json{{"operations_per_s", peak->operations_per_s},
+                                    {"bytes_per_s", peak->bytes_per_s},
+                                    {"busy", peak->is_busy}}
+                        : cli::Json(nullptr);
     json["device"] = rows_json(profile, shown.device);
     json["host"] = rows_json(profile, shown.host);
     json["inside"] = inside_json(shown.inside);

@@ -64,8 +64,11 @@ std::string origin_text(const Profile& profile) {
         return "MegEngine's profile of " + cli::counted(profile.order.size(), "operator");
     size_t kept = profile.runs.size(),
            total = std::max(kept, size_t(std::max<int64_t>(profile.runs_total, 0)));
+    std::string devices;
+    for (auto& device : profile.devices)
+        devices += text(devices.empty() ? ", on " : " and ", printable(device.model));
     return text(cli::counted(profile.steps.size(), "step"), ", ", kept < total ? text(kept, " of ") : "",
-                cli::counted(total, "run"), ", ", profile.cpu, ", ", profile.isa, ", ",
+                cli::counted(total, "run"), devices, ", ", profile.cpu, ", ", profile.isa, ", ",
                 cli::counted(size_t(profile.threads), "thread"));
 }
 

@@ -18,7 +18,11 @@ constexpr size_t fully_described_events = 50'000;
 class Trace {
 public:
     Trace(std::ostream& stream, const Profile& profile)
-        : json_(stream), profile_(profile), live_(live_bytes(profile)), position_(profile.steps.size(), -1) {
+        : json_(stream),
+          profile_(profile),
+          tracks_(profile),
+          live_(live_bytes(profile)),
+          position_(profile.steps.size(), -1) {
         for (size_t i = 0; i < profile.order.size(); ++i) position_[size_t(profile.order[i])] = int(i);
         is_long_ = profile.runs.size() * profile.steps.size() > fully_described_events;
     }
@@ -33,10 +37,10 @@ public:
             json_.key("traceEvents");
             json_.list_of([&] {
                 name("process_name", 0, profile_.model.empty() ? "profile" : profile_.model);
-                auto tracks = span_tracks(profile_);
+                auto& tracks = tracks_.all();
                 for (size_t i = 0; i < tracks.size(); ++i) name("thread_name", int(i) + 1, tracks[i].name);
                 for (size_t i = 0; i < profile_.runs.size(); ++i) write_run(int(i));
-                each_span(profile_, [&](int run, int step, int track, const ProfileSpan& span) {
+                each_span(profile_, tracks_, [&](int run, int step, int track, const ProfileSpan& span) {
                     write_step(run, step, track, span);
                 });
             });
@@ -69,7 +73,7 @@ private:
 
     void write_run(int index) {
         auto& run = profile_.runs[size_t(index)];
-        event("X", run.thread + 1, [&] {
+        event("X", tracks_.of_run(run) + 1, [&] {
             json_.member("name", "run " + std::to_string(index));
             json_.member("cat", "run");
             span(double(run.start) * 1e-9, double(run.duration()) * 1e-9);
@@ -78,8 +82,7 @@ private:
 
     void write_step(int run, int index, int track, const ProfileSpan& s) {
         auto& step = profile_.steps[size_t(index)];
-        bool is_host = size_t(track) >= profile_.tracks.size() ||
-                       profile_.tracks[size_t(track)].side == ProfileSide::host;
+        bool is_host = tracks_.all()[size_t(track)].side == ProfileSide::host;
         event("X", track + 1, [&] {
             json_.member("name", step.name.empty() ? step.type : step.name);
             json_.member("cat", is_host ? "host," + step.type : step.type);
@@ -113,6 +116,7 @@ private:
 
     JsonWriter json_;
     const Profile& profile_;
+    SpanTracks tracks_;
     std::vector<double> live_;
     std::vector<int> position_;  // of each step in the order of execution; -1: it is not in it
     bool is_long_ = false;

@@ -42,11 +42,11 @@ public:
             json_.member("runs_total", profile_.runs_total);
             json_.member("notes", notes_);
             json_.key("peak");
-            if (profile_.peak)
+            if (auto* roof = profile_.roof())
                 json_.object([&] {
-                    json_.member("operations_per_s", profile_.peak->operations_per_s);
-                    json_.member("bytes_per_s", profile_.peak->bytes_per_s);
-                    json_.member("busy", profile_.peak->is_busy);
+                    json_.member("operations_per_s", roof->operations_per_s);
+                    json_.member("bytes_per_s", roof->bytes_per_s);
+                    json_.member("busy", roof->is_busy);
                 });
             else
                 json_.value(std::nullopt);
@@ -75,7 +75,8 @@ private:
     }
 
     void choose_spans() {
-        auto all = span_tracks(profile_);
+        SpanTracks tracks(profile_);
+        auto& all = tracks.all();
         auto add = [&](int run, int step, int track, const ProfileSpan& span) {
             if (place_[size_t(step)] >= 0) spans_.push_back({run, step, track, span});
         };
@@ -85,7 +86,7 @@ private:
         if (runs < profile_.runs.size()) notes_.push_back(text("the timeline has ", runs, " of the runs"));
         // The last ones, or the typical one when there is room for no more.
         for (size_t i = 0; i < runs; ++i)
-            each_span_of_run(profile_,
+            each_span_of_run(profile_, tracks,
                              runs == 1 ? median_run(profile_) : int(profile_.runs.size() - runs + i), add);
         if (spans_.size() > largest_spans) {
             notes_.push_back("the timeline has the longest operators");

@@ -297,12 +297,16 @@ std::vector<double> CompiledContext::time_steps() {
     times.reserve(instructions_.size());
     if (!lives_.empty()) forget_blocks();
     for (size_t i = 0; i < instructions_.size(); ++i) {
+        Queue& queue = *queues_[program_->compiled_steps()[i].place];
         auto start = Clock::now();
+        auto begin = queue.record_time();
         if (!lives_.empty()) take_blocks(i);
         ask(i);
         if (!lives_.empty()) give_blocks(i);
-        queues_[program_->compiled_steps()[i].place]->wait();
-        times.push_back(std::chrono::duration<double, std::milli>(Clock::now() - start).count());
+        auto end = begin ? queue.record_time() : nullptr;
+        queue.wait();
+        times.push_back(end ? end->milliseconds_since(*begin)
+                            : std::chrono::duration<double, std::milli>(Clock::now() - start).count());
     }
     return times;
 }

@@ -237,13 +237,22 @@ void run_now_or_later(const Plan& plan, std::span<const Tensor> inputs, std::spa
 [[gnu::noinline]] void run_observed(const Plan& plan, std::span<const Tensor> inputs,
                                     std::span<const Tensor> outputs, OutputAllocator* allocator) {
     std::vector<uint64_t> noted;
-    if (auto* told = observer.load(std::memory_order_acquire)) noted = told->before(inputs, outputs);
+    std::shared_ptr<const Event> device_begin, device_end;
+    Queue* queue = plan.output_device.is_host() ? plan.queue : plan.output_queue;
+    if (auto* told = observer.load(std::memory_order_acquire)) {
+        noted = told->before(inputs, outputs);
+        if (plan.origin && told->reads_clocks()) device_begin = queue->record_time();
+    }
     auto begin = std::chrono::steady_clock::now();
     run_now_or_later(plan, inputs, outputs, allocator);
-    if (plan.origin) plan.output_queue->wait();
+    if (device_begin)
+        device_end = queue->record_time();
+    else if (plan.origin)
+        plan.output_queue->wait();
     auto end = std::chrono::steady_clock::now();
     if (auto* told = observer.load(std::memory_order_acquire))
-        told->ran({*plan.op, plan.params.get(), inputs, outputs, plan.device, begin, end, noted});
+        told->ran({*plan.op, plan.params.get(), inputs, outputs, plan.device, begin, end, noted, device_begin,
+                   device_end});
 }
 
 void run_plan(const Plan& plan, std::span<const Tensor> inputs, std::span<const Tensor> outputs,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/inspect/call_profiler.h"
 
+#include <algorithm>
 #include <iterator>
 #include <utility>
 
@@ -17,15 +18,31 @@ void move_behind(std::vector<T>& all, std::vector<T>& next) {
     all.insert(all.end(), std::make_move_iterator(next.begin()), std::make_move_iterator(next.end()));
 }
 
+void append(std::vector<int64_t>& times, const std::vector<int64_t>& next, int64_t later) {
+    for (int64_t time : next) times.push_back(later + time);
+}
+
 // The run of `next` began so many nanoseconds after that of `all`.
 void join_runs(Profile& all, const Profile& next, int64_t later) {
     if (all.runs.empty()) all.runs.emplace_back();
     ProfileRun& run = all.runs[0];
-    for (auto& more : next.runs)
-        for (size_t i = 0; i < more.ends.size(); ++i) {
-            run.begins.push_back(later + more.begin(i));
-            run.ends.push_back(later + more.ends[i]);
+    // A run of which some part is late is late, and what the host does at once it has done then.
+    auto make_late = [](ProfileRun& some) {
+        if (std::exchange(some.is_late, true)) return;
+        some.host_begins = some.begins;
+        some.host_ends = some.ends;
+    };
+    for (auto& more : next.runs) {
+        ProfileRun then = more;
+        if (run.is_late || then.is_late) {
+            make_late(run);
+            make_late(then);
         }
+        append(run.begins, then.begins, later);
+        append(run.ends, then.ends, later);
+        append(run.host_begins, then.host_begins, later);
+        append(run.host_ends, then.host_ends, later);
+    }
 }
 
 void join(Profile& all, Profile next, int64_t later) {
@@ -48,6 +65,9 @@ void join(Profile& all, Profile next, int64_t later) {
     }
     for (auto& inner : next.inner_steps) inner.step += steps;
     shift(next.order, steps);
+    for (auto& device : next.devices)
+        if (std::ranges::find(all.devices, device.name, &ProfileDevice::name) == all.devices.end())
+            all.devices.push_back(device);
     move_behind(all.order, next.order);
     move_behind(all.operators, next.operators);
     move_behind(all.inner_steps, next.inner_steps);

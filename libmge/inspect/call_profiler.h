@@ -35,7 +35,8 @@ public:
     bool is_empty() const { return runs_.empty(); }
     // All of it as one network and one run: the steps of the programs one behind the other, each with values
     // of its own. Steps end when their work is done, wherever that is; kernels have their begin apart from
-    // dispatching. What lies between two programs is time of the host, in front of the step behind it.
+    // dispatching, by the clocks of devices that work late. What lies between two programs is time of the
+    // host, in front of the step behind it.
     Profile profile() const;
 
 private:

@@ -7,16 +7,25 @@
 #include <pthread.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <memory>
 #include <utility>
 
 #include "libmge/device/device.h"
+#include "libmge/inspect/step_clock.h"
 
 namespace mge {
 namespace {
 
 int64_t nanoseconds(std::chrono::steady_clock::time_point time) {
     return std::chrono::duration_cast<std::chrono::nanoseconds>(time.time_since_epoch()).count();
+}
+
+// Whose queue does the work.
+DeviceId place_of(const OperatorRun& run) {
+    for (auto& output : run.outputs)
+        if (output && !output.device().is_host()) return output.device();
+    return run.device;
 }
 
 }  // namespace
@@ -35,6 +44,8 @@ void OperatorRecorder::start() {
     {
         std::lock_guard lock(mutex_);
         recording_ = {};
+        late_.clear();
+        busy_until_.clear();
         ++recordings_;
         is_recording_ = true;
     }
@@ -43,9 +54,30 @@ void OperatorRecorder::start() {
 
 OperatorRecording OperatorRecorder::stop() {
     observe_operators(nullptr);
-    std::lock_guard lock(mutex_);
-    is_recording_ = false;
-    return std::exchange(recording_, {});
+    OperatorRecording recording;
+    std::deque<Late> late;
+    std::map<uint64_t, int64_t> busy_until;
+    {
+        std::lock_guard lock(mutex_);
+        is_recording_ = false;
+        recording = std::exchange(recording_, {});
+        late.swap(late_);
+        busy_until.swap(busy_until_);
+    }
+    read(late, late.size(), recording, busy_until);
+    return recording;
+}
+
+void OperatorRecorder::read(std::deque<Late>& late, size_t count, OperatorRecording& recording,
+                            std::map<uint64_t, int64_t>& busy_until) {
+    for (; count > 0; --count) {
+        Late next = std::move(late.front());
+        late.pop_front();
+        auto& ran = recording.operators[next.number];
+        int64_t& busy = busy_until[next.queue.hash()];
+        ran.device_begin = std::max(ran.begin, busy);
+        ran.device_end = busy = ran.device_begin + nanoseconds_between(*next.begin, *next.end);
+    }
 }
 
 void OperatorRecorder::ran(const OperatorRun& run) {
@@ -54,6 +86,8 @@ void OperatorRecorder::ran(const OperatorRun& run) {
                               .thread = gettid(),
                               .begin = nanoseconds(run.begin),
                               .end = nanoseconds(run.end),
+                              .device_begin = nanoseconds(run.begin),
+                              .device_end = nanoseconds(run.end),
                               .allocated = device(run.device).memory().allocated,
                               .inputs = specs_of(run.inputs),
                               .outputs = specs_of(run.outputs)};
@@ -61,6 +95,10 @@ void OperatorRecorder::ran(const OperatorRun& run) {
     if (!is_recording_) return;
     size_t number = recording_.operators.size();
     recording_.operators.push_back(std::move(recorded));
+    if (run.device_end) {
+        if (late_.size() >= most_spans) read(late_, most_spans / 2, recording_, busy_until_);
+        late_.push_back({number, place_of(run), run.device_begin, run.device_end});
+    }
     for (auto& output : run.outputs)
         if (output) watch(output, number, nanoseconds(run.end));
 }

@@ -34,6 +34,7 @@ struct ProfileValue {
 struct ProfileStep {
     std::string id;
     std::string name, type, algorithm;
+    std::string device;                // with its queue, "gpu0:0"; empty: not told
     std::string choice;                // how the algorithm was chosen
     std::vector<std::string> sources;  // nodes of the model that the step computes
     std::vector<NodeId> origins;       // the same in Profile::operators
@@ -63,15 +64,28 @@ struct ProfileEvent {
     ProfileSpan span;
 };
 
-// All steps of one run, one behind the other, in nanoseconds since the run's start. Step i ended at ends[i];
-// its kernel began at begins[i], or, when that was not recorded, where the step before it ended.
-struct ProfileRun {
+// All steps of one run, in nanoseconds since the run's start. Step i ended at ends[i]; its kernel began at
+// begins[i], or, when that was not recorded, where the step before it ended.
+//
+// Steps of the host's clock come one behind the other: a device that works when it is asked is the host. In a
+// late run `begins` and `ends` are those that the clocks of devices tell, where steps of several queues
+// overlap; when the host asked for them stands apart, if it was recorded.
+struct MGE_API ProfileRun {
     int thread = 0;
     int64_t start = 0;  // since the first recorded run
-    std::vector<int64_t> begins, ends;
-    int64_t begin(size_t step) const { return begins.empty() ? dispatched(step) : begins[step]; }
-    int64_t dispatched(size_t step) const { return step ? ends[step - 1] : 0; }
-    int64_t duration() const { return ends.empty() ? 0 : ends.back(); }
+    std::vector<int64_t> begins = {}, ends = {};
+    bool is_late = false;
+    std::vector<int64_t> host_begins = {}, host_ends = {};
+    int64_t begin(size_t step) const { return begins.empty() ? end_before(ends, step) : begins[step]; }
+    int64_t duration() const;
+    // Of the host: it turned to the step, asked for its kernel, and had done so (or it was over).
+    bool has_host() const { return !(is_late ? host_begins : begins).empty(); }
+    int64_t dispatched(size_t step) const { return end_before(is_late ? host_ends : ends, step); }
+    int64_t host_begin(size_t step) const { return is_late ? host_begins[step] : begin(step); }
+    int64_t host_end(size_t step) const { return is_late ? host_ends[step] : ends[step]; }
+    static int64_t end_before(const std::vector<int64_t>& ends, size_t step) {
+        return step ? ends[step - 1] : 0;
+    }
 };
 
 // A step of a graph that a step holds, in all its iterations of all runs.
@@ -85,7 +99,14 @@ struct ProfileInnerStep {
 // What a machine can do at best, measured.
 struct Peak {
     double operations_per_s = 0, bytes_per_s = 0;
-    bool is_busy = false;  // other work ran meanwhile: it may be higher
+    bool is_busy = false;         // other work ran meanwhile: it may be higher
+    std::string arithmetic = {};  // of what products, "float16"; empty: the host's f32 multiply-adds
+};
+
+// What steps ran on beside the host.
+struct ProfileDevice {
+    std::string name, model;  // "gpu0", "NVIDIA H100 80GB HBM3"
+    std::optional<Peak> peak = {};
 };
 
 struct ProfileMemory {
@@ -97,7 +118,8 @@ struct MGE_API Profile {
     Format format = Format::mge;
     std::string model, version, cpu, isa;
     int threads = 0;
-    std::optional<Peak> peak;
+    std::optional<Peak> peak;  // of the host
+    std::vector<ProfileDevice> devices;
     std::optional<ProfileMemory> memory;
     int64_t runs_total = 0;                     // the latest of which are in `runs`
     std::vector<ProfileInnerStep> inner_steps;  // of all of them
@@ -115,6 +137,9 @@ struct MGE_API Profile {
     std::vector<Extents> input_shapes(const ProfileStep& step) const;
     std::vector<Extents> output_shapes(const ProfileStep& step) const;
     bool has_side(ProfileSide side) const;
+    bool is_on_host(const ProfileStep& step) const;
+    // Of what the steps ran on, if that is one machine and known.
+    const Peak* roof() const;
 };
 
 // Writes the file whole or not at all. UserError when the path cannot be written.

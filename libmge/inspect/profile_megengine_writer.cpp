@@ -130,10 +130,13 @@ private:
     // As MegEngine calls it, and its own files do. Files of ours do not tell it.
     std::string device_of(const ProfileValue& value) const {
         if (profile_.format == Profile::Format::megengine && !value.device.empty()) return value.device;
-        std::string name = value.device.empty() ? "cpu0:0" : value.device;
+        return device_named(value.device.empty() ? "cpu0:0" : value.device);
+    }
+    static std::string device_named(const std::string& name) {
         return text("CompNode(\"", name, "\" from \"", name, "\")");
     }
     std::string device_of(const ProfileStep& step) const {
+        if (!step.device.empty()) return device_named(step.device);
         for (int id : step.outputs)
             if (id >= 0) return device_of(profile_.values[size_t(id)]);
         return device_of(ProfileValue());
@@ -174,7 +177,8 @@ private:
     void write_times(const char* key, ProfileSide side) {
         // By operator: their places and times.
         std::vector<std::vector<std::pair<std::string, ProfileSpan>>> times(profile_.steps.size());
-        auto tracks = span_tracks(profile_);
+        SpanTracks all(profile_);
+        auto& tracks = all.all();
         auto collect = [&](int, int step, int track, const ProfileSpan& span) {
             if (tracks[size_t(track)].side != side) return;
             bool is_own_device = profile_.format == Profile::Format::mge && side == ProfileSide::device;
@@ -182,11 +186,12 @@ private:
                 is_own_device ? device_of(profile_.steps[size_t(step)]) : tracks[size_t(track)].name, span);
         };
         int run = median_run(profile_);
-        if (run >= 0) each_span_of_run(profile_, run, collect);
+        if (run >= 0) each_span_of_run(profile_, all, run, collect);
         // The thread that runs a kernel is its host: there it has a time, also where dispatching was not
         // recorded.
-        if (run >= 0 && side == ProfileSide::host && !profile_.has_side(side))
-            each_span_of_run(profile_, run, [&](int, int step, int track, const ProfileSpan& span) {
+        bool is_own_host = run >= 0 && !profile_.runs[size_t(run)].is_late;
+        if (is_own_host && side == ProfileSide::host && !profile_.has_side(side))
+            each_span_of_run(profile_, all, run, [&](int, int step, int track, const ProfileSpan& span) {
                 times[size_t(step)].emplace_back(tracks[size_t(track)].name, span);
             });
         for (auto& event : profile_.events) collect(0, event.step, event.track, event.span);

@@ -22,6 +22,8 @@ public:
         profile_.version = read_text(root_.at("version"), "version", budget_);
         profile_.model = read_text(root_.at("model"), "model", budget_);
         read_host(root_.at("host"));
+        if (auto devices = root_.find("devices"))
+            for (auto device : devices->items("devices")) read_device(device);
         if (auto memory = root_.find("memory")) read_memory(*memory);
         if (auto operators = root_.find("operators"))
             for (auto node : operators->items("operators")) read_operator(node);
@@ -49,13 +51,30 @@ private:
         profile_.cpu = read_text(host.at("cpu"), "host.cpu", budget_);
         profile_.isa = read_text(host.at("isa"), "host.isa", budget_);
         profile_.threads = int(in_range(host.at("threads"), "host.threads", 0, 1 << 20));
-        auto peak = host.find("peak");
-        if (!peak || peak->is_null()) return;
+        profile_.peak = read_peak(host);
+    }
+
+    std::optional<Peak> read_peak(JsonValue owner) {
+        auto peak = owner.find("peak");
+        if (!peak || peak->is_null()) return std::nullopt;
         Peak p{peak->at("operations_per_s").number("peak.operations_per_s"),
-               peak->at("bytes_per_s").number("peak.bytes_per_s")};
+               peak->at("bytes_per_s").number("peak.bytes_per_s"),
+               false,
+               {}};
         if (p.operations_per_s <= 0 || p.bytes_per_s <= 0) refuse("has a peak that is not positive");
         if (auto busy = peak->find("busy")) p.is_busy = busy->boolean("peak.busy");
-        profile_.peak = p;
+        if (auto words = peak->find("arithmetic"))
+            p.arithmetic = read_text(*words, "peak.arithmetic", budget_);
+        return p;
+    }
+
+    void read_device(JsonValue json) {
+        budget_.spend(2 * sizeof(ProfileDevice));
+        ProfileDevice device;
+        device.name = read_text(json.at("name"), "devices.name", budget_);
+        device.model = read_text(json.at("model"), "devices.model", budget_);
+        device.peak = read_peak(json);
+        profile_.devices.push_back(std::move(device));
     }
 
     void read_memory(JsonValue memory) {
@@ -94,6 +113,7 @@ private:
         step.name = read_text(json.at("name"), "steps.name", budget_);
         step.algorithm = read_text(json.at("algorithm"), "steps.algorithm", budget_);
         step.choice = read_text(json.at("choice"), "steps.choice", budget_);
+        if (auto device = json.find("device")) step.device = read_text(*device, "steps.device", budget_);
         for (auto source : json.at("sources").items("steps.sources")) {
             budget_.spend(sizeof(std::string));
             step.sources.push_back(read_text(source, "steps.sources", budget_));
@@ -149,14 +169,29 @@ private:
         run.thread = int(in_range(json.at("thread"), "runs.thread", 0, int64_t(profile_.tracks.size()) - 1));
         run.start = in_range(json.at("start_ns"), "runs.start_ns", 0, longest_ns);
         run.ends = times(json.at("ends_ns"), "runs.ends_ns");
+        if (auto late = json.find("late")) run.is_late = late->boolean("runs.late");
         if (auto begins = json.find("begins_ns")) run.begins = times(*begins, "runs.begins_ns");
-        int64_t now = 0;
-        for (size_t i = 0; i < run.ends.size(); ++i) {
-            if (run.begin(i) < now || run.ends[i] < run.begin(i))
-                refuse(mge::text("has a run whose time runs backwards at step ", i));
-            now = run.ends[i];
+        auto host_begins = json.find("host_begins_ns"), host_ends = json.find("host_ends_ns");
+        if (run.is_late && run.begins.empty() && !run.ends.empty())
+            refuse("has a late run without 'begins_ns'");
+        if (bool(host_begins) != bool(host_ends) || (host_ends && !run.is_late))
+            refuse("has half of the host's times, or some beside those of the host");
+        if (host_ends) {
+            run.host_begins = times(*host_begins, "runs.host_begins_ns");
+            run.host_ends = times(*host_ends, "runs.host_ends_ns");
         }
+        // On the queues of devices steps may be at work together.
+        for (size_t i = 0; i < run.ends.size(); ++i)
+            if (run.ends[i] < run.begin(i)) refuse_backwards(i);
+        bool has_order = !run.is_late || run.has_host();
+        for (size_t i = 0; has_order && i < run.ends.size(); ++i)
+            if (run.host_begin(i) < run.dispatched(i) || run.host_end(i) < run.host_begin(i))
+                refuse_backwards(i);
         profile_.runs.push_back(std::move(run));
+    }
+
+    [[noreturn]] void refuse_backwards(size_t step) {
+        refuse(mge::text("has a run whose time runs backwards at step ", step));
     }
 
     Extents times(JsonValue json, const char* what) {
@@ -279,11 +314,24 @@ std::vector<Extents> Profile::output_shapes(const ProfileStep& step) const {
     return shapes;
 }
 
+int64_t ProfileRun::duration() const {
+    if (ends.empty()) return 0;
+    return is_late ? std::ranges::max(ends) : ends.back();
+}
+
+bool Profile::is_on_host(const ProfileStep& step) const {
+    return std::ranges::none_of(devices,
+                                [&](auto& each) { return step.device.starts_with(each.name + ':'); });
+}
+
+const Peak* Profile::roof() const {
+    auto& found = devices.empty() ? peak : devices.front().peak;
+    return found && devices.size() <= 1 ? &*found : nullptr;
+}
+
 bool Profile::has_side(ProfileSide side) const {
     if (format == Format::mge)
-        return side == ProfileSide::device
-                   ? !runs.empty()
-                   : std::ranges::any_of(runs, [](auto& r) { return !r.begins.empty(); });
+        return side == ProfileSide::device ? !runs.empty() : std::ranges::any_of(runs, &ProfileRun::has_host);
     return std::ranges::any_of(events, [&](auto& e) { return tracks[size_t(e.track)].side == side; });
 }
 

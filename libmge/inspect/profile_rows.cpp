@@ -39,7 +39,7 @@ double statistic_of(std::vector<int64_t>& ns, RunStatistic statistic) {
 // A device's span is the kernel; a host's reaches from the end of the step before to the end of this one.
 int64_t run_time(const ProfileRun& run, size_t step, ProfileSide side, bool until_kernel) {
     if (side == ProfileSide::device) return until_kernel ? 0 : run.ends[step] - run.begin(step);
-    return (until_kernel ? run.begin(step) : run.ends[step]) - run.dispatched(step);
+    return (until_kernel ? run.host_begin(step) : run.host_end(step)) - run.dispatched(step);
 }
 
 Times times_of_runs(const Profile& profile, ProfileSide side, bool until_kernel, RunStatistic statistic) {
@@ -49,7 +49,7 @@ Times times_of_runs(const Profile& profile, ProfileSide side, bool until_kernel,
     for (size_t step = 0; step < times.size(); ++step) {
         ns.clear();
         for (auto& run : profile.runs)
-            if (side == ProfileSide::device || !run.begins.empty())
+            if (side == ProfileSide::device || run.has_host())
                 ns.push_back(run_time(run, step, side, until_kernel));
         if (!ns.empty()) times[step] = statistic_of(ns, statistic);
     }

@@ -1,13 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/inspect/profile_spans.h"
 
+#include <utility>
+
+#include "libmge/base/error.h"
+
 namespace mge {
 
-std::vector<ProfileTrack> span_tracks(const Profile& profile) {
-    auto tracks = profile.tracks;
-    if (profile.format == Profile::Format::mge && profile.has_side(ProfileSide::host))
-        for (auto& track : profile.tracks) tracks.push_back({ProfileSide::host, track.name + " (host)"});
-    return tracks;
+// Files of strangers may name any number of queues, of which nobody looks at so many.
+void SpanTracks::add_queues(const Profile& profile) {
+    constexpr size_t most_queues = 64, most_tracks = 1024;
+    std::vector<std::string> names;
+    std::vector<int> queues;
+    for (auto& step : profile.steps) {
+        auto found = std::ranges::find(names, step.device);
+        queues.push_back(int(found - names.begin()));
+        if (found != names.end()) continue;
+        names.push_back(step.device);
+        if (names.size() > most_queues) return;
+    }
+    if (names.empty() || names.size() * size_t(threads_) > most_tracks) return;
+    queues_ = std::move(queues);
+    width_ = int(names.size());
+    all_.clear();
+    for (int thread = 0; thread < threads_; ++thread)
+        for (auto& name : names)
+            all_.push_back({ProfileSide::device, thread ? text(name, " (", thread, ')') : name});
+}
+
+SpanTracks::SpanTracks(const Profile& profile) : threads_(int(profile.tracks.size())) {
+    all_ = profile.tracks;
+    if (profile.format != Profile::Format::mge) return;
+    if (!profile.devices.empty()) add_queues(profile);
+    if (!profile.has_side(ProfileSide::host)) return;
+    for (auto& track : profile.tracks) all_.push_back({ProfileSide::host, track.name + " (host)"});
 }
 
 int median_run(const Profile& profile) {

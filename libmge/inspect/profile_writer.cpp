@@ -10,12 +10,13 @@
 namespace mge {
 namespace {
 
-void write_step(JsonWriter& json, const ProfileStep& step) {
+void write_step(JsonWriter& json, const ProfileStep& step, bool names_device) {
     json.line();
     json.object([&] {
         json.member("op", step.type);
         json.member("name", step.name);
         json.member("algorithm", step.algorithm);
+        if (names_device) json.member("device", step.device);
         json.member("choice", step.choice);
         json.member("sources", step.sources);
         if (!step.origins.empty()) json.member("origins", step.origins);
@@ -58,8 +59,13 @@ void write_run(JsonWriter& json, const ProfileRun& run) {
     json.object([&] {
         json.member("thread", run.thread);
         json.member("start_ns", run.start);
+        if (run.is_late) json.member("late", true);
         if (!run.begins.empty()) json.member("begins_ns", run.begins);
         json.member("ends_ns", run.ends);
+        if (run.is_late && run.has_host()) {
+            json.member("host_begins_ns", run.host_begins);
+            json.member("host_ends_ns", run.host_ends);
+        }
     });
 }
 
@@ -75,19 +81,32 @@ void write_inner_step(JsonWriter& json, const ProfileInnerStep& step) {
     });
 }
 
+void write_peak(JsonWriter& json, const std::optional<Peak>& peak) {
+    if (!peak) return;
+    json.key("peak");
+    json.object([&] {
+        json.member("operations_per_s", peak->operations_per_s);
+        json.member("bytes_per_s", peak->bytes_per_s);
+        if (peak->is_busy) json.member("busy", true);
+        if (!peak->arithmetic.empty()) json.member("arithmetic", peak->arithmetic);
+    });
+}
+
 void write_host(JsonWriter& json, const Profile& profile) {
     json.key("host");
     json.object([&] {
         json.member("cpu", profile.cpu);
         json.member("isa", profile.isa);
         json.member("threads", profile.threads);
-        if (!profile.peak) return;
-        json.key("peak");
-        json.object([&] {
-            json.member("operations_per_s", profile.peak->operations_per_s);
-            json.member("bytes_per_s", profile.peak->bytes_per_s);
-            if (profile.peak->is_busy) json.member("busy", true);
-        });
+        write_peak(json, profile.peak);
+    });
+}
+
+void write_device(JsonWriter& json, const ProfileDevice& device) {
+    json.object([&] {
+        json.member("name", device.name);
+        json.member("model", device.model);
+        write_peak(json, device.peak);
     });
 }
 
@@ -113,13 +132,17 @@ void write_profile(const std::string& path, const Profile& profile) {
             json.member("version", profile.version);
             json.member("model", profile.model);
             write_host(json, profile);
+            if (!profile.devices.empty()) {
+                json.key("devices");
+                json.list(profile.devices, [&](auto& device) { write_device(json, device); });
+            }
             if (profile.memory) write_memory(json, *profile.memory);
             if (!profile.operators.empty()) {
                 json.key("operators");
                 json.list(profile.operators, [&](auto& node) { write_operator(json, node); });
             }
             json.key("steps");
-            json.list(profile.steps, [&](auto& step) { write_step(json, step); });
+            json.list(profile.steps, [&](auto& step) { write_step(json, step, !profile.devices.empty()); });
             if (!profile.inner_steps.empty()) {
                 json.key("inner_steps");
                 json.list(profile.inner_steps, [&](auto& step) { write_inner_step(json, step); });

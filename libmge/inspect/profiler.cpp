@@ -13,18 +13,24 @@
 #include "libmge/device/cpu/cpu_device.h"
 #include "libmge/device/device.h"
 #include "libmge/graph/origins.h"
+#include "libmge/inspect/step_clock.h"
 
 namespace mge {
 namespace {
 
-std::vector<Queue*> queues_of(const Program& program) {
+// By step, null where its own clock tells when it ends.
+std::vector<Queue*> queues_to_wait_for(const Program& program) {
     std::vector<Queue*> queues;
-    for (auto& step : program.steps()) queues.push_back(&queue_of(step.device));
+    for (size_t i = 0; i < program.steps().size(); ++i) {
+        auto& queue = queue_of(place_of_work(program, i));
+        queues.push_back(queue.record_time() ? nullptr : &queue);
+    }
     return queues;
 }
 
 void wait_for(std::span<Queue* const> queues) {
-    for (auto* queue : queues) queue->wait();
+    for (auto* queue : queues)
+        if (queue) queue->wait();
 }
 
 }  // namespace
@@ -34,6 +40,7 @@ struct Profiler::InnerTimes {
     using Key = std::pair<std::string, std::shared_ptr<const Program>>;
     std::map<Key, std::unique_ptr<Inner>> by_place;
     std::vector<const Inner*> in_order;
+    LateSums late;
     bool waits;
 
     Inner& at(const std::string& path, size_t step, Context& inner);
@@ -42,16 +49,29 @@ struct Profiler::InnerTimes {
 class Profiler::Inner final : public StepObserver {
 public:
     Inner(InnerTimes& all, std::string path, size_t step, const Program& program)
-        : all_(all), path_(std::move(path)), step_(step), program_(program), times_(program.steps().size()) {
-        if (all.waits) queues_ = queues_of(program);
+        : all_(all),
+          path_(std::move(path)),
+          step_(step),
+          program_(program),
+          clock_(program),
+          times_(program.steps().size()) {
+        if (all.waits) queues_ = queues_to_wait_for(program);
     }
 
-    void before_run(Context&) override { last_ = now(); }
+    void before_run(Context&) override {
+        last_ = now();
+        clock_.begin_run();
+    }
+    void before_step(size_t step, Context&) override { begin_ = clock_.begin(step, false); }
     void after_step(size_t step, Context&) override {
-        if (!queues_.empty()) queues_[step]->wait();
+        if (!queues_.empty() && queues_[step]) queues_[step]->wait();
+        auto& [count, total] = times_[step];
+        ++count;
         int64_t time = now();
-        ++times_[step].count;
-        times_[step].total += time - last_;
+        if (auto end = clock_.end(step))
+            all_.late.add(total, std::move(begin_), std::move(end));
+        else
+            total += time - last_;
         last_ = time;
     }
     StepObserver* inside(const InnerRun& run, Context& inner) override {
@@ -74,6 +94,8 @@ private:
     std::string path_;
     size_t step_;
     const Program& program_;
+    StepClock clock_;
+    QueuePoint begin_;  // of the step at hand, if it is a late one
     std::vector<Queue*> queues_;
     std::vector<Times> times_;
     int64_t last_ = 0;
@@ -96,39 +118,52 @@ StepObserver* Profiler::inside(const InnerRun& run, Context& inner) {
 }
 
 std::vector<ProfileInnerStep> Profiler::inner_steps() const {
+    inner_->late.read_all();
     std::vector<ProfileInnerStep> steps;
     for (auto* inner : inner_->in_order) inner->add_to(steps);
     return steps;
 }
 
+// Points in the work of queues are no small things.
+constexpr size_t most_points = 1 << 15;
+
 Profiler::Profiler(const Program& program, const ProfilerOptions& options)
     : steps_(program.steps().size()),
       dispatch_(options.dispatch),
-      run_size_(1 + steps_ * (dispatch_ ? 2 : 1)),
-      capacity_(std::max<size_t>(1, options.memory / (run_size_ * sizeof(int64_t)))),
-      // Written, not only reserved: the runs meet no page fault.
-      buffer_(run_size_ * capacity_, 0),
+      late_(std::make_unique<LateRuns>(program, most_points / (2 * program.steps().size() + 1) + 1)),
+      host_size_(1 + steps_ * (dispatch_ ? 2 : 1)),
       warm_up_runs_(options.warm_up_runs),
       inner_(std::make_unique<InnerTimes>()) {
+    if (late_->is_empty()) late_ = nullptr;
+    run_size_ = host_size_ + (late_ ? 2 * steps_ : 0);
+    capacity_ = std::max<size_t>(1, options.memory / (run_size_ * sizeof(int64_t)));
+    // Written, not only reserved: the runs meet no page fault.
+    buffer_.assign(run_size_ * capacity_, 0);
     inner_->waits = options.waits;
-    if (options.waits) queues_ = queues_of(program);
+    if (options.waits) queues_ = queues_to_wait_for(program);
 }
 
 void Profiler::begin_run() {
     wait_for(queues_);
     int64_t* start = buffer_.data() + size_t(runs_++) % capacity_ * run_size_;
     // Marks the run as incomplete until its last step overwrites it.
-    start[run_size_ - 1] = 0;
+    start[host_size_ - 1] = 0;
+    // What is read of earlier runs is read before it begins.
+    if (late_) late_->make_room(start + host_size_);
     *start = now();
     next_ = start + 1;
     if (dispatch_) *next_++ = *start;
+    if (late_) late_->begin_run(start + host_size_, *start);
 }
+
+void Profiler::begin_late(size_t step) { late_->before(step, dispatch_); }
+void Profiler::end_late(size_t step) { late_->after(step); }
 
 std::vector<const int64_t*> Profiler::kept() const {
     std::vector<const int64_t*> places;
     for (int64_t run = std::max<int64_t>(0, runs_ - int64_t(capacity_)); run < runs_; ++run) {
         const int64_t* place = buffer_.data() + size_t(run) % capacity_ * run_size_;
-        if (place[run_size_ - 1] != 0) places.push_back(place);
+        if (place[host_size_ - 1] != 0) places.push_back(place);
     }
     return places;
 }
@@ -138,7 +173,24 @@ std::optional<int64_t> Profiler::first_start() const {
     return places.empty() ? std::nullopt : std::optional(*places.front());
 }
 
+// What is no late step has the host's times as those of its device.
+void Profiler::add_late(ProfileRun& run, const int64_t* place) const {
+    ProfileRun late{.thread = run.thread, .start = run.start, .is_late = true};
+    for (size_t i = 0; i < steps_; ++i) {
+        const int64_t* times = place + host_size_ + 2 * i;
+        bool is_late = late_->is_late(i);
+        late.begins.push_back(is_late ? times[0] - *place : run.begin(i));
+        late.ends.push_back(is_late ? times[1] - *place : run.ends[i]);
+    }
+    if (dispatch_) {
+        late.host_begins = std::move(run.begins);
+        late.host_ends = std::move(run.ends);
+    }
+    run = std::move(late);
+}
+
 std::vector<ProfileRun> Profiler::runs(int64_t origin) const {
+    if (late_) late_->read_all();
     std::vector<ProfileRun> runs;
     for (const int64_t* place : kept()) {
         ProfileRun run;
@@ -148,6 +200,7 @@ std::vector<ProfileRun> Profiler::runs(int64_t origin) const {
             if (dispatch_) run.begins.push_back(*times++ - *place);
             run.ends.push_back(*times - *place);
         }
+        if (late_) add_late(run, place);
         runs.push_back(std::move(run));
     }
     return runs;
@@ -155,12 +208,14 @@ std::vector<ProfileRun> Profiler::runs(int64_t origin) const {
 
 namespace {
 
-ProfileStep step_of(const StepReport& report, size_t index) {
+ProfileStep step_of(const Program& program, size_t index) {
+    auto& report = program.steps()[index];
     ProfileStep step;
     step.id = std::to_string(index);
     step.name = report.name;
     step.type = report.op;
     step.algorithm = report.algorithm;
+    step.device = physical_name(place_of_work(program, index));
     step.choice = std::string(name_of(report.source));
     step.sources = labels(report.sources);
     for (auto& source : report.sources) step.origins.push_back(source.id);
@@ -205,6 +260,20 @@ void count_memory_once(std::vector<ProfileValue>& values) {
 
 namespace {
 
+// The host is told apart.
+std::vector<ProfileDevice> devices_of(const Program& program) {
+    std::vector<ProfileDevice> devices;
+    for (size_t i = 0; i < program.steps().size(); ++i) {
+        DeviceId id = place_of_work(program, i);
+        if (id.is_host()) continue;
+        std::string name = physical_name(id);
+        name.resize(name.find(':'));  // all its queues are one
+        if (std::ranges::find(devices, name, &ProfileDevice::name) == devices.end())
+            devices.push_back({name, device(id).model(), {}});
+    }
+    return devices;
+}
+
 // Several contexts do the same.
 void add(std::vector<ProfileInnerStep>& steps, ProfileInnerStep step) {
     for (auto& known : steps)
@@ -231,9 +300,10 @@ Profile make_profile(const Program& program, const std::string& model,
         ProfileMemory{int64_t(memory.weights + memory.made_weights), int64_t(memory.packed_weights),
                       int64_t(memory.plan), int64_t(memory.plan_lower_bound), int64_t(memory.inputs_outputs)};
     profile.operators = program.sources();
-    for (auto& report : program.steps()) {
-        profile.order.push_back(int(profile.steps.size()));
-        profile.steps.push_back(step_of(report, profile.steps.size()));
+    profile.devices = devices_of(program);
+    for (size_t i = 0; i < program.steps().size(); ++i) {
+        profile.order.push_back(int(i));
+        profile.steps.push_back(step_of(program, i));
     }
     for (auto& report : program.values())
         profile.values.push_back(value_of(program, report, profile.values.size()));

@@ -13,10 +13,13 @@ namespace {
 
 bool are_bound(OutputMemory memory) { return memory == OutputMemory::bound || memory == OutputMemory::user; }
 
-// Each run's times are written when it is over, so one is kept.
-mge::ProfilerOptions profiler_options() {
+// Each run's times are written when it is over, so one is kept. Where the work is not the host's, the host
+// has times of its own.
+mge::ProfilerOptions profiler_options(const mge::Program& program) {
     mge::ProfilerOptions options;
     options.memory = 0;
+    options.dispatch =
+        std::ranges::any_of(program.places(), [](mge::DeviceId place) { return !place.is_host(); });
     return options;
 }
 
@@ -166,7 +169,7 @@ void Runner::fetch(std::vector<Output>& outputs) {
 
 void Runner::profile(bool is_wanted) {
     if (!is_wanted || profiler_) return;
-    profiler_ = std::make_unique<mge::Profiler>(*program_, profiler_options());
+    profiler_ = std::make_unique<mge::Profiler>(*program_, profiler_options(*program_));
     context_->attach(*profiler_);
 }
 

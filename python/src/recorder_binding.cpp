@@ -35,6 +35,8 @@ nb::dict to_dict(const RecordedOperator& ran) {
     found["thread"] = ran.thread;
     found["begin"] = ran.begin;
     found["end"] = ran.end;
+    found["device_begin"] = ran.device_begin;
+    found["device_end"] = ran.device_end;
     found["allocated"] = ran.allocated;
     found["inputs"] = descriptions(ran.inputs);
     found["outputs"] = descriptions(ran.outputs);

@@ -16,9 +16,9 @@ void use(const Profile& profile) {
         double total = total_time(profile, side, RunStatistic::mean).value_or(0);
         MGE_CHECK(total >= 0, total, " s");
     }
-    auto tracks = span_tracks(profile);
-    each_span(profile, [&](int, int step, int track, const ProfileSpan& span) {
-        MGE_CHECK(size_t(step) < profile.steps.size() && size_t(track) < tracks.size());
+    SpanTracks tracks(profile);
+    each_span(profile, tracks, [&](int, int step, int track, const ProfileSpan& span) {
+        MGE_CHECK(size_t(step) < profile.steps.size() && size_t(track) < tracks.all().size());
         MGE_CHECK(span.seconds() >= 0, "step ", step, " took ", span.seconds(), " s");
     });
     for (double bytes : live_bytes(profile)) MGE_CHECK(bytes >= 0, bytes, " bytes are alive");

@@ -148,6 +148,22 @@ TEST(Profile, RefusesWhatCannotBe) {
     EXPECT_EQ(fault_of(good), "no fault");
     auto with = [&](const char* from, const char* to) { return fault_of(replaced(good, from, to)); };
     EXPECT_THAT(with("\"ends_ns\":[100,150]", "\"ends_ns\":[100,15]"), HasSubstr("runs backwards at step 1"));
+    auto with_times = [&](const char* times) {
+        return with("\"begins_ns\":[5,120],\"ends_ns\":[100,150]", times);
+    };
+    // Steps of a late run may overlap; the host asks for one after the other.
+    EXPECT_EQ(with_times(R"("late":true,"begins_ns":[5,10],"ends_ns":[100,15])"), "no fault");
+    EXPECT_THAT(with_times(R"("begins_ns":[5,10],"ends_ns":[100,15])"), HasSubstr("backwards at step 1"));
+    EXPECT_THAT(with_times(R"("late":true,"begins_ns":[5,10],"ends_ns":[4,15])"),
+                HasSubstr("backwards at step 0"));
+    EXPECT_THAT(with_times(R"("late":true,"ends_ns":[100,150])"), HasSubstr("late run without 'begins_ns'"));
+    const char* late = R"("late":true,"begins_ns":[5,10],"ends_ns":[100,15],)";
+    EXPECT_EQ(with_times((std::string(late) + R"("host_begins_ns":[1,4],"host_ends_ns":[2,5])").c_str()),
+              "no fault");
+    EXPECT_THAT(with_times((std::string(late) + R"("host_begins_ns":[1,4],"host_ends_ns":[5,6])").c_str()),
+                HasSubstr("backwards at step 1"));
+    EXPECT_THAT(with_times((std::string(late) + R"("host_ends_ns":[5,6])").c_str()),
+                HasSubstr("half of the host's times"));
     EXPECT_THAT(with("\"ends_ns\":[100,150]", "\"ends_ns\":[100]"),
                 HasSubstr("fewer runs.ends_ns than steps"));
     EXPECT_THAT(with("\"ends_ns\":[100,150]", "\"ends_ns\":[1,2,3]"),

@@ -200,4 +200,7 @@ std::thread::id last_asker(DeviceId queue) { return shadow_queue(queue).last_ask
 HeldQueue::HeldQueue(DeviceId queue) : queue_(queue) { shadow_queue(queue).hold(true); }
 HeldQueue::~HeldQueue() { shadow_queue(queue_).hold(false); }
 
+HiddenClock::HiddenClock(DeviceId queue) : queue_(queue) { shadow_queue(queue).hide_clock(true); }
+HiddenClock::~HiddenClock() { shadow_queue(queue_).hide_clock(false); }
+
 }  // namespace mge::test

@@ -39,4 +39,15 @@ private:
     DeviceId queue_;
 };
 
+// A queue whose device does not tell when it does its work, for the life of the scope.
+class HiddenClock {
+public:
+    explicit HiddenClock(DeviceId queue);
+    ~HiddenClock();
+    HiddenClock(const HiddenClock&) = delete;
+
+private:
+    DeviceId queue_;
+};
+
 }  // namespace mge::test

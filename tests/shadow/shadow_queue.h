@@ -34,13 +34,14 @@ public:
     void fill(void* target, int byte, size_t bytes) override;
     std::shared_ptr<const Event> record() override;
     // The device's clock goes on by one millisecond with each piece of work.
-    std::shared_ptr<const Event> record_time() override { return record(); }
+    std::shared_ptr<const Event> record_time() override { return has_clock_ ? record() : nullptr; }
     void wait_for(const Event& event) override;
     void wait() override;
 
     void add(std::function<void()> work);
     void fail_next(std::string text);
     void hold(bool holds);
+    void hide_clock(bool hides) { has_clock_ = !hides; }
     std::thread::id last_asker();
 
 private:
@@ -71,6 +72,7 @@ private:
     std::shared_ptr<Failure> failure_;
     std::string next_failure_;
     bool is_held_ = false;
+    std::atomic<bool> has_clock_{true};
     std::thread::id last_asker_;
     std::map<size_t, Storage*> free_;  // by bytes, linked
     std::thread thread_;

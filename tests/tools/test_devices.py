@@ -3,9 +3,16 @@
 tests, whose memory the host cannot read and whose queues work late, and a GPU that the host
 emulates. What runs there gives the same as on the first."""
 
+import json
+from pathlib import Path
+
+import jsonschema
 import numpy as np
 import pytest
 
+PROFILE_SCHEMA = json.loads(
+    (Path(__file__).resolve().parents[2] / "docs/schemas/profile.schema.json").read_text()
+)
 OK, USAGE, DEVICE, ACCURACY, MEMORY = 0, 2, 4, 7, 8
 SHORT = ("--iter", "3", "--warmup-iter", "1")
 STEPS = 5
@@ -296,6 +303,38 @@ def test_profiles_are_read_by_the_other_tool(run, run_tool, tmp_path, device, mo
     assert shown.code == OK, shown.err
     for command in (("check", file), ("export", file, "--chrome", tmp_path / "chrome.json")):
         assert run_tool("mge-profile", *command).code == OK
+
+
+@pytest.mark.parametrize("flag", ["--profile", "--profile-host"])
+@pytest.mark.parametrize("variant", [("lenet",), ("loop",), ("lenet", "--record-comp-seq")])
+def test_profiles_have_the_times_of_the_gpu(run, run_tool, tmp_path, gpu, variant, flag):
+    file, trace = tmp_path / "profile.json", tmp_path / "trace.json"
+    done = run(*variant, *gpu, "--cuda", flag, file)
+    assert done.code == OK, done.err
+    content = json.loads(file.read_text())
+    jsonschema.validate(content, PROFILE_SCHEMA)
+    (device,) = content["devices"]
+    assert device["name"] == "gpu0"
+    assert "peak" not in content["host"], "the processor's is no roof of a GPU's work"
+    assert {step["device"] for step in content["steps"]} == {"gpu0:0"}
+    assert all(run["late"] for run in content["runs"])
+    # They lie inside the run that was waited for, whose time the host took.
+    for timed in content["runs"]:
+        times = zip(timed["begins_ns"], timed["ends_ns"], strict=True)
+        assert sum(end - begin for begin, end in times) <= done.result["latency_ms"]["max"] * 1e6
+    shown = run_tool("mge-profile", "show", file, "--show-host")
+    assert shown.code == OK, shown.err
+    assert f", on {device['model']}, " in shown.out
+    assert shown.result["total_device_time_s"] > 0
+    assert (shown.result["total_host_time_s"] is not None) == (flag == "--profile-host")
+    assert run_tool("mge-profile", "check", file).code == OK
+    assert run_tool("mge-profile", "show", file, "--peak").code == USAGE
+    page = tmp_path / "page.html"
+    wrote = run_tool("mge-profile", "export", file, "--chrome", trace, "--html", page)
+    assert wrote.code == OK, wrote.err
+    events = json.loads(trace.read_text())["traceEvents"]
+    names = [event["args"]["name"] for event in events if event["name"] == "thread_name"]
+    assert names == ["gpu0:0"] + ["cpu0:0 (host)"] * (flag == "--profile-host")
 
 
 def test_comparisons(run, models, tmp_path, device):

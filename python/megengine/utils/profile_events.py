@@ -79,7 +79,8 @@ def _add_operators(track: _Track, recording: Recording, with_devices: bool) -> N
         }
         track.add_span(ran["name"], ran["begin"], ran["end"], _thread(ran["thread"]), args=args)
         if with_devices:
-            track.add_span(ran["name"], ran["begin"], ran["end"], ran["device"], cat="Kernel")
+            span = ran["device_begin"], ran["device_end"]
+            track.add_span(ran["name"], *span, ran["device"], cat="Kernel")
         name = f"{ran['device']}_alloc_mem"
         value = {"value": ran["allocated"]}
         track.add("C", name, ran["end"], _thread(ran["thread"]), args=value)

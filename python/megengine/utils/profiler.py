@@ -78,8 +78,9 @@ class Profiler:
     operators, scopes, and the memory in use; a context, or a decorator.
 
     The file is written when it stops; one that is started again writes over it. Operators of all
-    threads are recorded. On devices that work later than they are asked to each operator is waited
-    for, so that its time is its own.
+    threads are recorded. On devices that work later than they are asked to an operator's time is
+    that of the device's own clock, and nobody waits for it until the profiler stops; where there is
+    no such clock each operator is waited for.
 
     Args:
         path: folder of the files ``<number of the process>.<format>``; it is made.
@@ -197,10 +198,12 @@ class Profiler:
         global _running
         if _running is not self:
             return
-        operators, blocks = _mge.stop_recording()
-        if self._module_call is not None:
-            Module.__call__, self._module_call = self._module_call, None
-        calls, state.calls, _running = state.calls, None, None
+        try:
+            operators, blocks = _mge.stop_recording()
+        finally:
+            if self._module_call is not None:
+                Module.__call__, self._module_call = self._module_call, None
+            calls, state.calls, _running = state.calls, None, None
         traced = [(began, json.loads(call.to_megengine())) for began, call in calls]
         self._recording = Recording(
             self._began,
