@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of the Python package once more, on the GPU that the tests of CUDA emulate."""
+"""Tests of the Python package once more, on the GPU that the tests of CUDA emulate.
 
+With MGE_REAL_GPU on a real one, and where pytest-xdist is there in processes beside each other.
+"""
+
+import importlib.util
 import os
 import subprocess
 import sys
@@ -84,10 +88,13 @@ OF_THE_CPU = (
 
 def test_the_package_works_on_a_gpu():
     folder = Path(os.environ.get("MGE_BUILD_DIR", ""))
-    if not (folder / "lib/libmge_cuda_emulated.so").exists():
+    is_real = "MGE_REAL_GPU" in os.environ
+    if not is_real and not (folder / "lib/libmge_cuda_emulated.so").exists():
         pytest.skip("the emulated GPU is not built")
     arguments = [str(HERE / f"test_{name}.py") for name in FILES]
     plugin = ["-p", "gpu_as_default", "-p", "no:cacheprovider"]
+    if is_real and importlib.util.find_spec("xdist"):
+        plugin += ["-n", str(min(8, os.cpu_count() or 1))]
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "--tb=short", *plugin, *arguments]
         + [f"--deselect=tests/python/test_{name}" for name in OF_THE_CPU],
