@@ -58,7 +58,7 @@ struct Pass {
 MGE_API std::span<const Pass> pipeline();
 
 // As what a pass that is on will store f32 values; nullopt where none will.
-std::optional<DType> stored_half(const Graph& graph, const PassOptions& options);
+MGE_API std::optional<DType> stored_half(const Graph& graph, const PassOptions& options);
 
 // What a pass made of a graph.
 struct PassStage {
