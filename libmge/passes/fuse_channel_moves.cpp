@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Joins, cuts, reshapes and transpositions that only move channels become one step per image that is read:
+// Joins, cuts, slices, reshapes and transpositions that only move channels become one step per image that is
+// read:
 //
 //     split(flatten(stack(a, b)))[0] => take_channels(a, b, channels = 0, n, 1, n + 1, …)
 //
@@ -14,6 +15,8 @@
 #include <optional>
 #include <set>
 
+#include "libmge/ops/index/slice.h"
+#include "libmge/ops/index/slice_items.h"
 #include "libmge/ops/shape/concat.h"
 #include "libmge/ops/shape/image.h"
 #include "libmge/ops/shape/split.h"
@@ -95,6 +98,7 @@ private:
             if (!shape(id).is_known() || shape(id).numel() == 0) return false;
         if (node.op == &ops::Concat::info) return follow_concat(node);
         if (node.op == &ops::Split::info) return follow_split(node);
+        if (node.op == &ops::Slice::info) return follow_slice(node);
         if (node.op == &ops::Transpose::info) return follow_transpose(node);
         return node.op->traits.view && follow_view(node);
     }
@@ -189,6 +193,24 @@ private:
             note(id, std::move(part));
         }
         return true;
+    }
+
+    // Of channels that are counted along one axis, any at equal distances.
+    bool follow_slice(const Node& node) {
+        auto whole = images(node.inputs[0]);
+        auto& from = shape(node.inputs[0]);
+        if (!whole || node.inputs.size() > 1 || channel_extents(from, *whole).size() != 1) return false;
+        auto ranges = ops::ranges_of(node.op->name, node.as<ops::Slice::Params>().items, from);
+        auto is_whole = [&](size_t axis) {
+            return ranges[axis].count == from[int(axis)] && ranges[axis].step == 1;
+        };
+        for (size_t axis = 0; axis < ranges.size(); ++axis)
+            if (ranges[axis].dropped || (axis != ops::channel_axis && !is_whole(axis))) return false;
+        auto& range = ranges[ops::channel_axis];
+        Moved part{whole->height, whole->width, {}, whole->is_recounted};
+        for (int64_t i = 0; i < range.count; ++i)
+            part.channels.push_back(whole->channels[size_t(range.first + i * range.step)]);
+        return note(node.outputs[0], std::move(part));
     }
 
     // Makes sure that the target has a value, if it was left out so far.

@@ -2,6 +2,7 @@
 // fuse_channel_moves and order_channels: one after the other they make of a shuffle a few copies.
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <cstring>
 #include <random>
 
@@ -49,6 +50,25 @@ TEST(FuseChannelMoves, MakesAShuffleAndItsHalvesOneStepEach) {
         });
 }
 
+Tensor channels_from(const Tensor& x, int64_t first, int64_t end, int64_t step) {
+    return ops::slice({x}, {.items = {1, first, end, step, 0}});
+}
+
+TEST(FuseChannelMoves, FollowsSlicesOfChannels) {
+    expect_rewrite(
+        fuse_channel_moves, {f32({2, 3, 5, 4})},
+        [](const Tensors& x) {
+            Tensor a = conv(x[0], 4), b = conv(x[0], 4), y = interleaved(a, b);
+            Tensor z = conv(channels_from(y, 4, 8, 1), 5);
+            return Tensors{z, channels_from(y, 6, 0, -2)};
+        },
+        [](const Tensors& x) {
+            Tensor a = conv(x[0], 4), b = conv(x[0], 4);
+            Tensor y = conv(ops::take_channels({a, b}, {.channels = {2, 6, 3, 7}}), 5);
+            return Tensors{y, ops::take_channels({a}, {.channels = {3, 2, 1}})};
+        });
+}
+
 TEST(FuseChannelMoves, FollowsTranspositionsAndPixelsInARow) {
     expect_rewrite(
         fuse_channel_moves, {f32({2, 3, 5, 4})},
@@ -93,6 +113,13 @@ TEST(FuseChannelMoves, LeavesWhatIsNoShuffle) {
         Tensor y = ops::reshape(conv(x[0], 8), {.shape = {1, 2, 2, 2, 2, 2}});
         return Tensors{
             ops::reshape(ops::transpose(y, {.pattern = {0, 1, 4, 2, 5, 3}}), {.shape = {1, 2, 4, 4}})};
+    });
+    stays(f32({2, 4, 3, 3}), [](const Tensors& x) {  // a slice of channels, and such of pixels
+        Tensor y = conv(x[0], 4);
+        Tensor rows = ops::slice({y}, {.items = {2, 0, 2, 1, 0}});
+        Tensor mirrored = ops::slice({y}, {.items = {3, 2, INT64_MIN, -1, 0}});
+        Tensor plane = ops::slice({y}, {.items = {1, 2, 0, 1, 1}});
+        return Tensors{rows, mirrored, plane, channels_from(y, 1, 3, 1)};
     });
     stays(f32({2, 4, 3, 3}), [](const Tensors& x) {  // images change places with channels
         return Tensors{ops::transpose(conv(x[0], 2), {.pattern = {1, 0, 2, 3}})};

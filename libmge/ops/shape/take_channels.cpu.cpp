@@ -5,6 +5,7 @@
 
 #include "libmge/kernel/cpu/copy_loops.h"
 #include "libmge/kernel/cpu/parallel.h"
+#include "libmge/kernel/cpu/taken_channels.h"
 
 namespace mge::ops {
 namespace {
@@ -102,6 +103,45 @@ void run_pixels(const Prepared& prepared, const Launch& launch) {
     });
 }
 
+// --- blocks: blocks of channels; vectors of neighbouring channels are put together in registers ---
+
+int64_t block_of(const Layout& layout) {
+    return layout == Layout::named("nChw8c") ? 8 : layout == Layout::named("nChw16c") ? 16 : 0;
+}
+
+Support supports_blocks(const Problem& problem) {
+    const Layout layout = problem.outputs[0].layout;
+    if (!block_of(layout)) return {"for blocks of 8 or 16 channels"};
+    for (auto specs : {problem.inputs, problem.outputs})
+        for (auto& spec : specs) {
+            if (spec.layout != layout) return {"all images must have the same layout"};
+            if (spec.dtype != DType::f32) return {"f32 only"};
+        }
+    return supported;
+}
+
+Prepared prepare_blocks(const PrepareContext& context) {
+    auto& problem = context.problem;
+    auto& y = problem.outputs[0];
+    const int64_t block = block_of(y.layout);
+    std::vector<cpu::TakenChannel> channels(size_t(y.shape[1]));
+    for (auto& run : channel_runs(problem))
+        for (int64_t i = 0; i < run.count; ++i)
+            channels[size_t(run.to + i * run.step)] = {run.input, run.from + i};
+    std::vector<int64_t> blocks;
+    for (auto& x : problem.inputs) blocks.push_back((x.shape[1] + block - 1) / block);
+    return Prepared::make(
+        cpu::TakenChannels(channels, std::move(blocks), block, y.shape[0], y.shape[2] * y.shape[3]));
+}
+
+void run_blocks(const Prepared& prepared, const Launch& launch) {
+    auto& taken = prepared.state<cpu::TakenChannels>();
+    constexpr int64_t grain_bytes = 1 << 13;  // as for pixels
+    par_for(
+        launch.threads, taken.pixels(), grain_bytes / (taken.bytes_of_pixel() + 1) + 1,
+        [&](int64_t first, int64_t last) { taken.run(launch.inputs, launch.out<float>(0), first, last); });
+}
+
 // --- strided: a copy for each run ---
 
 struct RunCopy {
@@ -130,6 +170,7 @@ void run_reference(const Prepared& prepared, const Launch& launch) {
 KernelList kernels(Cpu, TakeChannels) {
     static constexpr Algorithm list[] = {
         {"pixels", supports_pixels, prepare_pixels, run_pixels},
+        {"blocks", supports_blocks, prepare_blocks, run_blocks},
         {"strided", supports_channel_copies, prepare_strided, run_strided},
         {"reference", supports_channel_copies, prepare_strided, run_reference, {.naive = true}}};
     return list;

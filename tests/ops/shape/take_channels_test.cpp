@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
+#include <functional>
 #include <numeric>
+#include <random>
 #include <string>
 
 #include "libmge/kernel/select.h"
@@ -28,6 +31,22 @@ Tensor pixels_of(const Tensor& image) {
     return result;
 }
 
+// The same images in blocks of so many channels.
+Tensor blocks_of(const Tensor& image, int64_t block) {
+    auto& s = image.shape();
+    Tensor result = empty_tensor({image.dtype(), s, Layout::named(block == 8 ? "nChw8c" : "nChw16c")});
+    const int64_t blocks = (s[1] + block - 1) / block, pixels = s[2] * s[3];
+    auto* from = static_cast<const float*>(image.data());
+    auto* to = static_cast<float*>(result.data());
+    std::memset(to, 0, result.spec().bytes());
+    for (int64_t n = 0; n < s[0]; ++n)
+        for (int64_t c = 0; c < s[1]; ++c)
+            for (int64_t p = 0; p < pixels; ++p)
+                to[((n * blocks + c / block) * pixels + p) * block + c % block] =
+                    from[(n * s[1] + c) * pixels + p];
+    return result;
+}
+
 Tensor random_bytes(DType dtype, const Shape& shape) {
     Tensor result = empty_tensor({dtype, shape, {}});
     auto* bytes = static_cast<char*>(result.data());
@@ -35,23 +54,31 @@ Tensor random_bytes(DType dtype, const Shape& shape) {
     return result;
 }
 
-// Every algorithm on images with channels last, with so many threads, against the plain images.
-void check_channels_last(const Tensors& xs, const IntList& channels, int threads) {
+// All algorithms, so many, on images in another layout, with so many threads, against the plain images.
+void check_laid_out(const Tensors& xs, const IntList& channels, int threads, size_t algorithms,
+                    const std::function<Tensor(const Tensor&)>& laid_out) {
     ops::TakeChannels::Params params{channels};
-    Tensor expected = pixels_of(ops::take_channels(xs, params));
+    Tensor expected = laid_out(ops::take_channels(xs, params));
     auto& info = ops::TakeChannels::info;
-    Tensors pixels;
+    Tensors images;
     TensorSpecs in;
-    for (auto& x : xs) in.push_back(pixels.emplace_back(pixels_of(x)).spec());
+    for (auto& x : xs) in.push_back(images.emplace_back(laid_out(x)).spec());
     TensorSpec out = expected.spec();
     Problem problem{info.name, &params, info.fields, in, {&out, 1}, 0, default_device(), threads};
     auto candidates = list_candidates(find_kernels(info, default_device()), problem);
-    EXPECT_EQ(candidates.size(), 3U);
+    EXPECT_EQ(candidates.size(), algorithms);
     for (auto& named : candidates) {
-        Tensor y = run_candidate(named, problem, pixels)[0];
+        Tensor y = run_candidate(named, problem, images)[0];
         EXPECT_EQ(std::memcmp(y.data(), expected.data(), out.bytes()), 0)
             << named.candidate.name << ' ' << out.shape << ' ' << out.dtype;
     }
+}
+
+Tensor ramp(const Shape& shape, float step) {
+    Tensor result = empty_tensor({DType::f32, shape, {}});
+    auto* values = static_cast<float*>(result.data());
+    for (int64_t i = 0; i < shape.numel(); ++i) values[i] = float(i + 1) * step;
+    return result;
 }
 
 TEST(TakeChannels, IsTheJoinedChannelsInAnyOrder) {
@@ -79,7 +106,25 @@ TEST(TakeChannels, WorksWithChannelsLast) {
                 for (int i = 1; i < a + b; i += 2) odd.push_back(i);
                 IntList falling(every.rbegin(), every.rend());
                 for (auto& channels : {every, shuffled, odd, falling, IntList{a + b - 1}})
-                    for (int threads : {1, 2}) check_channels_last(xs, channels, threads);
+                    for (int threads : {1, 2}) check_laid_out(xs, channels, threads, 3, pixels_of);
+            }
+}
+
+TEST(TakeChannels, WorksInBlocksOfChannels) {
+    std::mt19937 random(5);
+    for (int64_t block : {8, 16})
+        for (auto [a, b] : {std::pair{3, 4}, {29, 58}, {16, 80}, {1, 1}, {58, 58}})
+            for (int64_t height : {1, 7, 40}) {
+                Tensors xs{ramp({2, a, height, 5}, 1), ramp({2, b, height, 5}, -1)};
+                IntList every(size_t(a + b));
+                std::iota(every.begin(), every.end(), 0);
+                IntList half(every.begin() + a / 2, every.end()), any = every, odd;
+                for (int i = 1; i < a + b; i += 2) odd.push_back(i);
+                std::shuffle(any.begin(), any.end(), random);
+                for (auto& channels : {every, half, any, odd, IntList{a + b - 1}, IntList{}})
+                    for (int threads : {1, 2})
+                        check_laid_out(xs, channels, threads, 1,
+                                       [&](const Tensor& image) { return blocks_of(image, block); });
             }
 }
 
