@@ -186,6 +186,7 @@ Bytes ExternalFiles::find(const TensorProto& tensor, size_t size) {
         if (entry.key() == "length") length = number_in(entry.key(), entry.value());
     }
     if (location.empty()) invalid("its external data has no location");
+    if (location.find('\0') != location.npos) invalid("the location of its external data has a zero byte");
     Bytes bytes = open(location).bytes();
     if (offset > bytes.size() || length > bytes.size() - offset)
         invalid("its external data '", location, "' has ", bytes.size(), " bytes, it needs ", length,
