@@ -93,6 +93,17 @@ TEST(MemoryTimeline, IsDrawn) {
     EXPECT_EQ(rectangles, 1 + memory_timeline(*program).blocks.size());
 }
 
+TEST(MemoryTimeline, LargeBoxesHaveTheirNamesAndColoursTheirMeaning) {
+    auto program = chain(3);
+    auto timeline = memory_timeline(*program);
+    std::string svg = to_svg(timeline, *program);
+    ASSERT_FALSE(timeline.blocks.empty());
+    for (auto& block : timeline.blocks)
+        EXPECT_THAT(svg, HasSubstr(text("pointer-events=\"none\">", block.name, "</text>")));
+    for (auto meaning : {"values", "workspaces of kernels", "the step of the peak"})
+        EXPECT_THAT(svg, HasSubstr(text("\">", meaning)));
+}
+
 TEST(MemoryTimeline, LongNamesAreCutBetweenLetters) {
     for (std::string first : {"", "x"}) {
         std::string name = first;

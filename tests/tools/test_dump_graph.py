@@ -74,6 +74,22 @@ def test_svg(run_tool, image_model, tmp_path):
     assert "softmax" in texts and "data" in texts
 
 
+def test_a_picture_has_a_title_a_legend_and_constants_beside_their_readers(
+    run_tool, image_model, tmp_path
+):
+    dot = run_tool(TOOL, "graph", image_model, "--constants").out
+    ranks = dict(re.findall(r"\{ rank=same;((?: v\d+_\d+;)+) (n\d+); \}", dot))
+    read = re.findall(r"  (v\d+_\d+) -> (n\d+) ", dot)
+    assert read and {f"{c} {n}" for cs, n in ranks.items() for c in re.findall(r"v\w+", cs)} == {
+        f"{constant} {reader}" for constant, reader in read
+    }
+    assert run_tool(TOOL, "graph", image_model, tmp_path / "g.svg").code == 0
+    svg = ElementTree.parse(tmp_path / "g.svg").getroot()
+    words = [t.text for t in svg.iter("{http://www.w3.org/2000/svg}text")]
+    assert any(image_model.name in word for word in words if word)
+    assert "convolutions, products" in words and "element by element" in words
+
+
 def test_svg_without_graphviz(run_tool, image_model, tmp_path):
     ran = run_tool(TOOL, "graph", image_model, tmp_path / "g.svg", env={"PATH": str(tmp_path)})
     assert ran.code == 4 and "graphviz" in ran.err and not (tmp_path / "g.svg").exists()

@@ -180,3 +180,48 @@ def test_page_in_a_browser(run_tool, request, tmp_path, source):
     assert page.counts["types"]["tr"] >= 2
     assert page.counts["steps"]["tr"] == steps + 1
     assert page.counts["steps"].get("img", 0) == 0
+
+
+class Elements(HTMLParser):
+    """The elements of the page with their texts, each with the id of the part that it stands in."""
+
+    EMPTY = ("meta", "input", "link", "br")
+
+    def __init__(self, text):
+        super().__init__()
+        self.stack, self.all = [], []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attributes):
+        attributes = dict(attributes)
+        inside = self.stack[-1]["inside"] if self.stack else ()
+        if name := attributes.get("id"):
+            inside = (*inside, name)
+        self.all.append({"tag": tag, "attributes": attributes, "text": "", "inside": inside})
+        if tag not in self.EMPTY:
+            self.stack.append(self.all[-1])
+
+    def handle_endtag(self, tag):
+        while self.stack and self.stack.pop()["tag"] != tag:
+            pass
+
+    def handle_data(self, text):
+        for element in self.stack:
+            element["text"] += text
+
+    def of(self, part, tag):
+        return [e for e in self.all if part in e["inside"] and e["tag"] == tag]
+
+
+@pytest.mark.skipif(not browser(), reason="no Chromium: apt-get install chromium-headless-shell")
+def test_a_page_draws_workspaces(run_tool, profile, tmp_path):
+    content = json.loads(profile[0].read_text())
+    for step in content["steps"]:
+        step.update(workspace=0)
+    content["steps"][0].update(workspace=4096, workspace_offset=0)
+    file, out = tmp_path / "edited.json", tmp_path / "page.html"
+    file.write_text(json.dumps(content))
+    assert run_tool("mge-profile", "export", file, "--html", out).code == 0
+    page = Elements(dom_of(out, tmp_path))
+    kinds = [e["attributes"].get("class") for e in page.of("memory", "rect")]
+    assert kinds.count("step workspace") == 1
