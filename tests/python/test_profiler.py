@@ -17,6 +17,7 @@ from megengine.utils.profiler import Profiler
 
 X = F.ones((4, 4))
 PLACE = X.device.physical_name
+IS_HOST = PLACE.startswith("cpu")
 
 
 def events_of(path):
@@ -53,7 +54,9 @@ def test_timeline(tmp_path):
     events = events_of(profiler.path)
     (exp, kernel), (add, _), (both,) = (spans(events, name) for name in ("exp", "add", "both"))
     assert both[0] <= exp[0] <= exp[1] <= add[0] <= add[1] <= both[1]
-    assert exp[:2] == kernel[:2] and exp[2] == both[2] != kernel[2]
+    assert exp[2] == both[2] != kernel[2]
+    # A GPU begins what it is asked for when it comes to it.
+    assert exp[:2] == kernel[:2] if IS_HOST else exp[0] <= kernel[0] < kernel[1]
     (args,) = [e["args"] for e in events if e["name"] == "exp" and "args" in e and "cat" not in e]
     assert args["outputs"] == ["float32 (4, 4)"] and args["__device__"] == PLACE
     assert [e["ph"] for e in events if e["name"] == "StopStep"] == ["i"]
@@ -69,10 +72,9 @@ def test_tracks_have_names(tmp_path):
         thread.join()
     events = events_of(profiler.path)
     names = {e["tid"]: e["args"]["name"] for e in events if e["ph"] == "M"}
-    tracks = [
-        names[track].split()[0] for name in ("exp", "log") for *_, track in spans(events, name)
-    ]
-    assert tracks == ["thread", PLACE, "thread", PLACE]
+    for name in ("exp", "log"):
+        tracks = [names[track].split()[0] for *_, track in spans(events, name)]
+        assert sorted(tracks) == sorted(["thread", PLACE])
     assert len({track for name in ("exp", "log") for *_, track in spans(events, name)}) == 3
 
 
