@@ -187,9 +187,9 @@ TEST(CudaFamilies, TheFirstRunIsNotTimed) {
     auto always = [](const Problem&) -> Support { return supported; };
     auto prepare = [](const PrepareContext&) { return Prepared::make(0, 0); };
     auto late = [](const Prepared&, const Launch&) {
-        if (runs++ == 0) std::this_thread::sleep_for(100ms);
+        if (runs++ == 0) std::this_thread::sleep_for(500ms);
     };
-    auto slow = [](const Prepared&, const Launch&) { std::this_thread::sleep_for(10ms); };
+    auto slow = [](const Prepared&, const Launch&) { std::this_thread::sleep_for(50ms); };
     const Algorithm algorithms[] = {{"slow", always, prepare, slow}, {"late", always, prepare, late}};
     SelectOptions options;
     options.heuristic = false;
