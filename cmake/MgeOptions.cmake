@@ -24,6 +24,8 @@ target_compile_options(mge_flags INTERFACE
   -march=x86-64-v2 -maes -mpclmul -ffp-contract=off
   -Wall -Wextra -Wno-missing-field-initializers -Wno-unknown-pragmas
   "$<$<AND:$<CXX_COMPILER_ID:GNU>,$<CONFIG:Release>>:-Wno-restrict;-Wno-array-bounds;-Wno-maybe-uninitialized;-Wno-stringop-overflow;-Wno-stringop-overread>")
+# GCC looks for garbage each time that 128 MiB have doubled; a source here needs up to 460 MiB, and its compiling 8 % longer for it.
+target_compile_options(mge_flags INTERFACE $<$<CXX_COMPILER_ID:GNU>:--param=ggc-min-heapsize=524288>)
 if(MGE_SANITIZE)
   # -Wno-maybe-uninitialized: <regex> of GCC 12 with the checks in it (bug 105562).
   target_compile_options(mge_flags INTERFACE -fsanitize=${MGE_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=undefined
