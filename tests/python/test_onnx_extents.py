@@ -11,8 +11,7 @@ import random
 
 import numpy as np
 import pytest
-from test_onnx_control import number, same_as_runtime
-from test_onnx_import import model_of, onnx, port
+from onnx_files import model_of, number, onnx, port, same_as_runtime
 
 load = importlib.import_module("megengine.onnx.reading").load
 runtime = pytest.importorskip("onnxruntime")

@@ -11,11 +11,11 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from onnx_files import model_of, onnx, port, same_as_runtime
 
 from megengine.utils.network import Network
 
 load = importlib.import_module("megengine.onnx.reading").load
-onnx = pytest.importorskip("onnx")
 FILES = Path(__file__).resolve().parents[1] / "data" / "onnx"
 EXPORTS = [json.loads(line) for line in (FILES / "index.jsonl").read_text().splitlines()]
 NIGHTLY = bool(os.environ.get("MGE_NIGHTLY"))
@@ -46,23 +46,6 @@ KNOWN_DIFFERENCES = {
 }
 # Of the cases of one operator each (1884 of onnx 1.23).
 LEAST_PASSING = 1806
-
-
-def model_of(nodes, inputs, outputs, tmp_path, *, initializers=(), opset=17, functions=()):
-    graph = onnx.helper.make_graph(nodes, "g", inputs, outputs, list(initializers))
-    sets = [onnx.helper.make_opsetid("", opset)]
-    if functions:
-        sets.append(onnx.helper.make_opsetid("own", 1))
-    model = onnx.helper.make_model(
-        graph, opset_imports=sets, functions=list(functions), ir_version=10
-    )
-    path = tmp_path / "model.onnx"
-    path.write_bytes(model.SerializeToString())
-    return path
-
-
-def port(name, shape, dtype=onnx.TensorProto.FLOAT):
-    return onnx.helper.make_tensor_value_info(name, dtype, shape)
 
 
 @pytest.mark.parametrize("row", EXPORTS, ids=lambda row: row["name"])
@@ -429,3 +412,28 @@ def test_a_network_of_an_onnx_file_can_be_changed():
     network = Network.load(str(FILES / "tv_mobilenet_v2_ts.onnx"))
     assert [v.name for v in network.input_vars] == ["x"]
     assert [v.name for v in network.output_vars] == ["y"]
+
+
+@pytest.mark.parametrize("op", ["RandomNormal", "RandomUniform", "RandomUniformLike"])
+def test_random_numbers_are_the_same_in_every_run(tmp_path, op):
+    inputs, shape = (["x"], {}) if op.endswith("Like") else ([], {"shape": [5, 200]})
+    nodes = [
+        onnx.helper.make_node(op, inputs, ["r"], seed=3.5, **shape),
+        onnx.helper.make_node(op, inputs, ["s"], **shape),
+        onnx.helper.make_node("Add", ["x", "r"], ["y"]),
+    ]
+    path = model_of(
+        nodes, [port("x", [5, 200])], [port("y", [5, 200]), port("s", [5, 200])], tmp_path
+    )
+    model, x = load(path), np.zeros((5, 200), np.float32)
+    y, s = (output.numpy() for output in model(x))
+    assert y.std() > 0.25 and s.std() > 0.25 and abs(np.corrcoef(y.ravel(), s.ravel())[0, 1]) < 0.1
+    np.testing.assert_array_equal(y, model(x)[0].numpy())
+
+
+def test_a_result_that_is_an_output_twice(tmp_path):
+    """As Keras writes the state of a layer that is its result, too."""
+    nodes = [onnx.helper.make_node("Relu", ["x"], ["y"])]
+    path = model_of(nodes, [port("x", [2])], [port("y", [2]), port("y", [2])], tmp_path)
+    same_as_runtime(path, np.float32([-1, 2]))
+    assert [out.name for out in Network.load(str(path)).output_vars] == ["y", "y_1"]

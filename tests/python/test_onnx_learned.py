@@ -5,8 +5,7 @@ import importlib
 
 import numpy as np
 import pytest
-from test_onnx_control import same_as_runtime
-from test_onnx_import import onnx, port
+from onnx_files import onnx, port, same_as_runtime
 
 load = importlib.import_module("megengine.onnx.reading").load
 runtime = pytest.importorskip("onnxruntime")

@@ -5,7 +5,7 @@ import subprocess
 import sys
 
 import pytest
-from test_onnx_import import model_of, onnx, port
+from onnx_files import model_of, onnx, port
 
 GROWTH, SLACK = 10, 64 << 20
 # Of the counters of the kernel and of what the allocator keeps. The file itself is mapped.

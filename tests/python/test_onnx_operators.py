@@ -7,9 +7,10 @@ import math
 import numpy as np
 import pytest
 from onnx.reference import ReferenceEvaluator
-from test_onnx_import import KINDS, model_of, onnx, port
+from onnx_files import model_of, onnx, port
 
 load = importlib.import_module("megengine.onnx.reading").load
+KINDS = onnx.TensorProto
 
 
 def runtime_of(path):

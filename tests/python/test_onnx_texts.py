@@ -6,7 +6,7 @@ import json
 
 import numpy as np
 import pytest
-from test_onnx_import import model_of, onnx, port
+from onnx_files import model_of, onnx, port
 
 load = importlib.import_module("megengine.onnx.reading").load
 runtime = pytest.importorskip("onnxruntime")
