@@ -5,6 +5,7 @@ import csv
 import json
 import math
 import os
+import re
 import shutil
 import subprocess
 from html.parser import HTMLParser
@@ -106,6 +107,17 @@ def test_html_is_one_page_and_safe(run_tool, profile, tmp_path):
     assert data["model"].startswith("</script>")
     assert data["peak"]["busy"] in (True, False)
     assert "://" not in out.read_text().replace("http://www.w3.org/2000/svg", "")
+
+
+def test_the_boxes_of_a_page_fill_what_lies_under_its_line(run_tool, profile, tmp_path):
+    """Values and workspaces, in each step as many bytes as are live."""
+    out = tmp_path / "page.html"
+    assert run_tool("mge-profile", "export", profile[0], "--html", out).code == 0
+    memory = json.loads(Scripts(out.read_text()).texts["data"])["memory"]
+    boxes, steps = memory["boxes"], range(len(memory["live"]))
+    assert [
+        sum(b["bytes"] for b in boxes if b["first"] <= step <= b["last"]) for step in steps
+    ] == memory["live"]
 
 
 def browser():
@@ -225,3 +237,84 @@ def test_a_page_draws_workspaces(run_tool, profile, tmp_path):
     page = Elements(dom_of(out, tmp_path))
     kinds = [e["attributes"].get("class") for e in page.of("memory", "rect")]
     assert kinds.count("step workspace") == 1
+
+
+# Writes what a browser alone can tell into the page: how far the texts of drawings reach beyond
+# them, and where the columns of the operators end beside the part that needs no scrolling.
+PROBE = """
+<script>
+const beyond = [...document.querySelectorAll(".chart svg")].flatMap((svg) =>
+  [...svg.querySelectorAll("text")].filter((t) => !t.closest("[clip-path]")).map((t) => {
+    const box = t.getBBox();
+    return [t.textContent, Math.max(-box.x, box.x + box.width - svg.clientWidth)];
+  }).filter(([, pixels]) => pixels > 0));
+const holder = document.getElementById("steps").parentElement.getBoundingClientRect();
+const columns = [...document.querySelectorAll("#steps th")].map((th) =>
+  [th.textContent, th.getBoundingClientRect().right - holder.right]);
+document.documentElement.setAttribute("data-probe", JSON.stringify({ beyond, columns }));
+</script>
+"""
+
+
+def page_of(run_tool, profile, tmp_path, *, flags=(), **changes):
+    """The elements of the page of a profile with other contents, and what the probe found."""
+    file, out = tmp_path / "changed.json", tmp_path / "page.html"
+    file.write_text(json.dumps(json.loads(profile.read_text()) | changes))
+    assert run_tool("mge-profile", "export", file, "--html", out).code == 0
+    out.write_text(out.read_text().replace("</body>", PROBE + "</body>"))
+    page = Elements(dom_of(out, tmp_path, *flags))
+    return page, json.loads(page.all[0]["attributes"]["data-probe"])
+
+
+def text_of(page, name):
+    return next(e["text"] for e in page.all if e["attributes"].get("id") == name)
+
+
+@pytest.mark.skipif(not browser(), reason="no Chromium: apt-get install chromium-headless-shell")
+def test_a_page_is_named_after_the_file_and_shows_its_folder_apart(run_tool, profile, tmp_path):
+    path = "/a/folder/of many/words/net.mge"
+    page, _ = page_of(run_tool, profile[0], tmp_path, model=path)
+    assert text_of(page, "title") == "net.mge"
+    assert [e["text"] for e in page.all if e["tag"] == "title"][0] == "net.mge – mge-profile"
+    assert [e["text"] for e in page.all if e["tag"] == "p" and e["text"] == path]
+
+
+@pytest.mark.skipif(not browser(), reason="no Chromium: apt-get install chromium-headless-shell")
+def test_the_weights_of_a_page_are_those_that_a_run_has(run_tool, profile, tmp_path):
+    """Packed copies too: they are most of what is left when weights are released."""
+    memory = {"plan": 4096, "plan_lower_bound": 4096, "inputs_outputs": 0}
+    memory |= {"weights": 40, "packed_weights": 44 << 20}
+    page, _ = page_of(run_tool, profile[0], tmp_path, memory=memory)
+    names, values = ([e["text"] for e in page.of("summary", tag)] for tag in ("dt", "dd"))
+    cards = dict(zip(names, values, strict=True))
+    assert cards["weights"] == "44.0 MiB"
+
+
+@pytest.mark.skipif(not browser(), reason="no Chromium: apt-get install chromium-headless-shell")
+@pytest.mark.parametrize("share", [1e-6, 1e6])
+def test_a_page_says_why_points_lie_above_the_roof(run_tool, profile, tmp_path, share):
+    content = json.loads(profile[0].read_text())
+    peak = {"operations_per_s": 1e11 * share, "bytes_per_s": 1e10 * share, "busy": False}
+    host = content["host"] | {"peak": peak}
+    page, _ = page_of(run_tool, profile[0], tmp_path, host=host)
+    hint, points = text_of(page, "roofline-hint"), len(page.of("roofline", "circle"))
+    assert ("above the roof" in hint) == (share < 1)
+    if share < 1:
+        assert f"{points} of {points} operators" in hint and "caches" in hint
+    # Operations are counted in FLOP, with a small k for a thousand of them.
+    assert not re.search(r"FLO\b|KFLO", page.all[0]["text"])
+
+
+@pytest.mark.skipif(not browser(), reason="no Chromium: apt-get install chromium-headless-shell")
+@pytest.mark.parametrize("width", [1000, 1300])
+def test_no_label_is_cut_and_rates_need_no_scrolling(run_tool, profile, tmp_path, width):
+    long = [
+        s | {"name": "a name that is too long for any column " * 4}
+        for s in json.loads(profile[0].read_text())["steps"]
+    ]
+    page, found = page_of(
+        run_tool, profile[0], tmp_path, steps=long, flags=[f"--window-size={width},2400"]
+    )
+    assert found["beyond"] == []
+    assert page.of("roofline", "text") and page.of("memory", "text") and page.of("timeline", "text")
+    assert dict(found["columns"])["FLOP/s"] < 0
