@@ -127,8 +127,9 @@ def test_usage_errors(run_tool, small_model, arguments, message, hint):
 
 
 def test_unwritable_report(run_tool, small_model):
-    ran = run_tool(TOOL, small_model, "--json", "/nonexistent/r.json")
-    assert ran.code == 2 and "/nonexistent/r.json" in ran.err
+    for path in ("/nonexistent/r.json", "/dev/full"):
+        ran = run_tool(TOOL, small_model, "--json", path)
+        assert ran.code == 2 and path in ran.err and ran.err.count("error: ") == 1, ran.err
 
 
 def test_full_stdout_is_an_error(tool_path, small_model):

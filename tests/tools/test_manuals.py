@@ -44,6 +44,12 @@ def test_manual_page_has_no_warning(tool, build_dir):
         assert (f"{other}(1)" in ran.stdout.split("SEE ALSO")[1]) == (other != tool)
 
 
+@pytest.mark.parametrize("tool", TOOLS)
+def test_descriptions_are_put_together_in_lower_case(tool, build_dir):
+    page = (build_dir / f"share/man/man1/{tool}.1").read_text()
+    assert re.findall(r"[a-z] (?:The|An?|To|From|Of) .*", page) == []
+
+
 def roff_section(build_dir, tool, title):
     """The entries of a section: their terms, in plain text."""
     page = (build_dir / f"share/man/man1/{tool}.1").read_text().replace("\\-", "-")

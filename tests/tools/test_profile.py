@@ -169,6 +169,21 @@ def test_show_compares_with_the_peak(run_tool, profile):
     assert "measured peak" in measured.out
 
 
+@pytest.mark.parametrize("busy", [True, False])
+def test_show_says_why_a_share_is_above_the_roof(run_tool, profile, tmp_path, busy):
+    content = json.loads(profile[0].read_text())
+    content["host"]["peak"] = {"operations_per_s": 1e6, "bytes_per_s": 1e6, "busy": busy}
+    file = tmp_path / "low.json"
+    file.write_text(json.dumps(content))
+    shown = run_tool("mge-profile", "show", file)
+    assert any(r["share_of_roof"] > 1 for r in shown.result["device"])
+    assert "above 100% of roof: data lay in caches" in shown.out
+    assert ("on a busy machine; it may be higher" in shown.out) == busy
+    content["host"]["peak"].update(operations_per_s=1e18, bytes_per_s=1e18)
+    file.write_text(json.dumps(content))
+    assert "above 100%" not in run_tool("mge-profile", "show", file).out
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
