@@ -19,13 +19,17 @@ Triple = int | tuple[int, int, int]
 
 
 def is_whole(value) -> bool:
-    """Whether something is one integer: of Python or NumPy, or an array of one without axes.
+    """Whether something is one whole number: of Python or NumPy, or an array of one without axes.
+
+    A float without a fraction is: half of an extent, ``n / 2``, is written so.
 
     Args:
         value: of any kind.
     """
     if isinstance(value, np.ndarray):
-        return value.ndim == 0 and value.dtype.kind in "iu"
+        return value.ndim == 0 and is_whole(value[()])
+    if isinstance(value, (float, np.floating)):
+        return float(value).is_integer()
     return isinstance(value, (int, np.integer))
 
 

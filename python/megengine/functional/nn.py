@@ -8,7 +8,7 @@ import numpy as np
 from .. import _mge
 from ..core.operands import has_shape
 from ..core.tensor.dtype import is_integer
-from ..core.tensor.shape_arguments import as_places, open_first
+from ..core.tensor.shape_arguments import as_int, as_places, open_first
 from ..tensor import Tensor
 from .activation import (  # noqa: F401
     gelu,
@@ -169,7 +169,7 @@ def one_hot(inp: Tensor, num_classes: int) -> Tensor:
         Tensor([[1 0 0]
          [0 0 1]], dtype=int32, device=xpux:0)
     """
-    return _mge.ops.one_hot(inp, num_classes=num_classes)
+    return _mge.ops.one_hot(inp, num_classes=as_int(num_classes, "one_hot", "num_classes"))
 
 
 def embedding(

@@ -169,8 +169,9 @@ def split(
     """
     axis = normal_axis(axis, inp.ndim, "split")
     total = inp._tuple_shape[axis]
-    if is_whole(nsplits_or_sections):
-        n = int(nsplits_or_sections)
+    is_count = isinstance(nsplits_or_sections, Tensor) and nsplits_or_sections.ndim == 0
+    if is_count or is_whole(nsplits_or_sections):
+        n = as_int(nsplits_or_sections, "split", "a count")
         if n <= 0:
             raise ValueError("Number sections must be larger than 0")
         if n > total:
@@ -392,7 +393,7 @@ def roll(
     """
     if axis is None:
         return reshape(roll(flatten(inp), shift, 0), open_first(inp._tuple_shape))
-    axes = [axis] if is_whole(axis) else list(axis)
+    axes = [int(axis)] if is_whole(axis) else list(axis)
     shifts = [shift] * len(axes) if is_whole(shift) else list(shift)
     if is_whole(axis) and not is_whole(shift):
         raise TypeError(f"[roll] axis must be as many as the shifts {tuple(shifts)}, got {axis}")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from .. import _mge
-from ..core.operands import at_least
+from ..core.operands import at_least, is_whole
 from ..core.quantised import on_steps
 from ..core.tensor.shape_arguments import as_int
 from ..tensor import Tensor
@@ -190,7 +190,7 @@ def _result_sizes(have: tuple[int, ...], size, scale_factor) -> list[int]:
             if not 0.0 < factor < float("inf"):
                 raise ValueError(f"[interpolate] scale_factor must be positive, got {scale_factor}")
         return [int(np.floor(n * f)) for n, f in zip(have, factors, strict=True)]
-    if isinstance(size, (int, np.integer)):
+    if is_whole(size):
         return [int(size)] + [1] * (len(have) - 1)
     sizes = [as_int(s, "interpolate", "size") for s in size]
     if len(sizes) != len(have):

@@ -8,22 +8,22 @@ import numpy as np
 from ... import _mge
 from ..operands import is_whole
 from ..tracing_state import is_recorded
-from .dtype import is_integer
 
 
 def as_int(value, who: str, argument: str) -> int:
-    """An integer from an int, a NumPy integer or a one-element integer Tensor.
+    """An integer from a whole number of Python or NumPy or a one-element integer Tensor.
 
     Raises:
         TypeError: ``value`` is something else.
     """
-    if isinstance(value, (int, np.integer)):
+    if is_whole(value):
         return int(value)
     if isinstance(value, _mge.Tensor):
         return int(value.item())
     if isinstance(value, np.ndarray) and value.size == 1 and value.dtype.kind in "iu":
         return int(value.reshape(-1)[0])
-    raise TypeError(f"[{who}] {argument} must be an integer, got {type(value).__name__}")
+    given = repr(value) if isinstance(value, float) else type(value).__name__
+    raise TypeError(f"[{who}] {argument} must be an integer, got {given}")
 
 
 def shape_of_arguments(args: tuple):
@@ -50,7 +50,7 @@ def known_or_symbolic(shape, who: str) -> tuple[list[int] | None, "_mge.Tensor |
         return [int(v) for v in np.reshape(shape.numpy(), -1)], None
     if isinstance(shape, np.ndarray):
         shape = shape.reshape(-1).tolist()
-    if isinstance(shape, (int, np.integer)):
+    if is_whole(shape):
         return [int(shape)], None
     if not isinstance(shape, Sequence) or isinstance(shape, str):
         raise TypeError(f"[{who}] a shape is integers or a Tensor, got {type(shape).__name__}")
@@ -93,16 +93,16 @@ def as_vector(inp):
 
 
 def as_places(index):
-    """Numbers of places or classes as integers: bools and floats, whose fractions go, become int32.
+    """Numbers of places or classes as int32, whatever dtype they have; fractions go.
 
     Args:
         index: Tensor, array or numbers.
     """
-    index = index if isinstance(index, _mge.Tensor) else np.asarray(index)
-    if is_integer(index.dtype):
-        return index
-    is_tensor = isinstance(index, _mge.Tensor)
-    return _mge.ops.convert(index, dtype="int32") if is_tensor else index.astype(np.int32)
+    if isinstance(index, _mge.Tensor):
+        return index if index.dtype == np.int32 else _mge.ops.convert(index, dtype="int32")
+    index = np.asarray(index)
+    # Of 64 bits are NumPy's own integers; the conversion to a Tensor checks them.
+    return index if index.dtype in (np.int32, np.int64) else index.astype(np.int32)
 
 
 class AxisError(_mge.OutOfRangeError, ValueError):
