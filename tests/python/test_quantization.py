@@ -212,6 +212,58 @@ def test_calibration_finds_scales_near_those_of_the_range():
     assert not net.training and not net[0]._forward_hooks
 
 
+def test_easy_quant_finds_the_scales_of_megengine():
+    generator = np.random.default_rng(7)
+    net = M.Sequential(M.QuantStub(), M.ConvRelu2d(3, 4, 3), M.Conv2d(4, 2, 1), M.DequantStub())
+    for _, tensor in sorted(net.named_parameters()):
+        tensor._reset(Tensor(generator.standard_normal(tensor.shape, np.float32)))
+    batch = Tensor(generator.standard_normal((4, 3, 6, 6), np.float32))
+    net.eval()
+    net = Q.quantize_qat(net, qconfig=Q.calibration_qconfig)
+    net(batch)
+    net = Q.reset_qconfig(net, Q.passive_qconfig)
+    Q.apply_easy_quant(net, batch)
+    parts = dict(net.named_modules())
+    found = {path: part.scale.item() for path, part in parts.items() if path.endswith("observer")}
+    # Printed by MegEngine 1.13.0 with the same numbers.
+    assert found == {
+        "0.act_observer": pytest.approx(0.02222297, rel=1e-5),
+        "1.act_observer": pytest.approx(0.12813069, rel=1e-5),
+        "1.weight_observer": pytest.approx(0.02675748, rel=1e-5),
+        "2.act_observer": pytest.approx(0.17334202, rel=1e-5),
+        "2.weight_observer": pytest.approx(0.01237179, rel=1e-5),
+    }
+
+
+class Joined(M.Module):
+    """A part that takes a list."""
+
+    def __init__(self):
+        super().__init__()
+        self.quant, self.join, self.dequant = M.QuantStub(), M.Concat(), M.DequantStub()
+
+    def forward(self, x):
+        x = self.quant(x)
+        return self.dequant(self.join([x, x * 2], 1))
+
+
+def test_easy_quant_of_parts_that_take_lists():
+    net = Q.quantize_qat(Joined(), qconfig=Q.calibration_qconfig)
+    net.eval()
+    net(image())
+    net = Q.apply_easy_quant(Q.reset_qconfig(net, Q.passive_qconfig), image())
+    assert net(image()).shape == (2, 6, 6, 6)
+
+
+def test_new_observers_stand_in_the_places_of_the_old():
+    net = Q.quantize_qat(M.Sequential(M.Linear(2, 2)), qconfig=Q.calibration_qconfig)
+    net(F.ones((1, 2)))
+    Q.reset_qconfig(net, Q.passive_qconfig)
+    kinds = ["act_observer", "weight_observer", "weight_fake_quant", "act_fake_quant"]
+    lines = [line.strip().split(":")[0] for line in repr(net).splitlines()]
+    assert lines[3:7] == [f"({kind})" for kind in kinds]
+
+
 def test_gradients_of_fake_quantisation_agree_with_differences():
     """Of the scale: what is lost by rounding grows with it, and bounds move."""
     x = Tensor([-9.0, -0.8, 0.3, 2.2, 50.0])

@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """EasyQuant: scales that make a quantised net's values point the way of the float net's."""
 
+from functools import partial
+
 import numpy as np
 
+from ..functional import concat, split
 from ..module import Module
 from ..tensor import Tensor
 from .observer import PassiveObserver
@@ -43,25 +46,41 @@ def apply_easy_quant(
     """
     was_training = module.training
     module.eval()
-    wanted: dict[int, list[np.ndarray]] = {}
-
-    def remember(part, inputs, output):
-        wanted.setdefault(id(part), []).append(output.numpy())
-
-    def search(part, inputs, output):
-        target = wanted[id(part)].pop(0)
-        for name in ("act_observer", "weight_observer"):
-            observer = getattr(part, name)
-            if observer is not None:
-                _set_best_scale(observer, part, inputs, target, np.linspace(start, stop, num))
-        return part.forward(*inputs)
-
-    disable_fake_quant(module)
-    _run_hooked(module, data, remember)
-    enable_fake_quant(module)
-    _run_hooked(module, data, search)
+    factors = np.linspace(start, stop, num)
+    for name in ("weight_observer", "act_observer"):
+        _run_hooked(module, concat([data, data]), partial(_search, name, factors))
     module.train(was_training)
     return module
+
+
+def _search(name: str, factors: np.ndarray, part: Module, inputs: tuple, output: Tensor) -> Tensor:
+    """Set the scale of an observer.
+
+    Args:
+        name: the observer's in ``part``.
+        factors: of the scale, to try.
+        part: a module of the net; it was called with two batches in one.
+        inputs: in the first half those that the net has in floats, in the second half those that it
+            has in integers.
+        output: with the scale that the observer had; so parts behind this one see its effect alone.
+    Returns:
+        What goes on as the result.
+    """
+    observer = getattr(part, name)
+    if observer is None:
+        return output
+    disable_fake_quant(part)
+    target = part.forward(*_half(inputs, 0))
+    enable_fake_quant(part)
+    _set_best_scale(observer, part, _half(inputs, 1), target.numpy(), factors)
+    return concat([target, _half(output, 1)])
+
+
+def _half(batches, which: int):
+    """One of the two batches that a Tensor holds, also in a list or tuple; the rest is kept."""
+    if isinstance(batches, (list, tuple)):
+        return type(batches)(_half(batch, which) for batch in batches)
+    return split(batches, 2)[which] if isinstance(batches, Tensor) else batches
 
 
 def _run_hooked(module: Module, data: Tensor, hook) -> None:

@@ -170,11 +170,11 @@ def reset_qconfig(module: Module, qconfig: QConfig, inplace: bool = True) -> Mod
     net = module if inplace else deepcopy(module)
     for part in qat_modules(net, "reset_qconfig"):
         found = {
-            "act": part.with_act and part.get_activation_qparams(),
             "weight": part.with_weight and part.get_weight_qparams(),
+            "act": part.with_act and part.get_activation_qparams(),
         }
-        part.set_qconfig(qconfig)
         for which, qparams in found.items():
+            part.take(which, qconfig)
             for role in ("fake_quant", "observer"):
                 new = getattr(part, f"{which}_{role}")
                 if qparams and hasattr(new, "set_qparams"):

@@ -47,24 +47,28 @@ class QATModule(Module):
         Args:
             qconfig: a ``quantization.QConfig``.
         """
-        if self.with_act:
-            self._make("act_observer", qconfig.act_observer)
-            self._make("act_fake_quant", qconfig.act_fake_quant)
-        if self.with_weight:
-            self._make("weight_observer", qconfig.weight_observer)
-            self._make("weight_fake_quant", qconfig.weight_fake_quant)
-            if hasattr(self.weight_observer, "for_weight"):
-                self._prepare(self.weight_observer)
+        for which in ("act", "weight"):
+            self.take(which, qconfig)
+
+    def take(self, which: str, qconfig) -> None:
+        """Take a new observer and fake quantiser, in the places of those that are there.
+
+        Args:
+            which: ``"act"`` or ``"weight"``; what the module is without is left out.
+            qconfig: a ``quantization.QConfig``.
+        """
+        if not getattr(self, f"with_{which}"):
+            return
+        for name in (f"{which}_observer", f"{which}_fake_quant"):
+            make = getattr(qconfig, name)
+            setattr(self, name, make and make())
+        if which == "weight" and hasattr(self.weight_observer, "for_weight"):
+            self._prepare(self.weight_observer)
 
     def _prepare(self, observer: Module) -> None:
         """Tell an observer of channels about the weight."""
         if getattr(self, "weight", None) is not None:
             observer.for_weight(self.weight, channel_axes(self.weight))
-
-    def _make(self, name: str, make) -> None:
-        if name in self._modules:
-            self._modules.remove(name)
-        setattr(self, name, make and make())
 
     def _switch(self, name: str, enable: bool) -> None:
         for part in (getattr(self, f"act_{name}"), getattr(self, f"weight_{name}")):
