@@ -11,6 +11,7 @@ import megengine as mge
 import megengine.functional as F
 import megengine.utils.comp_graph_tools as cgtools
 from megengine.core.tensor import megbrain_graph
+from megengine.jit import trace
 from megengine.utils.network import Network
 
 
@@ -21,13 +22,28 @@ def names(found):
 def test_dependencies_of_variables():
     net = sums()
     (o,) = net.dest_vars
-    assert names(cgtools.get_dep_vars(o)) == ["a", "b", "add#0", "constant#0", "o"]
+    assert names(cgtools.get_dep_vars(o)) == ["o", "add#0", "constant#0", "a", "b"]
     assert names(cgtools.get_dep_vars(o, "Host2DeviceCopy")) == ["a", "b"]
     assert names(cgtools.get_dep_vars([o], ["Elemwise", "ImmutableTensor"])) == [
+        "o",
         "add#0",
         "constant#0",
-        "o",
     ]
+
+
+def test_inputs_come_in_the_order_of_their_distance_to_the_outputs(tmp_path):
+    @trace(symbolic=True, capture_as_const=True)
+    def head(image, info):
+        return F.relu(F.exp(image)) * info
+
+    head(mge.Tensor([[1.0, 2.0]]), mge.Tensor([3.0]))
+    path = tmp_path / "head.mge"
+    head.dump(path, arg_names=["image", "info"])
+    net = Network.load(path)
+    assert names(cgtools.get_dep_vars(net.dest_vars, "Host2DeviceCopy")) == ["info", "image"]
+    assert names(net.input_vars) == ["info", "image"]
+    (got,) = cgtools.GraphInference(path).run([3.0], [[0.0, 0.0]]).values()
+    assert got.tolist() == [[3, 3]]
 
 
 def test_owners():

@@ -146,7 +146,8 @@ def test_an_operator_reads_other_variables():
     concat = one(net, nodes.Concat)
     twice, b = concat.inputs
     concat.inputs = [b, twice]
-    np.testing.assert_array_equal(run(net, MATRIX, MATRIX * 3)["y"][:6], MATRIX * 3)
+    # Given by position the nearest to the output is first: b.
+    np.testing.assert_array_equal(run(net, MATRIX * 3, MATRIX)["y"][:6], MATRIX * 3)
     concat.add_inp_var(b + 1)
     assert net.dest_vars[0].shape == (18, 6)
     with pytest.raises(ValueError, match="reads more than 1 values"):

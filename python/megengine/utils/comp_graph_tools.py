@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Functions over the variables of a graph, and ``GraphInference``, which runs a model file."""
 
-from collections import OrderedDict, defaultdict
+from collections import OrderedDict, defaultdict, deque
 from collections.abc import Iterable, Sequence
 
 import numpy as np
@@ -19,19 +19,25 @@ def get_dep_vars(var, var_type: str | Sequence[str] | None = None) -> list[VarNo
         var_type: types of the operators that compute them, such as ``"Host2DeviceCopy"``; None:
             all.
     Returns:
-        In the order in which they are computed.
+        The nearest to ``var`` first: breadth first, the inputs of each operator in their order.
     Example:
         >>> from megengine.utils.network import Network
         >>> net = Network()
         >>> x = net.make_const([1.0, 2.0], name="x")
         >>> y = F.exp(x)
         >>> [var.name for var in get_dep_vars(y)]
-        ['x', 'exp#1']
+        ['exp#1', 'x']
     """
     wanted = [var] if isinstance(var, VarNode) else list(var)
     types = {var_type} if isinstance(var_type, str) else var_type
-    oprs = get_oprs_seq(wanted, prune_immtensor=False)
-    return [out for opr in oprs if types is None or opr.type in types for out in opr.outputs]
+    found = dict.fromkeys(wanted)
+    waiting = deque(found)
+    while waiting:
+        for needed in get_owner_opr_inputs(waiting.popleft()):
+            if needed not in found:
+                found[needed] = None
+                waiting.append(needed)
+    return [out for out in found if types is None or get_owner_opr_type(out) in types]
 
 
 def get_owner_opr_inputs(var: VarNode) -> tuple[VarNode, ...]:
@@ -331,14 +337,16 @@ class GraphInference:
         self._names = [var.name for var in found]
         self._model = model_of(found)
         inputs = {var.name: var for var in get_dep_vars(found, "Host2DeviceCopy")}
-        self._dtypes = {name: inputs[name].dtype for name in self._model.input_names}
+        self._dtypes = {name: var.dtype for name, var in inputs.items()}
 
     def run(self, *inp_args, inp_dict: dict | None = None) -> "OrderedDict[str, np.ndarray]":
         """Compute the outputs.
 
         Args:
-            inp_args: an array or a Tensor for each input, in the order of the file.
-            inp_dict: further ones by name.
+            inp_args: an array or a Tensor for each input, in the order of ``get_dep_vars``: that of
+                the inputs' distances to the outputs, which need not be that of the arguments of
+                the function that was traced.
+            inp_dict: further ones by name; the better way for more than one.
         Returns:
             Arrays by the names of the outputs.
         Raises:
@@ -350,7 +358,9 @@ class GraphInference:
             raise AssertionError(
                 f"the model expects inputs {names}, got {len(inp_args)} values and {sorted(given)}"
             )
-        values = [at_least_vector(given[name], dtype) for name, dtype in self._dtypes.items()]
+        values = [
+            at_least_vector(given[name], self._dtypes[name]) for name in self._model.input_names
+        ]
         results = self._model.run(values)
         return OrderedDict(
             (name, value.numpy()) for name, value in zip(self._names, results, strict=True)

@@ -13,7 +13,7 @@ from ..core.model_metadata import NO_METADATA, foreign_metadata, metadata_of
 from ..core.tensor.dtype import is_dtype_equal
 from ..jit import dumping
 from ..logger import get_logger
-from .comp_graph_tools import find_vars_by_name, get_oprs_seq
+from .comp_graph_tools import find_vars_by_name, get_dep_vars, get_oprs_seq
 from .network_node import (
     ConstOpBase,
     OpenGraph,
@@ -427,8 +427,8 @@ class Network:
 
     @property
     def input_vars(self) -> list[VarNode]:
-        """The inputs that the outputs need."""
-        return [opr.outputs[0] for opr in self.data_providers_filter]
+        """The inputs that the outputs need, the nearest to them first."""
+        return get_dep_vars(self.dest_vars, "Host2DeviceCopy")
 
     @property
     def all_oprs(self) -> list[OpNode]:
