@@ -293,8 +293,17 @@ def test_only_tensors_are_arguments_of_a_captured_function():
     def f(x, y):
         return x
 
-    with pytest.raises(TypeError, match="Only support tensor type args"):
+    with pytest.raises(AssertionError, match="Only support tensor type args"):
         f(floats(1.0), 2)
+
+
+def test_only_tensors_are_results_of_a_captured_function():
+    @trace(symbolic=True, capture_as_const=True)
+    def f(x):
+        return x, 2
+
+    with pytest.raises(AssertionError, match="Only support return tensors"):
+        f(floats(1.0))
 
 
 def make_predictor(**options):

@@ -247,7 +247,9 @@ class trace:
             if len(inputs) != len(args) and not (
                 len(inputs) == len(args) - 1 and self._is_method_call(args)
             ):
-                raise TypeError("Only support tensor type args when capture_as_const is enabled")
+                raise AssertionError(
+                    "Only support tensor type args when capture_as_const is enabled"
+                )
             for name, value in kwargs.items():
                 if isinstance(value, Tensor):
                     inputs.append(value)
@@ -278,9 +280,9 @@ class trace:
             flat = [result]
         if not all(isinstance(tensor, Tensor) for tensor in flat):
             if self._capture_as_const:
-                raise TypeError(
-                    "[trace] a traced function returns a Tensor, a list or tuple of Tensors, or a"
-                    " dict of Tensors"
+                raise AssertionError(
+                    "Only support return tensors when capture_as_const is enabled: a Tensor, a list"
+                    " or tuple of them, or a dict"
                 )
             return [tensor for tensor in flat if isinstance(tensor, Tensor)]
         return flat
