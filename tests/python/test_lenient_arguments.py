@@ -4,7 +4,9 @@
 import numpy as np
 import pytest
 
+import megengine as mge
 import megengine.functional as F
+import megengine.module as M
 from megengine import Tensor
 
 LOGITS = Tensor(np.random.default_rng(0).normal(size=(3, 5)).astype(np.float32))
@@ -139,3 +141,55 @@ def test_general_norm_of_halves():
     x = Tensor(np.float16([[1, 3], [2, 6]]))
     assert F.nn.general_norm(x, 1, False).numpy().tolist() == [[-1, 1], [-1, 1]]
     assert F.nn.general_norm(x, 1, False).dtype == np.float16
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int8", "int16", "uint16"])
+def test_labels_of_all_integers_are_class_numbers(dtype):
+    labels = np.array([1, 0, 4], dtype)
+    expected = F.nn.cross_entropy(LOGITS, Tensor([1, 0, 4])).numpy()
+    picked = LOGITS.numpy()[range(3), [1, 0, 4]]
+    for given in (Tensor(labels), labels):
+        assert F.nn.cross_entropy(LOGITS, given).numpy() == expected
+        assert np.array_equal(F.nn.indexing_one_hot(LOGITS, given).numpy(), picked)
+
+
+def test_whole_floats_are_extents():
+    """Half of an even extent is written ``n / 2``."""
+    x, half = Tensor(np.arange(12).reshape(2, 6)), 6 / 2
+    assert x.reshape(half, 4).shape == F.reshape(x, (np.float32(3), -1)).shape == (3, 4)
+    assert F.zeros((half, 2)).shape == F.full((half, 2), 1).shape == (3, 2)
+    assert F.broadcast_to(Tensor([[1], [2]]), (2.0, half)).shape == (2, 3)
+    assert F.eye(half).shape == (3, 3) and F.linspace(0, 1, half).shape == (3,)
+    assert F.one_hot(Tensor([0, 2]), half).shape == (2, 3)
+    assert F.topk(x, half)[0].shape == (2, 3)
+
+
+def test_whole_floats_are_counts_axes_and_steps():
+    x, image = Tensor(np.arange(12).reshape(2, 6)), F.ones((1, 1, 4, 4))
+    assert [part.shape for part in F.split(x, 3.0, axis=1)] == [(2, 2)] * 3
+    assert [part.shape for part in F.split(x, [2.0, 3], axis=1)] == [(2, 2), (2, 1), (2, 3)]
+    assert F.repeat(x, 2.0, axis=0).shape == (4, 6) and F.tile(x, (1.0, 2)).shape == (2, 12)
+    assert F.squeeze(F.expand_dims(x, 0.0), 0.0).shape == (2, 6)
+    assert F.roll(x, 1.0, 1.0).numpy()[0].tolist() == [5, 0, 1, 2, 3, 4]
+    assert F.conv2d(image, image[..., :2, :2], stride=2.0).shape == (1, 1, 2, 2)
+    assert F.max_pool2d(image, 2.0).shape == (1, 1, 2, 2)
+    assert F.vision.interpolate(image, (8.0, 6.0)).shape == (1, 1, 8, 6)
+    assert M.Conv2d(2, 2, 3.0).kernel_size == (3, 3)
+
+
+def test_a_fraction_is_no_extent():
+    with pytest.raises(TypeError, match="must be an integer, got 2.5"):
+        F.zeros((2.5, 2))
+    with pytest.raises(TypeError):
+        F.split(F.ones(4), 2.5)
+
+
+def test_a_tensor_without_axes_counts_parts():
+    assert [part.shape for part in F.split(F.ones((2, 6)), Tensor(3), axis=1)] == [(2, 2)] * 3
+
+
+def test_parameters_and_groups_of_them_are_not_mixed():
+    first, second = mge.Parameter([1.0]), mge.Parameter([2.0])
+    for mixed in ([{"params": [first]}, second], [first, {"params": [second]}]):
+        with pytest.raises(TypeError):
+            mge.optimizer.SGD(mixed, lr=0.1)

@@ -52,6 +52,8 @@ class Optimizer(metaclass=ABCMeta):
         groups = list(params)
         if not groups:
             raise ValueError("optimizer got an empty parameter list")
+        if len({isinstance(group, dict) for group in groups}) > 1:
+            raise TypeError("optimizer parameters are Parameters or dicts, not some of both")
         if not isinstance(groups[0], dict):
             groups = [{"params": groups}]
         for group in groups:
