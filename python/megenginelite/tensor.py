@@ -294,8 +294,10 @@ class LiteTensor:
         """Take memory that is there: nothing is copied.
 
         Args:
-            data: an array, which is kept and gives the tensor its shape and type; or a pointer of
-                ctypes or an address, whose memory the caller keeps.
+            data: an array, which is kept and gives the tensor its type and shape (one of another
+                rank with as many elements leaves the shape, so that a vector that was read from a
+                file is an image); or a pointer of ctypes or an address, whose memory the caller
+                keeps.
             length: bytes at a pointer; 0: those of the tensor.
             layout: which the tensor gets first; of as many bytes.
         Raises:
@@ -316,9 +318,7 @@ class LiteTensor:
         if array is not None:
             self._require_on_host("set_data_by_share of an array")
             data, address = array, array.ctypes.data
-            layout = self._checked(
-                layout or LiteLayout(array.shape or [1], array.dtype), array.nbytes
-            )
+            layout = self._checked(layout or self._layout_for(array), array.nbytes)
         else:
             address = _address_of(data)
             layout = self._checked(layout or self.layout, length)
@@ -326,6 +326,12 @@ class LiteTensor:
         library.LITE_reset_tensor(self._tensor, layout, address)
         is_writable = not isinstance(data, bytes) if array is None else array.flags.writeable
         self._take(data, range(0) if is_writable else range(address, address + layout._nbytes))
+
+    def _layout_for(self, array: np.ndarray) -> LiteLayout:
+        """The layout that a shared array gives the tensor."""
+        shape, own = array.shape or [1], self.layout.shapes
+        keeps_own = own and len(own) != len(shape) and prod(own) == array.size
+        return LiteLayout(own if keeps_own else shape, array.dtype)
 
     def set_data_by_copy(
         self, data: Any, data_length: int = 0, layout: LiteLayout | None = None

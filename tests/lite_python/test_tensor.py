@@ -209,7 +209,7 @@ def test_layout_follows_the_array(method):
     np.testing.assert_array_equal(tensor.to_numpy(), array)
     same_bytes = np.linspace(0, 1, 4, dtype="float32")
     getattr(tensor, method)(same_bytes)
-    np.testing.assert_array_equal(tensor.to_numpy(), same_bytes)
+    np.testing.assert_array_equal(tensor.to_numpy().ravel(), same_bytes)
 
 
 @pytest.mark.parametrize("method", ["set_data_by_copy", "set_data_by_share"])
@@ -326,6 +326,20 @@ def test_who_shares_an_array_keeps_it(by):
     churn = [np.full(1000, 7, "int32") for _ in range(100)]
     assert read().tolist() == list(range(10, 20))
     assert churn
+
+
+def test_a_shared_array_of_another_rank_leaves_the_shape():
+    tensor = LiteTensor(LiteLayout([1, 2, 3], "float32"))
+    array = np.arange(6, dtype="float32")
+    tensor.set_data_by_share(array)
+    assert tensor.layout.shapes == [1, 2, 3] and address_of(tensor) == array.ctypes.data
+    assert tensor.to_numpy().tolist() == [[[0, 1, 2], [3, 4, 5]]]
+    tensor.set_data_by_share(array.astype("int32"))
+    assert tensor.layout == LiteLayout([1, 2, 3], "int32")
+    tensor.set_data_by_share(array.reshape(1, 3, 2))
+    assert tensor.layout == LiteLayout([1, 3, 2], "float32")
+    tensor.set_data_by_share(array[:4])
+    assert tensor.layout == LiteLayout([4], "float32")
 
 
 def test_pointer_is_shared():
