@@ -223,6 +223,19 @@ TEST(MegEngine, ExtentsThatOverflowAreRefused) {
     EXPECT_THAT(message_of(bytes), HasSubstr("has more elements than memory can hold"));
 }
 
+// The extents of a matrix in the weights of an operator are 32 bits each.
+TEST(MegEngine, WidthsThatOverflowAreRefused) {
+    using Attention = megengine::file::MultiHeadAttn;
+    std::string bytes = bytes_of("heads.v2");
+    for (auto* op : *megengine::file::v2::GetSizePrefixedModel(bytes.data())->oprs())
+        if (auto* attention = op->param_as_MultiHeadAttn()) {
+            auto* table = reinterpret_cast<flatbuffers::Table*>(const_cast<Attention*>(attention));
+            for (auto field : {Attention::VT_EMBEDING_SIZE, Attention::VT_QPROJ_SIZE})
+                table->SetField(field, uint32_t(-1), 0u);
+        }
+    EXPECT_THAT(message_of(bytes), HasSubstr("a matrix of 4294967295 x 4294967295"));
+}
+
 // A thousand operators that share one weight: a small file must not become a large model.
 TEST(MegEngine, SharedPartsAreLimited) {
     namespace v2 = megengine::file::v2;

@@ -3,12 +3,11 @@
 // of query, key, value and result, (inputs, outputs) each, then their biases.
 
 #include <cmath>
-#include <optional>
 
-#include "libmge/base/number_text.h"
 #include "libmge/device/device.h"
 #include "libmge/model/import/megengine/extents.h"
 #include "libmge/model/import/megengine/families.h"
+#include "libmge/model/import/megengine/flat_weights.h"
 #include "libmge/op/apply.h"
 #include "libmge/ops/elementwise/arithmetic.h"
 #include "libmge/ops/linalg/matmul.h"
@@ -30,48 +29,23 @@ struct Projections {
     Projection query, key, value, result;
 };
 
-class FlatProjections {
-public:
-    FlatProjections(const Site& site, const Tensor& flat) {
-        // A constant is cut once, here.
-        if (as_constant(flat)) {
-            site.charge(flat);
-            scope_.emplace(eager_interpreter());
-        }
-        flat_ = ops::reshape(flat, {.shape = {-1}});
-    }
-    // Null without outputs.
-    Tensor matrix(int64_t inputs, int64_t outputs) {
-        return outputs ? ops::reshape(next(inputs * outputs), {.shape = {inputs, outputs}}) : Tensor();
-    }
-    Tensor row(bool is_given, int64_t length) { return is_given && length ? next(length) : Tensor(); }
-    void finish() const {
-        if (at_ != flat_.spec().numel())
-            invalid("it has ", counted(flat_.spec().numel(), "weight"), ", its projections need ", at_);
-    }
-
-private:
-    Tensor next(int64_t length) {
-        if (length > flat_.spec().numel() - at_) invalid("it has too few weights: ", flat_.spec().numel());
-        at_ += length;
-        return cut(flat_, 0, at_ - length, at_);
-    }
-    std::optional<InterpreterScope> scope_;
-    Tensor flat_;
-    int64_t at_ = 0;
-};
-
 Projections projections_of(const Site& site, const file::MultiHeadAttn& p, int64_t value_width) {
-    FlatProjections weights(site, site.in(3));
+    FlatWeights weights(site, site.in(3));
+    auto matrix = [&](int64_t inputs, int64_t outputs) {
+        return outputs ? weights.matrix(inputs, outputs) : Tensor();
+    };
+    auto bias = [&](bool is_given, int64_t length) {
+        return is_given && length ? weights.row(length) : Tensor();
+    };
     Projections made;
-    made.query.weight = weights.matrix(p.embeding_size(), p.qproj_size());
-    made.key.weight = weights.matrix(p.k_size(), p.kproj_size());
-    made.value.weight = weights.matrix(p.v_size(), p.vproj_size());
-    made.result.weight = weights.matrix(value_width, p.oproj_size());
-    made.query.bias = weights.row(p.qbias(), p.qproj_size());
-    made.key.bias = weights.row(p.kbias(), p.kproj_size());
-    made.value.bias = weights.row(p.vbias(), p.vproj_size());
-    made.result.bias = weights.row(p.obias(), p.oproj_size());
+    made.query.weight = matrix(p.embeding_size(), p.qproj_size());
+    made.key.weight = matrix(p.k_size(), p.kproj_size());
+    made.value.weight = matrix(p.v_size(), p.vproj_size());
+    made.result.weight = matrix(value_width, p.oproj_size());
+    made.query.bias = bias(p.qbias(), p.qproj_size());
+    made.key.bias = bias(p.kbias(), p.kproj_size());
+    made.value.bias = bias(p.vbias(), p.vproj_size());
+    made.result.bias = bias(p.obias(), p.oproj_size());
     weights.finish();
     return made;
 }

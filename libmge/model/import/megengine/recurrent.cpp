@@ -2,13 +2,11 @@
 // Recurrent cells, and whole layers as their steps one after the other: the number of steps is that of the
 // dump, a run may change the batch size only.
 
-#include <optional>
-
 #include "libmge/base/number_text.h"
 #include "libmge/device/device.h"
 #include "libmge/model/import/megengine/families.h"
+#include "libmge/model/import/megengine/flat_weights.h"
 #include "libmge/model/import/megengine/recurrence.h"
-#include "libmge/op/apply.h"
 #include "libmge/ops/elementwise/activation.h"
 #include "libmge/ops/elementwise/arithmetic.h"
 #include "libmge/ops/elementwise/trigonometric.h"
@@ -37,49 +35,6 @@ struct Weights {
     Tensor ih, hh, bias_ih, bias_hh;
 };
 
-// The weights of all cells lie one after another in one tensor.
-class FlatCells {
-public:
-    FlatCells(const Site& site, const Tensor& flat, const LayerShape& layer) : layer_(layer) {
-        // A constant is cut once, here.
-        if (as_constant(flat)) {
-            site.charge(flat);
-            scope_.emplace(eager_interpreter());
-        }
-        flat_ = ops::reshape(flat, {.shape = {-1}});
-    }
-    Weights next(int64_t input) {
-        int64_t rows = layer_.chunks * layer_.hidden;
-        Weights w{matrix(rows, input), matrix(rows, layer_.hidden), {}, {}};
-        if (layer_.has_bias) {
-            w.bias_ih = row(rows);
-            w.bias_hh = row(rows);
-        }
-        return w;
-    }
-    void finish() const {
-        if (at_ != flat_.spec().numel())
-            invalid("it has ", counted(flat_.spec().numel(), "weight"), ", its cells need ", at_);
-    }
-
-private:
-    Tensor row(int64_t length) {
-        if (length > flat_.spec().numel() - at_) invalid("it has too few weights: ", flat_.spec().numel());
-        at_ += length;
-        return ops::slice({flat_}, {.items = {0, at_ - length, at_, absent_bound, 0}});
-    }
-    Tensor matrix(int64_t rows, int64_t columns) {
-        int64_t size = 0;
-        if (__builtin_mul_overflow(rows, columns, &size)) invalid("a cell of ", rows, " x ", columns);
-        return ops::reshape(row(size), {.shape = {rows, columns}});
-    }
-
-    LayerShape layer_;
-    std::optional<InterpreterScope> scope_;
-    Tensor flat_;
-    int64_t at_ = 0;
-};
-
 // One step of one cell; `c` is null for those without.
 using Step = LstmState (*)(const Site& site, const Tensor& sum, const Tensor& c, int64_t hidden);
 
@@ -89,10 +44,18 @@ struct Layers {
 
 std::vector<Weights> cut_weights(const Site& site, const Tensor& flat, const LayerShape& layer,
                                  int64_t input) {
-    FlatCells weights(site, flat, layer);
+    FlatWeights weights(site, flat);
+    int64_t rows = layer.chunks * layer.hidden;
     std::vector<Weights> cells;
-    for (int64_t i = 0; i < layer.layers * layer.directions; ++i)
-        cells.push_back(weights.next(i < layer.directions ? input : layer.directions * layer.hidden));
+    for (int64_t i = 0; i < layer.layers * layer.directions; ++i) {
+        int64_t columns = i < layer.directions ? input : layer.directions * layer.hidden;
+        Weights w{weights.matrix(rows, columns), weights.matrix(rows, layer.hidden), {}, {}};
+        if (layer.has_bias) {
+            w.bias_ih = weights.row(rows);
+            w.bias_hh = weights.row(rows);
+        }
+        cells.push_back(w);
+    }
     weights.finish();
     return cells;
 }
