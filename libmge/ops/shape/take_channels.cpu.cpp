@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/ops/shape/take_channels.h"
 
+#include <algorithm>
 #include <cstring>
+#include <memory>
 
 #include "libmge/kernel/cpu/copy_loops.h"
 #include "libmge/kernel/cpu/parallel.h"
@@ -144,25 +146,50 @@ void run_blocks(const Prepared& prepared, const Launch& launch) {
 
 // --- strided: a copy for each run ---
 
+// There may be a run for each of hundreds of channels: those that differ in their places alone share loops.
 struct RunCopy {
     size_t input;
-    cpu::CopyLoops loops;
+    std::shared_ptr<const cpu::CopyLoops> loops;
+    int64_t from, to;  // bytes beyond where the loops begin
 };
 
+bool differ_in_places_alone(const StridedCopy& a, const StridedCopy& b) {
+    return a.shape() == b.shape() && a.source().strides == b.source().strides &&
+           a.target().strides == b.target().strides;
+}
+
 Prepared prepare_strided(const PrepareContext& context) {
+    struct Shared {
+        const StridedCopy* copy;
+        std::shared_ptr<const cpu::CopyLoops> loops;
+    };
+    std::vector<Shared> shared;
     std::vector<RunCopy> copies;
-    for (auto& part : plan_channel_copies(context.problem))
-        copies.push_back({part.input, cpu::CopyLoops(part.copy)});
+    auto parts = plan_channel_copies(context.problem);
+    for (auto& part : parts) {
+        auto& copy = part.copy;
+        auto found = std::ranges::find_if(
+            shared, [&](auto& known) { return differ_in_places_alone(*known.copy, copy); });
+        if (found == shared.end()) {
+            shared.push_back({&copy, std::make_shared<const cpu::CopyLoops>(copy)});
+            found = std::prev(shared.end());
+        }
+        auto size = int64_t(copy.element_size());
+        copies.push_back({part.input, found->loops,
+                          (copy.source().offset - found->copy->source().offset) * size,
+                          (copy.target().offset - found->copy->target().offset) * size});
+    }
     return Prepared::make(std::move(copies));
 }
 
 void run_strided(const Prepared& prepared, const Launch& launch) {
     for (auto& part : prepared.state<std::vector<RunCopy>>())
-        part.loops.run(launch.inputs[part.input], launch.outputs[0], launch.threads);
+        part.loops->run(launch.in<char>(part.input) + part.from, launch.out<char>(0) + part.to,
+                        launch.threads);
 }
 void run_reference(const Prepared& prepared, const Launch& launch) {
     for (auto& part : prepared.state<std::vector<RunCopy>>())
-        part.loops.run_naive(launch.inputs[part.input], launch.outputs[0]);
+        part.loops->run_naive(launch.in<char>(part.input) + part.from, launch.out<char>(0) + part.to);
 }
 
 }  // namespace

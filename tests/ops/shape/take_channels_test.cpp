@@ -8,6 +8,7 @@
 #include <random>
 #include <string>
 
+#include "libmge/inspect/memory.h"
 #include "libmge/kernel/select.h"
 #include "libmge/mge.h"
 #include "tests/harness/check_op.h"
@@ -126,6 +127,21 @@ TEST(TakeChannels, WorksInBlocksOfChannels) {
                         check_laid_out(xs, channels, threads, 1,
                                        [&](const Tensor& image) { return blocks_of(image, block); });
             }
+}
+
+// A shuffle of the channels of weights has a run for each of them.
+TEST(TakeChannels, IsPreparedInLittleMemory) {
+    IntList channels;
+    for (int64_t i = 0; i < 512; ++i) channels.push_back(i * 5 % 512);
+    ops::TakeChannels::Params params{channels};
+    TensorSpec image{DType::f32, {64, 512, 1, 1}, {}};
+    auto& info = ops::TakeChannels::info;
+    Problem problem{info.name, &params, info.fields, {&image, 1}, {&image, 1}};
+    for (auto& named : list_candidates(find_kernels(info, default_device()), problem)) {
+        size_t before = process_memory().heap;
+        Prepared prepared = named.algorithm->prepare({problem, named.candidate, {}});
+        EXPECT_LT(process_memory().heap, before + (100 << 10)) << named.candidate.name;
+    }
 }
 
 TEST(TakeChannels, NamesWhatIsWrong) {
