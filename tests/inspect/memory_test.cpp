@@ -5,7 +5,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
+#include <regex>
 
 #include "libmge/base/error.h"
 #include "libmge/base/file.h"
@@ -17,14 +19,15 @@
 namespace mge {
 namespace {
 
+using testing::DoubleNear;
 using testing::HasSubstr;
 
 constexpr int64_t side = 1 << 18;  // 1 MiB of float32
 
-// A chain that cannot be computed in place throughout: transposes of 1 MiB.
-std::shared_ptr<const Program> chain(int length, bool is_planned = true) {
+// A chain that cannot be computed in place throughout: transposes of 1 MiB, or of as many rows.
+std::shared_ptr<const Program> chain(int length, bool is_planned = true, int64_t rows = 512) {
     GraphBuilder builder;
-    Tensor x = builder.input({DType::f32, {512, side / 512}, {}}, "x");
+    Tensor x = builder.input({DType::f32, {rows, side / 512}, {}}, "x");
     {
         InterpreterScope scope(builder);
         for (int i = 0; i < length; ++i) x = ops::relu(ops::transpose(x, {.pattern = {1, 0}}));
@@ -102,6 +105,41 @@ TEST(MemoryTimeline, LargeBoxesHaveTheirNamesAndColoursTheirMeaning) {
         EXPECT_THAT(svg, HasSubstr(text("pointer-events=\"none\">", block.name, "</text>")));
     for (auto meaning : {"values", "workspaces of kernels", "the step of the peak"})
         EXPECT_THAT(svg, HasSubstr(text("\">", meaning)));
+}
+
+// What stands beside the axis of bytes: numbers, and the unit that all of them have.
+std::vector<double> ticks_of(const std::string& svg, std::string& unit) {
+    std::vector<double> ticks;
+    std::regex label("text-anchor=\"end\">([0-9.e+-]+) ([KMG]iB)</text>");
+    for (std::sregex_iterator it(svg.begin(), svg.end(), label), end; it != end; ++it) {
+        if (ticks.empty()) unit = (*it)[2];
+        EXPECT_EQ((*it)[2], unit);
+        ticks.push_back(std::stod((*it)[1]));
+    }
+    std::ranges::sort(ticks);
+    auto rest = std::ranges::unique(ticks);  // both drawings have the same
+    ticks.erase(rest.begin(), rest.end());
+    return ticks;
+}
+
+TEST(MemoryTimeline, TicksAreRound) {
+    for (int64_t rows : {3, 40, 333, 512, 1057, 1700, 4000}) {
+        auto program = chain(3, true, rows);
+        auto timeline = memory_timeline(*program);
+        std::string unit;
+        auto ticks = ticks_of(to_svg(timeline, *program), unit);
+        ASSERT_GE(ticks.size(), 3u) << rows;
+        EXPECT_LE(ticks.size(), 6u) << rows;
+        double distance = ticks[1], power = std::pow(10.0, std::floor(std::log10(distance) + 1e-9));
+        EXPECT_THAT(distance / power,
+                    testing::AnyOf(DoubleNear(1, 1e-6), DoubleNear(2, 1e-6), DoubleNear(5, 1e-6)))
+            << rows;
+        for (size_t i = 0; i < ticks.size(); ++i)
+            EXPECT_NEAR(ticks[i], double(i) * distance, 1e-6 * distance) << rows;
+        double most = double(timeline.arena) / (unit == "KiB" ? 1 << 10 : 1 << 20);
+        EXPECT_LE(ticks.back(), most) << rows;
+        EXPECT_GT(ticks.back() + distance, most) << rows;
+    }
 }
 
 TEST(MemoryTimeline, LongNamesAreCutBetweenLetters) {
