@@ -99,13 +99,13 @@ uint64_t hash_call(const OpInfo& op, const void* params, std::span<const Tensor>
     return hash;
 }
 
-bool same_spec(const TensorSpec& spec, const Tensor& tensor) {
+inline bool same_spec(const TensorSpec& spec, const Tensor& tensor) {
     if (!tensor) return spec.is_absent();
     return spec.dtype == tensor.dtype() && spec.shape == tensor.shape();
 }
 
-bool fits(const Plan& plan, const OpInfo& op, const void* params, std::span<const Tensor> inputs, DeviceId id,
-          int threads) {
+inline bool fits(const Plan& plan, const OpInfo& op, const void* params, std::span<const Tensor> inputs,
+                 DeviceId id, int threads) {
     if (plan.op != &op || plan.inputs.size() != inputs.size() || !(plan.device == id) ||
         plan.threads != threads || !(plan.settings == select_settings()))
         return false;
@@ -147,16 +147,30 @@ std::unique_ptr<Plan> make_plan(const OpInfo& op, const void* params, std::span<
     return plan;
 }
 
-Plan& find_plan(const OpInfo& op, const void* params, std::span<const Tensor> inputs, DeviceId id) {
+inline uint16_t& recent_slot(Plans& plans, const OpInfo& op) {
+    return plans.recent[reinterpret_cast<uintptr_t>(&op) / sizeof(OpInfo) % recent_slots];
+}
+
+// Apart from what nearly every call comes to, so that the compiler puts that where it is called.
+[[gnu::noinline]] Plan& find_or_make_plan(const OpInfo& op, const void* params,
+                                          std::span<const Tensor> inputs, DeviceId id) {
     Plans& plans = thread_plans ? *thread_plans : open_plans();
     int threads = default_threads();
-    auto& recent = plans.recent[reinterpret_cast<uintptr_t>(&op) / sizeof(OpInfo) % recent_slots];
-    if (auto& slot = plans.slots[recent]; slot && fits(*slot, op, params, inputs, id, threads)) return *slot;
+    auto& recent = recent_slot(plans, op);
     recent = uint16_t((hash_call(op, params, inputs) >> 32) % plan_slots);
     auto& slot = plans.slots[recent];
     if (!slot || !fits(*slot, op, params, inputs, id, threads))
         slot = make_plan(op, params, inputs, id, threads);
     return *slot;
+}
+
+inline Plan& find_plan(const OpInfo& op, const void* params, std::span<const Tensor> inputs, DeviceId id) {
+    if (Plans* plans = thread_plans) [[likely]] {
+        auto& slot = plans->slots[recent_slot(*plans, op)];
+        if (slot && fits(*slot, op, params, inputs, id, default_threads())) [[likely]]
+            return *slot;
+    }
+    return find_or_make_plan(op, params, inputs, id);
 }
 
 // Memory for outputs that find out their own shape.
@@ -174,7 +188,7 @@ private:
 };
 
 // `id`: that of the first input, as the user spelled it.
-Tensor make_output(const Plan& plan, size_t i, DeviceId id) {
+inline Tensor make_output(const Plan& plan, size_t i, DeviceId id) {
     return Tensor(plan.outputs[i], plan.output_queue->allocate(plan.output_bytes[i]), 0,
                   plan.moves ? plan.output_device : id);
 }
@@ -212,8 +226,8 @@ inline DeviceId place_of_call(const OpInfo& op, std::span<const Tensor> inputs) 
     MGE_CHECK(op.traits.reads_only_specs, "input ", input, " of ", op.name, " has no memory");
 }
 
-void launch_plan(const Plan& plan, std::span<const Tensor> inputs, std::span<const Tensor> outputs,
-                 OutputAllocator* allocator) {
+inline void launch_plan(const Plan& plan, std::span<const Tensor> inputs, std::span<const Tensor> outputs,
+                        OutputAllocator* allocator) {
     launch(*plan.choice.algorithm, plan.choice.prepared, {*plan.queue, plan.threads, allocator}, inputs,
            outputs);
 }
@@ -227,8 +241,8 @@ void launch_plan(const Plan& plan, std::span<const Tensor> inputs, std::span<con
     plan.output_queue->wait();
 }
 
-void run_now_or_later(const Plan& plan, std::span<const Tensor> inputs, std::span<const Tensor> outputs,
-                      OutputAllocator* allocator) {
+inline void run_now_or_later(const Plan& plan, std::span<const Tensor> inputs,
+                             std::span<const Tensor> outputs, OutputAllocator* allocator) {
     if (plan.origin) [[unlikely]]
         return run_later(plan, inputs, outputs, allocator);
     launch_plan(plan, inputs, outputs, allocator);
@@ -255,8 +269,8 @@ void run_now_or_later(const Plan& plan, std::span<const Tensor> inputs, std::spa
                    device_end});
 }
 
-void run_plan(const Plan& plan, std::span<const Tensor> inputs, std::span<const Tensor> outputs,
-              OutputAllocator* allocator) {
+inline void run_plan(const Plan& plan, std::span<const Tensor> inputs, std::span<const Tensor> outputs,
+                     OutputAllocator* allocator) {
     for (size_t i = 0; i < inputs.size(); ++i)
         if (inputs[i] && !inputs[i].impl()->storage) [[unlikely]]
             refuse_to_read(*plan.op, i);

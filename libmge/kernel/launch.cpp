@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/kernel/launch.h"
 
+#include <array>
 #include <vector>
 
 #include "libmge/device/queue.h"
@@ -8,44 +9,38 @@
 namespace mge {
 namespace {
 
-constexpr size_t few = 8;  // operands of most operators, without memory from the heap
-
-void write_addresses(std::span<const Tensor> tensors, auto* to) {
-    for (auto& tensor : tensors) *to++ = tensor ? tensor.address() : nullptr;
-}
-
-[[gnu::always_inline]] inline void run(const Algorithm& algorithm, const Prepared& prepared,
-                                       const LaunchSite& site, std::span<const void* const> inputs,
-                                       std::span<void* const> outputs) {
-    if (size_t bytes = prepared.workspace(); bytes && !site.workspace) {
-        StorageRef taken = site.queue.allocate(bytes);
-        return algorithm.run(prepared,
-                             {inputs, outputs, taken->data, site.threads, site.allocator, &site.queue});
+// The addresses of tensors, of a few without memory from the heap.
+template <class Address>
+class Addresses {
+public:
+    explicit Addresses(std::span<const Tensor> tensors)
+        : many_(tensors.size() > few_.size() ? tensors.size() : 0),
+          list_(many_.empty() ? std::span(few_.data(), tensors.size()) : std::span(many_)) {
+        write_addresses(tensors, list_.data());
     }
-    algorithm.run(prepared, {inputs, outputs, site.workspace, site.threads, site.allocator, &site.queue});
-}
+    Addresses(const Addresses&) = delete;
+    Addresses& operator=(const Addresses&) = delete;
+    std::span<Address const> list() const { return list_; }
 
-[[gnu::noinline]] void launch_many(const Algorithm& algorithm, const Prepared& prepared,
-                                   const LaunchSite& site, std::span<const Tensor> inputs,
-                                   std::span<const Tensor> outputs) {
-    std::vector<const void*> in(inputs.size());
-    std::vector<void*> out(outputs.size());
-    write_addresses(inputs, in.data());
-    write_addresses(outputs, out.data());
-    run(algorithm, prepared, site, in, out);
-}
+private:
+    std::array<Address, 8> few_;
+    std::vector<Address> many_;
+    std::span<Address> list_;
+};
 
 }  // namespace
 
-void launch(const Algorithm& algorithm, const Prepared& prepared, const LaunchSite& site,
-            std::span<const Tensor> inputs, std::span<const Tensor> outputs) {
-    if (inputs.size() > few || outputs.size() > few) [[unlikely]]
-        return launch_many(algorithm, prepared, site, inputs, outputs);
-    const void* in[few];
-    void* out[few];
-    write_addresses(inputs, in);
-    write_addresses(outputs, out);
-    run(algorithm, prepared, site, {in, inputs.size()}, {out, outputs.size()});
+void launch_with_memory(const Algorithm& algorithm, const Prepared& prepared, const LaunchSite& site,
+                        std::span<const Tensor> inputs, std::span<const Tensor> outputs) {
+    Addresses<const void*> in(inputs);
+    Addresses<void*> out(outputs);
+    StorageRef taken;
+    void* workspace = site.workspace;
+    if (size_t bytes = prepared.workspace(); bytes && !workspace) {
+        taken = site.queue.allocate(bytes);
+        workspace = taken->data;
+    }
+    algorithm.run(prepared, {in.list(), out.list(), workspace, site.threads, site.allocator, &site.queue});
 }
 
 }  // namespace mge

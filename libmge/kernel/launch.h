@@ -15,9 +15,32 @@ struct LaunchSite {
     void* workspace = nullptr;             // null: taken from the queue
 };
 
+// launch() with more operands, or with a workspace that is taken from the queue.
+MGE_API void launch_with_memory(const Algorithm& algorithm, const Prepared& prepared, const LaunchSite& site,
+                                std::span<const Tensor> inputs, std::span<const Tensor> outputs);
+
+inline void write_addresses(std::span<const Tensor> tensors, auto* to) {
+    for (auto& tensor : tensors) *to++ = tensor ? tensor.address() : nullptr;
+}
+
 // Runs a prepared algorithm on tensors: the one place that turns them into addresses and takes a workspace
 // from the queue. Null tensors are absent inputs, and outputs that the algorithm allocates itself.
-MGE_API void launch(const Algorithm& algorithm, const Prepared& prepared, const LaunchSite& site,
-                    std::span<const Tensor> inputs, std::span<const Tensor> outputs);
+inline void launch(const Algorithm& algorithm, const Prepared& prepared, const LaunchSite& site,
+                   std::span<const Tensor> inputs, std::span<const Tensor> outputs) {
+    constexpr size_t few = 8;  // operands of most operators
+    bool needs_memory = prepared.workspace() && !site.workspace;
+    if (inputs.size() > few || outputs.size() > few || needs_memory) [[unlikely]]
+        return launch_with_memory(algorithm, prepared, site, inputs, outputs);
+    const void* in[few];
+    void* out[few];
+    write_addresses(inputs, in);
+    write_addresses(outputs, out);
+    algorithm.run(prepared, {{in, inputs.size()},
+                             {out, outputs.size()},
+                             site.workspace,
+                             site.threads,
+                             site.allocator,
+                             &site.queue});
+}
 
 }  // namespace mge

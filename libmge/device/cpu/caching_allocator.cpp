@@ -76,16 +76,19 @@ ThreadCache::~ThreadCache() {
         while (count[c] > 0) give_back(blocks[c][--count[c]]);
 }
 
-// Null when the thread is ending, and when there is no memory for a cache.
-ThreadCache* open_thread_cache() try {
-    if (thread_cache) [[likely]]
-        return thread_cache;
+[[gnu::noinline]] ThreadCache* open_thread_cache() try {
     if (is_cache_closed) return nullptr;
     // On the heap: the few bytes of static thread memory that a loaded library gets must do for all pointers.
     thread_local const auto cache = std::make_unique<ThreadCache>();
     return cache.get();
 } catch (const std::bad_alloc&) {
     return nullptr;
+}
+
+// Null when the thread is ending, and when there is no memory for a cache.
+inline ThreadCache* cache_of_thread() {
+    ThreadCache* cache = thread_cache;
+    return cache ? cache : open_thread_cache();
 }
 
 }  // namespace
@@ -152,7 +155,7 @@ StorageRef CachingAllocator::allocate(size_t bytes) {
     int c = class_of(bytes);
     size_t rounded = rounded_bytes(c, bytes);
     Storage* storage = nullptr;
-    ThreadCache* cache = c < small_classes && index_ == 0 ? open_thread_cache() : nullptr;
+    ThreadCache* cache = c < small_classes && index_ == 0 ? cache_of_thread() : nullptr;
     if (cache && cache->count[c] > 0) [[likely]]
         storage = cache->blocks[c][--cache->count[c]];
     else if (!(storage = take_shared(c, rounded)))
@@ -241,7 +244,7 @@ void CachingAllocator::release(Storage* storage) {
     auto& self = cpu_allocator(storage->device_index);
     self.allocated_.fetch_sub(storage->bytes, std::memory_order_relaxed);
     int c = storage->size_class;
-    ThreadCache* cache = c < small_classes && self.index_ == 0 ? open_thread_cache() : nullptr;
+    ThreadCache* cache = c < small_classes && self.index_ == 0 ? cache_of_thread() : nullptr;
     if (cache && cache->count[c] < kept_per_class) [[likely]] {
         cache->give_back = [](Storage* block) { cpu_allocator().keep_for_all(block); };
         cache->blocks[c][cache->count[c]++] = storage;
