@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "python/src/call_op.h"
 
-#include <cstring>
-
 #include "libmge/device/default_device.h"
 #include "libmge/op/apply.h"
 #include "libmge/ops/index/slice.h"
@@ -19,7 +17,13 @@ namespace {
 constexpr size_t bytes_worth_releasing = 64 << 10;
 
 bool is_large(std::span<const Tensor> inputs) {
+    // What lies in a storage is no larger than that, which is quicker to ask.
     size_t bytes = 0;
+    for (auto& input : inputs)
+        if (input && input.impl()->storage) bytes += input.impl()->storage->bytes;
+    if (bytes < bytes_worth_releasing) [[likely]]
+        return false;
+    bytes = 0;
     for (auto& input : inputs)
         if (input && !input.is_symbolic()) bytes += input.spec().bytes();
     return bytes >= bytes_worth_releasing;
@@ -88,28 +92,20 @@ Tensor convert_plain(const InputInfo& info, PyObject* object, DeviceId device) {
 
 }  // namespace
 
-Inputs::Inputs(size_t count) : count_(count) {
-    data_ = reinterpret_cast<Tensor*>(&few_);
-    if (count > max_inline) {
-        many_.resize(count);
-        many_owned_.resize(count);
-        data_ = reinterpret_cast<Tensor*>(many_.data());
-    }
-    std::memset(static_cast<void*>(data_), 0, count * sizeof(Tensor));
+void Inputs::make_room() {
+    many_ = std::make_unique<Slot[]>(count_);
+    many_owned_ = std::make_unique<bool[]>(count_);
+    data_ = reinterpret_cast<Tensor*>(many_.get());
 }
 
-Inputs::~Inputs() {
+void Inputs::let_go_of_owned() {
     for (size_t i = 0; i < count_; ++i)
         if (is_owned(i)) std::destroy_at(data_ + i);
 }
 
-void Inputs::lend(size_t i, const Tensor& tensor) {
-    std::memcpy(static_cast<void*>(data_ + i), static_cast<const void*>(&tensor), sizeof(Tensor));
-}
-
 void Inputs::own(size_t i, Tensor tensor) {
     ::new (static_cast<void*>(data_ + i)) Tensor(std::move(tensor));
-    set_owned(i);
+    is_owned(i) = any_owned_ = true;
 }
 
 void Inputs::own_all() {

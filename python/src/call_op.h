@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
+#include <memory>
 #include <span>
 
 #include "libmge/op/op.h"
@@ -18,12 +20,20 @@ namespace mge::python {
 // inputs must be turned into owned ones before the GIL is released); converted values are owned.
 class Inputs {
 public:
-    explicit Inputs(size_t count);
-    ~Inputs();
+    explicit Inputs(size_t count) : data_(reinterpret_cast<Tensor*>(&few_)), count_(count) {
+        if (count > max_inline) [[unlikely]]
+            make_room();
+    }
+    ~Inputs() {
+        if (any_owned_) [[unlikely]]
+            let_go_of_owned();
+    }
     Inputs(const Inputs&) = delete;
     Inputs& operator=(const Inputs&) = delete;
 
-    void lend(size_t i, const Tensor& tensor);
+    void lend(size_t i, const Tensor& tensor) {
+        std::memcpy(static_cast<void*>(data_ + i), static_cast<const void*>(&tensor), sizeof(Tensor));
+    }
     void own(size_t i, Tensor tensor);
     void own_all();
     // The format of an input that has one; results of operators on images have it too.
@@ -33,24 +43,22 @@ public:
 
 private:
     static constexpr size_t max_inline = 8;
+    // Zeros are null tensors.
     struct Slot {
         alignas(Tensor) std::array<std::byte, sizeof(Tensor)> bytes;
     };
-    std::array<Slot, max_inline> few_;
+    std::array<Slot, max_inline> few_{};
     std::array<bool, max_inline> few_owned_{};
-    std::vector<Slot> many_;
-    std::vector<char> many_owned_;
+    std::unique_ptr<Slot[]> many_;
+    std::unique_ptr<bool[]> many_owned_;
     Tensor* data_;
     size_t count_;
+    bool any_owned_ = false;
     uint8_t format_ = 0;
 
-    bool is_owned(size_t i) const { return many_.empty() ? few_owned_[i] : many_owned_[i] != 0; }
-    void set_owned(size_t i) {
-        if (many_.empty())
-            few_owned_[i] = true;
-        else
-            many_owned_[i] = 1;
-    }
+    void make_room();
+    void let_go_of_owned();
+    bool& is_owned(size_t i) { return many_ ? many_owned_[i] : few_owned_[i]; }
 };
 
 // Fills `inputs` from Python objects, null pointers and None being absent inputs, with the rules of
