@@ -2,6 +2,7 @@
 """What recorded stories of quantisation do not tell: containers, copies, traces, wrong calls."""
 
 import copy
+import io
 import pickle
 import subprocess
 import sys
@@ -233,6 +234,27 @@ def test_easy_quant_finds_the_scales_of_megengine():
         "2.act_observer": pytest.approx(0.17334202, rel=1e-5),
         "2.weight_observer": pytest.approx(0.01237179, rel=1e-5),
     }
+
+
+def test_outputs_of_dumped_integers_have_the_names_of_megengine():
+    net = Stubs(M.Linear(3, 2))
+    net = Q.quantize_qat(net, qconfig=Q.min_max_fakequant_qconfig)
+    net(F.ones((1, 3)))
+    net.eval()
+    net = Q.quantize(net)
+    net.eval()
+    predict = trace(net, symbolic=True, capture_as_const=True)
+    predict(F.ones((1, 3)))
+    assert predict.dump(io.BytesIO()).outputs == ["dequant.TypeCvt"]
+
+
+class Stubs(M.Module):
+    def __init__(self, part):
+        super().__init__()
+        self.quant, self.part, self.dequant = M.QuantStub(), part, M.DequantStub()
+
+    def forward(self, x):
+        return self.dequant(self.part(self.quant(x)))
 
 
 class Joined(M.Module):

@@ -67,11 +67,16 @@ def to_real(x):
     return _mge.ops.dequantize(x._plain(), scale_tensor(dtype, device), zero_tensor(dtype, device))
 
 
+def _as_plain(x, dtype):
+    """A Tensor in another plain dtype; where it has that, nothing is recorded."""
+    return x if x.dtype == dtype else _mge.ops.convert(x, dtype=dtype)
+
+
 def to_steps(x, dtype):
     """The nearest steps of a quantised dtype to real numbers, a Tensor of that dtype."""
     meta, device = quantised_meta(dtype), x.device
     steps = _mge.ops.quantize(
-        _mge.ops.convert(x, dtype="float32"),
+        _as_plain(x, np.dtype(np.float32)),
         scale_tensor(dtype, device),
         zero_tensor(dtype, device),
         dtype=meta.np_dtype_str,
@@ -88,7 +93,7 @@ def converted(x, dtype):
         RuntimeError: bool to a quantised dtype, or a dtype that Tensors cannot have.
     """
     if not is_quantize(dtype):
-        return _mge.ops.convert(to_real(x), dtype=checked_dtype(dtype))
+        return _as_plain(to_real(x), checked_dtype(dtype))
     if x._quantised is not None:
         same = is_dtype_equal(x._quantised, tensor_dtype(dtype))
         return x if same else to_steps(to_real(x), dtype)
