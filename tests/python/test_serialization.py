@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import megengine as mge
+import megengine.distributed as dist
 import megengine.module as M
 from megengine.serialization import DamagedFileError, MissingClassError, MissingModuleError
 
@@ -48,6 +49,46 @@ class AsMegEngine:
 
     def __reduce_ex__(self, protocol):
         return copyreg.__newobj__, self.arguments, {"qparams": None}
+
+
+@pytest.mark.parametrize("weights_only", [False, True])
+@pytest.mark.parametrize(
+    "net",
+    [
+        M.Conv3d(2, 3, 2),
+        M.ConvTranspose3d(2, 3, 2),
+        M.LocalConv2d(2, 3, 4, 4, 3),
+        M.DeformableConv2d(2, 3, 3),
+        M.RegionRestrictedConv(2, 2, 3, 1),
+    ],
+    ids=lambda net: type(net).__name__,
+)
+def test_all_convolutions_are_found_where_megengine_has_them(net, weights_only):
+    home = type(net).__module__.encode()
+    content = pickle.dumps(net, protocol=2).replace(home, b"megengine.module.conv")
+    found = mge.load(io.BytesIO(content), weights_only=weights_only)
+    assert type(found) is type(net)
+    np.testing.assert_array_equal(found.weight.numpy(), net.weight.numpy())
+
+
+@pytest.mark.parametrize("weights_only", [False, True])
+@pytest.mark.parametrize("ranks", [None, []])
+def test_groups_of_synchronised_norms_are_in_files(weights_only, ranks):
+    net = M.SyncBatchNorm(3, group=dist.WORLD)
+    net.group = dist.Group([])
+    net.group.proc_ranks = ranks
+    found = mge.load(io.BytesIO(pickle.dumps(net)), weights_only=weights_only)
+    assert isinstance(found.group, dist.Group) and found.group.key == ""
+    assert found(mge.functional.ones((2, 3, 4, 4))).shape == (2, 3, 4, 4)
+
+
+def test_strange_ranks_of_groups_are_refused():
+    net = M.SyncBatchNorm(3, group=dist.Group([]))
+    net.group.proc_ranks = {"a": 1}
+    with pytest.raises(pickle.UnpicklingError, match="strange ranks"):
+        mge.load(io.BytesIO(pickle.dumps(net)), weights_only=True)
+    with pytest.raises(TypeError, match="group is a Group, got int"):
+        M.SyncBatchNorm(3, group=0)
 
 
 @pytest.mark.parametrize("weights_only", [False, True])

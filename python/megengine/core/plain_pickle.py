@@ -19,6 +19,7 @@ import numpy as np
 from .. import _mge
 from . import plain_quantised
 from .graph_records import TRACED_MODULE, Record, record_class
+from .plain_modules import GROUP, give_group_state, group_class, module_class
 from .tensor.dtype import intb1, intb2, intb4, is_lowbit
 from .tensor.qparams import QParams
 
@@ -68,22 +69,6 @@ def _check(condition: bool, what: str) -> None:
 
 
 @functools.cache
-def _module_classes() -> dict[tuple[str, str], type]:
-    from .. import module
-
-    found = {}
-    for value in vars(module).values():
-        if isinstance(value, type) and issubclass(value, module.Module):
-            found[value.__module__, value.__name__] = value
-    return found
-
-
-def module_class(module: str, name: str) -> type | None:
-    """The class of Modules of this package that has a name; None if it has none."""
-    return _module_classes().get((module, name)) or plain_quantised.module_class(module, name)
-
-
-@functools.cache
 def _tensor_classes() -> dict[tuple[str, str], type]:
     from ..tensor import Parameter, Tensor
 
@@ -104,7 +89,11 @@ def allow_import(name: str) -> None:
 def is_plain(module: str, name: str) -> bool:
     """Whether a file that names this global object loads with ``weights_only``."""
     key = module, name
-    if key in _CALLS or key in (_ARRAY, TRACED_MODULE, _MODULE) or record_class(module, name):
+    if (
+        key in _CALLS
+        or key in (_ARRAY, TRACED_MODULE, _MODULE, GROUP)
+        or record_class(module, name)
+    ):
         return True
     if key in _LOW_BIT:
         return True
@@ -342,6 +331,9 @@ class _Machine:
             _check(not arguments, f"it makes a {kind} with arguments")
             self._has_graphs = True
             self._push_without_state(object.__new__(TracedModule))
+        elif key == GROUP:
+            _check(not arguments, f"it makes a {kind} with arguments")
+            self._push_without_state(object.__new__(group_class()))
         elif key == plain_quantised.META:
             self.push(plain_quantised.dtype_meta(self, *arguments))
         elif key in plain_quantised.WITH_STATE:
@@ -380,6 +372,9 @@ class _Machine:
             self._check_dtype_state(target, state)
         elif isinstance(target, Tensor):
             self._give_tensor_state(target, state)
+        elif isinstance(target, group_class()):
+            self._once(self._without_state, target)
+            _check(give_group_state(target, state), "a group has strange ranks")
         else:
             raise UnsafePickleError(f"it gives a state to a {type(target).__name__}")
 

@@ -45,6 +45,10 @@ class Group:
     def __init__(self, proc_ranks: Sequence[int]) -> None:
         self.reset(proc_ranks)
 
+    def __setstate__(self, state: dict) -> None:
+        # Of all processes MegEngine's has None.
+        self.proc_ranks = state.get("proc_ranks") or []
+
     def reset(self, proc_ranks: Sequence[int]) -> None:
         """Give the group other processes."""
         self.proc_ranks = list(proc_ranks)

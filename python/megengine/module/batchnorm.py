@@ -98,9 +98,9 @@ class SyncBatchNorm(_BatchNorm):
     Args:
         num_features: C.
         eps, momentum, affine, track_running_stats, freeze: as in ``BatchNorm2d``.
-        group: processes that take part.
+        group: processes that take part, a ``distributed.Group``; None: all.
     Raises:
-        NotImplementedError: a group is given; there is one process in this version.
+        TypeError: ``group`` is something else.
     Example:
         >>> SyncBatchNorm(3)(F.ones((2, 3, 4, 4))).shape
         (2, 3, 4, 4)
@@ -118,7 +118,10 @@ class SyncBatchNorm(_BatchNorm):
         **kwargs,
     ):
         if group is not None:
-            raise NotImplementedError("[SyncBatchNorm] process groups are not available")
+            from ..distributed import Group
+
+            if not isinstance(group, Group):
+                raise TypeError(f"[SyncBatchNorm] group is a Group, got {type(group).__name__}")
         super().__init__(num_features, eps, momentum, affine, track_running_stats, freeze, **kwargs)
         self.group = group
 
