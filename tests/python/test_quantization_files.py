@@ -220,3 +220,22 @@ def test_one_goes_on_with_files_of_megengine():
     quantised = Q.quantize(net)
     quantised.eval()
     assert quantised(image()).shape == (2, 2, 4, 4)
+
+
+@pytest.mark.parametrize("has_bias", [False, True])
+def test_products_of_batches_have_the_axes_of_megengine(has_bias):
+    """Its files hold the weights of a convolution, and zeros where there is no bias."""
+    inp = mge.Tensor(np.random.default_rng(2).standard_normal((2, 3, 5), np.float32))
+    part = M.BatchMatMulActivation(2, 3, 4, bias=has_bias)
+    net = Q.quantize_qat(M.Sequential(M.QuantStub(), part, M.DequantStub()))
+    net(inp)
+    net.eval()
+    net = Q.quantize(net)
+    net.eval()
+    expected = net(inp).numpy()
+    product = net[1]
+    product.weight = mge.Parameter(product.weight.numpy()[..., None, None])
+    bias = product.bias.numpy() if has_bias else np.zeros(4, np.float32)
+    product.bias = mge.Parameter(bias.reshape(1, 4, 1, 1))
+    found = mge.load(io.BytesIO(pickle.dumps(net)), weights_only=True)
+    np.testing.assert_array_equal(found(inp).numpy(), expected)

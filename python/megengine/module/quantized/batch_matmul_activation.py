@@ -47,9 +47,11 @@ class BatchMatMulActivation(Float.BatchMatMulActivation, QuantizedModule):
     def calc_bmm_quantized(self, inp: Tensor) -> Tensor:
         """The product and the activation."""
         bias = self._bias_steps(inp)
-        sums = F.matmul(self.weight, inp)
+        # In MegEngine's files they are a convolution's: (batch, out, in, 1, 1) and (1, out, 1, 1).
+        weight = self.weight.reshape(self.weight.shape[:3])
+        sums = F.matmul(weight, inp)
         if bias is not None:
-            sums = sums + F.expand_dims(bias, 1)
+            sums = sums + bias.reshape(-1, 1)
         return self._from_sums(sums, self.nonlinear_mode)
 
     def forward(self, inp: Tensor) -> Tensor:
