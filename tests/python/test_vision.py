@@ -17,6 +17,18 @@ def randn(*shape):
     return Tensor(RANDOM.normal(size=shape).astype("float32"))
 
 
+def test_of_equal_scores_suppression_keeps_the_last():
+    """As MegEngine 1.13, which walks along argsort(scores, descending=True)."""
+    corners = [[0, 0, 1, 1], [5, 5, 6, 6], [0, 0, 1, 1.01], [9, 9, 10, 10]]
+    boxes = Tensor(np.float32(corners))
+    assert F.vision.nms(boxes, F.ones(4), 0.5).numpy().tolist() == [3, 2, 1]
+    assert F.vision.nms(boxes, Tensor([0.5, 0.9, 0.5, 0.9]), 0.5).numpy().tolist() == [3, 1, 2]
+    assert F.vision.nms(boxes, F.ones(4), 0.5, max_output=2).numpy().tolist() == [3, 2]
+    equal = trace(lambda b: F.vision.nms(b, F.ones(4), 0.5, max_output=3), symbolic=True)
+    for _ in range(2):
+        assert equal(boxes).numpy().tolist() == [3, 2, 1]
+
+
 def test_identity_maps_change_nothing():
     x = randn(2, 3, 4, 5)
     eye = Tensor(np.stack([np.eye(3, dtype="float32")] * 2))
