@@ -7,10 +7,13 @@
 #include "libmge/kernel/cpu/row_kernels.h"
 #include "libmge/kernel/plain_layouts.h"
 #include "libmge/ops/nn/group_norm.h"
+#include "libmge/ops/nn/row_norm-inl.h"
 #include "libmge/tensor/dtype_dispatch.h"
 
 namespace mge::ops {
 namespace {
+
+using row_norm::add_statistics_gradients, row_norm::optional_input;
 
 // x seen as (samples, groups, channels of a group, pixels); a row is one group of one sample.
 struct State {
@@ -24,6 +27,10 @@ struct State {
     int64_t filled_channels() const { return pixels ? channels : 0; }
     // The first channel of a row, counted over all groups.
     int64_t first_channel(int64_t row) const { return row % groups * channels; }
+    // Which factor element i of a row has.
+    auto factors(int64_t row) const {
+        return [first = first_channel(row), this](int64_t i) { return first + i / pixels; };
+    }
 };
 
 State view(const TensorSpec& x, int64_t groups) {
@@ -39,12 +46,6 @@ Support supports_simd(const Problem& problem) {
     return plain_layouts(problem);
 }
 
-// Absent trailing inputs are not in the list at all.
-template <class T>
-const T* optional_input(const Launch& launch, size_t i) {
-    return i < launch.inputs.size() ? launch.in<T>(i) : nullptr;
-}
-
 // --- forward: inputs x, weight, bias; outputs y, mean, inv_std ---
 
 Prepared prepare(const PrepareContext& context) {
@@ -54,31 +55,12 @@ Prepared prepare(const PrepareContext& context) {
     return Prepared::make(state);
 }
 
-template <class T>
-void normalize_row(const State& s, const Launch& launch, int64_t row) {
-    const T *x = launch.in<T>(0) + row * s.row_size(), *weight = optional_input<T>(launch, 1);
-    const T* bias = optional_input<T>(launch, 2);
-    double mean = 0, variance = 0;
-    for (int64_t i = 0; i < s.row_size(); ++i) mean += float(x[i]);
-    mean /= double(s.row_size());
-    for (int64_t i = 0; i < s.row_size(); ++i) variance += (float(x[i]) - mean) * (float(x[i]) - mean);
-    double inv_std = 1 / std::sqrt(variance / double(s.row_size()) + s.epsilon);
-    for (int64_t i = 0; i < s.row_size(); ++i) {
-        int64_t channel = s.first_channel(row) + i / s.pixels;
-        double y = (float(x[i]) - mean) * inv_std;
-        if (weight) y *= float(weight[channel]);
-        if (bias) y += float(bias[channel]);
-        launch.out<T>(0)[row * s.row_size() + i] = T(float(y));
-    }
-    launch.out<float>(1)[row] = float(mean);
-    launch.out<float>(2)[row] = float(inv_std);
-}
-
 void run_reference(const Prepared& prepared, const Launch& launch) {
     auto& s = prepared.state<State>();
     dispatch_dtype(s.dtype, FloatTypes{}, [&](auto type) {
         using T = typename decltype(type)::type;
-        for (int64_t row = 0; row < s.rows(); ++row) normalize_row<T>(s, launch, row);
+        for (int64_t row = 0; row < s.rows(); ++row)
+            row_norm::normalize<T>(launch, row, s.row_size(), s.epsilon, s.factors(row));
     });
 }
 
@@ -117,38 +99,6 @@ Prepared prepare_backward(const PrepareContext& context) {
         view(context.problem.inputs[0], context.problem.as<GroupNormBackward::Params>().groups));
 }
 
-// With Σg less dmean/inv_std and Σg·x̂ plus dinv_std·inv_std, the formula below gives the gradients through
-// the statistics as well.
-template <class T>
-void add_statistics_gradients(const Launch& launch, int64_t row, T& sum, T& product) {
-    float inv_std = launch.in<float>(3)[row];
-    if (auto* dmean = optional_input<float>(launch, 5)) sum -= dmean[row] / inv_std;
-    if (auto* dinv_std = optional_input<float>(launch, 6)) product += dinv_std[row] * inv_std;
-}
-
-// g = dy·weight, x̂ = (x − mean)·inv_std:  dx = inv_std·(g − mean(g) − x̂·mean(g·x̂))
-template <class T>
-void input_gradient_row(const State& s, const Launch& launch, int64_t row) {
-    int64_t n = s.row_size();
-    const T *x = launch.in<T>(0) + row * n, *dy = launch.in<T>(1) + row * n;
-    const T* weight = optional_input<T>(launch, 4);
-    double mean = launch.in<float>(2)[row], inv_std = launch.in<float>(3)[row];
-    auto grad = [&](int64_t i) {
-        return double(float(dy[i])) * (weight ? float(weight[s.first_channel(row) + i / s.pixels]) : 1.0F);
-    };
-    auto normalized = [&](int64_t i) { return (float(x[i]) - mean) * inv_std; };
-    double sum = 0, product = 0;
-    for (int64_t i = 0; i < n; ++i) {
-        sum += grad(i);
-        product += grad(i) * normalized(i);
-    }
-    add_statistics_gradients(launch, row, sum, product);
-    for (int64_t i = 0; i < n; ++i) {
-        double dx = inv_std * (grad(i) - sum / double(n) - normalized(i) * product / double(n));
-        launch.out<T>(0)[row * n + i] = T(float(dx));
-    }
-}
-
 // Calls fn(place of its first pixel, row) for a channel in every sample.
 template <class Fn>
 void for_each_sample(const State& s, int64_t channel, Fn&& fn) {
@@ -175,7 +125,8 @@ void run_backward_reference(const Prepared& prepared, const Launch& launch) {
     auto& s = prepared.state<State>();
     dispatch_dtype(s.dtype, FloatTypes{}, [&](auto type) {
         using T = typename decltype(type)::type;
-        for (int64_t row = 0; row < s.rows(); ++row) input_gradient_row<T>(s, launch, row);
+        for (int64_t row = 0; row < s.rows(); ++row)
+            row_norm::input_gradient<T>(launch, row, s.row_size(), s.factors(row));
         for (int64_t c = 0; c < s.groups * s.channels; ++c) factor_gradients<T>(s, launch, c);
     });
 }

@@ -8,16 +8,24 @@
 #include "libmge/kernel/plain_layouts.h"
 #include "libmge/ops/nn/layer_norm.h"
 #include "libmge/ops/nn/layer_norm_onednn.h"
+#include "libmge/ops/nn/row_norm-inl.h"
 #include "libmge/tensor/dtype_dispatch.h"
 
 namespace mge::ops {
 namespace {
+
+using row_norm::add_statistics_gradients, row_norm::optional_input;
 
 // x seen as (rows, n), each row normalised on its own.
 struct State {
     int64_t rows = 1, n = 1;
     float epsilon = 0;
     DType dtype = DType::f32;
+
+    // Which factor element i of a row has.
+    static auto factors(int64_t) {
+        return [](int64_t i) { return i; };
+    }
 };
 
 State rows_of(const TensorSpec& x, int axes) {
@@ -44,36 +52,12 @@ Prepared prepare(const PrepareContext& context) {
     return Prepared::make(state);
 }
 
-// Absent trailing inputs are not in the list at all.
-template <class T>
-const T* optional_input(const Launch& launch, size_t i) {
-    return i < launch.inputs.size() ? launch.in<T>(i) : nullptr;
-}
-
-template <class T>
-void normalize_row(const State& s, const Launch& launch, int64_t row) {
-    const T *x = launch.in<T>(0) + row * s.n, *weight = optional_input<T>(launch, 1);
-    const T* bias = optional_input<T>(launch, 2);
-    double mean = 0, variance = 0;
-    for (int64_t i = 0; i < s.n; ++i) mean += float(x[i]);
-    mean /= double(s.n);
-    for (int64_t i = 0; i < s.n; ++i) variance += (float(x[i]) - mean) * (float(x[i]) - mean);
-    double inv_std = 1 / std::sqrt(variance / double(s.n) + s.epsilon);
-    for (int64_t i = 0; i < s.n; ++i) {
-        double y = (float(x[i]) - mean) * inv_std;
-        if (weight) y *= float(weight[i]);
-        if (bias) y += float(bias[i]);
-        launch.out<T>(0)[row * s.n + i] = T(float(y));
-    }
-    launch.out<float>(1)[row] = float(mean);
-    launch.out<float>(2)[row] = float(inv_std);
-}
-
 void run_reference(const Prepared& prepared, const Launch& launch) {
     auto& s = prepared.state<State>();
     dispatch_dtype(s.dtype, FloatTypes{}, [&](auto type) {
         using T = typename decltype(type)::type;
-        for (int64_t row = 0; row < s.rows; ++row) normalize_row<T>(s, launch, row);
+        for (int64_t row = 0; row < s.rows; ++row)
+            row_norm::normalize<T>(launch, row, s.n, s.epsilon, s.factors(row));
     });
 }
 
@@ -100,35 +84,6 @@ Prepared prepare_backward(const PrepareContext& context) {
         rows_of(context.problem.inputs[0], context.problem.as<LayerNormBackward::Params>().axes));
 }
 
-// With Σg less dmean/inv_std and Σg·x̂ plus dinv_std·inv_std, the formula below gives the gradients through
-// the statistics as well.
-template <class T>
-void add_statistics_gradients(const Launch& launch, int64_t row, T& sum, T& product) {
-    float inv_std = launch.in<float>(3)[row];
-    if (auto* dmean = optional_input<float>(launch, 5)) sum -= dmean[row] / inv_std;
-    if (auto* dinv_std = optional_input<float>(launch, 6)) product += dinv_std[row] * inv_std;
-}
-
-// g = dy·weight, x̂ = (x − mean)·inv_std:  dx = inv_std·(g − mean(g) − x̂·mean(g·x̂))
-template <class T>
-void input_gradient_row(const State& s, const Launch& launch, int64_t row) {
-    const T *x = launch.in<T>(0) + row * s.n, *dy = launch.in<T>(1) + row * s.n;
-    const T* weight = optional_input<T>(launch, 4);
-    double mean = launch.in<float>(2)[row], inv_std = launch.in<float>(3)[row];
-    auto grad = [&](int64_t i) { return double(float(dy[i])) * (weight ? float(weight[i]) : 1.0F); };
-    auto normalized = [&](int64_t i) { return (float(x[i]) - mean) * inv_std; };
-    double sum = 0, product = 0;
-    for (int64_t i = 0; i < s.n; ++i) {
-        sum += grad(i);
-        product += grad(i) * normalized(i);
-    }
-    add_statistics_gradients(launch, row, sum, product);
-    for (int64_t i = 0; i < s.n; ++i) {
-        double dx = inv_std * (grad(i) - sum / double(s.n) - normalized(i) * product / double(s.n));
-        launch.out<T>(0)[row * s.n + i] = T(float(dx));
-    }
-}
-
 // dweight = Σ dy·x̂, dbias = Σ dy over the rows
 template <class T>
 void factor_gradients(const State& s, const Launch& launch, int64_t i) {
@@ -147,7 +102,8 @@ void run_backward_reference(const Prepared& prepared, const Launch& launch) {
     auto& s = prepared.state<State>();
     dispatch_dtype(s.dtype, FloatTypes{}, [&](auto type) {
         using T = typename decltype(type)::type;
-        for (int64_t row = 0; row < s.rows; ++row) input_gradient_row<T>(s, launch, row);
+        for (int64_t row = 0; row < s.rows; ++row)
+            row_norm::input_gradient<T>(launch, row, s.n, s.factors(row));
         for (int64_t i = 0; i < s.n; ++i) factor_gradients<T>(s, launch, i);
     });
 }
