@@ -1,44 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// What only compiled programs ask for: operands in other layouts than the plain one, weights packed ahead.
+// What only compiled programs ask for: operands in other layouts than the plain one.
 #include <gtest/gtest.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
-#include <random>
-#include <set>
-#include <string>
 
-#include "libmge/device/cpu/cpu_device.h"
-#include "libmge/kernel/select.h"
-#include "libmge/mge.h"
-#include "tests/child_alarm.h"
-#include "tests/harness/check_op.h"
-#include "tests/harness/edge_memory.h"
-#include "tests/harness/run_candidate.h"
+#include "tests/ops/nn/images.h"
 
 namespace mge::test {
 namespace {
-
-Tensor random_tensor(const Shape& shape, DType dtype = DType::f32) {
-    static std::mt19937 random(7);
-    std::uniform_real_distribution<double> uniform(-1, 1);
-    std::vector<double> values(size_t(shape.numel()));
-    for (auto& v : values) v = uniform(random);
-    return make_tensor(dtype, shape, values);
-}
-
-Tensor reordered(const Tensor& x, const Layout& layout, bool by_reference = false) {
-    ops::Reorder::Params params{layout.name()};
-    TensorSpec from = x.spec(), to{x.dtype(), x.shape(), layout};
-    Problem problem{ops::Reorder::name, &params, ops::Reorder::info.fields, {&from, 1}, {&to, 1}};
-    auto candidates = list_candidates(find_kernels(ops::Reorder::info, default_device()), problem);
-    return run_candidate(by_reference ? candidates.back() : candidates.front(), problem, {x})[0];
-}
-
-const std::vector<std::string> layout_names{"nchw", "nhwc", "nChw8c", "nChw16c"};
 
 TEST(Reorder, AgreesWithTheReferenceAndComesBack) {
     for (Shape shape : {Shape{1, 1, 1, 1}, Shape{2, 3, 4, 5}, Shape{1, 16, 3, 3}, Shape{2, 33, 2, 7}})
@@ -58,11 +28,6 @@ TEST(Reorder, RefusesUnknownLayoutsAndOtherRanks) {
     EXPECT_THROW(ops::reorder(random_tensor({1, 2, 3, 4}), {.layout = "xyz"}), UserError);
     EXPECT_THROW(ops::reorder(random_tensor({2, 3}), {.layout = "nhwc"}), UserError);
 }
-
-struct ConvCase {
-    Shape x, weight;
-    ops::Conv2d::Params params;
-};
 
 const ConvCase conv_cases[] = {
     {{1, 3, 9, 9}, {24, 3, 3, 3}, {.stride = {2, 2}, .padding = {1, 1}}},
@@ -190,11 +155,7 @@ TEST(Conv2d, ComputesOnePixelInEveryLayout) {
             }
 }
 
-struct TiledCase {
-    Shape x, weight;
-    ops::Conv2d::Params params;
-};
-const TiledCase tiled_cases[] = {
+const ConvCase tiled_cases[] = {
     {{2, 16, 37, 41}, {16, 16, 3, 3}, {.padding = {1, 1}}},
     {{1, 16, 3, 301}, {32, 16, 1, 1}, {}},
     {{1, 3, 63, 65}, {16, 3, 5, 5}, {.stride = {2, 3}, .padding = {2, 4}}},
@@ -373,7 +334,7 @@ TEST(BatchNormBackward, EveryCandidateComputesInEveryLayout) {
 }
 
 TEST(Conv2d, HasKernelsForChannelBlocks) {
-    Layout blocks = Layout::named(cpu_isa() >= Isa::avx512 ? "nChw16c" : "nChw8c");
+    Layout blocks = Layout::named(channel_blocks());
     EXPECT_GT(check_conv(conv_cases[0], {}, blocks), 0);
     // Below AVX2, oneDNN leaves channels that fill no block to its gemm, which reads plain images.
     for (int i : {1, 2, 3, 4})
@@ -385,7 +346,7 @@ TEST(Conv2d, HasKernelsForChannelBlocks) {
 // A measurement beside other work may take one of them for the fastest.
 TEST(Conv2d, OffersNoKernelForAnOlderInstructionSet) {
     ops::Conv2d::Params params{.padding = {1, 1}, .groups = 32};
-    Layout blocks = Layout::named(cpu_isa() >= Isa::avx512 ? "nChw16c" : "nChw8c");
+    Layout blocks = Layout::named(channel_blocks());
     TensorSpec specs[] = {{DType::f32, {1, 32, 14, 14}, blocks}, {DType::f32, {32, 1, 1, 3, 3}, {}}};
     TensorSpec out = specs[0];
     Problem problem{ops::Conv2d::name, &params, ops::Conv2d::info.fields, specs, {&out, 1}, 2};
@@ -397,390 +358,6 @@ TEST(Conv2d, OffersNoKernelForAnOlderInstructionSet) {
     EXPECT_EQ(has("sse41"), cpu_isa() < Isa::avx2);
     EXPECT_EQ(has("avx2"), cpu_isa() >= Isa::avx2 && cpu_isa() < Isa::avx512);
 }
-
-// Of plain inputs; what an operator computes at once may be what is tested.
-template <class Op>
-Tensor by_reference(const typename Op::Params& params, const Tensors& inputs) {
-    TensorSpecs specs;
-    for (auto& t : inputs) specs.push_back(t.spec());
-    TensorSpecs out = Op::infer(params, specs);
-    Problem problem{Op::name, &params, Op::info.fields, specs, out};
-    auto list = list_candidates(find_kernels(Op::info, default_device()), problem);
-    return run_candidate(list.back(), problem, inputs)[0];
-}
-
-// One of our own algorithms, by name, on images that lie as `name` says.
-void expect_computes(std::string_view algorithm, const ConvCase& c, std::string_view name,
-                     uint32_t constant_inputs = 2) {
-    for (int threads : {1, 2, 3}) {
-        Layout layout = Layout::named(name);
-        Tensor x = random_tensor(c.x), weight = random_tensor(c.weight);
-        TensorSpec plain[] = {x.spec(), weight.spec()};
-        Shape shape = ops::Conv2d::infer(c.params, plain).at(0).shape;
-        Tensor bias = random_tensor({1, shape[1], 1, 1}), residual = random_tensor(shape);
-        Tensors inputs{reordered(x, layout), weight, bias, reordered(residual, layout)};
-        TensorSpecs specs;
-        for (auto& t : inputs) specs.push_back(t.spec());
-        TensorSpec out{DType::f32, shape, layout};
-        Problem problem{ops::Conv2d::name, &c.params,      ops::Conv2d::info.fields, specs,
-                        {&out, 1},         constant_inputs};
-        problem.threads = threads;
-        auto list = list_candidates(find_kernels(ops::Conv2d::info, default_device()), problem);
-        auto ours = std::ranges::find(list, algorithm, [](auto& n) { return n.candidate.name; });
-        ASSERT_NE(ours, list.end()) << c.x << name;
-        Tensor expected = by_reference<ops::Conv2d>(c.params, {x, weight, bias, residual});
-        expect_close(reordered(run_candidate(*ours, problem, inputs)[0], {}), expected,
-                     c.weight.numel() / c.weight[0], 4, text(c.x, c.weight, ' ', name, ' ', threads));
-    }
-}
-
-std::string_view channel_blocks() { return cpu_isa() >= Isa::avx512 ? "nChw16c" : "nChw8c"; }
-
-// Our own Winograd: borders, tiles beside the image's end, several strips, images that share one, odd numbers
-// of panels, few threads with many tiles and many with few.
-TEST(Conv2d, ComputesByWinogradInBlocksAndChannelsLast) {
-    const ConvCase cases[] = {
-        {{1, 32, 14, 14}, {32, 32, 3, 3}, {.padding = {1, 1}}},
-        {{1, 48, 17, 22}, {80, 48, 3, 3}, {.padding = {1, 1}}},
-        {{2, 160, 13, 15}, {32, 160, 3, 3}, {.padding = {0, 2}}},
-        {{5, 32, 8, 10}, {48, 32, 3, 3}, {.padding = {1, 1}, .activation = Activation::silu}},
-        {{1, 32, 61, 66}, {32, 32, 3, 3}, {.padding = {1, 1}}},
-        {{3, 32, 7, 7}, {64, 32, 3, 3}, {.padding = {4, 3}}},
-    };
-    for (auto& c : cases)
-        for (std::string_view name : {std::string_view("nhwc"), channel_blocks()}) {
-            expect_computes("winograd", c, name);
-            expect_computes("winograd_changing", c, name, 0);
-        }
-}
-
-// Both of the images, or one, copied to blocks; numbers of pixels that make no whole squares.
-TEST(Conv2d, ComputesByWinogradOnPlainImages) {
-    const ConvCase cases[] = {
-        {{1, 32, 31, 33}, {48, 32, 3, 3}, {.padding = {1, 1}}},
-        {{70, 64, 3, 3}, {32, 64, 3, 3}, {.padding = {1, 1}}},
-    };
-    for (auto& c : cases)
-        for (std::string_view from : {std::string_view("nchw"), channel_blocks()})
-            for (std::string_view to : {std::string_view("nchw"), channel_blocks()}) {
-                ops::Conv2d::Params params = c.params;
-                Tensor x = random_tensor(c.x), weight = random_tensor(c.weight);
-                Tensor expected = by_reference<ops::Conv2d>(params, {x, weight});
-                Tensors inputs{reordered(x, Layout::named(from)), weight};
-                TensorSpec specs[] = {inputs[0].spec(), weight.spec()};
-                TensorSpec out{DType::f32, expected.shape(), Layout::named(to)};
-                Problem problem{ops::Conv2d::name, &params, ops::Conv2d::info.fields, specs, {&out, 1}};
-                problem.threads = 2;
-                auto list = list_candidates(find_kernels(ops::Conv2d::info, default_device()), problem);
-                auto ours = std::ranges::find(list, "winograd_changing",
-                                              [](auto& n) -> std::string_view { return n.candidate.name; });
-                ASSERT_NE(ours, list.end()) << c.x << from << to;
-                expect_close(reordered(run_candidate(*ours, problem, inputs)[0], {}), expected,
-                             c.weight.numel() / c.weight[0], 4, text(c.x, c.weight, ' ', from, " to ", to));
-            }
-}
-
-// Two images that lie as `name` says (or x as another name), two that stay plain: of the gradients of
-// convolutions.
-template <class Op>
-void expect_gradient(std::string_view algorithm, const ConvCase& c, std::string_view name,
-                     std::string_view name_of_x = {}) {
-    constexpr bool is_of_data = std::is_same_v<Op, ops::Conv2dBackwardData>;
-    Layout layout = Layout::named(name);
-    typename Op::Params params{c.params.stride, c.params.padding, c.params.dilation};
-    Tensor x = random_tensor(c.x), weight = random_tensor(c.weight);
-    TensorSpec plain[] = {x.spec(), weight.spec()};
-    Tensor dy = random_tensor(ops::Conv2d::infer(c.params, plain).at(0).shape);
-    Tensors inputs = is_of_data ? Tensors{weight, dy, x} : Tensors{x, dy, weight}, laid_out = inputs;
-    laid_out[1] = reordered(dy, layout);
-    if (!is_of_data) laid_out[0] = reordered(x, name_of_x.empty() ? layout : Layout::named(name_of_x));
-    Tensor expected = by_reference<Op>(params, inputs);
-    TensorSpecs specs, out{expected.spec()};
-    for (auto& t : laid_out) specs.push_back(t.spec());
-    if (is_of_data) out[0].layout = layout;
-    for (int threads : {1, 2, 3}) {
-        Problem problem{Op::name, &params, Op::info.fields, specs, out};
-        problem.threads = threads;
-        auto list = list_candidates(find_kernels(Op::info, default_device()), problem);
-        auto ours = std::ranges::find(list, algorithm, [](auto& n) { return n.candidate.name; });
-        ASSERT_NE(ours, list.end()) << c.x << name;
-        Tensor got = reordered(run_candidate(*ours, problem, laid_out)[0], {});
-        int64_t reduction = is_of_data ? c.weight.numel() / c.weight[1] : dy.shape().numel() / c.weight[0];
-        expect_close(got, expected, reduction, 4, text(Op::name, c.x, c.weight, ' ', name, ' ', threads));
-    }
-}
-
-// Padding up to the window's size, several strips with a shorter last one, parts of chunks and of panels.
-TEST(Conv2d, HasGradientsByWinogradInBlocksAndChannelsLast) {
-    const ConvCase cases[] = {
-        {{1, 32, 14, 14}, {32, 32, 3, 3}, {.padding = {1, 1}}},
-        {{1, 48, 17, 22}, {80, 48, 3, 3}, {.padding = {1, 1}}},
-        {{2, 160, 13, 15}, {32, 160, 3, 3}, {.padding = {0, 2}}},
-        {{5, 32, 8, 10}, {48, 32, 3, 3}, {.padding = {2, 0}}},
-        {{2, 32, 29, 33}, {64, 32, 3, 3}, {.padding = {1, 1}}},
-        {{17, 256, 2, 3}, {256, 256, 3, 3}, {.padding = {1, 1}}},
-        {{131, 256, 1, 2}, {256, 256, 3, 3}, {.padding = {1, 1}}},
-    };
-    for (auto& c : cases)
-        for (std::string_view name : {std::string_view("nhwc"), channel_blocks()}) {
-            expect_gradient<ops::Conv2dBackwardData>("winograd", c, name);
-            expect_gradient<ops::Conv2dBackwardWeight>("winograd", c, name);
-        }
-    for (auto& c : {cases[4], cases[6], ConvCase{{70, 64, 3, 3}, {32, 64, 3, 3}, {.padding = {1, 1}}}}) {
-        expect_gradient<ops::Conv2dBackwardData>("winograd", c, "nchw");
-        expect_gradient<ops::Conv2dBackwardWeight>("winograd", c, "nchw");
-    }
-}
-
-// Small layers: one image and several, which threads share; one channel and more, blocks of channels of y
-// with a rest, fewer than a block, groups of the weight's elements of each size.
-TEST(Conv2d, HasGradientsOfSmallWeightsInBothOrdersOfChannels) {
-    const ConvCase cases[] = {
-        {{9, 1, 12, 12}, {6, 1, 5, 5}, {.padding = {2, 2}}},
-        {{8, 3, 9, 8}, {17, 3, 3, 2}},
-        {{7, 2, 11, 7}, {3, 2, 3, 3}, {.padding = {1, 2}, .dilation = {2, 1}}},
-        {{60, 5, 12, 12}, {33, 5, 1, 3}},
-        {{1, 8, 5, 4}, {8, 8, 2, 2}},
-        {{3, 2, 4, 4}, {70, 2, 4, 4}},
-    };
-    for (auto& c : cases)
-        for (auto [x, dy] : {std::pair{"nchw", "nchw"}, {"nchw", "nhwc"}, {"nhwc", "nchw"}, {"nhwc", "nhwc"}})
-            expect_gradient<ops::Conv2dBackwardWeight>("small", c, dy, x);
-}
-
-// Vectors of 8 and 4 floats take few channels and few tiles: a panel that is not full, one tile of an image.
-TEST(Conv2d, ComputesByWinogradWhereVectorsAreShort) {
-    if (cpu_isa() >= Isa::avx512) GTEST_SKIP() << "the library is faster there";
-    const ConvCase cases[] = {
-        {{1, 16, 18, 35}, {16, 16, 3, 3}, {.padding = {1, 1}}},
-        {{1, 24, 9, 12}, {40, 24, 3, 3}, {.padding = {1, 1}, .activation = Activation::relu}},
-        {{1, 136, 7, 7}, {24, 136, 3, 3}, {.padding = {1, 1}, .activation = Activation::relu6}},
-        {{4, 16, 3, 4}, {48, 16, 3, 3}, {.padding = {1, 1}}},
-    };
-    for (auto& c : cases)
-        for (std::string_view name : {std::string_view("nhwc"), channel_blocks()})
-            expect_computes("winograd", c, name);
-}
-
-// Tiles of every size, channels that fill no block or no panel, activations of their own.
-TEST(Conv2d, ComputesWindowsOfOnePixelOnFewPixels) {
-    const ConvCase cases[] = {
-        {{1, 160, 7, 7}, {960, 160, 1, 1}, {}},
-        {{1, 40, 5, 7}, {72, 40, 1, 1}, {.activation = Activation::relu6}},
-        {{1, 33, 8, 8}, {35, 33, 1, 1}, {.activation = Activation::silu}},
-        {{1, 19, 4, 5}, {37, 19, 1, 1}, {.activation = Activation::hswish}},
-        {{1, 3, 1, 17}, {8, 3, 1, 1}, {.activation = Activation::relu}},
-        {{1, 16, 4, 4}, {80, 16, 1, 1}, {.activation = Activation::sigmoid}},
-    };
-    for (auto& c : cases) expect_computes("pointwise", c, channel_blocks());
-}
-
-// Several strips with a shorter last one, fewer channels of y than of x.
-TEST(Conv2d, ComputesWindowsOfOnePixelWithDearActivations) {
-    if (cpu_isa() >= Isa::avx512) GTEST_SKIP() << "the library computes them there";
-    const ConvCase cases[] = {
-        {{1, 96, 28, 33}, {24, 96, 1, 1}, {.activation = Activation::silu}},
-        {{1, 13, 61, 59}, {19, 13, 1, 1}, {.activation = Activation::gelu}},
-        {{1, 700, 9, 11}, {40, 700, 1, 1}, {.activation = Activation::tanh}},
-        {{1, 24, 56, 56}, {144, 24, 1, 1}, {.activation = Activation::sigmoid}},
-    };
-    for (auto& c : cases) expect_computes("pointwise", c, channel_blocks());
-}
-
-// Fewer channels of y than of x, so many of x that strips have few pixels.
-TEST(Conv2d, ComputesWindowsOfOnePixelToFewerChannels) {
-    if (cpu_isa() < Isa::avx2 || cpu_isa() >= Isa::avx512) GTEST_SKIP() << "the library is as fast there";
-    const ConvCase cases[] = {
-        {{1, 960, 7, 7}, {160, 960, 1, 1}, {}},
-        {{1, 1411, 8, 8}, {20, 1411, 1, 1}, {.activation = Activation::relu}},
-        {{1, 115, 4, 16}, {59, 115, 1, 1}, {.activation = Activation::relu6}},
-        {{1, 9, 5, 11}, {7, 9, 1, 1}, {.activation = Activation::hswish}},
-    };
-    for (auto& c : cases) expect_computes("pointwise", c, channel_blocks());
-}
-
-// Sums in one piece and in several, windows partly and wholly beside the image, one pixel of it each.
-TEST(Conv2d, ComputesWindowsThatStepOverPixels) {
-    if (cpu_isa() >= Isa::avx512) GTEST_SKIP() << "not measured there";
-    const ConvCase cases[] = {
-        {{1, 64, 14, 14},
-         {72, 64, 3, 3},
-         {.stride = {2, 2}, .padding = {1, 1}, .activation = Activation::relu}},
-        {{1, 320, 13, 15},
-         {64, 320, 3, 3},
-         {.stride = {2, 2}, .padding = {1, 1}, .activation = Activation::silu}},
-        {{1, 136, 15, 13}, {75, 136, 1, 1}, {.stride = {2, 2}}},
-        {{1, 64, 7, 9},
-         {64, 64, 2, 5},
-         {.stride = {1, 3}, .padding = {2, 6}, .dilation = {2, 1}, .activation = Activation::hswish}},
-    };
-    for (auto& c : cases) expect_computes("gathered", c, channel_blocks());
-}
-
-// Rows that fill vectors and rows that do not, rows by themselves and together; blocks of channels in pairs,
-// one that is left, one that is not full; images that have to be copied and such that do not.
-TEST(Conv2d, ComputesSmallImages) {
-    const ConvCase cases[] = {
-        {{1, 1, 28, 28}, {6, 1, 5, 5}, {.padding = {2, 2}, .activation = Activation::relu}},
-        {{1, 6, 14, 14}, {16, 6, 5, 5}, {.activation = Activation::relu}},
-        {{1, 2, 9, 23}, {7, 2, 3, 3}, {.padding = {1, 1}, .activation = Activation::silu}},
-        {{1, 1, 5, 37}, {13, 1, 1, 7}, {.padding = {0, 3}}},
-        {{3, 2, 6, 17}, {40, 2, 2, 3}, {.padding = {2, 0}, .dilation = {2, 3}}},
-        {{1, 3, 7, 5}, {19, 3, 3, 3}, {.padding = {1, 1}, .activation = Activation::relu}},
-        {{2, 4, 8, 64}, {5, 4, 1, 1}, {}},
-    };
-    for (auto& c : cases)
-        for (std::string_view algorithm : {"small", "small_channels"}) expect_computes(algorithm, c, "nchw");
-}
-
-// Rows of one tile and of several, borders on every side, images smaller than a window, channels that fill no
-// block.
-TEST(Conv2d, ComputesWindowsOfEachChannel) {
-    if (cpu_isa() >= Isa::avx512) GTEST_SKIP() << "not measured there";
-    const ConvCase cases[] = {
-        {{1, 32, 14, 14}, {32, 1, 1, 3, 3}, {.padding = {1, 1}, .groups = 32}},
-        {{2, 11, 7, 19}, {11, 1, 1, 3, 3}, {.padding = {1, 1}, .groups = 11, .activation = Activation::relu}},
-        {{1, 24, 15, 17},
-         {24, 1, 1, 3, 3},
-         {.stride = {2, 2}, .padding = {1, 1}, .groups = 24, .activation = Activation::relu6}},
-        {{1, 40, 7, 7},
-         {40, 1, 1, 5, 5},
-         {.padding = {2, 2}, .groups = 40, .activation = Activation::hswish}},
-        {{3, 9, 12, 33},
-         {9, 1, 1, 5, 5},
-         {.stride = {2, 2}, .padding = {2, 2}, .groups = 9, .activation = Activation::silu}},
-        {{1, 8, 2, 1}, {8, 1, 1, 5, 5}, {.padding = {4, 3}, .groups = 8, .activation = Activation::sigmoid}},
-        {{1, 16, 9, 10}, {16, 1, 1, 3, 3}, {.padding = {0, 2}, .groups = 16, .activation = Activation::gelu}},
-        {{1, 3, 5, 5},
-         {3, 1, 1, 3, 3},
-         {.stride = {2, 2}, .padding = {2, 0}, .groups = 3, .activation = Activation::tanh}},
-    };
-    for (auto& c : cases) expect_computes("depthwise", c, channel_blocks());
-}
-
-// The bound under which the strict tier may use them: relative to the root mean square of the result.
-TEST(Conv2d, WinogradKeepsStrictPrecision) {
-    constexpr double strict_rms_error = 2e-6;
-    ops::Conv2d::Params params{.padding = {1, 1}};
-    Tensor x = random_tensor({1, 256, 14, 14}), weight = random_tensor({32, 256, 3, 3});
-    std::vector<double> expected;  // of the reference, which is the last for plain images
-    std::set<std::string> checked;
-    for (std::string name : {"nchw", "nhwc"}) {
-        Layout layout = Layout::named(name);
-        Tensors inputs{reordered(x, layout), weight};
-        TensorSpec specs[] = {inputs[0].spec(), weight.spec()}, out{DType::f32, {1, 32, 14, 14}, layout};
-        Problem problem{ops::Conv2d::name, &params, ops::Conv2d::info.fields, specs, {&out, 1}, 2};
-        auto list = list_candidates(find_kernels(ops::Conv2d::info, default_device()), problem);
-        if (expected.empty()) expected = values_of(run_candidate(list.back(), problem, inputs)[0]);
-        for (auto& named : list) {
-            if (named.candidate.name.find("wino") == std::string::npos) continue;
-            auto got = values_of(reordered(run_candidate(named, problem, inputs)[0], {}));
-            double error = 0, size = 0;
-            for (size_t i = 0; i < got.size(); ++i) {
-                error += (got[i] - expected[i]) * (got[i] - expected[i]);
-                size += expected[i] * expected[i];
-            }
-            EXPECT_LT(std::sqrt(error / size), strict_rms_error) << named.candidate.name;
-            RecordProperty(named.candidate.name, text(std::sqrt(error / size)));
-            checked.insert(named.candidate.name);
-        }
-    }
-    EXPECT_EQ(checked.count("winograd"), 1);
-    EXPECT_EQ(checked.size() > 1, cpu_isa() >= Isa::avx512);
-}
-
-TEST(Conv2d, RunsInAForkedChildWhatItsParentPrepared) {
-    ops::Conv2d::Params params{.padding = {1, 1}};
-    Tensor x = edge_copy(random_tensor({1, 32, 28, 28}));
-    Tensor weight = edge_copy(random_tensor({32, 32, 3, 3}));
-    TensorSpec specs[] = {x.spec(), weight.spec()}, out = x.spec();
-    Problem problem{ops::Conv2d::name, &params, ops::Conv2d::info.fields, specs, {&out, 1}};
-    problem.threads = 2;
-    auto list = list_candidates(find_kernels(ops::Conv2d::info, default_device()), problem);
-    std::erase_if(list, [](auto& named) { return named.candidate.attributes.naive; });
-    ASSERT_FALSE(list.empty());
-    for (auto& named : list) {
-        Prepared prepared = named.algorithm->prepare({problem, named.candidate, {}});
-        StorageRef workspace = edge_workspace(prepared.workspace());
-        Tensor y = edge_tensor(out), again = edge_tensor(out);
-        const void* in[] = {x.data(), weight.data()};
-        void* first[] = {y.data()};
-        named.algorithm->run(prepared, {in, first, workspace->data, 2});
-        pid_t child = fork();
-        if (child == 0) {
-            alarm(child_seconds);
-            void* second[] = {again.data()};
-            named.algorithm->run(prepared, {in, second, workspace->data, 2});
-            _exit(std::memcmp(y.data(), again.data(), out.bytes()) ? 1 : 0);
-        }
-        int status = -1;
-        waitpid(child, &status, 0);
-        EXPECT_EQ(status, 0) << named.candidate.name;
-    }
-}
-
-// Of one row (n, k).
-struct RowProduct {
-    int64_t n, k;
-    ops::Matmul::Params params;
-    Tensors inputs = {random_tensor({1, k}), random_tensor(params.transpose_b ? Shape{n, k} : Shape{k, n}),
-                      random_tensor({n}), random_tensor({1, n})};
-    TensorSpecs specs = {inputs[0].spec(), inputs[1].spec(), inputs[2].spec(), inputs[3].spec()};
-    TensorSpec out{DType::f32, {1, n}, {}};
-    Problem problem() const {
-        Problem p{ops::Matmul::name, &params, ops::Matmul::info.fields, specs, {&out, 1}, 2};
-        p.threads = 2;
-        return p;
-    }
-    std::vector<NamedCandidate> candidates() const {
-        return list_candidates(find_kernels(ops::Matmul::info, default_device()), problem());
-    }
-};
-
-// With the matrix packed ahead: columns that fill no panel, odd depths, both ways to lie.
-TEST(Matmul, ComputesARowWithAPackedMatrix) {
-    for (Shape size : {Shape{17, 1}, {24, 84}, {64, 16}, {150, 37}, {1024, 256}})
-        for (bool transpose_b : {false, true})
-            for (Activation activation : {Activation::none, Activation::gelu}) {
-                RowProduct row{size[0], size[1], {.transpose_b = transpose_b, .activation = activation}};
-                auto list = row.candidates();
-                ASSERT_EQ(list.at(0).candidate.name, "row");
-                Tensor expected = run_candidate(list.back(), row.problem(), row.inputs)[0];
-                expect_close(run_candidate(list[0], row.problem(), row.inputs)[0], expected, row.k, 1,
-                             text(size));
-            }
-}
-
-TEST(Matmul, PacksNoMatrixThatIsReadAsFastWhereItLies) {
-    auto first = [](int64_t n, int64_t k, bool transpose_b) {
-        return RowProduct{n, k, {.transpose_b = transpose_b}}.candidates().at(0).candidate.name;
-    };
-    EXPECT_EQ(first(16, 84, true), "small");
-    EXPECT_EQ(first(784, 784, true), "small");
-    EXPECT_EQ(first(784, 784, false), "row");
-}
-
-class PackedMatmul : public testing::TestWithParam<DType> {};
-
-TEST_P(PackedMatmul, AgreesWithTheReference) {
-    DType dtype = GetParam();
-    Tensor a = random_tensor({40, 64}, dtype), b = random_tensor({80, 64}, dtype),
-           bias = random_tensor({80}, dtype);
-    ops::Matmul::Params params{.transpose_b = true, .activation = Activation::gelu};
-    Tensor expected = ops::matmul(a, b, bias, {}, params);
-    TensorSpec specs[] = {a.spec(), b.spec(), bias.spec()}, out = expected.spec();
-    Problem problem{ops::Matmul::name, &params, ops::Matmul::info.fields, specs, {&out, 1}, 2};
-    const void* constants[] = {nullptr, b.data(), nullptr};
-    size_t packed = 0;
-    for (auto& named : list_candidates(find_kernels(ops::Matmul::info, default_device()), problem)) {
-        expect_close(run_candidate(named, problem, {a, b, bias})[0], expected, 64, 1, named.candidate.name);
-        packed += named.algorithm->prepare({problem, named.candidate, constants}).packed().pieces.size();
-    }
-    if (cpu_isa() >= Isa::avx512) {
-        EXPECT_GT(packed, 0u);
-    }
-}
-INSTANTIATE_TEST_SUITE_P(Matmul, PackedMatmul, testing::Values(DType::f32, DType::f16, DType::bf16));
 
 }  // namespace
 }  // namespace mge::test

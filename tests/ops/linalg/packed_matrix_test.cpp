@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// Products with a matrix that is packed ahead.
+#include <gtest/gtest.h>
+
+#include "libmge/device/cpu/cpu_device.h"
+#include "libmge/kernel/select.h"
+#include "libmge/mge.h"
+#include "tests/harness/random_tensor.h"
+#include "tests/harness/run_candidate.h"
+
+namespace mge::test {
+namespace {
+
+// Of one row (n, k).
+struct RowProduct {
+    int64_t n, k;
+    ops::Matmul::Params params;
+    Tensors inputs = {random_tensor({1, k}), random_tensor(params.transpose_b ? Shape{n, k} : Shape{k, n}),
+                      random_tensor({n}), random_tensor({1, n})};
+    TensorSpecs specs = {inputs[0].spec(), inputs[1].spec(), inputs[2].spec(), inputs[3].spec()};
+    TensorSpec out{DType::f32, {1, n}, {}};
+    Problem problem() const {
+        Problem p{ops::Matmul::name, &params, ops::Matmul::info.fields, specs, {&out, 1}, 2};
+        p.threads = 2;
+        return p;
+    }
+    std::vector<NamedCandidate> candidates() const {
+        return list_candidates(find_kernels(ops::Matmul::info, default_device()), problem());
+    }
+};
+
+// With the matrix packed ahead: columns that fill no panel, odd depths, both ways to lie.
+TEST(Matmul, ComputesARowWithAPackedMatrix) {
+    for (Shape size : {Shape{17, 1}, {24, 84}, {64, 16}, {150, 37}, {1024, 256}})
+        for (bool transpose_b : {false, true})
+            for (Activation activation : {Activation::none, Activation::gelu}) {
+                RowProduct row{size[0], size[1], {.transpose_b = transpose_b, .activation = activation}};
+                auto list = row.candidates();
+                ASSERT_EQ(list.at(0).candidate.name, "row");
+                Tensor expected = run_candidate(list.back(), row.problem(), row.inputs)[0];
+                expect_close(run_candidate(list[0], row.problem(), row.inputs)[0], expected, row.k, 1,
+                             text(size));
+            }
+}
+
+TEST(Matmul, PacksNoMatrixThatIsReadAsFastWhereItLies) {
+    auto first = [](int64_t n, int64_t k, bool transpose_b) {
+        return RowProduct{n, k, {.transpose_b = transpose_b}}.candidates().at(0).candidate.name;
+    };
+    EXPECT_EQ(first(16, 84, true), "small");
+    EXPECT_EQ(first(784, 784, true), "small");
+    EXPECT_EQ(first(784, 784, false), "row");
+}
+
+class PackedMatmul : public testing::TestWithParam<DType> {};
+
+TEST_P(PackedMatmul, AgreesWithTheReference) {
+    DType dtype = GetParam();
+    Tensor a = random_tensor({40, 64}, dtype), b = random_tensor({80, 64}, dtype),
+           bias = random_tensor({80}, dtype);
+    ops::Matmul::Params params{.transpose_b = true, .activation = Activation::gelu};
+    Tensor expected = ops::matmul(a, b, bias, {}, params);
+    TensorSpec specs[] = {a.spec(), b.spec(), bias.spec()}, out = expected.spec();
+    Problem problem{ops::Matmul::name, &params, ops::Matmul::info.fields, specs, {&out, 1}, 2};
+    const void* constants[] = {nullptr, b.data(), nullptr};
+    size_t packed = 0;
+    for (auto& named : list_candidates(find_kernels(ops::Matmul::info, default_device()), problem)) {
+        expect_close(run_candidate(named, problem, {a, b, bias})[0], expected, 64, 1, named.candidate.name);
+        packed += named.algorithm->prepare({problem, named.candidate, constants}).packed().pieces.size();
+    }
+    if (cpu_isa() >= Isa::avx512) {
+        EXPECT_GT(packed, 0u);
+    }
+}
+INSTANTIATE_TEST_SUITE_P(Matmul, PackedMatmul, testing::Values(DType::f32, DType::f16, DType::bf16));
+
+}  // namespace
+}  // namespace mge::test
