@@ -53,6 +53,11 @@ std::string title(const CLI::Option& option) {
 
 CLI::Option* written(CLI::Option* option) { return marked(written_with_folders(option), file_mark); }
 
+void add_written_file(CLI::App& command, const std::string& name, std::string& path,
+                      const std::string& description) {
+    written(command.add_option(name, path, description))->required()->type_name("FILE");
+}
+
 CLI::Option* written_with_folders(CLI::Option* option) { return marked(option, mark); }
 
 void refuse_same_outputs(std::span<const CLI::App* const> apps) {

@@ -12,7 +12,10 @@ namespace mge::cli {
 
 // Marks an option or argument whose value is a file that the tool writes. Returns it.
 CLI::Option* written(CLI::Option* option);
-// The same where the value is a folder, or the tool makes the folders on the way, or can do without it.
+// Adds such an argument, which has to be given.
+void add_written_file(CLI::App& command, const std::string& name, std::string& path,
+                      const std::string& description);
+// The same mark where the value is a folder, or the tool makes the folders on the way, or can do without it.
 CLI::Option* written_with_folders(CLI::Option* option);
 
 // UsageError when two that are marked and were given name the same place: only the later would be there in

@@ -54,9 +54,7 @@ void add_keygen(cli::App& app) {
     auto& invocation = app.invocation();
     auto& command = app.command("keygen", "Make a random key; only its owner may read the file",
                                 [=, &invocation] { return keygen(invocation, *job); });
-    cli::written(command.add_option("out", job->out, "File to write, as hexadecimal digits"))
-        ->required()
-        ->type_name("FILE");
+    cli::add_written_file(command, "out", job->out, "File to write, as hexadecimal digits");
     command.add_option("--cipher", job->cipher, "What the key is for")
         ->type_name("NAME")
         ->capture_default_str()

@@ -44,9 +44,7 @@ void add_convert(cli::App& app) {
     auto& command = app.command("convert", "Writes any model that can be read as a .mge or an ONNX file",
                                 [options, &app] { return convert(*options, app.invocation()); });
     cli::add_model_file(command, options->input);
-    cli::written(command.add_option("output", options->output, "The file to write"))
-        ->required()
-        ->type_name("FILE");
+    cli::add_written_file(command, "output", options->output, "The file to write");
     command
         .add_option("--format", options->format,
                     "What to write; without it the file's ending decides: onnx for .onnx, else mge")

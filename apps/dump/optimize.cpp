@@ -188,9 +188,7 @@ void add_optimize(cli::App& app) {
     auto& command = app.command("optimize", "Runs the graph optimisations now instead of at each load",
                                 [options, &app] { return run(*options, app.invocation()); });
     cli::add_model_file(command, options->input);
-    cli::written(command.add_option("output", options->output, "The .mge file to write"))
-        ->required()
-        ->type_name("FILE");
+    cli::add_written_file(command, "output", options->output, "The .mge file to write");
     command
         .add_option("--level", options->level,
                     "0 only dead operators; 1 algebra and constants too; 2 fusions as well")

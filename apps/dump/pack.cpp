@@ -70,9 +70,7 @@ void add_pack(cli::App& app) {
     command.add_option("model", options->model, "Model file; goes into the packed file as it is")
         ->required()
         ->type_name("FILE");
-    cli::written(command.add_option("output", options->output, "The packed file to write"))
-        ->required()
-        ->type_name("FILE");
+    cli::add_written_file(command, "output", options->output, "The packed file to write");
     command
         .add_option("--info", options->info_file, "JSON about the model: inputs, outputs, device, options")
         ->type_name("FILE");

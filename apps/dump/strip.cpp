@@ -81,9 +81,7 @@ void add_strip(cli::App& app) {
     auto& command = app.command("strip", "Writes the model again with names removed or kept",
                                 [options, &app] { return run(*options, app.invocation()); });
     cli::add_model_file(command, options->input);
-    cli::written(command.add_option("output", options->output, "The .mge file to write"))
-        ->required()
-        ->type_name("FILE");
+    cli::add_written_file(command, "output", options->output, "The .mge file to write");
     command
         .add_option("--keep-var-name", options->keep_value_names,
                     "Names of values to keep: 0 none, 1 those of outputs, 2 all")

@@ -95,9 +95,7 @@ void add_testcase(cli::App& app) {
         app.command("testcase", "Writes the model with test cases: inputs, and the outputs they give",
                     [options, &app] { return run(*options, app.invocation()); });
     cli::add_model_file(command, options->input);
-    cli::written(command.add_option("output", options->output, "The .mge file to write"))
-        ->required()
-        ->type_name("FILE");
+    cli::add_written_file(command, "output", options->output, "The .mge file to write");
     command.add_option("--data", options->data, "The data of a test case, see below; may be repeated")
         ->required()
         ->expected(1)

@@ -67,9 +67,7 @@ void add_weights(cli::App& app) {
     auto& command = app.command("weights", "Writes the weights to a .npz or .safetensors file",
                                 [options, &app] { return run(*options, app.invocation()); });
     cli::add_model_file(command, options->input);
-    cli::written(command.add_option("output", options->output, "The file to write, .npz or .safetensors"))
-        ->required()
-        ->type_name("FILE");
+    cli::add_written_file(command, "output", options->output, "The file to write, .npz or .safetensors");
     command
         .add_option("--name", options->name_pattern, "Only weights whose name has a match of this pattern")
         ->type_name("REGEX")

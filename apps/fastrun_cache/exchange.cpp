@@ -130,9 +130,7 @@ void add_export(cli::App& app) {
     auto& command = app.command("export", "Write rows as JSON",
                                 [=, &app] { return export_rows(app.invocation(), *job); });
     add_cache(command, job->cache);
-    cli::written(command.add_option("out", job->out, "The file, or - for stdout"))
-        ->required()
-        ->type_name("FILE");
+    cli::add_written_file(command, "out", job->out, "The file, or - for stdout");
     add_filter(command, job->filter);
 }
 
