@@ -14,13 +14,14 @@
 namespace mge::load_and_run {
 namespace {
 
-using Json = nlohmann::json;
+// An ordered one looks for each key among all that came before.
+using SortedJson = nlohmann::json;
 
 class InputReader {
 public:
     InputReader(const std::string& path, const std::string& name) : path_(path), name_(name) {}
 
-    Tensor read(const Json& input) const {
+    Tensor read(const SortedJson& input) const {
         if (!input.is_object()) fail("is no object with shape, type and raw");
         for (auto* key : {"shape", "type", "raw"})
             if (!input.contains(key)) fail(text("has no '", key, "'"));
@@ -37,7 +38,7 @@ private:
         throw ModelError(text("'", path_, "': input '", name_, "' ", what));
     }
 
-    DType dtype_of(const Json& type) const {
+    DType dtype_of(const SortedJson& type) const {
         static const std::map<std::string, DType> names{
             {"float32", DType::f32}, {"float", DType::f32},   {"float16", DType::f16}, {"int32", DType::i32},
             {"int", DType::i32},     {"int16", DType::i16},   {"int8", DType::i8},     {"uint16", DType::u16},
@@ -49,7 +50,7 @@ private:
         return it->second;
     }
 
-    Shape shape_of(const Json& list) const {
+    Shape shape_of(const SortedJson& list) const {
         if (!list.is_array() || list.size() > size_t(max_rank)) fail("has no list of extents as shape");
         Shape shape;
         for (auto& extent : list) {
@@ -65,7 +66,7 @@ private:
         return shape;
     }
 
-    void flatten(const Json& value, std::vector<double>& numbers) const {
+    void flatten(const SortedJson& value, std::vector<double>& numbers) const {
         if (value.is_array())
             for (auto& part : value) flatten(part, numbers);
         else if (value.is_number())
@@ -93,7 +94,7 @@ private:
 }  // namespace
 
 std::map<std::string, Tensor> read_json_inputs(const std::string& path) {
-    Json all = Json::parse(cli::read_text_for_objects(path), nullptr, false);
+    SortedJson all = SortedJson::parse(cli::read_text_for_objects(path), nullptr, false);
     if (!all.is_object()) throw ModelError(text("'", path, "' is no JSON object of inputs by name"));
     std::map<std::string, Tensor> result;
     for (auto& [name, input] : all.items()) result[name] = InputReader(path, name).read(input);
