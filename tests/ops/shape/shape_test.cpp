@@ -159,6 +159,15 @@ TEST(Concat, JoinsAlongAnyAxis) {
     check_op<ops::Concat>({.axis = -1}, {{.shape = {2, 3, 2}}, {.shape = {2, 3, 5}}});
     check_op<ops::Concat>({.axis = 1}, {{.shape = {2, 3, 70}}, {.shape = {2, 1, 70}}});
     check_op<ops::Concat>({.axis = 0}, {{.shape = {4}}});
+    // Rows of the result in pieces of all widths, in many tiles, and rows of one input alone.
+    for (int64_t width : {1, 2, 3, 5, 9, 16, 17, 33, 40})
+        check_op<ops::Concat>({.axis = 1}, {{.shape = {7, width}}, {.shape = {7, 0}}, {.shape = {7, 3}}},
+                              {.dtypes = all_types});
+    check_op<ops::Concat>({.axis = 2}, {{.shape = {70, 31, 16}}, {.shape = {70, 31, 20}}},
+                          {.gradient = false});
+    check_op<ops::Concat>({.axis = 1}, {{.shape = {300, 200}}, {.shape = {300, 150}}}, {.gradient = false});
+    check_op<ops::Concat>({.axis = 1}, {{.shape = {0, 2}}, {.shape = {0, 3}}});
+    check_op<ops::Concat>({.axis = 1}, {{.shape = {5, 0}}, {.shape = {5, 0}}});
     expect_user_error(ErrorClass::value, "[concat] needs at least one tensor",
                       [] { ops::concat(TensorList(Tensors{})); });
     expect_user_error(ErrorClass::runtime, "[concat] shapes (2, 3) and (1, 3) differ outside of axis 1", [] {

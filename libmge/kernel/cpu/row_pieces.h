@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Rows that are put together from pieces of the rows of others, row by row: joins along an inner axis,
+// channels that are taken from images with channels last. A tile of the result stays in the first cache while
+// all pieces are written, so that each line of it goes to memory once.
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace mge::cpu {
+
+class RowPieces {
+public:
+    // How many bytes a row of each input and of the result has, and how many rows there are.
+    RowPieces(std::vector<int64_t> x_bytes, int64_t y_bytes, int64_t rows)
+        : x_bytes_(std::move(x_bytes)), y_bytes_(y_bytes), rows_(rows) {}
+
+    // `bytes` of each row of an input, from byte `from` on, are those of the result from byte `to` on.
+    void add(size_t input, int64_t from, int64_t to, int64_t bytes);
+    void run(std::span<const void* const> inputs, void* y, int threads) const;
+
+private:
+    // Of 2^k bytes, or of many.
+    struct Piece {
+        size_t input;
+        int64_t from, to, bytes;
+    };
+    std::vector<Piece> pieces_;
+    std::vector<int64_t> x_bytes_;
+    int64_t y_bytes_, rows_;
+};
+
+}  // namespace mge::cpu
