@@ -180,6 +180,45 @@ def test_function_with_unused_results_and_inputs_without_gradient():
     assert seen == [(False, True)] and float(a.grad) == 2 and b.grad is None
 
 
+@pytest.mark.parametrize("kind", [tuple, list])
+@pytest.mark.parametrize("is_recorded", [False, True])
+def test_function_gives_what_forward_gives(kind, is_recorded):
+    """The container is forward's, and what is no Tensor passes through without a gradient."""
+    seen = []
+
+    class Mixed(Function):
+        def forward(self, x):
+            return kind(["name", x * 2, 5, x * 3])
+
+        def backward(self, *grads):
+            seen.append([grad if grad is None else float(grad) for grad in grads])
+            return grads[1] * 2
+
+    x = Tensor([1.0])
+    gm = GradManager()
+    with gm.attach(x) if is_recorded else gm:
+        out = Mixed()(x)
+        assert type(out) is kind and (out[0], out[2]) == ("name", 5)
+        assert [out[1].numpy(), out[3].numpy()] == [2, 3]
+        gm.backward(out[1])
+    assert seen == ([[None, 1.0, None, None]] if is_recorded else [])
+    assert x.grad is None or float(x.grad) == 2
+
+
+def test_function_may_give_anything_but_to_a_tape():
+    class Named(Function):
+        def forward(self, x):
+            return {"twice": x * 2}
+
+        def backward(self, grad):
+            return grad * 2
+
+    x = Tensor([1.0])
+    assert float(Named()(x)["twice"]) == 2
+    with GradManager().attach(x), pytest.raises(TypeError, match="forward gave a dict, which has"):
+        Named()(x)
+
+
 def test_function_wants_tensors():
     with pytest.raises(TypeError, match="expect type Tensor as inputs"):
         Scaled(1)(np.ones(2))

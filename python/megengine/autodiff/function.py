@@ -26,7 +26,7 @@ class Function:
     needs_input_grad: tuple[bool, ...] = ()
 
     def forward(self, *args):
-        """Compute the result: a Tensor or a tuple of Tensors.
+        """Compute the result: a Tensor, or a tuple or list, which may hold other values too.
 
         Raises:
             NotImplementedError: the class does not have one.
@@ -34,7 +34,8 @@ class Function:
         raise NotImplementedError(f"[{type(self).__name__}] forward is not defined")
 
     def backward(self, *output_grads):
-        """Compute the inputs' gradients from those of the results (None where there is none).
+        """Compute the inputs' gradients from those of the results (None where there is none, and
+        for what is no Tensor).
 
         Returns:
             One per input; None for an input without gradient. Nones beyond the inputs do not
@@ -52,18 +53,33 @@ class Function:
                     f"op [{type(self).__name__}] expect type Tensor as inputs,"
                     f" got {type(arg).__name__}"
                 )
-        backward = partial(self._backward_once, len(args))
-        return _mge.call_function(self._forward_once, backward, args)
+        made, is_recorded = [], any(map(_mge.is_recorded, args))
 
-    def _forward_once(self, *args):
-        out = self.forward(*args)
-        self._has_many = isinstance(out, (tuple, list))
-        return tuple(out) if self._has_many else out
+        def forward(*inputs):
+            made.append(self.forward(*inputs))
+            return self._tensors_of(made[0], is_recorded)
+
+        # The Tensors that forward made become those that are recorded.
+        _mge.call_function(forward, partial(self._backward_once, len(args)), args)
+        return made[0]
+
+    def _tensors_of(self, out, is_recorded: bool) -> tuple[Tensor, ...]:
+        if not isinstance(out, (Tensor, tuple, list)):
+            if is_recorded:
+                raise TypeError(
+                    f"[{type(self).__name__}] forward gave a {type(out).__name__}, which has no"
+                    " gradient; it may give a Tensor, a tuple or a list"
+                )
+            out = ()
+        results = [out] if isinstance(out, Tensor) else out
+        self._are_tensors = [isinstance(value, Tensor) for value in results]
+        return tuple(value for value in results if isinstance(value, Tensor))
 
     def _backward_once(self, inputs: int, needed: tuple[bool, ...], *grads):
         self.needs_input_grad = needed
+        each = iter(grads)
         try:
-            found = self.backward(*grads)
+            found = self.backward(*(next(each) if is_one else None for is_one in self._are_tensors))
         finally:
             del self.needs_input_grad
         found = tuple(found) if isinstance(found, (tuple, list)) else (found,)
