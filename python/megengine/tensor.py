@@ -211,7 +211,7 @@ class Tensor(_mge.Tensor):
             Tensor of that dtype. Floats lose their fraction on the way to integers, and become
             the nearest steps of a quantised dtype (halves away from zero).
         Raises:
-            TypeError: there is no such dtype.
+            ValueError: there is no such dtype.
             RuntimeError: Tensors cannot have it.
         Example:
             >>> Tensor([1.5, 2.0]).astype("int32")

@@ -12,7 +12,9 @@ import numpy as np
 import pytest
 
 import megengine as mge
+import megengine.functional as F
 from megengine import Parameter, Tensor
+from megengine.autodiff import GradManager
 from megengine.core.tensor.dtype import bfloat16
 
 
@@ -45,6 +47,26 @@ def test_assignment_of_a_whole_tensor_takes_its_dtype_other_keys_cast():
     assert x.dtype == np.int32
     x[0] = 2.7
     np.testing.assert_array_equal(x.numpy(), [2, 4])
+
+
+@pytest.mark.parametrize("key", [slice(None), (slice(None), slice(0, 3)), slice(0, 2)])
+def test_a_tensor_whose_elements_are_all_replaced_has_a_gradient_of_zeros(key):
+    x, v = F.ones((2, 3)), F.zeros(3)
+    with GradManager().attach([x, v]) as gm:
+        x[key] = v
+        gm.backward(x * 2)
+    assert not x.grad.numpy().any() and x.grad.shape == (2, 3)
+    np.testing.assert_array_equal(v.grad.numpy(), [4, 4, 4])
+    with pytest.raises(
+        ValueError, match=r"\(2,\) does not broadcast to the indexed shape \(2, 3\)"
+    ):
+        x[key] = F.ones(2)
+
+
+@pytest.mark.parametrize("dtype", ["nonsense", 3, "int128"])
+def test_a_dtype_that_is_none(dtype):
+    with pytest.raises(ValueError, match=f"{dtype!r} is not a dtype"):
+        Tensor([1.0]).astype(dtype)
 
 
 def test_reset_converts():

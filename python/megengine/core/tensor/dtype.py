@@ -27,7 +27,7 @@ def checked_dtype(dtype):
     Returns:
         What operators take.
     Raises:
-        TypeError: it is not a dtype.
+        ValueError: it is not a dtype.
         RuntimeError: Tensors cannot have it.
     Example:
         >>> checked_dtype(np.float32)
@@ -37,7 +37,10 @@ def checked_dtype(dtype):
         return "bfloat16"
     if is_quantize(dtype):
         raise RuntimeError("[dtype] Tensors of quantised dtypes are made by Tensor() and astype")
-    name = np.dtype(dtype).name
+    try:
+        name = np.dtype(dtype).name
+    except TypeError as error:
+        raise ValueError(f"[dtype] {dtype!r} is not a dtype: {error}") from None
     if name not in _NAMES:
         raise RuntimeError(f"[dtype] Tensors cannot have {name}; allowed are {_NAMES} and bfloat16")
     return name

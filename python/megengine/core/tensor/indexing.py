@@ -100,6 +100,8 @@ def setitem(x, key, value) -> None:
         _mge.updates.where(key, _mge.ops.copy(value) if value is given else value, x)
         return
     plan = _make_plan(x, key)
+    if key is not Ellipsis and not (plan.items or plan.arrays or plan.new_axes) and x.ndim > 0:
+        plan.items = [0, _ABSENT, _ABSENT, 1, 0]  # all of x, which keeps a gradient, of zeros
     if plan.items and not plan.arrays and not plan.new_axes:
         _mge.updates.set_slice(x, value, *plan.bounds, items=plan.items)
     elif plan.arrays and not plan.items and not plan.new_axes:
