@@ -7,7 +7,6 @@ from abc import abstractmethod
 import numpy as np
 
 from .. import functional as F
-from ..core.not_available import NotAvailableError
 from ..core.operands import at_least
 from ..tensor import Parameter, Tensor
 from . import init
@@ -134,11 +133,11 @@ class RNNBase(Module):
         batch_first: input and output are (batch, sequence, width), not (sequence, batch, width).
         dropout: chance to drop what goes from layer to layer, in training.
         bidirectional: read the sequence also from its end.
-        proj_size: must be 0.
+        proj_size: width of the output and hidden state of an LSTM, which are products of those of
+            its cells with a matrix per cell; 0: they are as the cells make them.
     Raises:
         ValueError: a size or ``num_layers`` is too small, ``dropout`` is outside of [0, 1], or
             ``proj_size`` of [0, hidden_size).
-        NotAvailableError: ``proj_size`` is not 0.
     Example:
         >>> net = M.LSTM(3, 4, num_layers=2)
         >>> isinstance(net, RNNBase), len(net.cells)
@@ -164,8 +163,6 @@ class RNNBase(Module):
             raise ValueError(f"[{who}] dropout must be in [0, 1], got {dropout!r}")
         if not 0 <= proj_size < hidden_size:
             raise ValueError(f"[{who}] proj_size must be in [0, {hidden_size}), got {proj_size}")
-        if proj_size:
-            raise NotAvailableError(f"[{who}] proj_size is not available in this version")
         self.input_size = input_size
         self.hidden_size = hidden_size
         self.num_layers = num_layers
@@ -175,13 +172,16 @@ class RNNBase(Module):
         self.bidirectional = bidirectional
         self.num_directions = 2 if bidirectional else 1
         self.proj_size = proj_size
+        if proj_size:
+            count = num_layers * self.num_directions
+            self._projections = Parameter(np.zeros((count, proj_size, hidden_size), np.float32))
         self.cells = [
             [self.create_cell(layer) for _ in range(self.num_directions)]
             for layer in range(num_layers)
         ]
         gates = self.cells[0][0].gate_hidden_size
         width = sum(
-            cell.input_size + hidden_size + 2 * bias for layer in self.cells for cell in layer
+            cell.input_size + self._output_size + 2 * bias for layer in self.cells for cell in layer
         )
         self._flatten_weights = Parameter(np.zeros((gates, width), np.float32))
         self.reset_parameters()
@@ -192,8 +192,13 @@ class RNNBase(Module):
         for parameter in self.parameters():
             init.uniform_(parameter, -bound, bound)
 
+    @property
+    def _output_size(self) -> int:
+        # MegEngine's pickles have no projections, whatever their proj_size.
+        return self.proj_size if hasattr(self, "_projections") else self.hidden_size
+
     def _layer_input_size(self, layer: int) -> int:
-        return self.input_size if layer == 0 else self.hidden_size * self.num_directions
+        return self.input_size if layer == 0 else self._output_size * self.num_directions
 
     @abstractmethod
     def create_cell(self, layer: int) -> RNNCellBase:
@@ -208,7 +213,7 @@ class RNNBase(Module):
         """The output of a cell in its state."""
 
     @abstractmethod
-    def _next_state(self, total: Tensor, hx):
+    def _next_state(self, total: Tensor, hx, projection: Tensor | None):
         """The state after one step, from the sum of what comes from input and state."""
 
     @abstractmethod
@@ -220,7 +225,7 @@ class RNNBase(Module):
         """The state of all cells from that of each."""
 
     def _cell_weights(self):
-        """(weight_ih, weight_hh, bias_ih, bias_hh) of each cell in turn."""
+        """(weight_ih, weight_hh, bias_ih, bias_hh, projection) of each cell in turn."""
         flat = F.flatten(self._flatten_weights)
         at = 0
 
@@ -229,12 +234,12 @@ class RNNBase(Module):
             start, at = at, at + math.prod(shape)
             return F.reshape(flat[start:at], shape)
 
-        for layer in self.cells:
-            for cell in layer:
-                gates = cell.gate_hidden_size
-                weights = take(gates, cell.input_size), take(gates, self.hidden_size)
-                biases = (take(gates), take(gates)) if self.bias else (None, None)
-                yield (*weights, *biases)
+        projections = getattr(self, "_projections", None)
+        for k, cell in enumerate(cell for layer in self.cells for cell in layer):
+            gates = cell.gate_hidden_size
+            weights = take(gates, cell.input_size), take(gates, self._output_size)
+            biases = (take(gates), take(gates)) if self.bias else (None, None)
+            yield (*weights, *biases, None if projections is None else projections[k])
 
     def apply_op(self, input: Tensor, hx):
         """The output of the last layer and the last states; the sequence is the first axis."""
@@ -254,13 +259,14 @@ class RNNBase(Module):
 
     def _run(self, input: Tensor, hx, weights, is_reversed: bool):
         """One cell along the sequence."""
-        weight_ih, weight_hh, bias_ih, bias_hh = weights
+        weight_ih, weight_hh, bias_ih, bias_hh, projection = weights
         from_input = F.linear(input, weight_ih, bias_ih)
         steps = list(range(input._tuple_shape[0]))
         outputs = []
         for t in reversed(steps) if is_reversed else steps:
             hidden = self.get_output_from_hidden(hx)
-            hx = self._next_state(from_input[t] + F.linear(hidden, weight_hh, bias_hh), hx)
+            total = from_input[t] + F.linear(hidden, weight_hh, bias_hh)
+            hx = self._next_state(total, hx, projection)
             outputs.append(self.get_output_from_hidden(hx))
         return F.stack(outputs[::-1] if is_reversed else outputs), hx
 
@@ -279,7 +285,7 @@ class RNN(RNNBase):
     Args:
         nonlinearity: ``"tanh"`` or ``"relu"``.
     Raises:
-        ValueError: as in ``RNNBase`` and ``RNNCell``.
+        ValueError: as in ``RNNBase`` and ``RNNCell``, or ``proj_size`` is not 0.
     Example:
         >>> output, h = M.RNN(3, 4)(F.ones((5, 2, 3)))
         >>> output.shape, h.shape
@@ -298,6 +304,8 @@ class RNN(RNNBase):
         proj_size: int = 0,
         nonlinearity: str = "tanh",
     ):
+        if proj_size:
+            raise ValueError("[RNN] proj_size must be 0: it is for LSTM")
         self.nonlinearity = nonlinearity
         super().__init__(
             input_size,
@@ -320,7 +328,7 @@ class RNN(RNNBase):
     def get_output_from_hidden(self, hx: Tensor) -> Tensor:
         return hx
 
-    def _next_state(self, total: Tensor, hx: Tensor) -> Tensor:
+    def _next_state(self, total: Tensor, hx: Tensor, projection: Tensor | None) -> Tensor:
         return F.tanh(total) if self.nonlinearity == "tanh" else F.relu(total)
 
     def _state_of(self, hx: Tensor, k: int) -> Tensor:
@@ -343,14 +351,18 @@ class LSTM(RNNBase):
         return LSTMCell(self._layer_input_size(layer), self.hidden_size, self.bias)
 
     def init_hidden(self, batch_size: int) -> tuple[Tensor, Tensor]:
-        shape = (self.num_layers * self.num_directions, batch_size, self.hidden_size)
-        return F.zeros(shape), F.zeros(shape)
+        cells = self.num_layers * self.num_directions
+        hidden, cell = ((cells, batch_size, n) for n in (self._output_size, self.hidden_size))
+        return F.zeros(hidden), F.zeros(cell)
 
     def get_output_from_hidden(self, hx: tuple[Tensor, Tensor]) -> Tensor:
         return hx[0]
 
-    def _next_state(self, total: Tensor, hx: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
-        return _lstm_state(total, hx[1])
+    def _next_state(
+        self, total: Tensor, hx: tuple[Tensor, Tensor], projection: Tensor | None
+    ) -> tuple[Tensor, Tensor]:
+        hidden, cell = _lstm_state(total, hx[1])
+        return (hidden if projection is None else F.linear(hidden, projection)), cell
 
     def _state_of(self, hx: tuple[Tensor, Tensor], k: int) -> tuple[Tensor, Tensor]:
         return hx[0][k], hx[1][k]
