@@ -63,6 +63,7 @@ Tensors import_matmul(const Site&);
 Tensors import_batched_matmul(const Site&);
 Tensors import_dot(const Site&);
 Tensors import_matrix_inverse(const Site&);
+Tensors import_svd(const Site&);
 
 // recurrent.cpp
 Tensors import_lstm(const Site&);

@@ -3,6 +3,7 @@
 #include "libmge/ops/elementwise/arithmetic.h"
 #include "libmge/ops/linalg/matinv.h"
 #include "libmge/ops/linalg/matmul.h"
+#include "libmge/ops/linalg/svd.h"
 #include "libmge/ops/reduce/reduce.h"
 
 namespace mge::megengine {
@@ -25,5 +26,12 @@ Tensors import_dot(const Site& site) {
 }
 
 Tensors import_matrix_inverse(const Site& site) { return {ops::matinv(site.in(0))}; }
+
+// What is not asked for, vectors beside the values, comes all the same.
+Tensors import_svd(const Site& site) {
+    auto& p = site.params<file::SVD>();
+    if (p.full_matrices() && p.compute_uv()) unsupported("full matrices of singular vectors");
+    return ops::svd(site.in(0));
+}
 
 }  // namespace mge::megengine

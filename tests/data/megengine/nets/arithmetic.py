@@ -9,6 +9,10 @@ from .arrays import numbers
 def nets(mge):
     import megengine.functional as F
 
+    def spectrum(x):
+        u, s, v = F.svd(x)
+        return [s * 2, u * u, F.matmul(u * s, v), F.svd(F.transpose(x, (1, 0)))[1]]
+
     def linalg(a, b, v):
         return [
             F.matmul(a, b),
@@ -110,5 +114,9 @@ def nets(mge):
         ),
         "more_reduce": (reduce, {"x": numbers("reduce", (2, 3, 4))}),
         "slopes": (slopes, {"x": numbers("slopes", (3, 8), -4, 7), "dy": numbers("dy", (3, 8))}),
-        "spectrum": (lambda x: F.svd(F.relu(x))[1] * 2, {"x": numbers("spectrum", (3, 4))}),
+        "chances": (
+            lambda x: mge.random.gamma(F.exp(x), 2.0) * 2,
+            {"x": numbers("chances", (3, 4))},
+        ),
+        "spectrum": (spectrum, {"x": numbers("spectrum", (3, 4))}),
     }
