@@ -247,8 +247,11 @@ def test_sequential_is_a_sequence():
     net[1] = c
     assert net.b is c
     assert isinstance(net[:1], M.Sequential) and len(net[:1]) == 1
-    with pytest.raises(TypeError, match="Module"):
-        M.Sequential(a, F.relu)
+    with_function = M.Sequential(M.Linear(2, 1), F.relu, lambda x: x + 1)
+    assert float(with_function(F.zeros((1, 2)))) == 1
+    assert with_function[1] is F.relu and len(list(with_function.children())) == 1
+    with pytest.raises(TypeError, match="0 must be a Module, got list"):
+        M.Sequential([a, b])
 
 
 def test_wrong_arguments_name_who_and_what():

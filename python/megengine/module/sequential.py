@@ -9,12 +9,13 @@ from .module import Module
 
 
 class Sequential(Module):
-    """Applies modules one after the other.
+    """Applies modules and functions one after the other.
 
     Args:
         args: the modules, named ``"0"``, ``"1"`` …; or one OrderedDict of names and modules.
+            Functions of one Tensor may stand among them.
     Raises:
-        TypeError: an argument is not a Module.
+        TypeError: an argument cannot be called.
     Example:
         >>> M.Sequential(M.ReLU(), M.Identity())(Tensor([-1.0]))
         Tensor([0.], device=xpux:0)
@@ -28,7 +29,7 @@ class Sequential(Module):
         else:
             named = ((str(k), module) for k, module in enumerate(args))
         for key, module in named:
-            if not isinstance(module, Module):
+            if not callable(module):
                 raise TypeError(f"[Sequential] {key} must be a Module, got {type(module).__name__}")
             setattr(self, key, module)
             self.layer_keys.append(key)
