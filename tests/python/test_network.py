@@ -504,7 +504,8 @@ def test_dump_refuses_unknown_options():
 
 def test_dump_warns_of_what_changes_nothing():
     net = sums()
-    for options in ({"keep_opr_priority": True}, {"compat_older_version": "8.14"}):
+    others = [{"compat_older_version": "8.14"}, {"arg_names": ["a"]}, {"output_names": ["b"]}]
+    for options in ({"keep_opr_priority": True}, *others):
         with pytest.warns(UserWarning, match=f"{next(iter(options))}=.* has no effect"):
             net.dump(io.BytesIO(), **options)
 

@@ -48,6 +48,8 @@ _DTYPE_NAMES = {"bfloat16": "BFloat16"}
 
 # Arguments that change nothing here: the value that asks for nothing, and why.
 WITHOUT_EFFECT = {
+    "arg_names": (None, "rename the variables of the network"),
+    "output_names": (None, "rename the variables of the network"),
     "keep_opr_priority": (False, "operators have no priorities"),
     "dump_format": (None, "the format is .mge"),
     "model_version": (2, "the format is .mge"),

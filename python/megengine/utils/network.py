@@ -176,6 +176,8 @@ class Network:
             dump_format: ``"FBS"`` and ``"FBS_V2"`` are without effect: the format is .mge.
             compat_older_version: without effect, for the same reason.
             kwargs: ``enable_ioc16``, ``enable_nchw88``, …: those of ``jit.trace.dump``.
+                ``arg_names`` and ``output_names`` are without effect, which a warning says: rename
+                the variables.
         Returns:
             Number of operators, bytes, bytes of weights, content hash, names of inputs, outputs and
             parameters.
@@ -183,10 +185,12 @@ class Network:
             ValueError: there is no output, two have one name, or an option does not exist.
         """
         dumping.check_format(dump_format)
+        renaming = {name: kwargs.pop(name, None) for name in ("arg_names", "output_names")}
         dumping.warn_of(
             keep_opr_priority=keep_opr_priority,
             dump_format=dump_format,
             compat_older_version=compat_older_version,
+            **renaming,
         )
         asked = self._optimisations | (kwargs if optimize_for_inference else {})
         options = dumping.optimisations(self._optimisations, True)
