@@ -59,24 +59,55 @@ using Joined =
     std::conditional_t<std::is_same_v<A, float> && (kind == Reduction::sum || kind == Reduction::prod),
                        double, A>;
 
-// Hands x to fn(values, n) in pieces of the partial type.
-template <class A, class T, class Fn>
-void in_partial_type(const T* x, int64_t n, Fn fn) {
-    constexpr int64_t buffer_length = 1024;
-    if constexpr (std::is_same_v<A, T>) {
-        fn(x, n, int64_t(0));
-    } else {
+template <class A, class T>
+void convert_values(const void* from, A* values, int64_t n) {
+    auto* x = static_cast<const T*>(from);
+    if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>)
+        halves_to_floats(x, values, n);
+    else
+        for (int64_t i = 0; i < n; ++i) values[i] = A(x[i]);
+}
+
+// Elements of any type as values of the partial type: the loops know the latter alone.
+template <class A>
+class Elements {
+public:
+    template <class T>
+    static Elements of(const ElementReader& reader) {
+        return {reader, sizeof(T), std::is_same_v<A, T> ? nullptr : convert_values<A, T>};
+    }
+
+    const std::byte* read(int part, int64_t begin, int64_t n) const {
+        return static_cast<const std::byte*>(reader_.read(reader_.source, part, begin, n));
+    }
+    const std::byte* behind(const std::byte* x, int64_t n) const { return x + n * size_; }
+    int64_t cost() const { return reader_.cost; }
+
+    // What read() gave, where it is of the partial type already; else null.
+    const A* as_values(const std::byte* x) const {
+        return convert_ ? nullptr : reinterpret_cast<const A*>(x);
+    }
+    // Else: hands the n elements at x to fn(values, count, at) in pieces.
+    template <class Fn>
+    void in_converted(const std::byte* x, int64_t n, Fn fn) const {
+        constexpr int64_t buffer_length = 1024;
         alignas(64) A buffer[buffer_length];
         for (int64_t i = 0; i < n; i += buffer_length) {
             int64_t count = std::min(buffer_length, n - i);
-            if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>)
-                halves_to_floats(x + i, buffer, count);
-            else
-                for (int64_t j = 0; j < count; ++j) buffer[j] = A(x[i + j]);
+            convert_(behind(x, i), buffer, count);
             fn(static_cast<const A*>(buffer), count, i);
         }
     }
-}
+
+private:
+    using Convert = void (*)(const void* x, A* values, int64_t n);
+    Elements(const ElementReader& reader, int64_t size, Convert convert)
+        : reader_(reader), size_(size), convert_(convert) {}
+
+    const ElementReader& reader_;
+    int64_t size_;     // bytes of an element
+    Convert convert_;  // null where nothing has to be converted
+};
 
 template <Reduction kind, class A>
 A reduce_values(const A* x, int64_t n) {
@@ -90,7 +121,7 @@ A reduce_values(const A* x, int64_t n) {
 }
 // Rows of n, one behind the other.
 template <Reduction kind, class A>
-void accumulate_values(A* total, const A* x, int64_t rows, int64_t n) {
+void accumulate_values(A* __restrict total, const A* __restrict x, int64_t rows, int64_t n) {
     if constexpr (std::is_same_v<A, float>) {
         static const auto accumulate = reduce_f32(kind).accumulate;
         return accumulate(total, x, rows, n);
@@ -100,18 +131,42 @@ void accumulate_values(A* total, const A* x, int64_t rows, int64_t n) {
 }
 
 // A run of at most run_length elements onto what came before it.
-template <Reduction kind, class A, class T>
-void reduce_run(const T* x, int64_t n, Joined<A, kind>& total) {
+template <Reduction kind, class A>
+void reduce_run(const Elements<A>& elements, const std::byte* x, int64_t n, Joined<A, kind>& total) {
     if (n == 0) return;
-    in_partial_type<A>(x, n, [&](const A* v, int64_t count, int64_t) {
-        total = combine<kind>(total, Joined<A, kind>(reduce_values<kind>(v, count)));
-    });
+    auto add = [&](const A* values, int64_t count, int64_t) {
+        total = combine<kind>(total, Joined<A, kind>(reduce_values<kind>(values, count)));
+    };
+    if (auto* values = elements.as_values(x)) return add(values, n, 0);
+    elements.in_converted(x, n, add);
 }
 
-// `rows` rows of `n` columns into one row. read(row, count) gives `count` rows, one behind the other; it is
-// asked for up to `batch` at once.
-template <Reduction kind, class A, class Read, class Y>
-void reduce_tile(const Read& read, int64_t rows, int64_t n, int64_t batch, Y* y) {
+// `rows` rows of n elements, one behind the other, onto a row of totals.
+template <Reduction kind, class A>
+void accumulate_rows(const Elements<A>& elements, A* total, const std::byte* x, int64_t rows, int64_t n) {
+    if (auto* values = elements.as_values(x)) return accumulate_values<kind>(total, values, rows, n);
+    for (int64_t row = 0; row < rows; ++row)
+        elements.in_converted(elements.behind(x, row * n), n, [&](const A* v, int64_t columns, int64_t at) {
+            accumulate_values<kind>(total + at, v, 1, columns);
+        });
+}
+
+// Rows of columns, `inner` elements from one to the next: read before, or to be read.
+struct Rows {
+    const std::byte* x = nullptr;
+    int part = 0;
+    int64_t from = 0, inner = 0;
+
+    template <class A>
+    const std::byte* read(const Elements<A>& elements, int64_t row, int64_t rows, int64_t columns) const {
+        if (x) return elements.behind(x, row * inner);
+        return elements.read(part, from + row * inner, rows * columns);
+    }
+};
+
+// `rows` rows of `n` columns into one row, up to `batch` at once.
+template <Reduction kind, class A, class Y>
+void reduce_tile(const Elements<A>& elements, const Rows& x, int64_t rows, int64_t n, int64_t batch, Y* y) {
     using J = Joined<A, kind>;
     alignas(64) J totals[tile];
     alignas(64) A partial[tile];
@@ -125,14 +180,7 @@ void reduce_tile(const Read& read, int64_t rows, int64_t n, int64_t batch, Y* y)
         int64_t end = std::min(rows, begin + rows_in_f32);
         for (int64_t row = begin; row < end; row += batch) {
             int64_t count = std::min(batch, end - row);
-            auto* x = read(row, count);
-            if constexpr (std::is_same_v<decltype(x), const A*>)
-                accumulate_values<kind>(target, x, count, n);
-            else
-                for (int64_t i = 0; i < count; ++i)
-                    in_partial_type<A>(x + i * n, n, [&](const A* v, int64_t columns, int64_t at) {
-                        accumulate_values<kind>(target + at, v, 1, columns);
-                    });
+            accumulate_rows<kind>(elements, target, x.read(elements, row, count, n), count, n);
         }
         if constexpr (!std::is_same_v<A, J>)
             for (int64_t i = 0; i < n; ++i) totals[i] = combine<kind>(totals[i], J(partial[i]));
@@ -152,10 +200,10 @@ int64_t pieces_of(const ReducePass& pass) {
 }
 
 // One pass into y, cut into pieces, each of a tile of columns: the units of work.
-template <Reduction kind, class A, class T, class Y>
+template <Reduction kind, class A, class Y>
 class Units {
 public:
-    Units(const ElementReader& elements, const ReducePass& pass, int64_t pieces, Y* y)
+    Units(const Elements<A>& elements, const ReducePass& pass, int64_t pieces, Y* y)
         : elements_(elements),
           pass_(pass),
           pieces_(pieces),
@@ -173,26 +221,22 @@ public:
     }
 
 private:
-    const T* read(int part, int64_t begin, int64_t n) const {
-        return static_cast<const T*>(elements_.read(elements_.source, part, begin, n));
-    }
-
     // Units that lie one behind the other, as many as can be read at once.
     void reduce_small(int part, int64_t begin, int64_t end) const {
         int64_t size = rows_ * pass_.inner, batch = longest_read / this->size();
         for (int64_t unit = begin; unit < end; unit += batch) {
             int64_t count = std::min(batch, end - unit);
-            const T* x = read(part, unit * size, count * size);
+            const std::byte* x = elements_.read(part, unit * size, count * size);
             for (int64_t i = 0; i < count; ++i) {
-                const T* from = x + i * size;
+                const std::byte* from = elements_.behind(x, i * size);
                 Y* to = y_ + (unit + i) * pass_.inner;
                 if (pass_.inner == 1) {
                     Joined<A, kind> total = identity<kind, Joined<A, kind>>();
-                    reduce_run<kind, A>(from, rows_, total);
+                    reduce_run<kind>(elements_, from, rows_, total);
                     *to = Y(total);
                 } else {
-                    auto rows = [&](int64_t row, int64_t) { return from + row * pass_.inner; };
-                    reduce_tile<kind, A>(rows, rows_, pass_.inner, rows_in_f32, to);
+                    reduce_tile<kind>(elements_, {.x = from, .inner = pass_.inner}, rows_, pass_.inner,
+                                      rows_in_f32, to);
                 }
             }
         }
@@ -208,48 +252,58 @@ private:
             Joined<A, kind> total = identity<kind, Joined<A, kind>>();
             for (int64_t begin = 0; begin < rows; begin += run_length) {
                 int64_t n = std::min(run_length, rows - begin);
-                reduce_run<kind, A>(read(part, from + begin, n), n, total);
+                reduce_run<kind>(elements_, elements_.read(part, from + begin, n), n, total);
             }
             *to = Y(total);
             return;
         }
         int64_t n = std::min(columns_, pass_.inner - column);
-        auto read_rows = [&](int64_t row, int64_t count) {
-            return read(part, from + row * pass_.inner, count * n);
-        };
-        reduce_tile<kind, A>(read_rows, rows, n, n == pass_.inner ? longest_read / n : 1, to);
+        Rows x{nullptr, part, from, pass_.inner};
+        reduce_tile<kind>(elements_, x, rows, n, n == pass_.inner ? longest_read / n : 1, to);
     }
 
-    const ElementReader& elements_;
+    const Elements<A>& elements_;
     const ReducePass& pass_;
     int64_t pieces_, rows_, tiles_, columns_;  // rows and columns of a unit; the last ones may have fewer
     Y* y_;
 };
 
-template <Reduction kind, class A, class T, class Y>
-void run_units(const ElementReader& elements, const ReducePass& pass, int64_t pieces, Y* y, int threads) {
-    Units<kind, A, T, Y> units(elements, pass, pieces, y);
-    in_parts(threads, units.count(), std::max<int64_t>(1, grain / elements.cost / units.size()),
+template <Reduction kind, class A, class Y>
+void run_units(const Elements<A>& elements, const ReducePass& pass, int64_t pieces, Y* y, int threads) {
+    Units<kind, A, Y> units(elements, pass, pieces, y);
+    in_parts(threads, units.count(), std::max<int64_t>(1, grain / elements.cost() / units.size()),
              [&](int part, int64_t begin, int64_t end) { units.reduce(part, begin, end); });
 }
 
-template <class T>
-ElementReader in_memory(const T* const& x) {
-    return {&x, [](const void* source, int, int64_t begin, int64_t) -> const void* {
-                return *static_cast<const T* const*>(source) + begin;
-            }};
+struct InMemory {
+    const void* x;
+    int64_t size;  // of an element
+
+    ElementReader reader() const {
+        return {this, [](const void* source, int, int64_t begin, int64_t) -> const void* {
+                    auto& memory = *static_cast<const InMemory*>(source);
+                    return static_cast<const std::byte*>(memory.x) + begin * memory.size;
+                }};
+    }
+};
+
+// Values of an earlier pass.
+template <Reduction kind, class A, class Y>
+void run_units(const A* x, const ReducePass& pass, int64_t pieces, Y* y, int threads) {
+    InMemory memory{x, sizeof(A)};
+    auto reader = memory.reader();
+    run_units<kind>(Elements<A>::template of<A>(reader), pass, pieces, y, threads);
 }
 
-// One pass; `scratch` holds the outer * pieces * inner results of several pieces until they are joined.
-template <Reduction kind, class A, class T>
-void run_pass(const ElementReader& elements, const ReducePass& pass, A* y, Joined<A, kind>* scratch,
-              int threads) {
-    using J = Joined<A, kind>;
+// One pass over values or Elements; `scratch` holds the outer * pieces * inner results of several pieces
+// until they are joined.
+template <Reduction kind, class A, class X>
+void run_pass(const X& x, const ReducePass& pass, A* y, Joined<A, kind>* scratch, int threads) {
     int64_t pieces = pieces_of(pass);
-    if (pieces == 1) return run_units<kind, A, T>(elements, pass, 1, y, threads);
-    run_units<kind, A, T>(elements, pass, pieces, scratch, threads);
-    const J* joined = scratch;
-    run_units<kind, J, J>(in_memory(joined), {pass.outer, pieces, pass.inner}, 1, y, threads);
+    if (pieces == 1) return run_units<kind>(x, pass, 1, y, threads);
+    run_units<kind>(x, pass, pieces, scratch, threads);
+    const Joined<A, kind>* joined = scratch;
+    run_units<kind>(joined, {pass.outer, pieces, pass.inner}, 1, y, threads);
 }
 
 struct ReduceState {
@@ -282,21 +336,20 @@ void finish(const ReduceState& state, const A* values, void* out) {
         static_cast<Real<A>*>(out)[i] = Real<A>(double(values[i]) / double(state.count));
 }
 
-template <Reduction kind, bool is_mean, class T>
-void run_typed(const ReduceState& state, const Launch& launch, const ElementReader& elements) {
-    using A = typename Partial<T, kind, is_mean>::Type;
+template <Reduction kind, class A>
+void run_passes(const ReduceState& state, const Launch& launch, const Elements<A>& elements) {
     auto* scratch = static_cast<Joined<A, kind>*>(launch.workspace);
     A* results[2] = {reinterpret_cast<A*>(scratch + state.scratch)};
     results[1] = results[0] + state.result;
-    bool is_direct = !is_mean && size_of(state.out) == sizeof(A);
+    bool is_direct = !state.is_mean && size_of(state.out) == sizeof(A);
     const A* x = nullptr;
     for (size_t i = 0; i < state.passes.size(); ++i) {
         bool is_last = i + 1 == state.passes.size();
         A* y = is_last && is_direct ? launch.out<A>(0) : results[i % 2];
         if (i == 0)
-            run_pass<kind, A, T>(elements, state.passes[i], y, scratch, launch.threads);
+            run_pass<kind>(elements, state.passes[i], y, scratch, launch.threads);
         else
-            run_pass<kind, A, A>(in_memory(x), state.passes[i], y, scratch, launch.threads);
+            run_pass<kind>(x, state.passes[i], y, scratch, launch.threads);
         x = y;
     }
     if (!is_direct) finish(state, x, launch.outputs[0]);
@@ -401,17 +454,16 @@ void run_reduction(const Prepared& prepared, const Launch& launch, const Element
     if (state.outputs == 0) return;
     dispatch_reduction(state.kind, state.is_mean, [&](auto kind, auto is_mean) {
         dispatch_dtype(state.in, AllTypes{}, [&](auto type) {
-            run_typed<decltype(kind)::value, decltype(is_mean)::value, typename decltype(type)::type>(
-                state, launch, elements);
+            using T = typename decltype(type)::type;
+            using A = typename Partial<T, decltype(kind)::value, decltype(is_mean)::value>::Type;
+            run_passes<decltype(kind)::value>(state, launch, Elements<A>::template of<T>(elements));
         });
     });
 }
 
 void run_reduction(const Prepared& prepared, const Launch& launch) {
-    dispatch_dtype(prepared.state<ReduceState>().in, AllTypes{}, [&](auto type) {
-        auto* x = launch.in<typename decltype(type)::type>(0);
-        run_reduction(prepared, launch, in_memory(x));
-    });
+    InMemory memory{launch.inputs[0], int64_t(size_of(prepared.state<ReduceState>().in))};
+    run_reduction(prepared, launch, memory.reader());
 }
 
 Prepared prepare_reference_reduction(const Problem& problem, const std::array<bool, max_rank>& reduced,
