@@ -4,13 +4,14 @@
 
 venv_python=$PWD/.venv/bin/python
 
-# make_python_environment: makes or completes .venv; does nothing when pyproject.toml asks for what is there.
+# make_python_environment [GROUP]: makes or completes .venv with what building and a group of pyproject.toml (dev unless named)
+# need; does nothing when that is there.
 make_python_environment() {
     local wanted stamp=.venv/requirements.txt
     [ -x "$venv_python" ] || { say "making .venv" && /usr/bin/python3 -m venv .venv; }
-    wanted=$("$venv_python" scripts/lib/requirements.py)
-    if [ "$(cat "$stamp" 2>/dev/null)" = "$wanted" ]; then
-        say "all $(wc -l <"$stamp") Python packages are there"
+    wanted=$("$venv_python" scripts/lib/requirements.py "${1:-dev}")
+    if [ -e "$stamp" ] && ! grep -qvxFf "$stamp" <<<"$wanted"; then
+        say "all $(wc -l <<<"$wanted") Python packages are there"
         return
     fi
     printf '%s\n' "$wanted" >"$stamp.part"

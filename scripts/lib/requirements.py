@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Print the Python packages that building, testing and the examples need, one requirement per line.
+"""Print the Python packages that building and a dependency group need, one requirement per line.
 
-They stand once, in pyproject.toml: those of the build backend, of the package, of the group `dev`.
+    requirements.py GROUP
+
+They stand once, in pyproject.toml: those of the build backend, of the package, of the groups.
 """
 
 import sys
@@ -9,16 +11,24 @@ import tomllib
 from pathlib import Path
 
 
-def requirements(pyproject):
+def of_group(groups, name):
+    for entry in groups[name]:
+        if isinstance(entry, dict):
+            yield from of_group(groups, entry["include-group"])
+        else:
+            yield entry
+
+
+def requirements(pyproject, group):
     with open(pyproject, "rb") as file:
         table = tomllib.load(file)
     return [
         *table["build-system"]["requires"],
         *table["project"]["dependencies"],
-        *table["dependency-groups"]["dev"],
+        *of_group(table["dependency-groups"], group),
     ]
 
 
 if __name__ == "__main__":
     root = Path(__file__).resolve().parents[2]
-    sys.stdout.write("\n".join(requirements(root / "pyproject.toml")) + "\n")
+    sys.stdout.write("\n".join(requirements(root / "pyproject.toml", sys.argv[1])) + "\n")

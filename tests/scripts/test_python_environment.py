@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+""".venv holds what the examples need after scripts/quickstart, after scripts/test more."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from lib.requirements import requirements
+
+ROOT = Path(__file__).resolve().parents[2]
+PYPROJECT = """
+[build-system]
+requires = ["builder"]
+[project]
+dependencies = ["numpy>=1"]
+[dependency-groups]
+examples = ["learner"]
+dev = [{ include-group = "examples" }, "checker"]
+"""
+
+# Lists the packages as ours does; notes what pip is asked for.
+PYTHON = f"""#!/bin/sh
+case "$1" in
+*/requirements.py) exec /usr/bin/python3 {ROOT}/scripts/"${{1#scripts/}}" "$2" ;;
+esac
+echo "$@" >> calls
+"""
+
+
+@pytest.fixture
+def make(tmp_path):
+    """Makes the environment of a group in a folder of its own; returns whether pip was called for it."""
+    python = tmp_path / ".venv/bin/python"
+    python.parent.mkdir(parents=True)
+    python.write_text(PYTHON)
+    python.chmod(0o755)
+    calls = tmp_path / "calls"
+
+    def run(group=""):
+        calls.unlink(missing_ok=True)
+        script = (
+            f". {ROOT}/scripts/lib/progress.sh; . {ROOT}/scripts/lib/python_environment.sh;"
+            f"make_python_environment {group}"
+        )
+        subprocess.run(
+            ["bash", "-euc", script], cwd=tmp_path, env=os.environ, check=True, capture_output=True
+        )
+        return calls.exists()
+
+    return run
+
+
+def test_groups_include_others(tree):
+    root = tree({"pyproject.toml": PYPROJECT})
+    examples = ["builder", "numpy>=1", "learner"]
+    assert requirements(root / "pyproject.toml", "examples") == examples
+    assert requirements(root / "pyproject.toml", "dev") == [*examples, "checker"]
+
+
+def test_tests_complete_what_the_quickstart_made(make):
+    assert make("examples")
+    assert not make("examples")
+    assert make()
+    assert not make()
+
+
+def test_the_quickstart_is_content_with_what_the_tests_made(make):
+    assert make()
+    assert not make("examples")
