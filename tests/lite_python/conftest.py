@@ -3,10 +3,13 @@
 
 import os
 import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))  # what tests share
 
 
 def is_library_for_deployment():

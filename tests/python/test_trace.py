@@ -1,35 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""jit.trace: recording, replay with checks, values read on the way, dumping."""
-
-import io
-import json
-import shutil
-import tempfile
-import warnings
-from pathlib import Path
+"""jit.trace: recording, replay with checks, values read on the way."""
 
 import numpy as np
 import pytest
+from trace_samples import both_modes, floats
 
 import megengine as mge
 import megengine.functional as F
 import megengine.module as M
-from megengine import Tensor, _mge
+from megengine import Tensor
 from megengine.autodiff import GradManager
 from megengine.jit import (
-    GraphOptimizationConfig,
     TraceError,
     exclude_from_trace,
     is_tracing,
     trace,
 )
 from megengine.optimizer import SGD
-
-both_modes = pytest.mark.parametrize("symbolic", [False, True])
-
-
-def floats(*values):
-    return Tensor(np.array(values, np.float32))
 
 
 @both_modes
@@ -254,40 +241,6 @@ def test_excluded_code_may_replace_values_from_before(symbolic):
     assert [f(floats(2.0), negated).item() for negated in calls] == [6, -6, -6, 6, 6]
 
 
-def test_options_as_decorator_and_methods():
-    class Net:
-        scale = 3
-
-        @trace(symbolic=True)
-        def run(self, x):
-            return x * self.scale
-
-    net = Net()
-    assert net.run(floats(2.0)).item() == 6
-    assert net.run(floats(3.0)).item() == 9
-
-
-def test_a_level_below_zero_compares_what_was_replaced():
-    config = GraphOptimizationConfig(jit_fuse_dimshuffle=True, jit_fuse_reduce=None)
-
-    @trace(symbolic=True, opt_level=-1, graph_opt_config=config)
-    def itself(x):
-        return F.log(F.exp(x)).sum()
-
-    assert itself(Tensor([1.0, 2.0])).numpy() == 3
-    with pytest.raises(RuntimeError, match="pass simplify_algebra changes the value"):
-        itself(Tensor([1.0, 200.0])).numpy()
-
-
-def test_a_number_over_itself_is_one_only_where_that_is_true():
-    @trace(symbolic=True)
-    def quotient(x):
-        return x / x
-
-    for _ in range(2):
-        np.testing.assert_array_equal(quotient(Tensor([2.0, 0.0, np.inf])), [1, np.nan, np.nan])
-
-
 def test_only_tensors_are_arguments_of_a_captured_function():
     @trace(symbolic=True, capture_as_const=True)
     def f(x, y):
@@ -304,198 +257,6 @@ def test_only_tensors_are_results_of_a_captured_function():
 
     with pytest.raises(AssertionError, match="Only support return tensors"):
         f(floats(1.0))
-
-
-def make_predictor(**options):
-    net = M.Sequential(M.Linear(4, 3), M.ReLU(), M.Linear(3, 2))
-    net.eval()
-
-    @trace(symbolic=True, capture_as_const=True, **options)
-    def predict(x):
-        return F.softmax(net(x), axis=1)
-
-    return predict
-
-
-def test_without_host_runs_the_graph_alone():
-    predict = make_predictor(without_host=True)
-    x = Tensor(np.ones((2, 4), np.float32))
-    np.testing.assert_allclose(predict(x).numpy(), predict(x).numpy(), rtol=1e-6)
-    assert predict(Tensor(np.ones((5, 4), np.float32))).shape == (5, 2)
-
-
-def test_dump_keeps_function_names_and_cases(tmp_path):
-    predict = make_predictor()
-    x = np.random.default_rng(0).normal(size=(3, 4)).astype(np.float32)
-    expected = predict(Tensor(x)).numpy()
-    np.save(tmp_path / "x.npy", x)
-    path = tmp_path / "net.mge"
-    info = predict.dump(
-        str(path),
-        arg_names=["x"],
-        output_names="y",
-        input_data=[f"x:{tmp_path}/x.npy", "#rand(-1,1,2,4)"],
-        strip_info_file=tmp_path / "info.json",
-        user_info={"made": "here"},
-    )
-    assert info.inputs == ["x"] and info.outputs == ["y"]
-    assert info.tot_bytes == path.stat().st_size
-    assert "MatrixMul" in json.loads((tmp_path / "info.json").read_text())["opr_types"]
-    model = _mge.load(str(path))
-    assert model.input_names == ["x"] and model.output_names == ["y"]
-    np.testing.assert_allclose(model.run([Tensor(x)])[0].numpy(), expected, rtol=1e-6)
-    assert model.run([Tensor(np.zeros((7, 4), np.float32))])[0].shape == (7, 2)
-
-
-def carried(predict, **options):
-    """The options that a dump puts into the model, and the hash of the file."""
-    file = io.BytesIO()
-    info = predict.dump(file, silent=True, **options)
-    path = Path(tempfile.mkdtemp()) / "net.mge"
-    path.write_bytes(file.getvalue())
-    metadata = _mge.load(str(path)).metadata
-    shutil.rmtree(path.parent)
-    return json.loads(metadata.get("load_and_run.options", "null")), info.content_hash
-
-
-def test_dump_options_are_carried_by_the_model():
-    predict = make_predictor()
-    predict(Tensor(np.ones((2, 4), np.float32)))
-    plain, plain_hash = carried(predict)
-    assert plain is None
-    options, content_hash = carried(
-        predict, enable_hwcd4=True, enable_fuse_conv_bias_with_z=True, enable_fuse_grain=False
-    )
-    assert options["layout"] == "NHWCD4" and content_hash != plain_hash
-    assert options["fuse_conv_bias_with_z"] is True and options["fuse_grain"] is False
-    assert "fuse_preprocess" not in options
-    assert carried(predict, enable_nchw44=False)[1] == plain_hash
-    options = carried(predict, precision="relaxed", weight_bits=8)[0]
-    assert options["precision"] == "relaxed" and options["weight_bits"] == 8
-    assert carried(predict, weight_bits=0)[1] == plain_hash
-    with pytest.raises(ValueError, match=r"weight_bits.* is 0, 4 or 8, not 3"):
-        predict.dump(io.BytesIO(), weight_bits=3)
-    with pytest.raises(ValueError, match="enable_nchw4 contradicts enable_nchw88"):
-        predict.dump(io.BytesIO(), enable_nchw4=True, enable_nchw88=True)
-    with pytest.warns(UserWarning, match="enable_nchw88 has no effect"):
-        assert carried(predict, optimize_for_inference=False, enable_nchw88=True)[0] is None
-
-
-@pytest.mark.parametrize(
-    "argument",
-    [
-        {"keep_opr_priority": True},
-        {"dump_format": "FBS_V2"},
-        {"model_version": 1},
-        {"compat_older_version": "8.14"},
-    ],
-    ids=lambda argument: next(iter(argument)),
-)
-def test_arguments_of_dump_without_effect_are_told(argument):
-    predict = make_predictor()
-    predict(Tensor(np.ones((2, 4), np.float32)))
-    with pytest.warns(UserWarning, match=next(iter(argument))):
-        predict.dump(io.BytesIO(), silent=True, **argument)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        predict.dump(io.BytesIO(), silent=True, no_change_graph=True)
-
-
-def test_options_of_traces_are_checked_in_their_own_words():
-    from megengine.jit import DTRConfig, GraphOptimizationConfig
-
-    with pytest.raises(ValueError, match=r"\[opt_level\] 7 is not between -3 and 3"):
-        trace(lambda x: x, opt_level=7)
-    with pytest.raises(
-        TypeError, match=r"\[graph_opt_config.jit_fuse_reduce\] needs true or false"
-    ):
-        trace(lambda x: x, graph_opt_config=GraphOptimizationConfig(None, "yes"))
-    with pytest.raises(TypeError, match=r"\[dtr_config.eviction_threshold\] needs a whole number"):
-        trace(lambda x: x, dtr_config=DTRConfig(eviction_threshold=0.5))
-    with pytest.raises(TypeError, match=r"\[dtr_config.eviction_threshold\] needs a number"):
-        DTRConfig(eviction_threshold="5GB")
-    for name, number in (("eviction_threshold", 0), ("recomp_time_factor", -1)):
-        with pytest.raises(AssertionError, match=name):
-            DTRConfig(**{"eviction_threshold": 1, name: number})
-
-
-def test_dump_into_a_file_object_and_default_names():
-    @trace(symbolic=True, capture_as_const=True)
-    def f(x, y):
-        return x + y, x
-
-    f(floats(1.0), Tensor([2.0], name="second"))
-    file = io.BytesIO()
-    info = f.dump(file)
-    assert info.inputs == ["arg_0", "second"]
-    assert len(file.getvalue()) == info.tot_bytes
-    assert info.outputs == ["ADD", "copy"]
-    assert info.nr_opr == 4  # two inputs and two operators
-    assert f.dump(io.BytesIO(), keep_var_name=0).outputs == ["add", "copy"]
-
-
-def test_dict_keys_become_output_names(tmp_path):
-    @trace(symbolic=True, capture_as_const=True)
-    def f(x):
-        return {"b": x + 1, "a": x * 2}
-
-    f(floats(1.0))
-    with pytest.raises(TypeError, match="dict"):
-        f.dump(io.BytesIO(), output_names=["q", "r"])
-    assert f.dump(io.BytesIO()).outputs == ["a", "b"]
-
-
-def test_dump_refuses_what_it_cannot_write():
-    @trace(symbolic=True)
-    def external(x):
-        return x + 1
-
-    external(floats(1.0))
-    with pytest.raises(ValueError, match="capture_as_const"):
-        external.dump(io.BytesIO())
-
-    @trace(symbolic=True, capture_as_const=True)
-    def f(x):
-        return x + 1
-
-    with pytest.raises(ValueError, match="record first"):
-        f.dump(io.BytesIO())
-    f(floats(1.0))
-    with pytest.raises(ValueError, match="arg_names"):
-        f.dump(io.BytesIO(), arg_names=["a", "b"])
-    with pytest.raises(ValueError, match="unknown options"):
-        f.dump(io.BytesIO(), enable_nothing=True)
-
-
-def test_dump_refuses_batch_norm_in_training():
-    norm = M.BatchNorm2d(2)
-
-    @trace(symbolic=True, capture_as_const=True)
-    def f(x):
-        return norm(x)
-
-    f(Tensor(np.ones((2, 2, 3, 3), np.float32)))
-    with pytest.raises(RuntimeError, match="training=True"):
-        f.dump(io.BytesIO())
-
-
-def test_dump_in_training_mode_on_request(tmp_path):
-    norm = M.BatchNorm2d(2)
-
-    @trace(symbolic=True, capture_as_const=True)
-    def f(x):
-        return F.dropout(norm(x), 0.5)
-
-    x = Tensor(np.random.default_rng(0).normal(size=(4, 2, 3, 3)).astype(np.float32))
-    f(x)
-    f.dump(str(tmp_path / "net.mge"), training=True)
-    model = _mge.load(str(tmp_path / "net.mge"))
-    assert {"batch_norm", "dropout"} <= set(model.operators)
-    got = model.run([x])[0].numpy()
-    expected = 2 * F.batch_norm(x, training=True).numpy()
-    kept = got != 0
-    assert 0 < kept.sum() < kept.size
-    np.testing.assert_allclose(got[kept], expected[kept], rtol=1e-4, atol=1e-5)
 
 
 @both_modes
@@ -557,92 +318,11 @@ def test_ranges_follow_their_tensors(symbolic):
             np.testing.assert_allclose(got.numpy(), want, rtol=1e-6)
 
 
-def test_ranges_of_tensors_in_a_file(tmp_path):
-    @trace(symbolic=True, capture_as_const=True)
-    def ranges(stop):
-        return F.arange(stop), F.linspace(0, stop, 3)
-
-    ranges(Tensor(2.0))
-    path = str(tmp_path / "ranges.mge")
-    ranges.dump(path)
-    model = _mge.load(path)
-    for stop in (2.0, 4.0):
-        counted, line = model.run([Tensor(stop)])
-        np.testing.assert_array_equal(counted.numpy(), np.arange(stop))
-        np.testing.assert_allclose(line.numpy(), np.linspace(0, stop, 3))
-
-
 def test_bad_bounds_in_a_trace():
     with pytest.raises(ValueError, match="first is one number"):
         trace(lambda x: F.linspace(x, 1, 3))(floats(1, 2)).numpy()
     with pytest.raises(RuntimeError, match="num"):
         trace(lambda n: F.linspace(0, 1, n))(Tensor(-1)).numpy()
-
-
-@both_modes
-def test_sublinear_memory_config_acts(symbolic):
-    from megengine.jit import SublinearMemoryConfig
-
-    def step(x):
-        for _ in range(6):
-            x = F.tanh(x * 1.5)
-        return x.sum()
-
-    def gradient(x):
-        with GradManager().attach(x) as gm:
-            gm.backward(step(x))
-        return x.grad
-
-    def results(function):
-        x = Tensor(np.linspace(-1, 1, 50, dtype=np.float32))
-        found = []
-        for _ in range(2):
-            x.grad = None
-            found.append(function(x).numpy())
-        return found
-
-    config = SublinearMemoryConfig(thresh_nr_try=2, num_worker=1)
-    traced = trace(symbolic=symbolic, sublinear_memory_config=config)(gradient)
-    np.testing.assert_allclose(results(traced), results(gradient), rtol=1e-5)
-    small = SublinearMemoryConfig(genetic_pool_size=1, genetic_nr_iter=20)
-    with pytest.raises(ValueError, match="sublinear_memory_config"):
-        trace(step, sublinear_memory_config=small)
-    for name, number in (("thresh_nr_try", -1), ("genetic_nr_iter", -1), ("num_worker", 0)):
-        with pytest.raises(AssertionError, match=name):
-            SublinearMemoryConfig(**{name: number})
-    with pytest.raises(ValueError, match=r"\[opt_level\] contradicts sublinear_memory_config"):
-        trace(step, sublinear_memory_config=config, opt_level=-1)
-
-
-def test_a_dtr_config_is_a_budget():
-    from megengine.jit import DTRConfig, SublinearMemoryConfig
-
-    def chain(x):
-        values = [x]
-        for _ in range(12):
-            values.append(F.sin(values[-1]))
-        y = values[-1]
-        for value in reversed(values[:-1]):
-            y = y * F.cos(value)
-        return y.sum()
-
-    def peak(config):
-        before = mge.device.get_allocated_memory()
-        traced = trace(symbolic=True, dtr_config=config, opt_level=0)(chain)
-        mge.device.reset_max_memory_stats()
-        np.testing.assert_array_equal(traced(x).numpy(), expected)
-        return mge.device.get_max_allocated_memory() - before
-
-    x = Tensor(np.full((256, 1024), 0.5, np.float32))
-    expected = trace(symbolic=True, opt_level=0)(chain)(x).numpy()
-    assert peak(DTRConfig(1)) < 0.7 * peak(None)
-    with pytest.raises(ValueError, match=r"\[dtr_config\] contradicts sublinear_memory_config"):
-        trace(chain, dtr_config=DTRConfig(1), sublinear_memory_config=SublinearMemoryConfig())
-
-
-def test_imperative_is_not_dropped_in_silence():
-    with pytest.warns(UserWarning, match="imperative has no effect"):
-        trace(lambda x: x, imperative=True)
 
 
 @pytest.mark.parametrize("symbolic", [False, True])
