@@ -39,6 +39,10 @@ void in_balanced_parts(int threads, int64_t n, int64_t grain, Fn&& fn) {
 struct PartSizes {
     int64_t least, most;
 };
+// Of n: one thread takes all at once, several begin with parts that leave something to help with.
+inline PartSizes part_sizes(int threads, int64_t n, int64_t least) {
+    return {least, threads <= 1 ? std::max(least, n) : std::max(least, n / (threads * parts_of_thread))};
+}
 
 // What a thread still has to begin of its share: from `begin` to before `end`, in one word so that both
 // change together. Its owner takes from the front, others from behind, each half of it at most: so parts get

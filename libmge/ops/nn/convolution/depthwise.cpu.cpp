@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "libmge/device/cpu/cpu_device.h"
+#include "libmge/kernel/cpu/balanced.h"
 #include "libmge/kernel/cpu/onednn/packed_weight.h"
-#include "libmge/kernel/cpu/parallel.h"
 #include "libmge/ops/nn/convolution/channel_blocks.h"
 #include "libmge/ops/nn/convolution/depthwise.h"
 
@@ -68,8 +68,9 @@ void run(const Prepared& prepared, const Launch& launch) {
     const cpu::DepthwiseData data{launch.in<float>(0), static_cast<const float*>(s.weight->data()),
                                   launch.in_if_given<float>(2), launch.in_if_given<float>(3),
                                   launch.out<float>(0)};
-    par_for(launch.threads, s.shape.rows(), s.grain,
-            [&](int64_t first, int64_t last) { cpu::depthwise(s.shape, data, first, last); });
+    const int64_t rows = s.shape.rows();
+    in_claimed_parts(launch.threads, rows, part_sizes(launch.threads, rows, s.grain),
+                     [&](int64_t first, int64_t last) { cpu::depthwise(s.shape, data, first, last); });
 }
 
 }  // namespace

@@ -2,8 +2,8 @@
 #include "libmge/kernel/cpu/pointwise.h"
 
 #include "libmge/device/cpu/cpu_device.h"
+#include "libmge/kernel/cpu/balanced.h"
 #include "libmge/kernel/cpu/onednn/packed_weight.h"
-#include "libmge/kernel/cpu/parallel.h"
 #include "libmge/ops/nn/convolution/channel_blocks.h"
 #include "libmge/ops/nn/convolution/pointwise.h"
 
@@ -25,11 +25,14 @@ bool has_dear_activation(Activation activation) {
 }
 // A second thread costs a parallel region, which less work does not earn.
 constexpr int64_t few_multiplications = 1 << 18;
+// Of a part that a thread takes from another one at the end: some microseconds.
+constexpr int64_t least_multiplications = 1 << 17;
 
 struct State {
     cpu::Pointwise shape;
     std::shared_ptr<const onednn::PackedWeight> weight;
     int threads;
+    PartSizes parts;
 };
 
 Support supports(const Problem& p) {
@@ -51,7 +54,10 @@ Prepared prepare(const PrepareContext& context) {
     auto [weight, packed] = pack_blocks(context, g, channel_block());
     State s{{g.ic, g.oc, g.out[0] * g.out[1], p.as<Conv2d::Params>().activation},
             weight,
-            g.multiplications() < few_multiplications ? 1 : p.threads};
+            g.multiplications() < few_multiplications ? 1 : p.threads,
+            {}};
+    const int64_t items = s.shape.items(), of_item = g.multiplications() / items + 1;
+    s.parts = part_sizes(s.threads, items, least_multiplications / of_item + 1);
     return Prepared::make(std::move(s), 0, std::move(packed));
 }
 
@@ -60,8 +66,8 @@ void run(const Prepared& prepared, const Launch& launch) {
     const cpu::PointwiseData data{launch.in<float>(0), static_cast<const float*>(s.weight->data()),
                                   launch.in_if_given<float>(2), launch.in_if_given<float>(3),
                                   launch.out<float>(0)};
-    par_for(s.threads, s.shape.items(), 1,
-            [&](int64_t first, int64_t last) { cpu::pointwise(s.shape, data, first, last); });
+    in_claimed_parts(s.threads, s.shape.items(), s.parts,
+                     [&](int64_t first, int64_t last) { cpu::pointwise(s.shape, data, first, last); });
 }
 
 }  // namespace
