@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "python/src/graph_names.h"
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <string>
@@ -8,8 +9,14 @@
 
 #include "libmge/graph/infer.h"
 #include "libmge/model/import/megengine/counterparts.h"
+#include "libmge/ops/elementwise/activation.h"
+#include "libmge/ops/elementwise/comparison.h"
+#include "libmge/ops/elementwise/convert.h"
+#include "libmge/ops/elementwise/trigonometric.h"
 #include "libmge/ops/linalg/matmul.h"
 #include "libmge/ops/nn/convolution/conv2d.h"
+#include "libmge/ops/reduce/arg_extreme.h"
+#include "libmge/ops/shape/reshape.h"
 #include "libmge/passes/rewrite.h"
 
 namespace mge::python {
@@ -26,12 +33,30 @@ bool has_bias(const Node& node) {
     return named_input(node, "bias") != no_value;
 }
 
-// What the results of a node are called: a sum where the operator adds a bias, which MegEngine does behind
-// it.
+// Where the operator that MegEngine's function ends with is another one than ours.
+constexpr std::pair<const OpInfo*, std::string_view> last_steps[] = {
+    {&ops::AddAxis::info, "AddAxis"},       {&ops::Atan::info, "ATAN2"},
+    {&ops::Copy::info, "Identity"},         {&ops::Greater::info, "LT"},
+    {&ops::GreaterEqual::info, "LEQ"},      {&ops::LeakyRelu::info, "PRELU"},
+    {&ops::RemoveAxis::info, "RemoveAxis"},
+};
+
+// Empty: the operator itself.
+std::string_view last_step(const Node& node) {
+    if (has_bias(node)) return "ADD";
+    bool is_place = node.op == &ops::Argmax::info || node.op == &ops::Argmin::info;
+    if (is_place && !node.as<ops::ArgParams>().keepdims) return "RemoveAxis";
+    auto row = std::ranges::find(last_steps, node.op, &std::pair<const OpInfo*, std::string_view>::first);
+    return row == std::end(last_steps) ? "" : row->second;
+}
+
+// What the results of a node are called: after the last thing that MegEngine's function does, such as a sum
+// where the operator adds a bias.
 std::string result_name(const std::string& name, const Node& node) {
-    if (!has_bias(node)) return name;
+    std::string_view last = last_step(node);
+    if (last.empty()) return name;
     size_t dot = name.rfind('.');
-    return (dot == std::string::npos ? "" : name.substr(0, dot + 1)) + "ADD";
+    return text(dot == std::string::npos ? "" : name.substr(0, dot + 1), last);
 }
 
 // Names that stand several times are numbered.

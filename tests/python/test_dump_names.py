@@ -138,6 +138,25 @@ def test_several_outputs_and_types_without_a_counterpart():
     assert [var.name for var in net.all_vars][-1] == "TopK:o0"
 
 
+@pytest.mark.parametrize(
+    "name, function",
+    [
+        ("AddAxis", lambda x: F.expand_dims(x, 1)),
+        ("RemoveAxis", lambda x: F.squeeze(x.reshape(2, 3, 1), 2)),
+        ("RemoveAxis", lambda x: F.argmax(x, axis=1)),
+        ("Argmax", lambda x: F.argmax(x, axis=1, keepdims=True)),
+        ("Identity", F.copy),
+        ("LT", lambda x: x > 0),
+        ("LEQ", lambda x: x >= 0),
+        ("ATAN2", F.atan),
+        ("PRELU", F.leaky_relu),
+    ],
+)
+def test_results_are_called_after_the_last_step(name, function):
+    """Recorded with MegEngine 1.13, whose functions end with these operators."""
+    assert [var.name for var in loaded(function).output_vars] == [name]
+
+
 def test_what_adds_a_bias_gives_a_sum():
     net = M.Sequential(M.Conv2d(1, 2, 1), M.Linear(4, 3), M.Linear(3, 3, bias=False))
     traced = trace(symbolic=True, capture_as_const=True)(lambda x: net(x))
