@@ -6,7 +6,6 @@ import subprocess
 from pathlib import Path
 
 import pytest
-
 from lib.requirements import requirements
 
 ROOT = Path(__file__).resolve().parents[2]
