@@ -30,7 +30,7 @@ echo "$@" >> calls
 
 @pytest.fixture
 def make(tmp_path):
-    """Makes the environment of a group in a folder of its own; returns whether pip was called for it."""
+    """Makes the environment of a group; returns whether pip was called for it."""
     python = tmp_path / ".venv/bin/python"
     python.parent.mkdir(parents=True)
     python.write_text(PYTHON)
