@@ -118,7 +118,8 @@ private:
     void give_up_values(const std::vector<NodeId>& endpoints);
     void swap_out();
     // `inside`: gets the programs of the graphs that steps hold.
-    std::vector<Choice> bind(std::vector<std::shared_ptr<const CompiledProgram>>& inside);
+    std::vector<Choice> bind(const ConstantBytes& given,
+                             std::vector<std::shared_ptr<const CompiledProgram>>& inside);
     void count_inside(const std::vector<std::shared_ptr<const CompiledProgram>>& inside);
     void count_constants(const ConstantBytes& given);
     std::vector<Location> plan_arenas(const ArenaBlocks& blocks);

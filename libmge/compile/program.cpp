@@ -25,6 +25,7 @@
 #include "libmge/graph/place.h"
 #include "libmge/kernel/fastrun_cache.h"
 #include "libmge/kernel/lookups.h"
+#include "libmge/kernel/packed_copies.h"
 #include "libmge/op/nothing_to_do.h"
 #include "libmge/passes/node_problem.h"
 #include "libmge/passes/pass.h"
@@ -174,7 +175,7 @@ CompiledProgram::CompiledProgram(Graph graph, const CompileOptions& options)
     check_outputs();
     upload_constants(given);
     std::vector<std::shared_ptr<const CompiledProgram>> inside;
-    auto choices = bind(inside);
+    auto choices = bind(given, inside);
     count_inside(inside);
     count_constants(given);
     place_buffers(choices);
@@ -324,17 +325,20 @@ void CompiledProgram::upload_constants(ConstantBytes& given) {
     }
 }
 
-std::vector<Choice> CompiledProgram::bind(std::vector<std::shared_ptr<const CompiledProgram>>& inside) {
+std::vector<Choice> CompiledProgram::bind(const ConstantBytes& given,
+                                          std::vector<std::shared_ptr<const CompiledProgram>>& inside) {
     is_released_.resize(graph_.values().size());
     std::vector<std::weak_ptr<const CompiledProgram>> prepared;
     SurroundingScope scope({.options = &options_, .bytes = run_bytes_, .inside = &prepared});
     std::vector<Choice> choices;
     if (options_.keeps_weights || check_) {
         choices = bind_algorithms(graph_, schedule_, options_, [](size_t, const Prepared&) {});
+        for (auto& [address, bytes] : given) verify_constant(address);
     } else {
         ConstantRelease release(graph_, schedule_);
         choices =
             bind_algorithms(graph_, schedule_, options_, [&](size_t i, auto& p) { release.bound(i, p); });
+        release.verify_read(given);
         is_released_ = std::move(release).released();
     }
     for (auto& program : prepared)

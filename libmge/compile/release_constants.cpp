@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "libmge/base/file.h"
+#include "libmge/kernel/packed_copies.h"
 
 namespace mge {
 namespace {
@@ -13,6 +14,10 @@ constexpr size_t released_at_once = size_t(1) << 20;
 
 std::span<const std::byte> bytes_of(const Tensor& tensor) {
     return {static_cast<const std::byte*>(tensor.address()), tensor.spec().bytes()};
+}
+
+bool takes_from_file(const void* constant, const std::vector<MemoryPiece>& pieces) {
+    return std::ranges::any_of(pieces, [&](auto& piece) { return is_packed_copy(constant, piece.address); });
 }
 
 }  // namespace
@@ -29,7 +34,12 @@ ConstantRelease::ConstantRelease(Graph& graph, const Schedule& schedule)
     for (ValueId id : graph.outputs())
         if (int buffer = schedule.buffer_of[size_t(id)]; buffer >= 0)
             readers_[size_t(buffer)].need_original = true;
-    for (size_t i = 0; i < readers_.size(); ++i) release_unread(int(i));
+    for (size_t i = 0; i < readers_.size(); ++i) {
+        auto& buffer = schedule.buffers[i];
+        if (buffer.kind == Buffer::Kind::constant)
+            readers_[i].original = graph.value(buffer.constant).constant.address();
+        release_unread(int(i));
+    }
 }
 
 void ConstantRelease::bound(size_t step, const Prepared& prepared) {
@@ -40,6 +50,8 @@ void ConstantRelease::bound(size_t step, const Prepared& prepared) {
         auto& readers = readers_[size_t(buffer)];
         bool reads_copy = i < 32 && prepared.packed().inputs >> i & 1;
         readers.need_original |= !reads_copy;
+        bool is_in_file = reads_copy && takes_from_file(readers.original, prepared.packed().pieces);
+        (is_in_file ? readers.take_from_file : readers.read_original) = true;
         --readers.unbound;
         release_unread(buffer);
     }
@@ -56,6 +68,16 @@ void ConstantRelease::release_unread(int index) {
         constant = {};
     else if (bytes.size() >= released_at_once)
         release_pages(bytes);
+}
+
+void ConstantRelease::verify_read(const std::map<const void*, size_t>& constants) const {
+    std::set<const void*> read, unread;
+    for (auto& readers : readers_) {
+        bool needs_only_copies = readers.take_from_file && !readers.read_original && !readers.need_original;
+        (needs_only_copies ? unread : read).insert(readers.original);
+    }
+    for (auto& [address, bytes] : constants)
+        if (!unread.contains(address) || read.contains(address)) verify_constant(address);
 }
 
 void release_pages_of_constants(const Graph& graph, const Node& node) {

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/kernel/packed_copies.h"
 
+#include <pthread.h>
+
+#include <algorithm>
 #include <map>
 #include <mutex>
 #include <utility>
-
-#include "libmge/base/per_process.h"
 
 namespace mge {
 namespace {
@@ -13,6 +14,7 @@ namespace {
 struct Offer {
     std::weak_ptr<const void> owner;
     PackedCopy copy;
+    std::shared_ptr<const VerifyConstant> verify;  // null: the constant is intact
 };
 
 struct Table {
@@ -20,23 +22,41 @@ struct Table {
     std::multimap<const void*, Offer> offers;  // by constant
 };
 
+// Held across fork(): a child has to know what is not verified.
 Table& table() {
-    static PerProcess<Table> tables([](Table*) { return std::make_unique<Table>(); });
-    return tables.get();
+    static Table& known = *std::make_unique<Table>().release();
+    static const int registered = pthread_atfork([] { table().mutex.lock(); }, [] { table().mutex.unlock(); },
+                                                 [] { table().mutex.unlock(); });
+    (void)registered;
+    return known;
 }
 
 constinit thread_local PackedCopyNotes* notes_of_thread = nullptr;
 
+struct Unverified {
+    std::shared_ptr<const void> owner;  // null: there is none
+    std::shared_ptr<const VerifyConstant> verify;
+};
+Unverified find_unverified(const void* constant) {
+    Table& known = table();
+    std::lock_guard lock(known.mutex);
+    for (auto [it, end] = known.offers.equal_range(constant); it != end; ++it)
+        if (auto living = it->second.verify ? it->second.owner.lock() : nullptr)
+            return {std::move(living), it->second.verify};
+    return {};
+}
+
 }  // namespace
 
-void offer_packed_copies(const std::shared_ptr<const void>& owner, std::vector<PackedCopy> copies) {
+void offer_packed_copies(const std::shared_ptr<const void>& owner, std::vector<PackedCopy> copies,
+                         const std::shared_ptr<const VerifyConstant>& verify) {
     if (!owner) return;  // nobody knows how long they are there
     Table& known = table();
     std::lock_guard lock(known.mutex);
     std::erase_if(known.offers, [](auto& offer) { return offer.second.owner.expired(); });
     for (auto& copy : copies) {
         auto* constant = copy.constant;
-        known.offers.emplace(constant, Offer{owner, std::move(copy)});
+        known.offers.emplace(constant, Offer{owner, std::move(copy), verify});
     }
 }
 
@@ -44,12 +64,31 @@ StorageRef find_packed_copy(const void* constant, const IsWantedCopy& is_wanted)
     Table& known = table();
     std::lock_guard lock(known.mutex);
     for (auto [it, end] = known.offers.equal_range(constant); it != end; ++it) {
-        auto& [owner, copy] = it->second;
+        auto& [owner, copy, verify] = it->second;
+        if (!is_wanted(copy.layouts, copy.bytes)) continue;
         // Other memory may lie at the address of a constant that is gone.
-        if (auto living = owner.lock(); living && is_wanted(copy.layouts, copy.bytes))
-            return borrow_storage(copy.data, copy.bytes, std::move(living));
+        if (auto living = owner.lock()) return borrow_storage(copy.data, copy.bytes, std::move(living));
     }
     return {};
+}
+
+bool is_packed_copy(const void* constant, const void* data) {
+    Table& known = table();
+    std::lock_guard lock(known.mutex);
+    auto [begin, end] = known.offers.equal_range(constant);
+    return std::any_of(begin, end, [&](auto& offer) {
+        return offer.second.copy.data == data && !offer.second.owner.expired();
+    });
+}
+
+void verify_constant(const void* constant) {
+    for (auto found = find_unverified(constant); found.owner; found = find_unverified(constant)) {
+        (*found.verify)(constant);  // without the lock: it may take long
+        Table& known = table();
+        std::lock_guard lock(known.mutex);
+        for (auto [it, end] = known.offers.equal_range(constant); it != end; ++it)
+            if (it->second.verify == found.verify) it->second.verify = nullptr;
+    }
 }
 
 PackedCopyNotes::PackedCopyNotes() : outer_(std::exchange(notes_of_thread, this)) {}

@@ -23,11 +23,20 @@ struct PackedCopy {
     size_t bytes = 0;
 };
 
-// They are found while `owner` lives, in whose memory they lie, with the constants.
-MGE_API void offer_packed_copies(const std::shared_ptr<const void>& owner, std::vector<PackedCopy> copies);
+// Throws when the bytes of the constant are not what was stored.
+using VerifyConstant = std::function<void(const void* constant)>;
+// They are found while `owner` lives, in whose memory they lie, with the constants. Of these nobody has
+// looked at the bytes yet if there is a `verify`.
+MGE_API void offer_packed_copies(const std::shared_ptr<const void>& owner, std::vector<PackedCopy> copies,
+                                 const std::shared_ptr<const VerifyConstant>& verify = nullptr);
 // The first copy of the constant that is wanted; null when there is none.
 using IsWantedCopy = std::function<bool(std::string_view layouts, size_t bytes)>;
 MGE_API StorageRef find_packed_copy(const void* constant, const IsWantedCopy& is_wanted);
+// Whether `data` is a copy of the constant that was offered.
+MGE_API bool is_packed_copy(const void* constant, const void* data);
+// Whoever uses the bytes of constants that may have been offered with a `verify` calls this for them: before,
+// or after, if he throws away what he made of damaged ones. What is intact is verified once.
+MGE_API void verify_constant(const void* constant);
 
 // Is told of what this thread packs while it lives.
 class MGE_API PackedCopyNotes {

@@ -22,7 +22,8 @@ mge::OpenOptions open_options(const Configuration& configuration) {
     return {.key = model_keys(),
             .cipher = configuration.config.bare_model_cryption_name,
             .allow_plain = true,
-            .has_compressed_weights = configuration.config.has_compression};
+            .has_compressed_weights = configuration.config.has_compression,
+            .weight_check = mge::WeightCheck::as_used};
 }
 
 // The table of a packed model is read where it lies.

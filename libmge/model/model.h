@@ -43,6 +43,12 @@ struct Model {
 // True when the bytes start like a .mge file.
 MGE_API bool is_model(std::span<const std::byte> bytes);
 
+// When the checksums of weights are verified. `as_used` is for who does no more with a graph than compiling
+// it: weights that a packed copy stands for on this machine, and one node alone reads, wait until a program
+// reads their own bytes, which Program::compile then verifies; it throws ModelError when they are damaged.
+// All else is verified at once.
+enum class WeightCheck { all, as_used };
+
 // Maps the file and verifies all of it: container, graph structure, every operator and parameter, shapes,
 // checksums of the weights, which are then used in place. ModelError names the file, the place and the
 // reason; UserError when the file cannot be read at all.
@@ -52,7 +58,7 @@ MGE_API void check_model_header(std::span<const std::byte> bytes, const std::str
 // The same for bytes in memory; `owner` keeps them alive, `label` names them in errors. The bytes have to be
 // 64-byte aligned.
 MGE_API Model read_model(std::span<const std::byte> bytes, std::shared_ptr<const void> owner,
-                         const std::string& label);
+                         const std::string& label, WeightCheck check = WeightCheck::all);
 
 // Writes the file whole or not at all. The graph has to be on the CPU. UserError when the path cannot be
 // written.

@@ -30,10 +30,10 @@ ModelBytes aligned(const ModelBytes& file) {
 }
 
 // Nothing is copied from behind the end of what the caller has, even if he takes it for more.
-Model open_mge(const ModelBytes& file, const OpenOptions&) {
+Model open_mge(const ModelBytes& file, const OpenOptions& options) {
     check_model_header(file.bytes, file.label);
     ModelBytes here = aligned(file);
-    return read_model(here.bytes, here.owner, here.label);
+    return read_model(here.bytes, here.owner, here.label, options.weight_check);
 }
 
 #ifdef MGE_LITE_ONLY

@@ -38,6 +38,8 @@ struct OpenOptions {
     // bits. Such files are recognised anyway by how many bytes their weights have, unless all have three
     // elements.
     bool has_compressed_weights = false;
+    // Of a .mge file, in whatever envelope.
+    WeightCheck weight_check = WeightCheck::all;
 };
 
 // What the first bytes say; nullopt when they say nothing, as those of an encrypted file.

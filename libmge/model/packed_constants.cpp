@@ -6,7 +6,6 @@
 
 #include "libmge/device/device.h"
 #include "libmge/graph/inner_graph.h"
-#include "libmge/kernel/packed_copies.h"
 
 namespace mge {
 namespace {
@@ -38,13 +37,16 @@ PackedConstants pack_constants(const Graph& graph, const CompileOptions& options
     return packed;
 }
 
-void offer_packed(const PackedConstants& packed, const std::shared_ptr<const void>& owner) {
-    if (packed.all.empty() || packed.machine != this_machine()) return;
+bool is_packed_here(std::string_view machine) { return machine == this_machine(); }
+
+void offer_packed(const PackedConstants& packed, const std::shared_ptr<const void>& owner,
+                  const std::shared_ptr<const VerifyConstant>& verify) {
+    if (packed.all.empty() || !is_packed_here(packed.machine)) return;
     std::vector<PackedCopy> copies;
     for (auto& each : packed.all)
         copies.push_back(
             {each.constant.address(), each.layouts, each.copy.address(), each.copy.spec().bytes()});
-    offer_packed_copies(owner, std::move(copies));
+    offer_packed_copies(owner, std::move(copies), verify);
 }
 
 }  // namespace mge

@@ -3,8 +3,10 @@
 // Constants that lie packed in a file, so that loading packs nothing.
 
 #include <memory>
+#include <string_view>
 
 #include "libmge/compile/program.h"
+#include "libmge/kernel/packed_copies.h"
 #include "libmge/model/model.h"
 
 namespace mge {
@@ -14,7 +16,10 @@ namespace mge {
 MGE_API PackedConstants pack_constants(const Graph& graph, const CompileOptions& options);
 
 // Whoever packs one of the constants finds its copy, if this is the machine that it was made for; as long as
-// `owner` lives, in whose memory they lie.
-void offer_packed(const PackedConstants& packed, const std::shared_ptr<const void>& owner);
+// `owner` lives, in whose memory they lie. With a `verify` the constants may still be damaged.
+void offer_packed(const PackedConstants& packed, const std::shared_ptr<const void>& owner,
+                  const std::shared_ptr<const VerifyConstant>& verify = nullptr);
+// That machine is this one.
+bool is_packed_here(std::string_view machine);
 
 }  // namespace mge

@@ -10,6 +10,7 @@
 #include "libmge/device/device.h"
 #include "libmge/graph/inner_graph.h"
 #include "libmge/graph/origins.h"
+#include "libmge/kernel/packed_copies.h"
 #include "libmge/model/container.h"
 #include "libmge/model/model.h"
 #include "libmge/op/operator_library.h"
@@ -52,6 +53,7 @@ public:
         Offsets<file::Tensor> result;
         for (size_t i = 0; i < tensors_.size(); ++i) {
             auto& t = tensors_[i];
+            verify_constant(t.address());  // a checksum of damaged bytes would hide the damage
             auto dims = t.shape().dims();
             result.push_back(file::CreateTensor(b, b.CreateString(std::string(name_of(t.dtype()))),
                                                 b.CreateVector(dims.data(), dims.size()), offsets_[i],

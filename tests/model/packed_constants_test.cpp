@@ -5,6 +5,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <cstring>
 #include <sstream>
 
@@ -56,7 +59,15 @@ public:
         std::memcpy((*memory_)->data, text_.data(), text_.size());
     }
     std::span<std::byte> bytes() { return {static_cast<std::byte*>((*memory_)->data), text_.size()}; }
-    Model read() { return read_model(bytes(), memory_, "test.mge"); }
+    Model read(WeightCheck check = WeightCheck::all) {
+        return read_model(bytes(), memory_, "test.mge", check);
+    }
+    // Changes a bit of the weight that has a packed copy.
+    void damage_weight() {
+        auto packed = read().packed.all.at(0);
+        auto* weight = static_cast<std::byte*>(packed.constant.data());
+        weight[packed.constant.spec().bytes() / 2] ^= std::byte{1};
+    }
     bool holds(const void* data) {
         auto* at = static_cast<const std::byte*>(data);
         return at >= bytes().data() && at < bytes().data() + bytes().size();
@@ -150,6 +161,126 @@ TEST(PackedConstants, DamageIsFound) {
     } catch (const ModelError& e) {
         EXPECT_THAT(e.what(), HasSubstr("is damaged (checksum)"));
     }
+}
+
+constexpr const char* is_damaged =
+    "'test.mge' is not a valid model: tensor 0 (float32(64, 64, 3, 3)) is damaged (checksum)";
+
+template <class Work>
+std::string damage_told_by(Work work) {
+    try {
+        work();
+    } catch (const ModelError& e) {
+        return e.what();
+    }
+    return "nothing is damaged";
+}
+
+TEST(WeightsUsedPacked, AreNotVerified) {
+    Image image(packed_model());
+    image.damage_weight();
+    EXPECT_THAT(damage_told_by([&] { image.read(); }), HasSubstr(is_damaged));
+    Model read = image.read(WeightCheck::as_used);
+    EXPECT_EQ(copies_of_program(image, read.graph), std::pair(size_t(1), size_t(0)));
+    Tensor x = ramp({1, channels, 12, 12});
+    Tensor got = Executable(read.graph, options()).run(Tensors{x})[0];
+    Tensor expected = Executable(convolution(), options()).run(Tensors{x})[0];
+    EXPECT_EQ(std::memcmp(got.data(), expected.data(), expected.spec().bytes()), 0);
+}
+
+TEST(WeightsUsedPacked, AreVerifiedWhenAStepReadsThem) {
+    Image image(packed_model());
+    image.damage_weight();
+    Model read = image.read(WeightCheck::as_used);
+    CompileOptions plain = options();
+    plain.graph_opt.weight_preprocess = false;
+    // Each time, not only the first.
+    for (int i = 0; i < 2; ++i)
+        EXPECT_THAT(damage_told_by([&] { Program::compile(read.graph, plain); }), HasSubstr(is_damaged));
+    CompileOptions keeping = options();
+    keeping.keeps_weights = true;
+    EXPECT_THAT(damage_told_by([&] { Program::compile(read.graph, keeping); }), HasSubstr(is_damaged));
+}
+
+TEST(WeightsUsedPacked, AreVerifiedWhenTheirCopyIsNotWanted) {
+    Model model = packed_model();
+    model.packed.all[0].layouts += "x";
+    Image image(model);
+    image.damage_weight();
+    Model read = image.read(WeightCheck::as_used);
+    EXPECT_THAT(damage_told_by([&] { Program::compile(read.graph, options()); }), HasSubstr(is_damaged));
+}
+
+TEST(WeightsUsedPacked, AreVerifiedWhenTheyAreMoreThanAnOperandOfOneStep) {
+    Model model = packed_model();
+    ValueId weight = no_value;
+    for (size_t i = 0; i < model.graph.values().size(); ++i)
+        if (model.graph.value(ValueId(i)).is_constant()) weight = ValueId(i);
+    auto outputs = model.graph.outputs();
+    outputs.push_back(weight);
+    model.graph.set_outputs(outputs);
+    Image image(model);
+    image.damage_weight();
+    Model read = image.read(WeightCheck::as_used);
+    EXPECT_THAT(damage_told_by([&] { Program::compile(read.graph, options()); }), HasSubstr(is_damaged));
+}
+
+TEST(WeightsUsedPacked, AreVerifiedAtOnceWhereCopiesAreOfNoUse) {
+    Model of_another = packed_model(), with_test = packed_model();
+    of_another.packed.machine += " of next year";
+    Tensor x = ramp({1, channels, 12, 12}), weight = with_test.packed.all[0].constant;
+    with_test.test_cases.push_back({"weight", {x}, {weight}});
+    for (auto& model : {of_another, with_test}) {
+        Image image(model);
+        image.damage_weight();
+        EXPECT_THAT(damage_told_by([&] { image.read(WeightCheck::as_used); }), HasSubstr(is_damaged));
+    }
+}
+
+// A pass may use the bytes for one of them, and leave the other one its copy.
+TEST(WeightsUsedPacked, AreVerifiedAtOnceWhenSeveralNodesReadThem) {
+    Tensor weight = ramp({channels, channels, 3, 3});
+    Model model;
+    model.graph = record({f32({1, channels, 12, 12}), f32(weight.shape())}, [&](const Tensors& x) {
+        return Tensors{ops::conv2d(x[0], weight, {.padding = {1, 1}}), ops::add(x[1], weight)};
+    });
+    model.packed = pack_constants(model.graph, options());
+    ASSERT_EQ(model.packed.all.size(), 1u);
+    Image image(model);
+    image.damage_weight();
+    EXPECT_THAT(damage_told_by([&] { image.read(WeightCheck::as_used); }), HasSubstr(is_damaged));
+}
+
+TEST(WeightsUsedPacked, AreVerifiedBeforeTheyAreWritten) {
+    Image image(packed_model());
+    image.damage_weight();
+    Model read = image.read(WeightCheck::as_used);
+    std::ostringstream stream;
+    EXPECT_THAT(damage_told_by([&] { write_model(stream, read); }), HasSubstr(is_damaged));
+}
+
+TEST(WeightsUsedPacked, AreKnownToAChildThatWasForked) {
+    Image image(packed_model());
+    image.damage_weight();
+    Model read = image.read(WeightCheck::as_used);
+    pid_t child = ::fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+        CompileOptions plain = options();
+        plain.graph_opt.weight_preprocess = false;
+        std::string told = damage_told_by([&] { Program::compile(read.graph, plain); });
+        _exit(told.find(is_damaged) != std::string::npos ? 0 : 1);
+    }
+    int status = -1;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+}
+
+TEST(WeightsUsedPacked, DamageOfTheirCopiesIsFound) {
+    Image image(packed_model());
+    image.bytes()[image.bytes().size() - 1] ^= std::byte{1};
+    EXPECT_THAT(damage_told_by([&] { image.read(WeightCheck::as_used); }),
+                HasSubstr("is damaged (checksum)"));
 }
 
 TEST(PackedConstants, HoldBytes) {
