@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <openssl/evp.h>
-
 #include <algorithm>
 #include <memory>
 
 #include "libmge/model/crypt/aes_gcm.h"
 #include "libmge/model/crypt/crypto_error.h"
 #include "libmge/model/crypt/megengine_ciphers.h"
+#include "libmge/model/crypt/openssl.h"
 #include "libmge/model/crypt/openssl_call.h"
 
 namespace mge {
@@ -16,14 +15,14 @@ constexpr size_t block_bytes = 16, length_bytes = 8;
 constexpr size_t piece_bytes = 1 << 24;  // EVP counts in int
 
 struct FreeContext {
-    void operator()(EVP_CIPHER_CTX* context) const { EVP_CIPHER_CTX_free(context); }
+    void operator()(EVP_CIPHER_CTX* context) const { openssl().EVP_CIPHER_CTX_free(context); }
 };
 using CipherContext = std::unique_ptr<EVP_CIPHER_CTX, FreeContext>;
 
 CipherContext start(std::span<const std::byte> key, std::span<const std::byte> iv, bool encrypting) {
-    CipherContext context(EVP_CIPHER_CTX_new());
-    check_openssl(context && EVP_CipherInit_ex(context.get(), EVP_aes_256_cbc(), nullptr, octets(key),
-                                               octets(iv), encrypting) == 1,
+    CipherContext context(openssl().EVP_CIPHER_CTX_new());
+    check_openssl(context && openssl().EVP_CipherInit_ex(context.get(), openssl().EVP_aes_256_cbc(), nullptr,
+                                                         octets(key), octets(iv), encrypting) == 1,
                   "EVP_CipherInit_ex");
     return context;
 }
@@ -34,12 +33,12 @@ bool run(EVP_CIPHER_CTX* context, std::span<const std::byte> in, std::span<std::
     produced = 0;
     for (size_t at = 0; at < in.size(); at += piece_bytes) {
         auto piece = in.subspan(at, std::min(piece_bytes, in.size() - at));
-        check_openssl(EVP_CipherUpdate(context, octets(out.subspan(produced)), &written, octets(piece),
-                                       int(piece.size())) == 1,
+        check_openssl(openssl().EVP_CipherUpdate(context, octets(out.subspan(produced)), &written,
+                                                 octets(piece), int(piece.size())) == 1,
                       "EVP_CipherUpdate");
         produced += size_t(written);
     }
-    bool good = EVP_CipherFinal_ex(context, octets(out.subspan(produced)), &written) == 1;
+    bool good = openssl().EVP_CipherFinal_ex(context, octets(out.subspan(produced)), &written) == 1;
     produced += good ? size_t(written) : 0;
     return good;
 }

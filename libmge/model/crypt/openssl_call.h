@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What calls into OpenSSL share. Everything standard (AES, HKDF, random numbers, wiping) is OpenSSL's; only
+// What calls into OpenSSL share. Everything standard (AES, HKDF, random numbers) is OpenSSL's; only
 // MegEngine's own stream cipher is written out here.
 
 #include <cstddef>

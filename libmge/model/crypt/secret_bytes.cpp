@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/model/crypt/secret_bytes.h"
 
-#include <openssl/crypto.h>
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -66,7 +65,7 @@ void SecretBytes::release() {
 }
 
 void wipe(std::span<std::byte> memory) {
-    if (!memory.empty()) OPENSSL_cleanse(memory.data(), memory.size());
+    if (!memory.empty()) ::explicit_bzero(memory.data(), memory.size());
 }
 
 }  // namespace mge
