@@ -9,7 +9,7 @@
 namespace mge {
 namespace {
 
-// The addresses of tensors, of a few without memory from the heap.
+// The addresses of tensors, of few_operands without memory from the heap.
 template <class Address>
 class Addresses {
 public:
@@ -23,7 +23,7 @@ public:
     std::span<Address const> list() const { return list_; }
 
 private:
-    std::array<Address, 8> few_;
+    std::array<Address, few_operands> few_;
     std::vector<Address> many_;
     std::span<Address> list_;
 };

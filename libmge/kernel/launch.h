@@ -15,6 +15,8 @@ struct LaunchSite {
     void* workspace = nullptr;             // null: taken from the queue
 };
 
+inline constexpr size_t few_operands = 8;  // most operators have no more: their addresses need no memory
+
 // launch() with more operands, or with a workspace that is taken from the queue.
 MGE_API void launch_with_memory(const Algorithm& algorithm, const Prepared& prepared, const LaunchSite& site,
                                 std::span<const Tensor> inputs, std::span<const Tensor> outputs);
@@ -27,12 +29,11 @@ inline void write_addresses(std::span<const Tensor> tensors, auto* to) {
 // from the queue. Null tensors are absent inputs, and outputs that the algorithm allocates itself.
 inline void launch(const Algorithm& algorithm, const Prepared& prepared, const LaunchSite& site,
                    std::span<const Tensor> inputs, std::span<const Tensor> outputs) {
-    constexpr size_t few = 8;  // operands of most operators
     bool needs_memory = prepared.workspace() && !site.workspace;
-    if (inputs.size() > few || outputs.size() > few || needs_memory) [[unlikely]]
+    if (inputs.size() > few_operands || outputs.size() > few_operands || needs_memory) [[unlikely]]
         return launch_with_memory(algorithm, prepared, site, inputs, outputs);
-    const void* in[few];
-    void* out[few];
+    const void* in[few_operands];
+    void* out[few_operands];
     write_addresses(inputs, in);
     write_addresses(outputs, out);
     algorithm.run(prepared, {{in, inputs.size()},
