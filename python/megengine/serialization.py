@@ -10,7 +10,8 @@ from collections.abc import Callable
 from .core import safetensors_files
 from .core.files import open_input, rest_of, written_whole
 from .core.graph_records import record_class
-from .core.plain_pickle import is_plain, load_plain
+from .core.plain_objects import is_plain
+from .core.plain_pickle import load_plain
 from .device import get_default_device
 from .tensor import Parameter, Tensor, restoring
 

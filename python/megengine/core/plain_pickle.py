@@ -12,10 +12,7 @@ file has.
 import threading
 
 from .plain_machine import UnsafePickleError, check
-from .plain_modules import module_class
-from .plain_objects import Reader, is_plain
-
-__all__ = ["UnsafePickleError", "allow_import", "is_plain", "load_plain", "module_class"]
+from .plain_objects import Reader
 
 
 class _Reading(threading.local):

@@ -9,7 +9,7 @@ from collections import OrderedDict, defaultdict
 
 import numpy as np
 
-from ..core import plain_pickle
+from ..core import plain_modules
 from ..core.not_available import NotAvailableError
 from ..core.ops import builtin
 from ..core.ops.opdef import OpDef
@@ -156,7 +156,7 @@ def state_of(graph) -> dict:
 
 def _class_of(names) -> type:
     module, name = names
-    found = plain_pickle.module_class(module, name)
+    found = plain_modules.module_class(module, name)
     return Module if found is None else found
 
 

@@ -8,7 +8,7 @@ the tables of ``flat_state``.
 import inspect
 import pickle
 
-from ..core import plain_pickle
+from ..core import plain_modules
 from ..core.graph_records import Record
 from ..core.not_available import NotAvailableError
 from ..module import Module
@@ -83,7 +83,7 @@ def _module(record) -> Module:
     """The Module of a record that has its class and state."""
     state = _state(record, "_ModuleState")
     module, name = state["module"]
-    kind = plain_pickle.module_class(module, name)
+    kind = plain_modules.module_class(module, name)
     if kind is None:
         kind = named(module, name)
         if not (isinstance(kind, type) and issubclass(kind, Module)):
