@@ -18,6 +18,8 @@ set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${PROJECT_BINARY_DIR}/lib)
 set(own_version "(= ${PROJECT_VERSION})")
 
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_NAME libmge${MGE_SOVERSION})
+# No library that libmge is linked with, but one that it opens (libmge/model/crypt/openssl.h), by its names in Debian and in Ubuntu.
+set(CPACK_DEBIAN_LIBRARY_PACKAGE_DEPENDS "libssl3 | libssl3t64")
 set(CPACK_COMPONENT_LIBRARY_DESCRIPTION "Deep-learning engine: the library\nTensors, operators, the graph compiler, training, and the Lite interface in C++ and C.")
 
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME libmge-dev)

@@ -31,6 +31,7 @@ def test_names_and_dependencies(packages):
     assert {"libmge0", "libmge-dev", "mge-tools"} <= packages.keys()
     needs = field(packages["libmge0"], "Depends")
     assert all(f"{library} (" in needs for library in ("libc6", "libdnnl2", "libsqlite3-0"))
+    assert "libssl3" in needs  # opened when it is needed
     version = field(packages["libmge0"], "Version")
     for other in packages.keys() - {"libmge0"}:
         assert f"libmge0 (= {version})" in field(packages[other], "Depends")
