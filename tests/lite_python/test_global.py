@@ -21,7 +21,7 @@ from megenginelite import (
     set_log_level,
 )
 
-from .conftest import run, scores_of, tool
+from .conftest import is_library_for_deployment, run, scores_of, tool
 
 
 def test_version():
@@ -194,6 +194,36 @@ def test_a_missing_library_says_what_to_do(tmp_path):
             text=True,
         )
         assert done.returncode == 1 and "ImportError" in done.stderr and words in done.stderr
+
+
+LOAD_SEALED = """
+import sys
+from megenginelite import LiteConfig, LiteNetwork
+
+config = LiteConfig()
+config.bare_model_cryption_name = sys.argv[2]
+LiteNetwork(config).load(sys.argv[1])
+"""
+
+
+@pytest.mark.skipif(is_library_for_deployment(), reason="that library holds OpenSSL")
+def test_without_openssl_what_needs_it_says_so(tmp_path, models):
+    (tmp_path / "libcrypto.so.3").write_bytes(b"")  # found before the real one
+    paths = f"{tmp_path}:{os.environ.get('LD_LIBRARY_PATH', '')}"
+
+    def load(cipher):
+        return subprocess.run(
+            [sys.executable, "-c", LOAD_SEALED, models / cipher, cipher],
+            env={**os.environ, "LD_LIBRARY_PATH": paths},
+            capture_output=True,
+            text=True,
+        )
+
+    done = load("AES_default")
+    assert done.returncode == 1
+    assert "encrypted models need OpenSSL" in done.stderr and "libcrypto.so.3" in done.stderr
+    done = load("RC4_default")
+    assert done.returncode == 0, done.stderr
 
 
 def test_policy_bits_combine():
