@@ -1616,7 +1616,7 @@ class ops:
 
     @staticmethod
     def nms(boxes: Operand, scores: Operand, *, threshold: float = 0.5, max_output: int = -1) -> Tensor:
-        """Non-maximum suppression: the indices of the boxes (N, 4) of corners x1, y1, x2, y2 that overlap no better one too much, best score (N) first. Among equal scores the last is the best, as in a falling sort.
+        """Non-maximum suppression: the indices of the boxes (N, 4) of corners x1, y1, x2, y2 that overlap no better one too much, best score (N) first. Among equal scores the first is the best.
 
         Args:
             threshold: Largest accepted intersection over union of two boxes.

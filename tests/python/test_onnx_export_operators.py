@@ -388,7 +388,6 @@ CASES = (
         "adaptive_max_pool2d": Case(lambda x: F.adaptive_max_pool2d(x, 1), IMAGES),
         "adaptive_max_pool2d_grid": Case(lambda x: F.adaptive_max_pool2d(x, (2, 5)), IMAGES),
         "nms": Case(lambda b, s: ops.nms(b, s, threshold=0.4), BOXES, SCORES, fixed=True),
-        "nms_equal": Case(lambda b, s: ops.nms(b, s, threshold=0.4), BOXES, SCORES * 0, fixed=True),
         "nms_few": Case(
             lambda b, s: ops.nms(b, s, threshold=0.9, max_output=2), BOXES, SCORES, fixed=True
         ),

@@ -55,7 +55,7 @@ __global__ void write_rows(ClassSuppression s, int64_t* selected) {
 }  // namespace
 
 void suppress_classes(Stream stream, const ClassSuppression& s) {
-    launch(put_in_order<false, float>, grid_for(s.pairs * s.n * 32), block_threads, 0, stream, s.pairs, s.n,
+    launch(put_in_order<float>, grid_for(s.pairs * s.n * 32), block_threads, 0, stream, s.pairs, s.n,
            s.scores, s.order);
     launch(go_through_classes, bounded_blocks(s.pairs), suppression_threads(s.n), 0, stream, s);
     add_up(stream, s.pairs, s.before);

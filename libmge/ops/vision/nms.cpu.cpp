@@ -35,7 +35,7 @@ void run_greedy(const Prepared& prepared, const Launch& launch) {
     int64_t n = problem.inputs[0].shape[0];
     const float* scores = launch.in<float>(1);
     std::vector<int32_t> order(static_cast<size_t>(n)), kept;
-    std::iota(order.rbegin(), order.rend(), 0);  // of equals the last
+    std::iota(order.begin(), order.end(), 0);
     std::stable_sort(order.begin(), order.end(),
                      [&](int32_t a, int32_t b) { return is_better(scores[a], scores[b]); });
     std::vector<Box> boxes(static_cast<size_t>(n));

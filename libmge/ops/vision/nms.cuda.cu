@@ -32,8 +32,8 @@ __global__ void __launch_bounds__(most_suppression_threads)
 
 void suppress(Stream stream, const Suppression& s, const float* boxes, const float* scores,
               const SuppressionWork& work) {
-    launch(put_in_order<true, float>, grid_for(s.boxes * 32), block_threads, 0, stream, int64_t(1), s.boxes,
-           scores, work.order);
+    launch(put_in_order<float>, grid_for(s.boxes * 32), block_threads, 0, stream, int64_t(1), s.boxes, scores,
+           work.order);
     launch(go_through, 1, suppression_threads(s.boxes), 0, stream, s, boxes, work);
 }
 

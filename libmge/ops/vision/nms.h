@@ -9,8 +9,7 @@ struct Nms {
     static constexpr auto name = "nms";
     static constexpr auto doc =
         "Non-maximum suppression: the indices of the boxes (N, 4) of corners x1, y1, x2, y2 that overlap no "
-        "better one too much, best score (N) first. Among equal scores the last is the best, as in a "
-        "falling sort.";
+        "better one too much, best score (N) first. Among equal scores the first is the best.";
     static constexpr auto inputs = names("boxes", "scores");
     static constexpr auto outputs = output_names("indices");
     static constexpr OpTraits traits{.runtime_shape = true};

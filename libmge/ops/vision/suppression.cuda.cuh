@@ -17,16 +17,14 @@ MGE_DEVICE float area(Box b) { return __fmul_rn(b.x2 - b.x1, b.y2 - b.y1); }
 MGE_DEVICE float lower(float a, float b) { return b < a ? b : a; }
 MGE_DEVICE float upper(float a, float b) { return a < b ? b : a; }
 
-// Of each row of n scores; of equal ones the last or the first is the best.
-template <bool of_equals_last, class Score>
+// Of each row of n scores.
+template <class Score>
 __global__ void put_in_order(int64_t rows, int64_t n, const Score* scores, int32_t* order) {
     for (int64_t i = first_piece() / 32; i < rows * n; i += piece_step() / 32) {
         int64_t row = i, at = split_index(row, n);
         const Score* others = scores + row * n;
         int better = 0;
-        constexpr int64_t sign = of_equals_last ? -1 : 1;
-        for (int64_t j = threadIdx.x % 32; j < n; j += 32)
-            better += is_before(others[j], sign * j, others[at], sign * at);
+        for (int64_t j = threadIdx.x % 32; j < n; j += 32) better += is_before(others[j], j, others[at], at);
         better = across_lanes(better, 32, Plus());
         if (threadIdx.x % 32 == 0) order[row * n + better] = int32_t(at);
     }

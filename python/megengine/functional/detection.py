@@ -33,12 +33,14 @@ def nms(boxes: Tensor, scores: Tensor, iou_thresh: float, max_output: int | None
     )
     assert scores.ndim == 1, f"[nms] scores must have shape (N,), got {scores._tuple_shape}"
     assert max_output is None or max_output >= 0, f"[nms] max_output is negative: {max_output}"
-    return _mge.ops.nms(
-        boxes.astype("float32"),
-        scores.astype("float32"),
+    ordered, order = _mge.ops.sort(scores.astype("float32"), axis=0, descending=True)
+    kept = _mge.ops.nms(
+        boxes.astype("float32")[order],
+        ordered,
         threshold=float(iou_thresh),
         max_output=-1 if max_output is None else int(max_output),
     )
+    return order[kept]
 
 
 def roi_pooling(

@@ -64,21 +64,14 @@ Operands export_adaptive_pool2d(Site& s) {
     return {s.emit(std::string(s.type), {s.in(0)}, window(geometry))};
 }
 
-// Of equal scores ONNX Runtime takes the first: it gets the boxes the other way round.
 Operands export_nms(Site& s) {
     auto& p = s.params<ops::Nms>();
     constexpr int64_t all = (int64_t(1) << 31) - 1;
-    auto turned = [&](size_t i) {
-        return s.emit("Slice",
-                      {s.in(i), s.integers({all}), s.integers({-all}), s.integers({0}), s.integers({-1})});
-    };
-    Operand kept = s.emit("NonMaxSuppression", {s.unsqueeze(turned(0), {0}), s.unsqueeze(turned(1), {0, 1}),
+    Operand kept = s.emit("NonMaxSuppression", {s.unsqueeze(s.in(0), {0}), s.unsqueeze(s.in(1), {0, 1}),
                                                 s.integers({p.max_output < 0 ? all : p.max_output}),
                                                 s.reshape(s.number(p.threshold, DType::f32), {1})});
     // Batch, class, box.
-    Operand place = s.emit("Gather", {kept, s.integer(2)}, {{"axis", 1}});
-    Operand last = s.emit("Sub", {s.emit("Shape", {s.in(1)}), s.integers({1})});
-    return {s.narrowed(s.emit("Sub", {last, place}))};
+    return {s.narrowed(s.emit("Gather", {kept, s.integer(2)}, {{"axis", 1}}))};
 }
 
 // Rows of image, class and box.
