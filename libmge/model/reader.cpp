@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Believes nothing: first the container, then flatbuffers' own verifier, then every index, size, name and
-// parameter, and the specs against shape inference. Only then does the rest of the library see the graph.
+// parameter, and the specs against shape inference. Only then does the rest of the library see the graph;
+// some weights may be left to whoever reads them (WeightCheck).
 
 #include <flatbuffers/flatbuffers.h>
 
@@ -126,7 +127,7 @@ private:
     }
 
     // Constants that a packed copy stands for here and that one node alone reads: then a pass that uses the
-    // bytes leaves no node that reads the constant.
+    // bytes leaves no node that reads the constant, and who folds one verifies it.
     void find_late() {
         is_late_.resize(tensors_.size());
         // Without an owner copies are not offered; what is in graphs of operators, those compile for
@@ -147,7 +148,7 @@ private:
         constexpr size_t worth_waiting = 4096;
         for (size_t i = 0; i < tensors_.size(); ++i)
             if (readers[i] != 1 || tensors_[i].dtype() == DType::boolean ||
-                tensors_[i].spec().bytes() < worth_waiting)
+                tensors_[i].spec().bytes() <= worth_waiting)
                 is_late_[i] = false;
     }
 

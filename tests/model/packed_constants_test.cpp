@@ -251,6 +251,23 @@ TEST(WeightsUsedPacked, AreVerifiedAtOnceWhenSeveralNodesReadThem) {
     EXPECT_THAT(damage_told_by([&] { image.read(WeightCheck::as_used); }), HasSubstr(is_damaged));
 }
 
+// Folding gives a view, for which the copy stands, too; and a number that is made of the bytes.
+TEST(WeightsUsedPacked, AreVerifiedWhenTheyAreFolded) {
+    Tensor weight = ramp({channels * channels, 9});
+    Model model;
+    model.graph = record({f32({1, channels, 12, 12})}, [&](const Tensors& x) {
+        Tensor kernel = ops::reshape(weight, {.shape = {channels, channels, 3, 3}});
+        return Tensors{ops::conv2d(x[0], kernel, {.padding = {1, 1}}), ops::sum(kernel, {.axes = {1}})};
+    });
+    model.packed = pack_constants(model.graph, options());
+    ASSERT_EQ(model.packed.all.size(), 1u);
+    Image image(model);
+    image.damage_weight();
+    Model read = image.read(WeightCheck::as_used);
+    EXPECT_THAT(damage_told_by([&] { Program::compile(read.graph, options()); }),
+                HasSubstr("is damaged (checksum)"));
+}
+
 TEST(WeightsUsedPacked, AreVerifiedBeforeTheyAreWritten) {
     Image image(packed_model());
     image.damage_weight();
