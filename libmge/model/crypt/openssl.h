@@ -10,30 +10,19 @@
 
 namespace mge {
 
+#define MGE_OPENSSL_FUNCTIONS(each)                                                                       \
+    each(EVP_CIPHER_CTX_ctrl) each(EVP_CIPHER_CTX_free) each(EVP_CIPHER_CTX_new) each(EVP_CipherFinal_ex) \
+        each(EVP_CipherInit_ex) each(EVP_CipherUpdate) each(EVP_DecryptFinal_ex) each(EVP_DecryptInit_ex) \
+            each(EVP_DecryptUpdate) each(EVP_EncryptFinal_ex) each(EVP_EncryptInit_ex)                    \
+                each(EVP_EncryptUpdate) each(EVP_KDF_CTX_free) each(EVP_KDF_CTX_new) each(EVP_KDF_derive) \
+                    each(EVP_KDF_fetch) each(EVP_KDF_free) each(EVP_aes_256_cbc) each(EVP_aes_256_gcm)    \
+                        each(OSSL_PARAM_construct_end) each(OSSL_PARAM_construct_octet_string)            \
+                            each(OSSL_PARAM_construct_utf8_string) each(RAND_bytes)
+
 struct OpenSsl {
-    decltype(&::EVP_CIPHER_CTX_ctrl) EVP_CIPHER_CTX_ctrl;
-    decltype(&::EVP_CIPHER_CTX_free) EVP_CIPHER_CTX_free;
-    decltype(&::EVP_CIPHER_CTX_new) EVP_CIPHER_CTX_new;
-    decltype(&::EVP_CipherFinal_ex) EVP_CipherFinal_ex;
-    decltype(&::EVP_CipherInit_ex) EVP_CipherInit_ex;
-    decltype(&::EVP_CipherUpdate) EVP_CipherUpdate;
-    decltype(&::EVP_DecryptFinal_ex) EVP_DecryptFinal_ex;
-    decltype(&::EVP_DecryptInit_ex) EVP_DecryptInit_ex;
-    decltype(&::EVP_DecryptUpdate) EVP_DecryptUpdate;
-    decltype(&::EVP_EncryptFinal_ex) EVP_EncryptFinal_ex;
-    decltype(&::EVP_EncryptInit_ex) EVP_EncryptInit_ex;
-    decltype(&::EVP_EncryptUpdate) EVP_EncryptUpdate;
-    decltype(&::EVP_KDF_CTX_free) EVP_KDF_CTX_free;
-    decltype(&::EVP_KDF_CTX_new) EVP_KDF_CTX_new;
-    decltype(&::EVP_KDF_derive) EVP_KDF_derive;
-    decltype(&::EVP_KDF_fetch) EVP_KDF_fetch;
-    decltype(&::EVP_KDF_free) EVP_KDF_free;
-    decltype(&::EVP_aes_256_cbc) EVP_aes_256_cbc;
-    decltype(&::EVP_aes_256_gcm) EVP_aes_256_gcm;
-    decltype(&::OSSL_PARAM_construct_end) OSSL_PARAM_construct_end;
-    decltype(&::OSSL_PARAM_construct_octet_string) OSSL_PARAM_construct_octet_string;
-    decltype(&::OSSL_PARAM_construct_utf8_string) OSSL_PARAM_construct_utf8_string;
-    decltype(&::RAND_bytes) RAND_bytes;
+#define MGE_POINTER(function) decltype(&::function) function;
+    MGE_OPENSSL_FUNCTIONS(MGE_POINTER)
+#undef MGE_POINTER
 };
 
 // UserError when there is no libcrypto, or one of another version.
