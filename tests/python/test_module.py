@@ -250,8 +250,10 @@ def test_sequential_is_a_sequence():
     with_function = M.Sequential(M.Linear(2, 1), F.relu, lambda x: x + 1)
     assert float(with_function(F.zeros((1, 2)))) == 1
     assert with_function[1] is F.relu and len(list(with_function.children())) == 1
-    with pytest.raises(TypeError, match="0 must be a Module, got list"):
+    with pytest.raises(TypeError, match="0 must be a Module or a function, got list"):
         M.Sequential([a, b])
+    with pytest.raises(TypeError, match=r"1 must be a Module or a function, got <class .*ReLU'>"):
+        M.Sequential(a, M.ReLU)
 
 
 def test_wrong_arguments_name_who_and_what():

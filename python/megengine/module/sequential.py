@@ -15,7 +15,7 @@ class Sequential(Module):
         args: the modules, named ``"0"``, ``"1"`` …; or one OrderedDict of names and modules.
             Functions of one Tensor may stand among them.
     Raises:
-        TypeError: an argument cannot be called.
+        TypeError: an argument is neither a Module nor a function.
     Example:
         >>> M.Sequential(M.ReLU(), M.Identity())(Tensor([-1.0]))
         Tensor([0.], device=xpux:0)
@@ -29,8 +29,9 @@ class Sequential(Module):
         else:
             named = ((str(k), module) for k, module in enumerate(args))
         for key, module in named:
-            if not callable(module):
-                raise TypeError(f"[Sequential] {key} must be a Module, got {type(module).__name__}")
+            if isinstance(module, type) or not callable(module):
+                kind = repr(module) if isinstance(module, type) else type(module).__name__
+                raise TypeError(f"[Sequential] {key} must be a Module or a function, got {kind}")
             setattr(self, key, module)
             self.layer_keys.append(key)
 
