@@ -11,6 +11,7 @@ import megengine.functional as F
 import megengine.module as M
 from megengine import Tensor
 from megengine.autodiff import GradManager
+from megengine.jit import trace
 
 SIZE, HIDDEN, PROJECTED, STEPS, BATCH = 3, 5, 2, 4, 2
 
@@ -61,6 +62,20 @@ def test_as_the_formulas_say(layers, both):
     with GradManager().attach(net.parameters()) as gm:
         gm.backward(F.sum(net(Tensor(x))[0]))
     assert net._projections.grad.numpy().all()
+
+
+@pytest.mark.parametrize("options", [{}, {"bias": False}, {"batch_first": True}])
+def test_given_states_and_traces_agree(options):
+    net = M.LSTM(SIZE, HIDDEN, proj_size=PROJECTED, **options)
+    x = Tensor(np.random.default_rng(6).normal(size=(STEPS, BATCH, SIZE)).astype("float32"))
+    out, (h, c) = net(x)
+    batch = STEPS if net.batch_first else BATCH
+    assert h.shape == (1, batch, PROJECTED) and c.shape == (1, batch, HIDDEN)
+    given = net(x, (F.zeros(h.shape), F.zeros(c.shape)))[0]
+    np.testing.assert_array_equal(given.numpy(), out.numpy())
+    traced = trace(lambda x: net(x)[0], symbolic=True, capture_as_const=True)
+    for _ in range(2):
+        np.testing.assert_allclose(traced(x).numpy(), out.numpy(), atol=1e-6)
 
 
 def test_pickles_without_projections_compute_without_them():
