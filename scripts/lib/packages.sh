@@ -29,6 +29,7 @@ build_packages=(
 test_packages=(
     chromium-headless-shell
     dpkg-dev
+    file
     graphviz
     libbenchmark-dev
     libgmock-dev
