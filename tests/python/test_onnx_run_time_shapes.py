@@ -3,7 +3,7 @@
 
 import numpy as np
 import pytest
-from onnx_files import model_of, number, onnx, port, same_as_runtime
+from onnx_files import load, model_of, number, onnx, port, same_as_runtime
 
 node = onnx.helper.make_node
 KINDS = onnx.TensorProto
@@ -122,6 +122,27 @@ def test_boxes_of_each_class_and_what_is_made_of_them(tmp_path):
     boxes = np.concatenate([corner, corner + random.uniform(1, 3, (1, 30, 2))], 2)
     scores = random.uniform(size=(1, 2, 30))
     same_as_runtime(path, boxes.astype(np.float32), scores.astype(np.float32))
+
+
+@pytest.mark.parametrize("most", [0, 1, 2, 3, 9])
+def test_of_boxes_with_equal_scores_the_first_are_kept(tmp_path, most):
+    """Where no more than so many of a class are wanted, the order decides which."""
+    nodes = [node("NonMaxSuppression", ["boxes", "scores", "most", "overlap"], ["found"])]
+    weights = [number("most", [most]), number("overlap", [0.5], np.float32)]
+    path = model_of(
+        nodes,
+        [port("boxes", [2, 8, 4]), port("scores", [2, 2, 8])],
+        [port("found", ["m", 3], KINDS.INT64)],
+        tmp_path,
+        initializers=weights,
+    )
+    corner = np.float32([0, 0.1, 5, 5.1, 10, 15, 20, 0.05])
+    boxes = np.stack([corner, corner, corner + 2, corner + 2], -1)
+    equal, two_levels = [0.5] * 8, [0.3, 0.7] * 4
+    scores = np.float32([[equal, two_levels], [two_levels[::-1], equal]])
+    found = load(path)(np.stack([boxes, boxes[::-1]]), scores).numpy()
+    assert all((found[:, :2] == [i, c]).all(-1).sum() <= most for i in (0, 1) for c in (0, 1))
+    same_as_runtime(path, np.stack([boxes, boxes[::-1]]), scores)
 
 
 @pytest.mark.parametrize("how", [{}, {"sorted": 0}, {"axis": 0}, {"axis": 1}])
