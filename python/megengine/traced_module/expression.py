@@ -4,6 +4,7 @@
 from collections.abc import Callable
 
 from ..tensor import Tensor
+from .graph_member import GraphMember
 from .node import ModuleNode, Node, TensorNode
 from .pytree import ArgsIndex, LeafDef, TreeDef, taken_apart
 from .utils import given_for, normalised_for, signature_of
@@ -11,7 +12,7 @@ from .utils import given_for, normalised_for, signature_of
 _ONE_TENSOR = LeafDef(Tensor)
 
 
-class Expr:
+class Expr(GraphMember):
     """A line of a graph.
 
     Example:
@@ -233,11 +234,6 @@ class Expr:
         )
         self.outputs, self.out_def = nodes, structure
 
-    @property
-    def top_graph(self):
-        """The graph that it stands in; None when the expression is in none."""
-        return self._graph
-
     def interpret(self, *inputs) -> list:
         """What the expression gives.
 
@@ -297,18 +293,6 @@ class Expr:
 
     def __format__(self, spec: str = "") -> str:
         return f"%{self._id}:\t{self._text(spec)}"
-
-    def __repr__(self) -> str:
-        return format(self)
-
-    def __copy__(self):
-        raise TypeError("[Expr] an expression cannot be copied without its graph; copy that")
-
-    def __deepcopy__(self, memo):
-        return self.__copy__()
-
-    def __reduce_ex__(self, protocol):
-        raise TypeError("[Expr] an expression cannot be saved without its graph; save that")
 
 
 def _shown(structure, nodes, spec: str) -> str:

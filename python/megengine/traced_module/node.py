@@ -3,12 +3,13 @@
 
 from ..core.tensor.qparams import QParams
 from ..module import Module
+from .graph_member import GraphMember
 
 # What users may ask of a format: "i" shows ids, "p" the graph's name, "ip" both.
 FORMATS = ("", "i", "p", "ip")
 
 
-class Node:
+class Node(GraphMember):
     """The result of an expression.
 
     Args:
@@ -75,28 +76,11 @@ class Node:
         """Where it comes from in the module that was traced."""
         return self._qualname
 
-    @property
-    def top_graph(self):
-        """The graph that it stands in; None when it was deleted."""
-        return self._graph
-
     def __format__(self, spec: str = "") -> str:
         name = self._name or "?"
         if "p" in spec and spec in FORMATS and self._graph is not None:
             name = f"{self._graph._name}_{name}"
         return f"%{self._id}_{name}" if "i" in spec and spec in FORMATS else name
-
-    def __repr__(self) -> str:
-        return format(self)
-
-    def __copy__(self):
-        raise TypeError("[Node] a node cannot be copied without its graph; copy the traced module")
-
-    def __deepcopy__(self, memo):
-        return self.__copy__()
-
-    def __reduce_ex__(self, protocol):
-        raise TypeError("[Node] a node cannot be saved without its graph; save the traced module")
 
 
 class ModuleNode(Node):

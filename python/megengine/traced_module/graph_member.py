@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What nodes and expressions have in common."""
+
+
+class GraphMember:
+    """What stands in a graph, and can be neither copied nor saved without it."""
+
+    _graph = None
+
+    @property
+    def top_graph(self):
+        """The graph that it stands in; None when it is in none, or was deleted."""
+        return self._graph
+
+    def __repr__(self) -> str:
+        return format(self)
+
+    def __copy__(self):
+        raise TypeError(
+            f"[{type(self).__name__}] {self!r} cannot be copied without its graph; copy the traced"
+            " module"
+        )
+
+    def __deepcopy__(self, memo):
+        return self.__copy__()
+
+    def __reduce_ex__(self, protocol):
+        raise TypeError(
+            f"[{type(self).__name__}] {self!r} cannot be saved without its graph; save the traced"
+            " module"
+        )
