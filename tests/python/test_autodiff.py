@@ -353,9 +353,13 @@ def test_wrong_numbers_of_gradients_are_named():
         def backward(self, dy):
             return [dy if g else None for g in self.grads]
 
-    for grads, count in (((1,), 1), ((1, 1, 1), 3), ((0, 0, 0, 1), 4)):
+    for grads, count in (
+        ((1,), "1 gradient"),
+        ((1, 1, 1), "3 gradients"),
+        ((0, 0, 0, 1), "4 gradients"),
+    ):
         x, y = Tensor([1.0]), Tensor([2.0])
-        message = rf"\[Wrong\] backward gave {count} gradients for 2 inputs"
+        message = rf"\[Wrong\] backward gave {count} for 2 inputs"
         with pytest.raises(RuntimeError, match=message), GradManager().attach([x, y]) as gm:
             gm.backward(Wrong(grads)(x, y))
     x, y = Tensor([1.0]), Tensor([2.0])

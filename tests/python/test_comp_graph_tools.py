@@ -163,7 +163,7 @@ def test_embedding_inputs():
     net.remove_output(o)
     net.add_output(new)
     assert run(net, [1, 2])["new"].tolist() == [22, 44]
-    with pytest.raises(AssertionError, match="2 inputs, but 1 values"):
+    with pytest.raises(AssertionError, match="2 inputs, but 1 value"):
         cgtools.embed_inputs([o], [1])
 
 

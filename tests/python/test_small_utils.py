@@ -9,6 +9,7 @@ import pytest
 
 import megengine as mge
 from megengine.core._wrap import as_device
+from megengine.core.counted import counted
 from megengine.utils.deprecation import deprecated, deprecated_func, deprecated_kwargs_default
 from megengine.utils.future import Future
 from megengine.utils.max_recursion_limit import AlternativeRecursionLimit, max_recursion_limit
@@ -22,6 +23,11 @@ def test_tuples_of_a_length():
         _pair((1, 2, 3))
     with pytest.raises(AssertionError, match="no number may be 0"):
         _pair_nonzero((1, 0))
+
+
+def test_one_thing_has_no_plural():
+    assert [counted(n, "run") for n in (0, 1, 2)] == ["0 runs", "1 run", "2 runs"]
+    assert counted(1, "axis", "axes") == "1 axis" and counted(3, "axis", "axes") == "3 axes"
 
 
 def test_a_future_waits_for_its_value():

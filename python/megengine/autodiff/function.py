@@ -4,6 +4,7 @@
 from functools import partial
 
 from .. import _mge
+from ..core.counted import counted
 from ..tensor import Tensor
 
 
@@ -85,6 +86,7 @@ class Function:
         found = tuple(found) if isinstance(found, (tuple, list)) else (found,)
         if len(found) < inputs or any(grad is not None for grad in found[inputs:]):
             raise RuntimeError(
-                f"[{type(self).__name__}] backward gave {len(found)} gradients for {inputs} inputs"
+                f"[{type(self).__name__}] backward gave {counted(len(found), 'gradient')} for"
+                f" {counted(inputs, 'input')}"
             )
         return found[:inputs]

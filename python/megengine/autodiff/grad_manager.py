@@ -6,6 +6,7 @@ import weakref
 from collections.abc import Callable, Iterable
 
 from .. import _mge
+from ..core.counted import counted
 from ..core.tensor.dtype import is_differentible_dtype
 from ..tensor import Tensor
 from .result_gradients import like_results
@@ -135,7 +136,10 @@ class GradManager:
         ys = [] if y is None else [y] if isinstance(y, Tensor) else list(y)
         dys = [dy] if isinstance(dy, Tensor) else dy if dy is None else list(dy)
         if dys is not None and len(ys) != len(dys):
-            raise RuntimeError(f"[backward] {len(ys)} results, but {len(dys)} gradients of results")
+            raise RuntimeError(
+                f"[backward] {counted(len(ys), 'result')}, but {counted(len(dys), 'gradient')} of"
+                " results"
+            )
         before, _backwarding.manager = _backwarding.manager, self
         try:
             self._tape.stop()

@@ -8,6 +8,8 @@ from itertools import count
 
 import numpy as np
 
+from ..core.counted import counted
+
 _ENDLESS = np.iinfo(np.int64).max
 
 
@@ -83,7 +85,8 @@ class MapSampler(Sampler):
         self.num_samples = math.ceil(self.num_samples / self.world_size)
         if self.num_samples < batch_size:
             raise ValueError(
-                f"a process gets {self.num_samples} samples, less than a batch of {batch_size}"
+                f"a process gets {counted(self.num_samples, 'sample')}, less than a batch of"
+                f" {batch_size}"
             )
 
     def __iter__(self) -> Iterator[list[int]]:
@@ -242,7 +245,9 @@ class ReplacementSampler(MapSampler):
             if not isinstance(weights, Sequence):
                 raise ValueError(f"weights should be a sequence, got {type(weights).__name__}")
             if len(weights) != len(dataset):
-                raise ValueError(f"{len(weights)} weights for {len(dataset)} samples")
+                raise ValueError(
+                    f"{counted(len(weights), 'weight')} for {counted(len(dataset), 'sample')}"
+                )
         self.weights = weights
 
     def sample(self) -> list[int]:

@@ -5,6 +5,7 @@ Weights are (OC, IC, KH, KW), with groups (G, OC/G, IC/G, KH, KW); images are NC
 """
 
 from .. import _mge
+from ..core.counted import counted
 from ..core.operands import Pair, at_least, has_shape, pair
 from ..core.tensor.dtype import is_dtype_equal, is_integer
 from ..core.tensor.shape_arguments import open_first
@@ -34,7 +35,7 @@ def _check_groups(weight: Tensor, rank: int, groups: int, who: str) -> None:
     wanted, given = rank + (groups != 1), weight.ndim
     if given != wanted and given != rank + 1:
         raise RuntimeError(
-            f"[{who}] weight must have rank {wanted} for {groups} groups, got {given}"
+            f"[{who}] weight must have rank {wanted} for {counted(groups, 'group')}, got {given}"
         )
 
 

@@ -6,6 +6,7 @@ summed away in a matrix product, one that the rest needs becomes a batch axis.
 """
 
 from .. import _mge
+from ..core.counted import counted
 from ..core.tensor.shape_arguments import open_first
 from ..tensor import Tensor
 
@@ -48,7 +49,9 @@ def _parse(equation: str, args) -> tuple[list[list], list]:
     left, arrow, right = text.partition("->")
     terms = left.split(",")
     if len(terms) != len(args):
-        raise ValueError(f"[einsum] {equation!r} has {len(terms)} operands, {len(args)} are given")
+        raise ValueError(
+            f"[einsum] {equation!r} has {counted(len(terms), 'operand')}, given: {len(args)}"
+        )
     inputs = [_labels(t, x.ndim, equation) for t, x in zip(terms, args, strict=True)]
     dots = sorted({label for labels in inputs for label in labels if isinstance(label, int)})
     if arrow:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from .. import _mge
+from ..core.counted import counted
 from ..core.operands import has_shape
 from ..core.tensor.dtype import is_integer
 from ..core.tensor.shape_arguments import as_int, as_places, open_first
@@ -256,7 +257,7 @@ def pad(
     name = str(mode).lower()
     assert name in _PAD_MODES, f"[pad] mode must be in {_PAD_MODES}, got {mode!r}"
     widths = [tuple(int(v) for v in w) for w in pad_width]
-    assert len(widths) <= src.ndim, f"[pad] {len(widths)} widths for rank {src.ndim}"
+    assert len(widths) <= src.ndim, f"[pad] {counted(len(widths), 'width')} for rank {src.ndim}"
     widths += [(0, 0)] * (src.ndim - len(widths))
     assert all(len(w) == 2 and min(w) >= 0 for w in widths), (
         f"[pad] each width is two numbers, none negative, got {widths}"

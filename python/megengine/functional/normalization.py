@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from .. import _mge
+from ..core.counted import counted
 from ..core.tensor.shape_arguments import known_or_symbolic, open_first
 from ..tensor import Tensor
 
@@ -62,7 +63,8 @@ def batch_norm(
         elements = math.prod(value._tuple_shape)
         if elements != shape[1]:
             raise RuntimeError(
-                f"[batch_norm] {name} has {elements} elements, the input {shape[1]} channels"
+                f"[batch_norm] {name} has {counted(elements, 'element')}, the input"
+                f" {counted(shape[1], 'channel')}"
             )
         value = value if value.dtype == np.float32 else value.astype("float32")
         return value if value._tuple_shape == shape else _mge.ops.reshape(value, shape=shape)
@@ -238,7 +240,8 @@ def group_norm(
     channels = inp._tuple_shape[1]
     if num_groups <= 0 or channels % num_groups != 0:
         raise RuntimeError(
-            f"[group_norm] {channels} channels do not divide into {num_groups} groups"
+            f"[group_norm] {counted(channels, 'channel')} cannot be cut into"
+            f" {counted(num_groups, 'group')}"
         )
     factors = (weight, bias) if affine else (None, None)
     return _mge.ops.group_norm(inp, *factors, groups=num_groups, epsilon=eps)[0]

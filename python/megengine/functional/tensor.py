@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from .. import _mge
+from ..core.counted import counted
 from ..core.operands import Operand, Shape, is_whole
 from ..core.tensor import shaping
 from ..core.tensor.shape_arguments import as_int, as_vector, normal_axis, open_first
@@ -397,7 +398,9 @@ def roll(
     shifts = [shift] * len(axes) if is_whole(shift) else list(shift)
     if is_whole(axis) and not is_whole(shift):
         raise TypeError(f"[roll] axis must be as many as the shifts {tuple(shifts)}, got {axis}")
-    assert len(shifts) == len(axes), f"[roll] {len(shifts)} shifts for {len(axes)} axes"
+    assert len(shifts) == len(axes), (
+        f"[roll] {counted(len(shifts), 'shift')} for {counted(len(axes), 'axis', 'axes')}"
+    )
     for s, a in zip(shifts, axes, strict=True):
         assert -inp.ndim <= a < inp.ndim, f"[roll] axis {a} is out of range for rank {inp.ndim}"
         size = inp._tuple_shape[a]

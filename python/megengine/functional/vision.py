@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from .. import _mge
+from ..core.counted import counted
 from ..core.operands import at_least, is_whole
 from ..core.quantised import on_steps
 from ..core.tensor.shape_arguments import as_int
@@ -185,7 +186,10 @@ def _result_sizes(have: tuple[int, ...], size, scale_factor) -> list[int]:
             else [float(f) for f in scale_factor]
         )
         if len(factors) != len(have):
-            raise ValueError(f"[interpolate] {len(factors)} factors for {len(have)} axes")
+            raise ValueError(
+                f"[interpolate] {counted(len(factors), 'factor')} for"
+                f" {counted(len(have), 'axis', 'axes')}"
+            )
         for factor in factors:
             if not 0.0 < factor < float("inf"):
                 raise ValueError(f"[interpolate] scale_factor must be positive, got {scale_factor}")
@@ -194,7 +198,9 @@ def _result_sizes(have: tuple[int, ...], size, scale_factor) -> list[int]:
         return [int(size)] + [1] * (len(have) - 1)
     sizes = [as_int(s, "interpolate", "size") for s in size]
     if len(sizes) != len(have):
-        raise RuntimeError(f"[interpolate] {len(sizes)} sizes for {len(have)} axes")
+        raise RuntimeError(
+            f"[interpolate] {counted(len(sizes), 'size')} for {counted(len(have), 'axis', 'axes')}"
+        )
     return sizes
 
 

@@ -4,6 +4,7 @@ weight are channels of one image.
 """
 
 from .. import _mge
+from ..core.counted import counted
 from ..core.operands import Triple, at_least, triple
 from ..tensor import Tensor
 from .convolution import check_modes, conv2d, conv_transpose2d
@@ -16,7 +17,8 @@ def _check_ranks(inp: Tensor, weight: Tensor, groups: int, who: str) -> None:
         raise RuntimeError(f"[{who}] the input must have rank 5, got {inp.ndim}")
     if weight.ndim not in (5, 6) or weight.ndim < wanted:
         raise RuntimeError(
-            f"[{who}] weight must have rank {wanted} for {groups} groups, got {weight.ndim}"
+            f"[{who}] weight must have rank {wanted} for {counted(groups, 'group')}, got"
+            f" {weight.ndim}"
         )
 
 

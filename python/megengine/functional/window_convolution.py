@@ -4,6 +4,7 @@
 import numpy as np
 
 from .. import _mge
+from ..core.counted import counted
 from ..core.operands import Pair, at_least, pair
 from ..tensor import Tensor
 from .convolution import check_modes, sliding_window
@@ -178,7 +179,8 @@ def region_restricted_conv(
     channels = inp._tuple_shape[1]
     if groups != channels or weight._tuple_shape[:3] != (channels, 1, 1):
         raise RuntimeError(
-            f"[{who}] the weight must be ({channels}, 1, 1, KH, KW) with {channels} groups,"
+            f"[{who}] the weight must be ({channels}, 1, 1, KH, KW) with"
+            f" {counted(channels, 'group')},"
             f" got {weight._tuple_shape} with {groups}"
         )
     kernel = weight._tuple_shape[-2:]

@@ -7,6 +7,7 @@ import warnings
 from collections import namedtuple
 from pathlib import Path
 
+from ..core.counted import counted
 from ..core.files import written_whole
 from ..core.model_metadata import stored_metadata
 from ..logger import get_logger
@@ -313,7 +314,9 @@ def _names(given, default: list[str], what: str) -> list[str]:
         return default
     names = [given] if isinstance(given, str) else list(given)
     if len(names) != len(default):
-        raise ValueError(f"[dump] {what}: the function has {len(default)} inputs, got {len(names)}")
+        raise ValueError(
+            f"[dump] {what}: the function has {counted(len(default), 'input')}, got {len(names)}"
+        )
     return names
 
 

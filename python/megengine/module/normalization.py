@@ -4,6 +4,7 @@
 import numpy as np
 
 from .. import functional as F
+from ..core.counted import counted
 from ..core.operands import at_least
 from ..tensor import Parameter, Tensor
 from .init import ones_, zeros_
@@ -48,7 +49,8 @@ class GroupNorm(_Norm):
         at_least("GroupNorm", 1, num_groups=num_groups)
         at_least("GroupNorm", 0, num_channels=num_channels)
         assert num_channels % num_groups == 0, (
-            f"[GroupNorm] {num_channels} channels do not divide into {num_groups} groups"
+            f"[GroupNorm] {counted(num_channels, 'channel')} cannot be cut into"
+            f" {counted(num_groups, 'group')}"
         )
         self.num_groups = num_groups
         self.num_channels = num_channels

@@ -10,6 +10,7 @@ from typing import BinaryIO
 
 import numpy as np
 
+from ..core.counted import counted
 from ..core.files import open_input
 from .native import door
 
@@ -60,7 +61,9 @@ def load_tensor_binary(fobj: str | BinaryIO) -> tuple[np.ndarray, str]:
     name = fobj.read(length).decode("utf-8", "replace")
     data = np.frombuffer(fobj.read(), _DTYPES[dtype])
     if data.size != np.prod(shape, dtype=np.int64):
-        raise ValueError(f"[load_tensor_binary] {data.size} elements for the shape {shape}")
+        raise ValueError(
+            f"[load_tensor_binary] {counted(data.size, 'element')} for the shape {shape}"
+        )
     return data.reshape(shape), name
 
 

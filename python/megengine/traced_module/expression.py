@@ -3,6 +3,7 @@
 
 from collections.abc import Callable
 
+from ..core.counted import counted
 from ..tensor import Tensor
 from .graph_member import GraphMember
 from .node import ModuleNode, Node, TensorNode
@@ -230,7 +231,7 @@ class Expr(GraphMember):
             f"[Expr] return_val is made of nodes, got {value!r}"
         )
         assert len(nodes) == len(self.outputs), (
-            f"[Expr] {self!r} gives {len(self.outputs)} values, not {len(nodes)}"
+            f"[Expr] {self!r} gives {counted(len(self.outputs), 'value')}, not {len(nodes)}"
         )
         self.outputs, self.out_def = nodes, structure
 

@@ -4,6 +4,7 @@
 import weakref
 from collections.abc import Callable, Sequence
 
+from ..core.counted import counted
 from ..module import Module
 from ..tensor import Tensor
 from .expr import CallMethod, Expr, GetAttr, Input
@@ -448,7 +449,7 @@ class InternalGraph:
             AssertionError: there are more or fewer inputs.
         """
         assert len(inputs) == len(self._inputs), (
-            f"[InternalGraph] {len(self._inputs)} inputs are expected, the Module included, got"
+            f"[InternalGraph] takes {counted(len(self._inputs), 'input')}, the Module included, got"
             f" {len(inputs)}"
         )
         wanted = self._end_point or self._outputs

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from ..core.counted import counted
 from ..core.tensor.megbrain_graph import InputNode, OutputNode, at_least_vector
 from .compiled_graph import model_of
 from .network_node import ImmutableTensor, OpenGraph, OpNode, Reshape, VarNode
@@ -291,7 +292,9 @@ def embed_inputs(dst: Sequence[VarNode], data: Sequence, inputs: Sequence[VarNod
     """
     inputs = get_dep_vars(dst, "Host2DeviceCopy") if inputs is None else list(inputs)
     if len(inputs) != len(data):
-        raise AssertionError(f"[embed_inputs] {len(inputs)} inputs, but {len(data)} values")
+        raise AssertionError(
+            f"[embed_inputs] {counted(len(inputs), 'input')}, but {counted(len(data), 'value')}"
+        )
     constants = OrderedDict(
         (var.name, ImmutableTensor(value, graph=var.graph).outputs[0])
         for var, value in zip(inputs, data, strict=True)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 
 from ...autodiff.function import Function
 from ...tensor import Tensor
+from ..counted import counted
 from ..ops import builtin
 from ..ops.opdef import OpDef, apply
 from .utils import Const
@@ -45,7 +46,9 @@ def _operator(op: OpDef | str, count: int) -> OpDef:
     """An operator, or the one that a sign stands for with so many operands."""
     if not isinstance(op, str):
         return op
-    assert (op, count) in _OPERATORS, f"[subgraph] unknown operator {op!r} of {count} operands"
+    assert (op, count) in _OPERATORS, (
+        f"[subgraph] unknown operator {op!r} of {counted(count, 'operand')}"
+    )
     return _OPERATORS[op, count]
 
 
@@ -61,7 +64,7 @@ class _Described(OpDef):
     def __call__(self, *inputs: Tensor) -> tuple[Tensor, ...]:
         if len(inputs) != len(self.operands):
             raise RuntimeError(
-                f"[{self.name}] {len(self.operands)} inputs are expected, got {len(inputs)}"
+                f"[{self.name}] takes {counted(len(self.operands), 'input')}, got {len(inputs)}"
             )
         values = dict(zip(self.operands, inputs, strict=True))
         for op, operands, results in self.steps:

@@ -6,6 +6,7 @@ from typing import Any
 from .... import _mge
 from ....functional import fake_quantization, inplace, math, quantised_elemwise, tensor, utils
 from ....tensor import Tensor
+from ...counted import counted
 from ..elemwise_modes import ARITIES, FUNCTIONS
 from ..opdef import OpDef, choice
 
@@ -27,7 +28,8 @@ class Elemwise(OpDef):
         wanted = ARITIES[self.mode.name]
         if len(inputs) != wanted:
             raise RuntimeError(
-                f"[Elemwise] mode {self.mode.name} takes {wanted} inputs, got {len(inputs)}"
+                f"[Elemwise] mode {self.mode.name} takes {counted(wanted, 'input')}, got"
+                f" {len(inputs)}"
             )
         return FUNCTIONS[self.mode.name](*inputs)
 

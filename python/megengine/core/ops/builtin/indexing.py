@@ -8,6 +8,7 @@ end, a step, an index among the inputs behind the value; those come in the same 
 from .... import _mge
 from ....functional import nn
 from ....tensor import Tensor
+from ...counted import counted
 from ..opdef import OpDef
 
 _ops = _mge.ops
@@ -23,7 +24,7 @@ def _entries(items: _Items, bounds: tuple, who: str) -> dict[int, object]:
     """By axis: a slice or an index."""
     wanted = sum(bool(given) for item in items for given in item[1:])
     if wanted != len(bounds):
-        raise RuntimeError(f"[{who}] the items name {wanted} inputs, got {len(bounds)}")
+        raise RuntimeError(f"[{who}] the items name {counted(wanted, 'input')}, got {len(bounds)}")
     left = iter(bounds)
     found: dict[int, object] = {}
     for axis, has_begin, has_end, has_step, has_index in items:

@@ -4,6 +4,7 @@
 import os
 import shutil
 
+from ....core.counted import counted
 from .folder import ImageFolder
 from .utils import _default_dataset_root, calculate_md5, logger, untar
 
@@ -112,7 +113,10 @@ class ImageNet(ImageFolder):
             self._unpack("val", folder)
             pictures = sorted(os.listdir(folder))
             if len(pictures) != len(truth):
-                raise ValueError(f"there are {len(pictures)} pictures and {len(truth)} classes")
+                raise ValueError(
+                    f"there are {counted(len(pictures), 'picture')}, of which"
+                    f" {counted(len(truth), 'class', 'classes')} are told"
+                )
             for picture, number in zip(pictures, truth, strict=True):
                 to = os.path.join(folder, names[number])
                 os.makedirs(to, exist_ok=True)

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ....core.counted import counted
 from .base import Compose, PixelTransform, VisionTransform
 from .colour import (
     BrightnessTransform,
@@ -65,8 +66,8 @@ def _filled(shape: tuple[int, ...], dtype, value, who: str) -> np.ndarray:
     values = np.asarray(value).reshape(-1)
     if values.size < channels and values.size != 1:
         raise ValueError(
-            f"[{who}] the value of the border has {values.size} numbers, the image has"
-            f" {channels} channels"
+            f"[{who}] the value of the border has {counted(values.size, 'number')}, the image"
+            f" has {counted(channels, 'channel')}"
         )
     values = values[: max(channels, 1)]
     if (values == values[0]).all():
