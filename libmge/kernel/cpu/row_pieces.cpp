@@ -11,23 +11,15 @@ namespace {
 
 // As a part of a row is moved at once; 2^k.
 constexpr int64_t chunk = 64;
-// Of the result: a tile stays in the first cache. What another thread computed lies in the cache of its core,
-// and fetching it from there costs more than a parallel region: so little is worth one.
-constexpr int64_t tile_bytes = 1 << 14, grain_bytes = 1 << 13;
-
-// The same bytes of neighbouring rows.
-struct Rows {
-    const char* x;
-    char* y;
-    int64_t x_stride, y_stride, count, bytes;
-};
+// Of the result, so that a tile stays in the first cache.
+constexpr int64_t tile_bytes = 1 << 14;
 
 template <int64_t Bytes>
-void move_narrow(const Rows& r) {
+void move_narrow(const BytesOfRows& r) {
     for (int64_t i = 0; i < r.count; ++i) std::memcpy(r.y + i * r.y_stride, r.x + i * r.x_stride, Bytes);
 }
 // The last chunk reaches back over the one before.
-void move_wide(const Rows& r) {
+void move_wide(const BytesOfRows& r) {
     for (int64_t i = 0; i < r.count; ++i) {
         const char* x = r.x + i * r.x_stride;
         char* y = r.y + i * r.y_stride;
@@ -38,8 +30,7 @@ void move_wide(const Rows& r) {
     }
 }
 
-using MoveRows = void (*)(const Rows&);
-MoveRows mover_of(int64_t bytes) {
+auto mover_of(int64_t bytes) -> void (*)(const BytesOfRows&) {
     switch (bytes) {
         case 1:
             return move_narrow<1>;
@@ -63,20 +54,21 @@ MoveRows mover_of(int64_t bytes) {
 }  // namespace
 
 void RowPieces::add(size_t input, int64_t from, int64_t to, int64_t bytes) {
-    if (bytes > chunk) {
-        pieces_.push_back({input, from, to, bytes});
-        return;
-    }
+    if (bytes > chunk) return add_piece(input, from, to, bytes);
     int64_t piece = chunk;
     while (piece > bytes) piece /= 2;
     for (int64_t at = 0; at < bytes; at += piece) {
         const int64_t begin = std::min(at, bytes - piece);
-        pieces_.push_back({input, from + begin, to + begin, piece});
+        add_piece(input, from + begin, to + begin, piece);
     }
 }
 
+void RowPieces::add_piece(size_t input, int64_t from, int64_t to, int64_t bytes) {
+    pieces_.push_back({input, from, to, bytes, mover_of(bytes)});
+}
+
 void RowPieces::run(std::span<const void* const> inputs, void* y, int threads) const {
-    const int64_t tile = tile_bytes / (y_bytes_ + 1) + 1, grain = grain_bytes / (y_bytes_ + 1) + 1;
+    const int64_t tile = tile_bytes / (y_bytes_ + 1) + 1, grain = moved_grain_bytes / (y_bytes_ + 1) + 1;
     par_for(threads, rows_, grain, [&](int64_t begin, int64_t end) {
         for (int64_t first = begin; first < end; first += tile) {
             const int64_t count = std::min(tile, end - first);
@@ -84,7 +76,7 @@ void RowPieces::run(std::span<const void* const> inputs, void* y, int threads) c
                 const int64_t x_bytes = x_bytes_[piece.input];
                 const char* x = static_cast<const char*>(inputs[piece.input]) + first * x_bytes + piece.from;
                 char* to = static_cast<char*>(y) + first * y_bytes_ + piece.to;
-                mover_of(piece.bytes)({x, to, x_bytes, y_bytes_, count, piece.bytes});
+                piece.move({x, to, x_bytes, y_bytes_, count, piece.bytes});
             }
         }
     });

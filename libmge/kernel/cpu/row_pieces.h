@@ -12,6 +12,17 @@
 
 namespace mge::cpu {
 
+// Bytes of a result that are worth a parallel region when they are only moved: what another thread computed
+// lies in the cache of its core, and fetching it from there costs more than the region.
+inline constexpr int64_t moved_grain_bytes = 1 << 13;
+
+// The same bytes of neighbouring rows.
+struct BytesOfRows {
+    const char* x;
+    char* y;
+    int64_t x_stride, y_stride, count, bytes;
+};
+
 class RowPieces {
 public:
     // How many bytes a row of each input and of the result has, and how many rows there are.
@@ -27,7 +38,10 @@ private:
     struct Piece {
         size_t input;
         int64_t from, to, bytes;
+        void (*move)(const BytesOfRows&);
     };
+    void add_piece(size_t input, int64_t from, int64_t to, int64_t bytes);
+
     std::vector<Piece> pieces_;
     std::vector<int64_t> x_bytes_;
     int64_t y_bytes_, rows_;

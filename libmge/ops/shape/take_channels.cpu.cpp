@@ -74,10 +74,8 @@ Prepared prepare_blocks(const PrepareContext& context) {
 
 void run_blocks(const Prepared& prepared, const Launch& launch) {
     auto& taken = prepared.state<cpu::TakenChannels>();
-    // What another thread computed costs more to fetch than a parallel region: so little is worth one.
-    constexpr int64_t grain_bytes = 1 << 13;
     par_for(
-        launch.threads, taken.pixels(), grain_bytes / (taken.bytes_of_pixel() + 1) + 1,
+        launch.threads, taken.pixels(), cpu::moved_grain_bytes / (taken.bytes_of_pixel() + 1) + 1,
         [&](int64_t first, int64_t last) { taken.run(launch.inputs, launch.out<float>(0), first, last); });
 }
 
