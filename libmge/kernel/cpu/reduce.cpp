@@ -2,11 +2,10 @@
 #include "libmge/kernel/cpu/reduce.h"
 
 #include <algorithm>
-#include <limits>
 
 #include "libmge/kernel/cpu/half.h"
 #include "libmge/kernel/cpu/parallel.h"
-#include "libmge/tensor/dtype_dispatch.h"
+#include "libmge/kernel/cpu/reduce_meaning.h"
 
 namespace mge::cpu {
 namespace {
@@ -18,46 +17,6 @@ constexpr int64_t many_units = 64;            // enough work for many threads wi
 constexpr int64_t rows_in_f32 = 64;           // rows that are added in f32 before they go to the f64 totals
 constexpr int64_t tile = 2048;    // columns folded at once: whole pages are read, totals stay near
 constexpr int64_t grain = 32768;  // elements per thread that are worth a second one
-
-template <Reduction kind, class A>
-A combine(A a, A b) {
-    if constexpr (kind == Reduction::max)
-        return b > a || b != b ? b : a;
-    else if constexpr (kind == Reduction::min)
-        return b < a || b != b ? b : a;
-    else if constexpr (std::is_integral_v<A>) {
-        using W = std::conditional_t<sizeof(A) == 8, uint64_t, uint32_t>;
-        return kind == Reduction::sum ? A(W(a) + W(b)) : A(W(a) * W(b));
-    } else
-        return kind == Reduction::sum ? a + b : a * b;
-}
-template <Reduction kind, class A>
-constexpr A identity() {
-    using L = std::numeric_limits<A>;
-    if constexpr (kind == Reduction::max)
-        return L::has_infinity ? -L::infinity() : L::lowest();
-    else if constexpr (kind == Reduction::min)
-        return L::has_infinity ? L::infinity() : L::max();
-    else
-        return kind == Reduction::prod;
-}
-
-// Doubles stay what they are; all else that is no integer is float.
-template <class T>
-using Real = std::conditional_t<std::is_same_v<T, double>, double, float>;
-
-// In what partial results of a T are kept; sums and products of floats join in double.
-template <class T, Reduction kind, bool is_mean>
-struct Partial {
-    static constexpr bool counts = kind == Reduction::sum || kind == Reduction::prod;
-    using Type = std::conditional_t<
-        is_mean || is_float(DTypeOf<T>), Real<T>,
-        std::conditional_t<std::is_same_v<T, bool>, std::conditional_t<counts, int32_t, uint8_t>, T>>;
-};
-template <class A, Reduction kind>
-using Joined =
-    std::conditional_t<std::is_same_v<A, float> && (kind == Reduction::sum || kind == Reduction::prod),
-                       double, A>;
 
 template <class A, class T>
 void convert_values(const void* from, A* values, int64_t n) {
@@ -315,20 +274,6 @@ struct ReduceState {
     size_t scratch = 0, result = 0;  // values of workspace: for pieces; for the result of a pass (twice)
 };
 
-// Apart from the loops over dtypes and reductions: one for each pair of types that results are kept and
-// wanted in.
-template <class J>
-void write_results(const J* values, int64_t n, DType dtype, void* out) {
-    dispatch_dtype(dtype, AllTypes{}, [&](auto type) {
-        using T = typename decltype(type)::type;
-        for (int64_t i = 0; i < n; ++i)
-            if constexpr (is_float(DTypeOf<T>))
-                static_cast<T*>(out)[i] = T(ComputedAs<T>(values[i]));
-            else
-                static_cast<T*>(out)[i] = T(values[i]);
-    });
-}
-
 template <class A>
 void finish(const ReduceState& state, const A* values, void* out) {
     if (!state.is_mean) return write_results(values, state.outputs, state.out, out);
@@ -353,57 +298,6 @@ void run_passes(const ReduceState& state, const Launch& launch, const Elements<A
         x = y;
     }
     if (!is_direct) finish(state, x, launch.outputs[0]);
-}
-
-template <class Fn>
-void dispatch_reduction(Reduction kind, bool is_mean, Fn fn) {
-    using R = Reduction;
-    if (is_mean) return fn(std::integral_constant<R, R::sum>{}, std::true_type{});
-    switch (kind) {
-        case R::sum:
-            return fn(std::integral_constant<R, R::sum>{}, std::false_type{});
-        case R::prod:
-            return fn(std::integral_constant<R, R::prod>{}, std::false_type{});
-        case R::max:
-            return fn(std::integral_constant<R, R::max>{}, std::false_type{});
-        case R::min:
-            return fn(std::integral_constant<R, R::min>{}, std::false_type{});
-    }
-}
-
-// --- reference ---
-
-struct ReferenceState {
-    TensorSpec x, y;
-    std::array<int64_t, max_rank> stride{};  // in y, per axis of x; 0 where reduced
-    Reduction kind = Reduction::sum;
-    bool is_mean = false;
-    int64_t count = 1;
-};
-
-template <Reduction kind, bool is_mean, class T>
-void run_reference_typed(const ReferenceState& state, const Launch& launch) {
-    using A = typename Partial<T, kind, is_mean>::Type;
-    using J = Joined<A, kind>;
-    std::vector<J> totals(size_t(state.y.numel()), identity<kind, J>());
-    for (int64_t i = 0, n = state.x.numel(); i < n; ++i) {
-        int64_t rest = i, at = 0;
-        for (int axis = state.x.shape.rank() - 1; axis >= 0; --axis) {
-            at += rest % state.x.shape[axis] * state.stride[size_t(axis)];
-            rest /= state.x.shape[axis];
-        }
-        totals[size_t(at)] = combine<kind>(totals[size_t(at)], J(A(launch.in<T>(0)[i])));
-    }
-    if constexpr (is_mean)
-        for (auto& total : totals) total = J(double(total) / double(state.count));
-    write_results(totals.data(), int64_t(totals.size()), state.y.dtype, launch.outputs[0]);
-}
-
-int64_t reduced_count(const Shape& x, const std::array<bool, max_rank>& reduced) {
-    int64_t count = 1;
-    for (int axis = 0; axis < x.rank(); ++axis)
-        if (reduced[size_t(axis)]) count *= x[axis];
-    return count;
 }
 
 }  // namespace
@@ -464,29 +358,6 @@ void run_reduction(const Prepared& prepared, const Launch& launch, const Element
 void run_reduction(const Prepared& prepared, const Launch& launch) {
     InMemory memory{launch.inputs[0], int64_t(size_of(prepared.state<ReduceState>().in))};
     run_reduction(prepared, launch, memory.reader());
-}
-
-Prepared prepare_reference_reduction(const Problem& problem, const std::array<bool, max_rank>& reduced,
-                                     Reduction kind, bool is_mean) {
-    auto& x = problem.inputs[0];
-    ReferenceState state{x, problem.outputs[0], {}, kind, is_mean, reduced_count(x.shape, reduced)};
-    int64_t step = 1;
-    for (int axis = x.shape.rank() - 1; axis >= 0; --axis) {
-        if (reduced[size_t(axis)]) continue;
-        state.stride[size_t(axis)] = step;
-        step *= x.shape[axis];
-    }
-    return Prepared::make(std::move(state));
-}
-
-void run_reference_reduction(const Prepared& prepared, const Launch& launch) {
-    auto& state = prepared.state<ReferenceState>();
-    dispatch_reduction(state.kind, state.is_mean, [&](auto kind, auto is_mean) {
-        dispatch_dtype(state.x.dtype, AllTypes{}, [&](auto type) {
-            run_reference_typed<decltype(kind)::value, decltype(is_mean)::value,
-                                typename decltype(type)::type>(state, launch);
-        });
-    });
 }
 
 }  // namespace mge::cpu
