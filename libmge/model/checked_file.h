@@ -22,6 +22,8 @@ class CheckedFile {
 public:
     CheckedFile(const std::string& label, size_t bytes) : label_(label), budget_(label, bytes) {}
 
+    const std::string& label() const { return label_; }
+
     template <class... Args>
     [[noreturn]] void fail(const Args&... what) const {
         throw ModelError(text("'", label_, "' is not a valid model: ", what...));

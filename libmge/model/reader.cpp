@@ -6,22 +6,19 @@
 #include <flatbuffers/flatbuffers.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
 #include <cstring>
-#include <map>
 
 #include "libmge/base/file.h"
 #include "libmge/base/hash.h"
 #include "libmge/base/number_text.h"
-#include "libmge/base/thread_team.h"
-#include "libmge/base/threads.h"
 #include "libmge/graph/inner_graph.h"
 #include "libmge/model/checked_file.h"
 #include "libmge/model/container.h"
 #include "libmge/model/graph_reader.h"
 #include "libmge/model/model.h"
 #include "libmge/model/packed_constants.h"
+#include "libmge/model/tensor_checks.h"
 #include "mge_generated.h"
 
 namespace mge {
@@ -36,11 +33,7 @@ class Reader : CheckedFile {
 public:
     Reader(std::span<const std::byte> bytes, std::shared_ptr<const void> owner, const std::string& label,
            WeightCheck check = WeightCheck::all)
-        : CheckedFile(label, bytes.size()),
-          bytes_(bytes),
-          owner_(std::move(owner)),
-          label_(label),
-          check_(check) {}
+        : CheckedFile(label, bytes.size()), bytes_(bytes), owner_(std::move(owner)), check_(check) {}
 
     Model read() {
         read_header();
@@ -55,7 +48,7 @@ public:
         for (auto* entry : list(table_->metadata()))
             model.metadata[string(entry->key())] = string(entry->value());
         read_packed(model.packed);
-        offer_packed(model.packed, owner_, late_verification());
+        offer_packed(model.packed, owner_, verify_late_);
         return model;
     }
 
@@ -122,102 +115,20 @@ private:
             tensors_.emplace_back(spec, borrow_storage(data, t->bytes(), owner_));
         }
         check_padding(start + end, bytes_.size());
-        find_late();
         check_contents();
     }
 
-    // Constants that a packed copy stands for here and that one node alone reads: then a pass that uses the
-    // bytes leaves no node that reads the constant, and who folds one verifies it.
-    void find_late() {
-        is_late_.resize(tensors_.size());
-        // Without an owner copies are not offered; what is in graphs of operators, those compile for
-        // themselves.
-        if (check_ != WeightCheck::as_used || !owner_ || list(table_->graphs()).size() ||
-            !is_packed_here(string(table_->packed_for())))
-            return;
-        auto set = [&](int index, bool is_late) {
-            if (index >= 0 && size_t(index) < tensors_.size()) is_late_[size_t(index)] = is_late;
-        };
-        for (auto* entry : list(table_->packed())) set(entry->constant(), true);
-        for (auto* entry : list(table_->packed())) set(entry->copy(), false);
-        for (auto* test : list(table_->test_cases())) {
-            for (int id : list(test->inputs())) set(id, false);
-            for (int id : list(test->outputs())) set(id, false);
-        }
-        std::vector<int> readers = readers_of_tensors();
-        constexpr size_t worth_waiting = 4096;
-        for (size_t i = 0; i < tensors_.size(); ++i)
-            if (readers[i] != 1 || tensors_[i].dtype() == DType::boolean ||
-                tensors_[i].spec().bytes() <= worth_waiting)
-                is_late_[i] = false;
-    }
-
-    // As operands of nodes. Nobody has looked at the indices yet.
-    std::vector<int> readers_of_tensors() const {
-        std::vector<int> readers(tensors_.size());
-        auto values = list(table_->values());
-        for (auto* node : list(table_->nodes()))
-            for (int id : list(node->inputs())) {
-                if (id < 0 || size_t(id) >= values.size()) continue;
-                int index = values.vector->Get(flatbuffers::uoffset_t(id))->tensor();
-                if (index >= 0 && size_t(index) < readers.size()) ++readers[size_t(index)];
-            }
-        return readers;
-    }
-
-    // Keeps nothing of the file, which goes when the last tensor does.
-    std::shared_ptr<const VerifyConstant> late_verification() const {
-        struct Stored {
-            size_t index;
-            TensorSpec spec;
-            uint64_t checksum;
-        };
-        std::map<const void*, Stored> late;
-        for (size_t i = 0; i < tensors_.size(); ++i)
-            if (is_late_[i])
-                late.emplace(tensors_[i].address(), Stored{i, tensors_[i].spec(), stored_checksum(i)});
-        if (late.empty()) return nullptr;
-        return std::make_shared<const VerifyConstant>(
-            [late = std::move(late), label = label_](const void* constant) {
-                auto it = late.find(constant);
-                if (it == late.end()) return;
-                auto& [index, spec, stored] = it->second;
-                if (checksum(constant, spec.bytes()) != stored)
-                    fail_damaged(CheckedFile(label, 0), index, spec);
-            });
-    }
-
-    // By all threads when there is much to read: one alone is slower than memory.
-    void check_contents() const {
-        std::atomic<size_t> next = 0, first_damaged = tensors_.size();
-        auto check_rest = [&](int, int) {
-            for (size_t i; (i = next.fetch_add(1, std::memory_order_relaxed)) < tensors_.size();)
-                if (!is_late_[i] && !is_intact(i)) lower_to(first_damaged, i);
-        };
-        constexpr size_t much = size_t(16) << 20;
-        int threads = bytes_.size() < much ? 1 : team_size(default_threads());
-        threads > 1 ? run_shares(threads, check_rest) : check_rest(0, 1);
-        if (size_t i = first_damaged; i < tensors_.size()) fail_damaged(*this, i, tensors_[i].spec());
+    void check_contents() {
+        TensorChecks checks(*this, *table_, tensors_);
+        // Without an owner copies are not offered.
+        if (check_ == WeightCheck::as_used && owner_) checks.leave_packed_weights();
+        checks.verify();
+        verify_late_ = checks.late_verification();
         for (size_t i = 0; i < tensors_.size(); ++i)
             if (tensors_[i].dtype() == DType::boolean) check_bools(bytes_of(tensors_[i]), text("tensor ", i));
     }
-    bool is_intact(size_t i) const {
-        auto bytes = bytes_of(tensors_[i]);
-        return checksum(bytes.data(), bytes.size()) == stored_checksum(i);
-    }
-    uint64_t stored_checksum(size_t i) const {
-        return table_->tensors()->Get(flatbuffers::uoffset_t(i))->checksum();
-    }
-    [[noreturn]] static void fail_damaged(const CheckedFile& file, size_t index, const TensorSpec& spec) {
-        file.fail("tensor ", index, " (", spec, ") is damaged (checksum)");
-    }
     static std::span<const std::byte> bytes_of(const Tensor& tensor) {
         return {static_cast<const std::byte*>(tensor.data()), tensor.spec().bytes()};
-    }
-    static void lower_to(std::atomic<size_t>& least, size_t value) {
-        size_t now = least.load();
-        while (value < now && !least.compare_exchange_weak(now, value)) {
-        }
     }
 
     void read_packed(PackedConstants& packed) const {
@@ -346,12 +257,11 @@ private:
 
     std::span<const std::byte> bytes_;
     std::shared_ptr<const void> owner_;
-    const std::string& label_;
     WeightCheck check_;
     ModelHeader header_;
     const file::Model* table_ = nullptr;
     Tensors tensors_;
-    std::vector<bool> is_late_;  // by tensor: verified by who first reads it
+    std::shared_ptr<const VerifyConstant> verify_late_;  // null: all tensors are verified
     std::vector<SubgraphRef> held_;
 };
 
