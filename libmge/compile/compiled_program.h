@@ -120,6 +120,7 @@ private:
     // `inside`: gets the programs of the graphs that steps hold.
     std::vector<Choice> bind(const ConstantBytes& given,
                              std::vector<std::shared_ptr<const CompiledProgram>>& inside);
+    void verify_read(const ConstantBytes& given, const std::set<const void*>& unread) const;
     void count_inside(const std::vector<std::shared_ptr<const CompiledProgram>>& inside);
     void count_constants(const ConstantBytes& given);
     std::vector<Location> plan_arenas(const ArenaBlocks& blocks);

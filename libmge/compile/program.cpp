@@ -333,17 +333,25 @@ std::vector<Choice> CompiledProgram::bind(const ConstantBytes& given,
     std::vector<Choice> choices;
     if (options_.keeps_weights || check_) {
         choices = bind_algorithms(graph_, schedule_, options_, [](size_t, const Prepared&) {});
-        for (auto& [address, bytes] : given) verify_constant(address);
+        verify_read(given, {});
     } else {
         ConstantRelease release(graph_, schedule_);
         choices =
             bind_algorithms(graph_, schedule_, options_, [&](size_t i, auto& p) { release.bound(i, p); });
-        release.verify_read(given);
+        verify_read(given, release.unread());
         is_released_ = std::move(release).released();
     }
     for (auto& program : prepared)
         if (auto kept = program.lock()) inside.push_back(std::move(kept));
     return choices;
+}
+
+// Passes may have used any that is no operand of a step.
+void CompiledProgram::verify_read(const ConstantBytes& given, const std::set<const void*>& unread) const {
+    std::vector<std::span<const std::byte>> read;
+    for (auto [address, bytes] : given)
+        if (!unread.contains(address)) read.push_back({static_cast<const std::byte*>(address), bytes});
+    verify_constants(read, options_.threads);
 }
 
 void CompiledProgram::count_inside(const std::vector<std::shared_ptr<const CompiledProgram>>& inside) {

@@ -16,8 +16,8 @@ std::span<const std::byte> bytes_of(const Tensor& tensor) {
     return {static_cast<const std::byte*>(tensor.address()), tensor.spec().bytes()};
 }
 
-bool takes_from_file(const void* constant, const std::vector<MemoryPiece>& pieces) {
-    return std::ranges::any_of(pieces, [&](auto& piece) { return is_packed_copy(constant, piece.address); });
+bool is_among(const std::vector<const void*>& copies, const std::vector<MemoryPiece>& pieces) {
+    return std::ranges::find_first_of(pieces, copies, {}, &MemoryPiece::address) != pieces.end();
 }
 
 }  // namespace
@@ -36,8 +36,11 @@ ConstantRelease::ConstantRelease(Graph& graph, const Schedule& schedule)
             readers_[size_t(buffer)].need_original = true;
     for (size_t i = 0; i < readers_.size(); ++i) {
         auto& buffer = schedule.buffers[i];
-        if (buffer.kind == Buffer::Kind::constant)
-            readers_[i].original = graph.value(buffer.constant).constant.address();
+        if (buffer.kind != Buffer::Kind::constant) continue;
+        auto& readers = readers_[i];
+        readers.original = graph.value(buffer.constant).constant.address();
+        readers.copies = packed_copies_of(readers.original);
+        readers.take_from_file = readers.unbound > 0 && !readers.need_original;
         release_unread(int(i));
     }
 }
@@ -50,8 +53,7 @@ void ConstantRelease::bound(size_t step, const Prepared& prepared) {
         auto& readers = readers_[size_t(buffer)];
         bool reads_copy = i < 32 && prepared.packed().inputs >> i & 1;
         readers.need_original |= !reads_copy;
-        bool is_in_file = reads_copy && takes_from_file(readers.original, prepared.packed().pieces);
-        (is_in_file ? readers.take_from_file : readers.read_original) = true;
+        readers.take_from_file &= reads_copy && is_among(readers.copies, prepared.packed().pieces);
         --readers.unbound;
         release_unread(buffer);
     }
@@ -70,14 +72,14 @@ void ConstantRelease::release_unread(int index) {
         release_pages(bytes);
 }
 
-void ConstantRelease::verify_read(const std::map<const void*, size_t>& constants) const {
-    std::set<const void*> read, unread;
-    for (auto& readers : readers_) {
-        bool needs_only_copies = readers.take_from_file && !readers.read_original && !readers.need_original;
-        (needs_only_copies ? unread : read).insert(readers.original);
-    }
-    for (auto& [address, bytes] : constants)
-        if (!unread.contains(address) || read.contains(address)) verify_constant(address);
+std::set<const void*> ConstantRelease::unread() const {
+    std::set<const void*> unread;
+    for (auto& readers : readers_)
+        if (readers.take_from_file) unread.insert(readers.original);
+    // Several buffers may be views of one.
+    for (auto& readers : readers_)
+        if (!readers.take_from_file) unread.erase(readers.original);
+    return unread;
 }
 
 void release_pages_of_constants(const Graph& graph, const Node& node) {

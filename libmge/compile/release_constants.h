@@ -4,7 +4,6 @@
 // pages of a mapped file are dropped (they come back when somebody reads them), other memory is let go, and
 // is free once the graph that was compiled is gone as well.
 
-#include <map>
 #include <set>
 #include <vector>
 
@@ -26,17 +25,16 @@ public:
     void bound(size_t step, const Prepared& prepared);
     // By value id.
     std::vector<bool> released() && { return std::move(released_); }
-    // Verifies those of these constants, by address, but for the ones of which every step reads a copy that
-    // lies in a file. Passes may have used any of those that are no operands of steps.
-    void verify_read(const std::map<const void*, size_t>& constants) const;
+    // The constants, by address, whose bytes no step has used: each read a copy that lies in a file.
+    std::set<const void*> unread() const;
 
 private:
     struct Readers {
         int unbound = 0;
-        bool need_original = false;
+        bool need_original = false;   // in each run
+        bool take_from_file = false;  // each of those that are bound reads one of `copies`
         const void* original = nullptr;
-        // Some step's copy lies in a file; some step reads the original, or its copy was made of that now.
-        bool take_from_file = false, read_original = false;
+        std::vector<const void*> copies;  // that lie in a file
     };
     void release_unread(int buffer);
 

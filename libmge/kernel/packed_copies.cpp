@@ -3,10 +3,12 @@
 
 #include <pthread.h>
 
-#include <algorithm>
 #include <map>
 #include <mutex>
 #include <utility>
+
+#include "libmge/base/each_claimed.h"
+#include "libmge/base/first_failure.h"
 
 namespace mge {
 namespace {
@@ -72,13 +74,13 @@ StorageRef find_packed_copy(const void* constant, const IsWantedCopy& is_wanted)
     return {};
 }
 
-bool is_packed_copy(const void* constant, const void* data) {
+std::vector<const void*> packed_copies_of(const void* constant) {
+    std::vector<const void*> copies;
     Table& known = table();
     std::lock_guard lock(known.mutex);
-    auto [begin, end] = known.offers.equal_range(constant);
-    return std::any_of(begin, end, [&](auto& offer) {
-        return offer.second.copy.data == data && !offer.second.owner.expired();
-    });
+    for (auto [it, end] = known.offers.equal_range(constant); it != end; ++it)
+        if (!it->second.owner.expired()) copies.push_back(it->second.copy.data);
+    return copies;
 }
 
 void verify_constant(const void* constant) {
@@ -89,6 +91,20 @@ void verify_constant(const void* constant) {
         for (auto [it, end] = known.offers.equal_range(constant); it != end; ++it)
             if (it->second.verify == found.verify) it->second.verify = nullptr;
     }
+}
+
+void verify_constants(std::span<const std::span<const std::byte>> constants, int threads) {
+    std::vector<const void*> unverified;
+    size_t bytes = 0;
+    for (auto constant : constants) {
+        if (!find_unverified(constant.data()).owner) continue;
+        unverified.push_back(constant.data());
+        bytes += constant.size();
+    }
+    std::vector<FirstFailure> failures(unverified.size());
+    for_each_claimed(is_worth_reading_together(bytes) ? threads : 1, unverified.size(),
+                     [&](size_t i) { failures[i].guard([&] { verify_constant(unverified[i]); }); });
+    for (auto& failure : failures) failure.rethrow();
 }
 
 PackedCopyNotes::PackedCopyNotes() : outer_(std::exchange(notes_of_thread, this)) {}

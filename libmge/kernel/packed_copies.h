@@ -32,11 +32,13 @@ MGE_API void offer_packed_copies(const std::shared_ptr<const void>& owner, std::
 // The first copy of the constant that is wanted; null when there is none.
 using IsWantedCopy = std::function<bool(std::string_view layouts, size_t bytes)>;
 MGE_API StorageRef find_packed_copy(const void* constant, const IsWantedCopy& is_wanted);
-// Whether `data` is a copy of the constant that was offered.
-MGE_API bool is_packed_copy(const void* constant, const void* data);
+// Where the copies of the constant lie that are offered now.
+MGE_API std::vector<const void*> packed_copies_of(const void* constant);
 // Whoever uses the bytes of constants that may have been offered with a `verify` calls this for them: before,
 // or after, if he throws away what he made of damaged ones. What is intact is verified once.
 MGE_API void verify_constant(const void* constant);
+// All of them, by several threads where there is much to read; of damaged ones the first is told.
+MGE_API void verify_constants(std::span<const std::span<const std::byte>> constants, int threads);
 
 // Is told of what this thread packs while it lives.
 class MGE_API PackedCopyNotes {
