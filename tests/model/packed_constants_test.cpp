@@ -8,12 +8,18 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cstring>
+#include <fstream>
 #include <sstream>
+#include <thread>
 
+#include "libmge/base/file.h"
 #include "libmge/device/device.h"
 #include "libmge/kernel/packed_copies.h"
 #include "libmge/mge.h"
+#include "tests/new_folder.h"
 #include "tests/passes/same_graph.h"
 
 namespace mge::test {
@@ -176,6 +182,13 @@ std::string damage_told_by(Work work) {
     return "nothing is damaged";
 }
 
+// Whose programs read the weights themselves.
+CompileOptions plain_options() {
+    CompileOptions plain = options();
+    plain.graph_opt.weight_preprocess = false;
+    return plain;
+}
+
 TEST(WeightsUsedPacked, AreNotVerified) {
     Image image(packed_model());
     image.damage_weight();
@@ -192,11 +205,10 @@ TEST(WeightsUsedPacked, AreVerifiedWhenAStepReadsThem) {
     Image image(packed_model());
     image.damage_weight();
     Model read = image.read(WeightCheck::as_used);
-    CompileOptions plain = options();
-    plain.graph_opt.weight_preprocess = false;
     // Each time, not only the first.
     for (int i = 0; i < 2; ++i)
-        EXPECT_THAT(damage_told_by([&] { Program::compile(read.graph, plain); }), HasSubstr(is_damaged));
+        EXPECT_THAT(damage_told_by([&] { Program::compile(read.graph, plain_options()); }),
+                    HasSubstr(is_damaged));
     CompileOptions keeping = options();
     keeping.keeps_weights = true;
     EXPECT_THAT(damage_told_by([&] { Program::compile(read.graph, keeping); }), HasSubstr(is_damaged));
@@ -283,14 +295,82 @@ TEST(WeightsUsedPacked, AreKnownToAChildThatWasForked) {
     pid_t child = ::fork();
     ASSERT_GE(child, 0);
     if (child == 0) {
-        CompileOptions plain = options();
-        plain.graph_opt.weight_preprocess = false;
-        std::string told = damage_told_by([&] { Program::compile(read.graph, plain); });
+        std::string told = damage_told_by([&] { Program::compile(read.graph, plain_options()); });
         _exit(told.find(is_damaged) != std::string::npos ? 0 : 1);
     }
     int status = -1;
     ASSERT_EQ(::waitpid(child, &status, 0), child);
     EXPECT_EQ(status, 0);
+}
+
+TEST(WeightsUsedPacked, AreVerifiedForEachProgramThatReadsThemAndForNoOther) {
+    Image image(packed_model());
+    image.damage_weight();
+    NewFolder folder("one_of_two_programs");
+    std::string path = folder.file("damaged.mge");
+    auto bytes = image.bytes();
+    std::ofstream(path, std::ios::binary)
+        .write(reinterpret_cast<const char*>(bytes.data()), std::streamsize(bytes.size()));
+    auto file = MappedFile::open(path);
+    Model read = read_model(file->bytes(), file, path, WeightCheck::as_used);
+    Tensor x = ramp({1, channels, 12, 12});
+    Tensor expected = Executable(convolution(), options()).run(Tensors{x})[0];
+    for (int i = 0; i < 2; ++i) {
+        Tensor got = Executable(read.graph, options()).run(Tensors{x})[0];
+        EXPECT_EQ(std::memcmp(got.data(), expected.data(), expected.spec().bytes()), 0);
+        EXPECT_THAT(
+            damage_told_by([&] { Program::compile(read.graph, plain_options()); }),
+            HasSubstr("damaged.mge' is not a valid model: tensor 0 (float32(64, 64, 3, 3)) is damaged"));
+    }
+}
+
+TEST(WeightsUsedPacked, AreVerifiedByManyThreadsAtOnce) {
+    for (bool is_damaged_here : {false, true}) {
+        Image image(packed_model());
+        if (is_damaged_here) image.damage_weight();
+        Model read = image.read(WeightCheck::as_used);
+        std::array<std::string, 8> told;
+        std::vector<std::thread> threads;
+        for (size_t i = 0; i < told.size(); ++i)
+            threads.emplace_back([&, i] {
+                told[i] = damage_told_by(
+                    [&] { Program::compile(read.graph, i % 2 ? plain_options() : options()); });
+            });
+        for (auto& thread : threads) thread.join();
+        for (size_t i = 0; i < told.size(); ++i)
+            EXPECT_THAT(told[i], HasSubstr(is_damaged_here && i % 2 ? is_damaged : "nothing is damaged"));
+    }
+}
+
+// As much as several threads share.
+TEST(WeightsUsedPacked, OfSeveralDamagedOnesTheFirstIsTold) {
+    constexpr int64_t many = 512;
+    Tensor one = ramp({many, many, 3, 3}), other = ops::add(one, constant({1}, {1.F}));
+    Model model{record({f32({1, many, 4, 4})}, [&](const Tensors& x) {
+        Tensor y = ops::conv2d(x[0], one, {.padding = {1, 1}});
+        return Tensors{ops::conv2d(y, other, {.padding = {1, 1}})};
+    })};
+    model.packed = pack_constants(model.graph, options());
+    ASSERT_EQ(model.packed.all.size(), 2u);
+    Image image(model);
+    Model read = image.read(WeightCheck::as_used);
+    std::array<std::byte*, 2> weights;
+    for (size_t i = 0; i < 2; ++i) weights[i] = static_cast<std::byte*>(read.packed.all[i].constant.data());
+    std::ranges::sort(weights);
+    CompileOptions plain = plain_options();
+    plain.threads = 2;
+    auto told = [&](std::initializer_list<std::byte*> damaged) {
+        Model again = image.read(WeightCheck::as_used);
+        for (auto* weight : damaged) *weight ^= std::byte{1};
+        std::string message = damage_told_by([&] { Program::compile(again.graph, plain); });
+        for (auto* weight : damaged) *weight ^= std::byte{1};
+        return message;
+    };
+    std::string of_first = told({weights[0]}), of_second = told({weights[1]});
+    EXPECT_THAT(of_first, HasSubstr("(float32(512, 512, 3, 3)) is damaged (checksum)"));
+    EXPECT_NE(of_first, of_second);
+    EXPECT_EQ(told({weights[1], weights[0]}), of_first);
+    EXPECT_EQ(told({}), "nothing is damaged");
 }
 
 TEST(WeightsUsedPacked, DamageOfTheirCopiesIsFound) {
