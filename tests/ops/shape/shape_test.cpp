@@ -5,6 +5,7 @@
 #include "libmge/mge.h"
 #include "tests/harness/check_op.h"
 #include "tests/harness/expect_error.h"
+#include "tests/passes/same_graph.h"
 
 namespace mge::test {
 namespace {
@@ -176,6 +177,62 @@ TEST(Concat, JoinsAlongAnyAxis) {
     expect_user_error(ErrorClass::value, "[concat] axis 2 is out of range for rank 2", [] {
         ops::concat({zeros({2, 3})}, {.axis = 2});
     });
+}
+
+TEST(Concat, CountsAxesFromTheEnd) {
+    for (int axis : {-3, -2}) {
+        Shape smaller{4, 5, 3};
+        smaller[axis + 3] = 2;
+        check_op<ops::Concat>({.axis = axis}, {{.shape = {4, 5, 3}}, {.shape = smaller}},
+                              {.dtypes = all_types});
+        Tensor x = zeros({4, 5, 3});
+        EXPECT_EQ(ops::concat({x, x}, {.axis = axis}).shape()[axis + 3], 2 * x.shape()[axis + 3]);
+    }
+    expect_user_error(ErrorClass::value, "[concat] axis -3 is out of range for rank 2", [] {
+        ops::concat({zeros({2, 3})}, {.axis = -3});
+    });
+}
+
+Graph joined_columns(std::initializer_list<int64_t> widths) {
+    TensorSpecs specs;
+    for (int64_t width : widths) specs.push_back({DType::f32, {3, width}, {}});
+    return record(specs, [](const Tensors& x) { return Tensors{ops::concat(TensorList(x), {.axis = 1})}; });
+}
+
+// 1024 bytes, in whole chunks of bytes or not.
+TEST(Concat, PutsTogetherRowsOfItsLargestSize) {
+    for (auto [first, second] : {std::pair(192, 64), std::pair(1, 255), std::pair(253, 3)}) {
+        check_op<ops::Concat>({.axis = 1}, {{.shape = {3, first}}, {.shape = {3, second}}},
+                              {.gradient = false});
+        EXPECT_EQ(Program::compile(joined_columns({first, second}), {})->steps()[0].algorithm, "rows");
+        EXPECT_NE(Program::compile(joined_columns({first, second + 1}), {})->steps()[0].algorithm, "rows");
+    }
+}
+
+// Masks of operands have 32 bits: what comes behind them, constant or not, has none.
+TEST(Concat, JoinsMoreThan32Tensors) {
+    constexpr size_t count = 40;
+    std::vector<InputSpec> inputs;
+    for (size_t i = 0; i < count; ++i) inputs.push_back({.shape = {3, int64_t(i % 4)}});
+    check_op<ops::Concat>({.axis = 1}, inputs);
+    for (bool are_even_constant : {false, true}) {
+        Tensors parts, given;
+        std::vector<double> expected;
+        TensorSpecs specs;
+        for (size_t i = 0; i < count; ++i) {
+            expected.push_back(double(i));
+            parts.push_back(floats({1}, {double(i)}));
+            if ((i % 2 == 0) == are_even_constant) continue;
+            given.push_back(parts.back());
+            specs.push_back(parts.back().spec());
+        }
+        Graph graph = record(specs, [&](const Tensors& x) {
+            Tensors all = parts;
+            for (size_t i = 0; i < x.size(); ++i) all[2 * i + are_even_constant] = x[i];
+            return Tensors{ops::concat(TensorList(all), {.axis = 0})};
+        });
+        EXPECT_THAT(values_of(Executable(graph, {}).run(given)[0]), testing::ElementsAreArray(expected));
+    }
 }
 
 TEST(Split, CutsAlongAnyAxis) {
