@@ -25,7 +25,7 @@ constexpr int64_t grain_multiplications = 1 << 15;
 struct State {
     cpu::Depthwise shape;
     std::shared_ptr<const onednn::PackedWeight> weight;
-    int64_t grain;
+    PartSizes parts;
 };
 
 Support supports(const Problem& p) {
@@ -58,8 +58,9 @@ Prepared prepare(const PrepareContext& context) {
              g.stride[0],
              p.as<Conv2d::Params>().activation},
             weight,
-            0};
-    s.grain = grain_multiplications / (g.multiplications() / s.shape.rows() + 1) + 1;
+            {}};
+    const int64_t rows = s.shape.rows(), of_row = g.multiplications() / rows + 1;
+    s.parts = part_sizes(p.threads, rows, grain_multiplications / of_row + 1);
     return Prepared::make(std::move(s), 0, std::move(packed));
 }
 
@@ -68,8 +69,7 @@ void run(const Prepared& prepared, const Launch& launch) {
     const cpu::DepthwiseData data{launch.in<float>(0), static_cast<const float*>(s.weight->data()),
                                   launch.in_if_given<float>(2), launch.in_if_given<float>(3),
                                   launch.out<float>(0)};
-    const int64_t rows = s.shape.rows();
-    in_claimed_parts(launch.threads, rows, part_sizes(launch.threads, rows, s.grain),
+    in_claimed_parts(launch.threads, s.shape.rows(), s.parts,
                      [&](int64_t first, int64_t last) { cpu::depthwise(s.shape, data, first, last); });
 }
 
