@@ -204,7 +204,7 @@ void check_comparable(const Job& job, const Baseline& baseline) {
     auto& path = job.options.run.baseline;
     if (baseline.times.size() != job.tests.size())
         throw_user("--baseline",
-                   text("it has ", baseline.times.size(), " tests, this run ", job.tests.size(),
+                   text("it has ", counted(baseline.times.size(), "test"), ", this run ", job.tests.size(),
                         "; compare runs of the same command"),
                    ErrorClass::value);
     for (auto& test : job.tests)

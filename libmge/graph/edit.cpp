@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "libmge/base/number_text.h"
 #include "libmge/graph/copy_node.h"
 #include "libmge/graph/dependencies.h"
 #include "libmge/graph/require_value.h"
@@ -89,7 +90,8 @@ Graph with_inputs(Graph graph, NodeId node, std::vector<ValueId> inputs) {
         if (id != no_value) require_value(graph, id, graph_edit);
     auto& op = *graph.node(node).op;
     if (inputs.size() > op.inputs.size() && !op.is_variadic())
-        throw_user(op.name, text("takes at most ", op.inputs.size(), " inputs, got ", inputs.size()));
+        throw_user(op.name,
+                   text("takes at most ", counted(op.inputs.size(), "input"), ", got ", inputs.size()));
     graph.node(node).inputs = std::move(inputs);
     graph.reorder(dependency_order(graph, graph_edit));
     return infer_anew(std::move(graph));

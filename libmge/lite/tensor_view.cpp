@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "libmge/base/number_text.h"
 #include "libmge/base/text.h"
 #include "libmge/lite/layout.h"
 
@@ -79,7 +80,8 @@ mge::Strides TensorView::strides() const {
 
 size_t TensorView::offset_of(Numbers index) const {
     if (index.size() > rank())
-        throw Error(mge::text("an index of ", index.size(), " numbers into a tensor of ", text_of(layout_)));
+        throw Error(mge::text("an index of ", mge::counted(index.size(), "number"), " into a tensor of ",
+                              text_of(layout_)));
     auto stride = strides();
     size_t offset = 0;
     for (size_t i = 0; i < index.size(); ++i) {
@@ -96,7 +98,8 @@ TensorView::Part TensorView::part(Numbers start, Numbers end, Numbers step) cons
         throw Error(mge::text("slice: start, end and step have ", start.size(), ", ", end.size(), " and ",
                               step.size(), " numbers; they have equally many, step may have none"));
     if (start.size() > rank())
-        throw Error(mge::text("slice: ", start.size(), " numbers for a tensor of ", text_of(layout_)));
+        throw Error(mge::text("slice: ", mge::counted(start.size(), "number"), " for a tensor of ",
+                              text_of(layout_)));
     Part part{*this};
     auto stride = strides();
     size_t offset = 0;

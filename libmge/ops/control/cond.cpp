@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "libmge/base/number_text.h"
 #include "libmge/op/define.h"
 #include "libmge/ops/control/control.h"
 
@@ -39,7 +40,8 @@ TensorSpecs Cond::infer(const Params& p, std::span<const TensorSpec> in) {
     auto possible = possible_results(p, in.subspan(1));
     TensorSpecs results = possible.front(), others = possible.back();
     if (results.size() != others.size())
-        throw_user(name, text("one graph has ", results.size(), " results, the other ", others.size()),
+        throw_user(name,
+                   text("one graph has ", counted(results.size(), "result"), ", the other ", others.size()),
                    ErrorClass::value);
     for (size_t i = 0; i < results.size(); ++i) {
         if (results[i].dtype != others[i].dtype)

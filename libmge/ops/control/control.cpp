@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "libmge/base/number_text.h"
 #include "libmge/ops/create/full.h"
 
 namespace mge::ops {
@@ -11,7 +12,8 @@ void require_graph(std::string_view op, std::string_view name, const SubgraphRef
     if (!graph) throw_user(op, text("parameter '", name, "' has to be a graph"), ErrorClass::type);
     if (graph->input_count() != operands)
         throw_user(op,
-                   text("the graph '", name, "' takes ", graph->input_count(), " operands, got ", operands),
+                   text("the graph '", name, "' takes ", counted(graph->input_count(), "operand"), ", got ",
+                        operands),
                    ErrorClass::type);
 }
 
@@ -31,7 +33,8 @@ void require_carried(std::string_view op, std::span<const TensorSpec> before,
                      std::span<const TensorSpec> after) {
     if (after.size() < before.size())
         throw_user(op,
-                   text("the body gives ", after.size(), " results for ", before.size(), " carried values"),
+                   text("the body gives ", counted(after.size(), "result"), " for ",
+                        counted(before.size(), "carried value")),
                    ErrorClass::value);
     for (size_t i = 0; i < before.size(); ++i)
         if (!(before[i] == after[i]))

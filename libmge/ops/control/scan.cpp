@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "libmge/base/number_text.h"
 #include "libmge/op/define.h"
 #include "libmge/ops/control/control.h"
 #include "libmge/ops/elementwise/arithmetic.h"
@@ -48,7 +49,7 @@ TensorSpecs Scan::infer(const Params& p, std::span<const TensorSpec> in) {
         uint64_t(p.sliced) > in.size() - size_t(p.carried))
         throw_user(name,
                    text("carried is ", p.carried, ", sliced ", p.sliced, ", length ", p.length, " with ",
-                        in.size(), " operands"),
+                        counted(in.size(), "operand")),
                    ErrorClass::value);
     auto carried = in.first(size_t(p.carried));
     int64_t length = scan_length(p, in);

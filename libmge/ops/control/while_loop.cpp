@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "libmge/base/number_text.h"
 #include "libmge/op/define.h"
 #include "libmge/ops/control/control.h"
 #include "libmge/ops/create/full.h"
@@ -18,21 +19,24 @@ constinit const OpInfo WhileLoop::info = define<WhileLoop>();
 
 TensorSpecs WhileLoop::infer(const Params& p, std::span<const TensorSpec> in) {
     if (p.carried < 1 || size_t(p.carried) > in.size())
-        throw_user(name, text("carried is ", p.carried, " of ", in.size(), " operands"), ErrorClass::value);
+        throw_user(name, text("carried is ", p.carried, " of ", counted(in.size(), "operand")),
+                   ErrorClass::value);
     if (p.max_steps < 0 || (p.keep_steps && p.max_steps == 0))
         throw_user(name, text("max_steps is ", p.max_steps, p.keep_steps ? " with keep_steps" : ""),
                    ErrorClass::value);
     auto flag = infer_graph(name, "condition", p.condition, in);
     if (flag.size() != 1)
-        throw_user(name, text("the condition has ", flag.size(), " results instead of one"),
+        throw_user(name, text("the condition has ", counted(flag.size(), "result"), " instead of one"),
                    ErrorClass::value);
     require_flag(name, "condition", flag[0]);
     auto carried = in.first(size_t(p.carried));
     auto after = infer_graph(name, "body", p.body, in);
     require_carried(name, carried, after);
     if (after.size() != carried.size())
-        throw_user(name, text("the body gives ", after.size(), " results for ", carried.size(), " carried"),
-                   ErrorClass::value);
+        throw_user(
+            name,
+            text("the body gives ", counted(after.size(), "result"), " for ", carried.size(), " carried"),
+            ErrorClass::value);
     after.push_back({DType::i32, Shape{1}, {}});
     if (p.keep_steps)
         for (auto& spec : carried) after.push_back(stacked(spec, p.max_steps));

@@ -147,7 +147,7 @@ TEST(Cond, RefusesGraphsThatDisagree) {
     EXPECT_THAT(error_of<Error>([&] {
                     ops::cond({number(1), x}, {one, two});
                 }),
-                HasSubstr("one graph has 1 results, the other 2"));
+                HasSubstr("one graph has 1 result, the other 2"));
     EXPECT_THAT(error_of<Error>([&] {
                     ops::cond({number(1), x}, {one, integer});
                 }),
@@ -155,7 +155,7 @@ TEST(Cond, RefusesGraphsThatDisagree) {
     EXPECT_THAT(error_of<Error>([&] {
                     ops::cond({number(1), x, x}, {one, one});
                 }),
-                HasSubstr("takes 1 operands, got 2"));
+                HasSubstr("takes 1 operand, got 2"));
     EXPECT_THAT(error_of<Error>([&] {
                     ops::cond({number(1), x}, {});
                 }),
@@ -224,7 +224,7 @@ TEST(WhileLoop, RefusesAChangingSpec) {
     EXPECT_THAT(error_of<Error>([&] {
                     ops::while_loop({x}, {yes, yes, 2});
                 }),
-                HasSubstr("carried is 2 of 1 operands"));
+                HasSubstr("carried is 2 of 1 operand"));
     EXPECT_THAT(error_of<Error>([&] {
                     ops::while_loop({x}, {yes, yes, 1, -1});
                 }),
