@@ -36,7 +36,8 @@ Tensors run_candidate(const NamedCandidate& named, const Problem& problem, const
     }
     for (size_t i = 0; i < in.size(); ++i) {
         in_data.push_back(in[i] ? in[i].data() : nullptr);
-        constants.push_back(problem.is_constant(i) ? in_data.back() : nullptr);
+        // There is a bit for the first 32 inputs only.
+        constants.push_back(i < 32 && problem.is_constant(i) ? in_data.back() : nullptr);
     }
     for (auto& t : out) out_data.push_back(t ? t.data() : nullptr);
     Prepared prepared = named.algorithm->prepare({problem, named.candidate, constants});
