@@ -58,7 +58,9 @@ def test_planted_faults_are_found_one_by_one(regression, project):
     assert done.returncode == 0, done.stdout + done.stderr
     for name in ("wrong",):  # the baseline of a model that is right in speed
         (project / f"baseline/{name}.json").write_text((project / "baseline/good.json").read_text())
-    assert regression("run", GOOD).returncode == 0
+    alone = regression("run", GOOD)
+    assert alone.returncode == 0
+    assert alone.stdout.endswith("\n1 model, 1 fine, 0 not.\n")
     assert regression("run", GOOD, PLANTED).returncode == 3
     assert regression("run", GOOD, WRONG).returncode == 7
     assert regression("run", GOOD, BROKEN).returncode == 5
@@ -71,7 +73,7 @@ def test_one_that_fails_does_not_stop_the_rest(regression, project):
     table = (project / "table.md").read_text()
     for row in ("broken | bad model", "slow | slower", "good | ok"):
         assert f"| {row} |" in table, table
-    assert done.stdout == table
+    assert done.stdout == table and table.endswith("\n4 models, 1 fine, 3 not.\n")
     suite = ElementTree.parse(project / "junit.xml").getroot()
     cases = {(c.get("classname"), c.get("name")): c for c in suite}
     assert cases["good", "accuracy"].find("failure") is None
