@@ -127,7 +127,7 @@ int pack_of(const Units& units, bool is_aligned) {
     int64_t most = common_power(inner.extent, units.target_offset);
     for (auto& axis : std::span(units.axes).first(units.axes.size() - 1))
         most = std::min(most, common_power(axis.target));
-    for (int store : pack_bytes)
+    for (int store : copied_pack_bytes)
         if (store > units.bytes && store / units.bytes <= most) return store / units.bytes;
     return 1;
 }

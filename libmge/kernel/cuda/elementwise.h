@@ -2,6 +2,7 @@
 #pragma once
 // Elementwise kernels as their callers see them: by operator, from x.cuda.cu.
 
+#include "libmge/kernel/cuda/index_space.h"
 #include "libmge/kernel/cuda/types.h"
 
 namespace mge::cuda {
@@ -9,14 +10,16 @@ namespace mge::cuda {
 inline constexpr int max_operands = 2;
 inline constexpr int functor_bytes = 16;
 
-// What numpy's broadcasting comes down to (kernel/loop_nest.h): loops over elements, outermost first.
+// What numpy's broadcasting comes down to (kernel/loop_nest.h): where each operand has its value for an
+// element of the output. Operators of one operand have it twice.
 struct ElementwiseArguments {
     const void* in[max_operands];
     void* out;
-    int64_t numel;
-    int loops;  // 1 with strides 0 or 1: operands run along with the output or keep their value
-    int64_t extent[max_axes];
-    int64_t stride[max_operands][max_axes];           // in elements
+    IndexSpace<max_operands> elements;
+    // The same by packs of 16 bytes; of no elements where these do not suit. Operands that run along the
+    // innermost axis (1) have a pack there, others (0) one value.
+    IndexSpace<max_operands> packs;
+    int runs_along[max_operands];
     alignas(8) unsigned char functor[functor_bytes];  // its parameters
 };
 

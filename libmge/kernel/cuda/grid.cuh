@@ -17,9 +17,8 @@ template <class T, int n>
 struct alignas(sizeof(T) * n) Pack {
     T v[n];
 };
-// As many as 16 bytes hold.
 template <class T>
-inline constexpr int pack_size = 16 / sizeof(T);
+inline constexpr int pack_size = pack_bytes / sizeof(T);
 
 // Splits an index by an extent: what remains of it, and in `index` the rest. Divisions of 64 bits are slow,
 // and most tensors do not need them.

@@ -22,7 +22,7 @@ inline unsigned grid_for(int64_t pieces) {
 }
 
 // Whether packs can be loaded from there and stored.
-inline bool is_aligned(const void* address) { return reinterpret_cast<uintptr_t>(address) % 16 == 0; }
+inline bool is_aligned(const void* address) { return reinterpret_cast<uintptr_t>(address) % pack_bytes == 0; }
 
 #ifdef MGE_EMULATES_CUDA
 using emulated::dynamic_shared;

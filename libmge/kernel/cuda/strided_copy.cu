@@ -169,7 +169,8 @@ void launch_tiles(Stream stream, const void* source, void* target, const CopyTil
 
 template <class Unit>
 void launch_packs_of(Stream stream, const void* source, void* target, const CopyPacks& copy) {
-    constexpr int most = pack_bytes[0] / int(sizeof(Unit)), some = pack_bytes[1] / int(sizeof(Unit));
+    constexpr int most = copied_pack_bytes[0] / int(sizeof(Unit));
+    constexpr int some = copied_pack_bytes[1] / int(sizeof(Unit));
     if (copy.pack == 1) return launch_packs<Unit, 1>(stream, source, target, copy);
     if constexpr (some > 1)
         if (copy.pack == some) return launch_packs<Unit, some>(stream, source, target, copy);

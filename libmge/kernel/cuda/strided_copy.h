@@ -34,7 +34,7 @@ constexpr int tile_bits(int unit, int pack) {
 constexpr int tile_pack(int unit) { return unit <= 2 ? 4 : unit == 4 ? 2 : 1; }
 
 // A pack is one unit or has one of these sizes.
-inline constexpr int pack_bytes[] = {16, 4};
+inline constexpr int copied_pack_bytes[] = {pack_bytes, 4};
 
 // `unit` is 1, 2, 4, 8 or 16 bytes, addresses are multiples of it; those of targets of the pack.
 void copy_packs(Stream stream, int unit, const void* source, void* target, const CopyPacks& copy);

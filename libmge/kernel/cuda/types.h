@@ -40,5 +40,7 @@ template <class T>
 inline constexpr int type_number = number_among<T>(AllTypes{});
 
 inline constexpr int max_axes = 7;
+// What a thread loads or stores at once, where it lies at a multiple of it.
+inline constexpr int pack_bytes = 16;
 
 }  // namespace mge::cuda

@@ -145,7 +145,7 @@ int pack_of(const FusedPlan& plan) {
         if (plan.reads[i] == FusedRead::along ||
             (plan.reads[i] == FusedRead::looped && x.stride[i][x.loops - 1] == 1))
             widest = std::max(widest, size_of(plan.specs[plan.registers[i].origin].dtype));
-    const int pack = int(16 / widest);
+    const int pack = int(cuda::pack_bytes / widest);
     for (size_t i = 0; i < plan.reads.size(); ++i)
         if (plan.reads[i] == FusedRead::looped && !has_packs(x, i, pack)) return 1;
     return pack;

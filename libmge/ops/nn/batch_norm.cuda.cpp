@@ -28,7 +28,7 @@ State view(const TensorSpec& x, bool training) {
     for (int i = 2; i < x.shape.rank(); ++i) norm.pixels *= x.shape[i];
     norm.takes_batch = training && norm.samples * norm.pixels > 0;  // an empty batch says nothing
     norm.geometry = cuda::plan_reduction({norm.samples, norm.channels, norm.pixels}, {true, false, true},
-                                         int(16 / size_of(x.dtype)));
+                                         int(cuda::pack_bytes / size_of(x.dtype)));
     return state;
 }
 

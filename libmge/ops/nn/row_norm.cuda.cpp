@@ -77,7 +77,8 @@ Prepared prepare_backward(const PrepareContext& context) {
     State state = view(x, context.problem.as<typename O::Params>());
     auto& norm = state.norm;
     Shape parts{norm.rows / norm.groups, norm.groups * norm.channels, norm.pixels};
-    state.sums.geometry = cuda::plan_reduction(parts, {true, false, true}, int(16 / size_of(x.dtype)));
+    state.sums.geometry =
+        cuda::plan_reduction(parts, {true, false, true}, int(cuda::pack_bytes / size_of(x.dtype)));
     state.sums.span = norm.n;
     state.sums.count = norm.rows;
     size_t workspace = cuda::reduction_workspace(state.sums.geometry, cuda::norm_total_bytes);

@@ -10,7 +10,7 @@ namespace {
 // y[4b … 4b + 3] = four; the last block may have fewer.
 MGE_DEVICE void store_four(float* y, int64_t block, int64_t count, float4 four) {
     int64_t rest = count - 4 * block;
-    if (rest >= 4 && reinterpret_cast<uintptr_t>(y) % 16 == 0) {
+    if (rest >= 4 && reinterpret_cast<uintptr_t>(y) % pack_bytes == 0) {
         reinterpret_cast<float4*>(y)[block] = four;
         return;
     }

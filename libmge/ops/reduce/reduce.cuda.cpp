@@ -33,7 +33,7 @@ Prepared prepare_cuda_reduction(const Problem& problem, const std::array<bool, m
     CudaReduction made{kernels.by_type[cuda::type_index(x.dtype)], {}};
     MGE_CHECK(made.run, problem.op, " on ", x.dtype);
     auto& geometry = made.arguments.geometry;
-    geometry = cuda::plan_reduction(x.shape, reduced, int(16 / size_of(x.dtype)));
+    geometry = cuda::plan_reduction(x.shape, reduced, int(cuda::pack_bytes / size_of(x.dtype)));
     made.arguments.x_type = cuda::type_index(x.dtype);
     made.arguments.y_type = cuda::type_index(problem.outputs[0].dtype);
     made.arguments.divisor = is_mean ? double(geometry.length) : 1;
