@@ -52,7 +52,7 @@ def ours(options, name, x, folder, flags=()):
     command += ["--fast-run", "--fast-run-algo-policy", folder / "cache.sqlite", "--iter", "50"]
     command += ["--warmup-iter", "10", "--dump-outputs", outputs, "--json", report, *flags]
     command += ["--precision", options.precision]
-    command += ["--record-comp-seq"] if options.record else []
+    command += [] if options.record else ["--enable-run-recording=false"]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
         raise SystemExit(f"load_and_run ended with {done.returncode}: {done.stderr[-2000:]}")
@@ -100,12 +100,14 @@ def main():
     parser.add_argument("--batches", type=int, nargs="+", default=[1, 64])
     parser.add_argument("--seconds", type=float, default=2)
     parser.add_argument("--precision", choices=("strict", "relaxed", "fast"), default="strict")
-    parser.add_argument("--record", action="store_true", help="ours with --record-comp-seq")
+    parser.add_argument(
+        "--no-record", dest="record", action="store_false", help="ours step by step"
+    )
     parser.add_argument("--no-compile", dest="compile", action="store_false")
     parser.add_argument("--mode", default="reduce-overhead", help="of torch.compile")
     options = parser.parse_args()
     torch.backends.cudnn.benchmark = True
-    ours = f"{options.precision}{', recorded' if options.record else ''}"
+    ours = f"{options.precision}{'' if options.record else ', step by step'}"
     print(f"{torch.cuda.get_device_name()}, PyTorch {torch.__version__}, {ours}")
     heads = ["model", "batch", "mge ms", "PyTorch ms", "torch.compile ms", "ours ÷ PyTorch"]
     heads += ["÷ compile", "error"]

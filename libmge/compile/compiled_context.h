@@ -116,9 +116,11 @@ private:
     void run_for_start();
     void make_recordable();
     void run_late();
+    void run_by_steps();
     void begin_copies();
     void end_copies();
-    bool run_recorded();
+    const RecordedRun::Addresses& port_addresses();
+    void record_for_later();
     void run_specially();
     void run_observed(StepObserver* observer);
     void call_back(const std::vector<size_t>& outputs);
@@ -160,7 +162,8 @@ private:
     bool is_special_ = false;
     bool skips_next_ = false, was_checked_ = false;
 
-    std::unique_ptr<RecordedRun> recorded_;  // null where runs are asked for step by step
+    std::unique_ptr<RecordedRun> recorded_;  // null where runs are always asked for step by step
+    RecordedRun::Addresses port_addresses_;  // of inputs and outputs, as they were last asked for
     std::unique_ptr<CopiesBeside> copies_;   // null where there are none
     uint64_t copied_arenas_ = 0;             // their generation in the last run with copies
     bool is_late_ = false;                   // queues do the work after they were asked for it

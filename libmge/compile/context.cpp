@@ -96,11 +96,14 @@ CompiledContext::CompiledContext(std::shared_ptr<const CompiledProgram> program,
             Dispatch::Work{[this](size_t step) { ask(step); },
                            [this](std::exception_ptr failure) { finish_dispatch(std::move(failure)); }});
     output_waits_ = own.is_waited_for && (is_late_ || dispatch_);
-    if (options.comp_node_seq_record_level && is_late_ && queues_.size() == 1) make_recordable();
+    bool is_recorded = options.comp_node_seq_record_level || options.seq_opt.enable_run_recording;
+    bool may_stay = lives_.empty() && dynamic_steps_.empty() && !copies_;
+    if (is_recorded && may_stay && is_late_ && queues_.size() == 1) make_recordable();
     update_special();
 }
 
 void CompiledContext::make_recordable() {
+    if (!dynamic_cast<RecordingQueue*>(queues_[0])) return;
     std::vector<RecordedRun::Port> ports;
     auto add = [&](bool are_outputs) {
         auto& memory = are_outputs ? program_->output_memory() : program_->input_memory();

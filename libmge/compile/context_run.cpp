@@ -85,10 +85,8 @@ void CompiledContext::run_in_turn() {
     if (program_->holds_graphs()) scope.emplace(Surrounding{.arenas = &arenas_});
     if (is_special_) [[unlikely]]
         return run_specially();
-    if (is_late_) [[unlikely]] {
-        if (recorded_ && !place_ && run_recorded()) return;
+    if (is_late_) [[unlikely]]
         return run_late();
-    }
     const Instruction* instruction = instructions_.data();
     const Instruction* end = instruction + instructions_.size();
     try {
@@ -100,6 +98,12 @@ void CompiledContext::run_in_turn() {
 }
 
 void CompiledContext::run_late() {
+    if (recorded_ && !place_ && recorded_->replay(port_addresses(), arenas_.generation())) return;
+    run_by_steps();
+    record_for_later();
+}
+
+void CompiledContext::run_by_steps() {
     if (!copies_) {
         for (size_t i = 0; i < instructions_.size(); ++i) ask(i);
         return;
@@ -132,19 +136,23 @@ void CompiledContext::end_copies() {
     });
 }
 
-// False when the steps have to be asked for one by one.
-bool CompiledContext::run_recorded() {
-    auto port_of = [this](size_t i) -> Port& {
-        return i < inputs_.size() ? inputs_[i] : outputs_[i - inputs_.size()];
-    };
-    std::vector<void*> data;
+const RecordedRun::Addresses& CompiledContext::port_addresses() {
+    port_addresses_.clear();
     for (auto* ports : {&inputs_, &outputs_})
-        for (auto& port : *ports) data.push_back(port.data);
-    return recorded_->run(data, arenas_.generation(),
-                          {[this] {
-                               for (auto& each : instructions_) each.run(*each.prepared, each.launch);
-                           },
-                           [&](size_t i, void* at) { point(port_of(i), at); }});
+        for (auto& port : *ports) port_addresses_.push_back(port.data);
+    return port_addresses_;
+}
+
+// Behind a run that went step by step.
+void CompiledContext::record_for_later() {
+    if (!recorded_ || place_ || is_special_) return;
+    recorded_->note_run(port_addresses(), arenas_.generation(),
+                        {[this] {
+                             for (auto& each : instructions_) each.run(*each.prepared, each.launch);
+                         },
+                         [this](size_t i, void* at) {
+                             point(i < inputs_.size() ? inputs_[i] : outputs_[i - inputs_.size()], at);
+                         }});
 }
 
 // What fails later names its step, too.
@@ -204,6 +212,7 @@ void CompiledContext::run_specially() {
         if (observer) observer->after_failure(std::current_exception(), *this);
         throw;
     }
+    record_for_later();
 }
 
 void CompiledContext::run_observed(StepObserver* observer) {

@@ -192,7 +192,8 @@ Tensors Executable::run(std::span<const Tensor> inputs, StepObserver* observer,
     bool is_first = !entry->context;
     if (is_first) {
         entry->context = std::make_unique<CompiledContext>(
-            entry->program, shared.memory, OwnPorts{.outputs = false, .is_waited_for = false});
+            entry->program, shared.memory,
+            OwnPorts{.inputs = false, .outputs = false, .is_waited_for = false});
         entry->context->skip_next_run(false);  // one run of all contexts is left out, not one of each
     }
     auto& context = *entry->context;

@@ -7,6 +7,8 @@
 #include "libmge/compile/lane_plan.h"
 #include "libmge/compile/option_list.h"
 #include "libmge/device/cpu/cpu_device.h"
+#include "libmge/device/device.h"
+#include "libmge/device/recording.h"
 #include "libmge/ops/elementwise/fused.h"
 #include "libmge/ops/elementwise/fused_region.h"
 #include "libmge/ops/nn/convolution/conv2d.h"
@@ -80,6 +82,8 @@ bool compresses_weights(const Done& done) {
     return any_node(done, [](const Node& node) { return node.op == &ops::CompressedMatmul::info; });
 }
 
+bool can_record(const Done& done) { return dynamic_cast<RecordingQueue*>(&queue_of(done.options.device)); }
+
 bool never_done(const Done&) { return false; }
 
 using O = CompileOptions;
@@ -112,6 +116,8 @@ constexpr std::array effects{
     Effect{"seq_opt.enable_seq_comp_node_opt", [](const O& o) { return !o.seq_opt.enable_seq_comp_node_opt; },
            [](const Done& done) { return has_copies_beside(done.graph); },
            "this program copies nothing between the host and a device that does so beside its work"},
+    Effect{"seq_opt.enable_run_recording", [](const O& o) { return !o.seq_opt.enable_run_recording; },
+           can_record, "only GPUs keep the work of a run"},
     Effect{"allreduce_pack_ignore_first",
            [](const O& o) { return o.allreduce_pack_ignore_first != O().allreduce_pack_ignore_first; },
            never_done, "there are no collectives in this build"},

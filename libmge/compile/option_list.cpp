@@ -167,6 +167,11 @@ constexpr std::array rows{
         {.field = "seq_opt.enable_seq_comp_node_opt",
          .name = "enable_seq_comp_node_opt",
          .doc = "Copy between host and device on a stream of its own, where a device has one"}),
+    option<seq_opt, &Sequence::enable_run_recording>(
+        {.field = "seq_opt.enable_run_recording",
+         .name = "enable_run_recording",
+         .flag = "--enable-run-recording",
+         .doc = "Ask a GPU for a run by one call; on unless given as =false"}),
     option<&O::opr_attribute, &OprAttribute::sublinear_memory_endpoint>(
         {.field = "opr_attribute.sublinear_memory_endpoint",
          .name = "sublinear_memory_endpoint",

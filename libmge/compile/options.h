@@ -23,8 +23,10 @@ struct SequenceOptimization {
     // Views lie in the memory of their inputs, and results overwrite inputs that nobody else reads.
     bool enable_mem_plan_opt = true;
     bool enable_mem_reuse_alloc = true;  // values that are never alive together share memory
-    // Copies between host and device on a stream of their own. No device has one yet: false is what is.
+    // Copies between host and device on a stream of their own.
     bool enable_seq_comp_node_opt = true;
+    // Devices that can keep a run's work are asked for all of it by one call, from the second run on.
+    bool enable_run_recording = true;
 };
 
 // How recomputation looks for its cuts.
@@ -115,7 +117,8 @@ struct CompileOptions {
     // The first run of a context, or of an Executable, allocates and prepares, and computes nothing.
     bool fake_next_exec = false;
     // 1: the kernels are recorded once and replayed, which every program does that has no shapes to find out
-    // at run time (one that has runs as usual, with a warning); 2: the graph behind them is given up as well.
+    // at run time (one that has runs as usual, with a warning), whatever seq_opt says; 2: the graph behind
+    // them is given up as well.
     int comp_node_seq_record_level = 0;
     // Algorithms of another program of the graph, taken by the steps that do the same work if they can.
     std::vector<KnownAlgorithm> known_algorithms;

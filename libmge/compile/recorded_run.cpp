@@ -1,11 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/compile/recorded_run.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "libmge/device/work_origin.h"
 
 namespace mge {
+namespace {
+
+// A copy costs about as much as a step does without a recording.
+constexpr size_t most_copied_bytes = size_t(1) << 20;
+constexpr ptrdiff_t most_copies = 8;
+// What takes turns in memory, such as batches that are prepared ahead, has so many places.
+constexpr size_t most_kept = 4;
+// Whoever finds no end of other places goes step by step.
+constexpr int most_made = 16;
+
+}  // namespace
 
 class RecordedRun::Origin final : public WorkOrigin {
 public:
@@ -20,51 +32,97 @@ RecordedRun::RecordedRun(Queue& queue, std::vector<Port> ports, std::string text
     : queue_(queue),
       recorder_(dynamic_cast<RecordingQueue*>(&queue)),
       ports_(std::move(ports)),
+      varies_(ports_.size()),
       held_(ports_.size()),
+      left_(most_made),
       origin_(std::make_shared<Origin>(std::move(text))) {}
 
 RecordedRun::~RecordedRun() = default;
 
-bool RecordedRun::run(const std::vector<void*>& data, uint64_t arenas, const Steps& steps) {
-    if (!recorder_ || !std::exchange(has_run_, true)) return false;
-    WorkOriginScope scope(origin_);
-    if (!recording_ || arenas_ != arenas) {
-        record(data, steps);
-        arenas_ = arenas;
-    }
-    if (!recording_) return false;
-    auto copy_ports = [&](bool are_outputs) {
-        for (size_t i = 0; i < ports_.size(); ++i) {
-            if (ports_[i].is_output != are_outputs || data[i] == fixed_[i]) continue;
-            queue_.copy(are_outputs ? data[i] : fixed_[i], are_outputs ? fixed_[i] : data[i],
-                        ports_[i].bytes);
-        }
-    };
-    copy_ports(false);
-    recording_->replay();
-    copy_ports(true);
+bool RecordedRun::Kept::stands_for(const Addresses& data) const {
+    for (size_t i = 0; i < at.size(); ++i)
+        if (data[i] != at[i] && !is_copied[i]) return false;
     return true;
 }
 
-void RecordedRun::record(const std::vector<void*>& data, const Steps& steps) {
-    recording_ = {};
-    fixed_.clear();
+bool RecordedRun::replay(const Addresses& data, uint64_t arenas) {
+    if (!recorder_ || arenas_ != arenas) return false;
+    auto kept = std::ranges::find_if(kept_, [&](auto& each) { return each.stands_for(data); });
+    if (kept == kept_.end()) return false;
+    WorkOriginScope scope(origin_);
+    copy_ports(*kept, data, false);
+    kept->recording->replay();
+    copy_ports(*kept, data, true);
+    return true;
+}
+
+void RecordedRun::copy_ports(const Kept& kept, const Addresses& data, bool are_outputs) {
     for (size_t i = 0; i < ports_.size(); ++i) {
-        if (!ports_[i].own && !held_[i]) held_[i] = queue_.allocate(ports_[i].bytes);
-        fixed_.push_back(ports_[i].own ? ports_[i].own : held_[i]->data);
+        if (ports_[i].is_output != are_outputs || data[i] == kept.at[i]) continue;
+        queue_.copy(are_outputs ? data[i] : kept.at[i], are_outputs ? kept.at[i] : data[i], ports_[i].bytes);
     }
-    auto point_all = [&](const std::vector<void*>& at) {
+}
+
+void RecordedRun::note_run(const Addresses& data, uint64_t arenas, const Steps& steps) {
+    if (!recorder_ || !left_) return;
+    if (std::exchange(arenas_, arenas) != arenas) kept_.clear();
+    note_places(data);
+    std::vector<bool> is_copied(ports_.size());
+    for (size_t i = 0; i < ports_.size(); ++i) is_copied[i] = may_lie_elsewhere(i);
+    if (was_seen(data, is_copied)) record(data, std::move(is_copied), steps);
+    if (seen_.size() == most_kept) seen_.erase(seen_.begin());
+    seen_.push_back(data);
+}
+
+void RecordedRun::note_places(const Addresses& data) {
+    if (seen_.empty()) return;
+    for (size_t i = 0; i < ports_.size(); ++i)
+        if (data[i] != seen_.back()[i]) varies_[i] = true;
+}
+
+bool RecordedRun::may_lie_elsewhere(size_t port) const {
+    if (ports_[port].own) return true;
+    return varies_[port] && ports_[port].bytes <= most_copied_bytes &&
+           std::ranges::count(varies_, true) <= most_copies;
+}
+
+// Whether a run before this one had the same places, as far as they matter.
+bool RecordedRun::was_seen(const Addresses& data, const std::vector<bool>& is_copied) const {
+    auto are_same = [&](const Addresses& earlier) {
+        for (size_t i = 0; i < data.size(); ++i)
+            if (data[i] != earlier[i] && !is_copied[i]) return false;
+        return true;
+    };
+    bool comes_and_goes = std::ranges::any_of(ports_, [](auto& port) { return !port.own; });
+    return !comes_and_goes || std::ranges::any_of(seen_, are_same);
+}
+
+void RecordedRun::record(const Addresses& data, std::vector<bool> is_copied, const Steps& steps) {
+    Kept made{data, std::move(is_copied), nullptr};
+    for (size_t i = 0; i < ports_.size(); ++i) {
+        if (!made.is_copied[i]) continue;
+        if (!ports_[i].own && !held_[i]) held_[i] = queue_.allocate(ports_[i].bytes);
+        made.at[i] = ports_[i].own ? ports_[i].own : held_[i]->data;
+    }
+    auto point_all = [&](const Addresses& at) {
         for (size_t i = 0; i < at.size(); ++i) steps.point(i, at[i]);
     };
-    point_all(fixed_);
+    WorkOriginScope scope(origin_);
+    point_all(made.at);
     try {
-        recording_ = recorder_->record_work(steps.ask);
+        made.recording = recorder_->record_work(steps.ask);
     } catch (...) {
         point_all(data);
         throw;
     }
     point_all(data);
-    if (!recording_) recorder_ = nullptr;
+    if (!made.recording) {
+        recorder_ = nullptr;
+        return;
+    }
+    --left_;
+    if (kept_.size() == most_kept) kept_.erase(kept_.begin());
+    kept_.push_back(std::move(made));
 }
 
 }  // namespace mge

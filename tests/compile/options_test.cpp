@@ -110,13 +110,13 @@ TEST(GraphOptimization, SwitchesThatFindNothingAreListed) {
 TEST(CompileOptions, ThatDoNothingOnAnyDeviceAreListed) {
     CompileOptions o = options(2);
     o.graph_opt.jit = std::nullopt;
-    o.seq_opt.enable_seq_comp_node_opt = false;
+    o.seq_opt.enable_seq_comp_node_opt = o.seq_opt.enable_run_recording = false;
     o.allreduce_pack_ignore_first = 3;
     o.enable_grad_var_static_reshape = true;
     testing::internal::CaptureStderr();
     EXPECT_EQ(ignored(conv_net(), o),
-              (Fields{"seq_opt.enable_seq_comp_node_opt", "allreduce_pack_ignore_first",
-                      "enable_grad_var_static_reshape"}));
+              (Fields{"seq_opt.enable_seq_comp_node_opt", "seq_opt.enable_run_recording",
+                      "allreduce_pack_ignore_first", "enable_grad_var_static_reshape"}));
     EXPECT_NE(
         testing::internal::GetCapturedStderr().find("enable_grad_var_static_reshape true has no effect"),
         std::string::npos);

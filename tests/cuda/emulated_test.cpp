@@ -115,9 +115,9 @@ TEST(EmulatedCuda, ABlockIsSharedByTheHandleOfItsSegment) {
                 HasSubstr("a handle has 64 bytes, got 5"));
 }
 
-// Runs of a program, with the level at which contexts record them.
+// Runs of a program, and whether contexts record them.
 struct Runs {
-    explicit Runs(int level) {
+    explicit Runs(int level, bool enable_run_recording = true) {
         GraphBuilder builder;
         {
             InterpreterScope scope(builder);
@@ -127,6 +127,7 @@ struct Runs {
         CompileOptions options;
         options.device = gpu();
         options.comp_node_seq_record_level = level;
+        options.seq_opt.enable_run_recording = enable_run_recording;
         options.var_sanity_check_first_run = false;
         context = Context::create(Program::compile(builder.take(), options));
     }
@@ -142,9 +143,41 @@ struct Runs {
 };
 
 TEST(EmulatedCuda, RecordedRunsAreOneCall) {
-    EXPECT_EQ(Runs(0).launched_graphs(5), 0U);
-    EXPECT_EQ(Runs(1).launched_graphs(5), 4U) << "the first goes step by step";
+    EXPECT_EQ(Runs(0).launched_graphs(5), 4U) << "the first goes step by step";
+    EXPECT_EQ(Runs(1).launched_graphs(5), 4U);
     EXPECT_EQ(Runs(2).launched_graphs(5), 4U);
+    EXPECT_EQ(Runs(0, false).launched_graphs(5), 0U);
+    EXPECT_EQ(Runs(1, false).launched_graphs(5), 4U);
+}
+
+// Of six runs, those that were a recording; each has a large input and a large output.
+size_t launched_graphs(const std::function<void(Executable&)>& run) {
+    GraphBuilder builder;
+    {
+        InterpreterScope scope(builder);
+        Tensor x = builder.input({DType::f32, {300000}, {}}, "x");
+        builder.set_outputs({ops::exp(ops::add(ops::sin(x), x))});
+    }
+    CompileOptions options;
+    options.device = gpu();
+    options.var_sanity_check_first_run = false;
+    Executable executable(builder.take(), options);
+    size_t before = cuda::emulated::launched_graphs();
+    for (int i = 0; i < 6; ++i) run(executable);
+    return cuda::emulated::launched_graphs() - before;
+}
+
+TEST(EmulatedCuda, RunsAreRecordedWhereTheirMemoryComesAgain) {
+    std::vector<Tensor> places, kept;
+    for (int i = 0; i < 6; ++i) places.push_back(on(gpu(), std::vector<float>(300000, float(i) / 8)));
+    EXPECT_EQ(launched_graphs([&](auto& executable) { executable.run({places.data(), 1}); }), 4U);
+    size_t i = 0;
+    auto alternate = [&](auto& executable) { executable.run({&places[i++ % 2], 1}); };
+    EXPECT_EQ(launched_graphs(alternate), 2U) << "each place was seen twice before";
+    i = 0;
+    EXPECT_EQ(launched_graphs([&](auto& executable) { executable.run({&places[i++], 1}); }), 0U);
+    auto keep = [&](auto& executable) { kept.push_back(executable.run({places.data(), 1})[0]); };
+    EXPECT_EQ(launched_graphs(keep), 0U) << "results are held";
 }
 
 TEST(EmulatedCuda, AFaultInARecordedRunNamesTheGraph) {
@@ -159,9 +192,8 @@ TEST(EmulatedCuda, AFaultInARecordedRunNamesTheGraph) {
 
 TEST(EmulatedCuda, WhatCannotBeRecordedGoesStepByStep) {
     Runs runs(1);
-    runs.launched_graphs(1);
     cuda::emulated::break_next_capture();
-    EXPECT_EQ(runs.launched_graphs(3), 0U);
+    EXPECT_EQ(runs.launched_graphs(4), 0U);
 }
 
 // Three regions with sines of their own between products, and what else a test adds.

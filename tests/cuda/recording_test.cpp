@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// comp_node_seq_record_level on a GPU: from the third run on a context asks for a graph of CUDA's.
+// Recorded runs on a GPU: from the second run on a context asks for a graph of CUDA's.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -104,6 +104,32 @@ TEST(RecordedRuns, LeaveTheOutputsOfEarlierOnesAlone) {
         kept.push_back(executable.run({&x, 1}));
     }
     for (int i = 0; i < 5; ++i) expect_as_on_cpu(graph, filled(x_shape, i), kept[size_t(i)], i);
+}
+
+// More than is copied, at places that come again in turn and at others.
+TEST(RecordedRuns, ReadInputsWhereverTheyLie) {
+    GraphBuilder builder;
+    {
+        InterpreterScope scope(builder);
+        Tensor x = builder.input({DType::f32, {300000}, {}}, "x"),
+               y = builder.input({DType::f32, {3}, {}}, "y");
+        builder.set_outputs({ops::mul(x, ops::sum(y)), ops::add(y, y)});
+    }
+    CompileOptions options = recorded();
+    options.comp_node_seq_record_level = 0;
+    Executable executable(builder.take(), options);
+    std::vector<Tensor> places, kept;
+    for (int i = 0; i < 3; ++i) places.push_back(to_device(filled({300000}, i), gpu()));
+    for (int i = 0; i < 12; ++i) {
+        int place = i < 10 ? i % 2 : 2;
+        Tensors inputs{places[size_t(place)], to_device(filled({3}, i), gpu())};
+        Tensors outputs = executable.run(inputs);
+        if (i % 3 == 0) kept.push_back(inputs[1]);
+        auto x = floats_of(filled({300000}, place)), y = floats_of(filled({3}, i)), z = floats_of(outputs[0]);
+        for (size_t k : {0, 1, 7, 299999})
+            EXPECT_FLOAT_EQ(z[k], x[k] * (y[0] + y[1] + y[2])) << "run " << i << ", " << k;
+        EXPECT_THAT(floats_of(outputs[1]), testing::ElementsAre(2 * y[0], 2 * y[1], 2 * y[2]));
+    }
 }
 
 TEST(RecordedRuns, AreMadeAgainWhenArenasMove) {

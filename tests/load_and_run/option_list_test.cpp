@@ -246,6 +246,8 @@ TEST(OptionList, EveryOptionHasATestOfItsEffect) {
          {"compile/run_options_test.cpp", "TEST(SequenceOptimization, PlansMemory)"}},
         {"seq_opt.enable_seq_comp_node_opt",
          {"compile/options_test.cpp", "TEST(CompileOptions, ThatDoNothingOnAnyDeviceAreListed)"}},
+        {"seq_opt.enable_run_recording",
+         {"compile/options_test.cpp", "TEST(CompileOptions, ThatDoNothingOnAnyDeviceAreListed)"}},
         {"opr_attribute.sublinear_memory_endpoint",
          {"compile/recompute_test.cpp", "TEST(Recomputation, CutsBehindEndpointsOnly)"}},
         {"enable_sublinear_memory_opt", {"compile/recompute_test.cpp", "TEST(Recomputation, "}},
