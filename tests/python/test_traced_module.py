@@ -539,6 +539,8 @@ def test_registered_modules_are_one_expression():
     T.register_as_builtin(Atom)
     traced = trace_module(M.Sequential(Atom()), image())
     assert len(traced.graph._exprs) == 2 and type(vars(traced)["0"]) is Atom
+    for each in (traced, traced.flatten(), copy.deepcopy(traced)):
+        assert "-> (Atom)" in str(each.graph)
     with pytest.raises(TypeError, match="register_as_builtin"):
         T.register_as_builtin(int)
 

@@ -21,6 +21,7 @@ from .expr import Apply, CallFunction, CallMethod, Constant, Expr, GetAttr, Inpu
 from .hooks import METHODS
 from .node import ModuleNode, Node, TensorNode
 from .pytree import SUPPORTED_TYPE, LeafDef, TreeDef
+from .recorder import registered_class
 
 FORMAT = 1
 _KINDS = {
@@ -156,7 +157,7 @@ def state_of(graph) -> dict:
 
 def _class_of(names) -> type:
     module, name = names
-    found = plain_modules.module_class(module, name)
+    found = plain_modules.module_class(module, name) or registered_class(module, name)
     return Module if found is None else found
 
 

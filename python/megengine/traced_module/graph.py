@@ -404,7 +404,7 @@ class InternalGraph:
         expr._graph = None
 
     def compile(self) -> None:
-        """Take out the expressions that nothing needs, and number the rest anew.
+        """Take out the expressions that nothing needs; the others keep their ids.
 
         Expressions whose removal is disabled stay, with what they depend on.
         """
@@ -418,8 +418,6 @@ class InternalGraph:
         for graph in {id(graph): graph for graph in inner if graph is not None}.values():
             graph.compile()
         self._rename()
-        if self._whole is self:
-            self._reset_ids()
 
     def _rename(self) -> None:
         names = NameSpace(self._name, self._qualname)

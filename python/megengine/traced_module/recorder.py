@@ -33,7 +33,7 @@ from .pytree import LeafDef, taken_apart
 from .tm_config import checks
 from .utils import normalised, normalised_for, signature_of, signature_of_forward
 
-_registered: set[type] = set()
+_registered: dict[type[Module], tuple[str, str]] = {}  # and their names, the latest last
 
 
 def register_as_builtin(mod_cls: type[Module]) -> None:
@@ -58,7 +58,13 @@ def register_as_builtin(mod_cls: type[Module]) -> None:
     """
     if not (isinstance(mod_cls, type) and issubclass(mod_cls, Module)):
         raise TypeError(f"[register_as_builtin] a class of Modules is expected, got {mod_cls!r}")
-    _registered.add(mod_cls)
+    _registered[mod_cls] = mod_cls.__module__, mod_cls.__qualname__
+
+
+def registered_class(module: str, name: str) -> type[Module] | None:
+    """The latest class of that name which ``register_as_builtin`` was given; None without one."""
+    found = (kind for kind, names in reversed(_registered.items()) if names == (module, name))
+    return next(found, None)
 
 
 def is_leaf(module: Module) -> bool:

@@ -271,6 +271,7 @@ class TracedModule(Module):
             if part is not made and isinstance(part, TracedModule):
                 part.argdef_graph_map, part.argdef_outdef_map = {}, {}
         made.graph.compile()
+        made.graph._reset_ids()
         return made
 
     def __getstate__(self) -> dict:
@@ -374,6 +375,8 @@ class TracedModuleBuilder:
             result._is_top = self._is_top_module
             result._update_ref()
             result._compile()
+            for graph in result.argdef_graph_map.values():
+                graph._reset_ids()
         return result
 
 
