@@ -163,6 +163,20 @@ def test_dump_refuses_what_it_cannot_write():
         f.dump(io.BytesIO(), enable_nothing=True)
 
 
+def test_arguments_by_keyword_keep_their_names():
+    @trace(symbolic=True, capture_as_const=True)
+    def f(data, *, scale):
+        return data * scale
+
+    f(Tensor([1.0]), scale=Tensor([2.0]))
+    for names in ("x", ["x"], ["x", "scale"]):
+        assert f.dump(io.BytesIO(), arg_names=names).inputs == ["x", "scale"]
+    assert f.dump(io.BytesIO(), arg_names=["x", "y"]).inputs == ["x", "y"]
+    with pytest.raises(ValueError, match="2 inputs, 1 by position, got 3"):
+        f.dump(io.BytesIO(), arg_names=["x", "y", "z"])
+
+
+
 def test_dump_refuses_batch_norm_in_training():
     norm = M.BatchNorm2d(2)
 

@@ -95,7 +95,8 @@ def dump(
     Args:
         traced: the ``trace`` object; it has to be traced with ``capture_as_const``.
         file: path, or a binary file object.
-        arg_names: names of the inputs, a string or a list; default ``arg_0``, ….
+        arg_names: names of the inputs, a string or a list; default ``arg_0``, …. Tensors that were
+            given by keyword are called so, and need none here.
         output_names: names of the outputs; default: what the function called them (``y.name``),
             else their own (``net.ADD``, see ``keep_var_name``), or the keys of the dict that the
             function returned.
@@ -155,7 +156,7 @@ def dump(
         model_version=model_version,
         compat_older_version=compat_older_version,
     )
-    input_names = _names(arg_names, traced._arguments, "arg_names")
+    input_names = _input_names(traced, arg_names)
     stored = metadata(user_info, False, optimize_for_inference, kwargs) if enable_metadata else {}
     options = optimisations(kwargs, optimize_for_inference)
     model = traced.to_model(
@@ -309,13 +310,18 @@ def metadata(user_info, is_modified: bool, is_optimised: bool, kwargs: dict) -> 
     )
 
 
-def _names(given, default: list[str], what: str) -> list[str]:
+def _input_names(traced, given) -> list[str]:
+    """The names of the inputs; those by keyword keep theirs where only the others get some."""
+    default = traced._arguments
     if given is None:
         return default
     names = [given] if isinstance(given, str) else list(given)
+    if len(names) == traced._by_position:
+        names += default[len(names) :]
     if len(names) != len(default):
         raise ValueError(
-            f"[dump] {what}: the function has {counted(len(default), 'input')}, got {len(names)}"
+            f"[dump] arg_names: the function has {counted(len(default), 'input')},"
+            f" {traced._by_position} by position, got {len(names)}"
         )
     return names
 

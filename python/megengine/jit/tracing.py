@@ -177,6 +177,7 @@ class trace:
         self._record_only = record_only
         self._names = RecordedNames(self._trace, capture_as_const)
         self._arguments: list[str] | None = None  # default names of the inputs
+        self._by_position = 0  # so many of them, the first
         self._rebuild: Callable | None = None  # the results in their structure, from a flat list
         self._result_keys: list[str] | None = None  # set when the results are a dict
         self._has_result = False
@@ -208,6 +209,7 @@ class trace:
                 return self._run_alone(inputs, profiler)
             if not self._trace.is_recorded:
                 self._arguments = names
+                self._by_position = sum(isinstance(arg, Tensor) for arg in args)
             if profiler is None:
                 self._trace.begin(inputs)
             else:
