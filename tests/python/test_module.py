@@ -370,3 +370,14 @@ def test_modules_move_to_another_device():
     with pytest.raises(RuntimeError, match="gpu7"):
         net.to("gpu7")
     assert {tensor.device for tensor in net.tensors()} == {"cpu1:0"}
+
+
+def test_old_ways_to_ask_for_parameters_work():
+    module = Part()
+    assert names(module.named_parameters(requires_grad=False)) == ["weight"]
+    assert len(list(module.parameters(requires_grad=True))) == 1
+    with GradManager().attach(module.parameters()) as manager:
+        manager.backward(module(Tensor([1.0, 2.0])).sum())
+    with pytest.warns(DeprecationWarning, match="zero_grad is deprecated since version 1.0"):
+        module.zero_grad()
+    np.testing.assert_equal(module.weight.grad.numpy(), [0, 0])

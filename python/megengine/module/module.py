@@ -13,6 +13,7 @@ import numpy as np
 from ..core.tracing_state import state as tracing
 from ..logger import get_logger
 from ..tensor import Parameter, Tensor
+from ..utils.deprecation import deprecated
 from ..utils.hook import HookHandler
 from ..utils.naming import AutoNaming
 
@@ -212,6 +213,9 @@ class Module:
         self, prefix: str | None = None, recursive: bool = True, **kwargs
     ) -> Iterator[tuple[str, Parameter]]:
         """The parameters with their names; see ``parameters``. ``prefix`` heads the names."""
+        if "requires_grad" in kwargs:
+            del kwargs["requires_grad"]
+            _logger.warning("requires_grad has no effect: Tensors have no such attribute")
         return self._flatten(predicate=_is_parameter, prefix=prefix, recursive=recursive, **kwargs)
 
     def buffers(self, recursive: bool = True, **kwargs) -> Iterator[Tensor]:
@@ -257,6 +261,7 @@ class Module:
         for module in list(self.modules()):
             fn(module)
 
+    @deprecated("Use Optimizer.clear_grad.", version="1.0")
     def zero_grad(self) -> None:
         """Set the gradients to zero (deprecated: use ``Optimizer.clear_grad``)."""
         for parameter in self.parameters():
