@@ -18,6 +18,7 @@ from megengine import Tensor, _mge
 from megengine.jit import (
     trace,
 )
+from megengine.utils.comp_graph_tools import GraphInference
 
 
 def make_predictor(**options):
@@ -59,6 +60,27 @@ def test_dump_keeps_function_names_and_cases(tmp_path):
     assert model.input_names == ["x"] and model.output_names == ["y"]
     np.testing.assert_allclose(model.run([Tensor(x)])[0].numpy(), expected, rtol=1e-6)
     assert model.run([Tensor(np.zeros((7, 4), np.float32))])[0].shape == (7, 2)
+
+
+WEIGHT = Tensor(np.random.default_rng(0).normal(size=(2, 3, 3, 3)).astype(np.float32))
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: F.conv_transpose2d(x, WEIGHT, stride=2, padding=1),
+        lambda x: F.roll(x, (2, -3), (2, -1)),
+    ],
+)
+def test_dumped_functions_follow_the_size_of_images(function):
+    traced = trace(function, symbolic=True, capture_as_const=True)
+    file = io.BytesIO()
+    image = np.random.default_rng(1).normal(size=(3, 2, 9, 8)).astype(np.float32)
+    traced(Tensor(image[:1, :, :5, :6]))
+    traced.dump(file)
+    file.seek(0)
+    (got,) = GraphInference(file).run(image).values()
+    np.testing.assert_allclose(got, function(Tensor(image)).numpy(), rtol=1e-5, atol=1e-5)
 
 
 def carried(predict, **options):
@@ -174,7 +196,6 @@ def test_arguments_by_keyword_keep_their_names():
     assert f.dump(io.BytesIO(), arg_names=["x", "y"]).inputs == ["x", "y"]
     with pytest.raises(ValueError, match="2 inputs, 1 by position, got 3"):
         f.dump(io.BytesIO(), arg_names=["x", "y", "z"])
-
 
 
 def test_dump_refuses_batch_norm_in_training():

@@ -203,8 +203,9 @@ def conv_transpose2d(
             f" the weight {weight._tuple_shape} takes {channels}"
         )
     kernel = weight._tuple_shape[-2:]
+    # 0 is the smallest extent, whatever the image's: a dumped net takes images of other sizes.
     sizes = [
-        (i - 1) * s - 2 * p + d * (k - 1) + 1 + e
+        (i - 1) * s - 2 * p + d * (k - 1) + 1 + e if e else 0
         for i, s, p, d, k, e in zip(
             inp._tuple_shape[2:], stride, padding, dilation, kernel, extra, strict=True
         )

@@ -404,9 +404,11 @@ def roll(
     for s, a in zip(shifts, axes, strict=True):
         assert -inp.ndim <= a < inp.ndim, f"[roll] axis {a} is out of range for rank {inp.ndim}"
         size = inp._tuple_shape[a]
-        s = s % size if size else 0
-        if s:
-            back, front = split(inp, [size - s], a)
+        # Counted from the end that moves, so that a dumped net takes axes of other sizes.
+        cut = -int(math.fmod(s, size)) if size else 0
+        if cut:
+            before = (slice(None),) * (a % inp.ndim)
+            front, back = inp[(*before, slice(cut, None))], inp[(*before, slice(None, cut))]
             inp = concat([front, back], a)
     return inp
 
