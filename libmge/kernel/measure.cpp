@@ -119,7 +119,7 @@ constexpr size_t kept_copies = size_t(64) << 20;
 constexpr size_t kept_unused = size_t(4) << 20;
 constexpr size_t page_bytes = 4096;
 
-struct Contestant {
+struct PreparedCandidate {
     const NamedCandidate* named;
     size_t workspace = 0;
     Prepared prepared;
@@ -145,7 +145,7 @@ public:
         size_t copies = 0, largest = 0;
         for (auto& named : candidates) {
             if (named.candidate.attributes.naive != naive) continue;
-            Contestant c{&named};
+            PreparedCandidate c{&named};
             bool may_have_room = copies + largest <= kept_copies;
             if (may_have_room || is_limited) prepare(c);
             if (c.workspace > options.workspace_limit) continue;
@@ -162,8 +162,8 @@ public:
                 guest_ = &list_.back();
         }
     }
-    std::vector<Contestant>& list() { return list_; }
-    bool have_room() const { return std::ranges::all_of(list_, &Contestant::is_prepared) && !guest_; }
+    std::vector<PreparedCandidate>& list() { return list_; }
+    bool have_room() const { return std::ranges::all_of(list_, &PreparedCandidate::is_prepared) && !guest_; }
     ~Contestants() {
         list_.clear();
         release_read_pages(~0u);
@@ -171,8 +171,8 @@ public:
     Contestants(const Contestants&) = delete;
     Contestants& operator=(const Contestants&) = delete;
     // Of those for which there is no room, one at a time is prepared.
-    Contestant& ready(size_t i) {
-        Contestant& c = list_[i];
+    PreparedCandidate& ready(size_t i) {
+        PreparedCandidate& c = list_[i];
         if (c.is_prepared) return c;
         if (guest_) let_go(*std::exchange(guest_, nullptr));
         prepare(c);
@@ -180,7 +180,7 @@ public:
         return c;
     }
     // What a run of it reads of a mapped file is in memory before it is timed.
-    void bring_pages(const Contestant& c) const {
+    void bring_pages(const PreparedCandidate& c) const {
         for_constants(~c.prepared.packed().inputs, [](std::span<const std::byte> bytes) {
             if (!is_mapped(bytes.data())) return;
             for (auto page = whole_pages(bytes); !page.empty(); page = page.subspan(page_bytes))
@@ -189,7 +189,7 @@ public:
     }
 
 private:
-    void prepare(Contestant& c) {
+    void prepare(PreparedCandidate& c) {
         c.prepared = c.named->algorithm->prepare({problem_, c.named->candidate, constants_, &options_});
         c.workspace = c.prepared.workspace();
         c.is_prepared = true;
@@ -206,7 +206,7 @@ private:
             if (constants_[i] && inputs >> i & 1)
                 fn(std::span(static_cast<const std::byte*>(constants_[i]), problem_.inputs[i].bytes()));
     }
-    void let_go(Contestant& c) {
+    void let_go(PreparedCandidate& c) {
         c.prepared = {};
         c.is_prepared = false;
         device(problem_.device).release_cached();
@@ -215,8 +215,8 @@ private:
     const Problem& problem_;
     std::span<const void* const> constants_;
     const SelectOptions& options_;
-    std::vector<Contestant> list_;
-    Contestant* guest_ = nullptr;
+    std::vector<PreparedCandidate> list_;
+    PreparedCandidate* guest_ = nullptr;
 };
 
 void feed_costs(Contestants& contestants, const Problem& problem, const CostSource& source) {

@@ -8,18 +8,18 @@
 namespace mge {
 namespace {
 
-constexpr std::array<std::string_view, dtype_count> names{"none",           "bool",
-                                                          "uint8",          "int8",
-                                                          "uint16",         "int16",
-                                                          "uint32",         "int32",
-                                                          "uint64",         "int64",
-                                                          "float16",        "bfloat16",
-                                                          "float32",        "float64",
-                                                          "float8_e4m3fn",  "float8_e4m3fnuz",
-                                                          "float8_e5m2",    "float8_e5m2fnuz",
-                                                          "float8_e8m0fnu", "float4_e2m1fn",
-                                                          "uint4",          "int4",
-                                                          "uint2",          "int2"};
+constexpr std::array<std::string_view, dtype_count> dtype_names{"none",           "bool",
+                                                                "uint8",          "int8",
+                                                                "uint16",         "int16",
+                                                                "uint32",         "int32",
+                                                                "uint64",         "int64",
+                                                                "float16",        "bfloat16",
+                                                                "float32",        "float64",
+                                                                "float8_e4m3fn",  "float8_e4m3fnuz",
+                                                                "float8_e5m2",    "float8_e5m2fnuz",
+                                                                "float8_e8m0fnu", "float4_e2m1fn",
+                                                                "uint4",          "int4",
+                                                                "uint2",          "int2"};
 
 int category(DType dtype) { return is_float(dtype) ? 2 : is_int(dtype) ? 1 : 0; }
 
@@ -62,12 +62,12 @@ BFloat16::BFloat16(float value) {
 
 BFloat16::operator float() const { return std::bit_cast<float>(uint32_t(bits) << 16); }
 
-std::string_view name_of(DType dtype) { return names[size_t(dtype)]; }
+std::string_view name_of(DType dtype) { return dtype_names[size_t(dtype)]; }
 
 std::optional<DType> dtype_from_name(std::string_view name) {
-    auto it = std::find(names.begin() + 1, names.end(), name);
-    if (it == names.end()) return std::nullopt;
-    return DType(it - names.begin());
+    auto it = std::find(dtype_names.begin() + 1, dtype_names.end(), name);
+    if (it == dtype_names.end()) return std::nullopt;
+    return DType(it - dtype_names.begin());
 }
 
 std::optional<DType> common_dtype(DType a, DType b) {

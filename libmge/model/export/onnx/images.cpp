@@ -12,12 +12,12 @@
 namespace mge::to_onnx {
 namespace {
 
-IntList list(const ops::Pair& pair) { return {pair[0], pair[1]}; }
+IntList height_and_width(const ops::Pair& pair) { return {pair[0], pair[1]}; }
 
 template <class Params>
-Attributes window(const Params& p) {
-    return {{"kernel_shape", list(p.kernel)},
-            {"strides", list(p.stride)},
+Attributes pooling_window(const Params& p) {
+    return {{"kernel_shape", height_and_width(p.kernel)},
+            {"strides", height_and_width(p.stride)},
             {"pads", IntList{p.padding[0], p.padding[1], p.padding[0], p.padding[1]}}};
 }
 
@@ -45,12 +45,12 @@ Border border_of(ops::Border border) {
 }  // namespace
 
 Operands export_max_pool2d(Site& s) {
-    return {s.emit("MaxPool", {s.in(0)}, window(s.params<ops::MaxPool2d>()))};
+    return {s.emit("MaxPool", {s.in(0)}, pooling_window(s.params<ops::MaxPool2d>()))};
 }
 
 Operands export_avg_pool2d(Site& s) {
     auto& p = s.params<ops::AvgPool2d>();
-    Attributes attributes = window(p);
+    Attributes attributes = pooling_window(p);
     attributes.push_back({"count_include_pad", int64_t(p.count_include_pad)});
     return {s.emit("AveragePool", {s.in(0)}, attributes)};
 }
@@ -61,7 +61,7 @@ Operands export_adaptive_pool2d(Site& s) {
     if (p.height == 1 && p.width == 1) return {s.emit("Global" + std::string(s.type), {s.in(0)})};
     Shape image{1, 1, s.extent(0, 2), s.extent(0, 3)};
     auto geometry = ops::adaptive_pool_geometry(s.node.op->name, image, {p.height, p.width});
-    return {s.emit(std::string(s.type), {s.in(0)}, window(geometry))};
+    return {s.emit(std::string(s.type), {s.in(0)}, pooling_window(geometry))};
 }
 
 Operands export_nms(Site& s) {

@@ -23,7 +23,7 @@ namespace mge::megengine {
 namespace {
 
 constexpr int no_axis = INT32_MAX;  // where MegEngine means: none given
-enum ReduceMode : uint32_t { sum, sum_of_squares, product, minimum, maximum, mean };
+enum ReduceMode : uint32_t { sum, sum_of_squares, all_product, minimum, maximum, mean };
 enum DataType : uint32_t { same_dtype, f16_in_f32, f32_out, f16_out };
 
 Tensor reduce(const Tensor& x, uint32_t mode, const IntList& axes) {
@@ -33,7 +33,7 @@ Tensor reduce(const Tensor& x, uint32_t mode, const IntList& axes) {
             return ops::sum(x, p);
         case sum_of_squares:
             return ops::sum(ops::square(x), p);
-        case product:
+        case all_product:
             return ops::prod(x, p);
         case minimum:
             return ops::min(x, p);

@@ -25,13 +25,13 @@
 namespace mge::megengine {
 namespace {
 
-enum PoolMode : uint32_t { max, average };
+enum PoolMode : uint32_t { max_of_region, average_of_region };
 // Samples of a region along an axis, and groups of boxes that are looked through one after the other.
 constexpr uint64_t most_samples = 1 << 14;
 constexpr int64_t most_groups = 256;
 
 void require_mode(uint32_t mode) {
-    if (mode > average) unsupported("pooling mode ", mode);
+    if (mode > average_of_region) unsupported("pooling mode ", mode);
 }
 
 // The middles of `count` equal parts of each interval; one that ends before its start is a point.
@@ -98,8 +98,8 @@ Tensors import_roi_align(const Site& site) {
     Tensor sampled = ops::remap(x, sample_places(corners, int64_t(height), int64_t(width)), image,
                                 {.border = ops::Border::constant});
     ops::Pair window{p.sample_height(), p.sample_width()};
-    Tensor y = p.mode() == max ? ops::max_pool2d(sampled, {.kernel = window, .stride = window})
-                               : ops::avg_pool2d(sampled, {.kernel = window, .stride = window});
+    Tensor y = p.mode() == max_of_region ? ops::max_pool2d(sampled, {.kernel = window, .stride = window})
+                                         : ops::avg_pool2d(sampled, {.kernel = window, .stride = window});
     return {y, Tensor()};
 }
 
@@ -110,11 +110,12 @@ Tensors import_roi_pooling(const Site& site) {
     require_mode(p.mode());
     auto size = constant_values(site.in(2), "the size of a pooled region");
     if (size.size() != 2) invalid("a size of ", size.size(), " numbers");
-    return {ops::roi_pool2d(site.in(0), convert_dtype(site.in(1), DType::f32),
-                            {.height = size[0],
-                             .width = size[1],
-                             .mode = p.mode() == max ? ops::RoiPoolMode::max : ops::RoiPoolMode::average,
-                             .scale = p.scale()}),
+    return {ops::roi_pool2d(
+                site.in(0), convert_dtype(site.in(1), DType::f32),
+                {.height = size[0],
+                 .width = size[1],
+                 .mode = p.mode() == max_of_region ? ops::RoiPoolMode::max : ops::RoiPoolMode::average,
+                 .scale = p.scale()}),
             Tensor()};
 }
 

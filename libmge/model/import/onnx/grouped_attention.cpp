@@ -22,8 +22,6 @@
 namespace mge::onnx {
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
-
 Tensor length_of_axis(const Tensor& x, int axis) { return as_scalar(std::get<Tensor>(extent_of(x, axis))); }
 
 // Of queries, keys and values: (batch, length, heads, width).
@@ -100,7 +98,7 @@ Tensor hidden_keys(const Site& site, const Tensor& places, const Tensor& keys) {
     if (window == 0) unsupported("a window of no key");
     if (window > 0) is_seen = ops::logical_and(is_seen, ops::less(distance, whole(window)));
     Tensor bias = site.has(10) ? site.in(10) : number(keys, 0);
-    return ops::where(is_seen, bias, number(bias, -infinity));
+    return ops::where(is_seen, bias, number(bias, -std::numeric_limits<double>::infinity()));
 }
 
 void require_plain(const Site& site) {
