@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # Debian's packages of a build tree, by `cpack -G DEB`: libmge0 (the library), libmge0-cuda (its backend for NVIDIA's GPUs), libmge-dev
 # (headers, and the files by which CMake and pkg-config find them), mge-tools. What they need is found by dpkg-shlibdeps.
+if(MGE_NATIVE_KERNELS)
+  # Packages are for every machine.
+  set(CPACK_INSTALL_SCRIPTS ${PROJECT_SOURCE_DIR}/cmake/refuse_package.cmake)
+endif()
 set(CPACK_PACKAGE_NAME mge)
 set(CPACK_PACKAGE_VENDOR MGE)
 set(CPACK_PACKAGE_CONTACT "MGE developers <mge@localhost>")

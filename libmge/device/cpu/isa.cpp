@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cpuid.h>
 
+#include <algorithm>
 #include <array>
+#include <optional>
 #include <string>
 
 #include "libmge/base/env.h"
@@ -42,16 +44,48 @@ Isa best_isa() {
     return avx_vnni ? Isa::avx_vnni : Isa::avx2;
 }
 
-Isa limited_isa() {
-    Isa best = best_isa();
-    auto name = env_string("MGE_ISA");
-    if (!name) return best;
+// Kernels are compiled for vectors: several sets share those of the lowest.
+[[maybe_unused]] constexpr Isa vectors_of(Isa isa) {
+    return isa < Isa::avx2 ? Isa::sse4 : isa < Isa::avx512 ? Isa::avx2 : Isa::avx512;
+}
+
+// A library for one machine (MGE_NATIVE_KERNELS) has kernels of that machine's vectors and of the baseline.
+constexpr bool has_kernels([[maybe_unused]] Isa isa) {
+#ifdef MGE_NATIVE_ISA
+    return isa == Isa::sse4 || vectors_of(isa) == Isa::MGE_NATIVE_ISA;
+#else
+    return true;
+#endif
+}
+
+std::string list_isas(bool (*is_listed)(Isa)) {
+    std::string list;
     for (size_t i = 0; i < isa_names.size(); ++i)
-        if (isa_names[i] == *name) return std::min(best, Isa(i));
-    throw_user(
-        "MGE_ISA",
-        text("'", *name, "' is not one of sse4, avx2, avx_vnni, avx512, avx512_vnni, avx512_bf16, amx"),
-        ErrorClass::value);
+        if (is_listed(Isa(i))) list += text(list.empty() ? "" : ", ", isa_names[i]);
+    return list;
+}
+
+// The limit that MGE_ISA names.
+std::optional<Isa> asked_isa() {
+    auto name = env_string("MGE_ISA");
+    if (!name) return {};
+    auto found = std::ranges::find(isa_names, *name);
+    if (found == isa_names.end())
+        throw_user("MGE_ISA", text("'", *name, "' is not one of ", list_isas([](Isa) { return true; })),
+                   ErrorClass::value);
+    Isa isa = Isa(found - isa_names.begin());
+    if (!has_kernels(isa))
+        throw_user("MGE_ISA",
+                   text("this library was built without kernels for ", *name, "; it has those for ",
+                        list_isas(has_kernels)),
+                   ErrorClass::value);
+    return isa;
+}
+
+Isa limited_isa() {
+    Isa isa = std::min(best_isa(), asked_isa().value_or(Isa::amx));
+    while (!has_kernels(isa)) isa = Isa(int(isa) - 1);
+    return isa;
 }
 
 }  // namespace

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+# MGE_NATIVE_KERNELS: of what is compiled once per instruction set, what the baseline and this machine need. Such a library runs
+# on other machines too, with the better of the two that there is (libmge/device/cpu/isa.cpp).
+
+# mge_native_isa(OUT): the lowest instruction set with this machine's vectors (sse4, avx2 or avx512), or nothing where it has
+# but a part of what Highway wants for them.
+function(mge_native_isa out)
+  file(STRINGS /proc/cpuinfo flags REGEX "^flags" LIMIT_COUNT 1)
+  separate_arguments(flags)
+  set(lacks_of_avx2 avx2 fma f16c bmi1 bmi2 abm)
+  set(lacks_of_avx512 avx512f avx512bw avx512dq avx512vl avx512cd)
+  list(REMOVE_ITEM lacks_of_avx2 ${flags})
+  list(REMOVE_ITEM lacks_of_avx512 ${flags})
+  if(NOT "avx2" IN_LIST flags)
+    set(isa sse4)
+  elseif(lacks_of_avx2)
+    set(isa "")
+  elseif(NOT "avx512f" IN_LIST flags)
+    set(isa avx2)
+  elseif(lacks_of_avx512)
+    set(isa "")
+  else()
+    set(isa avx512)
+  endif()
+  set(${out} "${isa}" PARENT_SCOPE)
+endfunction()
+
+# mge_native_kernels(TARGET): tells a target whose sources Highway compiles once per instruction set, and in libmge the source that says which
+# there are.
+function(mge_native_kernels target)
+  if(NOT MGE_NATIVE_KERNELS)
+    return()
+  endif()
+  mge_native_isa(isa)
+  set(disabled_sse4 HWY_AVX2|HWY_AVX3)
+  set(disabled_avx2 HWY_AVX3)
+  set(disabled_avx512 HWY_AVX2)
+  if(isa)
+    target_compile_definitions(${target} PRIVATE "HWY_DISABLED_TARGETS=(${disabled_${isa}})")
+    set_source_files_properties(device/cpu/isa.cpp PROPERTIES COMPILE_DEFINITIONS MGE_NATIVE_ISA=${isa} SKIP_UNITY_BUILD_INCLUSION ON)
+  endif()
+endfunction()
