@@ -59,7 +59,7 @@ def optimize(module, enabled_pass=("FuseConvBn",)):
         >>> T.optimize(T.trace_module(net, F.zeros((1, 1, 4, 4)))).graph
         Sequential.Graph (self, inp) {
             %2: _0 = getattr(self, "0") -> (Conv2d)
-            %3: _0_out = _0(inp, )
+            %4: _0_out = _0(inp, )
             return _0_out
         }
     """
