@@ -293,7 +293,10 @@ private:
         }
         for (size_t i = 0; i < outputs.size(); ++i) {
             if (!outputs[i].shape.is_known()) outputs[i].shape = recorded[i].shape;
-            if (!(outputs[i].shape == recorded[i].shape)) return false;
+            bool may_narrow = recorded[i].dtype == DType::f32 && outputs[i].dtype == format_.dtype;
+            bool agrees = outputs[i].shape == recorded[i].shape &&
+                          (outputs[i].dtype == recorded[i].dtype || may_narrow);
+            if (!agrees) return false;
         }
         if (!has_kernel(*node.op, params, specs, outputs, source_.place(node))) return false;
         add(id, std::move(params), std::move(inputs), outputs);

@@ -67,6 +67,20 @@ TEST(StoreAsF16, ReadsAnInputOnceForAll) {
         });
 }
 
+// What a run finds out about a result that nobody could infer is compared with what the graph says of it.
+TEST(StoreAsF16, DoesNotCorrectDTypesThatAreSaidWrongly) {
+    for (DType said : {DType::u8, DType::f32}) {
+        Graph graph = record({f32({4})}, [](const Tensors& x) {
+            Tensor some = ops::cond_take(x[0], ops::greater(x[0], constant({}, {0})))[0];
+            return Tensors{ops::less(some, constant({}, {1}))};
+        });
+        graph.value(graph.outputs()[0]).spec.dtype = said;
+        Graph stored = store_as_f16(graph, {});
+        EXPECT_EQ(stored.value(stored.outputs()[0]).spec.dtype, said);
+        EXPECT_EQ(stored_by(stored, "less"), DTypeList{said});
+    }
+}
+
 TEST(StoreAsF16, LeavesOtherDTypesAlone) {
     auto body = [](const Tensors& x) {
         return Tensors{ops::add(x[0], ints({1, 2})), ops::greater(x[0], ints({3, 4}))};
