@@ -3,6 +3,8 @@
 // accepted is mutated further, in the place of the coverage that nobody measures here. The number decides and
 // not the time, and the seed of the random numbers is told: the same command tries the same inputs.
 //
+// With MGE_FUZZ_RUN_EVERY=1 every small graph that is accepted is compiled and run, instead of one in four.
+//
 //   mge_fuzz_TARGET [--executions N] [--seed N] [--corpus FOLDER] [FILE...]
 //
 // The files of a folder are further seeds. With files those alone are tried.

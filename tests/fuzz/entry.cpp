@@ -11,8 +11,10 @@
 #include "libmge/base/env.h"
 #include "libmge/base/error.h"
 #include "libmge/base/hash.h"
+#include "libmge/base/log.h"
 #include "libmge/device/default_device.h"
 #include "tests/fuzz/outcome.h"
+#include "tests/fuzz/run_graph.h"
 #include "tests/fuzz/target.h"
 
 namespace mge::fuzz {
@@ -24,6 +26,13 @@ constexpr size_t memory_limit = size_t(64) << 20;
 [[noreturn]] void report(const char* what, const char* message) {
     std::fprintf(stderr, "fuzz: %s: %s\n", what, message);
     std::abort();
+}
+
+void tell_runs() {
+    auto [begun, finished] = graph_runs();
+    if (begun)
+        std::fprintf(stderr, "fuzz: %ld graphs were compiled and run, %ld of them to the end\n", begun,
+                     finished);
 }
 
 // For libFuzzer, which starts from the files of a folder.
@@ -58,6 +67,9 @@ Outcome outcome_of(Bytes input) {
 extern "C" int LLVMFuzzerInitialize(int*, char***) {
     auto& cpu = mge::device({});
     cpu.set_memory_limit(cpu.memory().allocated + mge::fuzz::memory_limit);
+    // Warnings are kept, to be told once: what an input leaves behind makes libFuzzer look for leaks.
+    mge::set_log_level(mge::LogLevel::error);
+    std::atexit(mge::fuzz::tell_runs);
     if (auto folder = mge::env_string("MGE_FUZZ_SEEDS")) mge::fuzz::write_seeds(*folder);
     return 0;
 }

@@ -1,16 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/fuzz/models.h"
 
+#include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <sstream>
 
+#include "libmge/base/env.h"
 #include "libmge/base/hash.h"
 #include "libmge/compile/program.h"
 #include "libmge/device/default_device.h"
 #include "libmge/graph/inner_graph.h"
 #include "libmge/model/container.h"
-#include "libmge/ops/control/while_loop.h"
+#include "libmge/model/packed_constants.h"
+#include "libmge/ops/all.h"
 #include "tests/fuzz/files.h"
+#include "tests/fuzz/run_graph.h"
 #include "tests/model/sample_models.h"
 
 namespace mge::fuzz {
@@ -18,26 +23,35 @@ namespace {
 
 // Of what is run.
 constexpr double most_operations = 2e6, most_bytes = 1 << 20;
-// One in so many accepted inputs is compiled, by its content.
-constexpr uint64_t compile_every = 4;
+// One in so many accepted inputs is compiled and run, by its content.
+uint64_t run_every() {
+    static const auto result = uint64_t(std::max(1L, env_int("MGE_FUZZ_RUN_EVERY").value_or(4)));
+    return result;
+}
 
-void compile_and_run(const Graph& graph, uint64_t choice) {
+// A net whose weights lie packed in its file, too.
+Model with_packed_weights() {
+    Model model;
+    Graph& g = model.graph;
+    auto add = [&](auto params, std::vector<ValueId> inputs, const OpInfo& op, std::string name) {
+        auto shared = std::make_shared<decltype(params)>(std::move(params));
+        return g.node(g.add_node(op, shared, std::move(inputs), std::move(name))).outputs[0];
+    };
+    auto weight = [&](const Shape& shape, std::string name) {
+        std::vector<float> values(size_t(shape.numel()));
+        for (size_t i = 0; i < values.size(); ++i) values[i] = float(int(i * 7 % 23) - 11) / 40;
+        return g.add_constant(tensor_from_host({DType::f32, shape, {}}, values.data()), std::move(name));
+    };
+    ValueId x = g.add_input({DType::f32, {2, 16, 8, 8}, {}}, "image");
+    x = add(ops::Conv2d::Params{.padding = {1, 1}}, {x, weight({16, 16, 3, 3}, "windows")}, ops::Conv2d::info,
+            "conv");
+    x = add(ops::Mean::Params{.axes = {2, 3}, .keepdims = false}, {x}, ops::Mean::info, "mean");
+    x = add(ops::Matmul::Params{}, {x, weight({16, 80}, "matrix")}, ops::Matmul::info, "classify");
+    g.set_outputs({x});
     CompileOptions options;
     options.threads = 1;
-    options.level = int(choice % 4);
-    options.verify_passes = true;
-    options.enable_sublinear_memory_opt = choice % 16 == 4;
-    auto program = Program::compile(graph, options);
-    auto context = Context::create(program);
-    for (size_t i = 0; i < program->inputs().size(); ++i)
-        std::memset(context->input(i), 0, program->inputs()[i].spec.bytes());
-    context->run();
-    for (size_t i = 0; i < program->outputs().size(); ++i) {
-        auto& spec = program->outputs()[i].spec;
-        Tensor y = context->copy_output(i);
-        MGE_CHECK(!spec.shape.is_known() || y.shape() == spec.shape, "output ", i, " is ", y.shape());
-        MGE_CHECK(y.dtype() == spec.dtype, "output ", i, " is ", y.dtype());
-    }
+    model.packed = pack_constants(g, options);
+    return model;
 }
 
 }  // namespace
@@ -55,6 +69,7 @@ const Graph& convolution_net() {
 std::vector<std::string> model_files() {
     std::vector<std::string> files = data_files("fuzz/mge");
     for (auto& model : sample_models()) files.push_back(written(model));
+    files.push_back(written(with_packed_weights()));
     return files;
 }
 
@@ -96,8 +111,7 @@ void use(const Model& model, Bytes input) {
     to_dot(model.graph);
     written(model);
     uint64_t choice = checksum(input.data(), input.size());
-    if (choice % compile_every == 0 && is_small(model.graph))
-        compile_and_run(model.graph, choice / compile_every);
+    if (choice % run_every() == 0 && is_small(model.graph)) run_graph(model.graph, choice);
 }
 
 void reseal(std::string& image) {

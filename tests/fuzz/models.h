@@ -26,8 +26,8 @@ std::string written(const Model& model);
 // What runs it is done in no time, whatever algorithms compute it.
 bool is_small(const Graph& graph);
 
-// Verifies and prints the graph; when it is small, compiles and runs it and looks at the shapes of what comes
-// out. Which of the compilation's options are tried follows from the input.
+// Verifies and prints the graph; of small ones it compiles and runs one in four, or one in
+// MGE_FUZZ_RUN_EVERY, as follows from the input.
 void use(const Model& model, Bytes input);
 
 // Makes the checksums and the length of a .mge image right again.

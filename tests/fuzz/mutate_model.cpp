@@ -164,11 +164,33 @@ void change_graph(Graph& graph, Random& random) {
     }
 }
 
+// A copy of another weight, or that claims to be one.
+void change_packed(PackedConstants& packed, Random& random) {
+    auto& entry = random.pick(packed.all);
+    auto& other = random.pick(packed.all);
+    switch (random.below(4)) {
+        case 0:
+            entry.constant = other.constant;
+            return;
+        case 1:
+            entry.copy = other.copy;
+            return;
+        case 2:
+            entry.layouts = other.layouts;
+            return;
+        default:
+            packed.all.push_back(entry);
+    }
+}
+
 bool change_model(std::string& image, Random& random) {
     try {
         Model model = read(bytes_of(image));
         if (model.graph.nodes().empty() || model.graph.values().empty()) return false;
-        change_graph(model.graph, random);
+        if (!model.packed.all.empty() && random.one_in(4))
+            change_packed(model.packed, random);
+        else
+            change_graph(model.graph, random);
         // Test cases that do not fit any more are refused before anything else.
         if (!random.one_in(8)) model.test_cases.clear();
         if (std::string again = written(model); again.size() <= largest_input) image = again;
