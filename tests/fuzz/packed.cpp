@@ -95,12 +95,12 @@ void try_input(Bytes input) {
 std::vector<std::string> seeds() {
     std::vector<std::string> result = data_files("fuzz/packed");
     for (auto& file : data_files("packed", ".lite")) result.push_back(file);
-    std::string model = model_files()[0];
+    auto models = model_files();
     std::string info =
         R"({"valid":true,"name":"m","version":"8.14.0","has_compression":false,"extra_info":{"a":1}})";
-    for (auto* cipher : {"NONE", "aes-256-gcm"})
-        result.push_back(packed({"m", info, model, "", cipher, cipher}));
-    result.push_back(packed({"m", info, model, "SQLite format 3"}));
+    for (auto& model : models) result.push_back(packed({"m", info, model, ""}));
+    result.push_back(packed({"m", info, models.back(), "", "aes-256-gcm", "aes-256-gcm"}));
+    result.push_back(packed({"m", info, models.back(), "SQLite format 3"}));
     return result;
 }
 
