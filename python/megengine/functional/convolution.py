@@ -8,7 +8,7 @@ from .. import _mge
 from ..core.counted import counted
 from ..core.operands import Pair, at_least, has_shape, pair
 from ..core.tensor.dtype import is_dtype_equal, is_integer
-from ..core.tensor.shape_arguments import open_first
+from ..core.tensor.extents import extents, reshaped_with
 from ..tensor import Tensor
 
 
@@ -229,15 +229,18 @@ def conv_transpose2d(
     return out if bias is None else _mge.ops.add(out, bias)
 
 
-def _window_slices(kernel, stride, dilation, sizes):
-    """For each place in the window its index and the slices of the image that lie under it."""
+def _window_slices(kernel, stride, dilation):
+    """For each place in the window its index and the slices of the image that lie under it.
+
+    They end at a distance from the image's end, so that a dumped net takes images of other sizes.
+    """
     for y in range(kernel[0]):
         for x in range(kernel[1]):
             yield (
                 (y, x),
                 tuple(
-                    slice(at * d, at * d + s * (n - 1) + 1, s)
-                    for at, d, s, n in zip((y, x), dilation, stride, sizes, strict=True)
+                    slice(at * d, d * (at + 1 - k) or None, s)
+                    for at, d, s, k in zip((y, x), dilation, stride, kernel, strict=True)
                 ),
             )
 
@@ -279,10 +282,10 @@ def sliding_window(
     wide = _padded(inp, padding)
     parts = [
         _mge.ops.add_axis(wide[(slice(None), slice(None), *where)], axes=[4])
-        for _, where in _window_slices(kernel, stride, dilation, sizes)
+        for _, where in _window_slices(kernel, stride, dilation)
     ]
     out = _mge.ops.concat(*parts, axis=4) if len(parts) > 1 else parts[0]
-    return _mge.ops.reshape(out, shape=open_first([*out._tuple_shape[:4], *kernel]))
+    return reshaped_with(out, [*extents(out, 0)[:4], *kernel])
 
 
 def _padded(inp: Tensor, padding) -> Tensor:
@@ -323,12 +326,12 @@ def sliding_window_transpose(
     sizes = list(inp._tuple_shape[2:4])
     if _window_sizes(size, kernel, padding, stride, dilation) != sizes:
         raise RuntimeError(f"[{who}] {sizes} windows do not fit an image of {size}")
-    more = [s + 2 * p - n for s, p, n in zip(size, padding, sizes, strict=True)]
-    out = _mge.ops.full_like(inp[:, :, :, :, 0, 0], value=0.0)
-    out = _mge.ops.pad(out, before=[0] * 4, after=[0, 0, *more])
-    for (y, x), (rows, columns) in _window_slices(kernel, stride, dilation, sizes):
-        items = [2, rows.start, rows.stop, rows.step, 0]
-        items += [3, columns.start, columns.stop, columns.step, 0]
+    wide = [n + 2 * p for n, p in zip(size, padding, strict=True)]
+    out = _mge.ops.full_like(inp[:, :, :1, :1, 0, 0], value=0.0)
+    out = _mge.ops.pad(out, before=[0] * 4, after=[0, 0, wide[0] - 1, wide[1] - 1])
+    for (y, x), (rows, columns) in _window_slices(kernel, stride, dilation):
+        items = [2, rows.start, wide[0] + (rows.stop or 0), rows.step, 0]
+        items += [3, columns.start, wide[1] + (columns.stop or 0), columns.step, 0]
         out = _mge.ops.add_slice(out, inp[:, :, :, :, y, x], items=items)
     (top, left), (height, width) = padding, size
     return out[:, :, top : top + height, left : left + width]

@@ -9,7 +9,8 @@ from .. import _mge
 from ..core.counted import counted
 from ..core.operands import has_shape
 from ..core.tensor.dtype import is_integer
-from ..core.tensor.shape_arguments import as_int, as_places, open_first
+from ..core.tensor.extents import extents, reshaped_with
+from ..core.tensor.shape_arguments import as_int, as_places
 from ..tensor import Tensor
 from .activation import (  # noqa: F401
     gelu,
@@ -287,12 +288,12 @@ def pixel_shuffle(inp: Tensor, upscale_factor: int) -> Tensor:
     r = upscale_factor
     assert r > 0, f"[pixel_shuffle] upscale_factor must be positive, got {r}"
     assert inp.ndim >= 3, f"[pixel_shuffle] the rank must be at least 3, got {inp.ndim}"
-    *batch, channels, height, width = inp._tuple_shape
+    channels, (*batch, _, height, width) = inp._tuple_shape[-3], extents(inp, 0)
     if channels % (r * r) != 0:
         raise RuntimeError(f"[pixel_shuffle] {r * r} does not divide {channels} channels")
-    shape = open_first([*batch, channels // (r * r), r, r, height, width])
+    shape = [*batch, channels // (r * r), r, r, height, width]
     n = len(batch)
     pattern = [*range(n), n, n + 3, n + 1, n + 4, n + 2]
-    out = _mge.ops.transpose(_mge.ops.reshape(inp, shape=shape), pattern=pattern)
+    out = _mge.ops.transpose(reshaped_with(inp, shape), pattern=pattern)
     out = _mge.ops.flatten(out, start=n + 3, end=n + 4)
     return _mge.ops.flatten(out, start=n + 1, end=n + 2)

@@ -10,7 +10,8 @@ from .. import _mge
 from ..core.counted import counted
 from ..core.operands import Operand, Shape, is_whole
 from ..core.tensor import shaping
-from ..core.tensor.shape_arguments import as_int, as_vector, normal_axis, open_first
+from ..core.tensor.extents import extent, extents, reshaped_with
+from ..core.tensor.shape_arguments import as_int, as_vector, normal_axis
 from ..tensor import Tensor
 from .complex_numbers import complex, imag, polar, real
 from .creation import (
@@ -393,7 +394,7 @@ def roll(
         Tensor([3 1 2], dtype=int32, device=xpux:0)
     """
     if axis is None:
-        return reshape(roll(flatten(inp), shift, 0), open_first(inp._tuple_shape))
+        return reshaped_with(roll(flatten(inp), shift, 0), extents(inp, 0))
     axes = [int(axis)] if is_whole(axis) else list(axis)
     shifts = [shift] * len(axes) if is_whole(shift) else list(shift)
     if is_whole(axis) and not is_whole(shift):
@@ -486,13 +487,15 @@ def meshgrid(*inputs: Tensor, indexing: str = "xy") -> tuple[Tensor, ...]:
     order = list(range(len(inputs)))
     if indexing == "xy" and len(inputs) > 1:
         order[0], order[1] = 1, 0
+    vectors = [_mge.ops.reshape(t, shape=[-1]) for t in inputs]
     shape = [0] * len(inputs)
-    for k, t in zip(order, inputs, strict=True):
-        shape[k] = math.prod(t._tuple_shape)
+    for k, vector in zip(order, vectors, strict=True):
+        shape[k] = extent(vector, 0)
     grids = []
-    for k, t in zip(order, inputs, strict=True):
-        lone = [shape[k] if a == k else 1 for a in range(len(inputs))]
-        grids.append(broadcast_to(_mge.ops.reshape(t, shape=lone), shape))
+    for k, vector in zip(order, vectors, strict=True):
+        others = [a for a in range(len(inputs)) if a != k]
+        lone = _mge.ops.add_axis(vector, axes=others) if others else vector
+        grids.append(broadcast_to(lone, shape))
     return tuple(grids)
 
 

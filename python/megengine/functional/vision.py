@@ -9,15 +9,15 @@ from .. import _mge
 from ..core.counted import counted
 from ..core.operands import at_least, is_whole
 from ..core.quantised import on_steps
-from ..core.tensor.shape_arguments import as_int
+from ..core.tensor.extents import extent_argument, extents, greatest, known, least
 from ..tensor import Tensor
 from .color import cvt_color  # noqa: F401
 from .detection import nms, roi_align, roi_pooling  # noqa: F401
+from .resampling import resample, scaled
 from .warping import remap, rotate, warp_affine, warp_perspective  # noqa: F401
 from .window_convolution import correlation  # noqa: F401
 
 _RANKS = {"linear": 3, "trilinear": 5, "bilinear": 4, "bicubic": 4, "nearest": 4}
-_CUBIC = -0.75  # Keys' parameter, as OpenCV and others choose it
 
 
 def flip(inp: Tensor, vertical: bool = True, horizontal: bool = True) -> Tensor:
@@ -95,14 +95,15 @@ def interpolate(
     assert inp.ndim == _RANKS[mode], (
         f"[interpolate] mode {mode!r} wants rank {_RANKS[mode]}, got {inp.ndim}"
     )
-    sizes = _result_sizes(inp._tuple_shape[2:], size, scale_factor)
     if inp._quantised is not None:
-        return _interpolated_steps(inp, sizes, mode, align_corners)
-    at_least("interpolate", 1, size=sizes, **{"each axis of the input": inp._tuple_shape[2:]})
+        return _interpolated_steps(inp, size, scale_factor, mode, align_corners)
+    have = extents(inp, 2)
+    sizes = _result_sizes(have, size, scale_factor)
+    now = sizes if scale_factor is None else _result_sizes(inp._tuple_shape[2:], None, scale_factor)
+    at_least("interpolate", 1, size=known(now), **{"each axis of the input": inp._tuple_shape[2:]})
     result = inp.astype("float32") if inp.dtype == np.float16 else inp
-    for axis, wanted in enumerate(sizes, 2):
-        have = inp._tuple_shape[axis]
-        result = _resample(result, axis, *_taps(have, wanted, mode, bool(align_corners)))
+    for axis, old, new in zip(range(2, inp.ndim), have, sizes, strict=True):
+        result = resample(result, axis, old, new, mode, bool(align_corners))
     result = _as_bytes(result, inp.dtype) if inp.dtype in (np.uint8, np.int8) else result
     if inp.format != "default":
         result.format = inp.format
@@ -140,30 +141,31 @@ def resize(
     mode = {"linear": "bilinear", "cubic": "bicubic"}.get(str(imode).lower(), imode)
     if format == "NHWC":
         inp = _mge.ops.transpose(inp, pattern=[0, 3, 1, 2])
-    out = interpolate(inp, _edges(inp._tuple_shape[2:], size, max_size), mode=mode)
+    out = interpolate(inp, _edges(extents(inp, 2), size, max_size), mode=mode)
     return _mge.ops.transpose(out, pattern=[0, 2, 3, 1]) if format == "NHWC" else out
 
 
-def _edges(have: tuple[int, int], size: int | Sequence[int], max_size: int | None) -> list[int]:
+def _edges(have: list, size: int | Sequence[int], max_size: int | None) -> list:
     """Height and width that ``resize`` gives."""
     if not isinstance(size, (int, np.integer)):
         if max_size is not None:
             raise ValueError("[resize] max_size is for one size, which is that of the shorter edge")
-        height, width = (as_int(n, "resize", "size") for n in size)
+        height, width = (extent_argument(n, "resize", "size") for n in size)
         return [height, width]
     if max_size is not None and max_size < size:
         raise ValueError(f"[resize] max_size {max_size} is below the size {size}")
     at_least("resize", 1, size=size)
-    factor = int(size) / min(have)
+    edges = [n * int(size) // least(*have) for n in have]
     if max_size is not None:
-        factor = min(factor, max_size / max(have))
-    return [max(1, int(n * factor + 1e-9)) for n in have]
+        most = [n * int(max_size) // greatest(*have) for n in have]
+        edges = [least(n, m) for n, m in zip(edges, most, strict=True)]
+    return [greatest(n, 1) for n in edges]
 
 
-def _interpolated_steps(inp: Tensor, sizes: list[int], mode: str, align_corners) -> Tensor:
+def _interpolated_steps(inp: Tensor, size, scale_factor, mode: str, align_corners) -> Tensor:
     if inp.dtype.itemsize != 1:
         raise RuntimeError("[interpolate] has no meaning for Tensors of qint32; convert them")
-    return on_steps(interpolate, inp, sizes, None, mode, align_corners)
+    return on_steps(interpolate, inp, size, scale_factor, mode, align_corners)
 
 
 def _as_bytes(x: Tensor, dtype) -> Tensor:
@@ -176,7 +178,7 @@ def _as_bytes(x: Tensor, dtype) -> Tensor:
     )
 
 
-def _result_sizes(have: tuple[int, ...], size, scale_factor) -> list[int]:
+def _result_sizes(have: Sequence, size, scale_factor) -> list:
     if (size is None) == (scale_factor is None):
         raise ValueError("[interpolate] give either size or scale_factor")
     if scale_factor is not None:
@@ -193,49 +195,12 @@ def _result_sizes(have: tuple[int, ...], size, scale_factor) -> list[int]:
         for factor in factors:
             if not 0.0 < factor < float("inf"):
                 raise ValueError(f"[interpolate] scale_factor must be positive, got {scale_factor}")
-        return [int(np.floor(n * f)) for n, f in zip(have, factors, strict=True)]
+        return [scaled(n, f) for n, f in zip(have, factors, strict=True)]
     if is_whole(size):
         return [int(size)] + [1] * (len(have) - 1)
-    sizes = [as_int(s, "interpolate", "size") for s in size]
+    sizes = [extent_argument(s, "interpolate", "size") for s in size]
     if len(sizes) != len(have):
         raise RuntimeError(
             f"[interpolate] {counted(len(sizes), 'size')} for {counted(len(have), 'axis', 'axes')}"
         )
     return sizes
-
-
-def _taps(have: int, want: int, mode: str, align_corners: bool):
-    """Source positions (taps, want) and their weights for one axis."""
-    at = np.arange(want, dtype=np.float64)
-    if mode == "nearest":
-        return np.minimum(np.floor(at * have / want), have - 1)[None], None
-    if align_corners:
-        place = at * ((have - 1) / (want - 1)) if want > 1 else at * 0
-    else:
-        place = (at + 0.5) * (have / want) - 0.5
-    base = np.floor(place)
-    t = place - base
-    if mode == "bicubic":
-        steps = np.arange(-1, 3)
-        weights = np.stack([_cubic(np.abs(t - s)) for s in steps])
-    else:
-        steps, weights = np.arange(2), np.stack([1 - t, t])
-    return np.clip(base[None] + steps[:, None], 0, have - 1), weights
-
-
-def _cubic(x: np.ndarray) -> np.ndarray:
-    a = _CUBIC
-    near = ((a + 2) * x - (a + 3)) * x * x + 1
-    far = ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
-    return np.where(x <= 1, near, np.where(x < 2, far, 0))
-
-
-def _resample(x: Tensor, axis: int, places: np.ndarray, weights) -> Tensor:
-    total = None
-    for k, place in enumerate(places.astype(np.int32)):
-        part = _mge.ops.take(x, Tensor(place), axes=[axis])
-        if weights is not None:
-            shape = [-1 if a == axis else 1 for a in range(x.ndim)]
-            part = part * Tensor(weights[k].astype(np.float32).reshape(shape))
-        total = part if total is None else total + part
-    return total

@@ -235,11 +235,11 @@ def correlation(
             f" small for displacements up to {max_displacement} and patches of {kernel_size}"
         )
     reach = max_displacement // stride2 * stride2
-    here = _part(first, max_displacement, max_displacement, height, width)
+    here = _moved(first, max_displacement, 0, 0)
     results = []
     for row in range(-reach, reach + 1, stride2):
         for column in range(-reach, reach + 1, stride2):
-            there = _part(second, max_displacement + row, max_displacement + column, height, width)
+            there = _moved(second, max_displacement, row, column)
             alike = here * there if is_multiply else _mge.ops.abs(here - there)
             alike = _mge.ops.mean(alike, axes=[1], keepdims=True)
             results.append(avg_pool2d(alike, kernel_size, stride1))
@@ -247,5 +247,7 @@ def correlation(
     return out.astype("float16") if data1.dtype == data2.dtype == np.float16 else out
 
 
-def _part(images: Tensor, top: int, left: int, height: int, width: int) -> Tensor:
-    return images[:, :, top : top + height, left : left + width]
+def _moved(images: Tensor, margin: int, row: int, column: int) -> Tensor:
+    """Images without a margin that is moved; counted from both ends, for images of any size."""
+    rows, columns = (slice(margin + n, n - margin or None) for n in (row, column))
+    return images[:, :, rows, columns]

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Extents that functions compute with: numbers, or Tensors where a graph is for other sizes too.
+
+Both have Python's operators, so that one formula serves both.
+"""
+
+from ... import _mge
+from ..tracing_state import is_recorded, state
+from .shape_arguments import as_int, open_first
+from .shaping import reshaped
+
+Extent = "int | _mge.Tensor"  # a Tensor is an int32 vector of one element
+
+
+def extents_follow(*values) -> bool:
+    """Whether what is computed of values has to hold for other extents of theirs.
+
+    Args:
+        values: Tensors.
+    """
+    return state.symbolic_shape or any(value._is_symbolic for value in values)
+
+
+def extent(x: "_mge.Tensor", axis: int) -> Extent:
+    """Size of an axis; a Tensor that follows ``x`` where a trace has symbolic shapes.
+
+    Args:
+        x: any shape.
+        axis: counted from the front.
+    """
+    return _mge.ops.shape_of(x, axis=axis) if extents_follow(x) else x._tuple_shape[axis]
+
+
+def extents(x: "_mge.Tensor", first: int) -> list:
+    """Sizes of the axes from ``first`` on; see ``extent``.
+
+    Args:
+        x: any shape.
+        first: counted from the front.
+    """
+    return [extent(x, axis) for axis in range(first, x.ndim)]
+
+
+def extent_argument(value, who: str, argument: str) -> Extent:
+    """What a user gave as one extent: a Tensor of a trace stays one.
+
+    Raises:
+        TypeError: ``value`` is not an integer.
+    """
+    if not is_recorded(value):
+        return as_int(value, who, argument)
+    value = value if value.dtype == "int32" else _mge.ops.convert(value, dtype="int32")
+    return _mge.ops.reshape(value, shape=[1])
+
+
+def known(sizes) -> list[int]:
+    """Those of some extents that are numbers, for checks.
+
+    Args:
+        sizes: extents.
+    """
+    return [size for size in sizes if isinstance(size, int)]
+
+
+def least(one: Extent, other: Extent) -> Extent:
+    """The smaller of two extents."""
+    if isinstance(one, int) and isinstance(other, int):
+        return min(one, other)
+    return _mge.ops.minimum(one, other)
+
+
+def greatest(one: Extent, other: Extent) -> Extent:
+    """The larger of two extents."""
+    if isinstance(one, int) and isinstance(other, int):
+        return max(one, other)
+    return _mge.ops.maximum(one, other)
+
+
+def reshaped_with(x: "_mge.Tensor", sizes: list) -> "_mge.Tensor":
+    """The same values in another shape; the first extent is what the others leave.
+
+    Args:
+        x: any shape.
+        sizes: extents.
+    """
+    if len(known(sizes)) == len(sizes):
+        return _mge.ops.reshape(x, shape=open_first(sizes))
+    return reshaped(x, [-1, *sizes[1:]])

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Images in another size, one axis after the other: which pixels, and how much of each.
+
+Places are fractions of whole numbers that follow from the two extents. So NumPy, which computes
+them where these are numbers, and a graph, which does where they follow its input, agree.
+"""
+
+from fractions import Fraction
+from functools import lru_cache
+
+import numpy as np
+
+from .. import _mge
+from ..core.tensor.extents import Extent, greatest
+from ..tensor import Tensor
+
+_CUBIC = -0.75  # Keys' parameter, as OpenCV and others choose it
+_DENOMINATOR = 10_000  # more than people write; extents times numerators stay in 32 bits
+
+
+def scaled(have: Extent, factor: float) -> Extent:
+    """An extent times a factor, rounded down; 100 times 0.29 is 29.
+
+    Args:
+        have: the extent.
+        factor: positive.
+    """
+    fraction = _as_fraction(factor)
+    return have * fraction.numerator // fraction.denominator
+
+
+@lru_cache(maxsize=64)
+def _as_fraction(factor: float) -> Fraction:
+    return Fraction(factor).limit_denominator(_DENOMINATOR)
+
+
+def resample(x: Tensor, axis: int, have: Extent, want: Extent, mode: str, align_corners: bool):
+    """Images in another size along one axis.
+
+    Args:
+        x: floats or bytes.
+        axis: counted from the front.
+        have: its extent.
+        want: the result's.
+        mode: of ``interpolate``.
+        align_corners: of ``interpolate``.
+    Returns:
+        Tensor, of floats where pixels are mixed.
+    """
+    total = None
+    for place, weight in _taps(have, want, mode, align_corners):
+        part = _mge.ops.take(x, _constant(place, np.int32), axes=[axis])
+        if weight is not None:
+            trailing = list(range(1, x.ndim - axis))
+            weight = _constant(weight, np.float32)
+            part = part * (_mge.ops.add_axis(weight, axes=trailing) if trailing else weight)
+        total = part if total is None else total + part
+    return total
+
+
+def _constant(values, dtype) -> Tensor:
+    return Tensor(values.astype(dtype)) if isinstance(values, np.ndarray) else values
+
+
+def _taps(have: Extent, want: Extent, mode: str, align_corners: bool):
+    """Of each pixel that a new one is made of its place and its weight (want,), if it has one."""
+    if isinstance(have, int) and isinstance(want, int):
+        ops, at = np, np.arange(want)
+    else:
+        ops = _mge.ops
+        at = ops.arange(stop=want, dtype="int32") if isinstance(want, int) else _count_up(want)
+    if mode == "nearest":
+        return [(ops.minimum(at * have // want, have - 1), None)]
+    if align_corners:  # the centres of the corner pixels stay in place
+        numerator, denominator = at * (have - 1), greatest(want - 1, 1)
+    else:  # (at + 1/2) have / want - 1/2
+        numerator, denominator = (at * 2 + 1) * have - want, want * 2
+    base = numerator // denominator
+    rest = numerator - base * denominator
+    after, before = rest / denominator, (denominator - rest) / denominator  # of two centres
+    return [
+        (ops.minimum(ops.maximum(base + step, 0), have - 1), weight)
+        for step, weight in (_cubic if mode == "bicubic" else _linear)(after, before)
+    ]
+
+
+def _count_up(count: Tensor) -> Tensor:
+    return _mge.ops.arange(last=count, dtype="int32")
+
+
+def _linear(after, before):
+    return [(0, before), (1, after)]
+
+
+def _cubic(after, before):
+    """Keys' polynomials of the distance d: (a + 2) d³ - (a + 3) d² + 1, a (d - 1) (d - 2)²."""
+    a = _CUBIC
+    near = [((a + 2) * d - (a + 3)) * d * d + 1 for d in (after, before)]
+    far = [after * before * before * a, before * after * after * a]
+    return [(-1, far[0]), (0, near[0]), (1, near[1]), (2, far[1])]

@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Dumped functions follow the size of their images: what they compute with extents does too."""
+
+import io
+
+import numpy as np
+import pytest
+
+import megengine.functional as F
+from megengine import Tensor
+from megengine.autodiff import GradManager
+from megengine.jit import trace
+from megengine.utils.comp_graph_tools import GraphInference
+
+TRACED, OTHERS = (1, 4, 5, 6), ((1, 4, 5, 6), (3, 4, 9, 8), (1, 4, 7, 13), (2, 4, 4, 5))
+
+
+def images(shape) -> np.ndarray:
+    return np.random.default_rng(sum(shape)).normal(size=shape).astype(np.float32)
+
+
+def dumped(function, *shapes):
+    traced = trace(function, symbolic=True, capture_as_const=True)
+    file = io.BytesIO()
+    traced(*(Tensor(images(shape)) for shape in shapes))
+    traced.dump(file)
+    file.seek(0)
+    return GraphInference(file)
+
+
+def check_sizes(function, traced=TRACED, others=OTHERS, atol=1e-6):
+    inference = dumped(function, traced)
+    for shape in others:
+        x = images(shape)
+        got = list(inference.run(x).values())
+        results = function(Tensor(x))
+        wanted = results if isinstance(results, (tuple, list)) else [results]
+        for a, b in zip(got, wanted, strict=True):
+            np.testing.assert_allclose(a, b.numpy(), atol=atol, err_msg=str(shape))
+
+
+INTERPOLATIONS = [
+    ({"scale_factor": 2, "mode": "nearest"}, 4),
+    ({"scale_factor": 2}, 4),
+    ({"scale_factor": 0.58}, 4),
+    ({"scale_factor": [1.5, 0.7], "align_corners": True}, 4),
+    ({"scale_factor": 1.7, "mode": "bicubic"}, 4),
+    ({"size": (11, 3)}, 4),
+    ({"size": (1, 7), "align_corners": True}, 4),
+    ({"size": (6, 14), "mode": "nearest"}, 4),
+    ({"size": (6, 14), "mode": "bicubic"}, 4),
+    ({"scale_factor": 3, "mode": "linear"}, 3),
+    ({"size": 5, "mode": "linear", "align_corners": True}, 3),
+    ({"scale_factor": (2, 1, 0.5), "mode": "trilinear"}, 5),
+    ({"size": (4, 3, 2), "mode": "trilinear", "align_corners": True}, 5),
+]
+
+
+@pytest.mark.parametrize("how, rank", INTERPOLATIONS)
+def test_interpolate(how, rank):
+    others = [
+        (n, 2, *(extent, 2 * extent, extent + 3)[: rank - 2])
+        for n, extent in enumerate((4, 5, 9), 1)
+    ]
+    exact = how.get("mode") != "bicubic"
+    check_sizes(
+        lambda x: F.vision.interpolate(x, **how),
+        (1, 2, *(5, 6, 7)[: rank - 2]),
+        others,
+        0 if exact else 1e-6,
+    )
+
+
+@pytest.mark.parametrize(
+    "size",
+    [
+        lambda x: (x.shape[2] * 2, x.shape[3] + 1),
+        lambda x: F.max_pool2d(x, 2).shape[2:],
+        lambda x: (7, x.shape[3]),
+    ],
+)
+def test_interpolate_to_the_size_of_another(size):
+    check_sizes(lambda x: F.vision.interpolate(x, size(x)))
+
+
+def test_interpolate_in_a_pyramid():
+    weight = Tensor(images((4, 4, 3, 3)))
+
+    def pyramid(x):
+        half = F.conv2d(x, weight, stride=2, padding=1)
+        return F.vision.interpolate(half, x.shape[2:], mode="nearest") + x
+
+    check_sizes(pyramid, atol=1e-4)
+
+
+@pytest.mark.parametrize("how, rank", INTERPOLATIONS)
+@pytest.mark.parametrize("symbolic", [False, True])
+def test_gradients_of_interpolate_in_a_trace(how, rank, symbolic):
+    def step(x):
+        manager = GradManager().attach([x])
+        with manager:
+            y = F.vision.interpolate(x, **how)
+            manager.backward((y * y).sum())
+        return x.grad
+
+    traced = trace(step, symbolic=symbolic)
+    for extent in (5, 4):
+        x = images((1, 2, *(extent, 6, 3)[: rank - 2]))
+        np.testing.assert_allclose(traced(Tensor(x)).numpy(), step(Tensor(x)).numpy(), atol=1e-5)
+
+
+def test_factors_are_decimal_fractions():
+    # 50 * 0.58 is 28.999999999999996 in binary; MegEngine 1.13 gives 29 as well.
+    assert F.vision.interpolate(F.ones((1, 1, 50, 100)), scale_factor=[0.58, 0.29]).shape[2:] == (
+        29,
+        29,
+    )
+
+
+@pytest.mark.parametrize(
+    "size, options",
+    [
+        (3, {}),
+        (7, {"max_size": 8, "imode": "nearest"}),
+        ((4, 9), {"imode": "bicubic"}),
+        (4, {"format": "NHWC"}),
+    ],
+)
+def test_resize(size, options):
+    check_sizes(lambda x: F.vision.resize(x, size, **options))
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: F.sliding_window(x, (2, 3), padding=(1, 0), stride=(2, 1), dilation=(1, 2)),
+        lambda x: F.sliding_window(x, 1),
+        lambda x: F.vision.correlation(x, x + 1, 1, 1, 1, 1, 1),
+        lambda x: F.vision.correlation(x, x * 2, 3, 2, 2, 2, 2, is_multiply=False),
+        lambda x: F.pixel_shuffle(x, 2),
+        lambda x: F.meshgrid(x[0, 0, 0], x[0, 0, :, 0], x[0, :, 0, 0]),
+        lambda x: F.meshgrid(x[0, 0, 0], x[0, 0, :, 0], indexing="ij"),
+        lambda x: F.roll(x, 5),
+    ],
+)
+def test_functions_of_images(function):
+    check_sizes(function)
