@@ -6,6 +6,9 @@
 namespace mge::ops {
 namespace {
 
+// No memory holds a row of more, and what follows from it is no overflow.
+constexpr int64_t most_columns = int64_t(1) << 48;
+
 void check_spec(std::string_view who, std::string_view what, const TensorSpec& spec, DType dtype,
                 const Shape& shape) {
     if (spec.dtype != dtype || !(spec.shape == shape))
@@ -25,7 +28,11 @@ CompressedWeight compressed_weight(std::string_view who, int64_t bits, int64_t g
     const int64_t columns_in_byte = 8 / bits;
     if (group < 0 || group % columns_in_byte)
         throw_user(who, text("a group has an even number of columns, not ", group), ErrorClass::value);
-    if (columns < 1) throw_user(who, text("a matrix of ", columns, " columns"), ErrorClass::value);
+    if (group > most_columns)
+        throw_user(who, text("a group of ", group, " columns, at most ", most_columns), ErrorClass::value);
+    if (columns < 1 || columns > most_columns)
+        throw_user(who, text("a matrix of ", columns, " columns, from 1 to ", most_columns),
+                   ErrorClass::value);
     if (steps.shape.rank() != 2)
         throw_user(who, text("its steps have to be a matrix of bytes, got shape ", steps.shape));
     CompressedWeight weight{

@@ -43,6 +43,18 @@ TEST(ExpandWeight, GivesEachGroupItsScaleAndZeroPoint) {
     EXPECT_THAT(values_of(w), ElementsAre(1, 2, 20, 200, 300, 3000));
 }
 
+// The bytes of such a group are 0 modulo 2^64, and so would be those of the rows that are read.
+TEST(ExpandWeight, RefusesGroupsThatOverflow) {
+    auto refusal = [](int64_t columns, int64_t group) {
+        return error_of([&] {
+            ops::expand_weight(bytes({4, 0}, {}), filled(DType::f32, {4, 1}), {},
+                               {.columns = columns, .group = group});
+        });
+    };
+    EXPECT_THAT(refusal(1000, int64_t(1) << 61), HasSubstr("a group of 2305843009213693952 columns"));
+    EXPECT_THAT(refusal(INT64_MAX, 0), HasSubstr("a matrix of 9223372036854775807 columns"));
+}
+
 TEST(ExpandWeight, AgreesWithTheReference) {
     for (int64_t bits : {8, 4})
         for (int64_t columns : {1, 2, 7, 31, 64, 131})
