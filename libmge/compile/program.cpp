@@ -534,9 +534,9 @@ void CompiledProgram::place_buffers(const std::vector<Choice>& choices) {
                                           " blocks, lower bound ", memory_.plan_lower_bound));
 }
 
-// Where steps run in their order on the host, and nobody reads inputs behind them.
+// Where steps run in their order, on the host or on one queue, and nobody reads inputs behind them.
 void CompiledProgram::find_taken_inputs() {
-    if (!is_on_host() || places_.size() != 1 || check_ || options_.force_dynamic_alloc) return;
+    if (places_.size() != 1 || copies_beside_ || check_ || options_.force_dynamic_alloc) return;
     for (auto& [output, port] : schedule_.takeovers)
         taken_inputs_.push_back({locate(output).at, size_t(port)});
 }

@@ -132,6 +132,30 @@ TEST(RecordedRuns, ReadInputsWhereverTheyLie) {
     }
 }
 
+// As a training step does with its parameters.
+TEST(RecordedRuns, WriteInPlaceOfWhatIsGivenUp) {
+    GraphBuilder builder;
+    {
+        InterpreterScope scope(builder);
+        Tensor x = builder.input({DType::f32, {300000}, {}}, "x"),
+               y = builder.input({DType::f32, {300000}, {}}, "y");
+        builder.set_outputs({ops::add(x, y), ops::sum(y)});
+    }
+    CompileOptions options = recorded();
+    options.comp_node_seq_record_level = 0;
+    Executable executable(builder.take(), options);
+    Tensor y = to_device(filled({300000}, 1), gpu());
+    std::vector<Tensor> state{to_device(filled({300000}, 0), gpu()), y};
+    auto x = floats_of(state[0]), step = floats_of(y);
+    for (int i = 0; i < 8; ++i) {
+        void* before = state[0].address();
+        state[0] = executable.run(state, nullptr, {true, false})[0];
+        EXPECT_TRUE(i == 0 || state[0].address() == before) << "run " << i;
+        auto now = floats_of(state[0]);
+        for (size_t k : {0, 1, 299999}) EXPECT_FLOAT_EQ(now[k], x[k] + float(i + 1) * step[k]) << "run " << i;
+    }
+}
+
 TEST(RecordedRuns, AreMadeAgainWhenArenasMove) {
     Graph graph = net();
     auto context = Context::create(Program::compile(graph, recorded()));
