@@ -6,6 +6,7 @@
 #include "libmge/kernel/plain_layouts.h"
 #include "libmge/ops/nn/convolution/conv2d.h"
 #include "libmge/ops/nn/convolution/cudnn.h"
+#include "libmge/ops/nn/convolution/depthwise.h"
 #include "libmge/ops/nn/convolution/device_extents.cuda.h"
 #include "libmge/ops/nn/convolution/implicit_gemm.h"
 
@@ -122,7 +123,9 @@ namespace mge {
 
 template <>
 KernelList kernels(Cuda, ops::Conv2d) {
-    static const Algorithm list[] = {ops::cudnn_conv2d(), ops::implicit_gemm_conv2d()};
+    // cuDNN has a tenth of the bandwidth for windows of each channel's own.
+    static const Algorithm list[] = {ops::depthwise_conv2d_on_gpu(), ops::cudnn_conv2d(),
+                                     ops::implicit_gemm_conv2d()};
     return list;
 }
 

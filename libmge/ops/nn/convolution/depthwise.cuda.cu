@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libmge/ops/nn/convolution/depthwise.cuda.h"
+
+#include "libmge/kernel/cuda/activation.cuh"
+#include "libmge/kernel/cuda/divisor.cuh"
+#include "libmge/kernel/cuda/launch.cuh"
+
+namespace mge::cuda {
+namespace {
+
+// Where a thread computes: rows from `row` on of a column, in `pack` channels from `channel` on.
+struct Place {
+    int64_t image;
+    int channel, row, column;
+};
+
+// Groups of rows are numbered along columns, then along rows, then through images from `image` on.
+MGE_DEVICE Place place_of(const DepthwiseArguments& a, int64_t group, int64_t image, int channel) {
+    int64_t rest = long_quotient(group, a.conv.out_columns);
+    int64_t outer = long_quotient(rest, a.row_groups);
+    return {image + outer, channel, int(rest - outer * a.row_groups.value) * depthwise_rows,
+            int(group - rest * a.conv.out_columns.value)};
+}
+
+// What follows the sums of one pixel.
+template <class T, int pack>
+MGE_DEVICE void store(const DepthwiseArguments& a, int64_t at, int channel, const float (&sums)[pack]) {
+    using Loaded = Pack<T, pack>;
+    Loaded result, more;
+    if (a.residual) more = *reinterpret_cast<const Loaded*>(static_cast<const T*>(a.residual) + at);
+#pragma unroll
+    for (int k = 0; k < pack; ++k) {
+        float sum = sums[k];
+        if (a.bias) sum += widen(static_cast<const T*>(a.bias)[channel + k]);
+        if (a.residual) sum += widen(more.v[k]);
+        result.v[k] = from_float<T>(activated(a.activation, sum));
+    }
+    *reinterpret_cast<Loaded*>(static_cast<T*>(a.y) + at) = result;
+}
+
+// `load_window(element, w)`: that element of the windows of the place's channels. `side`: of the windows,
+// where they are squares of a known size, else 0.
+template <class T, int pack, int side, class LoadWindow>
+MGE_DEVICE void compute(const DepthwiseArguments& a, const Place& place, LoadWindow load_window) {
+    auto& c = a.conv;
+    const int kernel_rows = side ? side : c.kernel[0], kernel_columns = side ? side : c.kernel[1];
+    const int top = place.row * c.stride[0] - c.padding[0], left = place.column * c.stride[1] - c.padding[1];
+    const T* x = static_cast<const T*>(a.x) + place.image * c.groups * c.in_size.value +
+                 place.channel * c.in_steps.channel;
+    float sums[depthwise_rows][pack] = {};
+#pragma unroll
+    for (int ky = 0; ky < kernel_rows; ++ky) {
+#pragma unroll
+        for (int kx = 0; kx < kernel_columns; ++kx) {
+            int column = left + kx * c.dilation[1];
+            if (unsigned(column) >= unsigned(c.in[1])) continue;
+            float w[pack];
+            load_window(ky * kernel_columns + kx, w);
+#pragma unroll
+            for (int r = 0; r < depthwise_rows; ++r) {
+                int row = top + r * c.stride[0] + ky * c.dilation[0];
+                if (unsigned(row) >= unsigned(c.in[0])) continue;
+                int64_t at = (int64_t(row) * c.in[1] + column) * c.in_steps.pixel;
+                auto loaded = *reinterpret_cast<const Pack<T, pack>*>(x + at);
+#pragma unroll
+                for (int k = 0; k < pack; ++k) sums[r][k] += widen(loaded.v[k]) * w[k];
+            }
+        }
+    }
+    int64_t y = place.image * c.groups * c.out_size.value + place.channel * c.out_steps.channel;
+#pragma unroll
+    for (int r = 0; r < depthwise_rows; ++r) {
+        if (place.row + r >= c.out[0]) break;
+        int64_t pixel = int64_t(place.row + r) * c.out[1] + place.column;
+        store<T, pack>(a, y + pixel * c.out_steps.pixel, place.channel, sums[r]);
+    }
+}
+
+// Planes of channels: neighbouring threads have neighbouring columns.
+template <class T, int side>
+__global__ void __launch_bounds__(depthwise_threads) depthwise_planes(DepthwiseArguments a) {
+    const int64_t count = a.conv.images * a.conv.groups * a.of_plane;
+    auto* weight = static_cast<const T*>(a.weight);
+    for (int64_t i = first_piece(); i < count; i += piece_step()) {
+        int64_t image = i, group = split_index(image, a.of_plane);
+        auto channel = int(split_index(image, a.conv.groups));
+        const T* window = weight + int64_t(channel) * a.conv.kernel_size.value;
+        compute<T, 1, side>(a, place_of(a, group, image, channel),
+                            [&](int element, float(&w)[1]) { w[0] = widen(window[element]); });
+    }
+}
+
+// Channels last: neighbouring threads have neighbouring channels.
+template <class T, int pack, int side>
+__global__ void __launch_bounds__(depthwise_threads) depthwise_channels(DepthwiseArguments a) {
+    auto* windows = dynamic_shared<float>();  // by element, then by channel
+    const DepthwiseBlocks b = a.blocks;
+    const int size = int(a.conv.kernel_size.value), lanes = int(blockDim.x) / b.packs;
+    const int lane = int(threadIdx.x) / b.packs, local = (int(threadIdx.x) - lane * b.packs) * pack;
+    const int64_t count = a.conv.images * a.of_plane, columns = int64_t(lanes) * b.rounds;
+    const int64_t tiles = (count + columns - 1) / columns;
+    for (int64_t piece = blockIdx.x; piece < tiles * b.chunks; piece += gridDim.x) {
+        int64_t tile = piece;
+        const int first = int(split_index(tile, b.chunks)) * b.channels;
+        const int channels =
+            int(a.conv.groups) - first < b.channels ? int(a.conv.groups) - first : b.channels;
+        __syncthreads();  // somebody may still read those of the last piece
+        for (int i = int(threadIdx.x); i < channels * size; i += int(blockDim.x)) {
+            auto* weight = static_cast<const T*>(a.weight) + int64_t(first) * size;
+            windows[i % size * b.channels + i / size] = widen(weight[i]);
+        }
+        __syncthreads();
+        if (lane >= lanes || local >= channels) continue;
+        for (int round = 0; round < b.rounds; ++round) {
+            int64_t group = (tile * b.rounds + round) * lanes + lane;
+            if (group >= count) break;
+            compute<T, pack, side>(a, place_of(a, group, 0, first + local),
+                                   [&](int element, float(&w)[pack]) {
+#pragma unroll
+                                       for (int k = 0; k < pack; ++k)
+                                           w[k] = windows[element * b.channels + local + k];
+                                   });
+        }
+    }
+}
+
+template <class T, int side>
+void launch_depthwise(Stream stream, const DepthwiseArguments& a) {
+    const int64_t groups = a.conv.images * a.of_plane;
+    if (!a.blocks.packs)
+        return launch(depthwise_planes<T, side>, grid_for(groups * a.conv.groups), depthwise_threads, 0,
+                      stream, a);
+    const int64_t columns = int64_t(depthwise_threads / a.blocks.packs) * a.blocks.rounds;
+    const unsigned grid = bounded_blocks((groups + columns - 1) / columns * a.blocks.chunks);
+    const size_t shared = size_t(a.blocks.channels) * a.conv.kernel_size.value * sizeof(float);
+    if (a.pack == pack_size<T>)
+        return launch(depthwise_channels<T, pack_size<T>, side>, grid, depthwise_threads, shared, stream, a);
+    launch(depthwise_channels<T, 1, side>, grid, depthwise_threads, shared, stream, a);
+}
+
+}  // namespace
+
+template <class T>
+void run_depthwise(Stream stream, const DepthwiseArguments& a) {
+    auto is_square = [&](int side) { return a.conv.kernel[0] == side && a.conv.kernel[1] == side; };
+    if (is_square(3)) return launch_depthwise<T, 3>(stream, a);
+    if (is_square(5)) return launch_depthwise<T, 5>(stream, a);
+    launch_depthwise<T, 0>(stream, a);
+}
+template void run_depthwise<f16>(Stream, const DepthwiseArguments&);
+template void run_depthwise<bf16>(Stream, const DepthwiseArguments&);
+template void run_depthwise<float>(Stream, const DepthwiseArguments&);
+
+}  // namespace mge::cuda

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "libmge/kernel/cuda/activation.h"
+#include "libmge/kernel/cuda/types.h"
+#include "libmge/ops/nn/convolution/conv_extents.cuda.h"
+
+namespace mge::cuda {
+
+// A convolution whose groups have one channel and one filter each: a thread computes a few rows of a column.
+inline constexpr int depthwise_rows = 4;
+inline constexpr int depthwise_threads = 256;
+
+// Images with their channels last: a block has the windows of a few channels in shared memory, and a thread
+// one pack of these.
+struct DepthwiseBlocks {
+    int packs;     // that threads of a block have beside each other
+    int channels;  // packs of them, the distance of two elements of a window in shared memory
+    int chunks;    // blocks beside each other that have all channels
+    int rounds;    // of a block, each with as many columns as it has threads for
+};
+
+struct DepthwiseArguments {
+    const void *x, *weight, *bias, *residual;
+    void* y;
+    ConvExtents conv;
+    Divisor row_groups;  // of depthwise_rows
+    int64_t of_plane;    // groups of rows in all columns
+    Activation activation;
+    DepthwiseBlocks blocks;  // no packs: the images are plain
+    int pack;                // channels that a thread has; 1 for plain images
+};
+
+// For f16, bf16 and float. Packs want x, y and residual aligned for them.
+template <class T>
+void run_depthwise(Stream stream, const DepthwiseArguments& arguments);
+
+}  // namespace mge::cuda
