@@ -94,6 +94,7 @@ class Torch:
         self.relu, self.gelu, self.linear, self.embedding = F.relu, F.gelu, F.linear, F.embedding
         self.conv2d, self.max_pool2d, self.transpose = F.conv2d, F.max_pool2d, torch.permute
         self.attention, self.F = F.scaled_dot_product_attention, F
+        torch.backends.cudnn.allow_tf32 = False  # on by default; ours are strict
         self.version, self.device = torch.__version__, "cpu" if device == "cpu" else "cuda"
 
     def batch_norm(self, x, scale, shift, mean, variance):
