@@ -40,7 +40,7 @@ struct Loan {
     bool is_held() {
         char byte;
         for (;;) {
-            ssize_t count = read(ours.get(), &byte, 1);
+            ssize_t count = ::read(ours.get(), &byte, 1);
             if (count == 1)
                 sent.close_now();
             else if (count == 0)
