@@ -80,7 +80,7 @@ def test_replacement_sampler_follows_its_weights():
     weights = [0.0] * 9 + [1.0]
     drawn = sum(ReplacementSampler(TEN, 2, num_samples=6, weights=weights, seed=0), [])
     assert drawn == [9] * 6
-    with pytest.raises(ValueError, match="weights"):
+    with pytest.raises(ValueError, match="1 weight for 10 samples"):
         ReplacementSampler(TEN, weights=[1.0])
 
 

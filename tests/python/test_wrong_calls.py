@@ -327,7 +327,7 @@ WRONG_OPERANDS = {
 def test_several_shifts_of_one_axis():
     with pytest.raises(TypeError, match=r"\[roll\].*\(1, 1\)"):
         F.roll(ones(2, 2), (1, 1), 0)
-    with pytest.raises(AssertionError, match="2 shifts for 1 axes"):
+    with pytest.raises(AssertionError, match="2 shifts for 1 axis"):
         F.roll(ones(2, 2), (1, 1), (0,))
 
 
