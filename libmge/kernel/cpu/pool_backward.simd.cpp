@@ -84,10 +84,15 @@ HWY_INLINE float gradient_of(const PoolPlane& p, const Planes& planes, Range row
     return planes.dy[place] / divisor<To>(p, rows, columns);
 }
 
+template <class To>
+HWY_INLINE const float* x_at(const Planes& planes, int64_t at) {
+    return To::reads_x ? planes.x + at : nullptr;
+}
+
 // dx += the part of x.
 template <class To, class D>
 HWY_INLINE void add(D d, const Planes& planes, int64_t at, hn::Vec<D> y, hn::Vec<D> dy) {
-    auto part = To::part(d, planes.x + at, y, dy);
+    auto part = To::part(d, x_at<To>(planes, at), y, dy);
     hn::StoreU(hn::Add(hn::LoadU(d, planes.dx + at), part), d, planes.dx + at);
 }
 
@@ -202,7 +207,7 @@ void add_rows(const PoolPlane& p, const Planes& planes) {
                         int64_t result = begin + i - k - from.first;
                         auto y = To::reads_x ? hn::LoadU(d, from.y + result) : hn::Zero(d);
                         auto dy = hn::LoadU(d, from.dy + result);
-                        sum = hn::Add(sum, To::part(d, planes.x + at, y, dy));
+                        sum = hn::Add(sum, To::part(d, x_at<To>(planes, at), y, dy));
                     }
                     hn::StoreU(sum, d, planes.dx + at);
                 });

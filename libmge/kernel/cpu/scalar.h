@@ -22,12 +22,13 @@ template <class T>
 struct Scalar {
     T v;
     Scalar() = default;
-    // A constant of a formula; integers take the nearest value they have.
+    // A constant of a formula; integers take the nearest value they have, and 0 for NaN, as a GPU does.
     explicit Scalar(double constant) {
         if constexpr (std::is_integral_v<T>) {
             using Limits = std::numeric_limits<T>;
             v = constant >= double(Limits::max())   ? Limits::max()
                 : constant <= double(Limits::min()) ? Limits::min()
+                : constant != constant              ? T(0)
                                                     : T(constant);
         } else {
             v = T(constant);

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 
 #include "libmge/mge.h"
 #include "tests/harness/check_op.h"
@@ -227,6 +228,10 @@ TEST(Clip, Bounds) {
     Tensor x = tensor_of<float>({6}, {-1.25, 2.5, -3.75, 0.25, 1, NAN});
     // Recorded from MegEngine: crossing bounds, NaN.
     EXPECT_EQ(values_of(ops::clip(x, {.lower = 1, .upper = -1})), (std::vector<double>{1, -1, 1, 1, -1, -1}));
+    // Integers have no NaN: as a bound it is 0.
+    constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+    EXPECT_EQ(values_of(ops::clip(tensor_of<int8_t>({3}, {-3, 2, 5}), {.lower = nan, .upper = 4})),
+              (std::vector<double>{0, 2, 4}));
     EXPECT_EQ(values_of(ops::clip(tensor_of<uint8_t>({2}, {3, 200}), {.upper = 300})),
               (std::vector<double>{3, 200}));
 }
