@@ -145,3 +145,56 @@ def test_resize(size, options):
 )
 def test_functions_of_images(function):
     check_sizes(function)
+
+
+@pytest.mark.parametrize("padding, extra", [((1, 2), 1), (0, (1, 0)), ((3, 0), (2, 1))])
+def test_conv_transpose2d_with_output_padding(padding, extra):
+    weight = Tensor(images((4, 2, 3, 4)))
+    check_sizes(
+        lambda x: F.conv_transpose2d(
+            x, weight, stride=3, padding=padding, output_padding=extra, dilation=(1, 2)
+        ),
+        atol=1e-5,
+    )
+
+
+@pytest.mark.parametrize("stride, padding, extra, dilation", [(1, 0, 0, 2), (2, 1, 1, 1)])
+def test_volumes(stride, padding, extra, dilation):
+    weight = Tensor(images((2, 2, 3, 2, 3)))
+
+    def both(x):
+        large = F.conv_transpose3d(x, weight, None, stride, padding, extra, dilation)
+        return large, F.conv3d(large, weight, None, stride, padding, dilation)
+
+    check_sizes(both, (1, 2, 4, 4, 5), [(2, 2, 5, 6, 4), (1, 2, 3, 4, 9), (1, 2, 4, 4, 5)], 1e-4)
+
+
+@pytest.mark.parametrize("parts", [1, 2])
+def test_deformable_conv2d(parts):
+    taps, kernel = 6, (2, 3)
+    of_offset, of_mask = (Tensor(images((n * parts * taps, 4, *kernel)) * 0.2) for n in (2, 1))
+    weight = Tensor(images((2, 3, 2, *kernel)))
+    how = {"stride": (2, 1), "padding": (0, 2), "dilation": (1, 2)}
+
+    def predict(x):
+        offset, mask = F.conv2d(x, of_offset, **how), F.conv2d(x, of_mask, **how)
+        return F.deformable_conv2d(x, weight, offset, mask, groups=2, **how)
+
+    check_sizes(predict, atol=1e-4)
+
+
+@pytest.mark.parametrize("places", [(4, 5), (1, 1)])
+def test_local_conv2d_refuses_other_sizes(places):
+    weight = Tensor(images((1, *places, 2, 2, 2, 3)))
+    inference = dumped(lambda x: F.local_conv2d(x, weight), (1, 2, places[0] + 1, places[1] + 1))
+    assert len(inference.run(images((3, 2, places[0] + 1, places[1] + 1)))) == 1
+    for height, width in ((2, 2), (9, 6), (5, 11)):
+        if (height, width) != (places[0] + 1, places[1] + 1):
+            with pytest.raises(RuntimeError, match="reshape"):
+                inference.run(images((1, 2, height, width)))
+
+
+def test_split_refuses_other_sizes():
+    inference = dumped(lambda x: F.split(x, 2, axis=3), TRACED)
+    with pytest.raises(RuntimeError, match="split"):
+        inference.run(images((1, 4, 5, 8)))

@@ -8,7 +8,7 @@ from .. import _mge
 from ..core.counted import counted
 from ..core.operands import Pair, at_least, has_shape, pair
 from ..core.tensor.dtype import is_dtype_equal, is_integer
-from ..core.tensor.extents import extents, reshaped_with
+from ..core.tensor.extents import extents, extents_follow, reshaped_with
 from ..tensor import Tensor
 
 
@@ -202,31 +202,44 @@ def conv_transpose2d(
             f"[{who}] the input {inp._tuple_shape} has {inp._tuple_shape[1]} channels,"
             f" the weight {weight._tuple_shape} takes {channels}"
         )
-    kernel = weight._tuple_shape[-2:]
-    # 0 is the smallest extent, whatever the image's: a dumped net takes images of other sizes.
-    sizes = [
-        (i - 1) * s - 2 * p + d * (k - 1) + 1 + e if e else 0
-        for i, s, p, d, k, e in zip(
-            inp._tuple_shape[2:], stride, padding, dilation, kernel, extra, strict=True
-        )
-    ]
     is_same = is_dtype_equal(inp.dtype, weight.dtype)
     has_integers = is_same and is_integer(inp.dtype)
     if has_integers or not is_same:  # the operator takes floats of one dtype
         inp, weight = inp.astype("float32"), weight.astype("float32")
-    out = _mge.ops.conv2d_backward_data(
-        weight,
-        inp,
-        stride=stride,
-        padding=padding,
-        dilation=dilation,
-        groups=groups,
-        height=sizes[0],
-        width=sizes[1],
-    )
+    out = _enlarged(inp, weight, stride, padding, extra, dilation, groups)
     if has_integers:
         out = out.astype("int32")
     return out if bias is None else _mge.ops.add(out, bias)
+
+
+def _enlarged(inp: Tensor, weight: Tensor, stride, padding, extra, dilation, groups: int) -> Tensor:
+    """The transposed convolution, with ``extra`` rows and columns behind the smallest result."""
+    how = {"stride": stride, "dilation": dilation, "groups": groups}
+    # 0 is the smallest extent, whatever the image's: a dumped net takes images of other sizes.
+    height = width = 0
+    if any(extra) and not extents_follow(inp):
+        height, width = (
+            (i - 1) * s - 2 * p + d * (k - 1) + 1 + e
+            for i, s, p, d, k, e in zip(
+                inp._tuple_shape[2:],
+                stride,
+                padding,
+                dilation,
+                weight._tuple_shape[-2:],
+                extra,
+                strict=True,
+            )
+        )
+    elif any(extra):
+        # What is behind comes out of the padding, where that reaches, and else is zero.
+        kept = [max(p - e, 0) for p, e in zip(padding, extra, strict=True)]
+        top, left = (p - k for p, k in zip(padding, kept, strict=True))
+        out = _mge.ops.conv2d_backward_data(weight, inp, padding=kept, height=0, width=0, **how)
+        out = _mge.ops.pad(out, before=[0] * 4, after=[0, 0, extra[0] - top, extra[1] - left])
+        return out[:, :, top:, left:]
+    return _mge.ops.conv2d_backward_data(
+        weight, inp, padding=padding, height=height, width=width, **how
+    )
 
 
 def _window_slices(kernel, stride, dilation):

@@ -6,8 +6,11 @@ weight are channels of one image.
 from .. import _mge
 from ..core.counted import counted
 from ..core.operands import Triple, at_least, triple
+from ..core.tensor.extents import extent, extents, reshaped_with
 from ..tensor import Tensor
 from .convolution import check_modes, conv2d, conv_transpose2d
+
+_ABSENT = -(2**63)  # an end that was not given
 
 
 def _check_ranks(inp: Tensor, weight: Tensor, groups: int, who: str) -> None:
@@ -67,15 +70,17 @@ def conv3d(
     margins = [0, 0, padding[0], 0, 0]
     wide = _mge.ops.pad(inp, before=margins, after=margins) if padding[0] else inp
     starts = [k * dilation[0] for k in range(depth)]
-    reach = stride[0] * (steps - 1) + 1
-    slices = [wide[:, :, s : s + reach : stride[0]] for s in starts]  # each (N, IC, OD, H, W)
+    # Their ends are counted from the end: a dumped net takes volumes of other depths.
+    slices = [
+        wide[:, :, s : s - starts[-1] or None : stride[0]] for s in starts
+    ]  # each (N, IC, OD, H, W)
     stacked = _mge.ops.concat(*[_mge.ops.add_axis(s, axes=[3]) for s in slices], axis=3)
     images = _mge.ops.transpose(stacked, pattern=[0, 2, 1, 3, 4, 5])  # (N, OD, IC, KD, H, W)
     images = _mge.ops.flatten(_mge.ops.flatten(images, start=2, end=3), start=0, end=1)
     out = conv2d(
         images, _depth_into_channels(weight), None, stride[1:], padding[1:], dilation[1:], groups
     )
-    out = _mge.ops.reshape(out, shape=[-1, steps, *out._tuple_shape[1:]])
+    out = reshaped_with(out, [-1, extent(slices[0], 2), *extents(out, 1)])
     out = _mge.ops.transpose(out, pattern=[0, 2, 1, 3, 4])
     return out if bias is None else _mge.ops.add(out, bias)
 
@@ -114,7 +119,7 @@ def conv_transpose3d(
     assert extra[0] < stride[0] or extra[0] == 0, (
         f"[{who}] output_padding {extra[0]} must be less than the stride {stride[0]}"
     )
-    steps = inp._tuple_shape[2]
+    steps = extent(inp, 2)
     images = _mge.ops.flatten(_mge.ops.transpose(inp, pattern=[0, 2, 1, 3, 4]), start=0, end=1)
     images = conv_transpose2d(
         images,
@@ -126,18 +131,23 @@ def conv_transpose3d(
         dilation[1:],
         groups,
     )
-    height, width = images._tuple_shape[2:]
-    parts = _mge.ops.reshape(
-        images, shape=[-1, steps, images._tuple_shape[1] // depth, depth, height, width]
-    )
+    channels = images._tuple_shape[1] // depth
+    parts = reshaped_with(images, [-1, steps, channels, depth, *extents(images, 2)])
     parts = _mge.ops.transpose(parts, pattern=[0, 2, 3, 1, 4, 5])  # (N, OC, KD, D, OH, OW)
-    reach = stride[0] * (steps - 1) + 1
-    size = reach + dilation[0] * (depth - 1) - 2 * padding[0] + extra[0]
-    more = size + 2 * padding[0] - steps
-    out = _mge.ops.full_like(parts[:, :, 0], value=0.0)
-    out = _mge.ops.pad(out, before=[0] * 5, after=[0, 0, more, 0, 0])
+    out = _zeros_between(parts[:, :, 0], stride[0])
+    out = _mge.ops.pad(
+        out, before=[0] * 5, after=[0, 0, dilation[0] * (depth - 1) + extra[0], 0, 0]
+    )
     for k in range(depth):
-        start = k * dilation[0]
-        out = _mge.ops.add_slice(out, parts[:, :, k], items=[2, start, start + reach, stride[0], 0])
-    out = out[:, :, padding[0] : padding[0] + size]
+        # Counted from the end: a dumped net takes volumes of other depths.
+        end = dilation[0] * (k + 1 - depth) - extra[0]
+        items = [2, k * dilation[0], end or _ABSENT, stride[0], 0]
+        out = _mge.ops.add_slice(out, parts[:, :, k], items=items)
+    out = out[:, :, padding[0] : 1 - stride[0] - padding[0] or None]
     return out if bias is None else _mge.ops.add(out, bias)
+
+
+def _zeros_between(volumes: Tensor, step: int) -> Tensor:
+    """Zeros of the shape that volumes have with their slices ``step`` apart."""
+    out = _mge.ops.full_like(volumes, value=0.0)
+    return _mge.ops.concat(*[out] * step, axis=2) if step > 1 else out

@@ -6,6 +6,8 @@ import numpy as np
 from .. import _mge
 from ..core.counted import counted
 from ..core.operands import Pair, at_least, pair
+from ..core.tensor.extents import extent, extents, extents_follow, known, reshaped_with
+from ..core.tensor.shaping import reshaped
 from ..tensor import Tensor
 from .convolution import check_modes, sliding_window
 from .pooling import avg_pool2d
@@ -20,12 +22,26 @@ def _result_size(size, kernel, stride, padding, dilation) -> tuple[int, ...]:
 
 def _window_places(kernel, stride, padding, dilation, out) -> Tensor:
     """(KH * KW * OH, OW, 2): column and row under each place of the window for each result."""
+    if len(known(out)) < 2:
+        return _following_places(kernel, stride, padding, dilation, out)
     row = np.arange(kernel[0])[:, None, None, None] * dilation[0]
     row = row + np.arange(out[0])[:, None] * stride[0] - padding[0]
     column = np.arange(kernel[1])[:, None, None] * dilation[1]
     column = column + np.arange(out[1]) * stride[1] - padding[1]
     places = np.stack(np.broadcast_arrays(column, row), axis=-1).astype(np.float32)
     return Tensor(places.reshape(kernel[0] * kernel[1] * out[0], out[1], 2))
+
+
+def _following_places(kernel, stride, padding, dilation, out) -> Tensor:
+    rows, columns = (
+        _mge.ops.arange(last=n, dtype="float32") * s
+        + Tensor((np.arange(k, dtype=np.float32) * d - p)[:, None])
+        for n, k, s, p, d in zip(out, kernel, stride, padding, dilation, strict=True)
+    )  # (KH, OH) and (KW, OW)
+    rows, columns = _mge.ops.add_axis(rows, axes=[1, 3]), _mge.ops.add_axis(columns, axes=[0, 2])
+    grids = [columns + rows * 0.0, rows + columns * 0.0]  # each (KH, KW, OH, OW)
+    places = _mge.ops.concat(*[_mge.ops.add_axis(grid, axes=[4]) for grid in grids], axis=4)
+    return reshaped_with(places, [-1, out[1], 2])
 
 
 def deformable_conv2d(
@@ -68,30 +84,32 @@ def deformable_conv2d(
     dilation, kernel = pair(dilation, who, "dilation"), weight._tuple_shape[-2:]
     at_least(who, 1, groups=groups, stride=stride, dilation=dilation, kernel_size=kernel)
     taps, channels = kernel[0] * kernel[1], inp._tuple_shape[1]
-    height, width = _result_size(inp._tuple_shape[2:], kernel, stride, padding, dilation)
+    traced = _result_size(inp._tuple_shape[2:], kernel, stride, padding, dilation)
     parts = mask._tuple_shape[1] // taps
     if (
         parts < 1
         or channels % parts
-        or offset._tuple_shape[1:] != (2 * parts * taps, height, width)
-        or mask._tuple_shape[1:] != (parts * taps, height, width)
+        or offset._tuple_shape[1:] != (2 * parts * taps, *traced)
+        or mask._tuple_shape[1:] != (parts * taps, *traced)
     ):
         raise RuntimeError(
-            f"[{who}] offset must have shape (N, 2 * P * {taps}, {height}, {width}) and mask"
-            f" (N, P * {taps}, {height}, {width}) where P divides {channels}, got"
+            f"[{who}] offset must have shape (N, 2 * P * {taps}, {traced[0]}, {traced[1]}) and mask"
+            f" (N, P * {taps}, {traced[0]}, {traced[1]}) where P divides {channels}, got"
             f" {offset._tuple_shape} and {mask._tuple_shape}"
         )
-    moves = _mge.ops.reshape(offset, shape=[-1, taps, 2, height, width])
+    size = extents(inp, 2)
+    height, width = _result_size(size, kernel, stride, padding, dilation)
+    moves = reshaped_with(offset, [-1, taps, 2, height, width])
     moves = _mge.ops.transpose(_mge.ops.flip(moves, axes=[2]), pattern=[0, 1, 3, 4, 2])
-    moves = _mge.ops.reshape(moves, shape=[-1, taps * height, width, 2])
+    moves = reshaped_with(moves, [-1, height * taps, width, 2])
     places = moves + _window_places(kernel, stride, padding, dilation, (height, width))
-    images = _mge.ops.reshape(inp, shape=[-1, channels // parts, *inp._tuple_shape[2:]])
+    images = reshaped_with(inp, [-1, channels // parts, *size])
     under = _mge.ops.remap(images, places, border="constant", value=0.0)
-    under = under * _mge.ops.reshape(mask, shape=[-1, 1, taps * height, width])
-    columns = _mge.ops.reshape(under, shape=[-1, groups, channels // groups * taps, height * width])
+    under = under * reshaped_with(mask, [-1, 1, height * taps, width])
+    columns = reshaped_with(under, [-1, groups, channels // groups * taps, height * width])
     outputs = weight._tuple_shape[0] * (weight._tuple_shape[1] if weight.ndim == 5 else 1)
     rows = _mge.ops.reshape(weight, shape=[1, groups, outputs // groups, -1])
-    out = _mge.ops.reshape(_mge.ops.matmul(rows, columns), shape=[-1, outputs, height, width])
+    out = reshaped_with(_mge.ops.matmul(rows, columns), [-1, outputs, height, width])
     return out if bias is None else _mge.ops.add(out, bias)
 
 
@@ -131,7 +149,9 @@ def local_conv2d(
             f"[{who}] the weight {weight._tuple_shape} does not fit the input {inp._tuple_shape}"
         )
     places, depth = height * width, channels * kernel[0] * kernel[1]
-    windows = _mge.ops.reshape(windows, shape=[-1, groups, channels, places, kernel[0] * kernel[1]])
+    # Of the batch that there is: a dumped net refuses images of another size.
+    batch = extent(inp, 0) if extents_follow(inp) else -1
+    windows = reshaped(windows, [batch, groups, channels, places, kernel[0] * kernel[1]])
     windows = _mge.ops.transpose(windows, pattern=[1, 3, 0, 2, 4])
     windows = _mge.ops.flatten(windows, start=3, end=4)  # (G, places, N, depth)
     out = _mge.ops.matmul(windows, _mge.ops.reshape(weight, shape=[groups, places, depth, outputs]))
