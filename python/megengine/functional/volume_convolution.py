@@ -7,10 +7,9 @@ from .. import _mge
 from ..core.counted import counted
 from ..core.operands import Triple, at_least, triple
 from ..core.tensor.extents import extent, extents, reshaped_with
+from ..core.tensor.indexing import ABSENT_BOUND
 from ..tensor import Tensor
 from .convolution import check_modes, conv2d, conv_transpose2d
-
-_ABSENT = -(2**63)  # an end that was not given
 
 
 def _check_ranks(inp: Tensor, weight: Tensor, groups: int, who: str) -> None:
@@ -141,7 +140,7 @@ def conv_transpose3d(
     for k in range(depth):
         # Counted from the end: a dumped net takes volumes of other depths.
         end = dilation[0] * (k + 1 - depth) - extra[0]
-        items = [2, k * dilation[0], end or _ABSENT, stride[0], 0]
+        items = [2, k * dilation[0], end or ABSENT_BOUND, stride[0], 0]
         out = _mge.ops.add_slice(out, parts[:, :, k], items=items)
     out = out[:, :, padding[0] : 1 - stride[0] - padding[0] or None]
     return out if bias is None else _mge.ops.add(out, bias)

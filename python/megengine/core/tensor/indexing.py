@@ -19,8 +19,8 @@ from ..quantised import converted
 from ..tracing_state import is_recorded
 from .dtype import is_dtype_equal, is_integer
 
-_ABSENT = -(2**63)  # a slice bound that was not given
-_FROM_INPUT = _ABSENT + 1  # a slice bound that is a Tensor's value
+ABSENT_BOUND = -(2**63)  # a slice bound that was not given
+_FROM_INPUT = ABSENT_BOUND + 1  # a slice bound that is a Tensor's value
 
 
 @dataclass
@@ -60,7 +60,7 @@ def _plain_items(x, key) -> list[int] | None:
     items = []
     for axis, entry in enumerate(entries):
         if type(entry) is int:
-            items += (axis, entry, _ABSENT, 1, 1)
+            items += (axis, entry, ABSENT_BOUND, 1, 1)
         elif type(entry) is slice:
             bounds = entry.start, entry.stop, entry.step
             if not all(b is None or type(b) is int for b in bounds) or bounds[2] == 0:
@@ -68,7 +68,7 @@ def _plain_items(x, key) -> list[int] | None:
             if bounds == (None, None, None):
                 continue
             begin, end, step = bounds
-            begin, end = (_ABSENT if b is None else b for b in (begin, end))
+            begin, end = (ABSENT_BOUND if b is None else b for b in (begin, end))
             items += (axis, begin, end, 1 if step is None else step, 0)
         else:
             return None
@@ -101,7 +101,8 @@ def setitem(x, key, value) -> None:
         return
     plan = _make_plan(x, key)
     if key is not Ellipsis and not (plan.items or plan.arrays or plan.new_axes) and x.ndim > 0:
-        plan.items = [0, _ABSENT, _ABSENT, 1, 0]  # all of x, which keeps a gradient, of zeros
+        # All of x, which keeps a gradient, of zeros.
+        plan.items = [0, ABSENT_BOUND, ABSENT_BOUND, 1, 0]
     if plan.items and not plan.arrays and not plan.new_axes:
         _mge.updates.set_slice(x, value, *plan.bounds, items=plan.items)
     elif plan.arrays and not plan.items and not plan.new_axes:
@@ -197,7 +198,7 @@ def _make_plan(x, key) -> _Plan:
             if has_arrays:
                 _add_array(plan, axis, np.array(entry, np.int32))
             else:
-                plan.items += [axis, entry, _ABSENT, 1, 1]
+                plan.items += [axis, entry, ABSENT_BOUND, 1, 1]
             axis += 1
         elif entry.dtype == np.bool_:
             shape = shape or x._tuple_shape
@@ -290,7 +291,7 @@ def _add_slice(plan: _Plan, axis: int, entry: slice) -> None:
 
 def _bound(plan: _Plan, bound) -> int:
     if bound is None:
-        return _ABSENT
+        return ABSENT_BOUND
     if is_recorded(bound):
         if bound.dtype != np.int32:
             bound = _mge.ops.convert(bound, dtype="int32")
