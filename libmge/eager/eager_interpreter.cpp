@@ -26,10 +26,13 @@
 namespace mge {
 namespace {
 
-constexpr size_t plan_slots = 2048;
+// Calls whose hashes meet share a set. To make a plan again may take milliseconds (a convolution's), so a set
+// has room for more of them than ever meet in a step of a large net.
+constexpr size_t plan_sets = 512, plans_of_set = 8;
 constexpr size_t recent_slots = 64;
 
 struct Plan {
+    uint64_t hash = 0;  // of the call
     const OpInfo* op = nullptr;
     std::shared_ptr<const void> params;
     TensorSpecs inputs, outputs;
@@ -55,7 +58,8 @@ private:
 };
 
 struct Plans {
-    std::array<std::unique_ptr<Plan>, plan_slots> slots;
+    std::array<std::unique_ptr<Plan>, plan_sets * plans_of_set> slots;  // set after set
+    std::array<uint8_t, plan_sets> next{};                              // in a set, that is given up next
     // By operator, where its last call found its plan: the next one looks there before it hashes anything.
     std::array<uint16_t, recent_slots> recent{};
 };
@@ -155,13 +159,22 @@ inline uint16_t& recent_slot(Plans& plans, const OpInfo& op) {
 [[gnu::noinline]] Plan& find_or_make_plan(const OpInfo& op, const void* params,
                                           std::span<const Tensor> inputs, DeviceId id) {
     Plans& plans = thread_plans ? *thread_plans : open_plans();
-    int threads = default_threads();
+    const int threads = default_threads();
+    const uint64_t hash = hash_call(op, params, inputs);
+    const size_t set = (hash >> 32) % plan_sets, first = set * plans_of_set;
     auto& recent = recent_slot(plans, op);
-    recent = uint16_t((hash_call(op, params, inputs) >> 32) % plan_slots);
-    auto& slot = plans.slots[recent];
-    if (!slot || !fits(*slot, op, params, inputs, id, threads))
-        slot = make_plan(op, params, inputs, id, threads);
-    return *slot;
+    for (size_t slot = first; slot < first + plans_of_set && plans.slots[slot]; ++slot) {
+        Plan& plan = *plans.slots[slot];
+        if (plan.hash != hash || !fits(plan, op, params, inputs, id, threads)) continue;
+        recent = uint16_t(slot);
+        return plan;
+    }
+    auto plan = make_plan(op, params, inputs, id, threads);
+    plan->hash = hash;
+    const size_t slot = first + plans.next[set];
+    plans.next[set] = uint8_t((plans.next[set] + 1) % plans_of_set);
+    recent = uint16_t(slot);
+    return *(plans.slots[slot] = std::move(plan));
 }
 
 inline Plan& find_plan(const OpInfo& op, const void* params, std::span<const Tensor> inputs, DeviceId id) {
