@@ -204,7 +204,8 @@ TensorSpecs Trace::infer_step(const OpInfo& op, const void* params, std::span<co
     return op.infer(resolved.get(), specs);
 }
 
-// Small integers that follow from shapes are computed beside the recording: shapes need them.
+// Small integers that follow from shapes are computed beside the recording: shapes need them. The host does
+// it wherever they lie, as it is the host that reads them; a GPU would have to be waited for in each call.
 void Trace::compute_known(const OpInfo& op, const void* params, std::span<const Tensor> inputs,
                           std::span<const int> ids, std::span<const int> outputs) {
     for (int output : outputs) {
@@ -214,13 +215,17 @@ void Trace::compute_known(const OpInfo& op, const void* params, std::span<const 
     Tensors values;
     for (size_t i = 0; i < inputs.size(); ++i) {
         Tensor value = known_value(inputs[i], ids[i]);
-        if (inputs[i] && !value && op.traits.reads_only_specs)
-            value = without_memory(inputs[i].spec(), inputs[i].device());
-        if (inputs[i] && (!value || (!op.traits.reads_only_specs && !is_small_int(value)))) return;
+        if (inputs[i] && op.traits.reads_only_specs) {
+            value = without_memory(inputs[i].spec(), host_device);
+        } else if (inputs[i]) {
+            if (!value || !is_small_int(value)) return;
+            value = to_host(value);
+        }
         values.push_back(std::move(value));
     }
+    DefaultDevice of_new_values(host_device);
     Tensors results = eager_interpreter().apply(op, params, values);
-    for (size_t i = 0; i < outputs.size(); ++i) present_[size_t(outputs[i])].known = results[i];
+    for (size_t i = 0; i < outputs.size(); ++i) present_[size_t(outputs[i])].known = to_host(results[i]);
 }
 
 Tensors Trace::apply(const OpInfo& op, const void* params, std::span<const Tensor> inputs) {
@@ -431,7 +436,7 @@ void Trace::compute(const Tensor& tensor) {
     Trace& trace = *running_trace;
     int variable = tensor.impl()->symbol;
     if (Tensor known = trace.present_[size_t(variable)].known)
-        trace.give_value(variable, known);
+        trace.give_value(variable, to_device(known, tensor.device()));
     else
         trace.flush();
 }

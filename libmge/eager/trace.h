@@ -88,7 +88,7 @@ private:
     struct Present {
         Tensor handle;
         Tensors aliases;
-        Tensor known;  // the value, where it follows from shapes
+        Tensor known;  // the value on the host, where it follows from shapes
         bool bound = false;
     };
     struct Segment {

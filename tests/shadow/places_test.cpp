@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "libmge/device/default_device.h"
+#include "libmge/eager/operator_observer.h"
 #include "libmge/eager/tape.h"
 #include "libmge/eager/trace.h"
 #include "libmge/mge.h"
@@ -106,6 +107,38 @@ TEST(Places, ATraceFollowsItsArguments) {
         DeviceId second = parse_device("cpu1");
         for (DeviceId device : {second, second, shadow_device(), shadow_device(1, 2), host_device})
             EXPECT_EQ(call(device), expected);
+    }
+}
+
+// Counts what runs at once and not on the host.
+class Elsewhere final : public OperatorObserver {
+public:
+    void ran(const OperatorRun& run) override { count += !run.device.is_host(); }
+    int count = 0;
+};
+
+// Numbers that follow from shapes are for the host, which would have to wait for a device that makes them.
+TEST(Places, ATraceAsksNoDeviceForExtents) {
+    static Elsewhere elsewhere;
+    Trace trace({.symbolic = true});
+    DefaultDevice there(shadow_device());
+    Tensor x = on(shadow_device(), {1, 2, 3, 4});
+    for (int call = 0; call < 3; ++call) {
+        elsewhere.count = 0;  // what is compiled folds constants where they lie
+        observe_operators(&elsewhere);
+        trace.begin({&x, 1});
+        Tensor half =
+            ops::floor_div(ops::shape_of(x), ops::full({.shape = {1}, .value = 2, .dtype = DType::i32}));
+        Tensor y = ops::reshape(ops::exp(x), ops::concat({half, half}));
+        EXPECT_EQ(y.shape(), Shape({2, 2}));
+        EXPECT_EQ(elsewhere.count, 0);
+        EXPECT_EQ(half.device(), shadow_device());
+        Trace::compute(half);
+        EXPECT_EQ(half.device(), shadow_device());
+        EXPECT_EQ(to_host(half).data<int32_t>()[0], 2);
+        trace.end({&y, 1});
+        observe_operators(nullptr);
+        EXPECT_EQ(y.device(), shadow_device());
     }
 }
 
