@@ -14,7 +14,7 @@ Prepared prepare(const PrepareContext& context) {
     static const auto kernels = cuda::reduce_kernels<O>();
     auto& p = context.problem;
     auto reduced = reduced_axes(p.op, {p.as<ArgParams>().axis}, p.inputs[0].shape.rank());
-    return prepare_cuda_reduction(p, reduced, kernels);
+    return prepare_cuda_reduction(p, p.inputs[0].shape, reduced, kernels);
 }
 
 template <class O>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// For .cuda.cpp: from a reduction's problem to its launch.
+// For .cuda.cpp: from a problem that is a reduction to its launch.
 
 #include <array>
 
@@ -9,8 +9,10 @@
 
 namespace mge::ops {
 
-Prepared prepare_cuda_reduction(const Problem& problem, const std::array<bool, max_rank>& reduced,
-                                const cuda::ReduceKernels& kernels, bool is_mean = false);
+// `x`: the axes that input 0 is seen with; it lies row by row in memory.
+Prepared prepare_cuda_reduction(const Problem& problem, const Shape& x,
+                                const std::array<bool, max_rank>& reduced, const cuda::ReduceKernels& kernels,
+                                bool is_mean = false);
 void run_cuda_reduction(const Prepared& prepared, const Launch& launch);
 
 }  // namespace mge::ops

@@ -19,7 +19,7 @@ Prepared prepare(const PrepareContext& context) {
     static const auto kernels = cuda::reduce_kernels<O>();
     auto& p = context.problem;
     auto reduced = reduced_axes(p.op, p.as<ReduceParams>().axes, p.inputs[0].shape.rank());
-    return prepare_cuda_reduction(p, reduced, kernels, std::is_same_v<O, Mean>);
+    return prepare_cuda_reduction(p, p.inputs[0].shape, reduced, kernels, std::is_same_v<O, Mean>);
 }
 
 template <class O>
@@ -27,14 +27,15 @@ constexpr Algorithm algorithms[] = {{"groups", plain_layouts, prepare<O>, run_cu
 
 }  // namespace
 
-Prepared prepare_cuda_reduction(const Problem& problem, const std::array<bool, max_rank>& reduced,
-                                const cuda::ReduceKernels& kernels, bool is_mean) {
-    auto& x = problem.inputs[0];
-    CudaReduction made{kernels.by_type[cuda::type_index(x.dtype)], {}};
-    MGE_CHECK(made.run, problem.op, " on ", x.dtype);
+Prepared prepare_cuda_reduction(const Problem& problem, const Shape& x,
+                                const std::array<bool, max_rank>& reduced, const cuda::ReduceKernels& kernels,
+                                bool is_mean) {
+    DType dtype = problem.inputs[0].dtype;
+    CudaReduction made{kernels.by_type[cuda::type_index(dtype)], {}};
+    MGE_CHECK(made.run, problem.op, " on ", dtype);
     auto& geometry = made.arguments.geometry;
-    geometry = cuda::plan_reduction(x.shape, reduced, int(cuda::pack_bytes / size_of(x.dtype)));
-    made.arguments.x_type = cuda::type_index(x.dtype);
+    geometry = cuda::plan_reduction(x, reduced, int(cuda::pack_bytes / size_of(dtype)));
+    made.arguments.x_type = cuda::type_index(dtype);
     made.arguments.y_type = cuda::type_index(problem.outputs[0].dtype);
     made.arguments.divisor = is_mean ? double(geometry.length) : 1;
     return Prepared::make(made, cuda::reduction_workspace(geometry, cuda::most_total_bytes));

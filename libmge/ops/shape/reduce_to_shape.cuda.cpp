@@ -15,7 +15,7 @@ Prepared prepare(const PrepareContext& context) {
     std::array<bool, max_rank> reduced{};
     int added = x.rank() - y.rank();
     for (int axis = 0; axis < x.rank(); ++axis) reduced[size_t(axis)] = axis < added || y[axis - added] == 1;
-    return prepare_cuda_reduction(context.problem, reduced, kernels);
+    return prepare_cuda_reduction(context.problem, x, reduced, kernels);
 }
 
 }  // namespace

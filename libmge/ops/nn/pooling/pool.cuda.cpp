@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// All pooling operators come down to a PoolGeometry and to one of five computations.
+// All pooling operators come down to a PoolGeometry and to one of five computations; means of whole images
+// are reductions.
 #include "libmge/ops/nn/pooling/pool.cuda.h"
 
 #include "libmge/kernel/cuda/launch.h"
 #include "libmge/ops/nn/image_order.cuda.h"
 #include "libmge/ops/nn/pooling/problem_geometry.h"
+#include "libmge/ops/reduce/prepare_reduce.cuda.h"
+#include "libmge/ops/reduce/reduce.h"
 
 namespace mge {
 namespace {
@@ -90,6 +93,29 @@ void run_average_backward(const Prepared& prepared, const Launch& launch) {
     });
 }
 
+template <class Op>
+Support supports_whole(const Problem& problem) {
+    PoolGeometry g = geometry_of<Op>(problem);
+    if (g.out != Pair{1, 1} || g.kernel != g.in || g.padding != Pair{})
+        return {"windows that are whole images"};
+    return supports<Op>(problem);
+}
+
+template <class Op>
+Prepared prepare_whole(const PrepareContext& context) {
+    static const auto kernels = cuda::reduce_kernels<Mean>();
+    PoolGeometry g = geometry_of<Op>(context.problem);
+    int64_t pixels = g.in[0] * g.in[1];
+    bool is_plain = image_order(context.problem, Op::layouts) == ImageOrder::plain;
+    Shape x = is_plain ? Shape{g.images * g.channels, pixels} : Shape{g.images, pixels, g.channels};
+    return prepare_cuda_reduction(context.problem, x, {false, true}, kernels, true);
+}
+
+template <class Op>
+constexpr Algorithm means[] = {
+    {"groups", supports_whole<Op>, prepare_whole<Op>, run_cuda_reduction},
+    {"windows", supports<Op>, prepare<Op>, run_average},
+};
 template <class Op, auto run>
 constexpr Algorithm windows[] = {{"windows", supports<Op>, prepare<Op>, run}};
 
@@ -109,7 +135,7 @@ KernelList kernels(Cuda, MaxPool2dSelect) {
 }
 template <>
 KernelList kernels(Cuda, AvgPool2d) {
-    return windows<AvgPool2d, run_average>;
+    return means<AvgPool2d>;
 }
 template <>
 KernelList kernels(Cuda, AvgPool2dBackward) {
@@ -129,7 +155,7 @@ KernelList kernels(Cuda, AdaptiveMaxPool2dSelect) {
 }
 template <>
 KernelList kernels(Cuda, AdaptiveAvgPool2d) {
-    return windows<AdaptiveAvgPool2d, run_average>;
+    return means<AdaptiveAvgPool2d>;
 }
 template <>
 KernelList kernels(Cuda, AdaptiveAvgPool2dBackward) {
