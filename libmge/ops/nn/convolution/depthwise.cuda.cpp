@@ -34,19 +34,19 @@ Support supports(const Problem& p) {
     if (!order_of_images(p)) return {"images that are all plain or all nhwc, and plain weights"};
     auto g = forward_geometry(p);
     if (g.ic != 1 || g.oc != 1) return {"one filter for each channel"};
-    if (window_bytes(g) * (cuda::pack_bytes / int64_t(sizeof(Half))) > most_shared)
-        return {"windows that fit into shared memory"};
+    if (window_bytes(g) * cuda::depthwise_pack > most_shared) return {"windows that fit into shared memory"};
     for (auto& input : p.inputs)
         if (!input.is_absent() && input.dtype != p.outputs[0].dtype) return {"one dtype for all operands"};
     return fits_device_text(g);
 }
 
-// As many packs beside each other as there are, and as a block has memory for; as many rounds of a block as
-// leave enough blocks.
+// As many packs beside each other as there are, and as a block has memory for, the same number in each chunk;
+// as many rounds of a block as leave enough blocks.
 cuda::DepthwiseBlocks blocks_of(const ConvGeometry& g, int pack) {
     constexpr int64_t enough = 1024, most_rounds = 8;
+    auto quotient = [](int64_t a, int64_t b) { return (a + b - 1) / b; };
     int64_t packs = g.groups / pack, room = most_shared / (window_bytes(g) * pack);
-    int64_t beside = std::min({packs, most_packs, room}), chunks = (packs + beside - 1) / beside;
+    int64_t chunks = quotient(packs, std::min(most_packs, room)), beside = quotient(packs, chunks);
     int64_t blocks = g.n * row_groups(g) * g.out[1] * beside / cuda::depthwise_threads * chunks;
     return {int(beside), int(beside) * pack, int(chunks),
             int(std::clamp<int64_t>(blocks / enough, 1, most_rounds))};
@@ -64,8 +64,7 @@ Prepared prepare(const PrepareContext& context) {
     a.of_plane = row_groups(g) * g.out[1];
     a.pack = 1;
     if (order == ImageOrder::channels_last && p.outputs[0].numel()) {
-        auto size = int(cuda::pack_bytes / size_of(state.dtype));
-        if (g.groups % size == 0) a.pack = size;
+        if (g.groups % cuda::depthwise_pack == 0) a.pack = cuda::depthwise_pack;
         a.blocks = blocks_of(g, a.pack);
         state.of_single = blocks_of(g, 1);
     }

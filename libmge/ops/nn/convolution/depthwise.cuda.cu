@@ -38,24 +38,54 @@ MGE_DEVICE void store(const DepthwiseArguments& a, int64_t at, int channel, cons
     *reinterpret_cast<Loaded*>(static_cast<T*>(a.y) + at) = result;
 }
 
-// `load_window(element, w)`: that element of the windows of the place's channels. `side`: of the windows,
-// where they are squares of a known size, else 0.
-template <class T, int pack, int side, class LoadWindow>
-MGE_DEVICE void compute(const DepthwiseArguments& a, const Place& place, LoadWindow load_window) {
-    auto& c = a.conv;
-    const int kernel_rows = side ? side : c.kernel[0], kernel_columns = side ? side : c.kernel[1];
+// Windows that are squares of a known size, moved by a known step, without dilation; and any others.
+template <int side, int stride>
+struct Square {};
+struct AnyWindows {};
+
+template <class T, int pack>
+using Sums = float[depthwise_rows][pack];
+
+// `load_window(element, w)`: that element of the windows of the place's channels. The rows that a column of
+// the windows meets are loaded together, so that as many loads are under way, and once for all rows of y.
+template <class T, int pack, int side, int stride, class LoadWindow>
+MGE_DEVICE void add_windows(Square<side, stride>, const ConvExtents& c, const Place& place, const T* x,
+                            LoadWindow load_window, Sums<T, pack>& sums) {
+    constexpr int rows = (depthwise_rows - 1) * stride + side;
+    const int top = place.row * stride - c.padding[0], left = place.column * stride - c.padding[1];
+#pragma unroll 1  // else the next columns are loaded as well, and fewer threads have registers
+    for (int kx = 0; kx < side; ++kx) {
+        const bool is_inside = unsigned(left + kx) < unsigned(c.in[1]);
+        Pack<T, pack> loaded[rows];
+#pragma unroll
+        for (int row = 0; row < rows; ++row) {
+            loaded[row] = {};
+            int64_t pixel = int64_t(top + row) * c.in[1] + left + kx;
+            if (is_inside && unsigned(top + row) < unsigned(c.in[0]))
+                loaded[row] = *reinterpret_cast<const Pack<T, pack>*>(x + pixel * c.in_steps.pixel);
+        }
+#pragma unroll
+        for (int ky = 0; ky < side; ++ky) {
+            float w[pack];
+            load_window(ky * side + kx, w);
+#pragma unroll
+            for (int r = 0; r < depthwise_rows; ++r)
+#pragma unroll
+                for (int k = 0; k < pack; ++k) sums[r][k] += widen(loaded[r * stride + ky].v[k]) * w[k];
+        }
+    }
+}
+
+template <class T, int pack, class LoadWindow>
+MGE_DEVICE void add_windows(AnyWindows, const ConvExtents& c, const Place& place, const T* x,
+                            LoadWindow load_window, Sums<T, pack>& sums) {
     const int top = place.row * c.stride[0] - c.padding[0], left = place.column * c.stride[1] - c.padding[1];
-    const T* x = static_cast<const T*>(a.x) + place.image * c.groups * c.in_size.value +
-                 place.channel * c.in_steps.channel;
-    float sums[depthwise_rows][pack] = {};
-#pragma unroll
-    for (int ky = 0; ky < kernel_rows; ++ky) {
-#pragma unroll
-        for (int kx = 0; kx < kernel_columns; ++kx) {
+    for (int ky = 0; ky < c.kernel[0]; ++ky) {
+        for (int kx = 0; kx < c.kernel[1]; ++kx) {
             int column = left + kx * c.dilation[1];
             if (unsigned(column) >= unsigned(c.in[1])) continue;
             float w[pack];
-            load_window(ky * kernel_columns + kx, w);
+            load_window(ky * c.kernel[1] + kx, w);
 #pragma unroll
             for (int r = 0; r < depthwise_rows; ++r) {
                 int row = top + r * c.stride[0] + ky * c.dilation[0];
@@ -67,6 +97,15 @@ MGE_DEVICE void compute(const DepthwiseArguments& a, const Place& place, LoadWin
             }
         }
     }
+}
+
+template <class T, int pack, class Windows, class LoadWindow>
+MGE_DEVICE void compute(const DepthwiseArguments& a, const Place& place, LoadWindow load_window) {
+    auto& c = a.conv;
+    const T* x = static_cast<const T*>(a.x) + place.image * c.groups * c.in_size.value +
+                 place.channel * c.in_steps.channel;
+    Sums<T, pack> sums = {};
+    add_windows<T, pack>(Windows{}, c, place, x, load_window, sums);
     int64_t y = place.image * c.groups * c.out_size.value + place.channel * c.out_steps.channel;
 #pragma unroll
     for (int r = 0; r < depthwise_rows; ++r) {
@@ -77,7 +116,7 @@ MGE_DEVICE void compute(const DepthwiseArguments& a, const Place& place, LoadWin
 }
 
 // Planes of channels: neighbouring threads have neighbouring columns.
-template <class T, int side>
+template <class T, class Windows>
 __global__ void __launch_bounds__(depthwise_threads) depthwise_planes(DepthwiseArguments a) {
     const int64_t count = a.conv.images * a.conv.groups * a.of_plane;
     auto* weight = static_cast<const T*>(a.weight);
@@ -85,13 +124,13 @@ __global__ void __launch_bounds__(depthwise_threads) depthwise_planes(DepthwiseA
         int64_t image = i, group = split_index(image, a.of_plane);
         auto channel = int(split_index(image, a.conv.groups));
         const T* window = weight + int64_t(channel) * a.conv.kernel_size.value;
-        compute<T, 1, side>(a, place_of(a, group, image, channel),
-                            [&](int element, float(&w)[1]) { w[0] = widen(window[element]); });
+        compute<T, 1, Windows>(a, place_of(a, group, image, channel),
+                               [&](int element, float(&w)[1]) { w[0] = widen(window[element]); });
     }
 }
 
 // Channels last: neighbouring threads have neighbouring channels.
-template <class T, int pack, int side>
+template <class T, int pack, class Windows>
 __global__ void __launch_bounds__(depthwise_threads) depthwise_channels(DepthwiseArguments a) {
     auto* windows = dynamic_shared<float>();  // by element, then by channel
     const DepthwiseBlocks b = a.blocks;
@@ -114,38 +153,44 @@ __global__ void __launch_bounds__(depthwise_threads) depthwise_channels(Depthwis
         for (int round = 0; round < b.rounds; ++round) {
             int64_t group = (tile * b.rounds + round) * lanes + lane;
             if (group >= count) break;
-            compute<T, pack, side>(a, place_of(a, group, 0, first + local),
-                                   [&](int element, float(&w)[pack]) {
+            compute<T, pack, Windows>(a, place_of(a, group, 0, first + local),
+                                      [&](int element, float(&w)[pack]) {
 #pragma unroll
-                                       for (int k = 0; k < pack; ++k)
-                                           w[k] = windows[element * b.channels + local + k];
-                                   });
+                                          for (int k = 0; k < pack; ++k)
+                                              w[k] = windows[element * b.channels + local + k];
+                                      });
         }
     }
 }
 
-template <class T, int side>
+template <class T, class Windows>
 void launch_depthwise(Stream stream, const DepthwiseArguments& a) {
     const int64_t groups = a.conv.images * a.of_plane;
     if (!a.blocks.packs)
-        return launch(depthwise_planes<T, side>, grid_for(groups * a.conv.groups), depthwise_threads, 0,
+        return launch(depthwise_planes<T, Windows>, grid_for(groups * a.conv.groups), depthwise_threads, 0,
                       stream, a);
     const int64_t columns = int64_t(depthwise_threads / a.blocks.packs) * a.blocks.rounds;
     const unsigned grid = bounded_blocks((groups + columns - 1) / columns * a.blocks.chunks);
     const size_t shared = size_t(a.blocks.channels) * a.conv.kernel_size.value * sizeof(float);
-    if (a.pack == pack_size<T>)
-        return launch(depthwise_channels<T, pack_size<T>, side>, grid, depthwise_threads, shared, stream, a);
-    launch(depthwise_channels<T, 1, side>, grid, depthwise_threads, shared, stream, a);
+    if (a.pack == depthwise_pack)
+        return launch(depthwise_channels<T, depthwise_pack, Windows>, grid, depthwise_threads, shared, stream,
+                      a);
+    launch(depthwise_channels<T, 1, Windows>, grid, depthwise_threads, shared, stream, a);
 }
 
 }  // namespace
 
 template <class T>
 void run_depthwise(Stream stream, const DepthwiseArguments& a) {
-    auto is_square = [&](int side) { return a.conv.kernel[0] == side && a.conv.kernel[1] == side; };
-    if (is_square(3)) return launch_depthwise<T, 3>(stream, a);
-    if (is_square(5)) return launch_depthwise<T, 5>(stream, a);
-    launch_depthwise<T, 0>(stream, a);
+    auto are = [&](int side, int stride) {
+        auto both = [](const int(&of)[2], int value) { return of[0] == value && of[1] == value; };
+        return both(a.conv.kernel, side) && both(a.conv.stride, stride) && both(a.conv.dilation, 1);
+    };
+    if (are(3, 1)) return launch_depthwise<T, Square<3, 1>>(stream, a);
+    if (are(3, 2)) return launch_depthwise<T, Square<3, 2>>(stream, a);
+    if (are(5, 1)) return launch_depthwise<T, Square<5, 1>>(stream, a);
+    if (are(5, 2)) return launch_depthwise<T, Square<5, 2>>(stream, a);
+    launch_depthwise<T, AnyWindows>(stream, a);
 }
 template void run_depthwise<f16>(Stream, const DepthwiseArguments&);
 template void run_depthwise<bf16>(Stream, const DepthwiseArguments&);

@@ -9,6 +9,9 @@ namespace mge::cuda {
 // A convolution whose groups have one channel and one filter each: a thread computes a few rows of a column.
 inline constexpr int depthwise_rows = 4;
 inline constexpr int depthwise_threads = 256;
+// Channels of a thread, where these lie side by side: more of them, or of the rows, would want so many
+// registers that too few threads fit a multiprocessor.
+inline constexpr int depthwise_pack = 4;
 
 // Images with their channels last: a block has the windows of a few channels in shared memory, and a thread
 // one pack of these.
@@ -27,7 +30,7 @@ struct DepthwiseArguments {
     int64_t of_plane;    // groups of rows in all columns
     Activation activation;
     DepthwiseBlocks blocks;  // no packs: the images are plain
-    int pack;                // channels that a thread has; 1 for plain images
+    int pack;                // channels that a thread has: depthwise_pack or 1
 };
 
 // For f16, bf16 and float. Packs want x, y and residual aligned for them.
