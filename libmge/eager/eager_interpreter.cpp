@@ -28,7 +28,7 @@ namespace {
 
 // Calls whose hashes meet share a set. To make a plan again may take milliseconds (a convolution's), so a set
 // has room for more of them than ever meet in a step of a large net.
-constexpr size_t plan_sets = 512, plans_of_set = 8;
+constexpr size_t plan_sets = 256, plans_of_set = 8;
 constexpr size_t recent_slots = 64;
 
 struct Plan {
