@@ -9,6 +9,7 @@ import pytest
 from megengine.data import (
     Collator,
     Infinite,
+    MapSampler,
     RandomSampler,
     ReplacementSampler,
     SequentialSampler,
@@ -88,6 +89,17 @@ def test_infinite_sampler_starts_again():
     endless = Infinite(SequentialSampler(TEN, 5))
     assert [next(endless)[0] for _ in range(4)] == [0, 5, 0, 5]
     assert endless.batch_size == 5 and len(endless) == 2**63 - 1
+    assert isinstance(endless, MapSampler)
+
+
+def test_sampler_may_give_batches_alone():
+    class Pairs(MapSampler):
+        def batch(self):
+            return iter([[0, 1], [2, 3]])
+
+    assert list(Pairs(TEN)) == [[0, 1], [2, 3]]
+    with pytest.raises(NotImplementedError, match="MapSampler"):
+        list(MapSampler(TEN))
 
 
 def test_stream_sampler_counts():

@@ -50,6 +50,15 @@ class Numbers(StreamDataset):
         return iter(range(self.count))
 
 
+@pytest.mark.parametrize("kwargs", [{}, {"num_workers": 1}, {"preload": True}])
+def test_an_epoch_has_a_length(kwargs):
+    batches = iter(DataLoader(DATA, SequentialSampler(DATA, 3), **kwargs))
+    assert len(batches) == 7 and len(next(batches)[1]) == 3 and len(batches) == 7
+    assert iter(batches) is batches and len(list(batches)) == 6
+    with pytest.raises(TypeError, match="len"):
+        len(iter(DataLoader(Numbers(3), StreamSampler(2))))
+
+
 @pytest.mark.parametrize("workers", [0, 1, 3])
 def test_batches_come_in_order(workers):
     loader = DataLoader(DATA, SequentialSampler(DATA, 3), num_workers=workers)
@@ -161,7 +170,7 @@ def test_timeout():
 def test_no_worker_stays_when_iteration_is_left():
     iterator = iter(DataLoader(DATA, SequentialSampler(DATA, 1), num_workers=2))
     next(iterator)
-    processes = iterator.gi_frame.f_locals["workers"]._processes
+    processes = iterator._batches.gi_frame.f_locals["workers"]._processes
     assert all(p.is_alive() for p in processes)
     iterator.close()
     assert not any(p.is_alive() for p in processes)

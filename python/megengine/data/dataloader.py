@@ -90,7 +90,9 @@ class DataLoader:
 
     def __iter__(self) -> Iterator:
         batches = self._from_workers() if self.num_workers else self._made_here()
-        return _preloaded(batches) if self.preload else batches
+        if self.preload:
+            batches = _preloaded(batches)
+        return batches if self.is_stream else _Epoch(batches, self.sampler)
 
     def check_memory_rationality(self) -> None:
         """Whether the batches in flight fit the memory is the caller's to know: does nothing."""
@@ -124,6 +126,23 @@ class DataLoader:
             yield from workers.batches()
         finally:
             workers.stop()
+
+
+class _Epoch(Iterator):
+    """The batches of an epoch; ``len`` is that of all of them, whichever were taken."""
+
+    def __init__(self, batches: Iterator, sampler):
+        self._batches, self._sampler = batches, sampler
+
+    def __next__(self):
+        return next(self._batches)
+
+    def __len__(self) -> int:
+        return len(self._sampler)
+
+    def close(self) -> None:
+        """End it, and the processes that make its batches."""
+        self._batches.close()
 
 
 def _preloaded(batches: Iterator) -> Iterator:

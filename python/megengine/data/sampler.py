@@ -97,9 +97,13 @@ class MapSampler(Sampler):
             return self.num_samples // self.batch_size
         return math.ceil(self.num_samples / self.batch_size)
 
-    @abstractmethod
     def sample(self) -> list[int]:
-        """The sample numbers of an epoch, for all processes."""
+        """The sample numbers of an epoch, for all processes.
+
+        Raises:
+            NotImplementedError: a class has neither this method nor another ``batch``.
+        """
+        raise NotImplementedError(f"{type(self).__name__} does not say what it samples")
 
     def scatter(self, indices: list[int]) -> list[int]:
         """The part of this process: padded from the front to equal shares, every n-th."""
@@ -259,7 +263,7 @@ class ReplacementSampler(MapSampler):
         return self.rng.choice(n, size=total, p=weights / weights.sum()).tolist()
 
 
-class Infinite(Sampler):
+class Infinite(MapSampler):
     """A sampler that starts again when it is over. Its attributes are those of the sampler.
 
     Args:
