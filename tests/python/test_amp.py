@@ -254,7 +254,9 @@ def test_a_fixed_scale_is_not_checked():
 
 
 def test_scaled_gradients_and_given_ones():
-    assert backward(1, amp.GradScaler(), unscale_grad=False) == [16, 16]
+    waiting = amp.GradScaler()
+    assert backward(1, waiting, unscale_grad=False, update_scale=True) == [16, 16]
+    assert waiting._growth_tracker == 0
     assert backward(1, amp.GradScaler(), dy=mge.Tensor(2.0)) == [2, 2]
     kept = amp.GradScaler()
     backward(1, kept, update_scale=False)

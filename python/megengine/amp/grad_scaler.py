@@ -60,7 +60,7 @@ class GradScaler:
             dy: their gradients; None for ones.
             unscale_grad: undo the scale, and drop the gradients if they are not finite. Without it
                 call ``unscale`` and ``update`` yourself: to accumulate gradients, or to clip them.
-            update_scale: whether the scale changes; ``"if_unscale_grad"`` as ``unscale_grad``.
+            update_scale: whether the scale changes then.
         Raises:
             RuntimeError: nothing was recorded.
         Example:
@@ -74,8 +74,8 @@ class GradScaler:
         gm.backward(y, self._scaled(y, dy))
         if unscale_grad:
             self.unscale(gm.attached_tensors())
-        if unscale_grad if update_scale == "if_unscale_grad" else update_scale:
-            self.update()
+            if update_scale:
+                self.update()
 
     def _scaled(self, y, dy):
         if y is None:
