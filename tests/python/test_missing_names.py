@@ -140,3 +140,11 @@ def test_short_names_of_functions_that_are_elsewhere():
     assert F.topk_accuracy is F.metric.topk_accuracy
     assert not (mge.is_atlas_available() or mge.is_cambricon_available() or mge.is_rocm_available())
     assert F.distributed.all_gather is mge.distributed.functional.all_gather
+
+
+def test_names_that_megengine_has_in_two_places():
+    from megengine.experimental import get_scaled_model, weight_scaler
+    from megengine.tensor import tensor
+
+    assert tensor is mge.Tensor and get_scaled_model is weight_scaler.get_scaled_model
+    assert mge.get_cuda_version is mge.device.get_cuda_version

@@ -54,7 +54,11 @@ def test_every_class_of_the_interface_is_there():
         assert issubclass(found, nodes.OpNode) and found.__name__ == name
         assert nodes.str_to_mge_class(name) is found
     with pytest.raises(AttributeError, match="NothingForward"):
-        nodes.str_to_mge_class("NothingForward")
+        nodes.NothingForward  # noqa: B018
+    assert nodes.str_to_mge_class("NothingForward") is nodes.ReadOnlyOpNode
+    found = {}
+    exec("from megengine.utils.network_node import *", found)
+    assert found["CvtColorForward"] is nodes.CvtColorForward and found["VarNode"] is nodes.VarNode
 
 
 X = np.random.default_rng(0).random((2, 4, 6, 6), np.float32)
