@@ -318,6 +318,10 @@ class Tensor(_mge.Tensor):
             self._reset(Tensor(state["data"], dtype=state.get("dtype"), device=_mapped(state)))
 
     def __reduce_ex__(self, protocol):
+        # A call that MegEngine answers too, so that it reads what is written here. Classes of users
+        # take whatever arguments they like.
+        if type(self) in (Tensor, Parameter):
+            return type(self), self.__getnewargs__(), self.__getstate__() or None
         return _restored, (type(self), *self.__getnewargs__()), self.__getstate__() or None
 
     def __copy__(self):
@@ -371,5 +375,7 @@ def restoring(cls: type[Tensor]) -> type:
 
     return type(cls.__name__, (), {"__new__": __new__, "_made": cls})
 
+
+tensor = Tensor  # MegEngine's other name
 
 _mge.set_tensor_class(Tensor)

@@ -381,3 +381,11 @@ def test_old_ways_to_ask_for_parameters_work():
     with pytest.warns(DeprecationWarning, match="zero_grad is deprecated since version 1.0"):
         module.zero_grad()
     np.testing.assert_equal(module.weight.grad.numpy(), [0, 0])
+
+
+def test_statistics_that_were_left_out_are_not_tracked_later():
+    norm = M.BatchNorm2d(3, track_running_stats=False)
+    assert norm._track_running_stats_saved is False and M.BatchNorm1d(3)._track_running_stats_saved
+    norm.track_running_stats = True
+    with pytest.raises(AssertionError, match="none to track"):
+        norm(F.ones((1, 3, 2, 2)))

@@ -7,14 +7,19 @@ import io
 import logging
 import os
 import pickle
+import types
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import megengine as mge
+import megengine.data.transform as T
 import megengine.distributed as dist
 import megengine.module as M
+import megengine.quantization as Q
+from megengine.core.interface import INTERFACE
+from megengine.core.tensor.dtype import QuantDtypeMeta, _builtin_quant_dtypes
 from megengine.serialization import DamagedFileError, MissingClassError, MissingModuleError
 
 
@@ -99,6 +104,66 @@ def test_tensors_of_megengine_have_their_values(cls, weights_only):
     (found,) = mge.load(io.BytesIO(content), map_location="cpu1", weights_only=weights_only)
     assert type(found) is cls and str(found.device) == "cpu1:0"
     np.testing.assert_array_equal(found.numpy(), array)
+
+
+def quantised_net(make):
+    net = M.Sequential(M.QuantStub(), M.ConvBnRelu2d(1, 2, 1), M.Linear(4, 2), M.DequantStub())
+    Q.quantize_qat(net, qconfig=Q.min_max_fakequant_qconfig)
+    net(mge.functional.ones((1, 1, 4, 4)))
+    return make(net)
+
+
+def tensor_with_scale():
+    x = mge.Tensor([1.0])
+    x.qparams.update(Q.create_qparams(Q.QuantMode.ASYMMERTIC, "quint8", mge.Tensor(0.5)))
+    return x
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: [mge.Tensor([1.0]), mge.Parameter(2.0)],
+        tensor_with_scale,
+        lambda: Q.LSQ("qint8").get_qparams(),
+        lambda: M.Conv3d(2, 3, 2),
+        lambda: M.ConvTranspose3d(2, 3, 2),
+        lambda: M.LocalConv2d(2, 3, 4, 4, 3),
+        lambda: M.DeformableConv2d(2, 3, 3),
+        lambda: M.LSTM(3, 4),
+        lambda: M.ConvBn2d(2, 3, 1),
+        lambda: quantised_net(lambda net: net),
+        lambda: quantised_net(lambda net: Q.quantize(net.eval() or net)),
+        lambda: mge.optimizer.Adam([mge.Parameter(2.0)], lr=0.1),
+        lambda: T.Compose([T.Resize(4), T.ColorJitter(0.1), T.RandomResizedCrop(4)]),
+    ],
+)
+def test_pickles_name_what_megengine_has(make):
+    names = set()
+
+    class Watching(pickle.Unpickler):
+        def find_class(self, module, name):
+            names.add((module, name))
+            return super().find_class(module, name)
+
+    Watching(io.BytesIO(pickle.dumps(make()))).load()
+    own = {key for key in names if key[0].startswith("megengine")}
+    assert own and not [key for key in own if key[1] not in INTERFACE.get(key[0], "")]
+
+
+def test_tensors_are_mapped_whatever_reads_the_pickle():
+    other = types.SimpleNamespace(Unpickler=pickle._Unpickler)
+    content = pickle.dumps([mge.Tensor([1.0]), mge.Parameter(2.0), {1}])
+    *tensors, last = mge.load(io.BytesIO(content), map_location="cpu1", pickle_module=other)
+    assert [str(found.device) for found in tensors] == ["cpu1:0", "cpu1:0"] and last == {1}
+    only_load = types.SimpleNamespace(load=lambda stream: pickle.load(stream))
+    assert mge.load(io.BytesIO(content), pickle_module=only_load)[2] == {1}
+
+
+def test_descriptions_of_dtypes_are_the_same_after_a_pickle():
+    for meta in _builtin_quant_dtypes.values():
+        assert pickle.loads(pickle.dumps(meta)) is meta
+    three_bits = QuantDtypeMeta("qint3", None, "int8", -4, 3)
+    assert pickle.loads(pickle.dumps(three_bits)) == three_bits
 
 
 def test_failed_save_leaves_the_old_file(tmp_path):

@@ -69,6 +69,9 @@ class Reader(ArrayReader):
         arguments, function = self._pop(), self._pop()
         check(isinstance(function, Name), "it calls what is no name")
         check(type(arguments) is tuple, "the arguments of a call are no tuple")
+        if (function.module, function.name) in self._tensors:
+            self._push_tensor(function, arguments)
+            return
         check((function.module, function.name) in _CALLS, f"it calls {function}")
         make, least, most = _CALLS[function.module, function.name]
         check(least <= len(arguments) <= most, f"{function} has {len(arguments)} arguments")
@@ -79,8 +82,7 @@ class Reader(ArrayReader):
         check(isinstance(kind, Name) and type(arguments) is tuple, "it makes an object of no class")
         key = kind.module, kind.name
         if key in self._tensors:
-            check(len(arguments) in (0, 3, 4, 5, 6, 7), f"{kind} has {len(arguments)} arguments")
-            self.push(self.new_tensor(kind, *arguments))
+            self._push_tensor(kind, arguments)
         elif module_class(*key) is not None:
             check(not arguments, f"it makes a {kind} with arguments")
             self._push_without_state(object.__new__(module_class(*key)))
@@ -102,6 +104,10 @@ class Reader(ArrayReader):
             self._push_without_state(record_class(*key)(*parts))
         else:
             raise UnsafePickleError(f"it makes an object of {kind}, which is no class of its own")
+
+    def _push_tensor(self, kind: Name, arguments: tuple) -> None:
+        check(len(arguments) in (0, 3, 4, 5, 6, 7), f"{kind} has {len(arguments)} arguments")
+        self.push(self.new_tensor(kind, *arguments))
 
     def _push_without_state(self, made) -> None:
         self._without_state[id(made)] = made

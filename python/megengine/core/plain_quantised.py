@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from .tensor.dtype import QuantDtypeMeta, _meta_of, quantised_dtype_of
+from .tensor.dtype import QuantDtypeMeta, quantised_dtype_of
 from .tensor.qparams import LSQParams, QParams, QuantMode
 
 _HOMES = ("megengine.module.qat", "megengine.module.quantized", "megengine.quantization")
@@ -54,7 +54,7 @@ def dtype_meta(_, *fields) -> QuantDtypeMeta:
     """A description of quantised dtypes, one that there is."""
     if not all(type(field) in (str, int, bool, type(None)) for field in fields):
         raise ValueError("the description of a dtype in it is damaged")
-    return _meta_of(*fields)
+    return QuantDtypeMeta(*fields)
 
 
 def quant_mode(_, value) -> QuantMode:
@@ -93,14 +93,15 @@ def give_state(made: QParams, state) -> None:
 
 _UTILS = "megengine.quantization.utils"
 
-# What a file may call, with the number of arguments; with other homes in MegEngine's files.
-CALLS = {
-    ("megengine.core.tensor.dtype", "_meta_of"): (dtype_meta, 6),
-    ("megengine.core.tensor.qparams", "LSQParams"): (lsq_params, 5),
-    ("megengine.core.tensor.qparams", "QParams"): (qparams, 4),
-    ("megengine.core.tensor.qparams", "QuantMode"): (quant_mode, 1),
-    (_UTILS, "QuantMode"): (quant_mode, 1),
-}
-# What MegEngine's files make objects of: from arguments, or without and with a state.
 META = ("megengine.core.tensor.dtype", "QuantDtypeMeta")
+# What a file may call, with the number of arguments.
+CALLS = {
+    META: (dtype_meta, 6),
+    ("megengine.core.tensor.dtype", "_meta_of"): (dtype_meta, 6),
+}
+for _home in (_UTILS, "megengine.core.tensor.qparams"):  # the latter in files of earlier versions
+    CALLS[_home, "LSQParams"] = (lsq_params, 5)
+    CALLS[_home, "QParams"] = (qparams, 4)
+    CALLS[_home, "QuantMode"] = (quant_mode, 1)
+# What MegEngine's files make objects of: META from arguments, these without and with a state.
 WITH_STATE = {(_UTILS, "QParams"): QParams, (_UTILS, "LSQParams"): LSQParams}

@@ -32,6 +32,7 @@ class _BatchNorm(Module):
         self.momentum = momentum
         self.affine = affine
         self.track_running_stats = track_running_stats
+        self._track_running_stats_saved = track_running_stats  # MegEngine's module computes with it
         self.freeze = freeze
         if freeze:
             assert track_running_stats, (
@@ -63,6 +64,9 @@ class _BatchNorm(Module):
 
     def forward(self, inp: Tensor) -> Tensor:
         self._check_input_ndim(inp)
+        assert self.running_mean is not None or not self.track_running_stats, (
+            f"[{type(self).__name__}] made without track_running_stats, there are none to track"
+        )
         shape = inp.shape if inp.ndim != 4 else None
         if shape is not None:
             inp = F.reshape(inp, (inp.shape[0], self.num_features, -1, 1))

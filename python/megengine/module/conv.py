@@ -11,8 +11,18 @@ from .. import functional as F
 from ..core.operands import Pair, pair
 from ..tensor import Tensor
 from .conv_base import _ConvNd, _PaddedConv
-from .volume_conv import Conv3d, ConvTranspose3d  # noqa: F401
-from .window_conv import DeformableConv2d, LocalConv2d, RegionRestrictedConv  # noqa: F401
+from .volume_conv import Conv3d, ConvTranspose3d
+from .window_conv import DeformableConv2d, LocalConv2d, RegionRestrictedConv
+
+# Pickles name the home that MegEngine knows.
+for _elsewhere in (
+    Conv3d,
+    ConvTranspose3d,
+    DeformableConv2d,
+    LocalConv2d,
+    RegionRestrictedConv,
+):
+    _elsewhere.__module__ = __name__
 
 
 class Conv1d(_PaddedConv):

@@ -133,6 +133,10 @@ def is_lowbit(dtype) -> bool:
     return dtype is intb1 or dtype is intb2 or dtype is intb4
 
 
+# By name. One that equals another one of these is that one, so that `is` survives a pickle.
+_builtin_quant_dtypes: dict[str, "QuantDtypeMeta"] = {}
+
+
 class _Meta(NamedTuple):
     name: str
     cname: str | None
@@ -165,7 +169,9 @@ class QuantDtypeMeta(_Meta):
     def __new__(cls, name, cname, np_dtype_str, qmin, qmax, is_unsigned=None):
         if is_unsigned is None:
             is_unsigned = np_dtype_str[0] == "u"
-        return super().__new__(cls, name, cname, np_dtype_str, qmin, qmax, is_unsigned)
+        made = super().__new__(cls, name, cname, np_dtype_str, qmin, qmax, is_unsigned)
+        known = _builtin_quant_dtypes.get(name)
+        return known if known == made else made
 
     def __copy__(self):
         return self
@@ -174,22 +180,17 @@ class QuantDtypeMeta(_Meta):
         return self
 
     def __reduce__(self):
-        return _meta_of, tuple(self)
+        return type(self), tuple(self)
 
 
 def _meta(name: str, cname: str | None, np_dtype_str: str, qmin: int, qmax: int) -> QuantDtypeMeta:
     return QuantDtypeMeta(name, cname, np_dtype_str, qmin, qmax)
 
 
-def _meta_of(*fields) -> QuantDtypeMeta:
-    """The built-in one where there is an equal one, so that ``is`` survives a pickle."""
-    meta = QuantDtypeMeta(*fields)
-    known = _builtin_quant_dtypes.get(meta.name)
-    return known if known == meta else meta
+_meta_of = QuantDtypeMeta  # files of earlier versions name it
 
-
-_builtin_quant_dtypes = {
-    meta.name: meta
+_builtin_quant_dtypes.update(
+    (meta.name, meta)
     for meta in (
         _meta("quint8", "Quantized8Asymm", "uint8", 0, 255),
         _meta("qint8", "QuantizedS8", "int8", -128, 127),
@@ -201,7 +202,7 @@ _builtin_quant_dtypes = {
         _meta("quint2", None, "uint8", 0, 3),
         _meta("qint2", None, "int8", -2, 1),
     )
-}
+)
 
 # By the name in the metadata; of two the one with the full range.
 _METAS = {meta.cname: meta for meta in reversed(_builtin_quant_dtypes.values()) if meta.cname}

@@ -5,6 +5,9 @@ from enum import Enum
 
 from .dtype import QuantDtypeMeta, _builtin_quant_dtypes
 
+# The home that pickles name, theirs and MegEngine's.
+_HOME = "megengine.quantization.utils"
+
 
 class QuantMode(Enum):
     """Whether zero lies at the integer 0, or at a zero point (spelled as MegEngine spells it).
@@ -13,6 +16,8 @@ class QuantMode(Enum):
         >>> QuantMode.SYMMERTIC.name
         'SYMMERTIC'
     """
+
+    __module__ = _HOME
 
     SYMMERTIC = 1
     ASYMMERTIC = 2
@@ -37,6 +42,7 @@ class QParams:
         ('qint8', Tensor(0.5, device=xpux:0), None)
     """
 
+    __module__ = _HOME
     __slots__ = ("mode", "dtype_meta", "scale", "zero_point")
     __hash__ = None
 
@@ -92,6 +98,7 @@ class LSQParams(QParams):
         'LSQParams'
     """
 
+    __module__ = _HOME
     __slots__ = ("grad_scale",)
 
     def __init__(self, mode, dtype_meta, scale, zero_point, grad_scale):

@@ -47,6 +47,24 @@ __all__ = [
     "VisionTransform",
 ]
 
+# Pickles name the home that MegEngine knows.
+for _elsewhere in (
+    BrightnessTransform,
+    ColorJitter,
+    Compose,
+    ContrastTransform,
+    HueTransform,
+    Lighting,
+    RandomResize,
+    RandomResizedCrop,
+    Resize,
+    SaturationTransform,
+    ShortestEdgeResize,
+    TorchTransformCompose,
+    VisionTransform,
+):
+    _elsewhere.__module__ = __name__
+
 # Up to so many NumPy's loops along the channels cost more than what they do.
 _FEW_CHANNELS = 8
 
