@@ -141,6 +141,8 @@ def test_resize(size, options):
         lambda x: F.meshgrid(x[0, 0, 0], x[0, 0, :, 0], x[0, :, 0, 0]),
         lambda x: F.meshgrid(x[0, 0, 0], x[0, 0, :, 0], indexing="ij"),
         lambda x: F.roll(x, 5),
+        lambda x: F.roll(x, [23, -31, 9], [1, 2, -1]),
+        lambda x: F.roll(x, (5, -5), (2, -1)),
     ],
 )
 def test_functions_of_images(function):

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Making tensors, changing their shape, joining and taking them apart."""
 
-import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -10,7 +9,7 @@ from .. import _mge
 from ..core.counted import counted
 from ..core.operands import Operand, Shape, is_whole
 from ..core.tensor import shaping
-from ..core.tensor.extents import extent, extents, reshaped_with
+from ..core.tensor.extents import extent, extents, extents_follow, reshaped_with
 from ..core.tensor.shape_arguments import as_int, as_vector, normal_axis
 from ..tensor import Tensor
 from .complex_numbers import complex, imag, polar, real
@@ -405,9 +404,12 @@ def roll(
     for s, a in zip(shifts, axes, strict=True):
         assert -inp.ndim <= a < inp.ndim, f"[roll] axis {a} is out of range for rank {inp.ndim}"
         size = inp._tuple_shape[a]
-        # Counted from the end that moves, so that a dumped net takes axes of other sizes.
-        cut = -int(math.fmod(s, size)) if size else 0
-        if cut:
+        if not (s and size):
+            continue
+        # A dumped net takes axes of other sizes, shorter ones than the shift too.
+        follows = extents_follow(inp)
+        cut = -(int(s) % (extent(inp, a % inp.ndim) if follows else size))
+        if follows or cut:
             before = (slice(None),) * (a % inp.ndim)
             front, back = inp[(*before, slice(cut, None))], inp[(*before, slice(None, cut))]
             inp = concat([front, back], a)
