@@ -22,6 +22,8 @@ namespace hn = hwy::HWY_NAMESPACE;
 constexpr int64_t depth = winograd_depth, plane_gap = winograd_gap;
 // Weights are fetched so many input channels ahead of their transformation.
 constexpr int64_t fetched_ahead = 8;
+// Floats of a line of the caches.
+constexpr int64_t line = 64 / sizeof(float);
 
 // Tiles are multiplied in groups of about equally many. The points of a group and a part of the channels of x
 // are (36, max_rows, depth); those of the weights (36, depth, panel_channels); a group's products (36,
@@ -51,38 +53,58 @@ void input(const Winograd& w, const float* x, TileRange strip, int64_t first, in
     }
 }
 
-// The points of `vectors` vectors of a panel's channels, for input channels from `c` on.
-void transform_weights(const Winograd& w, const float* weight, int vectors, int64_t c, int64_t count,
-                       float* points) {
+// The points of one vector of a panel's channels for one input channel.
+HWY_INLINE void transform_weight(const float* g, int64_t block, float* to) {
     const F32 f;
-    for (int v = 0; v < vectors; ++v) {
-        const int64_t first = v * lanes, block = w.y.block;
-        const float* g = weight + (first / block * w.ic + c) * 9 * block + first % block;
-        for (int64_t k = 0; k < count; ++k, g += 9 * block) {
-            for (int64_t tap = 0; tap < 9; ++tap) hwy::Prefetch(g + (fetched_ahead * 9 + tap) * block);
-            Vec half[window][3], column[3], p[window];
-            for (int j = 0; j < 3; ++j) {
-                for (int i = 0; i < 3; ++i) column[i] = hn::LoadU(f, g + (i * 3 + j) * block);
-                weight_points(column, p);
-                for (int64_t i = 0; i < window; ++i) half[i][j] = p[i];
-            }
-            float* to = points + k * panel_channels + v * lanes;
-            for (int64_t i = 0; i < window; ++i) {
-                weight_points(half[i], p);
-                for (int64_t j = 0; j < window; ++j)
-                    hn::Store(p[j], f, to + (i * window + j) * weights_plane);
-            }
-        }
+    Vec half[window][3], column[3], p[window];
+    for (int j = 0; j < 3; ++j) {
+        for (int i = 0; i < 3; ++i) column[i] = hn::LoadU(f, g + (i * 3 + j) * block);
+        weight_points(column, p);
+        for (int64_t i = 0; i < window; ++i) half[i][j] = p[i];
+    }
+    for (int64_t i = 0; i < window; ++i) {
+        weight_points(half[i], p);
+        for (int64_t j = 0; j < window; ++j) hn::Store(p[j], f, to + (i * window + j) * weights_plane);
     }
 }
 
+// The points of `vectors` vectors of a panel's channels, for input channels from `c` on. Vectors of the same
+// input channel follow each other: their points share lines, which go to the second cache only once then.
+void transform_weights(const Winograd& w, const float* weight, int vectors, int64_t c, int64_t count,
+                       float* points) {
+    const int64_t block = w.y.block, blocks = w.ic * 9 * block;
+    for (int64_t k = 0; k < count; ++k)
+        for (int v = 0; v < vectors; ++v) {
+            const int64_t first = v * lanes;
+            const float* g = weight + first / block * blocks + (c + k) * 9 * block + first % block;
+            for (int64_t tap = 0; tap < 9; ++tap) hwy::Prefetch(g + (fetched_ahead * 9 + tap) * block);
+            transform_weight(g, block, points + k * panel_channels + first);
+        }
+}
+
 // Of one point: products += points * weights for R tiles and V vectors of channels; `=` at the first part of
-// the channels of x.
+// the channels of x. The points that are multiplied next come from the second cache or beyond it.
 struct Factors {
     const float *points, *weights;
     int64_t channels;
     bool is_first;
+    const float* next_points;
 };
+
+template <int R, int V>
+HWY_INLINE void add_channel(const float* points, const float* weights, Vec (&sums)[R][V]) {
+    const F32 f;
+    Vec column[V];
+#pragma GCC unroll 2
+    for (int v = 0; v < V; ++v) column[v] = hn::Load(f, weights + v * lanes);
+#pragma GCC unroll 16
+    for (int r = 0; r < R; ++r) {
+        Vec point = hn::Set(f, points[r * depth]);
+#pragma GCC unroll 2
+        for (int v = 0; v < V; ++v) sums[r][v] = hn::MulAdd(point, column[v], sums[r][v]);
+    }
+}
+
 template <int R, int V>
 void multiply(const Factors& a, float* products) {
     const F32 f;
@@ -92,16 +114,11 @@ void multiply(const Factors& a, float* products) {
 #pragma GCC unroll 2
         for (int v = 0; v < V; ++v)
             sums[r][v] = a.is_first ? hn::Zero(f) : hn::Load(f, products + r * panel_channels + v * lanes);
-    for (int64_t k = 0; k < a.channels; ++k) {
-        Vec column[V];
-#pragma GCC unroll 2
-        for (int v = 0; v < V; ++v) column[v] = hn::Load(f, a.weights + k * panel_channels + v * lanes);
+    for (int64_t begin = 0; begin < a.channels; begin += line) {
 #pragma GCC unroll 16
-        for (int r = 0; r < R; ++r) {
-            Vec point = hn::Set(f, a.points[r * depth + k]);
-#pragma GCC unroll 2
-            for (int v = 0; v < V; ++v) sums[r][v] = hn::MulAdd(point, column[v], sums[r][v]);
-        }
+        for (int r = 0; r < R; ++r) hwy::Prefetch(a.next_points + r * depth + begin);
+        const int64_t end = std::min(begin + line, a.channels);
+        for (int64_t k = begin; k < end; ++k) add_channel(a.points + k, a.weights + k * panel_channels, sums);
     }
 #pragma GCC unroll 16
     for (int r = 0; r < R; ++r)
@@ -166,8 +183,10 @@ void panel(const Winograd& w, const WinogradPanel& p, TileRange strip, int64_t p
         const float* points = p.points + c / depth * groups * points_group;
         for (int64_t i = 0; i < winograd_points; ++i)
             for (int64_t g = 0; g < groups; ++g) {
-                Factors a{points + g * points_group + i * points_plane, p.weights + i * weights_plane, count,
-                          c == 0};
+                const float* at = points + g * points_group + i * points_plane;
+                const float* next_point = points + (i + 1) % winograd_points * points_plane;
+                Factors a{at, p.weights + i * weights_plane, count, c == 0,
+                          g + 1 < groups ? at + points_group : next_point};
                 multiplies[vectors - 1][size_t(group_at(strip.count, g).count - 1)](
                     a, p.products + g * products_group + i * products_plane);
             }
