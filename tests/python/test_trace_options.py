@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """jit.trace: its options, and those of graphs."""
 
+import io
+
 import numpy as np
 import pytest
 from trace_samples import both_modes, floats
@@ -131,3 +133,11 @@ def test_a_dtr_config_is_a_budget():
 def test_imperative_is_not_dropped_in_silence():
     with pytest.warns(UserWarning, match="imperative has no effect"):
         trace(lambda x: x, imperative=True)
+
+
+def test_options_may_come_by_position():
+    plain = trace(lambda x: x * 2, True, True)
+    assert plain(Tensor([1.0, 2.0])).tolist() == [2, 4]
+    plain.dump(io.BytesIO())
+    with pytest.raises(ValueError, match="capture_as_const"):
+        trace(lambda x: x * 2, True).dump(io.BytesIO())

@@ -129,7 +129,6 @@ class trace:
     def __init__(
         self,
         function: Callable,
-        *,
         symbolic: bool = False,
         capture_as_const: bool = False,
         record_only: bool = False,
