@@ -9,7 +9,7 @@ from math import prod
 from ._check import expect
 from ._layout import MAX_DIM, LiteLayout, lite_dtype_2_numpy
 from ._library import _LiteTensorDesc, library
-from .struct import LiteDeviceType
+from .struct import LiteDataType, LiteDeviceType, LiteIOType  # noqa: F401 - also found here
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

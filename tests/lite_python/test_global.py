@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What concerns the process: ciphers, caches, log levels, devices, memory pairs."""
 
+import importlib
 import os
 import subprocess
 import sys
@@ -27,6 +28,17 @@ from .conftest import is_library_for_deployment, run, scores_of, tool
 def test_version():
     assert len(megenginelite.version.split(".")) == 3
     assert all(part.isdigit() for part in megenginelite.version.split("."))
+
+
+@pytest.mark.parametrize("module", ["tensor", "network", "utils", "global_setting"])
+def test_modules_have_the_names_of_those_below(module):
+    """Scripts import them from there, as MegEngine Lite's modules take all names of each other."""
+    names = vars(importlib.import_module(f"megenginelite.{module}"))
+    assert {"LiteTensor", "LiteTensorConcat", "LiteLayout", "LiteDataType", "LiteIOType"} <= set(
+        names
+    )
+    if module != "tensor":
+        assert {"LiteBackend", "LiteLogLevel", "LiteAlgoSelectStrategy", "MAX_DIM"} <= set(names)
 
 
 def test_log_levels():
