@@ -2,8 +2,19 @@
 """`cpack -G DEB` makes packages that lie below /usr, name what they need, and work unpacked."""
 
 import subprocess
+from pathlib import Path
 
 import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+# A project that is packed as this one is.
+PACKED_PROJECT = """cmake_minimum_required(VERSION 3.25)
+project(packed VERSION 1.2 DESCRIPTION "Something" LANGUAGES NONE)
+set(MGE_SOVERSION 0)
+install(FILES LICENSE DESTINATION share COMPONENT library)
+include(cmake/MgePackage.cmake)
+"""
 
 
 @pytest.fixture(scope="module")
@@ -51,3 +62,21 @@ def test_tools_work_with_their_pages(root, run):
 
 def test_programs_are_built_against_them(root, check_readme_program):
     check_readme_program(root / "usr")
+
+
+@pytest.mark.parametrize("is_native", [False, True])
+def test_kernels_for_one_machine_are_not_packed(tmp_path, run, is_native):
+    (tmp_path / "CMakeLists.txt").write_text(PACKED_PROJECT)
+    for name in ("cmake", "LICENSE"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    build = tmp_path / "build"
+    run(
+        "cmake", "-S", tmp_path, "-B", build, f"-DMGE_NATIVE_KERNELS={'ON' if is_native else 'OFF'}"
+    )
+    packed = subprocess.run(
+        ["cpack", "-G", "DEB"], cwd=build, capture_output=True, text=True, check=False
+    )
+    assert (packed.returncode != 0) == is_native, packed.stdout + packed.stderr
+    assert (list(build.glob("*.deb")) == []) == is_native
+    refusal = "CPU kernels for one machine alone; packages are made of the preset release"
+    assert (refusal in " ".join(packed.stderr.split())) == is_native
