@@ -6,8 +6,7 @@
 #include "libmge/device/device.h"
 #include "libmge/op/define.h"
 #include "libmge/ops/create/full.h"
-#include "libmge/ops/nn/check_shape.h"
-#include "libmge/ops/nn/norm_gradient.h"
+#include "libmge/ops/nn/row_norm_rules.h"
 #include "libmge/ops/shape/concat.h"
 #include "libmge/ops/shape/reshape.h"
 #include "libmge/ops/shape/shape_of.h"
@@ -19,15 +18,15 @@ constinit const OpInfo GroupNormBackward::info = define<GroupNormBackward>();
 
 namespace {
 
-// Checks x against the groups; returns the shape of the statistics.
-Shape statistics_shape(std::string_view who, const TensorSpec& x, int64_t groups) {
+// Checks x against the groups.
+RowNormShapes group_shapes(std::string_view who, const TensorSpec& x, int64_t groups) {
     if (!is_float(x.dtype)) throw_user(who, text("x has to be floating, got ", x.dtype), ErrorClass::type);
     if (x.shape.rank() < 2)
         throw_user(who, text("x must have at least 2 axes, got shape ", x.shape), ErrorClass::value);
     if (groups < 1 || x.shape[1] % groups != 0)
         throw_user(who, text("groups must divide the ", x.shape[1], " channels of x, got ", groups),
                    ErrorClass::value);
-    return {x.shape[0], groups};
+    return {{x.shape[0], groups}, {x.shape[1]}};
 }
 
 // x as (samples, groups, channels of a group, pixels).
@@ -50,10 +49,7 @@ Tensor grouped(const Tensor& x, const Tensor& like, int64_t groups) {
 }  // namespace
 
 TensorSpecs GroupNorm::infer(const Params& p, std::span<const TensorSpec> in) {
-    Shape shape = statistics_shape(name, in[0], p.groups);
-    for (size_t i = 1; i < in.size(); ++i) check_shape(name, inputs[i].name, in[i], {in[0].shape[1]});
-    TensorSpec statistics{DType::f32, shape, {}};
-    return {{in[0].dtype, in[0].shape, {}}, statistics, statistics};
+    return row_norm_specs(name, inputs, in, group_shapes(name, in[0], p.groups));
 }
 
 Tensors GroupNorm::gradient(const GradientContext<Params>& g) {
@@ -68,14 +64,7 @@ Tensors GroupNorm::gradient(const GradientContext<Params>& g) {
 }
 
 TensorSpecs GroupNormBackward::infer(const Params& p, std::span<const TensorSpec> in) {
-    Shape shape = statistics_shape(name, in[0], p.groups);
-    check_shape(name, "dy", in[1], in[0].shape);
-    check_shape(name, "mean", in[2], shape);
-    check_shape(name, "inv_std", in[3], shape);
-    if (in.size() > 4) check_shape(name, "weight", in[4], {in[0].shape[1]});
-    for (size_t i = 5; i < in.size(); ++i) check_shape(name, inputs[i].name, in[i], shape);
-    TensorSpec factor{in[0].dtype, {in[0].shape[1]}, {}};
-    return {{in[0].dtype, in[0].shape, {}}, factor, factor};
+    return row_norm_backward_specs(name, inputs, in, group_shapes(name, in[0], p.groups));
 }
 
 Tensors GroupNormBackward::gradient(const GradientContext<Params>& g) {
@@ -98,13 +87,7 @@ Tensors GroupNormBackward::gradient(const GradientContext<Params>& g) {
          .statistics_axes = {2, 3},
          .factor_axes = {0, 3}},
         {grouped(g.output_grad(0), x, groups), of_channels(g.output_grad(1)), of_channels(g.output_grad(2))});
-    return g.result({{"x", in_form_of(grads.x, x)},
-                     {"dy", in_form_of(grads.dy, dy)},
-                     {"mean", in_form_of(grads.mean, mean)},
-                     {"inv_std", in_form_of(grads.inv_std, inv_std)},
-                     {"weight", in_form_of(grads.weight, weight)},
-                     {"dmean", in_form_of(grads.dmean, dmean)},
-                     {"dinv_std", in_form_of(grads.dinv_std, dinv_std)}});
+    return in_form_of_inputs(grads, g.inputs);
 }
 
 }  // namespace mge::ops

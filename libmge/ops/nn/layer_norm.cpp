@@ -3,8 +3,7 @@
 
 #include "libmge/op/define.h"
 #include "libmge/ops/create/full.h"
-#include "libmge/ops/nn/check_shape.h"
-#include "libmge/ops/nn/norm_gradient.h"
+#include "libmge/ops/nn/row_norm_rules.h"
 #include "libmge/ops/shape/reshape.h"
 
 namespace mge::ops {
@@ -14,29 +13,23 @@ constinit const OpInfo LayerNormBackward::info = define<LayerNormBackward>();
 
 namespace {
 
-// The leading axes of x, which have one mean each, and the trailing ones.
-struct Parts {
-    Shape rows, normalized;
-};
-
-Parts split_shape(std::string_view who, const TensorSpec& x, int axes) {
+// Places along the leading axes of x have one mean each, those along the trailing ones a factor.
+RowNormShapes split_shape(std::string_view who, const TensorSpec& x, int axes) {
     if (!is_float(x.dtype)) throw_user(who, text("x has to be floating, got ", x.dtype), ErrorClass::type);
     int rank = x.shape.rank();
     if (axes < 1 || axes > rank)
         throw_user(who, text("axes must be in [1, ", rank, "] for x of shape ", x.shape, ", got ", axes),
                    ErrorClass::value);
-    Parts parts;
-    for (int i = 0; i < rank; ++i) (i < rank - axes ? parts.rows : parts.normalized).push_back(x.shape[i]);
-    return parts;
+    RowNormShapes shapes;
+    for (int i = 0; i < rank; ++i)
+        (i < rank - axes ? shapes.statistics : shapes.factor).push_back(x.shape[i]);
+    return shapes;
 }
 
 }  // namespace
 
 TensorSpecs LayerNorm::infer(const Params& p, std::span<const TensorSpec> in) {
-    auto parts = split_shape(name, in[0], p.axes);
-    for (size_t i = 1; i < in.size(); ++i) check_shape(name, inputs[i].name, in[i], parts.normalized);
-    TensorSpec statistics{DType::f32, parts.rows, {}};
-    return {{in[0].dtype, in[0].shape, {}}, statistics, statistics};
+    return row_norm_specs(name, inputs, in, split_shape(name, in[0], p.axes));
 }
 
 Tensors LayerNorm::gradient(const GradientContext<Params>& g) {
@@ -51,14 +44,7 @@ Tensors LayerNorm::gradient(const GradientContext<Params>& g) {
 }
 
 TensorSpecs LayerNormBackward::infer(const Params& p, std::span<const TensorSpec> in) {
-    auto parts = split_shape(name, in[0], p.axes);
-    check_shape(name, "dy", in[1], in[0].shape);
-    check_shape(name, "mean", in[2], parts.rows);
-    check_shape(name, "inv_std", in[3], parts.rows);
-    if (in.size() > 4) check_shape(name, "weight", in[4], parts.normalized);
-    for (size_t i = 5; i < in.size(); ++i) check_shape(name, inputs[i].name, in[i], parts.rows);
-    TensorSpec factor{in[0].dtype, parts.normalized, {}};
-    return {{in[0].dtype, in[0].shape, {}}, factor, factor};
+    return row_norm_backward_specs(name, inputs, in, split_shape(name, in[0], p.axes));
 }
 
 Tensors LayerNormBackward::gradient(const GradientContext<Params>& g) {
@@ -80,13 +66,7 @@ Tensors LayerNormBackward::gradient(const GradientContext<Params>& g) {
                                            .statistics_axes = trailing,
                                            .factor_axes = leading},
                                           {g.output_grad(0), g.output_grad(1), g.output_grad(2)});
-    return g.result({{"x", in_form_of(grads.x, x)},
-                     {"dy", in_form_of(grads.dy, dy)},
-                     {"mean", in_form_of(grads.mean, mean)},
-                     {"inv_std", in_form_of(grads.inv_std, inv_std)},
-                     {"weight", in_form_of(grads.weight, weight)},
-                     {"dmean", in_form_of(grads.dmean, dmean)},
-                     {"dinv_std", in_form_of(grads.dinv_std, dinv_std)}});
+    return in_form_of_inputs(grads, g.inputs);
 }
 
 std::optional<ItemsApart> LayerNorm::items_apart(const Params& p, std::span<const TensorSpec> in,

@@ -21,4 +21,14 @@ void check_one_number(std::string_view op, std::string_view input, const TensorS
         throw_user(op, text(input, " is ", scalar, ", expected one float32 number"));
 }
 
+TensorSpecs specs_with_moments(std::string_view op, std::span<const TensorSpec> in) {
+    check_parameter(op, in[0]);
+    check_like_parameter(op, "grad", in[1], in[0]);
+    check_like_parameter(op, "exp_avg", in[2], in[0]);
+    check_like_parameter(op, "exp_avg_sq", in[3], in[0]);
+    check_one_number(op, "step", in[4]);
+    check_one_number(op, "lr", in[5]);
+    return {in[0], in[2], in[3], in[4]};
+}
+
 }  // namespace mge::ops
