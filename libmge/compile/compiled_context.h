@@ -162,7 +162,7 @@ private:
     bool is_special_ = false;
     bool skips_next_ = false, was_checked_ = false;
 
-    std::unique_ptr<RecordedRun> recorded_;  // null where runs are always asked for step by step
+    std::unique_ptr<RecordedRun> recorded_;  // null where runs are asked for step by step
     RecordedRun::Addresses port_addresses_;  // of inputs and outputs, as they were last asked for
     std::unique_ptr<CopiesBeside> copies_;   // null where there are none
     uint64_t copied_arenas_ = 0;             // their generation in the last run with copies

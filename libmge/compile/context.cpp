@@ -103,7 +103,8 @@ CompiledContext::CompiledContext(std::shared_ptr<const CompiledProgram> program,
 }
 
 void CompiledContext::make_recordable() {
-    if (!dynamic_cast<RecordingQueue*>(queues_[0])) return;
+    auto* recorder = dynamic_cast<RecordingQueue*>(queues_[0]);
+    if (!recorder) return;
     std::vector<RecordedRun::Port> ports;
     auto add = [&](bool are_outputs) {
         auto& memory = are_outputs ? program_->output_memory() : program_->input_memory();
@@ -114,7 +115,7 @@ void CompiledContext::make_recordable() {
     };
     add(false);
     add(true);
-    recorded_ = std::make_unique<RecordedRun>(*queues_[0], std::move(ports),
+    recorded_ = std::make_unique<RecordedRun>(*queues_[0], *recorder, std::move(ports),
                                               text("graph ", program_->id(), ", as it was recorded"));
 }
 

@@ -153,6 +153,7 @@ void CompiledContext::record_for_later() {
                          [this](size_t i, void* at) {
                              point(i < inputs_.size() ? inputs_[i] : outputs_[i - inputs_.size()], at);
                          }});
+    if (recorded_->is_over()) recorded_.reset();
 }
 
 // What fails later names its step, too.

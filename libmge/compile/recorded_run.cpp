@@ -28,9 +28,9 @@ private:
     std::string text_;
 };
 
-RecordedRun::RecordedRun(Queue& queue, std::vector<Port> ports, std::string text)
+RecordedRun::RecordedRun(Queue& queue, RecordingQueue& recorder, std::vector<Port> ports, std::string text)
     : queue_(queue),
-      recorder_(dynamic_cast<RecordingQueue*>(&queue)),
+      recorder_(recorder),
       ports_(std::move(ports)),
       varies_(ports_.size()),
       held_(ports_.size()),
@@ -39,15 +39,17 @@ RecordedRun::RecordedRun(Queue& queue, std::vector<Port> ports, std::string text
 
 RecordedRun::~RecordedRun() = default;
 
-bool RecordedRun::Kept::stands_for(const Addresses& data) const {
-    for (size_t i = 0; i < at.size(); ++i)
-        if (data[i] != at[i] && !is_copied[i]) return false;
+// As far as places matter.
+bool RecordedRun::are_alike(const Addresses& a, const Addresses& b, const IsCopied& is_copied) {
+    for (size_t i = 0; i < a.size(); ++i)
+        if (a[i] != b[i] && !is_copied[i]) return false;
     return true;
 }
 
 bool RecordedRun::replay(const Addresses& data, uint64_t arenas) {
-    if (!recorder_ || arenas_ != arenas) return false;
-    auto kept = std::ranges::find_if(kept_, [&](auto& each) { return each.stands_for(data); });
+    if (arenas_ != arenas) return false;
+    auto kept =
+        std::ranges::find_if(kept_, [&](auto& each) { return are_alike(data, each.at, each.is_copied); });
     if (kept == kept_.end()) return false;
     WorkOriginScope scope(origin_);
     copy_ports(*kept, data, false);
@@ -64,11 +66,10 @@ void RecordedRun::copy_ports(const Kept& kept, const Addresses& data, bool are_o
 }
 
 void RecordedRun::note_run(const Addresses& data, uint64_t arenas, const Steps& steps) {
-    if (!recorder_ || !left_) return;
     if (std::exchange(arenas_, arenas) != arenas) kept_.clear();
+    if (!left_) return;
     note_places(data);
-    std::vector<bool> is_copied(ports_.size());
-    for (size_t i = 0; i < ports_.size(); ++i) is_copied[i] = may_lie_elsewhere(i);
+    IsCopied is_copied = copied_ports();
     if (was_seen(data, is_copied)) record(data, std::move(is_copied), steps);
     if (seen_.size() == most_kept) seen_.erase(seen_.begin());
     seen_.push_back(data);
@@ -80,24 +81,21 @@ void RecordedRun::note_places(const Addresses& data) {
         if (data[i] != seen_.back()[i]) varies_[i] = true;
 }
 
-bool RecordedRun::may_lie_elsewhere(size_t port) const {
-    if (ports_[port].own) return true;
-    return varies_[port] && ports_[port].bytes <= most_copied_bytes &&
-           std::ranges::count(varies_, true) <= most_copies;
+RecordedRun::IsCopied RecordedRun::copied_ports() const {
+    IsCopied is_copied(ports_.size());
+    const bool are_few = std::ranges::count(varies_, true) <= most_copies;
+    for (size_t i = 0; i < ports_.size(); ++i)
+        is_copied[i] = ports_[i].own || (are_few && varies_[i] && ports_[i].bytes <= most_copied_bytes);
+    return is_copied;
 }
 
-// Whether a run before this one had the same places, as far as they matter.
-bool RecordedRun::was_seen(const Addresses& data, const std::vector<bool>& is_copied) const {
-    auto are_same = [&](const Addresses& earlier) {
-        for (size_t i = 0; i < data.size(); ++i)
-            if (data[i] != earlier[i] && !is_copied[i]) return false;
-        return true;
-    };
-    bool comes_and_goes = std::ranges::any_of(ports_, [](auto& port) { return !port.own; });
-    return !comes_and_goes || std::ranges::any_of(seen_, are_same);
+// Whether a run before this one had the same places, or all of them are the context's own.
+bool RecordedRun::was_seen(const Addresses& data, const IsCopied& is_copied) const {
+    if (std::ranges::all_of(ports_, [](auto& port) { return bool(port.own); })) return true;
+    return std::ranges::any_of(seen_, [&](auto& earlier) { return are_alike(data, earlier, is_copied); });
 }
 
-void RecordedRun::record(const Addresses& data, std::vector<bool> is_copied, const Steps& steps) {
+void RecordedRun::record(const Addresses& data, IsCopied is_copied, const Steps& steps) {
     Kept made{data, std::move(is_copied), nullptr};
     for (size_t i = 0; i < ports_.size(); ++i) {
         if (!made.is_copied[i]) continue;
@@ -110,14 +108,15 @@ void RecordedRun::record(const Addresses& data, std::vector<bool> is_copied, con
     WorkOriginScope scope(origin_);
     point_all(made.at);
     try {
-        made.recording = recorder_->record_work(steps.ask);
+        made.recording = recorder_.record_work(steps.ask);
     } catch (...) {
         point_all(data);
         throw;
     }
     point_all(data);
     if (!made.recording) {
-        recorder_ = nullptr;
+        kept_.clear();
+        left_ = 0;
         return;
     }
     --left_;

@@ -26,8 +26,8 @@ public:
         bool is_output = false;
     };
     using Addresses = std::vector<void*>;  // by port
-    // `text`: whose work it is, for errors that are found later.
-    RecordedRun(Queue& queue, std::vector<Port> ports, std::string text);
+    // Both are one queue. `text`: whose work it is, for errors that are found later.
+    RecordedRun(Queue& queue, RecordingQueue& recorder, std::vector<Port> ports, std::string text);
     ~RecordedRun();
 
     // The run whose ports are at `data`; false when there is no recording of it. `arenas` is another number
@@ -41,30 +41,33 @@ public:
     };
     // Behind such a run that went step by step: records it if others are likely to be like it.
     void note_run(const Addresses& data, uint64_t arenas, const Steps& steps);
+    // Whether any later run may be recorded or replayed.
+    bool is_over() const { return !left_ && kept_.empty(); }
 
 private:
     class Origin;
+    using IsCopied = std::vector<bool>;  // by port: it may lie elsewhere
     struct Kept {
         Addresses at;
-        std::vector<bool> is_copied;  // by port: it may lie elsewhere
+        IsCopied is_copied;
         std::unique_ptr<const Recording> recording;
-
-        bool stands_for(const Addresses& data) const;
     };
-    bool may_lie_elsewhere(size_t port) const;
-    bool was_seen(const Addresses& data, const std::vector<bool>& is_copied) const;
+    IsCopied copied_ports() const;
+    bool was_seen(const Addresses& data, const IsCopied& is_copied) const;
     void note_places(const Addresses& data);
-    void record(const Addresses& data, std::vector<bool> is_copied, const Steps& steps);
+    void record(const Addresses& data, IsCopied is_copied, const Steps& steps);
     void copy_ports(const Kept& kept, const Addresses& data, bool are_outputs);
 
+    static bool are_alike(const Addresses& a, const Addresses& b, const IsCopied& is_copied);
+
     Queue& queue_;
-    RecordingQueue* recorder_;  // null: the queue cannot, or a run cannot be kept
+    RecordingQueue& recorder_;
     std::vector<Port> ports_;
     std::vector<bool> varies_;      // by port: it lay elsewhere in the run before
     std::vector<StorageRef> held_;  // by port, for those that are copied and have no place of their own
     std::vector<Addresses> seen_;   // of the last runs that went step by step
     std::vector<Kept> kept_;        // oldest first
-    int left_;                      // recordings that may still be made
+    int left_;                      // recordings that may still be made; none where a run cannot be kept
     std::shared_ptr<const Origin> origin_;
     uint64_t arenas_ = 0;
 };

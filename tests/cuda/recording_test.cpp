@@ -132,6 +132,44 @@ TEST(RecordedRuns, ReadInputsWhereverTheyLie) {
     }
 }
 
+// Too many inputs to be copied, at places that come three times each, more of them than are recorded; the
+// last ones come again, then with other arenas.
+TEST(RecordedRuns, EndWherePlacesDoNot) {
+    constexpr size_t n_inputs = 9, n_places = 20;
+    GraphBuilder builder;
+    {
+        InterpreterScope scope(builder);
+        Tensor sum;
+        for (size_t i = 0; i < n_inputs; ++i) {
+            Tensor x = ops::exp(builder.input({DType::f32, x_shape, {}}, "x" + std::to_string(i)));
+            sum = i ? ops::add(sum, x) : x;
+        }
+        builder.set_outputs({ops::softmax(sum, {.axis = -1})});
+    }
+    Graph graph = builder.take();
+    auto context = Context::create(Program::compile(graph, recorded()));
+    std::vector<Tensors> here(n_places), there(n_places);
+    for (size_t place = 0; place < n_places; ++place)
+        for (size_t i = 0; i < n_inputs; ++i) {
+            here[place].push_back(filled(x_shape, int(place * n_inputs + i)));
+            there[place].push_back(to_device(here[place].back(), gpu()));
+        }
+    auto check = [&](size_t place, int run) {
+        for (size_t i = 0; i < n_inputs; ++i) context->bind_input(i, there[place][i].address());
+        context->run();
+        Tensor expected = Executable(graph, {}).run(here[place])[0];
+        EXPECT_THAT(floats_of(outputs_of(*context)[0]),
+                    testing::Pointwise(testing::FloatNear(1e-5F), floats_of(expected)))
+            << "run " << run << " at place " << place;
+    };
+    for (int run = 0; run < int(3 * n_places); ++run) check(size_t(run) / 3, run);
+    for (int run = 0; run < 40; ++run) {
+        if (run == 20) context->memory()->clear();
+        auto elsewhere = queue_of(gpu()).allocate(size_t(1) << 20);
+        check(size_t(run) % n_places, run);
+    }
+}
+
 // As a training step does with its parameters.
 TEST(RecordedRuns, WriteInPlaceOfWhatIsGivenUp) {
     GraphBuilder builder;
