@@ -13,6 +13,7 @@
 #include "libmge/base/error.h"
 #include "libmge/base/file.h"
 #include "libmge/base/file_limit.h"
+#include "libmge/base/number_text.h"
 #include "libmge/device/device.h"
 
 namespace mge::cli {
@@ -99,7 +100,7 @@ public:
         check_size(label_, text_.size(), height, width, uint64_t(channels));
         size_t size = size_t(height) * size_t(width) * size_t(channels);
         if (text_.size() - at_ < size)
-            fail(label_, "its pixels need ", size, " bytes, there are ", text_.size() - at_);
+            fail(label_, "its pixels need ", counted(size, "byte"), ", there are ", text_.size() - at_);
         Tensor result = new_image(height, width, channels);
         std::memcpy(result.data(), text_.data() + at_, size);
         return result;

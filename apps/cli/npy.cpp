@@ -6,6 +6,7 @@
 #include "apps/cli/array_file.h"
 #include "libmge/base/error.h"
 #include "libmge/base/file.h"
+#include "libmge/base/number_text.h"
 #include "libmge/device/device.h"
 
 namespace mge::cli {
@@ -29,7 +30,8 @@ public:
         Description array = describe();
         size_t needed = array.count * size_of(array.type.dtype);
         if (data_.size() != needed)
-            fail("shape ", array.shape, " needs ", needed, " bytes of data, there are ", data_.size());
+            fail("shape ", array.shape, " needs ", counted(needed, "byte"), " of data, there are ",
+                 data_.size());
         return tensor_from_host({array.type.dtype, array.shape, {}}, data_.data(), host_device);
     }
 

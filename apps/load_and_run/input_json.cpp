@@ -7,6 +7,7 @@
 #include "apps/cli/fit_numbers.h"
 #include "apps/cli/text_file.h"
 #include "libmge/base/error.h"
+#include "libmge/base/number_text.h"
 #include "libmge/device/device.h"
 #include "libmge/tensor/dtype_dispatch.h"
 #include "libmge/tensor/narrow.h"
@@ -29,7 +30,7 @@ public:
         std::vector<double> numbers;
         flatten(input["raw"], numbers);
         if (int64_t(numbers.size()) != spec.numel())
-            fail(text("has ", numbers.size(), " numbers for the shape ", spec.shape));
+            fail(text("has ", counted(numbers.size(), "number"), " for the shape ", spec.shape));
         return to_tensor(spec, numbers);
     }
 

@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 
+#include "libmge/base/number_text.h"
 #include "libmge/base/rethrow.h"
 #include "libmge/compile/bound_context.h"
 #include "libmge/compile/compaction.h"
@@ -331,7 +332,8 @@ void CompiledContext::bind_output(size_t i, void* data, size_t bytes) {
     Port& port = own_output(i);
     size_t needed = program_->outputs()[i].spec.bytes();
     if (data && bytes < needed)
-        throw_user("context", text("output ", i, " has ", needed, " bytes, the memory given for it ", bytes));
+        throw_user("context",
+                   text("output ", i, " has ", counted(needed, "byte"), ", the memory given for it ", bytes));
     port.storage = data || !own_.outputs ? StorageRef{} : memory_[port.place];
     bool is_own = port.storage.get() != nullptr;
     point(port, is_own ? static_cast<char*>(port.storage->data) + port.offset : data);

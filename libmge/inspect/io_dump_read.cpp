@@ -11,6 +11,7 @@
 #include "libmge/base/error.h"
 #include "libmge/base/file.h"
 #include "libmge/base/file_limit.h"
+#include "libmge/base/number_text.h"
 #include "libmge/device/device.h"
 #include "libmge/inspect/io_dump.h"
 #include "libmge/inspect/io_dump_format.h"
@@ -254,7 +255,7 @@ DumpRecord parse_binary(std::span<const std::byte> bytes, const std::string& pat
         fail(e.what());
     }
     if (data.size() != expected)
-        fail(text("shape ", record.shape, " needs ", expected, " bytes, there are ", data.size()));
+        fail(text("shape ", record.shape, " needs ", counted(expected, "byte"), ", there are ", data.size()));
     if (with_value)
         record.value = tensor_from_host({dtype->stored, record.shape, {}}, data.data(), host_device);
     return record;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "libmge/base/number_text.h"
 #include "libmge/base/text.h"
 
 namespace lite {
@@ -47,8 +48,8 @@ LiteDataType data_type_of(DType dtype) {
 
 mge::TensorSpec spec_of(const Layout& layout) {
     if (layout.ndim > Layout::MAXDIM)
-        throw Error(
-            mge::text("a layout has ", layout.ndim, " dimensions; there are ", Layout::MAXDIM, " at most"));
+        throw Error(mge::text("a layout has ", mge::counted(layout.ndim, "dimension"), "; there are ",
+                              Layout::MAXDIM, " at most"));
     std::array<int64_t, Layout::MAXDIM> extents{};
     std::ranges::copy(std::span(layout.shapes, layout.ndim), extents.begin());
     return {

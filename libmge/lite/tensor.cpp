@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lite/tensor.h"
 
+#include "libmge/base/number_text.h"
 #include "libmge/base/text.h"
 #include "libmge/lite/as_lite_error.h"
 #include "libmge/lite/device.h"
@@ -31,7 +32,8 @@ Layout layout_of_all(const std::vector<Tensor>& tensors, size_t axis) {
 size_t axis_of(int dim, size_t rank) {
     auto signed_rank = static_cast<int>(rank);
     if (dim < -signed_rank || dim >= signed_rank)
-        throw Error(mge::text("concat: dimension ", dim, " of tensors with ", rank, " dimensions"));
+        throw Error(
+            mge::text("concat: dimension ", dim, " of tensors with ", mge::counted(rank, "dimension")));
     return static_cast<size_t>(dim < 0 ? dim + signed_rank : dim);
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "libmge/base/number_text.h"
 #include "libmge/base/text.h"
 #include "libmge/device/device.h"
 #include "libmge/lite/copy_view.h"
@@ -59,7 +60,7 @@ void Tensor::TensorImplBase::reset(void* data, size_t bytes) {
     require_layout(layout(), "reset: ");
     if (!data) throw Error("reset: the address is null");
     if (bytes < view_.bytes())
-        throw Error(mge::text("reset: ", bytes, " bytes for a tensor of ", text_of(layout()),
+        throw Error(mge::text("reset: ", mge::counted(bytes, "byte"), " for a tensor of ", text_of(layout()),
                               ", which needs ", view_.bytes()));
     view_ = TensorView(layout());
     storage_ = mge::borrow_storage(data, bytes, nullptr);

@@ -14,8 +14,8 @@ namespace {
 // Error unless the sizes of the layout fit in 63 bits in whatever order they are multiplied.
 void check(const Layout& layout) {
     if (layout.ndim > Layout::MAXDIM)
-        throw Error(
-            mge::text("a layout has ", layout.ndim, " dimensions; there are ", Layout::MAXDIM, " at most"));
+        throw Error(mge::text("a layout has ", mge::counted(layout.ndim, "dimension"), "; there are ",
+                              Layout::MAXDIM, " at most"));
     size_t bytes = layout.get_elem_size();
     for (size_t extent : std::span(layout.shapes, layout.ndim))
         if (__builtin_mul_overflow(bytes, std::max<size_t>(extent, 1), &bytes) || bytes > INT64_MAX)
@@ -29,7 +29,7 @@ void check_axis(size_t axis, size_t start, size_t end, size_t step, size_t exten
     };
     if (step == 0) throw Error(mge::text(who(), "steps are 1 or more"));
     if (start > end) throw Error(mge::text(who(), "it starts behind its end"));
-    if (end > extent) throw Error(mge::text(who(), "the dimension has ", extent, " elements"));
+    if (end > extent) throw Error(mge::text(who(), "the dimension has ", mge::counted(extent, "element")));
 }
 
 // The index of the -1 in a shape.
@@ -96,7 +96,8 @@ size_t TensorView::offset_of(Numbers index) const {
 TensorView::Part TensorView::part(Numbers start, Numbers end, Numbers step) const {
     if (start.size() != end.size() || (!step.empty() && step.size() != start.size()))
         throw Error(mge::text("slice: start, end and step have ", start.size(), ", ", end.size(), " and ",
-                              step.size(), " numbers; they have equally many, step may have none"));
+                              mge::counted(step.size(), "number"),
+                              "; they have equally many, step may have none"));
     if (start.size() > rank())
         throw Error(mge::text("slice: ", mge::counted(start.size(), "number"), " for a tensor of ",
                               text_of(layout_)));

@@ -14,6 +14,7 @@
 #include <set>
 #include <unordered_map>
 
+#include "libmge/base/number_text.h"
 #include "libmge/compile/program.h"
 #include "libmge/device/default_device.h"
 #include "libmge/device/device.h"
@@ -258,7 +259,7 @@ void set_inputs(OpenGraph& graph, ValueId id, const Ids& inputs) {
     for (ValueId& input : all) {
         if (input == no_value) continue;
         if (next == inputs.size())
-            throw_user(graph.maker(id).op->name, text("reads more than ", inputs.size(), " values"),
+            throw_user(graph.maker(id).op->name, text("reads more than ", counted(inputs.size(), "value")),
                        ErrorClass::value);
         input = inputs[next++];
     }

@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "libmge/base/number_text.h"
 #include "libmge/device/default_device.h"
 #include "libmge/eager/tape.h"
 #include "libmge/graph/inner_graph.h"
@@ -149,7 +150,7 @@ thread_local Capture* Capture::innermost = nullptr;
 TensorSpecs specs_of_list(nb::handle tensors, size_t sliced) {
     TensorSpecs specs = specs_of(tensor_list(tensors, "capture_subgraph"));
     if (sliced > specs.size())
-        throw_user("capture_subgraph", text("slices of ", sliced, " inputs of ", specs.size()));
+        throw_user("capture_subgraph", text("slices of ", counted(sliced, "input"), " of ", specs.size()));
     return ops::scan_arguments({.carried = int64_t(specs.size() - sliced), .sliced = int64_t(sliced)}, specs);
 }
 

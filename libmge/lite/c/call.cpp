@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/lite/c/call.h"
 
+#include "libmge/base/number_text.h"
 #include "libmge/base/text.h"
 
 namespace lite::c {
@@ -24,8 +25,8 @@ void Call::throw_null(const char* argument) const {
 }
 
 void Call::throw_too_many(size_t size, const char* argument) const {
-    throw Error(mge::text(function_, ": the argument '", argument, "' has ", size, " numbers; tensors have ",
-                          Layout::MAXDIM, " dimensions at most"));
+    throw Error(mge::text(function_, ": the argument '", argument, "' has ", mge::counted(size, "number"),
+                          "; tensors have ", Layout::MAXDIM, " dimensions at most"));
 }
 
 void Call::throw_no_handle(const char* argument, const char* of) const {

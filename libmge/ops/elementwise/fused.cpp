@@ -180,8 +180,10 @@ int FusedProgram::add_step(Step step) {
 int FusedProgram::add(const OpInfo& op, const void* params, const std::vector<int>& operands) {
     if (!is_fusible(op, params)) throw_user(who, mge::text(op.name, " cannot be fused"), ErrorClass::value);
     if (operands.size() != op.inputs.size())
-        throw_user(who, mge::text(op.name, " takes ", op.inputs.size(), " operands, got ", operands.size()),
-                   ErrorClass::value);
+        throw_user(
+            who,
+            mge::text(op.name, " takes ", counted(op.inputs.size(), "operand"), ", got ", operands.size()),
+            ErrorClass::value);
     for (int operand : operands)
         if (operand < 0 || operand >= inputs_ + int(steps_.size()))
             throw_user(who, mge::text("register ", operand, " does not exist yet"), ErrorClass::value);

@@ -35,7 +35,8 @@ AxisRange slice_range(std::string_view who, int64_t begin, int64_t end, int64_t 
 
 std::vector<AxisRange> ranges_of(std::string_view who, const IntList& items, const Shape& x) {
     if (items.size() % item_size != 0)
-        throw_user(who, text("items has ", items.size(), " numbers, not five per axis"), ErrorClass::value);
+        throw_user(who, text("items has ", counted(items.size(), "number"), ", not five per axis"),
+                   ErrorClass::value);
     std::vector<AxisRange> ranges;
     for (int64_t extent : x.dims()) ranges.push_back({0, 1, extent, false});
     std::vector<bool> seen(ranges.size(), false);

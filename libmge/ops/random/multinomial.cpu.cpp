@@ -5,6 +5,7 @@
 #include <cmath>
 #include <vector>
 
+#include "libmge/base/number_text.h"
 #include "libmge/kernel/cpu/trials.h"
 #include "libmge/kernel/plain_layouts.h"
 #include "libmge/ops/random/random_state.h"
@@ -36,8 +37,8 @@ void read_weights(const T* from, int64_t row, bool replacement, int64_t draws, s
         possible += weights[i] > 0;
     }
     if (possible < (replacement ? 1 : draws))
-        throw_user(Multinomial::name,
-                   text("row ", row, " has ", possible, " weights above 0, too few for ", draws, " draws"));
+        throw_user(Multinomial::name, text("row ", row, " has ", counted(possible, "weight"),
+                                           " above 0, too few for ", counted(draws, "draw")));
 }
 
 // The category in whose part of the sum of all a uniform number falls.

@@ -281,7 +281,7 @@ TEST(Random, SaysWhatDoesNotFit) {
                           ops::multinomial(state(1), make_tensor(DType::f32, {2}, {1, -1}));
                       });
     expect_user_error(
-        ErrorClass::runtime, "[multinomial] row 1 has 1 weights above 0, too few for 2 draws", [] {
+        ErrorClass::runtime, "[multinomial] row 1 has 1 weight above 0, too few for 2 draws", [] {
             ops::multinomial(state(1), make_tensor(DType::f32, {2, 2}, {1, 1, 0, 1}), {.num_samples = 2});
         });
     expect_user_error(ErrorClass::assertion, "[dropout] probability 1 is not in [0, 1)",

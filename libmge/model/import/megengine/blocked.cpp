@@ -89,14 +89,14 @@ std::optional<int64_t> block_of_format(uint32_t format) {
 // The number of images and their size may change between runs, the channels do not.
 Tensor unblocked(const Tensor& x, int64_t block) {
     if (rank_of(x) != 5 || x.shape()[4] != block)
-        invalid("images of shape ", x.shape(), " are not in blocks of ", block, " channels");
+        invalid("images of shape ", x.shape(), " are not in blocks of ", counted(block, "channel"));
     Tensor swapped = ops::transpose(x, {.pattern = {0, 1, 4, 2, 3}});
     return ops::flatten(swapped, {.start = 1, .end = 2});
 }
 
 Tensor blocked(const Tensor& x, int64_t block) {
     if (rank_of(x) != 4 || x.shape()[1] % block)
-        invalid("images of shape ", x.shape(), " do not fit blocks of ", block, " channels");
+        invalid("images of shape ", x.shape(), " do not fit blocks of ", counted(block, "channel"));
     int64_t blocks = x.shape()[1] / block;
     Tensor size = ops::shape_of(x);
     auto extent = [&](int axis) { return ops::shape_of(x, {.axis = axis}); };
@@ -128,7 +128,7 @@ Tensor unblocked_weight(const Tensor& weight, const Blocks& blocks, bool is_grou
             return rearranged(weight, {0, 5, 1, 2, 3, 4}, {0, 0, 1, 2, 3, 4});
         if (!is_grouped && rank == 5) return rearranged(weight, {0, 4, 3, 1, 2}, {0, 0, 1, 2, 3});
     }
-    invalid("a weight of shape ", shape, " does not fit blocks of ", block, " channels");
+    invalid("a weight of shape ", shape, " does not fit blocks of ", counted(block, "channel"));
 }
 
 // Layouts of other processors are turned into each other by operators of their own; channels that do not

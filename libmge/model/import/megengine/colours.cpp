@@ -5,6 +5,7 @@
 #include <cmath>
 #include <functional>
 
+#include "libmge/base/number_text.h"
 #include "libmge/device/device.h"
 #include "libmge/model/import/megengine/extents.h"
 #include "libmge/model/import/megengine/families.h"
@@ -101,7 +102,7 @@ Tensors import_colours(const Site& site) {
     if (!mode) unsupported("colour conversion ", number);
     if (x.dtype() != DType::f32 && x.dtype() != DType::u8) unsupported("colours of ", x.dtype());
     if (rank_of(x) != 4 || x.shape()[3] != mode->channels)
-        invalid("images of shape ", x.shape(), ", expected ", mode->channels, " channels");
+        invalid("images of shape ", x.shape(), ", expected ", counted(mode->channels, "channel"));
     if (mode->compute) return {computed(x, mode->channels, mode->compute)};
     std::vector<int32_t> order(mode->order.begin(), mode->order.end());
     Tensor index = tensor_from_host({DType::i32, {int64_t(order.size())}, {}}, order.data(), host_device);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operators that hold values: weights and immediate constants.
 
+#include "libmge/base/number_text.h"
 #include "libmge/device/device.h"
 #include "libmge/model/import/megengine/families.h"
 
@@ -14,7 +15,8 @@ Tensor tensor_of(const TensorRecord& record) {
     TensorSpec spec{record.dtype.dtype, record.shape, {}};
     if (!record.has_data && spec.bytes()) invalid("a constant of shape ", spec, " without a value");
     if (record.has_data && record.data.size() != spec.bytes())
-        invalid(record.data.size(), " bytes for a constant of shape ", spec, ", which has ", spec.bytes());
+        invalid(counted(record.data.size(), "byte"), " for a constant of shape ", spec, ", which has ",
+                spec.bytes());
     return tensor_from_host(spec, record.data.data(), host_device);
 }
 

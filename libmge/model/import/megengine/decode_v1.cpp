@@ -8,6 +8,7 @@
 #include <iomanip>
 #include <unordered_map>
 
+#include "libmge/base/number_text.h"
 #include "libmge/model/import/megengine/decode.h"
 #include "libmge/model/import/megengine/operators.h"
 #include "megengine_v1_generated.h"
@@ -77,11 +78,12 @@ private:
     AlignedBytes find_graph() {
         size_t header = read_u32(bytes_, 0) == magic ? 24 : 16;
         if (bytes_.size() < header + sizeof(uint32_t))
-            fail("it has ", bytes_.size(), " bytes, fewer than its header");
+            fail("it has ", counted(bytes_.size(), "byte"), ", fewer than its header");
         uint64_t offset;
         std::memcpy(&offset, bytes_.data() + header - sizeof offset, sizeof offset);
         if (offset > bytes_.size() - header - sizeof(uint32_t))
-            fail("its graph lies at ", offset, ", outside of its ", bytes_.size(), " bytes (truncated?)");
+            fail("its graph lies at ", offset, ", outside of its ", counted(bytes_.size(), "byte"),
+                 " (truncated?)");
         values_ = bytes_.subspan(header, offset);
         graph_at_ = header + offset;
         return AlignedBytes(bytes_.subspan(graph_at_));
@@ -90,8 +92,8 @@ private:
     void verify(const AlignedBytes& graph) {
         uint32_t size = read_u32(graph.bytes(), 0);
         if (size > graph.bytes().size() - sizeof size)
-            fail("its graph has ", size, " bytes, the file only ", graph.bytes().size() - sizeof size,
-                 " (truncated?)");
+            fail("its graph has ", counted(size, "byte"), ", the file only ",
+                 graph.bytes().size() - sizeof size, " (truncated?)");
         record_.bytes = graph_at_ + sizeof size + size;
         auto* data = reinterpret_cast<const uint8_t*>(graph.bytes().data());
         flatbuffers::Verifier verifier(data, sizeof size + size, max_depth, max_tables);

@@ -4,6 +4,7 @@
 
 #include <flatbuffers/flatbuffers.h>
 
+#include "libmge/base/number_text.h"
 #include "libmge/model/import/megengine/decode.h"
 #include "megengine_v2_generated.h"
 
@@ -40,8 +41,8 @@ private:
         uint32_t size = 0;
         std::memcpy(&size, data, sizeof size);
         if (size > file_.bytes().size() - sizeof size)
-            fail("its flatbuffer has ", size, " bytes, the file only ", file_.bytes().size() - sizeof size,
-                 " (truncated?)");
+            fail("its flatbuffer has ", counted(size, "byte"), ", the file only ",
+                 file_.bytes().size() - sizeof size, " (truncated?)");
         record_.bytes = sizeof size + size;
         flatbuffers::Verifier verifier(data, record_.bytes, max_depth, max_tables);
         if (!file::v2::VerifySizePrefixedModelBuffer(verifier)) fail("the flatbuffer is damaged");

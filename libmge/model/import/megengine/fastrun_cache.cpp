@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "libmge/base/file_limit.h"
+#include "libmge/base/number_text.h"
 #include "libmge/model/crypt/hex.h"
 
 namespace mge::megengine {
@@ -24,7 +25,8 @@ public:
     std::string_view block(const char* what) { return take(number(), what); }
     std::string_view take(size_t count, const char* what) {
         size_t left = bytes_.size() - at_;
-        if (count > left) fail(text(what, " of ", count, " bytes goes beyond the end, ", left, " are left"));
+        if (count > left)
+            fail(text(what, " of ", counted(count, "byte"), " goes beyond the end, ", left, " are left"));
         std::string_view part = bytes_.substr(at_, count);
         at_ += count;
         return part;

@@ -29,8 +29,8 @@ bool starts_with(std::span<const std::byte> bytes, std::string_view magic) {
 ModelRecord decode(std::span<const std::byte> bytes, const std::string& label,
                    bool has_compressed_weights = false) {
     if (!is_v1(bytes) && !is_v2(bytes))
-        fail(label,
-             text("what should be a model has neither version's signature (", bytes.size(), " bytes)"));
+        fail(label, text("what should be a model has neither version's signature (",
+                         counted(bytes.size(), "byte"), ")"));
     ModelRecord record = is_v1(bytes) ? decode_v1(bytes, label) : decode_v2(bytes, label);
     check_weights(record, has_compressed_weights, label);
     return record;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pooling and what else looks at neighbours in images.
 
+#include "libmge/base/number_text.h"
 #include "libmge/device/device.h"
 #include "libmge/model/import/megengine/blocked.h"
 #include "libmge/model/import/megengine/extents.h"
@@ -103,7 +104,7 @@ Tensors import_local_response_norm(const Site& site) {
     auto& p = site.params<file::LRN>();
     const Tensor& x = site.in(0);
     if (rank_of(x) != 4) invalid("images of rank ", rank_of(x));
-    if (p.n() % 2 == 0 || p.n() > widest_window) unsupported("a window of ", p.n(), " channels");
+    if (p.n() % 2 == 0 || p.n() > widest_window) unsupported("a window of ", counted(p.n(), "channel"));
     int64_t half = p.n() / 2, channels = x.shape()[1];
     Tensor squares = ops::pad(ops::square(x), {.before = {0, half, 0, 0}, .after = {0, half, 0, 0}}), sum;
     for (int64_t i = 0; i < p.n(); ++i) {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "libmge/base/number_text.h"
 #include "libmge/device/device.h"
 #include "libmge/model/import/megengine/extents.h"
 #include "libmge/model/import/megengine/families.h"
@@ -109,7 +110,7 @@ Tensors import_roi_pooling(const Site& site) {
     check_regions(site.in(0), site.in(1));
     require_mode(p.mode());
     auto size = constant_values(site.in(2), "the size of a pooled region");
-    if (size.size() != 2) invalid("a size of ", size.size(), " numbers");
+    if (size.size() != 2) invalid("a size of ", counted(size.size(), "number"));
     return {ops::roi_pool2d(
                 site.in(0), convert_dtype(site.in(1), DType::f32),
                 {.height = size[0],
@@ -145,7 +146,7 @@ Tensors import_nms_keep(const Site& site) {
     bool is_known = boxes.shape().is_known();
     if (is_known && boxes.shape().rank() != 3) invalid("boxes of rank ", boxes.shape().rank());
     int64_t groups = is_known ? boxes.shape()[0] : 1;
-    if (groups < 1 || groups > most_groups) unsupported(groups, " groups of boxes");
+    if (groups < 1 || groups > most_groups) unsupported(counted(groups, "group"), " of boxes");
     if (p.max_output() > uint32_t(1) << 24) invalid("it keeps ", p.max_output(), " boxes");
     Tensors indices, counts;
     for (int64_t i = 0; i < groups; ++i) {

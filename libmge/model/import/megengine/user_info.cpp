@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "libmge/base/error.h"
+#include "libmge/base/number_text.h"
 
 namespace mge::megengine {
 namespace {
@@ -227,11 +228,11 @@ std::string user_info_text(std::string_view pickle) {
     if (pickle.empty()) return {};
     if (pickle[0] == '\x80') {
         if (auto json = unpickled(pickle)) return *json == "null" ? std::string() : *json;
-        return text("a pickle of ", pickle.size(), " bytes");
+        return text("a pickle of ", counted(pickle.size(), "byte"));
     }
     bool is_text =
         std::ranges::all_of(pickle, [](unsigned char c) { return c >= ' ' || c == '\n' || c == '\t'; });
-    return is_text ? std::string(pickle.substr(0, longest)) : text(pickle.size(), " bytes");
+    return is_text ? std::string(pickle.substr(0, longest)) : counted(pickle.size(), "byte");
 }
 
 }  // namespace mge::megengine

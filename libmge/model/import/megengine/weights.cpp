@@ -7,6 +7,7 @@
 
 #include "libmge/base/error.h"
 #include "libmge/base/file_limit.h"
+#include "libmge/base/number_text.h"
 
 namespace mge::megengine {
 namespace {
@@ -93,8 +94,8 @@ void check_weights(ModelRecord& record, bool is_told, const std::string& label) 
             return;
         }
         throw ModelError(text("'", label, "' is not a valid MegEngine model: operator ", i, " (", op.type,
-                              "), tensor ", k, ": ", tensor.data.size(), " bytes for ", spec_of(tensor),
-                              ", which has ", spec_of(tensor).bytes(),
+                              "), tensor ", k, ": ", counted(tensor.data.size(), "byte"), " for ",
+                              spec_of(tensor), ", which has ", spec_of(tensor).bytes(),
                               has_compressed ? "; the file's weights are compressed (has_compression)" : ""));
     });
     record.owner = owned;

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "libmge/base/number_text.h"
 #include "libmge/device/device.h"
 #include "libmge/model/import/onnx/grouped_attention.h"
 #include "libmge/model/import/onnx/importer.h"
@@ -96,10 +97,10 @@ Tensor probabilities(const Tensor& scores) {
 
 // (batch, length, heads, width) of heads side by side.
 Tensor in_heads(const Site& site, const Tensor& x, int64_t heads) {
-    if (rank_of(x) != 3) invalid(heads, " heads side by side in ", x.shape());
+    if (rank_of(x) != 3) invalid(counted(heads, "head"), " side by side in ", x.shape());
     auto width = site.extents.find_extent(x, 2);
     if (!width) unsupported("a width of heads that differs between runs");
-    if (heads < 1 || *width % heads) invalid(heads, " heads in ", x.shape());
+    if (heads < 1 || *width % heads) invalid(counted(heads, "head"), " in ", x.shape());
     return reshaped(x, {extent_of(x, 0), extent_of(x, 1), heads, *width / heads});
 }
 
@@ -132,7 +133,7 @@ Tensors composed(const Site& site) {
     if (site.has(5)) values = ops::concat({site.in(5), values}, {.axis = 2});
     Tensors present{keys, values};
     int64_t heads = heads_of(site, queries), shared = heads_of(site, keys);
-    if (!shared || heads % shared) invalid(heads, " heads of queries for ", shared, " of keys");
+    if (!shared || heads % shared) invalid(counted(heads, "head"), " of queries for ", shared, " of keys");
     auto width = site.extents.find_extent(queries, 3);
     if (!width) unsupported("a width of heads that differs between runs");
     double scale = std::sqrt(site.attributes.number("scale", 1 / std::sqrt(double(*width))));
@@ -201,7 +202,7 @@ Tensors fused(const Site& site) {
     if (site.has(4)) keys = ops::concat({site.in(4), keys}, {.axis = 2});
     if (site.has(5)) values = ops::concat({site.in(5), values}, {.axis = 2});
     int64_t heads = heads_of(site, queries), shared = heads_of(site, keys);
-    if (!shared || heads % shared) invalid(heads, " heads of queries for ", shared, " of keys");
+    if (!shared || heads % shared) invalid(counted(heads, "head"), " of queries for ", shared, " of keys");
     Tensor mask = added_mask(site, queries, keys);
     ops::Attention::Params params{.scale = site.attributes.number("scale", 0),
                                   .causal = is_plainly_causal(site)};
@@ -250,7 +251,7 @@ Tensors import_flex_attention(const Site& site) {
     if (is_plain && is_fused(site)) return {fused(site)[0]};
     Tensor queries = site.in(0), keys = site.in(1), values = site.in(2);
     int64_t heads = heads_of(site, queries), shared = heads_of(site, keys);
-    if (!shared || heads % shared) invalid(heads, " heads of queries for ", shared, " of keys");
+    if (!shared || heads % shared) invalid(counted(heads, "head"), " of queries for ", shared, " of keys");
     auto width = site.extents.find_extent(queries, 3);
     if (!width) unsupported("a width of heads that differs between runs");
     double scale = std::sqrt(site.attributes.number("scale", 1 / std::sqrt(double(*width))));
@@ -269,7 +270,8 @@ Tensor rotated(const Site& site, const Tensor& x, const Rotation& rotation) {
     auto width = site.extents.find_extent(x, 3);
     if (!width) unsupported("a width of heads that differs between runs");
     int64_t turned = rotation.turned ? rotation.turned : *width;
-    if (turned < 2 || turned > *width || turned % 2) invalid(turned, " of ", *width, " elements turned");
+    if (turned < 2 || turned > *width || turned % 2)
+        invalid(turned, " of ", counted(*width, "element"), " turned");
     bool interleaved = rotation.is_interleaved;
     auto angle = [&](Tensor cache) -> Tensor {
         if (rotation.places) cache = ops::take({cache, as_index(rotation.places)}, {.axes = {0}});

@@ -3,6 +3,7 @@
 // different ranks, nothing could be read behind them: then the model is read once more, as what it is with
 // the extents that it is recorded with, and a run with others that lead elsewhere ends with an error.
 
+#include "libmge/base/number_text.h"
 #include "libmge/model/import/onnx/families.h"
 #include "libmge/model/import/onnx/importer.h"
 #include "libmge/model/import/onnx/inner_graphs.h"
@@ -60,7 +61,8 @@ Tensors import_if(const Site& site) {
     };
     InnerResults then = recorded(then_graph), otherwise = recorded(else_graph);
     if (then.specs.size() != otherwise.specs.size())
-        invalid("one branch has ", then.specs.size(), " results, the other ", otherwise.specs.size());
+        invalid("one branch has ", counted(then.specs.size(), "result"), ", the other ",
+                otherwise.specs.size());
     Tensors operands{ops::reshape(site.in(0), {.shape = {}})};
     operands.insert(operands.end(), captured.begin(), captured.end());
     Tensors results = ops::cond(TensorList(operands), {.then_graph = with_inputs(then.graph, captured),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Products with weights of few bits, as tools for language models write them: com.microsoft's MatMulNBits.
 
+#include "libmge/base/number_text.h"
 #include "libmge/model/import/onnx/families.h"
 #include "libmge/op/apply.h"
 #include "libmge/ops/create/full.h"
@@ -25,8 +26,8 @@ Weight weight_of(const Site& site) {
         return value;
     };
     Weight w{wanted("N"), wanted("K"), site.attributes.integer("bits", 4), wanted("block_size")};
-    if (w.bits != 4 && w.bits != 8) unsupported("weights of ", w.bits, " bits");
-    if (w.group % 2) invalid("blocks of ", w.group, " weights");
+    if (w.bits != 4 && w.bits != 8) unsupported("weights of ", counted(w.bits, "bit"));
+    if (w.group % 2) invalid("blocks of ", counted(w.group, "weight"));
     return w;
 }
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "libmge/base/number_text.h"
 #include "libmge/model/import/onnx/steps.h"
 #include "libmge/model/import/onnx/windows.h"
 #include "libmge/ops/create/full.h"
@@ -38,7 +39,8 @@ void check_kernel(const Site& site, const IntList& kernel) {
 
 // (OC, C, …) for one group, (G, OC / G, C, …) for several; constants stay what they are.
 Tensor grouped(const Tensor& weight, const IntList& extents, int64_t groups) {
-    if (groups < 1 || extents[0] % groups) invalid(extents[0], " channels in ", groups, " groups");
+    if (groups < 1 || extents[0] % groups)
+        invalid(counted(extents[0], "channel"), " in ", counted(groups, "group"));
     IntList shape = extents;
     if (shape.size() == 3) shape.insert(shape.begin() + 2, 1);
     if (groups > 1) {
@@ -177,7 +179,8 @@ Tensor convolved(const Site& site, Tensor x, const Tensor& weight, const IntList
     IntList kernel(extents.begin() + 2, extents.end());
     check_kernel(site, kernel);
     int axes = int(kernel.size());
-    if (rank_of(x) != axes + 2) invalid("images of rank ", rank_of(x), " under a window of ", axes, " axes");
+    if (rank_of(x) != axes + 2)
+        invalid("images of rank ", rank_of(x), " under a window of ", counted(axes, "axis", "axes"));
     Window window = open_window_of(site, kernel);
     x = with_late_margins(x, window, 0);
     int64_t groups = site.attributes.integer("group", 1);

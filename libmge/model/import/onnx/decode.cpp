@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "libmge/base/error.h"
+#include "libmge/base/number_text.h"
 #include "libmge/model/import/onnx/record.h"
 
 namespace mge::onnx {
@@ -84,7 +85,7 @@ ModelRecord decode(Bytes bytes, const std::string& label, size_t growth_slack) {
     ModelRecord record{
         {}, {}, label, {}, largest_growth * bytes.size() + growth_slack, cost.kept + cost.largest};
     if (record.cost > record.limit)
-        fail(label, "its ", bytes.size(), " bytes would become about ", record.cost,
+        fail(label, "its ", counted(bytes.size(), "byte"), " would become about ", record.cost,
              " in memory, more than the ", record.limit, " that are allowed");
     std::string rest;
     int graphs = 0;

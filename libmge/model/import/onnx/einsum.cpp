@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "libmge/base/number_text.h"
 #include "libmge/model/import/onnx/late_values.h"
 #include "libmge/ops/index/take.h"
 #include "libmge/ops/linalg/matmul.h"
@@ -181,7 +182,8 @@ Tensors import_einsum(const Site& site) {
         if (c != ' ') equation += c;
     size_t arrow = equation.find("->");
     auto terms = split_at(equation.substr(0, arrow), ',');
-    if (terms.size() != site.size()) invalid(terms.size(), " terms for ", site.size(), " operands");
+    if (terms.size() != site.size())
+        invalid(counted(terms.size(), "term"), " for ", counted(site.size(), "operand"));
     std::vector<Operand> operands;
     int dot_count = 0;
     DType dtype = site.in(0).dtype();

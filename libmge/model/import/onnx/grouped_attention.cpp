@@ -3,6 +3,7 @@
 
 #include <limits>
 
+#include "libmge/base/number_text.h"
 #include "libmge/device/device.h"
 #include "libmge/model/import/onnx/families.h"
 #include "libmge/model/import/onnx/inner_graphs.h"
@@ -41,9 +42,9 @@ Words words_of(const Site& site) {
     Words words{.heads = site.attributes.integer("num_heads", 0),
                 .shared = site.attributes.integer("kv_num_heads", 0)};
     if (words.heads < 1 || words.shared < 1 || words.heads % words.shared)
-        invalid(words.heads, " heads of queries for ", words.shared, " of keys");
+        invalid(counted(words.heads, "head"), " of queries for ", words.shared, " of keys");
     auto apart = [&](const Tensor& x, int64_t heads, int64_t width) {
-        if (width % heads) invalid(heads, " heads in a width of ", width);
+        if (width % heads) invalid(counted(heads, "head"), " in a width of ", width);
         return reshaped(x, {extent_of(x, 0), extent_of(x, 1), heads, width / heads});
     };
     int64_t width = known_width(site, 0);

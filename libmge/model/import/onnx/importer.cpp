@@ -301,7 +301,7 @@ Tensors Importer::import_inner(const file::GraphProto& graph, std::span<const Te
     InnerScope scope(*this, names, "graphs in it are nested too deeply");
     for (auto& weight : graph.initializer()) define(names, weight.name(), constant_of(weight));
     if (size_t(graph.input_size()) != inputs.size())
-        invalid("an inner graph has ", graph.input_size(), " inputs instead of ", inputs.size());
+        invalid("an inner graph has ", counted(graph.input_size(), "input"), " instead of ", inputs.size());
     for (int i = 0; i < graph.input_size(); ++i)
         if (!names.values.contains(graph.input(i).name()))
             define(names, graph.input(i).name(), inputs[size_t(i)]);

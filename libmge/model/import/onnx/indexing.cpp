@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "libmge/base/number_text.h"
 #include "libmge/device/device.h"
 #include "libmge/model/import/onnx/late_values.h"
 #include "libmge/ops/create/arange.h"
@@ -150,7 +151,8 @@ Tensors import_scatter_elements(const Site& site) {
 Tensors import_gather_nd(const Site& site) {
     const Tensor &x = site.in(0), &index = site.in(1);
     auto batch = int(site.attributes.integer("batch_dims", 0));
-    if (batch < 0 || batch >= rank_of(index) || batch >= rank_of(x)) invalid(batch, " batch axes");
+    if (batch < 0 || batch >= rank_of(index) || batch >= rank_of(x))
+        invalid(counted(batch, "batch axis", "batch axes"));
     Tensors indices;
     for (int i = 0; i < batch; ++i)
         indices.push_back(with_trailing_axes(count_up(extent_of(x, i), DType::i32), rank_of(index) - 2 - i));

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "libmge/base/number_text.h"
 #include "libmge/device/device.h"
 #include "libmge/op/apply.h"
 #include "libmge/ops/elementwise/arithmetic.h"
@@ -26,12 +27,12 @@ Tensor as_i64(const Extent& extent) {
     auto* known = std::get_if<int64_t>(&extent);
     return known ? vector_of({*known}) : as_dtype(std::get<Tensor>(extent), DType::i64);
 }
-Tensor counted(int count) { return count_up(int64_t(count), DType::i64); }
+Tensor first_numbers(int count) { return count_up(int64_t(count), DType::i64); }
 
 // Which of so many axes are named, (rank).
 Tensor is_named(const Tensor& axes, int rank) {
     Tensor named = ops::reshape(late_axes(axes, rank), {.shape = {-1, 1}});
-    Tensor hits = as_dtype(ops::equal(named, counted(rank)), DType::i64);
+    Tensor hits = as_dtype(ops::equal(named, first_numbers(rank)), DType::i64);
     return ops::greater(ops::sum(hits, {.axes = {0}}), whole(0));
 }
 
@@ -150,7 +151,7 @@ Tensor late_squeezed(const Tensor& x, const Tensor& axes) {
 
 Tensors late_split(const Tensor& x, int axis, const Tensor& sizes, size_t parts) {
     if (length_of(sizes, "a list of sizes") != int(parts))
-        invalid(sizes.shape()[0], " parts in ", parts, " outputs");
+        invalid(counted(sizes.shape()[0], "part"), " in ", counted(parts, "output"));
     Tensor ends = ops::cumsum(as_dtype(sizes, DType::i64), {.axis = 0});
     Tensor begins = ops::sub(ends, as_dtype(sizes, DType::i64));
     Tensors results;
@@ -177,7 +178,7 @@ Tensor late_tiled(const Tensor& x, const Tensor& repeats) {
 Tensor late_sliced(const Tensor& x, const Tensor& starts, const Tensor& ends, const Tensor& axes,
                    const Tensor& steps) {
     int rank = rank_of(x), count = length_of(starts, "a list of starts");
-    Tensor named = axes ? late_axes(axes, rank) : counted(count);
+    Tensor named = axes ? late_axes(axes, rank) : first_numbers(count);
     // Beyond all extents; the smallest numbers have other meanings for our slices.
     constexpr int64_t beyond = int64_t(1) << 40;
     auto bounded = [&](const Tensor& numbers) {
@@ -201,7 +202,7 @@ Tensor late_sliced(const Tensor& x, const Tensor& starts, const Tensor& ends, co
 Tensor late_padded(const Tensor& x, const Tensor& pads, const Tensor& axes, Outside outside,
                    const Tensor& value) {
     int rank = rank_of(x), count = length_of(pads, "a list of margins") / 2;
-    Tensor named = axes ? late_axes(axes, rank) : counted(rank);
+    Tensor named = axes ? late_axes(axes, rank) : first_numbers(rank);
     if (length_of(named, "a list of axes") != count) invalid(2 * count, " margins for other axes");
     Tensor none = vector_of(IntList(size_t(rank), 0));
     Tensor before = spread_over_axes(cut(pads, 0, 0, count), named, none);

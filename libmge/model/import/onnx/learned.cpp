@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "libmge/base/number_text.h"
 #include "libmge/model/import/onnx/families.h"
 #include "libmge/model/import/onnx/importer.h"
 #include "libmge/op/apply.h"
@@ -32,7 +33,7 @@ namespace {
 Tensor weighted(const Site& site, const Tensor& x, int64_t rows) {
     FloatList coefficients = site.attributes.numbers("coefficients").value_or(FloatList());
     if (rows < 1 || coefficients.empty() || int64_t(coefficients.size()) % rows)
-        invalid(coefficients.size(), " coefficients for ", rows, " results");
+        invalid(counted(coefficients.size(), "coefficient"), " for ", counted(rows, "result"));
     Tensor y = ops::matmul(x, float_table(coefficients, rows), {.transpose_b = true});
     return with_base(y, site.attributes.numbers("intercepts").value_or(FloatList()));
 }
@@ -147,7 +148,8 @@ Tensors import_linear_classifier(const Site& site) {
     site.attributes.integer("multi_class", 0);
     auto intercepts = site.attributes.numbers("intercepts");
     if (intercepts && int64_t(intercepts->size()) != classes.count)
-        unsupported(intercepts->size(), " scores for ", classes.count, " classes");
+        unsupported(counted(intercepts->size(), "score"), " for ",
+                    counted(classes.count, "class", "classes"));
     Tensor scores = weighted(site, table_of(site.in(0)), classes.count);
     return {classes.best(scores), transformed(scores, site.attributes.word("post_transform", "NONE"))};
 }
@@ -231,7 +233,7 @@ Tensors import_label_encoder(const Site& site) {
     if (texts.has(keys) != texts.has(site.in(0)))
         invalid(texts.has(keys) ? "keys that are texts for numbers" : "keys that are numbers for texts");
     if (keys.spec().numel() != values.spec().numel())
-        invalid(keys.spec().numel(), " keys for ", values.spec().numel(), " values");
+        invalid(counted(keys.spec().numel(), "key"), " for ", counted(values.spec().numel(), "value"));
     Tensor otherwise = otherwise_of(site, values.dtype(), texts.has(values));
     Tensor is_found = is_key(as_dtype(site.in(0), keys.dtype()), keys);
     // The first key that fits, or the number of keys.
@@ -250,7 +252,7 @@ Tensors import_zip_map(const Site& site) {
     size_t labels = std::max(whole.size(), site.attributes.words("classlabels_strings").size());
     auto columns = site.extents.find_extent(site.in(0), site.rank(0) - 1);
     if (!labels || (columns && *columns != int64_t(labels)))
-        invalid(labels, " labels for ", site.in(0).shape());
+        invalid(counted(labels, "label"), " for ", site.in(0).shape());
     return {site.in(0)};
 }
 

@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "libmge/base/number_text.h"
 #include "libmge/graph/inner_graph.h"
 #include "libmge/model/import/onnx/families.h"
 #include "libmge/op/apply.h"
@@ -50,12 +51,13 @@ Tensor in_steps_of(const Site& site, size_t i, IntList heads) {
 Tensor decay_of(const Site& site, int64_t heads, int64_t keys) {
     int64_t width = width_of(site, 4);
     if (width != heads && width != heads * keys)
-        invalid("a decay of ", width, " numbers for ", heads, " heads");
+        invalid("a decay of ", counted(width, "number"), " for ", counted(heads, "head"));
     return ops::exp(in_steps_of(site, 4, {heads, width / heads, 1}));
 }
 Tensor rate_of(const Site& site, int64_t heads) {
     int64_t width = width_of(site, 5);
-    if (width != heads && width != 1) invalid("a beta of ", width, " numbers for ", heads, " heads");
+    if (width != heads && width != 1)
+        invalid("a beta of ", counted(width, "number"), " for ", counted(heads, "head"));
     return in_steps_of(site, 5, {width, 1, 1});
 }
 
@@ -79,10 +81,12 @@ Tensors import_linear_attention(const Site& site) {
     Rule rule = rule_of(site);
     int64_t heads = site.attributes.integer("kv_num_heads", 0),
             all = site.attributes.integer("q_num_heads", 0);
-    if (heads < 1 || all < 1 || all % heads) invalid(all, " heads of queries for ", heads, " of keys");
+    if (heads < 1 || all < 1 || all % heads)
+        invalid(counted(all, "head"), " of queries for ", heads, " of keys");
     int64_t width = width_of(site, 0), keys = width / all, values = width_of(site, 2) / heads;
     if (width % all || width_of(site, 1) != keys * heads || width_of(site, 2) % heads)
-        invalid(all, " and ", heads, " heads in ", width, " and ", width_of(site, 1), " elements");
+        invalid(all, " and ", counted(heads, "head"), " in ", width, " and ",
+                counted(width_of(site, 1), "element"));
     const Tensor& x = site.in(0);
     Tensors operands{site.has(3) ? as_float(site.in(3))
                                  : Tensor(ops::full(target_of({extent_of(x, 0), heads, keys, values}),

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "libmge/base/number_text.h"
 #include "libmge/device/device.h"
 #include "libmge/graph/inner_graph.h"
 #include "libmge/model/import/onnx/families.h"
@@ -54,7 +55,7 @@ Loop loop_of(const Site& site) {
     if (!loop.body) invalid("it has no body");
     for (size_t i = 2; i < site.size(); ++i) loop.start.push_back(site.in(i));
     if (loop.body->output_size() < int(loop.start.size()) + 1)
-        invalid("its body has ", loop.body->output_size(), " results for ", loop.start.size(),
+        invalid("its body has ", counted(loop.body->output_size(), "result"), " for ", loop.start.size(),
                 " carried values");
     loop.go = site.has(1) ? as_scalar(as_dtype(site.in(1), DType::boolean)) : truth();
     if (Tensor known = site.extents.find_value(loop.go)) loop.go = as_literal(known);
@@ -91,7 +92,7 @@ Tensor as_declared(const Tensor& number, const file::ValueInfoProto& info) {
 
 // The body in a step that takes place.
 Tensors step(const Site& site, const Loop& loop, const Tensor& count, std::span<const Tensor> carried) {
-    if (loop.body->input_size() < 2) invalid("its body has ", loop.body->input_size(), " inputs");
+    if (loop.body->input_size() < 2) invalid("its body has ", counted(loop.body->input_size(), "input"));
     Tensors inputs{as_declared(count, loop.body->input(0)), as_declared(truth(), loop.body->input(1))};
     append(inputs, carried);
     Tensors results = site.importer.import_inner(*loop.body, inputs);
@@ -184,7 +185,7 @@ Tensors walked(const Site& site, const Loop& loop, int64_t count, const Tensor& 
 }
 
 // Every step goes on, or the first is the last.
-Tensors counted(const Site& site, const Loop& loop, bool goes_on) {
+Tensors known_ahead(const Site& site, const Loop& loop, bool goes_on) {
     bool is_bounded = loop.trips || loop.limit;
     if (!is_bounded && goes_on) unsupported("a loop that never ends");
     if (loop.trips && *loop.trips > most_steps && goes_on) unsupported("a loop of ", *loop.trips, " steps");
@@ -275,8 +276,8 @@ Tensors looped(const Site& site, const Loop& loop) {
     if (has_sequence) return written_out(site, loop);
     Trial trial = tried(site, loop);
     if (!is_stable(site, loop, trial.results)) return written_out(site, loop);
-    if (trial.goes_on) return counted(site, loop, *trial.goes_on);
-    if (auto limited = with_own_limit(site, loop, trial)) return counted(site, *limited, true);
+    if (trial.goes_on) return known_ahead(site, loop, *trial.goes_on);
+    if (auto limited = with_own_limit(site, loop, trial)) return known_ahead(site, *limited, true);
     return found(site, loop, trial.results.specs.size() > loop.start.size() + 1);
 }
 
@@ -317,7 +318,8 @@ Tensors looped_with_appends(const Site& site, const Loop& loop, const AppendingB
 // Each list of one number per operand; left out: zeros.
 IntList numbers_of(const Site& site, std::string_view attribute, size_t count) {
     IntList numbers = site.attributes.integers(attribute).value_or(IntList(count, 0));
-    if (numbers.size() != count) invalid(numbers.size(), " numbers in '", attribute, "' instead of ", count);
+    if (numbers.size() != count)
+        invalid(counted(numbers.size(), "number"), " in '", attribute, "' instead of ", count);
     return numbers;
 }
 
@@ -335,7 +337,8 @@ Tensors scanned(const Site& site, const file::GraphProto& graph, std::span<const
         return site.importer.import_inner(graph, in);
     });
     if (body.specs.size() < carried)
-        invalid("its body has ", body.specs.size(), " results for ", carried, " carried values");
+        invalid("its body has ", counted(body.specs.size(), "result"), " for ",
+                counted(carried, "carried value"));
     for (size_t i = 0; i < carried; ++i)
         if (!(body.specs[i] == inputs[i].spec()))
             unsupported("a state that goes into a step as ", inputs[i].spec(), " and comes out as ",
@@ -356,7 +359,8 @@ size_t scanned_inputs(const Site& site, const file::GraphProto& graph, size_t in
     auto count = site.attributes.integer("num_scan_inputs", 0);
     if (count < 1 || uint64_t(count) > inputs) invalid(count, " of ", inputs, " inputs are scanned");
     if (uint64_t(graph.output_size()) < inputs - size_t(count))
-        invalid("its body has ", graph.output_size(), " results for ", inputs - size_t(count), " states");
+        invalid("its body has ", counted(graph.output_size(), "result"), " for ",
+                counted(inputs - size_t(count), "state"));
     return size_t(count);
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "libmge/base/number_text.h"
 #include "libmge/model/import/onnx/families.h"
 #include "libmge/model/import/onnx/importer.h"
 #include "libmge/ops/shape/reshape.h"
@@ -64,7 +65,8 @@ Tensor with_many_axes(const Site& site, bool allows_zero) {
 Tensor transposed_axes(const Site& site, const ManyAxes& x, const IntList& pattern) {
     IntList sorted = pattern;
     std::ranges::sort(sorted);
-    if (sorted != all_axes(int(x.extents.size()))) invalid("it is no order of ", x.extents.size(), " axes");
+    if (sorted != all_axes(int(x.extents.size())))
+        invalid("it is no order of ", counted(x.extents.size(), "axis", "axes"));
     IntList kept;
     for (int64_t axis : sorted)
         if (x.extents[size_t(axis)] != 1) kept.push_back(axis);

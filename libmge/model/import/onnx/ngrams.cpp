@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 
+#include "libmge/base/number_text.h"
 #include "libmge/device/device.h"
 #include "libmge/model/import/onnx/families.h"
 #include "libmge/model/import/onnx/importer.h"
@@ -64,7 +65,7 @@ std::vector<Grams> grams_of(const Site& site, size_t most) {
 }
 
 // In each row, (rows, sequences): neighbours are `step` apart.
-Tensor counted(const Tensor& x, const Grams& grams, int64_t step) {
+Tensor occurrences(const Tensor& x, const Grams& grams, int64_t step) {
     Tensor is_there;
     for (int64_t i = 0; i < grams.length; ++i) {
         int64_t missing = (grams.length - 1 - i) * step;
@@ -101,7 +102,7 @@ Tensor in_columns(const Tensor& counts, const IntList& columns, int64_t width) {
 Tensor weights_of(const Site& site, const std::vector<size_t>& numbers, size_t most) {
     FloatList weights = site.attributes.numbers("weights").value_or(FloatList());
     if (weights.empty()) return {};
-    if (weights.size() != most) invalid(weights.size(), " weights of ", most, " sequences");
+    if (weights.size() != most) invalid(counted(weights.size(), "weight"), " of ", counted(most, "sequence"));
     std::vector<float> data;
     for (size_t number : numbers) data.push_back(float(weights[number]));
     auto count = int64_t(data.size());
@@ -135,7 +136,7 @@ Tensors import_tf_idf_vectorizer(const Site& site) {
         Tensor counts;
         // What has no neighbours is counted once.
         for (int64_t step = 1; step <= (grams.length == 1 ? 1 : skipped + 1); ++step) {
-            Tensor part = counted(x, grams, step);
+            Tensor part = occurrences(x, grams, step);
             counts = counts ? Tensor(ops::add(counts, part)) : part;
         }
         parts.push_back(counts);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "libmge/base/number_text.h"
 #include "libmge/model/import/onnx/families.h"
 #include "libmge/ops/elementwise/arithmetic.h"
 #include "libmge/ops/elementwise/comparison.h"
@@ -125,7 +126,8 @@ Tensors import_group_norm(const Site& site) {
     int64_t groups = site.attributes.integer("num_groups", 1);
     auto channels = site.extents.find_extent(site.in(0), 1);
     if (!channels) unsupported("a number of channels that differs between runs");
-    if (groups < 1 || *channels % groups) invalid(groups, " groups of ", *channels, " channels");
+    if (groups < 1 || *channels % groups)
+        invalid(counted(groups, "group"), " of ", counted(*channels, "channel"));
     double epsilon = site.attributes.number("epsilon", usual_epsilon);
     auto per_channel = [&](const Tensor& t) {
         if (site.opset >= 21) return t;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "libmge/base/number_text.h"
 #include "libmge/model/import/onnx/late_values.h"
 #include "libmge/model/import/onnx/windows.h"
 #include "libmge/ops/create/full.h"
@@ -28,7 +29,8 @@ IntList pool_kernel(const Site& site) {
     auto kernel = site.attributes.integers("kernel_shape");
     if (!kernel || kernel->empty()) invalid("it has no window");
     if (int(kernel->size()) != site.rank(0) - 2)
-        invalid("images of rank ", site.rank(0), " under a window of ", kernel->size(), " axes");
+        invalid("images of rank ", site.rank(0), " under a window of ",
+                counted(kernel->size(), "axis", "axes"));
     return *kernel;
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "libmge/base/number_text.h"
 #include "libmge/model/import/onnx/importer.h"
 #include "libmge/model/import/onnx/steps.h"
 #include "libmge/ops/elementwise/arithmetic.h"
@@ -49,7 +50,7 @@ Tensor in_blocks(const Site& site, const Tensor& numbers, const Tensor& x, int a
     auto have = site.extents.find_extent(x, axis), blocks = site.extents.find_extent(numbers, axis);
     if (!have || !blocks) unsupported("blocks of an extent that differs between runs");
     if (size < 1 || *blocks != (*have ? (*have - 1) / size + 1 : 0))
-        invalid(*blocks, " blocks of ", size, " in an extent of ", *have);
+        invalid(counted(*blocks, "block"), " of ", size, " in an extent of ", *have);
     IntList shape(size_t(rank_of(x)) + 1, -1);
     shape[size_t(axis) + 1] = std::min(size, *have);
     Tensor copies = ops::broadcast_to(ops::add_axis(numbers, {.axes = {axis + 1}}), {.shape = shape});

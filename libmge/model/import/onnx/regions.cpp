@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Regions of images: cut out, pooled, seen through moved windows, put together of their columns.
 
+#include "libmge/base/number_text.h"
 #include "libmge/device/device.h"
 #include "libmge/model/import/onnx/late_values.h"
 #include "libmge/model/import/onnx/windows.h"
@@ -107,7 +108,7 @@ Tensors import_center_crop_pad(const Site& site) {
     int rank = rank_of(x);
     IntList axes = site.attributes.integers("axes").value_or(all_axes(rank));
     if (length_of(site.in(1), "a shape") != int(axes.size()))
-        invalid(site.in(1).shape()[0], " extents for ", axes.size(), " axes");
+        invalid(counted(site.in(1).shape()[0], "extent"), " for ", counted(axes.size(), "axis", "axes"));
     Tensor y = x;
     for (size_t i = 0; i < axes.size(); ++i) {
         int axis = site.axis(axes[i], rank);
@@ -127,7 +128,8 @@ Tensors import_col2im(const Site& site) {
     if (axes < 1 || 2 * axes > max_rank) unsupported("columns of images with ", axes, " axes");
     auto numbers = [&](std::string_view name, size_t count, int64_t otherwise) {
         auto given = site.attributes.integers(name).value_or(IntList(count, otherwise));
-        if (given.size() != count) invalid("its attribute '", name, "' has ", given.size(), " numbers");
+        if (given.size() != count)
+            invalid("its attribute '", name, "' has ", counted(given.size(), "number"));
         return given;
     };
     auto count = size_t(axes);
@@ -162,7 +164,7 @@ Tensors import_col2im(const Site& site) {
 Tensors import_affine_grid(const Site& site) {
     const Tensor &matrices = site.in(0), &size = site.in(1);
     int axes = length_of(size, "a size") - 2;
-    if (axes < 2 || axes > 3) invalid("a size of ", axes + 2, " numbers");
+    if (axes < 2 || axes > 3) invalid("a size of ", counted(axes + 2, "number"));
     bool aligns_corners = site.attributes.integer("align_corners", 0);
     Tensors places;
     // The last axis is the first number of a place.
@@ -240,7 +242,7 @@ Tensors import_deform_conv(const Site& site) {
     int64_t taps = kernel[0] * kernel[1], groups = site.attributes.integer("group", 1);
     int64_t moved_groups = site.attributes.integer("offset_group", 1);
     if (moved_groups < 1 || *channels % moved_groups || groups < 1 || (*shape)[0] % groups)
-        invalid(*channels, " channels in ", moved_groups, " groups");
+        invalid(counted(*channels, "channel"), " in ", counted(moved_groups, "group"));
     if (taps * moved_groups > most_taps) unsupported("a window of more than ", most_taps, " taps");
     int64_t width = *channels / moved_groups;
     // Where the window begins.

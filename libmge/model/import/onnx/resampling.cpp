@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "libmge/base/number_text.h"
 #include "libmge/device/device.h"
 #include "libmge/model/import/onnx/integer_range.h"
 #include "libmge/model/import/onnx/late_values.h"
@@ -287,7 +288,8 @@ Tensors import_resize(const Site& site) {
     // Before version 13 an empty list of scales says that sizes follow.
     (site.has(3) ? request.sizes : request.scales) = site.in(site.has(3) ? 3 : 2);
     auto count = length_of(site.has(3) ? request.sizes : request.scales, "a list of sizes");
-    if (count != int(request.axes.size())) invalid(count, " sizes for ", request.axes.size(), " axes");
+    if (count != int(request.axes.size()))
+        invalid(counted(count, "size"), " for ", counted(request.axes.size(), "axis", "axes"));
     if (site.has(3)) keep_ratio(site.in(0), policy, request);
     return {in_new_size(site, request, style)};
 }

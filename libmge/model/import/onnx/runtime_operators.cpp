@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The domain com.microsoft: what ONNX Runtime's quantiser and optimizer write.
 
+#include "libmge/base/number_text.h"
 #include "libmge/device/device.h"
 #include "libmge/model/import/onnx/steps.h"
 #include "libmge/op/apply.h"
@@ -184,7 +185,7 @@ Tensors import_quantised_leaky_relu(const Site& site) {
 
 // Scale and zero point of the result, then steps, scale and zero point of each part.
 Tensors import_quantised_concat(const Site& site) {
-    if (site.size() < 5 || site.size() % 3 != 2) invalid(site.size(), " inputs");
+    if (site.size() < 5 || site.size() % 3 != 2) invalid(counted(site.size(), "input"));
     Tensors parts;
     for (size_t i = 2; i < site.size(); i += 3) parts.push_back(real_numbers(site, i, i + 1, i + 2));
     int axis = site.axis(site.attributes.integer("axis", 0), site.rank(2));

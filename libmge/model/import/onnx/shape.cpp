@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "libmge/base/number_text.h"
 #include "libmge/device/device.h"
 #include "libmge/model/import/onnx/importer.h"
 #include "libmge/model/import/onnx/inner_graphs.h"
@@ -111,7 +112,7 @@ IntList equal_sizes(const Site& site, int axis) {
     auto extent = site.extents.find_extent(site.in(0), axis);
     if (!extent) unsupported("equal parts of an extent that differs between runs");
     if (parts < 1 || parts != int64_t(site.outputs()))
-        invalid(parts, " parts in ", site.outputs(), " outputs");
+        invalid(counted(parts, "part"), " in ", counted(site.outputs(), "output"));
     int64_t size = (*extent + parts - 1) / parts;
     IntList sizes(size_t(parts), size);
     sizes.back() = *extent - size * (parts - 1);
@@ -273,7 +274,8 @@ Tensors import_split(const Site& site) {
     if (is_late) return late_split(site.in(0), axis, site.in(1), site.outputs());
     auto sizes = site.values_of("split", 1);
     if (!sizes) sizes = equal_sizes(site, axis);
-    if (sizes->size() != site.outputs()) invalid(sizes->size(), " parts in ", site.outputs(), " outputs");
+    if (sizes->size() != site.outputs())
+        invalid(counted(sizes->size(), "part"), " in ", counted(site.outputs(), "output"));
     return parts_along(site.in(0), axis, *sizes);
 }
 
@@ -392,7 +394,8 @@ Tensors import_pad(const Site& site) {
     auto pads = site.opset < 2 ? site.attributes.integers("paddings") : site.values_of("pads", 1);
     if (!pads) invalid("it has no margins");
     auto axes = site.has(3) ? site.values(3, "axes") : all_axes(rank_of(x));
-    if (pads->size() != 2 * axes.size()) invalid(pads->size(), " margins for ", axes.size(), " axes");
+    if (pads->size() != 2 * axes.size())
+        invalid(counted(pads->size(), "margin"), " for ", counted(axes.size(), "axis", "axes"));
     IntList before(size_t(rank_of(x)), 0), after = before;
     for (size_t i = 0; i < axes.size(); ++i) {
         auto axis = size_t(site.axis(axes[i], rank_of(x)));
@@ -420,7 +423,7 @@ Tensors import_depth_to_space(const Site& site) {
     std::string mode = site.attributes.word("mode", "DCR");
     if (mode != "DCR" && mode != "CRD") unsupported("the mode '", mode, "'");
     if (block < 1 || *channels % block || *channels / block % block)
-        invalid(*channels, " channels in blocks of ", block);
+        invalid(counted(*channels, "channel"), " in blocks of ", block);
     int64_t depth = *channels / block / block;
     Extent n = extent_of(x, 0), h = extent_of(x, 2), w = extent_of(x, 3);
     bool blocks_first = mode == "DCR";

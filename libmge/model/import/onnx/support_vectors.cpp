@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "libmge/base/number_text.h"
 #include "libmge/device/device.h"
 #include "libmge/model/import/onnx/families.h"
 #include "libmge/model/import/onnx/inner_graphs.h"
@@ -61,7 +62,7 @@ Tensor compared(const Site& site, const Tensor& x, const Tensor& vectors) {
 Tensor support_vectors(const Site& site, int64_t count) {
     FloatList vectors = needed_numbers(site, "support_vectors");
     if (count < 1 || int64_t(vectors.size()) % count)
-        invalid(vectors.size(), " numbers of ", count, " support vectors");
+        invalid(counted(vectors.size(), "number"), " of ", counted(count, "support vector"));
     return float_table(vectors, count);
 }
 
@@ -184,7 +185,8 @@ Tensor probabilities(const Site& site, const Pairs& pairs, const Tensor& sums, c
     if (pairs.classes > most_classes) unsupported("probabilities of ", pairs.classes, " classes");
     FloatList b = needed_numbers(site, "prob_b");
     if (int64_t(a.size()) != pairs.count() || b.size() != a.size())
-        invalid(a.size(), " and ", b.size(), " numbers for the probabilities of ", pairs.count(), " pairs");
+        invalid(a.size(), " and ", counted(b.size(), "number"), " for the probabilities of ",
+                counted(pairs.count(), "pair"));
     Tensor score = ops::add(ops::mul(sums, float_table(a, 1)), float_table(b, 1));
     Tensor probability = ops::clip(ops::sigmoid(ops::neg(score)), {.lower = least, .upper = 1 - least});
     return coupled(site, table_of_pairs(pairs, probability), pairs.classes);
@@ -201,7 +203,7 @@ Tensors import_svm_regressor(const Site& site) {
     if (count) {
         kernels = compared(site, x, support_vectors(site, count));
         if (int64_t(coefficients.size()) != count)
-            invalid(coefficients.size(), " coefficients of ", count, " support vectors");
+            invalid(counted(coefficients.size(), "coefficient"), " of ", counted(count, "support vector"));
     } else {
         site.attributes.word("kernel_type", "LINEAR");
         site.attributes.numbers("kernel_params");
@@ -228,8 +230,8 @@ Tensors import_svm_classifier(const Site& site) {
                 int64_t(coefficients.size()) == (classes.count - 1) * vectors &&
                 int64_t(rho.size()) == pairs.count();
     if (!fits)
-        invalid(coefficients.size(), " coefficients and ", rho.size(), " constants for ", classes.count,
-                " classes with ", vectors, " vectors");
+        invalid(counted(coefficients.size(), "coefficient"), " and ", counted(rho.size(), "constant"),
+                " for ", counted(classes.count, "class", "classes"), " with ", counted(vectors, "vector"));
     Tensor kernels = compared(site, table_of(site.in(0)), support_vectors(site, vectors));
     Tensor sums = ops::add(ops::matmul(kernels, weights_of_pairs(pairs, *vectors_of, coefficients, vectors)),
                            float_table(rho, 1));

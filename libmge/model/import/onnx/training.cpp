@@ -2,6 +2,7 @@
 // Steps of optimizers (the domain ai.onnx.preview.training): a rate and how many steps there were, and behind
 // them all weights, all their gradients, and what is kept of earlier steps.
 
+#include "libmge/base/number_text.h"
 #include "libmge/model/import/onnx/families.h"
 #include "libmge/op/apply.h"
 #include "libmge/ops/elementwise/arithmetic.h"
@@ -20,7 +21,8 @@ using OfWeight = std::span<const Tensor>;
 // What `step` makes of each weight: the new weight and what is kept.
 Tensors each_weight(const Site& site, size_t operands, const std::function<Tensors(OfWeight)>& step) {
     size_t have = site.size() < 2 ? 0 : site.size() - 2, weights = have / operands;
-    if (!weights || have % operands) invalid(have, " operands, ", operands, " belong to each weight");
+    if (!weights || have % operands)
+        invalid(counted(have, "operand"), ", ", operands, " belong to each weight");
     std::vector<Tensors> made;
     for (size_t i = 0; i < weights; ++i) {
         Tensors given;

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "libmge/base/number_text.h"
 #include "libmge/device/device.h"
 #include "libmge/model/import/onnx/operators.h"
 #include "libmge/tensor/narrow.h"
@@ -40,7 +41,8 @@ Bytes bytes_of(const std::string& text) { return std::as_bytes(std::span(text));
 // Numbers that stand in the message one by one, in a type that may be wider than theirs.
 template <class T, class Numbers>
 Tensor from_numbers(const TensorSpec& spec, const Numbers& numbers) {
-    if (int64_t(numbers.size()) != spec.numel()) invalid(numbers.size(), " numbers for a constant of ", spec);
+    if (int64_t(numbers.size()) != spec.numel())
+        invalid(counted(numbers.size(), "number"), " for a constant of ", spec);
     Tensor values = empty_tensor(spec, host_device);
     std::ranges::transform(numbers, static_cast<T*>(values.data()), [](auto number) { return T(number); });
     return values;
@@ -55,7 +57,8 @@ size_t bytes_in_file(const TensorSpec& spec) {
 
 // The first element lies in the lowest bits.
 Tensor unpacked(const TensorSpec& spec, Bytes packed) {
-    if (packed.size() != bytes_in_file(spec)) invalid(packed.size(), " bytes for a constant of ", spec);
+    if (packed.size() != bytes_in_file(spec))
+        invalid(counted(packed.size(), "byte"), " for a constant of ", spec);
     auto n = size_t(per_byte(spec.dtype)), width = 8 / n;
     std::vector<uint8_t> codes(size_t(spec.numel()));
     for (size_t i = 0; i < codes.size(); ++i)
@@ -95,7 +98,7 @@ Tensor from_typed_fields(const TensorProto& tensor, const TensorSpec& spec) {
 // What is not 0 is true, in memory too.
 Tensor from_bytes(const TensorSpec& spec, Bytes bytes) {
     if (per_byte(spec.dtype) > 1) return unpacked(spec, bytes);
-    if (bytes.size() != spec.bytes()) invalid(bytes.size(), " bytes for a constant of ", spec);
+    if (bytes.size() != spec.bytes()) invalid(counted(bytes.size(), "byte"), " for a constant of ", spec);
     if (spec.dtype != DType::boolean) return tensor_from_host(spec, bytes.data(), host_device);
     std::vector<uint8_t> values;
     for (auto byte : bytes) values.push_back(byte != std::byte{});
@@ -189,8 +192,8 @@ Bytes ExternalFiles::find(const TensorProto& tensor, size_t size) {
     if (location.find('\0') != location.npos) invalid("the location of its external data has a zero byte");
     Bytes bytes = open(location).bytes();
     if (offset > bytes.size() || length > bytes.size() - offset)
-        invalid("its external data '", location, "' has ", bytes.size(), " bytes, it needs ", length,
-                " from byte ", offset, " on");
+        invalid("its external data '", location, "' has ", counted(bytes.size(), "byte"), ", it needs ",
+                length, " from byte ", offset, " on");
     return bytes.subspan(offset, length);
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "libmge/base/number_text.h"
 #include "libmge/ops/elementwise/arithmetic.h"
 #include "libmge/ops/index/slice.h"
 #include "libmge/ops/index/slice_items.h"
@@ -18,7 +19,7 @@ constexpr int64_t largest_window = 1 << 24;
 IntList numbers_of(const Site& site, std::string_view name, size_t count, int64_t otherwise) {
     IntList numbers = site.attributes.integers(name).value_or(IntList(count, otherwise));
     if (numbers.size() != count)
-        invalid("its attribute '", name, "' has ", numbers.size(), " numbers, not ", count);
+        invalid("its attribute '", name, "' has ", counted(numbers.size(), "number"), ", not ", count);
     return numbers;
 }
 
