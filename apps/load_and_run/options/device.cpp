@@ -13,7 +13,7 @@ namespace {
 
 constexpr int max_cpu = 4095;
 
-[[noreturn]] void fail(const char* option, const std::string& what) {
+[[noreturn]] void refuse_device(const char* option, const std::string& what) {
     throw_user(option, what, ErrorClass::value);
 }
 
@@ -26,7 +26,8 @@ int parse_cpu(const char* option, std::string_view word, const std::string& list
     int cpu = -1;
     auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), cpu);
     if (error != std::errc() || end != word.data() + word.size() || cpu < 0 || cpu > max_cpu)
-        fail(option, text("'", word, "' in '", list, "' is no CPU number; expected a list like 0,2-3"));
+        refuse_device(option,
+                      text("'", word, "' in '", list, "' is no CPU number; expected a list like 0,2-3"));
     return cpu;
 }
 
@@ -35,7 +36,7 @@ int parse_cpu(const char* option, std::string_view word, const std::string& list
 DeviceId DeviceOptions::place() const {
     DeviceId id = cli::device_of(asked_name(), cuda ? "--cuda" : "--device");
     if (!id.is_host() && asks_cpu())
-        fail("--device", text("'", device, "' contradicts the options for the CPU"));
+        refuse_device("--device", text("'", device, "' contradicts the options for the CPU"));
     return id;
 }
 
@@ -53,7 +54,7 @@ std::vector<int> parse_cpu_list(const char* option, const std::string& list) {
         size_t dash = std::min(part.find('-'), part.size());
         int first = parse_cpu(option, part.substr(0, dash), list);
         int last = dash == part.size() ? first : parse_cpu(option, part.substr(dash + 1), list);
-        if (last < first) fail(option, text("the range '", part, "' in '", list, "' is empty"));
+        if (last < first) refuse_device(option, text("the range '", part, "' in '", list, "' is empty"));
         for (int cpu = first; cpu <= last; ++cpu) cpus.push_back(cpu);
         at = comma + 1;
     }
@@ -92,19 +93,21 @@ void check(const DeviceOptions& o) {
                     "there is no TensorRT backend in this build");
     require_backend(o.opencl, "--opencl", "there is no OpenCL backend in this build");
     if (o.multithread == 0 || o.multithread_default == 0)
-        fail(o.multithread == 0 ? "--multithread" : "--multithread-default", "0 threads cannot run anything");
+        refuse_device(o.multithread == 0 ? "--multithread" : "--multithread-default",
+                      "0 threads cannot run anything");
     if (o.multithread > 0 && o.multithread_default > 0)
-        fail("--multithread", "contradicts --multithread-default; give one of them");
+        refuse_device("--multithread", "contradicts --multithread-default; give one of them");
     bool is_multi = o.multithread > 0 || o.multithread_default > 0;
-    if (is_multi && o.threads) fail("--threads", "contradicts --multithread; both say how many threads");
+    if (is_multi && o.threads)
+        refuse_device("--threads", "contradicts --multithread; both say how many threads");
     if (o.cpu_default && (is_multi || o.threads > 1))
-        fail("--cpu-default", "is one thread; drop it or the option that asks for more");
-    if (o.cuda && o.asks_cpu()) fail("--cuda", "contradicts the options for the CPU");
+        refuse_device("--cpu-default", "is one thread; drop it or the option that asks for more");
+    if (o.cuda && o.asks_cpu()) refuse_device("--cuda", "contradicts the options for the CPU");
     if (!o.core_ids.empty() && !is_multi)
-        fail("--multi-thread-core-ids", "needs --multithread or --multithread-default");
+        refuse_device("--multi-thread-core-ids", "needs --multithread or --multithread-default");
     if (!o.core_ids.empty() && !o.affinity.empty())
-        fail("--multi-thread-core-ids", "contradicts --affinity; give one of them");
-    if (o.cuda && !o.device.empty()) fail("--cuda", "contradicts --device; give one of them");
+        refuse_device("--multi-thread-core-ids", "contradicts --affinity; give one of them");
+    if (o.cuda && !o.device.empty()) refuse_device("--cuda", "contradicts --device; give one of them");
 }
 
 }  // namespace mge::load_and_run
