@@ -247,11 +247,13 @@ TensorNames tensor_names(nb::handle list) {
     return names;
 }
 
-std::shared_ptr<LoadedModel> to_model(const Trace& trace, const std::vector<std::string>& input_names,
-                                      const std::vector<std::string>& output_names,
-                                      const std::map<std::string, std::string>& metadata,
-                                      const nb::dict& given, bool training, std::tuple<int, bool, bool> kept,
-                                      const NameScopes& scopes, nb::handle tensors) {
+std::shared_ptr<LoadedModel> recording_as_model(const Trace& trace,
+                                                const std::vector<std::string>& input_names,
+                                                const std::vector<std::string>& output_names,
+                                                const std::map<std::string, std::string>& metadata,
+                                                const nb::dict& given, bool training,
+                                                std::tuple<int, bool, bool> kept, const NameScopes& scopes,
+                                                nb::handle tensors) {
     Graph graph = trace.graph(tensor_names(tensors));
     name_recorded(graph, scopes);
     auto [values, operators, constants] = kept;
@@ -489,7 +491,7 @@ void add_trace(PyObject* module_object) {
         .def("abort", &Trace::abort, "It has failed.")
         .def_prop_ro("is_recorded", &Trace::is_recorded)
         .def_prop_ro("step_count", &Trace::step_count, "How many operators the recording has.")
-        .def("to_model", &to_model, nb::arg("input_names"), nb::arg("output_names"),
+        .def("to_model", &recording_as_model, nb::arg("input_names"), nb::arg("output_names"),
              nb::arg("metadata") = std::map<std::string, std::string>(), nb::arg("options") = nb::dict(),
              nb::arg("training") = false, nb::arg("kept") = std::tuple(1, false, false),
              nb::arg("scopes") = NameScopes(), nb::arg("tensors") = nb::list(),
