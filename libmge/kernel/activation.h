@@ -18,6 +18,10 @@ struct EnumNames<Activation> {
                                                  "silu", "gelu", "sigmoid", "tanh"};
 };
 
+// What the parameter of such an operator is.
+inline constexpr std::string_view activation_doc =
+    "Applied to the result: none, relu, relu6, hswish, silu, gelu, sigmoid or tanh.";
+
 inline float apply_activation(Activation activation, float x) {
     switch (activation) {
         case Activation::relu:

@@ -25,9 +25,7 @@ struct Matmul {
     static constexpr auto fields =
         field_list(field<&Params::transpose_a>("transpose_a", "Swap the last two axes of a; a vector stays."),
                    field<&Params::transpose_b>("transpose_b", "Swap the last two axes of b; a vector stays."),
-                   field<&Params::activation>("activation",
-                                              "Applied to the result: none, relu, relu6, hswish, silu, "
-                                              "gelu, sigmoid or tanh."));
+                   field<&Params::activation>("activation", activation_doc));
     static constexpr Epilogue epilogue{.channel_axis = -1};
     static constexpr auto autocast = Autocast::narrow;
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);

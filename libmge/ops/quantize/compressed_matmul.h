@@ -27,9 +27,7 @@ struct CompressedMatmul {
         field_list(field<&Params::bits>("bits", "Of a step: 8 or 4."),
                    field<&Params::group>(
                        "group", "Columns that share a scale, with 4 bits an even number; 0: all of a row."),
-                   field<&Params::activation>("activation",
-                                              "Applied to the result: none, relu, relu6, hswish, silu, "
-                                              "gelu, sigmoid or tanh."));
+                   field<&Params::activation>("activation", activation_doc));
     static constexpr Epilogue epilogue{.channel_axis = -1};
     static constexpr auto autocast = Autocast::wide;
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);

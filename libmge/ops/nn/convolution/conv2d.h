@@ -33,9 +33,7 @@ struct Conv2d {
                    field<&Params::padding>("padding", "Zeros put around x, above and below, left and right."),
                    field<&Params::dilation>("dilation", "Distance of neighbouring elements of the window."),
                    field<&Params::groups>("groups", "Number of groups that channels are divided into."),
-                   field<&Params::activation>("activation",
-                                              "Applied to the result: none, relu, relu6, hswish, silu, "
-                                              "gelu, sigmoid or tanh."));
+                   field<&Params::activation>("activation", activation_doc));
     static constexpr Epilogue epilogue{.channel_axis = 1};
     // The image, the residual and the result.
     static constexpr ImageLayouts layouts{.inputs = 0b1001, .outputs = 0b1, .is_preferred = true};
