@@ -42,7 +42,8 @@ struct Problem {
     const void* params = nullptr;
     FieldList fields;
     std::span<const TensorSpec> inputs, outputs;  // absent optional inputs have dtype none
-    uint32_t constant_inputs = 0;                 // bit i: input i never changes, so prepare() may pack it
+    static constexpr size_t constant_bits = 32;
+    uint32_t constant_inputs = 0;  // bit i: input i never changes, so prepare() may pack it
     DeviceId device;
     int threads = 1;
     Precision precision = Precision::strict;
@@ -54,7 +55,8 @@ struct Problem {
         return *static_cast<const P*>(params);
     }
     bool has_input(size_t i) const { return i < inputs.size() && !inputs[i].is_absent(); }
-    bool is_constant(size_t i) const { return constant_inputs >> i & 1; }
+    // Of an input beyond the bits nobody knows.
+    bool is_constant(size_t i) const { return i < constant_bits && constant_inputs >> i & 1; }
     // Stable text of all of the above but the devices' names: what the fast-run cache stores and what logs
     // print.
     MGE_API std::string key() const;

@@ -11,8 +11,6 @@
 namespace mge {
 namespace {
 
-constexpr size_t constant_bits = 32;  // of Problem::constant_inputs
-
 bool has_layout(const TensorSpecs& specs) {
     return std::any_of(specs.begin(), specs.end(), [](auto& s) { return !s.layout.is_plain(); });
 }
@@ -61,7 +59,7 @@ NodeProblem::NodeProblem(const OpInfo& op, std::shared_ptr<const void> params, O
         }
     auto& constants = operands_.constants;
     for (size_t i = 0; i < constants.size(); ++i) {
-        if (i >= constant_bits) constants[i] = nullptr;
+        if (i >= Problem::constant_bits) constants[i] = nullptr;
         if (constants[i]) constant_mask_ |= 1u << i;
     }
 }

@@ -45,6 +45,13 @@ struct Parts {
     }
 };
 
+TEST(Problem, SaysOfInputsBeyondItsBitsThatTheyChange) {
+    Problem problem;
+    problem.constant_inputs = 1u << 31 | 1u;
+    for (size_t i : {0, 31}) EXPECT_TRUE(problem.is_constant(i)) << i;
+    for (size_t i : {1, 30, 32, 33, 63, 64}) EXPECT_FALSE(problem.is_constant(i)) << i;
+}
+
 TEST(ProblemWords, AreEqualForEqualProblems) {
     Parts one, other;
     EXPECT_EQ(one.words(), other.words());
