@@ -3,9 +3,7 @@
 #define HWY_TARGET_INCLUDE "libmge/kernel/cpu/winograd.simd.cpp"
 #include "hwy/foreach_target.h"  // compiles this file once per instruction set
 //
-#include <array>
 #include <cstring>
-#include <utility>
 
 #include "hwy/cache_control.h"
 #include "hwy/highway.h"
@@ -13,6 +11,7 @@
 #include "libmge/kernel/cpu/highway_targets.h"
 #include "libmge/kernel/cpu/winograd.h"
 #include "libmge/kernel/cpu/winograd_points-inl.h"
+#include "libmge/kernel/cpu/winograd_products-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mge::cpu::HWY_NAMESPACE {
@@ -91,49 +90,31 @@ struct Factors {
     const float* next_points;
 };
 
-template <int R, int V>
-HWY_INLINE void add_channel(const float* points, const float* weights, Vec (&sums)[R][V]) {
-    const F32 f;
-    Vec column[V];
-#pragma GCC unroll 2
-    for (int v = 0; v < V; ++v) column[v] = hn::Load(f, weights + v * lanes);
+struct Multiply {
+    template <int R, int V>
+    static void run(const Factors& a, float* products) {
+        const F32 f;
+        Vec sums[R][V];
 #pragma GCC unroll 16
-    for (int r = 0; r < R; ++r) {
-        Vec point = hn::Set(f, points[r * depth]);
+        for (int r = 0; r < R; ++r)
 #pragma GCC unroll 2
-        for (int v = 0; v < V; ++v) sums[r][v] = hn::MulAdd(point, column[v], sums[r][v]);
+            for (int v = 0; v < V; ++v)
+                sums[r][v] =
+                    a.is_first ? hn::Zero(f) : hn::Load(f, products + r * panel_channels + v * lanes);
+        for (int64_t begin = 0; begin < a.channels; begin += line) {
+#pragma GCC unroll 16
+            for (int r = 0; r < R; ++r) hwy::Prefetch(a.next_points + r * depth + begin);
+            const int64_t end = std::min(begin + line, a.channels);
+            for (int64_t k = begin; k < end; ++k)
+                add_products<depth>(a.points + k, a.weights + k * panel_channels, sums);
+        }
+#pragma GCC unroll 16
+        for (int r = 0; r < R; ++r)
+#pragma GCC unroll 2
+            for (int v = 0; v < V; ++v) hn::Store(sums[r][v], f, products + r * panel_channels + v * lanes);
     }
-}
-
-template <int R, int V>
-void multiply(const Factors& a, float* products) {
-    const F32 f;
-    Vec sums[R][V];
-#pragma GCC unroll 16
-    for (int r = 0; r < R; ++r)
-#pragma GCC unroll 2
-        for (int v = 0; v < V; ++v)
-            sums[r][v] = a.is_first ? hn::Zero(f) : hn::Load(f, products + r * panel_channels + v * lanes);
-    for (int64_t begin = 0; begin < a.channels; begin += line) {
-#pragma GCC unroll 16
-        for (int r = 0; r < R; ++r) hwy::Prefetch(a.next_points + r * depth + begin);
-        const int64_t end = std::min(begin + line, a.channels);
-        for (int64_t k = begin; k < end; ++k) add_channel(a.points + k, a.weights + k * panel_channels, sums);
-    }
-#pragma GCC unroll 16
-    for (int r = 0; r < R; ++r)
-#pragma GCC unroll 2
-        for (int v = 0; v < V; ++v) hn::Store(sums[r][v], f, products + r * panel_channels + v * lanes);
-}
-
-using Multiply = void (*)(const Factors&, float*);
-template <int V, int... R>
-constexpr std::array<Multiply, max_rows> multiply_by_rows(std::integer_sequence<int, R...>) {
-    return {multiply<R + 1, V>...};
-}
-constexpr std::array<Multiply, max_rows> multiplies[] = {
-    multiply_by_rows<1>(std::make_integer_sequence<int, max_rows>()),
-    multiply_by_rows<2>(std::make_integer_sequence<int, max_rows>())};
+};
+constexpr auto multiplies = kernels_by_size<Multiply>();
 
 HWY_INLINE Vec finish(const Winograd& w, Vec y) {
     if (w.activation != Activation::relu) return y;
@@ -187,7 +168,7 @@ void panel(const Winograd& w, const WinogradPanel& p, TileRange strip, int64_t p
                 const float* next_point = points + (i + 1) % winograd_points * points_plane;
                 Factors a{at, p.weights + i * weights_plane, count, c == 0,
                           g + 1 < groups ? at + points_group : next_point};
-                multiplies[vectors - 1][size_t(group_at(strip.count, g).count - 1)](
+                multiplies[size_t(vectors - 1)][size_t(group_at(strip.count, g).count - 1)](
                     a, p.products + g * products_group + i * products_plane);
             }
     }

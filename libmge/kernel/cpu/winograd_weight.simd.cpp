@@ -3,13 +3,11 @@
 #define HWY_TARGET_INCLUDE "libmge/kernel/cpu/winograd_weight.simd.cpp"
 #include "hwy/foreach_target.h"  // compiles this file once per instruction set
 //
-#include <array>
-#include <utility>
-
 #include "hwy/highway.h"
 #include "libmge/kernel/cpu/highway_targets.h"
 #include "libmge/kernel/cpu/transpose-inl.h"
 #include "libmge/kernel/cpu/winograd_points-inl.h"
+#include "libmge/kernel/cpu/winograd_products-inl.h"
 #include "libmge/kernel/cpu/winograd_weight.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -103,42 +101,27 @@ struct Columns {
     int64_t tiles;
     bool begins;
 };
-template <int R, int V>
-void multiply(const Columns& a, float* to) {
-    const F32 f;
-    Vec sums[R][V];
+struct Multiply {
+    template <int R, int V>
+    static void run(const Columns& a, float* to) {
+        const F32 f;
+        Vec sums[R][V];
 #pragma GCC unroll 16
-    for (int r = 0; r < R; ++r)
+        for (int r = 0; r < R; ++r)
 #pragma GCC unroll 2
-        for (int v = 0; v < V; ++v) sums[r][v] = hn::Zero(f);
-    for (int64_t t = 0; t < a.tiles; ++t) {
-        Vec row[V];
-#pragma GCC unroll 2
-        for (int v = 0; v < V; ++v) row[v] = hn::Load(f, a.dy + t * panel_channels + v * lanes);
+            for (int v = 0; v < V; ++v) sums[r][v] = hn::Zero(f);
+        for (int64_t t = 0; t < a.tiles; ++t)
+            add_products<1>(a.x + t * chunk_channels, a.dy + t * panel_channels, sums);
 #pragma GCC unroll 16
-        for (int r = 0; r < R; ++r) {
-            Vec point = hn::Set(f, a.x[t * chunk_channels + r]);
+        for (int r = 0; r < R; ++r)
 #pragma GCC unroll 2
-            for (int v = 0; v < V; ++v) sums[r][v] = hn::MulAdd(point, row[v], sums[r][v]);
-        }
+            for (int v = 0; v < V; ++v) {
+                float* sum = to + r * panel_channels + v * lanes;
+                hn::Store(a.begins ? sums[r][v] : hn::Add(hn::Load(f, sum), sums[r][v]), f, sum);
+            }
     }
-#pragma GCC unroll 16
-    for (int r = 0; r < R; ++r)
-#pragma GCC unroll 2
-        for (int v = 0; v < V; ++v) {
-            float* sum = to + r * panel_channels + v * lanes;
-            hn::Store(a.begins ? sums[r][v] : hn::Add(hn::Load(f, sum), sums[r][v]), f, sum);
-        }
-}
-
-using Multiply = void (*)(const Columns&, float*);
-template <int V, int... R>
-constexpr std::array<Multiply, max_rows> multiply_by_rows(std::integer_sequence<int, R...>) {
-    return {multiply<R + 1, V>...};
-}
-constexpr std::array<Multiply, max_rows> multiplies[] = {
-    multiply_by_rows<1>(std::make_integer_sequence<int, max_rows>()),
-    multiply_by_rows<2>(std::make_integer_sequence<int, max_rows>())};
+};
+constexpr auto multiplies = kernels_by_size<Multiply>();
 
 void sums(const WinogradWeight& w, const float* x_points, const float* dy_points, int64_t tiles, int64_t i,
           bool begins, float* to) {
@@ -150,8 +133,8 @@ void sums(const WinogradWeight& w, const float* x_points, const float* dy_points
         const float* dy = dy_points + pair.panel * of_dy.part + p * of_dy.plane;
         for (int64_t g = 0; g < groups; ++g) {
             const int64_t row = pair.rows * g / groups, rows = pair.rows * (g + 1) / groups - row;
-            multiplies[pair.vectors - 1][size_t(rows - 1)]({x + row, dy, tiles, begins},
-                                                           to + p * sums_plane + row * panel_channels);
+            multiplies[size_t(pair.vectors - 1)][size_t(rows - 1)](
+                {x + row, dy, tiles, begins}, to + p * sums_plane + row * panel_channels);
         }
     }
 }
