@@ -9,6 +9,7 @@
 #include "libmge/device/default_device.h"
 #include "libmge/eager/tape.h"
 #include "libmge/graph/builder.h"
+#include "libmge/graph/infer.h"
 #include "libmge/graph/inner_graph.h"
 #include "libmge/ops/move/to_device.h"
 #include "libmge/tensor/borrowed.h"
@@ -76,7 +77,8 @@ void Trace::begin(std::span<const Tensor> arguments, std::shared_ptr<StepObserve
     outer_ = exchange_base_interpreter(this);
     for (size_t i = 0; i < arguments.size(); ++i) {
         if (!recorded_) {
-            variables_.push_back({Kind::argument, arguments[i].spec(), arguments[i].device(), int(i), {}});
+            variables_.push_back(
+                {Kind::argument, arguments[i].spec(), arguments[i].device(), int(i), {}, {}});
             present_.emplace_back();
         } else if (variables_[i].spec.dtype != arguments[i].dtype()) {
             leave();
@@ -95,7 +97,7 @@ void Trace::bind(int variable, const Tensor& handle) {
 }
 
 int Trace::add_variable(Kind kind, const Tensor& tensor, int at) {
-    variables_.push_back({kind, tensor.spec(), tensor.device(), at, {}});
+    variables_.push_back({kind, tensor.spec(), tensor.device(), at, {}, {}});
     present_.emplace_back();
     bind(int(variables_.size()) - 1, tensor);
     return int(variables_.size()) - 1;
@@ -104,7 +106,9 @@ int Trace::add_variable(Kind kind, const Tensor& tensor, int at) {
 int Trace::new_external(const Tensor& tensor) {
     bool literal = tensor.impl()->symbol == literal_mark;
     int id = add_variable(literal ? Kind::literal : Kind::external, tensor, 0);
-    if (literal || options_.capture_as_const) variables_[size_t(id)].constant = tensor;
+    auto& variable = variables_[size_t(id)];
+    if (literal || options_.capture_as_const) variable.constant = tensor;
+    if (literal || (options_.capture_as_const && is_small_int(tensor))) variable.on_host = to_host(tensor);
     return id;
 }
 
@@ -116,7 +120,7 @@ int Trace::match_external(const Tensor& tensor, int expected) {
     if (variable.spec.dtype != tensor.dtype())
         fail(text("dtype mismatch: ", tensor.dtype(), " instead of ", variable.spec.dtype));
     if (variable.kind == Kind::literal) {
-        if (!same_bytes(variable.constant, tensor)) fail("tensors not equals: a number has changed");
+        if (!same_bytes(variable.on_host, tensor)) fail("tensors not equals: a number has changed");
         bind(expected, tensor);
         return expected;
     }
@@ -188,6 +192,12 @@ Tensor Trace::known_value(const Tensor& tensor, int id) const {
     return present_[size_t(id)].known;
 }
 
+// The same without waiting for a device: what lies there from outside is not known.
+Tensor Trace::known_to_host(const Tensor& tensor, int id) const {
+    if (!tensor || tensor.is_symbolic() || tensor.device().is_host()) return known_value(tensor, id);
+    return variables_[size_t(id)].on_host;
+}
+
 TensorSpecs Trace::infer_step(const OpInfo& op, const void* params, std::span<const Tensor> inputs,
                               std::span<const int> ids) {
     TensorSpecs specs;
@@ -208,24 +218,20 @@ TensorSpecs Trace::infer_step(const OpInfo& op, const void* params, std::span<co
 // it wherever they lie, as it is the host that reads them; a GPU would have to be waited for in each call.
 void Trace::compute_known(const OpInfo& op, const void* params, std::span<const Tensor> inputs,
                           std::span<const int> ids, std::span<const int> outputs) {
-    for (int output : outputs) {
-        auto& spec = present_[size_t(output)].handle.spec();
-        if (!is_int(spec.dtype) || spec.numel() > known_value_limit) return;
-    }
+    TensorSpecs specs, results;
     Tensors values;
+    for (int output : outputs) {
+        results.push_back(present_[size_t(output)].handle.spec());
+        if (!is_int(results.back().dtype)) return;
+    }
     for (size_t i = 0; i < inputs.size(); ++i) {
-        Tensor value = known_value(inputs[i], ids[i]);
-        if (inputs[i] && op.traits.reads_only_specs) {
-            value = without_memory(inputs[i].spec(), host_device);
-        } else if (inputs[i]) {
-            if (!value || !is_small_int(value)) return;
-            value = to_host(value);
-        }
-        values.push_back(std::move(value));
+        Tensor value = op.traits.reads_only_specs ? Tensor() : known_to_host(inputs[i], ids[i]);
+        specs.push_back(inputs[i] ? inputs[i].spec() : TensorSpec{});
+        values.push_back(value && is_small_int(value) ? value : Tensor());
     }
     DefaultDevice of_new_values(host_device);
-    Tensors results = eager_interpreter().apply(op, params, values);
-    for (size_t i = 0; i < outputs.size(); ++i) present_[size_t(outputs[i])].known = to_host(results[i]);
+    Tensors known = known_outputs(op, params, specs, values, results);
+    for (size_t i = 0; i < known.size(); ++i) present_[size_t(outputs[i])].known = known[i];
 }
 
 Tensors Trace::apply(const OpInfo& op, const void* params, std::span<const Tensor> inputs) {
@@ -255,7 +261,7 @@ Tensors Trace::apply(const OpInfo& op, const void* params, std::span<const Tenso
     // Nothing can be inferred from a shape that only a run tells.
     if (!is_known)
         flush();
-    else if (!op.traits.control && !op.traits.effect)
+    else
         compute_known(op, params, inputs, ids, steps_[size_t(position_ - 1)].outputs);
     return outputs;
 }
@@ -343,7 +349,8 @@ void Trace::fill(const Tensor& handle, const Tensor& value, int variable) {
     impl.spec = value.spec();
     impl.storage = value.impl()->storage;
     impl.offset = value.impl()->offset;
-    impl.device = value.device();
+    // Spelled as it was: a default place among the others is another one elsewhere.
+    if (!(impl.device == value.device())) impl.device = value.device();
     impl.symbol_owner = nullptr;
     impl.symbol = -1;
     ids_.insert_or_assign(&impl, variable);

@@ -77,6 +77,7 @@ private:
         DeviceId device;  // at the recording
         int at = 0;       // argument number, or the step that computes it
         Tensor constant;  // literals and captured tensors
+        Tensor on_host;   // the same, of literals and of captured integers that shapes may follow from
     };
     struct Step {
         const OpInfo* op;
@@ -113,6 +114,7 @@ private:
     TensorSpecs infer_step(const OpInfo& op, const void* params, std::span<const Tensor> inputs,
                            std::span<const int> ids);
     Tensor known_value(const Tensor& tensor, int id) const;
+    Tensor known_to_host(const Tensor& tensor, int id) const;
     void compute_known(const OpInfo& op, const void* params, std::span<const Tensor> inputs,
                        std::span<const int> ids, std::span<const int> outputs);
     void flush();

@@ -142,6 +142,37 @@ TEST(Places, ATraceAsksNoDeviceForExtents) {
     }
 }
 
+TEST(Places, WhatFollowsFromShapesKeepsThePlaceAsItWasSpelled) {
+    Trace trace({.symbolic = true});
+    Tensor x = on(parse_device("cpu0"), {1, 2});
+    ASSERT_FALSE(x.device().is_default);
+    for (int call = 0; call < 2; ++call) {
+        trace.begin({&x, 1});
+        Tensor shape = ops::shape_of(x);
+        Trace::compute(shape);
+        EXPECT_FALSE(shape.device().is_default);
+        trace.end({&shape, 1});
+    }
+}
+
+// Integers from outside may be anything at each call; those of a device are left to the program.
+TEST(Places, ATraceReadsNoIntegersFromADevice) {
+    static Elsewhere elsewhere;
+    Trace trace({.symbolic = true});
+    int32_t numbers[] = {1, 2};
+    Tensor labels = tensor_from_host({DType::i32, {2}, {}}, numbers, shadow_device());
+    for (int call = 0; call < 3; ++call) {
+        trace.begin({&labels, 1});
+        elsewhere.count = 0;
+        observe_operators(&elsewhere);
+        Tensor next = ops::add(labels, labels);
+        observe_operators(nullptr);
+        EXPECT_EQ(elsewhere.count, 0);
+        trace.end({&next, 1});
+        EXPECT_EQ(to_host(next).data<int32_t>()[1], 4);
+    }
+}
+
 TEST(Places, ATracedFunctionMovesData) {
     Trace trace({.symbolic = true, .capture_as_const = true});
     Tensor weight = on(shadow_device(), {5, 7});
