@@ -27,13 +27,13 @@ namespace mge {
 namespace {
 
 // Calls whose hashes meet share a set. To make a plan again may take milliseconds (a convolution's), so a set
-// has room for more of them than ever meet in a step of a large net.
-constexpr size_t plan_sets = 256, plans_of_set = 8;
+// has room for many: of 1,000 calls that a step may have, some set gets more in one process of two hundred.
+constexpr size_t plan_sets = 64, plans_of_set = 32;
 constexpr size_t recent_slots = 64;
 
 struct Plan {
-    uint64_t hash = 0;  // of the call
     const OpInfo* op = nullptr;
+    int running = 0;  // calls under way that may make other plans, which must not take its place
     std::shared_ptr<const void> params;
     TensorSpecs inputs, outputs;
     DeviceId device, output_device;  // where it runs, and where its outputs lie
@@ -59,6 +59,7 @@ private:
 
 struct Plans {
     std::array<std::unique_ptr<Plan>, plan_sets * plans_of_set> slots;  // set after set
+    std::array<uint32_t, plan_sets * plans_of_set> hashes{};            // of their calls
     std::array<uint8_t, plan_sets> next{};                              // in a set, that is given up next
     // By operator, where its last call found its plan: the next one looks there before it hashes anything.
     std::array<uint16_t, recent_slots> recent{};
@@ -155,6 +156,17 @@ inline uint16_t& recent_slot(Plans& plans, const OpInfo& op) {
     return plans.recent[reinterpret_cast<uintptr_t>(&op) / sizeof(OpInfo) % recent_slots];
 }
 
+// Of the plan in a set that was made first and does not run.
+size_t next_slot(Plans& plans, size_t set) {
+    auto& next = plans.next[set];
+    for (size_t tried = 0;; ++tried) {
+        MGE_CHECK(tried < plans_of_set, "so many operators run inside of each other: ", tried);
+        size_t slot = set * plans_of_set + next;
+        next = uint8_t((next + 1) % plans_of_set);
+        if (!plans.slots[slot] || !plans.slots[slot]->running) return slot;
+    }
+}
+
 // Apart from what nearly every call comes to, so that the compiler puts that where it is called.
 [[gnu::noinline]] Plan& find_or_make_plan(const OpInfo& op, const void* params,
                                           std::span<const Tensor> inputs, DeviceId id) {
@@ -163,16 +175,15 @@ inline uint16_t& recent_slot(Plans& plans, const OpInfo& op) {
     const uint64_t hash = hash_call(op, params, inputs);
     const size_t set = (hash >> 32) % plan_sets, first = set * plans_of_set;
     auto& recent = recent_slot(plans, op);
-    for (size_t slot = first; slot < first + plans_of_set && plans.slots[slot]; ++slot) {
-        Plan& plan = *plans.slots[slot];
-        if (plan.hash != hash || !fits(plan, op, params, inputs, id, threads)) continue;
+    for (size_t slot = first; slot < first + plans_of_set; ++slot) {
+        if (plans.hashes[slot] != uint32_t(hash) || !plans.slots[slot]) continue;
+        if (!fits(*plans.slots[slot], op, params, inputs, id, threads)) continue;
         recent = uint16_t(slot);
-        return plan;
+        return *plans.slots[slot];
     }
     auto plan = make_plan(op, params, inputs, id, threads);
-    plan->hash = hash;
-    const size_t slot = first + plans.next[set];
-    plans.next[set] = uint8_t((plans.next[set] + 1) % plans_of_set);
+    const size_t slot = next_slot(plans, set);
+    plans.hashes[slot] = uint32_t(hash);
     recent = uint16_t(slot);
     return *(plans.slots[slot] = std::move(plan));
 }
@@ -185,6 +196,18 @@ inline Plan& find_plan(const OpInfo& op, const void* params, std::span<const Ten
     }
     return find_or_make_plan(op, params, inputs, id);
 }
+
+// A program inside of an operator may apply others on this thread while it runs.
+class Running {
+public:
+    explicit Running(Plan& plan) : plan_(plan) { ++plan_.running; }
+    ~Running() { --plan_.running; }
+    Running(const Running&) = delete;
+    Running& operator=(const Running&) = delete;
+
+private:
+    Plan& plan_;
+};
 
 // Memory for outputs that find out their own shape.
 class RuntimeOutputs final : public OutputAllocator {
@@ -324,7 +347,7 @@ private:
     }
     static Tensor apply_one_at(DeviceId id, const OpInfo& op, const void* params,
                                std::span<const Tensor> inputs) {
-        if ((op.resolve && has_host_values(op, inputs)) || op.traits.runtime_shape)
+        if ((op.resolve && has_host_values(op, inputs)) || op.traits.runtime_shape || op.traits.control)
             return apply_at(id, op, params, inputs).at(0);
         Plan& plan = find_plan(op, params, inputs, id);
         if (!plan.view_offsets.empty()) return view_of(inputs[0], plan.outputs[0], plan.view_offsets[0]);
@@ -352,6 +375,7 @@ private:
                     updated == &op ? make_output_of_update(plan, i, inputs, id) : make_output(plan, i, id);
         RuntimeOutputs allocator(outputs, id);
         bool finds_shapes = op.traits.runtime_shape || op.traits.control;
+        Running running(plan);
         run_plan(plan, inputs, outputs, finds_shapes ? &allocator : nullptr);
         return outputs;
     }
