@@ -154,21 +154,9 @@ def _damage(start: bytes, error: Exception) -> DamagedFileError:
     )
 
 
-def _load_by_another(stream, pickle_module):
-    """What another module than pickle reads; Tensors on their devices, if it has an Unpickler."""
-    if not hasattr(pickle_module, "Unpickler"):
-        return pickle_module.load(stream)
-
-    class Mapping(pickle_module.Unpickler):
-        def find_class(self, module: str, name: str):
-            return _TENSORS.get((module, name)) or super().find_class(module, name)
-
-    return Mapping(stream).load()
-
-
 def _load_any(stream, pickle_module, start: bytes):
     if pickle_module is not pickle:
-        return _load_by_another(stream, pickle_module)
+        return pickle_module.load(stream)
     try:
         return _WatchingUnpickler(stream).load()
     except (OSError, MemoryError, MissingClassError, MissingModuleError):

@@ -42,7 +42,7 @@ class Tensor(_mge.Tensor):
     """
 
     _qparams: QParams | None = None
-    dmap_callback = None  # set by megengine.load while it restores Tensors
+    dmap_callback = None  # set by megengine.load; Tensors with a device of their own ask it
     __array_priority__ = 1000  # NumPy leaves ``ndarray + Tensor`` to Tensor
 
     @property
@@ -315,7 +315,9 @@ class Tensor(_mge.Tensor):
         if isinstance(state, dict) and "qparams" in state:
             self._qparams = state["qparams"]
         if isinstance(state, dict) and "data" in state:
-            self._reset(Tensor(state["data"], dtype=state.get("dtype"), device=_mapped(state)))
+            self._reset(
+                Tensor(state["data"], dtype=state.get("dtype"), device=state.get("device"))
+            )
 
     def __reduce_ex__(self, protocol):
         # A call that MegEngine answers too, so that it reads what is written here. Classes of users
@@ -354,16 +356,9 @@ class DeviceTensorND(Tensor):
         return self.device
 
 
-def _mapped(state: dict):
-    device = state.get("device")
-    return Tensor.dmap_callback(device) if Tensor.dmap_callback and device else device
-
-
 def _restored(cls, array, dtype, device, *ignored) -> Tensor:
-    """A Tensor from a pickle, on the device that ``megengine.load`` maps it to."""
+    """A Tensor from a pickle."""
     cls = vars(cls).get("_made", cls)
-    if Tensor.dmap_callback is not None:
-        device = Tensor.dmap_callback(device)
     return cls(array, dtype=dtype, device=device)
 
 

@@ -87,6 +87,18 @@ bool init_from_foreign(PyTensor* self, PyObject* data) {
     return true;
 }
 
+// Where a Tensor lies that says where it lay: the class's dmap_callback is set while megengine.load reads,
+// whichever module reads the pickle.
+Reference mapped_device(PyObject* object, PyObject* device) {
+    if (!PyUnicode_Check(device)) return Reference(Py_NewRef(device));
+    Reference map(PyObject_GetAttrString(reinterpret_cast<PyObject*>(Py_TYPE(object)), "dmap_callback"));
+    if (!map) PyErr_Clear();  // none of megengine's classes
+    if (!map || map.get() == Py_None) return Reference(Py_NewRef(device));
+    Reference mapped(PyObject_CallOneArg(map.get(), device));
+    if (!mapped) throw PythonError{};
+    return mapped;
+}
+
 int init_tensor(PyObject* object, PyObject* args, PyObject* keywords) {
     return guarded(
         [&] {
@@ -98,6 +110,8 @@ int init_tensor(PyObject* object, PyObject* args, PyObject* keywords) {
                                              &data, &dtype, &device, &is_const, &no_cache, &name, &format))
                 throw PythonError{};
             PyTensor* self = as_tensor(object);
+            Reference place = mapped_device(object, device);
+            device = place.get();
             if (is_tensor(data)) {
                 init_from_tensor(self, data, dtype, device);
             } else if (no_cache || dtype != Py_None || device != Py_None || !init_from_foreign(self, data)) {

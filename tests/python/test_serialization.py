@@ -150,13 +150,25 @@ def test_pickles_name_what_megengine_has(make):
     assert own and not [key for key in own if key[1] not in INTERFACE.get(key[0], "")]
 
 
+class NoSets(pickle.Unpickler):
+    def find_class(self, module, name):
+        if name == "set":
+            raise pickle.UnpicklingError("sets are refused")
+        return super().find_class(module, name)
+
+
 def test_tensors_are_mapped_whatever_reads_the_pickle():
-    other = types.SimpleNamespace(Unpickler=pickle._Unpickler)
-    content = pickle.dumps([mge.Tensor([1.0]), mge.Parameter(2.0), {1}])
-    *tensors, last = mge.load(io.BytesIO(content), map_location="cpu1", pickle_module=other)
-    assert [str(found.device) for found in tensors] == ["cpu1:0", "cpu1:0"] and last == {1}
-    only_load = types.SimpleNamespace(load=lambda stream: pickle.load(stream))
-    assert mge.load(io.BytesIO(content), pickle_module=only_load)[2] == {1}
+    content = pickle.dumps([mge.Tensor([1.0], device="cpu0"), mge.Parameter(2.0, device="cpu0")])
+    other = types.SimpleNamespace(load=pickle.load)
+    tensors = mge.load(io.BytesIO(content), map_location={"cpu0": "cpu1"}, pickle_module=other)
+    assert [str(found.device) for found in tensors] == ["cpu1:0", "cpu1:0"]
+    assert str(pickle.loads(content)[0].device) == "cpu0:0"
+
+
+def test_another_module_decides_what_it_reads():
+    refusing = types.SimpleNamespace(Unpickler=pickle.Unpickler, load=lambda f: NoSets(f).load())
+    with pytest.raises(pickle.UnpicklingError, match="sets are refused"):
+        mge.load(io.BytesIO(pickle.dumps({1}, 0)), pickle_module=refusing)
 
 
 def test_descriptions_of_dtypes_are_the_same_after_a_pickle():

@@ -56,9 +56,6 @@ class ArrayReader(Machine):
         check(dtype is None or isinstance(dtype, np.dtype), "a tensor's dtype is none")
         check(device is None or type(device) is str, "a tensor's device is none")
         self._count(array.nbytes)
-        callback = cls.dmap_callback
-        if callback is not None and device is not None:
-            device = callback(device)
         return cls(np.array(array), dtype=dtype, device=device)
 
     def _give_tensor_state(self, tensor, state) -> None:
