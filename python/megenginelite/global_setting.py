@@ -13,27 +13,9 @@ from . import _callback
 from ._config import _bytes_of
 from ._layout import MAX_DIM, LiteLayout, lite_dtype_2_numpy  # noqa: F401 - also found here
 from ._library import LiteDecryptionFunc, library
-from .network import (  # noqa: F401
-    LiteAsyncCallback,
-    LiteConfig,
-    LiteExtraConfig,
-    LiteFinishCallback,
-    LiteIO,
-    LiteNetwork,
-    LiteNetworkIO,
-    LiteOptions,
-    LiteStartCallback,
-    get_model_io_info,
-)
-from .struct import (
-    LiteAlgoSelectStrategy,  # noqa: F401
-    LiteBackend,
-    LiteDataType,  # noqa: F401
-    LiteDeviceType,
-    LiteIOType,  # noqa: F401
-    LiteLogLevel,  # noqa: F401
-    LiteTensorPhase,  # noqa: F401
-)
+from .network import *  # noqa: F403 - scripts find all of them here
+from .struct import *  # noqa: F403
+from .struct import LiteBackend, LiteDeviceType
 from .tensor import LiteTensor, LiteTensorConcat  # noqa: F401
 
 TYPE_CHECKING = False

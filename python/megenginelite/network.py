@@ -21,15 +21,8 @@ from ._config import (
 )
 from ._layout import MAX_DIM, LiteLayout, lite_dtype_2_numpy  # noqa: F401 - also found here
 from ._library import LiteAsyncCallback, LiteFinishCallback, LiteStartCallback, library
-from .struct import (
-    LiteAlgoSelectStrategy,
-    LiteBackend,  # noqa: F401 - also found here
-    LiteDataType,  # noqa: F401
-    LiteDeviceType,  # noqa: F401
-    LiteIOType,
-    LiteLogLevel,  # noqa: F401
-    LiteTensorPhase,
-)
+from .struct import *  # noqa: F403 - scripts find all of them here
+from .struct import LiteAlgoSelectStrategy, LiteIOType, LiteTensorPhase
 from .tensor import LiteTensor, LiteTensorConcat, _Taken  # noqa: F401
 
 TYPE_CHECKING = False

@@ -8,15 +8,8 @@ import warnings
 
 from ._layout import MAX_DIM, LiteLayout, data_type_of, lite_dtype_2_numpy  # noqa: F401 - also found here
 from .base import get_log_level, set_log_level, version  # noqa: F401
-from .struct import (
-    LiteAlgoSelectStrategy,  # noqa: F401
-    LiteBackend,  # noqa: F401
-    LiteDataType,
-    LiteDeviceType,
-    LiteIOType,  # noqa: F401
-    LiteLogLevel,  # noqa: F401
-    LiteTensorPhase,  # noqa: F401
-)
+from .struct import *  # noqa: F403 - scripts find all of them here
+from .struct import LiteDataType, LiteDeviceType
 from .tensor import LiteTensor, LiteTensorConcat  # noqa: F401
 
 TYPE_CHECKING = False
