@@ -105,6 +105,9 @@ TEST(CudaDepthwise, ComputesAsTheCpu) {
         {1, 12, 11, 13, {2, 3}, apart, true, true},
         {1, 64, 12, 12, {7, 7}, {.padding = {3, 3}}},
         {3, 3, 1, 1, {1, 1}, {}},
+        {1, 16, 11, 9, {3, 3}, steps},
+        {2, 16, 11, 14, {5, 5}, {.stride = {2, 2}, .padding = {2, 2}}},
+        {1, 132, 5, 6, {3, 3}, same3},  // two chunks of 17 and 16 packs
     };
     auto with = [](Activation activation, ops::Conv2d::Params params) {
         params.activation = activation;

@@ -50,5 +50,18 @@ TEST(CudaPool, PacksOfChannelsGiveTheBitsOfSingleOnes) {
     }
 }
 
+// Sums of these are exact, in whatever order.
+TEST(CudaPool, MeansOfWholeImagesHaveTheBitsOfTheCpu) {
+    const Shape shape{3, 24, 8, 16};
+    std::vector<double> values(size_t(shape.numel()));
+    for (size_t i = 0; i < values.size(); ++i) values[i] = double(i * 37 % 16);
+    for (DType dtype : {DType::f32, DType::f16}) {
+        Tensor x = make_tensor(dtype, shape, values);
+        ops::AvgPool2d::Params whole{{8, 16}, {1, 1}, {0, 0}};
+        EXPECT_EQ(values_of(pooled_there<ops::AvgPool2d>(whole, x)),
+                  values_of(with_channels_last(ops::avg_pool2d(x, whole))));
+    }
+}
+
 }  // namespace
 }  // namespace mge::test

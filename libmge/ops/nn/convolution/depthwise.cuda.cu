@@ -48,6 +48,7 @@ using Sums = float[depthwise_rows][pack];
 
 // `load_window(element, w)`: that element of the windows of the place's channels. The rows that a column of
 // the windows meets are loaded together, so that as many loads are under way, and once for all rows of y.
+// What lies outside of the image is multiplied as zeros are.
 template <class T, int pack, int side, int stride, class LoadWindow>
 MGE_DEVICE void add_windows(Square<side, stride>, const ConvExtents& c, const Place& place, const T* x,
                             LoadWindow load_window, Sums<T, pack>& sums) {
