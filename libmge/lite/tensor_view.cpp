@@ -96,8 +96,7 @@ size_t TensorView::offset_of(Numbers index) const {
 TensorView::Part TensorView::part(Numbers start, Numbers end, Numbers step) const {
     if (start.size() != end.size() || (!step.empty() && step.size() != start.size()))
         throw Error(mge::text("slice: start, end and step have ", start.size(), ", ", end.size(), " and ",
-                              mge::counted(step.size(), "number"),
-                              "; they have equally many, step may have none"));
+                              step.size(), " numbers; they have equally many, step may have none"));
     if (start.size() > rank())
         throw Error(mge::text("slice: ", mge::counted(start.size(), "number"), " for a tensor of ",
                               text_of(layout_)));

@@ -315,9 +315,7 @@ class Tensor(_mge.Tensor):
         if isinstance(state, dict) and "qparams" in state:
             self._qparams = state["qparams"]
         if isinstance(state, dict) and "data" in state:
-            self._reset(
-                Tensor(state["data"], dtype=state.get("dtype"), device=state.get("device"))
-            )
+            self._reset(Tensor(state["data"], dtype=state.get("dtype"), device=state.get("device")))
 
     def __reduce_ex__(self, protocol):
         # A call that MegEngine answers too, so that it reads what is written here. Classes of users

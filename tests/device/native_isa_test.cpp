@@ -21,10 +21,7 @@ TEST(NativeIsa, RefusesOneWithoutKernels) {
     setenv("MGE_ISA", "pdp11", 1);
     EXPECT_EQ(test::error_of([] { cpu_isa(); }),
               "[MGE_ISA] 'pdp11' is not one of sse4, avx2, avx_vnni, avx512, avx512_vnni, avx512_bf16, amx");
-}
-
-// Better processors, too. What it is once it stays.
-TEST(NativeIsa, IsOneWithKernels) {
+    // On better processors, too; what it is once it stays.
     unsetenv("MGE_ISA");
     EXPECT_LE(cpu_isa(), Isa::avx_vnni);
 }

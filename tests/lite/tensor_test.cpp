@@ -261,7 +261,7 @@ TEST(LiteTensor, SlicesThatDoNotDo) {
         return error_of([&] { tensor.slice(start, end, step); });
     };
     EXPECT_THAT(error({1}, {2, 3}), HasSubstr("start, end and step have 1, 2 and 0 numbers"));
-    EXPECT_THAT(error({1, 2}, {2, 3}, {1}), HasSubstr("2, 2 and 1 number;"));
+    EXPECT_THAT(error({1, 2}, {2, 3}, {1}), HasSubstr("2, 2 and 1 numbers;"));
     EXPECT_THAT(error({0, 0, 0}, {1, 1, 1}), HasSubstr("3 numbers for a tensor of float32 {4, 8}"));
     EXPECT_THAT(error({3}, {2}), HasSubstr("it starts behind its end"));
     EXPECT_THAT(error({0, 3}, {4, 9}),

@@ -158,7 +158,7 @@ def test_classes_by_support_vectors(tmp_path, classes, probabilities, kernel):
         ({"vectors_per_class": [2, -1, 5]}, "-1 vectors of a class"),
         ({"support_vectors": [1.0] * 17}, "17 numbers of 6 support vectors"),
         ({"rho": [1.0]}, "12 coefficients and 1 constant for 3 classes"),
-        ({"prob_b": [1.0]}, "3 and 1 number for the probabilities of 3 pairs"),
+        ({"prob_b": [1.0]}, "3 and 1 numbers for the probabilities of 3 pairs"),
         ({"kernel_type": "LINE"}, "the kernel 'LINE'"),
     ],
 )

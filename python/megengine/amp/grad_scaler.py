@@ -60,7 +60,7 @@ class GradScaler:
             dy: their gradients; None for ones.
             unscale_grad: undo the scale, and drop the gradients if they are not finite. Without it
                 call ``unscale`` and ``update`` yourself: to accumulate gradients, or to clip them.
-            update_scale: whether the scale changes then.
+            update_scale: whether the scale changes with it; ignored without ``unscale_grad``.
         Raises:
             RuntimeError: nothing was recorded.
         Example:

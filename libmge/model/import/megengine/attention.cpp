@@ -54,7 +54,7 @@ Projections projections_of(const Site& site, const file::MultiHeadAttn& p, int64
 // (N, L, heads * width) to (N, heads, L, width).
 Tensor per_head(const Tensor& x, int64_t heads) {
     int64_t width = x.shape()[2];
-    if (width % heads) invalid(counted(width, "feature"), " do not fit ", counted(heads, "head"));
+    if (width % heads) invalid("a width of ", width, " is no multiple of ", counted(heads, "head"));
     Tensor parts = ops::reshape(x, target_shape({extent_of(x, 0), extent_of(x, 1), heads, width / heads}));
     return ops::transpose(parts, {.pattern = {0, 2, 1, 3}});
 }

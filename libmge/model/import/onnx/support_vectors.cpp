@@ -185,7 +185,7 @@ Tensor probabilities(const Site& site, const Pairs& pairs, const Tensor& sums, c
     if (pairs.classes > most_classes) unsupported("probabilities of ", pairs.classes, " classes");
     FloatList b = needed_numbers(site, "prob_b");
     if (int64_t(a.size()) != pairs.count() || b.size() != a.size())
-        invalid(a.size(), " and ", counted(b.size(), "number"), " for the probabilities of ",
+        invalid(a.size(), " and ", b.size(), " numbers for the probabilities of ",
                 counted(pairs.count(), "pair"));
     Tensor score = ops::add(ops::mul(sums, float_table(a, 1)), float_table(b, 1));
     Tensor probability = ops::clip(ops::sigmoid(ops::neg(score)), {.lower = least, .upper = 1 - least});
