@@ -77,9 +77,10 @@ step("restored", conv)
         "on": ["measured"],
         "again": [],
         "no choice": [],
-        "off again": ["heuristic"],
-        "override": ["cache"],
-        "restored": ["heuristic"],
+        # What was chosen under either setting is kept.
+        "off again": [],
+        "override": [],
+        "restored": [],
     }
 
 
