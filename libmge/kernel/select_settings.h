@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // How algorithms are chosen where nobody says it call by call: for operators that run at once, and for what a
-// trace compiles. Settings of the process, which may change at any time; what was chosen under other settings
-// is chosen again.
+// trace compiles. Settings of the process, which may change at any time: a choice holds for those that it was
+// made under.
 
 #include <atomic>
 #include <optional>
