@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """GradManager and Function."""
 
+import collections
 import contextlib
 import gc
 import weakref
@@ -203,6 +204,26 @@ def test_function_gives_what_forward_gives(kind, is_recorded):
         gm.backward(out[1])
     assert seen == ([[None, 1.0, None, None]] if is_recorded else [])
     assert x.grad is None or float(x.grad) == 2
+
+
+@pytest.mark.parametrize("kind", [tuple, list, collections.namedtuple("Pair", "a b")._make])
+@pytest.mark.parametrize("place", [0, 1])
+def test_function_may_give_a_tensor_twice(kind, place):
+    class Twice(Function):
+        def forward(self, x):
+            y = x * 2
+            return kind([y, y])
+
+        def backward(self, first, second):
+            assert (first is None, second is None) == (place == 1, place == 0)
+            return (first if second is None else second) * 2
+
+    x = Tensor([1.0])
+    with GradManager().attach(x) as gm:
+        out = Twice()(x)
+        assert type(out) is type(kind([1, 2]))
+        gm.backward(out[place])
+    assert float(x.grad) == 2
 
 
 def test_function_may_give_anything_but_to_a_tape():

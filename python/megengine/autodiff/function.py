@@ -57,7 +57,7 @@ class Function:
         made, is_recorded = [], any(map(_mge.is_recorded, args))
 
         def forward(*inputs):
-            made.append(self.forward(*inputs))
+            made.append(_each_of_its_own(self.forward(*inputs)))
             return self._tensors_of(made[0], is_recorded)
 
         # The Tensors that forward made become those that are recorded.
@@ -90,3 +90,16 @@ class Function:
                 f" {counted(inputs, 'input')}"
             )
         return found[:inputs]
+
+
+def _each_of_its_own(out):
+    """What ``forward`` gave, where a Tensor that stands in several places is several."""
+    tensors = [v for v in out if isinstance(v, Tensor)] if isinstance(out, (tuple, list)) else []
+    if len(tensors) == len(set(map(id, tensors))):
+        return out
+    seen, each = set(), []
+    for value in out:
+        again = isinstance(value, Tensor) and id(value) in seen
+        seen.add(id(value))
+        each.append(value.detach() if again else value)
+    return out._make(each) if hasattr(out, "_make") else type(out)(each)
