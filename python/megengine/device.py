@@ -12,6 +12,9 @@ from typing import NamedTuple
 from . import _mge
 from ._mge import Device as CompNode  # noqa: F401
 
+# The default device of all threads as it is called, and as ``set_default_device`` was given it.
+_default_names = ("", "")
+
 _KINDS = ("cpu", "gpu", "cuda", "rocm", "cambricon", "atlas", "multithread", "xpu")
 
 
@@ -89,8 +92,10 @@ def set_default_device(device: str = "xpux") -> None:
         >>> set_default_device("cpu0")
         >>> set_default_device("xpux")
     """
+    global _default_names
     try:
         _mge.set_default_device(device)
+        _default_names = (str(_mge.Device(device)), str(device))
     except (RuntimeError, TypeError) as error:
         if not re.fullmatch(rf"xpux|({'|'.join(_KINDS)})\d+(:\d+)?", str(device)):
             raise AssertionError(f"[set_default_device] {error}") from error
@@ -125,13 +130,16 @@ class default_device(contextlib.ContextDecorator):
 
 
 def get_default_device() -> str:
-    """Name of the device where new Tensors of this thread live; its first queue is not named.
+    """Name of the device where new Tensors of this thread live.
 
+    Returns:
+        What ``set_default_device`` was given; else its name, in which the first queue is not.
     Example:
         >>> get_default_device()
         'xpux'
     """
-    return _mge.get_default_device().removesuffix(":0")
+    name, given = _mge.get_default_device(), _default_names
+    return given[1] if name == given[0] else name.removesuffix(":0")
 
 
 def what_is_xpu() -> str:

@@ -69,6 +69,15 @@ def test_a_default_device_with_another_name_trains_in_a_trace(restored):
     assert losses[2] < losses[0]
 
 
+@pytest.mark.parametrize("name", ["cpux", "xpu0", "multithread2:0", "cpu0:1", "cpu1"])
+def test_the_default_device_is_called_as_it_was_given(name, restored):
+    set_default_device(name)
+    assert get_default_device() == name
+    with default_device("cpu3"):
+        assert get_default_device() == "cpu3"
+    assert get_default_device() == name
+
+
 def test_moving_has_a_gradient():
     x = mge.Tensor([1.0, 2.0])
     tape = GradManager().attach([x])
