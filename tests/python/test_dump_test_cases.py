@@ -35,6 +35,11 @@ def test_random_numbers_have_the_shape_of_the_input(text, shape):
     assert data.min() >= 2 and data.max() <= 3
 
 
+def test_one_number_for_an_input_without_axes():
+    [[data]] = cases("#rand(2, 3, 1)", ModelInput("x", (), "float32"))
+    assert data.shape == () and 2 <= data <= 3
+
+
 def test_random_numbers_for_all_inputs():
     y = ModelInput("y", (4,), "int32")
     [[first, second]] = cases("#rand(0,100)", X, y)

@@ -90,6 +90,8 @@ def _parts(text: str, names: list[str]) -> dict[str, str]:
 def _read(source: str, given: ModelInput, reading: Reading) -> np.ndarray:
     found = _RANDOM.fullmatch(source)
     data = _random(source, found.group(1), given) if found else _from_file(source, given, reading)
+    if given.shape == () and data.size == 1:
+        data = data.reshape(())  # the number of a scalar, which is a vector to MegEngine
     if given.shape is not None and data.ndim != len(given.shape):
         raise ValueError(
             f"[dump] {source!r} has shape {data.shape}, the input {given.name} {given.shape}"
@@ -99,7 +101,7 @@ def _read(source: str, given: ModelInput, reading: Reading) -> np.ndarray:
         data = eval(reading.transform, {"data": data, "np": np})
     if not found and reading.repeat != 1:
         data = np.repeat(data, reading.repeat, axis=0)
-    return np.ascontiguousarray(data, given.dtype)
+    return np.asarray(data, given.dtype, order="C")
 
 
 def _random(source: str, arguments: str, given: ModelInput) -> np.ndarray:
