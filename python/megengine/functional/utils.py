@@ -18,12 +18,12 @@ def _assert_equal(
         maxerr: largest relative (for values above 1) or absolute error allowed.
         verbose: print the error to standard error.
     Returns:
-        ``actual``.
+        ``expect``.
     Raises:
         RuntimeError: they differ.
     """
     _mge.ops.assert_equal(expect, actual, max_error=maxerr, verbose=verbose)
-    return actual
+    return expect
 
 
 def _simulate_error() -> Tensor:

@@ -82,7 +82,7 @@ def interpolate(
         ValueError: not exactly one of ``size`` and ``scale_factor`` is given, the mode is unknown,
             ``align_corners`` is given for another mode, or a size is below 1.
         RuntimeError: the number of sizes is not that of the axes.
-        AssertionError: the rank does not fit the mode.
+        AssertionError: the rank does not fit the mode, or the number of factors the axes.
     Example:
         >>> F.vision.interpolate(F.ones((1, 1, 2, 2)), scale_factor=2).shape
         (1, 1, 4, 4)
@@ -187,11 +187,10 @@ def _result_sizes(have: Sequence, size, scale_factor) -> list:
             if isinstance(scale_factor, (int, float))
             else [float(f) for f in scale_factor]
         )
-        if len(factors) != len(have):
-            raise ValueError(
-                f"[interpolate] {counted(len(factors), 'factor')} for"
-                f" {counted(len(have), 'axis', 'axes')}"
-            )
+        assert len(factors) == len(have), (
+            f"[interpolate] {counted(len(factors), 'factor')} for"
+            f" {counted(len(have), 'axis', 'axes')}"
+        )
         for factor in factors:
             if not 0.0 < factor < float("inf"):
                 raise ValueError(f"[interpolate] scale_factor must be positive, got {scale_factor}")

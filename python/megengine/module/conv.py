@@ -36,7 +36,8 @@ class Conv1d(_PaddedConv):
         bias: add a learned bias.
         padding_mode: ``"zeros"``, ``"reflect"`` or ``"replicate"``.
     Raises:
-        ValueError: ``groups`` does not divide the channels, or ``padding_mode`` is unknown.
+        ValueError: ``groups`` does not divide the channels.
+        AssertionError: ``padding_mode`` is unknown.
     Example:
         >>> M.Conv1d(2, 4, 3)(F.ones((1, 2, 7))).shape
         (1, 4, 5)
@@ -110,7 +111,8 @@ class Conv2d(_PaddedConv):
         bias: add a learned bias.
         padding_mode: ``"zeros"``, ``"reflect"`` or ``"replicate"``.
     Raises:
-        ValueError: ``groups`` does not divide the channels, or ``padding_mode`` is unknown.
+        ValueError: ``groups`` does not divide the channels.
+        AssertionError: ``padding_mode`` is unknown.
     Example:
         >>> M.Conv2d(3, 8, 3, padding=1)(F.ones((1, 3, 4, 4))).shape
         (1, 8, 4, 4)

@@ -94,11 +94,10 @@ class _PaddedConv(_ConvNd):
     """A convolution whose border may be something else than zeros."""
 
     def _set_padding_mode(self, padding_mode: str) -> None:
-        if padding_mode not in _PADDING_MODES:
-            raise ValueError(
-                f"[{type(self).__name__}] padding_mode must be in {_PADDING_MODES},"
-                f" got {padding_mode!r}"
-            )
+        assert padding_mode in _PADDING_MODES, (
+            f"[{type(self).__name__}] padding_mode must be in {_PADDING_MODES},"
+            f" got {padding_mode!r}"
+        )
         self.padding_mode = padding_mode
 
     def get_pad_witdth(self) -> tuple[tuple[int, int], ...]:

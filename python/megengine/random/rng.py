@@ -11,6 +11,7 @@ from collections.abc import Callable
 import numpy as np
 
 from .. import _mge
+from ..core.operands import is_whole
 from ..core.tensor.shape_arguments import as_int, known_or_symbolic
 from ..tensor import Tensor
 
@@ -148,7 +149,7 @@ class RNG:
         Returns:
             Vector of n numbers, or a Tensor of the shape of ``n``.
         Raises:
-            AssertionError: ``n`` is negative.
+            AssertionError: ``n`` is negative, or neither an integer nor a Tensor.
         Example:
             >>> default_rng.permutation(3).shape
             (3,)
@@ -156,6 +157,9 @@ class RNG:
         if isinstance(n, Tensor) and n.ndim > 0:
             order = self.permutation(n._tuple_shape[0])
             return _mge.ops.take(n, order, axes=[0])
+        assert isinstance(n, Tensor) or is_whole(n), (
+            f"[permutation] n must be an integer or a Tensor, got {n!r}"
+        )
         count = as_int(n, "permutation", "n")
         assert count >= 0, f"[permutation] n must not be negative, got {count}"
         return _mge.ops.permutation(self._next_state(), n=count, dtype=dtype)
