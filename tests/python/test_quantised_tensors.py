@@ -252,3 +252,21 @@ def test_kinds_of_your_own_know_whether_they_are_unsigned():
     assert D.QuantDtypeMeta("a", None, "int8", 0, 3, True).is_unsigned
     for kind in kinds:
         assert copy.deepcopy(kind) is kind and pickle.loads(pickle.dumps(kind)) == kind
+
+
+@pytest.mark.parametrize(
+    ("mode", "expected"),
+    [
+        ("eq", [True, False, False]),
+        ("NEQ", [False, True, True]),
+        ("lt", [False, True, False]),
+        ("leq", [True, True, False]),
+        ("isnan", [False, False, True]),
+        ("isinf", [False, False, False]),
+    ],
+)
+def test_questions_about_plain_tensors(mode, expected):
+    x, y = Tensor([1.0, 1.0, np.nan]), Tensor([1.0, 2.0, 3.0])
+    given = (x,) if mode.startswith("is") else (x, y)
+    answer = F.elemwise._elemwise_multi_type(*given, mode=mode, dtype="bool")
+    assert answer.dtype == bool and answer.tolist() == expected

@@ -8,15 +8,25 @@ from ..core.tensor.dtype import is_quantize, quantised_meta
 from ..tensor import Tensor
 
 _ops = _mge.ops
+_QUESTIONS = {
+    "EQ": _ops.equal,
+    "NEQ": _ops.not_equal,
+    "LT": _ops.less,
+    "LEQ": _ops.less_equal,
+    "ISNAN": _ops.isnan,
+    "ISINF": _ops.isinf,
+}
 
 
 def _elemwise_multi_type(*args: Tensor, mode: str, dtype) -> Tensor:
-    """An elementwise function of the real numbers of quantised Tensors.
+    """An elementwise function of the real numbers of quantised Tensors, or a question about plain
+    ones.
 
     Args:
         args: of one kind of quantised dtypes, whose scales may differ; they are broadcast.
-        mode: its name with a ``q`` before it, in any case, for example ``"qadd"``.
-        dtype: the quantised dtype of the result.
+        mode: its name with a ``q`` before it, in any case, for example ``"qadd"``; or ``"eq"``,
+            ``"neq"``, ``"lt"``, ``"leq"``, ``"isnan"`` or ``"isinf"`` of plain Tensors.
+        dtype: the quantised dtype of the result; that of the answer, bool.
     Returns:
         Tensor of that dtype: the nearest steps.
     Raises:
@@ -27,10 +37,13 @@ def _elemwise_multi_type(*args: Tensor, mode: str, dtype) -> Tensor:
         >>> _elemwise_multi_type(x, x, mode="qadd", dtype=qint8(1.0))
         Tensor([1 2], dtype=int8, device=xpux:0)
     """
+    if mode.upper() in _QUESTIONS:
+        return _QUESTIONS[mode.upper()](*args).astype(dtype)
     function = FUNCTIONS.get(mode.upper()[1:]) if mode[:1] in "qQ" else None
     if function is None:
         raise RuntimeError(
-            f"[elemwise] there is no mode {mode!r}; there are q{', q'.join(FUNCTIONS)}"
+            f"[elemwise] there is no mode {mode!r}; there are {', '.join(_QUESTIONS)},"
+            f" q{', q'.join(FUNCTIONS)}"
         )
     if not is_quantize(dtype):
         raise RuntimeError(f"[elemwise] the result has to be of a quantised dtype, not {dtype}")
