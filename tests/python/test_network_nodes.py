@@ -426,3 +426,23 @@ def test_a_loaded_training_graph_stays_one():
     np.testing.assert_allclose(
         run(net, array)["prob"], module(mge.Tensor(array)).numpy(), rtol=1e-4, atol=1e-5
     )
+
+
+@pytest.mark.parametrize(
+    ("function", "order"),
+    [
+        (lambda x, y: 2 * x, ["x", "constant#0"]),
+        (lambda x, y: F.maximum(y - 3, x), ["x", "SUB"]),
+        (lambda x, y: 2 * (x + 1), ["constant#1", "ADD"]),
+        (lambda x, y: y + x, ["x", "y"]),
+        (lambda x, y: 2 - x, ["constant#0", "x"]),
+        (lambda x, y: y / x, ["y", "x"]),
+    ],
+)
+def test_inputs_stand_as_in_megengine_where_their_order_does_not_matter(function, order):
+    x = np.ones(3, np.float32)
+    net = load(lambda x, y: (function(x, y), y * 1), x, x, arg_names=["x", "y"], keep_var_name=2)
+    owner = net.output_vars[0].owner
+    assert names(owner.inputs) == order
+    owner.inputs = owner.inputs
+    assert names(owner.inputs) == order

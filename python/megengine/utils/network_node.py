@@ -143,6 +143,10 @@ _TYPES = {
 }
 
 
+# Modes of Elemwise of which MegEngine sorts what they read: inputs of the graph come first.
+_SORTED = frozenset({"ADD", "AND", "LOG_SUM_EXP", "MAX", "MIN", "MUL", "OR", "XOR"})
+
+
 class NetworkNode:
     """A variable or an operator of a graph.
 
@@ -366,13 +370,16 @@ class OpNode(NetworkNode):
 
     @property
     def inputs(self) -> tuple[VarNode, ...]:
-        """What it reads; to assign it changes the graph.
+        """What it reads; to assign it changes the graph. Where the order does not matter, inputs of
+        the graph come first.
 
         Raises:
             ValueError: it reads more values than are given, or would have to wait for itself.
             RuntimeError: it refuses them.
         """
-        return tuple(map(self.graph.variable, self.graph.inputs_of(self._number)))
+        kind, mode = self.graph.operator_type(self._number)
+        found = [self.graph.variable(number) for number in self.graph.inputs_of(self._number)]
+        return tuple(sorted(found, key=_place) if kind == "Elemwise" and mode in _SORTED else found)
 
     @inputs.setter
     def inputs(self, variables) -> None:
@@ -437,6 +444,10 @@ class ReadOnlyOpNode(OpNode):
         >>> isinstance(x.owner, ReadOnlyOpNode)
         False
     """
+
+
+def _place(variable: VarNode) -> tuple[int, int]:
+    return (0, variable._number) if isinstance(variable.owner, Host2DeviceCopy) else (1, 0)
 
 
 class Host2DeviceCopy(OpNode):
