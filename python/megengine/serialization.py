@@ -10,6 +10,7 @@ from collections.abc import Callable
 from .core import safetensors_files
 from .core.files import open_input, rest_of, written_whole
 from .core.graph_records import record_class
+from .core.plain_arrays import MEGENGINE_DTYPES
 from .core.plain_objects import is_plain
 from .core.plain_pickle import load_plain
 from .device import get_default_device
@@ -104,8 +105,12 @@ class _DeviceMap:
 _TENSORS = {("megengine.tensor", cls.__name__): restoring(cls) for cls in (Tensor, Parameter)}
 
 
-class _WatchingUnpickler(pickle.Unpickler):
-    """Pickle's own, with one warning when a file names more than data."""
+class _OtherDtype(Exception):
+    """A file names a dtype as MegEngine does, which NumPy would give the state that is there."""
+
+
+class _Watching:
+    """What unpicklers share: one warning when a file names more than data."""
 
     _has_warned = False
 
@@ -119,6 +124,8 @@ class _WatchingUnpickler(pickle.Unpickler):
             )
         if (module, name) in _TENSORS:
             return _TENSORS[module, name]
+        if (module, name) in MEGENGINE_DTYPES:
+            return self._dtype(MEGENGINE_DTYPES[module, name])
         # Objects of MegEngine's traced modules; this package's files hold none of them.
         return record_class(module, name) or self._found(module, name)
 
@@ -134,6 +141,30 @@ class _WatchingUnpickler(pickle.Unpickler):
             raise MissingClassError(
                 f"[load] the file needs {name}, which module {module} does not have; {advice}"
             ) from error
+
+
+class _WatchingUnpickler(_Watching, pickle.Unpickler):
+    """Pickle's own."""
+
+    def _dtype(self, dtype):
+        raise _OtherDtype
+
+
+class _PatientUnpickler(_Watching, pickle._Unpickler):
+    """The same in Python: MegEngine's dtypes are those of this package, which nothing changes."""
+
+    dispatch = dict(pickle._Unpickler.dispatch)
+
+    def _dtype(self, dtype):
+        return dtype
+
+    def load_build(self) -> None:
+        if any(self.stack[-2] is dtype for dtype in MEGENGINE_DTYPES.values()):
+            self.stack.pop()
+        else:
+            super().load_build()
+
+    dispatch[pickle.BUILD[0]] = load_build
 
 
 # How files begin that others write.
@@ -154,11 +185,24 @@ def _damage(start: bytes, error: Exception) -> DamagedFileError:
     )
 
 
+def _load_patiently(stream, start: bytes):
+    try:
+        return _PatientUnpickler(stream).load()
+    except (MissingClassError, MissingModuleError):
+        raise
+    except (pickle.UnpicklingError, EOFError) as error:
+        raise _damage(start, error) from error
+
+
 def _load_any(stream, pickle_module, start: bytes):
     if pickle_module is not pickle:
         return pickle_module.load(stream)
+    place = stream.tell() if getattr(stream, "seekable", bool)() else 0
     try:
         return _WatchingUnpickler(stream).load()
+    except _OtherDtype:
+        stream.seek(place)
+        return _load_patiently(stream, start)
     except (OSError, MemoryError, MissingClassError, MissingModuleError):
         raise
     except Exception as error:

@@ -19,6 +19,7 @@ import megengine.distributed as dist
 import megengine.module as M
 import megengine.quantization as Q
 from megengine.core.interface import INTERFACE
+from megengine.core.tensor import dtype as D
 from megengine.core.tensor.dtype import QuantDtypeMeta, _builtin_quant_dtypes
 from megengine.serialization import DamagedFileError, MissingClassError, MissingModuleError
 
@@ -330,3 +331,43 @@ def test_what_a_class_of_the_file_raises_stays():
     content = pickle.dumps(failing)
     with pytest.warns(UserWarning, match="names"), pytest.raises(KeyError, match="of its own"):
         mge.load(io.BytesIO(content))
+
+
+# Tensors of 1.5 and 2.5 in bfloat16, and of -3, -1, 1 and 3 in intb2, pickled by MegEngine 1.13.
+BFLOAT16 = (
+    b"\x80\x04\x95\xe0\x00\x00\x00\x00\x00\x00\x00\x8c\x10megengine.tensor\x94\x8c\x06Ten"
+    b"sor\x94\x93\x94\x8c\x15numpy.core.multiarray\x94\x8c\x0c_reconstruct\x94\x93\x94"
+    b"\x8c\x05numpy\x94\x8c\x07ndarray\x94\x93\x94K\x00\x85\x94C\x01b\x94\x87\x94R\x94(K"
+    b"\x01K\x02\x85\x94h\x06\x8c\x05dtype\x94\x93\x94\x8c\x1dmegengine.core._imperative_r"
+    b"t\x94\x8c\npybfloat16\x94\x93\x94\x89\x88\x87\x94R\x94(K\x03\x8c\x01<\x94NNNK\x02K"
+    b"\x02Kpt\x94b\x89C\x04\xc0? @\x94t\x94bh\x14\x8c\x06xpux:0\x94\x87\x94\x81\x94}\x94b"
+    b"."
+)
+INTB2 = (
+    b"\x80\x04\x95\xdd\x00\x00\x00\x00\x00\x00\x00\x8c\x10megengine.tensor\x94\x8c\x06Ten"
+    b"sor\x94\x93\x94\x8c\x15numpy.core.multiarray\x94\x8c\x0c_reconstruct\x94\x93\x94"
+    b"\x8c\x05numpy\x94\x8c\x07ndarray\x94\x93\x94K\x00\x85\x94C\x01b\x94\x87\x94R\x94(K"
+    b"\x01K\x04\x85\x94h\x06\x8c\x05dtype\x94\x93\x94\x8c\x1dmegengine.core._imperative_r"
+    b"t\x94\x8c\x07pyintb2\x94\x93\x94\x89\x88\x87\x94R\x94(K\x03\x8c\x01<\x94NNNK\x01K"
+    b"\x01Kpt\x94b\x89C\x04\xfd\xff\x01\x03\x94t\x94bh\x14\x8c\x06xpux:0\x94\x87\x94\x81"
+    b"\x94}\x94b."
+)
+
+
+@pytest.mark.parametrize("weights_only", [False, True])
+@pytest.mark.parametrize(
+    ("pickled", "dtype", "values"),
+    [(BFLOAT16, D.bfloat16, [1.5, 2.5]), (INTB2, D.intb2, [-3, -1, 1, 3])],
+)
+def test_dtypes_that_megengine_names_by_classes(pickled, dtype, values, weights_only):
+    behind = io.BytesIO(b"xy" + pickled + b"z")
+    behind.seek(2)
+    x = mge.load(behind, weights_only=weights_only)
+    assert behind.read() == b"z"
+    assert x.dtype == dtype and x.dtype.metadata == dtype.metadata
+    real = x.astype("float32") if D.is_bfloat16(dtype) else x
+    assert real.tolist() == values
+    # The package's own dtype is what it was.
+    assert D.is_bfloat16(D.bfloat16) and D.bfloat16.metadata
+    with pytest.raises(pickle.UnpicklingError):
+        mge.load(io.BytesIO(pickled[:-20]), weights_only=weights_only)

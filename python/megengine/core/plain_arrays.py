@@ -11,14 +11,21 @@ import numpy as np
 from .. import _mge
 from . import plain_quantised
 from .plain_machine import Machine, Name, check
-from .tensor.dtype import intb1, intb2, intb4, is_lowbit
+from .tensor.dtype import bfloat16, intb1, intb2, intb4, is_bfloat16, is_lowbit
 from .tensor.qparams import QParams
 
 _DTYPES = frozenset("b1 i1 i2 i4 i8 u1 u2 u4 u8 f2 f4 f8 c8".split())
 _BFLOAT16 = {"mgb_dtype": {"name": "bfloat16"}}
 _TENSOR_HOMES = ("megengine.tensor", "megengine")
-# The classes by which arrays of these dtypes name them.
-LOW_BIT = {(d.type.__module__, d.type.__name__): d for d in (intb1, intb2, intb4)}
+# The classes by which arrays of these dtypes name them, in MegEngine's files and in this package's.
+_MEGENGINE_HOME = "megengine.core._imperative_rt"
+MEGENGINE_DTYPES = {
+    **{(_MEGENGINE_HOME, d.type.__name__): d for d in (intb1, intb2, intb4)},
+    (_MEGENGINE_HOME, "pybfloat16"): bfloat16,
+}
+NAMED_DTYPES = MEGENGINE_DTYPES | {
+    (d.type.__module__, d.type.__name__): d for d in (intb1, intb2, intb4)
+}
 
 
 @functools.cache
@@ -84,8 +91,8 @@ class ArrayReader(Machine):
         return self._array(data, dtype, ()).reshape(())[()]
 
     def dtype(self, code, align=False, copy=False) -> np.dtype:
-        if isinstance(code, Name) and (code.module, code.name) in LOW_BIT:
-            return LOW_BIT[code.module, code.name]
+        if isinstance(code, Name) and (code.module, code.name) in NAMED_DTYPES:
+            return NAMED_DTYPES[code.module, code.name]
         check(
             type(code) is str and code in _DTYPES, "an array has a dtype that tensors cannot have"
         )
@@ -123,14 +130,15 @@ class ArrayReader(Machine):
         check(self._array_bytes >= 0, "it uses the same bytes over and over")
 
     def _check_dtype_state(self, dtype: np.dtype, state) -> None:
-        plain = (None, None, None, 1, 1) if is_lowbit(dtype) else (None, None, None, -1, -1)
+        is_named = is_lowbit(dtype) or is_bfloat16(dtype)
+        size = dtype.itemsize if is_named else -1
         check(type(state) is tuple and len(state) in (8, 9), "a dtype in it is damaged")
         check(state[0] in (3, 4) and state[1] in ("<", "=", "|"), "an array is not little-endian")
-        check(tuple(state[2:7]) == plain, "a dtype in it has parts")
-        check(state[7] == 0 or is_lowbit(dtype), "a dtype in it has flags")
+        check(tuple(state[2:7]) == (None, None, None, size, size), "a dtype in it has parts")
+        check(state[7] == 0 or is_named, "a dtype in it has flags")
         if len(state) == 9 and state[8]:
-            is_bfloat16 = state[8] == _BFLOAT16 and dtype == np.uint16
-            made = _mge.bfloat16 if is_bfloat16 else plain_quantised.dtype_of(dtype, state[8])
+            is_half = state[8] == _BFLOAT16 and dtype == np.uint16
+            made = bfloat16 if is_half else plain_quantised.dtype_of(dtype, state[8])
             self._replace(dtype, made)
 
     def _replace(self, old, new) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 
 from . import plain_quantised
 from .graph_records import TRACED_MODULE, Record, record_class
-from .plain_arrays import LOW_BIT, ArrayReader, tensor_classes
+from .plain_arrays import NAMED_DTYPES, ArrayReader, tensor_classes
 from .plain_machine import Name, UnsafePickleError, check
 from .plain_modules import GROUP, give_group_state, group_class, module_class
 from .tensor.qparams import QParams
@@ -36,7 +36,7 @@ def is_plain(module: str, name: str) -> bool:
         or record_class(module, name)
     ):
         return True
-    if key in LOW_BIT:
+    if key in NAMED_DTYPES:
         return True
     if module in _BUILTINS and name in _STRUCTURE_NAMES:
         return True
