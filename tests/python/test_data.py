@@ -127,7 +127,7 @@ def test_collator():
     batch = apply([{"a": np.zeros(2), "b": 1}, {"a": np.ones(2), "b": 2}])
     assert batch["a"].shape == (2, 2) and batch["b"].dtype == np.int64
     assert isinstance(apply([Point(1, 2.0), Point(3, 4.0)]), Point)
-    assert apply([["a", b"x"], ["b", b"y"]]) == [["a", "b"], [b"x", b"y"]]
+    assert apply([["a", b"x"], ["b", b"y"]]) == [("a", "b"), (b"x", b"y")]
     with pytest.raises(TypeError, match="set"):
         apply([{1}, {2}])
     with pytest.raises(ValueError, match="fields"):

@@ -18,8 +18,8 @@ class Collator:
         """Put samples together.
 
         Args:
-            inputs: samples of one kind: arrays are stacked, numbers become an array, strings a
-                list; tuples, lists, dicts and named tuples are put together field by field.
+            inputs: samples of one kind: arrays are stacked, numbers become an array, strings stay
+                as they are; tuples, lists, dicts and named tuples are put together by fields.
         Returns:
             The batch.
         Raises:
@@ -32,7 +32,7 @@ class Collator:
         if isinstance(first, (bool, int, float)):
             return np.array(inputs)
         if isinstance(first, (str, bytes)):
-            return list(inputs)
+            return inputs
         if isinstance(first, Mapping):
             return {key: self.apply([sample[key] for sample in inputs]) for key in first}
         if isinstance(first, tuple) and hasattr(first, "_fields"):
@@ -40,7 +40,7 @@ class Collator:
         if isinstance(first, Sequence):
             if any(len(sample) != len(first) for sample in inputs):
                 raise ValueError("the samples of a batch have different numbers of fields")
-            return [self.apply(list(field)) for field in zip(*inputs, strict=True)]
+            return [self.apply(field) for field in zip(*inputs, strict=True)]
         raise TypeError(
             "a sample must hold arrays, numbers, strings, dicts or sequences,"
             f" got {type(first).__name__}"
