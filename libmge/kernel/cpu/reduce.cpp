@@ -68,6 +68,19 @@ private:
     Convert convert_;  // null where nothing has to be converted
 };
 
+// All that depends on the reduction, made apart from the loops that are the same for each: those are compiled
+// once per type of partial results, joined as J.
+template <class A, class J>
+struct Bricks {
+    // totals[i] = totals[i] ∘ all of run i: runs of n > 0 that lie one behind the other
+    void (*add_runs)(J* totals, const A* x, int64_t runs, int64_t n);
+    // total[i] = total[i] ∘ x[0][i] ∘ x[1][i] …: rows of n that lie one behind the other
+    void (*accumulate)(A* total, const A* x, int64_t rows, int64_t n);
+    void (*join)(J* totals, const A* partial, int64_t n);
+    A nothing;  // what changes no other value
+    J nothing_joined;
+};
+
 template <Reduction kind, class A>
 A reduce_values(const A* x, int64_t n) {
     if constexpr (std::is_same_v<A, float>) {
@@ -78,35 +91,47 @@ A reduce_values(const A* x, int64_t n) {
     for (int64_t i = 1; i < n; ++i) total = combine<kind>(total, x[i]);
     return total;
 }
-// Rows of n, one behind the other.
+template <Reduction kind, class A, class J>
+void add_runs(J* totals, const A* x, int64_t runs, int64_t n) {
+    for (int64_t i = 0; i < runs; ++i)
+        totals[i] = combine<kind>(totals[i], J(reduce_values<kind>(x + i * n, n)));
+}
 template <Reduction kind, class A>
 void accumulate_values(A* __restrict total, const A* __restrict x, int64_t rows, int64_t n) {
-    if constexpr (std::is_same_v<A, float>) {
-        static const auto accumulate = reduce_f32(kind).accumulate;
-        return accumulate(total, x, rows, n);
-    }
     for (int64_t row = 0; row < rows; ++row)
         for (int64_t i = 0; i < n; ++i) total[i] = combine<kind>(total[i], x[row * n + i]);
 }
+template <Reduction kind, class A, class J>
+void join_values(J* __restrict totals, const A* __restrict partial, int64_t n) {
+    for (int64_t i = 0; i < n; ++i) totals[i] = combine<kind>(totals[i], J(partial[i]));
+}
+
+template <Reduction kind, class A, class J>
+Bricks<A, J> bricks() {
+    auto accumulate = accumulate_values<kind, A>;
+    if constexpr (std::is_same_v<A, float>) accumulate = reduce_f32(kind).accumulate;
+    return {add_runs<kind, A, J>, accumulate, join_values<kind, A, J>, identity<kind, A>(),
+            identity<kind, J>()};
+}
 
 // A run of at most run_length elements onto what came before it.
-template <Reduction kind, class A>
-void reduce_run(const Elements<A>& elements, const std::byte* x, int64_t n, Joined<A, kind>& total) {
+template <class A, class J>
+void reduce_run(const Elements<A>& elements, const Bricks<A, J>& bricks, const std::byte* x, int64_t n,
+                J& total) {
     if (n == 0) return;
-    auto add = [&](const A* values, int64_t count, int64_t) {
-        total = combine<kind>(total, Joined<A, kind>(reduce_values<kind>(values, count)));
-    };
+    auto add = [&](const A* values, int64_t count, int64_t) { bricks.add_runs(&total, values, 1, count); };
     if (auto* values = elements.as_values(x)) return add(values, n, 0);
     elements.in_converted(x, n, add);
 }
 
 // `rows` rows of n elements, one behind the other, onto a row of totals.
-template <Reduction kind, class A>
-void accumulate_rows(const Elements<A>& elements, A* total, const std::byte* x, int64_t rows, int64_t n) {
-    if (auto* values = elements.as_values(x)) return accumulate_values<kind>(total, values, rows, n);
+template <class A, class J>
+void accumulate_rows(const Elements<A>& elements, const Bricks<A, J>& bricks, A* total, const std::byte* x,
+                     int64_t rows, int64_t n) {
+    if (auto* values = elements.as_values(x)) return bricks.accumulate(total, values, rows, n);
     for (int64_t row = 0; row < rows; ++row)
         elements.in_converted(elements.behind(x, row * n), n, [&](const A* v, int64_t columns, int64_t at) {
-            accumulate_values<kind>(total + at, v, 1, columns);
+            bricks.accumulate(total + at, v, 1, columns);
         });
 }
 
@@ -124,25 +149,24 @@ struct Rows {
 };
 
 // `rows` rows of `n` columns into one row, up to `batch` at once.
-template <Reduction kind, class A, class Y>
-void reduce_tile(const Elements<A>& elements, const Rows& x, int64_t rows, int64_t n, int64_t batch, Y* y) {
-    using J = Joined<A, kind>;
+template <class A, class J, class Y>
+void reduce_tile(const Elements<A>& elements, const Bricks<A, J>& bricks, const Rows& x, int64_t rows,
+                 int64_t n, int64_t batch, Y* y) {
     alignas(64) J totals[tile];
     alignas(64) A partial[tile];
-    std::fill_n(totals, n, identity<kind, J>());
+    std::fill_n(totals, n, bricks.nothing_joined);
     for (int64_t begin = 0; begin < rows; begin += rows_in_f32) {
         A* target = partial;
         if constexpr (std::is_same_v<A, J>)
             target = totals;
         else
-            std::fill_n(partial, n, identity<kind, A>());
+            std::fill_n(partial, n, bricks.nothing);
         int64_t end = std::min(rows, begin + rows_in_f32);
         for (int64_t row = begin; row < end; row += batch) {
             int64_t count = std::min(batch, end - row);
-            accumulate_rows<kind>(elements, target, x.read(elements, row, count, n), count, n);
+            accumulate_rows(elements, bricks, target, x.read(elements, row, count, n), count, n);
         }
-        if constexpr (!std::is_same_v<A, J>)
-            for (int64_t i = 0; i < n; ++i) totals[i] = combine<kind>(totals[i], J(partial[i]));
+        if constexpr (!std::is_same_v<A, J>) bricks.join(totals, partial, n);
     }
     for (int64_t i = 0; i < n; ++i) y[i] = Y(totals[i]);
 }
@@ -159,11 +183,13 @@ int64_t pieces_of(const ReducePass& pass) {
 }
 
 // One pass into y, cut into pieces, each of a tile of columns: the units of work.
-template <Reduction kind, class A, class Y>
+template <class A, class J, class Y>
 class Units {
 public:
-    Units(const Elements<A>& elements, const ReducePass& pass, int64_t pieces, Y* y)
+    Units(const Elements<A>& elements, const Bricks<A, J>& bricks, const ReducePass& pass, int64_t pieces,
+          Y* y)
         : elements_(elements),
+          bricks_(bricks),
           pass_(pass),
           pieces_(pieces),
           rows_(pieces == 1 ? pass.length : piece_rows(pass)),
@@ -186,18 +212,31 @@ private:
         for (int64_t unit = begin; unit < end; unit += batch) {
             int64_t count = std::min(batch, end - unit);
             const std::byte* x = elements_.read(part, unit * size, count * size);
-            for (int64_t i = 0; i < count; ++i) {
-                const std::byte* from = elements_.behind(x, i * size);
-                Y* to = y_ + (unit + i) * pass_.inner;
-                if (pass_.inner == 1) {
-                    Joined<A, kind> total = identity<kind, Joined<A, kind>>();
-                    reduce_run<kind>(elements_, from, rows_, total);
-                    *to = Y(total);
-                } else {
-                    reduce_tile<kind>(elements_, {.x = from, .inner = pass_.inner}, rows_, pass_.inner,
-                                      rows_in_f32, to);
-                }
+            Y* to = y_ + unit * pass_.inner;
+            if (pass_.inner == 1) {
+                reduce_runs(x, count, to);
+                continue;
             }
+            for (int64_t i = 0; i < count; ++i)
+                reduce_tile(elements_, bricks_, {.x = elements_.behind(x, i * size), .inner = pass_.inner},
+                            rows_, pass_.inner, rows_in_f32, to + i * pass_.inner);
+        }
+    }
+
+    void reduce_runs(const std::byte* x, int64_t count, Y* y) const {
+        constexpr int64_t most = 256;
+        const A* values = elements_.as_values(x);
+        J totals[most];
+        for (int64_t first = 0; first < count; first += most) {
+            int64_t runs = std::min(most, count - first);
+            std::fill_n(totals, runs, bricks_.nothing_joined);
+            if (values && rows_)
+                bricks_.add_runs(totals, values + first * rows_, runs, rows_);
+            else
+                for (int64_t i = 0; i < runs; ++i)
+                    reduce_run(elements_, bricks_, elements_.behind(x, (first + i) * rows_), rows_,
+                               totals[i]);
+            for (int64_t i = 0; i < runs; ++i) y[first + i] = Y(totals[i]);
         }
     }
 
@@ -208,28 +247,30 @@ private:
         int64_t from = (outer * pass_.length + first) * pass_.inner + column;
         Y* to = y_ + (outer * pieces_ + piece) * pass_.inner + column;
         if (pass_.inner == 1) {
-            Joined<A, kind> total = identity<kind, Joined<A, kind>>();
+            J total = bricks_.nothing_joined;
             for (int64_t begin = 0; begin < rows; begin += run_length) {
                 int64_t n = std::min(run_length, rows - begin);
-                reduce_run<kind>(elements_, elements_.read(part, from + begin, n), n, total);
+                reduce_run(elements_, bricks_, elements_.read(part, from + begin, n), n, total);
             }
             *to = Y(total);
             return;
         }
         int64_t n = std::min(columns_, pass_.inner - column);
         Rows x{nullptr, part, from, pass_.inner};
-        reduce_tile<kind>(elements_, x, rows, n, n == pass_.inner ? longest_read / n : 1, to);
+        reduce_tile(elements_, bricks_, x, rows, n, n == pass_.inner ? longest_read / n : 1, to);
     }
 
     const Elements<A>& elements_;
+    const Bricks<A, J>& bricks_;
     const ReducePass& pass_;
     int64_t pieces_, rows_, tiles_, columns_;  // rows and columns of a unit; the last ones may have fewer
     Y* y_;
 };
 
-template <Reduction kind, class A, class Y>
-void run_units(const Elements<A>& elements, const ReducePass& pass, int64_t pieces, Y* y, int threads) {
-    Units<kind, A, Y> units(elements, pass, pieces, y);
+template <class A, class J, class Y>
+void run_units(const Elements<A>& elements, const Bricks<A, J>& bricks, const ReducePass& pass,
+               int64_t pieces, Y* y, int threads) {
+    Units<A, J, Y> units(elements, bricks, pass, pieces, y);
     in_parts(threads, units.count(), std::max<int64_t>(1, grain / elements.cost() / units.size()),
              [&](int part, int64_t begin, int64_t end) { units.reduce(part, begin, end); });
 }
@@ -247,22 +288,37 @@ struct InMemory {
 };
 
 // Values of an earlier pass.
-template <Reduction kind, class A, class Y>
-void run_units(const A* x, const ReducePass& pass, int64_t pieces, Y* y, int threads) {
+template <class A, class J, class Y>
+void run_units(const A* x, const Bricks<A, J>& bricks, const ReducePass& pass, int64_t pieces, Y* y,
+               int threads) {
     InMemory memory{x, sizeof(A)};
     auto reader = memory.reader();
-    run_units<kind>(Elements<A>::template of<A>(reader), pass, pieces, y, threads);
+    run_units(Elements<A>::template of<A>(reader), bricks, pass, pieces, y, threads);
+}
+
+// For values and for what joins them.
+template <class A, class J>
+struct Meaning {
+    Bricks<A, J> values;
+    Bricks<J, J> joined;
+};
+template <Reduction kind, class A>
+const auto& meaning() {
+    using J = Joined<A, kind>;
+    static const Meaning<A, J> made{bricks<kind, A, J>(), bricks<kind, J, J>()};
+    return made;
 }
 
 // One pass over values or Elements; `scratch` holds the outer * pieces * inner results of several pieces
 // until they are joined.
-template <Reduction kind, class A, class X>
-void run_pass(const X& x, const ReducePass& pass, A* y, Joined<A, kind>* scratch, int threads) {
+template <class A, class J, class X>
+void run_pass(const X& x, const Meaning<A, J>& meaning, const ReducePass& pass, A* y, J* scratch,
+              int threads) {
     int64_t pieces = pieces_of(pass);
-    if (pieces == 1) return run_units<kind>(x, pass, 1, y, threads);
-    run_units<kind>(x, pass, pieces, scratch, threads);
-    const Joined<A, kind>* joined = scratch;
-    run_units<kind>(joined, {pass.outer, pieces, pass.inner}, 1, y, threads);
+    if (pieces == 1) return run_units(x, meaning.values, pass, 1, y, threads);
+    run_units(x, meaning.values, pass, pieces, scratch, threads);
+    const J* joined = scratch;
+    run_units(joined, meaning.joined, {pass.outer, pieces, pass.inner}, 1, y, threads);
 }
 
 struct ReduceState {
@@ -281,9 +337,10 @@ void finish(const ReduceState& state, const A* values, void* out) {
         static_cast<Real<A>*>(out)[i] = Real<A>(double(values[i]) / double(state.count));
 }
 
-template <Reduction kind, class A>
-void run_passes(const ReduceState& state, const Launch& launch, const Elements<A>& elements) {
-    auto* scratch = static_cast<Joined<A, kind>*>(launch.workspace);
+template <class A, class J>
+void run_passes(const ReduceState& state, const Launch& launch, const Elements<A>& elements,
+                const Meaning<A, J>& meaning) {
+    auto* scratch = static_cast<J*>(launch.workspace);
     A* results[2] = {reinterpret_cast<A*>(scratch + state.scratch)};
     results[1] = results[0] + state.result;
     bool is_direct = !state.is_mean && size_of(state.out) == sizeof(A);
@@ -292,9 +349,9 @@ void run_passes(const ReduceState& state, const Launch& launch, const Elements<A
         bool is_last = i + 1 == state.passes.size();
         A* y = is_last && is_direct ? launch.out<A>(0) : results[i % 2];
         if (i == 0)
-            run_pass<kind>(elements, state.passes[i], y, scratch, launch.threads);
+            run_pass(elements, meaning, state.passes[i], y, scratch, launch.threads);
         else
-            run_pass<kind>(x, state.passes[i], y, scratch, launch.threads);
+            run_pass(x, meaning, state.passes[i], y, scratch, launch.threads);
         x = y;
     }
     if (!is_direct) finish(state, x, launch.outputs[0]);
@@ -350,7 +407,8 @@ void run_reduction(const Prepared& prepared, const Launch& launch, const Element
         dispatch_dtype(state.in, AllTypes{}, [&](auto type) {
             using T = typename decltype(type)::type;
             using A = typename Partial<T, decltype(kind)::value, decltype(is_mean)::value>::Type;
-            run_passes<decltype(kind)::value>(state, launch, Elements<A>::template of<T>(elements));
+            run_passes(state, launch, Elements<A>::template of<T>(elements),
+                       meaning<decltype(kind)::value, A>());
         });
     });
 }

@@ -39,14 +39,20 @@ struct Max {
     static HWY_INLINE V of(V a, V b) {
         return hn::IfThenElse(hn::Or(hn::Gt(b, a), hn::IsNaN(b)), b, a);
     }
-    static float of(float a, float b) { return b > a || b != b ? b : a; }
+    static float of(float a, float b) {
+        const float larger = b > a ? b : a;  // one condition each: an instruction, where two are a jump
+        return b != b ? b : larger;
+    }
 };
 struct Min {
     template <class V>
     static HWY_INLINE V of(V a, V b) {
         return hn::IfThenElse(hn::Or(hn::Lt(b, a), hn::IsNaN(b)), b, a);
     }
-    static float of(float a, float b) { return b < a || b != b ? b : a; }
+    static float of(float a, float b) {
+        const float smaller = b < a ? b : a;
+        return b != b ? b : smaller;
+    }
 };
 
 template <class R>
