@@ -15,6 +15,7 @@ requires = ["builder"]
 [project]
 dependencies = ["numpy>=1"]
 [dependency-groups]
+build = []
 examples = ["learner"]
 dev = [{ include-group = "examples" }, "checker"]
 """
@@ -53,12 +54,15 @@ def make(tmp_path):
 
 def test_groups_include_others(tree):
     root = tree({"pyproject.toml": PYPROJECT})
+    assert requirements(root / "pyproject.toml", "build") == ["builder", "numpy>=1"]
     examples = ["builder", "numpy>=1", "learner"]
     assert requirements(root / "pyproject.toml", "examples") == examples
     assert requirements(root / "pyproject.toml", "dev") == [*examples, "checker"]
 
 
 def test_tests_complete_what_the_quickstart_made(make):
+    assert make("build")
+    assert not make("build")
     assert make("examples")
     assert not make("examples")
     assert make()
@@ -67,4 +71,5 @@ def test_tests_complete_what_the_quickstart_made(make):
 
 def test_the_quickstart_is_content_with_what_the_tests_made(make):
     assert make()
+    assert not make("build")
     assert not make("examples")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The quickstart builds the library for GPUs only when it is asked for: nvcc takes long."""
+"""The quickstart builds the library for GPUs only when it is asked for: nvcc takes long. It fetches packages meanwhile."""
 
 import os
 import shutil
@@ -13,30 +13,42 @@ ROOT = Path(__file__).resolve().parents[2]
 # Notes what it is called with, and fails after the build, so that the script goes no further.
 CMAKE = """#!/bin/sh
 echo "$@" >> "$CALLS"
-case $1 in --build) exit 9 ;; esac
+case $1 in --build) exit ${BUILD_STATUS:-9} ;; esac
+"""
+# One that has all that pyproject.toml asks for, and one whose pip does not get what the example wants.
+COMPLETE = "#!/bin/sh\necho numpy\n"
+WITHOUT_NETWORK = """#!/bin/sh
+case "$*" in
+*pip*) echo "no route to the index" >&2; exit 3 ;;
+*examples) echo learner ;;
+esac
+echo numpy
 """
 
 
-def targets_built(folder: Path, *arguments: str) -> list[str]:
+def quickstart(folder: Path, *arguments: str, python: str = COMPLETE, **settings: str):
     shutil.copytree(ROOT / "scripts", folder / "scripts", dirs_exist_ok=True)
     programs = folder / "programs"
     programs.mkdir()
     for name, text in {"cmake": CMAKE, "dpkg-query": "#!/bin/sh\necho installed\n"}.items():
         (programs / name).write_text(text)
         (programs / name).chmod(0o755)
-    # An environment that has all that pyproject.toml asks for.
-    python = folder / ".venv/bin/python"
-    python.parent.mkdir(parents=True)
-    python.write_text("#!/bin/sh\necho numpy\n")
-    python.chmod(0o755)
+    interpreter = folder / ".venv/bin/python"
+    interpreter.parent.mkdir(parents=True)
+    interpreter.write_text(python)
+    interpreter.chmod(0o755)
     (folder / ".venv/requirements.txt").write_text("numpy\n")
-    calls = folder / "calls"
-    environment = {**os.environ, "PATH": f"{programs}:{os.environ['PATH']}", "CALLS": str(calls)}
-    ended = subprocess.run(
+    path = f"{programs}:{os.environ['PATH']}"
+    environment = {**os.environ, "PATH": path, "CALLS": str(folder / "calls"), **settings}
+    return subprocess.run(
         [folder / "scripts/quickstart", *arguments], env=environment, capture_output=True, text=True
     )
+
+
+def targets_built(folder: Path, *arguments: str) -> list[str]:
+    ended = quickstart(folder, *arguments)
     assert ended.returncode == 9, ended.stderr
-    build = calls.read_text().splitlines()[-1].split()
+    build = (folder / "calls").read_text().splitlines()[-1].split()
     return build[build.index("--target") + 1 :]
 
 
@@ -59,3 +71,11 @@ def test_one_that_is_there_is_built_again(tmp_path):
 def test_other_arguments_are_refused(argument):
     ended = subprocess.run([ROOT / "scripts/quickstart", argument], capture_output=True, text=True)
     assert ended.returncode == 2 and "--gpu" in ended.stderr
+
+
+def test_packages_that_pip_did_not_get_end_it_behind_the_build(tmp_path):
+    ended = quickstart(tmp_path, python=WITHOUT_NETWORK, BUILD_STATUS="0")
+    assert ended.returncode == 1
+    assert "no route to the index" in ended.stderr and "python_packages.log" in ended.stderr
+    assert "--build" in (tmp_path / "calls").read_text()
+    assert "Training" not in ended.stdout
