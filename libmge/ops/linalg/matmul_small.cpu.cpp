@@ -12,8 +12,9 @@ namespace {
 // Measured: one row is bound by reading b, where these loops are as good as any; with more rows a blocked
 // kernel wins from about this many multiplications.
 constexpr int64_t few_multiplications = 1 << 15;
-// Work per thread that is worth a parallel region; about 16 multiplications per nanosecond.
-constexpr int64_t grain_multiplications = 1 << 14;
+// Work per thread that is worth a parallel region, two microseconds: a region of less saves no more than it
+// costs, and the threads that wait for the next one keep their CPUs busy meanwhile.
+constexpr int64_t grain_multiplications = 1 << 15;
 
 struct State {
     MatmulGeometry geometry;
