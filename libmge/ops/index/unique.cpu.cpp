@@ -21,48 +21,52 @@ int order_of(T a, T b) {
 }
 
 template <class T>
-int order_of_slices(const T* a, const T* b, int64_t length) {
+int order_of_slices(const void* a, const void* b, int64_t length) {
+    auto *x = static_cast<const T*>(a), *y = static_cast<const T*>(b);
     for (int64_t i = 0; i < length; ++i)
-        if (int order = order_of(a[i], b[i])) return order;
+        if (int order = order_of(x[i], y[i])) return order;
     return 0;
 }
 
+// Only their order depends on the dtype: sorting is compiled once.
+struct Slices {
+    const std::byte* x;
+    int64_t count, length;
+    size_t bytes;  // of one
+    int (*order)(const void* a, const void* b, int64_t length);
+
+    const std::byte* operator[](int64_t i) const { return x + size_t(i) * bytes; }
+    int compare(int64_t a, int64_t b) const { return order((*this)[a], (*this)[b], length); }
+};
+
 // Which slices are equal: groups, each of ascending places, in the order of their elements.
-template <class T>
-std::vector<std::vector<int64_t>> groups_of(const T* x, int64_t count, int64_t length) {
-    std::vector<int64_t> order(static_cast<size_t>(count));
+std::vector<std::vector<int64_t>> groups_of(const Slices& slices) {
+    std::vector<int64_t> order(static_cast<size_t>(slices.count));
     std::iota(order.begin(), order.end(), 0);
-    auto compare = [&](int64_t a, int64_t b) {
-        return order_of_slices(x + a * length, x + b * length, length);
-    };
-    std::ranges::stable_sort(order, [&](int64_t a, int64_t b) { return compare(a, b) < 0; });
+    std::ranges::stable_sort(order, [&](int64_t a, int64_t b) { return slices.compare(a, b) < 0; });
     std::vector<std::vector<int64_t>> groups;
     for (int64_t place : order) {
-        if (groups.empty() || compare(groups.back()[0], place)) groups.emplace_back();
+        if (groups.empty() || slices.compare(groups.back()[0], place)) groups.emplace_back();
         groups.back().push_back(place);
     }
     return groups;
 }
 
-template <class T>
-void find_unique(const Launch& launch, const TensorSpec& spec, bool sorted) {
-    auto* x = launch.in<T>(0);
-    int64_t count = spec.shape[0], length = 1;
-    for (int i = 1; i < spec.shape.rank(); ++i) length *= spec.shape[i];
+void find_unique(const Launch& launch, const TensorSpec& spec, const Slices& slices, bool sorted) {
     auto places = [&](size_t output, int64_t n) {
         return static_cast<int64_t*>(launch.allocator->allocate(output, {DType::i64, {n}, {}}));
     };
-    int64_t* inverse = places(2, count);  // before all else: it tells when there are too many
-    auto groups = groups_of(x, count, length);
+    int64_t* inverse = places(2, slices.count);  // before all else: it tells when there are too many
+    auto groups = groups_of(slices);
     if (!sorted) std::ranges::sort(groups, {}, [](auto& group) { return group[0]; });
     auto found = int64_t(groups.size());
     Shape shape = spec.shape;
     shape[0] = found;
-    auto* values = static_cast<T*>(launch.allocator->allocate(0, {spec.dtype, shape, {}}));
+    auto* values = static_cast<std::byte*>(launch.allocator->allocate(0, {spec.dtype, shape, {}}));
     int64_t *first = places(1, found), *counts = places(3, found);
     for (int64_t i = 0; i < found; ++i) {
         auto& group = groups[size_t(i)];
-        std::copy_n(x + group[0] * length, length, values + i * length);
+        std::copy_n(slices[group[0]], slices.bytes, values + size_t(i) * slices.bytes);
         first[i] = group[0];
         counts[i] = int64_t(group.size());
         for (int64_t place : group) inverse[place] = i;
@@ -72,9 +76,12 @@ void find_unique(const Launch& launch, const TensorSpec& spec, bool sorted) {
 void run_sorted(const Prepared& prepared, const Launch& launch) {
     auto& problem = prepared.state<ProblemState<Unique::Params>>();
     auto& spec = problem.inputs[0];
-    dispatch_dtype(spec.dtype, AllTypes{}, [&]<class T>(std::type_identity<T>) {
-        find_unique<T>(launch, spec, problem.params.sorted);
-    });
+    Slices slices{launch.in<std::byte>(0), spec.shape[0], 1, 0, nullptr};
+    for (int i = 1; i < spec.shape.rank(); ++i) slices.length *= spec.shape[i];
+    slices.bytes = size_t(slices.length) * size_of(spec.dtype);
+    dispatch_dtype(spec.dtype, AllTypes{},
+                   [&]<class T>(std::type_identity<T>) { slices.order = order_of_slices<T>; });
+    find_unique(launch, spec, slices, problem.params.sorted);
 }
 
 }  // namespace
