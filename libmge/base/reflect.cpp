@@ -39,7 +39,40 @@ struct Printer {
     }
 };
 
+template <class T>
+constexpr const char* expected_of = nullptr;
+template <>
+constexpr const char* expected_of<bool> = "a bool";
+template <>
+constexpr const char* expected_of<std::string> = "a string";
+template <>
+constexpr const char* expected_of<IntList> = "a list of integers";
+template <>
+constexpr const char* expected_of<FloatList> = "a list of numbers";
+template <>
+constexpr const char* expected_of<SubgraphRef> = "a graph";
+
 }  // namespace
+
+template <class T>
+ParamValue OwnParamCodec<T>::get(const T& value) {
+    return value;
+}
+template <class T>
+T OwnParamCodec<T>::set(const ParamValue& value) {
+    if (auto* own = std::get_if<T>(&value)) return *own;
+    // Of which numbers an empty list is cannot be seen, and integers are numbers, too.
+    if constexpr (std::is_same_v<T, IntList>)
+        if (auto* list = std::get_if<FloatList>(&value); list && list->empty()) return {};
+    if constexpr (std::is_same_v<T, FloatList>)
+        if (auto* list = std::get_if<IntList>(&value)) return FloatList(list->begin(), list->end());
+    throw_wrong_param(expected_of<T>, value);
+}
+template struct OwnParamCodec<bool>;
+template struct OwnParamCodec<std::string>;
+template struct OwnParamCodec<IntList>;
+template struct OwnParamCodec<FloatList>;
+template struct OwnParamCodec<SubgraphRef>;
 
 void throw_wrong_param(const std::string& expected, const ParamValue& got) {
     throw UserError(text("expected ", expected, ", got ", to_text(got)), ErrorClass::type);

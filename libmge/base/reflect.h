@@ -49,14 +49,23 @@ MGE_API std::string to_text(const ParamValue& value);
 template <class T>
 struct ParamCodec;
 
-template <>
-struct ParamCodec<bool> {
-    static ParamValue get(bool value) { return value; }
-    static bool set(const ParamValue& value) {
-        if (auto* b = std::get_if<bool>(&value)) return *b;
-        throw_wrong_param("a bool", value);
-    }
+// Of the types that a ParamValue holds itself. Compiled once: each source would make the variant's functions
+// for all of them again.
+template <class T>
+struct MGE_API OwnParamCodec {
+    static ParamValue get(const T& value);
+    static T set(const ParamValue& value);
 };
+template <>
+struct ParamCodec<bool> : OwnParamCodec<bool> {};
+template <>
+struct ParamCodec<std::string> : OwnParamCodec<std::string> {};
+template <>
+struct ParamCodec<IntList> : OwnParamCodec<IntList> {};
+template <>
+struct ParamCodec<FloatList> : OwnParamCodec<FloatList> {};
+template <>
+struct ParamCodec<SubgraphRef> : OwnParamCodec<SubgraphRef> {};
 
 template <class T>
 requires std::is_integral_v<T>
@@ -77,44 +86,6 @@ struct ParamCodec<T> {
         if (auto* d = std::get_if<double>(&value)) return T(*d);
         if (auto* i = std::get_if<int64_t>(&value)) return T(*i);
         throw_wrong_param("a number", value);
-    }
-};
-
-template <>
-struct ParamCodec<std::string> {
-    static ParamValue get(const std::string& value) { return value; }
-    static std::string set(const ParamValue& value) {
-        if (auto* s = std::get_if<std::string>(&value)) return *s;
-        throw_wrong_param("a string", value);
-    }
-};
-
-template <>
-struct ParamCodec<IntList> {
-    static ParamValue get(const IntList& value) { return value; }
-    static IntList set(const ParamValue& value) {
-        if (auto* list = std::get_if<IntList>(&value)) return *list;
-        if (auto* list = std::get_if<FloatList>(&value); list && list->empty()) return {};
-        throw_wrong_param("a list of integers", value);
-    }
-};
-
-template <>
-struct ParamCodec<FloatList> {
-    static ParamValue get(const FloatList& value) { return value; }
-    static FloatList set(const ParamValue& value) {
-        if (auto* list = std::get_if<FloatList>(&value)) return *list;
-        if (auto* list = std::get_if<IntList>(&value)) return FloatList(list->begin(), list->end());
-        throw_wrong_param("a list of numbers", value);
-    }
-};
-
-template <>
-struct ParamCodec<SubgraphRef> {
-    static ParamValue get(const SubgraphRef& value) { return value; }
-    static SubgraphRef set(const ParamValue& value) {
-        if (auto* graph = std::get_if<SubgraphRef>(&value)) return *graph;
-        throw_wrong_param("a graph", value);
     }
 };
 

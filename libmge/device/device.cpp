@@ -213,4 +213,10 @@ Tensor scalar_tensor(double value, DType dtype, DeviceId id) {
     return tensor_from_host({dtype, {}, {}}, &element, id);
 }
 
+ParamValue ParamCodec<DeviceId>::get(DeviceId id) { return logical_name(id); }
+DeviceId ParamCodec<DeviceId>::set(const ParamValue& value) {
+    if (auto* name = std::get_if<std::string>(&value)) return parse_device(*name);
+    throw_wrong_param("the name of a device", value);
+}
+
 }  // namespace mge

@@ -80,11 +80,8 @@ MGE_API Tensor to_host(const Tensor& tensor);
 // As a parameter of an operator a device is its name, as the user wrote it.
 template <>
 struct ParamCodec<DeviceId> {
-    static ParamValue get(DeviceId id) { return logical_name(id); }
-    static DeviceId set(const ParamValue& value) {
-        if (auto* name = std::get_if<std::string>(&value)) return parse_device(*name);
-        throw_wrong_param("the name of a device", value);
-    }
+    MGE_API static ParamValue get(DeviceId id);
+    MGE_API static DeviceId set(const ParamValue& value);
 };
 
 }  // namespace mge

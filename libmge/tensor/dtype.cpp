@@ -70,6 +70,14 @@ std::optional<DType> dtype_from_name(std::string_view name) {
     return DType(it - dtype_names.begin());
 }
 
+ParamValue ParamCodec<DType>::get(DType value) { return std::string(name_of(value)); }
+DType ParamCodec<DType>::set(const ParamValue& value) {
+    auto* name = std::get_if<std::string>(&value);
+    auto dtype = name ? dtype_from_name(*name) : std::nullopt;
+    if (!dtype) throw_wrong_param("the name of a dtype such as 'float32'", value);
+    return *dtype;
+}
+
 std::optional<DType> common_dtype(DType a, DType b) {
     if (a == b) return a;
     if (is_narrow(a) || is_narrow(b)) return std::nullopt;

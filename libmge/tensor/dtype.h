@@ -95,13 +95,8 @@ inline std::ostream& operator<<(std::ostream& stream, DType dtype) { return stre
 
 template <>
 struct ParamCodec<DType> {
-    static ParamValue get(DType value) { return std::string(name_of(value)); }
-    static DType set(const ParamValue& value) {
-        auto* s = std::get_if<std::string>(&value);
-        auto dtype = s ? dtype_from_name(*s) : std::nullopt;
-        if (!dtype) throw_wrong_param("the name of a dtype such as 'float32'", value);
-        return *dtype;
-    }
+    MGE_API static ParamValue get(DType value);
+    MGE_API static DType set(const ParamValue& value);
 };
 
 // DTypeOf<float> == DType::f32, CType<DType::f32> is float.
