@@ -76,7 +76,5 @@ endfunction()
 
 find_program(CCACHE ccache)
 if(CCACHE)
-  # The sloppiness is what ccache needs for precompiled headers; no source names its date.
-  set(CMAKE_CXX_COMPILER_LAUNCHER env "CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}" CCACHE_NOHASHDIR=1
-    CCACHE_SLOPPINESS=pch_defines,time_macros ${CCACHE})
+  set(CMAKE_CXX_COMPILER_LAUNCHER sh ${PROJECT_SOURCE_DIR}/cmake/launch_ccache ${PROJECT_SOURCE_DIR} ${CCACHE})
 endif()
