@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The quickstart builds the library for GPUs only when it is asked for: nvcc takes long. It fetches packages meanwhile."""
+"""What the quickstart builds: the library for GPUs only when asked, as nvcc takes long. It fetches
+the example's packages meanwhile."""
 
 import os
 import shutil
@@ -15,8 +16,9 @@ CMAKE = """#!/bin/sh
 echo "$@" >> "$CALLS"
 case $1 in --build) exit ${BUILD_STATUS:-9} ;; esac
 """
-# One that has all that pyproject.toml asks for, and one whose pip does not get what the example wants.
+# Has all that pyproject.toml asks for.
 COMPLETE = "#!/bin/sh\necho numpy\n"
+# Its pip does not get what the example wants.
 WITHOUT_NETWORK = """#!/bin/sh
 case "$*" in
 *pip*) echo "no route to the index" >&2; exit 3 ;;
