@@ -9,20 +9,15 @@ import math
 
 from .. import functional as F
 from ..core.operands import Pair, pair
+from ..core.public_home import set_public_home
 from ..tensor import Tensor
 from .conv_base import _ConvNd, _PaddedConv
 from .volume_conv import Conv3d, ConvTranspose3d
 from .window_conv import DeformableConv2d, LocalConv2d, RegionRestrictedConv
 
-# Pickles name the home that MegEngine knows.
-for _elsewhere in (
-    Conv3d,
-    ConvTranspose3d,
-    DeformableConv2d,
-    LocalConv2d,
-    RegionRestrictedConv,
-):
-    _elsewhere.__module__ = __name__
+set_public_home(
+    __name__, Conv3d, ConvTranspose3d, DeformableConv2d, LocalConv2d, RegionRestrictedConv
+)
 
 
 class Conv1d(_PaddedConv):

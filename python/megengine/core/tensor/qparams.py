@@ -3,10 +3,8 @@
 
 from enum import Enum
 
+from ..public_home import set_public_home
 from .dtype import QuantDtypeMeta, _builtin_quant_dtypes
-
-# The home that pickles name, theirs and MegEngine's.
-_HOME = "megengine.quantization.utils"
 
 
 class QuantMode(Enum):
@@ -16,8 +14,6 @@ class QuantMode(Enum):
         >>> QuantMode.SYMMERTIC.name
         'SYMMERTIC'
     """
-
-    __module__ = _HOME
 
     SYMMERTIC = 1
     ASYMMERTIC = 2
@@ -42,7 +38,6 @@ class QParams:
         ('qint8', Tensor(0.5, device=xpux:0), None)
     """
 
-    __module__ = _HOME
     __slots__ = ("mode", "dtype_meta", "scale", "zero_point")
     __hash__ = None
 
@@ -98,7 +93,6 @@ class LSQParams(QParams):
         'LSQParams'
     """
 
-    __module__ = _HOME
     __slots__ = ("grad_scale",)
 
     def __init__(self, mode, dtype_meta, scale, zero_point, grad_scale):
@@ -109,6 +103,9 @@ class LSQParams(QParams):
         """Take over the fields of another one; the factor of one that has it."""
         super().update(qparams)
         self.grad_scale = getattr(qparams, "grad_scale", self.grad_scale)
+
+
+set_public_home("megengine.quantization.utils", QuantMode, QParams, LSQParams)
 
 
 def quant_dtype_meta(dtype: str | QuantDtypeMeta) -> QuantDtypeMeta:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ....core.counted import counted
+from ....core.public_home import set_public_home
 from .base import Compose, PixelTransform, VisionTransform
 from .colour import (
     BrightnessTransform,
@@ -47,8 +48,8 @@ __all__ = [
     "VisionTransform",
 ]
 
-# Pickles name the home that MegEngine knows.
-for _elsewhere in (
+set_public_home(
+    __name__,
     BrightnessTransform,
     ColorJitter,
     Compose,
@@ -62,8 +63,7 @@ for _elsewhere in (
     ShortestEdgeResize,
     TorchTransformCompose,
     VisionTransform,
-):
-    _elsewhere.__module__ = __name__
+)
 
 # Up to so many NumPy's loops along the channels cost more than what they do.
 _FEW_CHANNELS = 8
