@@ -7,7 +7,7 @@ somebody asks for them, from the operators' definitions: ``params`` are an opera
 
 import os
 import sys
-from collections.abc import Iterator, MutableMapping
+from collections.abc import MutableMapping
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
 import numpy as np
@@ -18,6 +18,7 @@ from ..core.interface import INTERFACE
 from ..core.tracing_state import state
 from ..tensor import Tensor
 from .compiled_graph import Compiled
+from .operator_params import OperatorParams
 
 # Classes that nobody has asked for too: see the end.
 __all__ = sorted(name for name in INTERFACE[__name__] if "." not in name)  # noqa: PLE0605
@@ -282,60 +283,6 @@ for _name in "add sub mul truediv floordiv mod pow matmul lshift rshift and or x
     setattr(VarNode, f"__i{_name}__", _not_in_place)
 
 
-# MegEngine has a parameter for each axis where there is one pair here: ``stride_h``, ``stride_w``.
-_PAIRS = {"stride": "stride", "pad": "padding", "dilate": "dilation", "window": "kernel"}
-
-
-class _Params(MutableMapping):
-    """The parameters of an operator; to assign one changes the graph."""
-
-    def __init__(self, node: "OpNode") -> None:
-        self._node = node
-
-    def _known(self) -> dict:
-        node = self._node
-        mode = node.graph.operator_type(node._number)[1]
-        has_maker = not isinstance(node, (Host2DeviceCopy, ConstOpBase))
-        found = node.graph.params(node._number) if has_maker else {}
-        return ({"mode": mode} if mode else {}) | found
-
-    def _find(self, name: str) -> tuple[str, int | None]:
-        """The parameter behind a name, and which of its numbers; None: all of it."""
-        known = self._known()
-        pair, _, axis = name.rpartition("_")
-        if name in known:
-            return name, None
-        if axis in ("h", "w") and _PAIRS.get(pair) in known:
-            return _PAIRS[pair], "hw".index(axis)
-        raise KeyError(f"{self._node!r} has no parameter {name!r}; it has {list(known)}")
-
-    def __getitem__(self, name: str):
-        own, at = self._find(name)
-        value = self._known()[own]
-        return value if at is None else value[at]
-
-    def __setitem__(self, name: str, value) -> None:
-        own, at = self._find(name)
-        if at is not None:
-            both = self._known()[own]
-            value = [*both[:at], value, *both[at + 1 :]]
-        graph = self._node.graph
-        graph.set_param(self._node._number, own, value)
-        graph.refresh()
-
-    def __delitem__(self, name: str) -> None:
-        raise TypeError("parameters of an operator cannot be deleted")
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._known())
-
-    def __len__(self) -> int:
-        return len(self._known())
-
-    def __repr__(self) -> str:
-        return repr(self._known())
-
-
 class OpNode(NetworkNode):
     """An operator of a graph, an input, or a constant; ``params`` are its parameters by name.
 
@@ -347,6 +294,8 @@ class OpNode(NetworkNode):
         >>> isinstance(op, OpNode), op.type, op.inputs
         (True, 'Elemwise', (VarNode:x,))
     """
+
+    _has_params = True  # inputs and constants have none
 
     @property
     def name(self) -> str:
@@ -366,7 +315,7 @@ class OpNode(NetworkNode):
     @property
     def params(self) -> MutableMapping:
         """The parameters as this engine calls them; ``mode`` is that of Elemwise and Reduce."""
-        return _Params(self)
+        return OperatorParams(self)
 
     @property
     def inputs(self) -> tuple[VarNode, ...]:
@@ -466,6 +415,8 @@ class Host2DeviceCopy(OpNode):
         (True, (2,))
     """
 
+    _has_params = False
+
     def __new__(cls, shape=None, dtype=None, name: str | None = None, device=None):
         graph = OpenGraph()
         number = graph.add_input(name or "", dtype or "float32", list(shape or ()), device)
@@ -507,6 +458,8 @@ class ConstOpBase(OpNode):
         >>> isinstance(net.make_const([1.0]).owner, ConstOpBase)
         True
     """
+
+    _has_params = False
 
     def __new__(cls, data=None, name: str | None = None, device=None, graph=None):
         graph = OpenGraph() if graph is None else graph
