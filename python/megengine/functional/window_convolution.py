@@ -44,6 +44,23 @@ def _following_places(kernel, stride, padding, dilation, out) -> Tensor:
     return reshaped_with(places, [-1, out[1], 2])
 
 
+def _channel_parts(channels: int, taps: int, offset: tuple, mask: tuple, out: tuple) -> int:
+    """P, from the shapes of ``deformable_conv2d``'s offset and mask, which have to fit."""
+    parts = mask[1] // taps
+    if (
+        parts < 1
+        or channels % parts
+        or offset[1:] != (2 * parts * taps, *out)
+        or mask[1:] != (parts * taps, *out)
+    ):
+        raise RuntimeError(
+            f"[deformable_conv2d] offset must have shape (N, 2 * P * {taps}, {out[0]}, {out[1]})"
+            f" and mask (N, P * {taps}, {out[0]}, {out[1]}) where P divides {channels}, got"
+            f" {offset} and {mask}"
+        )
+    return parts
+
+
 def deformable_conv2d(
     inp: Tensor,
     weight: Tensor,
@@ -85,18 +102,7 @@ def deformable_conv2d(
     at_least(who, 1, groups=groups, stride=stride, dilation=dilation, kernel_size=kernel)
     taps, channels = kernel[0] * kernel[1], inp._tuple_shape[1]
     traced = _result_size(inp._tuple_shape[2:], kernel, stride, padding, dilation)
-    parts = mask._tuple_shape[1] // taps
-    if (
-        parts < 1
-        or channels % parts
-        or offset._tuple_shape[1:] != (2 * parts * taps, *traced)
-        or mask._tuple_shape[1:] != (parts * taps, *traced)
-    ):
-        raise RuntimeError(
-            f"[{who}] offset must have shape (N, 2 * P * {taps}, {traced[0]}, {traced[1]}) and mask"
-            f" (N, P * {taps}, {traced[0]}, {traced[1]}) where P divides {channels}, got"
-            f" {offset._tuple_shape} and {mask._tuple_shape}"
-        )
+    parts = _channel_parts(channels, taps, offset._tuple_shape, mask._tuple_shape, traced)
     size = extents(inp, 2)
     height, width = _result_size(size, kernel, stride, padding, dilation)
     moves = reshaped_with(offset, [-1, taps, 2, height, width])
