@@ -332,8 +332,14 @@ def test_several_shifts_of_one_axis():
 
 
 def test_channels_that_do_not_divide():
-    with pytest.raises(RuntimeError, match="4 does not divide 3 channels"):
-        F.pixel_shuffle(ones(1, 3, 2, 2), 2)
+    for count, channels in ((3, "3 channels"), (1, "1 channel")):
+        with pytest.raises(RuntimeError, match=f"4 does not divide {channels}$"):
+            F.pixel_shuffle(ones(1, count, 2, 2), 2)
+
+
+def test_one_repetition_is_not_enough():
+    with pytest.raises(AssertionError, match=r"at least 1 entry, none negative, got \[\]$"):
+        F.tile(ones(2), ())
 
 
 @pytest.mark.parametrize("name", WRONG_OPERANDS)

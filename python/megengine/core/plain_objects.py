@@ -10,6 +10,7 @@ from collections import OrderedDict
 import numpy as np
 
 from . import plain_quantised
+from .counted import counted
 from .graph_records import TRACED_MODULE, Record, record_class
 from .plain_arrays import NAMED_DTYPES, ArrayReader, tensor_classes
 from .plain_machine import Name, UnsafePickleError, check
@@ -74,7 +75,9 @@ class Reader(ArrayReader):
             return
         check((function.module, function.name) in _CALLS, f"it calls {function}")
         make, least, most = _CALLS[function.module, function.name]
-        check(least <= len(arguments) <= most, f"{function} has {len(arguments)} arguments")
+        check(
+            least <= len(arguments) <= most, f"{function} has {counted(len(arguments), 'argument')}"
+        )
         self.push(make(self, *arguments))
 
     def new_object(self) -> None:
@@ -106,7 +109,10 @@ class Reader(ArrayReader):
             raise UnsafePickleError(f"it makes an object of {kind}, which is no class of its own")
 
     def _push_tensor(self, kind: Name, arguments: tuple) -> None:
-        check(len(arguments) in (0, 3, 4, 5, 6, 7), f"{kind} has {len(arguments)} arguments")
+        check(
+            len(arguments) in (0, 3, 4, 5, 6, 7),
+            f"{kind} has {counted(len(arguments), 'argument')}",
+        )
         self.push(self.new_tensor(kind, *arguments))
 
     def _push_without_state(self, made) -> None:

@@ -17,6 +17,7 @@ import numpy as np
 
 from .. import _mge
 from ..tensor import Tensor
+from .counted import counted
 from .files import open_input, rest_of
 from .tensor import dtype as dtypes
 
@@ -102,7 +103,7 @@ class _Entry:
             self.dtype not in _BITS or bits == 8 * (self.end - self.begin),
             label,
             f"tensor {name!r} of {self.dtype} and shape {self.shape} does not take"
-            f" {self.end - self.begin} bytes",
+            f" {counted(self.end - self.begin, 'byte')}",
         )
 
 
@@ -119,7 +120,7 @@ class SafetensorsFile(Mapping):
 
     def __init__(self, content: bytes | memoryview, label: str, place=None):
         self._label, self._place = label, place
-        _check(len(content) >= 8, label, f"it has {len(content)} bytes")
+        _check(len(content) >= 8, label, f"it has {counted(len(content), 'byte')}")
         length = _header_length(content)
         _check(length <= MOST_HEADER_BYTES, label, f"its header has {length} bytes")
         _check(length <= len(content) - 8, label, "it is shorter than its header says")

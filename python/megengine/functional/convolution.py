@@ -199,7 +199,7 @@ def conv_transpose2d(
     channels = weight._tuple_shape[-4] * (groups if weight.ndim == 5 else 1)
     if inp._tuple_shape[1] != channels:
         raise RuntimeError(
-            f"[{who}] the input {inp._tuple_shape} has {inp._tuple_shape[1]} channels,"
+            f"[{who}] the input {inp._tuple_shape} has {counted(inp._tuple_shape[1], 'channel')},"
             f" the weight {weight._tuple_shape} takes {channels}"
         )
     is_same = is_dtype_equal(inp.dtype, weight.dtype)

@@ -290,7 +290,9 @@ def pixel_shuffle(inp: Tensor, upscale_factor: int) -> Tensor:
     assert inp.ndim >= 3, f"[pixel_shuffle] the rank must be at least 3, got {inp.ndim}"
     channels, (*batch, _, height, width) = inp._tuple_shape[-3], extents(inp, 0)
     if channels % (r * r) != 0:
-        raise RuntimeError(f"[pixel_shuffle] {r * r} does not divide {channels} channels")
+        raise RuntimeError(
+            f"[pixel_shuffle] {r * r} does not divide {counted(channels, 'channel')}"
+        )
     shape = [*batch, channels // (r * r), r, r, height, width]
     n = len(batch)
     pattern = [*range(n), n, n + 3, n + 1, n + 4, n + 2]

@@ -362,7 +362,8 @@ def tile(inp: Tensor, reps: Sequence[int]) -> Tensor:
         raise TypeError(f"[tile] reps must be a sequence of ints, got {reps!r}")
     counts = [as_int(r, "tile", "reps") for r in reps]
     assert len(counts) >= inp.ndim and all(c >= 0 for c in counts), (
-        f"[tile] reps needs at least {inp.ndim} entries, none negative, got {counts}"
+        f"[tile] reps needs at least {counted(inp.ndim, 'entry', 'entries')}, none negative,"
+        f" got {counts}"
     )
     rank = len(counts)
     out = _mge.ops.add_axis(inp, axes=list(range(rank - inp.ndim))) if rank > inp.ndim else inp

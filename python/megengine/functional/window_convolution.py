@@ -257,8 +257,9 @@ def correlation(
     height, width = (n - 2 * max_displacement for n in first._tuple_shape[2:])
     if min(height, width) < kernel_size:
         raise RuntimeError(
-            f"[correlation] images {data1._tuple_shape[2:]} with {pad_size} pixels around are too"
-            f" small for displacements up to {max_displacement} and patches of {kernel_size}"
+            f"[correlation] images {data1._tuple_shape[2:]} with {counted(pad_size, 'pixel')}"
+            f" around are too small for displacements up to {max_displacement} and patches of"
+            f" {kernel_size}"
         )
     reach = max_displacement // stride2 * stride2
     here = _moved(first, max_displacement, 0, 0)

@@ -258,7 +258,9 @@ def interpret_subgraph(func: Callable, dtype, device) -> Callable:
 
     def operator(op, *args, nr_out: int | None = None):
         results = apply(_operator(op, len(args)), *args)
-        assert len(results) == (nr_out or 1), f"[subgraph] {op} gives {len(results)} results"
+        assert len(results) == (nr_out or 1), (
+            f"[subgraph] {op} gives {counted(len(results), 'result')}"
+        )
         return results[0] if nr_out is None else results
 
     def constant(value, dtype=dtype, device=device):

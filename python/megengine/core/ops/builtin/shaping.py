@@ -4,6 +4,7 @@
 from .... import _mge
 from ....functional import nn, tensor
 from ....tensor import Tensor
+from ...counted import counted
 from ..opdef import OpDef, choice
 
 _ops = _mge.ops
@@ -172,5 +173,7 @@ class Padding(OpDef):
             for k in range(_MOST_AXES)
         ]
         if any(map(any, widths[x.ndim :])):
-            raise RuntimeError(f"[Padding] the input has {x.ndim} axes, but others are padded")
+            raise RuntimeError(
+                f"[Padding] the input has {counted(x.ndim, 'axis', 'axes')}, but others are padded"
+            )
         return nn.pad(x, widths[: x.ndim], self.padding_mode.name, self.padding_val)

@@ -7,6 +7,7 @@ import struct
 
 import numpy as np
 
+from ....core.counted import counted
 from .meta_vision import VisionDataset
 from .utils import _default_dataset_root, load_raw_data_from_url
 
@@ -93,7 +94,10 @@ class MNIST(VisionDataset):
         meta_images, pixels = parse_idx3(images)
         meta_labels, classes = parse_idx1(labels)
         if len(pixels) != len(classes):
-            raise ValueError(f"{images} has {len(pixels)} images, {labels} {len(classes)} labels")
+            raise ValueError(
+                f"{images} has {counted(len(pixels), 'image')},"
+                f" {labels} {counted(len(classes), 'label')}"
+            )
         self._meta_data = {"images": meta_images, "labels": meta_labels}
         self.arrays = (pixels, classes.astype(np.int32))
 
@@ -112,7 +116,7 @@ def _parse(path: str, magic: int, rank: int) -> tuple[tuple[int, ...], np.ndarra
         # One more than there may be: a header that says less is wrong too.
         data = file.read(count + 1)
     if len(data) != count:
-        raise ValueError(f"{path} should have {count} bytes after its header")
+        raise ValueError(f"{path} should have {counted(count, 'byte')} after its header")
     return tuple(extents), np.frombuffer(data, np.uint8).reshape(extents)
 
 
