@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Functions of images beyond the recorded calls: identities, other sizes, traces and training."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -199,6 +201,9 @@ def test_ctc_loss_of_another_alignment_is_larger():
     [
         (lambda: F.vision.nms(F.ones((2, 3)), F.ones(2), 0.5), AssertionError, "boxes"),
         (lambda: F.vision.cvt_color(F.ones((1, 2, 2, 3)), "RGB2XYZ"), AssertionError, "mode"),
+        (lambda: F.vision.cvt_color(F.ones((1, 6, 3, 1)), "YUV2RGB_NV12"), RuntimeError, "wants"),
+        (lambda: F.vision.cvt_color(F.ones((1, 3, 2, 1)), "YUV2RGB_YV12"), RuntimeError, "of 6"),
+        (lambda: F.vision.cvt_color(F.ones((1, 3, 2, 1)), "YUV2RGB_NV12"), TypeError, "uint8"),
         (lambda: F.vision.roi_align(F.ones((1, 1, 2, 2)), F.ones((1, 4)), 1), RuntimeError, "rois"),
         (
             lambda: F.remap(F.ones((1, 1, 2, 2)), F.ones((1, 1, 1, 2)), "other"),
@@ -274,3 +279,41 @@ def test_wrong_deformable_psroi_pooling():
         F.nn.deformable_psroi_pooling(x, rois, trans, False, 2, 2, 2, 2, 1.0)
     with pytest.raises(ValueError, match="samples is 0"):
         F.nn.deformable_psroi_pooling(x, rois, trans, True, 2, 2, 2, 0, 1.0)
+
+
+# Brightness of 4 x 4 pixels, and the two colours of each four of them.
+Y = np.array([[100, 50, 3, 255], [200, 16, 128, 77], [0, 90, 180, 240], [31, 62, 93, 124]], "uint8")
+U, V = np.array([[90, 0], [255, 128]], "uint8"), np.array([[240, 128], [10, 255]], "uint8")
+# What MegEngine makes of them: red, green and blue of the pixels in rows.
+WHOLE = """
+    255 33 32  207 0 0  3 47 0  255 255 28  255 133 132  173 0 0  128 172 0  77 121 0
+    0 41 225  0 131 255  255 90 180  255 150 240  0 72 255  0 103 255  255 3 93  255 34 124"""
+STUDIO = """
+    255 22 22  218 0 0  0 35 0  255 255 22  255 138 138  178 0 0  130 180 0  71 121 0
+    0 28 235  0 132 255  255 88 191  255 158 255  0 64 255  0 100 255  255 0 90  255 23 126"""
+
+
+@pytest.mark.parametrize("symbolic", [None, True, False])
+@pytest.mark.parametrize(("prefix", "expected"), [("", WHOLE), ("BT601_", STUDIO)])
+@pytest.mark.parametrize(
+    ("layout", "colours"),
+    [
+        ("NV21", np.stack([V, U], -1)),
+        ("NV12", np.stack([U, V], -1)),
+        ("YV12", np.stack([V, U])),
+        ("YU12", np.stack([U, V])),
+    ],
+)
+def test_images_with_half_of_the_colours(layout, colours, prefix, expected, symbolic):
+    def convert(x, mode):
+        function = partial(F.vision.cvt_color, mode=mode)
+        return (function if symbolic is None else trace(function, symbolic=symbolic))(x).numpy()
+
+    image = Tensor(np.concatenate([Y, colours.reshape(2, 4)])[None, :, :, None])
+    rgb = np.array(expected.split(), "uint8").reshape(1, 4, 4, 3)
+    assert np.array_equal(convert(image, f"{prefix}YUV2RGB_{layout}"), rgb)
+    assert np.array_equal(convert(image, f"{prefix}YUV2BGR_{layout}"), rgb[..., ::-1])
+    assert np.array_equal(convert(image, f"YUV2GRAY_{layout}"), Y[None, :, :, None])
+    if layout == "NV21" and not prefix:
+        assert np.array_equal(convert(image, "YCrCb2RGB"), rgb)
+        assert np.array_equal(convert(image, "YCrCb2BGR"), rgb[..., ::-1])

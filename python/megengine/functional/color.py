@@ -5,6 +5,7 @@ import numpy as np
 
 from .. import _mge
 from ..tensor import Tensor
+from .yuv420 import MODES, from_yuv420
 
 # Channels of the result, as channels of the input.
 _ORDERS = {
@@ -31,7 +32,10 @@ def cvt_color(inp: Tensor, mode: str = "") -> Tensor:
         mode: ``"RGB2GRAY"``, ``"BGR2GRAY"``, ``"RGBA2GRAY"``, ``"RGB2YUV"``, ``"YUV2RGB"``,
             ``"RGB2BGR"``, ``"BGR2RGB"``, ``"RGBA2RGB"``, ``"RGBA2BGR"``,
             ``"GRAY2RGB"`` or ``"GRAY2BGR"``. As in MegEngine, channel 0 of the two YUV modes is
-            blue.
+            blue. Of uint8 (N, 3 H / 2, W, 1), which has half of the colours of each axis behind the
+            brightness: ``"YUV2RGB_NV21"``, with ``BGR`` or ``GRAY`` in it, ``NV12``, ``YV12`` or
+            ``YU12`` at the end, and ``BT601_`` before it where bytes are 16 to 235;
+            ``"YCrCb2RGB"`` and ``"YCrCb2BGR"`` are those of ``NV21``.
     Returns:
         (N, H, W, channels of the new system), of the dtype of ``inp``.
     Raises:
@@ -42,8 +46,10 @@ def cvt_color(inp: Tensor, mode: str = "") -> Tensor:
         >>> F.vision.cvt_color(F.ones((1, 1, 1, 3)), "RGB2GRAY").shape
         (1, 1, 1, 1)
     """
-    modes = [*_ORDERS, *_COMPUTED]
+    modes = [*_ORDERS, *_COMPUTED, *MODES]
     assert mode in modes, f"[cvt_color] mode must be in {modes}, got {mode!r}"
+    if mode in MODES:
+        return from_yuv420(inp, mode)
     channels = {"GRAY": 1, "RGBA": 4}.get(mode.split("2")[0], 3)
     if inp.ndim != 4 or inp._tuple_shape[3] != channels:
         raise RuntimeError(
