@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which variable of a trace a tensor is: while it records, what comes gets one; in later calls the one that
+// the recording has there is expected.
+
+#include <cstring>
+#include <utility>
+
+#include "libmge/base/number_text.h"
+#include "libmge/device/device.h"
+#include "libmge/eager/trace.h"
+#include "libmge/op/apply.h"
+
+namespace mge {
+namespace {
+
+// Wherever they lie.
+bool same_bytes(const Tensor& a, const Tensor& b) {
+    if (!(a.spec() == b.spec())) return false;
+    if (a.address() == b.address()) return true;
+    return std::memcmp(to_host(a).data(), to_host(b).data(), a.spec().bytes()) == 0;
+}
+
+}  // namespace
+
+int Trace::add_variable(Kind kind, const Tensor& tensor, int at) {
+    variables_.push_back({kind, tensor.spec(), tensor.device(), at, {}, {}});
+    present_.emplace_back();
+    bind(int(variables_.size()) - 1, tensor);
+    return int(variables_.size()) - 1;
+}
+
+int Trace::new_external(const Tensor& tensor) {
+    bool literal = tensor.impl()->symbol == literal_mark;
+    int id = add_variable(literal ? Kind::literal : Kind::external, tensor, 0);
+    auto& variable = variables_[size_t(id)];
+    if (literal || options_.capture_as_const) variable.constant = tensor;
+    bool shapes_may_follow = is_int(tensor.dtype()) && tensor.spec().numel() <= known_value_limit;
+    if (literal || (options_.capture_as_const && shapes_may_follow)) variable.on_host = to_host(tensor);
+    return id;
+}
+
+// The recording had a value from outside here; `tensor` takes its place in this call.
+int Trace::match_external(const Tensor& tensor, int expected) {
+    const Variable& variable = variables_[size_t(expected)];
+    if (variable.kind == Kind::computed) fail("a value of the function was expected, an external one came");
+    if (variable.kind == Kind::argument) fail("an argument was expected, an external value came");
+    if (variable.spec.dtype != tensor.dtype())
+        fail(text("dtype mismatch: ", tensor.dtype(), " instead of ", variable.spec.dtype));
+    if (variable.kind == Kind::literal) {
+        if (!same_bytes(variable.on_host, tensor)) fail("tensors not equals: a number has changed");
+        bind(expected, tensor);
+        return expected;
+    }
+    auto& present = present_[size_t(expected)];
+    bool is_same = !present.bound || present.handle.is_same(tensor) ||
+                   (present.handle.device() == tensor.device() && same_bytes(present.handle, tensor));
+    if (!is_same) fail("input id mismatch: another external tensor was used");
+    if (!present.bound) bind(expected, tensor);
+    return expected;
+}
+
+// The variable that a tensor is; `expected` (-1 while recording) is what the recording has in its place.
+int Trace::identify(const Tensor& tensor, int expected) {
+    if (!tensor) return -1;
+    if (tensor.is_symbolic()) {
+        if (tensor.impl()->symbol_owner != this)
+            throw UserError("a tensor of another trace or graph cannot be used here");
+        return tensor.impl()->symbol;
+    }
+    if (auto it = ids_.find(tensor.impl()); it != ids_.end()) {
+        bool other = expected >= 0 && it->second != expected;
+        // Two variables may hold one tensor in this call: whichever the recording had.
+        bool external = other && variables_[size_t(expected)].kind != Kind::computed &&
+                        variables_[size_t(expected)].kind != Kind::argument &&
+                        variables_[size_t(it->second)].kind != Kind::computed;
+        return external ? match_external(tensor, expected) : it->second;
+    }
+    return recorded_ ? match_external(tensor, expected) : new_external(tensor);
+}
+
+std::vector<int> Trace::identify_all(std::span<const Tensor> inputs) {
+    std::vector<int> ids;
+    for (auto& input : inputs) ids.push_back(identify(input, -1));
+    return ids;
+}
+
+const Trace::Step& Trace::record_step(const OpInfo& op, const void* params, std::vector<int> inputs,
+                                      std::span<const Tensor> outputs) {
+    Step step{&op, op.params.copy(params), std::move(inputs), {}};
+    for (auto& output : outputs)
+        step.outputs.push_back(add_variable(Kind::computed, output, int(steps_.size())));
+    steps_.push_back(std::move(step));
+    ++position_;
+    return steps_.back();
+}
+
+const Trace::Step& Trace::check_step(const OpInfo& op, const void* params, std::span<const Tensor> inputs) {
+    if (size_t(position_) >= steps_.size())
+        fail(text("mature end: the recording ends before operator ", op.name));
+    const Step& step = steps_[size_t(position_)];
+    if (step.op != &op) fail(text("operators differ: ", op.name, " instead of ", step.op->name));
+    if (!op.params.equal(step.params.get(), params))
+        fail(text("operators differ: ", op.name, '(', params_text(op.fields, params), ") instead of (",
+                  params_text(op.fields, step.params.get()), ')'));
+    if (step.inputs.size() != inputs.size())
+        fail(text("operators differ: ", op.name, " has ", counted(inputs.size(), "input"), " instead of ",
+                  step.inputs.size()));
+    for (size_t i = 0; i < inputs.size(); ++i) {
+        int expected = step.inputs[i];
+        if ((expected < 0) != !inputs[i] || identify(inputs[i], expected) != expected)
+            fail(text("input id mismatch: input ", i, " of ", op.name, " is another value"));
+    }
+    return step;
+}
+
+}  // namespace mge
