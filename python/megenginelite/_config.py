@@ -37,6 +37,13 @@ _LAYOUTS = (
 
 
 def _bytes_of(name: str | bytes | None) -> bytes:
+    """As C reads a name; a number would be an address to it.
+
+    Raises:
+        AssertionError: it is neither text nor bytes.
+    """
+    if not isinstance(name, str | bytes | None):
+        raise AssertionError(f"a name is str or bytes, got {type(name).__name__}")
     return name.encode() if isinstance(name, str) else name or b""
 
 
@@ -114,6 +121,8 @@ class LiteConfig(Structure):
         backend: a LiteBackend.
         options: a LiteOptions.
         auto_optimize_inference: 1: the engine chooses layouts and packs weights.
+    Raises:
+        AssertionError: a name that is set is neither str nor bytes.
     Example:
         >>> config = LiteConfig()
         >>> config.options.weight_preprocess = 1
@@ -215,6 +224,8 @@ class LiteIO(Structure):
         is_host: 0 or 1.
         io_type: number of the LiteIOType.
         config_layout: a LiteLayout.
+    Raises:
+        AssertionError: the name is neither str nor bytes.
     Example:
         >>> LiteIO("data", layout=LiteLayout([2, 3, 224, 224])).name
         'data'

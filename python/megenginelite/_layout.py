@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from ctypes import Structure, c_int, c_size_t
 from math import prod
+from operator import index
 
 from .struct import LiteDataType
 
@@ -32,13 +33,19 @@ _NAMES = (
 _BYTES = (4, 2, 4, 2, 1, 1, 4, 2, 8)
 
 
+class UnknownDataTypeError(RuntimeError, KeyError):
+    """Lite has no such type of elements; MegEngine's package raises the KeyError of its table."""
+
+    __str__ = RuntimeError.__str__  # a KeyError's is in quotation marks
+
+
 def data_type_of(dtype: Any) -> LiteDataType:
     """The element type that something stands for.
 
     Args:
         dtype: a LiteDataType, a name like ``"int8"``, a NumPy dtype or scalar type; None: float32.
     Raises:
-        RuntimeError: Lite has no such type.
+        UnknownDataTypeError: Lite has no such type.
     """
     if dtype is None:
         return LiteDataType.LITE_FLOAT
@@ -52,7 +59,7 @@ def data_type_of(dtype: Any) -> LiteDataType:
             name = np.dtype(dtype).name
         return LiteDataType(_NAMES.index(name))
     except (TypeError, ValueError):
-        raise RuntimeError(
+        raise UnknownDataTypeError(
             f"[LiteLayout] dtype is one of {', '.join(_NAMES)}, as text, NumPy dtype or "
             f"LiteDataType; got {dtype!r}"
         ) from None
@@ -87,7 +94,8 @@ class LiteLayout(Structure):
         data_type: number of the LiteDataType.
     Raises:
         AssertionError: the shape has more than 7 numbers, or one that is negative.
-        RuntimeError: there is no such type.
+        RuntimeError: there is no such type; it is a KeyError, too.
+        TypeError: a size is no whole number.
     Example:
         >>> layout = LiteLayout([1, 3, 224, 224], "uint8")
         >>> layout.shapes, layout.ndim, layout.dtype
@@ -111,7 +119,7 @@ class LiteLayout(Structure):
 
     @shapes.setter
     def shapes(self, shape: Sequence[int]) -> None:
-        sizes = [int(size) for size in shape]
+        sizes = [index(size) for size in shape]
         if len(sizes) > MAX_DIM or any(size < 0 for size in sizes):
             raise AssertionError(
                 f"[LiteLayout] a shape has up to {MAX_DIM} sizes, none negative; got {sizes}"

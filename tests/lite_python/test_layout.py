@@ -37,8 +37,9 @@ def test_type_is_float32_by_default():
 
 @pytest.mark.parametrize("dtype", ["float64", np.float64, np.dtype("bool"), "nothing", 9, -1, []])
 def test_unknown_type_lists_the_known(dtype):
-    with pytest.raises(RuntimeError, match="float32, float16.*int64"):
+    with pytest.raises(RuntimeError, match="float32, float16.*int64") as error:
         LiteLayout([2], dtype)
+    assert isinstance(error.value, KeyError) and str(error.value).startswith("[LiteLayout] dtype")
 
 
 def test_shapes():
@@ -59,6 +60,13 @@ def test_shapes_that_no_tensor_has(shape):
     with pytest.raises(AssertionError):
         layout.shapes = shape
     assert layout.shapes == [5]
+
+
+@pytest.mark.parametrize("size", [1.5, 2.0, "2", None])
+def test_sizes_are_whole_numbers(size):
+    with pytest.raises(TypeError, match="cannot be interpreted as an integer"):
+        LiteLayout([2, size])
+    assert LiteLayout([np.int64(2), True]).shapes == [2, 1]
 
 
 def test_equality_is_of_contents():

@@ -7,6 +7,7 @@ from megenginelite import (
     LiteConfig,
     LiteDataType,
     LiteDeviceType,
+    LiteIO,
     LiteNetwork,
     LiteTensor,
     LiteTensorConcat,
@@ -48,3 +49,20 @@ def test_is_told(needed, use, value):
 def test_a_configuration_is_no_network_io():
     with pytest.raises(TypeError, match="needs a LiteNetworkIO, got LiteConfig"):
         LiteNetwork(None, LiteConfig())
+
+
+# To C a number in the place of a name is an address.
+@pytest.mark.parametrize("value", [3, 0, [b"data"], bytearray(b"data"), 1.5])
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda value: LiteIO(value),
+        lambda value: setattr(LiteIO("data"), "name", value),
+        lambda value: setattr(LiteConfig(), "bare_model_cryption_name", value),
+        lambda value: setattr(LiteConfig(), "discrete_input_name", value),
+        lambda value: LiteNetwork().get_io_tensor(value),
+    ],
+)
+def test_names_are_text(use, value):
+    with pytest.raises(AssertionError, match="a name is str or bytes, got"):
+        use(value)
