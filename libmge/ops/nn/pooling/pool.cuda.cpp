@@ -30,18 +30,26 @@ Support supports(const Problem& problem) {
     return image_order(problem, Op::layouts) ? supported : Support{"images that are all plain or all nhwc"};
 }
 
+struct Images {
+    PoolGeometry g;
+    bool are_plain;
+};
+template <class Op>
+Images images_of(const Problem& problem) {
+    return {geometry_of<Op>(problem), image_order(problem, Op::layouts) == ImageOrder::plain};
+}
+
 template <class Op>
 Prepared prepare(const PrepareContext& context) {
-    PoolGeometry g = geometry_of<Op>(context.problem);
+    auto [g, are_plain] = images_of<Op>(context.problem);
     auto pair = [](Pair from, int(&to)[2]) {
         for (size_t axis = 0; axis < 2; ++axis) to[axis] = int(from[axis]);
     };
     State state;
     state.dtype = context.problem.outputs[0].dtype;
     auto& pooling = state.pooling;
-    bool is_plain = image_order(context.problem, Op::layouts) == ImageOrder::plain;
-    pooling.planes = is_plain ? g.images * g.channels : g.images;
-    pooling.channels = is_plain ? 1 : g.channels;
+    pooling.planes = are_plain ? g.images * g.channels : g.images;
+    pooling.channels = are_plain ? 1 : g.channels;
     pooling.count_include_pad = g.count_include_pad;
     pair(g.in, pooling.in);
     pair(g.out, pooling.out);
@@ -104,10 +112,9 @@ Support supports_whole(const Problem& problem) {
 template <class Op>
 Prepared prepare_whole(const PrepareContext& context) {
     static const auto kernels = cuda::reduce_kernels<Mean>();
-    PoolGeometry g = geometry_of<Op>(context.problem);
+    auto [g, are_plain] = images_of<Op>(context.problem);
     int64_t pixels = g.in[0] * g.in[1];
-    bool is_plain = image_order(context.problem, Op::layouts) == ImageOrder::plain;
-    Shape x = is_plain ? Shape{g.images * g.channels, pixels} : Shape{g.images, pixels, g.channels};
+    Shape x = are_plain ? Shape{g.images * g.channels, pixels} : Shape{g.images, pixels, g.channels};
     return prepare_cuda_reduction(context.problem, x, {false, true}, kernels, true);
 }
 
