@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Compilers are called through ccache; the checksum of a precompiled header lies beside it."""
+
+import hashlib
+import os
+import subprocess
+from pathlib import Path
+
+LAUNCHER = Path(__file__).resolve().parents[2] / "cmake/launch_ccache"
+# Says what it finds of an earlier header, then makes one; fails when told to.
+CCACHE = """#!/bin/sh
+echo "$CCACHE_BASEDIR:$*"
+ls
+[ "$1" = broken ] && exit 3
+printf header > "$3"
+"""
+
+
+def launch(folder: Path, *arguments: str):
+    ccache = folder / "programs/ccache"
+    ccache.parent.mkdir()
+    ccache.write_text(CCACHE)
+    ccache.chmod(0o755)
+    work = folder / "work"
+    work.mkdir()
+    (work / "all.gch").write_text("old")
+    (work / "all.gch.sum").write_text("old")
+    command = ["sh", LAUNCHER, "/source", ccache, *arguments]
+    ended = subprocess.run(command, cwd=work, env=os.environ, capture_output=True, text=True)
+    return ended, work
+
+
+def test_a_header_is_made_anew_and_its_checksum_taken(tmp_path):
+    ended, work = launch(tmp_path, "c++", "-o", "all.gch", "-c", "all.h")
+    assert ended.returncode == 0
+    assert ended.stdout == "/source:c++ -o all.gch -c all.h\n"  # and nothing of the old one
+    assert (work / "all.gch.sum").read_text().split()[0] == hashlib.sha256(b"header").hexdigest()
+
+
+def test_other_outputs_have_none(tmp_path):
+    ended, work = launch(tmp_path, "c++", "-o", "all.o", "-c", "all.cpp", "-include", "all.gch")
+    assert ended.returncode == 0 and (work / "all.o").exists()
+    assert not (work / "all.o.sum").exists() and (work / "all.gch.sum").read_text() == "old"
+
+
+def test_a_failure_is_the_compilers(tmp_path):
+    for output in ["all.o", "all.gch"]:
+        folder = tmp_path / output
+        folder.mkdir()
+        ended, work = launch(folder, "broken", "-o", output)
+        assert ended.returncode == 3
+    assert not (work / "all.gch.sum").exists()
