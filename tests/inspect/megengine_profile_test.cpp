@@ -6,10 +6,13 @@
 #include "libmge/base/file.h"
 #include "libmge/inspect/profile_rows.h"
 #include "libmge/inspect/profile_spans.h"
+#include "tests/inspect/profile_text.h"
 
 namespace mge {
 namespace {
 
+using test::fault_of;
+using test::read_text;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Optional;
@@ -17,17 +20,6 @@ using testing::Optional;
 std::string recorded(const std::string& net) {
     auto file = MappedFile::open(text(MGE_TEST_DATA, "/profiles/", net, ".profile.json"));
     return {reinterpret_cast<const char*>(file->bytes().data()), file->bytes().size()};
-}
-
-Profile read_text(std::string_view text) { return read_profile(std::as_bytes(std::span(text)), "f.json"); }
-
-std::string fault_of(std::string_view text) {
-    try {
-        read_text(text);
-    } catch (const ModelError& e) {
-        return e.what();
-    }
-    return "no fault";
 }
 
 TEST(MegEngineProfile, IsRead) {

@@ -11,10 +11,13 @@
 #include "libmge/base/error.h"
 #include "libmge/inspect/profile_rows.h"
 #include "libmge/inspect/profile_spans.h"
+#include "tests/inspect/profile_text.h"
 
 namespace mge {
 namespace {
 
+using test::fault_of;
+using test::read_text;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Optional;
@@ -87,17 +90,6 @@ public:
     ~TemporaryFile() { std::filesystem::remove(path); }
     std::string path;
 };
-
-Profile read_text(std::string_view text) { return read_profile(std::as_bytes(std::span(text)), "f.json"); }
-
-std::string fault_of(std::string_view text) {
-    try {
-        read_text(text);
-    } catch (const ModelError& e) {
-        return e.what();
-    }
-    return "no fault";
-}
 
 std::string written(const Profile& profile) {
     TemporaryFile file;
