@@ -115,14 +115,7 @@ std::vector<std::string> seeds() {
 void mutate(std::string& input, Random& random) {
     static const std::vector<std::string> others = seeds();
     if (is_model(bytes_of(input)) && !random.one_in(8)) return mutate_model(input, random);
-    switch (random.below(4)) {
-        case 0:
-            return splice(input, random.pick(others), random);
-        case 1:
-            return mutate_bytes(input, random);
-        default:
-            return mutate_integer(input, random);
-    }
+    mutate_tables(input, others, random);
 }
 
 }  // namespace mge::fuzz

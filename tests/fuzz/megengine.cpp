@@ -25,14 +25,7 @@ std::vector<std::string> seeds() {
 // Offsets, counts and parameters of these files are aligned integers; they have no checksums.
 void mutate(std::string& input, Random& random) {
     static const std::vector<std::string> others = seeds();
-    switch (random.below(4)) {
-        case 0:
-            return splice(input, random.pick(others), random);
-        case 1:
-            return mutate_bytes(input, random);
-        default:
-            return mutate_integer(input, random);
-    }
+    mutate_tables(input, others, random);
 }
 
 }  // namespace mge::fuzz

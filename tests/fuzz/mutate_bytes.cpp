@@ -104,6 +104,17 @@ void splice(std::string& bytes, std::string_view other, Random& random) {
     bytes.replace(to, std::min(length, bytes.size() - to), other.substr(from, length));
 }
 
+void mutate_tables(std::string& bytes, std::span<const std::string> others, Random& random) {
+    switch (random.below(4)) {
+        case 0:
+            return splice(bytes, random.pick(others), random);
+        case 1:
+            return mutate_bytes(bytes, random);
+        default:
+            return mutate_integer(bytes, random);
+    }
+}
+
 void mutate_text(std::string& text, Random& random) {
     if (text.empty()) {
         text = random.pick(words);

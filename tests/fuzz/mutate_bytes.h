@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -14,6 +15,8 @@ void mutate_bytes(std::string& bytes, Random& random);
 void mutate_integer(std::string& bytes, Random& random);
 // A piece of `other` takes the place of a piece of these bytes.
 void splice(std::string& bytes, std::string_view other, Random& random);
+// One of these three, most often an integer.
+void mutate_tables(std::string& bytes, std::span<const std::string> others, Random& random);
 
 // JSON and other text: a word becomes one that readers stumble over, a piece is repeated or missing.
 void mutate_text(std::string& text, Random& random);
