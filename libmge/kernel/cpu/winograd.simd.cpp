@@ -55,16 +55,11 @@ void input(const Winograd& w, const float* x, TileRange strip, int64_t first, in
 // The points of one vector of a panel's channels for one input channel.
 HWY_INLINE void transform_weight(const float* g, int64_t block, float* to) {
     const F32 f;
-    Vec half[window][3], column[3], p[window];
-    for (int j = 0; j < 3; ++j) {
-        for (int i = 0; i < 3; ++i) column[i] = hn::LoadU(f, g + (i * 3 + j) * block);
-        weight_points(column, p);
-        for (int64_t i = 0; i < window; ++i) half[i][j] = p[i];
-    }
-    for (int64_t i = 0; i < window; ++i) {
-        weight_points(half[i], p);
-        for (int64_t j = 0; j < window; ++j) hn::Store(p[j], f, to + (i * window + j) * weights_plane);
-    }
+    transform_square<3, window>([](auto& g, auto& p) HWY_ATTR { weight_points(g, p); },
+                                [&](int64_t i, int64_t j)
+                                    HWY_ATTR { return hn::LoadU(f, g + (i * 3 + j) * block); },
+                                [&](int64_t i, int64_t j, Vec p)
+                                    HWY_ATTR { hn::Store(p, f, to + (i * window + j) * weights_plane); });
 }
 
 // The points of `vectors` vectors of a panel's channels, for input channels from `c` on. Vectors of the same

@@ -116,18 +116,28 @@ struct Patch {
     int64_t row, pixel;
 };
 
-HWY_INLINE void transform_patch(const Patch& x, float* points, int64_t plane) {
+// Transforms both axes of squares of N by N vectors, one axis after the other: `along` makes P vectors of N.
+template <int N, int P, class Along, class Load, class Store>
+HWY_INLINE void transform_square(Along along, Load load, Store store) {
+    Vec half[P][N], line[N], p[P];
+    for (int64_t j = 0; j < N; ++j) {
+        for (int64_t i = 0; i < N; ++i) line[i] = load(i, j);
+        along(line, p);
+        for (int64_t i = 0; i < P; ++i) half[i][j] = p[i];
+    }
+    for (int64_t i = 0; i < P; ++i) {
+        along(half[i], p);
+        for (int64_t j = 0; j < P; ++j) store(i, j, p[j]);
+    }
+}
+
+// The points of N by N pixels.
+template <int N, class Along>
+HWY_INLINE void transform_patch(const Patch& x, float* points, int64_t plane, Along along) {
     const F32 f;
-    Vec half[window][window], d[window], p[window];
-    for (int64_t j = 0; j < window; ++j) {
-        for (int64_t i = 0; i < window; ++i) d[i] = hn::LoadU(f, x.first + i * x.row + j * x.pixel);
-        input_points(d, p);
-        for (int64_t i = 0; i < window; ++i) half[i][j] = p[i];
-    }
-    for (int64_t i = 0; i < window; ++i) {
-        input_points(half[i], p);
-        for (int64_t j = 0; j < window; ++j) hn::Store(p[j], f, points + (i * window + j) * plane);
-    }
+    transform_square<N, window>(
+        along, [&](int64_t i, int64_t j) HWY_ATTR { return hn::LoadU(f, x.first + i * x.row + j * x.pixel); },
+        [&](int64_t i, int64_t j, Vec p) HWY_ATTR { hn::Store(p, f, points + (i * window + j) * plane); });
 }
 
 // Copies what lies inside of an image; the rest of `copy`, of `size` by `size` pixels, stays zero.
@@ -150,25 +160,37 @@ HWY_INLINE void fetch_next(const Patch& patch, int64_t rows) {
             hwy::Prefetch(patch.first + i * patch.row + rows * patch.pixel + at);
 }
 
+struct Extents {
+    int64_t channels, height, width;
+};
+// The points of N by N pixels of images in all channels, from `at` on; what lies outside of the image is
+// zero.
+template <int N, class Along>
+HWY_INLINE void transform_tile(const ImageStrides& x, const Extents& of, const float* images, const Tile& at,
+                               float* to, const PointPlaces& places, Along along) {
+    bool is_inside = at.row >= 0 && at.column >= 0 && at.row + N <= of.height && at.column + N <= of.width;
+    HWY_ALIGN float copy[N * N * lanes];
+    if (!is_inside) std::memset(copy, 0, sizeof copy);
+    for (int64_t c = 0; c < of.channels; c += lanes) {
+        const float* image = images + at.image * x.image + x.of_channel(c);
+        float* points = to + places.of_channel(c);
+        if (is_inside) {
+            const Patch patch{image + at.row * x.row + at.column * x.pixel, x.row, x.pixel};
+            fetch_next(patch, N);
+            transform_patch<N>(patch, points, places.plane, along);
+        } else {
+            copy_inside({image, x.row, x.pixel}, of.height, of.width, at.row, at.column, N, copy);
+            transform_patch<N>({copy, N * lanes, lanes}, points, places.plane, along);
+        }
+    }
+}
+
 // The points of a tile of x.
 HWY_INLINE void input_tile(const Winograd& w, const float* x, const Tile& tile, float* to,
                            const PointPlaces& places) {
-    int64_t row = tile.row - w.pad_height, column = tile.column - w.pad_width;
-    bool is_inside = row >= 0 && column >= 0 && row + window <= w.height && column + window <= w.width;
-    HWY_ALIGN float copy[winograd_points * lanes];
-    if (!is_inside) std::memset(copy, 0, sizeof copy);
-    for (int64_t c = 0; c < w.ic; c += lanes) {
-        const float* image = x + tile.image * w.x.image + w.x.of_channel(c);
-        float* points = to + places.of_channel(c);
-        if (is_inside) {
-            const Patch patch{image + row * w.x.row + column * w.x.pixel, w.x.row, w.x.pixel};
-            fetch_next(patch, window);
-            transform_patch(patch, points, places.plane);
-        } else {
-            copy_inside({image, w.x.row, w.x.pixel}, w.height, w.width, row, column, window, copy);
-            transform_patch({copy, window * lanes, lanes}, points, places.plane);
-        }
-    }
+    transform_tile<window>(w.x, {w.ic, w.height, w.width}, x,
+                           {tile.image, tile.row - w.pad_height, tile.column - w.pad_width}, to, places,
+                           [](auto& d, auto& p) HWY_ATTR { input_points(d, p); });
 }
 
 }  // namespace mge::cpu::HWY_NAMESPACE

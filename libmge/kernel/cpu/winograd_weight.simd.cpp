@@ -47,40 +47,11 @@ void pack(const RowBlock& rows) {
     transpose_rows(rows.from, rows.stride, rows.rows, rows.columns, rows.to, rows.step);
 }
 
-// The points of 4×4 pixels of dy.
-HWY_INLINE void transform_pixels(const Patch& dy, float* points, int64_t plane) {
-    const F32 f;
-    Vec half[window][winograd_tile], d[winograd_tile], p[window];
-    for (int64_t j = 0; j < winograd_tile; ++j) {
-        for (int64_t i = 0; i < winograd_tile; ++i) d[i] = hn::LoadU(f, dy.first + i * dy.row + j * dy.pixel);
-        output_points(d, p);
-        for (int64_t i = 0; i < window; ++i) half[i][j] = p[i];
-    }
-    for (int64_t i = 0; i < window; ++i) {
-        output_points(half[i], p);
-        for (int64_t j = 0; j < window; ++j) hn::Store(p[j], f, points + (i * window + j) * plane);
-    }
-}
-
 // The points of a tile of dy.
 HWY_INLINE void output_tile(const Winograd& w, const float* dy, const Tile& tile, float* to,
                             const PointPlaces& places) {
-    bool is_inside = tile.row + winograd_tile <= w.out_height && tile.column + winograd_tile <= w.out_width;
-    HWY_ALIGN float copy[winograd_tile * winograd_tile * lanes];
-    if (!is_inside) std::memset(copy, 0, sizeof copy);
-    for (int64_t c = 0; c < w.oc; c += lanes) {
-        const float* image = dy + tile.image * w.y.image + w.y.of_channel(c);
-        float* points = to + places.of_channel(c);
-        if (is_inside) {
-            const Patch patch{image + tile.row * w.y.row + tile.column * w.y.pixel, w.y.row, w.y.pixel};
-            fetch_next(patch, winograd_tile);
-            transform_pixels(patch, points, places.plane);
-        } else {
-            copy_inside({image, w.y.row, w.y.pixel}, w.out_height, w.out_width, tile.row, tile.column,
-                        winograd_tile, copy);
-            transform_pixels({copy, winograd_tile * lanes, lanes}, points, places.plane);
-        }
-    }
+    transform_tile<winograd_tile>(w.y, {w.oc, w.out_height, w.out_width}, dy, tile, to, places,
+                                  [](auto& y, auto& p) HWY_ATTR { output_points(y, p); });
 }
 
 void points(const WinogradWeight& w, const float* x, const float* dy, TileRange strip, int64_t first,
@@ -142,16 +113,10 @@ void sums(const WinogradWeight& w, const float* x_points, const float* dy_points
 // The 9 weights of one channel of x and a vector of channels of y.
 HWY_INLINE void finish_weights(const float* sums, float* to) {
     const F32 f;
-    Vec half[3][window], s[window], g[3];
-    for (int64_t j = 0; j < window; ++j) {
-        for (int64_t i = 0; i < window; ++i) s[i] = hn::Load(f, sums + (i * window + j) * sums_plane);
-        weight_gradient(s, g);
-        for (int i = 0; i < 3; ++i) half[i][j] = g[i];
-    }
-    for (int i = 0; i < 3; ++i) {
-        weight_gradient(half[i], g);
-        for (int j = 0; j < 3; ++j) hn::Store(g[j], f, to + (i * 3 + j) * lanes);
-    }
+    transform_square<window, 3>(
+        [](auto& s, auto& g) HWY_ATTR { weight_gradient(s, g); },
+        [&](int64_t i, int64_t j) HWY_ATTR { return hn::Load(f, sums + (i * window + j) * sums_plane); },
+        [&](int64_t i, int64_t j, Vec g) HWY_ATTR { hn::Store(g, f, to + (i * 3 + j) * lanes); });
 }
 
 void finish(const WinogradWeight& w, const float* sums, int64_t i, float* dweight) {
