@@ -11,7 +11,7 @@ class Collator:
 
     Example:
         >>> Collator().apply([(1, "a"), (2, "b")])
-        [array([1, 2]), ['a', 'b']]
+        [array([1, 2]), ('a', 'b')]
     """
 
     def apply(self, inputs: Sequence):
