@@ -397,6 +397,16 @@ TEST(MegEngine, NamesAreKept) {
     }
 }
 
+// A net may give an input back, which has two names then.
+TEST(MegEngine, AnInputThatIsAnOutputHasTheOutputsName) {
+    for (std::string name : {"passing.v1", "passing.v2"}) {
+        Graph graph = open_model(File{name}.path()).graph;
+        EXPECT_EQ(graph.value(graph.inputs().at(0)).name, "x") << name;
+        EXPECT_EQ(graph.value(graph.outputs().at(0)).name, "out00") << name;
+        EXPECT_EQ(graph.value(graph.outputs().at(1)).name, "out01") << name;
+    }
+}
+
 INSTANTIATE_TEST_SUITE_P(All, MegEngineFile, testing::ValuesIn(files()), [](auto& info) {
     std::string name = info.param;
     std::replace(name.begin(), name.end(), '.', '_');

@@ -225,7 +225,7 @@ private:
         for (auto& output : record_.outputs) {
             auto& op = record_.operators[producers_[output.value]];
             std::string name(output.name.empty() ? value_name(output.value) : output.name), expectation;
-            if (is_input(op)) name = std::string(op.tensors[0].name);
+            if (is_input(op) && name.empty()) name = std::string(op.tensors[0].name);
             if (is_assertion(op)) {
                 auto& source = record_.operators[producers_[op.inputs[0]]];
                 if (is_input(source)) expectation = std::string(source.tensors[0].name);
