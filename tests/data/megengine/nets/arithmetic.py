@@ -104,7 +104,10 @@ def nets(mge):
 
     index = np.array([2, 0, 1, 3], np.int32)
     return {
-        "passing": (lambda x: [F.dropout(x, 0.5, training=False), x + 1], {"x": numbers("x", (3,))}),
+        "passing": (
+            lambda x: [F.dropout(x, 0.5, training=False), x + 1],
+            {"x": numbers("x", (3,))},
+        ),
         "linalg": (
             linalg,
             {"a": numbers("a", (2, 3, 4)), "b": numbers("b", (2, 4, 3)), "v": numbers("v", (4,))},
