@@ -205,6 +205,14 @@ def test_map_location(location, device):
     assert mge.Tensor.dmap_callback is None
 
 
+@pytest.mark.parametrize("weights_only", [False, True])
+def test_a_buffered_stream_without_a_file(weights_only):
+    file = io.BytesIO()
+    mge.save({"a": mge.Tensor([1.0])}, file)
+    stream = io.BufferedReader(io.BytesIO(file.getvalue()))
+    assert mge.load(stream, weights_only=weights_only)["a"].item() == 1
+
+
 def test_wrong_map_location():
     with pytest.raises(TypeError, match="map_location"):
         mge.load(io.BytesIO(b""), map_location=5)

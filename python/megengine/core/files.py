@@ -63,6 +63,7 @@ def rest_of(stream) -> tuple[memoryview, int]:
         The content, and where the stream stood.
     """
     place = stream.tell() if stream.seekable() else 0
-    if type(stream) is io.BufferedReader and os.fstat(stream.fileno()).st_size > 0:
+    is_file = type(stream) is io.BufferedReader and isinstance(stream.raw, io.FileIO)
+    if is_file and os.fstat(stream.fileno()).st_size > 0:
         return memoryview(mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ))[place:], place
     return memoryview(stream.read()), place
