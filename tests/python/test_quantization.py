@@ -102,6 +102,19 @@ def test_classes_of_ones_own():
     assert type(net[0]) is MineQAT and net[0](Tensor([[1.0, 2.0]])).shape == (1, 3)
 
 
+# MegEngine's name for what both of the others do; modules of users call it.
+def test_any_values_go_through_an_observer_and_a_fake_quantisation():
+    part = QAT.Linear(2, 2)
+    part.set_qconfig(Q.ema_fakequant_qconfig)
+    given = Tensor([[-1.0, 0.5], [0.25, 1.0]])
+    twice = copy.deepcopy(part)
+    expected = twice.apply_quant_activation(given)
+    found = part._apply_fakequant_with_observer(given, part.act_fake_quant, part.act_observer)
+    np.testing.assert_array_equal(found.numpy(), expected.numpy())
+    assert found.qparams.scale.item() == expected.qparams.scale.item()
+    assert part._apply_fakequant_with_observer(given, None, None) is given
+
+
 def test_switches():
     net = Q.quantize_qat(conv_net())
     Q.disable_fake_quant(net)

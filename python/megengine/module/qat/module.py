@@ -83,7 +83,8 @@ class QATModule(Module):
         """Switch the observers on or off."""
         self._switch("observer", enable)
 
-    def _quantised(self, target: Tensor, observer, fake_quant) -> Tensor:
+    # Under MegEngine's name: modules of users call it.
+    def _apply_fakequant_with_observer(self, target: Tensor, fake_quant, observer) -> Tensor:
         knows = _who_knows(fake_quant, observer)
         if knows is None:
             return target
@@ -97,11 +98,13 @@ class QATModule(Module):
 
     def apply_quant_weight(self, target: Tensor) -> Tensor:
         """A weight as observer and fake quantiser of weights leave it, with ``qparams``."""
-        return self._quantised(target, self.weight_observer, self.weight_fake_quant)
+        return self._apply_fakequant_with_observer(
+            target, self.weight_fake_quant, self.weight_observer
+        )
 
     def apply_quant_activation(self, target: Tensor) -> Tensor:
         """A result as observer and fake quantiser of results leave it, with ``qparams``."""
-        return self._quantised(target, self.act_observer, self.act_fake_quant)
+        return self._apply_fakequant_with_observer(target, self.act_fake_quant, self.act_observer)
 
     def apply_quant_bias(self, target: Tensor | None, inp: Tensor, w_qat: Tensor) -> Tensor | None:
         """A bias on its steps, while the weight is on its; see ``quantization.fake_quant_bias``.
