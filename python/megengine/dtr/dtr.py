@@ -45,6 +45,7 @@ def enable() -> None:
         ...     mge.dtr.enable()
         >>> "use jit.trace(dtr_config=...)" in str(said[0].message)
         True
+        >>> mge.dtr.eviction_threshold = 0
     """
     warnings.warn(
         "[dtr] enable has no effect: operators that run at once keep their results; use"
