@@ -3,8 +3,11 @@
 
 import hashlib
 import os
+import shutil
 import subprocess
 from pathlib import Path
+
+import pytest
 
 LAUNCHER = Path(__file__).resolve().parents[2] / "cmake/launch_ccache"
 # Says what it finds of an earlier header, then makes one; fails when told to.
@@ -50,3 +53,25 @@ def test_a_failure_is_the_compilers(tmp_path):
         ended, work = launch(folder, "broken", "-o", output)
         assert ended.returncode == 3
     assert not (work / "all.gch.sum").exists()
+
+
+# A header of macros alone is nothing once it is preprocessed, which is what ccache looks at where it may.
+@pytest.mark.skipif(not shutil.which("ccache"), reason="there is no ccache")
+def test_a_macro_that_changes_is_seen(tmp_path):
+    environment = {**os.environ, "CCACHE_DIR": str(tmp_path / "cache")}
+    environment.pop("CCACHE_DEPEND", None)
+
+    def run(*arguments):
+        command = ["sh", LAUNCHER, tmp_path, shutil.which("ccache"), "g++", *arguments]
+        subprocess.run(command, cwd=tmp_path, env=environment, check=True)
+
+    (tmp_path / "main.cpp").write_text("int main() { return NUMBER; }")
+    (tmp_path / "all.cpp").write_text("")
+    for number in [1, 2, 1]:
+        (tmp_path / "all.h").write_text(f"#define NUMBER {number}\n")
+        header = ["-x", "c++-header", "-include", "all.h", "-MD", "-MF", "all.d"]
+        run(*header, "-o", "all.h.gch", "-c", "all.cpp")
+        use = ["-Winvalid-pch", "-include", "all.h", "-MD", "-MF", "main.d"]
+        run(*use, "-o", "main.o", "-c", "main.cpp")
+        subprocess.run(["g++", "main.o", "-o", "main"], cwd=tmp_path, check=True)
+        assert subprocess.run([tmp_path / "main"]).returncode == number
