@@ -4,6 +4,7 @@
 import contextlib
 import os
 import pickle
+import traceback
 import warnings
 from collections.abc import Callable
 
@@ -113,6 +114,7 @@ class _Watching:
     """What unpicklers share: one warning when a file names more than data."""
 
     _has_warned = False
+    _frames = 0  # of pickle's between the call of load() and find_class
 
     def find_class(self, module: str, name: str):
         if not self._has_warned and not is_plain(module, name):
@@ -120,7 +122,7 @@ class _Watching:
             warnings.warn(
                 f"[load] the file names {module}.{name}: loading it runs what it names. Load only"
                 " files that you trust this way, or give weights_only=True",
-                stacklevel=4,
+                stacklevel=5 + self._frames,
             )
         if (module, name) in _TENSORS:
             return _TENSORS[module, name]
@@ -154,6 +156,7 @@ class _PatientUnpickler(_Watching, pickle._Unpickler):
     """The same in Python: MegEngine's dtypes are those of this package, which nothing changes."""
 
     dispatch = dict(pickle._Unpickler.dispatch)
+    _frames = 2
 
     def _dtype(self, dtype):
         return dtype
@@ -185,31 +188,36 @@ def _damage(start: bytes, error: Exception) -> DamagedFileError:
     )
 
 
-def _load_patiently(stream, start: bytes):
+_READERS = (__file__, pickle.__file__)
+
+
+def _unpickle(unpickler: _Watching, start: bytes):
+    """What is read. Errors of what the file names stay as they are; all else is damage."""
     try:
-        return _PatientUnpickler(stream).load()
-    except (MissingClassError, MissingModuleError):
+        return unpickler.load()
+    except (_OtherDtype, OSError, MemoryError, Warning, MissingClassError, MissingModuleError):
         raise
-    except (pickle.UnpicklingError, EOFError) as error:
+    except Exception as error:
+        frames = traceback.walk_tb(error.__traceback__)
+        if any(frame.f_code.co_filename not in _READERS for frame, _ in frames):
+            raise
         raise _damage(start, error) from error
 
 
 def _load_any(stream, pickle_module, start: bytes):
     if pickle_module is not pickle:
         return pickle_module.load(stream)
-    place = stream.tell() if getattr(stream, "seekable", bool)() else 0
+    if not getattr(stream, "seekable", bool)():
+        return _unpickle(_PatientUnpickler(stream), start)
+    place = stream.tell()
+    quick = _WatchingUnpickler(stream)
     try:
-        return _WatchingUnpickler(stream).load()
+        return _unpickle(quick, start)
     except _OtherDtype:
         stream.seek(place)
-        return _load_patiently(stream, start)
-    except (OSError, MemoryError, MissingClassError, MissingModuleError):
-        raise
-    except Exception as error:
-        # What classes of the file raise has frames of Python behind this one.
-        if error.__traceback__.tb_next is not None:
-            raise
-        raise _damage(start, error) from error
+        patient = _PatientUnpickler(stream)
+        patient._has_warned = quick._has_warned
+        return _unpickle(patient, start)
 
 
 def _load_plain(stream, label: str):

@@ -7,6 +7,7 @@ import io
 import logging
 import os
 import pickle
+import traceback
 import types
 from pathlib import Path
 
@@ -379,3 +380,46 @@ def test_dtypes_that_megengine_names_by_classes(pickled, dtype, values, weights_
     assert D.is_bfloat16(D.bfloat16) and D.bfloat16.metadata
     with pytest.raises(pickle.UnpicklingError):
         mge.load(io.BytesIO(pickled[:-20]), weights_only=weights_only)
+
+
+@pytest.mark.parametrize("pickled", [BFLOAT16, INTB2])
+@pytest.mark.filterwarnings("ignore:.*the file names:UserWarning")
+def test_damage_in_files_of_megengines_dtypes_is_told_as_such(pickled):
+    told = 0
+    for place in range(len(pickled)):
+        changed = bytearray(pickled)
+        changed[place] ^= 1
+        try:
+            mge.load(io.BytesIO(changed))
+        except pickle.UnpicklingError as error:
+            assert "[load]" in str(error)
+            told += 1
+        except (TypeError, ValueError) as error:  # of the Tensor that is made of what was read
+            frames = traceback.extract_tb(error.__traceback__)
+            assert any(frame.filename.endswith("megengine/tensor.py") for frame in frames)
+    assert told > len(pickled) // 2
+
+
+class Trickle:
+    """No more than pickle asks of a stream."""
+
+    def __init__(self, content):
+        file = io.BytesIO(content)
+        self.read, self.readline, self.readinto = file.read, file.readline, file.readinto
+
+
+def test_megengines_dtypes_come_out_of_streams_that_cannot_seek():
+    assert mge.load(Trickle(BFLOAT16)).astype("float32").tolist() == [1.5, 2.5]
+    reading, writing = os.pipe()
+    with open(writing, "wb") as end:
+        end.write(INTB2)
+    with open(reading, "rb") as stream:
+        assert mge.load(stream).tolist() == [-3, -1, 1, 3]
+
+
+@pytest.mark.parametrize("wrap", [io.BytesIO, Trickle])
+def test_one_warning_at_the_call(wrap):
+    names = b"cfractions\nFraction\n(K\x01K\x02tR0"
+    with pytest.warns(UserWarning, match="fractions.Fraction") as said:
+        mge.load(wrap(b"\x80\x04" + names + BFLOAT16[11:]))
+    assert [warning.filename for warning in said] == [__file__]
