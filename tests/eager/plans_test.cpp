@@ -111,9 +111,10 @@ TEST(EagerPlans, AreNotGivenUpWhileTheyRun) {
     add_kernels(host_device.kind, kernels_of_crowding);
     std::thread([] {
         prepared = 0;
+        const NoParams none;
         for (float value : {3.0f, 4.0f}) {
             Tensor x = tensor_from_host({DType::f32, {1}, {}}, &value, host_device);
-            Tensor y = apply_one(Crowding::info, nullptr, {&x, 1});
+            Tensor y = apply_one(Crowding::info, &none, {&x, 1});
             EXPECT_TRUE(is_kept);
             EXPECT_EQ(*static_cast<const float*>(y.address()), value);
         }
