@@ -270,3 +270,5 @@ def test_questions_about_plain_tensors(mode, expected):
     given = (x,) if mode.startswith("is") else (x, y)
     answer = F.elemwise._elemwise_multi_type(*given, mode=mode, dtype="bool")
     assert answer.dtype == bool and answer.tolist() == expected
+    with pytest.raises(RuntimeError, match="answers in bool"):
+        F.elemwise._elemwise_multi_type(*given, mode=mode, dtype="float32")

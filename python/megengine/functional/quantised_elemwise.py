@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Elementwise functions of quantised Tensors by their modes: on the real numbers, then rounded."""
 
+import numpy as np
+
 from .. import _mge
 from ..core.ops.elemwise_modes import FUNCTIONS
 from ..core.quantised import scale_tensor, to_real, to_steps, zero_tensor
@@ -30,7 +32,8 @@ def _elemwise_multi_type(*args: Tensor, mode: str, dtype) -> Tensor:
     Returns:
         Tensor of that dtype: the nearest steps.
     Raises:
-        RuntimeError: there is no such mode, or the dtypes are not quantised or of several kinds.
+        RuntimeError: there is no such mode, the dtypes are not quantised or of several kinds, or
+            that of an answer is not bool.
     Example:
         >>> from megengine.core.tensor.dtype import qint8
         >>> x = Tensor([0.5, 1.0]).astype(qint8(0.5))
@@ -38,7 +41,9 @@ def _elemwise_multi_type(*args: Tensor, mode: str, dtype) -> Tensor:
         Tensor([1 2], dtype=int8, device=xpux:0)
     """
     if mode.upper() in _QUESTIONS:
-        return _QUESTIONS[mode.upper()](*args).astype(dtype)
+        if np.dtype(dtype) != np.bool_:
+            raise RuntimeError(f"[elemwise] mode {mode} answers in bool, not in {dtype}")
+        return _QUESTIONS[mode.upper()](*args)
     function = FUNCTIONS.get(mode.upper()[1:]) if mode[:1] in "qQ" else None
     if function is None:
         raise RuntimeError(
