@@ -55,7 +55,7 @@ def test_a_failure_is_the_compilers(tmp_path):
     assert not (work / "all.gch.sum").exists()
 
 
-# A header of macros alone is nothing once it is preprocessed, which is what ccache looks at where it may.
+# A header of macros alone is nothing once preprocessed, which is what ccache looks at where it may.
 @pytest.mark.skipif(not shutil.which("ccache"), reason="there is no ccache")
 def test_a_macro_that_changes_is_seen(tmp_path):
     environment = {**os.environ, "CCACHE_DIR": str(tmp_path / "cache")}
