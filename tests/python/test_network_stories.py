@@ -131,7 +131,8 @@ def test_all_weights_are_quantised_by_hand(net, module, data):
 
 
 # What MegEngine's Network says of MegEngine's files. Without a name in the file an output gets one,
-# and an input that is given back goes by the output's name, as MegEngine Lite has it; of one value MegEngine knows the shape although only a run can tell.
+# and an input that is given back goes by the output's name, as MegEngine Lite has it; of one value
+# MegEngine knows the shape although only a run can tell.
 ROWS = [json.loads(line) for line in (RECORDED / "networks.jsonl").read_text().splitlines()]
 NAMED_OTHERWISE = ("mlp.no_names.mge",)
 UNKNOWN_BEFORE_A_RUN = {"selection.v1.mge": "out02", "selection.v2.mge": "out02"}
