@@ -26,11 +26,11 @@ using FloatList = std::vector<double>;
 
 // A graph that an operator holds as a parameter; what can be done with it stands in op/subgraph.h.
 class Subgraph;
-struct SubgraphRef : std::shared_ptr<const Subgraph> {
+struct MGE_API SubgraphRef : std::shared_ptr<const Subgraph> {
     using shared_ptr::shared_ptr;
     // The same graph or one that does the same.
-    MGE_API bool operator==(const SubgraphRef& other) const;
-    MGE_API uint64_t hash() const;
+    bool operator==(const SubgraphRef& other) const;
+    uint64_t hash() const;
 };
 
 // What a parameter can be outside the library: in files, in JSON, in Python.

@@ -17,6 +17,7 @@
 #include "libmge/kernel/fastrun_cache.h"
 #include "libmge/mge.h"
 #include "libmge/model/model.h"
+#include "libmge/op/subgraph.h"
 #include "tests/new_folder.h"
 
 namespace mge {
@@ -213,6 +214,18 @@ TEST(OperatorLibrary, StaysBesideFusedSteps) {
         for (auto& node : better.nodes()) ops.push_back(node.op->name);
         EXPECT_THAT(ops, ElementsAre("fused_elementwise", "test_cube", "fused_elementwise"));
     }
+}
+
+TEST(OperatorLibrary, HoldsGraphs) {
+    load_operators(library("graphs"));
+    auto& op = *find_op("test_twice");
+    Tensor x = tensor({1, 2, -3});
+    auto params = op.params.make();
+    load_params(op.name, op.fields, params.get(),
+                {{"graph", make_subgraph(std::array{x.spec()}, [](auto given) {
+                      return Tensors{ops::add(ops::square(given[0]), ops::relu(given[0]))};
+                  })}});
+    EXPECT_THAT(values_of(apply_one(op, params.get(), {&x, 1})), ElementsAre(6, 42, 90));
 }
 
 TEST(OperatorLibrary, StandsInModels) {
