@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """DataLoader: order, workers, streams, and what goes wrong in workers."""
 
+import multiprocessing
 import os
 import signal
 import time
@@ -89,6 +90,19 @@ def test_large_batches_pass_through_pipes():
     big = np.arange(300_000, dtype=np.float32)
     loader = DataLoader(Calls(lambda k: big + k, 4), num_workers=2)
     assert [b[0, 0] for b in loader] == [0, 1, 2, 3]
+
+
+def test_a_large_task_does_not_wait_for_a_large_batch():
+    size = 50_000  # as numbers of samples and as a batch more than what a pipe takes at once
+    data = Calls(lambda k: k, 100_000)
+    loader = DataLoader(
+        data, SequentialSampler(data, size, indices=[70_000] * 4 * size), None, None, 1
+    )
+    process = multiprocessing.get_context("fork").Process(target=lambda: list(loader))
+    process.start()
+    process.join(300)
+    process.kill()
+    assert process.exitcode == 0
 
 
 def test_transform_runs_in_the_workers():

@@ -7,7 +7,9 @@ a worker is seen by waiting on its sentinel beside its pipe, so a killed worker 
 """
 
 import multiprocessing
+import queue
 import random
+import threading
 import time
 import traceback
 from collections import deque
@@ -53,6 +55,28 @@ class _Failure:
     text: str
 
 
+def _tasks_of(pipe) -> queue.SimpleQueue:
+    """The tasks that a pipe brings; None when it ends.
+
+    They leave the pipe on a thread of their own: the loader waits until there is room for a task,
+    and a worker until its batch is read, so one thread for both would let the two wait for ever.
+    """
+    tasks: queue.SimpleQueue = queue.SimpleQueue()
+
+    def receive() -> None:
+        while True:
+            try:
+                task = pipe.recv()
+            except (EOFError, OSError):
+                task = None
+            tasks.put(task)
+            if task is None:
+                return
+
+    threading.Thread(target=receive, daemon=True).start()
+    return tasks
+
+
 def _serve(loader, index: int, seed: int, pipe, loaders_ends: list) -> None:
     """What a worker does until its pipe ends."""
     global _info
@@ -63,14 +87,7 @@ def _serve(loader, index: int, seed: int, pipe, loaders_ends: list) -> None:
     if loader.is_stream:
         _info = WorkerInfo(index, loader.num_workers, seed)
     stream = None
-    while True:
-        try:
-            task = pipe.recv()
-        except (EOFError, OSError):
-            return
-        if task is None:
-            return
-        number, indices = task
+    for number, indices in iter(_tasks_of(pipe).get, None):
         try:
             if loader.is_stream:
                 stream = loader.stream_batches() if stream is None else stream
