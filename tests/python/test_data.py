@@ -39,6 +39,7 @@ def test_array_dataset_gives_tuples():
 
 
 def test_concat_dataset():
+    assert list(ConcatDataset([ArrayDataset([]), ArrayDataset([])])) == []
     data = ConcatDataset([ArrayDataset([1, 2]), ArrayDataset([3])])
     assert [data[k][0] for k in (0, 1, 2, -1, -3)] == [1, 2, 3, 3, 1]
     for wrong, error in ((3, IndexError), (-4, ValueError)):

@@ -119,7 +119,7 @@ class ConcatDataset(Dataset):
     def __getitem__(self, idx: int):
         total = len(self)
         if not -total <= idx < total:
-            error = IndexError if idx > 0 else ValueError
+            error = IndexError if idx >= 0 else ValueError
             raise error(f"index {idx} is out of range for {total} samples")
         idx %= total
         which = bisect_right(self.ends, idx)
@@ -127,4 +127,4 @@ class ConcatDataset(Dataset):
         return self.datasets[which][idx - start]
 
     def __len__(self) -> int:
-        return self.ends[-1] if self.ends else 0
+        return self.ends[-1]
