@@ -214,10 +214,10 @@ def test_nothing_is_left_of_what_failed(origin, home):
 def test_modules_that_are_not_installed(origin):
     conf = origin["work"] / "hubconf.py"
     git(origin["work"], "checkout", "-q", "master")
-    conf.write_text('dependencies = ["numpy", "no_such_module"]\n')
+    conf.write_text('dependencies = ["numpy", "no_such_module", "no_such_package.part"]\n')
     git(origin["work"], "commit", "-q", "-a", "-m", "x")
     git(origin["work"], "push", "-q", str(origin["bare"]), "master")
-    with pytest.raises(RuntimeError, match="Missing dependencies: no_such_module"):
+    with pytest.raises(RuntimeError, match="dependencies: no_such_module, no_such_package.part"):
         hub.list("owner/nets", **WHERE)
 
 
@@ -271,7 +271,7 @@ def weights(tmp_path, home, serve, monkeypatch):
     return server
 
 
-def test_objects_are_fetched_once(weights, home, tmp_path):
+def test_objects_are_fetched_once(weights, home, tmp_path, monkeypatch):
     url = f"{weights.url}/w.pkl"
     for _ in range(2):
         assert set(hub.load_serialized_obj_from_url(url)) == {"weight", "bias"}
@@ -280,6 +280,9 @@ def test_objects_are_fetched_once(weights, home, tmp_path):
     assert name == hashlib.sha256(url.encode()).hexdigest()[:6] + "_w.pkl"
     hub.load_serialized_obj_from_url(url, model_dir=str(tmp_path / "other"))
     assert os.listdir(tmp_path / "other") == [name]
+    monkeypatch.setenv("HOME", str(tmp_path))
+    hub.load_serialized_obj_from_url(url, model_dir="~/other")
+    assert weights.count == 2
 
 
 def test_hashes(weights, home):

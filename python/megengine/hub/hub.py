@@ -224,7 +224,7 @@ def load_serialized_obj_from_url(url: str, model_dir: str | None = None) -> Any:
         Tensor([0.5], device=xpux:0)
     """
     url, digest = urldefrag(url)
-    folder = model_dir or os.path.join(_get_megengine_home(), "serialized")
+    folder = os.path.expanduser(model_dir or os.path.join(_get_megengine_home(), "serialized"))
     mark = hashlib.sha256(url.encode()).hexdigest()[:6]
     path = os.path.join(folder, f"{mark}_{os.path.basename(urlparse(url).path)}")
     if not os.path.exists(path):

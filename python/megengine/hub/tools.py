@@ -37,7 +37,10 @@ def check_module_exists(module: str) -> bool:
         >>> check_module_exists("json"), check_module_exists("no_such_module")
         (True, False)
     """
-    return importlib.util.find_spec(module) is not None
+    try:
+        return importlib.util.find_spec(module) is not None
+    except ModuleNotFoundError:  # what it would be a part of is not there
+        return False
 
 
 def load_module(name: str, path: str) -> ModuleType:
