@@ -17,8 +17,14 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def do_GET(self):
         if self.path == "/missing":
             return self.send_error(404)
+        if self.path == "/nonsense":
+            return self.wfile.write(b"nonsense\r\n\r\n")
         self.server.count += 1
         self.send_response(200)
+        if self.path == "/cut":
+            self.send_header("Transfer-Encoding", "chunked")
+            self.end_headers()
+            return self.wfile.write(b"100\r\nfewer bytes")
         self.send_header("Content-Length", str(len(CONTENT)))
         self.end_headers()
         self.wfile.write(CONTENT[:1000] if self.path == "/short" else CONTENT)
@@ -45,7 +51,7 @@ def test_a_file_is_fetched_whole(server, tmp_path):
     assert path.read_bytes() == CONTENT and [p.name for p in path.parent.iterdir()] == ["file"]
 
 
-@pytest.mark.parametrize("name", ["missing", "short"])
+@pytest.mark.parametrize("name", ["missing", "short", "cut", "nonsense", "no name"])
 def test_a_failure_leaves_what_was_there(server, tmp_path, name):
     path = tmp_path / "file"
     path.write_text("older")

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Files from the web, whole or not at all."""
 
+import http.client
 import os
 import tempfile
-import urllib.error
 import urllib.request
 
 from tqdm import tqdm
@@ -104,7 +104,7 @@ def _fetch(url: str, out) -> int:
                 bar(len(piece))
                 count += len(piece)
             bar.close()
-    except (OSError, ValueError, urllib.error.URLError) as e:
+    except (OSError, ValueError, http.client.HTTPException) as e:
         raise HTTPDownloadError(f"cannot fetch {url}: {e}") from e
     if total and count != total:
         raise HTTPDownloadError(f"cannot fetch {url}: {count} of {total} bytes came")
