@@ -4,6 +4,7 @@
 import io
 import json
 import struct
+import time
 from collections import OrderedDict
 
 import numpy as np
@@ -166,6 +167,14 @@ def test_hostile_files_are_refused(name, tmp_path):
     for give in (io.BytesIO(content), tmp_path / "f"):
         with pytest.raises(error, match=message or "damaged"):
             mge.load(give)
+
+
+def test_many_dimensions_are_refused_at_once():
+    content = file_of({"a": entry(shape=[1 << 62] * 200_000)}, bytes(4))
+    start = time.process_time()
+    with pytest.raises(SafetensorsError, match="does not take 4 bytes"):
+        load(content)
+    assert time.process_time() - start < 60  # their product takes minutes
 
 
 def test_what_tensors_cannot_hold_is_named_and_the_rest_is_read():

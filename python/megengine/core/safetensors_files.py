@@ -7,7 +7,6 @@ run. Tensors of quantised dtypes are integers whose scale and zero point stand i
 """
 
 import json
-import math
 import os
 import struct
 from collections.abc import Iterator, Mapping
@@ -83,6 +82,17 @@ def _parsed_header(text: bytes, label: str) -> dict:
     return found
 
 
+def _count(shape: list[int]) -> int:
+    """The elements of a shape; of those that no file has room for a number that is too large.
+
+    The product itself would take hours for a header of many dimensions.
+    """
+    count = 1
+    for extent in shape:
+        count = min(count * extent, 1 << 64)
+    return count
+
+
 class _Entry:
     """What the header says about a tensor."""
 
@@ -98,7 +108,7 @@ class _Entry:
         self.shape = tuple(shape)
         self.begin, self.end = offsets
         # What has a dtype of another time has its place; whoever asks for it is told.
-        bits = math.prod(shape) * _BITS.get(self.dtype, 0)
+        bits = _count(shape) * _BITS.get(self.dtype, 0)
         _check(
             self.dtype not in _BITS or bits == 8 * (self.end - self.begin),
             label,
