@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import warnings
 
@@ -14,7 +15,7 @@ from .tensor import LiteTensor, LiteTensorConcat  # noqa: F401
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from typing import Any
 
     import numpy as np
@@ -95,13 +96,14 @@ class TensorBatchCollector:
         Returns:
             Number of the item; -1, with a warning, when none is free.
         Raises:
-            AssertionError: it has another shape or type.
+            AssertionError: it has another shape or type, or gaps; then no item is taken.
             TypeError: it is neither.
         """
         self._check(array)
         item = self._take_next()
         if item >= 0:
-            self._copy(array, item)
+            with self._free_if_failed(item):
+                self._copy(array, item)
         return item
 
     def collect_id(self, array: np.ndarray | LiteTensor, batch_id: int) -> None:
@@ -120,11 +122,13 @@ class TensorBatchCollector:
             is_free = batch_id in self._free_list
             if is_free:
                 self._free_list.remove(batch_id)
-        if not is_free:
-            warnings.warn(
-                f"item {batch_id} of the batch is in use; free it before it is collected again",
-                stacklevel=2,
-            )
+        if is_free:
+            with self._free_if_failed(batch_id):
+                return self._copy(array, batch_id)
+        warnings.warn(
+            f"item {batch_id} of the batch is in use; free it before it is collected again",
+            stacklevel=2,
+        )
         self._copy(array, batch_id)
 
     def collect_by_ctypes(self, data: Any, length: int) -> int:
@@ -144,7 +148,8 @@ class TensorBatchCollector:
         )
         item = self._take_next()
         if item >= 0:
-            self._part(item).set_data_by_copy(data, length)
+            with self._free_if_failed(item):
+                self._part(item).set_data_by_copy(data, length)
         return item
 
     def free(self, indexes: Iterable[int]) -> None:
@@ -204,6 +209,16 @@ class TensorBatchCollector:
                 return self._free_list.pop(0)
         warnings.warn("no item of the batch is free", stacklevel=3)
         return -1
+
+    @contextlib.contextmanager
+    def _free_if_failed(self, item: int) -> Iterator[None]:
+        """Makes an item that was taken the next one again, if it could not be filled."""
+        try:
+            yield
+        except BaseException:
+            with self._mutex:
+                self._free_list.insert(0, item)
+            raise
 
     def _part(self, item: int) -> LiteTensor:
         """An item in the shape that single images have."""

@@ -127,6 +127,17 @@ def test_items_that_do_not_fit_take_no_place(array):
     assert batch.collect(np.zeros([2, 3], "int32")) == 0
 
 
+def test_items_that_could_not_be_copied_take_no_place():
+    batch = collector(2, 3)
+    with_gaps = np.zeros(6, "int32")[::2]
+    for collect in (batch.collect, lambda a: batch.collect_id(a, 0)):
+        with pytest.raises(AssertionError, match="not contiguous"):
+            collect(with_gaps)
+    with pytest.raises(AssertionError, match="null pointer"):
+        batch.collect_by_ctypes(ctypes.c_void_p(), 12)
+    assert [batch.collect(with_gaps.copy()) for _ in range(2)] == [0, 1]
+
+
 def test_items_that_are_not_there():
     batch = collector(2, 3)
     array = np.zeros(3, "int32")
