@@ -93,7 +93,8 @@ class LiteLayout(Structure):
         ndim: how many dimensions there are.
         data_type: number of the LiteDataType.
     Raises:
-        AssertionError: the shape has more than 7 numbers, or one that is negative.
+        AssertionError: the shape has more than 7 numbers, or one that is negative or has more than
+            64 bits.
         RuntimeError: there is no such type; it is a KeyError, too.
         TypeError: a size is no whole number.
     Example:
@@ -120,9 +121,10 @@ class LiteLayout(Structure):
     @shapes.setter
     def shapes(self, shape: Sequence[int]) -> None:
         sizes = [index(size) for size in shape]
-        if len(sizes) > MAX_DIM or any(size < 0 for size in sizes):
+        if len(sizes) > MAX_DIM or any(c_size_t(size).value != size for size in sizes):
             raise AssertionError(
-                f"[LiteLayout] a shape has up to {MAX_DIM} sizes, none negative; got {sizes}"
+                f"[LiteLayout] a shape has up to {MAX_DIM} sizes, none negative or of more than"
+                f" 64 bits; got {sizes}"
             )
         self._shapes[: len(sizes)] = sizes
         self.ndim = len(sizes)

@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 import threading
 import weakref
-from ctypes import byref, c_char_p, c_int, c_size_t, c_void_p, cast
+from ctypes import byref, c_char_p, c_int, c_size_t, c_uint, c_void_p, cast
 
 from . import _callback
 from ._check import expect
@@ -102,10 +102,12 @@ def _path(path: str | os.PathLike[str]) -> bytes:
     return os.fsencode(path)
 
 
-def _natural(name: str, number: int) -> int:
-    """The number, which C takes as an unsigned one."""
+def _natural(name: str, number: int, kind: Any = c_size_t) -> int:
+    """The number, which C takes as an unsigned one of a kind."""
     if number < 0:
         raise RuntimeError(f"[LiteNetwork] {name} is not negative, got {number}")
+    if kind(number).value != number:
+        raise RuntimeError(f"[LiteNetwork] {name} is too large: {number}")
     return number
 
 
@@ -469,7 +471,7 @@ class LiteNetwork:
         Raises:
             RuntimeError: the policy says neither.
         """
-        batch = _natural("shared_batch_size", shared_batch_size)
+        batch = _natural("shared_batch_size", shared_batch_size, c_uint)
         library.LITE_set_network_algo_policy(self._network, policy)
         # The policy sets these to 0.
         library.LITE_set_network_algo_fastrun_config(

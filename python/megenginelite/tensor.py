@@ -28,7 +28,10 @@ def _require(holds: Any, message: str) -> None:
 
 def _sizes(numbers: Iterable[int]) -> Any:
     values = [int(number) for number in numbers]
-    _require(min(values, default=0) >= 0, f"start, end and step are not negative, got {values}")
+    _require(
+        all(c_size_t(value).value == value for value in values),
+        f"start, end and step are not negative and have 64 bits, got {values}",
+    )
     return (c_size_t * len(values))(*values)
 
 
@@ -247,9 +250,12 @@ class LiteTensor:
         Args:
             shape: equally many elements; one number may be -1, which means the rest.
         Raises:
-            RuntimeError: there are more or fewer elements, or this is a slice with gaps.
+            RuntimeError: there are more or fewer elements, a size has more than 32 bits, or this is
+                a slice with gaps.
         """
         sizes = [int(size) for size in shape]
+        if any(c_int(size).value != size for size in sizes):
+            raise RuntimeError(f"[LiteTensor] reshape: sizes have 32 bits, got {sizes}")
         library.LITE_tensor_reshape(self._tensor, (c_int * len(sizes))(*sizes), len(sizes))
 
     def slice(

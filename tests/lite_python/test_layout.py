@@ -52,7 +52,7 @@ def test_shapes():
     assert LiteLayout(range(1, 8)).ndim == 7
 
 
-@pytest.mark.parametrize("shape", [[1] * 8, [2, -1]])
+@pytest.mark.parametrize("shape", [[1] * 8, [2, -1], [(1 << 64) + 2]])
 def test_shapes_that_no_tensor_has(shape):
     with pytest.raises(AssertionError, match="up to 7 sizes, none negative"):
         LiteLayout(shape)

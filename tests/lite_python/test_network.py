@@ -238,8 +238,9 @@ def test_what_is_set_before_loading(models, image, expected):
     for name in ("device_id", "stream_id", "threads_number"):
         with pytest.raises(RuntimeError):
             setattr(network, name, 1)
-    with pytest.raises(RuntimeError, match="negative"):
-        LiteNetwork().threads_number = -1
+    for number, message in ((-1, "negative"), (1 << 64, "too large")):
+        with pytest.raises(RuntimeError, match=f"threads_number is .*{message}"):
+            LiteNetwork().threads_number = number
     with pytest.raises(RuntimeError, match="TensorRT"):
         LiteNetwork().use_tensorrt()
 

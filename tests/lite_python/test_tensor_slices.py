@@ -21,7 +21,7 @@ def test_reshape():
         tensor.reshape(shape)
         np.testing.assert_array_equal(tensor.to_numpy(), array.reshape(shape))
     assert address_of(tensor) == address
-    for shape in ([63], [-1, -1], [0, -1], [7, -1], [2, -2]):
+    for shape in ([63], [-1, -1], [0, -1], [7, -1], [2, -2], [(1 << 32) + 64]):
         with pytest.raises(RuntimeError, match="reshape"):
             tensor.reshape(shape)
     with pytest.raises(RuntimeError):
@@ -59,6 +59,7 @@ def test_slice_of_leading_dimensions():
         (([0, 0], [1, 2], [1]), AssertionError),
         (([-1], [1]), AssertionError),
         (([0], [1], [-1]), AssertionError),
+        (([1 << 64], [1]), AssertionError),
         (([0, 0, 0], [1, 1, 1]), RuntimeError),
         (([2], [1]), RuntimeError),
         (([0], [5]), RuntimeError),
