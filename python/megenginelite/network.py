@@ -180,7 +180,7 @@ class LiteNetwork:
             _callback.call(
                 library.LITE_load_model_from_mem, self._network, model.address, model.size
             )
-        self._model = model
+        self._note_loaded(model)
 
     def forward(self) -> None:
         """Start a run with what the inputs hold; an earlier run is waited for.
@@ -346,7 +346,7 @@ class LiteNetwork:
         """
         expect(LiteNetwork, src_network, "share_weights_with")
         _callback.call(library.LITE_shared_weight_with_network, self._network, src_network._network)
-        self._model = src_network._model
+        self._note_loaded(src_network._model)
 
     def share_runtime_memory(self, src_network: LiteNetwork) -> None:
         """Use another network's memory for what lies between inputs and outputs.
@@ -539,6 +539,11 @@ class LiteNetwork:
         if count.value:
             function(self._network, None, names)
         return [(name or b"").decode() for name in names]
+
+    def _note_loaded(self, model: Any) -> None:
+        """Keep the model, and no more what the tensors of the one before lie in."""
+        self._model = model
+        self._taken = {}
 
     def _tensor(self, handle: int | None) -> LiteTensor:
         return LiteTensor._of(handle, self, self._taken.setdefault(handle, _Taken()))

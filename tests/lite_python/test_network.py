@@ -6,6 +6,7 @@ import io
 import json
 import threading
 import time
+import weakref
 from pathlib import Path
 
 import numpy as np
@@ -159,6 +160,24 @@ def test_shared_arrays_are_read_where_they_are(network, image, expected):
     del network, data
     gc.collect()
     assert abs(view.sum() - 1) < 1e-5
+
+
+def test_shared_arrays_are_kept_no_longer_than_their_model(network, models, image):
+    other = LiteNetwork()
+    other.load(models / "net.mge")
+    for load in (
+        lambda: network.load(models / "net.mge"),
+        lambda: network.share_weights_with(other),
+    ):
+        own = image.copy()
+        network.get_io_tensor("data").set_data_by_share(own)
+        kept = weakref.ref(own)
+        del own
+        gc.collect()
+        assert kept() is not None
+        load()
+        gc.collect()
+        assert kept() is None
 
 
 def test_tensors_may_be_shared_and_given_memory(network, image, expected):
