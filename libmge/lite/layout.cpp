@@ -70,7 +70,9 @@ Layout layout_of(const mge::TensorSpec& spec) {
 std::string text_of(const Layout& layout) {
     mge::TextStream stream;
     stream << name_of(layout.data_type) << " {";
-    for (size_t i = 0; i < layout.ndim; ++i) stream << (i ? ", " : "") << layout.shapes[i];
+    // Callers may have given it any number of dimensions, and messages say what they gave.
+    size_t count = std::min(layout.ndim, Layout::MAXDIM);
+    for (size_t i = 0; i < count; ++i) stream << (i ? ", " : "") << layout.shapes[i];
     stream << "}";
     return stream.str();
 }

@@ -303,6 +303,7 @@ static void describe_inputs_wrongly(const char* path) {
                  {LITE_IO_VALUE, {{SIZE_MAX}, 1, LITE_FLOAT}, "more bytes than there are"},
                  {LITE_IO_VALUE, {{4}, 1, (LiteDataType)50}, "there is no data type 50"},
                  {LITE_IO_VALUE, {{4}, 1, LITE_INT8}, "is configured as int8 {4}"},
+                 {LITE_IO_VALUE, {{4}, 99, LITE_INT8}, "as int8 {4, 0, 0, 0, 0, 0, 0}; the model"},
                  {LITE_IO_VALUE, {{5}, 1, LITE_FLOAT}, "do not broadcast"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
         LiteNetwork network = NULL;
