@@ -19,7 +19,8 @@ struct Twice {
         SubgraphRef graph;
         bool operator==(const Params&) const = default;
     };
-    static constexpr auto fields = field_list(field<&Params::graph>("graph", "Of one tensor to one like it."));
+    static constexpr auto fields =
+        field_list(field<&Params::graph>("graph", "Of one tensor to one like it."));
 
     static TensorSpecs infer(const Params& p, std::span<const TensorSpec> in) {
         if (!p.graph || p.graph->infer(in) != TensorSpecs{in[0]})
