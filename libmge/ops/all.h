@@ -4,6 +4,7 @@
 // from this list.
 
 #include "libmge/op/backend.h"
+#include "libmge/ops/collective/collective.h"
 #include "libmge/ops/control/cond.h"
 #include "libmge/ops/control/scan.h"
 #include "libmge/ops/control/while_loop.h"
@@ -131,6 +132,7 @@ using AllOps = TypeList<
     ops::Ceil,
     ops::ClassNms,
     ops::Clip,
+    ops::Collective,
     ops::CompressedMatmul,
     ops::Concat,
     ops::Cond,

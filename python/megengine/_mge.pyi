@@ -254,8 +254,14 @@ def collect_loans() -> None:
 def compute_capability(device: Any) -> int:
     """Ten times that of a GPU."""
 
+def connect_processes(rank: int, processes: collections.abc.Sequence[tuple[str, int]], token: str, patience: int) -> None:
+    """Connects with the other processes, given as pairs of host and port by rank, for the operator `collective`. `token`: 64 characters that all know. RuntimeError when they have not come within `patience` seconds."""
+
 def cuda_version(library: str) -> int:
     """Of 'cuda', 'driver' or 'cudnn', as NVIDIA counts; 0 without it."""
+
+def disconnect_processes() -> None:
+    """Closes these connections."""
 
 def exchange_thread_device(device: Any | None) -> Any:
     """The default device of this thread (None: that of the process); gives the one before."""
@@ -298,6 +304,9 @@ def library_path() -> Any:
 
 def list_options() -> list:
     """The options of a compilation: name, field in C++, keyword, sentence, default and words."""
+
+def listen_for_processes(host: str) -> int:
+    """Listens at an address of this machine; gives the port. RuntimeError where it cannot."""
 
 def load(path: str | os.PathLike) -> megengine._mge.Model:
     """Read a model file of any kind: .mge, MegEngine's, packed."""
@@ -852,6 +861,18 @@ class ops:
         Args:
             lower: Smallest value of the result.
             upper: Largest value of the result.
+        Returns:
+            y
+        """
+
+    @staticmethod
+    def collective(x: Operand, *, mode: str = 'all_reduce_sum', ranks: int = 0, rank: int = 0) -> Tensor:
+        """Exchanges tensors between processes, each of which applies it. Who only receives gives a tensor like the result, whose values are not read; who only sends gets an empty one.
+
+        Args:
+            mode: What they exchange.
+            ranks: The processes of the group, in its order.
+            rank: Position of this process among them.
         Returns:
             y
         """

@@ -161,7 +161,7 @@ PyObject* call_op(const OpInfo& op, const void* params, Inputs& inputs) {
     PyObject* result;
     if (Interpreter* graph = graph_among(inputs.span())) [[unlikely]] {
         result = record(*graph, op, params, inputs.span());
-    } else if (is_large(inputs.span())) {
+    } else if (is_large(inputs.span()) || op.traits.effect) {  // an effect may wait for others
         inputs.own_all();
         Tensors outputs;
         {

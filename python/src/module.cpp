@@ -11,6 +11,7 @@
 #include "python/src/graph_binding.h"
 #include "python/src/graph_function_binding.h"
 #include "python/src/low_bit_dtypes.h"
+#include "python/src/process_binding.h"
 #include "python/src/recorder_binding.h"
 #include "python/src/sharing_binding.h"
 #include "python/src/subgraph_binding.h"
@@ -48,6 +49,7 @@ void define_module(nb::module_& module) {
     add_graphs(module.ptr());
     add_graph_functions(module.ptr());
     add_recorder(module.ptr());
+    add_processes(module.ptr());
     module.attr("bfloat16") = nb::borrow(numpy_dtype(mge::DType::bf16));
     module.def(
         "set_tensor_class",

@@ -69,7 +69,7 @@ def test_names_that_were_never_there_are_ordinary_errors():
 def test_every_name_is_there_or_in_the_table_of_the_documentation(monkeypatch):
     # `distributed.backend` is there once a group of processes is.
     group = mge.distributed.group
-    monkeypatch.setattr(group, "_process", group._Process(0, "auto", "xpu"))
+    monkeypatch.setattr(group, "_process", group._Process(0, 1, 0, "auto", "xpu", ("", 0)))
     told = names_of_the_table()
     names = [(module, name) for module, names in INTERFACE.items() for name in names]
     assert len(names) >= 1585

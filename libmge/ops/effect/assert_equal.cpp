@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <vector>
 
 #include "libmge/device/queue.h"
 #include "libmge/op/define.h"
+#include "libmge/ops/effect/on_host.h"
 #include "libmge/tensor/dtype_dispatch.h"
 
 namespace mge::ops {
@@ -26,22 +26,6 @@ struct State {
     TensorSpec spec;
     DeviceId device;
     AssertEqual::Params params;
-};
-
-// An operand as the host reads it.
-class OnHost {
-public:
-    OnHost(const State& state, const Launch& launch, size_t input) : data_(launch.inputs[input]) {
-        if (state.device.is_host()) return;
-        copy_.resize(state.spec.bytes());
-        launch.queue->copy_to_host(copy_.data(), data_, copy_.size());
-        data_ = copy_.data();
-    }
-    const void* data() const { return data_; }
-
-private:
-    const void* data_;
-    std::vector<std::byte> copy_;
 };
 
 // NaN, where one of them is none.
@@ -71,7 +55,8 @@ Prepared prepare(const PrepareContext& context) {
 
 void run(const Prepared& prepared, const Launch& launch) {
     auto& state = prepared.state<State>();
-    OnHost expected(state, launch, 0), actual(state, launch, 1);
+    size_t bytes = state.spec.bytes();
+    OnHost expected(state.device, launch, 0, bytes), actual(state.device, launch, 1, bytes);
     auto error = float(largest_error(state.spec, expected.data(), actual.data()));
     if (state.params.verbose) std::fprintf(stderr, "assert_equal: error %.3g\n", double(error));
     if (!(double(error) <= state.params.max_error))

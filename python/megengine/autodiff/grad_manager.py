@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """``GradManager``: records what happens to tensors, then computes gradients."""
 
+import itertools
 import threading
 import weakref
 from collections.abc import Callable, Iterable
@@ -17,6 +18,8 @@ class _Backwarding(threading.local):
 
 
 _backwarding = _Backwarding()
+_numbers = itertools.count()
+_recording: "weakref.WeakSet[GradManager]" = weakref.WeakSet()
 
 
 def get_backwarding_grad_manager() -> "GradManager | None":
@@ -51,6 +54,9 @@ class GradManager:
     """
 
     def __init__(self):
+        # The same in all processes that run one program.
+        self.name = f"grad_manager_{next(_numbers)}"
+        self._kept: list[Tensor] = []
         self._attached: dict[int, _Attached] = {}
         self._tape: _mge.Tape | None = None
         self._on_tape: list[int] = []
@@ -99,6 +105,20 @@ class GradManager:
         self._tape.attach(tensor)
         self._on_tape.append(key)
 
+    def follow(self, tensor: Tensor) -> None:
+        """Record what happens to a tensor, though nobody wants its gradient.
+
+        The gradient of an operator may be more than values: an exchange with other processes.
+        """
+        if self._tape is not None:
+            self._tape.attach(tensor)
+            self._on_tape.append(None)
+
+    def keep(self, result: Tensor) -> None:
+        """Go through a result in ``backward``, though nothing may depend on it: with zeros."""
+        if self._tape is not None:
+            self._kept.append(result)
+
     def record(self) -> None:
         """Start to record.
 
@@ -114,6 +134,7 @@ class GradManager:
             if tensor is not None:
                 self._put_on_tape(key, tensor)
         self._tape.start()
+        _recording.add(self)
 
     def backward(
         self,
@@ -143,11 +164,18 @@ class GradManager:
         before, _backwarding.manager = _backwarding.manager, self
         try:
             self._tape.stop()
-            grads = self._tape.backward(ys, like_results(ys, dys))
+            grads = self._tape.backward(*self._with_kept(ys, like_results(ys, dys)))
             self._deliver(dict(zip(self._on_tape, grads, strict=True)))
         finally:
             _backwarding.manager = before
             self.release()
+
+    def _with_kept(self, ys: list, dys: list | None) -> tuple[list, list | None]:
+        if not self._kept:
+            return ys, dys
+        dys = [_mge.ops.full_like(y, value=1.0) for y in ys] if dys is None else dys
+        zeros = [_mge.ops.full_like(y, value=0.0) for y in self._kept]
+        return [*ys, *self._kept], [*dys, *zeros]
 
     def _deliver(self, grads: dict) -> None:
         """Callbacks first, all of them, because they may start work that ends later."""
@@ -176,6 +204,8 @@ class GradManager:
         if self._tape is not None:
             tape, self._tape = self._tape, None
             self._on_tape = []
+            self._kept = []
+            _recording.discard(self)
             tape.stop()
             tape.release()
 
@@ -190,6 +220,16 @@ class GradManager:
         return GradManagerGroup([self]).merge_with(other)
 
     __ror__ = __or__
+
+
+def recording_managers() -> list[GradManager]:
+    """Those that record now, in the order in which they were made.
+
+    Example:
+        >>> recording_managers()
+        []
+    """
+    return sorted(_recording, key=lambda manager: int(manager.name.rpartition("_")[2]))
 
 
 def _forget(manager: weakref.ref, key: int, entry: _Attached) -> None:

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Groups of processes that train one net: here, groups of one process.
+"""Groups of processes that train one net.
 
-Programs that ask how many they are run unchanged; what a group of one does is exact. More than one
-process is refused by ``init_process_group`` and by ``launcher``, before anything is begun.
+``launcher`` starts them, ``init_process_group`` makes a process one of them; ``functional`` has
+what they exchange, ``make_allreduce_cb`` reduces gradients. Data goes through the host's memory
+and connections by TCP.
 """
 
 from ..core.not_available import missing
@@ -11,7 +12,10 @@ from .group import (
     WORLD,
     Group,
     get_backend,
+    get_client,
     get_local_device_id,
+    get_mm_server_addr,
+    get_py_server_addr,
     get_rank,
     get_world_size,
     group_barrier,
@@ -33,7 +37,10 @@ __all__ = [
     "Server",
     "bcast_list_",
     "get_backend",
+    "get_client",
     "get_local_device_id",
+    "get_mm_server_addr",
+    "get_py_server_addr",
     "get_rank",
     "get_world_size",
     "group_barrier",

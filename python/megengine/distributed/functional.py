@@ -1,14 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Data between the processes of a group: with one process, each gives a copy of what it is given.
+"""Data between the processes of a group.
 
-Gradients go through. All raise AssertionError before ``init_process_group``; ``remote_send`` and
-``remote_recv`` can be imported, but have nobody to talk to.
+All processes of the group call the same function, in the same order, with Tensors of one shape and
+dtype; who is at another one gets a RuntimeError, as do those who wait for a process that has ended.
+Sums are added in the order of the ranks, so that all have the same bits. Gradients go through, to
+the processes that gave the values; each process has to call ``backward`` then. Within a trace they
+are part of it. All raise AssertionError before ``init_process_group``.
 """
 
+from collections.abc import Callable
+
+import numpy as np
+
 from .. import _mge
-from ..core.not_available import NotAvailableError
+from ..autodiff.grad_manager import recording_managers
 from ..tensor import Tensor
-from .group import WORLD, Group
+from .group import WORLD, Group, get_client, get_rank, new_group
 
 __all__ = [
     "all_gather",
@@ -26,38 +33,128 @@ __all__ = [
 ]
 
 
-def _alone(inp: Tensor, group: Group | None, device: str | None) -> Tensor:
-    assert (WORLD if group is None else group).size == 1
-    result = _mge.ops.copy(inp)
+def _collective(mode: str, inp: Tensor, group: Group | None, device: str | None) -> Tensor:
+    group = WORLD if group is None else group
+    ranks, rank = group._ranks(), group.rank
+    result = _mge.ops.collective(inp, mode=mode, ranks=ranks, rank=rank)
     return result if device in (None, "") else result.to(device)
 
 
-def reduce_sum(inp: Tensor, group: Group | None = WORLD, device: str | None = None) -> Tensor:
+def _axis_first(inp: Tensor, axis: int) -> Tensor:
+    """What lies along an axis comes along the first one; a number is a vector of one."""
+    if not inp.ndim:
+        return _mge.ops.reshape(inp, shape=[1])
+    return inp if axis == 0 else _mge.ops.transpose(inp, pattern=_pattern(inp.ndim, axis))
+
+
+def _axis_back(inp: Tensor, axis: int) -> Tensor:
+    if axis == 0:
+        return inp
+    pattern = _pattern(inp.ndim, axis)
+    return _mge.ops.transpose(inp, pattern=[pattern.index(i) for i in range(inp.ndim)])
+
+
+def _pattern(ndim: int, axis: int) -> list[int]:
+    axis %= ndim
+    return [axis, *(i for i in range(ndim) if i != axis)]
+
+
+def _check_cut(inp: Tensor, axis: int, group: Group | None) -> None:
+    parts = (WORLD if group is None else group).size
+    extent = inp._tuple_shape[axis] if inp.ndim else 1
+    assert extent % parts == 0, (
+        f"axis {axis} has {extent} elements, which cannot be given to {parts} processes equally"
+    )
+
+
+def _tell(group: Group, value: Callable):
+    """What the first process of a group says, to all of them: plain data."""
+    client = get_client()
+    return client.bcast_val(value() if group.rank == 0 else None, group.key, group.size)
+
+
+def _one_sided(mode: str, inp: Tensor | None, group: Group, device: str | None) -> Tensor:
+    """What the first process has, in all, or a part of it in each.
+
+    The others do not know of what shape and dtype it is, and whether its gradient is wanted.
+    """
+    if group.size == 1:
+        return _collective(mode, inp, group, device)
+    said = _tell(
+        group,
+        lambda: {
+            "shape": list(inp._tuple_shape),
+            "dtype": np.dtype(inp.dtype).name,
+            "managers": [m.name for m in recording_managers() if _mge.is_recorded(inp)],
+        },
+    )
+    managers = [m for m in recording_managers() if m.name in said["managers"]]
+    if group.rank != 0:
+        shape = said["shape"]
+        if mode == "scatter":
+            shape[0] //= group.size
+        inp = _mge.ops.full(shape=shape, value=0.0, dtype=said["dtype"])
+        inp = inp if device in (None, "") else inp.to(device)
+        for manager in managers:
+            manager.follow(inp)
+    result = _collective(mode, inp, group, device)
+    _keep(managers, result)
+    return result
+
+
+def _keep(managers: list, result: Tensor) -> None:
+    """Its gradient is an exchange that no process may leave out, whatever comes of the result."""
+    for manager in managers:
+        manager.keep(result)
+
+
+def _to_first(mode: str, inp: Tensor, group: Group | None, device: str | None) -> Tensor | None:
+    """What the first process gets from all."""
+    group = WORLD if group is None else group
+    managers = [m for m in recording_managers() if _mge.is_recorded(inp)]
+    result = _collective(mode, inp, group, device)
+    if group.size > 1:
+        _keep(managers, result)
+    return result if group.rank == 0 else None
+
+
+def reduce_sum(
+    inp: Tensor, group: Group | None = WORLD, device: str | None = None
+) -> Tensor | None:
     """The sum of the processes' Tensors, on the first of them.
 
     Args:
         inp: of one shape on all processes.
-        group: the processes.
+        group: the processes; None: all.
         device: where the result lives; None: where ``inp`` does.
+    Returns:
+        The sum; None on the other processes.
     Example:
         >>> import megengine.distributed as dist
         >>> dist.init_process_group("localhost", 0, 1, 0, 0)
         >>> reduce_sum(Tensor([1.0, 2.0]))
         Tensor([1. 2.], device=xpux:0)
     """
-    return _alone(inp, group, device)
+    return _to_first("reduce_sum", inp, group, device)
 
 
 def broadcast(inp: Tensor, group: Group | None = WORLD, device: str | None = None) -> Tensor:
     """The first process's Tensor; see ``reduce_sum``.
 
+    Args:
+        inp: of the first process; what the others give is not looked at.
     Example:
         >>> import megengine.distributed as dist
         >>> dist.init_process_group("localhost", 0, 1, 0, 0)
         >>> broadcast(Tensor([1.0, 2.0]))
         Tensor([1. 2.], device=xpux:0)
     """
-    return _alone(inp, group, device)
+    return _one_sided("broadcast", inp, WORLD if group is None else group, device)
+
+
+def _bcast_param(inp: Tensor, group: Group | None = WORLD, device: str | None = None) -> Tensor:
+    """``broadcast`` of what has the same shape and dtype everywhere, and needs no gradient."""
+    return _collective("broadcast", inp, group, device)
 
 
 def all_gather(
@@ -71,7 +168,7 @@ def all_gather(
         >>> all_gather(Tensor([[1.0, 2.0]]), axis=1)
         Tensor([[1. 2.]], device=xpux:0)
     """
-    return _alone(inp, group, device)
+    return _axis_back(_collective("all_gather", _axis_first(inp, axis), group, device), axis)
 
 
 def reduce_scatter_sum(
@@ -79,30 +176,35 @@ def reduce_scatter_sum(
 ) -> Tensor:
     """The process's part, along an axis, of the sum; see ``reduce_sum``.
 
+    Raises:
+        AssertionError: the axis cannot be cut into as many equal parts as there are processes.
     Example:
         >>> import megengine.distributed as dist
         >>> dist.init_process_group("localhost", 0, 1, 0, 0)
         >>> reduce_scatter_sum(Tensor([1.0, 2.0]))
         Tensor([1. 2.], device=xpux:0)
     """
-    return _alone(inp, group, device)
+    _check_cut(inp, axis, group)
+    part = _collective("reduce_scatter_sum", _axis_first(inp, axis), group, device)
+    return _axis_back(part, axis)
 
 
 def all_reduce_sum(inp: Tensor, group: Group | None = WORLD, device: str | None = None) -> Tensor:
-    """The sum of the processes' Tensors; see ``reduce_sum``.
+    """The sum of the processes' Tensors, on all of them; see ``reduce_sum``.
 
     Example:
         >>> import megengine.distributed as dist
         >>> dist.init_process_group("localhost", 0, 1, 0, 0)
-        >>> loss = all_reduce_sum(Tensor(0.5)) / dist.get_world_size()
-        >>> loss
-        Tensor(0.5, device=xpux:0)
+        >>> all_reduce_sum(Tensor([1.0, 2.0]))
+        Tensor([1. 2.], device=xpux:0)
     """
-    return _alone(inp, group, device)
+    return _collective("all_reduce_sum", inp, group, device)
 
 
 def all_reduce_max(inp: Tensor, group: Group | None = WORLD, device: str | None = None) -> Tensor:
-    """The largest of the processes' elements; see ``reduce_sum``.
+    """The largest elements of the processes' Tensors, on all of them; see ``reduce_sum``.
+
+    The gradient goes to each process that has the largest one.
 
     Example:
         >>> import megengine.distributed as dist
@@ -110,11 +212,11 @@ def all_reduce_max(inp: Tensor, group: Group | None = WORLD, device: str | None 
         >>> all_reduce_max(Tensor([1.0, 2.0]))
         Tensor([1. 2.], device=xpux:0)
     """
-    return _alone(inp, group, device)
+    return _collective("all_reduce_max", inp, group, device)
 
 
 def all_reduce_min(inp: Tensor, group: Group | None = WORLD, device: str | None = None) -> Tensor:
-    """The smallest of the processes' elements; see ``reduce_sum``.
+    """The least elements of the processes' Tensors, on all of them; see ``all_reduce_max``.
 
     Example:
         >>> import megengine.distributed as dist
@@ -122,35 +224,47 @@ def all_reduce_min(inp: Tensor, group: Group | None = WORLD, device: str | None 
         >>> all_reduce_min(Tensor([1.0, 2.0]))
         Tensor([1. 2.], device=xpux:0)
     """
-    return _alone(inp, group, device)
+    return _collective("all_reduce_min", inp, group, device)
 
 
 def gather(
     inp: Tensor, group: Group | None = WORLD, device: str | None = None, axis: int = 0
-) -> Tensor:
+) -> Tensor | None:
     """The processes' Tensors joined along an axis, on the first of them; see ``reduce_sum``.
 
+    Returns:
+        The joined Tensor; None on the other processes.
+    Raises:
+        AssertionError: there is no such axis.
     Example:
         >>> import megengine.distributed as dist
         >>> dist.init_process_group("localhost", 0, 1, 0, 0)
         >>> gather(Tensor([1.0, 2.0]))
         Tensor([1. 2.], device=xpux:0)
     """
-    return _alone(inp, group, device)
+    assert axis < max(inp.ndim, 1), f"there is no axis {axis} of a Tensor of shape {inp.shape}"
+    joined = _to_first("gather", _axis_first(inp, axis), group, device)
+    return None if joined is None else _axis_back(joined, axis)
 
 
 def scatter(
     inp: Tensor, group: Group | None = WORLD, device: str | None = None, axis: int = 0
 ) -> Tensor:
-    """The process's part, along an axis, of the first one's Tensor; see ``reduce_sum``.
+    """The process's part, along an axis, of the first one's Tensor; see ``broadcast``.
 
+    Raises:
+        AssertionError: the axis cannot be cut into as many equal parts as there are processes.
     Example:
         >>> import megengine.distributed as dist
         >>> dist.init_process_group("localhost", 0, 1, 0, 0)
         >>> scatter(Tensor([1.0, 2.0]))
         Tensor([1. 2.], device=xpux:0)
     """
-    return _alone(inp, group, device)
+    group = WORLD if group is None else group
+    if group.rank == 0:
+        _check_cut(inp, axis, group)
+        inp = _axis_first(inp, axis)
+    return _axis_back(_one_sided("scatter", inp, group, device), axis)
 
 
 def all_to_all(
@@ -160,43 +274,47 @@ def all_to_all(
     split_axis: int = 0,
     concat_axis: int = 0,
 ) -> Tensor:
-    """Parts of all processes' Tensors, exchanged; see ``reduce_sum``.
+    """What each process has for this one, cut and joined along two axes; see ``reduce_sum``.
 
+    Raises:
+        AssertionError: the axis cannot be cut into as many equal parts as there are processes.
     Example:
         >>> import megengine.distributed as dist
         >>> dist.init_process_group("localhost", 0, 1, 0, 0)
-        >>> all_to_all(Tensor([[1.0], [2.0]]), split_axis=0, concat_axis=1)
-        Tensor([[1.]
-         [2.]], device=xpux:0)
+        >>> all_to_all(Tensor([1.0, 2.0]))
+        Tensor([1. 2.], device=xpux:0)
     """
-    return _alone(inp, group, device)
+    _check_cut(inp, split_axis, group)
+    mixed = _collective("all_to_all", _axis_first(inp, split_axis), group, device)
+    if split_axis == concat_axis or not inp.ndim:
+        return _axis_back(mixed, split_axis)
+    count = (WORLD if group is None else group).size
+    parts = _mge.ops.split(mixed, sizes=[mixed._tuple_shape[0] // count] * count)
+    return _mge.ops.concat(*(_axis_back(p, split_axis) for p in parts), axis=concat_axis)
 
 
 def remote_send(inp: Tensor, dest_rank: int) -> None:
-    """Send a Tensor to another process, of which there is none.
+    """Send a Tensor to a process, which calls ``remote_recv``.
 
+    Where its gradient is wanted, ``backward`` waits for what the other process sends back.
+
+    Args:
+        inp: the Tensor.
+        dest_rank: the process.
     Raises:
-        NotAvailableError: always.
-    Example:
-        >>> try:
-        ...     remote_send(Tensor([1.0]), 1)
-        ... except NotAvailableError as error:
-        ...     print(error)
-        [remote_send] there are no other processes in this version
+        AssertionError: there is no such process, or it is this one.
     """
-    raise NotAvailableError("[remote_send] there are no other processes in this version")
+    _one_sided("broadcast", inp, new_group([get_rank(), dest_rank]), None)
 
 
 def remote_recv(src_rank: int, device: str | None = None, inp: Tensor | None = None) -> Tensor:
-    """A Tensor from another process, of which there is none.
+    """Wait for a Tensor that a process sends by ``remote_send``.
 
+    Args:
+        src_rank: the process.
+        device: where the result lives; None: on the default device.
+        inp: not looked at: the sender knows shape and dtype.
     Raises:
-        NotAvailableError: always.
-    Example:
-        >>> try:
-        ...     remote_recv(1)
-        ... except NotAvailableError as error:
-        ...     print(error)
-        [remote_recv] there are no other processes in this version
+        AssertionError: there is no such process, or it is this one.
     """
-    raise NotAvailableError("[remote_recv] there are no other processes in this version")
+    return _one_sided("broadcast", None, new_group([src_rank, get_rank()]), device)

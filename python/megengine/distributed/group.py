@@ -2,18 +2,30 @@
 """Which processes work together, and which of them this one is."""
 
 import contextlib
+import secrets
+import socket
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from .. import _mge, random
 from ..core._wrap import as_device
-from ..core.not_available import NotAvailableError
+from ..device import set_default_device
+from .server import Client
+
+_PATIENCE_SECONDS = 300  # until the slowest process has come
 
 
 @dataclass
 class _Process:
+    rank: int
+    world_size: int
     device: int
     backend: str
     device_type: str
+    server: tuple[str, int]
+    client: Client | None = None  # of one process there is none
+    machine_ranks: list[int] | None = None
 
 
 _process: _Process | None = None
@@ -28,9 +40,10 @@ class Group:
     """Processes that take part in an operation.
 
     Args:
-        proc_ranks: their ranks, of which there is one, 0.
+        proc_ranks: their ranks; the first one is that of the root. This process is among them.
     Raises:
-        AssertionError: ``init_process_group`` was not called, or a rank is none.
+        AssertionError: ``init_process_group`` was not called, a rank is that of no process or there
+            twice, or this process is not among them.
     Example:
         >>> init_process_group("localhost", 0, 1, 0, 0)
         >>> group = Group([0])
@@ -39,11 +52,16 @@ class Group:
         >>> Group([0, 1])
         Traceback (most recent call last):
             ...
-        AssertionError: [Group] the ranks have to be [0], got [0, 1]: there is one process
+        AssertionError: [Group] the ranks have to be different ones below 1, got [0, 1]
     """
 
     def __init__(self, proc_ranks: Sequence[int]) -> None:
         self.reset(proc_ranks)
+
+    def __getstate__(self) -> dict:
+        # Who reads a file may have more processes, or fewer.
+        is_world = self.proc_ranks == list(range(get_world_size()))
+        return {"proc_ranks": [] if is_world else self.proc_ranks}
 
     def __setstate__(self, state: dict) -> None:
         # Of all processes MegEngine's has None.
@@ -56,32 +74,39 @@ class Group:
             self.check(self.proc_ranks)
 
     def check(self, proc_ranks: Sequence[int]) -> None:
-        """Refuse ranks that no process has.
+        """Refuse ranks that cannot be a group's.
 
         Raises:
-            AssertionError: a rank is not below the number of processes, or there twice.
+            AssertionError: a rank is not below the number of processes, or there twice, or this
+                process is not among them.
         """
-        _this()
-        assert list(proc_ranks) == [0], (
-            f"[Group] the ranks have to be [0], got {list(proc_ranks)}: there is one process"
+        process, ranks = _this(), list(proc_ranks)
+        is_right = all(isinstance(r, int) and 0 <= r < process.world_size for r in ranks)
+        assert is_right and len(set(ranks)) == len(ranks), (
+            f"[Group] the ranks have to be different ones below {process.world_size}, got {ranks}"
         )
+        assert process.rank in ranks, (
+            f"[Group] this is process {process.rank}, which is not among {ranks}"
+        )
+
+    def _ranks(self) -> list[int]:
+        # That of all processes, from a file, knows of none.
+        return self.proc_ranks or list(range(_this().world_size))
 
     @property
     def size(self) -> int:
         """How many processes there are."""
-        _this()
-        return 1
+        return len(self._ranks())
 
     @property
     def key(self) -> str:
         """A name that all processes of the group have for it."""
-        return ",".join(map(str, self.proc_ranks))
+        return ",".join(map(str, self.proc_ranks if _process is None else self._ranks()))
 
     @property
     def rank(self) -> int:
         """Which process of the group this one is."""
-        _this()
-        return 0
+        return self._ranks().index(_this().rank)
 
     @property
     def comp_node(self):
@@ -91,9 +116,9 @@ class Group:
 
     @property
     def is_single_machine(self) -> bool:
-        """Whether all run on one machine."""
-        _this()
-        return True
+        """Whether all run on the machine of this one, as far as ``launcher`` has told."""
+        process = _this()
+        return process.world_size == 1 or set(self._ranks()) <= set(process.machine_ranks or [])
 
 
 WORLD = Group([])
@@ -108,20 +133,25 @@ def init_process_group(
     backend: str | None = "auto",
     device_type: str = "xpu",
 ) -> None:
-    """Say that this process is one of several that train together.
+    """Make this process one of several that train together; waits for the others.
+
+    Its default device is the given one from now on, and its random numbers are not theirs.
 
     Args:
-        master_ip: machine of the first process.
-        port: of that machine.
-        world_size: how many processes there are; 1.
+        master_ip: machine of the ``Server`` through which the processes find each other.
+        port: the server's port.
+        world_size: how many processes there are.
         rank: which of them this is.
         device: number of the device that it works on.
-        backend: what carries the data; one process needs none.
+        backend: a name that ``get_backend`` tells. Whatever it is, data goes through the host's
+            memory and connections by TCP, each process with each.
         device_type: kind of the device.
     Raises:
         TypeError: an argument is of another type.
         ValueError: ``rank`` is not below ``world_size``.
-        NotAvailableError: there is more than one process.
+        AssertionError: this process belongs to several already.
+        ConnectionError: there is no server.
+        RuntimeError: other processes have not come within five minutes.
     Example:
         >>> import megengine.distributed as dist
         >>> dist.init_process_group("localhost", 0, 1, 0, 0)
@@ -137,22 +167,32 @@ def init_process_group(
         raise TypeError(f"[init_process_group] master_ip is a text, got {master_ip!r}")
     if not 0 <= rank < world_size:
         raise ValueError(f"[init_process_group] rank is below {world_size}, got {rank}")
-    refuse_several("init_process_group", world_size)
-    _process = _Process(device, str(backend), device_type)
-    WORLD.reset([0])
+    assert _process is None or _process.world_size == 1, (
+        "[init_process_group] this process belongs to several already; it can be called once"
+    )
+    process = _Process(rank, world_size, device, str(backend), device_type, (master_ip, port))
+    if world_size > 1:
+        process.client = _meet(process)
+        set_default_device(f"{device_type}{device}")
+        random.seed(int(time.time()) + rank)
+    _process = process
+    WORLD.reset(range(world_size))
 
 
-def refuse_several(who: str, count: int) -> None:
-    """Refuse more than one process.
+def _meet(process: _Process) -> Client:
+    """Connect with the other processes, which the server tells where they are."""
+    client, size, rank = Client(*process.server), process.world_size, process.rank
+    with socket.create_connection(process.server) as to_server:
+        host = to_server.getsockname()[0]
+    token = client.bcast_val(secrets.token_hex(32) if rank == 0 else None, "token", size)
+    client.user_set(f"process {rank}", [host, _mge.listen_for_processes(host)])
+    found = [tuple(client.user_get(f"process {other}")) for other in range(size)]
+    _mge.connect_processes(rank, found, token, _PATIENCE_SECONDS)
+    return client
 
-    Raises:
-        NotAvailableError: there are more.
-    """
-    if count > 1:
-        raise NotAvailableError(
-            f"[{who}] training by {count} processes is not available in this version of"
-            " megengine: use one process, whose threads share the work"
-        )
+
+def _set_machine_ranks(ranks: list[int]) -> None:
+    _this().machine_ranks = ranks
 
 
 def is_distributed() -> bool:
@@ -174,7 +214,7 @@ def get_rank() -> int:
         ...     print("only the first process logs and saves")
         only the first process logs and saves
     """
-    return 0
+    return 0 if _process is None else _process.rank
 
 
 def get_world_size() -> int:
@@ -184,7 +224,7 @@ def get_world_size() -> int:
         >>> get_world_size()
         1
     """
-    return 1
+    return 1 if _process is None else _process.world_size
 
 
 def get_local_device_id() -> int:
@@ -235,13 +275,40 @@ def override_backend(new_backend: str) -> Iterator[None]:
         process.backend = before
 
 
+def get_client() -> Client:
+    """What speaks with the server through which the processes met.
+
+    Raises:
+        AssertionError: ``init_process_group`` was not called, or there is one process.
+    """
+    client = _this().client
+    assert client is not None, "[get_client] one process has no server"
+    return client
+
+
+def get_py_server_addr() -> tuple[str, int]:
+    """Machine and port of that server.
+
+    Raises:
+        AssertionError: ``init_process_group`` was not called.
+    Example:
+        >>> init_process_group("localhost", 0, 1, 0, 0)
+        >>> get_py_server_addr()
+        ('localhost', 0)
+    """
+    return _this().server
+
+
+get_mm_server_addr = get_py_server_addr  # MegEngine has another server for data
+
+
 def new_group(proc_ranks: Sequence[int]) -> Group:
     """A group of some of the processes.
 
     Args:
-        proc_ranks: their ranks.
+        proc_ranks: their ranks; the first one is that of the root.
     Raises:
-        AssertionError: ``init_process_group`` was not called, or there is no such process.
+        AssertionError: as of ``Group``.
     Example:
         >>> init_process_group("localhost", 0, 1, 0, 0)
         >>> new_group([0]).size
@@ -251,16 +318,19 @@ def new_group(proc_ranks: Sequence[int]) -> Group:
 
 
 def group_barrier(group: Group = WORLD) -> None:
-    """Wait for the other processes of a group, of which there are none.
+    """Wait for the other processes of a group.
 
     Example:
         >>> init_process_group("localhost", 0, 1, 0, 0)
         >>> group_barrier()
     """
+    if get_world_size() > 1:
+        nothing = _mge.ops.full(shape=[0])
+        _mge.ops.collective(nothing, mode="all_gather", ranks=group._ranks(), rank=group.rank)
 
 
 def group_start() -> None:
-    """Begin operations that go to the other processes together; with one process, nothing goes.
+    """Begin operations that may go to the other processes together; here each goes by itself.
 
     Example:
         >>> import megengine.distributed as dist

@@ -2,6 +2,8 @@
 """Parameters packed and exchanged, gradients summed over processes."""
 
 import functools
+import multiprocessing
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -9,10 +11,31 @@ import numpy as np
 from ..device import get_device_count
 from ..functional.tensor import concat, split
 from ..tensor import Tensor
-from .functional import all_reduce_sum, broadcast
-from .group import WORLD, Group, group_barrier, is_distributed
+from ..utils.future import Future
+from .functional import _bcast_param, all_reduce_sum
+from .group import (
+    WORLD,
+    Group,
+    get_backend,
+    group_barrier,
+    is_distributed,
+    override_backend,
+)
 
-get_device_count_by_fork = get_device_count
+_PACK_BYTES = 10 << 20  # what gradients wait for before they go to the other processes
+
+
+def get_device_count_by_fork(device_type: str) -> int:
+    """``device.get_device_count``, asked by another process: this one may be forked afterwards.
+
+    Args:
+        device_type: kind of the devices.
+    Example:
+        >>> get_device_count_by_fork("cpu") >= 1
+        True
+    """
+    with multiprocessing.get_context("fork").Pool(1) as pool:
+        return pool.apply(get_device_count, (device_type,))
 
 
 def get_offsets(shapes: Sequence[Sequence[int]]) -> list[int]:
@@ -94,7 +117,7 @@ def bcast_list_(inps: Sequence[Tensor], group: Group = WORLD) -> None:
     """Give the Tensors of all processes the values of the first one's.
 
     Args:
-        inps: Tensors that change.
+        inps: Tensors that change; of the same shapes and dtypes on all processes.
         group: the processes.
     Example:
         >>> import megengine.distributed as dist
@@ -103,7 +126,7 @@ def bcast_list_(inps: Sequence[Tensor], group: Group = WORLD) -> None:
         >>> bcast_list_(net.parameters())
     """
     for inp in inps:
-        inp._reset(broadcast(inp, group))
+        inp._reset(_bcast_param(inp, group))
 
 
 def synchronized(func: Callable) -> Callable:
@@ -129,13 +152,34 @@ def synchronized(func: Callable) -> Callable:
     return wrapper
 
 
+class TensorFuture(Future):
+    """A Tensor that is computed when somebody asks for it.
+
+    Args:
+        bring: called then; it sets the value.
+        ack: as of ``Future``.
+    """
+
+    def __init__(self, bring: Callable[[], None] = lambda: None, ack: bool = False) -> None:
+        super().__init__(ack)
+        self._bring = bring
+
+    def get(self) -> Tensor:
+        """The Tensor."""
+        if not self._is_set.is_set():
+            self._bring()
+        return super().get()
+
+
 class AllreduceCallback:
     """What a ``GradManager`` calls with each gradient: it becomes the processes' sum or mean.
+
+    Gradients go to the other processes together, about 10 MB at once.
 
     Args:
         reduce_method: ``"sum"`` or ``"mean"``.
         group: the processes.
-        backend: what carries the data; one process needs none.
+        backend: the name that ``get_backend`` has meanwhile; None: the one that it has.
     Raises:
         AssertionError: there is no such method, or ``init_process_group`` was not called.
     Example:
@@ -156,12 +200,40 @@ class AllreduceCallback:
         assert reduce_method in ("sum", "mean"), (
             f"[AllreduceCallback] reduce_method must be 'sum' or 'mean', got {reduce_method!r}"
         )
-        self._divisor = group.size if reduce_method == "mean" else 1
+        self._reduce_method = reduce_method
         self._group = group
+        self._backend = get_backend() if backend is None else backend
+        self._waiting: dict[str, list[tuple[TensorFuture, Tensor]]] = defaultdict(list)
 
-    def __call__(self, param: Tensor, grad: Tensor) -> Tensor:
-        total = all_reduce_sum(grad, self._group)
-        return total / self._divisor if self._divisor != 1 else total
+    def __call__(self, param: Tensor, grad: Tensor) -> TensorFuture:
+        """The reduced gradient, which is there when ``get`` returns it.
+
+        Args:
+            param: whose gradient it is.
+            grad: that of this process.
+        """
+        future = TensorFuture(self._exchange_all)
+        waiting = self._waiting[np.dtype(grad.dtype).name]
+        waiting.append((future, grad))
+        if sum(g.size * np.dtype(g.dtype).itemsize for _, g in waiting) > _PACK_BYTES:
+            self._exchange(waiting)
+        return future
+
+    def _exchange_all(self) -> None:
+        for _, waiting in sorted(self._waiting.items()):
+            self._exchange(waiting)
+
+    def _exchange(self, waiting: list[tuple[TensorFuture, Tensor]]) -> None:
+        if not waiting:
+            return
+        futures, grads = zip(*waiting, strict=True)
+        waiting.clear()
+        with override_backend(self._backend):
+            reduced = pack_allreduce_split(
+                grads, [g._tuple_shape for g in grads], self._group, self._reduce_method
+            )
+        for future, grad in zip(futures, reduced, strict=True):
+            future.set(grad)
 
 
 make_allreduce_cb = AllreduceCallback

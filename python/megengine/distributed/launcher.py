@@ -2,31 +2,54 @@
 """Starting the processes that train together."""
 
 import functools
+import multiprocessing
+import os
 from collections.abc import Callable
+from multiprocessing.connection import Connection, wait
 
+from .. import _mge
+from ..device import what_is_xpu
+from ..logger import get_logger
 from . import group
+from .helper import get_device_count_by_fork
+from .server import Server
+
+_GRACE_SECONDS = 5  # that a process has to end when it is told to
+
+
+def _share_processors(processes: int) -> None:
+    """Threads of this process, when so many share the processors and the user has not said."""
+    if "MGE_THREADS" not in os.environ:
+        _mge.set_threads(max(1, _mge.get_threads() // processes))
 
 
 class launcher:
     """Make a function run in several processes, each with a rank and a device of its own.
 
-    There is one process: the function runs in this one, after ``init_process_group``.
+    The processes are forked from this one, which must not have used a GPU before. One process alone
+    is this one, after ``init_process_group``.
 
     Args:
         func: the function; without it, what is made is a decorator.
-        n_gpus: processes on this machine; None: one.
+        n_gpus: processes on this machine; None: one for each GPU; one where there is none, whose
+            threads share the work.
         world_size: processes on all machines; None: those of this machine.
         rank_start: rank of the first process here.
         master_ip: machine of the first process.
-        port: of that machine.
-        device_type: kind of the devices.
-        backend: what carries the data.
+        port: of that machine, through which processes find each other; 0: a free one, where all
+            are on this machine.
+        device_type: kind of the devices. Processes on a CPU share its processors: each has its part
+            of the threads, unless ``MGE_THREADS`` says how many.
+        backend: a name that ``get_backend`` tells.
     Raises:
-        NotAvailableError: when it is called, if there is more than one process.
+        AssertionError: there is no port, though the first process is on another machine; when it is
+            called, a process has failed: ``"subprocess 1 exit with code 3"``. The others are ended.
     Example:
         >>> import megengine.distributed as dist
         >>> dist.launcher(lambda x: (dist.get_rank(), x))(3)
         [(0, 3)]
+        >>> dist.launcher(lambda x: (dist.get_rank(), x), n_gpus=2)(3)
+        [(0, 3), (1, 3)]
     """
 
     def __new__(cls, *args, **kwargs):
@@ -45,15 +68,93 @@ class launcher:
         device_type: str = "xpu",
         backend: str = "auto",
     ) -> None:
-        self._func = func
-        here = 1 if n_gpus is None else n_gpus
-        self._world_size = here if world_size is None else world_size
-        self._arguments = rank_start, master_ip, port, device_type, backend
+        self.func = func
+        self.n_gpus = max(1, get_device_count_by_fork("gpu")) if n_gpus is None else n_gpus
+        self.world_size = self.n_gpus if world_size is None else world_size
+        self.rank_start = rank_start
+        self.master_ip = master_ip
+        self.port = port
+        self.device_type = device_type
+        self.backend = backend
+        assert rank_start == 0 or port != 0, (
+            "[launcher] the first process is on another machine: name the port of its server"
+        )
         functools.update_wrapper(self, func)
 
     def __call__(self, *args, **kwargs) -> list:
         """What the function returned, in each process of this machine."""
-        group.refuse_several("launcher", self._world_size)
-        rank, master_ip, port, device_type, backend = self._arguments
-        group.init_process_group(master_ip, port, self._world_size, rank, 0, backend, device_type)
-        return [self._func(*args, **kwargs)]
+        if self.world_size == 1:
+            self._join(0, self.port)
+            return [self.func(*args, **kwargs)]
+        server = Server(self.port) if self.rank_start == 0 else None
+        port = self.port if server is None else server.py_server_port
+        context = multiprocessing.get_context("fork")  # a function may be a local one
+        processes, results = [], []
+        for device in range(self.n_gpus):
+            receiver, sender = context.Pipe(duplex=False)
+            process = context.Process(target=self._work, args=(device, port, sender, args, kwargs))
+            process.start()
+            sender.close()
+            processes.append(process)
+            results.append(receiver)
+        try:
+            return self._collect(processes, results)
+        finally:
+            _end(processes)
+
+    def _join(self, device: int, port: int) -> None:
+        ranks = range(self.rank_start, self.rank_start + self.n_gpus)
+        rank, kind = ranks[device], self.device_type
+        group.init_process_group(
+            self.master_ip, port, self.world_size, rank, device, self.backend, kind
+        )
+        group._set_machine_ranks(list(ranks))
+
+    def _work(self, device: int, port: int, result: Connection, args: tuple, kwargs: dict) -> None:
+        """What each process does."""
+        if "cpu" in (self.device_type, what_is_xpu()):
+            _share_processors(self.n_gpus)
+        self._join(device, port)
+        result.send(self.func(*args, **kwargs))
+        _mge.synchronize()
+        if self.world_size > self.n_gpus:
+            group.group_barrier()  # the machine of the first process has the server
+
+    def _collect(self, processes: list, receivers: list[Connection]) -> list:
+        results: dict[int, object] = {}
+        running = dict(enumerate(processes))
+        while running:
+            unread = [r for r in receivers if not r.closed]
+            ready = set(wait([*unread, *(p.sentinel for p in running.values())]))
+            for i, process in list(running.items()):
+                has_ended = process.sentinel in ready
+                if receivers[i] in ready:
+                    _take(receivers[i], i, results)
+                if has_ended:
+                    process.join()
+                    code = process.exitcode
+                    assert code == 0, f"subprocess {i + self.rank_start} exit with code {code}"
+                    del running[i]
+        if len(results) < len(processes):
+            get_logger().warning("subprocess exited with code 0 but did not return a value")
+        return [results.get(i) for i in range(self.n_gpus)]
+
+
+def _take(receiver: Connection, i: int, results: dict) -> None:
+    """The result of a process, if there is one; what it started may hold the other end."""
+    try:
+        if receiver.poll():
+            results[i] = receiver.recv()
+    except EOFError:
+        receiver.close()
+
+
+def _end(processes: list) -> None:
+    for process in processes:
+        if process.is_alive():
+            process.terminate()
+    for process in processes:
+        process.join(_GRACE_SECONDS)
+        if process.is_alive():
+            process.kill()
+            process.join()

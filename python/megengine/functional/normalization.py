@@ -118,13 +118,13 @@ def sync_batch_norm(
     eps_mode: str = "additive",
     group=None,
 ) -> Tensor:
-    """``batch_norm`` with the statistics of all processes of a group: here of this one.
+    """``batch_norm`` with the statistics of all processes of a group.
 
     Args:
-        inp: (N, C, ...).
+        inp: (N, C, ...); N may differ from process to process.
         running_mean, running_var, weight, bias, training, momentum, eps: as in ``batch_norm``.
         eps_mode: ``"additive"`` adds eps to the variance, ``"max"`` takes the larger of the two.
-        group: processes that take part; there is one process.
+        group: processes that take part; None: all.
     Returns:
         Tensor of the shape of ``inp``.
     Raises:
@@ -135,43 +135,64 @@ def sync_batch_norm(
     """
     if eps_mode.lower() not in ("additive", "max"):
         raise ValueError(f"[sync_batch_norm] eps_mode is 'additive' or 'max', got {eps_mode!r}")
-    normalised = batch_norm if eps_mode.lower() == "additive" else _batch_norm_of_bounded_variance
-    return normalised(
-        inp,
-        running_mean,
-        running_var,
-        weight,
-        bias,
-        training=training,
-        momentum=float(momentum),
-        eps=eps,
-    )
-
-
-def _batch_norm_of_bounded_variance(
-    inp, running_mean, running_var, weight, bias, *, training, momentum, eps
-) -> Tensor:
-    """``batch_norm`` with the larger one of variance and ``eps`` in the place of their sum."""
+    is_added = eps_mode.lower() == "additive"
+    statistics = (running_mean, running_var, weight, bias)
+    group = _others(group) if training else None
+    if is_added and group is None:
+        return batch_norm(inp, *statistics, training=training, momentum=float(momentum), eps=eps)
     whole = inp._tuple_shape
     inp = _as_images(inp, "sync_batch_norm")
+    out = _batch_norm_in_steps(inp, *statistics, training, float(momentum), eps, is_added, group)
+    return _mge.ops.reshape(out, shape=open_first(whole))
+
+
+def _others(group):
+    """The group, if more than this process is in it."""
+    from ..distributed import WORLD, is_distributed  # imported by those who use it
+
+    group = WORLD if group is None else group
+    return group if is_distributed() and group.size > 1 else None
+
+
+def _mean_and_variance(inp: Tensor, group) -> tuple:
+    """Of each channel, (1, C, 1, 1), in all processes of a group; and of how many numbers."""
+    from ..distributed.functional import all_reduce_sum
+
     shape = (1, inp._tuple_shape[1], 1, 1)
+
+    def total(x: Tensor) -> Tensor:
+        return x if group is None else all_reduce_sum(x, group)
+
+    sums = _mge.ops.reshape(inp.sum((0, 2, 3)), shape=(shape[1],))
+    mine = np.array([math.prod(inp._tuple_shape) // shape[1]], np.float32)
+    sums = total(_mge.ops.concat(sums, Tensor(mine, device=inp.device)))
+    count = sums[-1:].detach()
+    mean = _mge.ops.reshape(sums[:-1] / count, shape=shape)
+    var = total(((inp - mean) ** 2).sum((0, 2, 3), keepdims=True)) / count
+    return mean, var, count
+
+
+def _batch_norm_in_steps(
+    inp, running_mean, running_var, weight, bias, training, momentum, eps, is_added, group
+) -> Tensor:
+    """``batch_norm`` of images, over the processes of a group."""
+    shape, dtype = (1, inp._tuple_shape[1], 1, 1), inp.dtype
+    inp = inp.astype("float32")
     if training:
-        mean = inp.mean((0, 2, 3), keepdims=True)
-        var = ((inp - mean) ** 2).mean((0, 2, 3), keepdims=True)
-        count = math.prod(inp._tuple_shape) // shape[1]
-        unbiased = var * (count / max(count - 1, 1))
+        mean, var, count = _mean_and_variance(inp, group)
+        unbiased = var * (count / _mge.ops.maximum(count - 1, 1))
         for old, new in ((running_mean, mean), (running_var, unbiased)):
             if old is not None:
                 new = _mge.ops.reshape(new.detach(), shape=old._tuple_shape)
                 old[...] = old * momentum + new * (1 - momentum)
     else:
         mean, var = (_mge.ops.reshape(s, shape=shape) for s in (running_mean, running_var))
-    out = (inp - mean) * _mge.ops.rsqrt(_mge.ops.maximum(var, eps))
+    out = (inp - mean) * _mge.ops.rsqrt(var + eps if is_added else _mge.ops.maximum(var, eps))
     if weight is not None:
         out = out * _mge.ops.reshape(weight, shape=shape)
     if bias is not None:
         out = out + _mge.ops.reshape(bias, shape=shape)
-    return _mge.ops.reshape(out, shape=open_first(whole))
+    return out.astype(dtype)
 
 
 def layer_norm(

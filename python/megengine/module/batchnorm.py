@@ -129,6 +129,19 @@ class SyncBatchNorm(_BatchNorm):
         super().__init__(num_features, eps, momentum, affine, track_running_stats, freeze, **kwargs)
         self.group = group
 
+    def _normalise(self, inp: Tensor, weight, bias, training: bool) -> Tensor:
+        return F.sync_batch_norm(
+            inp,
+            self.running_mean,
+            self.running_var,
+            weight,
+            bias,
+            training=training,
+            momentum=self.momentum,
+            eps=self.eps,
+            group=self.group,
+        )
+
     def _check_input_ndim(self, inp: Tensor) -> None:
         if inp.ndim < 2:
             raise ValueError(f"expected an input of at least 2D (got {inp.ndim}D input)")

@@ -115,12 +115,28 @@ class MinMaxObserver(Observer):
         """How values between the least and the largest are quantised."""
         return self._qparams_of(self.min_val, self.max_val)
 
+    def _range_of(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        """The least and the largest value of what is looked at."""
+        return x.min(), x.max()
+
     def forward(self, x_orig: Tensor) -> Tensor:
         if self.enabled:
-            x = x_orig.detach()
-            self.min_val[...] = F.minimum(self.min_val, x.min())
-            self.max_val[...] = F.maximum(self.max_val, x.max())
+            low, high = self._range_of(x_orig.detach())
+            self.min_val[...] = F.minimum(self.min_val, low)
+            self.max_val[...] = F.maximum(self.max_val, high)
         return x_orig
+
+
+class _OverProcesses:
+    """For an observer: what all processes look at."""
+
+    def _range_of(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        from ..distributed import functional, is_distributed  # imported by those who use it
+
+        low, high = super()._range_of(x)
+        if not is_distributed():
+            return low, high
+        return functional.all_reduce_min(low), functional.all_reduce_max(high)
 
 
 class ChannelMinMaxObserver(Observer):
@@ -170,8 +186,8 @@ class ChannelMinMaxObserver(Observer):
         return x
 
 
-class SyncMinMaxObserver(MinMaxObserver):
-    """``MinMaxObserver`` over all processes of a group; there is one process in this version.
+class SyncMinMaxObserver(_OverProcesses, MinMaxObserver):
+    """``MinMaxObserver`` over all processes that train together.
 
     Example:
         >>> from megengine.quantization import SyncMinMaxObserver
@@ -219,15 +235,16 @@ class ExponentialMovingAverageObserver(MinMaxObserver):
 
     def forward(self, x_orig: Tensor) -> Tensor:
         if self.enabled:
-            x, old = x_orig.detach(), self.runtime_momentum
-            self.min_val[...] = self.min_val * old + (1 - old) * x.min()
-            self.max_val[...] = self.max_val * old + (1 - old) * x.max()
+            old = self.runtime_momentum
+            low, high = self._range_of(x_orig.detach())
+            self.min_val[...] = self.min_val * old + (1 - old) * low
+            self.max_val[...] = self.max_val * old + (1 - old) * high
             self.runtime_momentum[...] = self.momentum
         return x_orig
 
 
-class SyncExponentialMovingAverageObserver(ExponentialMovingAverageObserver):
-    """The same over all processes of a group; there is one process in this version.
+class SyncExponentialMovingAverageObserver(_OverProcesses, ExponentialMovingAverageObserver):
+    """The same over all processes that train together.
 
     Example:
         >>> from megengine.quantization import SyncExponentialMovingAverageObserver

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libmge/base/process_mesh.h"
+
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <deque>
+#include <utility>
+
+#include "libmge/base/error.h"
+#include "libmge/base/per_process.h"
+
+namespace mge {
+
+namespace {
+
+// What a process says when it has connected to another one.
+struct Hello {
+    char name[8] = {'M', 'G', 'E', 'm', 'e', 's', 'h', '1'};
+    char token[ProcessMesh::token_bytes] = {};
+    int32_t rank = 0;
+};
+
+// Comes before the bytes of a transfer.
+struct Announcement {
+    uint64_t bytes = 0;
+    char what[120] = {};  // cut off where it is longer; ends with a zero
+
+    Announcement() = default;
+    Announcement(std::string_view name, size_t n) : bytes(n) {
+        std::memcpy(what, name.data(), std::min(name.size(), sizeof what - 1));
+    }
+    bool operator==(const Announcement& other) const {
+        return bytes == other.bytes && std::memcmp(what, other.what, sizeof what) == 0;
+    }
+};
+
+template <class T>
+std::span<const std::byte> bytes_of_value(const T& value) {
+    return std::as_bytes(std::span(&value, 1));
+}
+template <class T>
+std::span<std::byte> room_of_value(T& value) {
+    return std::as_writable_bytes(std::span(&value, 1));
+}
+
+// Whether two secrets are equal, in a time that does not tell how much of them is.
+bool is_same_secret(std::string_view a, std::string_view b) {
+    unsigned differences = 0;
+    for (size_t i = 0; i < a.size(); ++i) differences |= unsigned(a[i] ^ b[i]);
+    return differences == 0;
+}
+
+// Sends or receives by `move` as much as can be done at once. False when the connection is lost.
+template <class Byte>
+bool advance(std::span<Byte>& bytes, auto&& move) {
+    while (!bytes.empty()) {
+        ssize_t n = move(bytes);
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return true;
+        if (n <= 0) return false;
+        bytes = bytes.subspan(size_t(n));
+    }
+    return true;
+}
+
+// A transfer under way: each side announces what it sends, then sends it.
+class Conversation {
+public:
+    Conversation(int descriptor, std::string_view what, const Transfer& transfer)
+        : descriptor_(descriptor),
+          rank_(transfer.rank),
+          ours_(what, transfer.send.size()),
+          expected_(what, transfer.receive.size()),
+          send_{bytes_of_value(ours_), transfer.send},
+          receive_{room_of_value(theirs_), transfer.receive} {}
+    Conversation(const Conversation&) = delete;
+
+    // Before anything is looked at: who fails over what the other one says has told it why. A failure is
+    // noticed when something is received.
+    void announce() { send_some(send_[0]); }
+    bool is_done() const { return send_[1].empty() && send_[0].empty() && has_received(); }
+    // For poll(); what is done is waited for no more.
+    pollfd events() const {
+        bool has_sent = send_[0].empty() && send_[1].empty();
+        if (has_sent && has_received()) return {-1, 0, 0};
+        return {descriptor_, short((has_sent ? 0 : POLLOUT) | (has_received() ? 0 : POLLIN)), 0};
+    }
+    void advance_by(short events) {
+        // First what the other one has said: it may have gone because of that.
+        if (events & (POLLIN | POLLHUP | POLLERR)) receive();
+        if (events & POLLOUT) send();
+    }
+
+private:
+    bool has_received() const { return is_checked_ && receive_[1].empty(); }
+    void send() {
+        for (auto& part : send_)
+            if (!part.empty()) require(send_some(part));
+    }
+    bool send_some(std::span<const std::byte>& part) const {
+        return advance(
+            part, [&](auto rest) { return ::send(descriptor_, rest.data(), rest.size(), MSG_NOSIGNAL); });
+    }
+    void receive() {
+        auto move = [&](auto rest) { return ::recv(descriptor_, rest.data(), rest.size(), 0); };
+        require(advance(receive_[0], move));
+        if (!receive_[0].empty()) return;
+        if (!is_checked_) check();
+        require(advance(receive_[1], move));
+    }
+    void require(bool is_alive) const {
+        if (!is_alive)
+            throw UserError(text("process ", rank_, " is gone: it has ended, or its connection is lost"));
+    }
+    void check() {
+        theirs_.what[sizeof theirs_.what - 1] = 0;
+        if (!(theirs_ == expected_))
+            throw UserError(text("process ", rank_, " is at another exchange: '", theirs_.what, "' with ",
+                                 theirs_.bytes, " bytes, here it is '", expected_.what, "' with ",
+                                 expected_.bytes,
+                                 "; all processes of a group have to exchange the same, in the ",
+                                 "same order, with tensors of one shape and dtype"));
+        is_checked_ = true;
+    }
+
+    int descriptor_, rank_;
+    Announcement ours_, expected_, theirs_;
+    std::array<std::span<const std::byte>, 2> send_;
+    std::array<std::span<std::byte>, 2> receive_;
+    bool is_checked_ = false;
+};
+
+void finish(std::deque<Conversation>& conversations) {
+    std::vector<pollfd> events(conversations.size());
+    for (auto& conversation : conversations) conversation.announce();
+    while (!std::ranges::all_of(conversations, &Conversation::is_done)) {
+        std::ranges::transform(conversations, events.begin(), &Conversation::events);
+        if (::poll(events.data(), events.size(), -1) < 0) {
+            if (errno == EINTR) continue;
+            throw UserError(text("cannot wait for other processes: ", std::strerror(errno)));
+        }
+        for (size_t i = 0; i < events.size(); ++i) conversations[i].advance_by(events[i].revents);
+    }
+}
+
+PerProcess<std::shared_ptr<ProcessMesh>>& own_mesh() {
+    static PerProcess<std::shared_ptr<ProcessMesh>> mesh(
+        [](auto*) { return std::make_unique<std::shared_ptr<ProcessMesh>>(); });
+    return mesh;
+}
+
+}  // namespace
+
+ProcessMesh::ProcessMesh(const std::string& host) : listening_(listen_at(host, SOMAXCONN)) {}
+
+ProcessMesh::~ProcessMesh() = default;
+
+int ProcessMesh::port() const { return port_of(listening_); }
+
+void ProcessMesh::connect(int rank, std::span<const ProcessAddress> processes, std::string_view token,
+                          std::chrono::seconds patience) {
+    MGE_CHECK(token.size() == token_bytes && peers_.empty());
+    Deadline end = std::chrono::steady_clock::now() + patience;
+    rank_ = rank;
+    peers_.resize(processes.size());
+    Hello hello;
+    hello.rank = rank;
+    std::ranges::copy(token, hello.token);
+    for (int other = 0; other < rank; ++other) {
+        peers_[size_t(other)] = connect_to(processes[size_t(other)].host, processes[size_t(other)].port, end);
+        send_all(peers_[size_t(other)], bytes_of_value(hello), end);
+    }
+    for (int missing = size() - 1 - rank; missing > 0;) {
+        Socket guest = accept_from(listening_, end);
+        if (!guest && std::chrono::steady_clock::now() >= end)
+            throw UserError(text("process ", rank, " waited ", patience.count(), " s for ", missing, " of ",
+                                 size(), " processes, which have not come"));
+        if (guest && let_in(std::move(guest), token, end)) --missing;
+    }
+    listening_ = {};
+}
+
+bool ProcessMesh::let_in(Socket guest, std::string_view token, Deadline end) {
+    Hello hello, expected;
+    Deadline soon = std::min(end, std::chrono::steady_clock::now() + std::chrono::seconds(5));
+    if (!receive_all(guest, room_of_value(hello), soon)) return false;
+    bool is_ours = std::ranges::equal(hello.name, expected.name) &&
+                   is_same_secret({hello.token, token_bytes}, token) && hello.rank > rank_ &&
+                   hello.rank < size() && !peers_[size_t(hello.rank)];
+    if (is_ours) peers_[size_t(hello.rank)] = std::move(guest);
+    return is_ours;
+}
+
+void ProcessMesh::exchange(std::string_view what, std::span<const Transfer> transfers) {
+    if (is_broken_) throw UserError("an exchange between processes has failed before");
+    is_broken_ = true;  // until it is done
+    std::deque<Conversation> conversations;
+    for (auto& transfer : transfers)
+        conversations.emplace_back(peers_.at(size_t(transfer.rank)).descriptor(), what, transfer);
+    finish(conversations);
+    is_broken_ = false;
+}
+
+std::shared_ptr<ProcessMesh> process_mesh() { return own_mesh().get(); }
+void set_process_mesh(std::shared_ptr<ProcessMesh> mesh) { own_mesh().get() = std::move(mesh); }
+
+}  // namespace mge

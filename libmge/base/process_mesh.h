@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Processes that work together, on one machine or several: each is connected with each.
+
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "libmge/base/api.h"
+#include "libmge/base/socket.h"
+
+namespace mge {
+
+struct ProcessAddress {
+    std::string host;
+    int port = 0;
+};
+
+// What this process sends to another one and takes from it. The other one has to expect just that.
+struct Transfer {
+    int rank;
+    std::span<const std::byte> send;
+    std::span<std::byte> receive;
+};
+
+class MGE_API ProcessMesh {
+public:
+    static constexpr size_t token_bytes = 64;
+
+    // Listens at `host`, an address of this machine, at a port that is free. UserError where it cannot.
+    explicit ProcessMesh(const std::string& host);
+    ~ProcessMesh();
+    int port() const;
+
+    // Connects with all others. Each process calls it, once, with its own rank and where all of them listen,
+    // by rank. Who does not know `token`, of token_bytes, is turned away. UserError when somebody has not
+    // come within `patience`.
+    void connect(int rank, std::span<const ProcessAddress> processes, std::string_view token,
+                 std::chrono::seconds patience);
+    int rank() const { return rank_; }
+    int size() const { return int(peers_.size()); }
+
+    // For as long as somebody holds it, other threads wait for theirs.
+    std::unique_lock<std::mutex> take_turn() { return std::unique_lock(turn_); }
+    // All transfers at once, at most one for each process; returns when they are done. The caller has the
+    // turn. `what` names the exchange to the others, who have to be at the same one: UserError when they are
+    // at another or gone, and from then on always, as nobody knows what is still under way.
+    void exchange(std::string_view what, std::span<const Transfer> transfers);
+
+private:
+    bool let_in(Socket guest, std::string_view token, Deadline end);
+
+    Socket listening_;
+    std::vector<Socket> peers_;  // by rank; none for this process
+    int rank_ = 0;
+    std::mutex turn_;
+    bool is_broken_ = false;
+};
+
+// That of this process; null before it has one. A child made by fork() has none.
+MGE_API std::shared_ptr<ProcessMesh> process_mesh();
+MGE_API void set_process_mesh(std::shared_ptr<ProcessMesh> mesh);
+
+}  // namespace mge

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libmge/ops/collective/collective.h"
+
+#include <algorithm>
+#include <set>
+
+#include "libmge/op/define.h"
+#include "libmge/ops/elementwise/arithmetic.h"
+#include "libmge/ops/elementwise/comparison.h"
+#include "libmge/ops/elementwise/convert.h"
+
+namespace mge::ops {
+
+constinit const OpInfo Collective::info = define<Collective>();
+
+namespace {
+
+using Mode = CollectiveMode;
+
+void require_group(const Collective::Params& p) {
+    std::set<int64_t> different(p.ranks.begin(), p.ranks.end());
+    if (p.ranks.empty() || different.size() != p.ranks.size() || *different.begin() < 0)
+        throw_user(Collective::name,
+                   text("ranks have to be different numbers from 0 on, got ", to_text(p.ranks)),
+                   ErrorClass::value);
+    if (p.rank < 0 || p.rank >= int64_t(p.ranks.size()))
+        throw_user(Collective::name,
+                   text("rank has to be a position among ", p.ranks.size(), " processes, got ", p.rank),
+                   ErrorClass::value);
+}
+
+bool is_reduction(Mode mode) {
+    return mode == Mode::all_reduce_sum || mode == Mode::all_reduce_max || mode == Mode::all_reduce_min ||
+           mode == Mode::reduce_sum || mode == Mode::reduce_scatter_sum;
+}
+
+// What the process gives is cut along the first axis, one part for each.
+bool is_cut(const Collective::Params& p) {
+    return p.mode == Mode::reduce_scatter_sum || p.mode == Mode::all_to_all ||
+           (p.mode == Mode::scatter && p.rank == 0);
+}
+
+Shape with_first_extent(Shape shape, int64_t extent) {
+    shape[0] = extent;
+    return shape;
+}
+
+Shape result_shape(const Collective::Params& p, const Shape& x) {
+    int64_t n = int64_t(p.ranks.size());
+    bool is_joined = p.mode == Mode::all_gather || p.mode == Mode::gather;
+    if (p.rank != 0 && (p.mode == Mode::reduce_sum || p.mode == Mode::gather)) return {0};
+    if (!x.is_known() || !(is_joined || is_cut(p))) return x;
+    auto mode_name = EnumNames<Mode>::names[size_t(p.mode)];
+    if (x.rank() == 0)
+        throw_user(Collective::name, text(mode_name, " needs a first axis, got a number"), ErrorClass::value);
+    if (is_joined) return with_first_extent(x, x[0] * n);
+    if (x[0] % n != 0)
+        throw_user(Collective::name,
+                   text(mode_name, " cuts the first axis into ", n, " equal parts, which its extent of ",
+                        x[0], " does not allow"),
+                   ErrorClass::value);
+    return p.mode == Mode::all_to_all ? x : with_first_extent(x, x[0] / n);
+}
+
+}  // namespace
+
+TensorSpecs Collective::infer(const Params& p, std::span<const TensorSpec> in) {
+    require_group(p);
+    bool has_sum = !is_narrow(in[0].dtype) && in[0].dtype != DType::boolean;
+    if (is_reduction(p.mode) && !has_sum)
+        throw_user(name,
+                   text(EnumNames<Mode>::names[size_t(p.mode)], " is of numbers, got dtype ", in[0].dtype),
+                   ErrorClass::type);
+    return {{in[0].dtype, result_shape(p, in[0].shape), {}}};
+}
+
+// All processes of the group compute it, those too for which nothing comes of it.
+Tensors Collective::gradient(const GradientContext<Params>& g) {
+    auto& p = g.params;
+    Tensor x = g.input("x"), dy = g.output_grad();
+    auto exchanged = [&](Mode mode, const Tensor& given) {
+        return collective(given, {.mode = mode, .ranks = p.ranks, .rank = p.rank});
+    };
+    auto for_first = [&](Mode mode) {
+        Tensor sum = exchanged(mode, dy);
+        return p.rank == 0 ? g.result({{"x", sum}}) : g.result({});
+    };
+    // Of a result that this process does not get there is no gradient: x is like the one that it receives.
+    const Tensor& received = p.rank == 0 ? dy : x;
+    switch (p.mode) {
+        case Mode::all_reduce_sum:
+            return g.result({{"x", exchanged(Mode::all_reduce_sum, dy)}});
+        case Mode::all_reduce_max:
+        case Mode::all_reduce_min: {
+            Tensor is_chosen = convert(equal(x, g.output()), {.dtype = x.spec().dtype});
+            return g.result({{"x", mul(exchanged(Mode::all_reduce_sum, dy), is_chosen)}});
+        }
+        case Mode::reduce_sum:
+            return g.result({{"x", exchanged(Mode::broadcast, received)}});
+        case Mode::broadcast:
+            return for_first(Mode::reduce_sum);
+        case Mode::all_gather:
+            return g.result({{"x", exchanged(Mode::reduce_scatter_sum, dy)}});
+        case Mode::gather:
+            return g.result({{"x", exchanged(Mode::scatter, received)}});
+        case Mode::reduce_scatter_sum:
+            return g.result({{"x", exchanged(Mode::all_gather, dy)}});
+        case Mode::scatter:
+            return for_first(Mode::gather);
+        case Mode::all_to_all:
+            return g.result({{"x", exchanged(Mode::all_to_all, dy)}});
+    }
+    MGE_CHECK(false);
+}
+
+}  // namespace mge::ops

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+// How processes exchange tensors: through the host's memory, each with each, so that the parts of a sum are
+// added in the order of the ranks and all processes have the same bits.
+#include <algorithm>
+#include <cstring>
+
+#include "libmge/base/process_mesh.h"
+#include "libmge/kernel/plain_layouts.h"
+#include "libmge/ops/collective/collective.h"
+#include "libmge/ops/effect/on_host.h"
+#include "libmge/tensor/dtype_dispatch.h"
+
+namespace mge::ops {
+
+namespace {
+
+using Bytes = std::span<std::byte>;
+using ConstBytes = std::span<const std::byte>;
+using Mode = CollectiveMode;
+
+// What is reduced at once: what comes from the others waits in memory of that size.
+constexpr size_t block_bytes = 4 << 20;
+
+struct State {
+    Collective::Params params;
+    TensorSpec x, y;
+    DeviceId device;
+    std::string what;  // for the other processes
+};
+
+Prepared prepare(const PrepareContext& context) {
+    auto& problem = context.problem;
+    auto& p = problem.as<Collective::Params>();
+    auto what = text(EnumNames<Mode>::names[size_t(p.mode)], " of ", problem.inputs[0].dtype,
+                     " in processes ", to_text(p.ranks));
+    return Prepared::make(State{p, problem.inputs[0], problem.outputs[0], problem.device, std::move(what)});
+}
+
+template <class T>
+T combined(Mode mode, T a, T b) {
+    if (mode == Mode::all_reduce_max) return std::max(a, b);
+    if (mode == Mode::all_reduce_min) return std::min(a, b);
+    return T(a + b);
+}
+
+// y of `count` elements from those of each process, which lie one behind the other in `parts`.
+void reduce(DType dtype, Mode mode, const std::vector<const std::byte*>& parts, size_t count, std::byte* y) {
+    dispatch_dtype(dtype, NumberTypes{}, [&](auto type) {
+        using T = typename decltype(type)::type;
+        using C = ComputedAs<T>;
+        C sums[1024];
+        for (size_t begin = 0; begin < count; begin += std::size(sums)) {
+            size_t n = std::min(std::size(sums), count - begin);
+            auto part = [&](size_t i) { return reinterpret_cast<const T*>(parts[i]) + begin; };
+            std::copy_n(part(0), n, sums);
+            for (size_t i = 1; i < parts.size(); ++i)
+                for (size_t k = 0; k < n; ++k) sums[k] = combined(mode, sums[k], C(part(i)[k]));
+            std::transform(sums, sums + n, reinterpret_cast<T*>(y) + begin, [](C sum) { return T(sum); });
+        }
+    });
+}
+
+// One run of the operator.
+class Exchange {
+public:
+    explicit Exchange(const State& state)
+        : state_(state),
+          mesh_(process_mesh()),
+          n_(state.params.ranks.size()),
+          me_(size_t(state.params.rank)) {
+        if (n_ == 1) return;
+        auto largest = *std::ranges::max_element(state.params.ranks);
+        if (!mesh_ || largest >= mesh_->size())
+            throw_user(Collective::name, text("there is no process ", largest, ": ",
+                                              mesh_ ? "the group has fewer" : "this one has no others"));
+        if (state.params.ranks[me_] != mesh_->rank())
+            throw_user(Collective::name, text("this is process ", mesh_->rank(), ", not ",
+                                              state.params.ranks[me_], " of the operator's parameters"));
+        turn_ = mesh_->take_turn();
+    }
+
+    void run(ConstBytes x, Bytes y) {
+        switch (state_.params.mode) {
+            case Mode::all_reduce_sum:
+            case Mode::all_reduce_max:
+            case Mode::all_reduce_min:
+                return all_reduce(x, y);
+            case Mode::reduce_sum:
+                return reduce_to_first(x, y);
+            case Mode::broadcast:
+                return broadcast(x, y);
+            case Mode::all_gather:
+                return move([&](size_t) { return x; }, [&](size_t i) { return part(y, i); });
+            case Mode::gather:
+                return move([&](size_t i) { return i == 0 ? x : ConstBytes{}; },
+                            [&](size_t i) { return me_ == 0 ? part(y, i) : Bytes{}; });
+            case Mode::reduce_scatter_sum:
+                return reduce_scatter(x, y);
+            case Mode::scatter:
+                return move([&](size_t i) { return me_ == 0 ? part(x, i) : ConstBytes{}; },
+                            [&](size_t i) { return i == 0 ? y : Bytes{}; });
+            case Mode::all_to_all:
+                return move([&](size_t i) { return part(x, i); }, [&](size_t i) { return part(y, i); });
+        }
+    }
+
+private:
+    // Part i of n equal ones.
+    template <class Byte>
+    std::span<Byte> part(std::span<Byte> all, size_t i) const {
+        size_t bytes = all.size() / n_;
+        return all.subspan(i * bytes, bytes);
+    }
+    // Part i of n that are as equal as whole elements allow.
+    template <class Byte>
+    std::span<Byte> share(std::span<Byte> all, size_t i) const {
+        size_t element = size_of(state_.x.dtype), count = all.size() / element;
+        size_t begin = count * i / n_, end = count * (i + 1) / n_;
+        return all.subspan(begin * element, (end - begin) * element);
+    }
+
+    // Gives each process given(i) and takes taken(i) from it; what is for this one itself is copied.
+    void move(auto&& given, auto&& taken) {
+        std::vector<Transfer> transfers;
+        for (size_t i = 0; i < n_; ++i) {
+            ConstBytes from = given(i);
+            Bytes to = taken(i);
+            if (i != me_)
+                transfers.push_back({int(state_.params.ranks[i]), from, to});
+            else if (from.size() == to.size() && from.data() != to.data())
+                std::ranges::copy(from, to.begin());
+        }
+        if (n_ > 1) mesh_->exchange(state_.what, transfers);
+    }
+
+    void broadcast(ConstBytes x, Bytes y) {
+        if (me_ == 0) std::ranges::copy(x, y.begin());
+        move([&](size_t) { return me_ == 0 ? x : ConstBytes{}; },
+             [&](size_t i) { return me_ != 0 && i == 0 ? y : Bytes{}; });
+    }
+
+    // y is the reduction of what all processes give this one, each given(i).
+    void reduce_parts(auto&& given, Bytes y) {
+        room_.resize(n_ * y.size());
+        std::vector<const std::byte*> parts(n_);
+        for (size_t i = 0; i < n_; ++i) parts[i] = room_.data() + i * y.size();
+        move(given, [&](size_t i) { return Bytes(room_).subspan(i * y.size(), y.size()); });
+        reduce(state_.x.dtype, state_.params.mode, parts, y.size() / size_of(state_.x.dtype), y.data());
+    }
+
+    void for_each_block(size_t bytes, auto&& fn) {
+        for (size_t begin = 0; begin < bytes || begin == 0; begin += block_bytes)
+            fn(begin, std::min(block_bytes, bytes - begin));
+    }
+
+    // Each process reduces its share and gives it to all.
+    void all_reduce(ConstBytes x, Bytes y) {
+        for_each_block(x.size(), [&](size_t begin, size_t bytes) {
+            ConstBytes from = x.subspan(begin, bytes);
+            Bytes to = y.subspan(begin, bytes);
+            reduce_parts([&](size_t i) { return share(from, i); }, share(to, me_));
+            move([&](size_t) { return ConstBytes(share(to, me_)); }, [&](size_t i) { return share(to, i); });
+        });
+    }
+
+    // The same, but the first process is given all shares.
+    void reduce_to_first(ConstBytes x, Bytes y) {
+        std::vector<std::byte> mine;
+        for_each_block(x.size(), [&](size_t begin, size_t bytes) {
+            ConstBytes from = x.subspan(begin, bytes);
+            mine.resize(share(from, me_).size());
+            reduce_parts([&](size_t i) { return share(from, i); }, mine);
+            move([&](size_t i) { return i == 0 ? ConstBytes(mine) : ConstBytes{}; },
+                 [&](size_t i) { return me_ == 0 ? share(y.subspan(begin, bytes), i) : Bytes{}; });
+        });
+    }
+
+    void reduce_scatter(ConstBytes x, Bytes y) {
+        for_each_block(y.size(), [&](size_t begin, size_t bytes) {
+            reduce_parts([&](size_t i) { return part(x, i).subspan(begin, bytes); }, y.subspan(begin, bytes));
+        });
+    }
+
+    const State& state_;
+    std::shared_ptr<ProcessMesh> mesh_;
+    std::unique_lock<std::mutex> turn_;
+    size_t n_, me_;
+    std::vector<std::byte> room_;
+};
+
+void run(const Prepared& prepared, const Launch& launch) {
+    auto& state = prepared.state<State>();
+    OnHost x(state.device, launch, 0, state.x.bytes());
+    ConstBytes from(static_cast<const std::byte*>(x.data()), state.x.bytes());
+    Exchange exchange(state);
+    if (state.device.is_host()) return exchange.run(from, {launch.out<std::byte>(0), state.y.bytes()});
+    std::vector<std::byte> y(state.y.bytes());
+    exchange.run(from, y);
+    launch.queue->copy_from_host(launch.outputs[0], y.data(), y.size());
+}
+
+}  // namespace
+
+KernelList kernels(Cpu, Collective) {
+    static constexpr Algorithm list[] = {
+        {"through_the_host", plain_layouts, prepare, run, {.unmeasured = true}}};
+    return list;
+}
+
+}  // namespace mge::ops

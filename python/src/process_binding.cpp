@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "python/src/process_binding.h"
+
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "libmge/base/error.h"
+#include "libmge/base/process_mesh.h"
+
+namespace nb = nanobind;
+
+namespace mge::python {
+namespace {
+
+// The one that listens and is not connected yet.
+std::shared_ptr<ProcessMesh>& listening_mesh() {
+    static std::shared_ptr<ProcessMesh> mesh;
+    return mesh;
+}
+
+int listen(const std::string& host) {
+    listening_mesh() = std::make_shared<ProcessMesh>(host);
+    return listening_mesh()->port();
+}
+
+void connect(int rank, const std::vector<std::pair<std::string, int>>& processes, const std::string& token,
+             int patience) {
+    auto mesh = std::move(listening_mesh());
+    if (!mesh) throw UserError("[connect_processes] listen_for_processes was not called");
+    std::vector<ProcessAddress> addresses;
+    for (auto& [host, port] : processes) addresses.push_back({host, port});
+    nb::gil_scoped_release released;
+    mesh->connect(rank, addresses, token, std::chrono::seconds(patience));
+    set_process_mesh(std::move(mesh));
+}
+
+}  // namespace
+
+void add_processes(PyObject* object) {
+    auto module = nb::borrow<nb::module_>(object);
+    module.def("listen_for_processes", listen, nb::arg("host"),
+               "Listens at an address of this machine; gives the port. RuntimeError where it cannot.");
+    module.def(
+        "connect_processes", connect, nb::arg("rank"), nb::arg("processes"), nb::arg("token"),
+        nb::arg("patience"),
+        "Connects with the other processes, given as pairs of host and port by rank, for the operator "
+        "`collective`. `token`: 64 characters that all know. RuntimeError when they have not come within "
+        "`patience` seconds.");
+    module.def(
+        "disconnect_processes", [] { set_process_mesh(nullptr); }, "Closes these connections.");
+}
+
+}  // namespace mge::python

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <memory>
+#include <numeric>
+
+#include "libmge/base/process_mesh.h"
+#include "libmge/mge.h"
+#include "tests/harness/check_op.h"
+#include "tests/harness/expect_error.h"
+
+namespace mge::test {
+namespace {
+
+using testing::ElementsAre;
+using testing::ElementsAreArray;
+using testing::HasSubstr;
+using Mode = ops::CollectiveMode;
+
+constexpr Mode reductions[] = {Mode::all_reduce_sum, Mode::all_reduce_max, Mode::all_reduce_min,
+                               Mode::reduce_sum, Mode::reduce_scatter_sum};
+constexpr Mode moves[] = {Mode::broadcast, Mode::all_gather, Mode::gather, Mode::scatter, Mode::all_to_all};
+
+// Runs `work` in processes of their own, connected with each other; all have to succeed.
+void in_processes(int count, const std::function<void(int rank)>& work) {
+    std::vector<std::shared_ptr<ProcessMesh>> meshes;
+    std::vector<ProcessAddress> addresses;
+    for (int i = 0; i < count; ++i) {
+        meshes.push_back(std::make_shared<ProcessMesh>("127.0.0.1"));
+        addresses.push_back({"127.0.0.1", meshes.back()->port()});
+    }
+    std::vector<pid_t> children;
+    for (int i = 0; i < count; ++i) {
+        children.push_back(::fork());
+        if (children.back() != 0) continue;
+        auto mesh = meshes[size_t(i)];
+        meshes.clear();
+        mesh->connect(i, addresses, std::string(ProcessMesh::token_bytes, 't'), std::chrono::seconds(60));
+        set_process_mesh(mesh);
+        try {
+            work(i);
+        } catch (const std::exception& e) {
+            ADD_FAILURE() << "process " << i << ": " << e.what();
+        }
+        ::_exit(testing::Test::HasFailure() ? 1 : 0);
+    }
+    for (pid_t child : children) {
+        int status = 0;
+        ::waitpid(child, &status, 0);
+        EXPECT_EQ(status, 0);
+    }
+}
+
+// Process r of three has 100 r, 100 r + 1, ….
+std::vector<double> values_in(int rank, int64_t count) {
+    std::vector<double> values(static_cast<size_t>(count));
+    std::iota(values.begin(), values.end(), 100. * rank);
+    return values;
+}
+
+TEST(Collective, OfOneProcessGivesWhatItIsGiven) {
+    for (Mode mode : reductions) {
+        check_op<ops::Collective>({.mode = mode}, {{.shape = {4, 3}}}, {.dtypes = number_types});
+        check_op<ops::Collective>({.mode = mode}, {{.shape = {0, 3}}}, {.dtypes = rare_types});
+    }
+    for (Mode mode : moves)
+        check_op<ops::Collective>({.mode = mode}, {{.shape = {4, 3}}}, {.dtypes = all_types});
+}
+
+TEST(Collective, ReducesInTheOrderOfRanks) {
+    in_processes(3, [](int rank) {
+        Tensor x = make_tensor(DType::f32, {6}, values_in(rank, 6));
+        auto result = [&](Mode mode) {
+            return values_of(ops::collective(x, {.mode = mode, .ranks = {0, 1, 2}, .rank = rank}));
+        };
+        EXPECT_THAT(result(Mode::all_reduce_sum), ElementsAre(300, 303, 306, 309, 312, 315));
+        EXPECT_THAT(result(Mode::all_reduce_max), ElementsAreArray(values_in(2, 6)));
+        EXPECT_THAT(result(Mode::all_reduce_min), ElementsAreArray(values_in(0, 6)));
+        EXPECT_THAT(result(Mode::reduce_scatter_sum), ElementsAre(300 + 6 * rank, 303 + 6 * rank));
+        auto sum = rank == 0 ? std::vector<double>{300, 303, 306, 309, 312, 315} : std::vector<double>{};
+        EXPECT_EQ(result(Mode::reduce_sum), sum);
+    });
+}
+
+TEST(Collective, Moves) {
+    in_processes(3, [](int rank) {
+        Tensor x = make_tensor(DType::i32, {3}, values_in(rank, 3));
+        auto result = [&](Mode mode) {
+            return values_of(ops::collective(x, {.mode = mode, .ranks = {0, 1, 2}, .rank = rank}));
+        };
+        EXPECT_THAT(result(Mode::broadcast), ElementsAre(0, 1, 2));
+        EXPECT_THAT(result(Mode::all_gather), ElementsAre(0, 1, 2, 100, 101, 102, 200, 201, 202));
+        EXPECT_THAT(result(Mode::gather).size(), rank == 0 ? 9u : 0u);
+        EXPECT_THAT(result(Mode::all_to_all), ElementsAre(rank, 100 + rank, 200 + rank));
+        // Who receives gives something like its part.
+        Tensor like = rank == 0 ? x : make_tensor(DType::i32, {1}, {-1});
+        EXPECT_THAT(
+            values_of(ops::collective(like, {.mode = Mode::scatter, .ranks = {0, 1, 2}, .rank = rank})),
+            ElementsAre(rank));
+    });
+}
+
+TEST(Collective, CutsLongTensorsIntoBlocks) {
+    constexpr int64_t count = (9 << 20) / 4 + 5;
+    in_processes(2, [](int rank) {
+        Tensor x = make_tensor(DType::f32, {count}, values_in(rank, count));
+        auto sum = values_of(ops::collective(x, {.ranks = {0, 1}, .rank = rank}));
+        Tensor doubled = make_tensor(DType::f32, {2 * count}, values_in(rank, 2 * count));
+        auto part = values_of(
+            ops::collective(doubled, {.mode = Mode::reduce_scatter_sum, .ranks = {0, 1}, .rank = rank}));
+        for (int64_t i = 0; i < count; ++i) {
+            ASSERT_EQ(sum[size_t(i)], 100 + 2. * double(i));
+            ASSERT_EQ(part[size_t(i)], 100 + 2. * double(i + rank * count));
+        }
+        auto first = values_of(ops::collective(x, {.mode = Mode::reduce_sum, .ranks = {0, 1}, .rank = rank}));
+        EXPECT_EQ(first, rank == 0 ? sum : std::vector<double>{});
+    });
+}
+
+TEST(Collective, IsOfAGroupInItsOrder) {
+    in_processes(3, [](int rank) {
+        if (rank == 1) return;
+        Tensor x = make_tensor(DType::f16, {2}, values_in(rank, 2));
+        ops::Collective::Params params{.mode = Mode::all_gather, .ranks = {2, 0}, .rank = rank == 2 ? 0 : 1};
+        EXPECT_THAT(values_of(ops::collective(x, params)), ElementsAre(200, 201, 0, 1));
+        params.mode = Mode::broadcast;
+        EXPECT_THAT(values_of(ops::collective(x, params)), ElementsAre(200, 201));
+    });
+}
+
+TEST(Collective, IsComputedInEachRunOfAProgram) {
+    in_processes(2, [](int rank) {
+        GraphBuilder builder;
+        {
+            InterpreterScope scope(builder);
+            Tensor x = builder.input({DType::f32, {2}, {}}, "x");
+            ops::collective(x, {.mode = Mode::all_gather, .ranks = {0, 1}, .rank = rank});  // nobody reads it
+            builder.set_outputs({ops::mul(ops::collective(x, {.ranks = {0, 1}, .rank = rank}), x)});
+        }
+        auto context = Context::create(Program::compile(builder.take(), {}));
+        for (int round = 1; round < 4; ++round) {
+            context->fill_inputs(std::array{make_tensor(DType::f32, {2}, {double(round), 2. * rank})});
+            context->run();
+            EXPECT_THAT(values_of(context->output(0)), ElementsAre(2 * round * round, rank == 0 ? 0 : 4));
+        }
+    });
+}
+
+TEST(Collective, RefusesWhatCannotBe) {
+    Tensor x = make_tensor(DType::f32, {3}, {1, 2, 3});
+    auto message = [&](const ops::Collective::Params& params, const Tensor& given) {
+        return error_of<UserError>([&] { ops::collective(given, params); });
+    };
+    EXPECT_THAT(message({.ranks = {}}, x), HasSubstr("different numbers from 0 on, got ()"));
+    EXPECT_THAT(message({.ranks = {1, 1}}, x), HasSubstr("got (1, 1)"));
+    EXPECT_THAT(message({.ranks = {0, 1}, .rank = 2}, x), HasSubstr("a position among 2 processes, got 2"));
+    EXPECT_THAT(message({.mode = Mode::all_to_all, .ranks = {0, 1}}, x),
+                HasSubstr("into 2 equal parts, which its extent of 3 does not allow"));
+    EXPECT_THAT(message({.mode = Mode::all_gather}, make_tensor(DType::f32, {}, {1})),
+                HasSubstr("needs a first axis"));
+    EXPECT_THAT(message({}, make_tensor(DType::boolean, {1}, {1})),
+                HasSubstr("is of numbers, got dtype bool"));
+    EXPECT_THAT(message({.ranks = {0, 1}}, x), HasSubstr("there is no process 1: this one has no others"));
+    in_processes(2, [&](int rank) {
+        EXPECT_THAT(message({.ranks = {0, 2}, .rank = 0}, x), HasSubstr("no process 2: the group has fewer"));
+        EXPECT_THAT(message({.ranks = {0, 1}, .rank = 1 - rank}, x),
+                    HasSubstr(text("this is process ", rank, ", not ", 1 - rank)));
+        Tensor other = rank == 0 ? x : make_tensor(DType::f32, {4}, {1, 2, 3, 4});
+        EXPECT_THAT(message({.mode = Mode::all_gather, .ranks = {0, 1}, .rank = rank}, other),
+                    HasSubstr("all_gather of float32 in processes (0, 1)' with"));
+    });
+}
+
+}  // namespace
+}  // namespace mge::test

@@ -1,0 +1,406 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``distributed`` in several processes of this machine."""
+
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+import megengine as mge
+import megengine.distributed as dist
+import megengine.functional as F
+import megengine.module as M
+import megengine.optimizer as optim
+from megengine.autodiff import GradManager
+from megengine.distributed import functional as collective
+from megengine.distributed import group as group_module
+
+
+@pytest.fixture(autouse=True)
+def nothing(monkeypatch):
+    """No process group of an earlier test."""
+    monkeypatch.setattr(group_module, "_process", None)
+    monkeypatch.setattr(dist.WORLD, "proc_ranks", [])
+
+
+def in_processes(count, work, *arguments):
+    """What a function gives in each of several processes, which are CPUs."""
+    return dist.launcher(work, n_gpus=count, device_type="cpu")(*arguments)
+
+
+def mine(shape=(6,)):
+    """Process r has 10 r, 10 r + 1, …."""
+    count = int(np.prod(shape))
+    return mge.Tensor(np.arange(count, dtype=np.float32).reshape(shape) + 10 * dist.get_rank())
+
+
+def test_processes_know_each_other():
+    def work():
+        world, last = dist.WORLD, dist.get_world_size() - 1
+        group = dist.new_group([last, dist.get_rank()]) if dist.get_rank() != last else None
+        with pytest.raises(AssertionError, match="called once"):
+            dist.init_process_group("localhost", 1, 3, 0, 0)
+        with pytest.raises(AssertionError, match="which is not among"):
+            dist.new_group([(dist.get_rank() + 1) % 3])
+        dist.group_barrier()
+        assert pickle.loads(pickle.dumps(world)).size == 3
+        assert pickle.loads(pickle.dumps(world)).proc_ranks == []
+        return (
+            dist.get_rank(),
+            dist.get_world_size(),
+            dist.get_local_device_id(),
+            (world.rank, world.size, world.key, world.is_single_machine),
+            group and (group.rank, group.key),
+            dist.get_client().port == dist.get_py_server_addr()[1],
+            str(mge.Tensor(1.0).device),
+        )
+
+    found = in_processes(3, work)
+    for rank, said in enumerate(found):
+        group = None if rank == 2 else (1, f"2,{rank}")
+        assert said == (rank, 3, rank, (rank, 3, "0,1,2", True), group, True, f"cpu{rank}:0")
+
+
+@pytest.mark.parametrize("count", [2, 3])
+def test_collectives(count):
+    def work():
+        rank, x = dist.get_rank(), mine((count, 2))
+        results = {
+            name: getattr(collective, name)(x)
+            for name in collective.__all__
+            if not name.startswith("remote_")
+        }
+        wide = mine((2, count))
+        results["gathered_along_1"] = collective.all_gather(wide, axis=1)
+        results["gathered_for_first_along_1"] = collective.gather(wide, axis=1)
+        results["scattered_along_1"] = collective.scatter(wide, axis=1)
+        results["sum_scattered_along_1"] = collective.reduce_scatter_sum(wide, axis=1)
+        results["all_to_all_1_0"] = collective.all_to_all(wide, split_axis=1, concat_axis=0)
+        results["all_to_all_0_1"] = collective.all_to_all(x, split_axis=0, concat_axis=1)
+        results["numbers"] = collective.all_gather(mge.Tensor(float(rank)))
+        results["flags"] = collective.broadcast(mge.Tensor([rank == 0, False]))
+        results["nothing"] = collective.all_reduce_sum(mge.Tensor(np.zeros((0, 3), np.float32)))
+        return {name: None if y is None else y.numpy() for name, y in results.items()}
+
+    found = in_processes(count, work)
+    xs = [np.arange(2 * count, dtype=np.float32).reshape(count, 2) + 10 * r for r in range(count)]
+    wide = [x.reshape(2, count) for x in xs]
+
+    def pieces(arrays, rank, axis):
+        return [np.split(a, count, axis)[rank] for a in arrays]
+
+    for rank, got in enumerate(found):
+        expected = {
+            "reduce_sum": sum(xs) if rank == 0 else None,
+            "broadcast": xs[0],
+            "all_gather": np.concatenate(xs),
+            "reduce_scatter_sum": sum(xs)[rank : rank + 1],
+            "all_reduce_sum": sum(xs),
+            "all_reduce_max": xs[-1],
+            "all_reduce_min": xs[0],
+            "gather": np.concatenate(xs) if rank == 0 else None,
+            "scatter": xs[0][rank : rank + 1],
+            "all_to_all": np.concatenate(pieces(xs, rank, 0)),
+            "gathered_along_1": np.concatenate(wide, 1),
+            "gathered_for_first_along_1": np.concatenate(wide, 1) if rank == 0 else None,
+            "scattered_along_1": wide[0][:, rank : rank + 1],
+            "sum_scattered_along_1": sum(wide)[:, rank : rank + 1],
+            "all_to_all_1_0": np.concatenate(pieces(wide, rank, 1), 0),
+            "all_to_all_0_1": np.concatenate(pieces(xs, rank, 0), 1),
+            "numbers": np.arange(count, dtype=np.float32),
+            "flags": np.array([True, False]),
+            "nothing": np.zeros((0, 3), np.float32),
+        }
+        assert got.keys() == expected.keys()
+        for name, value in expected.items():
+            if value is None:
+                assert got[name] is None, name
+            else:
+                np.testing.assert_array_equal(got[name], value, err_msg=name)
+
+
+# What each process computes from its x, and the sum over the processes of these numbers: its
+# gradients are found by finite differences in one process.
+def weights(rank, shape):
+    return np.random.default_rng(rank).standard_normal(shape).astype(np.float32)
+
+
+GRADIENTS = {
+    "reduce_sum": lambda xs, w: (sum(xs) ** 2 * w[0][:2]).sum(),
+    "broadcast": lambda xs, w: sum((xs[0] ** 2 * v[:2]).sum() for v in w),
+    "all_gather": lambda xs, w: sum((np.concatenate(xs) ** 2 * v).sum() for v in w),
+    "reduce_scatter_sum": lambda xs, w: sum(
+        (sum(xs)[r] ** 2 * v[0]).sum() for r, v in enumerate(w)
+    ),
+    "all_reduce_sum": lambda xs, w: sum((sum(xs) ** 2 * v[:2]).sum() for v in w),
+    "all_reduce_max": lambda xs, w: sum((np.max(xs, 0) ** 2 * v[:2]).sum() for v in w),
+    "all_reduce_min": lambda xs, w: sum((np.min(xs, 0) ** 2 * v[:2]).sum() for v in w),
+    "gather": lambda xs, w: (np.concatenate(xs) ** 2 * w[0]).sum(),
+    "scatter": lambda xs, w: sum((xs[0][r] ** 2 * v[0]).sum() for r, v in enumerate(w)),
+    "all_to_all": lambda xs, w: sum(
+        (np.stack([x[r] for x in xs]) ** 2 * v[:2]).sum() for r, v in enumerate(w)
+    ),
+}
+
+
+@pytest.mark.parametrize("is_traced", [False, True])
+@pytest.mark.parametrize("name", GRADIENTS)
+def test_gradients_go_to_where_the_values_came_from(name, is_traced):
+    def work():
+        rank = dist.get_rank()
+        x = mge.Parameter(weights(10 + rank, (2, 3)))
+        manager = GradManager().attach(x)
+
+        def step():
+            with manager:
+                y = getattr(collective, name)(x)
+                loss = None
+                if y is not None:
+                    w = mge.Tensor(weights(rank, (4, 3))[: y.shape[0]])
+                    loss = (y * y * w).sum()
+                manager.backward(loss)
+            return x.grad
+
+        if is_traced:
+            step = mge.jit.trace(step)
+        for _ in range(3 if is_traced else 1):
+            x.grad = None
+            step()
+        return None if x.grad is None else x.grad.numpy()
+
+    xs = [weights(10 + r, (2, 3)).astype(np.float64) for r in range(2)]
+    ws = [weights(r, (4, 3)).astype(np.float64) for r in range(2)]
+    for rank, got in enumerate(in_processes(2, work)):
+        got = np.zeros((2, 3)) if got is None else got
+        for place in np.ndindex(2, 3):
+            near = []
+            for step in (1e-5, -1e-5):
+                changed = [x.copy() for x in xs]
+                changed[rank][place] += step
+                near.append(GRADIENTS[name](changed, ws))
+            slope = (near[0] - near[1]) / 2e-5
+            np.testing.assert_allclose(got[place], slope, rtol=1e-4, atol=1e-4)
+
+
+def test_values_and_gradients_travel_through_a_pipeline():
+    def work():
+        if dist.get_rank() == 0:
+            x = mge.Parameter([1.0, 2.0])
+            manager = GradManager().attach(x)
+            with manager:
+                collective.remote_send(x * 3, 1)
+                manager.backward()
+            collective.remote_send(mge.Tensor(np.array([7], np.int32)), 1)
+            return x.grad.numpy().tolist()
+        w = mge.Parameter(5.0)
+        manager = GradManager().attach(w)
+        with manager:
+            y = collective.remote_recv(0)
+            manager.backward((y * y * w).sum())
+        number = collective.remote_recv(0)
+        return y.numpy().tolist(), float(w.grad.numpy()), number.numpy().tolist(), str(number.dtype)
+
+    first, second = in_processes(2, work)
+    assert first == [2 * 3 * 5 * 3 * x for x in (1, 2)]
+    assert second == ([3, 6], 45, [7], "int32")
+
+
+class Net(M.Module):
+    """Two layers, with a batch normalisation over the processes between them."""
+
+    def __init__(self, norm):
+        super().__init__()
+        self.conv = M.Conv2d(1, 4, 3)
+        self.norm = norm(4)
+        self.out = M.Linear(4, 3)
+
+    def forward(self, x):
+        return self.out(F.relu(self.norm(self.conv(x))).mean((2, 3)))
+
+
+def train(net, images, labels, callbacks, is_traced):
+    """Twenty steps; the losses and all values of the net."""
+    manager = GradManager().attach(net.parameters(), callbacks=callbacks)
+    optimizer = optim.SGD(net.parameters(), lr=0.1, momentum=0.9)
+
+    def step(x, y):
+        with manager:
+            loss = F.nn.cross_entropy(net(x), y)
+            manager.backward(loss)
+        optimizer.step().clear_grad()
+        return loss
+
+    if is_traced:
+        step = mge.jit.trace(step, symbolic=True)
+    losses = [float(step(mge.Tensor(images), mge.Tensor(labels)).numpy()) for _ in range(20)]
+    return losses, {name: value.copy() for name, value in net.state_dict().items()}
+
+
+@pytest.mark.parametrize("is_traced", [False, True])
+def test_two_processes_train_as_one_does(is_traced):
+    random = np.random.default_rng(1)
+    images = random.standard_normal((8, 1, 6, 6)).astype(np.float32)
+    labels = random.integers(0, 3, 8).astype(np.int32)
+    mge.random.seed(3)
+    state = Net(M.SyncBatchNorm).state_dict()
+
+    def work():
+        net = Net(M.SyncBatchNorm)  # of other values in each process
+        if dist.get_rank() == 0:
+            net.load_state_dict(state)
+        dist.bcast_list_(net.tensors())
+        part = slice(4 * dist.get_rank(), 4 * dist.get_rank() + 4)
+        callbacks = [dist.make_allreduce_cb("mean")]
+        return train(net, images[part], labels[part], callbacks, is_traced)
+
+    (losses_0, values_0), (losses_1, values_1) = in_processes(2, work)
+    net = Net(M.BatchNorm2d)
+    net.load_state_dict(state)
+    losses, values = train(net, images, labels, None, False)
+    np.testing.assert_allclose((np.array(losses_0) + losses_1) / 2, losses, rtol=1e-5)
+    for name, value in values.items():
+        np.testing.assert_array_equal(values_0[name], values_1[name], err_msg=name)
+        np.testing.assert_allclose(values_0[name], value, rtol=1e-4, atol=1e-5, err_msg=name)
+
+
+def test_large_gradients_go_in_several_packs():
+    def work():
+        parameters = [mge.Parameter(np.full(n, 1.0, np.float32)) for n in (3 << 20, 5, 7, 1 << 20)]
+        callback = dist.make_allreduce_cb("sum")
+        manager = GradManager().attach(parameters, callbacks=[callback])
+        with manager:
+            scale = 1.0 + dist.get_rank()
+            manager.backward(sum((p * scale).sum() for p in parameters))
+        return [(float(p.grad.min()), float(p.grad.max())) for p in parameters]
+
+    assert in_processes(2, work) == [[(3.0, 3.0)] * 4] * 2
+
+
+def test_observers_look_at_all_processes():
+    from megengine.quantization import SyncExponentialMovingAverageObserver, SyncMinMaxObserver
+
+    def work():
+        found = []
+        for observer in (SyncMinMaxObserver(), SyncExponentialMovingAverageObserver()):
+            observer(mine((3,)))
+            found.append((float(observer.min_val), float(observer.max_val)))
+        return found
+
+    assert in_processes(2, work) == [[(0.0, 12.0)] * 2] * 2
+
+
+def test_processes_at_different_functions_are_told():
+    def work():
+        function = collective.all_reduce_sum if dist.get_rank() else collective.all_reduce_max
+        with pytest.raises(RuntimeError, match="is at another exchange: 'all_reduce_"):
+            function(mine())
+        with pytest.raises(RuntimeError, match="has failed before"):
+            collective.all_reduce_sum(mine())
+        return True
+
+    assert in_processes(2, work) == [True, True]
+
+
+def test_who_waits_for_a_process_that_has_ended_is_told():
+    def work():
+        if dist.get_rank() == 0:
+            with pytest.raises(RuntimeError, match="process 1 is gone"):
+                collective.all_reduce_sum(mine())
+            return True
+
+    assert in_processes(2, work) == [True, None]
+
+
+def test_a_process_that_fails_ends_all(capfd):
+    def work(how):
+        if dist.get_rank() == 1:
+            how()
+        while True:
+            time.sleep(1)
+
+    def leave():
+        sys.exit(3)
+
+    def kill():
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    def fail():
+        raise ValueError("of process 1")
+
+    for how, code in ((leave, 3), (kill, -9), (fail, 1)):
+        begin = time.monotonic()
+        with pytest.raises(AssertionError, match=f"subprocess 1 exit with code {code}"):
+            in_processes(2, work, how)
+        assert time.monotonic() - begin < 60  # the others would wait for ever
+    assert "ValueError: of process 1" in capfd.readouterr().err
+
+
+def test_a_process_without_a_result_is_told_of(caplog):
+    def work():
+        if dist.get_rank() == 0:
+            sys.exit(0)
+        return 1
+
+    assert in_processes(2, work) == [None, 1]
+
+
+def test_processors_are_shared_unless_the_user_says_how():
+    # In a process whose threads have not worked yet: forked from others, there is one thread.
+    code = """
+from megengine import _mge
+import megengine.distributed as dist
+print(_mge.get_threads(), *dist.launcher(_mge.get_threads, n_gpus=2, device_type="cpu")())
+"""
+
+    def threads(**environment):
+        environment = {k: v for k, v in os.environ.items() if k != "MGE_THREADS"} | environment
+        printed = subprocess.run(
+            [sys.executable, "-c", code],
+            env=environment,
+            check=True,
+            capture_output=True,
+            text=True,
+        ).stdout
+        return [int(word) for word in printed.split()]
+
+    alone, *shared = threads()
+    assert shared == [max(1, alone // 2)] * 2
+    assert threads(MGE_THREADS="3") == [3, 3, 3]
+
+
+def test_programs_that_start_their_processes_themselves():
+    code = """
+import sys
+import megengine as mge
+import megengine.distributed as dist
+rank, port = int(sys.argv[1]), int(sys.argv[2])
+if rank == 0:
+    server = dist.Server()  # on a thread of a process that waits for others
+    port = server.py_server_port
+    print(port, flush=True)
+dist.init_process_group("localhost", port, 2, rank, 0, device_type="cpu")
+print(dist.functional.all_reduce_sum(mge.Tensor([1.0 + rank])).numpy()[0])
+print(dist.functional.broadcast(mge.Tensor([5.0 + rank])).numpy()[0])
+dist.group_barrier()
+"""
+
+    def start(rank, port):
+        command = [sys.executable, "-c", code, str(rank), str(port)]
+        return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+
+    first = start(0, 0)
+    second = start(1, int(first.stdout.readline()))
+    for process in (first, second):
+        printed, _ = process.communicate(timeout=120)
+        assert process.returncode == 0
+        assert printed == "3.0\n5.0\n"
+
+
+def test_the_first_process_elsewhere_needs_a_port():
+    with pytest.raises(AssertionError, match="name the port"):
+        dist.launcher(len, n_gpus=1, world_size=2, rank_start=1)
