@@ -18,11 +18,6 @@ SIZES = {
     "45 MB (ResNet-18)": 11 << 20,
     "102 MB (ResNet-50)": 25 << 20,
 }
-    "4 KB": 1 << 10,
-    "1 MB": 1 << 18,
-    "45 MB (ResNet-18)": 11 << 20,
-    "102 MB (ResNet-50)": 25 << 20,
-}
 
 
 def times(reduce, count, rounds):
