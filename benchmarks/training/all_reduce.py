@@ -23,7 +23,7 @@ SIZES = {
 def times(reduce, count, rounds):
     """Of one process, ms; the sum is right."""
     found = []
-    for i in range(rounds + 2):
+    for _ in range(rounds + 2):
         begin = time.perf_counter()
         first = reduce(count)
         found.append(1e3 * (time.perf_counter() - begin))
