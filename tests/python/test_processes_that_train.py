@@ -210,6 +210,23 @@ def test_values_and_gradients_travel_through_a_pipeline():
     assert second == ([3, 6], 45, [7], "int32")
 
 
+def test_samplers_share_the_samples_of_a_data_set():
+    from megengine.data import DataLoader, RandomSampler, SequentialSampler
+    from megengine.data.dataset import ArrayDataset
+
+    def work():
+        data = ArrayDataset(np.arange(9, dtype=np.int32))
+        samplers = (SequentialSampler(data, 2), RandomSampler(data, 2))
+        return [
+            [int(x) for (batch,) in DataLoader(data, sampler=s, num_workers=1) for x in batch]
+            for s in samplers
+        ]
+
+    (in_order_0, random_0), (in_order_1, random_1) = in_processes(2, work)
+    assert in_order_0 == [0, 2, 4, 6, 8] and in_order_1 == [1, 3, 5, 7, 0]
+    assert set(random_0) | set(random_1) == set(range(9)) and random_0 != in_order_0
+
+
 class Net(M.Module):
     """Two layers, with a batch normalisation over the processes between them."""
 

@@ -40,9 +40,10 @@ class MapSampler(Sampler):
         batch_size: samples of a batch.
         drop_last: leave out a last batch that is smaller.
         num_samples: samples of an epoch; None for all.
-        world_size: processes that share the samples; None for 1.
-        rank: number of this process; None for 0.
-        seed: of the random order; None for another one each time.
+        world_size: processes that share the samples; None: those that train together.
+        rank: number of this process; None: its number among those.
+        seed: of the random order; None for another one each time, and for 0 where processes share
+            the samples, which need the same order.
     Raises:
         ValueError: an argument is out of its range, or a process gets less than one batch.
     Example:
@@ -73,15 +74,17 @@ class MapSampler(Sampler):
             isinstance(num_samples, bool) or not isinstance(num_samples, int) or num_samples <= 0
         ):
             raise ValueError(f"num_samples should be a positive integer, got {num_samples!r}")
+        from ..distributed import get_rank, get_world_size  # imported by those who use it
+
         self.dataset = dataset
         self.batch_size = batch_size
         self.drop_last = drop_last
         self.num_samples = len(dataset) if num_samples is None else num_samples
-        self.world_size = 1 if world_size is None else world_size
-        self.rank = 0 if rank is None else rank
+        self.world_size = get_world_size() if world_size is None else world_size
+        self.rank = get_rank() if rank is None else rank
         if not 0 <= self.rank < self.world_size:
             raise ValueError(f"rank should be in [0, {self.world_size}), got {self.rank}")
-        self.rng = np.random.RandomState(seed)
+        self.rng = np.random.RandomState(0 if seed is None and self.world_size > 1 else seed)
         self.num_samples = math.ceil(self.num_samples / self.world_size)
         if self.num_samples < batch_size:
             raise ValueError(

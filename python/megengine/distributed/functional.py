@@ -303,6 +303,14 @@ def remote_send(inp: Tensor, dest_rank: int) -> None:
         dest_rank: the process.
     Raises:
         AssertionError: there is no such process, or it is this one.
+    Example:
+        >>> import megengine.distributed as dist
+        >>> def work():
+        ...     if dist.get_rank() == 0:
+        ...         return remote_send(Tensor([1.0, 2.0]), 1)
+        ...     return remote_recv(0).numpy().tolist()
+        >>> dist.launcher(work, n_gpus=2)()
+        [None, [1.0, 2.0]]
     """
     _one_sided("broadcast", inp, new_group([get_rank(), dest_rank]), None)
 
@@ -316,5 +324,13 @@ def remote_recv(src_rank: int, device: str | None = None, inp: Tensor | None = N
         inp: not looked at: the sender knows shape and dtype.
     Raises:
         AssertionError: there is no such process, or it is this one.
+    Example:
+        >>> import megengine.distributed as dist
+        >>> def work():
+        ...     if dist.get_rank() == 0:
+        ...         return remote_send(Tensor(3), 1)
+        ...     return int(remote_recv(0))
+        >>> dist.launcher(work, n_gpus=2)()
+        [None, 3]
     """
     return _one_sided("broadcast", None, new_group([src_rank, get_rank()]), device)

@@ -280,6 +280,14 @@ def get_client() -> Client:
 
     Raises:
         AssertionError: ``init_process_group`` was not called, or there is one process.
+    Example:
+        >>> import megengine.distributed as dist
+        >>> def work():
+        ...     if get_rank() == 0:
+        ...         get_client().user_set("name", "digits")
+        ...     return get_client().user_get("name")
+        >>> dist.launcher(work, n_gpus=2)()
+        ['digits', 'digits']
     """
     client = _this().client
     assert client is not None, "[get_client] one process has no server"
