@@ -224,6 +224,16 @@ def test_train_and_eval_reach_all_parts():
     assert all(m.quantize_disabled for m in whole.modules())
 
 
+def test_representation_shows_modules_that_were_appended_later():
+    net = M.Sequential()
+    net.blocks, net.tail = [], M.ReLU()
+    net.blocks.append({"up": [M.Identity()]})
+    assert repr(net) == "Sequential(\n  (blocks.0.up.0): Identity()\n  (tail): ReLU()\n)"
+    net.blocks = None
+    net.blocks = [M.ReLU()]
+    assert repr(net) == "Sequential(\n  (tail): ReLU()\n  (blocks.0): ReLU()\n)"
+
+
 def test_representation_follows_the_attributes():
     net = M.Sequential(M.ReLU(), M.Linear(2, 1))
     del net[0]

@@ -448,15 +448,16 @@ class Module:
         return [name for name, tensor in missing.items() if tensor not in loaded]
 
     def __setattr__(self, name: str, value) -> None:
-        contains_modules = isinstance(value, (Module, list, tuple, dict))
-        if contains_modules and "_modules" not in self.__dict__:
-            if name != "_modules":
+        # A list that is empty now may hold modules later.
+        may_hold_modules = isinstance(value, (Module, list, tuple, dict))
+        modules = self.__dict__.get("_modules")
+        if name not in ("_modules", "_forward_pre_hooks", "_forward_hooks"):
+            if may_hold_modules and modules is None:
                 raise AttributeError("cannot assign module before Module.__init__() call")
-        elif contains_modules and name not in ("_modules", "_forward_pre_hooks", "_forward_hooks"):
-            if name not in self._modules and any(
-                isinstance(v, Module) for _, v in _expand_structure(name, value)
-            ):
-                self._modules.append(name)
+            if may_hold_modules and name not in modules:
+                modules.append(name)
+            elif not may_hold_modules and modules and name in modules:
+                modules.remove(name)
         object.__setattr__(self, name, value)
         if isinstance(value, (Module, Tensor, list, tuple, dict)) and not name.startswith("_"):
             self._give_names(name, value)
