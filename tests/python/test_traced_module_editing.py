@@ -129,10 +129,10 @@ def test_expressions_and_nodes_tell_what_they_are(traced):
         "tanh_out",
         "e_out",
         "a_out",
-        "e",
         "x",
         "a",
         "self",
+        "e",
     ]
     with pytest.raises(TypeError, match="copy the traced module"):
         copy.copy(mul)

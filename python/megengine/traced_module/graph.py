@@ -152,16 +152,21 @@ class InternalGraph:
     def get_dep_exprs(self, nodes: Node | Sequence[Node]) -> list[Expr]:
         """The expressions that nodes depend on, with those that give them.
 
+        They are found in depth, from the last node and the last input of each expression.
+
         Args:
             nodes: a node, or several, of this graph.
         """
-        waiting = [node.expr for node in ([nodes] if isinstance(nodes, Node) else nodes)]
+        waiting = [nodes] if isinstance(nodes, Node) else list(nodes)
+        asked = {id(node) for node in waiting}
         found: dict[int, Expr] = {}
         while waiting:
-            expr = waiting.pop(0)
-            if id(expr) not in found:
-                found[id(expr)] = expr
-                waiting += [node.expr for node in expr.inputs[::-1]]
+            expr = waiting.pop().expr
+            found[id(expr)] = expr
+            for node in expr.inputs:
+                if id(node) not in asked:
+                    asked.add(id(node))
+                    waiting.append(node)
         return list(found.values())
 
     # Recording.
