@@ -365,7 +365,7 @@ class Module:
         Args:
             rst: dictionary to fill; None makes one.
             prefix: what all names begin with, as it is: ``"net."``.
-            keep_var: Tensors instead of NumPy arrays: the module's own, where they are not reshaped.
+            keep_var: Tensors instead of NumPy arrays: the module's own, if not reshaped.
         Returns:
             The dictionary, module by module. A tensor that several modules have is there under each
             of its names; the state of normalisation modules is reshaped to vectors.
