@@ -210,6 +210,26 @@ def test_values_and_gradients_travel_through_a_pipeline():
     assert second == ([3, 6], 45, [7], "int32")
 
 
+def test_gradients_of_the_low_level_interface_travel_too():
+    from megengine.core.autodiff.grad import Grad
+
+    def work():
+        found = {}
+        with Grad() as grad:
+            if dist.get_rank() == 0:
+                x = mge.Tensor([1.0, 2.0])
+                grad.wrt(x, callback=lambda dx: found.update(dx=dx.numpy().tolist()))
+                collective.remote_send(x, 1)
+                y = collective.remote_recv(1)
+                grad([y * y], [mge.Tensor([1.0, 1.0])])
+            else:
+                collective.remote_send(collective.remote_recv(0), 0)
+                grad([], [])
+        return found
+
+    assert in_processes(2, work) == [{"dx": [2.0, 4.0]}, {}]
+
+
 def test_samplers_share_the_samples_of_a_data_set():
     from megengine.data import DataLoader, RandomSampler, SequentialSampler
     from megengine.data.dataset import ArrayDataset

@@ -1,15 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """``GradManager``: records what happens to tensors, then computes gradients."""
 
-import itertools
 import threading
 import weakref
 from collections.abc import Callable, Iterable
 
-from .. import _mge
 from ..core.counted import counted
 from ..core.tensor.dtype import is_differentible_dtype
 from ..tensor import Tensor
+from .recording import Recording
 from .result_gradients import like_results
 
 
@@ -18,8 +17,6 @@ class _Backwarding(threading.local):
 
 
 _backwarding = _Backwarding()
-_numbers = itertools.count()
-_recording: "weakref.WeakSet[GradManager]" = weakref.WeakSet()
 
 
 def get_backwarding_grad_manager() -> "GradManager | None":
@@ -40,7 +37,7 @@ class _Attached:
         self.callbacks: list[Callable] = []
 
 
-class GradManager:
+class GradManager(Recording):
     """Computes gradients with respect to the tensors attached to it.
 
     Example:
@@ -54,12 +51,9 @@ class GradManager:
     """
 
     def __init__(self):
-        # The same in all processes that run one program.
-        self.name = f"grad_manager_{next(_numbers)}"
-        self._kept: list[Tensor] = []
+        super().__init__()
         self._attached: dict[int, _Attached] = {}
-        self._tape: _mge.Tape | None = None
-        self._on_tape: list[int] = []
+        self._on_tape: list[int | None] = []
 
     def attached_tensors(self) -> list[Tensor]:
         """The tensors that are attached and still alive."""
@@ -106,18 +100,9 @@ class GradManager:
         self._on_tape.append(key)
 
     def follow(self, tensor: Tensor) -> None:
-        """Record what happens to a tensor, though nobody wants its gradient.
-
-        The gradient of an operator may be more than values: an exchange with other processes.
-        """
-        if self._tape is not None:
-            self._tape.attach(tensor)
-            self._on_tape.append(None)
-
-    def keep(self, result: Tensor) -> None:
-        """Go through a result in ``backward``, though nothing may depend on it: with zeros."""
-        if self._tape is not None:
-            self._kept.append(result)
+        """Record what happens to a tensor, though nobody wants its gradient."""
+        self._tape.attach(tensor)
+        self._on_tape.append(None)
 
     def record(self) -> None:
         """Start to record.
@@ -127,14 +112,13 @@ class GradManager:
         """
         if self._tape is not None:
             raise RuntimeError("already recording: leave the `with` block or call release() first")
-        self._tape = _mge.Tape()
+        self._begin()
         self._on_tape = []
         for key, entry in list(self._attached.items()):
             tensor = entry.tensor()
             if tensor is not None:
                 self._put_on_tape(key, tensor)
         self._tape.start()
-        _recording.add(self)
 
     def backward(
         self,
@@ -170,13 +154,6 @@ class GradManager:
             _backwarding.manager = before
             self.release()
 
-    def _with_kept(self, ys: list, dys: list | None) -> tuple[list, list | None]:
-        if not self._kept:
-            return ys, dys
-        dys = [_mge.ops.full_like(y, value=1.0) for y in ys] if dys is None else dys
-        zeros = [_mge.ops.full_like(y, value=0.0) for y in self._kept]
-        return [*ys, *self._kept], [*dys, *zeros]
-
     def _deliver(self, grads: dict) -> None:
         """Callbacks first, all of them, because they may start work that ends later."""
         found = []
@@ -202,10 +179,8 @@ class GradManager:
     def release(self) -> None:
         """Stop recording and forget what was recorded."""
         if self._tape is not None:
-            tape, self._tape = self._tape, None
+            tape = self._end()
             self._on_tape = []
-            self._kept = []
-            _recording.discard(self)
             tape.stop()
             tape.release()
 
@@ -220,16 +195,6 @@ class GradManager:
         return GradManagerGroup([self]).merge_with(other)
 
     __ror__ = __or__
-
-
-def recording_managers() -> list[GradManager]:
-    """Those that record now, in the order in which they were made.
-
-    Example:
-        >>> recording_managers()
-        []
-    """
-    return sorted(_recording, key=lambda manager: int(manager.name.rpartition("_")[2]))
 
 
 def _forget(manager: weakref.ref, key: int, entry: _Attached) -> None:

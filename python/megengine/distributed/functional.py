@@ -13,7 +13,7 @@ from collections.abc import Callable
 import numpy as np
 
 from .. import _mge
-from ..autodiff.grad_manager import recording_managers
+from ..autodiff.recording import active_recordings
 from ..tensor import Tensor
 from .group import WORLD, Group, get_client, get_rank, new_group
 
@@ -85,36 +85,36 @@ def _one_sided(mode: str, inp: Tensor | None, group: Group, device: str | None) 
         lambda: {
             "shape": list(inp._tuple_shape),
             "dtype": np.dtype(inp.dtype).name,
-            "managers": [m.name for m in recording_managers() if _mge.is_recorded(inp)],
+            "recordings": [r.name for r in active_recordings() if _mge.is_recorded(inp)],
         },
     )
-    managers = [m for m in recording_managers() if m.name in said["managers"]]
+    recordings = [r for r in active_recordings() if r.name in said["recordings"]]
     if group.rank != 0:
         shape = said["shape"]
         if mode == "scatter":
             shape[0] //= group.size
         inp = _mge.ops.full(shape=shape, value=0.0, dtype=said["dtype"])
         inp = inp if device in (None, "") else inp.to(device)
-        for manager in managers:
-            manager.follow(inp)
+        for recording in recordings:
+            recording.follow(inp)
     result = _collective(mode, inp, group, device)
-    _keep(managers, result)
+    _keep(recordings, result)
     return result
 
 
-def _keep(managers: list, result: Tensor) -> None:
+def _keep(recordings: list, result: Tensor) -> None:
     """Its gradient is an exchange that no process may leave out, whatever comes of the result."""
-    for manager in managers:
-        manager.keep(result)
+    for recording in recordings:
+        recording.keep(result)
 
 
 def _to_first(mode: str, inp: Tensor, group: Group | None, device: str | None) -> Tensor | None:
     """What the first process gets from all."""
     group = WORLD if group is None else group
-    managers = [m for m in recording_managers() if _mge.is_recorded(inp)]
+    recordings = [r for r in active_recordings() if _mge.is_recorded(inp)]
     result = _collective(mode, inp, group, device)
     if group.size > 1:
-        _keep(managers, result)
+        _keep(recordings, result)
     return result if group.rank == 0 else None
 
 

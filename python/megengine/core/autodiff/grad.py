@@ -5,8 +5,8 @@ import itertools
 import weakref
 from collections.abc import Callable
 
-from ... import _mge
 from ...autodiff.function import Function  # noqa: F401
+from ...autodiff.recording import Recording
 from ...autodiff.result_gradients import like_results
 from ...tensor import Tensor
 
@@ -19,7 +19,7 @@ def get_grad_managers() -> "list[Grad]":
     return list(_grad_manager_dict.values())
 
 
-class GradKey:
+class GradKey(Recording):
     """A tape and the functions that get its gradients; ``Grad`` is the way to use one.
 
     It records from ``enter``, or from the first ``attach``, to ``backward`` or ``exit``.
@@ -34,14 +34,13 @@ class GradKey:
     """
 
     def __init__(self, name: str | None = None):
-        self.name = name or ""
-        self._tape: _mge.Tape | None = None
+        super().__init__(name or "")
         self._attached: list[tuple[weakref.ref, Callable | None]] = []
 
     def enter(self) -> None:
         """Begin to record."""
         if self._tape is None:
-            self._tape = _mge.Tape()
+            self._begin()
             self._tape.start()
 
     def attach(self, tensor: Tensor, callback: Callable | None = None) -> None:
@@ -49,6 +48,10 @@ class GradKey:
         self.enter()
         self._tape.attach(tensor)
         self._attached.append((weakref.ref(tensor), callback))
+
+    def follow(self, tensor: Tensor) -> None:
+        """Record what happens to a tensor, though nobody wants its gradient."""
+        self.attach(tensor)
 
     def is_attached_to(self, tensor: Tensor) -> bool:
         """Whether the gradient of a Tensor was asked for."""
@@ -75,11 +78,12 @@ class GradKey:
         """
         if self._tape is None:
             raise RuntimeError("[Grad] nothing is recorded: use it in a with block, or call wrt")
-        tape, self._tape = self._tape, None
+        ys, dys = self._with_kept(list(ys), like_results(list(ys), list(dys)))
+        tape = self._end()
         attached, self._attached = self._attached, []
         tape.stop()
         try:
-            grads = tape.backward(list(ys), like_results(list(ys), list(dys)))
+            grads = tape.backward(ys, dys)
         finally:
             tape.release()
         for (_, callback), grad in zip(attached, grads, strict=True):
@@ -89,9 +93,9 @@ class GradKey:
     def exit(self) -> None:
         """End the recording and forget it."""
         if self._tape is not None:
-            self._tape.stop()
-            self._tape.release()
-            self._tape = None
+            tape = self._end()
+            tape.stop()
+            tape.release()
             self._attached = []
 
 
