@@ -224,16 +224,6 @@ def test_train_and_eval_reach_all_parts():
     assert all(m.quantize_disabled for m in whole.modules())
 
 
-def test_state_has_the_same_shapes_as_tensors_and_as_arrays():
-    net = M.Sequential(M.Linear(3, 2), M.BatchNorm1d(2))
-    arrays, tensors = net.state_dict(), net.state_dict(keep_var=True)
-    assert {name: value.shape for name, value in tensors.items()} == {
-        name: value.shape for name, value in arrays.items()
-    }
-    assert tensors["1.weight"].shape == (2,) and tensors["0.weight"] is net[0].weight
-    net.load_state_dict({name: 2 * value.numpy() for name, value in tensors.items()})
-
-
 def test_representation_shows_modules_that_were_appended_later():
     net = M.Sequential()
     net.blocks, net.tail = [], M.ReLU()

@@ -365,18 +365,21 @@ class Module:
         Args:
             rst: dictionary to fill; None makes one.
             prefix: what all names begin with, as it is: ``"net."``.
-            keep_var: Tensors instead of NumPy arrays: the module's own, if not reshaped.
+            keep_var: the Tensors themselves instead of NumPy arrays.
         Returns:
             The dictionary, module by module. A tensor that several modules have is there under each
-            of its names; the state of normalisation modules is reshaped to vectors.
+            of its names; the arrays of normalisation modules are vectors.
         Example:
             >>> M.Linear(2, 1).state_dict()["bias"]
             array([0.], dtype=float32)
         """
         result = OrderedDict() if rst is None else rst
         for name, tensor, owner in self._state():
-            value = tensor if keep_var else tensor.numpy()
-            result[prefix + name] = value.reshape(-1) if owner._state_is_flat else value
+            if keep_var:
+                result[prefix + name] = tensor
+            else:
+                array = tensor.numpy()
+                result[prefix + name] = array.reshape(-1) if owner._state_is_flat else array
         return result
 
     def _state(self) -> Iterator[tuple[str, Tensor, "Module"]]:
