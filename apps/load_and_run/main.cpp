@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <array>
-#include <nlohmann/json.hpp>
 
 #include "apps/load_and_run/checks/stages.h"
 #include "apps/load_and_run/debugger.h"
@@ -78,15 +77,16 @@ constexpr std::array stages{
     Stage{"write outputs", write_outputs},
 };
 
-int run(cli::Invocation& invocation) {
-    Options options = parse_options(invocation);
-    cli::Json result = cli::Json::object();
-    Job job{invocation, options, result};
+void run_stages(Job& job) {
     for (auto& stage : stages) {
         job.activity.now(stage.name);
         if (!job.is_done) stage.run(job);
     }
-    return write_report(job);
+}
+
+int run(cli::Invocation& invocation) {
+    Options options = parse_options(invocation);
+    return run_and_report(invocation, options, run_stages);
 }
 
 }  // namespace

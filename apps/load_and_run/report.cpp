@@ -345,6 +345,31 @@ Json first_test_json(const Job& job) {
             {"outputs", tensors_json(r.outputs)}};
 }
 
+int write_report(Job& job) {
+    Json report = cli::make_report(job.invocation);
+    if (!job.is_done) {
+        Json first = first_test_json(job);
+        report.update(first);
+        first.update(job.report);
+        job.report = std::move(first);
+        auto& run = job.options.run;
+        job.report["interface"] = run.lite ? "lite" : run.mdl ? "mdl" : "default";
+        job.report["options"] = to_json(job.session->asked());
+        job.report["options_without_effect"] = job.options_without_effect;
+        if (job.session->compile_options().level < 0)
+            job.report["replaced_values"] = replaced_json(*job.tests.at(0).program);
+        add_on_request(job);
+        if (job.options.run.startup) job.report["startup"] = startup_json(job);
+        job.report["tests"] = Json::array();
+        for (auto& test : job.tests) job.report["tests"].push_back(test_json(job, test));
+    }
+    report["result"] = job.report;
+    if (job.failure)
+        return cli::finish_report(job.invocation, report, job.failure->code, job.failure->message);
+    if (!job.invocation.json.empty()) cli::write_report(job.invocation, report);
+    return 0;
+}
+
 }  // namespace
 
 Json ports_json(const std::vector<PortInfo>& ports) {
@@ -375,29 +400,11 @@ void print_results(Job& job) {
     print_memory(*first.program);
 }
 
-int write_report(Job& job) {
-    Json report = cli::make_report(job.invocation);
-    if (!job.is_done) {
-        Json first = first_test_json(job);
-        report.update(first);
-        first.update(job.report);
-        job.report = std::move(first);
-        auto& run = job.options.run;
-        job.report["interface"] = run.lite ? "lite" : run.mdl ? "mdl" : "default";
-        job.report["options"] = to_json(job.session->asked());
-        job.report["options_without_effect"] = job.options_without_effect;
-        if (job.session->compile_options().level < 0)
-            job.report["replaced_values"] = replaced_json(*job.tests.at(0).program);
-        add_on_request(job);
-        if (job.options.run.startup) job.report["startup"] = startup_json(job);
-        job.report["tests"] = Json::array();
-        for (auto& test : job.tests) job.report["tests"].push_back(test_json(job, test));
-    }
-    report["result"] = job.report;
-    if (job.failure)
-        return cli::finish_report(job.invocation, report, job.failure->code, job.failure->message);
-    if (!job.invocation.json.empty()) cli::write_report(job.invocation, report);
-    return 0;
+int run_and_report(cli::Invocation& invocation, const Options& options, void (*work)(Job& job)) {
+    Json result = Json::object();
+    Job job{invocation, options, result};
+    work(job);
+    return write_report(job);
 }
 
 }  // namespace mge::load_and_run
