@@ -4,6 +4,7 @@
 import contextlib
 import os
 import pickle
+import threading
 import traceback
 import warnings
 from collections.abc import Callable
@@ -75,8 +76,29 @@ def _present(device: str) -> str:
     return default if is_gpu and device.startswith("xpux") else device
 
 
+class _Thread(threading.local):
+    place: Callable | None = None  # where Tensors go that it loads; None: it loads none
+
+
+_thread = _Thread()
+_lock = threading.Lock()
+_loads = 0  # under way, in all threads
+
+
+def _mapped(device: str) -> str:
+    return device if _thread.place is None else _present(_thread.place(device))
+
+
+def _count_loads(change: int) -> None:
+    global _loads
+    with _lock:
+        _loads += change
+        # All threads have one: those that load nothing find their devices as they are.
+        Tensor.dmap_callback = staticmethod(_mapped) if _loads else None
+
+
 class _DeviceMap:
-    """Where Tensors go when they are loaded."""
+    """Where Tensors go that this thread loads."""
 
     def __init__(self, map_location):
         if isinstance(map_location, str):
@@ -96,11 +118,12 @@ class _DeviceMap:
             )
 
     def __enter__(self) -> None:
-        self._before = Tensor.dmap_callback
-        Tensor.dmap_callback = staticmethod(lambda device: _present(self.place(device)))
+        self._before, _thread.place = _thread.place, self.place
+        _count_loads(1)
 
     def __exit__(self, *exc) -> None:
-        Tensor.dmap_callback = self._before
+        _count_loads(-1)
+        _thread.place = self._before
 
 
 _TENSORS = {("megengine.tensor", cls.__name__): restoring(cls) for cls in (Tensor, Parameter)}

@@ -7,6 +7,7 @@ import io
 import logging
 import os
 import pickle
+import threading
 import traceback
 import types
 from pathlib import Path
@@ -204,6 +205,35 @@ def test_map_location(location, device):
     file.seek(0)
     assert str(mge.load(file, map_location=location).device) == device
     assert mge.Tensor.dmap_callback is None
+
+
+def test_threads_that_load_at_once_have_devices_of_their_own():
+    content, both_load = (
+        pickle.dumps(mge.Tensor([1.0], device="cpu0")),
+        threading.Barrier(2, timeout=20),
+    )
+    first_is_done, other_is_made, found = threading.Event(), threading.Event(), {}
+
+    def load(wanted, wait):
+        def place(device):
+            both_load.wait()
+            wait()
+            return wanted
+
+        found[wanted] = str(mge.load(io.BytesIO(content), map_location=place).device)
+        first_is_done.set()
+
+    threads = [threading.Thread(target=load, args=("cpu1", lambda: None))]
+    threads += [threading.Thread(target=load, args=("cpu2", lambda: other_is_made.wait(60)))]
+    for thread in threads:
+        thread.start()
+    first_is_done.wait(20)
+    other = mge.Tensor([1.0], device="cpu0")  # while the second one loads
+    other_is_made.set()
+    for thread in threads:
+        thread.join()
+    assert found == {"cpu1": "cpu1:0", "cpu2": "cpu2:0"} and str(other.device) == "cpu0:0"
+    assert str(pickle.loads(content).device) == "cpu0:0"
 
 
 @pytest.mark.parametrize("weights_only", [False, True])
