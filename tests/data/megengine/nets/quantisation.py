@@ -3,6 +3,9 @@
 
 import numpy as np
 
+import megengine.functional as F
+import megengine.module as M
+
 from .arrays import numbers, seeded
 
 
@@ -31,94 +34,99 @@ class Quantised:
         self.net = net
 
 
+class Net(M.Module):
+    def __init__(self):
+        super().__init__()
+        self.into, self.out = M.QuantStub(), M.DequantStub()
+
+    def forward(self, x):
+        return self.out(self.body(self.into(x)))
+
+
+class Residual(Net):
+    def __init__(self):
+        super().__init__()
+        self.a, self.b = M.ConvBnRelu2d(3, 8, 3, 2, 1), M.ConvBnRelu2d(8, 8, 3, 1, 1, groups=2)
+        self.c = M.ConvBn2d(8, 8, 3, 1, 1)
+        self.add, self.head = M.Elemwise("fuse_add_relu"), M.Linear(8 * 9, 6)
+
+    def body(self, x):
+        x = self.a(x)
+        return self.head(F.flatten(F.max_pool2d(self.add(self.c(self.b(x)), x), 2), 1))
+
+
+class Branches(Net):
+    def __init__(self):
+        super().__init__()
+        self.a, self.b = M.ConvRelu2d(3, 8, 3, 1, 2, dilation=2), M.Conv2d(3, 4, 1, bias=False)
+        self.concat, self.wave = M.Concat(), M.Elemwise("tanh")
+        self.scale, self.depth = M.Elemwise("mul"), M.ConvRelu2d(6, 6, 3, groups=6)
+
+    def body(self, x):
+        y = self.concat([self.a(x), self.b(x)], 1)
+        y = F.avg_pool2d(self.scale(y, self.wave(y)), 2)
+        return self.depth(F.transpose(y[:, ::2], (0, 1, 3, 2)))
+
+
+class Layouts(Net):
+    """Enough channels for the blocks of every layout, and too few for the first one."""
+
+    def __init__(self):
+        super().__init__()
+        self.a = M.ConvRelu2d(3, 32, 3, padding=1, padding_mode="reflect")
+        self.b, self.c = M.ConvBnRelu2d(32, 64, 1), M.ConvRelu2d(64, 32, 1)
+        self.wide = M.Conv2d(32, 32, (3, 1), 1, (1, 0), groups=4)
+        self.add, self.head = M.Elemwise("add"), M.Conv2d(32, 5, 1)
+
+    def body(self, x):
+        x = F.max_pool2d(self.a(x), 2)
+        return self.head(self.add(self.wide(self.c(self.b(x))), x))
+
+
+class Uneven(Net):
+    """Channels that fill no block."""
+
+    def __init__(self):
+        super().__init__()
+        self.a, self.b = M.ConvRelu2d(3, 7, 3, 1, 1), M.Conv2d(7, 6, 1)
+
+    def body(self, x):
+        return self.b(self.a(x))
+
+
+class Rounded(Net):
+    def __init__(self):
+        super().__init__()
+        self.a, self.b = M.ConvRelu2d(3, 6, 3, 2, 1), M.Conv2d(6, 4, 1)
+
+    def body(self, x):
+        return self.b(self.a(x))
+
+
+def raw(x):
+    from megengine.core.tensor import dtype
+
+    bytes_, words = x.astype(dtype.qint8(0.03)), x.astype(dtype.quint8(0.02, 90))
+    return [
+        bytes_,
+        words,
+        F.relu(bytes_).astype("float32"),
+        F.concat([words, words], 1).astype("float32"),
+        bytes_.astype(dtype.qint8(0.25)).astype("float32"),
+    ]
+
+
+def steps(x, scale, zero):
+    from megengine.core._imperative_rt.core2 import apply
+    from megengine.core.ops.builtin import LSQ, TQT, FakeQuant
+
+    (fake,) = apply(FakeQuant(qmin=-8, qmax=7), x, scale, zero)
+    (learned,) = apply(LSQ(qmin=-8, qmax=7), x, scale, zero, scale)
+    (trained,) = apply(TQT(qmin=-8, qmax=7), x, scale * 0 - 3)
+    return [fake, learned, trained]
+
+
 def nets(mge):
-    import megengine.functional as F
-    import megengine.module as M
-
-    class Net(M.Module):
-        def __init__(self):
-            super().__init__()
-            self.into, self.out = M.QuantStub(), M.DequantStub()
-
-        def forward(self, x):
-            return self.out(self.body(self.into(x)))
-
-    class Residual(Net):
-        def __init__(self):
-            super().__init__()
-            self.a, self.b = M.ConvBnRelu2d(3, 8, 3, 2, 1), M.ConvBnRelu2d(8, 8, 3, 1, 1, groups=2)
-            self.c = M.ConvBn2d(8, 8, 3, 1, 1)
-            self.add, self.head = M.Elemwise("fuse_add_relu"), M.Linear(8 * 9, 6)
-
-        def body(self, x):
-            x = self.a(x)
-            return self.head(F.flatten(F.max_pool2d(self.add(self.c(self.b(x)), x), 2), 1))
-
-    class Branches(Net):
-        def __init__(self):
-            super().__init__()
-            self.a, self.b = M.ConvRelu2d(3, 8, 3, 1, 2, dilation=2), M.Conv2d(3, 4, 1, bias=False)
-            self.concat, self.wave = M.Concat(), M.Elemwise("tanh")
-            self.scale, self.depth = M.Elemwise("mul"), M.ConvRelu2d(6, 6, 3, groups=6)
-
-        def body(self, x):
-            y = self.concat([self.a(x), self.b(x)], 1)
-            y = F.avg_pool2d(self.scale(y, self.wave(y)), 2)
-            return self.depth(F.transpose(y[:, ::2], (0, 1, 3, 2)))
-
-    class Layouts(Net):
-        """Enough channels for the blocks of every layout, and too few for the first one."""
-
-        def __init__(self):
-            super().__init__()
-            self.a = M.ConvRelu2d(3, 32, 3, padding=1, padding_mode="reflect")
-            self.b, self.c = M.ConvBnRelu2d(32, 64, 1), M.ConvRelu2d(64, 32, 1)
-            self.wide = M.Conv2d(32, 32, (3, 1), 1, (1, 0), groups=4)
-            self.add, self.head = M.Elemwise("add"), M.Conv2d(32, 5, 1)
-
-        def body(self, x):
-            x = F.max_pool2d(self.a(x), 2)
-            return self.head(self.add(self.wide(self.c(self.b(x))), x))
-
-    class Uneven(Net):
-        """Channels that fill no block."""
-
-        def __init__(self):
-            super().__init__()
-            self.a, self.b = M.ConvRelu2d(3, 7, 3, 1, 1), M.Conv2d(7, 6, 1)
-
-        def body(self, x):
-            return self.b(self.a(x))
-
-    class Rounded(Net):
-        def __init__(self):
-            super().__init__()
-            self.a, self.b = M.ConvRelu2d(3, 6, 3, 2, 1), M.Conv2d(6, 4, 1)
-
-        def body(self, x):
-            return self.b(self.a(x))
-
-    def raw(x):
-        from megengine.core.tensor import dtype
-
-        bytes_, words = x.astype(dtype.qint8(0.03)), x.astype(dtype.quint8(0.02, 90))
-        return [
-            bytes_,
-            words,
-            F.relu(bytes_).astype("float32"),
-            F.concat([words, words], 1).astype("float32"),
-            bytes_.astype(dtype.qint8(0.25)).astype("float32"),
-        ]
-
-    def steps(x, scale, zero):
-        from megengine.core._imperative_rt.core2 import apply
-        from megengine.core.ops.builtin import LSQ, TQT, FakeQuant
-
-        (fake,) = apply(FakeQuant(qmin=-8, qmax=7), x, scale, zero)
-        (learned,) = apply(LSQ(qmin=-8, qmax=7), x, scale, zero, scale)
-        (trained,) = apply(TQT(qmin=-8, qmax=7), x, scale * 0 - 3)
-        return [fake, learned, trained]
-
     return {
         "branches": (
             Quantised(mge, "branches", Branches, (2, 3, 8, 7)),
