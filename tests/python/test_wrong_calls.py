@@ -390,6 +390,22 @@ def test_what_megengine_asserts(call):
         call()
 
 
+@pytest.mark.parametrize("axis", [2, -3])
+def test_the_axis_of_classes_is_one_that_is_there(axis):
+    for call in (
+        lambda: F.indexing_one_hot(ones(3, 3), Tensor([0, 1, 2]), axis),
+        lambda: F.nn.cross_entropy(ones(3, 3), Tensor([0, 1, 2]), axis),
+    ):
+        with pytest.raises(IndexError, match=f"axis {axis} is out of range for rank 2"):
+            call()
+
+
+def test_a_norm_over_more_channels_than_there_are():
+    x = Tensor(np.random.RandomState(0).rand(2, 3, 2, 2).astype(np.float32))
+    all_channels = F.local_response_norm(x, 5, alpha=0.3).numpy()
+    assert np.array_equal(F.local_response_norm(x, (1 << 31) - 1, alpha=0.3), all_channels)
+
+
 def test_data_of_no_shape_is_a_value_error():
     for error in (ValueError, RuntimeError):
         with pytest.raises(error, match="no array can be made"):

@@ -7,7 +7,7 @@ import functools
 
 from .. import _mge
 from ..core.tensor.dtype import is_integer
-from ..core.tensor.shape_arguments import as_places
+from ..core.tensor.shape_arguments import as_places, normal_axis
 from ..tensor import Tensor
 from .activation import logsigmoid
 from .math import mean, sum
@@ -92,7 +92,7 @@ def cross_entropy(
         Tensor.
     Raises:
         AssertionError: the ranks do not fit.
-        IndexError: a class number is out of range.
+        IndexError: a class number is out of range, or ``axis`` is.
         ValueError: ``reduction`` is unknown.
     Example:
         >>> F.nn.cross_entropy(Tensor([[0.0, 0.0]]), Tensor([0]))
@@ -101,7 +101,7 @@ def cross_entropy(
     assert pred.ndim == label.ndim + 1, (
         f"[cross_entropy] label must have one rank less than pred ({pred.ndim}), got {label.ndim}"
     )
-    axis = axis % pred.ndim
+    axis = normal_axis(axis, pred.ndim, "cross_entropy")
     logarithm = _mge.ops.softmax(pred, axis=axis, log=True) if with_logits else _mge.ops.log(pred)
     picked = _mge.ops.indexing_one_hot(logarithm, as_places(label), axis=axis)
     picked = _mge.ops.remove_axis(picked, axes=[axis])

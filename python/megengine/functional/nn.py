@@ -10,7 +10,7 @@ from ..core.counted import counted
 from ..core.operands import has_shape
 from ..core.tensor.dtype import is_integer
 from ..core.tensor.extents import extents, reshaped_with
-from ..core.tensor.shape_arguments import as_int, as_places
+from ..core.tensor.shape_arguments import as_int, as_places, normal_axis
 from ..tensor import Tensor
 from .activation import (  # noqa: F401
     gelu,
@@ -225,7 +225,7 @@ def indexing_one_hot(src: Tensor, index: Tensor, axis: int = 1, keepdims: bool =
         Tensor([2 3], dtype=int32, device=xpux:0)
     """
     assert isinstance(src, _mge.Tensor), "[indexing_one_hot] src must be a Tensor"
-    axis = axis % src.ndim
+    axis = normal_axis(axis, src.ndim, "indexing_one_hot")
     picked = _mge.ops.indexing_one_hot(src, as_places(index), axis=axis)
     return picked if keepdims else _mge.ops.remove_axis(picked, axes=[axis])
 

@@ -362,7 +362,8 @@ def local_response_norm(
     """
     if kernel_size % 2 == 0:
         raise RuntimeError(f"[local_response_norm] kernel_size must be odd, got {kernel_size}")
-    edge, channels = kernel_size // 2, inp._tuple_shape[1]
+    channels = inp._tuple_shape[1]
+    edge = min(kernel_size // 2, max(channels - 1, 0))  # beyond it there are only zeros
     squares = _mge.ops.pad(
         _mge.ops.square(inp),
         before=[0, edge, 0, 0],
@@ -371,6 +372,6 @@ def local_response_norm(
         value=0.0,
     )
     total = squares[:, 0:channels]
-    for at in range(1, kernel_size):
+    for at in range(1, 2 * edge + 1):
         total = _mge.ops.add(total, squares[:, at : at + channels])
     return _mge.ops.div(inp, _mge.ops.pow(_mge.ops.add(_mge.ops.mul(total, alpha), k), beta))
