@@ -400,6 +400,11 @@ def test_the_axis_of_classes_is_one_that_is_there(axis):
             call()
 
 
+def test_margins_beyond_all_memory_are_refused_at_once():
+    with pytest.raises(MemoryError, match=r"[0-9]{17} bytes"):
+        F.nn.pad(ones(1, 1), (((1 << 31) - 1,) * 2, (1 << 20,) * 2))
+
+
 def test_a_norm_over_more_channels_than_there_are():
     x = Tensor(np.random.RandomState(0).rand(2, 3, 2, 2).astype(np.float32))
     all_channels = F.local_response_norm(x, 5, alpha=0.3).numpy()

@@ -2,6 +2,7 @@
 #include "libmge/ops/shape/pad.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "libmge/kernel/cpu/parallel.h"
@@ -15,14 +16,7 @@ namespace {
 
 constexpr int64_t outside = -1;
 
-// For each axis and each place of the padded tensor: the place of x it shows.
-struct Maps {
-    Shape inner, padded;
-    std::vector<std::vector<int64_t>> sources;
-    DType dtype;
-    uint64_t pattern;  // the constant's bytes
-};
-
+// The place of x that is shown at a place of the padded tensor, counted from the first one of x, in one axis.
 int64_t source_of(int64_t i, int64_t extent, PadMode mode) {
     if (i >= 0 && i < extent) return i;
     if (mode == PadMode::constant) return outside;
@@ -30,38 +24,48 @@ int64_t source_of(int64_t i, int64_t extent, PadMode mode) {
     return i < 0 ? -i : 2 * (extent - 1) - i;
 }
 
-Maps make_maps(const Problem& problem, const TensorSpec& inner, const Shape& padded) {
-    auto& p = problem.as<Pad::Params>();
-    Maps maps{inner.shape, padded, {}, inner.dtype, element_bytes(inner.dtype, p.value)};
-    // Where nothing is moved, an axis may still be longer than any memory.
-    bool is_empty = padded.numel() == 0;
-    for (int axis = 0; axis < padded.rank(); ++axis) {
-        maps.sources.emplace_back();
-        for (int64_t i = 0; i < padded[axis] && !is_empty; ++i)
-            maps.sources.back().push_back(source_of(i - p.before[size_t(axis)], inner.shape[axis], p.mode));
+// Where x lies in the padded tensor. No table says it: an axis may be longer than any memory.
+struct Frame {
+    Shape inner, padded;
+    std::array<int64_t, max_rank> before;  // by axis
+    PadMode mode;
+    DType dtype;
+    uint64_t pattern;  // the constant's bytes
+
+    int64_t source(int axis, int64_t place) const {
+        return source_of(place - before[size_t(axis)], inner[axis], mode);
     }
-    return maps;
+    int64_t source_in_row(int64_t place) const {
+        return padded.rank() ? source(padded.rank() - 1, place) : place;
+    }
+};
+
+Frame frame_of(const Problem& problem, const TensorSpec& inner, const Shape& padded) {
+    auto& p = problem.as<Pad::Params>();
+    Frame frame{inner.shape, padded, {}, p.mode, inner.dtype, element_bytes(inner.dtype, p.value)};
+    std::ranges::copy(p.before, frame.before.begin());
+    return frame;
 }
 
 Prepared prepare_pad(const PrepareContext& context) {
     auto& problem = context.problem;
-    return Prepared::make(make_maps(problem, problem.inputs[0], problem.outputs[0].shape));
+    return Prepared::make(frame_of(problem, problem.inputs[0], problem.outputs[0].shape));
 }
 Prepared prepare_backward(const PrepareContext& context) {
     auto& problem = context.problem;
-    return Prepared::make(make_maps(problem, problem.outputs[0], problem.inputs[0].shape));
+    return Prepared::make(frame_of(problem, problem.outputs[0], problem.inputs[0].shape));
 }
 
 // Calls fn(row, offset of its source row or `outside`) for the innermost rows of the padded tensor.
 template <class Fn>
-void for_rows(const Maps& maps, int64_t begin, int64_t end, Fn&& fn) {
-    Strides strides = dense_strides(maps.inner);
-    int rank = maps.padded.rank();
+void for_rows(const Frame& frame, int64_t begin, int64_t end, Fn&& fn) {
+    Strides strides = dense_strides(frame.inner);
+    int rank = frame.padded.rank();
     for (int64_t row = begin; row < end; ++row) {
         int64_t rest = row, offset = 0;
         for (int i = rank - 2; i >= 0 && offset != outside; --i) {
-            int64_t source = maps.sources[size_t(i)][size_t(rest % maps.padded[i])];
-            rest /= maps.padded[i];
+            int64_t source = frame.source(i, rest % frame.padded[i]);
+            rest /= frame.padded[i];
             offset = source == outside ? outside : offset + source * strides[size_t(i)];
         }
         fn(row, offset);
@@ -71,62 +75,57 @@ void for_rows(const Maps& maps, int64_t begin, int64_t end, Fn&& fn) {
 struct Rows {
     int64_t count, length;
 };
-Rows rows_of(const Maps& maps) {
-    int rank = maps.padded.rank();
-    int64_t length = rank ? maps.padded[rank - 1] : 1;
-    return {length ? maps.padded.numel() / length : 0, length};
+Rows rows_of(const Frame& frame) {
+    int rank = frame.padded.rank();
+    int64_t length = rank ? frame.padded[rank - 1] : 1;
+    return {length ? frame.padded.numel() / length : 0, length};
 }
 
 template <class T>
-void pad_row(const std::vector<int64_t>& sources, int64_t inner, const T* x, T* y, T value) {
-    auto n = int64_t(sources.size()), i = int64_t(0);
-    for (; i < n && sources[size_t(i)] != 0; ++i)
-        y[i] = sources[size_t(i)] == outside ? value : x[sources[size_t(i)]];
-    // Several places may show element 0 (replicate); the inside starts at the last of them.
-    while (i + 1 < n && sources[size_t(i + 1)] == 0) y[i++] = x[0];
-    if (i < n) {
-        std::memcpy(y + i, x, size_t(inner) * sizeof(T));
-        i += inner;
-    }
-    for (; i < n; ++i) y[i] = sources[size_t(i)] == outside ? value : x[sources[size_t(i)]];
+void pad_row(const Frame& frame, int64_t length, const T* x, T* y, T value) {
+    int rank = frame.padded.rank();
+    int64_t before = rank ? frame.before[size_t(rank - 1)] : 0, inner = rank ? frame.inner[rank - 1] : 1;
+    auto fill = [&, mode = frame.mode](int64_t begin, int64_t end) {
+        if (mode == PadMode::constant) return std::fill(y + begin, y + end, value);
+        for (int64_t i = begin; i < end; ++i) y[i] = x[source_of(i - before, inner, mode)];
+    };
+    fill(0, before);
+    std::copy_n(x, inner, y + before);
+    fill(before + inner, length);
 }
 
 void run_rows(const Prepared& prepared, const Launch& launch) {
-    auto& maps = prepared.state<Maps>();
-    Rows all = rows_of(maps);
+    auto& frame = prepared.state<Frame>();
+    Rows all = rows_of(frame);
     int64_t rows = all.count, length = all.length;
-    static const std::vector<int64_t> scalar{0};
-    int rank = maps.padded.rank();
-    auto& sources = rank ? maps.sources.back() : scalar;
-    int64_t inner = rank ? maps.inner[rank - 1] : 1;
-    dispatch_size(maps.dtype, [&](auto type) {
+    dispatch_size(frame.dtype, [&](auto type) {
         using T = typename decltype(type)::type;
         T value;
-        std::memcpy(&value, &maps.pattern, sizeof value);
+        std::memcpy(&value, &frame.pattern, sizeof value);
         par_for(launch.threads, rows, std::max<int64_t>(1, parallel_grain / std::max<int64_t>(1, length)),
                 [&](int64_t begin, int64_t end) {
-                    for_rows(maps, begin, end, [&](int64_t row, int64_t offset) {
+                    for_rows(frame, begin, end, [&](int64_t row, int64_t offset) {
                         T* y = launch.out<T>(0) + row * length;
                         if (offset == outside)
                             std::fill(y, y + length, value);
                         else
-                            pad_row(sources, inner, launch.in<T>(0) + offset, y, value);
+                            pad_row(frame, length, launch.in<T>(0) + offset, y, value);
                     });
                 });
     });
 }
 
 void run_reference(const Prepared& prepared, const Launch& launch) {
-    auto& maps = prepared.state<Maps>();
-    Rows all = rows_of(maps);
+    auto& frame = prepared.state<Frame>();
+    Rows all = rows_of(frame);
     int64_t rows = all.count, length = all.length;
-    dispatch_size(maps.dtype, [&](auto type) {
+    dispatch_size(frame.dtype, [&](auto type) {
         using T = typename decltype(type)::type;
         T value;
-        std::memcpy(&value, &maps.pattern, sizeof value);
-        for_rows(maps, 0, rows, [&](int64_t row, int64_t offset) {
+        std::memcpy(&value, &frame.pattern, sizeof value);
+        for_rows(frame, 0, rows, [&](int64_t row, int64_t offset) {
             for (int64_t i = 0; i < length; ++i) {
-                int64_t source = maps.padded.rank() ? maps.sources.back()[size_t(i)] : 0;
+                int64_t source = frame.source_in_row(i);
                 launch.out<T>(0)[row * length + i] =
                     offset == outside || source == outside ? value : launch.in<T>(0)[offset + source];
             }
@@ -136,17 +135,17 @@ void run_reference(const Prepared& prepared, const Launch& launch) {
 
 // Sums in f32 (or the integer type) in the order of dy, whatever the number of threads.
 void run_backward(const Prepared& prepared, const Launch& launch) {
-    auto& maps = prepared.state<Maps>();
-    Rows all = rows_of(maps);
+    auto& frame = prepared.state<Frame>();
+    Rows all = rows_of(frame);
     int64_t rows = all.count, length = all.length;
-    dispatch_dtype(maps.dtype, NumberTypes{}, [&](auto type) {
+    dispatch_dtype(frame.dtype, NumberTypes{}, [&](auto type) {
         using T = typename decltype(type)::type;
         using Sum = ComputedAs<T>;
-        std::vector<Sum> sums(size_t(maps.inner.numel()));
-        for_rows(maps, 0, rows, [&](int64_t row, int64_t offset) {
+        std::vector<Sum> sums(size_t(frame.inner.numel()));
+        for_rows(frame, 0, rows, [&](int64_t row, int64_t offset) {
             if (offset == outside) return;
             for (int64_t i = 0; i < length; ++i) {
-                int64_t source = maps.padded.rank() ? maps.sources.back()[size_t(i)] : 0;
+                int64_t source = frame.source_in_row(i);
                 if (source != outside)
                     sums[size_t(offset + source)] += Sum(launch.in<T>(0)[row * length + i]);
             }
