@@ -127,13 +127,12 @@ std::string label(const DumpRecord& record) {
                 record.shape);
 }
 
-void print(const MatchedDumps& matched, const std::vector<Difference>& differences) {
+void print(const MatchedDumps& matched, size_t compared, const std::vector<Difference>& differences) {
     for (auto& key : matched.only_in_a) std::cout << "only in the first: " << key << '\n';
     for (auto& key : matched.only_in_b) std::cout << "only in the second: " << key << '\n';
     for (auto& difference : differences)
         std::cout << label(*difference.record) << ": " << difference.what << '\n';
-    std::cout << cli::counted(matched.pairs.size(), "value") << " compared, " << differences.size()
-              << " differ\n";
+    std::cout << cli::counted(compared, "value") << " compared, " << differences.size() << " differ\n";
     if (differences.empty()) return;
     std::cout << "Root operators, whose inputs agree:\n";
     for (auto& difference : differences) {
@@ -149,7 +148,7 @@ void print(const MatchedDumps& matched, const std::vector<Difference>& differenc
 // JSON has no infinity.
 cli::Json number(double value) { return std::isfinite(value) ? cli::Json(value) : cli::Json(); }
 
-cli::Json to_json(const MatchedDumps& matched, const std::vector<Difference>& differences) {
+cli::Json to_json(const MatchedDumps& matched, size_t compared, const std::vector<Difference>& differences) {
     cli::Json list = cli::Json::array(), roots = cli::Json::array();
     for (auto& d : differences) {
         auto& r = *d.record;
@@ -170,7 +169,7 @@ cli::Json to_json(const MatchedDumps& matched, const std::vector<Difference>& di
                          {"value", r.name},
                          {"not_compared", before}});
     }
-    return {{"compared", matched.pairs.size()},
+    return {{"compared", compared},
             {"only_in_a", matched.only_in_a},
             {"only_in_b", matched.only_in_b},
             {"differences", list},
@@ -195,12 +194,12 @@ int run(const IodiffOptions& options, const cli::Invocation& invocation) {
     }
     RootFinder roots(a, std::span(matched.pairs).first(compared), differences);
     for (auto& difference : differences) roots.judge(difference);
-    print(matched, differences);
-    cli::Json result = to_json(matched, differences);
+    print(matched, compared, differences);
+    cli::Json result = to_json(matched, compared, differences);
     if (differences.empty()) return cli::finish(invocation, result);
     return cli::finish(
         invocation, result, ErrorCode::accuracy,
-        text(differences.size(), " of ", cli::counted(matched.pairs.size(), "value"),
+        text(differences.size(), " of ", cli::counted(compared, "value"),
              differences.size() == 1 ? " differs" : " differ", " by more than ", options.max_error));
 }
 

@@ -96,7 +96,11 @@ def test_nan_differs(run_tool, dumps):
 def test_stop_on_error(run_tool, dumps, flag):
     for file in chain(dumps[1]):
         change(file, 0, 1e6)
-    assert len(run_tool(TOOL, "iodiff", *dumps, flag).result["differences"]) == 1
+    ran = run_tool(TOOL, "iodiff", *dumps, flag)
+    assert len(ran.result["differences"]) == 1
+    compared = ran.result["compared"]
+    assert compared < len(list(dumps[0].iterdir()))
+    assert f"{compared} value{'s' * (compared != 1)} compared, 1 differ" in ran.out
 
 
 def test_single_files(run_tool, dumps):
