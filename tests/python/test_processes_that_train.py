@@ -377,6 +377,23 @@ def test_a_process_that_fails_ends_all(capfd):
     assert "ValueError: of process 1" in capfd.readouterr().err
 
 
+def test_a_process_that_fails_is_noticed_while_what_it_started_runs_on():
+    def fail():
+        if os.fork() == 0:
+            time.sleep(60)
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    def work():
+        if dist.get_rank() == 1:
+            fail()
+        time.sleep(60)
+
+    begin = time.monotonic()
+    with pytest.raises(AssertionError, match="subprocess 1 exit with code -9"):
+        in_processes(2, work)
+    assert time.monotonic() - begin < 30
+
+
 def test_a_process_without_a_result_is_told_of(caplog):
     def work():
         if dist.get_rank() == 0:

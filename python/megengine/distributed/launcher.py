@@ -4,6 +4,7 @@
 import functools
 import multiprocessing
 import os
+import time
 from collections.abc import Callable
 from multiprocessing.connection import Connection, wait
 
@@ -15,6 +16,7 @@ from .helper import get_device_count_by_fork
 from .server import Server
 
 _GRACE_SECONDS = 5  # that a process has to end when it is told to
+_LOOK_SECONDS = 0.5  # between looks at processes that have not said that they ended
 
 
 def _share_processors(processes: int) -> None:
@@ -90,14 +92,16 @@ class launcher:
         port = self.port if server is None else server.py_server_port
         context = multiprocessing.get_context("fork")  # a function may be a local one
         processes, results = [], []
-        for device in range(self.n_gpus):
-            receiver, sender = context.Pipe(duplex=False)
-            process = context.Process(target=self._work, args=(device, port, sender, args, kwargs))
-            process.start()
-            sender.close()
-            processes.append(process)
-            results.append(receiver)
         try:
+            for device in range(self.n_gpus):
+                receiver, sender = context.Pipe(duplex=False)
+                process = context.Process(
+                    target=self._work, args=(device, port, sender, args, kwargs)
+                )
+                process.start()
+                sender.close()
+                processes.append(process)
+                results.append(receiver)
             return self._collect(processes, results)
         finally:
             _end(processes)
@@ -125,14 +129,12 @@ class launcher:
         running = dict(enumerate(processes))
         while running:
             unread = [r for r in receivers if not r.closed]
-            ready = set(wait([*unread, *(p.sentinel for p in running.values())]))
+            # What a process has started may hold its sentinel: its end is no more than a hint.
+            wait([*unread, *(p.sentinel for p in running.values())], _LOOK_SECONDS)
             for i, process in list(running.items()):
-                has_ended = process.sentinel in ready
-                if receivers[i] in ready:
-                    _take(receivers[i], i, results)
-                if has_ended:
-                    process.join()
-                    code = process.exitcode
+                code = process.exitcode  # first: who has ended sends no more
+                _take(receivers[i], i, results)
+                if code is not None:
                     assert code == 0, f"subprocess {i + self.rank_start} exit with code {code}"
                     del running[i]
         if len(results) < len(processes):
@@ -143,9 +145,9 @@ class launcher:
 def _take(receiver: Connection, i: int, results: dict) -> None:
     """The result of a process, if there is one; what it started may hold the other end."""
     try:
-        if receiver.poll():
+        if not receiver.closed and receiver.poll():
             results[i] = receiver.recv()
-    except EOFError:
+    except (EOFError, OSError):  # it has ended, perhaps in the middle of its result
         receiver.close()
 
 
@@ -153,8 +155,10 @@ def _end(processes: list) -> None:
     for process in processes:
         if process.is_alive():
             process.terminate()
+    end = time.monotonic() + _GRACE_SECONDS
     for process in processes:
-        process.join(_GRACE_SECONDS)
+        while process.is_alive() and time.monotonic() < end:
+            time.sleep(0.01)  # join with a limit waits for what the process has started, too
         if process.is_alive():
             process.kill()
-            process.join()
+        process.join()
