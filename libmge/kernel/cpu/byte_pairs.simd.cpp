@@ -30,11 +30,16 @@ constexpr int64_t word = 2;
 HWY_INLINE hn::Vec<I16> load_words(const int8_t* w) { return hn::PromoteTo(I16(), hn::LoadU(I8(), w)); }
 HWY_INLINE hn::Vec<I16> load_words(const int16_t* w) { return hn::LoadU(I16(), w); }
 
+HWY_INLINE hn::Vec<I32> sums_of_pairs(hn::Vec<I16> a, hn::Vec<I16> b) {
+    hn::Vec<I32> unused = hn::Zero(I32());
+    return hn::ReorderWidenMulAccumulate(I32(), a, b, hn::Zero(I32()), unused);
+}
+
 template <class Weight, size_t rows>
 void multiply_panel(const ByteRows& a, const Weight* w, int32_t* sums) {
     const I32 d;
     const auto lanes = int64_t(hn::Lanes(d));
-    hn::Vec<I32> left[rows], right[rows], unused = hn::Zero(d);
+    hn::Vec<I32> left[rows], right[rows];
 #pragma GCC unroll 16
     for (size_t r = 0; r < rows; ++r) left[r] = right[r] = hn::Zero(d);
     for (int64_t part : a.parts) {
@@ -46,10 +51,7 @@ void multiply_panel(const ByteRows& a, const Weight* w, int32_t* sums) {
                 int32_t pair;
                 std::memcpy(&pair, x + k + int64_t(r) * a.stride, sizeof(pair));
                 auto both = hn::BitCast(I16(), hn::Set(d, pair));
-                left[r] = hn::ReorderWidenMulAccumulate(d, both, b0, left[r], unused);
-                right[r] = hn::ReorderWidenMulAccumulate(d, both, b1, right[r], unused);
-                keep_in_order(left[r]);
-                keep_in_order(right[r]);
+                add_in_order(left[r], right[r], sums_of_pairs(both, b0), sums_of_pairs(both, b1));
             }
         }
     }

@@ -23,18 +23,16 @@ void multiply(const int32_t* a, const int32_t* b, int64_t words, int32_t* sums, 
     const I32 d;
     const I16 narrow;
     const auto lanes = int64_t(hn::Lanes(d));
-    hn::Vec<I32> left[tile_rows], right[tile_rows], unused = hn::Zero(d);
+    hn::Vec<I32> left[tile_rows], right[tile_rows], none = hn::Zero(d), unused = none;
 #pragma GCC unroll 16
-    for (int r = 0; r < tile_rows; ++r) left[r] = right[r] = hn::Zero(d);
+    for (int r = 0; r < tile_rows; ++r) left[r] = right[r] = none;
     for (int64_t i = 0; i < words; ++i, a += tile_rows, b += 2 * lanes) {
         auto b0 = hn::BitCast(narrow, hn::LoadU(d, b)), b1 = hn::BitCast(narrow, hn::LoadU(d, b + lanes));
 #pragma GCC unroll 16
         for (int r = 0; r < tile_rows; ++r) {
             auto x = hn::BitCast(narrow, hn::Set(d, a[r]));
-            left[r] = hn::ReorderWidenMulAccumulate(d, x, b0, left[r], unused);
-            right[r] = hn::ReorderWidenMulAccumulate(d, x, b1, right[r], unused);
-            keep_in_order(left[r]);
-            keep_in_order(right[r]);
+            add_in_order(left[r], right[r], hn::ReorderWidenMulAccumulate(d, x, b0, none, unused),
+                         hn::ReorderWidenMulAccumulate(d, x, b1, none, unused));
         }
     }
 #pragma GCC unroll 16

@@ -14,11 +14,15 @@
 HWY_BEFORE_NAMESPACE();
 namespace mge::cpu::HWY_NAMESPACE {
 
-// What stands before is computed before what stands behind, where the vector is changed. A tile that fills
-// all registers needs that: compilers compute the products of all its rows first, and spill most of them.
+// Adds to two sums, after both that are added are there and before what stands behind is computed. A tile
+// that fills all registers needs that: compilers compute the products of all its rows first, and spill most
+// of them, or put a sum in the register of what was added to it, and copy it back.
 template <class Vector>
-HWY_INLINE void keep_in_order(Vector& v) {
-    asm volatile("" : "+v"(v.raw));
+HWY_INLINE void add_in_order(Vector& sum0, Vector& sum1, Vector added0, Vector added1) {
+    asm volatile("" : "+v"(added0.raw), "+v"(added1.raw));
+    sum0 = hwy::HWY_NAMESPACE::Add(sum0, added0);
+    sum1 = hwy::HWY_NAMESPACE::Add(sum1, added1);
+    asm volatile("" : "+v"(sum0.raw), "+v"(sum1.raw) : "v"(added0.raw), "v"(added1.raw));
 }
 
 }  // namespace mge::cpu::HWY_NAMESPACE
