@@ -120,26 +120,27 @@ struct EvenSteps {
     }
 };
 
-// Without a division, which takes as long as all the rest. Markstein: of a quotient that is off by less than
-// two of its last digits, one correction by the remainder leaves less than one, the next the rounded
+// Without a division, which takes as long as all the rest: by the inverse and what was rounded off it, which
+// leaves less than one of the last digits. Markstein: one correction by the remainder then gives the rounded
 // quotient. The bounds are products with the scale, whose quotients round to the steps that they were made
 // of.
 struct CorrectedEven {
-    Simd scale, inverse, lower, upper, to_bits;
+    Simd scale, inverse, rounded_off, lower, upper, to_bits;
     hn::Vec<I32> zero;
 
     explicit CorrectedEven(const WantedSteps& s)
         : scale(Simd::fill(s.scale)),
           inverse(Simd::fill(1 / s.scale)),
+          rounded_off(Simd::fill(float(1 / double(s.scale) - double(1 / s.scale)))),
           lower(Simd::fill(s.lowest() * s.scale)),
           upper(Simd::fill(s.highest() * s.scale)),
           to_bits(Simd::fill(0x1.8p23f)),  // what is added to it is rounded, and in its lowest bits then
           zero(hn::Set(I32(), int32_t(s.zero))) {}
-    HWY_INLINE Simd corrected(Simd quotient, Simd x) const {
-        Simd remainder(hn::NegMulAdd(quotient.v, scale.v, x.v));
-        return multiply_add(remainder, inverse, quotient);
+    HWY_INLINE Simd quotient(Simd x) const {
+        Simd nearly = multiply_add(x, inverse, x * rounded_off);
+        Simd remainder(hn::NegMulAdd(nearly.v, scale.v, x.v));
+        return multiply_add(remainder, inverse, nearly);
     }
-    HWY_INLINE Simd quotient(Simd x) const { return corrected(corrected(x * inverse, x), x); }
     HWY_INLINE hn::Vec<I32> operator()(Simd real) const {
         // NaN becomes the lowest: of two, the processor takes the second then.
         Simd x(hn::Min(hn::Max(real.v, lower.v), upper.v));
@@ -201,18 +202,24 @@ HWY_INLINE hn::Vec<I32> nearest(Simd x) {
 #endif
 }
 
-// Both store the steps of two vectors. As all others do:
+// Each stores the steps of vectors that lie one behind the other. As all others do:
 template <class StepsOf>
 struct OneByOne {
     StepsOf steps_of;
 
     explicit OneByOne(const WantedSteps& s) : steps_of(s) {}
     HWY_INLINE void store(Simd a, Simd b, uint8_t* y) const { store_low_bytes(steps_of(a), steps_of(b), y); }
+    HWY_INLINE void store(Simd a, Simd b, Simd c, Simd d, uint8_t* y) const {
+        store(a, b, y);
+        store(c, d, y + 2 * simd_lanes());
+    }
 };
-// Or with bounds that come last, in i16, where one instruction keeps those of both.
-template <bool is_signed>
+// Or with bounds that come last, in i16, where one instruction keeps those of two, or, where they are those
+// of the byte, none: it narrows by saturating.
+template <bool is_signed, bool is_whole_range>
 struct BoundedLast {
     using Wide = hn::Repartition<int16_t, I32>;
+    using Narrow = hn::Rebind<std::conditional_t<is_signed, int8_t, uint8_t>, Wide>;
     CorrectedEven division;
     hn::Vec<Wide> zero, lower, upper;
 
@@ -221,15 +228,43 @@ struct BoundedLast {
           zero(hn::Set(Wide(), int16_t(s.zero))),
           lower(hn::Set(Wide(), int16_t(s.lowest() + s.zero))),
           upper(hn::Set(Wide(), int16_t(s.upper))) {}
-    HWY_INLINE void store(Simd a, Simd b, uint8_t* y) const {
-        const hn::Rebind<std::conditional_t<is_signed, int8_t, uint8_t>, Wide> narrow;
-        const hn::Rebind<uint8_t, Wide> bytes;
+    HWY_INLINE hn::Vec<Wide> steps(Simd a, Simd b) const {
         auto both =
             hn::ReorderDemote2To(Wide(), nearest(division.quotient(a)), nearest(division.quotient(b)));
-        both = hn::Min(hn::Max(hn::SaturatedAdd(both, zero), lower), upper);
-        hn::StoreU(in_order(hn::BitCast(bytes, hn::DemoteTo(narrow, both))), bytes, y);
+        both = hn::SaturatedAdd(both, zero);
+        return is_whole_range ? both : hn::Min(hn::Max(both, lower), upper);
+    }
+    HWY_INLINE void store_wide(hn::Vec<Wide> both, uint8_t* y) const {
+        const hn::Rebind<uint8_t, Wide> bytes;
+        hn::StoreU(in_order(hn::BitCast(bytes, hn::DemoteTo(Narrow(), both))), bytes, y);
+    }
+    HWY_INLINE void store(Simd a, Simd b, uint8_t* y) const { store_wide(steps(a, b), y); }
+    HWY_INLINE void store(Simd a, Simd b, Simd c, Simd d, uint8_t* y) const {
+        auto ab = steps(a, b), cd = steps(c, d);
+#if HWY_TARGET == HWY_AVX2
+        // Of both lanes first four of each vector.
+        const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
+        __m256i all = is_signed ? _mm256_packs_epi16(ab.raw, cd.raw) : _mm256_packus_epi16(ab.raw, cd.raw);
+        hn::StoreU(hn::Vec<hn::ScalableTag<uint8_t>>{_mm256_permutevar8x32_epi32(all, order)},
+                   hn::ScalableTag<uint8_t>(), y);
+#else
+        store_wide(ab, y);
+        store_wide(cd, y + 2 * simd_lanes());
+#endif
     }
 };
+
+// f of the one for bounds that come last.
+template <class F>
+HWY_INLINE auto with_bounds_last(const WantedSteps& wanted, bool is_signed, const F& f) {
+    bool is_whole_range = wanted.lowest() + wanted.zero == (is_signed ? -128.f : 0.f) &&
+                          wanted.upper == (is_signed ? 127.f : 255.f);
+    if (is_signed)
+        return is_whole_range ? f(std::type_identity<BoundedLast<true, true>>())
+                              : f(std::type_identity<BoundedLast<true, false>>());
+    return is_whole_range ? f(std::type_identity<BoundedLast<false, true>>())
+                          : f(std::type_identity<BoundedLast<false, false>>());
+}
 
 }  // namespace mge::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

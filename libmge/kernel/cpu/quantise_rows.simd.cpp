@@ -81,11 +81,11 @@ void to_low_byte(const float* x, uint8_t* y, int64_t n) {
 }
 
 // Steps of either sign as real numbers.
-struct RealSteps {
+struct AnySteps {
     hn::Vec<I32> sign;
     Simd scale, zero;
 
-    RealSteps(bool is_signed, float scale_value, float zero_value)
+    AnySteps(bool is_signed, float scale_value, float zero_value)
         : sign(hn::Set(I32(), is_signed ? 128 : 0)),
           scale(Simd::fill(scale_value)),
           zero(Simd::fill(zero_value)) {}
@@ -95,20 +95,27 @@ struct RealSteps {
     }
 };
 
-template <class StepsOf, class Pair>
+struct UnsignedSteps {
+    Simd scale, zero;
+
+    UnsignedSteps(bool, float scale_value, float zero_value)
+        : scale(Simd::fill(scale_value)), zero(Simd::fill(zero_value)) {}
+    HWY_INLINE Simd operator()(const uint8_t* steps) const { return (load_wide(steps) - zero) * scale; }
+};
+
+template <class StepsOf, class More, class RealSteps>
 void add_by(const uint8_t* a, const uint8_t* b, uint8_t* y, int64_t n, const StepSum& s,
             const WantedSteps& wanted) {
     const hn::Rebind<uint8_t, I32> bytes;
     const StepsOf steps_of(wanted);
-    const Pair steps_of_two(wanted);
+    const More steps_of_more(wanted);
     const RealSteps real_a(s.is_a_signed, s.a_scale, s.a_zero), real_b(s.is_b_signed, s.b_scale, s.b_zero);
     const auto lanes = int64_t(simd_lanes());
     int64_t i = 0;
-    for (; i + 2 * lanes <= n; i += 2 * lanes)
-        steps_of_two.store(real_a(a + i) + real_b(b + i), real_a(a + i + lanes) + real_b(b + i + lanes),
-                           y + i);
-    for (; i + lanes <= n; i += lanes)
-        hn::StoreU(low_bytes(steps_of(real_a(a + i) + real_b(b + i))), bytes, y + i);
+    auto sum = [&](int64_t at) { return real_a(a + at) + real_b(b + at); };
+    for (; i + 4 * lanes <= n; i += 4 * lanes)
+        steps_of_more.store(sum(i), sum(i + lanes), sum(i + 2 * lanes), sum(i + 3 * lanes), y + i);
+    for (; i + lanes <= n; i += lanes) hn::StoreU(low_bytes(steps_of(sum(i))), bytes, y + i);
     if (i == n) return;
     HWY_ALIGN uint8_t last[3][max_lanes] = {};
     std::memcpy(last[0], a + i, size_t(n - i));
@@ -122,13 +129,14 @@ void add(const uint8_t* a, const uint8_t* b, uint8_t* y, int64_t n, const StepSu
         s.relu ? Activation::relu : Activation::none, s.is_even, s.y_scale, s.y_zero, s.lower, s.upper};
     float most_a = std::abs(s.a_scale) * (256 + std::abs(s.a_zero));
     float most_b = std::abs(s.b_scale) * (256 + std::abs(s.b_zero));
-    if (wanted.may_bound_last(most_a + most_b)) {
-        auto* add = s.lower < 0 ? add_by<CorrectedEven, BoundedLast<true>>
-                                : add_by<CorrectedEven, BoundedLast<false>>;
-        return add(a, b, y, n, s, wanted);
-    }
+    if (wanted.may_bound_last(most_a + most_b))
+        return with_bounds_last(wanted, s.lower < 0, [&]<class Bounded>(std::type_identity<Bounded>) {
+            auto* add = s.is_a_signed || s.is_b_signed ? add_by<CorrectedEven, Bounded, AnySteps>
+                                                       : add_by<CorrectedEven, Bounded, UnsignedSteps>;
+            add(a, b, y, n, s, wanted);
+        });
     with_steps_of(wanted, [&]<class StepsOf>(std::type_identity<StepsOf>) {
-        add_by<StepsOf, OneByOne<StepsOf>>(a, b, y, n, s, wanted);
+        add_by<StepsOf, OneByOne<StepsOf>, AnySteps>(a, b, y, n, s, wanted);
     });
 }
 

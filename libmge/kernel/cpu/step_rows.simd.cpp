@@ -156,48 +156,59 @@ void rows_of_channels(const StepMaking& m, const StepRows& b, int64_t c, int64_t
     }
 }
 
+bool are_at_most(const float* x, int64_t n, float most) {
+    bool all_are = true;
+    for (int64_t i = 0; i < n; i += int64_t(simd_lanes()))
+        all_are &= all(abs(Simd::load(x + i)) <= Simd::fill(most));
+    return all_are;
+}
+
 // Sums are less than 2^31.
 bool may_bound_last(const StepMaking& m, const StepRows& b) {
     float residual = b.residual ? std::abs(m.residual_scale) * (std::abs(m.residual_zero) + 256) : 0;
     float most = m.y_scale * 0x1p-2f;
-    bool is_small = true;
-    for (int64_t c = 0; c < b.channels; ++c) is_small &= std::abs(b.scale[c]) <= most;
-    return is_small && wanted(m).may_bound_last(most * 0x1p31f + residual);
+    return are_at_most(b.scale, b.channels, most) && wanted(m).may_bound_last(most * 0x1p31f + residual);
 }
 
-// As many as two vectors have.
-template <class Pair, bool has_residual>
-void rows_of_two_vectors(const StepMaking& m, const StepRows& b, int64_t c) {
-    const Pair steps(wanted(m));
+// As many as some vectors have, two or four.
+template <class More, bool has_residual, int vectors>
+void rows_of_vectors(const StepMaking& m, const StepRows& b, int64_t c) {
+    const More steps(wanted(m));
     const auto lanes = int64_t(simd_lanes());
-    Simd scale0 = Simd::load(b.scale + c), scale1 = Simd::load(b.scale + c + lanes);
     Simd residual_scale = Simd::fill(m.residual_scale), residual_zero = Simd::fill(m.residual_zero);
-    auto start0 = hn::LoadU(I32(), b.start + c), start1 = hn::LoadU(I32(), b.start + c + lanes);
-    const int32_t* sums = b.sums + c;
+    const int32_t *sums = b.sums + c, *start = b.start + c;
+    const float* scale = b.scale + c;
     const uint8_t* residual = has_residual ? b.residual + c : nullptr;
+    const int64_t stride = b.stride, y_stride = b.y_stride;
     uint8_t* y = b.y + c;
-    for (int64_t i = b.pixels; i > 0; --i, sums += b.stride, y += b.y_stride) {
-        Simd real0 = Simd(hn::ConvertTo(F32(), hn::Add(hn::LoadU(I32(), sums), start0))) * scale0;
-        Simd real1 = Simd(hn::ConvertTo(F32(), hn::Add(hn::LoadU(I32(), sums + lanes), start1))) * scale1;
-        if constexpr (has_residual) {
-            Simd added0 = load_steps(residual, m.is_residual_signed) - residual_zero;
-            Simd added1 = load_steps(residual + lanes, m.is_residual_signed) - residual_zero;
-            real0 = real0 + added0 * residual_scale;
-            real1 = real1 + added1 * residual_scale;
-            residual += b.y_stride;
-        }
-        steps.store(real0, real1, y);
+    auto real = [&](int64_t at) {
+        auto sum = hn::Add(hn::LoadU(I32(), sums + at), hn::LoadU(I32(), start + at));
+        Simd x = Simd(hn::ConvertTo(F32(), sum)) * Simd::load(scale + at);
+        if constexpr (has_residual)
+            x = x + (load_steps(residual + at, m.is_residual_signed) - residual_zero) * residual_scale;
+        return x;
+    };
+    for (int64_t i = b.pixels; i > 0; --i, sums += stride, y += y_stride) {
+        if constexpr (vectors == 4)
+            steps.store(real(0), real(lanes), real(2 * lanes), real(3 * lanes), y);
+        else
+            steps.store(real(0), real(lanes), y);
+        if constexpr (has_residual) residual += y_stride;
     }
 }
 
 template <class StepsOf, bool has_residual>
 void make_rows_by(const StepMaking& making, const StepRows& b) {
     const auto lanes = int64_t(simd_lanes());
-    auto* make_two = rows_of_two_vectors<OneByOne<StepsOf>, has_residual>;
+    auto* make_two = rows_of_vectors<OneByOne<StepsOf>, has_residual, 2>;
+    auto* make_four = rows_of_vectors<OneByOne<StepsOf>, has_residual, 4>;
     if (may_bound_last(making, b))
-        make_two = making.is_signed ? rows_of_two_vectors<BoundedLast<true>, has_residual>
-                                    : rows_of_two_vectors<BoundedLast<false>, has_residual>;
+        with_bounds_last(wanted(making), making.is_signed, [&]<class Bounded>(std::type_identity<Bounded>) {
+            make_two = rows_of_vectors<Bounded, has_residual, 2>;
+            make_four = rows_of_vectors<Bounded, has_residual, 4>;
+        });
     int64_t c = 0;
+    for (; c + 4 * lanes <= b.channels; c += 4 * lanes) make_four(making, b, c);
     for (; c + 2 * lanes <= b.channels; c += 2 * lanes) make_two(making, b, c);
     for (; c < b.channels; c += lanes)
         rows_of_channels<StepsOf, has_residual>(making, b, c, std::min(lanes, b.channels - c));

@@ -19,9 +19,16 @@ bool has_vector_form(const ConvEpilogue& e) {
 }
 
 void finish_bytes(const ConvEpilogue& e, const ConvScales& s, const Launch& launch, const SumBlock& b) {
-    std::array<float, longest_row> scale{};
-    for (int64_t c = 0; c < b.channels; ++c)
-        scale[size_t(c)] = s.scale[e.is_per_channel ? b.first_channel + c : 0];
+    // Whole vectors, however long, are read where they are.
+    constexpr int64_t longest_vector = 16;
+    std::array<float, longest_row> copied;
+    const float* scale = s.scale + b.first_channel;
+    if (!e.is_per_channel || b.channels % longest_vector != 0) {
+        copied.fill(0);
+        for (int64_t c = 0; c < b.channels; ++c)
+            copied[size_t(c)] = s.scale[e.is_per_channel ? b.first_channel + c : 0];
+        scale = copied.data();
+    }
     cpu::StepMaking making{e.activation,
                            e.rounding == StepRounding::half_even,
                            s.y_scale,
@@ -37,11 +44,10 @@ void finish_bytes(const ConvEpilogue& e, const ConvScales& s, const Launch& laun
     auto* y = launch.out<uint8_t>(0) + b.first;
     auto& kernels = cpu::step_kernels();
     if (b.step != 1)
-        kernels.rows(making,
-                     {b.sums, b.stride, b.pixels, b.channels, b.start, scale.data(), residual, y, b.step});
+        kernels.rows(making, {b.sums, b.stride, b.pixels, b.channels, b.start, scale, residual, y, b.step});
     else
         kernels.planes(making,
-                       {b.sums, b.stride, b.pixels, b.channels, b.start, scale.data(), residual, y, b.plane});
+                       {b.sums, b.stride, b.pixels, b.channels, b.start, scale, residual, y, b.plane});
 }
 
 void finish_any(const ConvEpilogue& e, const ConvScales& s, const Launch& launch, const SumBlock& b) {
