@@ -22,6 +22,7 @@
 #include "libmge/op/nothing_to_do.h"
 #include "libmge/op/view_offsets.h"
 #include "libmge/tensor/borrowed.h"
+#include "libmge/tensor/same_place.h"
 
 namespace mge {
 namespace {
@@ -110,8 +111,8 @@ inline bool same_spec(const TensorSpec& spec, const Tensor& tensor) {
 }
 
 inline bool fits(const Plan& plan, const OpInfo& op, const void* params, std::span<const Tensor> inputs,
-                 DeviceId id, int threads) {
-    if (plan.op != &op || plan.inputs.size() != inputs.size() || !(plan.device == id) ||
+                 const DeviceId& id, int threads) {
+    if (plan.op != &op || plan.inputs.size() != inputs.size() || !is_same_place(plan.device, id) ||
         plan.threads != threads || !(plan.settings == select_settings()))
         return false;
     for (size_t i = 0; i < inputs.size(); ++i)
@@ -188,7 +189,8 @@ size_t next_slot(Plans& plans, size_t set) {
     return *(plans.slots[slot] = std::move(plan));
 }
 
-inline Plan& find_plan(const OpInfo& op, const void* params, std::span<const Tensor> inputs, DeviceId id) {
+inline Plan& find_plan(const OpInfo& op, const void* params, std::span<const Tensor> inputs,
+                       const DeviceId& id) {
     if (Plans* plans = thread_plans) [[likely]] {
         auto& slot = plans->slots[recent_slot(*plans, op)];
         if (slot && fits(*slot, op, params, inputs, id, default_threads())) [[likely]]
@@ -224,7 +226,7 @@ private:
 };
 
 // `id`: that of the first input, as the user spelled it.
-inline Tensor make_output(const Plan& plan, size_t i, DeviceId id) {
+[[gnu::always_inline]] inline Tensor make_output(const Plan& plan, size_t i, const DeviceId& id) {
     return Tensor(plan.outputs[i], plan.output_queue->allocate(plan.output_bytes[i]), 0,
                   plan.moves ? plan.output_device : id);
 }
@@ -252,9 +254,12 @@ Tensor make_output_of_update(const Plan& plan, size_t i, std::span<const Tensor>
 }
 
 // Where the operator runs. The door has seen to it that inputs which are no host values lie at one place; the
-// first is one of them in nearly all calls.
-inline DeviceId place_of_call(const OpInfo& op, std::span<const Tensor> inputs) {
-    return !op.resolve && !inputs.empty() && inputs[0] ? inputs[0].device() : find_place(op, inputs);
+// first is one of them in nearly all calls. Otherwise `found` holds it, for as long as the caller's
+// expression.
+inline const DeviceId& place_of_call(const OpInfo& op, std::span<const Tensor> inputs,
+                                     DeviceId&& found = {}) {
+    if (!inputs.empty() && inputs[0] && op.inputs[0].kind != InputKind::host) return inputs[0].impl()->device;
+    return found = find_place(op, inputs);
 }
 
 // A tensor without memory may only stand for its shape.
@@ -345,7 +350,7 @@ private:
             if (inputs[i]) return true;
         return false;
     }
-    static Tensor apply_one_at(DeviceId id, const OpInfo& op, const void* params,
+    static Tensor apply_one_at(const DeviceId& id, const OpInfo& op, const void* params,
                                std::span<const Tensor> inputs) {
         if ((op.resolve && has_host_values(op, inputs)) || op.traits.runtime_shape || op.traits.control)
             return apply_at(id, op, params, inputs).at(0);
@@ -355,7 +360,7 @@ private:
         run_plan(plan, inputs, {&output, 1}, nullptr);
         return output;
     }
-    static Tensors apply_at(DeviceId id, const OpInfo& op, const void* params,
+    static Tensors apply_at(const DeviceId& id, const OpInfo& op, const void* params,
                             std::span<const Tensor> inputs) {
         if (op.resolve && has_host_values(op, inputs)) {
             size_t first = op.plain_inputs(inputs.size());
@@ -381,6 +386,9 @@ private:
     }
 };
 
+// Not in the function: there each call would ask whether it was made.
+constinit EagerInterpreter eager;
+
 }  // namespace
 
 Tensors update(const OpInfo& op, const void* params, std::span<const Tensor> inputs) {
@@ -394,9 +402,6 @@ Tensors update(const OpInfo& op, const void* params, std::span<const Tensor> inp
 
 void observe_operators(OperatorObserver* told) { observer.store(told, std::memory_order_release); }
 
-Interpreter& eager_interpreter() {
-    static EagerInterpreter interpreter;
-    return interpreter;
-}
+Interpreter& eager_interpreter() { return eager; }
 
 }  // namespace mge

@@ -5,6 +5,7 @@
 
 #include "libmge/base/number_text.h"
 #include "libmge/op/autocast.h"
+#include "libmge/tensor/same_place.h"
 
 namespace mge {
 namespace {
@@ -93,7 +94,7 @@ void check_places(const OpInfo& op, const void* params, std::span<const Tensor> 
 
 bool may_be_absent(const OpInfo& op, size_t first) {
     for (auto& input : op.inputs.subspan(first))
-        if (input.kind != InputKind::optional) return false;
+        if (input.kind != InputKind::optional && input.kind != InputKind::host) return false;
     return true;
 }
 
@@ -102,8 +103,8 @@ bool may_be_absent(const OpInfo& op, size_t first) {
 bool is_plain_call(const OpInfo& op, std::span<const Tensor> inputs) {
     if (mixed.enabled) return false;
     const size_t count = inputs.size();
-    if (count == 0 || count > op.inputs.size() || op.inputs.back().variadic_host) return false;
-    if (count < op.inputs.size() && !may_be_absent(op, count)) return false;
+    if (count == 0 || count > op.inputs.size()) return false;
+    if (count < op.inputs.size() ? !may_be_absent(op, count) : op.inputs.back().variadic_host) return false;
     if (!inputs[0]) return false;
     const TensorImpl& first = *inputs[0].impl();
     for (size_t i = 1; i < count; ++i) {
@@ -112,10 +113,12 @@ bool is_plain_call(const OpInfo& op, std::span<const Tensor> inputs) {
             continue;
         }
         const TensorImpl& other = *inputs[i].impl();
-        if (other.spec.dtype != first.spec.dtype || !(other.device == first.device)) return false;
+        if (other.spec.dtype != first.spec.dtype || !is_same_place(other.device, first.device)) return false;
     }
     return op.traits.promotion != Promotion::floating || !is_int(first.spec.dtype);
 }
+
+inline Interpreter& interpreter_of_thread() { return innermost ? *innermost : eager_interpreter(); }
 
 }  // namespace
 
@@ -136,11 +139,11 @@ void set_mixed_precision(const MixedPrecision& settings) {
 MixedPrecisionPaused::MixedPrecisionPaused() : was_enabled_(std::exchange(mixed.enabled, false)) {}
 MixedPrecisionPaused::~MixedPrecisionPaused() { mixed.enabled = was_enabled_; }
 
-Interpreter& current_interpreter() { return innermost ? *innermost : eager_interpreter(); }
+Interpreter& current_interpreter() { return interpreter_of_thread(); }
 
 Tensors apply(const OpInfo& op, const void* params, std::span<const Tensor> inputs) {
     if (is_plain_call(op, inputs)) [[likely]]
-        return current_interpreter().apply(op, params, inputs);
+        return interpreter_of_thread().apply(op, params, inputs);
     check_inputs(op, inputs);
     check_places(op, params, inputs);
     if (is_promoted(op, params, inputs)) return current_interpreter().apply(op, params, inputs);
@@ -149,7 +152,7 @@ Tensors apply(const OpInfo& op, const void* params, std::span<const Tensor> inpu
 
 Tensor apply_one(const OpInfo& op, const void* params, std::span<const Tensor> inputs) {
     if (is_plain_call(op, inputs)) [[likely]]
-        return current_interpreter().apply_one(op, params, inputs);
+        return interpreter_of_thread().apply_one(op, params, inputs);
     check_inputs(op, inputs);
     check_places(op, params, inputs);
     if (is_promoted(op, params, inputs)) return current_interpreter().apply_one(op, params, inputs);

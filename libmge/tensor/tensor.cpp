@@ -13,7 +13,8 @@ class BlockCache {
 public:
     BlockCache();
     ~BlockCache();
-    void* take() { return count_ > 0 ? blocks_[--count_] : ::operator new(sizeof(TensorImpl)); }
+    bool has_block() const { return count_ > 0; }
+    void* take() { return has_block() ? blocks_[--count_] : ::operator new(sizeof(TensorImpl)); }
     void give(void* block) {
         if (count_ < blocks_.size())
             blocks_[count_++] = block;
@@ -48,11 +49,12 @@ BlockCache::~BlockCache() {
     return nullptr;
 }
 
-void* take_block() {
-    BlockCache* cache = block_cache;
-    if (!cache) [[unlikely]]
-        cache = open_block_cache();
-    return cache ? cache->take() : ::operator new(sizeof(TensorImpl));
+// Apart from what nearly every tensor comes to, which then calls nothing and keeps no registers for that.
+[[gnu::noinline]] void make_impl_anew(TensorImpl*& impl, const TensorSpec& spec, StorageRef& storage,
+                                      size_t offset, DeviceId device) {
+    BlockCache* cache = block_cache ? block_cache : open_block_cache();
+    void* block = cache ? cache->take() : ::operator new(sizeof(TensorImpl));
+    impl = ::new (block) TensorImpl(device, spec, std::move(storage), offset);
 }
 
 void give_block(void* block) {
@@ -67,8 +69,13 @@ void give_block(void* block) {
 
 }  // namespace
 
-Tensor::Tensor(const TensorSpec& spec, StorageRef storage, size_t offset, DeviceId device)
-    : impl_(::new (take_block()) TensorImpl(device, spec, std::move(storage), offset)) {}
+Tensor::Tensor(const TensorSpec& spec, StorageRef storage, size_t offset, DeviceId device) {
+    BlockCache* cache = block_cache;
+    if (cache && cache->has_block()) [[likely]]
+        impl_ = ::new (cache->take()) TensorImpl(device, spec, std::move(storage), offset);
+    else
+        make_impl_anew(impl_, spec, storage, offset, device);
+}
 
 Tensor Tensor::symbolic(const TensorSpec& spec, void* owner, int symbol, DeviceId device) {
     Tensor tensor(spec, {}, 0, device);

@@ -130,18 +130,27 @@ Allocators& allocators() {
     return all;
 }
 
+// What most memory comes from and goes back to: nobody needs to look for it.
+constinit std::atomic<CachingAllocator*> first_allocator = nullptr;
+
 CachingAllocator& make_first_allocator() {
     auto& first = allocators().find(0);
     pthread_atfork([] { allocators().lock_for_fork(); }, [] { allocators().unlock_after_fork(); },
                    [] { allocators().unlock_after_fork(); });
+    first_allocator.store(&first, std::memory_order_release);
     return first;
+}
+
+[[gnu::noinline]] CachingAllocator& find_allocator(int index) {
+    static CachingAllocator& first = make_first_allocator();
+    return index == 0 ? first : allocators().find(index);
 }
 
 }  // namespace
 
 CachingAllocator& cpu_allocator(int index) {
-    static CachingAllocator& first = make_first_allocator();
-    return index == 0 ? first : allocators().find(index);
+    auto* first = first_allocator.load(std::memory_order_acquire);
+    return first && index == 0 ? *first : find_allocator(index);
 }
 
 void set_cpu_memory_limit(size_t bytes, ptrdiff_t beside) { cpu_allocator().set_limit(bytes, beside); }
@@ -149,30 +158,42 @@ void set_cpu_memory_limit(size_t bytes, ptrdiff_t beside) { cpu_allocator().set_
 void add_beside_cpu_memory_limit(ptrdiff_t bytes) { cpu_allocator().add_beside_limit(bytes); }
 
 StorageRef CachingAllocator::allocate(size_t bytes) {
+    // Nearly always the thread has kept a block: then nothing is called, and no registers are kept for that.
+    if (index_ == 0 && bytes <= class_bytes(small_classes - 1)) {
+        const int c = class_of(bytes);
+        ThreadCache* cache = thread_cache;
+        if (cache && cache->count[c] > 0) [[likely]]
+            return hand_out(cache->blocks[c][--cache->count[c]], bytes);
+    }
+    return allocate_from_all(bytes);
+}
+
+StorageRef CachingAllocator::allocate_from_all(size_t bytes) {
     constexpr size_t largest = size_t(1) << 46;
     if (bytes > largest)
         throw MemoryError(text("cannot allocate ", bytes, " bytes: more than any machine has"));
     int c = class_of(bytes);
     size_t rounded = rounded_bytes(c, bytes);
-    Storage* storage = nullptr;
-    ThreadCache* cache = c < small_classes && index_ == 0 ? cache_of_thread() : nullptr;
-    if (cache && cache->count[c] > 0) [[likely]]
-        storage = cache->blocks[c][--cache->count[c]];
-    else if (!(storage = take_shared(c, rounded)))
-        storage = make_block(c, rounded, bytes);
-    // Before anything can throw: the reference gives the block back then.
-    storage->users.store(1, std::memory_order_relaxed);
-    StorageRef result(storage);
-    note_allocated(rounded, bytes);
-    return result;
+    Storage* storage = take_shared(c, rounded);
+    return hand_out(storage ? storage : make_block(c, rounded, bytes), bytes);
 }
 
-void CachingAllocator::note_allocated(size_t bytes, size_t requested) {
-    size_t now = allocated_.fetch_add(bytes, std::memory_order_relaxed) + bytes;
-    size_t limit = limit_.load(std::memory_order_relaxed);
-    if (limit) [[unlikely]]
-        require_room(ptrdiff_t(now), ptrdiff_t(bytes), requested);
+// The block with its first user.
+inline StorageRef CachingAllocator::hand_out(Storage* storage, size_t requested) {
+    storage->users.store(1, std::memory_order_relaxed);
+    const size_t bytes = storage->bytes, now = allocated_.fetch_add(bytes, std::memory_order_relaxed) + bytes;
+    const bool is_new = now > peak_.load(std::memory_order_relaxed);
+    if (is_new || limit_.load(std::memory_order_relaxed)) [[unlikely]]
+        return note_allocated(storage, now, requested);
+    return StorageRef(storage);
+}
+
+StorageRef CachingAllocator::note_allocated(Storage* storage, size_t now, size_t requested) {
+    StorageRef result(storage);  // gives the block back where there is no room for it
+    if (limit_.load(std::memory_order_relaxed))
+        require_room(ptrdiff_t(now), ptrdiff_t(storage->bytes), requested);
     raise_to(peak_, now);
+    return result;
 }
 
 void CachingAllocator::note_reserved(size_t bytes) {

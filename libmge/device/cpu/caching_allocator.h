@@ -42,7 +42,9 @@ private:
     Storage*& free_list(int size_class, size_t bytes);
     void keep_for_all(Storage* block);
     void free_block(Storage* storage);
-    void note_allocated(size_t bytes, size_t requested);
+    StorageRef allocate_from_all(size_t bytes);
+    StorageRef hand_out(Storage* storage, size_t requested);
+    StorageRef note_allocated(Storage* storage, size_t now, size_t requested);
     void note_reserved(size_t bytes);
     void require_room(ptrdiff_t now, ptrdiff_t bytes, size_t requested) const;
 
