@@ -12,6 +12,7 @@
 #include <array>
 #include <cmath>
 #include <deque>
+#include <memory>
 #include <string>
 #include <unordered_map>
 
@@ -75,11 +76,11 @@ std::string make_doc(const OpInfo& op) {
 // The keywords of a call and the parameters that they are: with those of its last calls a function is called
 // again nearly always. Of values that never change, and guarded by Python's lock.
 struct KnownKeywords {
-    PyObject* names = nullptr;
-    std::vector<PyObject*> values;
+    Reference names;
+    std::vector<Reference> values;
     std::shared_ptr<void> params;
 };
-constexpr size_t most_known = 4;
+constexpr size_t most_known = 8;
 
 struct OpFunctionObject {
     const OpInfo* op;
@@ -90,42 +91,55 @@ struct OpFunctionObject {
     size_t oldest = 0;  // of those that are known
 };
 
-bool never_changes(PyObject* value) {
-    if (!PyTuple_CheckExact(value))
-        return value == Py_None || PyBool_Check(value) || PyLong_CheckExact(value) ||
-               PyFloat_CheckExact(value) || PyUnicode_CheckExact(value);
+bool is_list_of_ints(PyObject* value) {
+    if (!PyTuple_CheckExact(value) && !PyList_CheckExact(value)) return false;
     PyObject** items = PySequence_Fast_ITEMS(value);
-    return std::all_of(items, items + PyTuple_GET_SIZE(value),
+    return std::all_of(items, items + PySequence_Fast_GET_SIZE(value),
                        [](PyObject* item) { return PyLong_CheckExact(item); });
 }
 
-// The same object, or tuples of the same objects.
-bool is_same(PyObject* a, PyObject* b) {
-    if (a == b) return true;
-    if (!PyTuple_CheckExact(a) || !PyTuple_CheckExact(b)) return false;
-    PyObject** items = PySequence_Fast_ITEMS(a);
-    return PyTuple_GET_SIZE(a) == PyTuple_GET_SIZE(b) &&
-           std::equal(items, items + PyTuple_GET_SIZE(a), PySequence_Fast_ITEMS(b));
+// What is kept of a value, as an object that never changes: of a list its items as a tuple. Null where there
+// is none.
+Reference kept_value(PyObject* value) {
+    if (is_list_of_ints(value)) return Reference(PySequence_Tuple(value));
+    bool never_changes = value == Py_None || PyBool_Check(value) || PyLong_CheckExact(value) ||
+                         PyFloat_CheckExact(value) || PyUnicode_CheckExact(value);
+    return never_changes ? Reference::borrow(value) : Reference();
+}
+
+bool is_same_int(PyObject* a, PyObject* b) {
+    return a == b ||
+           (PyLong_CheckExact(a) && PyLong_CheckExact(b) && PyObject_RichCompareBool(a, b, Py_EQ) == 1);
+}
+
+// The same object, or lists of the same integers.
+bool is_same(PyObject* kept, PyObject* value) {
+    if (kept == value) return true;
+    if (!PyTuple_CheckExact(kept) || (!PyTuple_CheckExact(value) && !PyList_CheckExact(value))) return false;
+    PyObject** items = PySequence_Fast_ITEMS(kept);
+    const Py_ssize_t size = PyTuple_GET_SIZE(kept);
+    return size == PySequence_Fast_GET_SIZE(value) &&
+           std::equal(items, items + size, PySequence_Fast_ITEMS(value), is_same_int);
 }
 
 std::shared_ptr<void> known_params(const OpFunctionObject& function, PyObject* names,
                                    std::span<PyObject* const> values) {
+    auto are_same = [](const Reference& kept, PyObject* value) { return is_same(kept.get(), value); };
     for (auto& known : function.known)
-        if (known.names && is_same(known.names, names) && std::ranges::equal(known.values, values, is_same))
+        if (known.names && is_same(known.names.get(), names) &&
+            std::ranges::equal(known.values, values, are_same))
             return known.params;
     return nullptr;
 }
 
 void note_params(OpFunctionObject& function, PyObject* names, std::span<PyObject* const> values,
                  const std::shared_ptr<void>& params) {
-    if (!std::ranges::all_of(values, never_changes)) return;
-    KnownKeywords noted{names, {values.begin(), values.end()}, params};
-    Py_INCREF(names);
-    for (PyObject* value : values) Py_INCREF(value);
-    auto& place = function.known[function.oldest++ % most_known];
-    std::swap(place, noted);
-    Py_XDECREF(noted.names);
-    for (PyObject* value : noted.values) Py_DECREF(value);
+    KnownKeywords noted{Reference::borrow(names), {}, params};
+    for (PyObject* value : values) {
+        noted.values.push_back(kept_value(value));
+        if (!noted.values.back()) return PyErr_Clear();
+    }
+    function.known[function.oldest++ % most_known] = std::move(noted);
 }
 
 bool equals(PyObject* keyword, std::string_view name) {
@@ -236,9 +250,10 @@ PyObject* ops_module() {
     return ops;
 }
 
-// The one function of an operator, made when it is asked for first: Python may hold it for ever.
+// The one function of an operator, made when it is asked for first: Python may hold it for ever, and what it
+// holds of Python's is not let go of after Python has ended.
 OpFunctionObject& function_of(const OpInfo& op) {
-    static std::deque<OpFunctionObject> functions;
+    static auto& functions = *std::make_unique<std::deque<OpFunctionObject>>().release();
     static std::unordered_map<const OpInfo*, OpFunctionObject*> known;
     if (auto it = known.find(&op); it != known.end()) return *it->second;
     auto& function = functions.emplace_back(
@@ -264,7 +279,8 @@ std::string make_update_doc(const OpInfo& op) {
 
 // Operators whose outputs are the next values of inputs, as functions that change these.
 void add_updates_module(PyObject* module) {
-    static std::deque<OpFunctionObject> functions;  // Python's functions point into these for ever
+    // Python's functions point into these for ever.
+    static auto& functions = *std::make_unique<std::deque<OpFunctionObject>>().release();
     PyObject* updates = PyImport_AddModule("megengine._mge.updates");
     if (!updates || PyModule_AddObjectRef(module, "updates", updates) != 0) throw PythonError{};
     for (auto* op : all_ops()) {
