@@ -13,9 +13,6 @@
 namespace mge::python {
 namespace {
 
-// Work on fewer bytes is done before another thread could take the GIL.
-constexpr size_t bytes_worth_releasing = 64 << 10;
-
 bool is_large(std::span<const Tensor> inputs) {
     // What lies in a storage is no larger than that, which is quicker to ask.
     size_t bytes = 0;

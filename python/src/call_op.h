@@ -15,6 +15,18 @@
 
 namespace mge::python {
 
+// Work on fewer bytes is done before another thread could take the GIL.
+inline constexpr size_t bytes_worth_releasing = 64 << 10;
+
+// Whether an operand is a Tensor of which an operator's call needs the value alone: it lies in so little
+// memory that nobody releases the GIL for a few of them, and the result is no image and means nothing else.
+inline bool is_light(PyObject* object) {
+    if (Py_TYPE(object) != result_class) return false;
+    const PyTensor& tensor = *as_tensor(object);
+    const Storage* storage = tensor.value.impl()->storage.get();
+    return storage && storage->bytes < bytes_worth_releasing / 4 && !tensor.format && !tensor.meaning;
+}
+
 // The inputs of one call as a span of Tensors. Tensor objects lend their handles (no reference counting:
 // the caller's references keep the objects alive and the GIL keeps others from changing them, so lent()
 // inputs must be turned into owned ones before the GIL is released); converted values are owned.

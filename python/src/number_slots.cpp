@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The arithmetic of _mge.Tensor: each slot is one operator.
 
+#include <algorithm>
 #include <array>
+#include <tuple>
 
 #include "libmge/op/apply.h"
 #include "python/src/call_op.h"
@@ -9,6 +11,7 @@
 #include "python/src/errors.h"
 #include "python/src/meaning.h"
 #include "python/src/reference.h"
+#include "python/src/subgraph_binding.h"
 #include "python/src/tensor_object.h"
 
 namespace mge::python {
@@ -51,21 +54,31 @@ constexpr std::array<std::string_view, slot_count> slot_names = {
 std::array<const OpInfo*, slot_count> slot_ops{};
 std::array<std::shared_ptr<void>, slot_count> slot_params;
 
-const OpInfo& op_of(Slot slot) {
-    const OpInfo* op = slot_ops[slot];
-    if (!op)
-        throw UserError(text("[Tensor] this build has no operator '", slot_names[slot], "'"),
-                        ErrorClass::not_implemented);
-    return *op;
+[[noreturn]] void throw_missing(Slot slot) {
+    throw UserError(text("[Tensor] this build has no operator '", slot_names[slot], "'"),
+                    ErrorClass::not_implemented);
 }
 
-PyObject* apply_slot(Slot slot, std::span<PyObject* const> operands) {
+const OpInfo& op_of(Slot slot) {
+    if (!slot_ops[slot]) [[unlikely]]
+        throw_missing(slot);
+    return *slot_ops[slot];
+}
+
+[[gnu::noinline]] PyObject* apply_to_any(Slot slot, std::span<PyObject* const> operands) {
     const OpInfo& op = op_of(slot);
     if (any_meaning(operands.data(), Py_ssize_t(operands.size()))) [[unlikely]]
         return call_by_meaning(op, operands.data(), Py_ssize_t(operands.size()), nullptr);
     Inputs inputs(operands.size());
     convert_inputs(op, operands, inputs);
     return call_op(op, slot_params[slot].get(), inputs);
+}
+
+template <size_t count>
+PyObject* apply_slot(Slot slot, const std::array<PyObject*, count>& operands) {
+    if (running_captures || !std::ranges::all_of(operands, is_light)) return apply_to_any(slot, operands);
+    auto lent = [](auto*... tensors) { return LentTensors<count>(value_of(tensors)...); };
+    return wrap_tensor(apply_one(op_of(slot), slot_params[slot].get(), std::apply(lent, operands)));
 }
 
 template <Slot slot>
