@@ -132,6 +132,7 @@ def tensor_lines():
             lines += docstring(value.__doc__, INDENT * 2)
     for name in OPERATORS:
         lines.append(f"{INDENT}def __{name}__(self, other: Any, /) -> Tensor: ...")
+    lines.append(f"{INDENT}def __getitem__(self, key: Any, /) -> Tensor: ...")
     return lines
 
 

@@ -359,6 +359,9 @@ def remove_operators(library: str) -> None:
 def reset_peak_memory(device: Any | None = None) -> None:
     ...
 
+def reshaped(inp: Any, target_shape: Any | None) -> Any:
+    """The same values, in order, in another shape."""
+
 def resume_trace(trace: Any | None) -> None:
     ...
 
@@ -376,6 +379,9 @@ def set_memory_limit(bytes: int, device: Any | None = None) -> None:
 
 def set_mixed_precision(enabled: bool, low: Any, high: Any) -> None:
     """What operators of this thread take their floating inputs in."""
+
+def set_symbolic_shapes(value: bool) -> None:
+    """Say whether Tensor.shape is a Tensor on this thread."""
 
 def set_tensor_class(arg: Any, /) -> None:
     """Results of operators are made as this subclass of _mge.Tensor."""
@@ -404,11 +410,17 @@ def stop_recording() -> tuple:
 def stream_address(device: str) -> int | None:
     """The stream of a device's queue, as DLPack names it; None where no stream does its work."""
 
+def symbolic_shapes() -> bool:
+    """Whether Tensor.shape is a Tensor on this thread."""
+
 def synchronize(device: Any | None = None) -> None:
     ...
 
 def to_dlpack(tensor: Any, versioned: bool, copy: bool | None, on_host: bool, stream: int | None) -> Any:
     """A capsule with the memory of a Tensor; copy: True, False for never, None for where it has to be; stream: which of a GPU waits for its value, by DLPack's names."""
+
+def transposed(inp: Any, pattern: Any | None) -> Any:
+    """The axes in another order, with new ones where `pattern` has "x"."""
 
 def upload_beside(tensor: Any, device: Any) -> Any:
     """A Tensor on the CPU, copied to a device beside the work that was asked of that before."""
@@ -442,7 +454,7 @@ class Tensor:
     ndim: Any  # Number of axes.
     def numpy():
         """A read-only NumPy array on the same memory."""
-    shape: Any  # Extents as a tuple.
+    shape: Any  # Size of each axis: a tuple; under a trace with symbolic shapes an int32 Tensor.
     size: Any  # Number of elements.
     def tolist():
         """Nested lists of Python numbers."""
@@ -465,6 +477,7 @@ class Tensor:
     def __ge__(self, other: Any, /) -> Tensor: ...
     def __eq__(self, other: Any, /) -> Tensor: ...
     def __ne__(self, other: Any, /) -> Tensor: ...
+    def __getitem__(self, key: Any, /) -> Tensor: ...
 
 class ops:
     """Every operator."""

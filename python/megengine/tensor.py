@@ -46,13 +46,6 @@ class Tensor(_mge.Tensor):
     __array_priority__ = 1000  # NumPy leaves ``ndarray + Tensor`` to Tensor
 
     @property
-    def shape(self):
-        """Size of each axis: a tuple; under a trace with symbolic shapes an int32 Tensor."""
-        if state.symbolic_shape:
-            return _mge.ops.shape_of(self)
-        return self._tuple_shape
-
-    @property
     def size(self):
         """How many elements there are; under a trace with symbolic shapes an int32 Tensor."""
         return self.shape.prod() if state.symbolic_shape else math.prod(self._tuple_shape)
@@ -87,9 +80,6 @@ class Tensor(_mge.Tensor):
     @requires_grad.setter
     def requires_grad(self, value):
         raise AttributeError("Tensor has no requires_grad; attach it to an autodiff.GradManager")
-
-    def __getitem__(self, index):
-        return indexing.getitem(self, index)
 
     def __setitem__(self, index, value):
         indexing.setitem(self, index, value)

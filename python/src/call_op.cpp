@@ -175,4 +175,10 @@ PyObject* call_op(const OpInfo& op, const void* params, Inputs& inputs) {
     return result;
 }
 
+PyObject* call_with(const OpInfo& op, const void* params, PyObject* x) {
+    Inputs inputs(1);
+    convert_inputs(op, std::array{x}, inputs);
+    return call_op(op, params, inputs);
+}
+
 }  // namespace mge::python

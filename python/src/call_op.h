@@ -81,6 +81,9 @@ void convert_inputs(const OpInfo& op, std::span<PyObject* const> objects, Inputs
 // inputs are worked on.
 PyObject* call_op(const OpInfo& op, const void* params, Inputs& inputs);
 
+// The same for one operand.
+PyObject* call_with(const OpInfo& op, const void* params, PyObject* x);
+
 // The submodule `ops` with a function per operator.
 void add_ops_module(PyObject* module);
 

@@ -13,6 +13,7 @@
 #include "python/src/low_bit_dtypes.h"
 #include "python/src/process_binding.h"
 #include "python/src/recorder_binding.h"
+#include "python/src/shaping_binding.h"
 #include "python/src/sharing_binding.h"
 #include "python/src/subgraph_binding.h"
 #include "python/src/tape_binding.h"
@@ -43,6 +44,7 @@ void define_module(nb::module_& module) {
     add_autocast(module.ptr());
     add_tape(module.ptr());
     add_files(module.ptr());
+    add_shaping(module.ptr());
     add_sharing(module.ptr());
     add_trace(module.ptr());
     add_subgraphs(module.ptr());
@@ -59,6 +61,12 @@ void define_module(nb::module_& module) {
             set_result_class(reinterpret_cast<PyTypeObject*>(type.ptr()));
         },
         "Results of operators are made as this subclass of _mge.Tensor.");
+    module.def(
+        "symbolic_shapes", [] { return has_symbolic_shapes; },
+        "Whether Tensor.shape is a Tensor on this thread.");
+    module.def(
+        "set_symbolic_shapes", [](bool value) { has_symbolic_shapes = value; }, nb::arg("value"),
+        "Say whether Tensor.shape is a Tensor on this thread.");
 }
 
 }  // namespace

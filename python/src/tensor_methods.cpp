@@ -12,6 +12,9 @@
 #include "python/src/tensor_object.h"
 
 namespace mge::python {
+
+constinit thread_local bool has_symbolic_shapes = false;
+
 namespace {
 
 // The shape has to be known: a value whose shape only a run tells is computed now. The axis of a complex
@@ -22,7 +25,7 @@ std::span<const int64_t> known_shape(PyObject* self) {
     return is_complex(self) ? extents.first(extents.size() - 1) : extents;
 }
 
-PyObject* get_shape(PyObject* self, void*) {
+PyObject* get_tuple_shape(PyObject* self, void*) {
     return guarded([&]() -> PyObject* {
         auto shape = known_shape(self);
         Reference tuple(PyTuple_New(Py_ssize_t(shape.size())));
@@ -34,6 +37,13 @@ PyObject* get_shape(PyObject* self, void*) {
         }
         return tuple.release();
     });
+}
+
+PyObject* get_shape(PyObject* self, void*) {
+    if (!has_symbolic_shapes) [[likely]]
+        return get_tuple_shape(self, nullptr);
+    Reference ops(PyImport_ImportModule("megengine._mge.ops"));
+    return ops ? PyObject_CallMethod(ops.get(), "shape_of", "O", self) : nullptr;
 }
 
 PyObject* get_ndim(PyObject* self, void*) {
@@ -183,8 +193,9 @@ PyMethodDef tensor_methods[] = {
 
 PyGetSetDef tensor_properties[] = {
     {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
-    {"shape", get_shape, nullptr, "Extents as a tuple.", nullptr},
-    {"_tuple_shape", get_shape, nullptr, "Extents as a tuple.", nullptr},
+    {"shape", get_shape, nullptr,
+     "Size of each axis: a tuple; under a trace with symbolic shapes an int32 Tensor.", nullptr},
+    {"_tuple_shape", get_tuple_shape, nullptr, "Extents as a tuple.", nullptr},
     {"ndim", get_ndim, nullptr, "Number of axes.", nullptr},
     {"size", get_size, nullptr, "Number of elements.", nullptr},
     {"dtype", get_dtype, nullptr, "The NumPy dtype.", nullptr},

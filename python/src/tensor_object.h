@@ -26,6 +26,9 @@ struct PyTensor {
 extern PyTypeObject tensor_type;
 extern PyTypeObject* result_class;  // what operators make
 
+// On this thread x.shape is a Tensor, which a trace follows, and no tuple.
+extern thread_local bool has_symbolic_shapes;
+
 extern const char* const format_names[];
 uint8_t parse_format(PyObject* name);
 
@@ -65,6 +68,10 @@ PyObject* ceil_tensor(PyObject* self, PyObject*);
 PyObject* complex_from_tensor(PyObject* self, PyObject*);
 // Looks up the operators behind the slots.
 void prepare_number_slots();
+
+// index_slots.cpp
+extern PyMappingMethods tensor_mapping_methods;
+extern PySequenceMethods tensor_sequence_methods;
 
 // tensor_methods.cpp
 extern PyMethodDef tensor_methods[];

@@ -230,6 +230,20 @@ def test_indexing_as_numpy(key, wrap):
     np.testing.assert_array_equal(x.numpy(), want)
 
 
+def test_python_reads_a_tensor_as_a_sequence():
+    array = np.arange(6, dtype=np.float32).reshape(3, 2)
+    backwards = [row.numpy() for row in reversed(Tensor(array))]
+    np.testing.assert_array_equal(backwards, array[::-1])
+
+
+def test_shapes_and_patterns_that_are_none():
+    x = Tensor(np.zeros((2, 3), np.float32))
+    with pytest.raises(TypeError, match="a shape is integers or a Tensor, got NoneType"):
+        F.reshape(x, None)
+    with pytest.raises(TypeError, match="not iterable"):
+        F.transpose(x, None)
+
+
 def test_bounds_of_slices_may_be_tensors():
     x = Tensor(np.arange(10, dtype=np.float32))
     np.testing.assert_array_equal(x[Tensor(2) : Tensor([5]) : 2].numpy(), [2, 4])

@@ -26,6 +26,8 @@ def is_whole(value) -> bool:
     Args:
         value: of any kind.
     """
+    if type(value) is int:  # nearly always
+        return True
     if isinstance(value, np.ndarray):
         return value.ndim == 0 and is_whole(value[()])
     if isinstance(value, (float, np.floating)):

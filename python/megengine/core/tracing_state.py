@@ -8,8 +8,16 @@ from .. import _mge
 
 class _State(threading.local):
     tracing = False  # a trace records or replays
-    symbolic_shape = False  # Tensor.shape gives a Tensor
     names = None  # jit.names.RecordedNames of the function that is recorded
+
+    @property
+    def symbolic_shape(self) -> bool:
+        """Whether Tensor.shape gives a Tensor, which knows it from the binding."""
+        return _mge.symbolic_shapes()
+
+    @symbolic_shape.setter
+    def symbolic_shape(self, value: bool) -> None:
+        _mge.set_symbolic_shapes(value)
 
 
 state = _State()

@@ -327,13 +327,12 @@ def matmul(
         >>> F.matmul(Tensor([[1.0, 2.0]]), Tensor([[3.0], [4.0]]))
         Tensor([[11.]], device=xpux:0)
     """
-    _check_mode(compute_mode, "matmul")
+    if compute_mode != "default":
+        _check_mode(compute_mode, "matmul")
     return _mge.ops.matmul(inp1, inp2, transpose_a=bool(transpose_a), transpose_b=bool(transpose_b))
 
 
 def _check_mode(compute_mode: str, who: str) -> None:
-    if compute_mode == "default":
-        return
     if str(compute_mode).lower() not in ("default", "float32"):
         raise ValueError(f"[{who}] compute_mode is 'default' or 'float32', got {compute_mode!r}")
 

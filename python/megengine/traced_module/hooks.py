@@ -119,11 +119,11 @@ def _hook_constructor() -> None:
 
 
 def _hook_properties() -> None:
-    shape, size = vars(Tensor)["shape"], Tensor.size
+    shape, size = Tensor.shape, Tensor.size
 
     def shape_of(self):
         recorder = recording()
-        return shape.fget(self) if recorder is None else recorder.shape_of(self)
+        return shape.__get__(self) if recorder is None else recorder.shape_of(self)
 
     def size_of(self):
         recorder = recording()

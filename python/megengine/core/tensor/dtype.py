@@ -33,6 +33,8 @@ def checked_dtype(dtype):
         >>> checked_dtype(np.float32)
         'float32'
     """
+    if type(dtype) is str and dtype in _NAMES:  # nearly always, and NumPy takes long for names
+        return dtype
     if is_bfloat16(dtype):
         return "bfloat16"
     if is_quantize(dtype):

@@ -33,16 +33,13 @@ class _Plan:
 
 
 def getitem(x, key):
-    """The value of ``x[key]``.
+    """The value of ``x[key]``; keys of integers and slices of integers come to it in few cases.
 
     Raises:
         IndexError: the key has more than one Ellipsis, more indices than ``x`` has axes, a bool
             array of another shape, or an entry that is not an index.
         OutOfRangeError: an integer is out of range.
     """
-    items = _plain_items(x, key)
-    if items:
-        return _mge.ops.slice(x, items=items)
     if _is_full_mask(x, key):
         return _mge.ops.cond_take(x, key)[0]
     plan = _make_plan(x, key)
@@ -50,29 +47,6 @@ def getitem(x, key):
     if plan.arrays:
         y = _mge.ops.take(y, *plan.arrays, axes=plan.array_axes)
     return _mge.ops.copy(y) if y is x else y
-
-
-def _plain_items(x, key) -> list[int] | None:
-    """The items of a key that is integers and slices of integers; None for other keys."""
-    entries = key if type(key) is tuple else (key,)
-    if len(entries) > x.ndim:
-        return None
-    items = []
-    for axis, entry in enumerate(entries):
-        if type(entry) is int:
-            items += (axis, entry, ABSENT_BOUND, 1, 1)
-        elif type(entry) is slice:
-            bounds = entry.start, entry.stop, entry.step
-            if not all(b is None or type(b) is int for b in bounds) or bounds[2] == 0:
-                return None
-            if bounds == (None, None, None):
-                continue
-            begin, end, step = bounds
-            begin, end = (ABSENT_BOUND if b is None else b for b in (begin, end))
-            items += (axis, begin, end, 1 if step is None else step, 0)
-        else:
-            return None
-    return items
 
 
 def setitem(x, key, value) -> None:

@@ -25,14 +25,17 @@ def reduced(op: Callable, inp, axis: Axis, keepdims: bool, who: str) -> "_mge.Te
             an axis.
         RuntimeError: an int is out of range, or a reduced axis is empty where ``op`` wants one.
     """
-    assert axis is not None or not keepdims, f"[{who}] keepdims=True needs an axis"
-    axes = axis_list(axis, who)
-    if axis is not None and not axes:  # over no axis: every element by itself
-        return _mge.ops.copy(inp)
-    if isinstance(axis, (int, np.integer)):
-        inp = as_vector(inp)
-    elif axes:
-        check_axes(axes, np.ndim(inp), who)
+    axes = ()
+    if axis is None:
+        assert not keepdims, f"[{who}] keepdims=True needs an axis"
+    else:
+        axes = axis_list(axis, who)
+        if not axes:  # over no axis: every element by itself
+            return _mge.ops.copy(inp)
+        if isinstance(axis, (int, np.integer)):
+            inp = as_vector(inp)
+        else:
+            check_axes(axes, np.ndim(inp), who)
     try:
         return op(inp, axes=axes, keepdims=bool(keepdims))
     except ValueError as error:

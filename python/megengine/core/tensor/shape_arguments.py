@@ -28,9 +28,10 @@ def as_int(value, who: str, argument: str) -> int:
 
 def shape_of_arguments(args: tuple):
     """The shape in ``x.reshape(2, 3)``, ``x.reshape((2, 3))`` and ``x.reshape(t)``."""
-    if len(args) == 1 and (isinstance(args[0], (Sequence, np.ndarray, _mge.Tensor))):
-        return args[0]
-    return args
+    if len(args) != 1 or type(args[0]) is int:
+        return args
+    (shape,) = args
+    return shape if isinstance(shape, (tuple, list, _mge.Tensor, np.ndarray, Sequence)) else args
 
 
 def known_or_symbolic(shape, who: str) -> tuple[list[int] | None, "_mge.Tensor | None"]:
@@ -42,7 +43,7 @@ def known_or_symbolic(shape, who: str) -> tuple[list[int] | None, "_mge.Tensor |
     Raises:
         TypeError: an entry is not an integer.
     """
-    if type(shape) in (tuple, list) and all(type(v) is int for v in shape):  # nearly always
+    if type(shape) in (tuple, list) and {int}.issuperset(map(type, shape)):  # nearly always
         return list(shape), None
     if isinstance(shape, _mge.Tensor):
         if is_recorded(shape):

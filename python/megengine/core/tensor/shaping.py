@@ -2,6 +2,7 @@
 """Shape and place of a Tensor changed: what Tensor's methods and ``functional`` share.
 
 Arguments and errors are those of ``functional.reshape``, ``transpose``, ``flatten``, ``copy``.
+The binding has the plain cases of the first two, which are called often; others come here.
 """
 
 from collections.abc import Sequence
@@ -11,10 +12,11 @@ import numpy as np
 from ... import _mge
 from .shape_arguments import known_or_symbolic
 
-_AXES = list(range(8))
+reshaped = _mge.reshaped
+transposed = _mge.transposed
 
 
-def reshaped(inp: _mge.Tensor, target_shape) -> _mge.Tensor:
+def reshaped_by_rule(inp: _mge.Tensor, target_shape) -> _mge.Tensor:
     """The same values, in order, in another shape."""
     sizes, target = known_or_symbolic(target_shape, "reshape")
     if target is not None:
@@ -38,13 +40,9 @@ def broadcast(inp: _mge.Tensor, shape) -> _mge.Tensor:
     return _mge.ops.broadcast_to(inp, shape=sizes)
 
 
-def transposed(inp: _mge.Tensor, pattern: Sequence[int | str]) -> _mge.Tensor:
+def transposed_by_rule(inp: _mge.Tensor, pattern: Sequence[int | str]) -> _mge.Tensor:
     """The axes in another order, with new ones where ``pattern`` has ``"x"``."""
     pattern = list(pattern)
-    if (
-        all(type(p) is int for p in pattern) and sorted(pattern) == _AXES[: inp.ndim]
-    ):  # a permutation: nearly always
-        return _mge.ops.transpose(inp, pattern=pattern)
     axes = [int(p) for p in pattern if p != "x"]
     left_out = sorted(set(range(inp.ndim)) - set(axes))
     if len(axes) + len(left_out) != inp.ndim or any(inp._tuple_shape[a] != 1 for a in left_out):
