@@ -5,6 +5,7 @@ import logging
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -120,3 +121,17 @@ def test_one_process_at_a_time(in_files):
         command = ["flock", "-n", os.path.join(folder, "cache.lock"), "true"]
         assert subprocess.run(command).returncode == 1
     assert subprocess.run(command).returncode == 0
+
+
+def test_a_damaged_file_is_told_of(in_files):
+    cache = PersistentCacheOnServer()
+    for i in range(100):
+        cache.put("c", str(i), bytes(1000))
+    path = cache.get_cache_file(cache.get_cache_dir())
+    content = bytearray(Path(path).read_bytes())
+    content[8192:] = b"x" * (len(content) - 8192)
+    Path(path).write_bytes(content)
+    damaged = PersistentCacheOnServer()
+    for use in (lambda: damaged.get("c", "55"), lambda: damaged.put("c", "55", b"")):
+        with pytest.raises(OSError, match=r"\[PersistentCache\].*malformed"):
+            use()

@@ -114,14 +114,25 @@ class PersistentCache:
             raise RuntimeError("[PersistentCache] there is no place that can be used: add_config")
         return self._database
 
+    @contextlib.contextmanager
+    def _used(self) -> Iterator[sqlite3.Connection]:
+        database = self._open()
+        try:
+            with database:
+                yield database
+        except sqlite3.DatabaseError as error:
+            raise OSError(f"[PersistentCache] {self._config}: {error}") from None
+
     def get(self, category: str, key: str) -> bytes | None:
         """A value; None where there is none.
 
         Raises:
             RuntimeError: there is no place that can be used.
+            OSError: it cannot be read.
         """
         query = "SELECT value FROM cached WHERE category = ? AND key = ?"
-        row = self._open().execute(query, (category, key)).fetchone()
+        with self._used() as database:
+            row = database.execute(query, (category, key)).fetchone()
         return row and row[0]
 
     def put(self, category: str, key: str, value: str | bytes) -> None:
@@ -132,21 +143,19 @@ class PersistentCache:
             OSError: it cannot be written.
         """
         content = value.encode() if isinstance(value, str) else bytes(value)
-        database = self._open()
-        try:
-            with database:
-                database.execute("REPLACE INTO cached VALUES (?, ?, ?)", (category, key, content))
-        except sqlite3.OperationalError as error:
-            raise OSError(f"[PersistentCache] {self._config}: {error}") from None
+        with self._used() as database:
+            database.execute("REPLACE INTO cached VALUES (?, ?, ?)", (category, key, content))
 
     def clean(self) -> int:
         """Forget all values.
 
         Returns:
             How many there were.
+        Raises:
+            RuntimeError: there is no place that can be used.
+            OSError: they cannot be read or forgotten.
         """
-        database = self._open()
-        with database:
+        with self._used() as database:
             return database.execute("DELETE FROM cached").rowcount
 
     def flush(self) -> None:
