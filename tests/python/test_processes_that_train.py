@@ -353,6 +353,58 @@ def test_who_waits_for_a_process_that_has_ended_is_told():
     assert in_processes(2, work) == [True, None]
 
 
+def test_axes_that_are_none_are_refused_by_all():
+    def work():
+        x = mine((3, 2))
+        for axis in (2, -3):
+            for name in ("all_gather", "gather", "scatter", "reduce_scatter_sum"):
+                with pytest.raises(AssertionError, match=f"there is no axis {axis} of"):
+                    getattr(collective, name)(x, axis=axis)
+            with pytest.raises(AssertionError, match=f"there is no axis {axis} of"):
+                collective.all_to_all(x, split_axis=axis)
+        for name in ("scatter", "reduce_scatter_sum", "all_to_all"):
+            with pytest.raises(AssertionError, match="axis 0 has 3 elements"):
+                getattr(collective, name)(x)
+        return collective.scatter(x, axis=-1).numpy().tolist()
+
+    assert in_processes(2, work) == [[[0], [2], [4]], [[1], [3], [5]]]
+
+
+def test_half_precision_travels():
+    from megengine.core.tensor.dtype import bfloat16, is_bfloat16
+
+    def work():
+        found = collective.broadcast(mine((2,)).astype(bfloat16))
+        parts = collective.scatter(mine((2,)).astype("float16"))
+        return is_bfloat16(found.dtype), found.astype("float32").numpy().tolist(), str(parts.dtype)
+
+    assert in_processes(2, work) == [(True, [0, 1], "float16")] * 2
+
+
+def test_processes_meet_at_a_server_where_others_met_before():
+    code = """
+import sys
+import time
+import megengine as mge
+import megengine.distributed as dist
+from megengine import _mge
+rank, port = int(sys.argv[1]), int(sys.argv[2])
+if rank == 0:  # the other one asks before this one has said where it is
+    listen = _mge.listen_for_processes
+    _mge.listen_for_processes = lambda host: time.sleep(1) or listen(host)
+dist.init_process_group("localhost", port, 2, rank, 0, device_type="cpu")
+print(float(dist.functional.all_reduce_sum(mge.Tensor(1.0))))
+"""
+    server = dist.Server()
+    for _ in range(2):
+        command = [sys.executable, "-c", code]
+        started = [
+            subprocess.Popen([*command, str(rank), str(server.py_server_port)], stdout=-1)
+            for rank in (1, 0)
+        ]
+        assert [process.communicate(timeout=120)[0] for process in started] == [b"2.0\n"] * 2
+
+
 def test_a_process_that_fails_ends_all(capfd):
     def work(how):
         if dist.get_rank() == 1:

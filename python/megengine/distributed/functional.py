@@ -8,12 +8,13 @@ the processes that gave the values; each process has to call ``backward`` then. 
 are part of it. All raise AssertionError before ``init_process_group``.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from .. import _mge
 from ..autodiff.recording import active_recordings
+from ..core.tensor.dtype import is_bfloat16
 from ..tensor import Tensor
 from .group import WORLD, Group, get_client, get_rank, new_group
 
@@ -40,8 +41,14 @@ def _collective(mode: str, inp: Tensor, group: Group | None, device: str | None)
     return result if device in (None, "") else result.to(device)
 
 
+def _check_axis(shape: Sequence[int], axis: int) -> None:
+    rank = max(len(shape), 1)
+    assert -rank <= axis < rank, f"there is no axis {axis} of a Tensor of shape {tuple(shape)}"
+
+
 def _axis_first(inp: Tensor, axis: int) -> Tensor:
     """What lies along an axis comes along the first one; a number is a vector of one."""
+    _check_axis(inp._tuple_shape, axis)
     if not inp.ndim:
         return _mge.ops.reshape(inp, shape=[1])
     return inp if axis == 0 else _mge.ops.transpose(inp, pattern=_pattern(inp.ndim, axis))
@@ -59,9 +66,10 @@ def _pattern(ndim: int, axis: int) -> list[int]:
     return [axis, *(i for i in range(ndim) if i != axis)]
 
 
-def _check_cut(inp: Tensor, axis: int, group: Group | None) -> None:
+def _check_cut(shape: Sequence[int], axis: int, group: Group | None) -> None:
+    _check_axis(shape, axis)
     parts = (WORLD if group is None else group).size
-    extent = inp._tuple_shape[axis] if inp.ndim else 1
+    extent = shape[axis] if shape else 1
     assert extent % parts == 0, (
         f"axis {axis} has {extent} elements, which cannot be given to {parts} processes equally"
     )
@@ -73,30 +81,37 @@ def _tell(group: Group, value: Callable):
     return client.bcast_val(value() if group.rank == 0 else None, group.key, group.size)
 
 
-def _one_sided(mode: str, inp: Tensor | None, group: Group, device: str | None) -> Tensor:
-    """What the first process has, in all, or a part of it in each.
+def _one_sided(
+    mode: str, inp: Tensor | None, group: Group, device: str | None, axis: int = 0
+) -> Tensor:
+    """What the first process has, in all, or a part of it, along an axis, in each.
 
     The others do not know of what shape and dtype it is, and whether its gradient is wanted.
     """
     if group.size == 1:
+        inp = _axis_first(inp, axis) if mode == "scatter" else inp
         return _collective(mode, inp, group, device)
     said = _tell(
         group,
         lambda: {
             "shape": list(inp._tuple_shape),
-            "dtype": np.dtype(inp.dtype).name,
+            "dtype": "bfloat16" if is_bfloat16(inp.dtype) else np.dtype(inp.dtype).name,
             "recordings": [r.name for r in active_recordings() if _mge.is_recorded(inp)],
         },
     )
     recordings = [r for r in active_recordings() if r.name in said["recordings"]]
+    shape = said["shape"]
+    if mode == "scatter":
+        _check_cut(shape, axis, group)  # by all: the others would wait for one that refuses alone
+        extent = shape.pop(axis) if shape else 1
+        shape.insert(0, extent // group.size)
     if group.rank != 0:
-        shape = said["shape"]
-        if mode == "scatter":
-            shape[0] //= group.size
         inp = _mge.ops.full(shape=shape, value=0.0, dtype=said["dtype"])
         inp = inp if device in (None, "") else inp.to(device)
         for recording in recordings:
             recording.follow(inp)
+    elif mode == "scatter":
+        inp = _axis_first(inp, axis)
     result = _collective(mode, inp, group, device)
     _keep(recordings, result)
     return result
@@ -162,6 +177,8 @@ def all_gather(
 ) -> Tensor:
     """The processes' Tensors joined along an axis; see ``reduce_sum``.
 
+    Raises:
+        AssertionError: there is no such axis.
     Example:
         >>> import megengine.distributed as dist
         >>> dist.init_process_group("localhost", 0, 1, 0, 0)
@@ -177,14 +194,15 @@ def reduce_scatter_sum(
     """The process's part, along an axis, of the sum; see ``reduce_sum``.
 
     Raises:
-        AssertionError: the axis cannot be cut into as many equal parts as there are processes.
+        AssertionError: there is no such axis, or it cannot be cut into as many equal
+            parts as there are processes.
     Example:
         >>> import megengine.distributed as dist
         >>> dist.init_process_group("localhost", 0, 1, 0, 0)
         >>> reduce_scatter_sum(Tensor([1.0, 2.0]))
         Tensor([1. 2.], device=xpux:0)
     """
-    _check_cut(inp, axis, group)
+    _check_cut(inp._tuple_shape, axis, group)
     part = _collective("reduce_scatter_sum", _axis_first(inp, axis), group, device)
     return _axis_back(part, axis)
 
@@ -242,7 +260,6 @@ def gather(
         >>> gather(Tensor([1.0, 2.0]))
         Tensor([1. 2.], device=xpux:0)
     """
-    assert axis < max(inp.ndim, 1), f"there is no axis {axis} of a Tensor of shape {inp.shape}"
     joined = _to_first("gather", _axis_first(inp, axis), group, device)
     return None if joined is None else _axis_back(joined, axis)
 
@@ -253,7 +270,8 @@ def scatter(
     """The process's part, along an axis, of the first one's Tensor; see ``broadcast``.
 
     Raises:
-        AssertionError: the axis cannot be cut into as many equal parts as there are processes.
+        AssertionError: there is no such axis, or it cannot be cut into as many equal
+            parts as there are processes.
     Example:
         >>> import megengine.distributed as dist
         >>> dist.init_process_group("localhost", 0, 1, 0, 0)
@@ -261,10 +279,7 @@ def scatter(
         Tensor([1. 2.], device=xpux:0)
     """
     group = WORLD if group is None else group
-    if group.rank == 0:
-        _check_cut(inp, axis, group)
-        inp = _axis_first(inp, axis)
-    return _axis_back(_one_sided("scatter", inp, group, device), axis)
+    return _axis_back(_one_sided("scatter", inp, group, device, axis), axis)
 
 
 def all_to_all(
@@ -277,14 +292,15 @@ def all_to_all(
     """What each process has for this one, cut and joined along two axes; see ``reduce_sum``.
 
     Raises:
-        AssertionError: the axis cannot be cut into as many equal parts as there are processes.
+        AssertionError: there is no such axis, or it cannot be cut into as many equal
+            parts as there are processes.
     Example:
         >>> import megengine.distributed as dist
         >>> dist.init_process_group("localhost", 0, 1, 0, 0)
         >>> all_to_all(Tensor([1.0, 2.0]))
         Tensor([1. 2.], device=xpux:0)
     """
-    _check_cut(inp, split_axis, group)
+    _check_cut(inp._tuple_shape, split_axis, group)
     mixed = _collective("all_to_all", _axis_first(inp, split_axis), group, device)
     if split_axis == concat_axis or not inp.ndim:
         return _axis_back(mixed, split_axis)

@@ -185,8 +185,9 @@ def _meet(process: _Process) -> Client:
     with socket.create_connection(process.server) as to_server:
         host = to_server.getsockname()[0]
     token = client.bcast_val(secrets.token_hex(32) if rank == 0 else None, "token", size)
-    client.user_set(f"process {rank}", [host, _mge.listen_for_processes(host)])
-    found = [tuple(client.user_get(f"process {other}")) for other in range(size)]
+    # The server may know addresses of processes that met there before these.
+    client.user_set(f"{token} {rank}", [host, _mge.listen_for_processes(host)])
+    found = [tuple(client.user_get(f"{token} {other}")) for other in range(size)]
     _mge.connect_processes(rank, found, token, _PATIENCE_SECONDS)
     return client
 
