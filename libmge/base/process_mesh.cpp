@@ -2,7 +2,9 @@
 #include "libmge/base/process_mesh.h"
 
 #include <poll.h>
+#include <pthread.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -206,7 +208,22 @@ void ProcessMesh::exchange(std::string_view what, std::span<const Transfer> tran
     is_broken_ = false;
 }
 
+void ProcessMesh::close_in_child() const {
+    for (auto& peer : peers_)
+        if (peer) ::close(peer.descriptor());
+}
+
 std::shared_ptr<ProcessMesh> process_mesh() { return own_mesh().get(); }
-void set_process_mesh(std::shared_ptr<ProcessMesh> mesh) { own_mesh().get() = std::move(mesh); }
+void set_process_mesh(std::shared_ptr<ProcessMesh> mesh) {
+    // The child's handler must not ask own_mesh(): it has none there.
+    static const ProcessMesh* of_parent = nullptr;
+    static const int registered = pthread_atfork(nullptr, nullptr, [] {
+        if (of_parent) of_parent->close_in_child();
+        of_parent = nullptr;
+    });
+    (void)registered;
+    of_parent = mesh.get();
+    own_mesh().get() = std::move(mesh);
+}
 
 }  // namespace mge

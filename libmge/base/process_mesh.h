@@ -52,6 +52,10 @@ public:
     // at another or gone, and from then on always, as nobody knows what is still under way.
     void exchange(std::string_view what, std::span<const Transfer> transfers);
 
+    // In a child made by fork(): its copies of the connections, or nobody sees this process end while the
+    // child lives.
+    void close_in_child() const;
+
 private:
     bool let_in(Socket guest, std::string_view token, Deadline end);
 
