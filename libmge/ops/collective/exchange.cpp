@@ -38,8 +38,9 @@ Prepared prepare(const PrepareContext& context) {
 
 template <class T>
 T combined(Mode mode, T a, T b) {
-    if (mode == Mode::all_reduce_max) return std::max(a, b);
-    if (mode == Mode::all_reduce_min) return std::min(a, b);
+    // What is no number stays none, in whatever order.
+    if (mode == Mode::all_reduce_max) return b > a || b != b ? b : a;
+    if (mode == Mode::all_reduce_min) return b < a || b != b ? b : a;
     return T(a + b);
 }
 
