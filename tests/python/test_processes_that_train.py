@@ -405,6 +405,36 @@ print(float(dist.functional.all_reduce_sum(mge.Tensor(1.0))))
         assert [process.communicate(timeout=120)[0] for process in started] == [b"2.0\n"] * 2
 
 
+@pytest.mark.parametrize("name", ["broadcast", "scatter", "remote_recv"])
+def test_who_waits_for_what_a_process_would_say_is_told(name):
+    def work():
+        if dist.get_rank() == 0:
+            return True
+        with pytest.raises(RuntimeError, match="process 0 is gone"):
+            collective.remote_recv(0) if name == "remote_recv" else getattr(collective, name)(
+                mine()
+            )
+        return True
+
+    assert in_processes(2, work) == [True, True]
+
+
+def test_the_end_of_a_process_is_seen_while_its_children_live():
+    def work():
+        if dist.get_rank() == 0:
+            with pytest.raises(RuntimeError, match="process 1 is gone"):
+                collective.all_reduce_sum(mine())
+            return True
+        if os.fork() == 0:
+            time.sleep(30)
+            os._exit(0)
+        os._exit(0)
+
+    begin = time.monotonic()
+    assert in_processes(2, work) == [True, None]
+    assert time.monotonic() - begin < 25
+
+
 def test_a_process_that_fails_ends_all(capfd):
     def work(how):
         if dist.get_rank() == 1:

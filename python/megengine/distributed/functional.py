@@ -77,8 +77,8 @@ def _check_cut(shape: Sequence[int], axis: int, group: Group | None) -> None:
 
 def _tell(group: Group, value: Callable):
     """What the first process of a group says, to all of them: plain data."""
-    client = get_client()
-    return client.bcast_val(value() if group.rank == 0 else None, group.key, group.size)
+    said, first = value() if group.rank == 0 else None, f"process {group._ranks()[0]}"
+    return get_client().bcast_val(said, group.key, group.size, first)
 
 
 def _one_sided(

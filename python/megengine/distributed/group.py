@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which processes work together, and which of them this one is."""
 
+import atexit
 import contextlib
 import secrets
 import socket
@@ -173,6 +174,7 @@ def init_process_group(
     process = _Process(rank, world_size, device, str(backend), device_type, (master_ip, port))
     if world_size > 1:
         process.client = _meet(process)
+        atexit.register(_leave, process)
         set_default_device(f"{device_type}{device}")
         random.seed(int(time.time()) + rank)
     _process = process
@@ -190,6 +192,12 @@ def _meet(process: _Process) -> Client:
     found = [tuple(client.user_get(f"{token} {other}")) for other in range(size)]
     _mge.connect_processes(rank, found, token, _PATIENCE_SECONDS)
     return client
+
+
+def _leave(process: _Process) -> None:
+    """Tell those who wait for what this process would say."""
+    with contextlib.suppress(OSError):  # the server may have ended before
+        process.client.leave(f"process {process.rank}")
 
 
 def _set_machine_ranks(ranks: list[int]) -> None:

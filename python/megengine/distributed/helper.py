@@ -2,6 +2,7 @@
 """Parameters packed and exchanged, gradients summed over processes."""
 
 import functools
+import math
 import multiprocessing
 from collections import defaultdict
 from collections.abc import Callable, Sequence
@@ -204,6 +205,7 @@ class AllreduceCallback:
         self._group = group
         self._backend = get_backend() if backend is None else backend
         self._waiting: dict[str, list[tuple[TensorFuture, Tensor]]] = defaultdict(list)
+        self._bytes: dict[str, int] = defaultdict(int)
 
     def __call__(self, param: Tensor, grad: Tensor) -> TensorFuture:
         """The reduced gradient, which is there when ``get`` returns it.
@@ -213,21 +215,21 @@ class AllreduceCallback:
             grad: that of this process.
         """
         future = TensorFuture(self._exchange_all)
-        waiting = self._waiting[np.dtype(grad.dtype).name]
-        waiting.append((future, grad))
-        if sum(g.size * np.dtype(g.dtype).itemsize for _, g in waiting) > _PACK_BYTES:
-            self._exchange(waiting)
+        dtype = np.dtype(grad.dtype)
+        self._waiting[dtype.name].append((future, grad))
+        self._bytes[dtype.name] += math.prod(grad._tuple_shape) * dtype.itemsize
+        if self._bytes[dtype.name] > _PACK_BYTES:
+            self._exchange(dtype.name)
         return future
 
     def _exchange_all(self) -> None:
-        for _, waiting in sorted(self._waiting.items()):
-            self._exchange(waiting)
+        for dtype in sorted(self._waiting):
+            self._exchange(dtype)
 
-    def _exchange(self, waiting: list[tuple[TensorFuture, Tensor]]) -> None:
-        if not waiting:
-            return
+    def _exchange(self, dtype: str) -> None:
+        waiting = self._waiting.pop(dtype)
+        self._bytes.pop(dtype)
         futures, grads = zip(*waiting, strict=True)
-        waiting.clear()
         with override_backend(self._backend):
             reduced = pack_allreduce_split(
                 grads, [g._tuple_shape for g in grads], self._group, self._reduce_method

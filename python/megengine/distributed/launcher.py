@@ -121,6 +121,7 @@ class launcher:
         self._join(device, port)
         result.send(self.func(*args, **kwargs))
         _mge.synchronize()
+        group._leave(group._this())  # what atexit knows is not done at the end of such a process
         if self.world_size > self.n_gpus:
             group.group_barrier()  # the machine of the first process has the server
 

@@ -10,7 +10,7 @@ import time
 import weakref
 from collections import Counter
 from socketserver import ThreadingMixIn
-from xmlrpc.client import ServerProxy
+from xmlrpc.client import Fault, ServerProxy
 from xmlrpc.server import SimpleXMLRPCServer
 
 _PATIENCE_SECONDS = 60
@@ -25,6 +25,7 @@ class _Board:
         self._waiting: Counter = Counter()  # at a barrier
         self._opened: Counter = Counter()  # how often a barrier has opened
         self._left: dict = {}  # how many clients have to take part in a broadcast yet
+        self._gone: set = set()  # whose values will not come
 
     def connect(self) -> bool:
         return True
@@ -55,13 +56,20 @@ class _Board:
             self._opened[key] += 1
             self._changed.notify_all()
 
-    def bcast_val(self, value, key: str, size: int):
+    def leave(self, who: str) -> None:
+        with self._changed:
+            self._gone.add(who)
+            self._changed.notify_all()
+
+    def bcast_val(self, value, key: str, size: int, source: str | None = None):
         with self._changed:
             self._left.setdefault(key, size)
             if value is not None:
                 self._values[key] = value
                 self._changed.notify_all()
-            self._changed.wait_for(lambda: key in self._values)
+            self._changed.wait_for(lambda: key in self._values or source in self._gone)
+            if key not in self._values:
+                raise ConnectionError(f"{source} is gone")
             found = self._values[key]
             self._left[key] -= 1
             if self._left[key] == 0:
@@ -172,15 +180,30 @@ class Client:
         """The value of a name, which it loses; waits until there is one."""
         return self._call("user_pop", key)
 
-    def bcast_val(self, val, key: str, size: int):
+    def leave(self, who: str) -> None:
+        """Say that somebody gives no values any more.
+
+        Args:
+            who: the ``source`` that others wait for.
+        """
+        self._call("leave", who)
+
+    def bcast_val(self, val, key: str, size: int, source: str | None = None):
         """What one of several clients gives, for all of them.
 
         Args:
             val: plain data, of one of them; None of the others.
             key: what they call it; it may be used again.
             size: how many they are.
+            source: who gives it, as ``leave`` would name it.
         Returns:
             The value.
+        Raises:
+            RuntimeError: who gives it has left.
         """
         self._broadcasts[key] += 1
-        return self._call("bcast_val", val, f"{key}_bcast_{self._broadcasts[key]}", size)
+        turn = f"{key}_bcast_{self._broadcasts[key]}"
+        try:
+            return self._call("bcast_val", val, turn, size, source)
+        except Fault as fault:
+            raise RuntimeError(f"[bcast_val] {fault.faultString}") from None
