@@ -119,12 +119,15 @@ def test_parameters_are_packed(process):
 
 
 def test_the_launcher_runs_one_process(process):
-    @dist.launcher
+    @dist.launcher(n_gpus=1)
     def work(x):
         """Adds."""
         return x + dist.get_world_size(), dist.get_rank()
 
     assert work(3) == [(4, 0)] and work.__doc__ == "Adds."
+    # Where nobody says how many: one for each GPU.
+    gpus = mge.get_device_count("gpu")
+    assert len(dist.launcher(lambda: 0)()) == max(1, gpus)
 
 
 @pytest.mark.parametrize(
