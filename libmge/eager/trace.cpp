@@ -433,6 +433,17 @@ void Trace::cut_off() {
     });
 }
 
+Shape recorded_shape(const Tensor& x) {
+    const Trace* trace = running_trace;
+    if (!trace) return x.shape();
+    int id = -1;
+    if (x.is_symbolic() && x.impl()->symbol_owner == trace)
+        id = x.impl()->symbol;
+    else if (auto it = trace->ids_.find(x.impl()); it != trace->ids_.end())
+        id = it->second;
+    return id < 0 ? x.shape() : trace->variables_[size_t(id)].spec.shape;
+}
+
 Trace* Trace::pause() {
     Trace* trace = running_trace;
     if (!trace) return nullptr;

@@ -18,6 +18,7 @@
 #include "libmge/graph/graph.h"
 #include "libmge/kernel/select_settings.h"
 #include "libmge/op/apply.h"
+#include "libmge/op/recorded_shape.h"
 
 namespace mge {
 
@@ -100,6 +101,7 @@ private:
         std::unique_ptr<Executable> executable;
     };
 
+    friend Shape recorded_shape(const Tensor& x);
     [[noreturn]] void fail(const std::string& reason) const;
     int identify(const Tensor& tensor, int expected);
     int add_variable(Kind kind, const Tensor& tensor, int at);

@@ -289,6 +289,40 @@ def test_traced_training_takes_batches_of_any_size(symbolic):
     np.testing.assert_allclose(mean, expected_mean, rtol=1e-4, atol=1e-6)
 
 
+P = mge.Parameter(np.linspace(0.5, 1.5, 6, dtype=np.float32).reshape(1, 6))
+OF_BATCHES = {
+    "row": lambda z, w: ((z + P) ** 2).sum(),
+    "column": lambda z, w: (z * P * w).sum(),
+    "mean": lambda z, w: (z * P - (z * P).mean(0, keepdims=True)).sum(),
+    "softmax": lambda z, w: (F.softmax(z * P) ** 2).sum(),
+    "where": lambda z, w: F.where(z > 0, z * P, z).sum(),
+    "loss": lambda z, w: F.nn.l1_loss(z * P, z),
+    "products": lambda z, w: (F.matmul(F.expand_dims(z, 1), F.expand_dims(P, 2)) * w).sum(),
+    "division": lambda z, w: (P / (z + 4) + w).sum(),
+}
+
+
+@both_modes
+@pytest.mark.parametrize("sizes", [(4, 3, 1, 2, 1), (1, 1, 4, 3, 1)])
+@pytest.mark.parametrize("name", OF_BATCHES)
+def test_traced_gradients_know_batches_of_one_sample(name, sizes, symbolic):
+    manager = GradManager().attach(P)
+
+    def step(z, w):
+        P.grad = None
+        with manager:
+            manager.backward(OF_BATCHES[name](z, w))
+        return P.grad
+
+    traced = trace(symbolic=symbolic)(step)
+    for n in sizes:
+        rng = np.random.default_rng(n)
+        z, w = (Tensor(rng.normal(size=(n, k)).astype(np.float32)) for k in (6, 1))
+        np.testing.assert_allclose(
+            traced(z, w).numpy(), step(z, w).numpy(), rtol=1e-5, atol=1e-5, err_msg=f"{n}"
+        )
+
+
 @both_modes
 def test_ranges_follow_their_tensors(symbolic):
     """Also a bound that another operator has computed, and numbers beside Tensors."""

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/ops/elementwise/elementwise.h"
 
+#include <algorithm>
+
 #include "libmge/device/device.h"
+#include "libmge/op/recorded_shape.h"
 #include "libmge/ops/shape/reduce_to_shape.h"
 
 namespace mge::ops {
@@ -31,9 +34,9 @@ bool is_surely_unbroadcast(const Tensor& grad, const Tensor& input) {
     if (!input.shape().is_known() || !grad.shape().is_known() || !(grad.shape() == input.shape()))
         return false;
     if (!grad.is_symbolic() && !input.is_symbolic()) return true;
-    for (int64_t extent : input.shape().dims())
-        if (extent == 1) return false;
-    return true;
+    Shape recorded = recorded_shape(input);
+    return recorded.is_known() && recorded_shape(grad) == recorded &&
+           std::ranges::find(recorded, 1) == recorded.end();
 }
 
 }  // namespace

@@ -2,8 +2,8 @@
 #include "libmge/ops/linalg/matmul.h"
 
 #include "libmge/op/define.h"
+#include "libmge/ops/elementwise/elementwise.h"
 #include "libmge/ops/linalg/matmul_geometry.h"
-#include "libmge/ops/shape/reduce_to_shape.h"
 #include "libmge/ops/shape/reshape.h"
 
 namespace mge::ops {
@@ -19,8 +19,10 @@ DType result_dtype(DType dtype) {
     return is_int(dtype) && size_of(dtype) < 4 ? DType::i32 : dtype;
 }
 
+// Matrices alone have the shapes that they have; several may be broadcast, those of a batch of one as well.
 Tensor reduced(const Tensor& x, const Tensor& like) {
-    return x.shape() == like.shape() ? x : reduce_to_shape(x, like);
+    bool are_several = like.shape().is_known() && like.shape().rank() > 2;
+    return !are_several && x.shape() == like.shape() ? x : unbroadcast(x, like);
 }
 // The first axis is left open, so that a recorded gradient serves other batch sizes too.
 Tensor reshaped(const Tensor& x, const Shape& shape) {
