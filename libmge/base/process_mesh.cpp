@@ -85,12 +85,11 @@ public:
     // Before anything is looked at: who fails over what the other one says has told it why. A failure is
     // noticed when something is received.
     void announce() { send_some(send_[0]); }
-    bool is_done() const { return send_[1].empty() && send_[0].empty() && has_received(); }
+    bool is_done() const { return has_sent() && has_received(); }
     // For poll(); what is done is waited for no more.
     pollfd events() const {
-        bool has_sent = send_[0].empty() && send_[1].empty();
-        if (has_sent && has_received()) return {-1, 0, 0};
-        return {descriptor_, short((has_sent ? 0 : POLLOUT) | (has_received() ? 0 : POLLIN)), 0};
+        if (is_done()) return {-1, 0, 0};
+        return {descriptor_, short((has_sent() ? 0 : POLLOUT) | (has_received() ? 0 : POLLIN)), 0};
     }
     void advance_by(short events) {
         // First what the other one has said: it may have gone because of that.
@@ -99,6 +98,7 @@ public:
     }
 
 private:
+    bool has_sent() const { return send_[0].empty() && send_[1].empty(); }
     bool has_received() const { return is_checked_ && receive_[1].empty(); }
     void send() {
         for (auto& part : send_)

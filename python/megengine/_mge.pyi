@@ -260,9 +260,6 @@ def connect_processes(rank: int, processes: collections.abc.Sequence[tuple[str, 
 def cuda_version(library: str) -> int:
     """Of 'cuda', 'driver' or 'cudnn', as NVIDIA counts; 0 without it."""
 
-def disconnect_processes() -> None:
-    """Closes these connections."""
-
 def exchange_thread_device(device: Any | None) -> Any:
     """The default device of this thread (None: that of the process); gives the one before."""
 

@@ -54,8 +54,6 @@ void add_processes(PyObject* object) {
         "Connects with the other processes, given as pairs of host and port by rank, for the operator "
         "`collective`. `token`: 64 characters that all know. RuntimeError when they have not come within "
         "`patience` seconds.");
-    module.def(
-        "disconnect_processes", [] { set_process_mesh(nullptr); }, "Closes these connections.");
 }
 
 }  // namespace mge::python

@@ -44,7 +44,7 @@ T combined(Mode mode, T a, T b) {
     return T(a + b);
 }
 
-// y of `count` elements from those of each process, which lie one behind the other in `parts`.
+// y of `count` elements from as many of each process, in the order of `parts`.
 void reduce(DType dtype, Mode mode, const std::vector<const std::byte*>& parts, size_t count, std::byte* y) {
     dispatch_dtype(dtype, NumberTypes{}, [&](auto type) {
         using T = typename decltype(type)::type;
@@ -89,7 +89,8 @@ public:
             case Mode::reduce_sum:
                 return reduce_to_first(x, y);
             case Mode::broadcast:
-                return broadcast(x, y);
+                return move([&](size_t) { return me_ == 0 ? x : ConstBytes{}; },
+                            [&](size_t i) { return i == 0 ? y : Bytes{}; });
             case Mode::all_gather:
                 return move([&](size_t) { return x; }, [&](size_t i) { return part(y, i); });
             case Mode::gather:
@@ -132,12 +133,6 @@ private:
                 std::ranges::copy(from, to.begin());
         }
         if (n_ > 1) mesh_->exchange(state_.what, transfers);
-    }
-
-    void broadcast(ConstBytes x, Bytes y) {
-        if (me_ == 0) std::ranges::copy(x, y.begin());
-        move([&](size_t) { return me_ == 0 ? x : ConstBytes{}; },
-             [&](size_t i) { return me_ != 0 && i == 0 ? y : Bytes{}; });
     }
 
     // y is the reduction of what all processes give this one, each given(i).
