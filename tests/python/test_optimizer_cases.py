@@ -160,3 +160,53 @@ def test_random_numbers_as_recorded(row):
         return
     assert "error" not in row
     check_statistics(got, row["value"])
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda groups: O.SGD(groups, 0.1, momentum=0.9),
+        lambda groups: O.Adam(groups, 0.1),
+        lambda groups: O.Adagrad(groups, 0.1),
+        lambda groups: O.Adadelta(groups, 0.1),
+        lambda groups: O.LAMBFp16(groups, 0.1),
+    ],
+)
+def test_a_group_that_comes_later_is_trained_as_the_others(make):
+    def trained(is_late):
+        first, second = mge.Parameter([1.0, 2.0]), mge.Parameter([3.0])
+        groups = [{"params": [first]}, {"params": [second], "lr": 0.5}]
+        optimizer = make(groups[:1] if is_late else groups)
+        if is_late:
+            optimizer.add_param_group(groups[1])
+        for _ in range(3):
+            for parameter in (first, second):
+                parameter.grad = parameter * 2
+            optimizer.step()
+        return np.concatenate([first.numpy(), second.numpy()]), optimizer.state_dict()["state"]
+
+    (values, state), (late_values, late_state) = trained(False), trained(True)
+    np.testing.assert_array_equal(late_values, values)
+    assert late_state.keys() == state.keys() == {0, 1}
+
+
+def test_a_schedule_leaves_groups_that_come_later_alone():
+    optimizer = O.SGD([mge.Parameter([1.0])], 1.0)
+    schedule = O.MultiStepLR(optimizer, [1], gamma=0.1)
+    optimizer.add_param_group({"params": [mge.Parameter([1.0])], "lr": 0.5})
+    schedule.step()
+    assert [group["lr"] for group in optimizer.param_groups] == [0.1, 0.5]
+
+
+@pytest.mark.parametrize(
+    "lr", [1, True, np.int64(1), np.float64(1), mge.Tensor(1), mge.Tensor([1])]
+)
+@pytest.mark.parametrize("make", [O.SGD, O.Adam, O.Adagrad, O.LAMB])
+def test_a_learning_rate_may_be_any_number(make, lr):
+    def trained(rate):
+        parameter = mge.Parameter([1.0, 2.0])
+        parameter.grad = mge.Tensor([0.5, -1.0])
+        make([parameter], lr=rate).step()
+        return parameter.numpy()
+
+    np.testing.assert_array_equal(trained(lr), trained(1.0))

@@ -56,5 +56,6 @@ class LRScheduler:
     def step(self, epoch: int | None = None) -> None:
         """Go to the next epoch, or to a given one, and set the learning rates."""
         self.current_epoch = self.current_epoch + 1 if epoch is None else epoch
-        for group, lr in zip(self.optimizer.param_groups, self.get_lr(), strict=True):
+        # Groups that were added later keep theirs.
+        for group, lr in zip(self.optimizer.param_groups, self.get_lr(), strict=False):
             group["lr"] = lr

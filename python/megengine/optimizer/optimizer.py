@@ -58,8 +58,6 @@ class Optimizer(metaclass=ABCMeta):
             groups = [{"params": groups}]
         for group in groups:
             self.add_param_group(group)
-        for group in self.param_groups:
-            self._create_state(group)
 
     def add_param_group(self, param_group: dict) -> None:
         """Add parameters with options of their own.
@@ -100,6 +98,7 @@ class Optimizer(metaclass=ABCMeta):
         for param in (p for p in params if not _mge.keeps_memory(p)):
             param._reset(Tensor(param.numpy(), no_cache=True, device=param.device))
         self.param_groups.append(param_group)
+        self._create_state(param_group)
 
     def _add_state(self, param: Parameter, state_name: str, initializer=None) -> None:
         if initializer is None:
@@ -128,7 +127,7 @@ class Optimizer(metaclass=ABCMeta):
             if param.grad is not None:
                 device = param.device
                 if device not in rates:
-                    rates[device] = Tensor(param_group["lr"], device=device)
+                    rates[device] = _rate(param_group["lr"], device)
                 yield param, self._state.get(param, {}), rates[device]
 
     def _get_params(self) -> list[Parameter]:
@@ -222,6 +221,13 @@ class Optimizer(metaclass=ABCMeta):
     def bcast_param(self):
         """Parameters are sent to other processes by functions."""
         raise NotImplementedError("use distributed.bcast_list_ instead of Optimizer.bcast_param")
+
+
+def _rate(lr, device) -> Tensor:
+    """A learning rate, a number or a Tensor of one, as a float32 Tensor on a device."""
+    if isinstance(lr, Tensor):
+        return lr.astype("float32").to(device)
+    return Tensor(float(lr), device=device)
 
 
 def is_finite(value) -> bool:
