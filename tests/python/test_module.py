@@ -12,6 +12,7 @@ import megengine.functional as F
 import megengine.module as M
 from megengine import Parameter, Tensor
 from megengine.autodiff import GradManager
+from megengine.utils.hook import HookHandler
 
 
 class Part(M.Module):
@@ -165,6 +166,58 @@ def test_state_dict_has_every_name_in_megengines_order():
     del state["first.weight"]
     with pytest.raises(KeyError, match="missing keys: first.weight, second.weight"):
         other.load_state_dict(state)
+
+
+class Around(M.Module):
+    def __init__(self, part):
+        super().__init__()
+        self.part = part
+
+    def forward(self, x):
+        return self.part(x)
+
+
+def test_a_module_that_two_have_is_in_the_state_under_both():
+    def made():
+        encoder = M.Linear(1, 1, bias=False)
+        return M.Sequential(encoder, Around(encoder), Around(encoder))
+
+    module, other = made(), made()
+    module[0].weight[...] = 5
+    state = module.state_dict()
+    assert list(state) == ["0.weight", "1.part.weight", "2.part.weight"]
+    assert len(list(module.parameters())) == 1
+    other.load_state_dict(state)
+    assert other[2].part.weight.item() == 5
+    del state["0.weight"], state["2.part.weight"]  # as those have it who name a module once
+    other.load_state_dict(state)
+
+
+def test_the_state_of_a_module_that_is_in_itself_has_an_end():
+    inner = Around(None)
+    outer = Around(inner)
+    inner.weight, inner.back = Parameter([1.0]), outer
+    assert list(outer.state_dict()) == ["part.weight"]
+    assert list(inner.state_dict()) == ["weight"]
+
+
+def test_hooks_of_a_file_stay_when_others_are_registered():
+    module = M.ReLU()
+    taken = HookHandler.hook_num
+    module.__setstate__({"_forward_hooks": OrderedDict({taken: lambda m, i, o: o + 1})})
+    hook = module.register_forward_hook(lambda m, i, o: o * 10)
+    assert module(Tensor([2.0])).item() == 30
+    hook.remove()
+    assert module(Tensor([2.0])).item() == 3
+
+
+def test_information_of_several_lines_is_indented():
+    class Told(M.Sequential):
+        def _module_info_string(self):
+            return "first\nsecond"
+
+    assert repr(Told()) == "Told(\n  first\n  second\n)"
+    assert repr(Told(M.ReLU())) == "Told(\n  first\n  second\n  (0): ReLU()\n)"
 
 
 def test_state_of_normalisation_is_flat():

@@ -382,12 +382,20 @@ class Module:
                 result[prefix + name] = array.reshape(-1) if owner._state_is_flat else array
         return result
 
-    def _state(self) -> Iterator[tuple[str, Tensor, "Module"]]:
-        """(name, tensor, owner) of the module's own tensors, then of those of its sub-modules."""
-        for path, module in self.named_modules():
-            head = f"{path}." if path else ""
-            for name, tensor in module.named_tensors(recursive=False):
-                yield head + name, tensor, module
+    def _state(
+        self, head: str = "", outer: tuple["Module", ...] = ()
+    ) -> Iterator[tuple[str, Tensor, "Module"]]:
+        """(name, tensor, owner) of the module's own tensors, then of those of its sub-modules.
+
+        A sub-module that several modules have is there under each of them; one that has ``outer``
+        among its own parts ends there.
+        """
+        for name, tensor in self.named_tensors(recursive=False):
+            yield head + name, tensor, self
+        outer = (*outer, self)
+        for name, part in self.named_children():
+            if all(part is not module for module in outer):
+                yield from part._state(f"{head}{name}.", outer)
 
     def load_state_dict(
         self, state_dict: dict | Callable[[str, Tensor], np.ndarray | None], strict: bool = True
@@ -503,10 +511,10 @@ class Module:
 
     def __repr__(self) -> str:
         info = self._module_info_string()
+        lines = info.split("\n") if info else []
         parts = []
         for name, part in self._named_parts():
             parts.append(f"({name}): " + repr(part).replace("\n", "\n  "))
-        if not parts:
+        if not parts and len(lines) < 2:
             return f"{type(self).__name__}({info})"
-        lines = ([info] if info else []) + parts
-        return f"{type(self).__name__}(\n  " + "\n  ".join(lines) + "\n)"
+        return f"{type(self).__name__}(\n  " + "\n  ".join(lines + parts) + "\n)"

@@ -22,6 +22,8 @@ class HookHandler:
 
     def __init__(self, source_dict: MutableMapping, hook: Callable):
         self.source_dict = source_dict
+        while HookHandler.hook_num in source_dict:  # that of a hook from a file
+            HookHandler.hook_num += 1
         self.id = HookHandler.hook_num
         HookHandler.hook_num += 1
         source_dict[self.id] = hook
