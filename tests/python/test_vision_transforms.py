@@ -181,3 +181,36 @@ def test_orders_that_are_refused(order, error):
 
 def test_transforms_print_their_names():
     assert repr(T.CenterCrop(4)) == "CenterCrop" and repr(T.PseudoTransform()) == "PseudoTransform"
+
+
+@pytest.mark.parametrize("transform", [T.RandomHorizontalFlip, T.RandomVerticalFlip])
+@pytest.mark.parametrize("prob", [0.0, 1.0])
+def test_one_field_comes_back_bare_whatever_chance_decides(transform, prob):
+    image = np.arange(12, dtype=np.uint8).reshape(2, 2, 3)
+    assert transform(prob).apply((image,)).shape == (2, 2, 3)
+    assert len(transform(prob).apply((image, 3))) == 2
+
+
+def test_an_order_reaches_the_transforms_of_transforms():
+    boxes, image = np.array([[0.0, 0.0, 1.0, 1.0]]), np.full((2, 4, 3), 100, np.uint8)
+    inner = T.Compose([T.RandomHorizontalFlip(1.0)])
+    jitter = T.ColorJitter(brightness=0.5, saturation=0.5)
+    chain = T.Compose([T.Compose([inner, jitter])], order=("boxes", "image"))
+    found, changed = chain.apply((boxes, image))
+    np.testing.assert_array_equal(found, [[3, 0, 4, 1]])
+    assert changed.shape == image.shape and (changed != image).any()
+
+
+# MegEngine multiplies first: 322 would be 321.99… else.
+@pytest.mark.parametrize("size", [(300, 600), (600, 300)])
+def test_a_shorter_side_gives_the_longer_one_exactly(size):
+    image = np.zeros((*size, 3), np.uint8)
+    for shorter in range(1, 300):
+        longer = (2 * shorter, shorter)
+        wanted = longer if size[0] > size[1] else longer[::-1]
+        assert T.Resize(shorter).apply(image).shape[:2] == wanted
+
+
+def test_halves_of_pixels_become_even_as_in_megengine():
+    image = np.zeros((10, 25, 3), np.uint8)
+    assert T.ShortestEdgeResize(5, 100).apply(image).shape == (5, 12, 3)

@@ -49,6 +49,10 @@ class VisionTransform(Transform):
                 raise NotImplementedError(f"[{type(self).__name__}] there is no rule for {kind!r}")
         self.order = tuple(order)
 
+    def _take_order(self, order: Sequence[str]) -> None:
+        """From now on the fields are of these kinds: what a ``Compose`` says to its transforms."""
+        self.order = tuple(order)
+
     def apply(self, input):
         """Change one sample: an image, or a tuple of fields, of which one alone comes back bare."""
         fields = input if isinstance(input, tuple) else (input,)
@@ -57,7 +61,12 @@ class VisionTransform(Transform):
             rule = self._get_apply(kind)
             out.append(field if rule is None else rule(field))
         out += fields[len(out) :]
-        return out[0] if len(out) == 1 else tuple(out)
+        return self._bare(tuple(out))
+
+    @staticmethod
+    def _bare(sample):
+        """A sample as it comes back: of a tuple with one field that alone."""
+        return sample[0] if isinstance(sample, tuple) and len(sample) == 1 else sample
 
     def _get_apply(self, key: str):
         return getattr(self, f"_apply_{key}", None)
@@ -132,9 +141,14 @@ class Compose(VisionTransform):
         self.transforms = list(transforms)
         self.batch_compose = batch_compose
         self.shuffle_indices = shuffle_indices
+        if order is not None:
+            self._take_order(order)
+
+    def _take_order(self, order: Sequence[str]) -> None:
+        super()._take_order(order)
         for transform in self.transforms:
-            if order is not None and isinstance(transform, VisionTransform):
-                transform.order = self.order
+            if isinstance(transform, VisionTransform):
+                transform._take_order(order)
 
     def apply_batch(self, inputs: Sequence) -> tuple:
         if not self.batch_compose:

@@ -164,12 +164,16 @@ class ColorJitter(PixelTransform):
             (SaturationTransform, saturation),
             (HueTransform, hue),
         )
-        parts = [transform(value, order=order) for transform, value in wanted if value != 0]
+        parts = [transform(value) for transform, value in wanted if value != 0]
         together = [tuple(range(1, len(parts) + 1))] if parts else None
         self.transforms = Compose(parts, shuffle_indices=together, order=order)
 
+    def _take_order(self, order: Sequence[str]) -> None:
+        super()._take_order(order)
+        self.transforms._take_order(order)
+
     def apply(self, input):
-        return self.transforms.apply(input)
+        return self._bare(self.transforms.apply(input))
 
 
 class Lighting(PixelTransform):

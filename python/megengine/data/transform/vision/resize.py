@@ -76,8 +76,8 @@ class Resize(_Resizing):
             return self.output_size
         shorter = self.output_size
         if height < width:
-            return shorter, int(shorter / height * width)
-        return int(shorter / width * height), shorter
+            return shorter, int(shorter * width / height)
+        return int(shorter * height / width), shorter
 
 
 class ShortestEdgeResize(_Resizing):
@@ -126,7 +126,7 @@ class ShortestEdgeResize(_Resizing):
         if max(sides) > self.max_size:
             scale = self.max_size / max(sides)
             sides = tuple(side * scale for side in sides)
-        return tuple(int(side + 0.5) for side in sides)
+        return tuple(int(round(side)) for side in sides)
 
 
 class RandomResize(_Resizing):

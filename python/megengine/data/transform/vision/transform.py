@@ -338,7 +338,7 @@ class _RandomFlip(VisionTransform):
 
     def apply(self, input):
         if np.random.random() >= self.prob:
-            return input
+            return self._bare(input)
         self._shape = self._get_image(input).shape[:2]
         return super().apply(input)
 
