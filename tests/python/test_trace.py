@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """jit.trace: recording, replay with checks, values read on the way."""
 
+import io
+from collections import namedtuple
+
 import numpy as np
 import pytest
 from trace_samples import both_modes, floats
@@ -17,6 +20,7 @@ from megengine.jit import (
     trace,
 )
 from megengine.optimizer import SGD
+from megengine.utils.comp_graph_tools import GraphInference
 
 
 @both_modes
@@ -257,6 +261,53 @@ def test_only_tensors_are_results_of_a_captured_function():
 
     with pytest.raises(AssertionError, match="Only support return tensors"):
         f(floats(1.0))
+
+
+@both_modes
+def test_keywords_may_come_in_another_order(symbolic):
+    @trace(symbolic=symbolic, capture_as_const=True)
+    def f(x, a, b):
+        return x + a * 10 - b
+
+    for k in (1.0, 2.0):
+        a, b = floats(k), floats(k + 1)
+        assert f(floats(0.0), a=a, b=b).item() == 9 * k - 1
+        assert f(floats(0.0), b=b, a=a).item() == 9 * k - 1
+        assert f(floats(0.0), a, b=b).item() == 9 * k - 1
+
+
+@both_modes
+def test_accuracies_of_batches_of_any_size(symbolic):
+    count = trace(lambda x, y: F.metric.topk_accuracy(x, y, (1, 2)), symbolic=symbolic)
+    for n in (4, 3, 1):
+        scores = np.tile(np.float32([3, 2, 1]), (n, 1))
+        first, second = count(Tensor(scores), Tensor(np.arange(n, dtype=np.int32) % 3))
+        assert first.shape == () and abs(first.item() - -(-n // 3) / n) < 1e-6
+        assert abs(second.item() - (n - (n > 2)) / n) < 1e-6
+
+
+def test_keywords_of_a_graph_that_runs_alone():
+    alone = trace(lambda x, a, b: x + a * 10 - b, without_host=True, capture_as_const=True)
+    for keywords in ("ab", "ba", "ab"):
+        values = {"a": floats(1.0), "b": floats(2.0)}
+        assert alone(floats(0.0), **{name: values[name] for name in keywords}).item() == 8
+
+
+def test_named_tuples_of_a_graph_that_runs_alone():
+    Pair = namedtuple("Pair", ["sum", "product"])
+    alone = trace(lambda x, y: Pair(x + y, x * y), without_host=True, capture_as_const=True)
+    for _ in range(3):
+        found = alone(floats(2.0), floats(3.0))
+        assert isinstance(found, Pair) and found.product.item() == 6
+
+
+def test_a_recording_alone_can_be_dumped():
+    weight = floats(3.0)
+    f = trace(lambda x: x * weight, record_only=True)
+    f(floats(1.0))
+    file = io.BytesIO()
+    f.dump(file, arg_names=["x"], output_names=["y"])
+    assert GraphInference(io.BytesIO(file.getvalue())).run(np.float32([2]))["y"] == [6]
 
 
 @both_modes

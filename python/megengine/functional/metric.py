@@ -29,7 +29,7 @@ def topk_accuracy(logits: Tensor, target: Tensor, topk: int | Sequence[int] = 1)
     shares = []
     for k in counts:
         found = _mge.ops.convert(hits[:, :k], dtype="float32")
-        shares.append(_mge.ops.div(_mge.ops.sum(found, axes=[]), target._tuple_shape[0]))
+        shares.append(_mge.ops.mean(_mge.ops.sum(found, axes=[1]), axes=[0]))
     return shares[0] if len(shares) == 1 else shares
 
 

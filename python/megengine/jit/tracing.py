@@ -96,7 +96,7 @@ class trace:
         function: what to trace: a function or a Module. Its positional Tensors are the inputs.
         symbolic: record without running; values are computed when they are asked for.
         capture_as_const: Tensors that are no arguments become constants; needed for ``dump``.
-        record_only: record every call anew and compile nothing.
+        record_only: record every call anew, as with ``capture_as_const``, and compile nothing.
         sublinear_memory_config: a ``SublinearMemoryConfig``: values that wait long for their last
             readers are computed again instead of kept.
         dtr_config: a ``DTRConfig``: the same under a budget. Not with ``sublinear_memory_config``.
@@ -141,6 +141,7 @@ class trace:
         without_host: bool = False,
         imperative: bool = False,
     ):
+        capture_as_const = capture_as_const or record_only  # a recording is there to be dumped
         if imperative:
             _warn("imperative", "each call is checked against the recording")
         configured = {
@@ -251,10 +252,13 @@ class trace:
                 raise AssertionError(
                     "Only support tensor type args when capture_as_const is enabled"
                 )
-            for name, value in kwargs.items():
-                if isinstance(value, Tensor):
-                    inputs.append(value)
-                    names.append(name)
+            named = {name: arg for name, arg in kwargs.items() if isinstance(arg, Tensor)}
+            # Their order may be another one than that of the recording, which has them by number.
+            known = self._arguments[self._by_position :] if self._trace.is_recorded else []
+            place = {name: number for number, name in enumerate(known)}
+            for name in sorted(named, key=lambda name: place.get(name, len(place))):
+                inputs.append(named[name])
+                names.append(name)
         return inputs, names
 
     def _is_method_call(self, args) -> bool:
@@ -276,7 +280,7 @@ class trace:
             self._rebuild = lambda tensors: dict(zip(keys, tensors, strict=True))
         elif isinstance(result, (list, tuple)):
             flat = list(result)
-            self._rebuild = type(result)
+            self._rebuild = getattr(result, "_make", type(result))
         else:
             flat = [result]
         if not all(isinstance(tensor, Tensor) for tensor in flat):
