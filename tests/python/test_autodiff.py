@@ -97,6 +97,15 @@ def test_attaching_does_not_keep_alive():
     assert died() is None and gm.attached_tensors() == []
 
 
+def test_managers_leave_nothing_with_a_tensor_that_outlives_them():
+    x = Tensor([1.0])
+    before = weakref.getweakrefcount(x)
+    for _ in range(5):
+        GradManager().attach(x, callbacks=lambda tensor, grad: grad)
+    gc.collect()
+    assert weakref.getweakrefcount(x) == before
+
+
 def test_nothing_is_kept_after_leaving():
     x = Tensor([1.0])
     with GradManager().attach(x):

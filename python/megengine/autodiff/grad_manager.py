@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """``GradManager``: records what happens to tensors, then computes gradients."""
 
+import functools
 import threading
 import weakref
 from collections.abc import Callable, Iterable
@@ -30,10 +31,10 @@ def get_backwarding_grad_manager() -> "GradManager | None":
 
 
 class _Attached:
-    """A tensor that is watched, and what to call with its gradient."""
+    """A tensor that is watched, what to call when it dies, and what with its gradient."""
 
-    def __init__(self, tensor: Tensor):
-        self.tensor = weakref.ref(tensor)
+    def __init__(self, tensor: Tensor, forget: Callable):
+        self.tensor = weakref.ref(tensor, forget)
         self.callbacks: list[Callable] = []
 
 
@@ -88,8 +89,8 @@ class GradManager(Recording):
             key = id(tensor)
             entry = self._attached.get(key)
             if entry is None or entry.tensor() is None:
-                entry = self._attached[key] = _Attached(tensor)
-                weakref.finalize(tensor, _forget, weakref.ref(self), key, entry)
+                forget = functools.partial(_forget, weakref.ref(self), key)
+                entry = self._attached[key] = _Attached(tensor, forget)
                 if self._tape is not None:
                     self._put_on_tape(key, tensor)
             entry.callbacks += callbacks
@@ -197,10 +198,11 @@ class GradManager(Recording):
     __ror__ = __or__
 
 
-def _forget(manager: weakref.ref, key: int, entry: _Attached) -> None:
+def _forget(manager: weakref.ref, key: int, reference: weakref.ref) -> None:
     """Called when an attached tensor dies: its id may be used again."""
     alive = manager()
-    if alive is not None and alive._attached.get(key) is entry:
+    entry = None if alive is None else alive._attached.get(key)
+    if entry is not None and entry.tensor is reference:
         del alive._attached[key]
 
 
