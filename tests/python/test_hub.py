@@ -307,3 +307,27 @@ def test_pretrained(weights):
     np.testing.assert_array_equal(
         linear(pretrained=True).weight.numpy(), weights.net.weight.numpy()
     )
+
+
+@pytest.mark.parametrize("use_cache", [True, False])
+def test_another_process_that_was_quicker(origin, home, monkeypatch, use_cache):
+    clone = fetcher._git
+
+    def slow(*arguments, **options):
+        found = clone(*arguments, **options)
+        if arguments[0] == "clone":
+            folder = (
+                home
+                / "hub"
+                / fetcher.GitHTTPSFetcher._folder(
+                    "git.example.org", "owner", "nets", "master", None
+                )
+            )
+            shutil.copytree(arguments[-1], folder)
+            (folder / "mark").touch()
+        return found
+
+    monkeypatch.setattr(fetcher, "_git", slow)
+    assert hub.load("owner/nets", "which", use_cache=use_cache, **WHERE) == "second"
+    (folder,) = (home / "hub").iterdir()
+    assert (folder / "mark").exists() == use_cache

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Repositories cloned by git, into folders that are whole or not there."""
 
+import contextlib
 import hashlib
 import os
 import re
@@ -91,7 +92,7 @@ class RepoFetcherBase:
         folder = os.path.abspath(cls._folder(git_host, owner, name, branch, commit))
         if not (use_cache and os.path.isdir(folder)):
             url = cls._url.format(host=git_host, owner=owner, name=name)
-            cls._clone_to(folder, url, branch, commit, silent)
+            cls._clone_to(folder, url, branch, commit, silent, use_cache)
         return folder
 
     @staticmethod
@@ -100,7 +101,9 @@ class RepoFetcherBase:
         return f"{__version__.replace('.', '_')}_{digest[:16]}"
 
     @classmethod
-    def _clone_to(cls, folder: str, url: str, branch: str, commit: str | None, silent: bool):
+    def _clone_to(
+        cls, folder: str, url: str, branch: str, commit: str | None, silent: bool, use_cache: bool
+    ) -> None:
         with tempfile.TemporaryDirectory(prefix=".fetch-", dir=os.path.dirname(folder)) as parent:
             new = os.path.join(parent, "repository")
             which = ["--depth=1", "--branch", branch] if commit is None else ["--no-checkout"]
@@ -110,8 +113,23 @@ class RepoFetcherBase:
                 raise GitPullError(f"{url} cannot be cloned: check its name and branch {branch!r}.")
             if commit is not None:
                 _checkout(new, url, commit, silent)
-            shutil.rmtree(folder, ignore_errors=True)
-            os.rename(new, folder)
+            _put(new, folder, None if use_cache else os.path.join(parent, "before"))
+
+
+def _put(new: str, folder: str, before: str | None) -> None:
+    """Move a repository to its place; what is there goes to ``before``, or stays if that is None.
+
+    Other processes may do the same: who comes late takes what is there, since those that import it
+    must not lose it.
+    """
+    if before is not None:
+        with contextlib.suppress(FileNotFoundError):
+            os.rename(folder, before)
+    try:
+        os.rename(new, folder)
+    except OSError:
+        if not os.path.isdir(folder):
+            raise
 
 
 def _checkout(folder: str, url: str, commit: str, silent: bool) -> None:
