@@ -34,6 +34,23 @@ def test_rooms_are_entered_when_somebody_asks():
     assert {"megengine.module", "megengine.data", "megengine.random"} <= set(rooms)
 
 
+ALONE = """
+import sys
+import megengine as mge, megengine.functional as F
+from megengine.data import SequentialSampler
+from megengine.quantization import SyncMinMaxObserver
+assert (len(SequentialSampler(range(4))), SequentialSampler(range(4)).world_size) == (4, 1)
+F.sync_batch_norm(F.ones((2, 3)), None, None, training=True, eps_mode="max")
+SyncMinMaxObserver()(F.ones(3))
+print("megengine.distributed" in sys.modules)
+"""
+
+
+def test_one_process_alone_does_not_import_what_several_need():
+    done = subprocess.run([sys.executable, "-c", ALONE], check=True, capture_output=True)
+    assert done.stdout.split() == [b"False"]
+
+
 def test_names_of_rooms_can_be_imported():
     code = "from megengine import load, module, save; from megengine import *; data.DataLoader"
     subprocess.run([sys.executable, "-c", code], check=True)

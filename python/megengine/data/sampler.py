@@ -9,6 +9,7 @@ from itertools import count
 import numpy as np
 
 from ..core.counted import counted
+from ..core.processes import distributed
 
 _ENDLESS = np.iinfo(np.int64).max
 
@@ -74,14 +75,18 @@ class MapSampler(Sampler):
             isinstance(num_samples, bool) or not isinstance(num_samples, int) or num_samples <= 0
         ):
             raise ValueError(f"num_samples should be a positive integer, got {num_samples!r}")
-        from ..distributed import get_rank, get_world_size  # imported by those who use it
 
         self.dataset = dataset
         self.batch_size = batch_size
         self.drop_last = drop_last
         self.num_samples = len(dataset) if num_samples is None else num_samples
-        self.world_size = get_world_size() if world_size is None else world_size
-        self.rank = get_rank() if rank is None else rank
+        together = distributed()
+        if world_size is None:
+            world_size = 1 if together is None else together.get_world_size()
+        if rank is None:
+            rank = 0 if together is None else together.get_rank()
+        self.world_size = world_size
+        self.rank = rank
         if not 0 <= self.rank < self.world_size:
             raise ValueError(f"rank should be in [0, {self.world_size}), got {self.rank}")
         self.rng = np.random.RandomState(0 if seed is None and self.world_size > 1 else seed)

@@ -8,6 +8,7 @@ import numpy as np
 
 from .. import _mge
 from ..core.counted import counted
+from ..core.processes import distributed
 from ..core.tensor.shape_arguments import known_or_symbolic, open_first
 from ..tensor import Tensor
 
@@ -148,20 +149,19 @@ def sync_batch_norm(
 
 def _others(group):
     """The group, if more than this process is in it."""
-    from ..distributed import WORLD, is_distributed  # imported by those who use it
-
-    group = WORLD if group is None else group
-    return group if is_distributed() and group.size > 1 else None
+    together = distributed()
+    if together is None or not together.is_distributed():
+        return None
+    group = together.WORLD if group is None else group
+    return group if group.size > 1 else None
 
 
 def _mean_and_variance(inp: Tensor, group) -> tuple:
     """Of each channel, (1, C, 1, 1), in all processes of a group; and of how many numbers."""
-    from ..distributed.functional import all_reduce_sum
-
     shape = (1, inp._tuple_shape[1], 1, 1)
 
     def total(x: Tensor) -> Tensor:
-        return x if group is None else all_reduce_sum(x, group)
+        return x if group is None else distributed().functional.all_reduce_sum(x, group)
 
     sums = _mge.ops.reshape(inp.sum((0, 2, 3)), shape=(shape[1],))
     mine = np.array([math.prod(inp._tuple_shape) // shape[1]], np.float32)

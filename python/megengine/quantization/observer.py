@@ -6,6 +6,7 @@ from abc import abstractmethod
 import numpy as np
 
 from .. import functional as F
+from ..core.processes import distributed
 from ..core.tensor.dtype import QuantDtypeMeta
 from ..jit import exclude_from_trace
 from ..module import Module
@@ -131,12 +132,12 @@ class _OverProcesses:
     """For an observer: what all processes look at."""
 
     def _range_of(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        from ..distributed import functional, is_distributed  # imported by those who use it
-
         low, high = super()._range_of(x)
-        if not is_distributed():
+        together = distributed()
+        if together is None or not together.is_distributed():
             return low, high
-        return functional.all_reduce_min(low), functional.all_reduce_max(high)
+        reduce = together.functional
+        return reduce.all_reduce_min(low), reduce.all_reduce_max(high)
 
 
 class ChannelMinMaxObserver(Observer):
