@@ -83,6 +83,30 @@ def test_interpolate_to_the_size_of_another(size):
     check_sizes(lambda x: F.vision.interpolate(x, size(x)))
 
 
+@pytest.mark.parametrize(
+    "equation, traced, others",
+    [
+        ("bchw,bcxy->bhwxy", (1, 4, 5, 6), ((3, 4, 2, 7), (1, 2, 1, 3))),
+        ("bchw->whcb", (2, 3, 4, 5), ((1, 5, 2, 3),)),
+        ("bcii->bci", (2, 3, 4, 4), ((1, 2, 6, 6),)),
+        ("...hw,...hv->...wv", (2, 3, 4, 5), ((3, 1, 2, 6),)),
+        ("bchw,bchw->", (2, 3, 4, 5), ((1, 1, 2, 3),)),
+    ],
+)
+def test_einsum(equation, traced, others):
+    count = equation.partition("->")[0].count(",") + 1
+    check_sizes(lambda x: F.einsum(equation, *[x] * count), traced, others, atol=1e-4)
+
+
+def test_einsum_of_axes_that_broadcast():
+    column = Tensor(images((1, 4, 1, 1)))
+
+    def product(x):
+        return F.einsum("bchw,bcij->bchw", x, column)
+
+    check_sizes(product, (2, 4, 5, 6), OTHERS, atol=1e-5)
+
+
 def test_interpolate_in_a_pyramid():
     weight = Tensor(images((4, 4, 3, 3)))
 

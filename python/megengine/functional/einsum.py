@@ -5,9 +5,14 @@ Operands are contracted from left to right, two at a time: an axis that nobody n
 summed away in a matrix product, one that the rest needs becomes a batch axis.
 """
 
+from functools import reduce
+from operator import mul
+
 from .. import _mge
 from ..core.counted import counted
+from ..core.tensor.extents import extent
 from ..core.tensor.shape_arguments import open_first
+from ..core.tensor.shaping import broadcast, reshaped
 from ..tensor import Tensor
 
 _DOTS = "..."
@@ -94,7 +99,11 @@ def _diagonal(x: Tensor, labels: list) -> tuple[Tensor, list]:
             order = [a for a in range(x.ndim) if a not in (first, second)]
             labels = [label, *(labels[a] for a in order)]
             x = _mge.ops.transpose(x, pattern=[first, second, *order])
-            steps = _mge.ops.arange(start=0, stop=size, step=1, dtype="int32")
+            count = extent(x, 0)
+            if isinstance(count, int):
+                steps = _mge.ops.arange(start=0, stop=size, step=1, dtype="int32")
+            else:
+                steps = _mge.ops.arange(last=count, dtype="int32")
             x = _mge.ops.take(x, steps, steps, axes=[0, 1])
     return x, labels
 
@@ -115,38 +124,40 @@ def _contract(a: Tensor, a_labels: list, b: Tensor, b_labels: list, needed: set)
     inner = [label for label in shared if label not in needed]
     a_free = [label for label in a_labels if label not in shared]
     b_free = [label for label in b_labels if label not in shared]
-    sizes = _sizes(a, a_labels, b, b_labels)
-    left = _as_matrices(a, a_labels, (batch, a_free, inner), sizes)
-    right = _as_matrices(b, b_labels, (batch, inner, b_free), sizes)
-    out = _mge.ops.matmul(left, right)
+    known, sizes = _sizes(a, a_labels, b, b_labels)
+    left = _as_matrices(a, a_labels, (batch, a_free, inner), known, sizes)
+    right = _as_matrices(b, b_labels, (batch, inner, b_free), known, sizes)
     labels = [*batch, *a_free, *b_free]
-    return _mge.ops.reshape(out, shape=open_first([sizes[label] for label in labels])), labels
+    return _shaped(_mge.ops.matmul(left, right), [sizes[label] for label in labels], 0), labels
 
 
-def _sizes(a: Tensor, a_labels: list, b: Tensor, b_labels: list) -> dict:
-    sizes = {}
+def _sizes(a: Tensor, a_labels: list, b: Tensor, b_labels: list) -> tuple[dict, dict]:
+    """The sizes of labels, and as extents, which follow the operands where a trace has to."""
+    known: dict = {}
+    sizes: dict = {}
     for x, labels in ((a, a_labels), (b, b_labels)):
-        for label, size in zip(labels, x._tuple_shape, strict=True):
-            have = sizes.get(label, 1)
+        for axis, (label, size) in enumerate(zip(labels, x._tuple_shape, strict=True)):
+            have = known.get(label, 1)
             if 1 not in (have, size) and have != size:
                 raise ValueError(f"[einsum] label {label!r} has sizes {have} and {size}")
-            sizes[label] = size if have == 1 else have
-    return sizes
+            if label not in known or (have == 1 and size != 1):
+                known[label], sizes[label] = size, extent(x, axis)
+    return known, sizes
 
 
-def _as_matrices(x: Tensor, labels: list, groups, sizes: dict) -> Tensor:
+def _as_matrices(x: Tensor, labels: list, groups, known: dict, sizes: dict) -> Tensor:
     """Axes in three groups, each made into one; axes of size 1 broadcast."""
     order = [label for group in groups for label in group]
     x = _mge.ops.transpose(x, pattern=[labels.index(label) for label in order])
-    wanted = [sizes[label] for label in order]
-    if list(x._tuple_shape) != wanted:
-        x = _mge.ops.broadcast_to(x, shape=wanted)
-    shape = []
-    for group in groups:
-        count = 1
-        for label in group:
-            count *= sizes[label]
-        shape.append(count)
+    if list(x._tuple_shape) != [known[label] for label in order]:
+        x = broadcast(x, [sizes[label] for label in order])
+    shape = [reduce(mul, [sizes[k] for k in group]) if group else 1 for group in groups]
     # A product of several axes follows from the others; the first operand's batch is mostly in it.
-    first = 0 if groups[0] else 1
+    return _shaped(x, shape, 0 if groups[0] else 1)
+
+
+def _shaped(x: Tensor, shape: list, first: int) -> Tensor:
+    """The same values in another shape, whose extent ``first`` follows from the others."""
+    if not all(isinstance(size, int) for size in shape):
+        return reshaped(x, shape)
     return _mge.ops.reshape(x, shape=[*shape[:first], *open_first(shape[first:])])
