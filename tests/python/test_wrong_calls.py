@@ -115,6 +115,8 @@ def test_convolutions_name_what_is_too_small(kind):
         ),
         (lambda: F.vision.interpolate(image(), (0, 0)), r"\[interpolate\] size must be at least 1"),
         (lambda: F.vision.interpolate(image(), 0), r"\[interpolate\] size"),
+        (lambda: F.vision.interpolate(image(), 2**63), r"\[interpolate\] sizes must be at most"),
+        (lambda: F.vision.interpolate(image(), scale_factor=1e30), r"\[interpolate\] sizes"),
         (lambda: F.vision.interpolate(image(), scale_factor=0), r"scale_factor must be positive"),
         (lambda: F.vision.interpolate(image(), scale_factor=-1), r"scale_factor"),
         (lambda: F.vision.interpolate(image(), scale_factor=NAN), r"scale_factor"),

@@ -18,6 +18,7 @@ from .warping import remap, rotate, warp_affine, warp_perspective  # noqa: F401
 from .window_convolution import correlation  # noqa: F401
 
 _RANKS = {"linear": 3, "trilinear": 5, "bilinear": 4, "bicubic": 4, "nearest": 4}
+_GREATEST = 2**31 - 1  # of an extent
 
 
 def flip(inp: Tensor, vertical: bool = True, horizontal: bool = True) -> Tensor:
@@ -80,7 +81,7 @@ def interpolate(
         Tensor of the dtype of ``inp``, bytes rounded; float16 and larger integers become float32.
     Raises:
         ValueError: not exactly one of ``size`` and ``scale_factor`` is given, the mode is unknown,
-            ``align_corners`` is given for another mode, or a size is below 1.
+            ``align_corners`` is given for another mode, or a size is below 1 or above 2**31 - 1.
         RuntimeError: the number of sizes is not that of the axes.
         AssertionError: the rank does not fit the mode, or the number of factors the axes.
     Example:
@@ -101,6 +102,8 @@ def interpolate(
     sizes = _result_sizes(have, size, scale_factor)
     now = sizes if scale_factor is None else _result_sizes(inp._tuple_shape[2:], None, scale_factor)
     at_least("interpolate", 1, size=known(now), **{"each axis of the input": inp._tuple_shape[2:]})
+    if any(size > _GREATEST for size in known(now)):
+        raise ValueError(f"[interpolate] sizes must be at most {_GREATEST}, got {known(now)}")
     result = inp.astype("float32") if inp.dtype == np.float16 else inp
     for axis, old, new in zip(range(2, inp.ndim), have, sizes, strict=True):
         result = resample(result, axis, old, new, mode, bool(align_corners))
