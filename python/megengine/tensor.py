@@ -321,6 +321,7 @@ class Tensor(_mge.Tensor):
 
     def __deepcopy__(self, memo):
         made = type(self)(self.numpy(), dtype=self.dtype, device=self.device, no_cache=True)
+        made.format = self.format
         memo[id(self)] = made
         made._qparams = copy.deepcopy(self._qparams, memo)
         return made

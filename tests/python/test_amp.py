@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Automatic mixed precision; dtypes and scales are those that MegEngine 1.13 gives."""
 
+import copy
 import threading
 
 import numpy as np
@@ -302,6 +303,7 @@ def test_formats_of_tensors():
     np.testing.assert_array_equal(x.numpy(), y.numpy())
     assert amp.convert_tensor_format(x) is x and x.format == "nhwc"
     assert amp.convert_tensor_format(mge.Tensor([1.0])).format == "default"
+    assert copy.deepcopy(y).format == copy.copy(y).format == "nhwc"
     with pytest.raises(ValueError, match="format has to be"):
         x.format = "hwcn"
 
