@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Values of types that the library cannot be given."""
+"""Values that the library cannot be given."""
 
 from __future__ import annotations
 
+from ctypes import Structure, c_int
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import TypeVar
+    from typing import Any, TypeVar
 
     Value = TypeVar("Value")
 
@@ -19,3 +21,31 @@ def expect(kind: type[Value], value: Value, who: str) -> Value:
     if not isinstance(value, kind):
         raise TypeError(f"[{who}] needs a {kind.__name__}, got {type(value).__name__}")
     return value
+
+
+def _check_fits(value: Any, what: str) -> None:
+    """Refuse a number that is none of C's: ctypes would drop its upper bits.
+
+    Raises:
+        RuntimeError: it does not fit into an int.
+    """
+    if isinstance(value, int) and c_int(value).value != value:
+        raise RuntimeError(f"{what} does not fit into an int of C: {value}")
+
+
+class Int(c_int):
+    """An argument that is an int."""
+
+    @classmethod
+    def from_param(cls, value: Any) -> Any:
+        _check_fits(value, "the number")
+        return c_int.from_param(value)
+
+
+class Struct(Structure):
+    """A struct whose ints are what they were set to."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if isinstance(value, int) and (name, c_int) in self._fields_:
+            _check_fits(value, name)
+        super().__setattr__(name, value)

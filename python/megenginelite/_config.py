@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
-from ctypes import POINTER, Structure, c_char_p, c_int, c_size_t
+from ctypes import POINTER, c_char_p, c_int, c_size_t
 
+from ._check import Struct
 from ._layout import LiteLayout
 from .struct import LiteBackend, LiteDeviceType, LiteIOType
 
@@ -47,7 +48,7 @@ def _bytes_of(name: str | bytes | None) -> bytes:
     return name.encode() if isinstance(name, str) else name or b""
 
 
-class LiteOptions(Structure):
+class LiteOptions(Struct):
     """How a model is compiled; ``docs/compile-options.md`` says what each option does.
 
     All are numbers, 0 and 1 where an option is on or off.
@@ -108,7 +109,7 @@ class LiteOptions(Structure):
         return repr(fields)
 
 
-class LiteConfig(Structure):
+class LiteConfig(Struct):
     """Where and how a network runs, and how its model is encrypted.
 
     Args:
@@ -194,7 +195,7 @@ class LiteConfig(Structure):
         return repr(fields)
 
 
-class LiteExtraConfig(Structure):
+class LiteExtraConfig(Struct):
     """What else a network is told.
 
     Args:
@@ -212,7 +213,7 @@ class LiteExtraConfig(Structure):
         return repr({"disable_configure_by_model_info": bool(self.disable_configure_by_model_info)})
 
 
-class LiteIO(Structure):
+class LiteIO(Struct):
     """What is wanted of an input or output.
 
     Args:
@@ -273,7 +274,7 @@ class LiteIO(Structure):
         return hash(self.name)
 
 
-class _LiteNetworkIO(Structure):
+class _LiteNetworkIO(Struct):
     """What C programs call LiteNetworkIO."""
 
     _fields_ = [

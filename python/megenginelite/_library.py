@@ -20,6 +20,7 @@ from ctypes import (
     c_void_p,
 )
 
+from ._check import Int, Struct
 from ._config import LiteConfig, LiteExtraConfig, LiteIO, _LiteNetworkIO
 from ._layout import LiteLayout
 
@@ -33,7 +34,7 @@ _SONAMES = ("liblite_shared.so.0", "libmge.so.0")
 _VARIABLE = "LITE_LIB_PATH"
 
 
-class _LiteTensorDesc(ctypes.Structure):
+class _LiteTensorDesc(Struct):
     """What a new tensor is to be."""
 
     _fields_ = [
@@ -220,7 +221,7 @@ class Library:
         if name not in ARGUMENTS:
             raise AttributeError(f"the C interface has no function {name!r}")
         function = getattr(self._opened, name)
-        function.argtypes = ARGUMENTS[name]
+        function.argtypes = [Int if kind is c_int else kind for kind in ARGUMENTS[name]]
         function.errcheck = self._check
         setattr(self, name, function)
         return function

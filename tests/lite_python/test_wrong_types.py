@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Values of types that no function takes are told by a TypeError, which says what it takes."""
 
+from ctypes import ArgumentError
+
 import pytest
 
 from megenginelite import (
@@ -65,4 +67,22 @@ def test_a_configuration_is_no_network_io():
 )
 def test_names_are_text(use, value):
     with pytest.raises(AssertionError, match="a name is str or bytes, got"):
+        use(value)
+
+
+# ctypes would take 2**32 for 0.
+@pytest.mark.parametrize("value", [2**31, 2**32, -(2**31) - 1])
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda value: setattr(LiteConfig(), "device_id", value),
+        lambda value: setattr(LiteNetwork(), "device_id", value),
+        lambda value: setattr(LiteNetwork(), "stream_id", value),
+        lambda value: LiteTensor(shapes=[2], device_id=value),
+        lambda value: LiteTensorConcat([LiteTensor(shapes=[2])], 0, device_id=value),
+    ],
+)
+def test_numbers_fit_into_an_int_of_c(use, value):
+    # Where it is an argument of C, ctypes says which one.
+    with pytest.raises((RuntimeError, ArgumentError), match=f"not fit into an int of C: {value}"):
         use(value)
