@@ -5,6 +5,7 @@
 #include <numeric>
 #include <string>
 
+#include "libmge/device/cpu/cpu_device.h"
 #include "libmge/mge.h"
 #include "tests/harness/check_op.h"
 
@@ -61,6 +62,23 @@ TEST(Reorder, BlocksOfDifferentSizesGoThroughTheReference) {
     auto eight = reordered("strided", x, {1, 32, 1, 1}, "plain", "nChw8c");
     EXPECT_THAT(reordered("strided", eight, {1, 32, 1, 1}, "nChw8c", "nChw16c"), testing::IsEmpty());
     EXPECT_EQ(reordered("reference", eight, {1, 32, 1, 1}, "nChw8c", "nChw16c"), x);
+}
+
+Support onednn_supports(DType dtype) {
+    ops::Reorder::Params params{"nhwc"};
+    auto& info = ops::Reorder::info;
+    TensorSpecs inputs{{dtype, {1, 6, 28, 28}, {}}}, outputs = info.infer(&params, inputs);
+    Problem problem{info.name, &params, info.fields, inputs, outputs, 0, default_device(), 2};
+    for (auto& algorithm : find_kernels(info, default_device()))
+        if (algorithm.name == std::string("onednn")) return algorithm.supports(problem);
+    return {"no such algorithm"};
+}
+
+// It would move them one by one, a hundred times slower than the others.
+TEST(Reorder, OneDnnMovesWhatItGeneratesCodeFor) {
+    EXPECT_TRUE(onednn_supports(DType::f32));
+    EXPECT_LE(bool(onednn_supports(DType::bf16)), cpu_isa() >= Isa::avx512);
+    EXPECT_LE(bool(onednn_supports(DType::f16)), cpu_isa() >= Isa::avx512);
 }
 
 TEST(Reorder, NamesWhatIsWrong) {

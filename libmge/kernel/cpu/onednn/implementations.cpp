@@ -59,6 +59,12 @@ std::optional<Eltwise> eltwise(Activation activation) {
 
 }  // namespace
 
+const char* implementation_name(const_dnnl_primitive_desc_t desc) {
+    const char* name = "";
+    check(dnnl_primitive_desc_query(desc, dnnl_query_impl_info_str, 0, &name), "dnnl_query_impl_info_str");
+    return name;
+}
+
 std::vector<Implementation> implementations(const_dnnl_op_desc_t operation, const PrimitiveAttr& attr,
                                             const_dnnl_primitive_desc_t hint, const IsWanted& is_wanted) {
     std::vector<Implementation> result;
@@ -69,8 +75,8 @@ std::vector<Implementation> implementations(const_dnnl_op_desc_t operation, cons
     PrimitiveDescIterator iterator(made);
     do {
         PrimitiveDesc desc(dnnl_primitive_desc_iterator_fetch(iterator.get()));
-        const char* name = nullptr;
-        if (!desc || dnnl_primitive_desc_query(desc.get(), dnnl_query_impl_info_str, 0, &name)) continue;
+        if (!desc) continue;
+        const char* name = implementation_name(desc.get());
         bool is_slow = contains(name, "simple") && !contains(name, "layer_normalization");
         if (contains(name, "ref") || is_slow) continue;
         result.push_back({name, std::move(desc)});

@@ -16,6 +16,9 @@ struct Implementation {
     PrimitiveDesc desc;
 };
 
+// Its impl_info_str, which lives as long as the library.
+const char* implementation_name(const_dnnl_primitive_desc_t desc);
+
 using IsWanted = std::function<bool(const Implementation&)>;
 
 // All of them in oneDNN's order, without its references and without those for older instruction sets where a

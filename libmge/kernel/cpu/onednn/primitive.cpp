@@ -104,12 +104,6 @@ dnnl_primitive_kind_t kind_of(const_dnnl_primitive_desc_t desc) {
     return kind;
 }
 
-const char* implementation_name(const_dnnl_primitive_desc_t desc) {
-    const char* name = "";
-    check(dnnl_primitive_desc_query(desc, dnnl_query_impl_info_str, 0, &name), "dnnl_query_impl_info_str");
-    return name;
-}
-
 // nullopt: cannot be compared.
 std::optional<Fingerprint> key_of(const_dnnl_primitive_desc_t desc) {
     Key key;
