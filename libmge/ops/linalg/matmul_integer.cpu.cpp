@@ -8,8 +8,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "libmge/kernel/cpu/balanced.h"
 #include "libmge/kernel/cpu/integer_tile.h"
-#include "libmge/kernel/cpu/parallel.h"
 #include "libmge/kernel/plain_layouts.h"
 #include "libmge/ops/linalg/matmul_geometry.h"
 #include "libmge/tensor/dtype_dispatch.h"
@@ -191,8 +191,8 @@ void run(const Prepared& prepared, const Launch& launch) {
                      batch};
         bool is_small = p.g.m * p.g.n * p.g.k < 16 * parallel_grain;
         int64_t shares = is_small ? 1 : std::min(p.threads, units);
-        in_parts(int(shares), units, 1, [&](int part, int64_t begin, int64_t end) {
-            run_units(run, begin, end, scratch + part * p.scratch_words());
+        in_balanced_parts(int(shares), units, 1, [&](int thread, int64_t begin, int64_t end) {
+            run_units(run, begin, end, scratch + thread * p.scratch_words());
         });
     }
 }

@@ -6,8 +6,8 @@
 #include <array>
 #include <vector>
 
+#include "libmge/kernel/cpu/balanced.h"
 #include "libmge/kernel/cpu/integer_tile.h"
-#include "libmge/kernel/cpu/parallel.h"
 #include "libmge/kernel/plain_layouts.h"
 #include "libmge/ops/nn/convolution/geometry.h"
 #include "libmge/ops/quantize/convolution_rows.h"
@@ -119,8 +119,8 @@ void run(const Prepared& prepared, const Launch& launch) {
     int64_t blocks = (d.g.groups + together - 1) / together, units = d.g.n * blocks;
     bool is_small = units * d.image_elements() < 4 * parallel_grain;
     int64_t shares = is_small ? 1 : std::min(d.threads, units);
-    in_parts(int(shares), units, 1, [&](int part, int64_t begin, int64_t end) {
-        auto* scratch = static_cast<char*>(launch.workspace) + part * d.scratch_bytes();
+    in_balanced_parts(int(shares), units, 1, [&](int thread, int64_t begin, int64_t end) {
+        auto* scratch = static_cast<char*>(launch.workspace) + thread * d.scratch_bytes();
         for (int64_t i = begin; i < end; ++i)
             run_channels(d, launch, scales, i / blocks, i % blocks * together,
                          reinterpret_cast<int16_t*>(scratch));

@@ -14,8 +14,8 @@
 #include <bit>
 #include <vector>
 
+#include "libmge/kernel/cpu/balanced.h"
 #include "libmge/kernel/cpu/integer_tile.h"
-#include "libmge/kernel/cpu/parallel.h"
 #include "libmge/kernel/plain_layouts.h"
 #include "libmge/ops/nn/convolution/geometry.h"
 #include "libmge/ops/quantize/convolution_rows.h"
@@ -223,10 +223,10 @@ void run_image(const ImageRun& run, int32_t* scratch) {
     int64_t per_group = pieces(c.pixels(), pixels_per_chunk), chunks = c.g.groups * per_group;
     bool is_small = c.g.multiplications() < 16 * parallel_grain * std::max<int64_t>(1, c.g.n);
     int64_t shares = is_small ? 1 : std::min<int64_t>(c.threads, chunks);
-    in_parts(int(shares), chunks, 1, [&](int part, int64_t begin, int64_t end) {
+    in_balanced_parts(int(shares), chunks, 1, [&](int thread, int64_t begin, int64_t end) {
         for (int64_t i = begin; i < end; ++i)
             run_chunk(run, i / per_group, i % per_group * pixels_per_chunk,
-                      scratch + part * c.scratch_words());
+                      scratch + thread * c.scratch_words());
     });
 }
 

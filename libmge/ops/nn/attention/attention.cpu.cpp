@@ -6,8 +6,8 @@
 
 #include "libmge/kernel/cpu/attention_blocks.h"
 #include "libmge/kernel/cpu/attention_rows.h"
+#include "libmge/kernel/cpu/balanced.h"
 #include "libmge/kernel/cpu/in_other_dtype.h"
-#include "libmge/kernel/cpu/parallel.h"
 #include "libmge/kernel/plain_layouts.h"
 #include "libmge/ops/nn/attention/geometry.h"
 #include "libmge/tensor/dtype_dispatch.h"
@@ -175,10 +175,10 @@ void run_blocks(const Prepared& prepared, const Launch& launch) {
     const int64_t pack_grain = std::max<int64_t>(1, parallel_grain / (4 * (s.width + s.value_width) + 1));
     par_for(launch.threads, cpu::pack_items(s), pack_grain,
             [&](int64_t begin, int64_t end) { functions.pack(s, data, begin, end); });
-    in_parts(std::min(launch.threads, state.threads), cpu::attention_items(s),
-             grain_of(s, cpu::queries_together), [&](int part, int64_t begin, int64_t end) {
-                 functions.attend(s, data, begin, end, scratch + part * cpu::attention_scratch(s));
-             });
+    in_balanced_parts(std::min(launch.threads, state.threads), cpu::attention_items(s),
+                      grain_of(s, cpu::queries_together), [&](int thread, int64_t begin, int64_t end) {
+                          functions.attend(s, data, begin, end, scratch + thread * cpu::attention_scratch(s));
+                      });
 }
 
 constexpr Algorithm algorithms[] = {
@@ -271,11 +271,11 @@ void run_backward_blocks(const Prepared& prepared, const Launch& launch) {
         launch.in_if_given<float>(6), launch.in_if_given<float>(7), launch.out<float>(0),
         launch.out<float>(1),         launch.out<float>(2)};
     auto* scratch = static_cast<float*>(launch.workspace);
-    in_parts(std::min(launch.threads, state.threads), cpu::backward_items(s),
-             grain_of(s, 3 * s.group() * s.queries), [&](int part, int64_t begin, int64_t end) {
-                 cpu::attention_functions().attend_backward(s, gradients, begin, end,
-                                                            scratch + part * cpu::backward_scratch(s));
-             });
+    in_balanced_parts(std::min(launch.threads, state.threads), cpu::backward_items(s),
+                      grain_of(s, 3 * s.group() * s.queries), [&](int thread, int64_t begin, int64_t end) {
+                          cpu::attention_functions().attend_backward(
+                              s, gradients, begin, end, scratch + thread * cpu::backward_scratch(s));
+                      });
 }
 
 constexpr Algorithm backward_algorithms[] = {
