@@ -596,3 +596,21 @@ def test_integers_give_what_training_gave(name):
     largest_step = get_scale(net[2].get_activation_dtype())
     got = Q.quantize(net)(image()).numpy()
     assert np.abs(got - want).max() < 1.01 * largest_step
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        Q.MinMaxObserver,
+        Q.ExponentialMovingAverageObserver,
+        Q.HistogramObserver,
+        partial(Q.PassiveObserver, "qint8"),
+        partial(Q.FakeQuantize, "qint8"),
+        partial(Q.TQT, "qint8"),
+        partial(Q.LSQ, "qint8"),
+    ],
+)
+def test_the_narrow_range_of_old_programs_is_ignored(make):
+    with pytest.warns(UserWarning, match="narrow_range has no effect"):
+        module = make(narrow_range=True)
+    assert (module.qmin, module.qmax) == (make().qmin, make().qmax)

@@ -19,12 +19,13 @@ from .utils import (
     lsq_forward,
     quant_dtype_meta,
     tqt_forward,
+    without_narrow_range,
 )
 
 
 class _FakeQuantize(Module):
     def __init__(self, dtype: str | QuantDtypeMeta, enable: bool = True, **kwargs):
-        super().__init__(**kwargs)
+        super().__init__(**without_narrow_range(kwargs))
         self.dtype = quant_dtype_meta(dtype)
         self.qmin = self.dtype.qmin
         self.qmax = self.dtype.qmax

@@ -19,7 +19,14 @@ from .histogram import (
     range_of_least_divergence,
     range_of_share,
 )
-from .utils import QParams, QParamsModuleMixin, QuantMode, create_qparams, quant_dtype_meta
+from .utils import (
+    QParams,
+    QParamsModuleMixin,
+    QuantMode,
+    create_qparams,
+    quant_dtype_meta,
+    without_narrow_range,
+)
 
 
 class Observer(Module, QParamsModuleMixin):
@@ -45,7 +52,7 @@ class Observer(Module, QParamsModuleMixin):
     """
 
     def __init__(self, dtype: str | QuantDtypeMeta, **kwargs):
-        super().__init__(**kwargs)
+        super().__init__(**without_narrow_range(kwargs))
         self.dtype = quant_dtype_meta(dtype)
         self.qmin = self.dtype.qmin
         self.qmax = self.dtype.qmax

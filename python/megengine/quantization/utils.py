@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Scales, zero points, and quantisation in floats."""
 
+import warnings
 from abc import ABC, abstractmethod
 
 import numpy as np
@@ -20,6 +21,14 @@ from ..functional.fake_quantization import (  # noqa: F401
     lsq_forward,
     tqt_forward,
 )
+
+
+def without_narrow_range(options: dict) -> dict:
+    """Options of a module of MegEngine, less one that it ignores."""
+    options = dict(options)
+    if options.pop("narrow_range", None) is not None:
+        warnings.warn("narrow_range has no effect: the dtype says the range", stacklevel=4)
+    return options
 
 
 class QParamsModuleMixin(ABC):
