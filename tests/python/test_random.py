@@ -284,6 +284,17 @@ def test_seeds_that_are_none(seed, error):
         mge.random.seed(seed)
     if seed is not None:
         with pytest.raises(error):
-            mge.random.RNG(seed)
+            RNG(seed)
     mge.random.seed((1 << 64) - 1)
     mge.random.seed(0)
+
+
+def test_a_tensor_of_one_number_is_a_number():
+    one, two = mge.Tensor(1.0), np.array([2.0], np.float32)
+    drawn = RNG(seed=3).uniform(one, two, (4,)).numpy()
+    assert np.array_equal(drawn, RNG(seed=3).uniform(1, 2, (4,)).numpy())
+    drawn = RNG(seed=3).normal(two, one, (4,)).numpy()
+    assert np.array_equal(drawn, RNG(seed=3).normal(2, 1, (4,)).numpy())
+    for draw in (mge.random.uniform, mge.random.normal):
+        with pytest.raises(AssertionError, match="must be a number, got Tensor"):
+            draw(0, mge.Tensor([1.0, 2.0]))

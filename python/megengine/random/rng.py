@@ -5,6 +5,7 @@ A stream is a Tensor of two int32 words, a key and a counter. Drawing gives the 
 operator and steps the counter on; so a stream works under a trace as any other Tensor does.
 """
 
+import math
 import time
 from collections.abc import Callable
 
@@ -44,6 +45,14 @@ class _Stream:
         state = Tensor(self._state)
         self._state._reset(_mge.ops.add(self._state, self._step))
         return state
+
+
+def _number(value, who: str, name: str) -> float:
+    is_one = isinstance(value, (Tensor, np.ndarray)) and math.prod(value.shape) == 1
+    assert is_one or isinstance(value, (float, int, np.number)), (
+        f"[{who}] {name} must be a number, got {type(value).__name__}"
+    )
+    return float(value.item() if is_one else value)
 
 
 class RNG:
@@ -109,13 +118,10 @@ class RNG:
             >>> default_rng.uniform(size=(2, 3)).shape
             (2, 3)
         """
-        for name, value in (("low", low), ("high", high)):
-            assert isinstance(value, (float, int, np.number)), (
-                f"[uniform] {name} must be a number, got {type(value).__name__}"
-            )
+        low, high = _number(low, "uniform", "low"), _number(high, "uniform", "high")
         assert low < high, f"[uniform] low must be below high, got {low} and {high}"
         shape = _shape(size, "uniform")
-        return _mge.ops.uniform(self._next_state(), **shape, low=float(low), high=float(high))
+        return _mge.ops.uniform(self._next_state(), **shape, low=low, high=high)
 
     def normal(self, mean: float = 0, std: float = 1, size=None) -> Tensor:
         """Draw from a normal distribution.
@@ -133,12 +139,9 @@ class RNG:
             >>> default_rng.normal(size=(2, 3)).shape
             (2, 3)
         """
-        for name, value in (("mean", mean), ("std", std)):
-            assert isinstance(value, (float, int, np.number)), (
-                f"[normal] {name} must be a number, got {type(value).__name__}"
-            )
+        mean, std = _number(mean, "normal", "mean"), _number(std, "normal", "std")
         shape = _shape(size, "normal")
-        return _mge.ops.normal(self._next_state(), **shape, mean=float(mean), std=float(std))
+        return _mge.ops.normal(self._next_state(), **shape, mean=mean, std=std)
 
     def permutation(self, n: int | Tensor, *, dtype="int32") -> Tensor:
         """The numbers below ``n``, or the rows of a Tensor, in random order.
