@@ -442,3 +442,42 @@ def test_what_a_schedule_saves_it_loads():
 def test_options_come_first_in_the_state_of_an_optimizer():
     group = O.SGD([mge.Parameter([1.0])], lr=1).state_dict()["param_groups"][0]
     assert list(group)[-1] == "params"
+
+
+@pytest.mark.parametrize("call", [F.cumsum, F.logsoftmax])
+def test_functions_of_an_axis_take_one(call):
+    with pytest.raises(TypeError, match=f"{call.__name__}. axis must be an integer.*got None"):
+        call(ones(2, 3), None)
+
+
+@pytest.mark.parametrize(
+    "call, message",
+    [
+        (lambda x: F.nn.sliding_window(x, 2), "sliding_window. inp must have rank 4, got 3"),
+        (
+            lambda x: F.nn.sliding_window_transpose(x, 5, 2),
+            "sliding_window_transpose. inp must have rank 6, got 3",
+        ),
+        (
+            lambda x: F.local_conv2d(x, ones(1, 2, 2, 1, 2, 2, 1)),
+            "local_conv2d. inp must have rank 4, got 3",
+        ),
+        (lambda x: F.local_conv2d(image(), x), "local_conv2d. weight must have rank 7, got 3"),
+        (
+            lambda x: F.deformable_conv2d(image(), ones(1, 4, 2, 2), x, image()),
+            "deformable_conv2d. offset must have rank 4, got 3",
+        ),
+        (lambda x: F.vision.correlation(image(), x), "correlation. data2 must have rank 4, got 3"),
+    ],
+)
+def test_ranks_of_what_slides_are_named(call, message):
+    with pytest.raises(RuntimeError, match=message):
+        call(ones(1, 4, 4))
+
+
+@pytest.mark.parametrize("make", [M.RNN, M.LSTM])
+@pytest.mark.parametrize("batch_first", [False, True])
+def test_sequences_without_steps_are_told(make, batch_first):
+    net = make(3, 4, batch_first=batch_first)
+    with pytest.raises(RuntimeError, match="the sequences must have a step"):
+        net(F.zeros((2, 0, 3) if batch_first else (0, 2, 3)))

@@ -87,6 +87,21 @@ def at_least(who: str, least: int, **sizes) -> None:
                 raise ValueError(f"[{who}] {name} must be at least {least}, got {value!r}")
 
 
+def of_rank(who: str, rank: int, **operands) -> None:
+    """Check ranks.
+
+    Args:
+        who: in front of the message.
+        rank: the one that is allowed.
+        operands: Tensors, by their names.
+    Raises:
+        RuntimeError: one has another rank.
+    """
+    for name, operand in operands.items():
+        if operand.ndim != rank:
+            raise RuntimeError(f"[{who}] {name} must have rank {rank}, got {operand.ndim}")
+
+
 def _several(value, count: int, word: str, who: str, argument: str) -> tuple[int, ...]:
     if is_whole(value):
         return (int(value),) * count

@@ -203,11 +203,14 @@ def logsoftmax(inp: Tensor, axis: int | Sequence[int]) -> Tensor:
     Returns:
         Tensor of the shape of ``inp``.
     Raises:
+        TypeError: no axis is given.
         RuntimeError: the axis is out of range.
     Example:
         >>> F.logsoftmax(Tensor([0.0, 0.0]), axis=0)
         Tensor([-0.6931 -0.6931], device=xpux:0)
     """
+    if axis is None:
+        raise TypeError("[logsoftmax] axis must be an integer or several, got None")
     inp = as_vector(inp)
     if isinstance(axis, (list, tuple)):
         return _mge.ops.sub(inp, logsumexp(inp, axis, keepdims=True))

@@ -6,7 +6,7 @@ Weights are (OC, IC, KH, KW), with groups (G, OC/G, IC/G, KH, KW); images are NC
 
 from .. import _mge
 from ..core.counted import counted
-from ..core.operands import Pair, at_least, has_shape, pair
+from ..core.operands import Pair, at_least, has_shape, of_rank, pair
 from ..core.tensor.dtype import is_dtype_equal, is_integer
 from ..core.tensor.extents import extents, extents_follow, reshaped_with
 from ..tensor import Tensor
@@ -280,7 +280,7 @@ def sliding_window(
         (N, C, OH, OW, KH, KW).
     Raises:
         ValueError: the window, its step or ``dilation`` is below 1.
-        RuntimeError: the window is larger than the image.
+        RuntimeError: the window is larger than the image, or the rank of ``inp`` is not 4.
     Example:
         >>> F.sliding_window(F.ones((1, 1, 3, 3)), 2).shape
         (1, 1, 2, 2, 2, 2)
@@ -289,6 +289,7 @@ def sliding_window(
     kernel, stride = pair(kernel_size, who, "kernel_size"), pair(stride, who, "stride")
     padding, dilation = pair(padding, who, "padding"), pair(dilation, who, "dilation")
     at_least(who, 1, kernel_size=kernel, stride=stride, dilation=dilation)
+    of_rank(who, 4, inp=inp)
     sizes = _window_sizes(inp._tuple_shape[2:], kernel, padding, stride, dilation)
     if min(sizes) < 1:
         raise RuntimeError(f"[{who}] the window {kernel} is larger than {inp._tuple_shape[2:]}")
@@ -324,7 +325,7 @@ def sliding_window_transpose(
         (N, C, *output_size).
     Raises:
         ValueError: the window, its step or ``dilation`` is below 1.
-        RuntimeError: the number of windows does not fit the image.
+        RuntimeError: the number of windows does not fit the image, or the rank of ``inp`` is not 6.
     Example:
         >>> F.sliding_window_transpose(F.ones((1, 1, 2, 2, 2, 2)), 3, 2)
         Tensor([[[[1. 2. 1.]
@@ -336,6 +337,7 @@ def sliding_window_transpose(
     padding, stride = pair(padding, who, "padding"), pair(stride, who, "stride")
     dilation = pair(dilation, who, "dilation")
     at_least(who, 1, kernel_size=kernel, stride=stride, dilation=dilation)
+    of_rank(who, 6, inp=inp)
     sizes = list(inp._tuple_shape[2:4])
     if _window_sizes(size, kernel, padding, stride, dilation) != sizes:
         raise RuntimeError(f"[{who}] {sizes} windows do not fit an image of {size}")

@@ -119,13 +119,13 @@ def binary_cross_entropy(
 
     Args:
         pred: logits, or probabilities without ``with_logits``.
-        label: target, of that shape.
+        label: target, of that shape or one that broadcasts with it.
         with_logits: apply a sigmoid first.
         reduction: see the module.
     Returns:
         Tensor.
     Raises:
-        AssertionError: the shapes differ.
+        RuntimeError: the shapes do not broadcast.
         ValueError: ``reduction`` is unknown.
     Example:
         >>> F.nn.binary_cross_entropy(Tensor([0.0]), Tensor([1.0]))

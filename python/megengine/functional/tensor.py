@@ -464,6 +464,8 @@ def cumsum(inp: Tensor, axis: int) -> Tensor:
         >>> F.cumsum(Tensor([1, 2, 3]), 0)
         Tensor([1 3 6], dtype=int32, device=xpux:0)
     """
+    if axis is None:
+        raise TypeError("[cumsum] axis must be an integer, got None")
     try:
         return _mge.ops.cumsum(as_vector(_tensor(inp)), axis=axis)
     except ValueError as error:

@@ -5,7 +5,7 @@ import numpy as np
 
 from .. import _mge
 from ..core.counted import counted
-from ..core.operands import Pair, at_least, pair
+from ..core.operands import Pair, at_least, of_rank, pair
 from ..core.tensor.extents import extent, extents, extents_follow, known, reshaped_with
 from ..core.tensor.shaping import reshaped
 from ..tensor import Tensor
@@ -100,6 +100,7 @@ def deformable_conv2d(
     stride, padding = pair(stride, who, "stride"), pair(padding, who, "padding")
     dilation, kernel = pair(dilation, who, "dilation"), weight._tuple_shape[-2:]
     at_least(who, 1, groups=groups, stride=stride, dilation=dilation, kernel_size=kernel)
+    of_rank(who, 4, inp=inp, offset=offset, mask=mask)
     taps, channels = kernel[0] * kernel[1], inp._tuple_shape[1]
     traced = _result_size(inp._tuple_shape[2:], kernel, stride, padding, dilation)
     parts = _channel_parts(channels, taps, offset._tuple_shape, mask._tuple_shape, traced)
@@ -146,8 +147,8 @@ def local_conv2d(
     """
     who = "local_conv2d"
     check_modes(conv_mode, "default", who)
-    if weight.ndim != 7:
-        raise RuntimeError(f"[{who}] weight must have rank 7, got {weight.ndim}")
+    of_rank(who, 4, inp=inp)
+    of_rank(who, 7, weight=weight)
     groups, height, width, channels, *kernel, outputs = weight._tuple_shape
     windows = sliding_window(inp, tuple(kernel), padding, stride, dilation)
     if windows._tuple_shape[1:4] != (groups * channels, height, width):
@@ -244,13 +245,14 @@ def correlation(
         (N, displacements, OH, OW), the displacements row by row.
     Raises:
         ValueError: a size or step is too small.
-        RuntimeError: the images are too small.
+        RuntimeError: the images are too small, or their rank is not 4.
     Example:
         >>> F.vision.correlation(F.ones((1, 1, 3, 3)), F.ones((1, 1, 3, 3))).shape
         (1, 9, 1, 1)
     """
     at_least("correlation", 1, kernel_size=kernel_size, stride1=stride1, stride2=stride2)
     at_least("correlation", 0, max_displacement=max_displacement, pad_size=pad_size)
+    of_rank("correlation", 4, data1=data1, data2=data2)
     margins = [0, 0, pad_size, pad_size]
     first = _mge.ops.pad(data1, before=margins, after=margins)
     second = _mge.ops.pad(data2, before=margins, after=margins)

@@ -273,6 +273,8 @@ class RNNBase(Module):
     def forward(self, input: Tensor, hx=None):
         if self.batch_first:
             input = F.transpose(input, (1, 0, 2))
+        if input._tuple_shape[0] == 0:
+            raise RuntimeError(f"[{type(self).__name__}] the sequences must have a step, got none")
         if hx is None:
             hx = self.init_hidden(1)  # broadcasts: the batch may be another one in another run
         output, states = self.apply_op(input, hx)
