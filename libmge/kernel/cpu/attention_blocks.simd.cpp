@@ -108,6 +108,35 @@ void store(const AttentionShape& s, const AttentionData& d, const Block& b, cons
     }
 }
 
+// Queries whose sums of values are made together where they see different numbers of keys: some tiles.
+constexpr int64_t causal_rows = 16;
+
+// The first query of a block that sees a key.
+int64_t first_that_sees(const AttentionShape& s, const Block& b, int64_t key) {
+    return s.is_causal ? std::clamp<int64_t>(key - s.first_sees + 1 - b.first, 0, b.count) : 0;
+}
+
+// What is in sight of somebody, in panels of keys.
+void add_scores(const AttentionShape& s, const Block& b, const float* q, const float* keys, int64_t key,
+                int64_t count, float* scores, int64_t row_step) {
+    for (int64_t c = 0; c < count; c += panel)
+        panels::add_panel({q, s.q.row, keys + (key + c) * s.width, scores + c, row_step},
+                          first_that_sees(s, b, key + c), b.count, s.width, panel, true);
+}
+
+// `values`: those of the block's first key, in panels `panel_step` apart.
+void add_values(const AttentionShape& s, const Block& b, const float* values, int64_t panel_step, int64_t key,
+                int64_t count, const float* scores, int64_t row_step, float* sums) {
+    const int64_t width = in_panels(s.value_width), rows = s.is_causal ? causal_rows : b.count;
+    for (int64_t c = 0; c < width; c += panel)
+        for (int64_t r = 0; r < b.count; r += rows) {
+            const int64_t end = std::min(r + rows, b.count), seen = seen_keys(s, b.first + end - 1) - key;
+            if (seen <= 0) continue;
+            panels::add_panel({scores, row_step, values + c / panel * panel_step, sums + c, width}, r, end,
+                              std::min(seen, count), panel, key == 0);
+        }
+}
+
 void attend_block(const AttentionShape& s, const AttentionData& d, const Block& b, float* scratch) {
     const PackedHead packed(s);
     const float* keys = d.packed + (b.batch * s.shared_heads + b.head / s.group()) * packed.floats();
@@ -123,14 +152,10 @@ void attend_block(const AttentionShape& s, const AttentionData& d, const Block& 
     const int64_t seen = seen_keys(s, b.first + b.count - 1);
     for (int64_t key = 0; key < seen; key += most_keys) {
         const int64_t count = std::min(most_keys, seen - key);
-        for (int64_t c = 0; c < count; c += panel)
-            panels::add_panel({q, s.q.row, keys + (key + c) * s.width, scores + c, row_step}, 0, b.count,
-                              s.width, panel, true);
+        add_scores(s, b, q, keys, key, count, scores, row_step);
         update(s, d, b, key, count, scores, row_step, sums);
-        for (int64_t c = 0; c < width; c += panel)
-            panels::add_panel(
-                {scores, row_step, values + c * packed.rows + key * panel, sums.values + c, width}, 0,
-                b.count, count, panel, key == 0);
+        add_values(s, b, values + key * panel, packed.rows * panel, key, count, scores, row_step,
+                   sums.values);
     }
     store(s, d, b, sums);
 }
