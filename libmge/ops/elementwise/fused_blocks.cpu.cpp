@@ -59,9 +59,15 @@ private:
     int count_ = 0;
 };
 
-// Elements `stride` bytes apart become neighbours.
+// Elements `stride` bytes apart become neighbours; with no stride, one of them all.
 void gather(char* to, const char* from, int64_t stride, int64_t n, int64_t element) {
     auto copy = [&]<class T>(T*) {
+        if (stride == 0) {
+            T same;
+            std::memcpy(&same, from, sizeof(T));
+            for (int64_t i = 0; i < n; ++i) std::memcpy(to + i * int64_t(sizeof(T)), &same, sizeof(T));
+            return;
+        }
         for (int64_t i = 0; i < n; ++i)
             std::memcpy(to + i * int64_t(sizeof(T)), from + i * stride, sizeof(T));
     };
