@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cmath>
+#include <numbers>
 
 #include "libmge/mge.h"
 #include "tests/passes/same_graph.h"
@@ -48,6 +49,67 @@ TEST(RecogniseFormulas, LeavesWhatIsAlmostGelu) {
         Tensor part = half_of_erf(x[0]);
         return Tensors{ops::mul(ops::mul(x[0], number(0.5)), part), part};
     });
+}
+
+// 0.5 · x · (1 + tanh(argument))
+Tensor half_of_tanh(const Tensor& x, const Tensor& argument) {
+    return ops::mul(ops::mul(number(0.5), x), ops::add(number(1), ops::tanh(argument)));
+}
+Tensor cubic(const Tensor& x, double factor) {
+    Tensor cube = ops::mul(ops::square(x), x);
+    return ops::mul(number(0.79788456), ops::add(x, ops::mul(number(factor), cube)));
+}
+
+TEST(RecogniseFormulas, GeluByTanhInAnyOrder) {
+    auto gated = [](const Tensor& x) {
+        const double factor = 2 * std::numbers::sqrt2 * std::numbers::inv_sqrtpi;
+        Tensor slope = ops::add(ops::mul(ops::square(x), number(factor * 0.044715)), number(factor));
+        return ops::mul(x, ops::sigmoid(ops::mul(x, slope)));
+    };
+    Body after = [=](const Tensors& x) { return Tensors{gated(x[0])}; };
+    expect_formula([](const Tensors& x) { return Tensors{half_of_tanh(x[0], cubic(x[0], 0.044715))}; },
+                   after);
+    expect_formula(
+        [](const Tensors& x) {
+            Tensor cube = ops::mul(x[0], ops::mul(x[0], x[0]));
+            Tensor inner = ops::add(ops::mul(cube, number(0.044715)), x[0]);
+            Tensor tanh = ops::tanh(ops::mul(inner, number(0.7978845608028654)));
+            return Tensors{ops::mul(number(0.5), ops::mul(x[0], ops::add(tanh, number(1))))};
+        },
+        after);
+    expect_formula(
+        [](const Tensors& x) {
+            Tensor slope = ops::add(ops::mul(number(0.044715), ops::mul(x[0], x[0])), number(1));
+            return Tensors{half_of_tanh(x[0], ops::mul(ops::mul(x[0], number(0.7978845608)), slope))};
+        },
+        after);
+}
+
+TEST(RecogniseFormulas, LeavesWhatIsAlmostGeluByTanh) {
+    expect_left([](const Tensors& x) { return Tensors{half_of_tanh(x[0], cubic(x[0], 0.05))}; });
+    expect_left([](const Tensors& x) { return Tensors{half_of_tanh(x[0], x[0])}; });
+    expect_left([](const Tensors& x) {
+        Tensor other = ops::exp(x[0]);
+        return Tensors{half_of_tanh(x[0], cubic(other, 0.044715))};
+    });
+    expect_left([](const Tensors& x) {  // a square instead of a cube
+        Tensor inner = ops::add(x[0], ops::mul(number(0.044715), ops::square(x[0])));
+        return Tensors{half_of_tanh(x[0], ops::mul(number(0.79788456), inner))};
+    });
+    expect_left([](const Tensors& x) {
+        Tensor argument = cubic(x[0], 0.044715);
+        return Tensors{half_of_tanh(x[0], argument), argument};
+    });
+}
+
+TEST(RecogniseFormulas, GeluOfASumBehindItsGate) {
+    auto sum = [](const Tensors& x) { return ops::add(x[0], number(2)); };
+    expect_formula(
+        [=](const Tensors& x) {
+            Tensor y = sum(x);
+            return Tensors{ops::mul(ops::mul(half_of_erf(y), y), number(0.5))};
+        },
+        [=](const Tensors& x) { return Tensors{ops::gelu(sum(x))}; });
 }
 
 TEST(RecogniseFormulas, GatesOfSigmoids) {
@@ -152,6 +214,17 @@ TEST(RecogniseFormulas, GivesTheNumbersOfTheFormula) {
     Tensor expected = Executable(before, {}).run(std::vector{x})[0];
     Tensor got = Executable(after, {}).run(std::vector{x})[0];
     for (int i = 0; i < 24; ++i) EXPECT_NEAR(got.data<float>()[i], expected.data<float>()[i], 1e-5);
+}
+
+TEST(RecogniseFormulas, GivesTheNumbersOfGeluByTanh) {
+    Graph before = record({f32({2, 3, 4})}, [](const Tensors& x) {
+        return Tensors{half_of_tanh(x[0], cubic(x[0], 0.044715))};
+    });
+    Graph after = recognise_formulas(before, {});
+    Tensor x = constant({2, 3, 4}, {1, -2, 3.5, 0.25, -1, 2, 7, 0, -100});
+    Tensor expected = Executable(before, {.level = 0}).run(std::vector{x})[0];
+    Tensor got = Executable(after, {.level = 0}).run(std::vector{x})[0];
+    for (int i = 0; i < 24; ++i) EXPECT_NEAR(got.data<float>()[i], expected.data<float>()[i], 2e-6);
 }
 
 TEST(SimplifyAlgebra, SmallPowersAreProducts) {
