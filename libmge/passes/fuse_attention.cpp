@@ -4,11 +4,15 @@
 // are transpositions of tensors whose heads lie side by side, and one back is all that reads the result,
 // attention reads and writes those.
 //
+// A constant mask that hides from each query what comes behind it, and nothing else, makes the attention
+// causal, which computes no scores that nobody sees; so not even NaN comes from there. Models hide by
+// infinity or by numbers that no score makes up for, added to the scores or put in their place.
+//
 // Of f32 alone, as in recognise_formulas, and where nobody else reads the scores; on GPUs where values will
 // be stored as halves and NVIDIA's engines, which somebody has to measure, take them. A query that sees
 // nothing has zeros of attention and NaN of a softmax; so a mask is a constant that leaves something to see
-// for each, unless weights that are NaN become zeros, as exporters write it. Products that may be computed in
-// bf16 stay as they are.
+// for each, unless weights that are NaN become zeros, as exporters write it.
+// Products that may be computed in bf16 stay as they are.
 
 #include <algorithm>
 #include <array>
@@ -35,7 +39,9 @@
 namespace mge {
 namespace {
 
-constexpr int rank = 4, head_axis = 1, row_axis = 2;
+constexpr int rank = 4, head_axis = 1, row_axis = 2, column_axis = 3;
+// A mask of no more hides as minus infinity does.
+constexpr float out_of_sight = -1e9F;
 using Pattern = std::array<int, rank>;
 constexpr Pattern swaps_heads{0, 2, 1, 3}, swaps_columns{0, 1, 3, 2}, swaps_both{0, 2, 3, 1};
 
@@ -45,13 +51,39 @@ struct Spelled {
     double scale = 1;
     bool is_k_turned = false;  // k is (N, S, H, E), of which the transposition is gone
     bool is_side_by_side = false;
+    bool is_causal = false, is_from_end = false;
     NodeId last = -1;  // in whose place the operator comes
     std::vector<NodeId> nodes;
 };
 
 std::shared_ptr<const void> params_of(const Spelled& found) {
     return std::make_shared<const ops::AttentionParams>(
-        ops::AttentionParams{.scale = found.scale, .side_by_side = found.is_side_by_side});
+        ops::AttentionParams{.scale = found.scale,
+                             .causal = found.is_causal,
+                             .from_end = found.is_from_end,
+                             .side_by_side = found.is_side_by_side});
+}
+
+// Whether a mask keeps the order of time: query i sees key j where j <= i, counted from the first of both or
+// from the last. shows(n, true): element n says that a key is in sight; with false, that it is not.
+template <class Shows>
+bool keeps_order(const Shape& mask, const Shape& scores, Shows shows, Spelled& found) {
+    const int64_t queries = scores[row_axis], keys = scores[column_axis];
+    // One row or column could stand for more of them at another shape.
+    if (queries < 2 || keys < 2 || mask.rank() < 2 || mask[mask.rank() - 2] != queries ||
+        mask[mask.rank() - 1] != keys)
+        return false;
+    for (bool from_end : {false, true}) {
+        const int64_t more = from_end ? keys - queries : 0;
+        bool fits = more >= 0;
+        for (int64_t n = 0; fits && n < mask.numel(); ++n)
+            fits = shows(n, n % keys <= n / keys % queries + more);
+        if (!fits) continue;
+        found.is_causal = true;
+        found.is_from_end = from_end;
+        return true;
+    }
+    return false;
 }
 
 bool may_round_products(const PassOptions& options) {
@@ -176,14 +208,8 @@ private:
         auto& params = softmax->as<ops::Softmax::Params>();
         if (params.log || (params.axis != -1 && params.axis != rank - 1)) return false;
         take(*softmax, found);
-        ValueId scores = softmax->inputs[0];
-        if (const Node* sum = own_maker(scores, ops::Add::info)) {
-            const size_t side = mask_side(*sum, is_guarded);
-            if (side > 1 || !shapes_.is_same_shape(scores, sum->inputs[1 - side])) return false;
-            found.mask = sum->inputs[side];
-            take(*sum, found);
-            scores = sum->inputs[1 - side];
-        }
+        ValueId scores = behind_mask(softmax->inputs[0], is_guarded, found);
+        if (scores == no_value) return false;
         const Node* product = own_maker(scores = behind_factors(scores, found), ops::Matmul::info);
         if (!product || !is_plain_product(graph_.value(scores).producer, true)) return false;
         take(*product, found);
@@ -191,6 +217,41 @@ private:
         ValueId keys = behind_factors(product->inputs[1], found);
         return find_keys(keys, product->as<ops::Matmul::Params>().transpose_b, found) &&
                std::isfinite(found.scale) && found.scale != 0;
+    }
+
+    // Scores as they are before a mask; no_value: the operator has no such mask.
+    ValueId behind_mask(ValueId scores, bool is_guarded, Spelled& found) const {
+        if (const Node* choice = own_maker(scores, ops::Where::info)) return behind_choice(*choice, found);
+        const Node* sum = own_maker(scores, ops::Add::info);
+        if (!sum) return scores;
+        const size_t side = mask_side(*sum, is_guarded);
+        if (side > 1 || !shapes_.is_same_shape(scores, sum->inputs[1 - side])) return no_value;
+        take(*sum, found);
+        found.mask = sum->inputs[side];
+        if (const Tensor mask = constant_of(graph_, found.mask)) {
+            const float* added = mask.data<float>();
+            auto shows = [&](int64_t n, bool is_seen) {
+                return is_seen ? added[n] == 0 : added[n] <= out_of_sight;
+            };
+            if (keeps_order(mask.shape(), spec(scores).shape, shows, found)) found.mask = no_value;
+        }
+        return sum->inputs[1 - side];
+    }
+    // x of where(seen, x, number) and of where(hidden, number, x) that are causal.
+    ValueId behind_choice(const Node& choice, Spelled& found) const {
+        const Tensor mask = constant_of(graph_, choice.inputs[0]);
+        if (!mask || mask.dtype() != DType::boolean) return no_value;
+        const bool* data = mask.data<bool>();
+        for (size_t side : {1, 2}) {
+            const ValueId x = choice.inputs[side];
+            const double instead = number(choice.inputs[3 - side]).value_or(0);
+            if (!(instead <= out_of_sight) || !shapes_.is_same_shape(x, choice.outputs[0])) continue;
+            auto shows = [&](int64_t n, bool is_seen) { return data[n] == (is_seen == (side == 1)); };
+            if (!keeps_order(mask.shape(), spec(x).shape, shows, found)) continue;
+            take(choice, found);
+            return x;
+        }
+        return no_value;
     }
 
     // Which operand of a sum is the mask; 2: none may be.

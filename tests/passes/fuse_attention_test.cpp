@@ -121,6 +121,70 @@ TEST(FuseAttention, TakesMasksThatLeaveSomethingToSee) {
     expect_left(specs, [](const Tensors& x) { return masked(x[3])(x); });
 }
 
+// Queries see as many keys more than their place as there are more keys; from the first, none.
+Tensor order_mask(const Shape& shape, int64_t more, float hidden) {
+    const int64_t queries = shape[shape.rank() - 2], keys = shape[shape.rank() - 1];
+    std::vector<float> values(size_t(shape.numel()));
+    for (int64_t i = 0; i < shape.numel(); ++i)
+        values[size_t(i)] = i % keys <= i / keys % queries + more ? 0 : hidden;
+    return constant(shape, values);
+}
+Tensor order_choice(int64_t more, bool shown) {
+    bool data[20];
+    for (int i = 0; i < 20; ++i) data[i] = (i % 5 <= i / 5 + more) == shown;
+    return tensor_from_host({DType::boolean, {4, 5}, {}}, data);
+}
+
+TEST(FuseAttention, MasksOfTimeAreCausal) {
+    const Body from_start = [](const Tensors& x) {
+        return Tensors{attention(x, {.scale = 0.5, .causal = true})};
+    };
+    const Body from_end = [](const Tensors& x) {
+        return Tensors{attention(x, {.scale = 0.5, .causal = true, .from_end = true})};
+    };
+    for (float hidden : {-infinite, -1e9F, std::numeric_limits<float>::lowest()})
+        for (const Shape& shape : {Shape{4, 5}, Shape{1, 1, 4, 5}, Shape{2, 1, 4, 5}}) {
+            expect_attention(heads_first, masked(order_mask(shape, 0, hidden)), from_start);
+            expect_attention(heads_first, masked(order_mask(shape, 1, hidden)), from_end);
+            expect_same_numbers(heads_first, masked(order_mask(shape, 0, hidden)));
+            expect_same_numbers(heads_first, masked(order_mask(shape, 1, hidden)));
+        }
+    auto left_as_mask = [](const TensorSpecs& specs, const Tensor& mask) {
+        expect_attention(specs, masked(mask), [=](const Tensors& x) {
+            return Tensors{attention({x[0], x[1], x[2], mask}, {.scale = 0.5})};
+        });
+    };
+    left_as_mask(heads_first, order_mask({4, 5}, 2, -infinite));
+    left_as_mask(heads_first, order_mask({4, 5}, 0, -100));
+    // One row may stand for all queries.
+    left_as_mask(heads_first, order_mask({1, 5}, 0, -infinite));
+    left_as_mask({f32({2, 3, 1, 8}), heads_first[1], heads_first[2]}, order_mask({1, 5}, 0, -infinite));
+}
+
+TEST(FuseAttention, ChoicesBetweenScoresAndNothingAreCausal) {
+    auto chosen = [](const Tensor& mask, double otherwise, bool shown) -> Body {
+        return [=](const Tensors& x) {
+            Tensor s = ops::mul(scores(x[0], x[1]), number(0.5));
+            Tensor seen =
+                shown ? ops::where(mask, s, number(otherwise)) : ops::where(mask, number(otherwise), s);
+            return Tensors{ops::matmul(ops::softmax(seen), x[2])};
+        };
+    };
+    for (bool shown : {true, false}) {
+        expect_attention(heads_first, chosen(order_choice(0, shown), -infinite, shown), [](const Tensors& x) {
+            return Tensors{attention(x, {.scale = 0.5, .causal = true})};
+        });
+        const Body from_end = chosen(order_choice(1, shown), std::numeric_limits<float>::lowest(), shown);
+        expect_attention(heads_first, from_end, [](const Tensors& x) {
+            return Tensors{attention(x, {.scale = 0.5, .causal = true, .from_end = true})};
+        });
+        expect_same_numbers(heads_first, from_end);
+        expect_left(heads_first, chosen(order_choice(0, !shown), -infinite, shown));
+        expect_left(heads_first, chosen(order_choice(0, shown), -100, shown));
+        expect_left(heads_first, chosen(order_choice(2, shown), -infinite, shown));
+    }
+}
+
 // As PyTorch's exporter writes it, so that a query that sees nothing has zeros.
 TEST(FuseAttention, TakesAnyMaskWhereNaNBecomesZero) {
     TensorSpecs specs = heads_first;
