@@ -2,7 +2,8 @@
 // softmax(s · q kᵀ + mask) v => attention(q, k, v, mask; scale = s), which has the scores of a block of
 // queries in memory instead of all of them. Factors stand before the product or behind it. Where q, k and v
 // are transpositions of tensors whose heads lie side by side, and one back is all that reads the result,
-// attention reads and writes those.
+// attention reads and writes those. Keys and values whose heads are repeated for those of the queries are
+// read as they were before.
 //
 // A constant mask that hides from each query what comes behind it, and nothing else, makes the attention
 // causal, which computes no scores that nobody sees; so not even NaN comes from there. Models hide by
@@ -29,6 +30,7 @@
 #include "libmge/ops/linalg/matmul.h"
 #include "libmge/ops/nn/attention/attention.h"
 #include "libmge/ops/nn/softmax.h"
+#include "libmge/ops/shape/broadcast.h"
 #include "libmge/ops/shape/reshape.h"
 #include "libmge/ops/shape/transpose.h"
 #include "libmge/passes/node_problem.h"
@@ -113,6 +115,7 @@ public:
         found.v = graph_.node(id).inputs[1];
         if (!find_scores(graph_.node(id).inputs[0], found) || !fit_together(found)) return std::nullopt;
         put_side_by_side(found);
+        share_heads(found);
         if (!place.is_host() && !has_engine(found, place)) return std::nullopt;
         return found;
     }
@@ -348,6 +351,50 @@ private:
         found.is_side_by_side = true;
         found.nodes.push_back(found.last);
         found.last = reader;
+    }
+
+    // The view of another value that a value is; null when it is none or others read it.
+    const Node* own_view(ValueId id) const {
+        const NodeId made_by =
+            id == no_value || uses_[size_t(id)] != 1 ? NodeId(-1) : graph_.value(id).producer;
+        if (made_by < 0) return nullptr;
+        auto& traits = graph_.node(made_by).op->traits;
+        return traits.view && !traits.once ? &graph_.node(made_by) : nullptr;
+    }
+
+    // Of x (N, H, …) the views (N, H, 1, …), repeated along the new axis, and (N, H · times, …); `head` is
+    // the axis of H.
+    bool is_repetition(ValueId x, ValueId split, ValueId repeated, ValueId joined, int head) const {
+        auto &of_split = spec(split).shape, &of_repeated = spec(repeated).shape;
+        if (spec(x).shape.rank() != rank || of_split.rank() != rank + 1 || of_repeated.rank() != rank + 1)
+            return false;
+        for (int axis = 0; axis < rank; ++axis) {
+            const int behind = axis > head ? axis + 1 : axis;
+            if (!shapes_.is_same_extent(x, axis, split, behind) ||
+                !shapes_.is_same_extent(x, axis, repeated, behind) ||
+                (axis != head && !shapes_.is_same_extent(x, axis, joined, axis)))
+                return false;
+        }
+        return of_split[head + 1] == 1 &&
+               of_repeated[head] * of_repeated[head + 1] == spec(joined).shape[head];
+    }
+    ValueId behind_repetition(ValueId id, int head, Spelled& found) const {
+        const Node* joined = own_view(id);
+        const Node* repeated = joined ? own_maker(joined->inputs[0], ops::BroadcastTo::info) : nullptr;
+        const Node* split = repeated ? own_view(repeated->inputs[0]) : nullptr;
+        if (!split || !is_repetition(split->inputs[0], split->outputs[0], repeated->outputs[0], id, head))
+            return no_value;
+        for (auto* node : {joined, repeated, split}) take(*node, found);
+        return split->inputs[0];
+    }
+    void share_heads(Spelled& found) const {
+        const int of_k = found.is_side_by_side || found.is_k_turned ? row_axis : head_axis;
+        const int of_v = found.is_side_by_side ? row_axis : head_axis;
+        Spelled shared = found;
+        shared.k = behind_repetition(found.k, of_k, shared);
+        shared.v = behind_repetition(found.v, of_v, shared);
+        if (shared.k == no_value || shared.v == no_value) return;
+        if (shapes_.is_same_extent(shared.k, of_k, shared.v, of_v)) found = std::move(shared);
     }
 
     const Graph& graph_;

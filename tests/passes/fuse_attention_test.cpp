@@ -185,6 +185,51 @@ TEST(FuseAttention, ChoicesBetweenScoresAndNothingAreCausal) {
     }
 }
 
+// As models say it whose keys have fewer heads: each of them behind itself, so many times.
+Tensor repeated(const Tensor& x, int head) {
+    IntList split(x.shape().begin(), x.shape().end()), joined = split;
+    split.insert(split.begin() + head + 1, 1);
+    IntList wide = split;
+    wide[size_t(head) + 1] = 2;
+    joined[size_t(head)] *= 2;
+    return ops::reshape(ops::broadcast_to(ops::reshape(x, {.shape = split}), {.shape = wide}),
+                        {.shape = joined});
+}
+
+TEST(FuseAttention, SharesHeadsThatAreRepeated) {
+    const TensorSpecs specs{f32({2, 6, 4, 8}), f32({2, 3, 5, 8}), f32({2, 3, 5, 6})};
+    const Body before = [](const Tensors& x) {
+        Tensor s = ops::matmul(x[0], ops::transpose(repeated(x[1], 1), {.pattern = {0, 1, 3, 2}}));
+        return Tensors{ops::matmul(ops::softmax(s), repeated(x[2], 1))};
+    };
+    expect_attention(specs, before, [](const Tensors& x) { return Tensors{attention(x, {.scale = 1})}; });
+    expect_same_numbers(specs, before);
+
+    const TensorSpecs beside{f32({2, 4, 6, 8}), f32({2, 5, 3, 8}), f32({2, 5, 3, 6})};
+    const Body rows = [](const Tensors& x) {
+        Tensors first{ops::transpose(x[0], swap_heads)};
+        for (size_t i : {1, 2}) first.push_back(ops::transpose(repeated(x[i], 2), swap_heads));
+        return Tensors{ops::transpose(chain(first), swap_heads)};
+    };
+    expect_attention(beside, rows, [](const Tensors& x) {
+        return Tensors{attention(x, {.scale = 0.5, .side_by_side = true})};
+    });
+    expect_same_numbers(beside, rows);
+
+    // All heads behind all heads.
+    const Body in_turns = [](const Tensors& x) {
+        auto again = [](const Tensor& y, int64_t width) {
+            Tensor two = ops::broadcast_to(ops::reshape(y, {.shape = {2, 1, 3, 5, width}}),
+                                           {.shape = {2, 2, 3, 5, width}});
+            return ops::reshape(two, {.shape = {2, 6, 5, width}});
+        };
+        return Tensors{chain({x[0], again(x[1], 8), again(x[2], 6)})};
+    };
+    const Graph graph = fuse_attention(record(specs, in_turns), {});
+    EXPECT_EQ(graph.nodes().size(), 7U);
+    expect_same_numbers(specs, in_turns);
+}
+
 // As PyTorch's exporter writes it, so that a query that sees nothing has zeros.
 TEST(FuseAttention, TakesAnyMaskWhereNaNBecomesZero) {
     TensorSpecs specs = heads_first;
