@@ -12,7 +12,7 @@
 // Of f32 alone, as in recognise_formulas, and where nobody else reads the scores; on GPUs where values will
 // be stored as halves and NVIDIA's engines, which somebody has to measure, take them. A query that sees
 // nothing has zeros of attention and NaN of a softmax; so a mask is a constant that leaves something to see
-// for each, unless weights that are NaN become zeros, as exporters write it.
+// for each, or made of finite numbers, unless weights that are NaN become zeros, as exporters write it.
 // Products that may be computed in bf16 stay as they are.
 
 #include <algorithm>
@@ -27,6 +27,7 @@
 #include "libmge/ops/elementwise/arithmetic.h"
 #include "libmge/ops/elementwise/comparison.h"
 #include "libmge/ops/elementwise/where.h"
+#include "libmge/ops/index/slice.h"
 #include "libmge/ops/linalg/matmul.h"
 #include "libmge/ops/nn/attention/attention.h"
 #include "libmge/ops/nn/softmax.h"
@@ -265,10 +266,26 @@ private:
             Spelled factors;
             ValueId other = behind_factors(sum.inputs[1 - side], factors);
             bool are_scores = own_maker(other, ops::Matmul::info) != nullptr;
-            if (are_scores && (is_guarded || leaves_something(constant_of(graph_, sum.inputs[side]))))
+            if (are_scores && (is_guarded || leaves_something(constant_of(graph_, sum.inputs[side])) ||
+                               is_finite(sum.inputs[side])))
                 return side;
         }
         return 2;
+    }
+    // All its numbers are finite, as where a mask hides by the lowest one.
+    bool is_finite(ValueId id) const {
+        const Value& value = graph_.value(id);
+        if (const Tensor& t = value.constant) {
+            const float* data = t.dtype() == DType::f32 ? t.data<float>() : nullptr;
+            return data &&
+                   std::all_of(data, data + t.spec().numel(), [](float x) { return std::isfinite(x); });
+        }
+        if (value.producer < 0) return false;
+        auto& node = graph_.node(value.producer);
+        if (node.op == &ops::Where::info) return is_finite(node.inputs[1]) && is_finite(node.inputs[2]);
+        const bool moves =
+            node.op->traits.view || node.op == &ops::BroadcastTo::info || node.op == &ops::Slice::info;
+        return moves && is_finite(node.inputs[0]);
     }
     // Some number above minus infinity in each row.
     static bool leaves_something(const Tensor& mask) {

@@ -230,6 +230,25 @@ TEST(FuseAttention, SharesHeadsThatAreRepeated) {
     expect_same_numbers(specs, in_turns);
 }
 
+// Where all that it can see is hidden, a query still weighs what is hidden.
+TEST(FuseAttention, TakesMasksOfFiniteNumbers) {
+    TensorSpecs specs = heads_first;
+    specs.push_back(f32({2, 5}));
+    auto hiding = [](double hidden) -> Body {
+        return [=](const Tensors& x) {
+            Tensor mask = ops::where(ops::greater(x[3], number(0.7)), number(0), number(hidden));
+            Tensor wide =
+                ops::broadcast_to(ops::reshape(mask, {.shape = {2, 1, 1, 5}}), {.shape = {2, 1, 4, 5}});
+            return masked(wide)(x);
+        };
+    };
+    const Body lowest = hiding(std::numeric_limits<float>::lowest());
+    const Graph graph = fuse_attention(record(specs, lowest), {});
+    EXPECT_EQ(graph.nodes().back().op, &ops::Attention::info);
+    expect_same_numbers(specs, lowest);
+    expect_left(specs, hiding(-infinite));
+}
+
 // As PyTorch's exporter writes it, so that a query that sees nothing has zeros.
 TEST(FuseAttention, TakesAnyMaskWhereNaNBecomesZero) {
     TensorSpecs specs = heads_first;
