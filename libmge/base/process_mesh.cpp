@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/base/process_mesh.h"
 
-#include <poll.h>
 #include <pthread.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -142,13 +141,19 @@ void finish(std::deque<Conversation>& conversations) {
     for (auto& conversation : conversations) conversation.announce();
     while (!std::ranges::all_of(conversations, &Conversation::is_done)) {
         std::ranges::transform(conversations, events.begin(), &Conversation::events);
-        if (::poll(events.data(), events.size(), -1) < 0) {
-            if (errno == EINTR) continue;
-            throw UserError(text("cannot wait for other processes: ", std::strerror(errno)));
-        }
+        wait_for_events(events, Deadline::max());
         for (size_t i = 0; i < events.size(); ++i) conversations[i].advance_by(events[i].revents);
     }
 }
+
+thread_local bool is_exchanging = false;
+
+struct ExchangingScope {
+    ExchangingScope() { is_exchanging = true; }
+    ~ExchangingScope() { is_exchanging = false; }
+    ExchangingScope(const ExchangingScope&) = delete;
+    ExchangingScope& operator=(const ExchangingScope&) = delete;
+};
 
 PerProcess<std::shared_ptr<ProcessMesh>>& own_mesh() {
     static PerProcess<std::shared_ptr<ProcessMesh>> mesh(
@@ -198,14 +203,31 @@ bool ProcessMesh::let_in(Socket guest, std::string_view token, Deadline end) {
     return is_ours;
 }
 
+std::unique_lock<std::mutex> ProcessMesh::take_turn() {
+    if (is_exchanging)
+        throw UserError("an exchange between processes waits on this thread: none begins meanwhile");
+    return std::unique_lock(turn_);
+}
+
 void ProcessMesh::exchange(std::string_view what, std::span<const Transfer> transfers) {
-    if (is_broken_) throw UserError("an exchange between processes has failed before");
-    is_broken_ = true;  // until it is done
+    if (is_broken_)
+        throw UserError(
+            "an exchange between processes has failed before, and this one is no longer connected with them");
+    ExchangingScope scope;
     std::deque<Conversation> conversations;
-    for (auto& transfer : transfers)
-        conversations.emplace_back(peers_.at(size_t(transfer.rank)).descriptor(), what, transfer);
-    finish(conversations);
-    is_broken_ = false;
+    try {
+        for (auto& transfer : transfers)
+            conversations.emplace_back(peers_.at(size_t(transfer.rank)).descriptor(), what, transfer);
+        finish(conversations);
+    } catch (...) {
+        leave();
+        throw;
+    }
+}
+
+void ProcessMesh::leave() {
+    is_broken_ = true;
+    for (auto& peer : peers_) peer = {};
 }
 
 void ProcessMesh::close_in_child() const {

@@ -46,10 +46,12 @@ public:
     int size() const { return int(peers_.size()); }
 
     // For as long as somebody holds it, other threads wait for theirs.
-    std::unique_lock<std::mutex> take_turn() { return std::unique_lock(turn_); }
+    // UserError in what runs while an exchange waits on this thread, as the handler of a signal may.
+    std::unique_lock<std::mutex> take_turn();
     // All transfers at once, at most one for each process; returns when they are done. The caller has the
     // turn. `what` names the exchange to the others, who have to be at the same one: UserError when they are
-    // at another or gone, and from then on always, as nobody knows what is still under way.
+    // at another or gone, or what interrupts the wait (base/socket.h). Nobody knows then what is still under
+    // way, so this process leaves the others, to whom it is gone, and from then on it is always a UserError.
     void exchange(std::string_view what, std::span<const Transfer> transfers);
 
     // In a child made by fork(): its copies of the connections, or nobody sees this process end while the
@@ -58,6 +60,7 @@ public:
 
 private:
     bool let_in(Socket guest, std::string_view token, Deadline end);
+    void leave();
 
     Socket listening_;
     std::vector<Socket> peers_;  // by rank; none for this process

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <memory>
@@ -19,6 +20,9 @@
 namespace mge {
 
 namespace {
+
+constexpr std::chrono::milliseconds longest_poll(100);
+std::atomic<void (*)()> interruption{nullptr};
 
 [[noreturn]] void throw_network(const char* action, const std::string& host, int port, const char* reason) {
     throw UserError(text("cannot ", action, " ", host, ":", port, ": ", reason));
@@ -47,13 +51,8 @@ void set_options(const Socket& socket) {
 }
 
 bool wait_until_ready(const Socket& socket, short events, Deadline end) {
-    for (;;) {
-        auto left = std::chrono::ceil<std::chrono::milliseconds>(end - std::chrono::steady_clock::now());
-        pollfd entry{socket.descriptor(), events, 0};
-        int ready = ::poll(&entry, 1, int(std::clamp<int64_t>(left.count(), 0, 1 << 30)));
-        if (ready > 0) return true;
-        if (ready == 0 || errno != EINTR) return false;
-    }
+    pollfd entry{socket.descriptor(), events, 0};
+    return wait_for_events({&entry, 1}, end) > 0;
 }
 
 bool is_connected(const Socket& socket, const addrinfo& address, Deadline end) {
@@ -125,6 +124,21 @@ Socket accept_from(const Socket& listening, Deadline end) {
     if (socket) set_options(socket);
     return socket;
 }
+
+int wait_for_events(std::span<pollfd> entries, Deadline end) {
+    for (;;) {
+        auto left = std::chrono::ceil<std::chrono::milliseconds>(end - std::chrono::steady_clock::now());
+        left = std::clamp(left, {}, longest_poll);
+        int ready = ::poll(entries.data(), entries.size(), int(left.count()));
+        if (ready > 0) return ready;
+        if (ready < 0 && errno != EINTR)
+            throw UserError(text("cannot wait for other processes: ", std::strerror(errno)));
+        if (auto may_throw = interruption.load()) may_throw();
+        if (std::chrono::steady_clock::now() >= end) return 0;
+    }
+}
+
+void set_interruption(void (*may_throw)()) { interruption = may_throw; }
 
 bool send_all(const Socket& socket, std::span<const std::byte> bytes, Deadline end) {
     return move_all(socket, bytes, POLLOUT, end, [&](auto rest) {

@@ -2,10 +2,14 @@
 #pragma once
 // Connections to other processes by TCP.
 
+#include <poll.h>
+
 #include <chrono>
 #include <cstddef>
 #include <span>
 #include <string>
+
+#include "libmge/base/api.h"
 
 namespace mge {
 
@@ -33,6 +37,12 @@ int port_of(const Socket& listening);
 Socket connect_to(const std::string& host, int port, Deadline end);
 // Null when nobody has come.
 Socket accept_from(const Socket& listening, Deadline end);
+
+// poll() until something is ready or time is over; gives how many are ready.
+int wait_for_events(std::span<pollfd> entries, Deadline end);
+// What may end a wait for others: it is called meanwhile, ten times a second and when a signal has come, and
+// throws to do so. There is none until somebody sets it.
+MGE_API void set_interruption(void (*may_throw)());
 
 // Whether all bytes went through before the deadline.
 bool send_all(const Socket& socket, std::span<const std::byte> bytes, Deadline end);

@@ -6,10 +6,12 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <latch>
 #include <memory>
 #include <thread>
 
 #include "libmge/base/error.h"
+#include "tests/harness/expect_error.h"
 
 namespace mge {
 namespace {
@@ -117,6 +119,69 @@ TEST(ProcessMesh, SaysThatAProcessIsGone) {
     });
     EXPECT_THAT(errors[0], HasSubstr("process 1 is gone"));
     EXPECT_EQ(errors[1], "");
+}
+
+thread_local std::function<void()> meanwhile;
+
+// While there is one, waits of a thread call what it has set.
+class Interruption {
+public:
+    Interruption() {
+        set_interruption([] {
+            if (meanwhile) meanwhile();
+        });
+    }
+    ~Interruption() { set_interruption(nullptr); }
+    Interruption(const Interruption&) = delete;
+    Interruption& operator=(const Interruption&) = delete;
+};
+
+void interrupt() { throw UserError("interrupted"); }
+
+TEST(ProcessMesh, LeavesTheOthersWhenItsWaitIsInterrupted) {
+    Interruption interruption;
+    std::latch was_interrupted(1), was_told(1);
+    auto errors = in_processes(2, [&](ProcessMesh& mesh) {
+        std::vector<int> given(4), taken(4);
+        auto exchange = [&] {
+            mesh.exchange("numbers", std::array{Transfer{1 - mesh.rank(), sent(given), received(taken)}});
+        };
+        if (mesh.rank() == 1) {
+            was_interrupted.wait();
+            auto twice = [&] { exchange(), exchange(); };  // what was sent before can be taken
+            EXPECT_THAT(test::error_of(twice), HasSubstr("process 0 is gone"));
+            return was_told.count_down();
+        }
+        meanwhile = interrupt;
+        EXPECT_EQ(test::error_of(exchange), "interrupted");
+        was_interrupted.count_down();
+        was_told.wait();  // while this one still has its mesh
+        exchange();
+    });
+    EXPECT_THAT(errors, testing::ElementsAre(HasSubstr("has failed before"), ""));
+}
+
+TEST(ProcessMesh, StopsWaitingForOthersToComeWhenInterrupted) {
+    Interruption interruption;
+    ProcessMesh mesh("127.0.0.1");
+    std::vector<ProcessAddress> addresses{{"127.0.0.1", mesh.port()}, {}};
+    meanwhile = interrupt;
+    EXPECT_EQ(test::error_of([&] { mesh.connect(0, addresses, token, patience); }), "interrupted");
+    meanwhile = nullptr;
+}
+
+TEST(ProcessMesh, BeginsNoExchangeInAnother) {
+    Interruption interruption;
+    std::latch was_refused(1);
+    auto errors = in_processes(2, [&](ProcessMesh& mesh) {
+        if (mesh.rank() == 1) return was_refused.wait();
+        meanwhile = [&] { mesh.take_turn(); };
+        auto turn = mesh.take_turn();
+        auto exchange = [&] { mesh.exchange("nothing", std::array{Transfer{1, {}, {}}}); };
+        EXPECT_THAT(test::error_of(exchange), HasSubstr("none begins meanwhile"));
+        was_refused.count_down();
+    });
+    EXPECT_THAT(errors, testing::Each(""));
 }
 
 TEST(ProcessMesh, TurnsStrangersAway) {
