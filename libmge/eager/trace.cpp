@@ -344,6 +344,9 @@ void Trace::abort() {
         flush();
     } catch (const std::exception&) {
         // The first error is the one to report; its values are marked as lost.
+    } catch (...) {  // what has interrupted a wait
+        leave();
+        throw;
     }
     leave();
 }

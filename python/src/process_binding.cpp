@@ -5,6 +5,7 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <memory>
@@ -14,6 +15,8 @@
 
 #include "libmge/base/error.h"
 #include "libmge/base/process_mesh.h"
+#include "libmge/base/socket.h"
+#include "python/src/errors.h"
 
 namespace nb = nanobind;
 
@@ -31,6 +34,13 @@ int listen(const std::string& host) {
     return listening_mesh()->port();
 }
 
+// Python handles signals on its main thread alone: that of the process, or the only one after fork().
+void look_for_signals() {
+    if (::gettid() != ::getpid()) return;
+    nb::gil_scoped_acquire gil;
+    if (PyErr_CheckSignals() != 0) throw PythonError{};
+}
+
 void connect(int rank, const std::vector<std::pair<std::string, int>>& processes, const std::string& token,
              int patience) {
     auto mesh = std::move(listening_mesh());
@@ -45,6 +55,7 @@ void connect(int rank, const std::vector<std::pair<std::string, int>>& processes
 }  // namespace
 
 void add_processes(PyObject* object) {
+    set_interruption(look_for_signals);
     auto module = nb::borrow<nb::module_>(object);
     module.def("listen_for_processes", listen, nb::arg("host"),
                "Listens at an address of this machine; gives the port. RuntimeError where it cannot.");

@@ -6,6 +6,7 @@ import pickle
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 import numpy as np
@@ -540,3 +541,62 @@ dist.group_barrier()
 def test_the_first_process_elsewhere_needs_a_port():
     with pytest.raises(AssertionError, match="name the port"):
         dist.launcher(len, n_gpus=1, world_size=2, rank_start=1)
+
+
+# Two processes without `launcher`; ready, they wait for each other.
+WAITING = """
+import signal
+import sys
+import megengine as mge
+import megengine.distributed as dist
+rank, port, is_traced = (int(word) for word in sys.argv[1:])
+signal.signal(signal.SIGINT, signal.default_int_handler)  # whatever the parent does
+dist.init_process_group("localhost", port, 2, rank, 0, device_type="cpu")
+def exchange():
+    dist.functional.all_reduce_sum(mge.Tensor([1.0])).numpy()
+if is_traced:
+    exchange = mge.jit.trace(exchange, symbolic=True)
+if rank == 1:
+    sys.stdin.readline()
+for _ in range(2 - rank):
+    try:
+        print("ready", flush=True)
+        exchange()
+    except (KeyboardInterrupt, RuntimeError) as error:
+        print(type(error).__name__, error, flush=True)
+if rank == 0:
+    sys.stdin.readline()  # it ends after the other one has seen that it has left
+"""
+
+
+@pytest.mark.parametrize("is_traced", [0, 1])
+def test_ctrl_c_reaches_a_process_that_waits_for_others(is_traced):
+    server = dist.Server()
+    command = [sys.executable, "-c", WAITING]
+    first, second = processes = [
+        subprocess.Popen(
+            [*command, str(rank), str(server.py_server_port), str(is_traced)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for rank in (0, 1)
+    ]
+    limit = threading.Timer(60, lambda: [process.kill() for process in processes])
+    limit.start()
+    try:
+        assert first.stdout.readline() == "ready\n"
+        time.sleep(0.5)  # so that it waits
+        first.send_signal(signal.SIGINT)
+        assert first.stdout.readline() == "KeyboardInterrupt \n"
+        assert first.stdout.readline() == "ready\n"
+        assert "has failed before" in first.stdout.readline()
+        printed, _ = second.communicate("go on\n", timeout=30)
+        assert "process 0 is gone" in printed
+        first.communicate("go on\n", timeout=30)
+        assert [process.returncode for process in processes] == [0, 0]
+    finally:
+        limit.cancel()
+        for process in processes:
+            process.kill()
+            process.wait()
