@@ -7,6 +7,7 @@
 #include "libmge/ops/shape/broadcast.h"
 #include "python/src/conversion.h"
 #include "python/src/errors.h"
+#include "python/src/gil_released.h"
 #include "python/src/graph_binding.h"
 #include "python/src/subgraph_binding.h"
 
@@ -25,17 +26,6 @@ bool is_large(std::span<const Tensor> inputs) {
         if (input && !input.is_symbolic()) bytes += input.spec().bytes();
     return bytes >= bytes_worth_releasing;
 }
-
-class GilReleased {
-public:
-    GilReleased() : state_(PyEval_SaveThread()) {}
-    ~GilReleased() { PyEval_RestoreThread(state_); }
-    GilReleased(const GilReleased&) = delete;
-    GilReleased& operator=(const GilReleased&) = delete;
-
-private:
-    PyThreadState* state_;
-};
 
 // Numbers are weak beside tensors only where dtypes are promoted at all.
 bool has_weak_operands(const OpInfo& op) {

@@ -12,6 +12,7 @@
 #include "libmge/eager/trace.h"
 #include "python/src/conversion.h"
 #include "python/src/errors.h"
+#include "python/src/gil_released.h"
 #include "python/src/graph_binding.h"
 #include "python/src/meaning.h"
 #include "python/src/reference.h"
@@ -276,7 +277,9 @@ uint8_t parse_format(PyObject* format) {
 const Tensor& concrete_value(const Tensor& tensor) {
     if (tensor.is_symbolic()) [[unlikely]] {
         if (auto* known = value_before_run(tensor)) return *known;
-        Trace::compute(tensor);
+        Tensor held = tensor;
+        GilReleased released;  // it may wait for other processes
+        Trace::compute(held);
     }
     return tensor;
 }

@@ -488,7 +488,7 @@ void add_trace(PyObject* module_object) {
                 trace.end(values);
             },
             nb::arg("outputs"), "It has ended with these results.")
-        .def("abort", &Trace::abort, "It has failed.")
+        .def("abort", &Trace::abort, nb::call_guard<nb::gil_scoped_release>(), "It has failed.")
         .def_prop_ro("is_recorded", &Trace::is_recorded)
         .def_prop_ro("step_count", &Trace::step_count, "How many operators the recording has.")
         .def("to_model", &recording_as_model, nb::arg("input_names"), nb::arg("output_names"),

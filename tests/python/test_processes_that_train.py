@@ -600,3 +600,37 @@ def test_ctrl_c_reaches_a_process_that_waits_for_others(is_traced):
         for process in processes:
             process.kill()
             process.wait()
+
+
+def test_a_server_answers_while_its_process_waits_in_a_trace():
+    code = """
+import sys
+import time
+import megengine as mge
+import megengine.distributed as dist
+rank, port = int(sys.argv[1]), int(sys.argv[2])
+if rank == 0:
+    server = dist.Server()
+    port = server.py_server_port
+    print(port, flush=True)
+dist.init_process_group("localhost", port, 2, rank, 0, device_type="cpu")
+if rank == 1:
+    time.sleep(1)  # until the other one waits
+    dist.get_client().user_set("key", 1)
+@mge.jit.trace(symbolic=True)
+def exchange():
+    print(float(dist.functional.all_reduce_sum(mge.Tensor(1.0))))
+exchange()
+"""
+
+    def start(rank, port):
+        command = [sys.executable, "-c", code, str(rank), str(port)]
+        return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+
+    first = start(0, 0)
+    second = start(1, int(first.stdout.readline()))
+    try:
+        assert [p.communicate(timeout=60)[0] for p in (first, second)] == ["2.0\n"] * 2
+    finally:
+        first.kill()
+        second.kill()
