@@ -634,3 +634,30 @@ exchange()
     finally:
         first.kill()
         second.kill()
+
+
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP", "SIGKILL"])
+def test_processes_end_with_their_launcher(name):
+    code = f"""
+import os
+import signal
+import time
+import megengine.distributed as dist
+if "{name}" != "SIGKILL":
+    signal.signal(signal.{name}, signal.SIG_DFL)
+def work():
+    os.write(1, b"%d\\n" % os.getpid())  # at once
+    time.sleep(600)
+dist.launcher(work, n_gpus=2, device_type="cpu")()
+"""
+    launcher = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+    children = [int(launcher.stdout.readline()) for _ in range(2)]
+    launcher.send_signal(getattr(signal, name))
+    try:
+        # The children hold the other end of the pipe.
+        assert launcher.communicate(timeout=30)[0] == ""
+    except subprocess.TimeoutExpired:
+        for child in children:
+            os.kill(child, signal.SIGKILL)
+        raise
+    assert launcher.returncode == -getattr(signal, name)

@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Starting the processes that train together."""
 
+import ctypes
 import functools
 import multiprocessing
 import os
+import signal
+import sys
 import time
 from collections.abc import Callable
 from multiprocessing.connection import Connection, wait
@@ -17,6 +20,15 @@ from .server import Server
 
 _GRACE_SECONDS = 5  # that a process has to end when it is told to
 _LOOK_SECONDS = 0.5  # between looks at processes that have not said that they ended
+_PR_SET_PDEATHSIG = 1  # of prctl(2): the signal that a process gets when its parent ends
+
+
+def _end_with(parent: int) -> None:
+    """Be ended as ``_end`` does it when the process that started this one is gone."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, ctypes.c_ulong(signal.SIGTERM))
+    if os.getppid() != parent:  # before the system knew
+        os.kill(os.getpid(), signal.SIGTERM)
 
 
 def _share_processors(processes: int) -> None:
@@ -28,8 +40,8 @@ def _share_processors(processes: int) -> None:
 class launcher:
     """Make a function run in several processes, each with a rank and a device of its own.
 
-    The processes are forked from this one, which must not have used a GPU before. One process alone
-    is this one, after ``init_process_group``.
+    The processes are forked from this one, which must not have used a GPU before, and end with it.
+    One process alone is this one, after ``init_process_group``.
 
     Args:
         func: the function; without it, what is made is a decorator.
@@ -96,7 +108,7 @@ class launcher:
             for device in range(self.n_gpus):
                 receiver, sender = context.Pipe(duplex=False)
                 process = context.Process(
-                    target=self._work, args=(device, port, sender, args, kwargs)
+                    target=self._work, args=(device, port, os.getpid(), sender, args, kwargs)
                 )
                 process.start()
                 sender.close()
@@ -114,8 +126,11 @@ class launcher:
         )
         group._set_machine_ranks(list(ranks))
 
-    def _work(self, device: int, port: int, result: Connection, args: tuple, kwargs: dict) -> None:
+    def _work(
+        self, device: int, port: int, parent: int, result: Connection, args: tuple, kwargs: dict
+    ) -> None:
         """What each process does."""
+        _end_with(parent)
         if "cpu" in (self.device_type, what_is_xpu()):
             _share_processors(self.n_gpus)
         self._join(device, port)
