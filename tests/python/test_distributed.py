@@ -200,6 +200,20 @@ def test_a_server_that_is_not_there(monkeypatch):
         dist.Server(server.py_server_port)
 
 
+def test_a_server_of_its_own():
+    command = [sys.executable, "-m", "megengine.distributed.server", "--no-verbose"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    try:
+        first, _, port = process.stdout.readline().rpartition(" ")
+        assert first == "serving on port"
+        client = dist.Client("localhost", int(port))
+        client.user_set("k", 3)
+        assert client.user_get("k") == 3
+    finally:
+        process.kill()
+        process.communicate()
+
+
 def test_a_program_with_a_server_ends():
     code = "import megengine.distributed as dist; server = dist.Server()"
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)

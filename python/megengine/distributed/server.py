@@ -5,6 +5,7 @@ Plain data goes through it (numbers below 2**31, texts, lists, dicts), no Tensor
 password: whoever reaches the port can read and change what is there.
 """
 
+import argparse
 import threading
 import time
 import weakref
@@ -81,6 +82,12 @@ class _ThreadedServer(ThreadingMixIn, SimpleXMLRPCServer):
     daemon_threads = True
 
 
+def _listen(port: int, logs: bool) -> _ThreadedServer:
+    server = _ThreadedServer(("0.0.0.0", port), logRequests=logs, allow_none=True)
+    server.register_instance(_Board())
+    return server
+
+
 def _stop(server: _ThreadedServer) -> None:
     server.shutdown()
     server.server_close()
@@ -102,8 +109,7 @@ class Server:
     """
 
     def __init__(self, port: int = 0) -> None:
-        server = _ThreadedServer(("0.0.0.0", port), logRequests=False, allow_none=True)
-        server.register_instance(_Board())
+        server = _listen(port, logs=False)
         self.py_server_port: int = server.server_address[1]
         threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
         weakref.finalize(self, _stop, server)
@@ -207,3 +213,24 @@ class Client:
             return self._call("bcast_val", val, turn, size, source)
         except Fault as fault:
             raise RuntimeError(f"[bcast_val] {fault.faultString}") from None
+
+
+def main(port: int = 0, verbose: bool = True) -> None:
+    """Serve until the process is ended.
+
+    Args:
+        port: where; 0 takes a free one, which is printed.
+        verbose: whether requests are logged.
+    Raises:
+        OSError: the port is taken.
+    """
+    with _listen(port, logs=verbose) as server:
+        print("serving on port", server.server_address[1], flush=True)
+        server.serve_forever()
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description="The server through which processes meet.")
+    parser.add_argument("-p", "--port", type=int, default=0, help="0: a free one")
+    parser.add_argument("-v", "--verbose", action=argparse.BooleanOptionalAction, default=True)
+    main(**vars(parser.parse_args()))
