@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """``distributed`` in one process; test_processes_that_train.py has several."""
 
+import os
+import signal
 import subprocess
 import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -212,6 +215,31 @@ def test_a_server_of_its_own():
     finally:
         process.kill()
         process.communicate()
+
+
+def test_children_have_no_part_in_a_server():
+    server = dist.Server()
+    port, child = server.py_server_port, os.fork()
+    if child == 0:
+        time.sleep(60)
+        os._exit(0)
+    try:
+        del server
+        assert dist.Server(port).py_server_port == port
+    finally:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+
+
+def test_a_child_ends_though_its_parent_has_a_server():
+    code = """
+import os
+import megengine.distributed as dist
+server = dist.Server()
+if os.fork():
+    assert os.wait()[1] == 0
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
 
 
 def test_a_program_with_a_server_ends():

@@ -6,6 +6,7 @@ password: whoever reaches the port can read and change what is there.
 """
 
 import argparse
+import os
 import threading
 import time
 import weakref
@@ -82,6 +83,19 @@ class _ThreadedServer(ThreadingMixIn, SimpleXMLRPCServer):
     daemon_threads = True
 
 
+# Those of this process.
+_servers: "weakref.WeakSet[Server]" = weakref.WeakSet()
+
+
+def _leave_to_parent() -> None:
+    """A child made by fork() has copies of the parent's servers: ports where nobody answers."""
+    for server in _servers:
+        server._leave_to_parent()
+
+
+os.register_at_fork(after_in_child=_leave_to_parent)
+
+
 def _listen(port: int, logs: bool) -> _ThreadedServer:
     server = _ThreadedServer(("0.0.0.0", port), logRequests=logs, allow_none=True)
     server.register_instance(_Board())
@@ -95,6 +109,8 @@ def _stop(server: _ThreadedServer) -> None:
 
 class Server:
     """Answers clients on a thread of this process, until the process or the object ends.
+
+    Children made by ``fork`` have no part in it.
 
     Args:
         port: where; 0 takes a free one, which ``py_server_port`` tells.
@@ -112,7 +128,13 @@ class Server:
         server = _listen(port, logs=False)
         self.py_server_port: int = server.server_address[1]
         threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
-        weakref.finalize(self, _stop, server)
+        self._server = server
+        self._finalizer = weakref.finalize(self, _stop, server)
+        _servers.add(self)
+
+    def _leave_to_parent(self) -> None:
+        self._finalizer.detach()  # it would wait for a thread that is not here
+        self._server.socket.close()
 
 
 class Client:
