@@ -4,6 +4,7 @@
 import os
 import pickle
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -661,3 +662,54 @@ dist.launcher(work, n_gpus=2, device_type="cpu")()
             os.kill(child, signal.SIGKILL)
         raise
     assert launcher.returncode == -getattr(signal, name)
+
+
+MEETING = """
+import sys
+import megengine as mge
+import megengine.distributed as dist
+from megengine import _mge
+host, port, rank = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+listen, connect = _mge.listen_for_processes, _mge.connect_processes
+def print_hosts(rank, found, *others):
+    print(*(host for host, _ in found))
+    connect(rank, found, *others)
+_mge.listen_for_processes = lambda at: print(at) or listen(at)
+_mge.connect_processes = print_hosts
+dist.init_process_group(host, port, 2, rank, 0, device_type="cpu")
+print(float(dist.functional.all_reduce_sum(mge.Tensor(1.0))))
+"""
+
+
+def hosts_of_two_processes(second_knows):
+    """Where two processes listen and which addresses they are told; the first is at localhost."""
+    server = dist.Server()
+    processes = [
+        subprocess.Popen(
+            [sys.executable, "-c", MEETING, host, str(server.py_server_port), str(rank)],
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for rank, host in enumerate(("localhost", second_knows))
+    ]
+    printed = [process.communicate(timeout=120)[0].splitlines() for process in processes]
+    assert [lines.pop() for lines in printed] == ["2.0", "2.0"]
+    return printed
+
+
+def test_processes_of_one_machine_listen_there_alone():
+    assert hosts_of_two_processes("localhost") == [["127.0.0.1", "127.0.0.1 127.0.0.1"]] * 2
+
+
+def test_other_machines_find_the_one_that_calls_itself_localhost():
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect(("192.0.2.1", 9))  # nothing is sent
+        except OSError:
+            pytest.skip("this machine has no address that others reach")
+        address = probe.getsockname()[0]
+    # What the second process does is the same on another machine.
+    assert hosts_of_two_processes(address) == [
+        ["0.0.0.0", f"127.0.0.1 {address}"],
+        [address, f"{address} {address}"],
+    ]

@@ -3,6 +3,7 @@
 
 import atexit
 import contextlib
+import ipaddress
 import secrets
 import socket
 import time
@@ -184,14 +185,31 @@ def init_process_group(
 def _meet(process: _Process) -> Client:
     """Connect with the other processes, which the server tells where they are."""
     client, size, rank = Client(*process.server), process.world_size, process.rank
-    with socket.create_connection(process.server) as to_server:
-        host = to_server.getsockname()[0]
     token = client.bcast_val(secrets.token_hex(32) if rank == 0 else None, "token", size)
-    # The server may know addresses of processes that met there before these.
-    client.user_set(f"{token} {rank}", [host, _mge.listen_for_processes(host)])
-    found = [tuple(client.user_get(f"{token} {other}")) for other in range(size)]
-    _mge.connect_processes(rank, found, token, _PATIENCE_SECONDS)
+
+    def told_by_all(what: str, mine):
+        # The server may know what processes have told that met there before these.
+        client.user_set(f"{token} {what} {rank}", mine)
+        return [client.user_get(f"{token} {what} {other}") for other in range(size)]
+
+    with socket.create_connection(process.server) as to_server:
+        host, server = to_server.getsockname()[0], to_server.getpeername()[0]
+    hosts = told_by_all("host", host)
+    ports = told_by_all("port", _mge.listen_for_processes(_listening_host(host, hosts)))
+    # Who reaches the server by loopback is on its machine.
+    hosts = [server if _is_loopback(other) else other for other in hosts]
+    _mge.connect_processes(rank, list(zip(hosts, ports, strict=True)), token, _PATIENCE_SECONDS)
     return client
+
+
+def _is_loopback(host: str) -> bool:
+    return ipaddress.ip_address(host).is_loopback
+
+
+def _listening_host(mine: str, hosts: list[str]) -> str:
+    """Where a process listens: at its address, or, where others do not reach that, at all."""
+    is_unreachable = _is_loopback(mine) and not all(map(_is_loopback, hosts))
+    return "0.0.0.0" if is_unreachable else mine
 
 
 def _leave(process: _Process) -> None:
