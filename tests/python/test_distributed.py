@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """``distributed`` in one process; test_processes_that_train.py has several."""
 
+import functools
 import os
 import signal
 import subprocess
@@ -13,6 +14,7 @@ import pytest
 
 import megengine as mge
 import megengine.distributed as dist
+import megengine.functional as F
 import megengine.functional.distributed as collective
 from megengine.autodiff import GradManager
 from megengine.distributed import group as group_module
@@ -92,6 +94,25 @@ def test_collectives_of_one_process_keep_values_and_gradients(process, name):
     assert y is not x
     np.testing.assert_array_equal(y.numpy(), [1, 2])
     np.testing.assert_array_equal(x.grad.numpy(), [2, 4])
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        *[
+            functools.partial(getattr(collective, name), mge.Tensor([1.0]))
+            for name in collective.__all__
+            if not name.startswith("remote_")
+        ],
+        functools.partial(dist.make_allreduce_cb, "sum"),
+        functools.partial(dist.bcast_list_, []),
+        functools.partial(F.sync_batch_norm, F.ones((2, 1)), None, None, training=True),
+        dist.group_barrier,
+    ],
+)
+def test_a_list_of_ranks_is_no_group(process, call):
+    with pytest.raises(TypeError, match=r"group is a Group, .* got \[0\]"):
+        call(group=[0])
 
 
 @pytest.mark.parametrize("method", ["sum", "mean"])

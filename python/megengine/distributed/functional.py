@@ -5,7 +5,8 @@ All processes of the group call the same function, in the same order, with Tenso
 dtype; who is at another one gets a RuntimeError, as do those who wait for a process that has ended.
 Sums are added in the order of the ranks, so that all have the same bits. Gradients go through, to
 the processes that gave the values; each process has to call ``backward`` then. Within a trace they
-are part of it. All raise AssertionError before ``init_process_group``.
+are part of it. All raise AssertionError before ``init_process_group``, and TypeError where
+``group`` is no ``Group``.
 """
 
 from collections.abc import Callable, Sequence
@@ -16,7 +17,7 @@ from .. import _mge
 from ..autodiff.recording import active_recordings
 from ..core.tensor.dtype import is_bfloat16
 from ..tensor import Tensor
-from .group import WORLD, Group, get_client, get_rank, new_group
+from .group import WORLD, Group, _as_group, get_client, get_rank, new_group
 
 __all__ = [
     "all_gather",
@@ -35,7 +36,7 @@ __all__ = [
 
 
 def _collective(mode: str, inp: Tensor, group: Group | None, device: str | None) -> Tensor:
-    group = WORLD if group is None else group
+    group = _as_group(group)
     ranks, rank = group._ranks(), group.rank
     result = _mge.ops.collective(inp, mode=mode, ranks=ranks, rank=rank)
     return result if device in (None, "") else result.to(device)
@@ -68,7 +69,7 @@ def _pattern(ndim: int, axis: int) -> list[int]:
 
 def _check_cut(shape: Sequence[int], axis: int, group: Group | None) -> None:
     _check_axis(shape, axis)
-    parts = (WORLD if group is None else group).size
+    parts = _as_group(group).size
     extent = shape[axis] if shape else 1
     assert extent % parts == 0, (
         f"axis {axis} has {extent} elements, which cannot be given to {parts} processes equally"
@@ -125,7 +126,7 @@ def _keep(recordings: list, result: Tensor) -> None:
 
 def _to_first(mode: str, inp: Tensor, group: Group | None, device: str | None) -> Tensor | None:
     """What the first process gets from all."""
-    group = WORLD if group is None else group
+    group = _as_group(group)
     recordings = [r for r in active_recordings() if _mge.is_recorded(inp)]
     result = _collective(mode, inp, group, device)
     if group.size > 1:
@@ -164,7 +165,7 @@ def broadcast(inp: Tensor, group: Group | None = WORLD, device: str | None = Non
         >>> broadcast(Tensor([1.0, 2.0]))
         Tensor([1. 2.], device=xpux:0)
     """
-    return _one_sided("broadcast", inp, WORLD if group is None else group, device)
+    return _one_sided("broadcast", inp, _as_group(group), device)
 
 
 def _bcast_param(inp: Tensor, group: Group | None = WORLD, device: str | None = None) -> Tensor:
@@ -278,7 +279,7 @@ def scatter(
         >>> scatter(Tensor([1.0, 2.0]))
         Tensor([1. 2.], device=xpux:0)
     """
-    group = WORLD if group is None else group
+    group = _as_group(group)
     return _axis_back(_one_sided("scatter", inp, group, device, axis), axis)
 
 
@@ -304,7 +305,7 @@ def all_to_all(
     mixed = _collective("all_to_all", _axis_first(inp, split_axis), group, device)
     if split_axis == concat_axis or not inp.ndim:
         return _axis_back(mixed, split_axis)
-    count = (WORLD if group is None else group).size
+    count = _as_group(group).size
     parts = _mge.ops.split(mixed, sizes=[mixed._tuple_shape[0] // count] * count)
     return _mge.ops.concat(*(_axis_back(p, split_axis) for p in parts), axis=concat_axis)
 

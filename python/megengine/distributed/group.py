@@ -126,6 +126,21 @@ class Group:
 WORLD = Group([])
 
 
+def _as_group(group: Group | None) -> Group:
+    """A group; None is that of all processes.
+
+    Raises:
+        TypeError: it is something else, such as a list of ranks.
+    """
+    if group is None:
+        return WORLD
+    if not isinstance(group, Group):
+        raise TypeError(
+            f"[distributed] group is a Group, as new_group makes it of ranks, got {group!r}"
+        )
+    return group
+
+
 def init_process_group(
     master_ip: str,
     port: int,
@@ -352,13 +367,18 @@ def new_group(proc_ranks: Sequence[int]) -> Group:
     return Group(proc_ranks)
 
 
-def group_barrier(group: Group = WORLD) -> None:
+def group_barrier(group: Group | None = WORLD) -> None:
     """Wait for the other processes of a group.
 
+    Args:
+        group: the processes; None: all.
+    Raises:
+        TypeError: ``group`` is something else.
     Example:
         >>> init_process_group("localhost", 0, 1, 0, 0)
         >>> group_barrier()
     """
+    group = _as_group(group)
     if get_world_size() > 1:
         nothing = _mge.ops.full(shape=[0])
         _mge.ops.collective(nothing, mode="all_gather", ranks=group._ranks(), rank=group.rank)

@@ -17,6 +17,7 @@ from .functional import _bcast_param, all_reduce_sum
 from .group import (
     WORLD,
     Group,
+    _as_group,
     get_backend,
     group_barrier,
     is_distributed,
@@ -114,18 +115,21 @@ def pack_allreduce_split(
     return param_pack_split(packed, offsets, shapes)
 
 
-def bcast_list_(inps: Sequence[Tensor], group: Group = WORLD) -> None:
+def bcast_list_(inps: Sequence[Tensor], group: Group | None = WORLD) -> None:
     """Give the Tensors of all processes the values of the first one's.
 
     Args:
         inps: Tensors that change; of the same shapes and dtypes on all processes.
-        group: the processes.
+        group: the processes; None: all.
+    Raises:
+        TypeError: ``group`` is no ``Group``.
     Example:
         >>> import megengine.distributed as dist
         >>> dist.init_process_group("localhost", 0, 1, 0, 0)
         >>> net = M.Linear(2, 1)
         >>> bcast_list_(net.parameters())
     """
+    group = _as_group(group)
     for inp in inps:
         inp._reset(_bcast_param(inp, group))
 
@@ -179,10 +183,11 @@ class AllreduceCallback:
 
     Args:
         reduce_method: ``"sum"`` or ``"mean"``.
-        group: the processes.
+        group: the processes; None: all.
         backend: the name that ``get_backend`` has meanwhile; None: the one that it has.
     Raises:
         AssertionError: there is no such method, or ``init_process_group`` was not called.
+        TypeError: ``group`` is no ``Group``.
     Example:
         >>> import megengine.distributed as dist
         >>> from megengine.autodiff import GradManager
@@ -196,13 +201,15 @@ class AllreduceCallback:
         Tensor([4.], device=xpux:0)
     """
 
-    def __init__(self, reduce_method: str, group: Group = WORLD, backend: str | None = None):
+    def __init__(
+        self, reduce_method: str, group: Group | None = WORLD, backend: str | None = None
+    ) -> None:
         reduce_method = reduce_method.lower()
         assert reduce_method in ("sum", "mean"), (
             f"[AllreduceCallback] reduce_method must be 'sum' or 'mean', got {reduce_method!r}"
         )
         self._reduce_method = reduce_method
-        self._group = group
+        self._group = _as_group(group)
         self._backend = get_backend() if backend is None else backend
         self._waiting: dict[str, list[tuple[TensorFuture, Tensor]]] = defaultdict(list)
         self._bytes: dict[str, int] = defaultdict(int)

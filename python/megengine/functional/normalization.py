@@ -130,6 +130,7 @@ def sync_batch_norm(
         Tensor of the shape of ``inp``.
     Raises:
         ValueError: ``eps_mode`` is another one.
+        TypeError: ``group`` is no ``distributed.Group``.
     Example:
         >>> F.sync_batch_norm(F.ones((2, 1)), None, None, training=True).shape
         (2, 1)
@@ -152,7 +153,7 @@ def _others(group):
     together = distributed()
     if together is None or not together.is_distributed():
         return None
-    group = together.WORLD if group is None else group
+    group = together.group._as_group(group)
     return group if group.size > 1 else None
 
 
