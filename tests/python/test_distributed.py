@@ -126,6 +126,19 @@ def test_gradients_are_summed_over_the_processes(process, method):
         dist.make_allreduce_cb("max")
 
 
+def test_a_gradient_whose_exchange_has_failed_is_not_waited_for(process, monkeypatch):
+    def fail(*arguments):
+        raise MemoryError("of an exchange")
+
+    monkeypatch.setattr(dist.helper, "pack_allreduce_split", fail)
+    callback = dist.make_allreduce_cb("sum")
+    future = callback(mge.Parameter([2.0]), mge.Tensor([1.0]))
+    with pytest.raises(MemoryError, match="of an exchange"):
+        future.get()
+    with pytest.raises(RuntimeError, match="the exchange of this gradient has failed"):
+        future.get()
+
+
 def test_parameters_are_packed(process):
     shapes = [(2, 3), (4,)]
     tensors = [mge.Tensor(np.arange(np.prod(s), dtype="float32").reshape(s)) for s in shapes]

@@ -713,3 +713,29 @@ def test_other_machines_find_the_one_that_calls_itself_localhost():
         ["0.0.0.0", f"127.0.0.1 {address}"],
         [address, f"{address} {address}"],
     ]
+
+
+def test_gradients_of_a_backward_that_has_failed_are_not_exchanged():
+    def work():
+        parameters = [mge.Parameter([1.0]), mge.Parameter([2.0, 3.0])]
+        calls = []
+
+        def fail_once(param, grad):
+            calls.append(param)
+            if len(calls) == 1 + dist.get_rank():  # later in the second process
+                raise ValueError("of a callback")
+            return grad
+
+        callbacks = [dist.make_allreduce_cb("sum"), fail_once]
+        manager = GradManager().attach(parameters, callbacks=callbacks)
+
+        def step():
+            with manager:
+                manager.backward(sum((p * 2).sum() for p in parameters))
+
+        with pytest.raises(ValueError, match="of a callback"):
+            step()
+        step()
+        return [p.grad.numpy().tolist() for p in parameters]
+
+    assert in_processes(2, work) == [[[4], [4, 4]]] * 2

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from ..autodiff.grad_manager import get_backwarding_grad_manager
 from ..device import get_device_count
 from ..functional.tensor import concat, split
 from ..tensor import Tensor
@@ -176,6 +177,42 @@ class TensorFuture(Future):
         return super().get()
 
 
+class _Pack:
+    """Gradients of one ``backward`` that wait for their exchange, by dtype.
+
+    Of one that fails they are not exchanged: others may have come further, or less far.
+    """
+
+    def __init__(self, exchange: Callable[[list[Tensor]], tuple[Tensor, ...]]) -> None:
+        self._exchange = exchange
+        self._waiting: dict[str, list[tuple[TensorFuture, Tensor]]] = defaultdict(list)
+        self._bytes: dict[str, int] = defaultdict(int)
+        self._has_failed = False
+
+    def add(self, grad: Tensor) -> TensorFuture:
+        """What the gradient will be reduced to."""
+        future, dtype = TensorFuture(self._send_all), np.dtype(grad.dtype)
+        self._waiting[dtype.name].append((future, grad))
+        self._bytes[dtype.name] += math.prod(grad._tuple_shape) * dtype.itemsize
+        if self._bytes[dtype.name] > _PACK_BYTES:
+            self._send(dtype.name)
+        return future
+
+    def _send_all(self) -> None:
+        if self._has_failed:
+            raise RuntimeError("[AllreduceCallback] the exchange of this gradient has failed")
+        for dtype in sorted(self._waiting):
+            self._send(dtype)
+
+    def _send(self, dtype: str) -> None:
+        self._bytes.pop(dtype)
+        futures, grads = zip(*self._waiting.pop(dtype), strict=True)
+        self._has_failed = True  # until it is done
+        for future, grad in zip(futures, self._exchange(list(grads)), strict=True):
+            future.set(grad)
+        self._has_failed = False
+
+
 class AllreduceCallback:
     """What a ``GradManager`` calls with each gradient: it becomes the processes' sum or mean.
 
@@ -211,8 +248,8 @@ class AllreduceCallback:
         self._reduce_method = reduce_method
         self._group = _as_group(group)
         self._backend = get_backend() if backend is None else backend
-        self._waiting: dict[str, list[tuple[TensorFuture, Tensor]]] = defaultdict(list)
-        self._bytes: dict[str, int] = defaultdict(int)
+        self._backward: object = None
+        self._pack = _Pack(self._reduced)
 
     def __call__(self, param: Tensor, grad: Tensor) -> TensorFuture:
         """The reduced gradient, which is there when ``get`` returns it.
@@ -221,28 +258,16 @@ class AllreduceCallback:
             param: whose gradient it is.
             grad: that of this process.
         """
-        future = TensorFuture(self._exchange_all)
-        dtype = np.dtype(grad.dtype)
-        self._waiting[dtype.name].append((future, grad))
-        self._bytes[dtype.name] += math.prod(grad._tuple_shape) * dtype.itemsize
-        if self._bytes[dtype.name] > _PACK_BYTES:
-            self._exchange(dtype.name)
-        return future
+        manager = get_backwarding_grad_manager()
+        backward = None if manager is None else manager._tape
+        if backward is not self._backward:
+            self._backward, self._pack = backward, _Pack(self._reduced)
+        return self._pack.add(grad)
 
-    def _exchange_all(self) -> None:
-        for dtype in sorted(self._waiting):
-            self._exchange(dtype)
-
-    def _exchange(self, dtype: str) -> None:
-        waiting = self._waiting.pop(dtype)
-        self._bytes.pop(dtype)
-        futures, grads = zip(*waiting, strict=True)
+    def _reduced(self, grads: list[Tensor]) -> tuple[Tensor, ...]:
+        shapes = [grad._tuple_shape for grad in grads]
         with override_backend(self._backend):
-            reduced = pack_allreduce_split(
-                grads, [g._tuple_shape for g in grads], self._group, self._reduce_method
-            )
-        for future, grad in zip(futures, reduced, strict=True):
-            future.set(grad)
+            return pack_allreduce_split(grads, shapes, self._group, self._reduce_method)
 
 
 make_allreduce_cb = AllreduceCallback
