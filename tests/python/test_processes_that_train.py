@@ -739,3 +739,37 @@ def test_gradients_of_a_backward_that_has_failed_are_not_exchanged():
         return [p.grad.numpy().tolist() for p in parameters]
 
     assert in_processes(2, work) == [[[4], [4, 4]]] * 2
+
+
+def test_steps_of_quantised_tensors_travel():
+    from megengine.core.tensor.dtype import get_scale, get_zero_point, qint8, quint8
+
+    def steps(x):
+        return None if x is None else x.numpy().astype(np.int32).tolist()
+
+    def work():
+        rank = dist.get_rank()
+        x = mge.Tensor(np.array([1, 2 + 10 * rank], np.uint8), dtype=quint8(0.5, 100 + rank))
+        received = collective.broadcast(x)
+        assert (get_scale(received.dtype), get_zero_point(received.dtype)) == (0.5, 100)
+        y = mge.Tensor(np.array([rank, -3], np.int8), dtype=qint8(0.25))
+        names = ("all_gather", "all_reduce_max", "all_to_all", "gather", "scatter")
+        found = {name: getattr(collective, name)(y) for name in names}
+        assert all(z is None or get_scale(z.dtype) == 0.25 for z in found.values())
+        if rank == 0:
+            collective.remote_send(y, 1)
+        else:
+            assert get_scale(collective.remote_recv(0).dtype) == 0.25
+        parameter = mge.Tensor(np.array([rank], np.int8), dtype=qint8(1.0 + rank))
+        dist.bcast_list_([parameter])
+        assert get_scale(parameter.dtype) == 1 and steps(parameter) == [0]
+        for name in ("all_reduce_sum", "reduce_sum", "reduce_scatter_sum"):
+            with pytest.raises(RuntimeError, match=f"{name}. has no meaning for Tensors of Quant"):
+                getattr(collective, name)(y)
+        return steps(received), {name: steps(z) for name, z in found.items()}
+
+    both = {"all_gather": [0, -3, 1, -3], "all_reduce_max": [1, -3]}
+    assert in_processes(2, work) == [
+        ([1, 2], {**both, "all_to_all": [0, 1], "gather": [0, -3, 1, -3], "scatter": [0]}),
+        ([1, 2], {**both, "all_to_all": [-3, -3], "gather": None, "scatter": [-3]}),
+    ]

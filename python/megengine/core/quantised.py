@@ -176,6 +176,17 @@ def _moved(op, args, kwargs):
     return _carrying(_apply(op, args, kwargs, lambda value: _steps_of(value, dtype)), dtype)
 
 
+def _exchanged(op, args, kwargs):
+    """Steps go to other processes as they are, and are compared; they are not added up."""
+    mode = kwargs.get("mode", "all_reduce_sum")
+    if mode.endswith("_sum"):
+        raise RuntimeError(
+            f"[{mode}] has no meaning for Tensors of {shown(args[0]._quantised)}; convert them with"
+            " astype('float32')"
+        )
+    return _moved(op, args, kwargs)
+
+
 def _with_places(op, args, kwargs):
     """Steps and the places that they come from, which are plain."""
     steps, places = getattr(_mge.ops, op)(args[0]._plain(), *args[1:], **kwargs)
@@ -310,6 +321,7 @@ _RULES = {
     **dict.fromkeys(("adaptive_avg_pool2d", "avg_pool2d"), _pooled),
     **dict.fromkeys(("adaptive_max_pool2d", "max_pool2d"), _largest),
     **dict.fromkeys(("cond_take", "sort", "topk"), _with_places),
+    "collective": _exchanged,
     "convert": _converted,
     "full_like": _filled,
     "matmul": _product,

@@ -6,7 +6,7 @@ dtype; who is at another one gets a RuntimeError, as do those who wait for a pro
 Sums are added in the order of the ranks, so that all have the same bits. Gradients go through, to
 the processes that gave the values; each process has to call ``backward`` then. Within a trace they
 are part of it. All raise AssertionError before ``init_process_group``, and TypeError where
-``group`` is no ``Group``.
+``group`` is no ``Group``. Tensors of quantised dtypes travel as steps; there are no sums of them.
 """
 
 from collections.abc import Callable, Sequence
@@ -15,7 +15,7 @@ import numpy as np
 
 from .. import _mge
 from ..autodiff.recording import active_recordings
-from ..core.tensor.dtype import is_bfloat16
+from ..core.tensor.dtype import is_bfloat16, is_quantize, quantised_dtype_of
 from ..tensor import Tensor
 from .group import WORLD, Group, _as_group, get_client, get_rank, new_group
 
@@ -82,6 +82,22 @@ def _tell(group: Group, value: Callable):
     return get_client().bcast_val(said, group.key, group.size, first)
 
 
+def _as_data(dtype) -> str | dict:
+    """A dtype as processes tell each other."""
+    if is_quantize(dtype):
+        return dict(dtype.metadata["mgb_dtype"])
+    return "bfloat16" if is_bfloat16(dtype) else np.dtype(dtype).name
+
+
+def _zeros(shape: Sequence[int], dtype: str | dict) -> Tensor:
+    """Of a dtype that a process has told."""
+    if isinstance(dtype, str):
+        return _mge.ops.full(shape=shape, value=0.0, dtype=dtype)
+    quantised = quantised_dtype_of(dtype["name"], dtype["scale"], dtype.get("zero_point"))
+    steps = _mge.ops.full(shape=shape, value=0.0, dtype=np.dtype(quantised).name)
+    return steps._meant_as(quantised)
+
+
 def _one_sided(
     mode: str, inp: Tensor | None, group: Group, device: str | None, axis: int = 0
 ) -> Tensor:
@@ -96,7 +112,7 @@ def _one_sided(
         group,
         lambda: {
             "shape": list(inp._tuple_shape),
-            "dtype": "bfloat16" if is_bfloat16(inp.dtype) else np.dtype(inp.dtype).name,
+            "dtype": _as_data(inp.dtype),
             "recordings": [r.name for r in active_recordings() if _mge.is_recorded(inp)],
         },
     )
@@ -107,7 +123,7 @@ def _one_sided(
         extent = shape.pop(axis) if shape else 1
         shape.insert(0, extent // group.size)
     if group.rank != 0:
-        inp = _mge.ops.full(shape=shape, value=0.0, dtype=said["dtype"])
+        inp = _zeros(shape, said["dtype"])
         inp = inp if device in (None, "") else inp.to(device)
         for recording in recordings:
             recording.follow(inp)
@@ -169,7 +185,9 @@ def broadcast(inp: Tensor, group: Group | None = WORLD, device: str | None = Non
 
 
 def _bcast_param(inp: Tensor, group: Group | None = WORLD, device: str | None = None) -> Tensor:
-    """``broadcast`` of what has the same shape and dtype everywhere, and needs no gradient."""
+    """``broadcast`` of what has the same shape everywhere, and needs no gradient."""
+    if inp._quantised is not None:
+        return broadcast(inp, group, device)  # processes may have found other scales
     return _collective("broadcast", inp, group, device)
 
 
