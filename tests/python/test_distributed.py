@@ -75,6 +75,8 @@ def test_a_group_of_one(process):
     with dist.override_backend("shm"):
         assert dist.get_backend() == "shm"
     assert dist.get_backend() == "auto"
+    dist.backend = "nccl"
+    assert dist.backend == dist.get_backend() == "nccl"
     with pytest.raises(AssertionError, match="different ones below 1"):
         dist.new_group([0, 1])
     with pytest.raises(AssertionError, match="one process has no server"):
@@ -104,6 +106,7 @@ def test_collectives_of_one_process_keep_values_and_gradients(process, name):
             for name in collective.__all__
             if not name.startswith("remote_")
         ],
+        functools.partial(dist.functional.collective_comm, mge.Tensor([1.0]), "BROADCAST"),
         functools.partial(dist.make_allreduce_cb, "sum"),
         functools.partial(dist.bcast_list_, []),
         functools.partial(F.sync_batch_norm, F.ones((2, 1)), None, None, training=True),

@@ -773,3 +773,22 @@ def test_steps_of_quantised_tensors_travel():
         ([1, 2], {**both, "all_to_all": [0, 1], "gather": [0, -3, 1, -3], "scatter": [0]}),
         ([1, 2], {**both, "all_to_all": [-3, -3], "gather": None, "scatter": [-3]}),
     ]
+
+
+def test_exchanges_by_the_names_of_the_operator():
+    from megengine.core.ops.builtin import CollectiveComm
+
+    def work():
+        x, found = mine((2, 3)), {}
+        for mode in CollectiveComm.Mode:
+            if mode != "ALL_REDUCE_PROD":
+                result = collective.collective_comm(x, mode).numpy()
+                expected = getattr(collective, mode.lower())(x)
+                expected = np.zeros(0) if expected is None else expected.numpy()
+                found[mode.name] = np.array_equal(result, expected)
+        with pytest.raises(RuntimeError, match="all_reduce_prod"):
+            collective.collective_comm(x, "ALL_REDUCE_PROD", dist.WORLD)
+        return found
+
+    first, second = in_processes(2, work)
+    assert first == second and all(first.values()) and len(first) == 10

@@ -6,7 +6,9 @@ what they exchange, ``make_allreduce_cb`` reduces gradients. Data goes through t
 and connections by TCP.
 """
 
-from ..core.not_available import missing
+import sys
+import types
+
 from . import functional, group, helper  # noqa: F401
 from .group import (
     WORLD,
@@ -56,6 +58,17 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str):
-    """``backend``, which is a property of this module."""
-    return get_backend() if name == "backend" else missing(__name__, name)
+class _Distributed(types.ModuleType):
+    """The module itself, with a property."""
+
+    @property
+    def backend(self) -> str:
+        """What carries the data; it can be set."""
+        return get_backend()
+
+    @backend.setter
+    def backend(self, value: str) -> None:
+        group._this().backend = value
+
+
+sys.modules[__name__].__class__ = _Distributed

@@ -150,6 +150,36 @@ def _to_first(mode: str, inp: Tensor, group: Group | None, device: str | None) -
     return result if group.rank == 0 else None
 
 
+def collective_comm(
+    inp: Tensor, mode: str, group: Group | None = WORLD, device: str | None = None
+) -> Tensor:
+    """What processes exchange, by the name that MegEngine's operator has for it.
+
+    Args:
+        inp: of one shape on all processes.
+        mode: in small or large letters, or one of ``core.ops.builtin.CollectiveComm.Mode``:
+            ``"ALL_REDUCE_SUM"``, ``"ALL_REDUCE_MAX"``, ``"ALL_REDUCE_MIN"``, ``"REDUCE_SUM"``,
+            ``"BROADCAST"``, ``"ALL_GATHER"``, ``"GATHER"``, ``"REDUCE_SCATTER_SUM"``,
+            ``"SCATTER"``, ``"ALL_TO_ALL"``. What is cut or joined is so along the first axis.
+        group: the processes; None: all.
+        device: where the result lives; None: where ``inp`` does.
+    Returns:
+        The result; of what is for the first process alone an empty Tensor on the others.
+    Raises:
+        RuntimeError: there is no such mode.
+    Example:
+        >>> import megengine.distributed as dist
+        >>> dist.init_process_group("localhost", 0, 1, 0, 0)
+        >>> collective_comm(Tensor([1.0, 2.0]), "ALL_REDUCE_SUM")
+        Tensor([1. 2.], device=xpux:0)
+    """
+    mode, group = mode.lower(), _as_group(group)
+    if mode == "scatter" and group.rank != 0:
+        _check_cut(inp._tuple_shape, 0, group)
+        inp = inp[: inp._tuple_shape[0] // group.size]
+    return _collective(mode, inp, group, device)
+
+
 def reduce_sum(
     inp: Tensor, group: Group | None = WORLD, device: str | None = None
 ) -> Tensor | None:

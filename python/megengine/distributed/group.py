@@ -385,7 +385,9 @@ def group_barrier(group: Group | None = WORLD) -> None:
 
 
 def group_start() -> None:
-    """Begin operations that may go to the other processes together; here each goes by itself.
+    """Begin operations that need not go one after the other: here each still does.
+
+    So of two processes that send to each other, one has to receive first, within a group too.
 
     Example:
         >>> import megengine.distributed as dist
