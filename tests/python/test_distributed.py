@@ -216,6 +216,15 @@ def test_values_have_names(clients):
     assert together((second.user_get, "later"), (first.user_set, "later", 3)) == [3, None]
 
 
+def test_values_are_not_waited_for_for_ever(clients):
+    for wait in (
+        lambda: clients[0].user_get("nothing", patience=0.1),
+        lambda: clients[0].bcast_val(None, "nothing", 2, patience=0.1),
+    ):
+        with pytest.raises(RuntimeError, match=r"nobody has given it for 0.1 s"):
+            wait()
+
+
 def test_barriers_open_again(clients):
     for _ in range(3):
         assert together(*((one.group_barrier, "here", 3) for one in clients)) == [None] * 3
@@ -229,6 +238,15 @@ def test_one_client_tells_the_others(clients):
             *((c.bcast_val, None, "b", 3) for c in (second, third)),
         )
         assert together(*calls) == [value] * 3
+
+
+@pytest.mark.parametrize("rank", [0, 1])
+def test_a_process_that_does_not_come(nothing, monkeypatch, rank):
+    monkeypatch.setattr(group_module, "_PATIENCE_SECONDS", 0.5)
+    server = dist.Server()
+    with pytest.raises(RuntimeError, match=f"process {1 - rank} has not come within 0.5 s"):
+        dist.init_process_group("localhost", server.py_server_port, 2, rank, 0)
+    assert not dist.is_distributed()
 
 
 def test_a_server_that_is_not_there(monkeypatch):

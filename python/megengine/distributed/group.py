@@ -7,7 +7,7 @@ import ipaddress
 import secrets
 import socket
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from .. import _mge, random
@@ -200,12 +200,14 @@ def init_process_group(
 def _meet(process: _Process) -> Client:
     """Connect with the other processes, which the server tells where they are."""
     client, size, rank = Client(*process.server), process.world_size, process.rank
-    token = client.bcast_val(secrets.token_hex(32) if rank == 0 else None, "token", size)
+    secret = secrets.token_hex(32) if rank == 0 else None
+    token = _asked(0, client.bcast_val, secret, "token", size)
 
     def told_by_all(what: str, mine):
         # The server may know what processes have told that met there before these.
         client.user_set(f"{token} {what} {rank}", mine)
-        return [client.user_get(f"{token} {what} {other}") for other in range(size)]
+        keys = [f"{token} {what} {other}" for other in range(size)]
+        return [_asked(other, client.user_get, key) for other, key in enumerate(keys)]
 
     with socket.create_connection(process.server) as to_server:
         host, server = to_server.getsockname()[0], to_server.getpeername()[0]
@@ -215,6 +217,16 @@ def _meet(process: _Process) -> Client:
     hosts = [server if _is_loopback(other) else other for other in hosts]
     _mge.connect_processes(rank, list(zip(hosts, ports, strict=True)), token, _PATIENCE_SECONDS)
     return client
+
+
+def _asked(other: int, ask: Callable, *arguments):
+    """What a process tells."""
+    try:
+        return ask(*arguments, patience=_PATIENCE_SECONDS)
+    except RuntimeError:
+        raise RuntimeError(
+            f"[init_process_group] process {other} has not come within {_PATIENCE_SECONDS} s"
+        ) from None
 
 
 def _is_loopback(host: str) -> bool:

@@ -37,14 +37,25 @@ class _Board:
             self._values[key] = value
             self._changed.notify_all()
 
-    def user_get(self, key: str):
+    def _wait_for_value(
+        self, key: str, patience: float | None = None, source: str | None = None
+    ) -> None:
+        def is_over() -> bool:
+            return key in self._values or source in self._gone
+
+        if not self._changed.wait_for(is_over, patience):
+            raise TimeoutError(f"nobody has given it for {patience} s")
+        if key not in self._values:
+            raise ConnectionError(f"{source} is gone")
+
+    def user_get(self, key: str, patience: float | None = None):
         with self._changed:
-            self._changed.wait_for(lambda: key in self._values)
+            self._wait_for_value(key, patience)
             return self._values[key]
 
     def user_pop(self, key: str):
         with self._changed:
-            self._changed.wait_for(lambda: key in self._values)
+            self._wait_for_value(key)
             return self._values.pop(key)
 
     def group_barrier(self, key: str, size: int) -> None:
@@ -63,15 +74,20 @@ class _Board:
             self._gone.add(who)
             self._changed.notify_all()
 
-    def bcast_val(self, value, key: str, size: int, source: str | None = None):
+    def bcast_val(
+        self,
+        value,
+        key: str,
+        size: int,
+        source: str | None = None,
+        patience: float | None = None,
+    ):
         with self._changed:
             self._left.setdefault(key, size)
             if value is not None:
                 self._values[key] = value
                 self._changed.notify_all()
-            self._changed.wait_for(lambda: key in self._values or source in self._gone)
-            if key not in self._values:
-                raise ConnectionError(f"{source} is gone")
+            self._wait_for_value(key, patience, source)
             found = self._values[key]
             self._left[key] -= 1
             if self._left[key] == 0:
@@ -162,7 +178,10 @@ class Client:
     def _call(self, method: str, *arguments):
         # A connection for each call: one that waits holds up no other.
         with ServerProxy(f"http://{self.master_ip}:{self.port}", allow_none=True) as proxy:
-            return getattr(proxy, method)(*arguments)
+            try:
+                return getattr(proxy, method)(*arguments)
+            except Fault as fault:
+                raise RuntimeError(f"[{method}] {fault.faultString}") from None
 
     def connect(self) -> None:
         """Wait until the server is there.
@@ -200,9 +219,18 @@ class Client:
         """
         self._call("user_set", key, val)
 
-    def user_get(self, key: str):
-        """The value of a name; waits until there is one."""
-        return self._call("user_get", key)
+    def user_get(self, key: str, patience: float | None = None):
+        """The value of a name; waits until there is one.
+
+        Args:
+            key: the name.
+            patience: seconds to wait at most; None: for as long as it takes.
+        Returns:
+            The value.
+        Raises:
+            RuntimeError: nobody has given one meanwhile.
+        """
+        return self._call("user_get", key, patience)
 
     def user_pop(self, key: str):
         """The value of a name, which it loses; waits until there is one."""
@@ -216,7 +244,14 @@ class Client:
         """
         self._call("leave", who)
 
-    def bcast_val(self, val, key: str, size: int, source: str | None = None):
+    def bcast_val(
+        self,
+        val,
+        key: str,
+        size: int,
+        source: str | None = None,
+        patience: float | None = None,
+    ):
         """What one of several clients gives, for all of them.
 
         Args:
@@ -224,17 +259,15 @@ class Client:
             key: what they call it; it may be used again.
             size: how many they are.
             source: who gives it, as ``leave`` would name it.
+            patience: seconds to wait at most; None: for as long as it takes.
         Returns:
             The value.
         Raises:
-            RuntimeError: who gives it has left.
+            RuntimeError: who gives it has left, or nobody has given it meanwhile.
         """
         self._broadcasts[key] += 1
         turn = f"{key}_bcast_{self._broadcasts[key]}"
-        try:
-            return self._call("bcast_val", val, turn, size, source)
-        except Fault as fault:
-            raise RuntimeError(f"[bcast_val] {fault.faultString}") from None
+        return self._call("bcast_val", val, turn, size, source, patience)
 
 
 def main(port: int = 0, verbose: bool = True) -> None:
