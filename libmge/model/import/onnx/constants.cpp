@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operators that hold values, and what functions take over from their callers.
 
+#include <set>
+
 #include "libmge/device/device.h"
 #include "libmge/model/import/onnx/importer.h"
 #include "libmge/model/import/onnx/late_values.h"
@@ -19,14 +21,21 @@ Tensor float_vector(const FloatList& values) {
 }
 
 // What a node of the body says, with what the caller says in the places that refer to it.
-void take_over(file::NodeProto& node, const file::FunctionProto& function, const file::NodeProto& caller);
+struct Call {
+    const file::FunctionProto& function;
+    const file::NodeProto& caller;
+    std::set<std::string_view> left_out{};  // inputs of the function
 
-void take_over(file::GraphProto& graph, const file::FunctionProto& function, const file::NodeProto& caller) {
-    for (auto& node : *graph.mutable_node()) take_over(node, function, caller);
-}
+    void take_over(file::NodeProto& node) const;
 
-const file::AttributeProto* given(const std::string& name, const file::FunctionProto& function,
-                                  const file::NodeProto& caller) {
+private:
+    void take_over(file::GraphProto& graph) const {
+        for (auto& node : *graph.mutable_node()) take_over(node);
+    }
+    const file::AttributeProto* given(const std::string& name) const;
+};
+
+const file::AttributeProto* Call::given(const std::string& name) const {
     for (auto& attribute : caller.attribute())
         if (attribute.name() == name) return &attribute;
     for (auto& attribute : function.attribute_proto())
@@ -34,12 +43,13 @@ const file::AttributeProto* given(const std::string& name, const file::FunctionP
     return nullptr;
 }
 
-void take_over(file::NodeProto& node, const file::FunctionProto& function, const file::NodeProto& caller) {
+void Call::take_over(file::NodeProto& node) const {
+    for (auto& input : *node.mutable_input())
+        if (left_out.contains(input)) input.clear();
     google::protobuf::RepeatedPtrField<file::AttributeProto> kept;
     for (auto& attribute : *node.mutable_attribute()) {
-        if (attribute.has_g()) take_over(*attribute.mutable_g(), function, caller);
-        auto* value = attribute.ref_attr_name().empty() ? &attribute
-                                                        : given(attribute.ref_attr_name(), function, caller);
+        if (attribute.has_g()) take_over(*attribute.mutable_g());
+        auto* value = attribute.ref_attr_name().empty() ? &attribute : given(attribute.ref_attr_name());
         if (!value) continue;
         auto* copy = kept.Add();
         *copy = *value;
@@ -50,10 +60,13 @@ void take_over(file::NodeProto& node, const file::FunctionProto& function, const
 
 }  // namespace
 
-google::protobuf::RepeatedPtrField<file::NodeProto> with_attributes(const file::FunctionProto& function,
-                                                                    const file::NodeProto& caller) {
+google::protobuf::RepeatedPtrField<file::NodeProto> body_of_call(const file::FunctionProto& function,
+                                                                 const file::NodeProto& caller) {
+    Call call{function, caller};
+    for (int i = 0; i < function.input_size(); ++i)
+        if (i >= caller.input_size() || caller.input(i).empty()) call.left_out.insert(function.input(i));
     auto nodes = function.node();
-    for (auto& node : nodes) take_over(node, function, caller);
+    for (auto& node : nodes) call.take_over(node);
     return nodes;
 }
 

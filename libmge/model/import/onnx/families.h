@@ -13,9 +13,10 @@ namespace mge::onnx {
 // constants.cpp
 Tensors import_constant(const Site& site);
 Tensors import_constant_of_shape(const Site& site);
-// The body of a function with the attributes of its caller in the places that refer to them.
-google::protobuf::RepeatedPtrField<file::NodeProto> with_attributes(const file::FunctionProto& function,
-                                                                    const file::NodeProto& caller);
+// The body of a function with the attributes of its caller in the places that refer to them, and without the
+// inputs that the caller leaves out.
+google::protobuf::RepeatedPtrField<file::NodeProto> body_of_call(const file::FunctionProto& function,
+                                                                 const file::NodeProto& caller);
 
 // elementwise.cpp
 Tensors import_div(const Site& site);

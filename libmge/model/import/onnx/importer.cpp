@@ -50,7 +50,10 @@ Importer::Importer(const ModelRecord& record, const std::string& label, const Op
       extents_(builder_),
       files_(record.folder),
       growth_(record),
-      decided_(decided) {}
+      decided_(decided) {
+    for (auto& function : record.model.functions())
+        functions_.emplace(FunctionName{function.domain(), function.name(), function.overload()}, &function);
+}
 
 template <class... Args>
 void Importer::fail(const Args&... what) const {
@@ -241,11 +244,8 @@ TextTable Importer::take_texts() {
 }
 
 const file::FunctionProto* Importer::find_function(const file::NodeProto& node) const {
-    for (auto& function : record_.model.functions())
-        if (function.name() == node.op_type() && function.domain() == node.domain() &&
-            function.overload() == node.overload())
-            return &function;
-    return nullptr;
+    auto found = functions_.find({node.domain(), node.op_type(), node.overload()});
+    return found == functions_.end() ? nullptr : found->second;
 }
 
 // Names of a function or an inner graph, while it is read.
@@ -283,8 +283,9 @@ Tensors Importer::call_function(const file::FunctionProto& function, const file:
     for (auto& set : function.opset_import())
         versions_[is_standard(set.domain()) ? "" : set.domain()] = int(set.version());
     for (int i = 0; i < function.input_size(); ++i)
-        define(names, function.input(i), size_t(i) < inputs.size() ? inputs[size_t(i)] : Tensor());
-    auto body = with_attributes(function, node);
+        if (size_t(i) < inputs.size() && inputs[size_t(i)])
+            define(names, function.input(i), inputs[size_t(i)]);
+    auto body = body_of_call(function, node);
     import_nodes(body, names);
     Tensors outputs;
     for (auto& name : function.output()) {

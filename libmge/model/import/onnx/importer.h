@@ -2,6 +2,7 @@
 #pragma once
 // From a decoded model to a graph of our operators.
 
+#include <array>
 #include <map>
 #include <set>
 #include <string>
@@ -111,6 +112,8 @@ private:
     Texts texts_;
     std::vector<std::string> text_values_;  // inputs and outputs
     std::map<std::string, size_t> sequence_lengths_;
+    using FunctionName = std::array<std::string_view, 3>;  // domain, name, overload
+    std::map<FunctionName, const file::FunctionProto*> functions_;
     std::map<std::string, int, std::less<>> versions_;
     std::map<std::string, int64_t> named_extents_;
     std::map<std::string, int64_t> extent_numbers_;
