@@ -73,3 +73,66 @@ def test_functions_ask_for_their_inputs(given, tmp_path):
     )
     x = np.array([-4.0, 3.0], "float32")
     np.testing.assert_array_equal(load(path)(x).numpy(), x + 1 if given else -x)
+
+
+LAYERS = {
+    "clipped": {"clip": 0.4},
+    "hard": {"activations": ["HardSigmoid", "Softsign", "Relu"]},
+    "with numbers": {
+        "activations": ["HardSigmoid", "LeakyRelu", "ThresholdedRelu"],
+        "activation_alpha": [0.25, 0.05, 0.3],
+        "activation_beta": [0.4],
+    },
+    "others": {
+        "activations": ["Affine", "Elu", "ScaledTanh"],
+        "activation_alpha": [0.5, 0.7, 1.2],
+        "activation_beta": [0.1, 0.8],
+    },
+    "coupled": {"input_forget": 1},
+}
+
+
+@pytest.mark.parametrize("how", LAYERS)
+@pytest.mark.parametrize("kind", ["RNN", "GRU", "LSTM"])
+@pytest.mark.parametrize("direction", ["forward", "bidirectional"])
+def test_functions_of_recurrent_layers(kind, how, direction, tmp_path):
+    if how == "coupled" and kind != "LSTM":
+        pytest.skip("only LSTM has a gate that forgets")
+    random = np.random.default_rng(41)
+    count = {"RNN": 1, "GRU": 2, "LSTM": 3}[kind]
+    gates, ways = {"RNN": 1, "GRU": 3, "LSTM": 4}[kind], 1 + (direction == "bidirectional")
+    attributes = dict(LAYERS[how])
+    if "activations" in attributes:
+        attributes["activations"] = attributes["activations"][:count] * ways
+        for name in ("activation_alpha", "activation_beta"):
+            if name in attributes:
+                attributes[name] = attributes[name] * ways
+    if kind != "LSTM" and how in ("with numbers", "others"):
+        # As many numbers as the functions take.
+        takes = {
+            "HardSigmoid": (1, 1),
+            "LeakyRelu": (1, 0),
+            "Affine": (1, 1),
+            "Elu": (1, 0),
+        }
+        names = attributes["activations"]
+        attributes["activation_alpha"] = [0.3 + 0.1 * i for i in range(len(names))]
+        attributes["activation_beta"] = [0.1] * sum(takes[name][1] for name in names)
+    shapes = {"w": (ways, gates * 3, 2), "r": (ways, gates * 3, 3), "b": (ways, gates * 6)}
+    weights = [number(n, 0.4 * random.normal(size=s), np.float32) for n, s in shapes.items()]
+    names = ["y", "h"] + ["c"] * (kind == "LSTM")
+    layer = node(
+        kind, ["x", "w", "r", "b"], names, hidden_size=3, direction=direction, **attributes
+    )
+    ports = [port("x", [5, 4, 2])], [port(n, None) for n in names]
+    path = model_of([layer], *ports, tmp_path, initializers=weights)
+    same_as_runtime(path, random.normal(size=(5, 4, 2)).astype("float32"))
+
+
+def test_a_state_that_its_weights_do_not_have(tmp_path):
+    weights = [
+        number("w", np.zeros((1, 6, 2)), np.float32),
+        number("r", np.zeros((1, 6, 2)), np.float32),
+    ]
+    path = one_node(tmp_path, "GRU", [("x", [5, 4, 2])], weights, hidden_size=1 << 62)
+    refused(path, "a state of 4611686018427387904 in weights of shape")
