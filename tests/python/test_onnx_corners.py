@@ -24,6 +24,19 @@ def refused(path, match):
         load(path)
 
 
+@pytest.mark.parametrize("reverse", [0, 1])
+def test_sums_up_to_the_element_before(reverse, tmp_path):
+    """No element is taken off a sum again: it may have been a large one."""
+    x = np.array([[1, 2**30, 3, np.inf], [4, 5, 6, 7]], "float32")
+    how = {"exclusive": 1, "reverse": reverse}
+    path = one_node(tmp_path, "CumSum", [("x", [2, "n"])], [number("axis", 1)], **how)
+    turned = x[:, ::-1] if reverse else x
+    sums = np.cumsum(np.pad(turned, ((0, 0), (1, 0)))[:, :-1], axis=1)
+    expected = sums[:, ::-1] if reverse else sums
+    np.testing.assert_array_equal(load(path)(x).numpy(), expected)
+    assert load(path)(x[:, :0]).numpy().shape == (2, 0)
+
+
 @pytest.mark.parametrize("given", [("low", "high"), ("low", ""), ("", "high"), ("low",), ()])
 def test_callers_of_functions_leave_inputs_out(given, tmp_path):
     """Then the nodes in it have none either."""
@@ -136,3 +149,51 @@ def test_a_state_that_its_weights_do_not_have(tmp_path):
     ]
     path = one_node(tmp_path, "GRU", [("x", [5, 4, 2])], weights, hidden_size=1 << 62)
     refused(path, "a state of 4611686018427387904 in weights of shape")
+
+
+@pytest.mark.parametrize("sizes", [[2, 2], [2, 4], [6, -1]])
+def test_parts_that_are_not_the_whole(sizes, tmp_path):
+    nodes = [node("Split", ["x", "sizes"], ["y", "z"], axis=1)]
+    ports = [port("x", ["n", 5])], [port("y", None), port("z", None)]
+    refused(model_of(nodes, *ports, tmp_path, initializers=[number("sizes", sizes)]), "part")
+
+
+@pytest.mark.parametrize("first", [(0, 2), (7, 9), (-1, 2), (1, -2), (0, 0)])
+@pytest.mark.parametrize("extent", [3, "n"])
+def test_margins_that_go_round(first, extent, tmp_path):
+    """More than once, where an image is shorter than they are."""
+    pads = number("pads", [0, first[0], 0, first[1]])
+    path = one_node(tmp_path, "Pad", [("x", [2, extent])], [pads], opset=19, mode="wrap")
+    x = np.arange(6, dtype="float32").reshape(2, 3)
+    left = x[:, max(0, -first[0]) : 3 + min(0, first[1])]
+    expected = np.pad(left, ((0, 0), tuple(max(0, n) for n in first)), mode="wrap")
+    np.testing.assert_array_equal(load(path)(x).numpy(), expected)
+
+
+def test_rows_that_a_run_chooses_are_normalised(tmp_path):
+    nodes = [
+        node("Compress", ["x", "is_chosen"], ["rows"], axis=0),
+        node("LayerNormalization", ["rows", "scale", "bias"], ["y"], axis=-1),
+    ]
+    weights = [
+        number("scale", [1, 2, 3, 4], np.float32),
+        number("bias", [0, 1, 0, 1], np.float32),
+    ]
+    ports = [port("x", ["n", 4]), port("is_chosen", ["n"], KINDS.BOOL)], [port("y", None)]
+    path = model_of(nodes, *ports, tmp_path, initializers=weights)
+    x = np.random.default_rng(42).normal(size=(5, 4)).astype("float32")
+    same_as_runtime(path, x, np.array([True, False, True, True, False]))
+
+
+@pytest.mark.parametrize("step", [BOTTOM, BOTTOM + 1, -(1 << 62), (1 << 63) - 1])
+def test_steps_beyond_all_extents(step, tmp_path):
+    bounds = [number("from", [2 if step < 0 else 0]), number("to", [BOTTOM if step < 0 else 9])]
+    constants = [*bounds, number("axes", [0]), number("steps", [step])]
+    path = one_node(tmp_path, "Slice", [("x", ["n"])], constants)
+    x = np.arange(5, dtype="float32")
+    np.testing.assert_array_equal(load(path)(x).numpy(), [2 if step < 0 else 0])
+
+
+def test_a_negative_number_of_copies(tmp_path):
+    path = one_node(tmp_path, "Tile", [("x", ["n", 2])], [number("copies", [1, -1])])
+    refused(path, "-1 copies")

@@ -241,13 +241,21 @@ Tensors import_trilu(const Site& site) {
     return {ops::where(is_kept, x, number(x, 0))};
 }
 
-// Without the element itself: the sums up to the one before.
+namespace {
+// One place later along an axis: a zero comes in, the last element goes.
+Tensor one_later(const Tensor& x, int axis) {
+    IntList before(size_t(rank_of(x)), 0), none = before;
+    before[size_t(axis)] = 1;
+    return cut(ops::pad(x, {.before = before, .after = none}), axis, 0, -1);
+}
+}  // namespace
+
+// Without the element itself: the sums up to the one before. Taking it off again would lose digits.
 Tensors import_cum_sum(const Site& site) {
     bool reverse = site.attributes.integer("reverse", 0), exclusive = site.attributes.integer("exclusive", 0);
     auto sums_along = [&](int axis) -> Tensor {
         Tensor x = reverse ? Tensor(ops::flip(site.in(0), {.axes = {axis}})) : site.in(0);
-        Tensor sums = ops::cumsum(x, {.axis = axis});
-        if (exclusive) sums = ops::sub(sums, x);
+        Tensor sums = ops::cumsum(exclusive ? one_later(x, axis) : x, {.axis = axis});
         return reverse ? Tensor(ops::flip(sums, {.axes = {axis}})) : sums;
     };
     auto axes = site.find_values(1);

@@ -138,14 +138,27 @@ Tensors import_group_norm(const Site& site) {
                             {.groups = groups, .epsilon = epsilon})[0]};
 }
 
+namespace {
+// Whether a scale has a number for each element of the axes from one on; otherwise it repeats.
+bool has_all_from(const Site& site, const Tensor& scale, int axis) {
+    const Tensor& x = site.in(0);
+    if (!scale.shape().is_known() || scale.shape().rank() != rank_of(x) - axis) return false;
+    for (int i = axis; i < rank_of(x); ++i) {
+        auto extent = x.shape().is_known() ? std::optional(x.shape()[i]) : site.extents.find_extent(x, i);
+        if (extent != scale.shape()[i - axis]) return false;
+    }
+    return true;
+}
+}  // namespace
+
 Tensors import_layer_norm(const Site& site) {
     const Tensor& x = site.in(0);
     int axis = site.axis(site.attributes.integer("axis", -1), rank_of(x));
     site.attributes.integer("stash_type", 1);
     double epsilon = site.attributes.number("epsilon", usual_epsilon);
     int axes = rank_of(x) - axis;
-    Shape inner(x.shape().dims().subspan(size_t(axis)));
-    bool is_usual = site.in(1).shape() == inner && (!site.has(2) || site.in(2).shape() == inner);
+    bool is_usual =
+        has_all_from(site, site.in(1), axis) && (!site.has(2) || has_all_from(site, site.in(2), axis));
     Tensors found = is_usual
                         ? ops::layer_norm(x, site.in(1), site.optional(2), {.axes = axes, .epsilon = epsilon})
                         : ops::layer_norm(x, Tensor(), Tensor(), {.axes = axes, .epsilon = epsilon});

@@ -51,6 +51,8 @@ IntList split_sizes(const Site& site, int64_t extent) {
     int64_t size = 1;
     if (site.has(1)) {
         auto given = site.values(1, "the sizes of parts");
+        for (int64_t n : given)
+            if (n < 0 || n > extent) invalid("a part of ", n, " in an extent of ", extent);
         if (rank_of(site.in(1))) return given;
         size = only(given, "the size of parts");
     }

@@ -95,14 +95,21 @@ Tensor expanded(const Site& site, const Tensor& x, const Tensor& target) {
     return with_extents(ops::broadcast_to(x, extents), expanded_extents(site, x, target, both));
 }
 
+// Beyond all extents; the smallest numbers have other meanings for our slices.
+constexpr int64_t beyond = int64_t(1) << 40;
+
 // A part of the sizes along an axis, from the sum of those before.
-Tensors parts_along(const Tensor& x, int axis, const IntList& sizes) {
+Tensors parts_along(const Site& site, int axis, const IntList& sizes) {
+    const Tensor& x = site.in(0);
     Tensors parts;
     int64_t begin = 0;
     for (int64_t size : sizes) {
+        if (size < 0 || size > beyond) invalid("a part of ", size, " elements");
         parts.push_back(cut(x, axis, begin, begin + size));
         begin += size;
     }
+    auto extent = site.extents.find_extent(x, axis);
+    if (extent && begin != *extent) invalid("parts of ", begin, " in an extent of ", *extent);
     return parts;
 }
 
@@ -124,9 +131,6 @@ struct Bounds {
     IntList axes, steps;
     Tensor starts, ends;
 };
-
-// Beyond all extents; the smallest numbers have other meanings for our slices.
-constexpr int64_t beyond = int64_t(1) << 40;
 
 Tensor sliced_by_known(const Tensor& x, const Bounds& b, const IntList& starts, const IntList& ends) {
     IntList items;
@@ -156,8 +160,8 @@ Tensor sliced(const Site& site, const Tensor& x, const Bounds& b) {
     return part;
 }
 
-// Margins that are negative cut.
-Tensor with_margins(const Tensor& x, IntList before, IntList after, const ops::Pad::Params& how) {
+// What negative margins cut off; afterwards they are 0.
+Tensor without_negative_margins(const Tensor& x, IntList& before, IntList& after) {
     Tensor inner = x;
     for (int i = 0; i < rank_of(x); ++i) {
         int64_t begin = std::max<int64_t>(0, -before[size_t(i)]),
@@ -166,18 +170,35 @@ Tensor with_margins(const Tensor& x, IntList before, IntList after, const ops::P
         before[size_t(i)] = std::max<int64_t>(0, before[size_t(i)]);
         after[size_t(i)] = std::max<int64_t>(0, after[size_t(i)]);
     }
+    return inner;
+}
+
+Tensor with_margins(const Tensor& x, IntList before, IntList after, const ops::Pad::Params& how) {
+    Tensor inner = without_negative_margins(x, before, after);
     return ops::pad(inner, {.before = before, .after = after, .mode = how.mode, .value = how.value});
 }
 
-// What lies before is the end of x again, what lies after its beginning.
-Tensor wrapped(Tensor x, const IntList& before, const IntList& after) {
-    for (int i = 0; i < rank_of(x); ++i) {
+// What lies before is the end of x again, what lies after its beginning: as often as it takes.
+Tensor wrapped_along(const Site& site, const Tensor& x, int axis, int64_t before, int64_t after) {
+    auto extent = site.extents.find_extent(x, axis);
+    if (extent && before <= *extent && after <= *extent) {
         Tensors parts;
-        if (before[size_t(i)] > 0) parts.push_back(cut(x, i, -before[size_t(i)], ops::absent_bound));
+        if (before) parts.push_back(cut(x, axis, -before, ops::absent_bound));
         parts.push_back(x);
-        if (after[size_t(i)] > 0) parts.push_back(cut(x, i, 0, after[size_t(i)]));
-        if (parts.size() > 1) x = ops::concat(TensorList(parts), {.axis = i});
+        if (after) parts.push_back(cut(x, axis, 0, after));
+        return ops::concat(TensorList(parts), {.axis = axis});
     }
+    Extent have = extent ? Extent(*extent) : extent_of(x, axis);
+    Extent count = extent ? Extent(*extent + before + after)
+                          : Extent(Tensor(ops::add(std::get<Tensor>(have), whole(before + after))));
+    return stretch_of(x, {axis, rank_of(x) - 1 - axis, have, -before, count}, Outside::wrapped, {});
+}
+
+Tensor wrapped(const Site& site, IntList before, IntList after) {
+    Tensor x = without_negative_margins(site.in(0), before, after);
+    for (int i = 0; i < site.rank(0); ++i)
+        if (before[size_t(i)] || after[size_t(i)])
+            x = wrapped_along(site, x, i, before[size_t(i)], after[size_t(i)]);
     return x;
 }
 
@@ -276,7 +297,7 @@ Tensors import_split(const Site& site) {
     if (!sizes) sizes = equal_sizes(site, axis);
     if (sizes->size() != site.outputs())
         invalid(counted(sizes->size(), "part"), " in ", counted(site.outputs(), "output"));
-    return parts_along(site.in(0), axis, *sizes);
+    return parts_along(site, axis, *sizes);
 }
 
 Tensors import_slice(const Site& site) {
@@ -304,6 +325,7 @@ Tensors import_slice(const Site& site) {
                 size_t(length_of(bounds.ends, "a list of ends")) == count;
     if (!fits) invalid("it has ", count, " starts, but not as many ends, axes or steps");
     for (int64_t& axis : bounds.axes) axis = site.axis(axis, rank_of(x));
+    for (int64_t& step : bounds.steps) step = std::clamp(step, -beyond, beyond);
     return {count ? sliced(site, x, bounds) : x};
 }
 
@@ -357,6 +379,7 @@ Tensors import_tile(const Site& site) {
     if (int(repeats.size()) != rank_of(x))
         invalid(repeats.size(), " numbers of copies for rank ", rank_of(x));
     for (int i = 0; i < int(repeats.size()); ++i) {
+        if (repeats[size_t(i)] < 0) invalid(repeats[size_t(i)], " copies");
         if (repeats[size_t(i)] == 1) continue;
         IntList shape(repeats.size() + 1, -1);
         shape[size_t(i)] = repeats[size_t(i)];
@@ -399,11 +422,11 @@ Tensors import_pad(const Site& site) {
     IntList before(size_t(rank_of(x)), 0), after = before;
     for (size_t i = 0; i < axes.size(); ++i) {
         auto axis = size_t(site.axis(axes[i], rank_of(x)));
-        before[axis] = (*pads)[i];
-        after[axis] = (*pads)[i + axes.size()];
+        before[axis] = std::clamp((*pads)[i], -beyond, beyond);
+        after[axis] = std::clamp((*pads)[i + axes.size()], -beyond, beyond);
     }
     std::string mode = site.attributes.word("mode", "constant");
-    if (mode == "wrap") return {wrapped(x, before, after)};
+    if (mode == "wrap") return {wrapped(site, before, after)};
     ops::Pad::Params how{.value = pad_value(site)};
     if (mode == "reflect")
         how.mode = ops::PadMode::reflect;
