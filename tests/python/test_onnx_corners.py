@@ -194,6 +194,30 @@ def test_steps_beyond_all_extents(step, tmp_path):
     np.testing.assert_array_equal(load(path)(x).numpy(), [2 if step < 0 else 0])
 
 
+FAR = (1 << 63) - 1
+
+
+@pytest.mark.parametrize(
+    "op, shape, attributes, match",
+    [
+        ("MaxPool", [1, 1, 5], {"kernel_shape": [2], "pads": [FAR, FAR]}, "margins of"),
+        ("AveragePool", [1, 1, 5], {"kernel_shape": [2], "pads": [BOTTOM, 0]}, "margins of"),
+        ("Conv", [1, 1, 5], {"pads": [FAR, 1]}, "margins of"),
+        ("ConvTranspose", [1, 1, 5], {"pads": [-1, 0]}, "margins of -1 and 0"),
+        ("ConvTranspose", [1, 1, 5], {"output_padding": [FAR]}, "more at the end"),
+        ("ConvTranspose", [1, 1, 5], {"output_shape": [BOTTOM]}, "a given size of"),
+        ("ConvTranspose", [1, 1, 5, 5, 5], {"group": 1 << 62}, "1 channel in 4611686018427387904"),
+    ],
+)
+def test_windows_beyond_all_images(op, shape, attributes, match, tmp_path):
+    if "Pool" in op:
+        attributes = {"ceil_mode": 1, "strides": [2], **attributes}
+    axes = len(shape) - 2
+    weight = number("w", np.zeros((1, 8) + (2,) * axes if axes > 1 else (1, 1, 2)), np.float32)
+    constants = [] if "Pool" in op else [weight]
+    refused(one_node(tmp_path, op, [("x", shape)], constants, **attributes), match)
+
+
 def test_a_negative_number_of_copies(tmp_path):
     path = one_node(tmp_path, "Tile", [("x", ["n", 2])], [number("copies", [1, -1])])
     refused(path, "-1 copies")

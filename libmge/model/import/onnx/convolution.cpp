@@ -64,10 +64,17 @@ Transposed transposed_of(const Site& site, const Window& window) {
     bool is_same = how == "SAME_UPPER" || how == "SAME_LOWER";
     if (t.more.size() != axes || (wanted && wanted->size() < axes))
         invalid("its attributes are of another rank");
+    for (size_t i = 0; i < axes; ++i) {
+        bool has_negative = t.before[i] < 0 || t.after[i] < 0 || t.more[i] < 0;
+        if (has_negative || t.more[i] > largest_window)
+            invalid("margins of ", t.before[i], " and ", t.after[i], ", ", t.more[i], " more at the end");
+    }
     for (size_t i = 0; i < axes && (wanted || is_same); ++i) {
         auto extent = site.extents.find_extent(site.in(0), int(i) + 2);
         if (!extent) unsupported("a given size where extents differ between runs");
+        if (*extent > largest_window) unsupported("an extent of ", *extent);
         int64_t size = wanted ? (*wanted)[wanted->size() - axes + i] : *extent * window.stride[i];
+        if (size < 0 || size > largest_window * window.stride[i]) invalid("a given size of ", size);
         int64_t dropped = window.stride[i] * (*extent - 1) + t.more[i] + window.reach(i) - size;
         // What is missing is added at the end.
         if (dropped < 0) t.more[i] -= std::exchange(dropped, 0);
@@ -157,11 +164,12 @@ Tensor spread_along(const Tensor& x, int axis, int64_t stride, int64_t before, i
 // What each tap along the first of three axes contributes lies in channels of its own.
 Tensor transposed_volumes(const Site& site, const Tensor& x, const Tensor& weight, IntList extents,
                           const Window& window, int64_t groups) {
-    int64_t channels = extents[1] * groups, taps = window.kernel[0];
+    int64_t taps = window.kernel[0], channels_of_group = extents[1];
     Tensor images = ops::flatten(ops::transpose(x, {.pattern = {0, 2, 1, 3, 4}}), {.start = 0, .end = 1});
-    Tensor flat = with_taps_as_channels(weight, extents);
+    Tensor flat = grouped(with_taps_as_channels(weight, extents), extents, groups);
+    int64_t channels = channels_of_group * groups;
     Tensor y = ops::conv2d_backward_data(
-        grouped(flat, extents, groups), images,
+        flat, images,
         {.stride = as_pair(window.stride, 1), .dilation = as_pair(window.dilation, 1), .groups = groups});
     y = reshaped(y, {batch_of(site, x), -1, channels, taps, extent_of(y, 2), extent_of(y, 3)});
     Tensor sum;

@@ -226,6 +226,7 @@ Tensors import_max_unpool(const Site& site) {
     for (size_t i = 0; i < window.axes(); ++i) {
         auto extent = site.extents.find_extent(x, int(i) + 2);
         if (!extent) unsupported("places in images whose extents differ between runs");
+        if (*extent > largest_window) unsupported("an extent of ", *extent);
         extents.emplace_back((*extent - 1) * window.stride[i] + window.kernel[i] - window.before[i] -
                              window.after[i]);
     }

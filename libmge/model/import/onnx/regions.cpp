@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Regions of images: cut out, pooled, seen through moved windows, put together of their columns.
 
+#include <algorithm>
+
 #include "libmge/base/number_text.h"
 #include "libmge/device/device.h"
 #include "libmge/model/import/onnx/late_values.h"
@@ -126,10 +128,12 @@ Tensors import_col2im(const Site& site) {
     const Tensor& x = site.in(0);
     int axes = length_of(site.in(1), "a shape");
     if (axes < 1 || 2 * axes > max_rank) unsupported("columns of images with ", axes, " axes");
-    auto numbers = [&](std::string_view name, size_t count, int64_t otherwise) {
-        auto given = site.attributes.integers(name).value_or(IntList(count, otherwise));
+    auto numbers = [&](std::string_view name, size_t count, int64_t least) {
+        auto given = site.attributes.integers(name).value_or(IntList(count, least));
         if (given.size() != count)
             invalid("its attribute '", name, "' has ", counted(given.size(), "number"));
+        for (int64_t n : given)
+            if (n < least || n > largest_window) invalid("its attribute '", name, "' holds ", n);
         return given;
     };
     auto count = size_t(axes);
@@ -209,11 +213,14 @@ Tensors import_roi_align(const Site& site) {
     int64_t samples = site.attributes.integer("sampling_ratio", 0);
     if (samples < 1) unsupported("numbers of samples that follow from the regions");
     if (mode != "avg" && mode != "max") unsupported("the mode '", mode, "'");
-    Cells cells{site.attributes.integer("output_height", 1), samples,
-                site.attributes.number("spatial_scale", 1), how == "half_pixel"};
+    int64_t height = site.attributes.integer("output_height", 1),
+            width = site.attributes.integer("output_width", 1);
+    if (std::min(height, width) < 1 || std::max({height, width, samples}) > most_taps)
+        unsupported(height, " x ", width, " cells of ", samples, " samples");
+    Cells cells{height, samples, site.attributes.number("spatial_scale", 1), how == "half_pixel"};
     auto corner = [&](int64_t i) { return cut(regions, 1, i, i + 1); };
     Samples rows = samples_of(x, 2, corner(1), corner(3), cells);
-    cells.count = site.attributes.integer("output_width", 1);
+    cells.count = width;
     Samples columns = samples_of(x, 3, corner(0), corner(2), cells);
     for (auto* t : {&rows.place, &rows.is_inside}) *t = ops::add_axis(*t, {.axes = {2}});
     for (auto* t : {&columns.place, &columns.is_inside}) *t = ops::add_axis(*t, {.axes = {1}});

@@ -13,9 +13,6 @@
 namespace mge::onnx {
 namespace {
 
-// Of a window in any direction: what it reaches has to be a number.
-constexpr int64_t largest_window = 1 << 24;
-
 IntList numbers_of(const Site& site, std::string_view name, size_t count, int64_t otherwise) {
     IntList numbers = site.attributes.integers(name).value_or(IntList(count, otherwise));
     if (numbers.size() != count)
@@ -59,6 +56,9 @@ Window window_of_transposed(const Site& site, const IntList& kernel) {
         if (std::max({kernel[i], window.stride[i], window.dilation[i]}) > largest_window)
             unsupported("a window of ", kernel[i], " with stride ", window.stride[i], " and dilation ",
                         window.dilation[i]);
+        auto [least, most] = std::minmax(window.before[i], window.after[i]);
+        if (least < -largest_window || most > largest_window)
+            unsupported("margins of ", window.before[i], " and ", window.after[i]);
     }
     return window;
 }

@@ -17,6 +17,8 @@ struct Window {
     int64_t reach(size_t i) const { return dilation[i] * (kernel[i] - 1) + 1; }
 };
 
+// Of a window and its margins in any direction: what it reaches has to be a number.
+inline constexpr int64_t largest_window = 1 << 24;
 // So many operators a window may become that goes tap by tap.
 inline constexpr int64_t most_taps = 1024;
 
