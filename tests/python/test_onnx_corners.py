@@ -185,6 +185,16 @@ def test_rows_that_a_run_chooses_are_normalised(tmp_path):
     same_as_runtime(path, x, np.array([True, False, True, True, False]))
 
 
+@pytest.mark.parametrize(
+    "opset, scale", [(10, 0.6), (10, 0.5), (10, 0.3), (10, 1.7), (10, 2), (9, 1.7), (9, 2)]
+)
+def test_the_nearest_elements_of_older_versions(opset, scale, tmp_path):
+    scales = number("scales", [1, 1, scale, scale], np.float32)
+    op = "Resize" if opset == 10 else "Upsample"
+    path = one_node(tmp_path, op, [("x", [1, 2, 7, 4])], [scales], opset=opset, mode="nearest")
+    same_as_runtime(path, np.arange(56, dtype="float32").reshape(1, 2, 7, 4))
+
+
 @pytest.mark.parametrize("step", [BOTTOM, BOTTOM + 1, -(1 << 62), (1 << 63) - 1])
 def test_steps_beyond_all_extents(step, tmp_path):
     bounds = [number("from", [2 if step < 0 else 0]), number("to", [BOTTOM if step < 0 else 9])]
@@ -221,3 +231,20 @@ def test_windows_beyond_all_images(op, shape, attributes, match, tmp_path):
 def test_a_negative_number_of_copies(tmp_path):
     path = one_node(tmp_path, "Tile", [("x", ["n", 2])], [number("copies", [1, -1])])
     refused(path, "-1 copies")
+
+
+def test_steps_of_nothing_but_zeros(tmp_path):
+    nodes = [node("DynamicQuantizeLinear", ["x"], ["y", "scale", "zero"])]
+    outputs = [port("y", [4], KINDS.UINT8), port("scale", []), port("zero", [], KINDS.UINT8)]
+    path = model_of(nodes, [port("x", [4])], outputs, tmp_path)
+    same_as_runtime(path, np.zeros(4, np.float32))
+    same_as_runtime(path, np.array([-1, 0, 2, 0.5], np.float32))
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_an_open_extent_beside_a_single_element(n, tmp_path):
+    """In an Einstein sum one that is always there is repeated."""
+    x = np.arange(3 * n, dtype="float32").reshape(n, 3)
+    row = number("row", [[1, 2, 3]], np.float32)
+    path = one_node(tmp_path, "Einsum", [("x", ["n", 3])], [row], equation="ij,ij->ij")
+    np.testing.assert_array_equal(load(path)(x).numpy(), x * [1, 2, 3])

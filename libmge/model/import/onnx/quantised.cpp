@@ -9,6 +9,8 @@
 #include "libmge/model/import/onnx/steps.h"
 #include "libmge/ops/elementwise/arithmetic.h"
 #include "libmge/ops/elementwise/clip.h"
+#include "libmge/ops/elementwise/comparison.h"
+#include "libmge/ops/elementwise/where.h"
 #include "libmge/ops/quantize/quantize.h"
 #include "libmge/ops/reduce/reduce.h"
 #include "libmge/ops/shape/broadcast.h"
@@ -127,7 +129,9 @@ Tensors import_dynamic_quantize_linear(const Site& site) {
     const Tensor& x = site.in(0);
     Tensor none = number(x, 0);
     Tensor highest = ops::maximum(ops::max(x), none), lowest = ops::minimum(ops::min(x), none);
-    Tensor scale = ops::div(ops::sub(highest, lowest), number(x, 255));
+    Tensor span = ops::sub(highest, lowest), all = number(x, 255);
+    // Of nothing but zeros the steps are 1.
+    Tensor scale = ops::div(ops::where(ops::equal(span, none), all, span), all);
     Tensor zero =
         ops::clip(ops::round_to_even(ops::neg(ops::div(lowest, scale))), {.lower = 0, .upper = 255});
     return {steps_of(x, scale, zero, DType::u8), scale, as_dtype(zero, DType::u8)};

@@ -25,9 +25,9 @@
 namespace mge::onnx {
 namespace {
 
-// How an operator of some version resizes.
+// How an operator of some version resizes; as it is here, before version 11.
 struct Style {
-    std::string mode = "nearest", coordinates = "asymmetric", nearest = "floor";
+    std::string mode = "nearest", coordinates = "asymmetric", nearest = "simple";
     double cubic = -0.75, beyond = 0;
     bool excludes_outside = false;
     // Where the image shrinks, elements under a window that grows with it count.
@@ -93,6 +93,9 @@ Tensor nearest(const Tensor& x, const Axis& a, const Style& style) {
     if (style.nearest == "round_prefer_ceil") return elements(x, a, ops::floor(ops::add(place, half)));
     if (style.nearest == "floor") return elements(x, a, ops::floor(place));
     if (style.nearest == "ceil") return elements(x, a, ops::ceil(place));
+    // Upwards where the image shrinks, as ONNX Runtime has it and the examples of version 10.
+    if (style.nearest == "simple")
+        return elements(x, a, ops::where(ops::less(a.scale, real(1)), ops::ceil(place), ops::floor(place)));
     unsupported("the nearest element by '", style.nearest, "'");
 }
 
