@@ -464,6 +464,24 @@ def test_operator(name, opset, tmp_path):
         assert_near(run(path, other), expected, case.tolerance)
 
 
+NAN, INF = float("nan"), float("inf")
+CORNERS = [NAN, INF, -INF, 0, 1e-30, -1e-10, 1e-7, -3e-4, -0.99, -1, 0.7, 20, 89, 1e30]
+
+
+@pytest.mark.parametrize("name", ["expm1", "log1p"])
+def test_digits_near_zero(name, tmp_path):
+    x, path = np.array(CORNERS, "float32"), str(tmp_path / "op.onnx")
+    (expected,), _ = exported(getattr(ops, name), [x], path)
+    np.testing.assert_allclose(run(path, [x])[0], expected, rtol=2e-6)
+
+
+def test_logaddexp_of_infinities(tmp_path):
+    x, path = np.array(CORNERS, "float32"), str(tmp_path / "op.onnx")
+    inputs = np.meshgrid(x, x)
+    (expected,), _ = exported(ops.logaddexp, inputs, path)
+    np.testing.assert_allclose(run(path, inputs)[0], expected, rtol=2e-6, atol=1e-6)
+
+
 def steps(*shape, dtype="int8", low=-100, high=100):
     return whole(*shape, low=low, high=high, dtype=dtype)
 

@@ -149,13 +149,24 @@ Operands export_rsqrt(Site& s) { return {s.emit("Reciprocal", {s.emit("Sqrt", {s
 
 Operands export_square(Site& s) { return {s.emit("Mul", {s.in(0), s.in(0)})}; }
 
-Operands export_expm1(Site& s) { return {s.emit("Sub", {s.emit("Exp", {s.in(0)}), s.number(1, s.dtype())})}; }
+// e^x - 1 = tanh(x/2) (e^x + 1), which keeps its digits where e^x is almost 1.
+Operands export_expm1(Site& s) {
+    Operand tanh = s.emit("Tanh", {s.emit("Mul", {s.in(0), s.number(0.5, s.dtype())})});
+    return {s.emit("Mul", {tanh, s.emit("Add", {s.emit("Exp", {s.in(0)}), s.number(1, s.dtype())})})};
+}
 
-Operands export_log1p(Site& s) { return {s.emit("Log", {s.emit("Add", {s.in(0), s.number(1, s.dtype())})})}; }
+// log(s) + (x - (s - 1))/s of the sum s = x + 1: with what its rounding lost, where it lost something.
+Operands export_log1p(Site& s) {
+    Operand one = s.number(1, s.dtype()), sum = s.emit("Add", {s.in(0), one}), log = s.emit("Log", {sum});
+    Operand kept = s.emit("Sub", {sum, one});
+    Operand lost = s.emit("Div", {s.emit("Sub", {s.in(0), kept}), sum});
+    return {s.emit("Where", {s.emit("Equal", {s.in(0), kept}), log, s.emit("Add", {log, lost})})};
+}
 
-// max(a, b) + log(1 + e^-|a - b|)
+// max(a, b) + log(1 + e^-|a - b|), without distance between equal infinities
 Operands export_logaddexp(Site& s) {
-    Operand distance = s.emit("Abs", {s.emit("Sub", {s.in(0), s.in(1)})});
+    Operand distance = s.emit("Where", {s.emit("Equal", {s.in(0), s.in(1)}), s.number(0, s.out().dtype),
+                                        s.emit("Abs", {s.emit("Sub", {s.in(0), s.in(1)})})});
     return {
         s.emit("Add", {s.emit("Max", {s.in(0), s.in(1)}), s.emit("Softplus", {s.emit("Neg", {distance})})})};
 }
