@@ -285,7 +285,12 @@ Runner& Network::NetworkImplBase::runner_for(Loaded& loaded, const mge::TensorSp
             return *runners.front();
         }
     runners.push_front(make_runner(loaded, inputs));
-    if (runners.size() > kept_runners) runners.pop_back();
+    if (runners.size() > kept_runners) {
+        auto oldest = std::prev(runners.end());
+        // wait() has still to look at the one that runs.
+        if (oldest->get() == running_) --oldest;
+        runners.erase(oldest);
+    }
     return *runners.front();
 }
 

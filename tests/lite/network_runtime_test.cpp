@@ -79,6 +79,25 @@ TEST(NetworkRuntime, AffinityOfOneThread) {
                 HasSubstr("no callback"));
 }
 
+// Each of them is compiled, and of so many the oldest are forgotten.
+TEST(NetworkRuntime, OtherShapesAreLookedAtBeforeWait) {
+    auto network = load(classifier());
+    auto data = network->get_io_tensor("data");
+    data->set_layout(layout({2, 3, 32, 32}));
+    fill(*network, "data");
+    auto wanted = expected(*network, "score");
+    std::weak_ptr<const mge::Program> runs = impl_of(*network).shared_program();
+    network->forward();
+    impl_of(*network).shared_program();  // what runs has ended, and nobody has waited for it
+    for (size_t batch = 3; batch < 22; ++batch) {
+        data->set_layout(layout({batch, 3, 32, 32}));
+        impl_of(*network).shared_program();
+    }
+    EXPECT_FALSE(runs.expired());
+    network->wait();
+    expect_near(output(*network, "score"), wanted);
+}
+
 TEST(NetworkRuntime, InPlaceTheCallerComputes) {
     for (size_t threads : {1, 2}) {
         auto network = std::make_shared<Network>();
