@@ -11,6 +11,7 @@
 #include "apps/cli/table.h"
 #include "apps/dump/commands.h"
 #include "apps/dump/written.h"
+#include "libmge/base/pattern.h"
 
 namespace mge::dump {
 namespace {
@@ -28,7 +29,7 @@ Arrays collect(const Graph& graph, const std::string& pattern) {
     auto names = value_names(graph);
     for (size_t i = 0; i < names.size(); ++i)
         if (auto& value = graph.value(ValueId(i));
-            value.is_constant() && (pattern.empty() || std::regex_search(names[i], wanted)))
+            value.is_constant() && (pattern.empty() || is_found(wanted, names[i])))
             arrays.emplace_back(names[i], value.constant);
     return arrays;
 }

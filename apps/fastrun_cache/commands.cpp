@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <regex>
 
+#include "libmge/base/pattern.h"
 #include "libmge/device/device.h"
 #include "libmge/device/kinds.h"
 
@@ -36,7 +37,7 @@ std::vector<CacheRow> RowFilter::select(std::vector<CacheRow> rows) const {
     auto drop_unless = [&](const char* option, const std::string& expression, auto text_of) {
         if (expression.empty()) return;
         std::regex wanted = compiled(option, expression);
-        std::erase_if(rows, [&](auto& row) { return !std::regex_search(text_of(row), wanted); });
+        std::erase_if(rows, [&](auto& row) { return !is_found(wanted, text_of(row)); });
     };
     drop_unless(
         "--machine", machine, [](auto& row) -> auto& { return row.machine; });

@@ -10,6 +10,7 @@
 #include "apps/fastrun_cache/commands.h"
 #include "libmge/base/file.h"
 #include "libmge/base/file_limit.h"
+#include "libmge/base/json_depth.h"
 #include "libmge/model/import/megengine/fastrun_cache.h"
 
 namespace mge::fastrun_cache {
@@ -79,6 +80,7 @@ std::vector<CacheRow> parse_export(std::string_view bytes, const std::string& pa
     std::vector<CacheRow> rows;
     try {
         FileBudget(path, bytes.size()).take(bytes.size(), memory_per_byte_of_text);
+        if (is_too_deep(bytes)) fail(path, text("it is nested more than ", deepest_json, " deep"));
         auto file = cli::Json::parse(bytes, nullptr, false);
         if (file.is_discarded()) fail(path, "it is no JSON");
         if (file.at("format") != "mge-fastrun-cache") fail(path, "its format is another");

@@ -95,7 +95,7 @@ private:
 }  // namespace
 
 std::map<std::string, Tensor> read_json_inputs(const std::string& path) {
-    SortedJson all = SortedJson::parse(cli::read_text_for_objects(path), nullptr, false);
+    SortedJson all = SortedJson::parse(cli::read_json_text(path), nullptr, false);
     if (!all.is_object()) throw ModelError(text("'", path, "' is no JSON object of inputs by name"));
     std::map<std::string, Tensor> result;
     for (auto& [name, input] : all.items()) result[name] = InputReader(path, name).read(input);

@@ -108,7 +108,7 @@ struct Baseline {
 };
 
 Baseline read_baseline(const std::string& path) {
-    Json report = Json::parse(cli::read_text_for_objects(path), nullptr, false);
+    Json report = Json::parse(cli::read_json_text(path), nullptr, false);
     auto bad = [&](const char* what) {
         return ModelError(text("'", path, "' is no baseline: ", what, "; make one with --json FILE"));
     };

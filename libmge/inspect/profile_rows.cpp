@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "libmge/base/error.h"
+#include "libmge/base/pattern.h"
 
 namespace mge {
 namespace {
@@ -94,10 +95,7 @@ public:
 
 private:
     bool matches(const std::string& name) const {
-        // The matcher recurses for each character: longer names than this would overflow the stack.
-        constexpr size_t longest = 4096;
-        auto end = name.begin() + ptrdiff_t(std::min(name.size(), longest));
-        return std::regex_search(name.begin(), end, pattern_, std::regex_constants::match_continuous);
+        return is_found(pattern_, name, std::regex_constants::match_continuous);
     }
 
     const Profile& profile_;

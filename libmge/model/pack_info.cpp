@@ -6,37 +6,19 @@
 
 #include "libmge/base/error.h"
 #include "libmge/base/file_limit.h"
+#include "libmge/base/json_depth.h"
 #include "libmge/base/version.h"
 
 namespace mge {
 namespace {
 
 using Json = nlohmann::ordered_json;
-constexpr int deepest_nesting = 64;
 
 // Cut at the first zero and behind the last brace.
 std::string_view json_text(std::string_view data) {
     data = data.substr(0, data.find('\0'));
     size_t end = data.rfind('}');
     return end == data.npos ? data : data.substr(0, end + 1);
-}
-
-bool is_too_deep(std::string_view text) {
-    int depth = 0;
-    bool in_string = false;
-    for (size_t i = 0; i < text.size(); ++i) {
-        char c = text[i];
-        if (in_string && c == '\\')
-            ++i;
-        else if (c == '"')
-            in_string = !in_string;
-        else if (!in_string && (c == '{' || c == '['))
-            depth += 1;
-        else if (!in_string && (c == '}' || c == ']'))
-            depth -= 1;
-        if (depth > deepest_nesting) return true;
-    }
-    return false;
 }
 
 Json parse(std::string_view text) { return is_too_deep(text) ? Json() : Json::parse(text, nullptr, false); }

@@ -358,3 +358,56 @@ def test_numbers_of_an_export_are_not_cut(run_tool, small_model, tmp_path, name,
     done = run_tool("mge-fastrun-cache", "import", tmp_path / "other.sqlite", rows)
     assert done.code == MODEL
     assert "of another kind" in done.err
+
+
+def test_patterns_on_long_names(run_tool, small_model, tmp_path):
+    """The matcher calls itself for each character."""
+    long = "x" * 1_000_000
+    onnx = pytest.importorskip("onnx")
+    weight = onnx.numpy_helper.from_array(np.ones(3, np.float32), long)
+    ports = [onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, [3]) for name in "ay"]
+    node = onnx.helper.make_node("Add", ["a", long], ["y"])
+    graph = onnx.helper.make_graph([node], "g", ports[:1], ports[1:], [weight])
+    model = tmp_path / "model.onnx"
+    model.write_bytes(onnx.helper.make_model(graph, ir_version=10).SerializeToString())
+    out = tmp_path / "out.safetensors"
+    assert run_tool("mge-dump", "weights", model, out, "--name", "(x|y)*x").code == 0
+    # Its end is out of sight.
+    assert run_tool("mge-dump", "weights", model, out, "--name", "x$").code == USAGE
+
+    row = {"machine": "m", "problem": long, "algorithm": "a", "milliseconds": 1, "workspace": 0}
+    row |= {"attributes": [], "measured_at": 1}
+    source, cache = tmp_path / "rows.json", tmp_path / "cache.sqlite"
+    file = {"format": "mge-fastrun-cache", "version": 1, "rows": [row]}
+    source.write_text(json.dumps(file))
+    assert run_tool("mge-fastrun-cache", "import", cache, source).code == 0
+    ran = run_tool("mge-fastrun-cache", "list", cache, "--problem", "(x|y)*x")
+    assert ran.code == 0 and ran.result["rows"] == 1
+
+
+DEEP = "[" * 300_000 + "]" * 300_000
+
+
+@pytest.mark.parametrize("kind", ["input", "baseline", "plan", "export"])
+def test_json_within_json_within_json(kind, run_tool, small_model, tmp_path):
+    """Copying, comparing and printing it calls itself for each level."""
+    base, file = tmp_path / "base.json", tmp_path / "deep.json"
+    run = ("load_and_run", small_model)
+    assert run_tool(*run, "--iter", 5, "--json", base).code == 0
+    report = json.loads(base.read_text())
+    report["result"]["tests"][0]["inputs"] = "deep"
+    contents = {
+        "input": {"x": {"shape": [1], "type": "float32", "raw": "deep"}},
+        "baseline": report,
+        "plan": {"kind": "deep"},
+        "export": {"format": "mge-fastrun-cache", "version": "deep"},
+    }
+    file.write_text(json.dumps(contents[kind]).replace('"deep"', DEEP))
+    commands = {
+        "input": (*run, "--input", file),
+        "baseline": (*run, "--iter", 5, "--baseline", file),
+        "plan": (*run, "--replay-plan", file),
+        "export": ("mge-fastrun-cache", "import", tmp_path / "cache.sqlite", file),
+    }
+    ran = run_tool(*commands[kind])
+    assert ran.code == MODEL and "nested more than 64 deep" in ran.err

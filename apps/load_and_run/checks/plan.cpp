@@ -104,7 +104,7 @@ PlanReader::~PlanReader() = default;
 
 PlanReader::PlanReader(const std::string& path) : path_(path) {
     try {
-        Json plan = Json::parse(cli::read_text_for_objects(path));
+        Json plan = Json::parse(cli::read_json_text(path));
         if (plan.at("kind") != kind || plan.at("schema_version") != version)
             throw ModelError(text("'", path, "' is no plan of version ", version));
         for (auto& p : plan.at("programs")) {
