@@ -134,18 +134,40 @@ Baseline read_baseline(const std::string& path) {
     return result;
 }
 
-// The command without what only the report or another comparison was for.
+// The command without what only the report or another comparison was for, and without files: they were
+// written by the run whose times are compared. All but flags have a value.
 std::vector<std::string> command_to_repeat(const std::vector<std::string>& command) {
-    static const std::set<std::string> dropped{"--json",        "--baseline",      "--fail-if",
-                                               "--profile",     "--baseline-tool", "--plant-slowdown",
-                                               "--profile-host"};
+    static const std::set<std::string> dropped{"--json",
+                                               "--baseline",
+                                               "--fail-if",
+                                               "--profile",
+                                               "--baseline-tool",
+                                               "--plant-slowdown",
+                                               "--profile-host",
+                                               "--bin-io-dump",
+                                               "--bin-out-dump",
+                                               "--dump-fitting-model",
+                                               "--dump-outputs",
+                                               "--get-static-mem-info",
+                                               "--io-dump",
+                                               "--layout-transform-dump",
+                                               "--memory-timeline",
+                                               "--model-dump",
+                                               "--pack-cache",
+                                               "--pack-info-cryption",
+                                               "--pack-info-json",
+                                               "--pack-model-cryption",
+                                               "--packed-model-dump",
+                                               "--save-plan"};
+    static const std::set<std::string> dropped_flags{"--io-dump-stdout", "--io-dump-stderr", "--model-info"};
     std::vector<std::string> result;
     for (size_t i = 0; i < command.size(); ++i) {
         size_t equals = command[i].find('=');
-        if (!dropped.contains(command[i].substr(0, equals)))
+        std::string name = command[i].substr(0, equals);
+        if (dropped.contains(name))
+            i += equals == std::string::npos;
+        else if (!dropped_flags.contains(name))
             result.push_back(command[i]);
-        else if (equals == std::string::npos)
-            ++i;
     }
     return result;
 }

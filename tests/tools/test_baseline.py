@@ -82,3 +82,21 @@ def test_overload_is_told(run_tool, small_model):
     # Ten arrivals of ten and more seconds would be told: no busy machine takes so long for them.
     flags = ("--rate", 20, "--iter", 10)
     assert "do not keep up" not in run_tool("load_and_run", small_model, *flags).out
+
+
+def test_a_baseline_is_run_again_without_its_files(run_tool, tool_path, small_model, tmp_path):
+    """In turns with another program: what it wrote belongs to the times that it had then."""
+    base, dump, packed = tmp_path / "base.json", tmp_path / "dump", tmp_path / "packed.lite"
+    info = tmp_path / "info.json"
+    info.write_text('{"valid": true, "version": "1.13.0", "name": "small"}')
+    flags = ("--iter", 40, "--threads", 1)
+    files = ("--io-dump", dump, "--packed-model-dump", packed, "--pack-info-json", info)
+    ran = run_tool("load_and_run", small_model, *flags, *files, "--model-info", "--json", base)
+    assert ran.code == 0
+    dump.unlink()
+    packed.unlink()
+    tool = ("--baseline-tool", tool_path("load_and_run"))
+    ran = run_tool("load_and_run", small_model, *flags, "--baseline", base, *tool)
+    assert ran.code == 0, ran.err
+    assert ran.result["baseline"][0]["rounds"] == 80
+    assert not dump.exists() and not packed.exists()
