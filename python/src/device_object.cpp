@@ -83,8 +83,9 @@ void add_device_type(PyObject* module_object) {
         });
 }
 
-void add_device_functions(PyObject* module_object) {
-    nb::module_ module = nb::borrow<nb::module_>(module_object);
+namespace {
+
+void add_memory_functions(nb::module_& module) {
     module.def("set_default_device",
                [](nb::handle name) { set_default_device(parse_device_argument(name.ptr())); });
     module.def(
@@ -124,6 +125,9 @@ void add_device_functions(PyObject* module_object) {
         },
         nb::arg("device").none() = nb::none(),
         "Bytes of a device's memory that this process may use, and how many of them are free.");
+}
+
+void add_hardware_functions(nb::module_& module) {
     module.def(
         "compute_capability",
         [](nb::handle name) { return device(parse_device_argument(name.ptr())).compute_capability(); },
@@ -139,6 +143,9 @@ void add_device_functions(PyObject* module_object) {
         nb::arg("device"), "The name of the hardware.");
     module.def("get_threads", &default_threads);
     module.def("set_threads", &set_default_threads);
+}
+
+void add_choice_functions(nb::module_& module) {
     module.def(
         "set_kernel_choice",
         [](bool benchmark, bool deterministic) {
@@ -162,6 +169,15 @@ void add_device_functions(PyObject* module_object) {
         nb::arg("path"), "Removes what a file has kept for whichever machine; how much that was.");
     module.def("set_async_level", &set_async_level, nb::arg("level"),
                "When errors of work that a device does later come out: 0 at the call.");
+}
+
+}  // namespace
+
+void add_device_functions(PyObject* module_object) {
+    nb::module_ module = nb::borrow<nb::module_>(module_object);
+    add_memory_functions(module);
+    add_hardware_functions(module);
+    add_choice_functions(module);
 }
 
 }  // namespace mge::python
