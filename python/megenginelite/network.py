@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 import threading
 import weakref
-from ctypes import byref, c_char_p, c_int, c_size_t, c_uint, c_void_p, cast
+from ctypes import byref, c_char_p, c_int, c_size_t, c_uint, c_void_p
 
 from . import _callback
 from ._check import expect
@@ -21,6 +21,7 @@ from ._config import (
 )
 from ._layout import MAX_DIM, LiteLayout, lite_dtype_2_numpy  # noqa: F401 - also found here
 from ._library import LiteAsyncCallback, LiteFinishCallback, LiteStartCallback, library
+from ._model_file import Model
 from .struct import *  # noqa: F403 - scripts find all of them here
 from .struct import LiteAlgoSelectStrategy, LiteIOType, LiteTensorPhase
 from .tensor import LiteTensor, LiteTensorConcat, _Taken  # noqa: F401
@@ -28,9 +29,9 @@ from .tensor import LiteTensor, LiteTensorConcat, _Taken  # noqa: F401
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import IO, Any
+    from typing import Any
 
-    ModelFile = str | os.PathLike[str] | bytes | bytearray | memoryview | IO[bytes]
+    from ._model_file import ModelFile
 
 __all__ = [
     "LiteAsyncCallback",
@@ -47,55 +48,6 @@ __all__ = [
 
 # The library's answers live until it is asked about the same memory again.
 _info_lock = threading.Lock()
-
-
-class _Model:
-    """A model file: a path, or contents in memory.
-
-    Args:
-        file: what ModelFile says.
-    Attributes:
-        path: None: the model is in memory.
-        address, size: of the memory, which lives as long as this object.
-    Raises:
-        OSError: there is no such file.
-        AssertionError: it is something else.
-    """
-
-    def __init__(self, file: ModelFile) -> None:
-        self.path: bytes | None = None
-        self._memory: Any = None
-        if isinstance(file, str | os.PathLike):
-            self.path = _local(os.fspath(file))
-            return
-        if isinstance(file, bytes | bytearray | memoryview):
-            contents: Any = file
-        elif hasattr(file, "read"):
-            contents = file.read()
-        else:
-            contents = None
-        if not isinstance(contents, bytes | bytearray | memoryview):
-            raise AssertionError(
-                "[LiteNetwork] a model is a path, bytes, or a file that was opened to read bytes; "
-                f"got {type(file).__name__}"
-            )
-        # Bytes are used where they are; they do not change.
-        self._memory = contents if isinstance(contents, bytes) else bytes(contents)
-        self.size = len(self._memory)
-        self.address = cast(c_char_p(self._memory), c_void_p).value
-
-
-def _local(path: str | bytes) -> bytes:
-    """The path of a file on this machine, which is there."""
-    text = os.fsdecode(path)
-    scheme, separator, _ = text.partition("://")
-    if separator and scheme.isalnum() and not os.path.exists(text):
-        raise ValueError(
-            f"[LiteNetwork] {text} is not on this machine; read it by what knows {scheme}, "
-            "and load the bytes"
-        )
-    os.stat(path)
-    return os.fsencode(path)
 
 
 def _path(path: str | os.PathLike[str]) -> bytes:
@@ -173,7 +125,7 @@ class LiteNetwork:
                 then.
             ValueError: it is somewhere else (``s3://…``).
         """
-        model = _Model(file)
+        model = Model(file)
         if model.path is not None:
             _callback.call(library.LITE_load_model_from_path, self._network, model.path)
         else:
@@ -589,7 +541,7 @@ def get_model_io_info(model_path: ModelFile, config: LiteConfig | None = None) -
         >>> get_model_io_info(model_path).outputs[0].config_layout.shapes
         [1, 1000]
     """
-    model = _Model(model_path)
+    model = Model(model_path)
     config = config or LiteConfig()
     found = _LiteNetworkIO()
     with _info_lock:
