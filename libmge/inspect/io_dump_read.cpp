@@ -246,7 +246,8 @@ DumpRecord parse_binary(std::span<const std::byte> bytes, const std::string& pat
     if (data.empty()) {
         DumpRecord named;
         auto layout = between(as_text(bytes.subspan(dump_header_bytes, name_bytes)), "layout:{", "}");
-        if (layout && read_layout(*layout, named) && named.shape.numel() == 0) record.shape = named.shape;
+        if (layout && read_layout(*layout, named) && std::ranges::count(named.shape.dims(), 0))
+            record.shape = named.shape;
     }
     size_t expected = 0;
     try {
