@@ -274,6 +274,7 @@ def test_keywords_may_come_in_another_order(symbolic):
         assert f(floats(0.0), a=a, b=b).item() == 9 * k - 1
         assert f(floats(0.0), b=b, a=a).item() == 9 * k - 1
         assert f(floats(0.0), a, b=b).item() == 9 * k - 1
+        assert f(x=floats(0.0), b=b, a=a).item() == 9 * k - 1
 
 
 @both_modes
@@ -291,6 +292,7 @@ def test_keywords_of_a_graph_that_runs_alone():
     for keywords in ("ab", "ba", "ab"):
         values = {"a": floats(1.0), "b": floats(2.0)}
         assert alone(floats(0.0), **{name: values[name] for name in keywords}).item() == 8
+    assert alone(x=floats(0.0), b=floats(2.0), a=floats(1.0)).item() == 8
 
 
 def test_named_tuples_of_a_graph_that_runs_alone():

@@ -253,10 +253,11 @@ class trace:
                     "Only support tensor type args when capture_as_const is enabled"
                 )
             named = {name: arg for name, arg in kwargs.items() if isinstance(arg, Tensor)}
-            # Their order may be another one than that of the recording, which has them by number.
+            # Their order may be another one than that of the recording, which has them by number;
+            # what it had by position is not known by name, and comes first.
             known = self._arguments[self._by_position :] if self._trace.is_recorded else []
             place = {name: number for number, name in enumerate(known)}
-            for name in sorted(named, key=lambda name: place.get(name, len(place))):
+            for name in sorted(named, key=lambda name: place.get(name, -1)):
                 inputs.append(named[name])
                 names.append(name)
         return inputs, names
