@@ -55,6 +55,12 @@ Tensor chain(Tensor x, int64_t nodes) {
     for (int64_t i = 0; i < nodes; ++i) x = i % 2 ? ops::sin(x) : ops::exp(x);
     return x;
 }
+// The same of products, of which formulas are made.
+Tensor factors(Tensor x, int64_t nodes) {
+    Tensor w = filled({width, width});
+    for (int64_t i = 0; i < nodes; ++i) x = ops::mul(x, w);
+    return x;
+}
 // All values wait for the end, where one operator reads them.
 Tensor fan(const Tensor& x, int64_t nodes) {
     Tensors parts;
@@ -91,8 +97,8 @@ Graph graph_of(const Net& net, int64_t nodes) {
 
 int main(int argc, char** argv) {
     int64_t most = argc > 1 ? std::atoll(argv[1]) : 100'000;
-    const std::vector<Net> nets{
-        {"layers", layers}, {"products", products}, {"chain", chain}, {"fan", fan}, {"updates", updates}};
+    const std::vector<Net> nets{{"layers", layers},   {"products", products}, {"chain", chain},
+                                {"factors", factors}, {"fan", fan},           {"updates", updates}};
     std::printf(
         "| net | nodes | steps | build us/node | compile us/node | over the smallest "
         "|\n|---|---|---|---|---|---|\n");

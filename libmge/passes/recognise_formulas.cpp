@@ -54,9 +54,14 @@ constexpr double cube_factor = 0.044715;
 // With as many digits as people write.
 bool is_near(double a, double b) { return std::abs(a - b) <= 1e-5 * std::abs(b); }
 
+// More operators than people write a formula's product with: from there on the rest is a value, so that no
+// node of a long chain walks all of it.
+constexpr int most_multiplications = 8;
+
 struct Product {
     double factor = 1;
     std::vector<ValueId> values;
+    int multiplications = 0;
 };
 struct Normalised {
     ValueId x = no_value;
@@ -147,13 +152,15 @@ ValueId Walk::behind_sum(ValueId value, double wanted) {
 void Walk::multiply(Product& product, ValueId value) {
     if (auto factor = number(value))
         product.factor *= *factor;
-    else if ((is<ops::Mul>(value) || is<ops::Div>(value)) && uses_[size_t(value)] == 1)
+    else if ((is<ops::Mul>(value) || is<ops::Div>(value)) && uses_[size_t(value)] == 1 &&
+             product.multiplications < most_multiplications)
         multiply(product, enter(value));
     else
         product.values.push_back(value);
 }
 
 void Walk::multiply(Product& product, const Node& node) {
+    ++product.multiplications;
     multiply(product, node.inputs[0]);
     if (node.op == &ops::Mul::info) return multiply(product, node.inputs[1]);
     auto divisor = number(node.inputs[1]);
