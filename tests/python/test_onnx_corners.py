@@ -24,6 +24,17 @@ def refused(path, match):
         load(path)
 
 
+@pytest.mark.parametrize("start, end", [(-9, BOTTOM), (-5, -9), (9, -3), (-9, -5)])
+def test_slices_backwards_begin_at_the_first_at_least(start, end, tmp_path):
+    numbers = [number("starts", [start]), number("ends", [end])]
+    numbers += [number("axes", [0]), number("steps", [-1])]
+    x = np.arange(5, dtype="float32")
+    begin, past = np.clip(start + 5 * (start < 0), 0, 4), np.clip(end + 5 * (end < 0), -1, 4)
+    expected = x[[i for i in range(begin, past, -1)]]
+    path = one_node(tmp_path, "Slice", [("x", [5])], numbers)
+    np.testing.assert_array_equal(load(path)(x).numpy(), expected)
+
+
 @pytest.mark.parametrize("reverse", [0, 1])
 def test_sums_up_to_the_element_before(reverse, tmp_path):
     """No element is taken off a sum again: it may have been a large one."""

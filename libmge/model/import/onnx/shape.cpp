@@ -132,10 +132,14 @@ struct Bounds {
     Tensor starts, ends;
 };
 
-Tensor sliced_by_known(const Tensor& x, const Bounds& b, const IntList& starts, const IntList& ends) {
+Tensor sliced_by_known(const Site& site, const Tensor& x, const Bounds& b, const IntList& starts,
+                       const IntList& ends) {
     IntList items;
     for (size_t i = 0; i < b.axes.size(); ++i) {
         int64_t start = std::clamp(starts[i], -beyond, beyond), end = std::clamp(ends[i], -beyond, beyond);
+        // Backwards from before the first is from the first, where Python has nothing.
+        if (auto extent = site.extents.find_extent(x, int(b.axes[i])); extent && b.steps[i] < 0)
+            start = std::max(start, -*extent);
         items.insert(items.end(), {b.axes[i], start, end, b.steps[i], 0});
     }
     return ops::slice({x}, {.items = items});
@@ -143,7 +147,7 @@ Tensor sliced_by_known(const Tensor& x, const Bounds& b, const IntList& starts, 
 
 Tensor sliced(const Site& site, const Tensor& x, const Bounds& b) {
     Tensor starts = site.extents.find_value(b.starts), ends = site.extents.find_value(b.ends);
-    if (starts && ends) return sliced_by_known(x, b, numbers_in(starts), numbers_in(ends));
+    if (starts && ends) return sliced_by_known(site, x, b, numbers_in(starts), numbers_in(ends));
     IntList items;
     Tensors operands{x};
     auto bound = [&](const Tensor& vector, const Tensor& known, size_t i) {
