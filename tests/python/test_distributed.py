@@ -247,6 +247,9 @@ def test_a_process_that_does_not_come(nothing, monkeypatch, rank):
     with pytest.raises(RuntimeError, match=f"process {1 - rank} has not come within 0.5 s"):
         dist.init_process_group("localhost", server.py_server_port, 2, rank, 0)
     assert not dist.is_distributed()
+    late = dist.Client("localhost", server.py_server_port)
+    with pytest.raises(RuntimeError, match="nobody has given it"):  # not what was for this meeting
+        late.bcast_val(None, "token", 2, patience=0.1)
 
 
 def test_a_server_that_is_not_there(monkeypatch):

@@ -199,9 +199,22 @@ def init_process_group(
 
 def _meet(process: _Process) -> Client:
     """Connect with the other processes, which the server tells where they are."""
-    client, size, rank = Client(*process.server), process.world_size, process.rank
-    secret = secrets.token_hex(32) if rank == 0 else None
-    token = _asked(0, client.bcast_val, secret, "token", size)
+    client, is_first = Client(*process.server), process.rank == 0
+    secret = secrets.token_hex(32) if is_first else None
+    try:
+        token = _asked(0, client.bcast_val, secret, "token", process.world_size)
+        _connect(process, client, token)
+    except BaseException:
+        if is_first:  # those who come now would take it for that of the next meeting
+            with contextlib.suppress(OSError, RuntimeError):
+                client.take_back("token")
+        raise
+    return client
+
+
+def _connect(process: _Process, client: Client, token: str) -> None:
+    """Connect with the others that have this token."""
+    size, rank = process.world_size, process.rank
 
     def told_by_all(what: str, mine):
         # The server may know what processes have told that met there before these.
@@ -216,7 +229,6 @@ def _meet(process: _Process) -> Client:
     # Who reaches the server by loopback is on its machine.
     hosts = [server if _is_loopback(other) else other for other in hosts]
     _mge.connect_processes(rank, list(zip(hosts, ports, strict=True)), token, _PATIENCE_SECONDS)
-    return client
 
 
 def _asked(other: int, ask: Callable, *arguments):

@@ -94,6 +94,11 @@ class _Board:
                 del self._left[key], self._values[key]
             return found
 
+    def take_back(self, key: str) -> None:
+        with self._changed:
+            self._values.pop(key, None)
+            self._left.pop(key, None)
+
 
 class _ThreadedServer(ThreadingMixIn, SimpleXMLRPCServer):
     daemon_threads = True
@@ -266,8 +271,18 @@ class Client:
             RuntimeError: who gives it has left, or nobody has given it meanwhile.
         """
         self._broadcasts[key] += 1
-        turn = f"{key}_bcast_{self._broadcasts[key]}"
-        return self._call("bcast_val", val, turn, size, source, patience)
+        return self._call("bcast_val", val, self._turn(key), size, source, patience)
+
+    def take_back(self, key: str) -> None:
+        """Give nothing to those who have not come yet for the last ``bcast_val`` of that name.
+
+        Args:
+            key: what the clients call it.
+        """
+        self._call("take_back", self._turn(key))
+
+    def _turn(self, key: str) -> str:
+        return f"{key}_bcast_{self._broadcasts[key]}"
 
 
 def main(port: int = 0, verbose: bool = True) -> None:
