@@ -6,7 +6,7 @@
 // read as they were before.
 //
 // A constant mask that hides from each query what comes behind it, and nothing else, makes the attention
-// causal, which computes no scores that nobody sees; so not even NaN comes from there. Models hide by
+// causal, which computes no scores that nobody sees; so not even NaN comes from them. Models hide by
 // infinity or by numbers that no score makes up for, added to the scores or put in their place.
 //
 // Of f32 alone, as in recognise_formulas, and where nobody else reads the scores; on GPUs where values will
@@ -71,6 +71,7 @@ std::shared_ptr<const void> params_of(const Spelled& found) {
 // from the last. shows(n, true): element n says that a key is in sight; with false, that it is not.
 template <class Shows>
 bool keeps_order(const Shape& mask, const Shape& scores, Shows shows, Spelled& found) {
+    if (scores.rank() != rank) return false;
     const int64_t queries = scores[row_axis], keys = scores[column_axis];
     // One row or column could stand for more of them at another shape.
     if (queries < 2 || keys < 2 || mask.rank() < 2 || mask[mask.rank() - 2] != queries ||
