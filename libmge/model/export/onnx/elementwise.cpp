@@ -163,10 +163,9 @@ Operands export_log1p(Site& s) {
     return {s.emit("Where", {s.emit("Equal", {s.in(0), kept}), log, s.emit("Add", {log, lost})})};
 }
 
-// max(a, b) + log(1 + e^-|a - b|), without distance between equal infinities
+// max(a, b) + log(1 + e^-|a - b|)
 Operands export_logaddexp(Site& s) {
-    Operand distance = s.emit("Where", {s.emit("Equal", {s.in(0), s.in(1)}), s.number(0, s.out().dtype),
-                                        s.emit("Abs", {s.emit("Sub", {s.in(0), s.in(1)})})});
+    Operand distance = s.emit("Abs", {s.emit("Sub", {s.in(0), s.in(1)})});
     return {
         s.emit("Add", {s.emit("Max", {s.in(0), s.in(1)}), s.emit("Softplus", {s.emit("Neg", {distance})})})};
 }

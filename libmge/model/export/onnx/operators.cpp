@@ -91,7 +91,7 @@ constexpr OperatorRow rows[] = {
     {&ops::Linspace::info, export_linspace, "Range"},
     {&ops::Log::info, export_same, "Log"},
     {&ops::Log1p::info, export_log1p, "Add, Div, Equal, Log, Sub, Where"},
-    {&ops::Logaddexp::info, export_logaddexp, "Equal, Max, Softplus, Where"},
+    {&ops::Logaddexp::info, export_logaddexp, "Max, Softplus"},
     {&ops::LogicalAnd::info, export_same, "And"},
     {&ops::LogicalNot::info, export_same, "Not"},
     {&ops::LogicalOr::info, export_same, "Or"},
