@@ -56,6 +56,12 @@ std::vector<int64_t> channel_extents(const Shape& shape, const Moved& moved) {
     return {shape.begin() + 1, shape.end() - pixel_axes(shape, moved)};
 }
 
+// The shape counts exactly the channels and the pixels that the images have.
+bool fits(const Shape& shape, const Moved& moved) {
+    return pixel_axes(shape, moved) > 0 &&
+           Shape(channel_extents(shape, moved)).numel() == int64_t(moved.channels.size());
+}
+
 bool is_image(const Shape& shape, const Moved& moved) {
     return shape.rank() == ops::image_rank && pixel_axes(shape, moved) == 2;
 }
@@ -100,10 +106,13 @@ private:
         if (node.op == &ops::Split::info) return follow_split(node);
         if (node.op == &ops::Slice::info) return follow_slice(node);
         if (node.op == &ops::Transpose::info) return follow_transpose(node);
-        return node.op->traits.view && follow_view(node);
+        // A view that is computed once waits for something.
+        return node.op->traits.view && !node.op->traits.once && follow_view(node);
     }
 
+    // False when the value cannot be counted as channels of such images: its node stays as it is.
     bool note(ValueId output, Moved moved) {
+        if (!fits(shape(output), moved)) return false;
         moved.is_recounted = moved.is_recounted || !is_image(shape(output), moved);
         moved_[size_t(output)] = std::move(moved);
         return true;
@@ -112,9 +121,7 @@ private:
     bool follow_view(const Node& node) {
         auto moved = images(node.inputs[0]);
         auto& to = shape(node.outputs[0]);
-        if (!moved || to.rank() < 2 || to[0] != shape(node.inputs[0])[0] || !pixel_axes(to, *moved) ||
-            Shape(channel_extents(to, *moved)).numel() != int64_t(moved->channels.size()))
-            return false;
+        if (!moved || to.rank() < 2 || to[0] != shape(node.inputs[0])[0]) return false;
         return note(node.outputs[0], std::move(*moved));
     }
 
@@ -147,22 +154,26 @@ private:
         return counts_channels ? std::optional(size_t(axis) - 1) : std::nullopt;
     }
 
+    static bool have_equal_pixels(const Moved& a, const Shape& a_shape, const Moved& b,
+                                  const Shape& b_shape) {
+        return a.height == b.height && a.width == b.width && pixel_axes(a_shape, a) == pixel_axes(b_shape, b);
+    }
+
     bool follow_concat(const Node& node) {
         Moved joined;
+        auto &first = shape(node.inputs[0]), &to = shape(node.outputs[0]);
         std::vector<Moved> parts;
         for (ValueId id : node.inputs) {
             auto moved = images(id);
-            if (!moved || (!parts.empty() &&
-                           pixel_axes(shape(id), *moved) != pixel_axes(shape(node.inputs[0]), parts[0])))
+            if (!moved || (!parts.empty() && !have_equal_pixels(*moved, shape(id), parts[0], first)))
                 return false;
             joined.is_recounted = joined.is_recounted || moved->is_recounted;
             parts.push_back(std::move(*moved));
         }
         joined.height = parts[0].height;
         joined.width = parts[0].width;
-        auto& to = shape(node.outputs[0]);
-        auto axis = channel_axis(node.as<ops::Concat::Params>().axis, to, joined);
-        if (!axis) return false;
+        auto axis = channel_axis(node.as<ops::Concat::Params>().axis, first, joined);
+        if (!axis || pixel_axes(to, joined) != pixel_axes(first, joined)) return false;
         auto extents = channel_extents(to, joined);
         int64_t outer = Shape(std::span(extents).first(*axis)).numel();
         for (int64_t i = 0; i < outer; ++i)
@@ -182,6 +193,10 @@ private:
         auto extents = channel_extents(shape(node.inputs[0]), *whole);
         int64_t outer = Shape(std::span(extents).first(*axis)).numel();
         auto row = std::ptrdiff_t(whole->channels.size()) / outer, start = std::ptrdiff_t(0);
+        auto is_part = [&](ValueId id) {
+            return pixel_axes(shape(id), *whole) == pixel_axes(shape(node.inputs[0]), *whole);
+        };
+        if (!std::ranges::all_of(node.outputs, is_part)) return false;
         for (ValueId id : node.outputs) {
             Moved part{whole->height, whole->width, {}, whole->is_recounted};
             auto inner = std::ptrdiff_t(Shape(channel_extents(shape(id), *whole)).numel()) / outer;

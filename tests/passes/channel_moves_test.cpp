@@ -124,6 +124,22 @@ TEST(FuseChannelMoves, LeavesWhatIsNoShuffle) {
     stays(f32({2, 4, 3, 3}), [](const Tensors& x) {  // images change places with channels
         return Tensors{ops::transpose(conv(x[0], 2), {.pattern = {1, 0, 2, 3}})};
     });
+    stays(f32({1, 3, 8, 8}), [](const Tensors& x) {  // pixels of two images in one row
+        Tensor p = conv(x[0], 4), q = ops::conv2d(p, ramp({4, 4, 1, 1}), {}, {}, {.stride = {2, 2}});
+        Tensor rows =
+            ops::concat({ops::flatten(p, {.start = 2}), ops::flatten(q, {.start = 2})}, {.axis = 2});
+        return Tensors{ops::transpose(rows, {.pattern = {0, 2, 1}})};
+    });
+    stays(f32({1, 3, 4, 4}), [](const Tensors& x) {  // one image above the other
+        Tensor y = ops::concat({conv(x[0], 4), conv(x[0], 4)}, {.axis = 2});
+        return Tensors{ops::transpose(y, {.pattern = {0, 2, 1, 3}})};
+    });
+    stays(f32({1, 3, 2, 6}), [](const Tensors& x) {  // as many pixels in images of other sizes
+        Tensor p = conv(x[0], 4), q = conv(ops::reshape(x[0], {.shape = {1, 3, 3, 4}}), 4);
+        p = ops::reshape(p, {.shape = {1, 4, 12}});
+        q = ops::reshape(q, {.shape = {1, 4, 12}});
+        return Tensors{ops::reshape(ops::concat({p, q}, {.axis = 1}), {.shape = {1, 8, 2, 6}})};
+    });
     stays(f32({2, 4, 3, 3}), [](const Tensors& x) {  // nothing but a view of other axes
         return Tensors{ops::reshape(conv(x[0], 4), {.shape = {2, 2, 2, 9}})};
     });
