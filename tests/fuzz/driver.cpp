@@ -7,7 +7,8 @@
 //
 //   mge_fuzz_TARGET [--executions N] [--seed N] [--corpus FOLDER] [FILE...]
 //
-// The files of a folder are further seeds. With files those alone are tried.
+// The files of a folder are further seeds. With files those alone are tried. MGE_FUZZ_EXECUTIONS and
+// MGE_FUZZ_SEED take the place of the options, for CTest.
 
 #include <signal.h>
 #include <sys/resource.h>
@@ -27,6 +28,7 @@
 #include <iterator>
 #include <map>
 
+#include "libmge/base/env.h"
 #include "tests/fuzz/mutate_bytes.h"
 #include "tests/fuzz/outcome.h"
 #include "tests/fuzz/target.h"
@@ -173,6 +175,8 @@ int run(int argc, char** argv) {
         else
             files.push_back(read_file(argv[i]));
     }
+    if (auto number = env_int("MGE_FUZZ_EXECUTIONS")) executions = *number;
+    if (auto number = env_int("MGE_FUZZ_SEED")) seed = unsigned(*number);
     const char* name = std::strrchr(argv[0], '/');
     std::snprintf(finding_path, sizeof finding_path, "finding-%s", name ? name + 1 : argv[0]);
     LLVMFuzzerInitialize(&argc, &argv);
