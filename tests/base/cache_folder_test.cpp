@@ -21,7 +21,7 @@ protected:
     }
     void TearDown() override { std::filesystem::remove_all(folder_); }
     // Without a home.
-    std::optional<std::string> found() const { return cache_folder({{}, {}, "/nonexistent", folder_}); }
+    std::optional<std::string> found() const { return cache_folder({{}, {}, "/proc/nonexistent", folder_}); }
 
     std::string folder_, own_;
 };
@@ -30,8 +30,8 @@ TEST_F(CacheFolder, TheUsersWishesComeFirst) {
     EXPECT_EQ(cache_folder({"/caches", "/home/me", folder_, folder_}), "/caches");
     EXPECT_EQ(cache_folder({"caches", "/home/me", folder_, folder_}), "/home/me/.cache");
     EXPECT_EQ(cache_folder({{}, "/home/me", folder_, folder_}), "/home/me/.cache");
-    EXPECT_EQ(cache_folder({{}, "me", folder_, "/nonexistent"}), folder_ + "/.cache");
-    EXPECT_EQ(cache_folder({{}, {}, folder_, "/nonexistent"}), folder_ + "/.cache");
+    EXPECT_EQ(cache_folder({{}, "me", folder_, "/proc/nonexistent"}), folder_ + "/.cache");
+    EXPECT_EQ(cache_folder({{}, {}, folder_, "/proc/nonexistent"}), folder_ + "/.cache");
 }
 
 TEST_F(CacheFolder, WithoutAHomeOneOfOurOwnIsMade) {
@@ -62,7 +62,7 @@ TEST_F(CacheFolder, OneOfAnotherUserIsNotTaken) {
     ::chmod(own_.c_str(), 0700);
     ASSERT_EQ(::chown(own_.c_str(), 12345, 12345), 0);
     EXPECT_EQ(found(), std::nullopt);
-    EXPECT_EQ(cache_folder({{}, {}, own_, "/nonexistent"}), std::nullopt) << "a home of another user";
+    EXPECT_EQ(cache_folder({{}, {}, own_, "/proc/nonexistent"}), std::nullopt) << "a home of another user";
 }
 
 TEST_F(CacheFolder, NowhereToMakeOne) {

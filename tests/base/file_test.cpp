@@ -152,7 +152,7 @@ TEST_F(Files, ErrorsNameThePath) {
         EXPECT_THAT(e.what(), HasSubstr("missing': No such file or directory"));
     }
     EXPECT_THROW(MappedFile::open(folder_.string()), UserError);
-    EXPECT_THROW(write_file_atomically("/nonexistent-folder/a", [](std::ostream&) {}), UserError);
+    EXPECT_THROW(write_file_atomically("/proc/nonexistent/a", [](std::ostream&) {}), UserError);
     EXPECT_THROW(write_file_atomically("/dev/full", [](std::ostream& s) { s << "x"; }), UserError);
 }
 

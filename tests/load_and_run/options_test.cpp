@@ -75,7 +75,7 @@ TEST(EnergyMeter, AddsPackagesAndWrapsAround) {
 }
 
 TEST(EnergyMeter, SaysWhyItCannotMeasure) {
-    EXPECT_THAT(EnergyMeter("/nonexistent").unavailable(), HasSubstr("no RAPL counter"));
+    EXPECT_THAT(EnergyMeter("/proc/nonexistent").unavailable(), HasSubstr("no RAPL counter"));
     Folder folder;
     folder.write("intel-rapl:0/energy_uj", "");
     EXPECT_THAT(EnergyMeter(folder.path()).unavailable(), HasSubstr("cannot be read"));

@@ -140,7 +140,7 @@ TEST_F(LoadAndRun, BadModelIsExitCode5) {
 
 TEST_F(LoadAndRun, UsageErrorsAreExitCode2) {
     EXPECT_EQ(run("").code, 2);
-    EXPECT_EQ(run("/nonexistent.mge").code, 2);
+    EXPECT_EQ(run("/proc/nonexistent.mge").code, 2);
     EXPECT_EQ(run(path("sum.mge") + " --iter 0").code, 2);
     EXPECT_EQ(run(path("sum.mge") + " --iter many").code, 2);
     Ran unknown = run(path("sum.mge") + " --no-such-flag");
@@ -149,7 +149,7 @@ TEST_F(LoadAndRun, UsageErrorsAreExitCode2) {
     EXPECT_THAT(run(path("sum.mge") + " --input zz:1").output,
                 HasSubstr("the model has no input 'zz'; it has 'a', 'b'"));
     EXPECT_THAT(run(path("sum.mge") + " --input 1").output, HasSubstr("say which with NAME:VALUE"));
-    EXPECT_EQ(run(path("sum.mge") + " --json /nonexistent-folder/r.json").code, 2);
+    EXPECT_EQ(run(path("sum.mge") + " --json /proc/nonexistent/r.json").code, 2);
 }
 
 TEST_F(LoadAndRun, HelpAndVersionAreExitCode0) {

@@ -87,7 +87,7 @@ def test_flags_behind_a_flagfile_win(run_tool, small_model, tmp_path):
     [
         ("--iter=3\nresnet.mge\n", "line 2 of"),
         ("--flagfile=FILE", "reads itself"),
-        ("--flagfile=/nonexistent", "cannot open"),
+        ("--flagfile=/proc/nonexistent", "cannot open"),
         ("--no-such-flag", "no-such-flag"),
     ],
 )
@@ -127,7 +127,7 @@ def test_usage_errors(run_tool, small_model, arguments, message, hint):
 
 
 def test_unwritable_report(run_tool, small_model):
-    for path in ("/nonexistent/r.json", "/dev/full"):
+    for path in ("/proc/nonexistent/r.json", "/dev/full"):
         ran = run_tool(TOOL, small_model, "--json", path)
         assert ran.code == 2 and path in ran.err and ran.err.count("error: ") == 1, ran.err
 

@@ -62,8 +62,8 @@ def test_list_of_test_cases_and_append(run_tool, two_inputs, tmp_path):
         ("#rand(0,x)", "'x' is not a number"),
         ("#rand(2,1)", "2 is above 1"),
         ("#rand(0,1,...,3)", "last extent"),
-        ("a:/nonexistent;b:#rand(0,1)", "/nonexistent"),
-        ("@/nonexistent", "/nonexistent"),
+        ("a:/proc/nonexistent;b:#rand(0,1)", "/proc/nonexistent"),
+        ("@/proc/nonexistent", "/proc/nonexistent"),
     ],
 )
 def test_bad_data(run_tool, two_inputs, tmp_path, data, message):

@@ -127,7 +127,7 @@ def as_nobody(tool_path, name, *arguments):
         capture_output=True,
         text=True,
         preexec_fn=become,
-        env={"PATH": "/usr/bin:/bin", "HOME": "/nonexistent"},
+        env={"PATH": "/usr/bin:/bin", "HOME": "/proc/nonexistent"},
         check=False,
     )
 

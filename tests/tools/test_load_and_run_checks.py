@@ -147,7 +147,7 @@ class TestCompare:
     @pytest.mark.parametrize(
         "flags",
         [
-            ("--compare", "/nonexistent"),
+            ("--compare", "/proc/nonexistent"),
             ("--compare-with", "magic"),
             ("--compare-with", "layout=abc"),
             ("--first-diff",),
@@ -405,6 +405,24 @@ class TestMemory:
             near = max(0.05 * figures["predicted"], 2 << 20)
             assert abs(figures["measured"] - figures["predicted"]) <= near, name
             assert abs(figures["system"] - figures["predicted"]) <= near, name
+
+    # A search takes seconds, so it is tried with the best instruction set only.
+    @pytest.mark.parametrize(
+        ("isa", "flag"),
+        [
+            (isa, flag)
+            for isa in ("sse4", "avx2", "avx512")
+            for flag in ("--model-info", "--enable-ioc16")
+        ]
+        + [("", "--fast-run")],
+    )
+    def test_every_algorithm_counts_its_memory(self, run_tool, heavy, isa, flag):
+        """Copies, scratch memory and generated code, whichever algorithm a processor prefers."""
+        got = run_tool("load_and_run", heavy, *SHORT, flag, env={"MGE_ISA": isa} if isa else None)
+        if "[MGE_ISA]" in got.err:
+            pytest.skip(got.err)
+        assert got.code == OK, got.err
+        self.check_classes(got.result["memory"])
 
     def test_weights_are_released_when_packed(self, run_tool, heavy, tmp_path):
         original = 512 * 512 * 9 * 4

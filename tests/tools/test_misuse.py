@@ -152,7 +152,7 @@ def test_files_that_cannot_be_written(run_tool, fill_in, tmp_path, command, to):
     assert list((tmp_path / "folder").iterdir()) == []
 
 
-@pytest.mark.parametrize("to", ["/dev/full", "/nonexistent/r.json", "@FOLDER"])
+@pytest.mark.parametrize("to", ["/dev/full", "/proc/nonexistent/r.json", "@FOLDER"])
 @pytest.mark.parametrize("tool", TOOLS)
 def test_reports_that_cannot_be_written(run_tool, fill_in, tmp_path, tool, to):
     work = {
@@ -160,7 +160,7 @@ def test_reports_that_cannot_be_written(run_tool, fill_in, tmp_path, tool, to):
         "mge-dump": ["info", "@MODEL"],
         "mge-crypt": ["keygen", "@OUT"],
         "mge-fastrun-cache": ["build", "@OUT", "@MODEL", "--threads", "1"],
-        "mge-profile": ["check", "/nonexistent"],
+        "mge-profile": ["check", "/proc/nonexistent"],
     }
     ran = run_tool(tool, *fill_in(work[tool]), "--json", to.replace("@FOLDER", str(tmp_path)))
     assert ran.code == USAGE

@@ -10,6 +10,7 @@
 
 #include "libmge/kernel/cpu/balanced.h"
 #include "libmge/kernel/cpu/integer_tile.h"
+#include "libmge/kernel/packed_values.h"
 #include "libmge/kernel/plain_layouts.h"
 #include "libmge/ops/linalg/matmul_geometry.h"
 #include "libmge/tensor/dtype_dispatch.h"
@@ -39,7 +40,7 @@ struct IntegerMatmul {
     const cpu::IntegerTile* tile;
     int64_t words, blocks, threads;
     bool is_bias_wide, is_residual_wide;
-    std::vector<int32_t> b, b_sums;  // packed, when it never changes
+    PackedValues<int32_t> b, b_sums;  // packed, when it never changes
 
     bool is_bytes() const { return tile->per_word == 4; }
     int64_t columns() const { return blocks * tile->columns; }
@@ -91,10 +92,10 @@ Prepared prepare(const PrepareContext& context) {
     p.blocks = pieces(p.g.n, p.tile->columns);
     PackedInputs packed;
     if (problem.is_constant(1) && p.g.batches() == 1) {
-        p.b.resize(size_t(p.b_words()));
-        p.b_sums.resize(size_t(p.columns()));
+        p.b = PackedValues<int32_t>(p.b_words());
+        p.b_sums = PackedValues<int32_t>(p.columns());
         pack_b(p, context.constants[1], p.b.data(), p.b_sums.data());
-        packed = {{{p.b.data(), p.b.size() * sizeof(int32_t)}}, 1u << 1};
+        packed = {{p.b.piece(), p.b_sums.piece()}, 1u << 1};
     }
     size_t workspace = p.workspace();
     return Prepared::make(std::move(p), workspace, std::move(packed));

@@ -14,6 +14,7 @@
 
 #include "libmge/kernel/cpu/byte_product.h"
 #include "libmge/kernel/cpu/parallel.h"
+#include "libmge/kernel/packed_values.h"
 #include "libmge/ops/nn/convolution/geometry.h"
 #include "libmge/ops/quantize/channels_last.h"
 #include "libmge/ops/quantize/convolution_rows.h"
@@ -43,7 +44,7 @@ struct ChannelsLast {
     std::vector<int64_t> parts;
     int64_t chunk_rows;
     int64_t threads;
-    std::vector<int8_t> weight;
+    PackedValues<int8_t> weight;
     std::vector<int32_t> weight_sums;  // per channel
 
     int64_t blocks() const { return pieces(g.oc, columns); }
@@ -137,7 +138,7 @@ ChannelsLast describe(const Problem& problem, const cpu::ByteProduct& product) {
 void pack_weight(ChannelsLast& c, const int8_t* weight) {
     int64_t word = c.product->word, panel = c.product->panel;
     int64_t taps = c.g.kernel[0] * c.g.kernel[1];
-    c.weight.resize(size_t(c.blocks() * columns * c.k));
+    c.weight = PackedValues<int8_t>(c.blocks() * columns * c.k);
     c.weight_sums.resize(size_t(c.g.oc));
     for (int64_t oc = 0; oc < c.g.oc; ++oc) {
         int8_t* first = c.weight.data() + oc / panel * panel * c.k + oc % panel * word;
@@ -177,7 +178,7 @@ Prepared prepare(const PrepareContext& context) {
     auto found = std::ranges::find_if(all, [&](auto* p) { return name_of(*p) == context.candidate.name; });
     ChannelsLast c = describe(context.problem, **found);
     pack_weight(c, static_cast<const int8_t*>(context.constants[Conv::weight]));
-    PackedInputs packed{{{c.weight.data(), c.weight.size()}}, 1u << Conv::weight};
+    PackedInputs packed{{c.weight.piece()}, 1u << Conv::weight};
     size_t workspace = c.workspace();
     return Prepared::make(std::move(c), workspace, std::move(packed));
 }

@@ -10,6 +10,7 @@
 
 #include "libmge/kernel/cpu/byte_product.h"
 #include "libmge/kernel/cpu/parallel.h"
+#include "libmge/kernel/packed_values.h"
 #include "libmge/ops/quantize/channels_last.h"
 #include "libmge/ops/quantize/convolution_rows.h"
 
@@ -26,7 +27,7 @@ struct Depthwise {
     const cpu::ByteWindowKernel* kernel;
     bool is_x_signed;
     int64_t threads;
-    std::vector<uint8_t> weight;       // block after block of channels
+    PackedValues<uint8_t> weight;      // block after block of channels
     std::vector<int32_t> weight_sums;  // per channel
 
     int64_t channels() const { return g.groups; }
@@ -59,7 +60,7 @@ Prepared prepare(const PrepareContext& context) {
                 {}};
     auto* weight = static_cast<const int8_t*>(context.constants[Conv::weight]);
     int64_t taps = d.tap_count();
-    d.weight.resize(size_t((d.channels() + together - 1) / together * d.block_bytes()));
+    d.weight = PackedValues<uint8_t>((d.channels() + together - 1) / together * d.block_bytes());
     d.weight_sums.resize(size_t(d.channels()));
     for (int64_t c = 0; c < d.channels(); ++c)
         for (int64_t t = 0; t < taps; ++t) {
@@ -70,7 +71,7 @@ Prepared prepare(const PrepareContext& context) {
             std::memcpy(block + place * d.kernel->weight_bytes, &wide, size_t(d.kernel->weight_bytes));
             d.weight_sums[size_t(c)] += w;
         }
-    PackedInputs packed{{{d.weight.data(), d.weight.size()}}, 1u << Conv::weight};
+    PackedInputs packed{{d.weight.piece()}, 1u << Conv::weight};
     auto workspace = size_t(d.outside_bytes());
     return Prepared::make(std::move(d), workspace, std::move(packed));
 }

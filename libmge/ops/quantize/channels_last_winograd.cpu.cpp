@@ -13,6 +13,7 @@
 #include "libmge/kernel/cpu/byte_product.h"
 #include "libmge/kernel/cpu/integer_winograd.h"
 #include "libmge/kernel/cpu/parallel.h"
+#include "libmge/kernel/packed_values.h"
 #include "libmge/ops/quantize/channels_last.h"
 #include "libmge/ops/quantize/convolution_rows.h"
 
@@ -34,7 +35,7 @@ struct IntegerWinogradConv {
     int64_t lines, across;               // tiles of an image
     int64_t line_chunks, across_chunks;  // how many parts they are divided into
     std::vector<Part> parts;             // of the channels of x
-    std::vector<int16_t> weight;  // part after part, block after block of channels of y, point after point
+    PackedValues<int16_t> weight;  // part after part, block after block of channels of y, point after point
 
     int64_t blocks() const { return pieces(g.oc, columns); }
     int64_t chunks() const { return line_chunks * across_chunks; }
@@ -98,7 +99,7 @@ std::vector<Part> parts_of(const ConvGeometry& g, const int8_t* weight) {
 void pack_weight(IntegerWinogradConv& c, const int8_t* weight) {
     auto& product = *cpu::pair_product();
     int64_t word = product.word, panel = product.panel;
-    c.weight.resize(size_t(c.blocks() * columns * points * c.g.ic));
+    c.weight = PackedValues<int16_t>(c.blocks() * columns * points * c.g.ic);
     for (Part part : c.parts) {
         int16_t* first = c.weight.data() + part.begin * c.blocks() * columns * points;
         for (int64_t oc = 0; oc < c.g.oc; ++oc)
@@ -129,7 +130,7 @@ Prepared prepare(const PrepareContext& context) {
     auto* weight = static_cast<const int8_t*>(context.constants[Conv::weight]);
     c.parts = parts_of(g, weight);
     pack_weight(c, weight);
-    PackedInputs packed{{{c.weight.data(), c.weight.size() * sizeof(int16_t)}}, 1u << Conv::weight};
+    PackedInputs packed{{c.weight.piece()}, 1u << Conv::weight};
     size_t workspace = c.workspace();
     return Prepared::make(std::move(c), workspace, std::move(packed));
 }

@@ -16,6 +16,7 @@
 
 #include "libmge/kernel/cpu/balanced.h"
 #include "libmge/kernel/cpu/integer_tile.h"
+#include "libmge/kernel/packed_values.h"
 #include "libmge/kernel/plain_layouts.h"
 #include "libmge/ops/nn/convolution/geometry.h"
 #include "libmge/ops/quantize/convolution_rows.h"
@@ -40,7 +41,7 @@ struct TiledConv {
     int64_t words;                           // of a window
     int64_t blocks;                          // of tile->columns channels, in one group
     int64_t threads;
-    std::vector<int32_t> weight;       // packed, when it never changes
+    PackedValues<int32_t> weight;      // packed, when it never changes
     std::vector<int32_t> weight_sums;  // Σ weight per channel
 
     bool is_bytes() const { return tile->per_word == 4; }
@@ -113,11 +114,11 @@ Prepared prepare(const PrepareContext& context) {
     bool has_zero = problem.has_input(Conv::weight_zero);
     PackedInputs packed;
     if (problem.is_constant(Conv::weight) && (!has_zero || problem.is_constant(Conv::weight_zero))) {
-        c.weight.resize(size_t(c.weight_words()));
+        c.weight = PackedValues<int32_t>(c.weight_words());
         c.weight_sums.resize(size_t(c.channels()));
         int32_t zero = has_zero ? *static_cast<const int32_t*>(context.constants[Conv::weight_zero]) : 0;
         pack_weight(c, context.constants[Conv::weight], zero, c.weight.data(), c.weight_sums.data());
-        packed.pieces.push_back({c.weight.data(), c.weight.size() * sizeof(int32_t)});
+        packed.pieces.push_back(c.weight.piece());
         packed.inputs = 1u << Conv::weight;
     }
     size_t workspace = c.workspace();

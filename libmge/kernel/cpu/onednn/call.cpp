@@ -70,6 +70,7 @@ struct Call::Plan {
         workspace += aligned(bytes(desc));
         return add_slot(Slot::workspace, desc, offset);
     }
+    void add_step(Primitive primitive, std::vector<std::pair<int, size_t>> arguments);
     void add_reorder(size_t from, size_t to);
     size_t add_constant(const Operand& operand, const MemoryDesc& used);
     size_t add_input(const Operand& operand, const MemoryDesc& used);
@@ -81,9 +82,14 @@ struct Call::Plan {
     void run_step(size_t i, const ArgumentSet& set) const;
 };
 
+void Call::Plan::add_step(Primitive primitive, std::vector<std::pair<int, size_t>> arguments) {
+    MemoryDesc scratchpad = scratchpad_of(primitive);
+    if (bytes(scratchpad)) arguments.emplace_back(DNNL_ARG_SCRATCHPAD, add_workspace(scratchpad));
+    steps.push_back({std::move(primitive), std::move(arguments)});
+}
+
 void Call::Plan::add_reorder(size_t from, size_t to) {
-    steps.push_back(
-        {make_reorder(slots[from].desc, slots[to].desc), {{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, to}}});
+    add_step(make_reorder(slots[from].desc, slots[to].desc), {{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, to}});
 }
 
 size_t Call::Plan::add_constant(const Operand& operand, const MemoryDesc& used) {
@@ -172,7 +178,7 @@ void Call::Plan::run_step(size_t i, const ArgumentSet& set) const {
 Call::Call(const PrimitiveDesc& desc, const std::vector<Operand>& operands, const Operand* residual)
     : plan_(std::make_unique<Plan>()) {
     Plan& plan = *plan_;
-    Step main{make_primitive(desc.get()), {}};
+    std::vector<std::pair<int, size_t>> arguments;
     std::vector<std::pair<size_t, size_t>> behind;
     for (auto& operand : operands) {
         MemoryDesc used = argument_desc(desc.get(), operand.argument);
@@ -186,11 +192,9 @@ Call::Call(const PrimitiveDesc& desc, const std::vector<Operand>& operands, cons
             behind.emplace_back(slot, plan.add_slot(Slot::output, operand.given, operand.index));
         }
         if (residual && operand.argument == DNNL_ARG_DST) plan.preload(*residual, slot);
-        main.arguments.emplace_back(operand.argument, slot);
+        arguments.emplace_back(operand.argument, slot);
     }
-    MemoryDesc scratchpad = argument_desc(desc.get(), DNNL_ARG_SCRATCHPAD);
-    if (bytes(scratchpad)) main.arguments.emplace_back(DNNL_ARG_SCRATCHPAD, plan.add_workspace(scratchpad));
-    plan.steps.push_back(std::move(main));
+    plan.add_step(make_primitive(desc.get()), std::move(arguments));
     for (auto [from, to] : behind) plan.add_reorder(from, to);
     for (auto& step : plan.steps)
         step.is_independent = step.primitive && has_independent_shares(step.primitive);

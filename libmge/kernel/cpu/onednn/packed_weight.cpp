@@ -114,11 +114,20 @@ void reorder(const MemoryDesc& from, const void* source, const MemoryDesc& to, v
     Memory in(made);
     check(dnnl_memory_create(&made, &to, engine(), target), "dnnl_memory_create");
     Memory out(made);
-    dnnl_exec_arg_t arguments[] = {{DNNL_ARG_FROM, in.get()}, {DNNL_ARG_TO, out.get()}};
     Primitive primitive = make_reorder(from, to);
     last_reorders().keep(primitive);
+    std::vector<dnnl_exec_arg_t> arguments{{DNNL_ARG_FROM, in.get()}, {DNNL_ARG_TO, out.get()}};
+    MemoryDesc desc = scratchpad_of(primitive);
+    Memory scratchpad;
+    if (bytes(desc)) {
+        // oneDNN allocates it here, and frees it with the memory object.
+        check(dnnl_memory_create(&made, &desc, engine(), DNNL_MEMORY_ALLOCATE), "dnnl_memory_create");
+        scratchpad.reset(made);
+        arguments.push_back({DNNL_ARG_SCRATCHPAD, scratchpad.get()});
+    }
     RegionScope scope(&RegionRules::never_waits, true);
-    check(dnnl_primitive_execute(primitive.get(), stream(), 2, arguments), "dnnl_primitive_execute");
+    check(dnnl_primitive_execute(primitive.get(), stream(), int(arguments.size()), arguments.data()),
+          "dnnl_primitive_execute");
 }
 
 bool is_dense_and_plain(const MemoryDesc& desc) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -134,7 +135,7 @@ Table& table() {
 
 // The general matrix product generates its kernels when it first runs, for a tenth of a second: rather here
 // than in the first run of a program.
-constexpr char general_product = 0;  // its address stands for them
+std::atomic<bool> has_general_product{false};  // its address identifies them among pieces of memory
 void generate_general_product() {
     [[maybe_unused]] static const bool done = [] {
         constexpr int side = 2;  // one by one takes a way without them
@@ -143,6 +144,7 @@ void generate_general_product() {
         check(dnnl_sgemm('N', 'N', side, side, side, 1, ones.data(), side, ones.data(), side, 0,
                          product.data(), side),
               "dnnl_sgemm");
+        has_general_product.store(true, std::memory_order_relaxed);
         return true;
     }();
 }
@@ -176,10 +178,20 @@ Primitive make_primitive(const_dnnl_primitive_desc_t desc) {
 
 Primitive make_reorder(const MemoryDesc& from, const MemoryDesc& to) {
     dnnl_primitive_desc_t made;
-    check(dnnl_reorder_primitive_desc_create(&made, &from, engine(), &to, engine(), nullptr),
+    // Without attributes a reorder to a Winograd layout would hold a scratchpad of its own as long as it
+    // lives.
+    auto attr = attributes(false, {});
+    check(dnnl_reorder_primitive_desc_create(&made, &from, engine(), &to, engine(), attr.get()),
           "dnnl_reorder_primitive_desc_create");
     PrimitiveDesc desc(made);
     return make_primitive(desc.get());
+}
+
+MemoryDesc scratchpad_of(const Primitive& primitive) {
+    const_dnnl_primitive_desc_t desc;
+    check(dnnl_primitive_get_primitive_desc(primitive.get(), &desc), "dnnl_primitive_get_primitive_desc");
+    auto* found = dnnl_primitive_desc_query_md(desc, dnnl_query_scratchpad_md, 0);
+    return found ? *found : MemoryDesc{};
 }
 
 bool has_independent_shares(const Primitive& primitive) {
@@ -204,8 +216,9 @@ std::vector<MemoryPiece> pieces_of(const Primitive& primitive) {
     const_dnnl_primitive_desc_t desc;
     check(dnnl_primitive_get_primitive_desc(primitive.get(), &desc), "dnnl_primitive_get_primitive_desc");
     std::vector<MemoryPiece> pieces{{primitive.get(), kind_of(desc) == dnnl_reorder ? reorder : other}};
-    if (is_general_product(implementation_name(desc)))
-        pieces.push_back({&general_product,
+    // Its code stays until the process ends, even when a search generated it and chose another algorithm.
+    if (has_general_product.load(std::memory_order_relaxed))
+        pieces.push_back({&has_general_product,
                           cpu_isa() >= Isa::avx512 ? of_general_product : of_general_product_before_avx512});
     return pieces;
 }

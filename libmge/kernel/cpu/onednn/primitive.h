@@ -18,6 +18,9 @@ using Primitive = std::shared_ptr<dnnl_primitive>;
 Primitive make_primitive(const_dnnl_primitive_desc_t desc);
 Primitive make_reorder(const MemoryDesc& from, const MemoryDesc& to);
 
+// The scratchpad that each run needs as DNNL_ARG_SCRATCHPAD; of 0 bytes when the primitive needs none.
+MemoryDesc scratchpad_of(const Primitive& primitive);
+
 // Whether its shares of work never wait for each other, so that one thread may do them one after another.
 // Some implementations wait in loops of their own, which nobody sees from outside: the general matrix product
 // and gradients of weights, which sum up what threads have computed, and normalisations.

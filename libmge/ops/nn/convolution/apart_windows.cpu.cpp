@@ -5,6 +5,7 @@
 
 #include "libmge/kernel/cpu/apart_windows.h"
 #include "libmge/kernel/cpu/parallel.h"
+#include "libmge/kernel/packed_values.h"
 #include "libmge/ops/nn/convolution/geometry.h"
 
 namespace mge::ops {
@@ -16,7 +17,7 @@ constexpr int64_t grain_multiplications = 1 << 15;
 struct State {
     cpu::ApartWindows shape;
     int64_t images, x_image, y_image, grain;
-    std::vector<float> weight;
+    PackedValues<float> weight;
 };
 
 // Nullopt for layouts that are not made of pixels and blocks of channels.
@@ -64,12 +65,10 @@ Prepared prepare(const PrepareContext& context) {
     state.x_image = int64_t(p.inputs[1].bytes() / sizeof(float)) / g.n;
     state.y_image = int64_t(p.outputs[0].bytes() / sizeof(float)) / g.n;
     state.grain = grain_multiplications / (g.multiplications() / (g.n * g.out[0])) + 1;
-    state.weight.resize(size_t(state.shape.packed_floats()));
+    state.weight = PackedValues<float>(state.shape.packed_floats());
     cpu::pack_apart_windows(state.shape, g.ic, static_cast<const float*>(context.constants[0]),
                             state.weight.data());
-    PackedInputs packed;
-    packed.pieces.push_back({state.weight.data(), state.weight.size() * sizeof(float)});
-    packed.inputs = 1;
+    PackedInputs packed{{state.weight.piece()}, 1};
     return Prepared::make(std::move(state), 0, std::move(packed));
 }
 

@@ -13,6 +13,7 @@
 
 #include "libmge/kernel/cpu/half.h"
 #include "libmge/kernel/cpu/parallel.h"
+#include "libmge/kernel/packed_values.h"
 #include "libmge/ops/nn/convolution/geometry.h"
 #include "libmge/ops/nn/convolution/onednn.h"
 
@@ -144,18 +145,18 @@ struct State {
     DType dtype;
     Planes x, y;
     bool has_residual;
-    std::vector<float> weight, bias;
+    PackedValues<float> weight, bias;
     Prepared inner;
     size_t y_offset, inner_offset;  // floats of the workspace
 };
 
 template <class H>
-std::vector<float> widened(const void* from, int64_t n) {
-    std::vector<float> result(static_cast<size_t>(n));
+PackedValues<float> widened(const void* from, int64_t n) {
+    PackedValues<float> result(n);
     cpu::halves_to_floats(static_cast<const H*>(from), result.data(), n);
     return result;
 }
-std::vector<float> widened(DType dtype, const void* from, int64_t n) {
+PackedValues<float> widened(DType dtype, const void* from, int64_t n) {
     return dtype == DType::f16 ? widened<Half>(from, n) : widened<BFloat16>(from, n);
 }
 
@@ -189,8 +190,8 @@ Prepared prepare(const PrepareContext& context) {
     if (packed.inputs >> 1 & 1)
         s.weight = {};
     else
-        packed.pieces.push_back({s.weight.data(), s.weight.size() * sizeof(float)});
-    if (!s.bias.empty()) packed.pieces.push_back({s.bias.data(), s.bias.size() * sizeof(float)});
+        packed.pieces.push_back(s.weight.piece());
+    if (!s.bias.empty()) packed.pieces.push_back(s.bias.piece());
     packed.inputs |= 1u << 1 | (s.bias.empty() ? 0u : 1u << 2);
     return Prepared::make(std::move(s), workspace, std::move(packed));
 }
