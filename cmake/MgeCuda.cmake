@@ -1,20 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-# The backend for NVIDIA's GPUs. MGE_CUDA is on where there is a CUDA 13 compiler, and asks for nothing of CUDA otherwise.
+# The backend for NVIDIA's GPUs: off unless MGE_CUDA asks for it, and then it needs the compiler of CUDA 13 or newer.
 #
 # mge_cuda_library(TARGET [EMULATED]): the objects of the backend. EMULATED: the same sources, built by the host's compiler
 # against a runtime that emulates a GPU (tests/cuda/emulated), so that they run on any machine.
-include(CheckLanguage)
 set(MGE_CUDA_ARCHITECTURES "80-real;90-real;90-virtual" CACHE STRING "GPUs to compile for, as CMAKE_CUDA_ARCHITECTURES")
 
-if(NOT DEFINED MGE_CUDA)
-  check_language(CUDA)
-  set(mge_cuda_default OFF)
-  if(CMAKE_CUDA_COMPILER AND NOT MGE_SANITIZE MATCHES "thread")
-    set(mge_cuda_default ON)
-  endif()
-  option(MGE_CUDA "Build the backend for NVIDIA's GPUs" ${mge_cuda_default})
-endif()
+option(MGE_CUDA "Build the backend for NVIDIA's GPUs" OFF)
 if(MGE_CUDA)
+  include(CheckLanguage)
+  check_language(CUDA)
+  if(NOT CMAKE_CUDA_COMPILER)
+    message(FATAL_ERROR "MGE_CUDA=ON needs nvcc of CUDA 13 or newer, and there is none on the PATH: scripts/install_cuda installs one.")
+  endif()
   set(CMAKE_CUDA_ARCHITECTURES ${MGE_CUDA_ARCHITECTURES})
   set(CMAKE_CUDA_VISIBILITY_PRESET hidden)
   enable_language(CUDA)

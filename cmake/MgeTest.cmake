@@ -7,6 +7,20 @@ endif()
 set(MGE_ISA_FOLDERS kernel ops passes)
 set(MGE_ISA_TESTED avx2 sse4)
 
+# mge_quick_test(TARGET…): how MGE_QUICK_BUILD compiles tests: with the harness's precompiled header, which holds GoogleTest and mge.h,
+# and without the optimisation that only what users run needs.
+function(mge_quick_test)
+  if(NOT MGE_QUICK_BUILD)
+    return()
+  endif()
+  foreach(target ${ARGN})
+    if(NOT target STREQUAL mge_test_harness)
+      mge_quick_build(${target} REUSE mge_test_harness)
+    endif()
+    target_compile_options(${target} PRIVATE "$<$<CONFIG:Release>:${MGE_LEAST_OPTIMISED}>")
+  endforeach()
+endfunction()
+
 # mge_test(NAME source…): one test program per folder below tests/, CTest label == folder. A large folder may have several,
 # named after their part of it: ops_shape carries the label ops, model_crypt the label model. They link the library's objects,
 # so that internals can be tested although libmge hides them.
@@ -15,6 +29,7 @@ function(mge_test name)
   string(REGEX REPLACE "^(lite|model|ops|out_of_memory)_.*" "\\1" folder ${name})
   add_executable(${target} ${ARGN})
   target_link_libraries(${target} PRIVATE mge_test_harness mge_internal GTest::gmock GTest::gtest_main)
+  mge_quick_test(${target})
   add_test(NAME ${name} COMMAND ${target})
   set_tests_properties(${name} PROPERTIES LABELS ${folder} TIMEOUT 600)
   if(folder IN_LIST MGE_ISA_FOLDERS)
