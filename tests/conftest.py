@@ -42,3 +42,27 @@ def seeded():
         numpy.random.seed(SEED)
     if megengine := sys.modules.get("megengine"):
         megengine.random.seed(SEED)
+
+
+@pytest.fixture(autouse=True)
+def checked_onnx_files(request):
+    """Every ONNX file that mge wrote into the folder of a test is valid."""
+    if "tmp_path" not in request.fixturenames:
+        yield
+        return
+    folder = request.getfixturevalue("tmp_path")
+    yield
+    for path in folder.rglob("*.onnx"):
+        if path.is_file() and is_written_by_mge(path):
+            sys.modules["onnx"].checker.check_model(str(path), full_check=True)
+
+
+def is_written_by_mge(path):
+    """Whether it is a whole model of this exporter: a test may damage or encrypt one."""
+    import onnx  # noqa: PLC0415  few tests need it
+
+    try:
+        model = onnx.load(path, load_external_data=False)
+    except Exception:
+        return False
+    return model.producer_name == "MGE"

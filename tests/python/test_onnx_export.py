@@ -49,6 +49,15 @@ def test_a_quantised_net(tmp_path):
     assert np.abs(got - expected).max() <= 0.02 * np.abs(expected).max()
 
 
+def test_equal_biases_in_different_shapes(tmp_path):
+    net = M.Sequential(M.ConvTranspose2d(3, 4, 2), M.Conv2d(4, 4, 1), M.Conv2d(4, 4, 1))
+    for layer in net:
+        layer.bias[...] = np.arange(1, 5, dtype="float32").reshape(1, 4, 1, 1)
+    net.eval()
+    expected, _ = exported(net, [X], str(tmp_path / "net.onnx"))
+    assert_near(run(tmp_path / "net.onnx", [X]), expected)
+
+
 def test_a_graph_for_one_batch_has_numbers(tmp_path):
     path = str(tmp_path / "one.onnx")
     _, model = exported(lambda x: F.reshape(x, (4, 90)) + 1, [X], path)

@@ -241,8 +241,10 @@ Operand Site::reshaped(size_t i, const Shape& shape) {
     if (spec(i).shape == shape) return in(i);
     Tensor value = constant_of(i);
     if (!value) return reshape(in(i), {shape.begin(), shape.end()});
-    // A name is for one form, and belongs to this one when it is the only one.
-    if (uses_[size_t(id(i))] > 1) return writer_.constant(value.with_shape(shape), in(i));
+    // A named constant with one reader takes the form that this one reads. An unnamed one may stand for equal
+    // constants of other readers.
+    if (uses_[size_t(id(i))] > 1 || graph_.value(id(i)).name.empty())
+        return writer_.constant(value.with_shape(shape), in(i));
     writer_.reshape_constant(in(i), shape);
     return in(i);
 }
