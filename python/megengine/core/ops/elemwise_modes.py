@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the modes of elementwise operators compute, by MegEngine's names for them."""
 
+import numpy as np
+
 from ... import _mge
+from .error_functions import erfc, erfcinv, erfinv
 
 _ops = _mge.ops
 
@@ -18,8 +21,8 @@ def _fast_tanh_grad(x, dy):
 
 
 def _hswish_grad(x, dy):
-    slope = _ops.where(x < -3.0, 0.0 * x, (2.0 * x + 3.0) / 6.0)
-    return _ops.where(x > 3.0, 0.0 * x + 1.0, slope) * dy
+    slope = _ops.where(x < -3.0, 0.0, (2.0 * x + 3.0) / 6.0)
+    return _ops.where(x > 3.0, 1.0, slope) * dy
 
 
 def _silu_grad(x, dy):
@@ -28,7 +31,57 @@ def _silu_grad(x, dy):
 
 
 def _moved_where(mask, x):
-    return _ops.where(mask, x, 0.0 * x)
+    return _ops.where(mask, x, 0)
+
+
+def _as_number(compare):
+    """A comparison whose result is 1 or 0 in the dtype of its operands."""
+
+    def answered(x, y):
+        answer = compare(x, y)
+        return answer.astype(_ops.where(answer, x, y).dtype)
+
+    return answered
+
+
+def _clip(x, lower, upper):
+    """``x`` between two bounds; of two that are in the wrong order the one that it meets first."""
+    return _ops.where(x <= lower, lower, _ops.where(x <= upper, x, upper))
+
+
+def _rounded_high_product(x, y):
+    """x y / 2^b of integers with b bits besides the sign, rounded to the nearest, halves up.
+
+    The largest integer if both are the lowest, of unsigned ones too, as in MegEngine.
+    """
+    dtype = _ops.add(x, y).dtype
+    if dtype.kind not in "iu":
+        raise RuntimeError(f"[Elemwise] mode RMULH takes integers, got {dtype}")
+    limits = np.iinfo(dtype)
+    bits = int(limits.max).bit_length()
+    if bits < 31:
+        product = x.astype("int32") * y.astype("int32") + 2 ** (bits - 1)
+        rounded = _ops.right_shift(product, bits).astype(dtype)
+    else:
+        rounded = _rounded_high_product_of_32_bits(x, y)
+    overflows = _ops.logical_and(_ops.equal(x, limits.min), _ops.equal(y, limits.min))
+    return _ops.where(overflows, limits.max, rounded)
+
+
+def _rounded_high_product_of_32_bits(x, y):
+    """(x y + 2^30) / 2^31 without a wider integer, for x or y above the lowest.
+
+    With x = 2^15 a + b and y = 2^15 c + d: x y = 2^30 a c + 2^15 (a d + b c) + b d.
+    """
+    mask = 2**15 - 1
+    a, c = _ops.right_shift(x, 15), _ops.right_shift(y, 15)
+    b, d = (_ops.bitwise_and(v, mask) for v in (x, y))
+    parts = (a * d, b * c, _ops.right_shift(b * d, 15))
+    low = _ops.right_shift(sum(_ops.bitwise_and(part, mask) for part in parts), 15)
+    # (a c + 1 + middle) / 2, where a c takes 33 bits
+    middle = sum(_ops.right_shift(part, 15) for part in parts) + low
+    half, odd = _ops.right_shift(a, 1), _ops.bitwise_and(a, 1)
+    return half * c + _ops.right_shift(odd * c + middle + 1, 1)
 
 
 def _between(x, lower, upper):
@@ -46,7 +99,9 @@ UNARY = {
     "COS": _ops.cos,
     "COSH": _ops.cosh,
     "ERF": _ops.erf,
-    "ERFC": lambda x: 1.0 - _ops.erf(x),
+    "ERFC": erfc,
+    "ERFCINV": erfcinv,
+    "ERFINV": erfinv,
     "EXP": _ops.exp,
     "EXPM1": _ops.expm1,
     "FAST_TANH": _fast_tanh,
@@ -84,7 +139,7 @@ BINARY = {
     "ASINH_GRAD": lambda x, dy: dy / _ops.sqrt(x * x + 1.0),
     "ATAN2": _ops.atan2,
     "ATANH_GRAD": lambda x, dy: dy / (1.0 - x * x),
-    "EQ": _ops.equal,
+    "EQ": _as_number(_ops.equal),
     "FAST_TANH_GRAD": _fast_tanh_grad,
     "FLOOR_DIV": _ops.floor_div,
     "FUSE_ADD_H_SWISH": lambda x, y: _ops.hswish(x + y),
@@ -94,9 +149,9 @@ BINARY = {
     "GELU_GRAD": lambda x, dy: _ops.gelu_slope(x) * dy,
     "HSIGMOID_GRAD": lambda x, dy: _moved_where(_between(x, -3.0, 3.0), dy / 6.0),
     "H_SWISH_GRAD": _hswish_grad,
-    "LEQ": _ops.less_equal,
+    "LEQ": _as_number(_ops.less_equal),
     "LOG_SUM_EXP": _ops.logaddexp,
-    "LT": _ops.less,
+    "LT": _as_number(_ops.less),
     "MAX": _ops.maximum,
     "MIN": _ops.minimum,
     "MOD": _ops.mod,
@@ -104,22 +159,23 @@ BINARY = {
     "NEQ": _ops.not_equal,
     "OR": _ops.logical_or,
     "POW": _ops.pow,
+    "RMULH": _rounded_high_product,
     "PRELU": lambda x, slope: _ops.where(x > 0.0, x, x * slope),
     "RELU6_GRAD": lambda x, dy: _moved_where(_between(x, 0.0, 6.0), dy),
     "SHL": _ops.left_shift,
     "SHR": _ops.right_shift,
-    "SIGMOID_GRAD": lambda y, dy: y * (1.0 - y) * dy,
+    "SIGMOID_GRAD": lambda y, dy: y * (1 - y) * dy,
     "SILU_GRAD": _silu_grad,
     "SOFTPLUS_GRAD": lambda x, dy: _ops.sigmoid(x) * dy,
     "SUB": _ops.sub,
     "SWITCH_GT0": lambda x, dy: _moved_where(x > 0.0, dy),
-    "TANH_GRAD": lambda y, dy: (1.0 - y * y) * dy,
+    "TANH_GRAD": lambda y, dy: (1 - y * y) * dy,
     "TRUE_DIV": _ops.div,
     "XOR": _ops.logical_xor,
 }
 
 TERNARY = {
-    "CLIP": lambda x, lower, upper: _ops.minimum(_ops.maximum(x, lower), upper),
+    "CLIP": _clip,
     "COND_LEQ_MOV": lambda x, y, z: _moved_where(x <= y, z),
     "COND_LT_MOV": lambda x, y, z: _moved_where(x < y, z),
     "FUSE_MUL_ADD3": lambda x, y, z: x * y + z,
