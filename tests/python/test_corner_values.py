@@ -100,3 +100,22 @@ def test_norm_of_integers_is_a_float(order):
     y = F.norm(Tensor(np.full((2, 3), 100, np.int8)), order, 1)
     assert y.dtype == np.float32
     np.testing.assert_allclose(y.numpy(), [100 * 3 ** (1 / (order or 2))] * 2, rtol=1e-6)
+
+
+@pytest.mark.parametrize("shape", [(6,), (3, 5)])
+@pytest.mark.parametrize("dtype", ["float32", "int32", "int8"])
+def test_a_negative_count_takes_the_other_end(shape, dtype):
+    rows = np.random.default_rng(3).permutation(np.prod(shape)).reshape(shape).astype(dtype)
+    x = Tensor(rows)
+    for count in (1, 2, shape[-1], 100):
+        for descending in (True, False):
+            for options in ({}, {"kth_only": True}, {"no_sort": True}):
+                got = F.topk(x, -count, descending=descending, **options)
+                want = F.topk(x, count, descending=not descending, **options)
+                for a, b in zip(got, want, strict=True):
+                    np.testing.assert_array_equal(a.numpy(), b.numpy())
+    first = np.sort(rows, -1)[..., :2]
+    np.testing.assert_array_equal(F.topk(x, Tensor(-2))[0].numpy(), first)
+    np.testing.assert_array_equal(
+        trace(lambda v: F.topk(v, -2)[0], symbolic=True)(x).numpy(), first
+    )

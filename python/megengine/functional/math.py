@@ -284,23 +284,28 @@ def topk(
 
     Args:
         inp: rank 1 or 2.
-        k: how many, at least 1; never more than there are.
+        k: how many, not 0; never more than there are. A negative one takes ``-k`` from the other
+            end.
         descending: the largest; False for the smallest.
         kth_only: only the k-th value.
         no_sort: any order will do.
     Returns:
         The values, and their int32 indices.
     Raises:
-        RuntimeError: the rank is not 1 or 2, or ``k`` is below 1.
+        RuntimeError: the rank is not 1 or 2, or ``k`` is 0.
     Example:
         >>> F.topk(Tensor([3.0, 1.0, 2.0]), 2)[0]
         Tensor([3. 2.], device=xpux:0)
     """
     if inp.ndim not in (1, 2):
         raise RuntimeError(f"[topk] rank must be 1 or 2, got {inp.ndim}")
-    count = builtins.min(as_int(k, "topk", "k"), inp._tuple_shape[-1])
+    wanted = as_int(k, "topk", "k")
     return _mge.ops.topk(
-        inp, k=count, descending=bool(descending), kth_only=bool(kth_only), no_sort=bool(no_sort)
+        inp,
+        k=builtins.min(builtins.abs(wanted), inp._tuple_shape[-1]),
+        descending=bool(descending) == (wanted >= 0),
+        kth_only=bool(kth_only),
+        no_sort=bool(no_sort),
     )
 
 
