@@ -6,6 +6,7 @@ object a new value. The arithmetic lives in the C++ base class; here is what is 
 """
 
 import copy
+import copyreg
 import math
 import warnings
 
@@ -308,19 +309,20 @@ class Tensor(_mge.Tensor):
             self._reset(Tensor(state["data"], dtype=state.get("dtype"), device=state.get("device")))
 
     def __reduce_ex__(self, protocol):
-        # A call that MegEngine answers too, so that it reads what is written here. Classes of users
-        # take whatever arguments they like.
+        # Calls that MegEngine answers too, so that it reads what is written here. A subclass's own
+        # __init__ is not called: its arguments are unknown.
         if type(self) in (Tensor, Parameter):
             return type(self), self.__getnewargs__(), self.__getstate__() or None
-        return _restored, (type(self), *self.__getnewargs__()), self.__getstate__() or None
+        made = copyreg.__newobj__, (type(self), *self.__getnewargs__())
+        return *made, self.__getstate__() or None
 
     def __copy__(self):
-        made = type(self)(self, name=self.name)
+        made = Tensor.__new__(type(self), self, name=self.name)
         made._qparams = self._qparams
         return made
 
     def __deepcopy__(self, memo):
-        made = type(self)(self.numpy(), dtype=self.dtype, device=self.device, no_cache=True)
+        made = Tensor.__new__(type(self), self.numpy(), self.dtype, self.device, no_cache=True)
         made.format = self.format
         memo[id(self)] = made
         made._qparams = copy.deepcopy(self._qparams, memo)
@@ -348,7 +350,7 @@ class DeviceTensorND(Tensor):
 def _restored(cls, array, dtype, device, *ignored) -> Tensor:
     """A Tensor from a pickle."""
     cls = vars(cls).get("_made", cls)
-    return cls(array, dtype=dtype, device=device)
+    return Tensor.__new__(cls, array, dtype, device)
 
 
 def restoring(cls: type[Tensor]) -> type:

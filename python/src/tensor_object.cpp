@@ -30,13 +30,6 @@ const Tensor& empty_value() {
     return value;
 }
 
-PyObject* new_tensor(PyTypeObject* type, PyObject*, PyObject*) {
-    PyObject* self = type->tp_alloc(type, 0);
-    if (self) ::new (&value_of(self)) Tensor(empty_value());
-    if (self && running_captures) as_tensor(self)->born = innermost_capture();
-    return self;
-}
-
 bool is_of_dtype(PyObject* tensor, PyObject* dtype) {
     Reference wanted = meaning_of(dtype, tensor);
     if (!have_same_meaning(meaning(tensor), wanted.get())) return false;
@@ -100,33 +93,83 @@ Reference mapped_device(PyObject* object, PyObject* device) {
     return mapped;
 }
 
-int init_tensor(PyObject* object, PyObject* args, PyObject* keywords) {
+int init_tensor(PyObject* object, PyObject* args, PyObject* keywords);
+
+struct Arguments {
+    PyObject *data = nullptr, *dtype = Py_None, *device = Py_None, *name = Py_None, *format = nullptr;
+    int is_const = 0, no_cache = 0;
+};
+
+Arguments parse_arguments(PyObject* args, PyObject* keywords) {
+    static const char* names[] = {"data",     "dtype", "device", "is_const",
+                                  "no_cache", "name",  "format", nullptr};
+    Arguments a;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|OOppOO:Tensor", const_cast<char**>(names), &a.data,
+                                     &a.dtype, &a.device, &a.is_const, &a.no_cache, &a.name, &a.format))
+        throw PythonError{};
+    return a;
+}
+
+void give_name(PyObject* object, PyObject* name) {
+    if (name == Py_None) return;
+    if (!PyUnicode_Check(name)) throw UserError("[Tensor] name has to be a string", ErrorClass::type);
+    Py_XSETREF(as_tensor(object)->name, Py_NewRef(name));
+}
+
+void give_data(PyObject* object, const Arguments& a) {
+    PyTensor* self = as_tensor(object);
+    Reference place = mapped_device(object, a.device);
+    PyObject* device = place.get();
+    if (is_tensor(a.data)) {
+        init_from_tensor(self, a.data, a.dtype, device);
+    } else if (a.no_cache || a.dtype != Py_None || device != Py_None || !init_from_foreign(self, a.data)) {
+        Reference meant = meaning_of(a.dtype, a.data);
+        Reference plain = plain_data(meant.get(), a.data);
+        self->value = made_of(plain.get(), plain.get() == a.data ? a.dtype : Py_None, device);
+        give_meaning(object, meant.get());
+    }
+    give_name(object, a.name);
+    if (a.format) self->format = parse_format(a.format);
+    self->awaits_data = false;
+}
+
+// The arguments of a subclass's own __init__ may have names that Tensor does not know.
+Reference known_keywords(PyTypeObject* type, PyObject* keywords) {
+    if (!keywords || type->tp_init == init_tensor) return Reference(Py_XNewRef(keywords));
+    Reference known(PyDict_New());
+    for (const char* name : {"data", "dtype", "device", "is_const", "no_cache", "name", "format"}) {
+        PyObject* value = PyDict_GetItemString(keywords, name);
+        if (value && PyDict_SetItemString(known.get(), name, value) != 0) throw PythonError{};
+    }
+    return known;
+}
+
+// Data is set here, so that a subclass need not call __init__. Without arguments the object is empty, and
+// __init__ sets the data.
+PyObject* new_tensor(PyTypeObject* type, PyObject* args, PyObject* keywords) {
     return guarded(
         [&] {
-            static const char* names[] = {"data",     "dtype", "device", "is_const",
-                                          "no_cache", "name",  "format", nullptr};
-            PyObject *data, *dtype = Py_None, *device = Py_None, *name = Py_None, *format = nullptr;
-            int is_const = 0, no_cache = 0;
-            if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|OOppOO:Tensor", const_cast<char**>(names),
-                                             &data, &dtype, &device, &is_const, &no_cache, &name, &format))
-                throw PythonError{};
-            PyTensor* self = as_tensor(object);
-            Reference place = mapped_device(object, device);
-            device = place.get();
-            if (is_tensor(data)) {
-                init_from_tensor(self, data, dtype, device);
-            } else if (no_cache || dtype != Py_None || device != Py_None || !init_from_foreign(self, data)) {
-                Reference meant = meaning_of(dtype, data);
-                Reference plain = plain_data(meant.get(), data);
-                self->value = made_of(plain.get(), plain.get() == data ? dtype : Py_None, device);
-                give_meaning(object, meant.get());
+            Reference self(type->tp_alloc(type, 0));
+            if (!self) throw PythonError{};
+            ::new (&value_of(self.get())) Tensor(empty_value());
+            as_tensor(self.get())->awaits_data = true;
+            if (running_captures) as_tensor(self.get())->born = innermost_capture();
+            if (PyTuple_GET_SIZE(args) > 0 || (keywords && PyDict_GET_SIZE(keywords) > 0)) {
+                Reference known = known_keywords(type, keywords);
+                give_data(self.get(), parse_arguments(args, known.get()));
             }
-            if (name != Py_None) {
-                if (!PyUnicode_Check(name))
-                    throw UserError("[Tensor] name has to be a string", ErrorClass::type);
-                Py_XSETREF(self->name, Py_NewRef(name));
-            }
-            if (format) self->format = parse_format(format);
+            return self.release();
+        },
+        static_cast<PyObject*>(nullptr));
+}
+
+int init_tensor(PyObject* object, PyObject* args, PyObject* keywords) {
+    bool awaits_data = as_tensor(object)->awaits_data;
+    if (!awaits_data && !keywords && PyTuple_GET_SIZE(args) == 1) return 0;
+    return guarded(
+        [&] {
+            Arguments a = parse_arguments(args, keywords);
+            awaits_data ? give_data(object, a) : give_name(object, a.name);
             return 0;
         },
         -1);

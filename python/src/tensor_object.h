@@ -18,6 +18,7 @@ struct PyTensor {
     PyObject* meaning;     // the NumPy dtype of what the elements stand for (meaning.h), or null
     uint8_t format;        // index into format_names: a tag only
     bool keeps_memory;     // others have the memory too: what the object is given is written there
+    bool awaits_data;      // made without arguments: __init__ gives it a value
     uint32_t born;         // in which recording of a graph (subgraph_binding.h); 0: in none
     PyObject* attributes;  // of a class of Python's, a dict or null
     PyObject* weak;        // who refers to the object weakly; null: nobody
