@@ -90,6 +90,25 @@ def test_modules_cannot_be_assigned_before_init():
         Early()
 
 
+@pytest.mark.parametrize(
+    "make", [lambda: Parameter([1.0]), lambda: Tensor([1.0]), Part, lambda: [Part()], dict]
+)
+@pytest.mark.parametrize("calls_init", [False, True])
+def test_parts_come_after_init(make, calls_init):
+    class Early(M.Module):
+        def __init__(self):
+            self.number = 3  # what is no part may come first
+            self.part = make()
+            if calls_init:
+                super().__init__()
+
+        def forward(self, x):
+            return x
+
+    with pytest.raises(RuntimeError, match=r"\[Early\].*before Module.__init__\(\).*'part'"):
+        Early()
+
+
 def test_attributes_of_a_fresh_module():
     assert set(M.Identity().__dict__) == {
         "_modules",

@@ -7,6 +7,7 @@ searched in their own order; an object that is found twice counts once, under it
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -80,6 +81,10 @@ def _is_module(value) -> bool:
     return isinstance(value, Module)
 
 
+class ModuleNotReadyError(RuntimeError, AttributeError):
+    """A part is assigned before ``Module.__init__`` has run; MegEngine raises AttributeError."""
+
+
 class Module:
     """A part of a network: derive from it, assign parts to attributes, write ``forward``.
 
@@ -115,7 +120,11 @@ class Module:
         self._name = None
         self._short_name = None
 
-    def forward(self, inputs):
+    if TYPE_CHECKING:
+        # Parts come from setattr and from lists too, which checkers of types cannot see.
+        def __getattr__(self, name: str) -> Any: ...
+
+    def forward(self, *inputs: Any, **kwargs: Any) -> Any:
         """What the module computes: to be written in a derived class.
 
         Raises:
@@ -145,7 +154,7 @@ class Module:
         """
         return HookHandler(self._forward_hooks, hook)
 
-    def __call__(self, *inputs, **kwargs):
+    def __call__(self, *inputs: Any, **kwargs: Any) -> Any:
         if not tracing.tracing:
             return self._call_with_hooks(inputs, kwargs)
         AutoNaming.push_scope(self.name or self._short_name)
@@ -398,7 +407,9 @@ class Module:
                 yield from part._state(f"{head}{name}.", outer)
 
     def load_state_dict(
-        self, state_dict: dict | Callable[[str, Tensor], np.ndarray | None], strict: bool = True
+        self,
+        state_dict: Mapping[str, Any] | Callable[[str, Tensor], np.ndarray | None],
+        strict: bool = True,
     ) -> None:
         """Take over the values of parameters and buffers.
 
@@ -458,16 +469,21 @@ class Module:
     def __setattr__(self, name: str, value) -> None:
         # A list that is empty now may hold modules later.
         may_hold_modules = isinstance(value, (Module, list, tuple, dict))
+        may_hold_parts = may_hold_modules or isinstance(value, Tensor)
         modules = self.__dict__.get("_modules")
         if name not in ("_modules", "_forward_pre_hooks", "_forward_hooks"):
-            if may_hold_modules and modules is None:
-                raise AttributeError("cannot assign module before Module.__init__() call")
+            if may_hold_parts and modules is None:
+                kind = "parameter" if isinstance(value, Tensor) else "module"
+                raise ModuleNotReadyError(
+                    f"[{type(self).__name__}] cannot assign {kind} before Module.__init__() call:"
+                    f" {name!r} has to come after super().__init__()"
+                )
             if may_hold_modules and name not in modules:
                 modules.append(name)
             elif not may_hold_modules and modules and name in modules:
                 modules.remove(name)
         object.__setattr__(self, name, value)
-        if isinstance(value, (Module, Tensor, list, tuple, dict)) and not name.startswith("_"):
+        if may_hold_parts and not name.startswith("_"):
             self._give_names(name, value)
 
     @staticmethod
