@@ -7,7 +7,6 @@ Example:
     Tensor([2. 4.], device=xpux:0)
 """
 
-import importlib
 from typing import TYPE_CHECKING
 
 from . import _environment, _mge  # noqa: F401
@@ -17,8 +16,9 @@ from .tensor import Parameter, Tensor
 # isort: split
 # Needs Tensor.
 from . import config, core, device, functional
-from .core.not_available import NotAvailableError, missing, watch
+from .core.not_available import NotAvailableError, watch
 from .core.printing import set_printoptions
+from .core.room import room
 from .device import (
     coalesce_free_memory,
     get_allocated_memory,
@@ -52,7 +52,20 @@ from .logger import (
 )
 
 if TYPE_CHECKING:
-    from . import autodiff, data, jit, module, optimizer, random, utils
+    from . import (  # noqa: F401
+        autodiff,
+        data,
+        hub,
+        jit,
+        module,
+        optimizer,
+        quantization,
+        random,
+        serialization,
+        traced_module,
+        utils,
+        version,
+    )
     from .serialization import load, save
 
 __version__ = _mge.__version__
@@ -108,24 +121,23 @@ __all__ = [
 
 
 # What is imported when somebody first asks for it: half of the time that all of it would take.
-_ROOMS = ("autodiff", "data", "jit", "module", "optimizer", "random", "utils")
-_NAMES = {"load": "serialization", "save": "serialization"}
-
-
-def __getattr__(name: str):
-    """The rooms above, and MegEngine's short name for ``utils.comp_graph_tools``."""
-    if name in _ROOMS:
-        return importlib.import_module(f"{__name__}.{name}")
-    if name in _NAMES:
-        globals()[name] = getattr(importlib.import_module(f"{__name__}.{_NAMES[name]}"), name)
-        return globals()[name]
-    if name == "cgtools":
-        return importlib.import_module(f"{__name__}.utils.comp_graph_tools")
-    return missing(__name__, name)
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
-
+_LATER = {
+    "autodiff": "autodiff",
+    "cgtools": "utils.comp_graph_tools",
+    "data": "data",
+    "hub": "hub",
+    "jit": "jit",
+    "load": "serialization:load",
+    "module": "module",
+    "optimizer": "optimizer",
+    "quantization": "quantization",
+    "random": "random",
+    "save": "serialization:save",
+    "serialization": "serialization",
+    "traced_module": "traced_module",
+    "utils": "utils",
+    "version": "version",
+}
+__getattr__ = room(__name__, _LATER)
 
 watch(__name__)

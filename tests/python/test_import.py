@@ -12,6 +12,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import megengine
 
 CODE = """
@@ -49,6 +51,30 @@ print("megengine.distributed" in sys.modules)
 def test_one_process_alone_does_not_import_what_several_need():
     done = subprocess.run([sys.executable, "-c", ALONE], check=True, capture_output=True)
     assert done.stdout.split() == [b"False"]
+
+
+COMPLETE = """
+import importlib, sys, types
+module = importlib.import_module(sys.argv[1])
+names = vars(module)
+for name in names:
+    for later in sys.argv[2:]:
+        getattr(module, later)
+assert all(name in names and name in dir(module) for name in sys.argv[2:])
+assert names is vars(module) and isinstance(module, types.ModuleType)
+"""
+
+
+@pytest.mark.parametrize(
+    "module, later",
+    [
+        ("megengine", "data jit load cgtools hub random save traced_module utils"),
+        ("megengine.data.dataset", "vision MNIST CIFAR10 ImageFolder Dataset"),
+        ("megengine.onnx", "export load"),
+    ],
+)
+def test_the_names_of_a_module_are_complete_when_they_are_read(module, later):
+    subprocess.run([sys.executable, "-c", COMPLETE, module, *later.split()], check=True)
 
 
 def test_names_of_rooms_can_be_imported():

@@ -23,6 +23,11 @@ _ALSO_IN = {
 }
 
 
+# The dictionary of a module, as it is now: that of a package with rooms fills itself when it is
+# asked for as an attribute.
+contents = ModuleType.__dict__["__dict__"].__get__
+
+
 class NotAvailableError(NotImplementedError):
     """What was asked for belongs to the interface but is not in this version.
 
@@ -78,7 +83,7 @@ def _belongs(module: str, name: str) -> bool:
         return True
     homes = [home for home in _homes(module) if name in _interface().get(home, ())]
     others = (sys.modules[home] for home in homes if home != module and home in sys.modules)
-    return bool(homes) and not any(name in vars(other) for other in others)
+    return bool(homes) and not any(name in contents(other) for other in others)
 
 
 def _lies_below(package: str, name: str) -> bool:
@@ -132,7 +137,7 @@ class _MissingMember:
 def _mark_members(module: ModuleType, names: frozenset[str]) -> None:
     for name in names:
         owner, dot, member = name.partition(".")
-        found = vars(module).get(owner)
+        found = contents(module).get(owner)
         if dot and isinstance(found, type) and not hasattr(found, member):
             missing = _MissingMember()
             setattr(found, member, missing)
@@ -142,10 +147,10 @@ def _mark_members(module: ModuleType, names: frozenset[str]) -> None:
 def _mark(name: str, module: ModuleType) -> None:
     """Make a module, now that all of it is there, tell what it lacks."""
     known = name in _modules() or getattr(module, "__path__", None)
-    if known and "__getattr__" not in vars(module):
+    if known and "__getattr__" not in contents(module):
         module.__getattr__ = functools.partial(missing, name)
         # With a path, be it empty, `from module import name` asks the finders.
-        vars(module).setdefault("__path__", [])
+        contents(module).setdefault("__path__", [])
     _mark_members(module, _interface().get(name, frozenset()))
 
 

@@ -3,28 +3,47 @@
 
 import importlib
 import sys
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Mapping
+from types import ModuleType
 from typing import Any
 
+from .not_available import contents, missing
 
-def room(package: str, module: str, names: Collection[str]) -> Callable[[str], Any]:
-    """Make the ``__getattr__`` of a package whose names lie in a module that is slow to import.
 
-    Args:
-        package: its ``__name__``.
-        module: name of the module below it.
-        names: what the package shows of it.
-    Returns:
-        A function that imports the module for the first of the names.
+class _LateModule(ModuleType):
+    """A module with parts that are imported later.
+
+    Reading its ``__dict__``, as ``vars`` and ``dir`` do, imports all of them: the dictionary is
+    complete, and no later look-up changes it.
     """
 
+    @property
+    def __dict__(self) -> dict[str, Any]:
+        found = contents(self)
+        for name in set(found["_LATER"]).difference(found):
+            getattr(self, name)
+        return found
+
+
+def room(package: str, later: Mapping[str, str]) -> Callable[[str], Any]:
+    """Make the ``__getattr__`` of a package with parts that are slow to import.
+
+    Args:
+        package: its ``__name__``; it keeps ``later`` as ``_LATER``.
+        later: by name, the module below the package that is meant, or the name in a module:
+            ``"vision:MNIST"``.
+    Returns:
+        A function that imports what a name means, and keeps it in the package.
+    """
+    sys.modules[package].__class__ = _LateModule
+
     def enter(name: str):
-        if name != module and name not in names:
-            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        if name not in later:
+            return missing(package, name)
+        module, _, inner = later[name].partition(":")
         found = importlib.import_module(f"{package}.{module}")
-        if name != module:
-            found = getattr(found, name)
-            setattr(sys.modules[package], name, found)
+        found = getattr(found, inner) if inner else found
+        contents(sys.modules[package])[name] = found
         return found
 
     return enter

@@ -9,19 +9,9 @@ Example:
     ['x']
 """
 
-import importlib
+from ..core.room import room
 
-# Each is imported when it is used.
-_HOMES = {"export": ".writing", "load": ".reading"}
+_LATER = {"export": "writing:export", "load": "reading:load"}
+__getattr__ = room(__name__, _LATER)
 
 __all__ = ["export", "load"]
-
-
-def __getattr__(name: str):
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(_HOMES[name], __name__), name)
-
-
-def __dir__():
-    return sorted(set(globals()) | set(__all__))

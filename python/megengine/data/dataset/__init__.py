@@ -16,6 +16,7 @@ _VISION = (
     "PascalVOC",
     "VisionDataset",
 )
-__getattr__ = room(__name__, "vision", _VISION)
+_LATER = {"vision": "vision"} | {name: f"vision:{name}" for name in _VISION}
+__getattr__ = room(__name__, _LATER)
 
 __all__ = ["ArrayDataset", "ConcatDataset", "Dataset", "StreamDataset", *_VISION]
