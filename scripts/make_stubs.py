@@ -23,19 +23,49 @@ HEAD = '''# SPDX-License-Identifier: Apache-2.0
 # Written by scripts/make_stubs.py; do not edit.
 """{doc}"""
 
+import collections.abc
+import os
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self, overload
+
+import numpy as np
 
 from .core.operands import Operand
+from .tensor import Tensor as _Tensor
 
 __version__: str
 bfloat16: Any
 '''
 INDENT = "    "
-# Special methods with a meaning of their own; the others come from Python's object.
-OPERATORS = (
-    "add sub mul truediv floordiv mod pow matmul lshift rshift and or xor lt le gt ge eq ne"
-).split()
+# What members of Tensor give that is not plain from their names; the C API does not say it.
+MEMBER_TYPES = {
+    "_is_complex": "bool",
+    "_is_symbolic": "bool",
+    "_meant_as": "_Tensor",
+    "_plain": "_Tensor",
+    "_reset": "None",
+    "_tuple_shape": "tuple[int, ...]",
+    "detach": "_Tensor",
+    "device": "Device",
+    "dtype": "np.dtype[Any]",
+    "format": "str",
+    "name": "str",
+    "ndim": "int",
+    "numpy": "np.ndarray[Any, Any]",
+    "shape": "tuple[int, ...]",
+    "size": "int",
+}
+CONVERSIONS = {
+    "bool": "bool",
+    "complex": "complex",
+    "float": "float",
+    "index": "int",
+    "int": "int",
+}
+UNARY = "abs ceil floor invert neg pos".split()
+IN_PLACE = "add and floordiv lshift matmul mod mul or pow rshift sub truediv xor".split()
+# Special methods that are not operators, or that object has.
+NOT_OPERATORS = "dict doc getnewargs hash init new".split()
 
 
 def docstring(text, indent):
@@ -88,7 +118,7 @@ def operator_lines(name, function):
             has_star = True
         parts.append(operator_parameter(parameter))
     outputs = function.__doc__.rstrip().splitlines()[-1].split(",")
-    result = "Tensor" if len(outputs) == 1 else "tuple[Tensor, ...]"
+    result = "_Tensor" if len(outputs) == 1 else "tuple[_Tensor, ...]"
     return [
         f"{INDENT}@staticmethod",
         f"{INDENT}def {name}({', '.join(parts)}) -> {result}:",
@@ -103,7 +133,8 @@ def bound_functions(signatures, indent):
     for head, doc, defaults in signatures:
         for k, default in enumerate(defaults or ()):
             head = head.replace(f"\\{k}", repr(default))
-        lines.append(indent + head.replace("object", "Any") + ":")
+        head = head.replace("object", "Any").replace("megengine._mge.", "")
+        lines.append(f"{indent}{head}:")
         lines += docstring(doc, indent + INDENT) if doc else [f"{indent}{INDENT}..."]
     return lines
 
@@ -119,26 +150,52 @@ def bound_class_lines(name, kind):
     return lines
 
 
+def special_method(name):
+    """The signature of a special method of Tensor."""
+    if name in CONVERSIONS:
+        return f"(self) -> {CONVERSIONS[name]}: ..."
+    if name in UNARY:
+        return "(self) -> _Tensor: ..."
+    if name == "round":
+        return "(self, digits: int = 0, /) -> _Tensor: ..."
+    if name[0] == "i" and name[1:] in IN_PLACE:
+        return "(self, other: Any, /) -> Self: ..."
+    ignored = "  # type: ignore[override]" if name in ("eq", "ne") else ""  # object's give bool
+    return f"(self, other: Any, /) -> _Tensor: ...{ignored}"
+
+
 def tensor_lines():
     """The stub of the plain C type Tensor."""
     kind = _mge.Tensor
     lines = ["", "class Tensor:", *docstring(kind.__doc__, INDENT)]
-    lines.append(f"{INDENT}def __init__{with_self(inspect.signature(kind))}: ...")
+    lines.append(f"{INDENT}def __init__{typed(inspect.signature(kind))} -> None: ...")
     for key, value in sorted(vars(kind).items()):
-        if inspect.isgetsetdescriptor(value) and not key.startswith("__"):
-            lines.append(f"{INDENT}{key}: Any  # {value.__doc__}")
-        elif inspect.ismethoddescriptor(value) and not key.startswith("__") and value.__doc__:
-            lines.append(f"{INDENT}def {key}{inspect.signature(value)}:")
+        kind_of_value = MEMBER_TYPES.get(key, "Any")
+        special = key.removeprefix("__").removesuffix("__")
+        if key.startswith("__"):
+            if special not in NOT_OPERATORS:
+                lines.append(f"{INDENT}def {key}{special_method(special)}")
+        elif inspect.isgetsetdescriptor(value):
+            lines.append(f"{INDENT}{key}: {kind_of_value}  # {value.__doc__}")
+        elif inspect.ismethoddescriptor(value) and value.__doc__:
+            lines.append(f"{INDENT}def {key}{typed(inspect.signature(value))} -> {kind_of_value}:")
             lines += docstring(value.__doc__, INDENT * 2)
-    for name in OPERATORS:
-        lines.append(f"{INDENT}def __{name}__(self, other: Any, /) -> Tensor: ...")
-    lines.append(f"{INDENT}def __getitem__(self, key: Any, /) -> Tensor: ...")
     return lines
 
 
-def with_self(signature):
-    text = str(signature)
-    return "(self, " + text[1:]
+def typed(signature):
+    """A signature with ``self``, and the types that the defaults have."""
+    parts = ["self"]
+    for parameter in signature.parameters.values():
+        if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
+            parts.append(f"*{parameter.name}: Any")
+        elif parameter.default is inspect.Parameter.empty:
+            parts.append(f"{parameter.name}: Any")
+        else:
+            default = parameter.default
+            kind = "Any" if default is None else type(default).__name__
+            parts.append(f"{parameter.name}: {kind} = {default!r}")
+    return f"({', '.join(parts)})"
 
 
 def make_stub():

@@ -54,7 +54,7 @@ class MobileNetV2(M.Module):
 
     def __init__(self, classes=1000):
         super().__init__()
-        layers = [conv_norm_relu6(3, 32, 3, 2)]
+        layers: list[M.Module] = [conv_norm_relu6(3, 32, 3, 2)]
         channels = 32
         for expansion, width, count, stride in STAGES:
             for k in range(count):

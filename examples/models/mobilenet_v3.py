@@ -34,7 +34,7 @@ class MobileNetV3(M.Module):
     def __init__(self, classes=1000):
         super().__init__()
         channels = 16
-        layers = [conv_norm(3, channels, 3, 2, function=F.hswish, eps=EPS)]
+        layers: list[M.Module] = [conv_norm(3, channels, 3, 2, function=F.hswish, eps=EPS)]
         for kernel, width, out_channels, squeezed, function, stride in BLOCKS:
             layers.append(
                 GatedResidual(

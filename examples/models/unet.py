@@ -9,7 +9,7 @@ WIDTHS = (16, 32, 64, 128)
 
 def conv_pair(in_channels, out_channels):
     """Return two 3x3 convolutions that keep the size, each normalised and activated."""
-    layers = []
+    layers: list[M.Module] = []
     for channels in (in_channels, out_channels):
         layers += [M.Conv2d(channels, out_channels, 3, padding=1, bias=False)]
         layers += [M.BatchNorm2d(out_channels), M.ReLU()]

@@ -20,11 +20,11 @@ from train import DigitNet, load_data, train  # noqa: E402
 
 def scores_of_onnx_runtime(path, images):
     session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
-    return session.run(["score"], {"image": images})[0]
+    return np.asarray(session.run(["score"], {"image": images})[0])
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=str(__doc__).splitlines()[0])
     parser.add_argument("--out", type=Path, default=Path("."), help="folder for digits.onnx")
     parser.add_argument("--epochs", type=int, default=10, help="how often every image is seen")
     options = parser.parse_args()

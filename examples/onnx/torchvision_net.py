@@ -69,7 +69,7 @@ def serve(sealed, key, cache, batches):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=str(__doc__).splitlines()[0])
     parser.add_argument("--out", type=Path, default=Path("."), help="folder for what is written")
     parser.add_argument("--name", default="mobilenet_v2", help="network of torchvision.models")
     parser.add_argument("--model", type=Path, help="an ONNX file of a network of images instead")

@@ -40,7 +40,7 @@ def dump(net, images, path):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=str(__doc__).splitlines()[0])
     parser.add_argument("--out", type=Path, default=Path("build/quantisation"))
     parser.add_argument("--net", choices=NETS, default="small")
     parser.add_argument("--epochs", type=int, default=10, help="in floats")

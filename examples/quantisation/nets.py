@@ -29,7 +29,7 @@ class Block(M.Module):
         super().__init__()
         self.conv1 = M.ConvBnRelu2d(in_channels, out_channels, 3, stride, 1, bias=False)
         self.conv2 = M.ConvBn2d(out_channels, out_channels, 3, 1, 1, bias=False)
-        self.past = M.Identity()
+        self.past: M.Module = M.Identity()
         if stride != 1 or in_channels != out_channels:
             self.past = M.ConvBn2d(in_channels, out_channels, 1, stride, bias=False)
         self.add = M.Elemwise("fuse_add_relu")

@@ -55,7 +55,7 @@ def show(labels, probabilities):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=str(__doc__).splitlines()[0])
     parser.add_argument("folder", type=Path, nargs="?", default=Path("build/quickstart"))
     folder = parser.parse_args().folder
     labels = np.load(folder / "labels.npy")

@@ -2,10 +2,15 @@
 # Written by scripts/make_stubs.py; do not edit.
 """MGE's tensors, operators and programs for Python."""
 
+import collections.abc
+import os
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self, overload
+
+import numpy as np
 
 from .core.operands import Operand
+from .tensor import Tensor as _Tensor
 
 __version__: str
 bfloat16: Any
@@ -50,7 +55,7 @@ class Graph:
         """A further input, None: where the graph runs; gives its id."""
     def bind(self, tensor: Any, id: int) -> None:
         """The Tensor object stands for this value from now on."""
-    def copy_from(self, source: megengine._mge.Graph, values: collections.abc.Sequence[int], known: collections.abc.Mapping[int, int]) -> tuple:
+    def copy_from(self, source: Graph, values: collections.abc.Sequence[int], known: collections.abc.Mapping[int, int]) -> tuple:
         """Compute values of a graph, which may be this one, once more in this; of `known`, a dict, the values stand for its keys. Gives their ids here, and `known` with all that was copied."""
     def id_of(self, tensor: Any) -> int:
         """The id of the value that a Tensor stands for; another becomes a constant."""
@@ -137,7 +142,7 @@ class Model:
     def output_names(self) -> Any: ...
     def run(self, inputs: Any) -> list:
         """The outputs for a list of Tensors or arrays, of any shapes that fit."""
-    def run_profiled(self, inputs: Any, profiler: megengine._mge.CallProfiler) -> list:
+    def run_profiled(self, inputs: Any, profiler: CallProfiler) -> list:
         """The same, with a CallProfiler of this run."""
     def statistics(self) -> dict:
         ...
@@ -210,13 +215,13 @@ class Trace:
     """A function recorded once and checked on every later call."""
     def __init__(self, symbolic: bool = False, capture_as_const: bool = False, record_only: bool = False, options: dict = {}) -> None:
         """options: of compilation, by name (list_options)."""
-    def __new__(cls: Any, symbolic: bool = False, capture_as_const: bool = False, record_only: bool = False, options: dict = {}) -> megengine._mge.Trace:
+    def __new__(cls: Any, symbolic: bool = False, capture_as_const: bool = False, record_only: bool = False, options: dict = {}) -> Trace:
         """options: of compilation, by name (list_options)."""
     def abort(self) -> None:
         """It has failed."""
     def begin(self, arguments: Any) -> None:
         """A call begins on this thread."""
-    def begin_profiled(self, arguments: Any, profiler: megengine._mge.CallProfiler) -> None:
+    def begin_profiled(self, arguments: Any, profiler: CallProfiler) -> None:
         """The same, with a CallProfiler of what the call runs."""
     def end(self, outputs: Any) -> None:
         """It has ended with these results."""
@@ -224,7 +229,7 @@ class Trace:
     def is_recorded(self) -> Any: ...
     @property
     def step_count(self) -> Any: ...
-    def to_model(self, input_names: collections.abc.Sequence[str], output_names: collections.abc.Sequence[str], metadata: collections.abc.Mapping[str, str] = {}, options: dict = {}, training: bool = False, kept: tuple[int, bool, bool] = (1, False, False), scopes: collections.abc.Sequence[tuple[int, str]] = [], tensors: Any = []) -> megengine._mge.Model:
+    def to_model(self, input_names: collections.abc.Sequence[str], output_names: collections.abc.Sequence[str], metadata: collections.abc.Mapping[str, str] = {}, options: dict = {}, training: bool = False, kept: tuple[int, bool, bool] = (1, False, False), scopes: collections.abc.Sequence[tuple[int, str]] = [], tensors: Any = []) -> Model:
         """The recording as a Model; an empty list of output names takes the operators' names. options: by name (list_options), carried by the model; f16_io_comp and f16_io_f32_comp are done at once. training: with batch norms that learn. kept: which values (2: all), operators and constants have names, after the modules that ran (scopes, by step) and what these call their tensors."""
 
 class TraceError(RuntimeError):
@@ -233,7 +238,7 @@ class TraceError(RuntimeError):
 def added_libraries() -> list:
     """Name, path and operators of each library that was added."""
 
-def arranged_subgraph(graph: megengine._mge.Subgraph, inputs: collections.abc.Sequence[int], like: Any, outputs: collections.abc.Sequence[int]) -> megengine._mge.Subgraph:
+def arranged_subgraph(graph: Subgraph, inputs: collections.abc.Sequence[int], like: Any, outputs: collections.abc.Sequence[int]) -> Subgraph:
     """The graph with inputs in another order, -1 for a further one like the next Tensor of `like`, and with other results: its own, or new inputs counted back from -1."""
 
 def cache_folder() -> Any | None:
@@ -305,7 +310,7 @@ def list_options() -> list:
 def listen_for_processes(host: str) -> int:
     """Listens at an address of this machine; gives the port. RuntimeError where it cannot."""
 
-def load(path: str | os.PathLike) -> megengine._mge.Model:
+def load(path: str | os.PathLike) -> Model:
     """Read a model file of any kind: .mge, MegEngine's, packed."""
 
 def load_operators(path: str | os.PathLike, symbol: str = 'mge_operators') -> tuple:
@@ -427,81 +432,119 @@ def usable_cpus() -> int:
 
 class Tensor:
     """A value on a device; megengine.Tensor adds the rest."""
-    def __init__(self, data, dtype=None, device=None, is_const=False, no_cache=False, name=None, format='default'): ...
-    _is_complex: Any  # Whether the elements are complex numbers.
-    _is_symbolic: Any  # A value of a graph, without memory.
+    def __init__(self, data: Any, dtype: Any = None, device: Any = None, is_const: bool = False, no_cache: bool = False, name: Any = None, format: str = 'default') -> None: ...
+    def __abs__(self) -> _Tensor: ...
+    def __add__(self, other: Any, /) -> _Tensor: ...
+    def __and__(self, other: Any, /) -> _Tensor: ...
+    def __bool__(self) -> bool: ...
+    def __ceil__(self) -> _Tensor: ...
+    def __complex__(self) -> complex: ...
+    def __eq__(self, other: Any, /) -> _Tensor: ...  # type: ignore[override]
+    def __float__(self) -> float: ...
+    def __floor__(self) -> _Tensor: ...
+    def __floordiv__(self, other: Any, /) -> _Tensor: ...
+    def __ge__(self, other: Any, /) -> _Tensor: ...
+    def __getitem__(self, other: Any, /) -> _Tensor: ...
+    def __gt__(self, other: Any, /) -> _Tensor: ...
+    def __iadd__(self, other: Any, /) -> Self: ...
+    def __iand__(self, other: Any, /) -> Self: ...
+    def __ifloordiv__(self, other: Any, /) -> Self: ...
+    def __ilshift__(self, other: Any, /) -> Self: ...
+    def __imatmul__(self, other: Any, /) -> Self: ...
+    def __imod__(self, other: Any, /) -> Self: ...
+    def __imul__(self, other: Any, /) -> Self: ...
+    def __index__(self) -> int: ...
+    def __int__(self) -> int: ...
+    def __invert__(self) -> _Tensor: ...
+    def __ior__(self, other: Any, /) -> Self: ...
+    def __ipow__(self, other: Any, /) -> Self: ...
+    def __irshift__(self, other: Any, /) -> Self: ...
+    def __isub__(self, other: Any, /) -> Self: ...
+    def __itruediv__(self, other: Any, /) -> Self: ...
+    def __ixor__(self, other: Any, /) -> Self: ...
+    def __le__(self, other: Any, /) -> _Tensor: ...
+    def __lshift__(self, other: Any, /) -> _Tensor: ...
+    def __lt__(self, other: Any, /) -> _Tensor: ...
+    def __matmul__(self, other: Any, /) -> _Tensor: ...
+    def __mod__(self, other: Any, /) -> _Tensor: ...
+    def __mul__(self, other: Any, /) -> _Tensor: ...
+    def __ne__(self, other: Any, /) -> _Tensor: ...  # type: ignore[override]
+    def __neg__(self) -> _Tensor: ...
+    def __or__(self, other: Any, /) -> _Tensor: ...
+    def __pos__(self) -> _Tensor: ...
+    def __pow__(self, other: Any, /) -> _Tensor: ...
+    def __radd__(self, other: Any, /) -> _Tensor: ...
+    def __rand__(self, other: Any, /) -> _Tensor: ...
+    def __rfloordiv__(self, other: Any, /) -> _Tensor: ...
+    def __rlshift__(self, other: Any, /) -> _Tensor: ...
+    def __rmatmul__(self, other: Any, /) -> _Tensor: ...
+    def __rmod__(self, other: Any, /) -> _Tensor: ...
+    def __rmul__(self, other: Any, /) -> _Tensor: ...
+    def __ror__(self, other: Any, /) -> _Tensor: ...
+    def __round__(self, digits: int = 0, /) -> _Tensor: ...
+    def __rpow__(self, other: Any, /) -> _Tensor: ...
+    def __rrshift__(self, other: Any, /) -> _Tensor: ...
+    def __rshift__(self, other: Any, /) -> _Tensor: ...
+    def __rsub__(self, other: Any, /) -> _Tensor: ...
+    def __rtruediv__(self, other: Any, /) -> _Tensor: ...
+    def __rxor__(self, other: Any, /) -> _Tensor: ...
+    def __sub__(self, other: Any, /) -> _Tensor: ...
+    def __truediv__(self, other: Any, /) -> _Tensor: ...
+    def __xor__(self, other: Any, /) -> _Tensor: ...
+    _is_complex: bool  # Whether the elements are complex numbers.
+    _is_symbolic: bool  # A value of a graph, without memory.
     _meaning: Any  # The dtype when it is a quantised, complex or low-bit one, else None.
-    def _meant_as(dtype):
+    def _meant_as(self, dtype: Any) -> _Tensor:
         """This plain Tensor as one of a quantised, complex or low-bit dtype."""
-    def _plain():
+    def _plain(self) -> _Tensor:
         """A plain Tensor: the integers of a quantised or low-bit one, the pairs of a complex one."""
     _quantised: Any  # The dtype when it is a quantised one, else None.
-    def _reset(other):
+    def _reset(self, other: Any) -> None:
         """Gives this object the value of another one."""
-    _tuple_shape: Any  # Extents as a tuple.
-    def detach():
+    _tuple_shape: tuple[int, ...]  # Extents as a tuple.
+    def detach(self) -> _Tensor:
         """The same value, cut from the tapes."""
-    device: Any  # Where the value lies.
-    dtype: Any  # The NumPy dtype.
-    format: Any  # 'default', 'nchw' or 'nhwc': a tag.
+    device: Device  # Where the value lies.
+    dtype: np.dtype[Any]  # The NumPy dtype.
+    format: str  # 'default', 'nchw' or 'nhwc': a tag.
     grad: Any  # What backward left here, or None.
-    def item(*args):
+    def item(self, *args: Any) -> Any:
         """The only element as a Python number."""
-    name: Any  # Name shown in dumped graphs.
-    ndim: Any  # Number of axes.
-    def numpy():
+    name: str  # Name shown in dumped graphs.
+    ndim: int  # Number of axes.
+    def numpy(self) -> np.ndarray[Any, Any]:
         """A read-only NumPy array on the same memory."""
-    shape: Any  # Size of each axis: a tuple; under a trace with symbolic shapes an int32 Tensor.
-    size: Any  # Number of elements.
-    def tolist():
+    shape: tuple[int, ...]  # Size of each axis: a tuple; under a trace with symbolic shapes an int32 Tensor.
+    size: int  # Number of elements.
+    def tolist(self) -> Any:
         """Nested lists of Python numbers."""
-    def __add__(self, other: Any, /) -> Tensor: ...
-    def __sub__(self, other: Any, /) -> Tensor: ...
-    def __mul__(self, other: Any, /) -> Tensor: ...
-    def __truediv__(self, other: Any, /) -> Tensor: ...
-    def __floordiv__(self, other: Any, /) -> Tensor: ...
-    def __mod__(self, other: Any, /) -> Tensor: ...
-    def __pow__(self, other: Any, /) -> Tensor: ...
-    def __matmul__(self, other: Any, /) -> Tensor: ...
-    def __lshift__(self, other: Any, /) -> Tensor: ...
-    def __rshift__(self, other: Any, /) -> Tensor: ...
-    def __and__(self, other: Any, /) -> Tensor: ...
-    def __or__(self, other: Any, /) -> Tensor: ...
-    def __xor__(self, other: Any, /) -> Tensor: ...
-    def __lt__(self, other: Any, /) -> Tensor: ...
-    def __le__(self, other: Any, /) -> Tensor: ...
-    def __gt__(self, other: Any, /) -> Tensor: ...
-    def __ge__(self, other: Any, /) -> Tensor: ...
-    def __eq__(self, other: Any, /) -> Tensor: ...
-    def __ne__(self, other: Any, /) -> Tensor: ...
-    def __getitem__(self, key: Any, /) -> Tensor: ...
 
 class ops:
     """Every operator."""
 
     @staticmethod
-    def abs(x: Operand) -> Tensor:
+    def abs(x: Operand) -> _Tensor:
         """Magnitude. Its gradient at 0 is -1.
         Returns:
             y
         """
 
     @staticmethod
-    def acos(x: Operand) -> Tensor:
+    def acos(x: Operand) -> _Tensor:
         """Arc cosine; NaN outside [-1, 1].
         Returns:
             y
         """
 
     @staticmethod
-    def acosh(x: Operand) -> Tensor:
+    def acosh(x: Operand) -> _Tensor:
         """Inverse hyperbolic cosine; NaN below 1.
         Returns:
             y
         """
 
     @staticmethod
-    def adadelta_step(param: Operand, grad: Operand, square_avg: Operand, delta_avg: Operand, step: Operand, lr: Operand, *, rho: float = 0.9, epsilon: float = 1e-06, weight_decay: float = 0.0) -> tuple[Tensor, ...]:
+    def adadelta_step(param: Operand, grad: Operand, square_avg: Operand, delta_avg: Operand, step: Operand, lr: Operand, *, rho: float = 0.9, epsilon: float = 1e-06, weight_decay: float = 0.0) -> tuple[_Tensor, ...]:
         """One step of Adadelta (Zeiler, 2012): s = rho * square_avg + (1 - rho) * g * g, d = sqrt(delta_avg + epsilon) / sqrt(s + epsilon) * g, param - lr * d, delta_avg = rho * delta_avg + (1 - rho) * d * d.
 
         Args:
@@ -513,7 +556,7 @@ class ops:
         """
 
     @staticmethod
-    def adagrad_step(param: Operand, grad: Operand, square_sum: Operand, step: Operand, lr: Operand, *, lr_decay: float = 0.0, epsilon: float = 1e-10, weight_decay: float = 0.0) -> tuple[Tensor, ...]:
+    def adagrad_step(param: Operand, grad: Operand, square_sum: Operand, step: Operand, lr: Operand, *, lr_decay: float = 0.0, epsilon: float = 1e-10, weight_decay: float = 0.0) -> tuple[_Tensor, ...]:
         """One step of Adagrad (Duchi, Hazan and Singer, 2011): s = square_sum + g * g, param - lr / (1 + step * lr_decay) * g / sqrt(s + epsilon), step being the count before it.
 
         Args:
@@ -525,7 +568,7 @@ class ops:
         """
 
     @staticmethod
-    def adam_step(param: Operand, grad: Operand, exp_avg: Operand, exp_avg_sq: Operand, step: Operand, lr: Operand, *, beta1: float = 0.9, beta2: float = 0.999, epsilon: float = 1e-08, weight_decay: float = 0.0, decoupled: bool = False) -> tuple[Tensor, ...]:
+    def adam_step(param: Operand, grad: Operand, exp_avg: Operand, exp_avg_sq: Operand, step: Operand, lr: Operand, *, beta1: float = 0.9, beta2: float = 0.999, epsilon: float = 1e-08, weight_decay: float = 0.0, decoupled: bool = False) -> tuple[_Tensor, ...]:
         """One step of Adam (Kingma and Ba, 2015), or of AdamW (Loshchilov and Hutter, 2019) when decoupled: the decay is then added to the step, not to the gradient.
 
         Args:
@@ -539,7 +582,7 @@ class ops:
         """
 
     @staticmethod
-    def adaptive_avg_pool2d(x: Operand, *, height: int = 1, width: int = 1) -> Tensor:
+    def adaptive_avg_pool2d(x: Operand, *, height: int = 1, width: int = 1) -> _Tensor:
         """Mean of each cell of a grid of (height, width) windows laid over images x (N, C, H, W).
 
         Args:
@@ -550,7 +593,7 @@ class ops:
         """
 
     @staticmethod
-    def adaptive_avg_pool2d_backward(x: Operand, dy: Operand, *, height: int = 1, width: int = 1) -> Tensor:
+    def adaptive_avg_pool2d_backward(x: Operand, dy: Operand, *, height: int = 1, width: int = 1) -> _Tensor:
         """Gradient of adaptive_avg_pool2d, of the shape of x.
 
         Args:
@@ -561,7 +604,7 @@ class ops:
         """
 
     @staticmethod
-    def adaptive_max_pool2d(x: Operand, *, height: int = 1, width: int = 1) -> Tensor:
+    def adaptive_max_pool2d(x: Operand, *, height: int = 1, width: int = 1) -> _Tensor:
         """Largest value of each cell of a grid of (height, width) windows laid over images x (N, C, H, W).
 
         Args:
@@ -572,7 +615,7 @@ class ops:
         """
 
     @staticmethod
-    def adaptive_max_pool2d_backward(x: Operand, y: Operand, dy: Operand, *, height: int = 1, width: int = 1) -> Tensor:
+    def adaptive_max_pool2d_backward(x: Operand, y: Operand, dy: Operand, *, height: int = 1, width: int = 1) -> _Tensor:
         """Gradient of adaptive_max_pool2d: dy goes to every element that is the largest of its window.
 
         Args:
@@ -583,7 +626,7 @@ class ops:
         """
 
     @staticmethod
-    def adaptive_max_pool2d_select(x: Operand, y: Operand, v: Operand, *, height: int = 1, width: int = 1) -> Tensor:
+    def adaptive_max_pool2d_select(x: Operand, y: Operand, v: Operand, *, height: int = 1, width: int = 1) -> _Tensor:
         """Sum of v over the elements of each window of x that are its largest, y; the gradient of adaptive_max_pool2d_backward with respect to dy.
 
         Args:
@@ -594,14 +637,14 @@ class ops:
         """
 
     @staticmethod
-    def add(a: Operand, b: Operand) -> Tensor:
+    def add(a: Operand, b: Operand) -> _Tensor:
         """Elementwise sum.
         Returns:
             y
         """
 
     @staticmethod
-    def add_axis(x: Operand, *, axes: Sequence[int] = ()) -> Tensor:
+    def add_axis(x: Operand, *, axes: Sequence[int] = ()) -> _Tensor:
         """Inserts axes of extent 1.
 
         Args:
@@ -611,7 +654,7 @@ class ops:
         """
 
     @staticmethod
-    def add_slice(x: Operand, value: Operand, *bounds: Operand, items: Sequence[int] = ()) -> Tensor:
+    def add_slice(x: Operand, value: Operand, *bounds: Operand, items: Sequence[int] = ()) -> _Tensor:
         """x with value, which broadcasts, added to the elements at regular places.
 
         Args:
@@ -621,7 +664,7 @@ class ops:
         """
 
     @staticmethod
-    def add_take(x: Operand, value: Operand, *indices: Operand, axes: Sequence[int] = ()) -> Tensor:
+    def add_take(x: Operand, value: Operand, *indices: Operand, axes: Sequence[int] = ()) -> _Tensor:
         """x with value, which broadcasts, added at places given by index tensors; several values for one place are all added.
 
         Args:
@@ -631,7 +674,7 @@ class ops:
         """
 
     @staticmethod
-    def arange(first: Operand | None = None, last: Operand | None = None, gap: Operand | None = None, *, start: float = 0.0, stop: float = 0.0, step: float = 1.0, dtype: Any = 'float32') -> Tensor:
+    def arange(first: Operand | None = None, last: Operand | None = None, gap: Operand | None = None, *, start: float = 0.0, stop: float = 0.0, step: float = 1.0, dtype: Any = 'float32') -> _Tensor:
         """start, start + step, start + 2 step, … up to but without stop.
 
         Args:
@@ -644,7 +687,7 @@ class ops:
         """
 
     @staticmethod
-    def argmax(x: Operand, *, axis: int = -1, keepdims: bool = False) -> Tensor:
+    def argmax(x: Operand, *, axis: int = -1, keepdims: bool = False) -> _Tensor:
         """Index (int32) of the largest value along an axis: the first among equals, the first NaN if there is one.
 
         Args:
@@ -655,7 +698,7 @@ class ops:
         """
 
     @staticmethod
-    def argmin(x: Operand, *, axis: int = -1, keepdims: bool = False) -> Tensor:
+    def argmin(x: Operand, *, axis: int = -1, keepdims: bool = False) -> _Tensor:
         """Index (int32) of the smallest value along an axis: the first among equals, the first NaN if there is one.
 
         Args:
@@ -666,21 +709,21 @@ class ops:
         """
 
     @staticmethod
-    def asin(x: Operand) -> Tensor:
+    def asin(x: Operand) -> _Tensor:
         """Arc sine; NaN outside [-1, 1].
         Returns:
             y
         """
 
     @staticmethod
-    def asinh(x: Operand) -> Tensor:
+    def asinh(x: Operand) -> _Tensor:
         """Inverse hyperbolic sine.
         Returns:
             y
         """
 
     @staticmethod
-    def assert_equal(expected: Operand, actual: Operand, *, max_error: float = 0.0001, verbose: bool = False) -> Tensor:
+    def assert_equal(expected: Operand, actual: Operand, *, max_error: float = 0.0001, verbose: bool = False) -> _Tensor:
         """Ends the run with an error unless two tensors agree; gives the largest error |expected - actual| / max(min(|expected|, |actual|), 1).
 
         Args:
@@ -691,28 +734,28 @@ class ops:
         """
 
     @staticmethod
-    def atan(x: Operand) -> Tensor:
+    def atan(x: Operand) -> _Tensor:
         """Arc tangent.
         Returns:
             y
         """
 
     @staticmethod
-    def atan2(a: Operand, b: Operand) -> Tensor:
+    def atan2(a: Operand, b: Operand) -> _Tensor:
         """Angle of the point (b, a), from -pi to pi.
         Returns:
             y
         """
 
     @staticmethod
-    def atanh(x: Operand) -> Tensor:
+    def atanh(x: Operand) -> _Tensor:
         """Inverse hyperbolic tangent; NaN outside [-1, 1].
         Returns:
             y
         """
 
     @staticmethod
-    def attention(q: Operand, k: Operand, v: Operand, mask: Operand | None = None, *, scale: float = 0.0, causal: bool = False, from_end: bool = False, side_by_side: bool = False) -> tuple[Tensor, ...]:
+    def attention(q: Operand, k: Operand, v: Operand, mask: Operand | None = None, *, scale: float = 0.0, causal: bool = False, from_end: bool = False, side_by_side: bool = False) -> tuple[_Tensor, ...]:
         """softmax(scale q kᵀ + mask) v for each head, q being (N, H, L, E), k (N, Hk, S, E) and v (N, Hk, S, Ev); Hk divides H, neighbouring heads of q share one of k and v. The mask is added, broadcast to (N, H, L, S). A query that sees no key gets zeros. log_sum_exp (N, H, L) is the logarithm of what the softmax divides by, infinity where a query sees nothing.
 
         Args:
@@ -725,7 +768,7 @@ class ops:
         """
 
     @staticmethod
-    def attention_backward(q: Operand, k: Operand, v: Operand, dy: Operand, y: Operand, log_sum_exp: Operand, mask: Operand | None = None, dlog_sum_exp: Operand | None = None, *, scale: float = 0.0, causal: bool = False, from_end: bool = False, side_by_side: bool = False) -> tuple[Tensor, ...]:
+    def attention_backward(q: Operand, k: Operand, v: Operand, dy: Operand, y: Operand, log_sum_exp: Operand, mask: Operand | None = None, dlog_sum_exp: Operand | None = None, *, scale: float = 0.0, causal: bool = False, from_end: bool = False, side_by_side: bool = False) -> tuple[_Tensor, ...]:
         """Gradients of attention with respect to q, k and v; dlog_sum_exp is that of log_sum_exp, where somebody used it.
 
         Args:
@@ -738,7 +781,7 @@ class ops:
         """
 
     @staticmethod
-    def avg_pool2d(x: Operand, *, kernel: Sequence[int] = (1, 1), stride: Sequence[int] = (1, 1), padding: Sequence[int] = (0, 0), count_include_pad: bool = False) -> Tensor:
+    def avg_pool2d(x: Operand, *, kernel: Sequence[int] = (1, 1), stride: Sequence[int] = (1, 1), padding: Sequence[int] = (0, 0), count_include_pad: bool = False) -> _Tensor:
         """Mean of each window of images x (N, C, H, W).
 
         Args:
@@ -751,7 +794,7 @@ class ops:
         """
 
     @staticmethod
-    def avg_pool2d_backward(x: Operand, dy: Operand, *, kernel: Sequence[int] = (1, 1), stride: Sequence[int] = (1, 1), padding: Sequence[int] = (0, 0), count_include_pad: bool = False) -> Tensor:
+    def avg_pool2d_backward(x: Operand, dy: Operand, *, kernel: Sequence[int] = (1, 1), stride: Sequence[int] = (1, 1), padding: Sequence[int] = (0, 0), count_include_pad: bool = False) -> _Tensor:
         """Gradient of avg_pool2d, of the shape of x.
 
         Args:
@@ -764,7 +807,7 @@ class ops:
         """
 
     @staticmethod
-    def batch_norm(x: Operand, scale: Operand, bias: Operand, running_mean: Operand, running_var: Operand, *, training: bool = True, momentum: float = 0.9, epsilon: float = 1e-05) -> tuple[Tensor, ...]:
+    def batch_norm(x: Operand, scale: Operand, bias: Operand, running_mean: Operand, running_var: Operand, *, training: bool = True, momentum: float = 0.9, epsilon: float = 1e-05) -> tuple[_Tensor, ...]:
         """Normalises each channel (axis 1) of x to mean 0 and variance 1 over all samples and pixels, then scales and shifts it. Training takes the statistics of x and mixes them into the running ones (the variance divided by n - 1); otherwise the running ones are used.
 
         Args:
@@ -776,7 +819,7 @@ class ops:
         """
 
     @staticmethod
-    def batch_norm_backward(x: Operand, dy: Operand, scale: Operand, saved_mean: Operand, saved_inv_std: Operand, *, training: bool = True) -> tuple[Tensor, ...]:
+    def batch_norm_backward(x: Operand, dy: Operand, scale: Operand, saved_mean: Operand, saved_inv_std: Operand, *, training: bool = True) -> tuple[_Tensor, ...]:
         """Gradients of batch_norm's y with respect to x, scale and bias.
 
         Args:
@@ -786,14 +829,14 @@ class ops:
         """
 
     @staticmethod
-    def beta(state: Operand, alpha: Operand, beta: Operand) -> Tensor:
+    def beta(state: Operand, alpha: Operand, beta: Operand) -> _Tensor:
         """Independent f32 numbers with beta distributions, one for each element of `alpha` and `beta`, whose extents agree. Where a parameter is not positive the number is 0.
         Returns:
             y
         """
 
     @staticmethod
-    def bit_cast(x: Operand, *, dtype: Any = 'int32') -> Tensor:
+    def bit_cast(x: Operand, *, dtype: Any = 'int32') -> _Tensor:
         """The bits of x as elements of another dtype of the same size.
 
         Args:
@@ -803,42 +846,42 @@ class ops:
         """
 
     @staticmethod
-    def bitwise_and(a: Operand, b: Operand) -> Tensor:
+    def bitwise_and(a: Operand, b: Operand) -> _Tensor:
         """The bits that are set in both.
         Returns:
             y
         """
 
     @staticmethod
-    def bitwise_not(x: Operand) -> Tensor:
+    def bitwise_not(x: Operand) -> _Tensor:
         """The other bits.
         Returns:
             y
         """
 
     @staticmethod
-    def bitwise_or(a: Operand, b: Operand) -> Tensor:
+    def bitwise_or(a: Operand, b: Operand) -> _Tensor:
         """The bits that are set in at least one.
         Returns:
             y
         """
 
     @staticmethod
-    def bitwise_xor(a: Operand, b: Operand) -> Tensor:
+    def bitwise_xor(a: Operand, b: Operand) -> _Tensor:
         """The bits that are set in exactly one.
         Returns:
             y
         """
 
     @staticmethod
-    def broadcast_like(x: Operand, like: Operand) -> Tensor:
+    def broadcast_like(x: Operand, like: Operand) -> _Tensor:
         """Repeats x until it has the shape of `like`, whose values are not read.
         Returns:
             y
         """
 
     @staticmethod
-    def broadcast_to(x: Operand, target: Operand | None = None, *, shape: Sequence[int] = ()) -> Tensor:
+    def broadcast_to(x: Operand, target: Operand | None = None, *, shape: Sequence[int] = ()) -> _Tensor:
         """Repeats x along new axes and axes of extent 1 until it has the shape.
 
         Args:
@@ -848,14 +891,14 @@ class ops:
         """
 
     @staticmethod
-    def ceil(x: Operand) -> Tensor:
+    def ceil(x: Operand) -> _Tensor:
         """Smallest whole number not below x.
         Returns:
             y
         """
 
     @staticmethod
-    def class_nms(boxes: Operand, scores: Operand, max_output: Operand | None = None, overlap_threshold: Operand | None = None, score_threshold: Operand | None = None, *, is_centered: bool = False) -> Tensor:
+    def class_nms(boxes: Operand, scores: Operand, max_output: Operand | None = None, overlap_threshold: Operand | None = None, score_threshold: Operand | None = None, *, is_centered: bool = False) -> _Tensor:
         """Non-maximum suppression for each class of each image: of the boxes (images, n, 4) with scores (images, classes, n) those that overlap no better one of their class too much, as rows of image, class and box, best score first. Among equal scores the first is the best.
 
         Args:
@@ -865,7 +908,7 @@ class ops:
         """
 
     @staticmethod
-    def clip(x: Operand, *, lower: float = float("-inf"), upper: float = float("inf")) -> Tensor:
+    def clip(x: Operand, *, lower: float = float("-inf"), upper: float = float("inf")) -> _Tensor:
         """x, but not below lower and not above upper; where the bounds cross, lower is asked first.
 
         Args:
@@ -876,7 +919,7 @@ class ops:
         """
 
     @staticmethod
-    def collective(x: Operand, *, mode: str = 'all_reduce_sum', ranks: int = 0, rank: int = 0) -> Tensor:
+    def collective(x: Operand, *, mode: str = 'all_reduce_sum', ranks: int = 0, rank: int = 0) -> _Tensor:
         """Exchanges tensors between processes, each of which applies it. Who only receives gives a tensor like the result, whose values are not read; who only sends gets an empty one.
 
         Args:
@@ -888,7 +931,7 @@ class ops:
         """
 
     @staticmethod
-    def compressed_matmul(x: Operand, steps: Operand, scale: Operand, zero_point: Operand | None = None, bias: Operand | None = None, residual: Operand | None = None, *, bits: int = 8, group: int = 0, activation: str = 'none') -> Tensor:
+    def compressed_matmul(x: Operand, steps: Operand, scale: Operand, zero_point: Operand | None = None, bias: Operand | None = None, residual: Operand | None = None, *, bits: int = 8, group: int = 0, activation: str = 'none') -> _Tensor:
         """The product of the rows of x (..., columns) with the rows of a matrix that is stored in 8 or 4 bits for each weight (`expand_weight` says how): x w^T, float32; then an optional bias (one value per row of the matrix), an optional residual (of the result's shape) and an activation.
 
         Args:
@@ -900,7 +943,7 @@ class ops:
         """
 
     @staticmethod
-    def concat(*xs: Operand, axis: int = 0) -> Tensor:
+    def concat(*xs: Operand, axis: int = 0) -> _Tensor:
         """Joins tensors of equal rank along an axis; all other extents have to be equal.
 
         Args:
@@ -910,7 +953,7 @@ class ops:
         """
 
     @staticmethod
-    def cond(predicate: Operand, *operands: Operand, then_graph: Subgraph | None = None, else_graph: Subgraph | None = None) -> tuple[Tensor, ...]:
+    def cond(predicate: Operand, *operands: Operand, then_graph: Subgraph | None = None, else_graph: Subgraph | None = None) -> tuple[_Tensor, ...]:
         """What one of two graphs makes of the operands: the first where the predicate is not zero, else the second. Only that one is computed.
 
         Args:
@@ -921,14 +964,14 @@ class ops:
         """
 
     @staticmethod
-    def cond_take(x: Operand, mask: Operand) -> tuple[Tensor, ...]:
+    def cond_take(x: Operand, mask: Operand) -> tuple[_Tensor, ...]:
         """The elements of x where the mask holds, as a vector, and their places in the flattened x.
         Returns:
             values, indices
         """
 
     @staticmethod
-    def conv2d(x: Operand, weight: Operand, bias: Operand | None = None, residual: Operand | None = None, *, stride: Sequence[int] = (1, 1), padding: Sequence[int] = (0, 0), dilation: Sequence[int] = (1, 1), groups: int = 1, activation: str = 'none') -> Tensor:
+    def conv2d(x: Operand, weight: Operand, bias: Operand | None = None, residual: Operand | None = None, *, stride: Sequence[int] = (1, 1), padding: Sequence[int] = (0, 0), dilation: Sequence[int] = (1, 1), groups: int = 1, activation: str = 'none') -> _Tensor:
         """Cross-correlation of images x (N, C, H, W) with a weight (OC, C, kh, kw), or (G, OC/G, C/G, kh, kw) for several groups; then an optional bias (1, OC, 1, 1), an optional residual (of the result's shape) and an activation.
 
         Args:
@@ -942,7 +985,7 @@ class ops:
         """
 
     @staticmethod
-    def conv2d_backward_data(weight: Operand, dy: Operand, like: Operand | None = None, *, stride: Sequence[int] = (1, 1), padding: Sequence[int] = (0, 0), dilation: Sequence[int] = (1, 1), groups: int = 1, height: int = 0, width: int = 0) -> Tensor:
+    def conv2d_backward_data(weight: Operand, dy: Operand, like: Operand | None = None, *, stride: Sequence[int] = (1, 1), padding: Sequence[int] = (0, 0), dilation: Sequence[int] = (1, 1), groups: int = 1, height: int = 0, width: int = 0) -> _Tensor:
         """The gradient of conv2d for x, which is also the transposed convolution of dy. Its size comes from `like`, else from height and width, else it is the smallest one.
 
         Args:
@@ -957,7 +1000,7 @@ class ops:
         """
 
     @staticmethod
-    def conv2d_backward_weight(x: Operand, dy: Operand, like: Operand, *, stride: Sequence[int] = (1, 1), padding: Sequence[int] = (0, 0), dilation: Sequence[int] = (1, 1), groups: int = 1) -> Tensor:
+    def conv2d_backward_weight(x: Operand, dy: Operand, like: Operand, *, stride: Sequence[int] = (1, 1), padding: Sequence[int] = (0, 0), dilation: Sequence[int] = (1, 1), groups: int = 1) -> _Tensor:
         """The gradient of conv2d for its weight, which has the shape of `like`.
 
         Args:
@@ -970,7 +1013,7 @@ class ops:
         """
 
     @staticmethod
-    def convert(x: Operand, *, dtype: Any = 'float32') -> Tensor:
+    def convert(x: Operand, *, dtype: Any = 'float32') -> _Tensor:
         """The same values in another dtype. Floats lose their fraction on the way to integers, integers wrap around; NaN and floats beyond int32 become -2^31 first. Everything but 0 is true.
 
         Args:
@@ -980,7 +1023,7 @@ class ops:
         """
 
     @staticmethod
-    def convert_narrow(x: Operand, *, dtype: Any = 'float8_e4m3fn', overflow: str = 'saturates', rounding: str = 'up') -> Tensor:
+    def convert_narrow(x: Operand, *, dtype: Any = 'float8_e4m3fn', overflow: str = 'saturates', rounding: str = 'up') -> _Tensor:
         """Real numbers as the nearest of a narrow dtype, with a choice where `convert` has none: numbers beyond the largest saturate, or escape to infinity where there is one and to NaN else; float8_e8m0fnu takes the next power of two up, down or nearest.
 
         Args:
@@ -992,28 +1035,28 @@ class ops:
         """
 
     @staticmethod
-    def copy(x: Operand) -> Tensor:
+    def copy(x: Operand) -> _Tensor:
         """The same values in memory of their own.
         Returns:
             y
         """
 
     @staticmethod
-    def cos(x: Operand) -> Tensor:
+    def cos(x: Operand) -> _Tensor:
         """Cosine; NaN for infinities.
         Returns:
             y
         """
 
     @staticmethod
-    def cosh(x: Operand) -> Tensor:
+    def cosh(x: Operand) -> _Tensor:
         """Hyperbolic cosine.
         Returns:
             y
         """
 
     @staticmethod
-    def ctc_loss(x: Operand, lengths: Operand, labels: Operand, label_lengths: Operand, *, blank: int = 0) -> Tensor:
+    def ctc_loss(x: Operand, lengths: Operand, labels: Operand, label_lengths: Operand, *, blank: int = 0) -> _Tensor:
         """Connectionist temporal classification (Graves et al., 2006): -log of the probability that the classes of probabilities x (T, N, C) spell the labels when repetitions and then blanks are dropped. Of sample n the first lengths[n] steps count.
 
         Args:
@@ -1023,7 +1066,7 @@ class ops:
         """
 
     @staticmethod
-    def ctc_loss_backward(x: Operand, lengths: Operand, labels: Operand, label_lengths: Operand, dloss: Operand, *, blank: int = 0) -> Tensor:
+    def ctc_loss_backward(x: Operand, lengths: Operand, labels: Operand, label_lengths: Operand, dloss: Operand, *, blank: int = 0) -> _Tensor:
         """Gradient of ctc_loss with respect to x.
 
         Args:
@@ -1033,7 +1076,7 @@ class ops:
         """
 
     @staticmethod
-    def cumsum(x: Operand, *, axis: int = 0) -> Tensor:
+    def cumsum(x: Operand, *, axis: int = 0) -> _Tensor:
         """Running sum along an axis; keeps the dtype, integers wrap.
 
         Args:
@@ -1043,7 +1086,7 @@ class ops:
         """
 
     @staticmethod
-    def deformable_roi_pool2d(x: Operand, regions: Operand, offsets: Operand | None = None, *, height: int = 1, width: int = 1, samples: int = 1, scale: float = 1.0, offset_scale: float = 0.1) -> Tensor:
+    def deformable_roi_pool2d(x: Operand, regions: Operand, offsets: Operand | None = None, *, height: int = 1, width: int = 1, samples: int = 1, scale: float = 1.0, offset_scale: float = 0.1) -> _Tensor:
         """The mean of samples, bilinear between pixels, of each cell of regions of images x (N, C, H, W): (R, C, height, width). Regions (R, 5) are the index of an image and the corners x1, y1, x2, y2, rounded and inclusive. Each of the parts x parts parts of a region is moved by its `offsets` (R, 2, parts, parts), x first. Samples outside of the image do not count; a cell without any is 0.
 
         Args:
@@ -1057,7 +1100,7 @@ class ops:
         """
 
     @staticmethod
-    def deformable_roi_pool2d_backward(x: Operand, regions: Operand, dy: Operand, offsets: Operand | None = None, *, height: int = 1, width: int = 1, samples: int = 1, scale: float = 1.0, offset_scale: float = 0.1) -> tuple[Tensor, ...]:
+    def deformable_roi_pool2d_backward(x: Operand, regions: Operand, dy: Operand, offsets: Operand | None = None, *, height: int = 1, width: int = 1, samples: int = 1, scale: float = 1.0, offset_scale: float = 0.1) -> tuple[_Tensor, ...]:
         """Gradients of deformable_roi_pool2d with respect to x and the offsets; the second is empty without them.
 
         Args:
@@ -1071,21 +1114,21 @@ class ops:
         """
 
     @staticmethod
-    def dequantize(x: Operand, scale: Operand, zero_point: Operand | None = None) -> Tensor:
+    def dequantize(x: Operand, scale: Operand, zero_point: Operand | None = None) -> _Tensor:
         """The real numbers that steps stand for: (x - zero_point) * scale, in float32.
         Returns:
             y
         """
 
     @staticmethod
-    def div(a: Operand, b: Operand) -> Tensor:
+    def div(a: Operand, b: Operand) -> _Tensor:
         """Quotient; integers become float32 first.
         Returns:
             y
         """
 
     @staticmethod
-    def dropout(x: Operand, seed: Operand, *, probability: float = 0.5) -> tuple[Tensor, ...]:
+    def dropout(x: Operand, seed: Operand, *, probability: float = 0.5) -> tuple[_Tensor, ...]:
         """Sets elements of x to 0 with a probability and scales the others so that the mean stays; the mask is the factor of each element, in the dtype of x.
 
         Args:
@@ -1095,14 +1138,14 @@ class ops:
         """
 
     @staticmethod
-    def embedding(weight: Operand, index: Operand) -> Tensor:
+    def embedding(weight: Operand, index: Operand) -> _Tensor:
         """One row of the weight (rows, width) per index; shape: that of index, then width.
         Returns:
             rows
         """
 
     @staticmethod
-    def embedding_backward(index: Operand, dy: Operand, *, num_embeddings: int = 0) -> Tensor:
+    def embedding_backward(index: Operand, dy: Operand, *, num_embeddings: int = 0) -> _Tensor:
         """The gradient of an embedding's weight: each row sums those of its uses.
 
         Args:
@@ -1112,28 +1155,28 @@ class ops:
         """
 
     @staticmethod
-    def equal(a: Operand, b: Operand) -> Tensor:
+    def equal(a: Operand, b: Operand) -> _Tensor:
         """a == b.
         Returns:
             y
         """
 
     @staticmethod
-    def erf(x: Operand) -> Tensor:
+    def erf(x: Operand) -> _Tensor:
         """Error function.
         Returns:
             y
         """
 
     @staticmethod
-    def exp(x: Operand) -> Tensor:
+    def exp(x: Operand) -> _Tensor:
         """e to the power x.
         Returns:
             y
         """
 
     @staticmethod
-    def expand_weight(steps: Operand, scale: Operand, zero_point: Operand | None = None, *, columns: int = 0, bits: int = 8, group: int = 0) -> Tensor:
+    def expand_weight(steps: Operand, scale: Operand, zero_point: Operand | None = None, *, columns: int = 0, bits: int = 8, group: int = 0) -> _Tensor:
         """The matrix (rows, columns) of float32 that is stored in 8 or 4 bits for each weight: (step - zero_point) * scale. Steps are bytes, (rows, groups * bytes of a group), of which one holds two steps of 4 bits, the low half first; scales and zero points are (rows, groups).
 
         Args:
@@ -1145,14 +1188,14 @@ class ops:
         """
 
     @staticmethod
-    def expm1(x: Operand) -> Tensor:
+    def expm1(x: Operand) -> _Tensor:
         """e to the power x, minus 1, exact near 0.
         Returns:
             y
         """
 
     @staticmethod
-    def eye(*, n: int = 0, m: int = -1, dtype: Any = 'float32') -> Tensor:
+    def eye(*, n: int = 0, m: int = -1, dtype: Any = 'float32') -> _Tensor:
         """A matrix with ones on the diagonal and zeros elsewhere.
 
         Args:
@@ -1164,7 +1207,7 @@ class ops:
         """
 
     @staticmethod
-    def fake_quantize(x: Operand, scale: Operand, zero_point: Operand | None = None, grad_scale: Operand | None = None, *, lower: int = -128, upper: int = 127, learning: str = 'none') -> Tensor:
+    def fake_quantize(x: Operand, scale: Operand, zero_point: Operand | None = None, grad_scale: Operand | None = None, *, lower: int = -128, upper: int = 127, learning: str = 'none') -> _Tensor:
         """Real numbers as quantisation would bring them back: (clip(round(x / scale) + zero_point) - zero_point) * scale. The gradient of x is that of the identity inside of the range. When the scale is learned, the zero point is added before rounding, and the scale has a gradient: of what rounding adds inside and of the bound outside, times grad_scale.
 
         Args:
@@ -1176,7 +1219,7 @@ class ops:
         """
 
     @staticmethod
-    def flatten(x: Operand, *, start: int = 0, end: int = -1) -> Tensor:
+    def flatten(x: Operand, *, start: int = 0, end: int = -1) -> _Tensor:
         """Joins the axes from `start` to `end`, both included, into one.
 
         Args:
@@ -1187,7 +1230,7 @@ class ops:
         """
 
     @staticmethod
-    def flip(x: Operand, *, axes: Sequence[int] = ()) -> Tensor:
+    def flip(x: Operand, *, axes: Sequence[int] = ()) -> _Tensor:
         """Reverses the order of the elements along axes.
 
         Args:
@@ -1197,21 +1240,21 @@ class ops:
         """
 
     @staticmethod
-    def floor(x: Operand) -> Tensor:
+    def floor(x: Operand) -> _Tensor:
         """Largest whole number not above x.
         Returns:
             y
         """
 
     @staticmethod
-    def floor_div(a: Operand, b: Operand) -> Tensor:
+    def floor_div(a: Operand, b: Operand) -> _Tensor:
         """Largest whole number not above the quotient (Python's //); an integer divided by 0 gives 0.
         Returns:
             y
         """
 
     @staticmethod
-    def full(target: Operand | None = None, *, shape: Sequence[int] = (), value: float = 0.0, dtype: Any = 'float32') -> Tensor:
+    def full(target: Operand | None = None, *, shape: Sequence[int] = (), value: float = 0.0, dtype: Any = 'float32') -> _Tensor:
         """A new tensor with one value everywhere.
 
         Args:
@@ -1223,7 +1266,7 @@ class ops:
         """
 
     @staticmethod
-    def full_like(x: Operand, *, value: float = 0.0) -> Tensor:
+    def full_like(x: Operand, *, value: float = 0.0) -> _Tensor:
         """One value everywhere, in the shape and dtype of x, whose values are not read.
 
         Args:
@@ -1233,7 +1276,7 @@ class ops:
         """
 
     @staticmethod
-    def fused_elementwise(*xs: Operand, program: str = '') -> Tensor:
+    def fused_elementwise(*xs: Operand, program: str = '') -> _Tensor:
         """A program of elementwise operators, computed block by block.
 
         Args:
@@ -1243,7 +1286,7 @@ class ops:
         """
 
     @staticmethod
-    def fused_region(*xs: Operand, program: str = '', reduction: str = '', axes: Sequence[int] = (), keepdims: bool = False) -> Tensor:
+    def fused_region(*xs: Operand, program: str = '', reduction: str = '', axes: Sequence[int] = (), keepdims: bool = False) -> _Tensor:
         """A program of elementwise operators and transpositions, with a reduction of its result at the end.
 
         Args:
@@ -1256,14 +1299,14 @@ class ops:
         """
 
     @staticmethod
-    def gamma(state: Operand, shape: Operand, scale: Operand) -> Tensor:
+    def gamma(state: Operand, shape: Operand, scale: Operand) -> _Tensor:
         """Independent f32 numbers with gamma distributions, one for each element of `shape` and `scale`, whose extents agree. Where a parameter is not positive the number is 0.
         Returns:
             y
         """
 
     @staticmethod
-    def gather(x: Operand, index: Operand, *, axis: int = 0) -> Tensor:
+    def gather(x: Operand, index: Operand, *, axis: int = 0) -> _Tensor:
         """y[i, j, k] = x[i, index[i, j, k], k], for axis 1 of rank 3.
 
         Args:
@@ -1273,35 +1316,35 @@ class ops:
         """
 
     @staticmethod
-    def gelu(x: Operand) -> Tensor:
+    def gelu(x: Operand) -> _Tensor:
         """x times the normal distribution function of x (exact, by erf).
         Returns:
             y
         """
 
     @staticmethod
-    def gelu_slope(x: Operand) -> Tensor:
+    def gelu_slope(x: Operand) -> _Tensor:
         """Derivative of gelu.
         Returns:
             y
         """
 
     @staticmethod
-    def greater(a: Operand, b: Operand) -> Tensor:
+    def greater(a: Operand, b: Operand) -> _Tensor:
         """a > b.
         Returns:
             y
         """
 
     @staticmethod
-    def greater_equal(a: Operand, b: Operand) -> Tensor:
+    def greater_equal(a: Operand, b: Operand) -> _Tensor:
         """a >= b.
         Returns:
             y
         """
 
     @staticmethod
-    def group_norm(x: Operand, weight: Operand | None = None, bias: Operand | None = None, *, groups: int = 1, epsilon: float = 1e-05) -> tuple[Tensor, ...]:
+    def group_norm(x: Operand, weight: Operand | None = None, bias: Operand | None = None, *, groups: int = 1, epsilon: float = 1e-05) -> tuple[_Tensor, ...]:
         """Normalises each group of neighbouring channels of each sample of x (n, channels, ...) to mean 0 and variance 1; then scales by weight (channels) and adds bias (channels).
 
         Args:
@@ -1312,7 +1355,7 @@ class ops:
         """
 
     @staticmethod
-    def group_norm_backward(x: Operand, dy: Operand, mean: Operand, inv_std: Operand, weight: Operand | None = None, dmean: Operand | None = None, dinv_std: Operand | None = None, *, groups: int = 1) -> tuple[Tensor, ...]:
+    def group_norm_backward(x: Operand, dy: Operand, mean: Operand, inv_std: Operand, weight: Operand | None = None, dmean: Operand | None = None, dinv_std: Operand | None = None, *, groups: int = 1) -> tuple[_Tensor, ...]:
         """Gradients of group_norm with respect to x, weight and bias.
 
         Args:
@@ -1322,21 +1365,21 @@ class ops:
         """
 
     @staticmethod
-    def hsigmoid(x: Operand) -> Tensor:
+    def hsigmoid(x: Operand) -> _Tensor:
         """relu6(x + 3) / 6.
         Returns:
             y
         """
 
     @staticmethod
-    def hswish(x: Operand) -> Tensor:
+    def hswish(x: Operand) -> _Tensor:
         """x times relu6(x + 3) / 6.
         Returns:
             y
         """
 
     @staticmethod
-    def indexing_one_hot(x: Operand, index: Operand, *, axis: int = 1) -> Tensor:
+    def indexing_one_hot(x: Operand, index: Operand, *, axis: int = 1) -> _Tensor:
         """The element of x that the index names along the axis, which stays with extent 1.
 
         Args:
@@ -1346,7 +1389,7 @@ class ops:
         """
 
     @staticmethod
-    def indexing_set_one_hot(x: Operand, index: Operand, value: Operand, *, axis: int = 1) -> Tensor:
+    def indexing_set_one_hot(x: Operand, index: Operand, value: Operand, *, axis: int = 1) -> _Tensor:
         """x with the elements that the index names along the axis replaced by value.
 
         Args:
@@ -1356,21 +1399,21 @@ class ops:
         """
 
     @staticmethod
-    def isinf(x: Operand) -> Tensor:
+    def isinf(x: Operand) -> _Tensor:
         """True for infinities.
         Returns:
             y
         """
 
     @staticmethod
-    def isnan(x: Operand) -> Tensor:
+    def isnan(x: Operand) -> _Tensor:
         """True for NaN.
         Returns:
             y
         """
 
     @staticmethod
-    def lamb_step(param: Operand, grad: Operand, exp_avg: Operand, exp_avg_sq: Operand, step: Operand, lr: Operand, *, beta1: float = 0.9, beta2: float = 0.999, epsilon: float = 1e-08, weight_decay: float = 0.0, bias_correction: bool = True, always_adapt: bool = False) -> tuple[Tensor, ...]:
+    def lamb_step(param: Operand, grad: Operand, exp_avg: Operand, exp_avg_sq: Operand, step: Operand, lr: Operand, *, beta1: float = 0.9, beta2: float = 0.999, epsilon: float = 1e-08, weight_decay: float = 0.0, bias_correction: bool = True, always_adapt: bool = False) -> tuple[_Tensor, ...]:
         """One step of LAMB (You et al., 2020): a step of Adam, made as long as the parameter, times lr.
 
         Args:
@@ -1385,7 +1428,7 @@ class ops:
         """
 
     @staticmethod
-    def layer_norm(x: Operand, weight: Operand | None = None, bias: Operand | None = None, *, axes: int = 1, epsilon: float = 1e-05) -> tuple[Tensor, ...]:
+    def layer_norm(x: Operand, weight: Operand | None = None, bias: Operand | None = None, *, axes: int = 1, epsilon: float = 1e-05) -> tuple[_Tensor, ...]:
         """Subtracts the mean of the trailing axes and divides by their standard deviation; then scales by weight and adds bias, which have the shape of those axes.
 
         Args:
@@ -1396,7 +1439,7 @@ class ops:
         """
 
     @staticmethod
-    def layer_norm_backward(x: Operand, dy: Operand, mean: Operand, inv_std: Operand, weight: Operand | None = None, dmean: Operand | None = None, dinv_std: Operand | None = None, *, axes: int = 1) -> tuple[Tensor, ...]:
+    def layer_norm_backward(x: Operand, dy: Operand, mean: Operand, inv_std: Operand, weight: Operand | None = None, dmean: Operand | None = None, dinv_std: Operand | None = None, *, axes: int = 1) -> tuple[_Tensor, ...]:
         """Gradients of layer_norm with respect to x, weight and bias.
 
         Args:
@@ -1406,7 +1449,7 @@ class ops:
         """
 
     @staticmethod
-    def leaky_relu(x: Operand, *, slope: float = 0.01) -> Tensor:
+    def leaky_relu(x: Operand, *, slope: float = 0.01) -> _Tensor:
         """x where it is not negative, else slope times x.
 
         Args:
@@ -1416,28 +1459,28 @@ class ops:
         """
 
     @staticmethod
-    def left_shift(a: Operand, b: Operand) -> Tensor:
+    def left_shift(a: Operand, b: Operand) -> _Tensor:
         """a * 2^b, wrapping; shifting by the width or more gives 0.
         Returns:
             y
         """
 
     @staticmethod
-    def less(a: Operand, b: Operand) -> Tensor:
+    def less(a: Operand, b: Operand) -> _Tensor:
         """a < b.
         Returns:
             y
         """
 
     @staticmethod
-    def less_equal(a: Operand, b: Operand) -> Tensor:
+    def less_equal(a: Operand, b: Operand) -> _Tensor:
         """a <= b.
         Returns:
             y
         """
 
     @staticmethod
-    def linspace(first: Operand | None = None, last: Operand | None = None, count: Operand | None = None, *, start: float = 0.0, stop: float = 1.0, num: int = 100) -> Tensor:
+    def linspace(first: Operand | None = None, last: Operand | None = None, count: Operand | None = None, *, start: float = 0.0, stop: float = 1.0, num: int = 100) -> _Tensor:
         """num evenly spaced values from start to stop, both included.
 
         Args:
@@ -1449,77 +1492,77 @@ class ops:
         """
 
     @staticmethod
-    def log(x: Operand) -> Tensor:
+    def log(x: Operand) -> _Tensor:
         """Natural logarithm.
         Returns:
             y
         """
 
     @staticmethod
-    def log1p(x: Operand) -> Tensor:
+    def log1p(x: Operand) -> _Tensor:
         """Logarithm of 1 + x, exact near 0.
         Returns:
             y
         """
 
     @staticmethod
-    def logaddexp(a: Operand, b: Operand) -> Tensor:
+    def logaddexp(a: Operand, b: Operand) -> _Tensor:
         """log(e^a + e^b) without overflow.
         Returns:
             y
         """
 
     @staticmethod
-    def logical_and(a: Operand, b: Operand) -> Tensor:
+    def logical_and(a: Operand, b: Operand) -> _Tensor:
         """Both are true.
         Returns:
             y
         """
 
     @staticmethod
-    def logical_not(x: Operand) -> Tensor:
+    def logical_not(x: Operand) -> _Tensor:
         """True for false.
         Returns:
             y
         """
 
     @staticmethod
-    def logical_or(a: Operand, b: Operand) -> Tensor:
+    def logical_or(a: Operand, b: Operand) -> _Tensor:
         """At least one is true.
         Returns:
             y
         """
 
     @staticmethod
-    def logical_xor(a: Operand, b: Operand) -> Tensor:
+    def logical_xor(a: Operand, b: Operand) -> _Tensor:
         """Exactly one is true.
         Returns:
             y
         """
 
     @staticmethod
-    def logsigmoid(x: Operand) -> Tensor:
+    def logsigmoid(x: Operand) -> _Tensor:
         """log(sigmoid(x)) without overflow.
         Returns:
             y
         """
 
     @staticmethod
-    def map_bytes(x: Operand, table: Operand) -> Tensor:
+    def map_bytes(x: Operand, table: Operand) -> _Tensor:
         """What a table has for each byte: y = table[x], where -1 of int8 is the last place, 255, as its bits are. The table has 256 elements of uint8 or int8, and y has its dtype.
         Returns:
             y
         """
 
     @staticmethod
-    def matinv(x: Operand) -> Tensor:
+    def matinv(x: Operand) -> _Tensor:
         """Inverse of each square matrix of the last two axes (Gauss-Jordan elimination with pivots, in double precision).
         Returns:
             y
         """
 
     @staticmethod
-    def matmul(a: Operand, b: Operand, bias: Operand | None = None, residual: Operand | None = None, *, transpose_a: bool = False, transpose_b: bool = False, activation: str = 'none') -> Tensor:
+    def matmul(a: Operand, b: Operand, bias: Operand | None = None, residual: Operand | None = None, *, transpose_a: bool = False, transpose_b: bool = False, activation: str = 'none') -> _Tensor:
         """Matrix product of the last two axes, with numpy's rules for vectors and batches; then an optional bias (one value per column), an optional residual (of the result's shape) and an activation.
 
         Args:
@@ -1531,7 +1574,7 @@ class ops:
         """
 
     @staticmethod
-    def max(x: Operand, *, axes: Sequence[int] = (), keepdims: bool = False) -> Tensor:
+    def max(x: Operand, *, axes: Sequence[int] = (), keepdims: bool = False) -> _Tensor:
         """Largest value over axes; NaN where there is one. The gradient goes to all that are equal to it.
 
         Args:
@@ -1542,7 +1585,7 @@ class ops:
         """
 
     @staticmethod
-    def max_pool2d(x: Operand, *, kernel: Sequence[int] = (1, 1), stride: Sequence[int] = (1, 1), padding: Sequence[int] = (0, 0)) -> Tensor:
+    def max_pool2d(x: Operand, *, kernel: Sequence[int] = (1, 1), stride: Sequence[int] = (1, 1), padding: Sequence[int] = (0, 0)) -> _Tensor:
         """Largest value of each window of images x (N, C, H, W).
 
         Args:
@@ -1554,7 +1597,7 @@ class ops:
         """
 
     @staticmethod
-    def max_pool2d_backward(x: Operand, y: Operand, dy: Operand, *, kernel: Sequence[int] = (1, 1), stride: Sequence[int] = (1, 1), padding: Sequence[int] = (0, 0)) -> Tensor:
+    def max_pool2d_backward(x: Operand, y: Operand, dy: Operand, *, kernel: Sequence[int] = (1, 1), stride: Sequence[int] = (1, 1), padding: Sequence[int] = (0, 0)) -> _Tensor:
         """Gradient of max_pool2d: dy goes to every element that is the largest of its window.
 
         Args:
@@ -1566,7 +1609,7 @@ class ops:
         """
 
     @staticmethod
-    def max_pool2d_select(x: Operand, y: Operand, v: Operand, *, kernel: Sequence[int] = (1, 1), stride: Sequence[int] = (1, 1), padding: Sequence[int] = (0, 0)) -> Tensor:
+    def max_pool2d_select(x: Operand, y: Operand, v: Operand, *, kernel: Sequence[int] = (1, 1), stride: Sequence[int] = (1, 1), padding: Sequence[int] = (0, 0)) -> _Tensor:
         """Sum of v over the elements of each window of x that are its largest, y; the gradient of max_pool2d_backward with respect to dy.
 
         Args:
@@ -1578,14 +1621,14 @@ class ops:
         """
 
     @staticmethod
-    def maximum(a: Operand, b: Operand) -> Tensor:
+    def maximum(a: Operand, b: Operand) -> _Tensor:
         """The larger one; b where one is NaN. Among equals the gradient goes to b.
         Returns:
             y
         """
 
     @staticmethod
-    def mean(x: Operand, *, axes: Sequence[int] = (), keepdims: bool = False) -> Tensor:
+    def mean(x: Operand, *, axes: Sequence[int] = (), keepdims: bool = False) -> _Tensor:
         """Mean over axes, always float32 (bfloat16 and float16 too); NaN of nothing.
 
         Args:
@@ -1596,7 +1639,7 @@ class ops:
         """
 
     @staticmethod
-    def min(x: Operand, *, axes: Sequence[int] = (), keepdims: bool = False) -> Tensor:
+    def min(x: Operand, *, axes: Sequence[int] = (), keepdims: bool = False) -> _Tensor:
         """Smallest value over axes; NaN where there is one. The gradient goes to all that are equal to it.
 
         Args:
@@ -1607,28 +1650,28 @@ class ops:
         """
 
     @staticmethod
-    def minimum(a: Operand, b: Operand) -> Tensor:
+    def minimum(a: Operand, b: Operand) -> _Tensor:
         """The smaller one; b where one is NaN. Among equals the gradient goes to a.
         Returns:
             y
         """
 
     @staticmethod
-    def mod(a: Operand, b: Operand) -> Tensor:
+    def mod(a: Operand, b: Operand) -> _Tensor:
         """Remainder: of integers with the sign of b (Python's %, 0 where b is 0), of floats with the sign of a (C's fmod).
         Returns:
             y
         """
 
     @staticmethod
-    def mul(a: Operand, b: Operand) -> Tensor:
+    def mul(a: Operand, b: Operand) -> _Tensor:
         """Elementwise product.
         Returns:
             y
         """
 
     @staticmethod
-    def multinomial(state: Operand, weights: Operand, *, num_samples: int = 1, replacement: bool = False) -> Tensor:
+    def multinomial(state: Operand, weights: Operand, *, num_samples: int = 1, replacement: bool = False) -> _Tensor:
         """Draws categories by their weights: positions in (n,) or in each row of (m, n), i32, in the order in which they were drawn.
 
         Args:
@@ -1639,14 +1682,14 @@ class ops:
         """
 
     @staticmethod
-    def neg(x: Operand) -> Tensor:
+    def neg(x: Operand) -> _Tensor:
         """The negative.
         Returns:
             y
         """
 
     @staticmethod
-    def nms(boxes: Operand, scores: Operand, *, threshold: float = 0.5, max_output: int = -1) -> Tensor:
+    def nms(boxes: Operand, scores: Operand, *, threshold: float = 0.5, max_output: int = -1) -> _Tensor:
         """Non-maximum suppression: the indices of the boxes (N, 4) of corners x1, y1, x2, y2 that overlap no better one too much, best score (N) first. Among equal scores the first is the best.
 
         Args:
@@ -1657,7 +1700,7 @@ class ops:
         """
 
     @staticmethod
-    def normal(state: Operand, target: Operand | None = None, *, shape: Sequence[int] = (), mean: float = 0.0, std: float = 1.0) -> Tensor:
+    def normal(state: Operand, target: Operand | None = None, *, shape: Sequence[int] = (), mean: float = 0.0, std: float = 1.0) -> _Tensor:
         """Independent f32 numbers with a normal distribution (method of Box and Muller).
 
         Args:
@@ -1669,14 +1712,14 @@ class ops:
         """
 
     @staticmethod
-    def not_equal(a: Operand, b: Operand) -> Tensor:
+    def not_equal(a: Operand, b: Operand) -> _Tensor:
         """a != b; true for NaN.
         Returns:
             y
         """
 
     @staticmethod
-    def one_hot(index: Operand, *, num_classes: int = 0) -> Tensor:
+    def one_hot(index: Operand, *, num_classes: int = 0) -> _Tensor:
         """A new last axis with 1 at the index and 0 elsewhere, in the dtype of the index.
 
         Args:
@@ -1686,7 +1729,7 @@ class ops:
         """
 
     @staticmethod
-    def pad(x: Operand, *, before: Sequence[int] = (), after: Sequence[int] = (), mode: str = 'constant', value: float = 0.0) -> Tensor:
+    def pad(x: Operand, *, before: Sequence[int] = (), after: Sequence[int] = (), mode: str = 'constant', value: float = 0.0) -> _Tensor:
         """Adds margins before and after the elements of each axis.
 
         Args:
@@ -1699,7 +1742,7 @@ class ops:
         """
 
     @staticmethod
-    def pad_backward(dy: Operand, *, before: Sequence[int] = (), after: Sequence[int] = (), mode: str = 'constant', value: float = 0.0) -> Tensor:
+    def pad_backward(dy: Operand, *, before: Sequence[int] = (), after: Sequence[int] = (), mode: str = 'constant', value: float = 0.0) -> _Tensor:
         """The gradient of pad: each element collects those of its copies.
 
         Args:
@@ -1712,7 +1755,7 @@ class ops:
         """
 
     @staticmethod
-    def permutation(state: Operand, *, n: int = 0, dtype: Any = 'int32') -> Tensor:
+    def permutation(state: Operand, *, n: int = 0, dtype: Any = 'int32') -> _Tensor:
         """0 … n - 1 in random order, every order equally likely (Fisher and Yates).
 
         Args:
@@ -1723,28 +1766,28 @@ class ops:
         """
 
     @staticmethod
-    def poisson(state: Operand, lam: Operand) -> Tensor:
+    def poisson(state: Operand, lam: Operand) -> _Tensor:
         """Independent counts, as f32, with Poisson distributions, one for each element of `lam`, the mean. Where that is not positive the count is 0.
         Returns:
             y
         """
 
     @staticmethod
-    def pow(a: Operand, b: Operand) -> Tensor:
+    def pow(a: Operand, b: Operand) -> _Tensor:
         """a to the power b; integers become float32 first.
         Returns:
             y
         """
 
     @staticmethod
-    def prelu(a: Operand, b: Operand) -> Tensor:
+    def prelu(a: Operand, b: Operand) -> _Tensor:
         """a where it is not negative, else a times b.
         Returns:
             y
         """
 
     @staticmethod
-    def preprocess(x: Operand, mean: Operand, scale: Operand, *, channels_last: bool = True) -> Tensor:
+    def preprocess(x: Operand, mean: Operand, scale: Operand, *, channels_last: bool = True) -> _Tensor:
         """Images as a camera gives them, made ready for a network in one step: y[n, c, h, w] = (x[n, h, w, c] - mean[c]) * scale[c] as float32. Mean and scale are vectors; where they are longer than x has channels, x counts as 0 there.
 
         Args:
@@ -1754,7 +1797,7 @@ class ops:
         """
 
     @staticmethod
-    def prod(x: Operand, *, axes: Sequence[int] = (), keepdims: bool = False) -> Tensor:
+    def prod(x: Operand, *, axes: Sequence[int] = (), keepdims: bool = False) -> _Tensor:
         """Product over axes. Keeps the dtype, integers wrap; bools give int32.
 
         Args:
@@ -1765,7 +1808,7 @@ class ops:
         """
 
     @staticmethod
-    def quantize(x: Operand, scale: Operand, zero_point: Operand | None = None, *, dtype: Any = 'int8', lower: int = 0, upper: int = 0, rounding: str = 'half_away') -> Tensor:
+    def quantize(x: Operand, scale: Operand, zero_point: Operand | None = None, *, dtype: Any = 'int8', lower: int = 0, upper: int = 0, rounding: str = 'half_away') -> _Tensor:
         """The nearest steps of real numbers: x / scale rounded, plus the zero point, within bounds. NaN becomes the lowest step. The shapes of scale and zero point broadcast to that of x.
 
         Args:
@@ -1778,7 +1821,7 @@ class ops:
         """
 
     @staticmethod
-    def quantized_add(a: Operand, b: Operand, a_scale: Operand, b_scale: Operand, y_scale: Operand, a_zero: Operand | None = None, b_zero: Operand | None = None, y_zero: Operand | None = None, *, relu: bool = False, dtype: Any = 'int8', lower: int = 0, upper: int = 0, rounding: str = 'half_away') -> Tensor:
+    def quantized_add(a: Operand, b: Operand, a_scale: Operand, b_scale: Operand, y_scale: Operand, a_zero: Operand | None = None, b_zero: Operand | None = None, y_zero: Operand | None = None, *, relu: bool = False, dtype: Any = 'int8', lower: int = 0, upper: int = 0, rounding: str = 'half_away') -> _Tensor:
         """The steps of a sum of real numbers that are given as steps of a byte, of scales of their own, and not below zero with relu: what dequantize, add, relu and quantize make of them.
 
         Args:
@@ -1792,7 +1835,7 @@ class ops:
         """
 
     @staticmethod
-    def quantized_conv2d(x: Operand, weight: Operand, scale: Operand | None = None, bias: Operand | None = None, residual: Operand | None = None, x_zero: Operand | None = None, weight_zero: Operand | None = None, y_scale: Operand | None = None, y_zero: Operand | None = None, residual_scale: Operand | None = None, residual_zero: Operand | None = None, *, stride: Sequence[int] = (1, 1), padding: Sequence[int] = (0, 0), dilation: Sequence[int] = (1, 1), groups: int = 1, activation: str = 'none', dtype: Any = 'int8', lower: int = 0, upper: int = 0, rounding: str = 'half_away') -> Tensor:
+    def quantized_conv2d(x: Operand, weight: Operand, scale: Operand | None = None, bias: Operand | None = None, residual: Operand | None = None, x_zero: Operand | None = None, weight_zero: Operand | None = None, y_scale: Operand | None = None, y_zero: Operand | None = None, residual_scale: Operand | None = None, residual_zero: Operand | None = None, *, stride: Sequence[int] = (1, 1), padding: Sequence[int] = (0, 0), dilation: Sequence[int] = (1, 1), groups: int = 1, activation: str = 'none', dtype: Any = 'int8', lower: int = 0, upper: int = 0, rounding: str = 'half_away') -> _Tensor:
         """conv2d of steps. The sums of products (x - x_zero) * (weight - weight_zero) are exact in int32, bias (int32) is added to them. With y_scale they become real numbers by `scale`, which is that of x times that of weight (one number, or one per channel of y); then residual is added, the activation applied, and the result rounded to steps of y. Without it they are the result.
 
         Args:
@@ -1810,14 +1853,14 @@ class ops:
         """
 
     @staticmethod
-    def reciprocal(x: Operand) -> Tensor:
+    def reciprocal(x: Operand) -> _Tensor:
         """1 / x.
         Returns:
             y
         """
 
     @staticmethod
-    def reduce_to_shape(x: Operand, like: Operand | None = None, *, shape: Sequence[int] = ()) -> Tensor:
+    def reduce_to_shape(x: Operand, like: Operand | None = None, *, shape: Sequence[int] = ()) -> _Tensor:
         """Sums x over the axes along which the shape would be broadcast to x's.
 
         Args:
@@ -1827,21 +1870,21 @@ class ops:
         """
 
     @staticmethod
-    def relu(x: Operand) -> Tensor:
+    def relu(x: Operand) -> _Tensor:
         """max(x, 0); 0 for NaN.
         Returns:
             y
         """
 
     @staticmethod
-    def relu6(x: Operand) -> Tensor:
+    def relu6(x: Operand) -> _Tensor:
         """min(max(x, 0), 6).
         Returns:
             y
         """
 
     @staticmethod
-    def remap(x: Operand, map: Operand, image: Operand | None = None, *, interpolation: str = 'linear', border: str = 'replicate', value: float = 0.0) -> Tensor:
+    def remap(x: Operand, map: Operand, image: Operand | None = None, *, interpolation: str = 'linear', border: str = 'replicate', value: float = 0.0) -> _Tensor:
         """Images (M, C, OH, OW) whose pixels are those of x (N, C, H, W) at the places map (M, OH, OW, 2), column first, in pixels. Map m is of image m, or of image[m].
 
         Args:
@@ -1853,7 +1896,7 @@ class ops:
         """
 
     @staticmethod
-    def remap_backward_data(x: Operand, map: Operand, dy: Operand, image: Operand | None = None, *, interpolation: str = 'linear', border: str = 'replicate', value: float = 0.0) -> Tensor:
+    def remap_backward_data(x: Operand, map: Operand, dy: Operand, image: Operand | None = None, *, interpolation: str = 'linear', border: str = 'replicate', value: float = 0.0) -> _Tensor:
         """Gradient of remap with respect to x, of whom only the shape is read.
 
         Args:
@@ -1865,7 +1908,7 @@ class ops:
         """
 
     @staticmethod
-    def remap_backward_map(x: Operand, map: Operand, dy: Operand, image: Operand | None = None, *, interpolation: str = 'linear', border: str = 'replicate', value: float = 0.0) -> Tensor:
+    def remap_backward_map(x: Operand, map: Operand, dy: Operand, image: Operand | None = None, *, interpolation: str = 'linear', border: str = 'replicate', value: float = 0.0) -> _Tensor:
         """Gradient of remap with respect to the map.
 
         Args:
@@ -1877,7 +1920,7 @@ class ops:
         """
 
     @staticmethod
-    def remove_axis(x: Operand, *, axes: Sequence[int] = ()) -> Tensor:
+    def remove_axis(x: Operand, *, axes: Sequence[int] = ()) -> _Tensor:
         """Drops axes of extent 1.
 
         Args:
@@ -1887,7 +1930,7 @@ class ops:
         """
 
     @staticmethod
-    def reorder(x: Operand, *, layout: str = 'plain') -> Tensor:
+    def reorder(x: Operand, *, layout: str = 'plain') -> _Tensor:
         """The same tensor in another memory layout; what the layout pads with is zero.
 
         Args:
@@ -1897,7 +1940,7 @@ class ops:
         """
 
     @staticmethod
-    def reshape(x: Operand, target: Operand | None = None, *, shape: Sequence[int] = ()) -> Tensor:
+    def reshape(x: Operand, target: Operand | None = None, *, shape: Sequence[int] = ()) -> _Tensor:
         """The same elements in row-major order under another shape.
 
         Args:
@@ -1907,21 +1950,21 @@ class ops:
         """
 
     @staticmethod
-    def reshape_like(x: Operand, like: Operand) -> Tensor:
+    def reshape_like(x: Operand, like: Operand) -> _Tensor:
         """The elements of x under the shape of `like`, whose values are not read.
         Returns:
             y
         """
 
     @staticmethod
-    def right_shift(a: Operand, b: Operand) -> Tensor:
+    def right_shift(a: Operand, b: Operand) -> _Tensor:
         """a / 2^b rounded down.
         Returns:
             y
         """
 
     @staticmethod
-    def roi_pool2d(x: Operand, regions: Operand, *, height: int = 1, width: int = 1, mode: str = 'max', scale: float = 1.0) -> Tensor:
+    def roi_pool2d(x: Operand, regions: Operand, *, height: int = 1, width: int = 1, mode: str = 'max', scale: float = 1.0) -> _Tensor:
         """Pools regions of images x (N, C, H, W) to (R, C, height, width). Regions (R, 5) are the index of an image and the corners x1, y1, x2, y2, rounded to pixels and inclusive; an empty cell gives 0.
 
         Args:
@@ -1934,7 +1977,7 @@ class ops:
         """
 
     @staticmethod
-    def roi_pool2d_backward(x: Operand, regions: Operand, dy: Operand, *, height: int = 1, width: int = 1, mode: str = 'max', scale: float = 1.0) -> Tensor:
+    def roi_pool2d_backward(x: Operand, regions: Operand, dy: Operand, *, height: int = 1, width: int = 1, mode: str = 'max', scale: float = 1.0) -> _Tensor:
         """Gradient of roi_pool2d with respect to x; of a maximum it goes to the first of the largest pixels.
 
         Args:
@@ -1947,28 +1990,28 @@ class ops:
         """
 
     @staticmethod
-    def round(x: Operand) -> Tensor:
+    def round(x: Operand) -> _Tensor:
         """Nearest whole number; halves away from zero.
         Returns:
             y
         """
 
     @staticmethod
-    def round_to_even(x: Operand) -> Tensor:
+    def round_to_even(x: Operand) -> _Tensor:
         """Nearest whole number; of halves the even one.
         Returns:
             y
         """
 
     @staticmethod
-    def rsqrt(x: Operand) -> Tensor:
+    def rsqrt(x: Operand) -> _Tensor:
         """1 / sqrt(x).
         Returns:
             y
         """
 
     @staticmethod
-    def scan(*operands: Operand, body: Subgraph | None = None, carried: int = 1, sliced: int = 0, length: int = 0, reverse: bool = False, keep_steps: bool = False) -> tuple[Tensor, ...]:
+    def scan(*operands: Operand, body: Subgraph | None = None, carried: int = 1, sliced: int = 0, length: int = 0, reverse: bool = False, keep_steps: bool = False) -> tuple[_Tensor, ...]:
         """Walks along the first axis of the operands `xs`, which stand behind the first `carried` ones: each step makes new carried values and one slice of each further result. Results: the last carried values, then the slices along a new first axis.
 
         Args:
@@ -1983,7 +2026,7 @@ class ops:
         """
 
     @staticmethod
-    def scatter(x: Operand, index: Operand, source: Operand, *, axis: int = 0) -> Tensor:
+    def scatter(x: Operand, index: Operand, source: Operand, *, axis: int = 0) -> _Tensor:
         """x with y[i, index[i, j, k], k] = source[i, j, k]; the last of several stays.
 
         Args:
@@ -1993,7 +2036,7 @@ class ops:
         """
 
     @staticmethod
-    def scatter_add(x: Operand, index: Operand, source: Operand, *, axis: int = 0) -> Tensor:
+    def scatter_add(x: Operand, index: Operand, source: Operand, *, axis: int = 0) -> _Tensor:
         """x with source[i, j, k] added to y[i, index[i, j, k], k].
 
         Args:
@@ -2003,7 +2046,7 @@ class ops:
         """
 
     @staticmethod
-    def set_slice(x: Operand, value: Operand, *bounds: Operand, items: Sequence[int] = ()) -> Tensor:
+    def set_slice(x: Operand, value: Operand, *bounds: Operand, items: Sequence[int] = ()) -> _Tensor:
         """x with the elements at regular places replaced by value, which broadcasts.
 
         Args:
@@ -2013,7 +2056,7 @@ class ops:
         """
 
     @staticmethod
-    def set_take(x: Operand, value: Operand, *indices: Operand, axes: Sequence[int] = ()) -> Tensor:
+    def set_take(x: Operand, value: Operand, *indices: Operand, axes: Sequence[int] = ()) -> _Tensor:
         """x with the elements at places given by index tensors replaced by value, which broadcasts; of several values for one place the last stays.
 
         Args:
@@ -2023,7 +2066,7 @@ class ops:
         """
 
     @staticmethod
-    def sgd_step(param: Operand, grad: Operand, velocity: Operand, lr: Operand, *, momentum: float = 0.0, weight_decay: float = 0.0, nesterov: bool = False) -> tuple[Tensor, ...]:
+    def sgd_step(param: Operand, grad: Operand, velocity: Operand, lr: Operand, *, momentum: float = 0.0, weight_decay: float = 0.0, nesterov: bool = False) -> tuple[_Tensor, ...]:
         """One step of gradient descent: g = grad + weight_decay * param, v = momentum * velocity + g, param - lr * v. An absent velocity is zero; without momentum the velocity that comes out is empty.
 
         Args:
@@ -2035,7 +2078,7 @@ class ops:
         """
 
     @staticmethod
-    def shape_of(x: Operand, *, axis: int = -1) -> Tensor:
+    def shape_of(x: Operand, *, axis: int = -1) -> _Tensor:
         """The extents of x as an int32 vector; the values of x are not read.
 
         Args:
@@ -2045,42 +2088,42 @@ class ops:
         """
 
     @staticmethod
-    def sigmoid(x: Operand) -> Tensor:
+    def sigmoid(x: Operand) -> _Tensor:
         """1 / (1 + e^-x).
         Returns:
             y
         """
 
     @staticmethod
-    def sign(x: Operand) -> Tensor:
+    def sign(x: Operand) -> _Tensor:
         """-1, 0 or 1; 0 for NaN.
         Returns:
             y
         """
 
     @staticmethod
-    def silu(x: Operand) -> Tensor:
+    def silu(x: Operand) -> _Tensor:
         """x times sigmoid(x).
         Returns:
             y
         """
 
     @staticmethod
-    def sin(x: Operand) -> Tensor:
+    def sin(x: Operand) -> _Tensor:
         """Sine; NaN for infinities.
         Returns:
             y
         """
 
     @staticmethod
-    def sinh(x: Operand) -> Tensor:
+    def sinh(x: Operand) -> _Tensor:
         """Hyperbolic sine.
         Returns:
             y
         """
 
     @staticmethod
-    def slice(x: Operand, *bounds: Operand, items: Sequence[int] = ()) -> Tensor:
+    def slice(x: Operand, *bounds: Operand, items: Sequence[int] = ()) -> _Tensor:
         """Elements of x at regular places along each axis.
 
         Args:
@@ -2090,7 +2133,7 @@ class ops:
         """
 
     @staticmethod
-    def softmax(x: Operand, *, axis: int = -1, log: bool = False) -> Tensor:
+    def softmax(x: Operand, *, axis: int = -1, log: bool = False) -> _Tensor:
         """Exponentials normalised to sum to one along an axis, or their logarithm.
 
         Args:
@@ -2101,14 +2144,14 @@ class ops:
         """
 
     @staticmethod
-    def softplus(x: Operand) -> Tensor:
+    def softplus(x: Operand) -> _Tensor:
         """log(1 + e^x) without overflow.
         Returns:
             y
         """
 
     @staticmethod
-    def sort(x: Operand, *, axis: int = -1, descending: bool = False) -> tuple[Tensor, ...]:
+    def sort(x: Operand, *, axis: int = -1, descending: bool = False) -> tuple[_Tensor, ...]:
         """The elements of x in order along an axis, and the places they come from.
 
         Args:
@@ -2119,7 +2162,7 @@ class ops:
         """
 
     @staticmethod
-    def split(x: Operand, *likes: Operand, axis: int = 0, sizes: Sequence[int] = ()) -> tuple[Tensor, ...]:
+    def split(x: Operand, *likes: Operand, axis: int = 0, sizes: Sequence[int] = ()) -> tuple[_Tensor, ...]:
         """Cuts x along an axis into consecutive parts.
 
         Args:
@@ -2130,28 +2173,28 @@ class ops:
         """
 
     @staticmethod
-    def sqrt(x: Operand) -> Tensor:
+    def sqrt(x: Operand) -> _Tensor:
         """Square root.
         Returns:
             y
         """
 
     @staticmethod
-    def square(x: Operand) -> Tensor:
+    def square(x: Operand) -> _Tensor:
         """x times x.
         Returns:
             y
         """
 
     @staticmethod
-    def sub(a: Operand, b: Operand) -> Tensor:
+    def sub(a: Operand, b: Operand) -> _Tensor:
         """Elementwise difference.
         Returns:
             y
         """
 
     @staticmethod
-    def sum(x: Operand, *, axes: Sequence[int] = (), keepdims: bool = False) -> Tensor:
+    def sum(x: Operand, *, axes: Sequence[int] = (), keepdims: bool = False) -> _Tensor:
         """Sum over axes. Keeps the dtype, integers wrap; bools are counted as int32.
 
         Args:
@@ -2162,14 +2205,14 @@ class ops:
         """
 
     @staticmethod
-    def svd(x: Operand) -> tuple[Tensor, ...]:
+    def svd(x: Operand) -> tuple[_Tensor, ...]:
         """Singular values of each matrix (..., m, n): x = u diag(s) v, with s falling, orthonormal columns in u (..., m, k) and rows in v (..., k, n), and k the smaller of m and n.
         Returns:
             u, s, v
         """
 
     @staticmethod
-    def take(x: Operand, *indices: Operand, axes: Sequence[int] = ()) -> Tensor:
+    def take(x: Operand, *indices: Operand, axes: Sequence[int] = ()) -> _Tensor:
         """Elements of x at places given by index tensors.
 
         Args:
@@ -2179,7 +2222,7 @@ class ops:
         """
 
     @staticmethod
-    def take_channels(*xs: Operand, channels: Sequence[int] = ()) -> Tensor:
+    def take_channels(*xs: Operand, channels: Sequence[int] = ()) -> _Tensor:
         """Images (N, C, H, W) of which channel i is channel `channels[i]` of the tensors xs, joined along their channels.
 
         Args:
@@ -2189,21 +2232,21 @@ class ops:
         """
 
     @staticmethod
-    def tan(x: Operand) -> Tensor:
+    def tan(x: Operand) -> _Tensor:
         """Tangent; NaN for infinities.
         Returns:
             y
         """
 
     @staticmethod
-    def tanh(x: Operand) -> Tensor:
+    def tanh(x: Operand) -> _Tensor:
         """Hyperbolic tangent.
         Returns:
             y
         """
 
     @staticmethod
-    def to_device(x: Operand, *, device: str = 'xpux:0') -> Tensor:
+    def to_device(x: Operand, *, device: str = 'xpux:0') -> _Tensor:
         """The same values on another device.
 
         Args:
@@ -2213,7 +2256,7 @@ class ops:
         """
 
     @staticmethod
-    def topk(x: Operand, *, k: int = 1, descending: bool = True, kth_only: bool = False, no_sort: bool = False) -> tuple[Tensor, ...]:
+    def topk(x: Operand, *, k: int = 1, descending: bool = True, kth_only: bool = False, no_sort: bool = False) -> tuple[_Tensor, ...]:
         """The k first elements of each row (the last axis) in order, and their places.
 
         Args:
@@ -2226,7 +2269,7 @@ class ops:
         """
 
     @staticmethod
-    def transpose(x: Operand, *, pattern: Sequence[int] = ()) -> Tensor:
+    def transpose(x: Operand, *, pattern: Sequence[int] = ()) -> _Tensor:
         """Reorders the axes: axis i of the result is axis pattern[i] of x.
 
         Args:
@@ -2236,7 +2279,7 @@ class ops:
         """
 
     @staticmethod
-    def tree_ensemble(x: Operand, questions: Operand, features: Operand, thresholds: Operand, children: Operand, missing: Operand, roots: Operand, leaves: Operand, weights: Operand, *, targets: int = 1, aggregate: str = 'sum') -> Tensor:
+    def tree_ensemble(x: Operand, questions: Operand, features: Operand, thresholds: Operand, children: Operand, missing: Operand, roots: Operand, leaves: Operand, weights: Operand, *, targets: int = 1, aggregate: str = 'sum') -> _Tensor:
         """What decision trees say of each row of x (n, features): from its root a row goes to the first child of a node where the answer to its question is yes, else to the second, until a leaf adds its weights to the targets (n, targets).
 
         Args:
@@ -2247,7 +2290,7 @@ class ops:
         """
 
     @staticmethod
-    def uniform(state: Operand, target: Operand | None = None, *, shape: Sequence[int] = (), low: float = 0.0, high: float = 1.0) -> Tensor:
+    def uniform(state: Operand, target: Operand | None = None, *, shape: Sequence[int] = (), low: float = 0.0, high: float = 1.0) -> _Tensor:
         """Independent f32 numbers, evenly distributed over [low, high).
 
         Args:
@@ -2259,7 +2302,7 @@ class ops:
         """
 
     @staticmethod
-    def unique(x: Operand, *, sorted: bool = True) -> tuple[Tensor, ...]:
+    def unique(x: Operand, *, sorted: bool = True) -> tuple[_Tensor, ...]:
         """The different slices of x along its first axis, each once; where each stands first, which of them every slice of x is, and how often each is there.
 
         Args:
@@ -2269,21 +2312,21 @@ class ops:
         """
 
     @staticmethod
-    def wait_for(x: Operand, *others: Operand) -> Tensor:
+    def wait_for(x: Operand, *others: Operand) -> _Tensor:
         """x itself, for readers that have to wait until the other tensors have been computed.
         Returns:
             y
         """
 
     @staticmethod
-    def where(mask: Operand, a: Operand, b: Operand) -> Tensor:
+    def where(mask: Operand, a: Operand, b: Operand) -> _Tensor:
         """a where the mask is true, else b.
         Returns:
             y
         """
 
     @staticmethod
-    def while_loop(*operands: Operand, condition: Subgraph | None = None, body: Subgraph | None = None, carried: int = 1, max_steps: int = 0, keep_steps: bool = False) -> tuple[Tensor, ...]:
+    def while_loop(*operands: Operand, condition: Subgraph | None = None, body: Subgraph | None = None, carried: int = 1, max_steps: int = 0, keep_steps: bool = False) -> tuple[_Tensor, ...]:
         """Computes the body's results from the first `carried` operands over and over, as long as the condition holds for them; the other operands stay. The results are the last of them, then the number of steps.
 
         Args:

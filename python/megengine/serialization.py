@@ -8,6 +8,7 @@ import threading
 import traceback
 import warnings
 from collections.abc import Callable
+from typing import Any
 
 from .core import safetensors_files
 from .core.files import open_input, rest_of, written_whole
@@ -264,7 +265,7 @@ def _first_bytes(stream) -> bytes:
     return start
 
 
-def load(f, map_location=None, pickle_module=pickle, weights_only: bool = False):
+def load(f, map_location=None, pickle_module=pickle, weights_only: bool = False) -> Any:
     """Read an object that ``save`` wrote, in whatever format.
 
     A pickle is a program: who wrote the file decides what loading it does. With ``weights_only``

@@ -9,6 +9,7 @@ import copy
 import copyreg
 import math
 import warnings
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -91,7 +92,7 @@ class Tensor(_mge.Tensor):
             raise TypeError("a Tensor of rank 0 has no length")
         return shape[0]
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator["Tensor"]:
         if not self._tuple_shape:
             raise TypeError("a Tensor of rank 0 cannot be iterated over")
         return (self[i] for i in range(self._tuple_shape[0]))

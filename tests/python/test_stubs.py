@@ -5,6 +5,10 @@ import ast
 import importlib.util
 from pathlib import Path
 
+import pytest
+
+import megengine
+
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -19,6 +23,23 @@ def load_script():
 def test_stub_is_up_to_date():
     script = load_script()
     assert script.STUB.read_text() == script.make_stub(), "run scripts/make_stubs.py"
+
+
+def test_methods_in_the_stub_have_an_object_and_a_result():
+    tree = ast.parse(load_script().STUB.read_text())
+    tensor = next(n for n in tree.body if isinstance(n, ast.ClassDef) and n.name == "Tensor")
+    methods = {n.name: n for n in tensor.body if isinstance(n, ast.FunctionDef)}
+    assert {"numpy", "detach", "__radd__", "__neg__", "__iadd__", "__float__"} <= set(methods)
+    for name, method in methods.items():
+        assert method.args.posonlyargs + method.args.args, name
+        assert (method.args.posonlyargs + method.args.args)[0].arg == "self", name
+        assert method.returns is not None, name
+
+
+@pytest.mark.parametrize("package", ["megengine", "megenginelite"])
+def test_packages_say_that_they_have_types(package):
+    assert (ROOT / "python" / package / "py.typed").exists()
+    assert (Path(megengine.__file__).parents[1] / package / "py.typed").exists()
 
 
 def test_stub_documents_every_operator():

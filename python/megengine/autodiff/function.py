@@ -2,6 +2,7 @@
 """Functions with a gradient written by hand."""
 
 from functools import partial
+from typing import Any
 
 from .. import _mge
 from ..core.counted import counted
@@ -26,7 +27,7 @@ class Function:
 
     needs_input_grad: tuple[bool, ...] = ()
 
-    def forward(self, *args):
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
         """Compute the result: a Tensor, or a tuple or list, which may hold other values too.
 
         Raises:
@@ -34,7 +35,7 @@ class Function:
         """
         raise NotImplementedError(f"[{type(self).__name__}] forward is not defined")
 
-    def backward(self, *output_grads):
+    def backward(self, *output_grads: Any, **kwargs: Any) -> Any:
         """Compute the inputs' gradients from those of the results (None where there is none, and
         for what is no Tensor).
 
@@ -47,7 +48,7 @@ class Function:
         """
         raise NotImplementedError(f"[{type(self).__name__}] backward is not defined")
 
-    def __call__(self, *args):
+    def __call__(self, *args: Any) -> Any:
         for arg in args:
             if not isinstance(arg, Tensor):
                 raise TypeError(

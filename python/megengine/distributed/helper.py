@@ -5,7 +5,7 @@ import functools
 import math
 import multiprocessing
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
@@ -116,7 +116,7 @@ def pack_allreduce_split(
     return param_pack_split(packed, offsets, shapes)
 
 
-def bcast_list_(inps: Sequence[Tensor], group: Group | None = WORLD) -> None:
+def bcast_list_(inps: Iterable[Tensor], group: Group | None = WORLD) -> None:
     """Give the Tensors of all processes the values of the first one's.
 
     Args:

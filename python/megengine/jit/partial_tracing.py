@@ -4,6 +4,7 @@
 import functools
 import warnings
 from collections.abc import Callable
+from typing import Any
 
 from ..core.not_available import NotAvailableError
 from .recorded_calls import RecordedCalls
@@ -31,7 +32,7 @@ def partial_trace(
     without_host: bool = True,
     trace_gmcallback: bool = True,
     **trace_options,
-):
+) -> Any:
     """Compile the forward and the backward pass of a function, in training that is eager else.
 
     The Python code runs once for each combination of shapes, dtypes and other arguments (and of

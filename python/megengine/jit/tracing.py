@@ -7,6 +7,7 @@ import time
 import warnings
 from collections.abc import Callable
 from contextlib import contextmanager
+from typing import Any, overload
 
 from .. import _mge
 from .._mge import TraceError  # noqa: F401
@@ -121,10 +122,22 @@ class trace:
         Tensor([2. 4.], device=xpux:0)
     """
 
+    @overload
+    def __new__(cls, function: Callable, /, *args: Any, **kwargs: Any) -> "trace": ...
+
+    @overload
+    def __new__(cls, **kwargs: Any) -> Callable[[Callable], "trace"]: ...
+
     def __new__(cls, *args, **kwargs):
         if not args:
             return functools.partial(cls, **kwargs)
         return super().__new__(cls)
+
+    @overload
+    def __init__(self, function: Callable, /, *args: Any, **kwargs: Any) -> None: ...
+
+    @overload
+    def __init__(self, **kwargs: Any) -> None: ...
 
     def __init__(
         self,
@@ -195,7 +208,7 @@ class trace:
     def __get__(self, instance, owner=None):
         return self if instance is None else functools.partial(self, instance)
 
-    def __call__(self, *args, **kwargs):
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if self._alone is not None:
             return self._alone(*args, **kwargs)
         inputs, names = self._inputs_of(args, kwargs)

@@ -7,6 +7,7 @@ import time
 import traceback
 from collections.abc import Callable
 from multiprocessing import connection
+from typing import Any
 
 _SECONDS_TO_END = 5  # then a process is killed
 
@@ -131,7 +132,7 @@ def spawn(
     join: bool = True,
     daemon: bool = False,
     start_method: str = "spawn",
-) -> ProcessContext | None:
+) -> Any:
     """Run a function in several processes.
 
     Args:

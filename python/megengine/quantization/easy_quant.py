@@ -2,6 +2,7 @@
 """EasyQuant: scales that make a quantised net's values point the way of the float net's."""
 
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -21,7 +22,7 @@ def _cosine(x: np.ndarray, y: np.ndarray) -> float:
 
 def apply_easy_quant(
     module: Module, data: Tensor, start: float = 0.8, stop: float = 1.2, num: int = 40
-) -> Module:
+) -> Any:
     """Search better scales for a calibrated net, module by module, each behind those before it.
 
     Args:

@@ -3,7 +3,7 @@
 
 from collections.abc import Iterable
 from copy import deepcopy
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,7 +19,7 @@ def quantize_post_training(
     batches: Iterable,
     inplace: bool = True,
     qconfig: QConfig = calibration_qconfig,
-) -> Module:
+) -> Any:
     """The quantised form of a trained float net.
 
     Args:

@@ -3,6 +3,7 @@
 
 from collections.abc import Callable
 from copy import deepcopy
+from typing import Any
 
 from .. import module as Float
 from ..module import Module, qat, quantized
@@ -64,7 +65,7 @@ def _replaced(module: Module, convert: Callable[[Module], Module | None]) -> Mod
     return of(module)
 
 
-def quantize(module: Module, inplace: bool = True, mapping: dict | None = None) -> Module:
+def quantize(module: Module, inplace: bool = True, mapping: dict | None = None) -> Any:
     """The quantised form of a net for quantisation-aware training.
 
     Args:
@@ -105,7 +106,7 @@ def quantize_qat(
     inplace: bool = True,
     qconfig: QConfig = ema_fakequant_qconfig,
     mapping: dict | None = None,
-) -> Module:
+) -> Any:
     """A float net for quantisation-aware training.
 
     Args:
@@ -149,7 +150,7 @@ def quantize_qat(
     return net
 
 
-def reset_qconfig(module: Module, qconfig: QConfig, inplace: bool = True) -> Module:
+def reset_qconfig(module: Module, qconfig: QConfig, inplace: bool = True) -> Any:
     """Give a net other observers and fake quantisers, with the scales that the old ones found.
 
     Args:

@@ -2,6 +2,7 @@
 """What all expressions have: inputs, outputs, the structure of a call, and their text."""
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from ..core.counted import counted
 from ..tensor import Tensor
@@ -25,6 +26,10 @@ class Expr(GraphMember):
         >>> len(graph._exprs[-1].inputs), len(graph._exprs[-1].outputs)
         (1, 1)
     """
+
+    if TYPE_CHECKING:
+        # Its kind is known when it runs, and each kind has attributes of its own.
+        def __getattr__(self, name: str) -> Any: ...
 
     inputs: list[Node]
     outputs: list[Node]

@@ -2,7 +2,8 @@
 """The graph of a traced module: its expressions in the order in which they run."""
 
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from ..core.counted import counted
 from ..module import Module
@@ -339,7 +340,7 @@ class InternalGraph:
 
         return InsertExprs(self, expr)
 
-    def replace_node(self, repl_dict: dict[Node, Node]) -> None:
+    def replace_node(self, repl_dict: Mapping[Node, Any]) -> None:
         """Let others than before use nodes: the outputs, and the expressions behind the new ones.
 
         Args:

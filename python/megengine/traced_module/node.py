@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the expressions of a traced module give: Tensors and Modules that are not there yet."""
 
+from typing import TYPE_CHECKING, Any
+
 from ..core.tensor.qparams import QParams
 from ..module import Module
 from .graph_member import GraphMember
@@ -25,6 +27,10 @@ class Node(GraphMember):
         >>> [type(user).__name__ for user in graph.inputs[1].users]
         ['CallFunction']
     """
+
+    if TYPE_CHECKING:
+        # Its kind is known when it runs, and each kind has attributes of its own.
+        def __getattr__(self, name: str) -> Any: ...
 
     def __init__(self, expr, name: str | None = None, qualname: str | None = None):
         self.expr = expr

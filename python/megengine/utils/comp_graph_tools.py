@@ -8,6 +8,7 @@ import numpy as np
 
 from ..core.counted import counted
 from ..core.tensor.megbrain_graph import InputNode, OutputNode, at_least_vector
+from ..tensor import Tensor
 from .compiled_graph import model_of
 from .network_node import ImmutableTensor, OpenGraph, OpNode, Reshape, VarNode
 
@@ -41,7 +42,7 @@ def get_dep_vars(var, var_type: str | Sequence[str] | None = None) -> list[VarNo
     return [out for out in found if types is None or get_owner_opr_type(out) in types]
 
 
-def get_owner_opr_inputs(var: VarNode) -> tuple[VarNode, ...]:
+def get_owner_opr_inputs(var: Tensor) -> tuple[VarNode, ...]:
     """What the operator reads that computes a variable.
 
     Example:
@@ -55,7 +56,7 @@ def get_owner_opr_inputs(var: VarNode) -> tuple[VarNode, ...]:
     return var.owner.inputs
 
 
-def get_owner_opr_type(var: VarNode) -> str:
+def get_owner_opr_type(var: Tensor) -> str:
     """The type of the operator that computes a variable, such as ``"Elemwise"``.
 
     Example:
@@ -87,7 +88,7 @@ def get_opr_type(opr: OpNode) -> str:
     return opr.type
 
 
-def graph_traversal(outputs: Sequence[VarNode]):
+def graph_traversal(outputs: Sequence[Tensor]):
     """What is needed to walk the graph behind variables.
 
     Args:
@@ -119,7 +120,7 @@ def graph_traversal(outputs: Sequence[VarNode]):
 
 
 def get_oprs_seq(
-    outputs: Sequence[VarNode], prune_reshape: bool = False, prune_immtensor: bool = True
+    outputs: Sequence[Tensor], prune_reshape: bool = False, prune_immtensor: bool = True
 ) -> list[OpNode]:
     """The operators that variables need, each behind what it reads.
 
@@ -148,7 +149,7 @@ def get_oprs_seq(
     ]
 
 
-def _reached(outputs: Iterable[VarNode]) -> set[int]:
+def _reached(outputs: Iterable[Tensor]) -> set[int]:
     """Ids of the operators behind variables, when a Reshape needs nothing but its first input."""
     found: set[int] = set()
     waiting = [var.owner for var in outputs]
@@ -161,7 +162,7 @@ def _reached(outputs: Iterable[VarNode]) -> set[int]:
     return found
 
 
-def replace_vars(dst: Sequence[VarNode], varmap: dict[VarNode, VarNode]) -> list[VarNode]:
+def replace_vars(dst: Sequence[Tensor], varmap: dict[Tensor, Tensor]) -> list[VarNode]:
     """Variables computed from others than they are; the graph's own stay as they are.
 
     Args:
@@ -186,7 +187,7 @@ def replace_vars(dst: Sequence[VarNode], varmap: dict[VarNode, VarNode]) -> list
     return [graph.variable(number) for number in numbers]
 
 
-def replace_oprs(dst: Sequence[VarNode], oprmap: dict[OpNode, OpNode]) -> list[VarNode]:
+def replace_oprs(dst: Sequence[Tensor], oprmap: dict[OpNode, OpNode]) -> list[VarNode]:
     """As ``replace_vars``, for all outputs of operators.
 
     Args:
@@ -208,7 +209,7 @@ def replace_oprs(dst: Sequence[VarNode], oprmap: dict[OpNode, OpNode]) -> list[V
     return replace_vars(dst, {old: new for pair in pairs for old, new in pair})
 
 
-def find_vars_by_name(dst: Sequence[VarNode], names: Sequence[str]) -> list[VarNode]:
+def find_vars_by_name(dst: Sequence[Tensor], names: Sequence[str]) -> list[VarNode]:
     """Variables that others need, by their names.
 
     Args:
@@ -230,7 +231,7 @@ def find_vars_by_name(dst: Sequence[VarNode], names: Sequence[str]) -> list[VarN
     return [found[name] for name in names]
 
 
-def convert_inputs(dst: Sequence[VarNode], inputs: Sequence[VarNode] | None = None):
+def convert_inputs(dst: Sequence[Tensor], inputs: Sequence[Tensor] | None = None):
     """Let inputs get values by hand.
 
     Args:
@@ -250,7 +251,7 @@ def convert_inputs(dst: Sequence[VarNode], inputs: Sequence[VarNode] | None = No
     return list(dst), OrderedDict((var.name, InputNode(var)) for var in inputs)
 
 
-def convert_outputs(dst: Sequence[VarNode]):
+def convert_outputs(dst: Sequence[Tensor]):
     """Let the values of variables be asked for.
 
     Args:
@@ -270,7 +271,7 @@ def convert_outputs(dst: Sequence[VarNode]):
     return list(dst), OrderedDict((var.name, OutputNode(var)) for var in dst)
 
 
-def embed_inputs(dst: Sequence[VarNode], data: Sequence, inputs: Sequence[VarNode] | None = None):
+def embed_inputs(dst: Sequence[Tensor], data: Sequence, inputs: Sequence[Tensor] | None = None):
     """Write values into a graph in the place of its inputs.
 
     Args:

@@ -5,7 +5,8 @@ Operations are multiply-adds, as the table of ``register_flops`` counts them.
 """
 
 import contextlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -245,14 +246,14 @@ def _summary(totals: total_stats, count: int, wanted: dict[str, bool]) -> dict:
 
 def module_stats(
     model: M.Module,
-    inputs: Iterable[np.ndarray] | None = None,
-    input_shapes: list | None = None,
+    inputs: Any = None,
+    input_shapes: Sequence | None = None,
     cal_params: bool = True,
     cal_flops: bool = True,
     cal_activations: bool = True,
     logging_to_stdout: bool = True,
     bar_length_max: int = 20,
-) -> tuple | None:
+) -> Any:
     """Run a Module once in evaluation mode, and count what its parts have and do.
 
     Parameters are the weights and biases that were read, each once; a Module that is called twice

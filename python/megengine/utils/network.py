@@ -13,6 +13,7 @@ from ..core.model_metadata import NO_METADATA, foreign_metadata, metadata_of
 from ..core.tensor.dtype import is_dtype_equal
 from ..jit import dumping
 from ..logger import get_logger
+from ..tensor import Tensor
 from .comp_graph_tools import find_vars_by_name, get_dep_vars, get_oprs_seq
 from .network_node import (
     ConstOpBase,
@@ -240,7 +241,7 @@ class Network:
         number = self.graph.add_input(name or "", dtype, list(shape), device)
         return self.graph.variable(number)
 
-    def add_output(self, *vars: VarNode) -> None:
+    def add_output(self, *vars: Tensor) -> None:
         """Make variables outputs; those of another graph are copied with all that they need.
 
         Args:
@@ -251,7 +252,7 @@ class Network:
         added = [self.graph.number_of(as_varnode(var)) for var in vars]
         self.graph.set_outputs(list(OrderedDict.fromkeys([*self.graph.outputs, *added])))
 
-    def remove_output(self, *vars: VarNode) -> None:
+    def remove_output(self, *vars: Tensor) -> None:
         """Make variables outputs no more; what nothing else needs is not dumped.
 
         Args:
@@ -263,10 +264,10 @@ class Network:
         removed = {id(var) for var in map(as_varnode, vars)}
         self._set_outputs([var for var in self.dest_vars if id(var) not in removed])
 
-    def _set_outputs(self, vars: Iterable[VarNode]) -> None:
+    def _set_outputs(self, vars: Iterable[Tensor]) -> None:
         self.graph.set_outputs([var._number for var in vars])
 
-    def add_dep_oprs(self, *vars: VarNode) -> list[VarNode]:
+    def add_dep_oprs(self, *vars: Tensor) -> list[VarNode]:
         """Bring variables of other graphs into this one, with all that they need.
 
         Args:
@@ -316,7 +317,7 @@ class Network:
         self.graph.set_shapes({opr._number: [batchsize, *opr.shape[1:]] for opr in inputs})
         self.graph.refresh()
 
-    def replace_vars(self, repl_dict: dict[VarNode, VarNode]) -> None:
+    def replace_vars(self, repl_dict: dict[Tensor, Tensor]) -> None:
         """Let what reads a variable read another one, outputs of the network too.
 
         What the new variable is itself computed from goes on reading the old one, so that an
@@ -394,11 +395,11 @@ class Network:
         """
         return _found(self.var_filter.name(name), unique, f"variables named {name!r}")
 
-    def get_var_receive_oprs(self, var: VarNode) -> list[OpNode]:
+    def get_var_receive_oprs(self, var: Tensor) -> list[OpNode]:
         """The operators that read a variable, as far as the outputs need them."""
         return self.opr_filter.has_input(var).as_list()
 
-    def get_dep_oprs(self, var: VarNode) -> list[OpNode]:
+    def get_dep_oprs(self, var: Tensor) -> list[OpNode]:
         """The operators that a variable needs, inputs and constants too, in their order."""
         return get_oprs_seq([as_varnode(var)], prune_immtensor=False)
 

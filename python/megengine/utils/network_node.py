@@ -8,6 +8,7 @@ somebody asks for them, from the operators' definitions: ``params`` are an opera
 import os
 import sys
 from collections.abc import MutableMapping
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
 import numpy as np
@@ -158,6 +159,10 @@ class NetworkNode:
         >>> isinstance(x, NetworkNode), isinstance(x.owner, NetworkNode)
         (True, True)
     """
+
+    if TYPE_CHECKING:
+        # Its kind is known when it runs, and each kind has attributes of its own.
+        def __getattr__(self, name: str) -> Any: ...
 
     _graph: OpenGraph
     _number: int

@@ -8,7 +8,7 @@ Names, parameters, defaults and their order are those of MegEngine 1.13.
 
 import dataclasses
 from enum import Flag, StrEnum
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from ...tensor import Tensor
 
@@ -58,6 +58,10 @@ class OpDef:
 
     A class's objects are equal when their parameters are.
     """
+
+    if TYPE_CHECKING:
+        # Each class has the parameters that its annotations name.
+        def __init__(self, *args: Any, **params: Any) -> None: ...
 
     _kinds: ClassVar[dict[str, type]] = {}  # of the parameters whose values have names
 

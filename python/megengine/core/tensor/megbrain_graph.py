@@ -79,7 +79,7 @@ class Graph(OpenGraph):
 
     make_input = make_h2d
 
-    def compile(self, *outputs: VarNode) -> "Graph":
+    def compile(self, *outputs: Tensor) -> "Graph":
         """Say what is to be computed.
 
         Args:
@@ -113,7 +113,7 @@ class Graph(OpenGraph):
         self.wait()
 
 
-def _run(graph: OpenGraph, variables: list[VarNode]) -> None:
+def _run(graph: OpenGraph, variables: list[Tensor]) -> None:
     """Compute variables; inputs that functions give are asked for, once in a run."""
     for var, source in graph._sources if isinstance(graph, Graph) else ():
         if var.name not in graph.feeds:
@@ -138,7 +138,7 @@ def input_callback(callback: Callable, *, device, dtype, shape=None, graph: Grap
     return var, var
 
 
-def output_callback(callback: Callable, var: VarNode) -> VarNode:
+def output_callback(callback: Callable, var: Tensor) -> VarNode:
     """Let a function have a variable's value after each run.
 
     Args:
@@ -151,7 +151,7 @@ def output_callback(callback: Callable, var: VarNode) -> VarNode:
     return var
 
 
-def apply_normal_varnode(op: OpDef, *args: VarNode) -> tuple[VarNode, ...]:
+def apply_normal_varnode(op: OpDef, *args: Tensor) -> tuple[VarNode, ...]:
     """``core2.apply``, which takes variables of graphs."""
     return apply(op, *args)
 
@@ -168,7 +168,7 @@ class InputNode:
     """
 
     def __init__(
-        self, var: VarNode | None = None, *, device=None, dtype=None, shape=None, graph=None
+        self, var: Tensor | None = None, *, device=None, dtype=None, shape=None, graph=None
     ) -> None:
         self.var = graph.make_h2d(dtype=dtype, device=device, shape=shape) if var is None else var
         self.outputs = [self.var]
@@ -197,7 +197,7 @@ class OutputNode:
         var: of a graph.
     """
 
-    def __init__(self, var: VarNode) -> None:
+    def __init__(self, var: Tensor) -> None:
         self.var = var
         self.outputs = [var]
         self.graph = var.graph

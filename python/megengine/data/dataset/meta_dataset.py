@@ -5,6 +5,9 @@ from abc import ABC, abstractmethod
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate
+from typing import Any
+
+import numpy as np
 
 
 class Dataset(ABC):
@@ -29,7 +32,7 @@ class Dataset(ABC):
         pass
 
     @abstractmethod
-    def __getitem__(self, index: int):
+    def __getitem__(self, index: int) -> Any:
         """The sample of a number."""
 
     @abstractmethod
@@ -59,7 +62,7 @@ class StreamDataset(Dataset):
     def __iter__(self) -> Iterator:
         """The samples."""
 
-    def __getitem__(self, idx):
+    def __getitem__(self, idx) -> Any:
         raise AssertionError("can not get item from StreamDataset by index")
 
     def __len__(self):
@@ -78,7 +81,7 @@ class ArrayDataset(Dataset):
         (1, 3)
     """
 
-    def __init__(self, *arrays: Sequence):
+    def __init__(self, *arrays: Sequence | np.ndarray):
         super().__init__()
         if not arrays:
             raise ValueError("ArrayDataset needs at least one array")
@@ -116,7 +119,7 @@ class ConcatDataset(Dataset):
             raise AssertionError("ConcatDataset does not support StreamDataset")
         self.ends = list(accumulate(len(d) for d in self.datasets))
 
-    def __getitem__(self, idx: int):
+    def __getitem__(self, idx: int) -> Any:
         total = len(self)
         if not -total <= idx < total:
             error = IndexError if idx >= 0 else ValueError

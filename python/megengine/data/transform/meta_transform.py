@@ -3,6 +3,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from typing import Any
 
 
 class Transform(ABC):
@@ -10,7 +11,7 @@ class Transform(ABC):
 
     Example:
         >>> class Doubled(Transform):
-        ...     def apply(self, input):
+        ...     def apply(self, input: Any) -> Any:
         ...         return 2 * input
         >>> Doubled().apply_batch([1, 2])
         (2, 4)
@@ -21,7 +22,7 @@ class Transform(ABC):
         return tuple(self.apply(sample) for sample in inputs)
 
     @abstractmethod
-    def apply(self, input):
+    def apply(self, input: Any) -> Any:
         """Change one sample."""
 
     def __repr__(self) -> str:
@@ -36,5 +37,5 @@ class PseudoTransform(Transform):
         5
     """
 
-    def apply(self, input):
+    def apply(self, input: Any) -> Any:
         return input

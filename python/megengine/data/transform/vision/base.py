@@ -2,6 +2,7 @@
 """What all transforms of images have in common, and how they are put together."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -53,7 +54,7 @@ class VisionTransform(Transform):
         """From now on the fields are of these kinds: what a ``Compose`` says to its transforms."""
         self.order = tuple(order)
 
-    def apply(self, input):
+    def apply(self, input: Any) -> Any:
         """Change one sample: an image, or a tuple of fields, of which one alone comes back bare."""
         fields = input if isinstance(input, tuple) else (input,)
         out = []
@@ -157,7 +158,7 @@ class Compose(VisionTransform):
             inputs = transform.apply_batch(inputs)
         return tuple(inputs)
 
-    def apply(self, input):
+    def apply(self, input: Any) -> Any:
         for transform in self._in_order():
             input = transform.apply(input)
         return input

@@ -2,6 +2,7 @@
 """Transforms of colours. They leave masks, boxes and coordinates alone."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -172,7 +173,7 @@ class ColorJitter(PixelTransform):
         super()._take_order(order)
         self.transforms._take_order(order)
 
-    def apply(self, input):
+    def apply(self, input: Any) -> Any:
         return self._bare(self.transforms.apply(input))
 
 

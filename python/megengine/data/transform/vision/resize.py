@@ -3,6 +3,7 @@
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -22,7 +23,7 @@ class _Resizing(VisionTransform):
         """The size that an image of this one gets."""
         raise NotImplementedError
 
-    def apply(self, input):
+    def apply(self, input: Any) -> Any:
         height, width, _ = self._get_image(input).shape
         self._from, self._to = (height, width), self._size_for(height, width)
         return super().apply(input)
@@ -202,7 +203,7 @@ class RandomResizedCrop(_Resizing):
         self.ratio_range = ratio_range
         self._corner = (0, 0)
 
-    def apply(self, input):
+    def apply(self, input: Any) -> Any:
         height, width, _ = self._get_image(input).shape
         y, x, *self._from = self._window(height, width)
         self._from, self._to, self._corner = tuple(self._from), self.output_size, (y, x)

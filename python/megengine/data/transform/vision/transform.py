@@ -7,6 +7,7 @@ image, or a tuple whose first field is one.
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -263,7 +264,7 @@ class CenterCrop(_Window):
         (2, 2, 3)
     """
 
-    def apply(self, input):
+    def apply(self, input: Any) -> Any:
         free = self._check(self._get_image(input))
         self._corner = tuple(round(f / 2) for f in free)
         return super().apply(input)
@@ -298,7 +299,7 @@ class RandomCrop(_Window):
         self._border = Pad(padding_size).size
         self._values = (padding_value, padding_maskvalue)
 
-    def apply(self, input):
+    def apply(self, input: Any) -> Any:
         top, bottom, left, right = self._border
         height, width = self._get_image(input).shape[:2]
         # What is still missing is added below and on the right.
@@ -336,7 +337,7 @@ class _RandomFlip(VisionTransform):
         self.prob = prob
         self._shape = (0, 0)
 
-    def apply(self, input):
+    def apply(self, input: Any) -> Any:
         if np.random.random() >= self.prob:
             return self._bare(input)
         self._shape = self._get_image(input).shape[:2]
