@@ -6,6 +6,10 @@
 
 #include "libmge/device/device.h"
 #include "libmge/op/define.h"
+#include "libmge/ops/elementwise/arithmetic.h"
+#include "libmge/ops/reduce/reduce.h"
+#include "libmge/ops/shape/reshape.h"
+#include "libmge/ops/shape/shape_of.h"
 #include "libmge/tensor/dtype_dispatch.h"
 #include "libmge/tensor/truncate.h"
 
@@ -63,6 +67,19 @@ TensorSpecs Linspace::infer(const Params& p, std::span<const TensorSpec> in) {
         if (!in[i].is_absent()) check_number(name, i ? "last" : "first", in[i]);
     if (p.num < 0) throw_user(name, text("num is ", p.num, ", it must not be negative"), ErrorClass::value);
     return {{DType::f32, {p.num}, {}}};
+}
+
+// y = start * linspace(1, 0) + stop * linspace(0, 1)
+Tensors Linspace::gradient(const GradientContext<Params>& g) {
+    const Tensor& dy = g.output_grad();
+    auto grad_of_end = [&](std::string_view name, double at_start) {
+        const Tensor& end = g.input(name);
+        if (!end || !g.needs(name)) return Tensor();
+        // The count places the weights beside dy.
+        Tensor weight = linspace(Tensor(), Tensor(), shape_of(dy), {at_start, 1 - at_start});
+        return convert_dtype(reshape_like(sum(mul(dy, weight)), end), end.dtype());
+    };
+    return g.result({{"first", grad_of_end("first", 1)}, {"last", grad_of_end("last", 0)}});
 }
 
 }  // namespace mge::ops

@@ -36,7 +36,6 @@ struct Linspace {
     static constexpr auto doc = "num evenly spaced values from start to stop, both included.";
     static constexpr auto inputs = names(optional("first"), optional("last"), host("count"));
     static constexpr auto outputs = output_names("y");
-    static constexpr bool stops_gradient = true;
     struct Params {
         double start = 0, stop = 1;
         int64_t num = 100;
@@ -50,6 +49,7 @@ struct Linspace {
 
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
     static Params resolve(const Params&, std::span<const Tensor> host_values);
+    static Tensors gradient(const GradientContext<Params>&);
     MGE_API static const OpInfo info;
 };
 KernelList kernels(Cpu, Linspace);

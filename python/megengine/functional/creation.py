@@ -7,6 +7,7 @@ from .. import _mge
 from ..core.operands import Number, Operand, Shape
 from ..core.tensor.dtype import is_complex
 from ..core.tensor.shape_arguments import as_int, known_or_symbolic
+from ..core.tensor.shaping import broadcast
 from ..core.tracing_state import is_recorded
 from ..tensor import Tensor
 
@@ -20,12 +21,30 @@ def _number(value, who: str, argument: str) -> float:
 
 
 def _bounds(values, who: str) -> tuple[list[float], list]:
-    """Bounds as numbers, and the Tensors that replace them where a trace must keep these."""
-    if not is_recorded(*values):
-        return [_number(v, who, "a bound") for v in values], []
-    tensors = [v if isinstance(v, _mge.Tensor) else None for v in values]
+    """Bounds as numbers, and the Tensors that replace these."""
+    tensors = [_bound(v) if isinstance(v, _mge.Tensor) else None for v in values]
     numbers = [0.0 if isinstance(v, _mge.Tensor) else _number(v, who, "a bound") for v in values]
     return numbers, tensors
+
+
+def _bound(value: Tensor) -> Tensor:
+    return value.astype("float32") if value.dtype == np.bool_ else value
+
+
+def _with_gradients(line: Tensor, start, step) -> Tensor:
+    """The values of ``arange``, with the gradients of a start and a step that tapes follow."""
+    followed = [isinstance(v, _mge.Tensor) and _mge.is_recorded(v) for v in (start, step)]
+    # y[i] = start + i * step; what is added is 0.
+    if followed[0]:
+        line = line + _zero(start).astype(line.dtype)
+    if followed[1]:
+        places = _mge.ops.arange(last=_mge.ops.shape_of(line), dtype="float32")
+        line = line + (_zero(step) * places).astype(line.dtype)
+    return line
+
+
+def _zero(value: Tensor) -> Tensor:
+    return _mge.ops.reshape(value - value.detach(), shape=[1])
 
 
 def _placed(value: Tensor, device) -> Tensor:
@@ -47,7 +66,8 @@ def arange(
         stop: end of the range.
         step: distance of two values; not zero.
         dtype: dtype of the result.
-        device: where the result lives.
+        device: where the result lives; None: beside a Tensor among the bounds, else on the default
+            device.
     Returns:
         Vector.
     Raises:
@@ -60,7 +80,7 @@ def arange(
         start, stop = 0, start
     (first, last, gap), tensors = _bounds((start, stop, step), "arange")
     out = _mge.ops.arange(*tensors, start=first, stop=last, step=gap, dtype=dtype)
-    return _placed(out, device)
+    return _placed(_with_gradients(out, start, step), device)
 
 
 def linspace(
@@ -78,7 +98,7 @@ def linspace(
         stop: last value.
         num: how many.
         dtype: dtype of the result.
-        device: where the result lives.
+        device: where the result lives, as in ``arange``.
     Returns:
         Vector.
     Raises:
@@ -91,7 +111,7 @@ def linspace(
     if is_recorded(num):
         size = _mge.ops.convert(num, dtype="int32")
         try:
-            out = _mge.ops.linspace(*(tensors or (None, None)), size, start=first, stop=last)
+            out = _mge.ops.linspace(*tensors, size, start=first, stop=last)
         except ValueError as error:
             raise RuntimeError(str(error)) from None
     else:
@@ -162,9 +182,9 @@ def full(shape: Shape, value: Number | Tensor, *, dtype=None, device=None) -> Te
 
     Args:
         shape: ints, Tensors or an int32 vector; ``()`` gives rank 0.
-        value: the value.
+        value: the value; a Tensor, an array or a list is repeated.
         dtype: dtype of the result; None takes that of the value (float32, int32 or bool).
-        device: where the result lives.
+        device: where the result lives; None: beside a Tensor ``value``, else on the default device.
     Returns:
         Tensor.
     Raises:
@@ -173,8 +193,10 @@ def full(shape: Shape, value: Number | Tensor, *, dtype=None, device=None) -> Te
         >>> F.full((2,), 3)
         Tensor([3 3], dtype=int32, device=xpux:0)
     """
+    if isinstance(value, (list, tuple)) or (isinstance(value, np.ndarray) and value.ndim > 0):
+        value = Tensor(value, dtype=dtype, device=device)
     if isinstance(value, _mge.Tensor):
-        out = _mge.ops.broadcast_to(value, shape=known_or_symbolic(shape, "full")[0])
+        out = broadcast(value, shape)
         return _placed(out if dtype is None else out.astype(dtype), device)
     if is_complex(dtype):
         return full(shape, value, dtype="float32", device=device).astype(dtype)
@@ -219,10 +241,14 @@ def full_like(inp: Operand, value: Number | Tensor) -> Tensor:
         Tensor of the shape and dtype of ``inp``.
     Raises:
         TypeError: ``value`` is not a number.
+        RuntimeError: ``value`` is a Tensor on another device, or does not broadcast.
     Example:
         >>> F.full_like(Tensor([1, 2]), 5)
         Tensor([5 5], dtype=int32, device=xpux:0)
     """
+    if isinstance(value, _mge.Tensor):
+        like = _mge.ops.full_like(inp, value=0.0)
+        return _mge.ops.broadcast_like(value.astype(like.dtype), like)
     return _mge.ops.full_like(inp, value=_number(value, "full_like", "value"))
 
 
