@@ -3,6 +3,7 @@
 
 import functools
 import json
+import threading
 import time
 import warnings
 from collections.abc import Callable
@@ -171,6 +172,8 @@ class trace:
             for name in (name for name, is_given in configured.items() if is_given):
                 _warn(name, why)
         self.__wrapped__ = function
+        self._origin = self  # of copies for other threads
+        self._copies: list[trace] = []  # that no thread calls now
         self._alone = RecordedCalls(function) if runs_alone and not record_only else None
         functools.update_wrapper(self, function, updated=())
         self._symbolic_shape = symbolic_shape
@@ -186,9 +189,19 @@ class trace:
             if config is not None:
                 options |= {NAMES[keyword]: True} | options_of(keyword, config)
         self._options = options
-        self._trace = _mge.Trace(symbolic, capture_as_const, record_only, options)
+        self._symbolic = symbolic
         self._record_only = record_only
-        self._names = RecordedNames(self._trace, capture_as_const)
+        self._profiling = profiling
+        self._profile: _mge.CallProfiler | None = None  # of the last call that ran a program
+        self._begin_anew()
+
+    def _begin_anew(self) -> None:
+        """Have no recording."""
+        self._calling = threading.Lock()  # held by the thread that is in a call
+        self._trace = _mge.Trace(
+            self._symbolic, self._capture_as_const, self._record_only, self._options
+        )
+        self._names = RecordedNames(self._trace, self._capture_as_const)
         self._arguments: list[str] | None = None  # default names of the inputs
         self._by_position = 0  # so many of them, the first
         self._rebuild: Callable | None = None  # the results in their structure, from a flat list
@@ -197,8 +210,6 @@ class trace:
         self._result_names: list[str] = []  # that the function gave to its results
         self._meanings: list = []  # the quantised and complex dtypes among those of the results
         self._model = None
-        self._profiling = profiling
-        self._profile: _mge.CallProfiler | None = None  # of the last call that ran a program
 
     @property
     def without_host(self) -> bool:
@@ -214,6 +225,28 @@ class trace:
         inputs, names = self._inputs_of(args, kwargs)
         if state.tracing:
             return self.__wrapped__(*args, **kwargs)
+        if self._calling.acquire(blocking=False):
+            try:
+                return self._call(inputs, names, args, kwargs)
+            finally:
+                self._calling.release()
+        # A recording replays one call at a time: another call at that time gets its own.
+        copy = self._idle_copy()
+        try:
+            return copy(*args, **kwargs)
+        finally:
+            self._copies.append(copy)
+
+    def _idle_copy(self) -> "trace":
+        try:
+            return self._copies.pop()
+        except IndexError:
+            copy = object.__new__(trace)
+            vars(copy).update(vars(self))
+            copy._begin_anew()
+            return copy
+
+    def _call(self, inputs: list, names: list[str], args: tuple, kwargs: dict):
         profiler = None
         if self._profiling or profiling.calls is not None:
             profiler, began = _mge.CallProfiler(), time.monotonic_ns()
@@ -251,7 +284,7 @@ class trace:
         finally:
             if profiler is not None and not profiler.is_empty:
                 if self._profiling:
-                    self._profile = profiler
+                    self._origin._profile = profiler
                 if profiling.calls is not None:
                     profiling.calls.append((began, profiler))
 
@@ -277,7 +310,7 @@ class trace:
 
     def _is_method_call(self, args) -> bool:
         """Whether the first argument is the object whose class has this trace as a method."""
-        return any(self in vars(cls).values() for cls in type(args[0]).__mro__)
+        return any(self._origin in vars(cls).values() for cls in type(args[0]).__mro__)
 
     def _flatten(self, result) -> list:
         """The Tensors of a result, remembering how they were put together."""
