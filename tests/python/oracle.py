@@ -18,9 +18,13 @@ TOLERANCE = {"float16": 1e-3, "float32": 1e-5}
 
 
 class Reader:
-    """The rows of a file and their arrays."""
+    """The rows of a file and their arrays.
+
+    ``device`` is where Tensors are made of them; None for the default device.
+    """
 
     def __init__(self, name):
+        self.device = None
         with np.load(ORACLE / f"{name}.npz") as arrays:
             self.flat = dict(arrays)
         with open(ORACLE / f"{name}.jsonl") as lines:
@@ -30,6 +34,15 @@ class Reader:
         kind, at, shape = ref
         return self.flat[kind][at : at + int(np.prod(shape))].reshape(shape)
 
+    def tensor(self, ref):
+        return mge.Tensor(self.array(ref), device=self.device)
+
+    def misplaced(self, tensors):
+        """None, or the place of a Tensor that is elsewhere than the Tensors made here."""
+        wanted = mge._mge.Device(self.device)
+        found = (str(t.device) for t in tensors if t.device != wanted)
+        return next((f"is on {place}, not on {wanted}" for place in found), None)
+
 
 def decode(spec, reader, tensors):
     """The argument that a description stands for; Tensors are also put into the list."""
@@ -38,7 +51,7 @@ def decode(spec, reader, tensors):
     if not isinstance(spec, dict):
         return spec
     if "t" in spec:
-        tensors.append(mge.Tensor(reader.array(spec["t"])))
+        tensors.append(reader.tensor(spec["t"]))
         return tensors[-1]
     if "n" in spec:
         return reader.array(spec["n"])
@@ -158,6 +171,9 @@ def check_forward(row, reader):
     want = references(row["out"])
     if len(got) != len(want):
         return f"{len(got)} outputs instead of {len(want)}"
+    text = reader.misplaced(tensors_in(value) + tensors) if tensors else None
+    if text:
+        return f"a result or an argument {text}"
     for g, ref in zip(got, want, strict=True):
         text = difference(g, reader.array(ref), "compare" in row)
         if text:
@@ -176,12 +192,13 @@ def check_gradient(row, reader):
         value = resolve(row["fn"])(*args, **kwargs)
         ys = tensors_in(value)
         ys = [args[0]] if "after" in row else [y for y in ys if np.dtype(y.dtype).kind == "f"]
-        gm.backward(ys, [mge.Tensor(reader.array(d)) for d in row["dy"]])
+        gm.backward(ys, [reader.tensor(d) for d in row["dy"]])
     for k, ref in row["grad"].items():
         grad = tensors[int(k)].grad
         if (grad is None) != (ref is None):
             return f"gradient {k}: {'missing' if grad is None else 'should be None'}"
         text = None if ref is None else difference(grad.numpy(), reader.array(ref))
+        text = text or reader.misplaced([] if grad is None else [grad])
         if text:
             return f"gradient {k}: {text}"
     return None

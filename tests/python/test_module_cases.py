@@ -9,7 +9,6 @@ import pytest
 from known_differences import MODULES
 from oracle import Reader, difference, error_difference, tensors_in
 
-import megengine as mge
 import megengine.module as M
 from megengine.autodiff import GradManager
 
@@ -43,13 +42,14 @@ def check_structure(module, row):
 
 def set_values(module, row):
     for name, tensor in module.named_tensors():
-        tensor._reset(mge.Tensor(READER.array(row["values"][name])))
+        tensor._reset(READER.tensor(row["values"][name]))
 
 
 def compare(kind, got, ref):
     if (got is None) != (ref is None):
         return f"{kind}: {'missing' if got is None else 'should be None'}"
     text = None if got is None else difference(got.numpy(), READER.array(ref))
+    text = text or READER.misplaced([] if got is None else [got])
     return f"{kind}: {text}" if text else None
 
 
@@ -58,7 +58,7 @@ def check_run(module, row, mode):
     part = row[mode]
     set_values(module, row)
     module.train(mode == "train")
-    xs = [mge.Tensor(READER.array(ref)) for ref in row["inputs"]]
+    xs = [READER.tensor(ref) for ref in row["inputs"]]
     watched = [x for x in xs if x.dtype == np.float32] + list(module.parameters())
     for tensor in watched:
         tensor.grad = None
@@ -67,7 +67,7 @@ def check_run(module, row, mode):
             ys = tensors_in(module(xs) if class_name(row) == "Concat" else module(*xs))
             if "error" in part and "out" not in part:
                 return f"{mode}: no error, expected {part['error'][0]}"
-            gm.backward(ys, [mge.Tensor(READER.array(ref)) for ref in part.get("dy", [])])
+            gm.backward(ys, [READER.tensor(ref) for ref in part.get("dy", [])])
     except Exception as error:
         return error_difference(error, part)
     texts = [compare("result", y, ref) for y, ref in zip(ys, part["out"], strict=True)]

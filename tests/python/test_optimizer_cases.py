@@ -42,7 +42,7 @@ def check_state(got, want):
 @pytest.mark.parametrize("row", rows("optimizer"))
 def test_optimizer_steps_as_recorded(row):
     name = row["optimizer"].split("(")[0]
-    parameters = [mge.Parameter(READER.array(ref)) for ref in row["start"]]
+    parameters = [mge.Parameter(READER.tensor(ref)) for ref in row["start"]]
     scope = {"O": O, "p0": parameters[0], "p1": parameters[1]}
     if name in OPTIMIZERS_BROKEN_IN_RECORDING:
         assert "error" in row and eval(f"O.{row['optimizer']}", scope).step()
@@ -55,11 +55,12 @@ def test_optimizer_steps_as_recorded(row):
     assert "error" not in row
     for grads, wanted in zip(row["grads"], row["steps"], strict=True):
         for parameter, ref in zip(parameters, grads, strict=True):
-            parameter.grad = None if ref is None else mge.Tensor(READER.array(ref))
+            parameter.grad = None if ref is None else READER.tensor(ref)
         assert optimizer.step() is optimizer
         for parameter, ref in zip(parameters, wanted, strict=True):
             factor = OPTIMIZER_TOLERANCE.get(row["id"], 1)
             assert difference(parameter.numpy(), READER.array(ref), factor=factor) is None
+        assert READER.misplaced(parameters) is None
     assert optimizer.clear_grad() is None
     assert parameters[0].grad is None
     assert check_state(optimizer.state_dict(), row["state_dict"]) is None

@@ -160,6 +160,11 @@ def test_mixing_names_both_devices():
         mge.Tensor([1.0]) + mge.Tensor([1.0], device="cpu1")
     with pytest.raises(RuntimeError, match=r"\[concat\] .* xpux:0 and cpu1:0"):
         F.concat([mge.Tensor([1.0]), mge.Tensor([1.0], device="cpu1")])
+    mask, x = mge.Tensor([True]), mge.Tensor([1.0], device="cpu1")
+    with pytest.raises(RuntimeError, match=r"\[where\] .* xpux:0 and cpu1:0; .* \.to\(\)"):
+        F.where(mask, x, x)
+    with pytest.raises(RuntimeError, match=r"\[cond_take\] .* cpu1:0 and xpux:0; .* \.to\(\)"):
+        F.cond_take(mask, x)
 
 
 def test_figures_are_a_devices_own():

@@ -2,9 +2,13 @@
 """What functions accept where they want a tensor."""
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Union
 
 import numpy as np
+
+from .. import _mge
+from ..device import default_device
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
@@ -69,6 +73,22 @@ def has_shape(operand: Operand, shape: Callable[[], tuple[int, ...]]) -> bool:
         return getattr(operand, "_tuple_shape", None) == shape()
     except RuntimeError:
         return True
+
+
+def beside(*operands: Operand) -> AbstractContextManager:
+    """Returns a context in which new Tensors are created where the operands are located.
+
+    An operator places an array among its operands beside its Tensors. So a constant that meets a
+    Tensor in its first operator stays an array; this context is for the others, such as ranges,
+    zeros and random numbers.
+
+    Args:
+        operands: the first Tensor among them counts; without one nothing changes.
+    """
+    for operand in operands:
+        if isinstance(operand, _mge.Tensor):
+            return default_device(operand.device)
+    return nullcontext()
 
 
 def at_least(who: str, least: int, **sizes) -> None:

@@ -29,7 +29,7 @@ def get_norm_mod_value(weight: Tensor, norm_value: float) -> Tensor:
         Tensor(4.0, device=xpux:0)
     """
     scale = norm_value / F.norm(weight.reshape(-1))
-    return (2.0 ** F.floor(F.log(scale) / F.log(Tensor(2.0)))).detach()
+    return (2.0 ** F.floor(F.log(scale) / F.log(F.full_like(scale, 2.0)))).detach()
 
 
 def _scaled(compute, weight_scale, bias_scale):

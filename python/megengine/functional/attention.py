@@ -8,12 +8,13 @@ import math
 import numpy as np
 
 from .. import _mge
+from ..core.operands import beside
 from ..tensor import Tensor
 from .activation import softmax
 from .dropout import dropout
 from .elemwise import add, exp
 from .math import matmul
-from .tensor import arange, broadcast_to, expand_dims, full, reshape, transpose, where
+from .tensor import arange, broadcast_to, expand_dims, reshape, transpose
 
 __all__ = ["multi_head_attention"]
 
@@ -77,13 +78,14 @@ def _added(mask: Tensor) -> Tensor:
     """What a mask adds to the scores: itself, or for a mask of bool nothing or minus infinity."""
     if mask.dtype != np.bool_:
         return mask
-    return where(mask, full((), _HIDDEN), full((), 0.0))
+    return _mge.ops.where(mask, _HIDDEN, 0.0)
 
 
 def _from_bounds(bounds: Tensor, keys: int) -> Tensor:
     """(2, L), from which key to which, as a mask (L, S): true where a key is hidden."""
     first, end = bounds[0].reshape(-1, 1), bounds[1].reshape(-1, 1)
-    at = arange(keys).reshape(1, -1)
+    with beside(bounds):
+        at = arange(keys).reshape(1, -1)
     return (at < first) | (at >= end)
 
 
@@ -103,7 +105,8 @@ def _masks(sizes, attn_mask, key_padding_mask, maybe_cudnn_style_mask):
     if key_padding_mask is not None:
         if maybe_cudnn_style_mask and tuple(key_padding_mask.shape) == (2, n):
             lengths = key_padding_mask[1].reshape(-1, 1)
-            key_padding_mask = arange(keys).reshape(1, -1) >= lengths
+            with beside(lengths):
+                key_padding_mask = arange(keys).reshape(1, -1) >= lengths
         yield expand_dims(_added(broadcast_to(key_padding_mask, (n, keys))), (1, 2))
 
 
@@ -113,7 +116,8 @@ def _scores(q: Tensor, k: Tensor, mask: Tensor | None, is_causal: bool) -> Tenso
     scores = matmul(q * (1 / math.sqrt(q.shape[-1])), k, transpose_b=True)
     if is_causal:
         queries, keys = scores.shape[2:]
-        later = arange(keys).reshape(1, -1) > arange(queries).reshape(-1, 1)
+        with beside(scores):
+            later = arange(keys).reshape(1, -1) > arange(queries).reshape(-1, 1)
         scores = add(scores, _added(later))
     return scores if mask is None else add(scores, mask)
 

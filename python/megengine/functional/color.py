@@ -58,7 +58,7 @@ def cvt_color(inp: Tensor, mode: str = "") -> Tensor:
     if inp.dtype not in (np.uint8, np.float32):
         raise TypeError(f"[cvt_color] the input must be uint8 or float32, got {inp.dtype}")
     if mode in _ORDERS:
-        return _mge.ops.take(inp, Tensor(np.array(_ORDERS[mode], np.int32)), axes=[3])
+        return _mge.ops.take(inp, np.array(_ORDERS[mode], np.int32), axes=[3])
     return _COMPUTED[mode](inp)
 
 

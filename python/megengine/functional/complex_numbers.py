@@ -9,15 +9,17 @@ import numpy as np
 
 from .. import _mge
 from ..core.complex_numbers import is_complex, joined, parts
-from ..core.operands import Operand
+from ..core.operands import Operand, beside
 from ..tensor import Tensor
 
 
-def _floats(value: Operand, who: str) -> Tensor:
-    tensor = value if isinstance(value, Tensor) else Tensor(value)
-    if is_complex(tensor):
-        raise RuntimeError(f"[{who}] takes real parts, got {tensor.dtype}")
-    return tensor if tensor.dtype == np.float32 else tensor.astype("float32")
+def _floats(who: str, *values: Operand) -> list[Tensor]:
+    with beside(*values):
+        tensors = [value if isinstance(value, Tensor) else Tensor(value) for value in values]
+    for tensor in tensors:
+        if is_complex(tensor):
+            raise RuntimeError(f"[{who}] takes real parts, got {tensor.dtype}")
+    return [t if t.dtype == np.float32 else t.astype("float32") for t in tensors]
 
 
 def complex(real: Operand, imag: Operand) -> Tensor:
@@ -34,7 +36,7 @@ def complex(real: Operand, imag: Operand) -> Tensor:
         >>> F.complex(Tensor([1.0, 2.0]), Tensor([0.5, -1.0]))
         Tensor([1.+0.5j 2.-1.j ], dtype=complex64, device=xpux:0)
     """
-    real, imag = _floats(real, "complex"), _floats(imag, "complex")
+    real, imag = _floats("complex", real, imag)
     shape = real + imag
     return joined(*(_mge.ops.broadcast_like(part, shape) for part in (real, imag)))
 
@@ -53,7 +55,7 @@ def polar(abs: Operand, angle: Operand) -> Tensor:
         >>> F.polar(Tensor([2.0]), Tensor([0.0]))
         Tensor([2.+0.j], dtype=complex64, device=xpux:0)
     """
-    abs, angle = _floats(abs, "polar"), _floats(angle, "polar")
+    abs, angle = _floats("polar", abs, angle)
     return joined(abs * _mge.ops.cos(angle), abs * _mge.ops.sin(angle))
 
 

@@ -140,7 +140,7 @@ def _evenly(start: Tensor, stop: Tensor, count: int) -> Tensor:
     """The middles of ``count`` equal parts of each interval; one that ends too early is a point."""
     parts = (np.arange(count, dtype=np.float32) + 0.5) / count
     extent = _mge.ops.maximum(stop - start, 0.0)
-    return start + extent * Tensor(parts.reshape(1, count))
+    return start + extent * parts.reshape(1, count)
 
 
 def deformable_psroi_pooling(

@@ -8,6 +8,8 @@ summed away in a matrix product, one that the rest needs becomes a batch axis.
 from functools import reduce
 from operator import mul
 
+import numpy as np
+
 from .. import _mge
 from ..core.counted import counted
 from ..core.tensor.extents import extent
@@ -101,7 +103,7 @@ def _diagonal(x: Tensor, labels: list) -> tuple[Tensor, list]:
             x = _mge.ops.transpose(x, pattern=[first, second, *order])
             count = extent(x, 0)
             if isinstance(count, int):
-                steps = _mge.ops.arange(start=0, stop=size, step=1, dtype="int32")
+                steps = np.arange(size, dtype=np.int32)
             else:
                 steps = _mge.ops.arange(last=count, dtype="int32")
             x = _mge.ops.take(x, steps, steps, axes=[0, 1])

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from .. import _mge
-from ..core.operands import Operand
+from ..core.operands import Operand, beside
 from ..core.tensor.dtype import is_dtype_equal, is_integer
 from ..core.tensor.reduction import Axis, check_axes, reduced
 from ..core.tensor.shape_arguments import as_int, as_vector, axis_list, normal_axis
@@ -92,7 +92,8 @@ def _check_non_finite(inps: Iterable[Tensor], scale: float = 1.0) -> Tensor:
         if 0 not in inp._tuple_shape:
             largest.append(max(_mge.ops.abs(inp)).astype("float32"))
     if not largest:
-        return Tensor(0, dtype="int32")
+        with beside(*inps):
+            return Tensor(0, dtype="int32")
     # A NaN is the largest of all.
     peak = max(_mge.ops.concat(*(each.to(largest[0].device).reshape(1) for each in largest)))
     return _mge.ops.logical_or(isnan(peak), isinf(peak)).astype("int32")
@@ -357,7 +358,8 @@ def dot(inp1: Tensor, inp2: Tensor) -> Tensor:
         >>> F.dot(Tensor([1.0, 2.0]), Tensor([3.0, 4.0]))
         Tensor(11.0, device=xpux:0)
     """
-    inp1, inp2 = as_vector(inp1), as_vector(inp2)
+    with beside(inp1, inp2):
+        inp1, inp2 = as_vector(inp1), as_vector(inp2)
     for value in (inp1, inp2):
         assert np.ndim(value) == 1, f"[dot] both inputs must have rank 1, got {np.ndim(value)}"
     out = _mge.ops.matmul(inp1, inp2)

@@ -58,9 +58,9 @@ def batch_norm(
         inp = _as_images(inp, "batch_norm")
     shape = (1, whole[1], 1, 1)
 
-    def given(name: str, value, default: float) -> Tensor:
+    def given(name: str, value, default: float) -> Tensor | np.ndarray:
         if value is None:
-            return Tensor(np.full(shape, default, np.float32), device=inp.device)
+            return np.full(shape, default, np.float32)
         elements = math.prod(value._tuple_shape)
         if elements != shape[1]:
             raise RuntimeError(
@@ -166,7 +166,7 @@ def _mean_and_variance(inp: Tensor, group) -> tuple:
 
     sums = _mge.ops.reshape(inp.sum((0, 2, 3)), shape=(shape[1],))
     mine = np.array([math.prod(inp._tuple_shape) // shape[1]], np.float32)
-    sums = total(_mge.ops.concat(sums, Tensor(mine, device=inp.device)))
+    sums = total(_mge.ops.concat(sums, mine))
     count = sums[-1:].detach()
     mean = _mge.ops.reshape(sums[:-1] / count, shape=shape)
     var = total(((inp - mean) ** 2).sum((0, 2, 3), keepdims=True)) / count

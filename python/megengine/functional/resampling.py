@@ -49,26 +49,26 @@ def resample(x: Tensor, axis: int, have: Extent, want: Extent, mode: str, align_
     """
     total = None
     for place, weight in _taps(have, want, mode, align_corners):
-        part = _mge.ops.take(x, _constant(place, np.int32), axes=[axis])
+        part = _mge.ops.take(x, place, axes=[axis])
         if weight is not None:
-            trailing = list(range(1, x.ndim - axis))
-            weight = _constant(weight, np.float32)
-            part = part * (_mge.ops.add_axis(weight, axes=trailing) if trailing else weight)
+            part = part * _along(weight, axis, x.ndim)
         total = part if total is None else total + part
     return total
 
 
-def _constant(values, dtype) -> Tensor:
-    return Tensor(values.astype(dtype)) if isinstance(values, np.ndarray) else values
+def _along(weight, axis: int, rank: int):
+    """A vector as a factor along one axis of a Tensor."""
+    trailing = list(range(1, rank - axis))
+    if isinstance(weight, np.ndarray):
+        return np.expand_dims(weight.astype(np.float32), trailing)
+    return _mge.ops.add_axis(weight, axes=trailing) if trailing else weight
 
 
 def _taps(have: Extent, want: Extent, mode: str, align_corners: bool):
     """Of each pixel that a new one is made of its place and its weight (want,), if it has one."""
-    if isinstance(have, int) and isinstance(want, int):
-        ops, at = np, np.arange(want)
-    else:
-        ops = _mge.ops
-        at = ops.arange(stop=want, dtype="int32") if isinstance(want, int) else _count_up(want)
+    is_known = isinstance(have, int) and isinstance(want, int)
+    ops, dtype = (np, np.int64) if is_known else (_mge.ops, np.int32)
+    at = np.arange(want, dtype=dtype) if isinstance(want, int) else _count_up(want)
     if mode == "nearest":
         return [(ops.minimum(at * have // want, have - 1), None)]
     if align_corners:  # the centres of the corner pixels stay in place

@@ -17,9 +17,6 @@ def _check_mask(mask, others: dict, who: str) -> None:
             raise TypeError(f"[{who}] {name} must be a Tensor, got {type(value).__name__}")
     if mask.dtype != np.bool_:
         raise ValueError(f"[{who}] mask must be bool, got {mask.dtype}")
-    for name, value in others.items():
-        if value.device != mask.device:
-            raise ValueError(f"[{who}] {name} is on {value.device}, mask on {mask.device}")
 
 
 def gather(inp: Tensor, axis: int, index: Tensor) -> Tensor:
@@ -127,8 +124,8 @@ def cond_take(mask: Tensor, x: Tensor) -> tuple[Tensor, Tensor]:
         Vector of the values, and int32 vector of their indices in the flattened ``x``.
     Raises:
         TypeError: an argument is not a Tensor.
-        ValueError: ``mask`` is not bool, or the devices differ.
-        RuntimeError: the shapes differ.
+        ValueError: ``mask`` is not bool.
+        RuntimeError: the shapes or the devices differ.
     Example:
         >>> F.cond_take(Tensor([True, False]), Tensor([1, 2]))[0]
         Tensor([1], dtype=int32, device=xpux:0)

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Making tensors, changing their shape, joining and taking them apart."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
 from .. import _mge
 from ..core.counted import counted
-from ..core.operands import Operand, Shape, is_whole
+from ..core.operands import Operand, Shape, beside, is_whole
 from ..core.tensor import shaping
 from ..core.tensor.extents import extent, extents, extents_follow, reshaped_with
 from ..core.tensor.shape_arguments import as_int, as_vector, normal_axis
@@ -77,6 +77,14 @@ def _tensor(value: Operand) -> Tensor:
     return value if isinstance(value, _mge.Tensor) else Tensor(value)
 
 
+def _tensors(values: Iterable[Operand], device=None) -> list[Tensor]:
+    """Operands as Tensors on a device; None: the others beside the first Tensor among them."""
+    values = list(values)
+    with beside(*values):
+        tensors = [_tensor(value) for value in values]
+    return [t if device is None or t.device == device else copy(t, device) for t in tensors]
+
+
 def broadcast_to(inp: Operand, shape: Shape) -> Tensor:
     """A tensor repeated along axes of size 1 (and new leading axes) to reach a shape.
 
@@ -113,18 +121,13 @@ def concat(inps: Sequence[Tensor], axis: int = 0, device=None) -> Tensor:
         >>> F.concat([Tensor([1]), Tensor([2, 3])])
         Tensor([1 2 3], dtype=int32, device=xpux:0)
     """
-    inps = [as_vector(_on_device(t, device)) for t in inps]
+    inps = [as_vector(t) for t in _tensors(inps, device)]
     if not inps:
         raise TypeError("[concat] at least one tensor is needed")
     try:
         return _mge.ops.concat(*inps, axis=axis) if len(inps) > 1 else _mge.ops.copy(inps[0])
     except ValueError as error:
         raise RuntimeError(str(error)) from None
-
-
-def _on_device(value: Operand, device) -> Tensor:
-    value = _tensor(value)
-    return value if device is None or value.device == device else copy(value, device)
 
 
 def stack(inps: Sequence[Tensor], axis: int = 0, device=None) -> Tensor:
@@ -143,7 +146,7 @@ def stack(inps: Sequence[Tensor], axis: int = 0, device=None) -> Tensor:
         Tensor([[1 2]
          [3 4]], dtype=int32, device=xpux:0)
     """
-    inps = [_tensor(t) for t in inps]
+    inps = _tensors(inps)
     shapes = {t._tuple_shape for t in inps}
     if len(shapes) > 1:
         raise RuntimeError(f"[stack] all shapes must be equal, got {sorted(shapes)}")
@@ -439,13 +442,13 @@ def diag(inp: Tensor, k: int = 0) -> Tensor:
         if count <= 0:
             raise RuntimeError(f"[diag] diagonal {k} lies outside of shape {inp._tuple_shape}")
         steps = np.arange(count, dtype=np.int32)
-        return _mge.ops.take(inp, Tensor(steps + row), Tensor(steps + column), axes=[0, 1])
+        return _mge.ops.take(inp, steps + row, steps + column, axes=[0, 1])
     if inp.ndim == 1:
         count = inp._tuple_shape[0]
         steps = np.arange(count, dtype=np.int32)
-        out = zeros((count + abs(k), count + abs(k)), dtype=inp.dtype, device=inp.device)
-        where_ = Tensor(steps + row), Tensor(steps + column)
-        return _mge.ops.set_take(out, inp, *where_, axes=[0, 1])
+        with beside(inp):
+            out = zeros((count + abs(k), count + abs(k)), dtype=inp.dtype)
+        return _mge.ops.set_take(out, inp, steps + row, steps + column, axes=[0, 1])
     raise RuntimeError(f"[diag] rank must be 1 or 2, got {inp.ndim}")
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from .. import _mge
-from ..core.operands import at_least
+from ..core.operands import at_least, beside
 from ..core.tensor.shape_arguments import as_int
 from ..tensor import Tensor
 
@@ -73,11 +73,11 @@ def _size(out_shape, who: str) -> tuple[int, int]:
     return height, width
 
 
-def _homogeneous_places(height: int, width: int) -> Tensor:
+def _homogeneous_places(height: int, width: int) -> np.ndarray:
     """(1, height * width, 3): column, row and 1 of every pixel."""
     rows, columns = np.mgrid[:height, :width].astype(np.float32)
     places = np.stack([columns, rows, np.ones_like(rows)], axis=-1)
-    return Tensor(places.reshape(1, height * width, 3))
+    return places.reshape(1, height * width, 3)
 
 
 def warp_affine(
@@ -162,7 +162,7 @@ def warp_perspective(
     places = _mge.ops.div(places[:, :, :2], places[:, :, 2:])
     places = _mge.ops.reshape(places, shape=[-1, height, width, 2])
     if mat_idx is not None and not isinstance(mat_idx, Tensor):
-        mat_idx = Tensor(np.asarray(mat_idx, dtype=np.int32))
+        mat_idx = np.asarray(mat_idx, dtype=np.int32)
     if format == "NHWC":
         inp = _mge.ops.transpose(inp, pattern=[0, 3, 1, 2])
     out = _sample(inp, places, mat_idx, border_mode, border_val, interp_mode, who)
@@ -198,6 +198,7 @@ def rotate(
     # A pixel of the result comes from where the turn back leads, about the middle.
     back = np.array([[cos, -sin], [sin, cos]])
     matrix = np.concatenate([back, (middle - back @ middle)[:, None]], axis=1)
-    mat = Tensor(np.repeat(matrix[None].astype(np.float32), shape[0], axis=0))
+    with beside(inp):
+        mat = Tensor(np.repeat(matrix[None].astype(np.float32), shape[0], axis=0))
     mode = "linear" if str(interp_mode).lower() == "bilinear" else interp_mode
     return warp_affine(inp, mat, (height, width), "constant", 0.0, format, mode)

@@ -20,7 +20,7 @@ def _result_size(size, kernel, stride, padding, dilation) -> tuple[int, ...]:
     )
 
 
-def _window_places(kernel, stride, padding, dilation, out) -> Tensor:
+def _window_places(kernel, stride, padding, dilation, out) -> Tensor | np.ndarray:
     """(KH * KW * OH, OW, 2): column and row under each place of the window for each result."""
     if len(known(out)) < 2:
         return _following_places(kernel, stride, padding, dilation, out)
@@ -29,13 +29,13 @@ def _window_places(kernel, stride, padding, dilation, out) -> Tensor:
     column = np.arange(kernel[1])[:, None, None] * dilation[1]
     column = column + np.arange(out[1]) * stride[1] - padding[1]
     places = np.stack(np.broadcast_arrays(column, row), axis=-1).astype(np.float32)
-    return Tensor(places.reshape(kernel[0] * kernel[1] * out[0], out[1], 2))
+    return places.reshape(kernel[0] * kernel[1] * out[0], out[1], 2)
 
 
 def _following_places(kernel, stride, padding, dilation, out) -> Tensor:
     rows, columns = (
         _mge.ops.arange(last=n, dtype="float32") * s
-        + Tensor((np.arange(k, dtype=np.float32) * d - p)[:, None])
+        + (np.arange(k, dtype=np.float32) * d - p)[:, None]
         for n, k, s, p, d in zip(out, kernel, stride, padding, dilation, strict=True)
     )  # (KH, OH) and (KW, OW)
     rows, columns = _mge.ops.add_axis(rows, axes=[1, 3]), _mge.ops.add_axis(columns, axes=[0, 2])

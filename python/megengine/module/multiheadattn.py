@@ -79,7 +79,7 @@ class MultiHeadAttention(Module):
             parts.append(matrix.numpy().ravel())
         size = self.weight_bias_len - sum(part.size for part in parts)
         values = np.concatenate([*parts, np.zeros(size, np.float32)])
-        self.io_weight_bias[...] = Tensor(values[np.newaxis], device=self.io_weight_bias.device)
+        self.io_weight_bias[...] = values[np.newaxis]
 
     def forward(
         self,

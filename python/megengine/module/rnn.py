@@ -7,7 +7,7 @@ from abc import abstractmethod
 import numpy as np
 
 from .. import functional as F
-from ..core.operands import at_least
+from ..core.operands import at_least, beside
 from ..tensor import Parameter, Tensor
 from . import init
 from .module import Module
@@ -51,7 +51,8 @@ class RNNCellBase(Module):
 
     def _zero_state(self, inp: Tensor) -> Tensor:
         # One row, which broadcasts: the batch may be another one in another run.
-        return F.zeros((1, self.hidden_size), dtype=inp.dtype, device=inp.device)
+        with beside(inp):
+            return F.zeros((1, self.hidden_size), dtype=inp.dtype)
 
     @abstractmethod
     def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
@@ -276,7 +277,8 @@ class RNNBase(Module):
         if input._tuple_shape[0] == 0:
             raise RuntimeError(f"[{type(self).__name__}] the sequences must have a step, got none")
         if hx is None:
-            hx = self.init_hidden(1)  # broadcasts: the batch may be another one in another run
+            with beside(input):
+                hx = self.init_hidden(1)  # broadcasts: the batch may be another one in another run
         output, states = self.apply_op(input, hx)
         return (F.transpose(output, (1, 0, 2)) if self.batch_first else output), states
 

@@ -6,6 +6,7 @@ import math
 import numpy as np
 
 from .. import functional as F
+from ..core.operands import beside
 from ..core.tensor.dtype import QuantDtypeMeta
 from ..module import Module
 from ..tensor import Parameter, Tensor
@@ -119,7 +120,8 @@ class TQT(_FakeQuantize, QParamsModuleMixin):
             "only symmetric quantization is supported by TQT"
         )
         assert qparams.scale is not None, "Can not get an initialized scale"
-        scale = Tensor(qparams.scale, dtype=np.float32)
+        with beside(self.scale):
+            scale = Tensor(qparams.scale, dtype=np.float32)
         self.scale[...] = F.log(scale) / math.log(2)
 
     def get_qparams(self) -> QParams:
@@ -164,11 +166,12 @@ class LSQ(_FakeQuantize, QParamsModuleMixin):
         """
         assert qparams.scale is not None, "Can not get an initialized scale"
         self.mode = qparams.mode
-        self.step_size[...] = F.relu(Tensor(qparams.scale, dtype=np.float32) - self.eps)
-        if qparams.zero_point is not None:
-            self.zero_point = Tensor(qparams.zero_point, dtype=np.float32)
-        if isinstance(qparams, LSQParams):
-            self.grad_scale = Tensor(qparams.grad_scale, dtype=np.float32)
+        with beside(self.eps):
+            self.step_size[...] = F.relu(Tensor(qparams.scale, dtype=np.float32) - self.eps)
+            if qparams.zero_point is not None:
+                self.zero_point = Tensor(qparams.zero_point, dtype=np.float32)
+            if isinstance(qparams, LSQParams):
+                self.grad_scale = Tensor(qparams.grad_scale, dtype=np.float32)
 
     def fake_quant_forward(self, inp: Tensor, qparams: QParams | None = None) -> Tensor:
         """The Tensor on its steps, enabled or not."""

@@ -6,6 +6,7 @@ from abc import abstractmethod
 import numpy as np
 
 from .. import functional as F
+from ..core.operands import beside
 from ..core.processes import distributed
 from ..core.tensor.dtype import QuantDtypeMeta
 from ..jit import exclude_from_trace
@@ -313,7 +314,9 @@ class HistogramObserver(MinMaxObserver):
         if counts[0] == -1:
             raise ValueError("[HistogramObserver] it has not seen values to quantise yet")
         low, high = self._chosen(counts, self._range())
-        return self._qparams_of(Tensor(low, dtype=np.float32), Tensor(high, dtype=np.float32))
+        with beside(self.min_val):
+            ends = Tensor(low, dtype=np.float32), Tensor(high, dtype=np.float32)
+        return self._qparams_of(*ends)
 
     def _chosen(self, counts: np.ndarray, within: Range) -> Range:
         """The range to quantise."""
@@ -328,9 +331,9 @@ class HistogramObserver(MinMaxObserver):
                 counts = count(values, self.bins, within)
             else:
                 counts, within = joined(counts, self._range(), values, self.upsample_rate)
-            self.histogram[...] = Tensor(counts)
-            self.min_val[...] = Tensor(within.low, dtype=np.float32)
-            self.max_val[...] = Tensor(within.high, dtype=np.float32)
+            self.histogram[...] = counts
+            self.min_val[...] = within.low
+            self.max_val[...] = within.high
 
     def forward(self, x_orig: Tensor) -> Tensor:
         self.sideeffect_forward(x_orig)
@@ -408,7 +411,9 @@ class PassiveObserver(Observer):
     def scale(self, value) -> None:
         array = value.numpy() if isinstance(value, Tensor) else np.asarray(value)
         assert np.all(array > 0), f"[PassiveObserver] a scale is above zero, got {value}"
-        self.get_qparams().scale = Tensor(array, dtype=np.float32)
+        qparams = self.get_qparams()
+        with beside(qparams.scale):
+            qparams.scale = Tensor(array, dtype=np.float32)
 
     def get_qparams(self) -> QParams:
         """What it was given.
@@ -438,4 +443,9 @@ class PassiveObserver(Observer):
         self.orig_scale = scale.numpy()
 
     def forward(self, x: Tensor) -> Tensor:
+        # What Module.to does not move: qparams are no Tensors of the module.
+        for name in ("scale", "zero_point") if self.qparams is not None else ():
+            value = getattr(self.qparams, name)
+            if value is not None and value.device != x.device:
+                setattr(self.qparams, name, value.to(x.device))
         return x

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """From a float net to one for quantisation-aware training, and from that to a quantised one."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from copy import deepcopy
 from typing import Any
 
 from .. import module as Float
+from ..core.operands import beside
 from ..module import Module, qat, quantized
 from ..module.qat import QATModule
 from ..module.quantized import QuantizedModule
@@ -98,7 +99,8 @@ def quantize(module: Module, inplace: bool = True, mapping: dict | None = None) 
             )
         return forms[type(part)].from_qat_module(part)
 
-    return _replaced(module if inplace else deepcopy(module), convert)
+    with beside(*module.parameters()):
+        return _replaced(module if inplace else deepcopy(module), convert)
 
 
 def quantize_qat(
@@ -169,7 +171,14 @@ def reset_qconfig(module: Module, qconfig: QConfig, inplace: bool = True) -> Any
         'PassiveObserver'
     """
     net = module if inplace else deepcopy(module)
-    for part in qat_modules(net, "reset_qconfig"):
+    parts = qat_modules(net, "reset_qconfig")
+    with beside(*net.parameters()):
+        _reset_parts(parts, qconfig)
+    return net
+
+
+def _reset_parts(parts: Iterable[QATModule], qconfig: QConfig) -> None:
+    for part in parts:
         found = {
             "weight": part.with_weight and part.get_weight_qparams(),
             "act": part.with_act and part.get_activation_qparams(),
@@ -180,7 +189,6 @@ def reset_qconfig(module: Module, qconfig: QConfig, inplace: bool = True) -> Any
                 new = getattr(part, f"{which}_{role}")
                 if qparams and hasattr(new, "set_qparams"):
                     new.set_qparams(qparams)
-    return net
 
 
 def propagate_qconfig(module: Module, qconfig: QConfig) -> None:
@@ -197,5 +205,7 @@ def propagate_qconfig(module: Module, qconfig: QConfig) -> None:
         >>> type(net[0].act_observer).__name__
         'ExponentialMovingAverageObserver'
     """
-    for part in qat_modules(module, "propagate_qconfig"):
-        part.set_qconfig(qconfig)
+    parts = qat_modules(module, "propagate_qconfig")
+    with beside(*module.parameters()):
+        for part in parts:
+            part.set_qconfig(qconfig)

@@ -12,7 +12,7 @@ from collections.abc import Callable
 import numpy as np
 
 from .. import _mge
-from ..core.operands import is_whole
+from ..core.operands import beside, is_whole
 from ..core.tensor.shape_arguments import as_int, known_or_symbolic
 from ..tensor import Tensor
 
@@ -100,8 +100,11 @@ class RNG:
             return set_rng_state(state)
         self._stream.words = _checked_words(state)
 
-    def _next_state(self) -> Tensor:
-        return next_state(self._device) if self._stream is None else self._stream.draw()
+    def _next_state(self, *operands: Tensor) -> Tensor:
+        """The state for one operator: of this stream, else of the one beside the operands."""
+        if self._stream is not None:
+            return self._stream.draw()
+        return next_state(operands[0].device if operands else self._device)
 
     def uniform(self, low: float = 0, high: float = 1, size=None) -> Tensor:
         """Draw from the uniform distribution on [low, high).
@@ -158,7 +161,8 @@ class RNG:
             (3,)
         """
         if isinstance(n, Tensor) and n.ndim > 0:
-            order = self.permutation(n._tuple_shape[0])
+            self._check_device("permutation", "n", n)
+            order = _mge.ops.permutation(self._next_state(n), n=n._tuple_shape[0], dtype="int32")
             return _mge.ops.take(n, order, axes=[0])
         assert isinstance(n, Tensor) or is_whole(n), (
             f"[permutation] n must be an integer or a Tensor, got {n!r}"
@@ -198,7 +202,8 @@ class RNG:
             (4,)
         """
         (rate,) = self._spread("exponential", size, rate=rate)
-        drawn = _mge.ops.uniform(self._next_state(), _mge.ops.shape_of(rate), low=0.0, high=1.0)
+        state = self._next_state(rate)
+        drawn = _mge.ops.uniform(state, _mge.ops.shape_of(rate), low=0.0, high=1.0)
         # The numbers are in [0, 1): one minus them is never zero.
         return _mge.ops.div(_mge.ops.neg(_mge.ops.log(_mge.ops.sub(1.0, drawn))), rate)
 
@@ -220,7 +225,7 @@ class RNG:
             (4, 2, 2)
         """
         shape, scale = _with_rank(self._spread("gamma", size, shape=shape, scale=scale))
-        return _mge.ops.gamma(self._next_state(), shape, scale)
+        return _mge.ops.gamma(self._next_state(shape), shape, scale)
 
     def beta(self, alpha: float | Tensor, beta: float | Tensor, size=None) -> Tensor:
         """Draw from beta distributions.
@@ -240,7 +245,7 @@ class RNG:
             (2,)
         """
         alpha, beta = _with_rank(self._spread("beta", size, alpha=alpha, beta=beta))
-        return _mge.ops.beta(self._next_state(), alpha, beta)
+        return _mge.ops.beta(self._next_state(alpha), alpha, beta)
 
     def poisson(self, lam: float | Tensor, size=None) -> Tensor:
         """Draw from Poisson distributions.
@@ -259,7 +264,7 @@ class RNG:
             (2, 3)
         """
         (lam,) = _with_rank(self._spread("poisson", size, lam=lam))
-        return _mge.ops.poisson(self._next_state(), lam)
+        return _mge.ops.poisson(self._next_state(lam), lam)
 
     def multinomial(self, input: Tensor, num_samples: int, replacement: bool = False) -> Tensor:
         """Draw categories by their weights.
@@ -286,7 +291,7 @@ class RNG:
         self._check_device("multinomial", "input", input)
         count = as_int(num_samples, "multinomial", "num_samples")
         return _mge.ops.multinomial(
-            self._next_state(), input, num_samples=count, replacement=bool(replacement)
+            self._next_state(input), input, num_samples=count, replacement=bool(replacement)
         )
 
     def _check_device(self, who: str, name: str, value: Tensor) -> None:
@@ -297,17 +302,19 @@ class RNG:
     def _spread(self, who: str, size, **parameters: float | Tensor) -> list[Tensor]:
         """Parameters as float32 Tensors of one shape: ``size``, then what they broadcast to."""
         values = []
-        for name, value in parameters.items():
-            if isinstance(value, Tensor):
-                self._check_device(who, name, value)
-            else:
-                assert value > 0, f"[{who}] {name} must be positive, got {value}"
-                value = Tensor(float(value), device=self._stream.device if self._stream else None)
-            values.append(_mge.ops.convert(value, dtype="float32"))
+        there = self._stream.device if self._stream else self._device
+        with beside(*parameters.values()):
+            for name, value in parameters.items():
+                if isinstance(value, Tensor):
+                    self._check_device(who, name, value)
+                else:
+                    assert value > 0, f"[{who}] {name} must be positive, got {value}"
+                    value = Tensor(float(value), device=there)
+                values.append(_mge.ops.convert(value, dtype="float32"))
         together = np.broadcast_shapes(*(value._tuple_shape for value in values))
         front, target = known_or_symbolic(() if size is None else size, who)
         if target is not None:
-            ends = Tensor(np.array(together, np.int32))
+            ends = np.array(together, np.int32)
             target = _mge.ops.concat(target, ends, axis=0) if together else target
             return [_mge.ops.broadcast_to(value, target) for value in values]
         shape = [*front, *together]
@@ -361,7 +368,7 @@ _seed = int(time.time())
 
 def next_state(device=None) -> Tensor:
     """The state for one random operator from the stream of a device (None: the default one)."""
-    key = str(device) if device is not None else _mge.get_default_device()
+    key = str(_mge.Device(device))
     if key not in _streams:
         _streams[key] = _Stream(_seed, key)
     return _streams[key].draw()

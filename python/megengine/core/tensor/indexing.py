@@ -275,8 +275,6 @@ def _bound(plan: _Plan, bound) -> int:
 
 
 def _add_array(plan: _Plan, axis: int, array) -> None:
-    if isinstance(array, np.ndarray):
-        array = _mge.Tensor(array)
     plan.arrays.append(array)
     plan.array_axes.append(axis)
 

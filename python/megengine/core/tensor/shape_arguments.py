@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ... import _mge
+from ...device import default_device
 from ..operands import is_whole
 from ..tracing_state import is_recorded
 
@@ -56,7 +57,12 @@ def known_or_symbolic(shape, who: str) -> tuple[list[int] | None, "_mge.Tensor |
     if not isinstance(shape, Sequence) or isinstance(shape, str):
         raise TypeError(f"[{who}] a shape is integers or a Tensor, got {type(shape).__name__}")
     if is_recorded(*shape):
-        parts = [_vector(v, who) for v in shape]
+        there = next(v.device for v in shape if isinstance(v, _mge.Tensor))
+        with default_device(there):
+            parts = [_vector(v, who) for v in shape]
+        parts = [
+            p if p.device == there else _mge.ops.to_device(p, device=str(there)) for p in parts
+        ]
         return None, parts[0] if len(parts) == 1 else _mge.ops.concat(*parts, axis=0)
     return [as_int(v, who, "a shape entry") for v in shape], None
 

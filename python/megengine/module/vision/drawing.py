@@ -7,6 +7,7 @@ import numpy as np
 
 from ... import _mge
 from ...core.opencv import opencv
+from ...core.operands import beside
 from ...tensor import Tensor
 from ..module import Module
 
@@ -40,8 +41,9 @@ class FillPoly(Module):
         values = np.broadcast_to(np.asarray(color, np.float32).reshape(-1), (channels,))
         inside = np.zeros((height, width), np.uint8)
         opencv().fillPoly(inside, polygons, 1)
-        mask = Tensor(inside.astype(bool).reshape(1, 1, height, width))
-        colour = Tensor(values.reshape(1, channels, 1, 1)).astype(img.dtype)
+        mask = inside.astype(bool).reshape(1, 1, height, width)
+        with beside(img):
+            colour = Tensor(values.reshape(1, channels, 1, 1)).astype(img.dtype)
         return _mge.ops.where(mask, colour, img)
 
     @staticmethod

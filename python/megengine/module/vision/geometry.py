@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ... import _mge
+from ...core.operands import beside
 from ...functional import vision as F
 from ...tensor import Tensor
 from ..module import Module
@@ -42,7 +43,8 @@ class _RandomFlip(Module):
         self._random = RandomFactors(None)
 
     def _flipped(self, inp: Tensor, **axes: bool) -> Tensor:
-        chosen = self._random.rng.uniform(0, 1, (inp._tuple_shape[0], 1, 1, 1)) < self.prob
+        with beside(inp):
+            chosen = self._random.draw("uniform", 0, 1, (inp._tuple_shape[0], 1, 1, 1)) < self.prob
         return _mge.ops.where(chosen, F.flip(inp, **axes), inp)
 
 

@@ -4,7 +4,7 @@
 import numpy as np
 
 from ... import _mge
-from ...core.operands import Pair, pair
+from ...core.operands import Pair, beside, pair
 from ...functional.convolution import conv2d
 from ...tensor import Tensor
 from ..module import Module
@@ -61,7 +61,7 @@ class _Blended(ActiveBlur):
 
     def _blended(self, effect: Tensor, channels: int) -> Tensor:
         alpha = self._random.factor(self.alpha)
-        kernel = effect * alpha + Tensor(np.asarray(_UNCHANGED, np.float32)) * (1.0 - alpha)
+        kernel = effect * alpha + np.asarray(_UNCHANGED, np.float32) * (1.0 - alpha)
         return _mge.ops.broadcast_to(kernel, shape=[channels, 1, 1, 3, 3])
 
 
@@ -86,9 +86,10 @@ class Emboss(_Blended):
 
     def get_kernel(self, inp: Tensor, c: int) -> Tensor:
         """The kernel (c, 1, 1, 3, 3) of ``c`` channels."""
-        base = Tensor(np.asarray(((-1, 0, 0), (0, 1, 0), (0, 0, 1)), np.float32))
-        slope = Tensor(np.asarray(((-1, -1, 0), (-1, 0, 1), (0, 1, 1)), np.float32))
-        return self._blended(base + slope * self._random.factor(self.strength), c)
+        base = np.asarray(((-1, 0, 0), (0, 1, 0), (0, 0, 1)), np.float32)
+        slope = np.asarray(((-1, -1, 0), (-1, 0, 1), (0, 1, 1)), np.float32)
+        with beside(inp):
+            return self._blended(base + slope * self._random.factor(self.strength), c)
 
 
 class Sharpen(_Blended):
@@ -112,9 +113,10 @@ class Sharpen(_Blended):
 
     def get_kernel(self, inp: Tensor, c: int) -> Tensor:
         """The kernel (c, 1, 1, 3, 3) of ``c`` channels."""
-        edges = Tensor(np.asarray(((-1, -1, -1), (-1, 8, -1), (-1, -1, -1)), np.float32))
-        middle = Tensor(np.asarray(_UNCHANGED, np.float32))
-        return self._blended(edges + middle * self._random.factor(self.lightness), c)
+        edges = np.asarray(((-1, -1, -1), (-1, 8, -1), (-1, -1, -1)), np.float32)
+        middle = np.asarray(_UNCHANGED, np.float32)
+        with beside(inp):
+            return self._blended(edges + middle * self._random.factor(self.lightness), c)
 
 
 class GaussianBlur(Module):
@@ -167,7 +169,9 @@ class GaussianBlur(Module):
         images = bordered(images, (up, up), (left, left), self.border_mode)
         # Along one axis after the other: the window is a product.
         for window in (self._rows.reshape(-1, 1), self._columns.reshape(1, -1)):
-            weight = _mge.ops.broadcast_to(Tensor(window), shape=[channels, 1, 1, *window.shape])
+            with beside(images):
+                window = Tensor(window)
+            weight = _mge.ops.broadcast_to(window, shape=[channels, 1, 1, *window._tuple_shape])
             images = conv2d(images, weight, groups=channels)
         return images
 

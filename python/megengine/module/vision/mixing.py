@@ -4,6 +4,7 @@
 import numpy as np
 
 from ... import _mge
+from ...core.operands import beside
 from ...tensor import Tensor
 from ..module import Module
 from .pixels import Factor, RandomFactors, checked_factor, in_floats
@@ -56,7 +57,7 @@ class _Mixing(Module):
 
     def sample(self, batch: int) -> Tensor:
         """Shares (batch,) of the first image, of the distribution Beta(beta, beta)."""
-        return self._random.rng.beta(float(self.beta), float(self.beta), (batch,))
+        return self._random.draw("beta", float(self.beta), float(self.beta), (batch,))
 
 
 class Mixup(_Mixing):
@@ -89,7 +90,8 @@ class Mixup(_Mixing):
             AssertionError: the shapes differ.
         """
         _check_pairs(data1, label1, data2, label2)
-        share = self.sample(data1._tuple_shape[0])
+        with beside(data1):
+            share = self.sample(data1._tuple_shape[0])
         return in_floats(lambda images: _blended(share, images, data2), data1), _blended(
             share, label1, label2
         )
@@ -117,8 +119,9 @@ class Cutmix(_Mixing):
         _check_pairs(data1, label1, data2, label2)
         n, _, height, width = data1._tuple_shape
         # The box has the second image's share of the area; its middle is anywhere.
-        side = _mge.ops.sqrt(1.0 - self.sample(n))
-        rows, columns = (self._inside(side, extent) for extent in (height, width))
+        with beside(data1):
+            side = _mge.ops.sqrt(1.0 - self.sample(n))
+            rows, columns = (self._inside(side, extent) for extent in (height, width))
         inside = rows.reshape(n, 1, height, 1) * columns.reshape(n, 1, 1, width)
         area = inside.reshape(n, -1).mean(1)
         mixed = in_floats(
@@ -129,8 +132,8 @@ class Cutmix(_Mixing):
     def _inside(self, side: Tensor, extent: int) -> Tensor:
         """(n, extent): 1 where the box covers the axis."""
         n = side._tuple_shape[0]
-        middle = self._random.rng.uniform(0, extent, (n,)).reshape(n, 1)
-        place = Tensor(np.arange(extent, dtype=np.float32) + 0.5)
+        middle = self._random.draw("uniform", 0, extent, (n,)).reshape(n, 1)
+        place = np.arange(extent, dtype=np.float32) + 0.5
         distance = _mge.ops.abs(place - middle)
         return (distance <= side.reshape(n, 1) * (extent / 2)).astype("float32")
 

@@ -100,7 +100,7 @@ class AdditiveGaussianNoise(_NoiseAround):
 
     def sample(self, size: Sequence[int]) -> Tensor:
         """Random numbers of a shape."""
-        return self._random.rng.normal(self.mean, self.std, size)
+        return self._random.draw("normal", self.mean, self.std, size)
 
 
 class AdditiveLaplaceNoise(_NoiseAround):
@@ -120,7 +120,7 @@ class AdditiveLaplaceNoise(_NoiseAround):
     def sample(self, size: Sequence[int]) -> Tensor:
         """Random numbers of a shape."""
         # Inverse of the distribution: mean - std * sign(u) * ln(1 - 2|u|), u in [-1/2, 1/2).
-        u = self._random.rng.uniform(-0.5, 0.5, size)
+        u = self._random.draw("uniform", -0.5, 0.5, size)
         below_one = _mge.ops.clip(_mge.ops.abs(u) * 2.0, lower=0.0, upper=1.0 - 2.0**-24)
         return _mge.ops.sign(u) * _mge.ops.log1p(-below_one) * -self.std + self.mean
 
@@ -146,5 +146,5 @@ class AdditivePoissonNoise(_SeededNoise):
 
     def sample(self, size: Sequence[int]) -> Tensor:
         """Random numbers of a shape."""
-        rng = self._random.rng
-        return rng.poisson(float(self.lam), size) * _mge.ops.sign(rng.uniform(-0.5, 0.5, size))
+        size_of_noise = self._random.draw("poisson", float(self.lam), size)
+        return size_of_noise * _mge.ops.sign(self._random.draw("uniform", -0.5, 0.5, size))

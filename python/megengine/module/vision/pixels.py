@@ -6,6 +6,7 @@ from collections.abc import Callable
 import numpy as np
 
 from ... import _mge
+from ...core.operands import beside
 from ...random import RNG
 from ...tensor import Tensor
 
@@ -24,14 +25,17 @@ Factor = float | tuple[float, float]
 def in_floats(change: Callable[[Tensor], Tensor], images: Tensor) -> Tensor:
     """Images changed in float32; bytes are rounded and kept within [0, 255].
 
+    New Tensors of ``change`` are created beside the images.
+
     Raises:
         AssertionError: they are not of rank 4.
     """
     assert images.ndim == 4, f"images have 4 axes (N, C, H, W), got {images.ndim}"
-    if images.dtype != np.uint8:
-        return change(images)
-    changed = _mge.ops.round(change(images.astype("float32")))
-    return _mge.ops.clip(changed, lower=0.0, upper=255.0).astype("uint8")
+    with beside(images):
+        if images.dtype != np.uint8:
+            return change(images)
+        changed = _mge.ops.round(change(images.astype("float32")))
+        return _mge.ops.clip(changed, lower=0.0, upper=255.0).astype("uint8")
 
 
 def border_of(name: str, who: str) -> str:
@@ -62,7 +66,7 @@ def bordered(images: Tensor, rows: tuple, columns: tuple, border: str, value: fl
     for axis, widths in ((2, rows), (3, columns)):
         if any(widths):
             places = np.pad(np.arange(images._tuple_shape[axis]), widths, mode=_BORDERS[border])
-            images = _mge.ops.take(images, Tensor(places.astype(np.int32)), axes=[axis])
+            images = _mge.ops.take(images, places.astype(np.int32), axes=[axis])
     return images
 
 
@@ -82,7 +86,17 @@ class RandomFactors:
         low, high = bounds if isinstance(bounds, tuple) else (bounds, bounds)
         if low == high:
             return Tensor(np.full(size, low, np.float32))
-        return self.rng.uniform(low, high, size)
+        return self.draw("uniform", low, high, size)
+
+    def draw(self, distribution: str, *arguments) -> Tensor:
+        """Numbers on the default device; those of a seeded stream are the same on each device.
+
+        Args:
+            distribution: the name of a method of ``RNG``.
+            arguments: its arguments.
+        """
+        numbers = getattr(self.rng, distribution)(*arguments)
+        return numbers.to(_mge.get_default_device())
 
 
 def checked_factor(bounds: Factor, who: str, argument: str, least: float = 0.0) -> Factor:
