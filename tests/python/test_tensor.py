@@ -16,6 +16,7 @@ import megengine.functional as F
 from megengine import Parameter, Tensor
 from megengine.autodiff import GradManager
 from megengine.core.tensor.dtype import bfloat16
+from megengine.jit import trace
 
 
 def test_in_place_operators_keep_the_object_and_touch_no_other():
@@ -47,6 +48,29 @@ def test_assignment_of_a_whole_tensor_takes_its_dtype_other_keys_cast():
     assert x.dtype == np.int32
     x[0] = 2.7
     np.testing.assert_array_equal(x.numpy(), [2, 4])
+
+
+@pytest.mark.parametrize("shape", [(), (3,), (2, 3), (0, 3)])
+@pytest.mark.parametrize("other", [(), (1,), (2,), (3, 2), (1, 3), (0,)])
+def test_assignment_to_an_ellipsis_replaces_the_value(shape, other):
+    x, value = F.zeros(shape), np.random.default_rng(0).random(other).astype("float32")
+    same = x
+    x[...] = Tensor(value, dtype="float16")
+    assert x is same and x.shape == other and x.dtype == np.float16
+    x = F.zeros(shape)
+    if other:
+        x[...] = value.tolist()
+        np.testing.assert_array_equal(x.numpy(), value)
+        assert x.dtype == np.float32
+    x[...] = 5
+    np.testing.assert_array_equal(x.numpy(), np.full(other or shape, 5))
+    traced = trace(lambda y: assigned(F.zeros(shape), y), symbolic=True)
+    np.testing.assert_array_equal(traced(Tensor(value)).numpy(), value)
+
+
+def assigned(x, value):
+    x[...] = value
+    return x
 
 
 @pytest.mark.parametrize("key", [slice(None), (slice(None), slice(0, 3)), slice(0, 2)])
@@ -179,7 +203,7 @@ def test_index_errors():
         with pytest.raises(RuntimeError, match="index"):
             x[key]
     with pytest.raises(ValueError, match="shape"):
-        x[...] = np.zeros((4, 4), np.float32)
+        x[:] = np.zeros((4, 4), np.float32)
     with pytest.raises(TypeError):
         x[0] = "text"
 

@@ -52,20 +52,24 @@ def getitem(x, key):
 def setitem(x, key, value) -> None:
     """Carry out ``x[key] = value``: the object gets a new value.
 
+    ``x[...] = value`` replaces the value by one of any shape; only a number fills ``x``.
+
     Raises:
         IndexError: as in ``getitem``.
         OutOfRangeError: an integer is out of range.
         ValueError: ``value`` does not broadcast to the shape of ``x[key]``.
     """
+    if key is Ellipsis and isinstance(value, _mge.Tensor):
+        x._reset(value if x._quantised is None else converted(value, x._quantised))
+        return
     if x._meaning is not None:
         if x._is_complex:
             set_parts(setitem, x, key, value)
         else:
             _set_steps(x, key, value)
         return
-    is_whole = key is Ellipsis and isinstance(value, _mge.Tensor)
-    if is_whole and value._tuple_shape == x._tuple_shape:
-        x._reset(value)
+    if key is Ellipsis and np.ndim(value) > 0:
+        x._reset(_value_like(x, value))
         return
     given, value = value, _value_like(x, value)
     if _is_full_mask(x, key) and value._tuple_shape in ((), (1,)):
