@@ -19,7 +19,7 @@ class Mge:
         self.mge, self.F = mge, F
         self.relu, self.gelu, self.linear = F.relu, F.gelu, F.linear
         self.max_pool2d, self.transpose = F.max_pool2d, F.transpose
-        self.version = mge.__version__
+        self.version = mge.engine_version
 
     def conv2d(self, x, weight, bias, stride=1, padding=0):
         return self.F.conv2d(x, weight, bias, stride=stride, padding=padding)

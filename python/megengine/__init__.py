@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from . import _environment, _mge  # noqa: F401
 from ._mge import InternalError
 from .tensor import Parameter, Tensor
+from .version import __version__, engine_version  # noqa: F401
 
 # isort: split
 # Needs Tensor.
@@ -68,7 +69,6 @@ if TYPE_CHECKING:
     )
     from .serialization import load, save
 
-__version__ = _mge.__version__
 tensor = Tensor  # the class; the module of this name is imported by its path
 
 __all__ = [
@@ -83,6 +83,7 @@ __all__ = [
     "data",
     "device",
     "enable_debug_log",
+    "engine_version",
     "functional",
     "get_allocated_memory",
     "get_cuda_compute_capability",

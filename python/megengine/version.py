@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The version of the package."""
+"""The version of MegEngine whose interface this is, and the version of the engine."""
 
 from . import _mge
 
-__version__ = _mge.__version__
+# Programs compare it with releases of MegEngine.
+__version__ = "1.13.0"
+engine_version = _mge.__version__

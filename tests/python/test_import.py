@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 import megengine
+from megengine import _mge, version
 
 CODE = """
 import json, sys
@@ -34,6 +35,11 @@ def test_rooms_are_entered_when_somebody_asks():
         assert f"megengine.{name}" not in early
     assert not others and listed and same
     assert {"megengine.module", "megengine.data", "megengine.random"} <= set(rooms)
+
+
+def test_versions_of_the_interface_and_of_the_engine():
+    assert megengine.__version__ == version.__version__ == "1.13.0"
+    assert megengine.engine_version == version.engine_version == _mge.__version__
 
 
 ALONE = """

@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import tempfile
 
-from ..version import __version__
+from ..version import engine_version
 from .const import DEFAULT_BRANCH_NAME
 from .exceptions import (
     GitCheckoutError,
@@ -98,7 +98,7 @@ class RepoFetcherBase:
     @staticmethod
     def _folder(*origin: str | None) -> str:
         digest = hashlib.sha256("\0".join(map(str, origin)).encode()).hexdigest()
-        return f"{__version__.replace('.', '_')}_{digest[:16]}"
+        return f"{engine_version.replace('.', '_')}_{digest[:16]}"
 
     @classmethod
     def _clone_to(

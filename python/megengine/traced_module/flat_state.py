@@ -15,7 +15,7 @@ from ..core.ops import builtin
 from ..core.ops.opdef import OpDef
 from ..module import Module
 from ..tensor import Tensor
-from ..version import __version__
+from ..version import engine_version
 from . import functions
 from .expr import Apply, CallFunction, CallMethod, Constant, Expr, GetAttr, Input
 from .hooks import METHODS
@@ -145,7 +145,7 @@ def state_of(graph) -> dict:
     places = {node: place for place, node in enumerate(nodes)}
     return {
         "format": FORMAT,
-        "version": __version__,
+        "version": engine_version,
         "name": graph._name,
         "qualname": graph._qualname,
         "nodes": [_node_row(node) for node in nodes],
