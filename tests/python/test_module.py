@@ -471,3 +471,55 @@ def test_statistics_that_were_left_out_are_not_tracked_later():
     norm.track_running_stats = True
     with pytest.raises(AssertionError, match="none to track"):
         norm(F.ones((1, 3, 2, 2)))
+
+
+class _Hidden(M.Module):
+    """Hides a part from all lists, as classes for MegEngine do."""
+
+    def __init__(self):
+        super().__init__()
+        self.shown, self.hidden = M.Linear(2, 3), M.Linear(2, 4)
+
+    def forward(self, x):
+        return self.shown(x)
+
+    def _flatten(self, **kwargs):
+        assert {"with_key", "predicate"} <= set(kwargs)
+        is_wanted = kwargs.pop("predicate")
+        yield from super()._flatten(
+            predicate=lambda part: part is not self.hidden and is_wanted(part), **kwargs
+        )
+
+
+def test_lists_of_parts_go_through_flatten():
+    net = _Hidden()
+    assert [name for name, _ in net.named_children()] == ["shown"]
+    assert list(net.children()) == [net.shown] and list(net.modules()) == [net, net.shown]
+    assert [name for name, _ in net.named_modules(prefix="a")] == ["a", "a.shown"]
+    plain = list(M.Linear(2, 3)._flatten())
+    assert len(plain) == 2 and all(isinstance(part, mge.Parameter) for part in plain)
+    assert dict(net.shown._flatten(with_key=True))["bias"] is net.shown.bias
+
+    class Renamed(_Hidden):
+        def named_parameters(self, prefix=None, recursive=True):
+            return (("p." + name, part) for name, part in super().named_parameters())
+
+    assert len(list(Renamed().parameters())) == 4
+
+
+def test_the_state_by_class_and_name():
+    class Doubled(M.Linear):
+        def _state_dict(self, rst=None, prefix="", keep_var=False):
+            state = super()._state_dict(rst, prefix, keep_var)
+            return {(kind, name.upper()): value for (kind, name), value in state.items()}
+
+    net = M.Sequential(M.Conv2d(1, 2, 1), M.BatchNorm2d(2))
+    state = net._state_dict(prefix="net.")
+    assert (M.BatchNorm2d, "net.1.weight") in state and (M.Conv2d, "net.0.bias") in state
+    assert state[M.BatchNorm2d, "net.1.weight"].shape == (1, 2, 1, 1)
+    assert net.state_dict()["1.weight"].shape == (2,)
+    assert net._state_dict(keep_var=True)[M.Conv2d, "0.weight"] is net[0].weight
+    own = Doubled(2, 3)
+    assert set(own.state_dict()) == {"WEIGHT", "BIAS"}
+    own.load_state_dict({"WEIGHT": np.ones((3, 2), "float32"), "BIAS": np.ones(3, "float32")})
+    assert own.weight.numpy().min() == 1

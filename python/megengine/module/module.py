@@ -65,6 +65,11 @@ def _entry(name: str, value, owner, with_key: bool, with_parent: bool):
     return ((name,) if with_key else ()) + (value,) + ((owner,) if with_parent else ())
 
 
+def _drop_requires_grad(arguments: dict) -> None:
+    if arguments.pop("requires_grad", None) is not None:
+        _logger.warning("requires_grad has no effect: Tensors have no such attribute")
+
+
 def _is_parameter(value) -> bool:
     return isinstance(value, Parameter)
 
@@ -183,11 +188,14 @@ class Module:
         predicate: Callable = lambda _: True,
         recursive: bool = True,
         prefix: str | None = None,
-        with_key: bool = True,
+        with_key: bool = False,
         with_parent: bool = False,
         seen: set | None = None,
     ) -> Iterator:
-        """What satisfies the predicate, with its name and owner if asked for."""
+        """Parts that satisfy the predicate, with name and owner if asked for.
+
+        All other methods that list parts go through this one, so a class may override it.
+        """
         seen = {id(self)} if seen is None else seen
         head = f"{prefix}." if prefix else ""
         for attribute in sorted(self.__dict__):
@@ -216,54 +224,57 @@ class Module:
         Returns:
             Iterator.
         """
-        return self.named_parameters(recursive=recursive, with_key=False, **kwargs)
+        _drop_requires_grad(kwargs)
+        return self._flatten(with_key=False, predicate=_is_parameter, recursive=recursive, **kwargs)
 
     def named_parameters(
         self, prefix: str | None = None, recursive: bool = True, **kwargs
     ) -> Iterator[tuple[str, Parameter]]:
         """The parameters with their names; see ``parameters``. ``prefix`` heads the names."""
-        if "requires_grad" in kwargs:
-            del kwargs["requires_grad"]
-            _logger.warning("requires_grad has no effect: Tensors have no such attribute")
-        return self._flatten(predicate=_is_parameter, prefix=prefix, recursive=recursive, **kwargs)
+        _drop_requires_grad(kwargs)
+        return self._named(_is_parameter, prefix, recursive=recursive, **kwargs)
 
     def buffers(self, recursive: bool = True, **kwargs) -> Iterator[Tensor]:
         """The Tensors that are not parameters; see ``parameters``."""
-        return self.named_buffers(recursive=recursive, with_key=False, **kwargs)
+        return self._flatten(with_key=False, predicate=_is_buffer, recursive=recursive, **kwargs)
 
     def named_buffers(
         self, prefix: str | None = None, recursive: bool = True, **kwargs
     ) -> Iterator[tuple[str, Tensor]]:
         """The buffers with their names; see ``named_parameters``."""
-        return self._flatten(predicate=_is_buffer, prefix=prefix, recursive=recursive, **kwargs)
+        return self._named(_is_buffer, prefix, recursive=recursive, **kwargs)
 
     def tensors(self, recursive: bool = True, **kwargs) -> Iterator[Tensor]:
         """Parameters and buffers; see ``parameters``."""
-        return self.named_tensors(recursive=recursive, with_key=False, **kwargs)
+        return self._flatten(with_key=False, predicate=_is_tensor, recursive=recursive, **kwargs)
 
     def named_tensors(
         self, prefix: str | None = None, recursive: bool = True, **kwargs
     ) -> Iterator[tuple[str, Tensor]]:
         """Parameters and buffers with their names; see ``named_parameters``."""
-        return self._flatten(predicate=_is_tensor, prefix=prefix, recursive=recursive, **kwargs)
+        return self._named(_is_tensor, prefix, recursive=recursive, **kwargs)
 
     def children(self, **kwargs) -> Iterator["Module"]:
         """The direct sub-modules."""
-        return self.named_children(with_key=False, **kwargs)
+        return self._flatten(with_key=False, predicate=_is_module, recursive=False, **kwargs)
 
     def named_children(self, **kwargs) -> Iterator[tuple[str, "Module"]]:
         """The direct sub-modules with their names."""
-        return self._flatten(predicate=_is_module, recursive=False, **kwargs)
+        return self._named(_is_module, recursive=False, **kwargs)
 
     def modules(self, **kwargs) -> Iterator["Module"]:
         """The module itself and all sub-modules."""
-        return self.named_modules(with_key=False, **kwargs)
+        yield _entry("", self, None, False, kwargs.get("with_parent", False))
+        yield from self._flatten(with_key=False, predicate=_is_module, **kwargs)
 
     def named_modules(self, prefix: str | None = None, **kwargs) -> Iterator[tuple[str, "Module"]]:
         """The module itself (named by the prefix) and all sub-modules with their names."""
-        asked = kwargs.get("with_key", True), kwargs.get("with_parent", False)
-        yield _entry("" if prefix is None else prefix, self, None, *asked)
-        yield from self._flatten(predicate=_is_module, prefix=prefix, **kwargs)
+        with_parent = kwargs.get("with_parent", False)
+        yield _entry("" if prefix is None else prefix, self, None, True, with_parent)
+        yield from self._named(_is_module, prefix, **kwargs)
+
+    def _named(self, predicate: Callable, prefix: str | None = None, **kwargs) -> Iterator:
+        return self._flatten(with_key=True, prefix=prefix, predicate=predicate, **kwargs)
 
     def apply(self, fn: Callable[["Module"], object]) -> None:
         """Call a function with the module itself and each sub-module."""
@@ -383,12 +394,19 @@ class Module:
             array([0.], dtype=float32)
         """
         result = OrderedDict() if rst is None else rst
+        for (kind, name), value in self._state_dict(prefix=prefix, keep_var=keep_var).items():
+            is_vector = kind._state_is_flat and not keep_var
+            result[name] = value.reshape(-1) if is_vector else value
+        return result
+
+    def _state_dict(self, rst=None, prefix: str = "", keep_var: bool = False) -> OrderedDict:
+        """``state_dict`` by (class of the owner, name), each array in the shape of its tensor.
+
+        ``state_dict`` and ``load_state_dict`` use it, so a class may override it.
+        """
+        result = OrderedDict() if rst is None else rst
         for name, tensor, owner in self._state():
-            if keep_var:
-                result[prefix + name] = tensor
-            else:
-                array = tensor.numpy()
-                result[prefix + name] = array.reshape(-1) if owner._state_is_flat else array
+            result[type(owner), prefix + name] = tensor if keep_var else tensor.numpy()
         return result
 
     def _state(
@@ -447,7 +465,7 @@ class Module:
     def _load_by(self, value_of: Callable) -> list[str]:
         """Load what the function gives; the names of tensors it gives nothing for."""
         missing, loaded = {}, set()
-        for name, tensor, owner in list(self._state()):
+        for (kind, name), tensor in self._state_dict(keep_var=True).items():
             value = value_of(name, tensor)
             if value is None:
                 missing[name] = id(tensor)
@@ -458,12 +476,12 @@ class Module:
             )
             shape = tensor._tuple_shape
             if value.shape != shape:
-                if not owner._state_is_flat or value.size != tensor.size:
+                if not kind._state_is_flat or value.size != tensor.size:
                     raise ValueError(
                         f"[load_state_dict] {name} has shape {shape}, the value {value.shape}"
                     )
                 value = value.reshape(shape)
-            tensor._reset(type(tensor)(value, dtype=value.dtype, device=tensor.device))
+            tensor._reset(Tensor(value, dtype=value.dtype, device=tensor.device))
         return [name for name, tensor in missing.items() if tensor not in loaded]
 
     def __setattr__(self, name: str, value) -> None:
