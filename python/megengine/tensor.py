@@ -198,7 +198,7 @@ class Tensor(_mge.Tensor):
         """The values in another dtype.
 
         Args:
-            dtype: the dtype wanted.
+            dtype: the dtype wanted, or a Tensor that has it.
         Returns:
             Tensor of that dtype. Floats lose their fraction on the way to integers, and become
             the nearest steps of a quantised dtype (halves away from zero).
@@ -209,6 +209,8 @@ class Tensor(_mge.Tensor):
             >>> Tensor([1.5, 2.0]).astype("int32")
             Tensor([1 2], dtype=int32, device=xpux:0)
         """
+        if isinstance(dtype, Tensor):
+            dtype = dtype.dtype
         meaning = self._meaning
         if meaning is not None and meaning is dtype:
             return self

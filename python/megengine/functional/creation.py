@@ -47,6 +47,36 @@ def _zero(value: Tensor) -> Tensor:
     return _mge.ops.reshape(value - value.detach(), shape=[1])
 
 
+def _has_float(*values) -> bool:
+    """Whether one of the numbers or Tensors is floating and not known to be a whole number."""
+    for value in values:
+        if isinstance(value, _mge.Tensor):
+            if np.dtype(value.dtype).kind == "f":
+                return True
+        elif not float(value).is_integer():
+            return True
+    return False
+
+
+def _counted_in_float32(first: float, last: float, gap: float, tensors: list):
+    """Bounds with ``last`` half a step behind the last value, whose count is MegEngine's.
+
+    MegEngine counts the values in float32, which decides whether one that is almost ``last``
+    belongs to them: 0.6 / 0.2 is 3 in float32, and more in float64.
+    """
+    if any(tensor is not None for tensor in tensors):
+        start, stop, step = (
+            number if tensor is None else tensor.detach()
+            for number, tensor in zip((first, last, gap), tensors, strict=True)
+        )
+        count = _mge.ops.ceil(_mge.ops.div(stop - start, step))
+        return first, 0.0, gap, [tensors[0], start + step * (count - 0.5), tensors[2]]
+    start, stop, step = np.array([first, last, gap], np.float32)
+    if step == 0 or not np.isfinite([start, stop, step]).all():
+        return first, last, gap, tensors  # for the operator to refuse
+    return first, first + gap * (float(np.ceil((stop - start) / step)) - 0.5), gap, tensors
+
+
 def _placed(value: Tensor, device) -> Tensor:
     return value if device is None or value.device == device else value.to(device)
 
@@ -79,6 +109,8 @@ def arange(
     if stop is None:
         start, stop = 0, start
     (first, last, gap), tensors = _bounds((start, stop, step), "arange")
+    if _has_float(start, stop, step):
+        first, last, gap, tensors = _counted_in_float32(first, last, gap, tensors)
     out = _mge.ops.arange(*tensors, start=first, stop=last, step=gap, dtype=dtype)
     return _placed(_with_gradients(out, start, step), device)
 

@@ -11,6 +11,7 @@ from ..core.operands import Operand, Shape, beside, is_whole
 from ..core.tensor import shaping
 from ..core.tensor.extents import extent, extents, extents_follow, reshaped_with
 from ..core.tensor.shape_arguments import as_int, as_vector, normal_axis
+from ..core.tracing_state import is_recorded
 from ..tensor import Tensor
 from .complex_numbers import complex, imag, polar, real
 from .creation import (
@@ -319,12 +320,17 @@ def squeeze(inp: Tensor, axis: int | Sequence[int] | None = None) -> Tensor:
     return _mge.ops.remove_axis(inp, axes=axes) if axes else _mge.ops.copy(inp)
 
 
+def _count(value, who: str, argument: str) -> int | Tensor:
+    """A count as an integer, or the Tensor that a trace must keep."""
+    return value if is_recorded(value) else as_int(value, who, argument)
+
+
 def repeat(inp: Tensor, repeats: int, axis: int | None = None) -> Tensor:
     """Each element repeated, next to itself.
 
     Args:
         inp: any rank.
-        repeats: how often, at least 1.
+        repeats: how often, at least 1; a traced Tensor may have another value in each call.
         axis: axis to repeat along; None flattens first.
     Returns:
         Tensor.
@@ -334,8 +340,8 @@ def repeat(inp: Tensor, repeats: int, axis: int | None = None) -> Tensor:
         >>> F.repeat(Tensor([1, 2]), 2)
         Tensor([1 1 2 2], dtype=int32, device=xpux:0)
     """
-    count = as_int(repeats, "repeat", "repeats")
-    assert count >= 1, f"[repeat] repeats must be at least 1, got {count}"
+    count = _count(repeats, "repeat", "repeats")
+    assert is_recorded(count) or count >= 1, f"[repeat] repeats must be at least 1, got {count}"
     if axis is None:
         inp, axis = flatten(inp), 0
     assert 0 <= axis < max(inp.ndim, 1), f"[repeat] axis must be in [0, {inp.ndim}), got {axis}"
@@ -363,15 +369,15 @@ def tile(inp: Tensor, reps: Sequence[int]) -> Tensor:
     """
     if isinstance(reps, (int, np.integer)):
         raise TypeError(f"[tile] reps must be a sequence of ints, got {reps!r}")
-    counts = [as_int(r, "tile", "reps") for r in reps]
-    assert len(counts) >= inp.ndim and all(c >= 0 for c in counts), (
+    counts = [_count(r, "tile", "reps") for r in reps]
+    assert len(counts) >= inp.ndim and all(is_recorded(c) or c >= 0 for c in counts), (
         f"[tile] reps needs at least {counted(inp.ndim, 'entry', 'entries')}, none negative,"
         f" got {counts}"
     )
     rank = len(counts)
     out = _mge.ops.add_axis(inp, axes=list(range(rank - inp.ndim))) if rank > inp.ndim else inp
     for axis, count in enumerate(counts):
-        if count != 1:
+        if is_recorded(count) or count != 1:
             wide = [None] * axis + [count] + [None] * (rank - axis)
             copies = broadcast_to(expand_dims(out, axis), wide)
             out = _mge.ops.flatten(copies, start=axis, end=axis + 1)
