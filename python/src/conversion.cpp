@@ -131,6 +131,26 @@ PyArrayObject* as_array(const Reference& reference) {
     return reinterpret_cast<PyArrayObject*>(reference.get());
 }
 
+bool is_container(PyObject* object) {
+    return PySequence_Check(object) && !PyArray_Check(object) && !is_tensor(object) &&
+           !PyUnicode_Check(object) && !PyBytes_Check(object) && !PyDict_Check(object);
+}
+
+// Refuses a list that is nested deeper than tensors have axes, perhaps because it holds itself: NumPy would
+// follow every path through it. The first elements suffice, since NumPy stops where others are nested deeper.
+void refuse_deep_nesting(PyObject* data) {
+    constexpr int most_lists = max_rank + 1;  // those of one axis too many have their own message
+    Reference part = Reference::borrow(data);
+    for (int lists = 0; part && is_container(part.get()) && PySequence_Size(part.get()) > 0; ++lists) {
+        if (lists == most_lists)
+            throw UserError(text("[tensor] a ", Py_TYPE(data)->tp_name, " is nested deeper than ", max_rank,
+                                 " levels, the largest rank, or holds itself"),
+                            ErrorClass::value);
+        part = Reference(PySequence_GetItem(part.get(), 0));
+    }
+    PyErr_Clear();  // NumPy finds it again and says more
+}
+
 // Any Python data as an array; lists of tensors become arrays of their numbers.
 Reference to_array(PyObject* data) {
     if (data == Py_None) {
@@ -139,6 +159,7 @@ Reference to_array(PyObject* data) {
         if (!empty) throw PythonError{};
         return empty;
     }
+    refuse_deep_nesting(data);
     Reference array(PyArray_FROM_O(data));
     if (!array) {
         // A list of lists of different lengths, and the like: one class of error for all bad data.
@@ -285,6 +306,9 @@ DType parse_dtype(PyObject* object) {
         if (auto dtype = dtype_from_name(name); dtype && is_of_tensors(*dtype)) return *dtype;
     }
     if (object == Py_None) throw UserError("[dtype] None is not a dtype", ErrorClass::type);
+    if (PyList_Check(object) || PyTuple_Check(object) || PyDict_Check(object))
+        throw UserError(text("[dtype] a ", Py_TYPE(object)->tp_name, " is not a dtype of tensors"),
+                        ErrorClass::type);
     PyArray_Descr* descr = nullptr;
     if (!PyArray_DescrConverter(object, &descr)) throw PythonError{};
     Reference owner(reinterpret_cast<PyObject*>(descr));
@@ -474,30 +498,8 @@ PyObject* scalar_from_tensor(const Tensor& tensor) {
 
 namespace {
 
-ParamValue list_param(PyObject* object) {
-    Reference list(PySequence_Fast(object, "an operator's list parameter has to be a sequence"));
-    if (!list) throw PythonError{};
-    IntList ints;
-    FloatList floats;
-    Py_ssize_t size = PySequence_Fast_GET_SIZE(list.get());
-    for (Py_ssize_t i = 0; i < size; ++i) {
-        auto value = param_from_python(PySequence_Fast_GET_ITEM(list.get(), i));
-        if (value && std::holds_alternative<int64_t>(*value)) {
-            ints.push_back(std::get<int64_t>(*value));
-            floats.push_back(double(ints.back()));
-        } else if (value && std::holds_alternative<double>(*value)) {
-            floats.push_back(std::get<double>(*value));
-        } else {
-            throw UserError("a list parameter holds integers or floats only", ErrorClass::type);
-        }
-    }
-    if (ints.size() == floats.size()) return ints;
-    return floats;
-}
-
-}  // namespace
-
-std::optional<ParamValue> param_from_python(PyObject* object) {
+// All but a list, which it reports.
+std::optional<ParamValue> single_param(PyObject* object, bool& is_list) {
     if (object == Py_None) return std::nullopt;
     if (PyBool_Check(object)) return ParamValue(object == Py_True);
     if (PyFloat_Check(object)) return ParamValue(PyFloat_AS_DOUBLE(object));
@@ -525,7 +527,7 @@ std::optional<ParamValue> param_from_python(PyObject* object) {
         return ParamValue(std::string(name_of(parse_dtype(object))));
     if (is_tensor(object)) {
         Reference number(scalar_from_tensor(concrete_value(object)));
-        return param_from_python(number.get());
+        return single_param(number.get(), is_list);
     }
     if (SubgraphRef graph = subgraph_of(object)) return ParamValue(std::move(graph));
     if (PyArray_Check(object)) {
@@ -533,10 +535,41 @@ std::optional<ParamValue> param_from_python(PyObject* object) {
         if (PyArray_NDIM(array) == 0 && PyArray_ISNUMBER(array)) {
             Reference element(PyArray_ToScalar(PyArray_DATA(array), array));
             if (!element) throw PythonError{};
-            return param_from_python(element.get());
+            return single_param(element.get(), is_list);
         }
     }
-    return list_param(object);
+    is_list = true;
+    return std::nullopt;
+}
+
+ParamValue list_param(PyObject* object) {
+    Reference list(PySequence_Fast(object, "an operator's list parameter has to be a sequence"));
+    if (!list) throw PythonError{};
+    IntList ints;
+    FloatList floats;
+    Py_ssize_t size = PySequence_Fast_GET_SIZE(list.get());
+    for (Py_ssize_t i = 0; i < size; ++i) {
+        bool is_list = false;
+        auto value = single_param(PySequence_Fast_GET_ITEM(list.get(), i), is_list);
+        if (value && std::holds_alternative<int64_t>(*value)) {
+            ints.push_back(std::get<int64_t>(*value));
+            floats.push_back(double(ints.back()));
+        } else if (value && std::holds_alternative<double>(*value)) {
+            floats.push_back(std::get<double>(*value));
+        } else {
+            throw UserError("a list parameter holds integers or floats only", ErrorClass::type);
+        }
+    }
+    if (ints.size() == floats.size()) return ints;
+    return floats;
+}
+
+}  // namespace
+
+std::optional<ParamValue> param_from_python(PyObject* object) {
+    bool is_list = false;
+    auto value = single_param(object, is_list);
+    return is_list ? list_param(object) : value;
 }
 
 }  // namespace mge::python

@@ -9,6 +9,7 @@ comes here. In graphs, traces and files there are the pairs alone.
 import numpy as np
 
 from .. import _mge
+from .nesting import array_of
 
 
 def pairs_of(data) -> np.ndarray:
@@ -17,7 +18,9 @@ def pairs_of(data) -> np.ndarray:
     Args:
         data: what NumPy makes an array of.
     """
-    return np.array(data, np.complex64, order="C")[..., np.newaxis].view(np.float32)
+    return np.array(array_of(data, "tensor"), np.complex64, order="C")[..., np.newaxis].view(
+        np.float32
+    )
 
 
 def call(op: str, /, *args, **kwargs):
@@ -57,7 +60,7 @@ def to_complex(value):
     if is_complex(value):
         return value
     if not isinstance(value, _mge.Tensor):
-        return to_complex(_mge.Tensor(np.asarray(value)))
+        return to_complex(_mge.Tensor(array_of(value, "complex")))
     if value._quantised is not None:
         raise RuntimeError("[astype] a quantised Tensor does not become complex: make it float32")
     real = _mge.ops.convert(value, dtype="float32")

@@ -25,6 +25,7 @@ class Record:
 
     state = None
     arguments: tuple = ()
+    made = None  # the object that was made of it
 
     def __new__(cls, *arguments):
         """Keep what the object was made of."""
@@ -36,7 +37,7 @@ class Record:
         self.state = state
 
 
-@functools.cache
+@functools.lru_cache(maxsize=1024)  # a file chooses the names of operators
 def record_class(module: str, name: str) -> type[Record] | None:
     """The class of records for a class in a file; None for what is no part of traced modules."""
     if name in _NAMES.get(module, ()) or (module == _OPERATORS and name.isidentifier()):

@@ -46,7 +46,7 @@ def _user_info(stored: dict[str, str]):
         if _MEGENGINE_VERSION in stored:
             return json.loads(text)
         data = base64.b64decode(text, validate=True)
-    except (binascii.Error, json.JSONDecodeError):
+    except (binascii.Error, ValueError, RecursionError):
         return text
     return load_plain(data, "the user_info of the model")[0]
 

@@ -35,11 +35,16 @@ def tensor_classes() -> dict[tuple[str, str], type]:
     return {(home, c.__name__): c for c in (Tensor, Parameter) for home in _TENSOR_HOMES}
 
 
+def _text(value):
+    """A text of Python 2 as one of Python 3."""
+    return value.decode("latin1") if type(value) is bytes else value
+
+
 class ArrayReader(Machine):
     """A machine that makes arrays, dtypes and Tensors."""
 
-    def __init__(self, content: bytes | memoryview):
-        super().__init__(content)
+    def __init__(self, content: bytes | memoryview, has_old_texts: bool = False):
+        super().__init__(content, has_old_texts)
         self._array_bytes = len(self._bytes)
         self._tensors = tensor_classes()
 
@@ -93,6 +98,7 @@ class ArrayReader(Machine):
     def dtype(self, code, align=False, copy=False) -> np.dtype:
         if isinstance(code, Name) and (code.module, code.name) in NAMED_DTYPES:
             return NAMED_DTYPES[code.module, code.name]
+        code = _text(code)
         check(
             type(code) is str and code in _DTYPES, "an array has a dtype that tensors cannot have"
         )
@@ -133,7 +139,8 @@ class ArrayReader(Machine):
         is_named = is_lowbit(dtype) or is_bfloat16(dtype)
         size = dtype.itemsize if is_named else -1
         check(type(state) is tuple and len(state) in (8, 9), "a dtype in it is damaged")
-        check(state[0] in (3, 4) and state[1] in ("<", "=", "|"), "an array is not little-endian")
+        order = _text(state[1])
+        check(state[0] in (3, 4) and order in ("<", "=", "|"), "an array is not little-endian")
         check(tuple(state[2:7]) == (None, None, None, size, size), "a dtype in it has parts")
         check(state[7] == 0 or is_named, "a dtype in it has flags")
         if len(state) == 9 and state[8]:
@@ -142,7 +149,7 @@ class ArrayReader(Machine):
             self._replace(dtype, made)
 
     def _replace(self, old, new) -> None:
-        self._steps -= len(self._memo) // 8
+        self.spend(len(self._memo) // 8)
         self._stack[-1] = new
         for key, value in self._memo.items():
             if value is old:

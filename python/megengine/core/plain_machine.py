@@ -12,8 +12,10 @@ import numpy as np
 
 from .. import _mge
 from .graph_records import Record
+from .nesting import MOST_DEPTH
 
-_STEP_BYTES = 128  # what an object and its places on the stack and in the memo take at most
+STEP_BYTES = 128  # what an object and its places on the stack and in the memo take at most
+_STEPS_OF_VISIT = 64  # that a graph needs for a call, in the time of instructions
 _SCALARS = (bool, int, float, str, bytes, type(None))
 _MARK = object()
 
@@ -43,23 +45,39 @@ def check(condition: bool, what: str) -> None:
 class Machine:
     """One run over one file."""
 
-    def __init__(self, content: bytes | memoryview):
+    def __init__(self, content: bytes | memoryview, has_old_texts: bool = False):
         self._bytes = memoryview(content)
+        self._has_old_texts = has_old_texts  # texts of Python 2 are bytes
         self.position = 0
-        self._steps = max(_mge.file_limit(), len(self._bytes)) // _STEP_BYTES
+        self._steps = max(_mge.file_limit(), len(self._bytes)) // STEP_BYTES
         self._stack: list = []
         self._memo: dict = {}
         # Arrays that wait for their content, modules that wait for their state, tuples that hold
         # names: the first and the last may not be used elsewhere.
         self._unfinished: dict[int, np.ndarray] = {}
         self._without_state: dict[int, object] = {}
-        self._arguments: dict[int, tuple] = {}
+        self._arguments: dict[int, tuple[tuple, int]] = {}  # with their depths
+        self._values: dict[int, tuple] = {}  # of the same tuples, with objects for the names
+        self._visited: dict[int, object] = {}  # which lets no other object have the number
         self._has_graphs = False  # it names a traced module
+
+    def spend(self, steps: int) -> None:
+        """Count work whose size the file decides.
+
+        Raises:
+            UnsafePickleError: the file has asked for more than its limit allows.
+        """
+        self._steps -= steps
+        check(self._steps >= 0, "it holds more objects than MGE_FILE_LIMIT allows")
+
+    def visit(self, part, size: int) -> None:
+        """Count the second and each further visit of an object as that of many new ones."""
+        self.spend(size * (_STEPS_OF_VISIT if id(part) in self._visited else 1))
+        self._visited[id(part)] = part
 
     def run(self):
         while True:
-            self._steps -= 1
-            check(self._steps >= 0, "it holds more objects than MGE_FILE_LIMIT allows")
+            self.spend(1)
             code = self._take(1)[0]
             if code == ord("."):
                 break
@@ -93,7 +111,7 @@ class Machine:
         check(at > 0, "it has no mark")
         found = self._stack[at:]
         del self._stack[at - 1 :]
-        self._steps -= len(found) // 8
+        self.spend(len(found) // 8)
         return found
 
     def _value(self, value):
@@ -102,7 +120,9 @@ class Machine:
             return self._named_value(value)
         if id(value) in self._arguments:
             check(self._has_graphs, "it holds the arguments of a call")
-            return tuple(self._value(part) for part in value)
+            if id(value) not in self._values:
+                self._values[id(value)] = tuple(self._value(part) for part in value)
+            return self._values[id(value)]
         check(id(value) not in self._unfinished, "it uses an array before its content is there")
         return value
 
@@ -114,6 +134,11 @@ class Machine:
         check(
             all(type(part) in _SCALARS for part in parts),
             "a key is neither plain nor a tuple of such",
+        )
+        # Any number of larger integers have one hash.
+        check(
+            all(type(part) is not int or -(1 << 63) <= part < 1 << 63 for part in parts),
+            "a key is an integer of more than 64 bits",
         )
         return value
 
@@ -135,10 +160,20 @@ class Machine:
     def data(self, form: str) -> None:
         self.push(bytes(self._take(self._number(form))))
 
+    def old_text(self, form: str) -> None:
+        check(self._has_old_texts, "it has a text of Python 2")
+        self.data(form)
+
     def tuple(self, parts: list) -> None:
         made = tuple(parts)
-        if any(isinstance(part, Name) or id(part) in self._arguments for part in parts):
-            self._arguments[id(made)] = made
+        inner = [
+            self._arguments.get(id(part), (part, 0))[1]
+            for part in parts
+            if isinstance(part, Name) or id(part) in self._arguments
+        ]
+        if inner:
+            check(max(inner) < MOST_DEPTH, "the arguments of a call are nested too deep")
+            self._arguments[id(made)] = made, 1 + max(inner)
         for part in parts:
             check(id(part) not in self._unfinished, "it uses an array before its content is there")
         self.push(made)
@@ -242,6 +277,8 @@ _STEPS = {
     pickle.SHORT_BINBYTES[0]: lambda m: m.data("B"),
     pickle.BINBYTES[0]: lambda m: m.data("I"),
     pickle.BINBYTES8[0]: lambda m: m.data("Q"),
+    pickle.SHORT_BINSTRING[0]: lambda m: m.old_text("B"),
+    pickle.BINSTRING[0]: lambda m: m.old_text("I"),
     pickle.BYTEARRAY8[0]: lambda m: m.data("Q"),
     pickle.EMPTY_LIST[0]: lambda m: m.push([]),
     pickle.APPEND[0]: lambda m: m.append([m._pop()]),

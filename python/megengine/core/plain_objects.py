@@ -13,7 +13,7 @@ from . import plain_quantised
 from .counted import counted
 from .graph_records import TRACED_MODULE, Record, record_class
 from .plain_arrays import NAMED_DTYPES, ArrayReader, tensor_classes
-from .plain_machine import Name, UnsafePickleError, check
+from .plain_machine import STEP_BYTES, Name, UnsafePickleError, check
 from .plain_modules import GROUP, give_group_state, group_class, module_class
 from .tensor.qparams import QParams
 
@@ -128,6 +128,7 @@ class Reader(ArrayReader):
             self._once(self._without_state, target)
             check(type(state) is dict and all(type(k) is str for k in state), "a state is no dict")
             check(not any(k.startswith("__") for k in state), "a state has a special name")
+            self.spend(len(state))
             type(target).__setstate__(target, state)
         elif isinstance(target, Record):
             self._once(self._without_state, target)
@@ -174,6 +175,7 @@ class Reader(ArrayReader):
 
     def set_of(self, values) -> set:
         check(type(values) is list, "a set is made of no list")
+        self.spend(len(values))
         return {self._key(value) for value in values}
 
     def frozen_set_of(self, values) -> frozenset:
@@ -183,6 +185,7 @@ class Reader(ArrayReader):
         check(
             type(text) is str and encoding == "latin1", "bytes in it are encoded in a strange way"
         )
+        self.spend(len(text) // STEP_BYTES)
         try:
             return text.encode("latin1")
         except UnicodeEncodeError:

@@ -11,12 +11,12 @@ file has.
 
 import threading
 
-from .plain_machine import UnsafePickleError, check
+from .plain_machine import Machine, UnsafePickleError, check
 from .plain_objects import Reader
 
 
 class _Reading(threading.local):
-    is_plain = False  # this thread reads a file of which nothing may be run
+    machine: Machine | None = None  # reads a file on this thread, of which nothing may be run
 
 
 _reading = _Reading()
@@ -30,7 +30,22 @@ def allow_import(name: str) -> None:
     Raises:
         UnsafePickleError: it is read as plain data.
     """
-    check(not _reading.is_plain, f"it names {name}, which is not among what may be loaded")
+    check(_reading.machine is None, f"it names {name}, which is not among what may be loaded")
+
+
+def count_visit(part, size: int = 1) -> None:
+    """Count work on a part of a file against its limit, if it is read as plain data.
+
+    The work on a part that is visited once is bounded by the size of the file.
+
+    Args:
+        part: an object that the file holds.
+        size: how many objects' work it is.
+    Raises:
+        UnsafePickleError: the file has asked for more than its limit allows.
+    """
+    if _reading.machine is not None:
+        _reading.machine.visit(part, size)
 
 
 def load_plain(content: bytes | memoryview, label: str):
@@ -44,15 +59,28 @@ def load_plain(content: bytes | memoryview, label: str):
     Raises:
         UnsafePickleError: it is damaged, or names something else.
     """
-    before, _reading.is_plain = _reading.is_plain, True
     try:
-        machine = Reader(content)
-        return machine.run(), machine.position
+        return read_plain(content)
     except UnsafePickleError as error:
         raise UnsafePickleError(
             f"[load] {label} cannot be loaded with weights_only: {error}"
         ) from None
-    except (ValueError, TypeError, OverflowError, MemoryError) as error:
-        raise UnsafePickleError(f"[load] {label} is damaged: {error}") from None
+
+
+def read_plain(content: bytes | memoryview, has_old_texts: bool = False):
+    """The same for other readers, whose errors name the file.
+
+    Args:
+        content: of the file.
+        has_old_texts: it may be from Python 2, whose texts become bytes.
+    """
+    before = _reading.machine
+    try:
+        _reading.machine = machine = Reader(content, has_old_texts)
+        return machine.run(), machine.position
+    except (ValueError, TypeError, OverflowError, MemoryError, RecursionError) as error:
+        if isinstance(error, UnsafePickleError):
+            raise
+        raise UnsafePickleError(f"it is damaged: {error}") from None
     finally:
-        _reading.is_plain = before
+        _reading.machine = before

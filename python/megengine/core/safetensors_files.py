@@ -22,6 +22,7 @@ from .tensor import dtype as dtypes
 
 MOST_HEADER_BYTES = 100_000_000
 _MOST_RANK = 7
+_BYTES_OF_VALUE = 128  # that a value in a header takes as objects, on top of its text
 # The bits of an element. Tensors cannot have all of these dtypes.
 _BITS = {"F4": 4, "F6_E2M3": 6, "F6_E3M2": 6, "C64": 64}
 _BITS |= dict.fromkeys("BOOL U8 I8 F8_E4M3 F8_E5M2 F8_E8M0 F8_E4M3FNUZ F8_E5M2FNUZ".split(), 8)
@@ -61,7 +62,21 @@ def _is_count(value) -> bool:
     return type(value) is int and 0 <= value < 1 << 63
 
 
-def _parsed_header(text: bytes, label: str) -> dict:
+def _check_memory(text: bytes, room: int, label: str) -> None:
+    """Refuse a header that would take more memory than a file may ask for."""
+    values = sum(text.count(sign) for sign in (b",", b":", b"[", b"{"))
+    needed = 4 * len(text) + _BYTES_OF_VALUE * values  # a character takes up to four bytes
+    room = max(room, _mge.file_limit())
+    _check(
+        needed <= room,
+        label,
+        f"its header would take {needed} bytes of memory, more than {room} (MGE_FILE_LIMIT)",
+    )
+
+
+def _parsed_header(text: bytes, room: int, label: str) -> dict:
+    _check_memory(text, room, label)
+
     def once(pairs):
         found = dict(pairs)
         _check(len(found) == len(pairs), label, "a name in the header stands twice")
@@ -136,7 +151,7 @@ class SafetensorsFile(Mapping):
         _check(length <= len(content) - 8, label, "it is shorter than its header says")
         text = bytes(content[8 : 8 + length])
         _check(text[:1] == b"{", label, "its header does not begin with '{'")
-        header = _parsed_header(text, label)
+        header = _parsed_header(text, len(content), label)
         self.metadata: dict[str, str] = header.pop("__metadata__", {})
         _check(
             type(self.metadata) is dict and all(type(v) is str for v in self.metadata.values()),
@@ -225,7 +240,7 @@ class Shards(Mapping):
         index = Path(os.fspath(index))
         label = f"'{index}'"
         with open_input(index) as stream:
-            said = _parsed_header(stream.read(MOST_HEADER_BYTES), label)
+            said = _parsed_header(stream.read(MOST_HEADER_BYTES), 0, label)
         self._homes = said.get("weight_map")
         self.metadata = said.get("metadata", {})
         _check(type(self._homes) is dict, label, "the index has no weight_map")

@@ -2,6 +2,7 @@
 """Tensors in lists, tuples and dicts, as a flat list and back."""
 
 from ..tensor import Tensor
+from .nesting import Nesting
 
 LEAF = "Tensor"  # stands for a Tensor in a structure
 
@@ -9,9 +10,11 @@ LEAF = "Tensor"  # stands for a Tensor in a structure
 def flatten(value, who: str) -> tuple[list[Tensor], object]:
     """The Tensors of a value, and its structure: the value with ``LEAF`` in their places.
 
-    Numbers become Tensors. Raises TypeError that starts with ``[who]`` for anything else.
+    Numbers become Tensors. Raises TypeError that starts with ``[who]`` for anything else, and
+    ValueError for containers that are nested too deep.
     """
     tensors: list[Tensor] = []
+    nesting = Nesting(who)
 
     def visit(part):
         if part is None:
@@ -22,9 +25,9 @@ def flatten(value, who: str) -> tuple[list[Tensor], object]:
             tensors.append(part)
             return LEAF
         if isinstance(part, dict):
-            return {key: visit(part[key]) for key in part}
+            return {key: visit(part[key]) for key in nesting.parts(part)}
         if isinstance(part, (list, tuple)):
-            return _like(part, [visit(element) for element in part])
+            return _like(part, [visit(element) for element in nesting.parts(part)])
         raise TypeError(
             f"[{who}] expected Tensors in lists, tuples and dicts, got {type(part).__name__}"
         )

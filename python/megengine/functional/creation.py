@@ -4,6 +4,7 @@
 import numpy as np
 
 from .. import _mge
+from ..core.nesting import array_of
 from ..core.operands import Number, Operand, Shape
 from ..core.tensor.dtype import is_complex
 from ..core.tensor.shape_arguments import as_int, known_or_symbolic
@@ -234,7 +235,7 @@ def full(shape: Shape, value: Number | Tensor, *, dtype=None, device=None) -> Te
         return full(shape, value, dtype="float32", device=device).astype(dtype)
     if dtype is None:
         dtype = {"b": "bool", "i": "int32", "u": "int32"}.get(
-            np.asarray(value).dtype.kind, "float32"
+            array_of(value, "full").dtype.kind, "float32"
         )
     sizes, target = known_or_symbolic(shape, "full")
     number = _number(value, "full", "value")

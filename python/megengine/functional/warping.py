@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from .. import _mge
+from ..core.nesting import array_of
 from ..core.operands import at_least, beside
 from ..core.tensor.shape_arguments import as_int
 from ..tensor import Tensor
@@ -162,7 +163,7 @@ def warp_perspective(
     places = _mge.ops.div(places[:, :, :2], places[:, :, 2:])
     places = _mge.ops.reshape(places, shape=[-1, height, width, 2])
     if mat_idx is not None and not isinstance(mat_idx, Tensor):
-        mat_idx = np.asarray(mat_idx, dtype=np.int32)
+        mat_idx = array_of(mat_idx, who, np.int32)
     if format == "NHWC":
         inp = _mge.ops.transpose(inp, pattern=[0, 3, 1, 2])
     out = _sample(inp, places, mat_idx, border_mode, border_val, interp_mode, who)

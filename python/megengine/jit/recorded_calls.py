@@ -4,6 +4,7 @@
 from collections.abc import Callable, Hashable
 
 from .. import _mge
+from ..core.nesting import Nesting
 from ..core.tracing_state import state
 from ..module import Module
 from ..optimizer import Optimizer
@@ -30,15 +31,17 @@ def _plain(tensor: Tensor) -> Tensor:
     return tensor if tensor._meaning is None else tensor._plain()
 
 
-def _split(value, tensors: list[Tensor]):
+def _split(value, tensors: list[Tensor], nesting: Nesting | None = None):
     """The value with places instead of its Tensors, which go to the list."""
     if isinstance(value, Tensor):
         tensors.append(value)
         return _Place(value)
     if isinstance(value, dict):
-        return {key: _split(part, tensors) for key, part in value.items()}
+        nesting = nesting or Nesting("trace")
+        return {key: _split(value[key], tensors, nesting) for key in nesting.parts(value)}
     if isinstance(value, (list, tuple)):
-        return _like(value, [_split(part, tensors) for part in value])
+        nesting = nesting or Nesting("trace")
+        return _like(value, [_split(part, tensors, nesting) for part in nesting.parts(value)])
     return value
 
 
@@ -59,7 +62,7 @@ def _like(sequence, parts: list):
     return type(sequence)(parts)
 
 
-def _kind(value) -> Hashable:
+def _kind(value, nesting: Nesting | None = None) -> Hashable:
     """What has to be equal for a recording to do: shapes and dtypes of Tensors, other values."""
     if isinstance(value, Tensor):
         return Tensor, str(value.dtype), value._tuple_shape, str(value.device)
@@ -68,9 +71,11 @@ def _kind(value) -> Hashable:
     if isinstance(value, Optimizer):
         return value, _kind([_without_params(group) for group in value.param_groups])
     if isinstance(value, dict):
-        return dict, tuple((key, _kind(part)) for key, part in value.items())
+        nesting = nesting or Nesting("trace")
+        return dict, tuple((key, _kind(value[key], nesting)) for key in nesting.parts(value))
     if isinstance(value, (list, tuple)):
-        return type(value), tuple(map(_kind, value))
+        nesting = nesting or Nesting("trace")
+        return type(value), tuple(_kind(part, nesting) for part in nesting.parts(value))
     if not isinstance(value, Hashable):
         raise TypeError(
             f"[trace] an argument of {type(value).__name__} may change between calls, but Python"

@@ -5,6 +5,7 @@ What is found comes in the order of the attribute names; containers (list, tuple
 searched in their own order; an object that is found twice counts once, under its first name.
 """
 
+import reprlib
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
@@ -22,23 +23,36 @@ _logger = get_logger(__name__)
 
 
 def _expand_structure(prefix: str, obj) -> list[tuple[str, object]]:
-    """Tensors and Modules in an attribute's value, with their names."""
+    """Tensors and Modules in an attribute's value, with their names. A container that is there
+    twice, perhaps in itself, is looked into once.
+    """
     if isinstance(obj, Tensor | Module):
         return [(prefix, obj)]
-    if isinstance(obj, list | tuple):
-        entries = list(enumerate(obj))
-    elif isinstance(obj, dict):
-        entries = sorted(obj.items(), key=lambda entry: str(entry[0]))
-    else:
-        return []
     parts = []
-    for key, item in entries:
-        found = _expand_structure(f"{prefix}.{key}", item)
-        assert not found or not isinstance(obj, dict) or isinstance(key, str), (
-            f"keys for Tensor and Module must be str, error key: {key}"
-        )
-        parts += found
+    waiting: list = [((prefix, None), obj)]  # names as (key, the name before it)
+    seen: set[int] = set()
+    while waiting:
+        name, value = waiting.pop()
+        if isinstance(value, Tensor | Module):
+            parts.append((_joined(name), value))
+        elif isinstance(value, list | tuple | dict) and id(value) not in seen:
+            seen.add(id(value))
+            if isinstance(value, dict):
+                entries = sorted(value.items(), key=lambda entry: str(entry[0]))
+            else:
+                entries = [(str(place), part) for place, part in enumerate(value)]
+            waiting += [((key, name), part) for key, part in reversed(entries)]
     return parts
+
+
+def _joined(name: tuple | None) -> str:
+    """The name of a part in a container, from the keys on the way to it, the last one first."""
+    keys = []
+    while name is not None:
+        key, name = name
+        assert isinstance(key, str), f"keys for Tensor and Module must be str, error key: {key}"
+        keys.append(key)
+    return ".".join(reversed(keys))
 
 
 def _access_structure(obj, key: str, callback: Callable = lambda owner, key, part: part):
@@ -543,6 +557,7 @@ class Module:
                 if isinstance(part, Module):
                     yield name, part
 
+    @reprlib.recursive_repr()
     def __repr__(self) -> str:
         info = self._module_info_string()
         lines = info.split("\n") if info else []

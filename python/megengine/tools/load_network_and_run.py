@@ -5,7 +5,6 @@ python -m megengine.tools.load_network_and_run MODEL --input-desc "data:1,3,224,
 """
 
 import argparse
-import pickle
 import re
 import sys
 import tempfile
@@ -14,6 +13,8 @@ from pathlib import Path
 import numpy as np
 
 from .. import _mge
+from ..core.files import open_input, rest_of
+from ..core.plain_pickle import load_plain
 from .native import run_tool
 
 # Flags that the tool has under the same name.
@@ -169,8 +170,8 @@ def _inputs_of(path: str) -> dict[str, tuple]:
 
 
 def _loaded(path: str, names: list[str]) -> dict[str, np.ndarray]:
-    with open(path, "rb") as file:
-        found = pickle.load(file)
+    with open_input(path) as file:
+        found, _ = load_plain(rest_of(file)[0], f"--load-input-data {path}")
     if not isinstance(found, dict):
         if len(names) != 1:
             raise ValueError(f"--load-input-data: one array for the inputs {', '.join(names)}")

@@ -5,11 +5,13 @@ Nodes and expressions are rows of tables and refer to each other by number, so t
 length is written without recursion. All of it is numbers, texts, lists and dicts, and constants.
 """
 
+import pickle
 from collections import OrderedDict, defaultdict
 
 import numpy as np
 
-from ..core import plain_modules
+from ..core import plain_modules, plain_pickle
+from ..core.nesting import MOST_DEPTH
 from ..core.not_available import NotAvailableError
 from ..core.ops import builtin
 from ..core.ops.opdef import OpDef
@@ -31,7 +33,7 @@ _CONTAINERS = {kind.__name__: kind for kind in (list, tuple, dict, OrderedDict, 
 _LEAVES = {"Tensor": Tensor, "Module": Module}
 
 
-class DamagedGraphError(ValueError):
+class DamagedGraphError(pickle.UnpicklingError, ValueError):
     """The state of a graph that does not fit together."""
 
 
@@ -60,19 +62,24 @@ def encoded(structure: TreeDef | LeafDef) -> list:
     return ["constant", value]
 
 
-def decoded(data) -> TreeDef | LeafDef:
+def decoded(data, depth: int = 0) -> TreeDef | LeafDef:
     """The structure of plain data.
 
+    Args:
+        data: of the file.
+        depth: of the containers around it.
     Raises:
         DamagedGraphError: it is none.
     """
+    plain_pickle.count_visit(data)
+    _check(depth < MOST_DEPTH, "a structure is nested too deep")
     _check(type(data) is list and data and type(data[0]) is str, "a structure is no list")
     kind = data[0]
     if kind == "tree" and len(data) == 4 and type(data[3]) is list:
         container = _CONTAINERS.get(data[1]) if type(data[1]) is str else data[1]
         _check(isinstance(container, type), f"there is no container {data[1]!r}")
         _check(container in SUPPORTED_TYPE, f"the container {container.__name__} is not registered")
-        children = [decoded(child) for child in data[3]]
+        children = [decoded(child, depth + 1) for child in data[3]]
         is_dict = issubclass(container, dict)
         _check(not is_dict or len(data[2]) == len(children), "a dict has other keys than values")
         return TreeDef(container, data[2], children)
@@ -219,23 +226,28 @@ def restore(graph, state) -> None:
     Raises:
         DamagedGraphError: the data does not fit together.
         NotAvailableError: it needs an operator that this version does not have.
-        AttributeError: it calls a function that is not there.
+        MissingFunctionError: it calls a function that is not there.
     """
+    from .serialization import upgrade
+
     try:
         _restore(graph, state)
-    except (KeyError, TypeError, IndexError, RecursionError) as error:
+    except (NotAvailableError, pickle.UnpicklingError):
+        raise
+    except Exception as error:
         raise DamagedGraphError(
             f"[traced_module] the graph in the file is damaged: {type(error).__name__} {error}"
         ) from None
+    for expr in graph._exprs:
+        upgrade(expr)
 
 
 def _restore(graph, state: dict) -> None:
-    from .serialization import upgrade
-
     _check(state["format"] == FORMAT, f"its format is {state['format']}, not {FORMAT}")
     type(graph).__init__(graph, state["name"], state["qualname"])
     nodes: list[Node] = []
     for row in state["exprs"]:
+        plain_pickle.count_visit(row, 1 + len(row["inputs"]) + len(row["outputs"]))
         inputs = [nodes[k] for k in _places(row, "inputs", len(nodes))]
         expr = _bare_expr(row, nodes)
         expr._id, expr._disable_remove, expr._graph = row["id"], row["keep"], graph
@@ -269,5 +281,3 @@ def _restore(graph, state: dict) -> None:
             expr.version = row["version"]
     graph._outputs = [nodes[k] for k in _places(state, "outputs", len(nodes))]
     graph._total_ids = list(state["total_ids"])
-    for expr in graph._exprs:
-        upgrade(expr)

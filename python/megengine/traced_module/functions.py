@@ -4,6 +4,7 @@
 import copy
 import importlib
 import inspect
+import pickle
 import sys
 import types
 from collections.abc import Callable
@@ -79,6 +80,10 @@ def _known(module: str, name: str) -> Callable | None:
     return next((f for f in _wrapped.values() if home_of(f) == (module, name)), None)
 
 
+class MissingFunctionError(pickle.UnpicklingError, AttributeError):
+    """A traced module calls a function, or has a Module of a class, that is not here."""
+
+
 def function_named(module: str, name: str) -> Callable:
     """The function of a name.
 
@@ -88,7 +93,7 @@ def function_named(module: str, name: str) -> Callable:
     Returns:
         The function.
     Raises:
-        AttributeError: there is none.
+        MissingFunctionError: there is none.
     """
     found = _known(module, name)
     return named(module, name) if found is None else found
@@ -98,7 +103,7 @@ def named(module: str, name: str):
     """What a module has under a name; the module is imported, unless a file is read as data only.
 
     Raises:
-        AttributeError: it is not there.
+        MissingFunctionError: it is not there.
         UnsafePickleError: a file is read as data only.
     """
     plain_pickle.allow_import(f"{module}.{name}")
@@ -107,7 +112,9 @@ def named(module: str, name: str):
     except NotAvailableError:
         raise  # it says more
     except (ImportError, AttributeError) as error:
-        raise AttributeError(f"[traced_module] {module}.{name} is not there: {error}") from None
+        raise MissingFunctionError(
+            f"[traced_module] {module}.{name} is not there: {error}"
+        ) from None
 
 
 def _imported(module: str, name: str):

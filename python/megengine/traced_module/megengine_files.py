@@ -8,7 +8,7 @@ the tables of ``flat_state``.
 import inspect
 import pickle
 
-from ..core import plain_modules
+from ..core import plain_modules, plain_pickle
 from ..core.graph_records import Record
 from ..core.not_available import NotAvailableError
 from ..module import Module
@@ -35,6 +35,7 @@ def _kind(record) -> str:
 
 def _structure(record) -> list:
     """A structure as plain data; see ``flat_state.encoded``."""
+    plain_pickle.count_visit(record)
     if _kind(record) == "TreeDef":
         state = _state(record, "TreeDef")
         children = [_structure(child) for child in state["children_defs"]]
@@ -80,7 +81,9 @@ def _signature(spec) -> list | None:
 
 
 def _module(record) -> Module:
-    """The Module of a record that has its class and state."""
+    """The Module of a record that has its class and state; the same one each time."""
+    if _kind(record) == "_ModuleState" and record.made is not None:
+        return record.made
     state = _state(record, "_ModuleState")
     module, name = state["module"]
     kind = plain_modules.module_class(module, name)
@@ -88,12 +91,13 @@ def _module(record) -> Module:
         kind = named(module, name)
         if not (isinstance(kind, type) and issubclass(kind, Module)):
             raise DamagedGraphError(f"[load] {module}.{name} is no class of Modules")
-    made = object.__new__(kind)
+    made = record.made = object.__new__(kind)
     made.__setstate__(_attributes(state["state"]))
     return made
 
 
 def _attributes(state: dict) -> dict:
+    plain_pickle.count_visit(state, len(state))
     if not all(type(key) is str and not key.startswith("__") for key in state):
         raise DamagedGraphError("[load] a Module in it has an attribute with a special name")
     found = {key: value for key, value in state.items() if key not in _NOT_ATTRIBUTES}
@@ -199,9 +203,9 @@ def translated(state: dict) -> dict:
             for arg_def, graph in graphs.items()
         ]
         result["argspec"] = _signature(state.get("argspec"))
-    except (KeyError, TypeError, AttributeError, IndexError, ValueError, RecursionError) as error:
-        if isinstance(error, (DamagedGraphError, NotAvailableError, pickle.UnpicklingError)):
-            raise
+    except (NotAvailableError, pickle.UnpicklingError):
+        raise
+    except Exception as error:
         raise DamagedGraphError(
             f"[load] the traced module is damaged: {type(error).__name__} {error}"
         ) from None

@@ -14,6 +14,7 @@ import numpy as np
 
 from .. import _mge
 from ..autodiff import Function
+from ..core.nesting import Nesting
 from ..module import Module
 from ..random import RNG
 from ..tensor import Tensor
@@ -282,14 +283,16 @@ def taken_apart(value, who: str = "trace_module") -> tuple[list, "TreeDef | Leaf
         What is no constant, in order; the structure.
     Raises:
         AssertionError: there is something in it that is neither known nor registered.
+        ValueError: its containers are nested too deep.
     """
     leaves: list = []
+    nesting = Nesting(who)
 
     def visit(part):
         kind = SUPPORTED_TYPE.get(type(part))
         if kind is not None:
             parts, rest = kind.flatten(part)
-            return TreeDef(type(part), rest, [visit(child) for child in parts])
+            return TreeDef(type(part), rest, [visit(child) for child in nesting.parts(parts)])
         if is_leaf_value(part):
             leaves.append(part)
         elif not is_constant(part):

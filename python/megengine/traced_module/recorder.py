@@ -10,6 +10,7 @@ import copy
 from collections.abc import Callable, Iterator
 
 from .. import module as _builtin
+from ..core.nesting import Nesting
 from ..core.ops.builtin import Copy, GetVarShape
 from ..module import Module
 from ..module.qat import QATModule
@@ -84,17 +85,18 @@ def active_recorder():
     return current.recorder
 
 
-def _parts(name: str, value) -> Iterator[tuple[str, object]]:
+def _parts(name: str, value, nesting: Nesting | None = None) -> Iterator[tuple[str, object]]:
     """Tensors and Modules in a container, with their paths."""
+    nesting = nesting or Nesting("trace_module")
     if isinstance(value, (Tensor, Module)):
         yield name, value
     elif isinstance(value, (list, tuple)):
-        for k, part in enumerate(value):
-            yield from _parts(f"{name}.{k}", part)
+        for k, part in enumerate(nesting.parts(value)):
+            yield from _parts(f"{name}.{k}", part, nesting)
     elif isinstance(value, dict):
-        for key, part in value.items():
+        for key in nesting.parts(value):
             if isinstance(key, str):
-                yield from _parts(f"{name}.{key}", part)
+                yield from _parts(f"{name}.{key}", value[key], nesting)
 
 
 class Scope:
@@ -377,11 +379,12 @@ def _run(module: Module, *args, **kwargs):
     return module._call_with_hooks(args, kwargs)
 
 
-def _holds_tensors(result) -> bool:
-    if isinstance(result, (list, tuple)):
-        return any(_holds_tensors(part) for part in result)
+def _holds_tensors(result, nesting: Nesting | None = None) -> bool:
+    nesting = nesting or Nesting("trace_module")
     if isinstance(result, dict):
-        return any(_holds_tensors(part) for part in result.values())
+        result = list(result.values())
+    if isinstance(result, (list, tuple)):
+        return any([_holds_tensors(part, nesting) for part in nesting.parts(result)])
     return isinstance(result, Tensor)
 
 

@@ -6,8 +6,10 @@ look at each call that is loaded and may change its arguments to what they mean 
 """
 
 import inspect
+import pickle
 from collections.abc import Callable
 
+from ..core.not_available import NotAvailableError
 from ..module import Module
 from .expr import Apply, CallFunction, CallMethod, Expr
 from .node import ModuleNode
@@ -214,12 +216,14 @@ def read_state(module, state) -> None:
     from .graph import InternalGraph
     from .traced_module import _Watched
 
+    if not isinstance(state, dict):
+        raise DamagedGraphError("[traced_module] the state of a module in the file is no dict")
     if "argdef_graph_map" in state:
         from .megengine_files import translated
 
         state = translated(state)
-    state = dict(state)
     try:
+        state = dict(state)
         rows, spec = state.pop("graphs"), state.pop("argspec")
         graphs, out_defs = {}, {}
         for arg_def, out_def, data in rows:
@@ -229,9 +233,9 @@ def read_state(module, state) -> None:
             graphs[key], out_defs[key] = graph, decoded(out_def)
         signature = _signature(spec)
         is_top = state["_is_top"]
-    except (KeyError, TypeError, ValueError, RecursionError) as error:
-        if isinstance(error, DamagedGraphError):
-            raise
+    except (NotAvailableError, pickle.UnpicklingError):
+        raise
+    except Exception as error:
         raise DamagedGraphError(
             f"[traced_module] the module in the file is damaged: {type(error).__name__} {error}"
         ) from None

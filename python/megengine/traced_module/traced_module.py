@@ -4,6 +4,7 @@
 import copy
 from collections.abc import Sequence
 
+from ..core import plain_pickle
 from ..core.not_available import NotAvailableError
 from ..module import Module
 from . import checker
@@ -234,13 +235,20 @@ class TracedModule(Module):
 
     def _update_ref(self, top: InternalGraph | None = None) -> None:
         """Tell the graphs, of the modules in it too, whose they are."""
-        if top is None and len(self.argdef_graph_map) == 1:
-            top = self.graph
-        for graph in self.argdef_graph_map.values():
-            graph._belongs_to(self, graph if top is None else top)
-        for part in self.children():
-            if isinstance(part, TracedModule):
-                part._update_ref(top)
+        waiting: list = [(self, top)]
+        seen: set[int] = set()
+        while waiting:
+            module, top = waiting.pop()
+            if id(module) in seen:
+                continue
+            seen.add(id(module))
+            plain_pickle.count_visit(module)
+            if top is None and len(module.argdef_graph_map) == 1:
+                top = module.graph
+            for graph in module.argdef_graph_map.values():
+                graph._belongs_to(module, graph if top is None else top)
+            parts = [part for part in module.children() if isinstance(part, TracedModule)]
+            waiting += [(part, top) for part in reversed(parts)]
 
     def _compile(self) -> None:
         for graph in self.argdef_graph_map.values():

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from .. import module as M
+from ..core.nesting import Nesting
 from ..logger import get_logger
 from ..module.batch_matmul_activation import BatchMatMulActivation
 from ..module.batchnorm import _BatchNorm
@@ -210,14 +211,15 @@ def _is_shape(value) -> bool:
     return isinstance(value, (list, tuple)) and all(isinstance(size, int) for size in value)
 
 
-def _map(value, is_leaf: Callable, make: Callable):
+def _map(value, is_leaf: Callable, make: Callable, nesting: Nesting | None = None):
     """A nested structure with other leaves."""
+    nesting = nesting or Nesting("module_stats")
     if is_leaf(value):
         return make(value)
     if isinstance(value, dict):
-        return {key: _map(part, is_leaf, make) for key, part in value.items()}
+        return {key: _map(value[key], is_leaf, make, nesting) for key in nesting.parts(value)}
     if isinstance(value, (list, tuple)):
-        return [_map(part, is_leaf, make) for part in value]
+        return [_map(part, is_leaf, make, nesting) for part in nesting.parts(value)]
     return value
 
 

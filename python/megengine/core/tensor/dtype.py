@@ -39,6 +39,8 @@ def checked_dtype(dtype):
         return "bfloat16"
     if is_quantize(dtype):
         raise RuntimeError("[dtype] Tensors of quantised dtypes are made by Tensor() and astype")
+    if isinstance(dtype, (list, tuple, dict)):
+        raise ValueError(f"[dtype] a {type(dtype).__name__} is not a dtype of Tensors")
     try:
         name = np.dtype(dtype).name
     except TypeError as error:

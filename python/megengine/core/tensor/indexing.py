@@ -15,6 +15,7 @@ import numpy as np
 
 from ... import _mge
 from ..complex_numbers import set_parts
+from ..nesting import array_of
 from ..quantised import converted
 from ..tracing_state import is_recorded
 from .dtype import is_dtype_equal, is_integer
@@ -115,7 +116,7 @@ def _assigned(x, plan, value):
 
 def _value_like(x, value):
     if not isinstance(value, _mge.Tensor):
-        value = np.asarray(value)
+        value = array_of(value, "setitem")
         if value.dtype.kind in "OSU":
             raise TypeError(f"[setitem] the value must be numbers, got {value.dtype}")
         if value.dtype.kind == "f":
@@ -213,7 +214,7 @@ def _normal_array(entry):
     """A sequence or an array as an int32 or bool ndarray; an array without axes as its element."""
     if not isinstance(entry, np.ndarray):
         entry = [int(e) if isinstance(e, _mge.Tensor) else e for e in entry]
-    array = np.asarray(entry)
+    array = array_of(entry, "index")
     if array.dtype == np.bool_:
         return array if array.ndim else bool(array)
     if array.dtype.kind in "iu" or array.size == 0:

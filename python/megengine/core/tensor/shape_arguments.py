@@ -7,6 +7,7 @@ import numpy as np
 
 from ... import _mge
 from ...device import default_device
+from ..nesting import array_of
 from ..operands import is_whole
 from ..tracing_state import is_recorded
 
@@ -107,7 +108,7 @@ def as_places(index):
     """
     if isinstance(index, _mge.Tensor):
         return index if index.dtype == np.int32 else _mge.ops.convert(index, dtype="int32")
-    index = np.asarray(index)
+    index = array_of(index, "index")
     # Of 64 bits are NumPy's own integers; the conversion to a Tensor checks them.
     return index if index.dtype in (np.int32, np.int64) else index.astype(np.int32)
 

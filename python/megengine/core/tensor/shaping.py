@@ -70,4 +70,6 @@ def copied(inp: _mge.Tensor, device=None) -> _mge.Tensor:
     """A copy, perhaps on another device."""
     if device is None or inp.device == device:
         return _mge.ops.copy(inp)
+    if isinstance(device, (list, tuple, dict)):
+        raise TypeError(f"[to] a device is a name such as 'cpu0', got a {type(device).__name__}")
     return _mge.ops.to_device(inp, device=str(device))

@@ -8,6 +8,7 @@ import numpy as np
 
 from ... import _mge
 from ...tensor import Tensor
+from ..nesting import array_of
 from . import amp
 
 
@@ -15,7 +16,9 @@ def _items(x) -> Iterable:
     """The numbers of a shape: of a tensor or an array, or of what holds numbers and tensors."""
     if isinstance(x, Tensor):
         return _numbers(x)
-    return (item for entry in np.atleast_1d(np.asarray(x, object)) for item in _numbers(entry))
+    return (
+        item for entry in np.atleast_1d(array_of(x, "shape", object)) for item in _numbers(entry)
+    )
 
 
 def _numbers(entry) -> list:

@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Pictures with boxes, as COCO's JSON files describe them."""
 
+import contextlib
 import json
 import os
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from ....core.files import open_input
 from .meta_vision import VisionDataset
 from .utils import read_image
 
@@ -16,6 +18,15 @@ def xyxy(box: Sequence[float]) -> tuple[float, float, float, float]:
     """From left, top, width, height to left, top, right, bottom."""
     x, y, width, height = box
     return x, y, x + width, y + height
+
+
+@contextlib.contextmanager
+def _described_by(path: str) -> Iterator[None]:
+    """Errors of what a file describes name it."""
+    try:
+        yield
+    except (LookupError, TypeError, AttributeError, ValueError, RecursionError) as error:
+        raise ValueError(f"{path} does not describe images and annotations: {error!r}") from error
 
 
 class AnnotatedImages(VisionDataset):
@@ -42,12 +53,9 @@ class AnnotatedImages(VisionDataset):
         order: Sequence[str] | None = None,
     ):
         super().__init__(root, order=order)
-        with open(ann_file, encoding="utf-8") as file:
-            content = json.load(file)
-        try:
-            self._index(content, remove_images_without_annotations)
-        except (KeyError, TypeError) as e:
-            raise ValueError(f"{ann_file} does not describe images and annotations: {e!r}") from e
+        with _described_by(ann_file), open_input(ann_file) as file:
+            self._index(json.load(file), remove_images_without_annotations)
+        self._ann_file = ann_file
 
     def _index(self, content: dict, selects: bool) -> None:
         self.imgs = {image["id"]: image for image in content["images"]}
@@ -79,11 +87,18 @@ class AnnotatedImages(VisionDataset):
 
     def __getitem__(self, index: int) -> tuple:
         annotations = self.img_to_anns[self.ids[index]]
-        return tuple(self._field(kind, index, annotations) for kind in self.order)
+        with _described_by(self._ann_file):
+            found = [self._field(kind, index, annotations) for kind in self.order]
+        # Errors of a picture name the picture.
+        return tuple(
+            read_image(field) if kind == "image" else field
+            for kind, field in zip(self.order, found, strict=True)
+        )
 
     def _field(self, kind: str, index: int, annotations: list[dict]):
+        """A field of a sample; of its image the path."""
         if kind == "image":
-            return read_image(os.path.join(self.root, self.get_img_info(index)["file_name"]))
+            return os.path.join(self.root, self.get_img_info(index)["file_name"])
         if kind == "boxes":
             boxes = [xyxy(a["bbox"]) for a in annotations]
             return np.array(boxes, np.float32).reshape(-1, 4)

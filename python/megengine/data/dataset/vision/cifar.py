@@ -2,42 +2,33 @@
 """Small photographs of ten and of a hundred kinds of things (Krizhevsky, 2009)."""
 
 import os
-import pickle
 
 import numpy as np
 
+from ....core.files import open_input, rest_of
+from ....core.plain_pickle import UnsafePickleError, read_plain
 from .meta_vision import VisionDataset
 from .utils import _default_dataset_root, load_raw_data_from_url, untar
-
-# What the published files name. Nothing else of a file is run.
-_NAMES = {
-    ("_codecs", "encode"),
-    ("numpy", "dtype"),
-    ("numpy", "ndarray"),
-    ("numpy._core.multiarray", "_reconstruct"),
-    ("numpy.core.multiarray", "_reconstruct"),
-}
-
-
-class _ArrayUnpickler(pickle.Unpickler):
-    def find_class(self, module: str, name: str):
-        if (module, name) not in _NAMES:
-            raise pickle.UnpicklingError(f"it names {module}.{name}, which is no part of an array")
-        return super().find_class(module.replace("numpy.core.", "numpy._core."), name)
 
 
 def _read(path: str) -> dict:
     """A file of a batch, whose keys are bytes."""
-    try:
-        with open(path, "rb") as file:
-            content = _ArrayUnpickler(file, encoding="bytes").load()
-    except FileNotFoundError:
-        raise
-    except Exception as e:
-        raise ValueError(f"{path} is no file of CIFAR, or damaged: {e}") from e
+    with open_input(path) as file:
+        try:
+            content, _ = read_plain(rest_of(file)[0], has_old_texts=True)
+        except UnsafePickleError as e:
+            raise ValueError(f"{path} is no file of CIFAR, or damaged: {e}") from e
     if not isinstance(content, dict):
         raise ValueError(f"{path} is no file of CIFAR")
     return content
+
+
+def _is_classes(found, count: int) -> bool:
+    """Whether something from a file is a list or an array of so many class numbers."""
+    if type(found) is np.ndarray:
+        found = found.tolist() if found.dtype.kind in "iu" else None
+    is_right = type(found) is list and len(found) == count
+    return is_right and all(type(label) is int and 0 <= label < 1 << 31 for label in found)
 
 
 class CIFAR10(VisionDataset):
@@ -148,8 +139,9 @@ class CIFAR10(VisionDataset):
         batches = [_read(name) for name in filenames]
         for name, batch in zip(filenames, batches, strict=True):
             pixels, *classes = (batch.get(k) for k in (b"data", *self._label_keys))
-            counts = {len(c) if c is not None else -1 for c in classes}
-            if getattr(pixels, "shape", ()) != (*counts, 3072) or pixels.dtype != np.uint8:
+            is_right = type(pixels) is np.ndarray and pixels.dtype == np.uint8
+            is_right = is_right and pixels.ndim == 2 and pixels.shape[1] == 3072
+            if not is_right or not all(_is_classes(found, len(pixels)) for found in classes):
                 raise ValueError(f"{name} does not hold images of 3072 bytes and their classes")
         pixels = np.concatenate([b[b"data"] for b in batches]).reshape(-1, 3, 32, 32)
         # From red, green, blue, plane by plane.

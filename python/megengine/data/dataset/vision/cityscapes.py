@@ -8,7 +8,7 @@ import numpy as np
 
 from ....core.opencv import opencv
 from .meta_vision import VisionDataset
-from .utils import read_image
+from .utils import _read_picture, read_image
 
 # The labels in the files that are classes; the others are none.
 _LABELS = (7, 8, 11, 12, 13, 17, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 31, 32, 33)
@@ -64,16 +64,10 @@ class Cityscapes(VisionDataset):
 
     def _field(self, kind: str, index: int):
         if kind == "mask":
-            return self._trans_mask(self._labels(self.masks[index]))[:, :, np.newaxis]
+            labels = _read_picture(self.masks[index], opencv().IMREAD_GRAYSCALE)
+            return self._trans_mask(labels)[:, :, np.newaxis]
         image = read_image(self.images[index])
         return image if kind == "image" else [*image.shape[:2], self.images[index]]
-
-    def _labels(self, path: str) -> np.ndarray:
-        cv2 = opencv()
-        labels = cv2.imread(path, cv2.IMREAD_GRAYSCALE)
-        if labels is None:
-            raise ValueError(f"{path} is no picture that OpenCV can read")
-        return labels
 
     def __len__(self) -> int:
         return len(self.images)

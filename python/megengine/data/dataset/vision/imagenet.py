@@ -118,6 +118,8 @@ class ImageNet(ImageFolder):
                     f" {counted(len(truth), 'class', 'classes')} are told"
                 )
             for picture, number in zip(pictures, truth, strict=True):
+                if number not in names:
+                    raise ValueError(f"the class {number} of {picture} is not described")
                 to = os.path.join(folder, names[number])
                 os.makedirs(to, exist_ok=True)
                 os.rename(os.path.join(folder, picture), os.path.join(to, picture))
@@ -129,13 +131,17 @@ class ImageNet(ImageFolder):
         """The classes of the pictures for validation, as the kit numbers them from 1."""
         path = os.path.join(self._devkit, "data", "ILSVRC2012_validation_ground_truth.txt")
         with open(path, encoding="ascii") as file:
-            return [int(line) for line in file]
+            try:
+                return [int(line) for line in file]
+            except ValueError as e:
+                raise ValueError(f"{path} is no list of class numbers: {e}") from e
 
     @property
     def meta(self) -> tuple[dict[int, str], dict[str, tuple[str, ...]]]:
         """Of the 1,000 classes: WordNet's name by the kit's number, and the words by that name.
 
         Raises:
+            ValueError: the kit's file is damaged.
             ImportError: SciPy, which reads the kit's file, is not installed.
         """
         try:
@@ -143,8 +149,13 @@ class ImageNet(ImageFolder):
         except ImportError as e:
             raise ImportError(f"[ImageNet] the development kit is read with SciPy: {e}") from e
         path = os.path.join(self._devkit, "data", "meta.mat")
-        rows = loadmat(path, squeeze_me=True)["synsets"]
-        leaves = [row for row in rows if row["num_children"] == 0]
-        names = {int(row["ILSVRC2012_ID"]): str(row["WNID"]) for row in leaves}
-        words = {str(row["WNID"]): tuple(str(row["words"]).split(", ")) for row in leaves}
+        try:
+            rows = loadmat(path, squeeze_me=True)["synsets"]
+            leaves = [row for row in rows if row["num_children"] == 0]
+            names = {int(row["ILSVRC2012_ID"]): str(row["WNID"]) for row in leaves}
+            words = {str(row["WNID"]): tuple(str(row["words"]).split(", ")) for row in leaves}
+        except OSError:
+            raise
+        except Exception as e:  # SciPy has many for damage
+            raise ValueError(f"{path} is no description of the classes, or damaged: {e}") from e
         return names, words

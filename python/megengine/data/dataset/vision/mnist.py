@@ -4,10 +4,13 @@
 import math
 import os
 import struct
+from typing import BinaryIO
 
 import numpy as np
 
+from .... import _mge
 from ....core.counted import counted
+from ....core.files import open_input
 from .meta_vision import VisionDataset
 from .utils import _default_dataset_root, load_raw_data_from_url
 
@@ -104,17 +107,30 @@ class MNIST(VisionDataset):
 
 def _parse(path: str, magic: int, rank: int) -> tuple[tuple[int, ...], np.ndarray]:
     import gzip
+    import zlib
 
-    with gzip.open(path, "rb") as file:
-        header = file.read(4 * (1 + rank))
-        if len(header) < 4 * (1 + rank):
-            raise ValueError(f"{path} is cut off")
-        found, *extents = struct.unpack(f">{1 + rank}I", header)
-        if found != magic:
-            raise ValueError(f"{path} begins with {found}, not with {magic}")
-        count = math.prod(extents)
-        # One more than there may be: a header that says less is wrong too.
-        data = file.read(count + 1)
+    with open_input(path) as raw:
+        limit = max(_mge.file_limit(), os.fstat(raw.fileno()).st_size)
+        try:
+            return _parse_content(gzip.open(raw, "rb"), path, magic, rank, limit)
+        except (gzip.BadGzipFile, zlib.error, EOFError) as error:
+            raise ValueError(f"{path} is damaged, or not compressed by gzip: {error}") from error
+
+
+def _parse_content(
+    file: BinaryIO, path: str, magic: int, rank: int, limit: int
+) -> tuple[tuple[int, ...], np.ndarray]:
+    header = file.read(4 * (1 + rank))
+    if len(header) < 4 * (1 + rank):
+        raise ValueError(f"{path} is cut off")
+    found, *extents = struct.unpack(f">{1 + rank}I", header)
+    if found != magic:
+        raise ValueError(f"{path} begins with {found}, not with {magic}")
+    count = math.prod(extents)
+    # One more than there may be: a header that says less is wrong too.
+    data = file.read(min(count, limit) + 1)
+    if len(data) > limit:
+        raise ValueError(f"{path} holds more than {limit} bytes, the limit (MGE_FILE_LIMIT)")
     if len(data) != count:
         raise ValueError(f"{path} should have {counted(count, 'byte')} after its header")
     return tuple(extents), np.frombuffer(data, np.uint8).reshape(extents)

@@ -5,6 +5,7 @@ What only few programs need (archives, the web) is imported where it is used: it
 the rest of the package.
 """
 
+import contextlib
 import hashlib
 import os
 
@@ -14,6 +15,8 @@ from ....core.opencv import opencv
 from ....logger import get_logger
 
 IMG_EXT = (".jpg", ".png", ".jpeg", ".ppm", ".bmp", ".pgm", ".tif", ".tiff", ".webp")
+
+_MOST_ENTRIES = 1 << 20  # of an archive; each takes about a kilobyte of memory
 
 logger = get_logger(__name__)
 
@@ -84,42 +87,82 @@ def read_image(path: str) -> np.ndarray:
         FileNotFoundError: there is no such file.
         ValueError: it is no picture that OpenCV can read.
     """
+    return _read_picture(path, opencv().IMREAD_COLOR)
+
+
+def _read_picture(path: str, kind: int) -> np.ndarray:
+    """The pixels of a picture; ``kind`` is OpenCV's flag for colours or greys."""
     cv2 = opencv()
-    image = cv2.imread(path, cv2.IMREAD_COLOR)
+    if not os.path.exists(path):
+        raise FileNotFoundError(f"there is no picture {path}")
+    # OpenCV would wait for the writer of a pipe.
+    image = None
+    if os.path.isfile(path):
+        with contextlib.suppress(cv2.error):  # a picture of too many pixels
+            image = cv2.imread(path, kind)
     if image is None:
-        if not os.path.exists(path):
-            raise FileNotFoundError(f"there is no picture {path}")
         raise ValueError(f"{path} is no picture that OpenCV can read")
     return image
 
 
 def _require_inside(member, to: str, archive: str) -> None:
     target = os.path.normpath(os.path.join(to, member.name))
-    is_inside = target == os.path.normpath(to) or target.startswith(os.path.normpath(to) + os.sep)
-    if not is_inside or not (member.isreg() or member.isdir()):
+    if os.path.commonpath((to, target)) != to or not (member.isreg() or member.isdir()):
         raise ValueError(f"{archive} has the entry {member.name!r}, which is no file inside of it")
 
 
+def _make_own(member) -> None:
+    """Drop owner and permissions as tarfile's filter "data" does, which Python has from 3.11.4."""
+    member.uid, member.gid, member.uname, member.gname = os.geteuid(), os.getegid(), "", ""
+    is_program = member.isdir() or member.mode & 0o100
+    member.mode = member.mode & 0o755 | 0o600 if is_program else member.mode & 0o644 | 0o600
+    if member.isdir():
+        member.mode |= 0o700
+
+
+def _extract(path: str, to: str) -> None:
+    import tarfile
+
+    with tarfile.open(path, "r:*") as archive:
+        members = []
+        for member in archive:
+            _require_inside(member, to, path)
+            _make_own(member)
+            members.append(member)
+            if len(members) > _MOST_ENTRIES:
+                raise ValueError(f"{path} has more than {_MOST_ENTRIES} entries")
+        # The loop above refuses all that tarfile's filters refuse.
+        trusted = {"filter": "fully_trusted"} if hasattr(tarfile, "data_filter") else {}
+        archive.extractall(to, members, **trusted)
+
+
 def untar(path: str, to: str | None = None, remove: bool = False) -> None:
-    """Unpack an archive. What would lie outside of the folder is refused.
+    """Unpack an archive. Entries outside of the folder are refused.
+
+    Files belong to this user, without setuid bits and without write permission for others.
 
     Args:
         path: the archive, compressed or not.
         to: the folder; that of the archive if none is given.
         remove: delete the archive afterwards.
     Raises:
-        ValueError: an entry is a link or a device, or lies elsewhere; then nothing is unpacked.
+        FileNotFoundError: there is no such archive.
+        ValueError: the archive is damaged, or an entry is a link or a device, or lies elsewhere;
+            then nothing is unpacked.
     """
+    import lzma
     import tarfile
+    import zlib
 
-    to = to or os.path.dirname(path)
-    with tarfile.open(path, "r:*") as archive:
-        members = archive.getmembers()
-        for member in members:
-            _require_inside(member, to, path)
-        # Of Python from 3.11.4 on; what it refuses besides is refused above.
-        trusted = {"filter": "fully_trusted"} if hasattr(tarfile, "data_filter") else {}
-        archive.extractall(to, members, **trusted)
+    to = os.path.realpath(to or os.path.dirname(path))
+    try:
+        _extract(path, to)
+    except (tarfile.TarError, zlib.error, lzma.LZMAError, EOFError, OverflowError) as error:
+        raise ValueError(f"{path} is no archive, or damaged: {error}") from error
+    except OSError as error:
+        if error.errno is not None:
+            raise
+        raise ValueError(f"{path} is no archive, or damaged: {error}") from error
     if remove:
         os.remove(path)
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ....core.files import open_input
 from .meta_vision import VisionDataset
 from .utils import read_image
 
@@ -88,11 +89,11 @@ class PascalVOC(VisionDataset):
 
         path = self.annotations[index]
         # Parsing takes a multiple of the file, more than that where entities stand for each other.
-        if os.path.getsize(path) > _LIMIT:
+        with open_input(path) as file:
+            content = file.read(_LIMIT + 1)
+        if len(content) > _LIMIT:
             raise ValueError(f"{path} has more than {_LIMIT} bytes")
-        with open(path, "rb") as file:
-            content = file.read()
-        if b"<!ENTITY" in content:
+        if b"<!ENTITY" in content or b"\0" in content:  # the latter in texts of UTF-16
             raise ValueError(f"{path} defines entities, which no description needs")
         try:
             found = self.parse_voc_xml(ET.fromstring(content))["annotation"].get("object", [])
@@ -100,7 +101,9 @@ class PascalVOC(VisionDataset):
                 [float(o["bndbox"][k]) for k in ("xmin", "ymin", "xmax", "ymax")] for o in found
             ]
             numbers = [self.class_names.index(o["name"]) + 1 for o in found]
-        except (ET.ParseError, KeyError, TypeError, ValueError) as e:
+        except (ET.ParseError, LookupError, TypeError, AttributeError, ValueError) as e:
+            raise ValueError(f"{path} is no description of a photograph: {e}") from e
+        except RecursionError as e:
             raise ValueError(f"{path} is no description of a photograph: {e}") from e
         return np.array(boxes, np.float32).reshape(-1, 4), np.array(numbers, np.int32)
 
