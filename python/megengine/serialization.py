@@ -207,8 +207,9 @@ def _damage(start: bytes, error: Exception) -> DamagedFileError:
     for magic, kind in _FOREIGN.items():
         if start.startswith(magic):
             return DamagedFileError(f"[load] the file is {kind}, nothing that megengine.save wrote")
+    what = str(error) or type(error).__name__
     return DamagedFileError(
-        f"[load] the file is damaged, or was not written by megengine.save: {error}"
+        f"[load] the file is damaged, or was not written by megengine.save: {what}"
     )
 
 
@@ -216,10 +217,12 @@ _READERS = (__file__, pickle.__file__)
 
 
 def _unpickle(unpickler: _Watching, start: bytes):
-    """What is read. Errors of what the file names stay as they are; all else is damage."""
+    """What is read. Errors of what the file names stay as they are; all else is damage, such as
+    the length of a text for which there is no memory.
+    """
     try:
         return unpickler.load()
-    except (_OtherDtype, OSError, MemoryError, Warning, MissingClassError, MissingModuleError):
+    except (_OtherDtype, OSError, Warning, MissingClassError, MissingModuleError):
         raise
     except Exception as error:
         frames = traceback.walk_tb(error.__traceback__)

@@ -22,7 +22,7 @@ TRACED = b"cmegengine.traced_module.traced_module\nTracedModule\n)\x81"
 
 @pytest.fixture(autouse=True)
 def _ends_soon():
-    """What is visited once per path takes longer than anybody waits."""
+    """Ends a test that visits a part once per path."""
 
     def give_up(*_):
         raise AssertionError("it takes longer than 20 s")
@@ -298,7 +298,7 @@ VALUES = {
 
 
 def _what_is_wrong(value: str) -> str:
-    """Of the calls with a value those that do not fail as they should."""
+    """The calls that do not fail as they should, given a value."""
     wrong = []
     for name, call in CALLS.items():
         try:
