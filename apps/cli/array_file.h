@@ -13,8 +13,8 @@
 
 namespace mge::cli {
 
-// Versions 1–3, little-endian, C order; float64 and int64 narrow to float32 and int32 as MegEngine's Tensor
-// does. ModelError (exit code 5) names the file and what is wrong with it.
+// Reads versions 1–3 in C order, of either byte order; elements keep their type. ModelError (exit code 5)
+// names the file and what is wrong with it.
 Tensor read_npy(const std::string& path);
 Tensor parse_npy(std::span<const std::byte> bytes, const std::string& label);
 // How large the whole of an array has to be, header and data, that starts with these bytes: as many of them

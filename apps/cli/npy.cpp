@@ -22,6 +22,14 @@ constexpr ElementType element_types[] = {
     {"i8", DType::i64},     {"f2", DType::f16}, {"f4", DType::f32}, {"f8", DType::f64},
 };
 
+// Turns big-endian elements into this machine's.
+void reverse_bytes(const Tensor& tensor) {
+    auto* element = static_cast<std::byte*>(tensor.data());
+    auto size = std::ptrdiff_t(size_of(tensor.dtype()));
+    for (int64_t n = tensor.spec().numel(); n > 0; --n, element += size)
+        std::reverse(element, element + size);
+}
+
 class NpyParser {
 public:
     NpyParser(std::span<const std::byte> bytes, const std::string& label) : bytes_(bytes), label_(label) {}
@@ -32,7 +40,9 @@ public:
         if (data_.size() != needed)
             fail("shape ", array.shape, " needs ", counted(needed, "byte"), " of data, there are ",
                  data_.size());
-        return tensor_from_host({array.type.dtype, array.shape, {}}, data_.data(), host_device);
+        Tensor result = tensor_from_host({array.type.dtype, array.shape, {}}, data_.data(), host_device);
+        if (array.is_big_endian) reverse_bytes(result);
+        return result;
     }
 
     // Of header and data, by the header alone.
@@ -44,17 +54,19 @@ public:
 private:
     struct Description {
         ElementType type;
+        bool is_big_endian;
         Shape shape;
         size_t count;
     };
 
     Description describe() {
         read_header();
-        ElementType type = element_type(value_of("'descr'"));
+        std::string_view descr = value_of("'descr'");
+        ElementType type = element_type(descr);
         if (value_of("'fortran_order'").substr(0, 4) == "True")
             fail("it is in Fortran order; save it with numpy.ascontiguousarray");
         Shape shape = parse_shape(value_of("'shape'"));
-        return {type, shape, size_t(checked_numel(label_, shape))};
+        return {type, descr[1] == '>', shape, size_t(checked_numel(label_, shape))};
     }
 
     template <class... Args>
@@ -87,11 +99,10 @@ private:
 
     ElementType element_type(std::string_view descr) const {
         std::string_view code = descr.substr(0, descr.find(',')).substr(0, 8);
-        if (code.size() >= 4 && code[1] != '>')
+        if (code.size() >= 4 && std::string_view("<>=|").find(code[1]) != std::string_view::npos)
             for (auto& type : element_types)
                 if (code.substr(2, 2) == type.code && code.size() >= 5 && code[4] == '\'') return type;
-        fail("elements of type ", code,
-             " are not supported (little-endian bool, int, float16 to float64 are)");
+        fail("elements of type ", code, " are not supported (bool, int8 to uint64, float16 to float64 are)");
     }
 
     Shape parse_shape(std::string_view tuple) const {

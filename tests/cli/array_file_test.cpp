@@ -57,10 +57,26 @@ TEST(Npy, KeepsDoubles) {
     EXPECT_EQ(t.data<double>()[0], 1.5);
 }
 
+TEST(Npy, ReadsBigEndianElements) {
+    auto read = [](const std::string& type, const std::string& data) {
+        return parse(npy("{'descr': '" + type + "', 'fortran_order': False, 'shape': (2,), }", data));
+    };
+    Tensor ints = read(">i4", std::string("\0\0\0\1\0\0\1\0", 8));
+    EXPECT_THAT(std::vector(ints.data<int32_t>(), ints.data<int32_t>() + 2), ElementsAre(1, 256));
+    Tensor floats = read(">f4", std::string("\x3f\x80\0\0\xc0\0\0\0", 8));
+    EXPECT_THAT(std::vector(floats.data<float>(), floats.data<float>() + 2), ElementsAre(1, -2));
+    Tensor longs = read(">u8", std::string("\0\0\0\0\0\0\0\7\1\0\0\0\0\0\0\0", 16));
+    EXPECT_THAT(std::vector(longs.data<uint64_t>(), longs.data<uint64_t>() + 2),
+                ElementsAre(7, uint64_t(1) << 56));
+    EXPECT_EQ(read(">u1", "\1\2").data<uint8_t>()[1], 2);
+}
+
 TEST(Npy, NamesWhatIsWrong) {
     EXPECT_THAT(message_of("hello"), HasSubstr("does not start like one"));
     EXPECT_THAT(message_of(npy(i4_header, "")), HasSubstr("needs 8 bytes of data, there are 0"));
-    EXPECT_THAT(message_of(npy("{'descr': '>i4', 'fortran_order': False, 'shape': (2,), }", two_ints)),
+    EXPECT_THAT(message_of(npy("{'descr': '>c8', 'fortran_order': False, 'shape': (1,), }", two_ints)),
+                HasSubstr("not supported"));
+    EXPECT_THAT(message_of(npy("{'descr': '!i4', 'fortran_order': False, 'shape': (2,), }", two_ints)),
                 HasSubstr("not supported"));
     EXPECT_THAT(message_of(npy("{'descr': '<i4', 'fortran_order': True, 'shape': (2,), }", two_ints)),
                 HasSubstr("Fortran order"));
