@@ -140,9 +140,12 @@ class ArrayReader(Machine):
         size = dtype.itemsize if is_named else -1
         check(type(state) is tuple and len(state) in (8, 9), "a dtype in it is damaged")
         order = _text(state[1])
-        check(state[0] in (3, 4) and order in ("<", "=", "|"), "an array is not little-endian")
+        check(state[0] in (3, 4), "a dtype in it is damaged")
+        check(order in ("<", "=", "|", ">"), "a dtype in it has no byte order")
         check(tuple(state[2:7]) == (None, None, None, size, size), "a dtype in it has parts")
         check(state[7] == 0 or is_named, "a dtype in it has flags")
+        if order == ">":
+            self._replace(dtype, dtype.newbyteorder(">"))
         if len(state) == 9 and state[8]:
             is_half = state[8] == _BFLOAT16 and dtype == np.uint16
             made = bfloat16 if is_half else plain_quantised.dtype_of(dtype, state[8])

@@ -98,9 +98,9 @@ def from_numpy(array: np.ndarray) -> Tensor:
         Tensor on the default CPU. Of an array that is read only it has the memory until it is given
         another value.
     Raises:
-        TypeError: it is no array.
+        TypeError: it is no array, or its elements have another machine's byte order.
         BufferError: Tensors cannot have its dtype.
-        ValueError: it is not dense, or of another byte order.
+        ValueError: it is not dense.
     Example:
         >>> array = np.zeros(2, np.float32)
         >>> x = from_numpy(array)
@@ -110,10 +110,15 @@ def from_numpy(array: np.ndarray) -> Tensor:
     """
     if not isinstance(array, np.ndarray):
         raise TypeError(f"[from_numpy] expected an array, got {type(array).__name__}")
-    if not array.flags.c_contiguous or not array.flags.aligned or not array.dtype.isnative:
+    if not array.dtype.isnative:
+        raise TypeError(
+            f"[from_numpy] elements of {array.dtype.str!r} have another machine's byte order and"
+            " cannot be shared; use Tensor(array), which converts a copy"
+        )
+    if not array.flags.c_contiguous or not array.flags.aligned:
         raise ValueError(
-            "[from_numpy] only dense arrays of this machine's byte order can be shared; use"
-            " np.ascontiguousarray, or Tensor(array), which copies"
+            "[from_numpy] only dense arrays can be shared; use np.ascontiguousarray, or"
+            " Tensor(array), which copies"
         )
     if is_bfloat16(array.dtype):
         raise BufferError("[from_numpy] NumPy hands bfloat16 out as uint16; use Tensor(array)")

@@ -20,6 +20,8 @@ INTER_LINEAR = 1
 def wrap_keepdims(func: Callable) -> Callable:
     """Make a function of images give three dimensions even where OpenCV drops the last one.
 
+    OpenCV ignores the byte order of a dtype, so the function gets an image of the native one.
+
     Args:
         func: takes an image (H, W, C) first.
     Returns:
@@ -36,7 +38,8 @@ def wrap_keepdims(func: Callable) -> Callable:
     def wrapper(image: np.ndarray, *args, **kwargs) -> np.ndarray:
         if image.ndim != 3:
             raise ValueError(f"image must have 3 dims, but got {image.ndim} dims")
-        result = func(image, *args, **kwargs)
+        native = np.asarray(image, image.dtype.newbyteorder("="))
+        result = func(native, *args, **kwargs)
         return result if result.ndim == 3 else result[:, :, np.newaxis]
 
     return wrapper
