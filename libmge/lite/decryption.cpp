@@ -26,12 +26,12 @@ ContainerKey& container_key() {
     return instance;
 }
 
-void set_container_key(const DecryptionFunc& func, const Key& key) {
+void set_container_key(const DecryptionFunc& func, const std::optional<Key>& key) {
     if (func)
         throw Error(
             mge::text("the decryption '", mge::container_cipher, "' cannot be replaced, only its key"));
-    if (key.empty()) return;
-    auto bytes = std::as_bytes(std::span(key));
+    if (!key) return;
+    auto bytes = std::as_bytes(std::span(*key));
     mge::check_key(*mge::find_cipher(mge::container_cipher), bytes);
     auto& [mutex, kept] = container_key();
     std::lock_guard lock(mutex);
@@ -84,14 +84,18 @@ bool register_decryption_and_key(std::string name, const DecryptionFunc& func, c
     });
 }
 
-bool update_decryption_or_key(std::string name, const DecryptionFunc& func, const Key& key) {
-    return as_lite_error([&] {
-        if (name == mge::container_cipher)
-            set_container_key(func, key);
-        else
-            mge::update_cipher(name, cipher_function(name, func), std::as_bytes(std::span(key)));
-        return true;
+void update_decryption(const std::string& name, const DecryptionFunc& func, const std::optional<Key>& key) {
+    as_lite_error([&] {
+        if (name == mge::container_cipher) return set_container_key(func, key);
+        std::optional<std::span<const std::byte>> bytes;
+        if (key) bytes = std::as_bytes(std::span(*key));
+        mge::update_cipher(name, cipher_function(name, func), bytes);
     });
+}
+
+bool update_decryption_or_key(std::string name, const DecryptionFunc& func, const Key& key) {
+    update_decryption(name, func, key.empty() ? std::nullopt : std::optional(key));
+    return true;
 }
 
 }  // namespace lite

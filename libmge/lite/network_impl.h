@@ -148,7 +148,8 @@ private:
     void write_records();
     // On the network's thread; returns when it is done.
     void run_errand(const std::function<void()>& errand);
-    void start_dump(const std::function<void(RunDump&)>& open);
+    // An empty path ends the dump.
+    void change_dump(const std::string& path, void (RunDump::*open)(const std::string&));
 
     Settings settings_;
     std::shared_ptr<mge::ContextMemory> memory_ = std::make_shared<mge::ContextMemory>();

@@ -270,19 +270,23 @@ void Network::NetworkImplBase::enable_profile(const std::string& path) {
 }
 
 // Dumps look at the weights as they were before they were packed.
-void Network::NetworkImplBase::dump_text(const std::string& path) {
-    start_dump([&](RunDump& dump) { dump.open_text(path); });
-}
+void Network::NetworkImplBase::dump_text(const std::string& path) { change_dump(path, &RunDump::open_text); }
 
 void Network::NetworkImplBase::dump_binary(const std::string& folder) {
-    start_dump([&](RunDump& dump) { dump.open_binary(folder); });
+    change_dump(folder, &RunDump::open_binary);
 }
 
-void Network::NetworkImplBase::start_dump(const std::function<void(RunDump&)>& open) {
+void Network::NetworkImplBase::change_dump(const std::string& path,
+                                           void (RunDump::*open)(const std::string&)) {
     require_outside("enable_io_dump");
     if (is_pending_) wait();
-    auto dump = std::make_unique<RunDump>();
-    open(*dump);
+    std::unique_ptr<RunDump> dump;
+    if (!path.empty()) {
+        dump = std::make_unique<RunDump>();
+        ((*dump).*open)(path);
+    } else if (!dump_) {
+        return;
+    }
     if (loaded_) loaded_->runners.clear();
     dump_ = std::move(dump);
     if (loaded_) recompile();

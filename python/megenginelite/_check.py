@@ -7,6 +7,7 @@ from ctypes import Structure, c_int
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from enum import IntEnum
     from typing import Any, TypeVar
 
     Value = TypeVar("Value")
@@ -42,10 +43,20 @@ class Int(c_int):
         return c_int.from_param(value)
 
 
+def named(kind: type[IntEnum], number: int) -> int:
+    """The member of an enum, or the number itself where there is none."""
+    return kind(number) if number in kind._value2member_map_ else number
+
+
 class Struct(Structure):
-    """A struct whose ints are what they were set to."""
+    """A struct that has no other attributes, and whose ints are what they were set to."""
 
     def __setattr__(self, name: str, value: Any) -> None:
+        if not hasattr(type(self), name):
+            public = (known for known in vars(type(self)) if not known.startswith("_"))
+            raise AttributeError(
+                f"{type(self).__name__} has no attribute {name!r}; it has {', '.join(public)}"
+            )
         if isinstance(value, int) and (name, c_int) in self._fields_:
             _check_fits(value, name)
         super().__setattr__(name, value)

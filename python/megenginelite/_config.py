@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from ctypes import POINTER, c_char_p, c_int, c_size_t
 
-from ._check import Struct
+from ._check import Struct, named
 from ._layout import LiteLayout
 from .struct import LiteBackend, LiteDeviceType, LiteIOType
 
@@ -35,6 +35,7 @@ _LAYOUTS = (
     "enable_nchw32",
     "enable_nchw64",
 )
+_NUMBERS = ("enable_f16_io_comp", "precision", "weight_bits")
 
 
 def _bytes_of(name: str | bytes | None) -> bytes:
@@ -45,7 +46,12 @@ def _bytes_of(name: str | bytes | None) -> bytes:
     """
     if not isinstance(name, str | bytes | None):
         raise AssertionError(f"a name is str or bytes, got {type(name).__name__}")
-    return name.encode() if isinstance(name, str) else name or b""
+    return name.encode(errors="surrogateescape") if isinstance(name, str) else name or b""
+
+
+def _text_of(name: bytes | None) -> str:
+    """A name of C's as text; bytes that are no UTF-8 become surrogates, as in paths."""
+    return (name or b"").decode(errors="surrogateescape")
 
 
 class LiteOptions(Struct):
@@ -69,6 +75,11 @@ class LiteOptions(Struct):
         async_exec_level: how devices run (1).
         enable_nchw44, enable_nchw44_dot, enable_nchw88, enable_nhwcd4, enable_nchw4,
             enable_nchw32, enable_nchw64: the layout of images inside; one at most.
+        enable_f16_io_comp: inputs, outputs and arithmetic are float16.
+        precision: how far results may be from float32 arithmetic where that is faster: 0 strict,
+            1 relaxed (factors of products as bfloat16), 2 fast (values between steps, too).
+        weight_bits: in how many bits linear layers keep each weight: 8 or 4; 0: as they are, or as
+            the model says.
     Example:
         >>> options = LiteOptions()
         >>> options.const_shape = 1
@@ -76,7 +87,7 @@ class LiteOptions(Struct):
         2
     """
 
-    _fields_ = [(name, c_int) for name in _FLAGS + _LEVELS + _LAYOUTS]
+    _fields_ = [(name, c_int) for name in _FLAGS + _LEVELS + _LAYOUTS + _NUMBERS]
 
     weight_preprocess: int
     fuse_preprocess: int
@@ -98,6 +109,9 @@ class LiteOptions(Struct):
     enable_nchw4: int
     enable_nchw32: int
     enable_nchw64: int
+    enable_f16_io_comp: int
+    precision: int
+    weight_bits: int
 
     def __init__(self) -> None:
         super().__init__(var_sanity_check_first_run=1, graph_opt_level=2, async_exec_level=1)
@@ -106,6 +120,7 @@ class LiteOptions(Struct):
         fields: dict[str, Any] = {name: bool(getattr(self, name)) for name in _FLAGS}
         fields |= {name: getattr(self, name) for name in _LEVELS}
         fields |= {name: bool(getattr(self, name)) for name in _LAYOUTS if getattr(self, name)}
+        fields |= {name: getattr(self, name) for name in _NUMBERS if getattr(self, name)}
         return repr(fields)
 
 
@@ -124,6 +139,7 @@ class LiteConfig(Struct):
         auto_optimize_inference: 1: the engine chooses layouts and packs weights.
     Raises:
         AssertionError: a name that is set is neither str nor bytes.
+        AttributeError: there is no attribute of the name that is set.
     Example:
         >>> config = LiteConfig()
         >>> config.options.weight_preprocess = 1
@@ -166,7 +182,7 @@ class LiteConfig(Struct):
     @property
     def bare_model_cryption_name(self) -> str:
         """By which cipher a model that is not packed is read; set from str or bytes."""
-        return (self._bare_model_cryption_name or b"").decode()
+        return _text_of(self._bare_model_cryption_name)
 
     @bare_model_cryption_name.setter
     def bare_model_cryption_name(self, name: str | bytes) -> None:
@@ -185,8 +201,8 @@ class LiteConfig(Struct):
         fields = {
             "has_compression": bool(self.has_compression),
             "device_id": self.device_id,
-            "device_type": LiteDeviceType(self.device_type),
-            "backend": LiteBackend(self.backend),
+            "device_type": named(LiteDeviceType, self.device_type),
+            "backend": named(LiteBackend, self.backend),
             "bare_model_cryption_name": self.bare_model_cryption_name,
             "options": self.options,
             "auto_optimize_inference": self.auto_optimize_inference,
@@ -255,7 +271,7 @@ class LiteIO(Struct):
     @property
     def name(self) -> str:
         """The name; set from str or bytes."""
-        return (self._name or b"").decode()
+        return _text_of(self._name)
 
     @name.setter
     def name(self, name: str | bytes) -> None:
@@ -265,7 +281,7 @@ class LiteIO(Struct):
         fields = {
             "name": self.name,
             "is_host": bool(self.is_host),
-            "io_type": LiteIOType(self.io_type),
+            "io_type": named(LiteIOType, self.io_type),
             "config_layout": self.config_layout,
         }
         return repr(fields)
@@ -300,6 +316,8 @@ class LiteNetworkIO:
         >>> [output.name for output in io.outputs]
         ['scores', 'shape']
     """
+
+    __slots__ = ("inputs", "outputs")
 
     def __init__(
         self,

@@ -3,10 +3,11 @@
 
 from __future__ import annotations
 
-from ctypes import Structure, c_int, c_size_t
+from ctypes import c_int, c_size_t
 from math import prod
 from operator import index
 
+from ._check import Struct, named
 from .struct import LiteDataType
 
 TYPE_CHECKING = False
@@ -83,7 +84,7 @@ def lite_dtype_2_numpy(dtype: LiteDataType) -> type[np.generic]:
     return np.dtype(_NAMES[dtype]).type
 
 
-class LiteLayout(Structure):
+class LiteLayout(Struct):
     """The shape of a tensor and the type of its elements; two of equal contents are equal.
 
     Args:
@@ -148,5 +149,6 @@ class LiteLayout(Structure):
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        fields = {"shapes": self.shapes, "ndim": self.ndim, "data_type": self.dtype}
-        return repr(fields)
+        known = named(LiteDataType, self.data_type)
+        dtype = self.dtype if isinstance(known, LiteDataType) else known
+        return repr({"shapes": self.shapes, "ndim": self.ndim, "data_type": dtype})

@@ -122,6 +122,7 @@ ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "LITE_destroy_network": (_network,),
     "LITE_load_model_from_mem": (_network, c_void_p, c_size_t),
     "LITE_load_model_from_path": (_network, c_char_p),
+    "LITE_compute_only_configured_output": (_network,),
     "LITE_shared_weight_with_network": (_network, _network),
     "LITE_forward": (_network,),
     "LITE_wait": (_network,),
@@ -213,7 +214,8 @@ class Library:
 
     def _check(self, failed: int, function: Any, arguments: Any) -> int:
         if failed:
-            raise RuntimeError((self._last_error() or b"").decode(errors="replace"))
+            message = (self._last_error() or b"").decode(errors="replace")
+            raise RuntimeError(message.removeprefix("Error: "))
         return failed
 
     # A function is looked up when it is first called: most programs need few.

@@ -211,6 +211,7 @@ static void name_inputs_and_outputs(const char* path) {
     works(LITE_get_all_output_name(network, &size, names), "LITE_get_all_output_name");
     check(size == 2 && strcmp(names[0], "sum") == 0, "the outputs in order");
     fails(LITE_get_input_name(network, 2, &name), "2");
+    fails(LITE_compute_only_configured_output(network), "loaded");
     LiteTensor tensor = NULL;
     fails(LITE_get_io_tensor(network, "none", LITE_IO, &tensor), "none");
     check(tensor_of(network, "a") == tensor_of(network, "a"), "one handle for a tensor");
@@ -449,6 +450,8 @@ static void decrypt(const char* path) {
     works(LITE_update_decryption_or_key("xor", NULL, key, sizeof key), "LITE_update_decryption_or_key");
     works(LITE_load_model_from_path(network, in_folder("hidden.mge")), "the right key");
     expect_scores(network, "the scores of an encrypted model");
+    fails(LITE_update_decryption_or_key("AES_default", NULL, key, 0), "has 0");
+    works(LITE_update_decryption_or_key("AES_default", NULL, NULL, 0), "a key that stays");
     works(LITE_update_decryption_or_key("xor", too_much, NULL, 0), "LITE_update_decryption_or_key");
     fails(LITE_load_model_from_path(network, in_folder("hidden.mge")), "asking for room for");
     works(LITE_update_decryption_or_key("xor", too_little, key, sizeof key), "LITE_update_decryption_or_key");

@@ -181,8 +181,9 @@ TEST_F(LiteNetworkInC, ConfigurationsThatDoNotDo) {
     io.output_size = 3;
     EXPECT_EQ(LITE_make_network(&network, *default_config(), io), -1);
     EXPECT_THAT(LITE_get_last_error(), HasSubstr("3 outputs, and null for their array"));
-    for (int LiteOptions::*level : {&LiteOptions::jit_level, &LiteOptions::comp_node_seq_record_level,
-                                    &LiteOptions::graph_opt_level, &LiteOptions::async_exec_level}) {
+    for (int LiteOptions::*level :
+         {&LiteOptions::jit_level, &LiteOptions::comp_node_seq_record_level, &LiteOptions::graph_opt_level,
+          &LiteOptions::async_exec_level, &LiteOptions::precision, &LiteOptions::weight_bits}) {
         for (int value : {-1, 1 << 20}) {
             LiteConfig config = *default_config();
             config.options.*level = value;
@@ -265,6 +266,34 @@ TEST_F(LiteNetworkInC, CallbacksOfTwoNetworks) {
     for (auto network : networks) EXPECT_EQ(LITE_destroy_network(network), 0);
 }
 
+int never(void*) { throw std::logic_error("a callback that was removed"); }
+
+TEST_F(LiteNetworkInC, CallbacksAreRemoved) {
+    LiteNetwork network = load("sum.mge");
+    Seen start, finish;
+    for (auto* name : {"a", "b"}) LITE_tensor_fill_zero(tensor_of(network, name));
+    ASSERT_EQ(LITE_set_start_callback_with_userdata(network, note, &start), 0);
+    ASSERT_EQ(LITE_set_finish_callback_with_userdata(network, note, &finish), 0);
+    run(network);
+    EXPECT_EQ(LITE_set_start_callback(network, nullptr), 0);
+    run(network);
+    EXPECT_EQ(LITE_set_finish_callback_with_userdata(network, nullptr, &finish), 0);
+    run(network);
+    EXPECT_EQ(start.calls, 1);
+    EXPECT_EQ(finish.calls, 2);
+    for (auto remove :
+         {+[](LiteNetwork n) { return LITE_set_async_callback(n, nullptr); },
+          +[](LiteNetwork n) { return LITE_set_async_callback_with_userdata(n, nullptr, n); }}) {
+        ASSERT_EQ(LITE_set_async_callback_with_userdata(network, never, nullptr), 0);
+        EXPECT_EQ(remove(network), 0);
+        run(network);
+    }
+    EXPECT_EQ(LITE_set_start_callback_with_userdata(network, nullptr, nullptr), 0);
+    EXPECT_EQ(LITE_set_finish_callback(network, nullptr), 0);
+    run(network);
+    EXPECT_EQ(LITE_destroy_network(network), 0);
+}
+
 void* no_memory(LiteDeviceType, int, size_t, size_t) { return nullptr; }
 void give_none_back(LiteDeviceType, int, void*) {}
 
@@ -331,6 +360,7 @@ TEST_F(NullArguments, OfNetworks) {
     refused(LITE_load_model_from_mem(n, nullptr, 8), "model_mem");
     refused(LITE_load_model_from_path(none, "x"), "network");
     refused(LITE_load_model_from_path(n, nullptr), "model_path");
+    refused(LITE_compute_only_configured_output(none), "network");
     refused(LITE_shared_weight_with_network(none, n), "dst_network");
     refused(LITE_shared_weight_with_network(n, none), "src_network");
     refused(LITE_forward(none), "network");
@@ -383,17 +413,11 @@ TEST_F(NullArguments, OfSettings) {
     refused(LITE_set_runtime_thread_affinity(none, any_affinity), "network");
     refused(LITE_set_runtime_thread_affinity(n, nullptr), "thread_affinity_callback");
     refused(LITE_set_async_callback(none, any_async), "network");
-    refused(LITE_set_async_callback(n, nullptr), "async_callback");
     refused(LITE_set_async_callback_with_userdata(none, any_async_with, nullptr), "network");
-    refused(LITE_set_async_callback_with_userdata(n, nullptr, nullptr), "async_callback");
     refused(LITE_set_start_callback(none, any_io), "network");
-    refused(LITE_set_start_callback(n, nullptr), "start_callback");
     refused(LITE_set_start_callback_with_userdata(none, note, nullptr), "network");
-    refused(LITE_set_start_callback_with_userdata(n, nullptr, nullptr), "start_callback");
     refused(LITE_set_finish_callback(none, any_io), "network");
-    refused(LITE_set_finish_callback(n, nullptr), "finish_callback");
     refused(LITE_set_finish_callback_with_userdata(none, note, nullptr), "network");
-    refused(LITE_set_finish_callback_with_userdata(n, nullptr, nullptr), "finish_callback");
     refused(LITE_enable_profile_performance(none, "x"), "network");
     refused(LITE_enable_profile_performance(n, nullptr), "profile_file_path");
     refused(LITE_enable_io_txt_dump(none, "x"), "network");

@@ -87,6 +87,13 @@ TEST_F(NetworkRecords, ValuesAreDumpedAsTextAndAsFiles) {
         EXPECT_NEAR(told->head[0], wanted[0], 1e-3);
         EXPECT_EQ(texts.records.size(), values.records.size());
         EXPECT_GT(values.records.size(), impl_of(*binary).program().steps().size());
+        Runtime::enable_io_txt_dump(text, "");
+        Runtime::enable_io_bin_dump(binary, "");
+        std::filesystem::remove_all(folder);
+        std::ofstream(file) << "nothing more";
+        for (auto& network : {text, binary}) run(*network);
+        EXPECT_EQ(std::filesystem::file_size(file), 12u);
+        EXPECT_FALSE(std::filesystem::exists(folder));
     }
 }
 

@@ -18,6 +18,7 @@ from megenginelite import (
     LiteNetwork,
     LiteNetworkIO,
     LiteOptions,
+    LiteTensor,
     get_log_level,
     set_log_level,
     version,
@@ -44,7 +45,7 @@ def test_log_level():
 def test_options_by_default():
     options = LiteOptions()
     wanted = {"var_sanity_check_first_run": 1, "graph_opt_level": 2, "async_exec_level": 1}
-    assert len(options._fields_) == 20
+    assert len(options._fields_) == 23
     for name, _ in options._fields_:
         assert getattr(options, name) == wanted.get(name, 0)
 
@@ -163,3 +164,64 @@ def test_only_one_backend():
 
 def test_network_is_printed():
     assert str(LiteNetwork()).startswith("{'config': {'has_compression': False,")
+
+
+def structs():
+    io = LiteIO(b"\xff", io_type=LiteIOType.LITE_IO_SHAPE)
+    return [
+        LiteConfig(),
+        LiteOptions(),
+        LiteExtraConfig(),
+        io,
+        LiteLayout([2]),
+        LiteNetworkIO([io]),
+    ]
+
+
+@pytest.mark.parametrize("struct", structs(), ids=lambda struct: type(struct).__name__)
+def test_attributes_that_are_not_there(struct):
+    for name in ("device_typ", "options_", "no_such"):
+        with pytest.raises(AttributeError, match=name):
+            setattr(struct, name, 1)
+        with pytest.raises(AttributeError, match=name):
+            getattr(struct, name)
+
+
+def test_an_unknown_attribute_lists_the_known():
+    with pytest.raises(AttributeError, match="LiteConfig has no attribute.*device_type.*backend"):
+        LiteConfig().device_typ = 1
+
+
+def test_whatever_is_in_a_struct_is_printed():
+    config, io, layout = LiteConfig(), LiteIO(b"\xff"), LiteLayout([2])
+    config.device_type, config.backend = 99, 5
+    config.bare_model_cryption_name = config.discrete_input_name = b"\xff"
+    io.io_type, io.config_layout.data_type = 9, -1
+    layout.data_type, layout.ndim = 77, 99
+    assert "'device_type': 99" in repr(config) and "'backend': 5" in repr(config)
+    assert "'io_type': 9" in repr(LiteNetworkIO([io])) and "'data_type': -1" in repr(io)
+    assert "'data_type': 77" in repr(layout)
+    assert "99" in repr(LiteNetwork(LiteConfig(), LiteNetworkIO([LiteIO("99")])))
+    assert repr(LiteTensor(physic_construct=False))
+
+
+def test_names_that_are_no_text_come_back():
+    io = LiteIO(b"a\xff")
+    assert LiteIO(io.name)._name == b"a\xff" and LiteIO("\u4e2d").name == "\u4e2d"
+
+
+def test_errors_begin_with_what_went_wrong():
+    with pytest.raises(RuntimeError, match="^forward: no model"):
+        LiteNetwork().forward()
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [("precision", 3, "precision 3"), ("weight_bits", 5, "weight_bits"), ("precision", -1, "-1")],
+)
+def test_numbers_that_options_do_not_have(name, value, message):
+    options = LiteOptions()
+    setattr(options, name, value)
+    assert f"'{name}': {value}" in repr(options)
+    with pytest.raises(RuntimeError, match=message):
+        LiteNetwork(LiteConfig(option=options)).load(MODEL)

@@ -4,6 +4,7 @@
 #include "libmge/base/text.h"
 #include "libmge/lite/c/call.h"
 #include "libmge/lite/c/structs.h"
+#include "libmge/lite/decryption.h"
 #include "lite/global.h"
 
 using namespace lite;
@@ -64,9 +65,6 @@ ParseInfoFunc parser_of(const LiteParseInfoFunc function) {
             throw Error(mge::text("the parser of the information of '", model_name, "' returned ", answer));
         note_device(device_id, threads, is_in_place, uses_tensorrt, config, isolated);
         Config parsed = config_of(config_in_c);
-        parsed.options.enable_f16_io_comp = config.options.enable_f16_io_comp;  // which C has not, …
-        parsed.options.precision = config.options.precision;                    // … nor this
-        parsed.options.weight_bits = config.options.weight_bits;                // … nor this
         NetworkIO io = io_of(io_in_c);
         config = std::move(parsed);
         network_io = std::move(io);
@@ -109,8 +107,9 @@ int LITE_update_decryption_or_key(const char* decrypt_name, const LiteDecryption
                                   const uint8_t* key_data, size_t key_size) {
     return run(__func__, [&](const Call& call) {
         call.pointer(decrypt_name, "decrypt_name");
-        auto key = key_data ? key_of(key_data, key_size) : std::vector<uint8_t>();
-        update_decryption_or_key(decrypt_name, decryption_of(func), key);
+        std::optional<std::vector<uint8_t>> key;
+        if (key_data) key = key_of(key_data, key_size);
+        update_decryption(decrypt_name, decryption_of(func), key);
     });
 }
 

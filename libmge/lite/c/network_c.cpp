@@ -76,6 +76,11 @@ int LITE_load_model_from_path(LiteNetwork network, const char* model_path) {
     });
 }
 
+int LITE_compute_only_configured_output(LiteNetwork network) {
+    return run(__func__,
+               [&](const Call& call) { call.network(network).network->compute_only_configured_output(); });
+}
+
 int LITE_shared_weight_with_network(LiteNetwork dst_network, const LiteNetwork src_network) {
     return run(__func__, [&](const Call& call) {
         auto &target = call.network(dst_network, "dst_network"),

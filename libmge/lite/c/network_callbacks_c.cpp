@@ -32,21 +32,45 @@ Ports ports_of(const IOTensors& all, const std::vector<std::string>& names, Netw
     return ports;
 }
 
-void set_start(NetworkObject& target, IOFunction function) {
-    // The network calls it, so it is there then.
-    auto* network = target.network.get();
-    network->set_start_callback([network, handles = target.tensors, function](const IOTensors& inputs) {
-        auto ports = ports_of(inputs, network->get_all_input_name(), *handles);
-        if (int answer = function(ports.ios.data(), ports.tensors.data(), ports.ios.size()))
-            throw Error(mge::text("the start callback returned ", answer, ", which ends the run"));
+// Binds the caller's data to a function of C; empty without a function, which removes a callback.
+template <class Function>
+IOFunction with_data(Function* function, void* user_data) {
+    if (!function) return {};
+    return [function, user_data](auto* ios, auto* tensors, size_t size) {
+        return function(ios, tensors, size, user_data);
+    };
+}
+
+IOFunction without_data(LiteStartCallback function) { return function ? IOFunction(function) : IOFunction(); }
+
+int set_async(const char* caller, LiteNetwork network, AsyncCallback callback) {
+    return run(caller,
+               [&](const Call& call) { call.network(network).network->set_async_callback(callback); });
+}
+
+int set_start(const char* caller, LiteNetwork handle, IOFunction function) {
+    return run(caller, [&](const Call& call) {
+        auto& target = call.network(handle);
+        // The network calls it, so it is there then.
+        auto* network = target.network.get();
+        if (!function) return void(network->set_start_callback({}));
+        network->set_start_callback([network, handles = target.tensors, function](const IOTensors& inputs) {
+            auto ports = ports_of(inputs, network->get_all_input_name(), *handles);
+            if (int answer = function(ports.ios.data(), ports.tensors.data(), ports.ios.size()))
+                throw Error(mge::text("the start callback returned ", answer, ", which ends the run"));
+        });
     });
 }
 
-void set_finish(NetworkObject& target, IOFunction function) {
-    auto* network = target.network.get();
-    network->set_finish_callback([network, handles = target.tensors, function](const IOTensors& outputs) {
-        auto ports = ports_of(outputs, network->get_all_output_name(), *handles);
-        function(ports.ios.data(), ports.tensors.data(), ports.ios.size());
+int set_finish(const char* caller, LiteNetwork handle, IOFunction function) {
+    return run(caller, [&](const Call& call) {
+        auto& target = call.network(handle);
+        auto* network = target.network.get();
+        if (!function) return void(network->set_finish_callback({}));
+        network->set_finish_callback([network, handles = target.tensors, function](const IOTensors& outputs) {
+            auto ports = ports_of(outputs, network->get_all_output_name(), *handles);
+            function(ports.ios.data(), ports.tensors.data(), ports.ios.size());
+        });
     });
 }
 
@@ -62,54 +86,32 @@ int LITE_set_runtime_thread_affinity(LiteNetwork network,
 }
 
 int LITE_set_async_callback(LiteNetwork network, const LiteAsyncCallback async_callback) {
-    return run(__func__, [&](const Call& call) {
-        auto& target = call.network(network);
-        auto* function = call.pointer(async_callback, "async_callback");
-        target.network->set_async_callback([function] { function(); });
-    });
+    AsyncCallback callback;
+    if (async_callback) callback = [async_callback] { async_callback(); };
+    return set_async(__func__, network, callback);
 }
 
 int LITE_set_async_callback_with_userdata(LiteNetwork network, LiteAsyncCallbackWithData async_callback,
                                           void* user_data) {
-    return run(__func__, [&](const Call& call) {
-        auto& target = call.network(network);
-        auto* function = call.pointer(async_callback, "async_callback");
-        target.network->set_async_callback([function, user_data] { function(user_data); });
-    });
+    AsyncCallback callback;
+    if (async_callback) callback = [async_callback, user_data] { async_callback(user_data); };
+    return set_async(__func__, network, callback);
 }
 
 int LITE_set_start_callback(LiteNetwork network, const LiteStartCallback start_callback) {
-    return run(__func__, [&](const Call& call) {
-        auto& target = call.network(network);
-        set_start(target, call.pointer(start_callback, "start_callback"));
-    });
+    return set_start(__func__, network, without_data(start_callback));
 }
 
 int LITE_set_start_callback_with_userdata(LiteNetwork network, LiteStartCallbackWithData start_callback,
                                           void* user_data) {
-    return run(__func__, [&](const Call& call) {
-        auto& target = call.network(network);
-        auto* function = call.pointer(start_callback, "start_callback");
-        set_start(target, [function, user_data](auto* ios, auto* tensors, size_t size) {
-            return function(ios, tensors, size, user_data);
-        });
-    });
+    return set_start(__func__, network, with_data(start_callback, user_data));
 }
 
 int LITE_set_finish_callback(LiteNetwork network, const LiteFinishCallback finish_callback) {
-    return run(__func__, [&](const Call& call) {
-        auto& target = call.network(network);
-        set_finish(target, call.pointer(finish_callback, "finish_callback"));
-    });
+    return set_finish(__func__, network, without_data(finish_callback));
 }
 
 int LITE_set_finish_callback_with_userdata(LiteNetwork network, LiteFinishCallbackWithData finish_callback,
                                            void* user_data) {
-    return run(__func__, [&](const Call& call) {
-        auto& target = call.network(network);
-        auto* function = call.pointer(finish_callback, "finish_callback");
-        set_finish(target, [function, user_data](auto* ios, auto* tensors, size_t size) {
-            return function(ios, tensors, size, user_data);
-        });
-    });
+    return set_finish(__func__, network, with_data(finish_callback, user_data));
 }

@@ -16,13 +16,14 @@ static_assert(sizeof(LiteLayout) == 72 && offsetof(LiteLayout, ndim) == 56 &&
               offsetof(LiteLayout, data_type) == 64);
 static_assert(sizeof(LiteTensorDesc) == 88 && offsetof(LiteTensorDesc, layout) == 8 &&
               offsetof(LiteTensorDesc, device_type) == 80 && offsetof(LiteTensorDesc, device_id) == 84);
-static_assert(sizeof(LiteOptions) == 80 && offsetof(LiteOptions, jit_level) == 36 &&
-              offsetof(LiteOptions, enable_nchw44) == 52 && offsetof(LiteOptions, enable_nchw64) == 76);
-static_assert(sizeof(LiteConfig) == 120 && offsetof(LiteConfig, device_id) == 4 &&
+static_assert(sizeof(LiteOptions) == 92 && offsetof(LiteOptions, jit_level) == 36 &&
+              offsetof(LiteOptions, enable_nchw44) == 52 && offsetof(LiteOptions, enable_nchw64) == 76 &&
+              offsetof(LiteOptions, weight_bits) == 88);
+static_assert(sizeof(LiteConfig) == 128 && offsetof(LiteConfig, device_id) == 4 &&
               offsetof(LiteConfig, device_type) == 8 && offsetof(LiteConfig, backend) == 12 &&
               offsetof(LiteConfig, bare_model_cryption_name) == 16 && offsetof(LiteConfig, options) == 24 &&
-              offsetof(LiteConfig, auto_optimize_inference) == 104 &&
-              offsetof(LiteConfig, discrete_input_name) == 112);
+              offsetof(LiteConfig, auto_optimize_inference) == 116 &&
+              offsetof(LiteConfig, discrete_input_name) == 120);
 static_assert(sizeof(LiteExtraConfig) == 4);
 static_assert(sizeof(LiteIO) == 88 && offsetof(LiteIO, is_host) == 8 && offsetof(LiteIO, io_type) == 12 &&
               offsetof(LiteIO, config_layout) == 16);
@@ -58,12 +59,15 @@ constexpr OptionField<bool> switches[] = {
     {"enable_nchw4", &LiteOptions::enable_nchw4, &Options::enable_nchw4},
     {"enable_nchw32", &LiteOptions::enable_nchw32, &Options::enable_nchw32},
     {"enable_nchw64", &LiteOptions::enable_nchw64, &Options::enable_nchw64},
+    {"enable_f16_io_comp", &LiteOptions::enable_f16_io_comp, &Options::enable_f16_io_comp},
 };
 constexpr OptionField<uint8_t> levels[] = {
     {"jit_level", &LiteOptions::jit_level, &Options::jit_level},
     {"comp_node_seq_record_level", &LiteOptions::comp_node_seq_record_level,
      &Options::comp_node_seq_record_level},
     {"graph_opt_level", &LiteOptions::graph_opt_level, &Options::graph_opt_level},
+    {"precision", &LiteOptions::precision, &Options::precision},
+    {"weight_bits", &LiteOptions::weight_bits, &Options::weight_bits},
 };
 constexpr OptionField<uint16_t> wide_levels[] = {
     {"async_exec_level", &LiteOptions::async_exec_level, &Options::async_exec_level},

@@ -80,14 +80,15 @@ void register_cipher(Cipher cipher) {
         throw UserError(text("there is already a cipher '", name, "'"));
 }
 
-void update_cipher(const std::string& name, CipherFunction decrypt, std::span<const std::byte> key) {
+void update_cipher(const std::string& name, CipherFunction decrypt,
+                   std::optional<std::span<const std::byte>> key) {
     if (name == container_cipher) throw UserError(text("the cipher '", name, "' cannot be replaced"));
     std::lock_guard lock(registry().mutex);
     Cipher cipher = *find_locked(registry(), name);
     if (decrypt) cipher = {cipher.name, std::move(decrypt), {}, {}, cipher.default_key, cipher.weakness};
-    if (!key.empty()) {
-        check_key(cipher, key);
-        cipher.default_key = shared(SecretBytes(key));
+    if (key) {
+        check_key(cipher, *key);
+        cipher.default_key = shared(SecretBytes(*key));
     }
     registry().ciphers[name] = std::make_shared<const Cipher>(std::move(cipher));
 }

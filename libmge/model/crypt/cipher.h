@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -34,10 +35,11 @@ struct Cipher {
 // Adds a cipher of the program's own. UserError when the name is taken or empty, or decrypt is missing.
 MGE_API void register_cipher(Cipher cipher);
 
-// Replaces the function (unless empty) and the default key (unless empty) of a registered cipher. With a new
+// Replaces the function (unless empty) and the default key (if given) of a registered cipher. With a new
 // function it takes keys of any length and only decrypts. UserError when there is none of that name or it is
 // `container_cipher`, CryptoError when the key's length is not one of the cipher's.
-MGE_API void update_cipher(const std::string& name, CipherFunction decrypt, std::span<const std::byte> key);
+MGE_API void update_cipher(const std::string& name, CipherFunction decrypt,
+                           std::optional<std::span<const std::byte>> key);
 
 // UserError that lists the registered names when there is none of this name.
 MGE_API std::shared_ptr<const Cipher> find_cipher(const std::string& name);

@@ -32,7 +32,7 @@ typedef size_t (*LiteDecryptionFunc)(const void* input_data, size_t input_length
 /* A cipher that models may name. */
 LITE_CAPI int LITE_register_decryption_and_key(const char* decrypt_name, const LiteDecryptionFunc func,
                                                const uint8_t* key_data, size_t key_size);
-/* Another function or key; NULL: as it is. */
+/* Another function or key; NULL: as it is. A key that is not NULL and has 0 bytes is an empty key. */
 LITE_CAPI int LITE_update_decryption_or_key(const char* decrypt_name, const LiteDecryptionFunc func,
                                             const uint8_t* key_data, size_t key_size);
 

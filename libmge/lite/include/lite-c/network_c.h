@@ -34,6 +34,9 @@ typedef struct LiteOptions {
     int enable_nchw4;
     int enable_nchw32;
     int enable_nchw64;
+    int enable_f16_io_comp;
+    int precision;
+    int weight_bits;
 } LiteOptions;
 LITE_CAPI extern const LiteOptions default_option;
 
@@ -101,6 +104,8 @@ LITE_CAPI int LITE_destroy_network(LiteNetwork network);
 
 LITE_CAPI int LITE_load_model_from_mem(LiteNetwork network, void* model_mem, size_t size);
 LITE_CAPI int LITE_load_model_from_path(LiteNetwork network, const char* model_path);
+/* Before loading. */
+LITE_CAPI int LITE_compute_only_configured_output(LiteNetwork network);
 LITE_CAPI int LITE_shared_weight_with_network(LiteNetwork dst_network, const LiteNetwork src_network);
 LITE_CAPI int LITE_forward(const LiteNetwork network);
 LITE_CAPI int LITE_wait(const LiteNetwork network);
@@ -146,6 +151,7 @@ LITE_CAPI int LITE_share_runtime_memroy(LiteNetwork dst_network, LiteNetwork src
 LITE_CAPI int LITE_share_runtime_memory(LiteNetwork dst_network, LiteNetwork src_network);
 LITE_CAPI int LITE_extra_configure(const LiteNetwork network, LiteExtraConfig extra_config);
 
+/* NULL removes a callback. */
 LITE_CAPI int LITE_set_async_callback(LiteNetwork network, const LiteAsyncCallback async_callback);
 LITE_CAPI int LITE_set_async_callback_with_userdata(LiteNetwork network,
                                                     LiteAsyncCallbackWithData async_callback,
@@ -159,9 +165,11 @@ LITE_CAPI int LITE_set_finish_callback_with_userdata(LiteNetwork network,
                                                      LiteFinishCallbackWithData finish_callback,
                                                      void* user_data);
 
+/* An empty path: no more. */
 LITE_CAPI int LITE_enable_profile_performance(const LiteNetwork network, const char* profile_file_path);
 LITE_CAPI int LITE_enable_io_txt_dump(LiteNetwork network, const char* io_txt_out_file);
 LITE_CAPI int LITE_enable_io_bin_dump(LiteNetwork network, const char* io_bin_out_dir);
+
 LITE_CAPI int LITE_get_static_memory_alloc_info(LiteNetwork network, const char* log_dir);
 LITE_CAPI int LITE_enable_global_layout_transform(LiteNetwork network);
 LITE_CAPI int LITE_dump_layout_transform_model(LiteNetwork network, const char* dump_file_path);

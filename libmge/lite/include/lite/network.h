@@ -139,6 +139,8 @@ public:
     std::vector<std::shared_ptr<Tensor>> get_input_tensors(size_t index);
     std::shared_ptr<Tensor> get_output_tensor(size_t index);
 
+    // An empty function removes a callback.
+    //
     // Is called from the thread of the run when all outputs are there; nobody needs to wait then. Not with
     // force_output_use_user_specified_memory, nor in place.
     Network& set_async_callback(const AsyncCallback& async_callback);
@@ -214,7 +216,8 @@ public:
     // once.
     static void shared_weight_with_network(std::shared_ptr<Network> dst_network,
                                            const std::shared_ptr<Network> src_network);
-    // Every value of each run, as a text file, or as files in a folder.
+    // Writes every value of each run to a text file, or to files in a folder. The latest call counts; "": no
+    // more.
     static void enable_io_txt_dump(std::shared_ptr<Network> dst_network, std::string io_txt_out_file);
     static void enable_io_bin_dump(std::shared_ptr<Network> dst_network, std::string io_bin_out_dir);
     // Before loading: layouts are chosen by measured times; then the model may be written as it was made.
