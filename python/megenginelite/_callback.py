@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 _thread = threading.local()
+_kept: list[Any] = []
 
 
 def keep(error: BaseException) -> None:
@@ -48,6 +49,16 @@ def call(function: Any, *arguments: Any) -> None:
     else:
         return
     raise error
+
+
+def forever(thunk: Any) -> Any:
+    """Keep a function that C may call for as long as the process lives.
+
+    Returns:
+        The function.
+    """
+    _kept.append(thunk)
+    return thunk
 
 
 def log(what: str, error: BaseException) -> None:

@@ -25,12 +25,10 @@ if TYPE_CHECKING:
 
 __all__ = ["LiteDecryptionFunc", "LiteGlobal", "decryption_func"]
 
-# The library may call them for as long as the process lives.
-_decryption_functions: list[Any] = []
-
 
 def _key_of(key: Sequence[int]) -> Any:
-    values = bytes(key)
+    # The numbers of an array, not the bytes that it keeps them in.
+    values = key if isinstance(key, bytes | bytearray) else bytes(map(operator.index, key))
     return (c_ubyte * len(values)).from_buffer_copy(values)
 
 
@@ -128,7 +126,7 @@ class LiteGlobal:
         values = _key_of(key)
         name = _bytes_of(decryption_name)
         library.LITE_register_decryption_and_key(name, function, values, len(values))
-        _decryption_functions.append(function)
+        _callback.forever(function)
 
     @staticmethod
     def update_decryption_key(decryption_name: str | bytes, key: Sequence[int]) -> None:
@@ -139,7 +137,8 @@ class LiteGlobal:
                 ``"SIMPLE_FAST_RC4_default"`` or one that was registered.
             key: bytes, or numbers from 0 to 255; 32 for AES, 16 for the other two.
         Raises:
-            RuntimeError: there is no such cipher, or the key has another length than it takes.
+            RuntimeError: there is no such cipher, or the key has another length than it takes; an
+                empty key has 0 bytes.
         """
         values = _key_of(key)
         name = _bytes_of(decryption_name)

@@ -6,9 +6,10 @@ from __future__ import annotations
 import os
 import threading
 import weakref
-from ctypes import byref, c_char_p, c_int, c_size_t, c_uint, c_void_p
+from ctypes import byref, c_char_p, c_int, c_size_t, c_uint, c_void_p, string_at
 
 from . import _callback
+from ._calls_back import CallsBack, copy_of
 from ._check import expect
 from ._config import (
     LiteConfig,
@@ -18,17 +19,17 @@ from ._config import (
     LiteOptions,
     _bytes_of,
     _LiteNetworkIO,
+    _text_of,
 )
 from ._layout import MAX_DIM, LiteLayout, lite_dtype_2_numpy  # noqa: F401 - also found here
 from ._library import LiteAsyncCallback, LiteFinishCallback, LiteStartCallback, library
 from ._model_file import Model
 from .struct import *  # noqa: F403 - scripts find all of them here
-from .struct import LiteAlgoSelectStrategy, LiteIOType, LiteTensorPhase
+from .struct import LiteAlgoSelectStrategy, LiteDeviceType, LiteTensorPhase
 from .tensor import LiteTensor, LiteTensorConcat, _Taken  # noqa: F401
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from typing import Any
 
     from ._model_file import ModelFile
@@ -63,11 +64,7 @@ def _natural(name: str, number: int, kind: Any = c_size_t) -> int:
     return number
 
 
-def _copy_of(io: LiteIO) -> LiteIO:
-    return LiteIO(io._name, bool(io.is_host), LiteIOType(io.io_type), io.config_layout)
-
-
-class LiteNetwork:
+class LiteNetwork(CallsBack):
     """A model that runs on one device; one thread at a time may use it, several may run at once.
 
     Args:
@@ -91,6 +88,7 @@ class LiteNetwork:
     """
 
     def __init__(self, config: LiteConfig | None = None, io: LiteNetworkIO | None = None) -> None:
+        super().__init__()
         self.config = expect(LiteConfig, config or LiteConfig(), "LiteNetwork")
         self.network_io = expect(LiteNetworkIO, io or LiteNetworkIO(), "LiteNetwork")
         made = c_void_p()
@@ -100,10 +98,6 @@ class LiteNetwork:
         self._shares: list[LiteNetwork] = []  # networks whose memory it uses
         # By handle, for as long as the network reads and writes there.
         self._taken: dict[int | None, _Taken] = {}
-        # What C calls; without these references Python would free them.
-        self._thunks: dict[str, Any] = {}
-        self._raised: list[BaseException] = []
-        self._has_start_callback = False
         # Also when the interpreter ends, before callbacks have no Python to run in.
         self._end = weakref.finalize(self, library.LITE_destroy_network, self._network)
 
@@ -141,7 +135,7 @@ class LiteNetwork:
             RuntimeError: no model is loaded, or the run cannot start.
             BaseException: what the start callback raised.
         """
-        if self._has_start_callback:
+        if "start" in self._thunks:
             _callback.call(library.LITE_forward, self._network)
         else:
             library.LITE_forward(self._network)
@@ -159,9 +153,13 @@ class LiteNetwork:
             if self._raised:
                 self._raise()
 
-    def _raise(self) -> None:
-        raised, self._raised = self._raised, []
-        raise raised[0]
+    def compute_only_configured_output(self) -> None:
+        """Compute only the outputs that the LiteNetworkIO names.
+
+        Raises:
+            RuntimeError: a model is loaded.
+        """
+        library.LITE_compute_only_configured_output(self._network)
 
     def is_cpu_inplace_mode(self) -> bool:
         """Whether forward() computes on the caller's thread."""
@@ -209,6 +207,17 @@ class LiteNetwork:
     @threads_number.setter
     def threads_number(self, nr_threads: int) -> None:
         library.LITE_set_cpu_threads_number(self._network, _natural("threads_number", nr_threads))
+
+    @property
+    def device_type(self) -> LiteDeviceType:
+        """Where it runs; after loading, the device that was chosen."""
+        return LiteDeviceType(self._get(library.LITE_get_device_type))
+
+    def get_model_extra_info(self) -> str:
+        """Return what a packed model says about itself beside the network; ``""`` if nothing."""
+        text, size = c_char_p(), c_int()
+        library.LITE_get_model_extra_info(self._network, byref(text), byref(size))
+        return _text_of(string_at(text, size.value) if size.value else b"")
 
     def get_io_tensor(
         self, name: str, phase: LiteTensorPhase = LiteTensorPhase.LITE_IO
@@ -317,82 +326,11 @@ class LiteNetwork:
 
     share_runtime_memroy = share_runtime_memory
 
-    def async_with_callback(self, async_callback: Callable[[], Any]) -> None:
-        """Have a function called when all outputs are there; nobody needs to wait then.
-
-        Args:
-            async_callback: is called on a thread of the library. What it raises is logged, and
-                raised by the next wait().
-        Raises:
-            RuntimeError: the network computes in forward(), or outputs lie in the user's memory.
-            TypeError: it cannot be called.
-        """
-        _callback.check(async_callback, "the asynchronous callback")
-        network = weakref.ref(self)
-
-        def call_back() -> int:
-            try:
-                async_callback()
-            except BaseException as error:  # noqa: BLE001
-                _callback.log("the asynchronous callback", error)
-                _keep(network, error)
-            return 0
-
-        self._set("async", library.LITE_set_async_callback, LiteAsyncCallback(call_back))
-
-    def set_start_callback(self, start_callback: Callable[[dict[LiteIO, LiteTensor]], Any]) -> None:
-        """Have a function called by forward(), before the first operator.
-
-        Args:
-            start_callback: gets the inputs. What it raises ends the run and comes out of forward().
-        Raises:
-            TypeError: it cannot be called.
-        """
-        _callback.check(start_callback, "the start callback")
-
-        def call_back(inputs: Any, tensors: Any, size: int) -> int:
-            try:
-                call(inputs, tensors, size)
-            except BaseException as error:  # noqa: BLE001
-                _callback.keep(error)
-                return 1
-            return 0
-
-        call = self._with_tensors(start_callback)
-        self._set("start", library.LITE_set_start_callback, LiteStartCallback(call_back))
-        self._has_start_callback = True
-
-    def set_finish_callback(
-        self, finish_callback: Callable[[dict[LiteIO, LiteTensor]], Any]
-    ) -> None:
-        """Have a function called when all outputs are there: by wait(), or after the asynchronous
-        callback.
-
-        Args:
-            finish_callback: gets the outputs. What it raises comes out of wait().
-        Raises:
-            TypeError: it cannot be called.
-        """
-        _callback.check(finish_callback, "the finish callback")
-        network = weakref.ref(self)
-
-        def call_back(outputs: Any, tensors: Any, size: int) -> int:
-            try:
-                call(outputs, tensors, size)
-            except BaseException as error:  # noqa: BLE001
-                if "async" in thunks:
-                    _callback.log("the finish callback", error)
-                _keep(network, error)
-            return 0
-
-        call, thunks = self._with_tensors(finish_callback), self._thunks
-        self._set("finish", library.LITE_set_finish_callback, LiteFinishCallback(call_back))
-
     def enable_profile_performance(self, profile_file: str | os.PathLike[str]) -> None:
         """Write the times of each run's operators, as JSON that ``mge-profile`` reads.
 
         Args:
-            profile_file: is written anew after each run.
+            profile_file: is written anew after each run; ``""``: no more.
         """
         library.LITE_enable_profile_performance(self._network, _path(profile_file))
 
@@ -434,7 +372,7 @@ class LiteNetwork:
         """Write every value of each run to a text file.
 
         Args:
-            txt_file: path of the file.
+            txt_file: path of the file; ``""`` ends the dump, of either kind.
         """
         library.LITE_enable_io_txt_dump(self._network, _path(txt_file))
 
@@ -442,7 +380,8 @@ class LiteNetwork:
         """Write every value of each run to a file of its own.
 
         Args:
-            bin_dir: the folder, which is made if it is not there.
+            bin_dir: the folder, which is made if it is not there; ``""`` ends the dump, of either
+                kind.
         """
         library.LITE_enable_io_bin_dump(self._network, _path(bin_dir))
 
@@ -482,7 +421,7 @@ class LiteNetwork:
     def _name(self, function: Any, index: int) -> str:
         name = c_char_p()
         function(self._network, _natural("index", index), byref(name))
-        return (name.value or b"").decode()
+        return _text_of(name.value)
 
     def _names(self, function: Any) -> list[str]:
         count = c_size_t()
@@ -490,7 +429,7 @@ class LiteNetwork:
         names = (c_char_p * count.value)()
         if count.value:
             function(self._network, None, names)
-        return [(name or b"").decode() for name in names]
+        return [_text_of(name) for name in names]
 
     def _note_loaded(self, model: Any) -> None:
         """Keep the model, and no more what the tensors of the one before lie in."""
@@ -499,31 +438,6 @@ class LiteNetwork:
 
     def _tensor(self, handle: int | None) -> LiteTensor:
         return LiteTensor._of(handle, self, self._taken.setdefault(handle, _Taken()))
-
-    def _with_tensors(
-        self, callback: Callable[[dict[LiteIO, LiteTensor]], Any]
-    ) -> Callable[[Any, Any, int], None]:
-        """What calls a callback with a dictionary made of C's arguments; it holds no network."""
-        network = weakref.ref(self)
-
-        def call_back(ios: Any, tensors: Any, size: int) -> None:
-            here = network()
-            if here is not None:  # else it is being destroyed
-                callback({_copy_of(ios[i]): here._tensor(tensors[i]) for i in range(size)})
-
-        return call_back
-
-    def _set(self, name: str, function: Any, thunk: Any) -> None:
-        """Give C a callback; the one before is kept until C has the new one."""
-        function(self._network, thunk)
-        self._thunks[name] = thunk
-
-
-def _keep(network: weakref.ref[LiteNetwork], error: BaseException) -> None:
-    """Let an exception come out of the network's next wait()."""
-    here = network()
-    if here is not None:
-        here._raised.append(error)
 
 
 def get_model_io_info(model_path: ModelFile, config: LiteConfig | None = None) -> LiteNetworkIO:
@@ -552,6 +466,6 @@ def get_model_io_info(model_path: ModelFile, config: LiteConfig | None = None) -
             function = library.LITE_get_model_io_info_by_memory
             _callback.call(function, model.address, model.size, config, byref(found))
         return LiteNetworkIO(
-            [_copy_of(found.inputs[i]) for i in range(found.input_size)],
-            [_copy_of(found.outputs[i]) for i in range(found.output_size)],
+            [copy_of(found.inputs[i]) for i in range(found.input_size)],
+            [copy_of(found.outputs[i]) for i in range(found.output_size)],
         )

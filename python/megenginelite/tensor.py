@@ -3,80 +3,24 @@
 
 from __future__ import annotations
 
-from ctypes import ArgumentError, byref, c_int, c_size_t, c_void_p, cast
+from ctypes import byref, c_int, c_size_t, c_void_p
 from math import prod
 
+from . import _dlpack
 from ._check import expect
+from ._data import address_of, array_of, converted, require, sizes
 from ._layout import MAX_DIM, LiteLayout, lite_dtype_2_numpy
 from ._library import _LiteTensorDesc, library
 from .struct import LiteDataType, LiteDeviceType, LiteIOType  # noqa: F401 - also found here
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
     from typing import Any
 
     import numpy as np
 
 __all__ = ["MAX_DIM", "LiteLayout", "LiteTensor", "LiteTensorConcat", "lite_dtype_2_numpy"]
-
-
-def _require(holds: Any, message: str) -> None:
-    if not holds:
-        raise AssertionError(f"[LiteTensor] {message}")
-
-
-def _sizes(numbers: Iterable[int]) -> Any:
-    values = [int(number) for number in numbers]
-    _require(
-        all(c_size_t(value).value == value for value in values),
-        f"start, end and step are not negative and have 64 bits, got {values}",
-    )
-    return (c_size_t * len(values))(*values)
-
-
-def _address_of(data: Any) -> int:
-    """Of the memory that an int, a pointer or an array of ctypes stands for."""
-    try:
-        if isinstance(data, str):  # ctypes would take the memory of its letters
-            raise TypeError
-        address = data if isinstance(data, int) else cast(data, c_void_p).value or 0
-    except (TypeError, ArgumentError):
-        raise TypeError(
-            f"[LiteTensor] data is an array of NumPy, a pointer of ctypes or an address; "
-            f"got {type(data).__name__}"
-        ) from None
-    _require(address, "data is a null pointer")
-    return address
-
-
-def _array_of(data: Any) -> np.ndarray | None:
-    """What can be seen as an array of NumPy without a copy."""
-    if not hasattr(data, "__array_interface__"):
-        return None
-    import numpy as np
-
-    array = np.asarray(data)
-    _require(
-        array.flags.c_contiguous,
-        "the array is not contiguous; numpy.ascontiguousarray(array) makes one that is",
-    )
-    return array
-
-
-def _converted(numbers: Sequence[Any], dtype: np.dtype) -> np.ndarray:
-    """Numbers of a list as elements of a type, which has to hold them."""
-    import numpy as np
-
-    values = np.array(numbers).ravel()
-    if values.dtype.kind not in "biuf":
-        raise TypeError(f"[LiteTensor] data is a list of numbers, got {numbers!r}")
-    finite = values[np.isfinite(values)]
-    limits = np.iinfo(dtype) if dtype.kind in "iu" else np.finfo(dtype)
-    is_exact = dtype.kind == "f" or finite.size == values.size
-    if not is_exact or np.any(finite < limits.min) or np.any(finite > limits.max):
-        raise RuntimeError(f"[LiteTensor] a number in data is out of the range of {dtype}")
-    return values.astype(dtype)
 
 
 class _Taken:
@@ -277,9 +221,9 @@ class LiteTensor:
             array([[12, 13, 14, 15],
                    [20, 21, 22, 23]], dtype=int32)
         """
-        starts, ends, steps = (_sizes(s) if s is not None else None for s in (start, end, step))
+        starts, ends, steps = (sizes(s) if s is not None else None for s in (start, end, step))
         lengths = [len(sizes) for sizes in (starts, ends, steps) if sizes is not None]
-        _require(len(set(lengths)) == 1, f"start, end and step are equally long, got {lengths}")
+        require(len(set(lengths)) == 1, f"start, end and step are equally long, got {lengths}")
         part = c_void_p()
         library.LITE_tensor_slice(self._tensor, starts, ends, steps, lengths[0], byref(part))
         return LiteTensor._of(part.value, None, self._lent())
@@ -310,6 +254,7 @@ class LiteTensor:
             AssertionError: the array or the tensor has gaps, the tensor lies on a device, or the
                 length is another than the tensor's.
             RuntimeError: there is no type of elements like the array's.
+            TypeError: the elements are objects, or of another machine's byte order.
         Example:
             >>> import numpy as np
             >>> image = np.zeros([2, 2], "float32")
@@ -320,15 +265,15 @@ class LiteTensor:
             array([[0., 7.],
                    [0., 0.]], dtype=float32)
         """
-        array = _array_of(data)
+        array = array_of(data)
         if array is not None:
             self._require_on_host("set_data_by_share of an array")
             data, address = array, array.ctypes.data
             layout = self._checked(layout or self._layout_for(array), array.nbytes)
         else:
-            address = _address_of(data)
+            address = address_of(data)
             layout = self._checked(layout or self.layout, length)
-        _require(self.is_continue, "the tensor is a slice with gaps, which has its memory")
+        require(self.is_continue, "the tensor is a slice with gaps, which has its memory")
         library.LITE_reset_tensor(self._tensor, layout, address)
         is_writable = not isinstance(data, bytes) if array is None else array.flags.writeable
         self._take(data, range(0) if is_writable else range(address, address + layout._nbytes))
@@ -345,7 +290,8 @@ class LiteTensor:
         """Copy elements into the tensor.
 
         Args:
-            data: an array, which gives the tensor its shape and type; a list, which is converted to
+            data: an array, or what NumPy makes one of, which gives the tensor its shape and type
+                (elements of another byte order are converted); a list, which is converted to
                 the tensor's type and fills its first elements; or a pointer of ctypes or an
                 address.
             data_length: bytes at a pointer; those of the tensor.
@@ -355,13 +301,16 @@ class LiteTensor:
                 another than the tensor's.
             RuntimeError: there is no type of elements like the array's, an element of the list is
                 beyond the range of the tensor's type, or the tensor is a slice of another shape.
+            TypeError: the elements are objects, or at a pointer and of another byte order.
         """
         if isinstance(data, list | tuple):
             if layout is not None:
                 self.layout = layout
             data, layout = self._with_first(data), None
-        elif not hasattr(data, "__array_interface__"):
-            _require(layout or data_length, "data is a pointer; give data_length or layout")
+        elif (array := array_of(data, is_copied=True)) is not None:
+            data = array
+        else:
+            require(layout or data_length, "data is a pointer; give data_length or layout")
             layout = layout or self.layout
         source = LiteTensor()
         source.set_data_by_share(data, data_length, layout)
@@ -396,7 +345,79 @@ class LiteTensor:
         on_host.copy_from(self)
         return on_host._array(on_host).copy()
 
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        """Its elements as an array, which numpy.asarray() asks for.
+
+        Args:
+            dtype: of the array; None: the tensor's.
+            copy: False: an error where elements have to be copied, because they lie on a device or
+                are converted; None: the tensor's own memory where it can be.
+        Raises:
+            ValueError: the elements have to be copied and must not be.
+        """
+        import numpy as np
+
+        is_own = self._is_on_host() and self.layout.ndim > 0
+        array = self.get_data_by_share() if is_own else self.to_numpy()
+        has_to = not is_own or np.dtype(dtype or array.dtype) != array.dtype
+        if has_to and copy is False:
+            raise ValueError("[LiteTensor] the elements can only be had as a copy")
+        return array.astype(dtype or array.dtype, copy=is_own and copy is True)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        """DLPack's numbers of its device: type and index."""
+        if self._is_on_host():
+            return _dlpack.DEVICES[LiteDeviceType.LITE_CPU], 0
+        if self.device_type not in _dlpack.DEVICES:
+            raise BufferError(f"[LiteTensor] DLPack has no device {self.device_type!r}")
+        return _dlpack.DEVICES[self.device_type], self.device_id
+
+    def __dlpack__(
+        self,
+        *,
+        stream: int | None = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[int, int] | None = None,
+        copy: bool | None = None,
+    ) -> Any:
+        """Its memory for another array library, which keeps it.
+
+        A run has to be waited for before its outputs are read.
+
+        Args:
+            stream: not used: the elements are there.
+            max_version: the newest version that the consumer knows.
+            dl_device: where the consumer wants it; None: where it is.
+            copy: True: memory of its own; False: an error where that has to be.
+        Raises:
+            BufferError: it cannot be handed out so.
+            RuntimeError: it has no layout.
+        """
+        place = self.__dlpack_device__()
+        wanted = place if dl_device is None else (int(dl_device[0]), int(dl_device[1]))
+        cpu = (_dlpack.DEVICES[LiteDeviceType.LITE_CPU], 0)
+        if wanted not in (place, cpu) or (wanted != place and copy is False):
+            raise BufferError(f"[LiteTensor] it lies on {place} and is not handed out on {wanted}")
+        holder = LiteTensor()
+        if wanted != cpu:
+            holder = LiteTensor(device_type=self.device_type, device_id=self.device_id)
+        is_copy = copy is True or wanted != place
+        self.get_ctypes_memory()  # it may not be allocated yet
+        if is_copy:
+            holder.copy_from(self)
+        else:
+            holder.share_memory_with(self)
+        layout, first = holder.layout, holder.get_ctypes_memory().value
+        strides = None
+        if not holder.is_continue:
+            size = layout._nbytes // prod(layout.shapes)
+            strides = [step // size for step in holder._strides(layout, first or 0)]
+        memory = _dlpack.Memory(first, wanted, layout, strides, holder)
+        return _dlpack.capsule_of(memory, max_version, holder._is_read_only(), is_copy)
+
     def __repr__(self) -> str:
+        if not self._tensor:
+            return "{}"
         fields = {
             "layout": self.layout,
             "device_type": self.device_type,
@@ -422,7 +443,7 @@ class LiteTensor:
         return self.device_type == LiteDeviceType.LITE_CPU or self.is_pinned_host
 
     def _require_on_host(self, what: str) -> None:
-        _require(self._is_on_host(), f"{what} needs a tensor on the CPU or in pinned memory")
+        require(self._is_on_host(), f"{what} needs a tensor on the CPU or in pinned memory")
 
     def _require_writable(self) -> None:
         if self._is_read_only():
@@ -430,7 +451,7 @@ class LiteTensor:
 
     def _checked(self, layout: LiteLayout, length: int) -> LiteLayout:
         """The layout, which has to have so many bytes; 0: any."""
-        _require(
+        require(
             length in (0, layout._nbytes),
             f"data has {length} bytes, but {layout} {layout._nbytes}",
         )
@@ -441,9 +462,9 @@ class LiteTensor:
         import numpy as np
 
         layout = self.layout
-        values = _converted(numbers, np.dtype(layout.dtype))
+        values = converted(numbers, np.dtype(layout.dtype))
         total = prod(layout.shapes) if layout.ndim else 0
-        _require(values.size <= total, f"data has {values.size} numbers, the tensor {total}")
+        require(values.size <= total, f"data has {values.size} numbers, the tensor {total}")
         if values.size == total:
             return values.reshape(layout.shapes)
         whole = self.to_numpy()
@@ -457,7 +478,7 @@ class LiteTensor:
             index = [0] * dimension + [min(1, layout.shapes[dimension] - 1)]
             found = c_void_p()
             library.LITE_get_tensor_memory_with_index(
-                self._tensor, _sizes(index), len(index), byref(found)
+                self._tensor, sizes(index), len(index), byref(found)
             )
             return found.value or 0
 

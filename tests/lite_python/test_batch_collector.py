@@ -53,6 +53,13 @@ def test_items_by_number():
         batch.free([2])
 
 
+def test_items_of_another_byte_order():
+    batch = collector(2, 3, dtype=LiteDataType.LITE_FLOAT)
+    batch.collect(np.full(3, 1.5, ">f4"))
+    batch.collect_id(np.full(3, 2.5, ">f4"), 1)
+    expect_items(batch, [1.5, 2.5])
+
+
 def test_items_from_pointers():
     batch = collector(4, 6, 8)
     array = np.ones([6, 8], "int32")

@@ -14,6 +14,6 @@ def test_members_are_those_of_the_package():
     rows = [line.split("|")[1] for line in PAGE.splitlines() if line.startswith("| ")]
     members = " ".join(rows)
     for kind in (LiteNetwork, LiteTensor, LiteGlobal, TensorBatchCollector):
-        for name in vars(kind):
+        for name in dir(kind):
             if not name.startswith("_"):
                 assert re.search(rf"\b{name}\b", members), f"{kind.__name__}.{name}"

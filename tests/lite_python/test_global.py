@@ -98,6 +98,28 @@ def test_a_cipher_of_ones_own(models, image, expected, tmp_path):
     LiteNetwork(config).load(hidden.tobytes())
 
 
+def test_an_empty_key_is_a_key(models):
+    keys = []
+
+    @decryption_func
+    def note(in_arr, key_arr, out_arr):
+        keys.append(key_arr.tolist())
+        if out_arr:
+            out_arr[:] = in_arr
+        return in_arr.size
+
+    LiteGlobal.register_decryption_and_key("noting", note, np.array([1, 2], ">i4"))
+    config = LiteConfig()
+    config.bare_model_cryption_name = "noting"
+    LiteNetwork(config).load(models / "two.mge")
+    LiteGlobal.update_decryption_key("noting", [])
+    LiteNetwork(config).load(models / "two.mge")
+    assert keys[0] == [1, 2] and keys[-1] == []
+    for cipher in ("AES_default", "RC4_default", "aes-256-gcm"):
+        with pytest.raises(RuntimeError, match="has 0"):
+            LiteGlobal.update_decryption_key(cipher, [])
+
+
 @pytest.mark.parametrize("excess", [1, 2**40, -1])
 def test_ciphers_that_write_other_than_they_told(models, excess):
     @decryption_func

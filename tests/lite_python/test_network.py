@@ -566,6 +566,15 @@ def test_values_are_dumped(models, image, tmp_path):
         scores_of(network, models / "net.mge", image)
         assert len(list(folder.iterdir())) > 3
     tool("mge-dump", "iodiff", *folders)
+    network.io_txt_dump(tmp_path / "more.txt")
+    network.io_txt_dump("")
+    run(network, image)
+    assert (tmp_path / "more.txt").read_text() == ""
+    before = [file.stat().st_mtime_ns for file in folders[1].iterdir()]
+    network.io_bin_dump(folders[1])
+    network.io_bin_dump("")
+    run(network, image)
+    assert before == [file.stat().st_mtime_ns for file in folders[1].iterdir()]
 
 
 def test_static_memory(network, tmp_path):

@@ -158,3 +158,57 @@ def test_null_pointers():
             tensor.set_data_by_copy(data, 8)
         with pytest.raises(AssertionError, match="null"):
             tensor.set_data_by_share(data, 8)
+
+
+NUMBERS = np.arange(1, 7).reshape(2, 3)
+
+
+@pytest.mark.parametrize("code", ["f4", "f2", "i4", "i2", "u2", "i8", "u4"])
+def test_elements_of_another_byte_order_are_converted(code):
+    array, tensor = NUMBERS.astype(">" + code), LiteTensor(LiteLayout([2, 3]))
+    tensor.set_data_by_copy(array)
+    assert tensor.to_numpy().dtype == code
+    np.testing.assert_array_equal(tensor.to_numpy(), NUMBERS)
+    for numbers in (list(-array[0]), [-array[0]]):
+        if code[0] != "u":
+            tensor.set_data_by_copy(numbers)
+            np.testing.assert_array_equal(tensor.to_numpy(), [-NUMBERS[0], NUMBERS[1]])
+    tensor.set_data_by_copy(array, layout=LiteLayout([6], code))
+    np.testing.assert_array_equal(tensor.to_numpy(), NUMBERS.ravel())
+    with pytest.raises(TypeError, match="byte order"):
+        tensor.set_data_by_share(array)
+
+
+def test_records_of_another_byte_order():
+    pairs = np.ones(2, [("a", ">f4"), ("b", ">f4")])
+    tensor = LiteTensor()
+    tensor.set_data_by_copy(pairs, layout=LiteLayout([4]))
+    assert tensor.to_numpy().tolist() == [1, 1, 1, 1]
+    with pytest.raises(TypeError, match="byte order"):
+        tensor.set_data_by_share(pairs, layout=LiteLayout([4]))
+
+
+@pytest.mark.parametrize("method", ["set_data_by_copy", "set_data_by_share"])
+def test_elements_that_are_no_numbers_of_this_machine(method):
+    class Big(ctypes.BigEndianStructure):
+        _fields_ = [("a", ctypes.c_int)]
+
+    take = getattr(LiteTensor(shapes=[2], dtype="int32"), method)
+    for data in ((ctypes.c_int.__ctype_be__ * 2)(1, 2), (Big * 2)()):
+        with pytest.raises(TypeError, match="byte order"):
+            take(data, 8)
+    with pytest.raises(TypeError, match="objects"):
+        take(np.array([1, None]), layout=LiteLayout([2], "int64"))
+
+
+def test_whatever_numpy_makes_an_array_of():
+    class Data:
+        def __array__(self, dtype=None, copy=None):
+            return np.arange(3, dtype=">i4")
+
+    _, other = counted(2, 2)
+    tensor = LiteTensor()
+    tensor.set_data_by_copy(Data())
+    assert tensor.to_numpy().tolist() == [0, 1, 2]
+    tensor.set_data_by_copy(other)
+    assert tensor.to_numpy().tolist() == [[0, 1], [2, 3]]
