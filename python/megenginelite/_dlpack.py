@@ -73,10 +73,11 @@ _NAMES: dict[type, bytes] = {_Managed: b"dltensor", _ManagedVersioned: b"dltenso
 _handed_out: dict[int, Any] = {}
 
 
-@_Deleter
-def _delete(address: int) -> None:
+def _let_go(address: int) -> None:
     _handed_out.pop(address, None)
 
+
+_delete = _Deleter(_let_go)
 
 _Destructor = ctypes.PYFUNCTYPE(None, c_void_p)
 _api = ctypes.pythonapi
@@ -86,11 +87,13 @@ _is_valid = ctypes.PYFUNCTYPE(ctypes.c_int, c_void_p, c_char_p)(("PyCapsule_IsVa
 _pointer = ctypes.PYFUNCTYPE(c_void_p, c_void_p, c_char_p)(("PyCapsule_GetPointer", _api))
 
 
-@_Destructor
-def _destroy(capsule: int) -> None:
+def _end(capsule: int) -> None:
     for name in _NAMES.values():  # whoever takes the memory renames the capsule
         if _is_valid(capsule, name):
-            _delete(_pointer(capsule, name))
+            _let_go(_pointer(capsule, name))
+
+
+_destroy = _Destructor(_end)
 
 
 class Memory(NamedTuple):

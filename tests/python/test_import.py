@@ -7,6 +7,7 @@ What imports what: no modules import each other, so that each can be read after 
 import ast
 import glob
 import graphlib
+import importlib.metadata
 import json
 import subprocess
 import sys
@@ -81,6 +82,38 @@ assert names is vars(module) and isinstance(module, types.ModuleType)
 )
 def test_the_names_of_a_module_are_complete_when_they_are_read(module, later):
     subprocess.run([sys.executable, "-c", COMPLETE, module, *later.split()], check=True)
+
+
+def test_the_installation_knows_the_version():
+    assert importlib.metadata.version("megengine") == megengine.engine_version
+
+
+# Only what the package depends on can be imported; sysconfig looks for a module of its own.
+WITHOUT_OTHERS = """
+import importlib, pkgutil, sys
+import numpy, megengine, megenginelite
+needed = {"numpy", "tqdm", "megengine", "megenginelite", *sys.stdlib_module_names}
+class Others:
+    def find_spec(name, path=None, target=None):
+        if name.partition(".")[0] not in needed and not name.startswith("_"):
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+sys.meta_path.insert(0, Others)
+def fail(name):
+    raise
+for package in (megengine, megenginelite):
+    for module in pkgutil.walk_packages(package.__path__, package.__name__ + ".", fail):
+        importlib.import_module(module.name)
+try:
+    megengine.utils.tensorboard.text("a", "b")
+except ModuleNotFoundError as error:
+    print(error)
+"""
+
+
+def test_every_module_is_imported_without_optional_packages():
+    done = subprocess.run([sys.executable, "-c", WITHOUT_OTHERS], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "pip install megengine[tensorboard]" in done.stdout
 
 
 def test_names_of_rooms_can_be_imported():

@@ -144,11 +144,13 @@ class ArrayReader(Machine):
         check(order in ("<", "=", "|", ">"), "a dtype in it has no byte order")
         check(tuple(state[2:7]) == (None, None, None, size, size), "a dtype in it has parts")
         check(state[7] == 0 or is_named, "a dtype in it has flags")
-        if order == ">":
-            self._replace(dtype, dtype.newbyteorder(">"))
+        made = dtype
         if len(state) == 9 and state[8]:
             is_half = state[8] == _BFLOAT16 and dtype == np.uint16
             made = bfloat16 if is_half else plain_quantised.dtype_of(dtype, state[8])
+        if order == ">":
+            made = made.newbyteorder(">")
+        if made is not dtype:
             self._replace(dtype, made)
 
     def _replace(self, old, new) -> None:

@@ -2,30 +2,68 @@
 """Graphs, texts and numbers as files of TensorBoard; needs its package,
 ``pip install megengine[tensorboard]``."""
 
+from __future__ import annotations
+
 import datetime
+import functools
 import os
 import socket
 import time
 from collections.abc import Iterable
+from types import SimpleNamespace
+from typing import TYPE_CHECKING
 
-try:
+from ..core.not_available import NotAvailableModuleError
+
+if TYPE_CHECKING:
     from tensorboard.compat.proto.attr_value_pb2 import AttrValue
-    from tensorboard.compat.proto.event_pb2 import Event, SessionLog
+    from tensorboard.compat.proto.event_pb2 import Event
     from tensorboard.compat.proto.graph_pb2 import GraphDef
     from tensorboard.compat.proto.node_def_pb2 import NodeDef
-    from tensorboard.compat.proto.summary_pb2 import Summary, SummaryMetadata
-    from tensorboard.compat.proto.tensor_pb2 import TensorProto
+    from tensorboard.compat.proto.summary_pb2 import Summary
     from tensorboard.compat.proto.tensor_shape_pb2 import TensorShapeProto
-    from tensorboard.compat.proto.versions_pb2 import VersionDef
     from tensorboard.summary.writer.event_file_writer import EventFileWriter
-except ImportError as e:
-    from ..core.not_available import NotAvailableModuleError
-
-    raise NotAvailableModuleError(
-        f"megengine.utils.tensorboard needs TensorBoard: pip install megengine[tensorboard] ({e})"
-    ) from e
 
 _STRING = 7  # of TensorFlow's dtypes
+
+
+@functools.cache
+def _tensorboard() -> SimpleNamespace:
+    """Return TensorBoard's messages and its writer of files by their names.
+
+    Raises:
+        NotAvailableModuleError: TensorBoard is not installed.
+    """
+    try:
+        from tensorboard.compat.proto import (
+            attr_value_pb2,
+            event_pb2,
+            graph_pb2,
+            node_def_pb2,
+            summary_pb2,
+            tensor_pb2,
+            tensor_shape_pb2,
+            versions_pb2,
+        )
+        from tensorboard.summary.writer.event_file_writer import EventFileWriter
+    except ImportError as e:
+        raise NotAvailableModuleError(
+            "megengine.utils.tensorboard needs TensorBoard: pip install megengine[tensorboard]"
+            f" ({e})"
+        ) from e
+    return SimpleNamespace(
+        AttrValue=attr_value_pb2.AttrValue,
+        Event=event_pb2.Event,
+        EventFileWriter=EventFileWriter,
+        GraphDef=graph_pb2.GraphDef,
+        NodeDef=node_def_pb2.NodeDef,
+        SessionLog=event_pb2.SessionLog,
+        Summary=summary_pb2.Summary,
+        SummaryMetadata=summary_pb2.SummaryMetadata,
+        TensorProto=tensor_pb2.TensorProto,
+        TensorShapeProto=tensor_shape_pb2.TensorShapeProto,
+        VersionDef=versions_pb2.VersionDef,
+    )
 
 
 def tensor_shape_proto(shape: Iterable[int]) -> TensorShapeProto:
@@ -39,7 +77,8 @@ def tensor_shape_proto(shape: Iterable[int]) -> TensorShapeProto:
         >>> len(tensor_shape_proto([2, 3]).dim)
         2
     """
-    return TensorShapeProto(dim=[TensorShapeProto.Dim(size=extent) for extent in shape])
+    kind = _tensorboard().TensorShapeProto
+    return kind(dim=[kind.Dim(size=extent) for extent in shape])
 
 
 def _shapes_of(shape) -> list:
@@ -61,12 +100,12 @@ def attr_value_proto(shape, dtype, attr: dict) -> dict[str, AttrValue]:
         >>> sorted(attr_value_proto([2], "float32", {"axis": 1}))
         ['_output_shapes', 'axis', 'dtype']
     """
-    values = {}
+    kind, values = _tensorboard().AttrValue, {}
     if shape is not None:
         shapes = [tensor_shape_proto(each) for each in _shapes_of(shape)]
-        values["_output_shapes"] = AttrValue(list=AttrValue.ListValue(shape=shapes))
+        values["_output_shapes"] = kind(list=kind.ListValue(shape=shapes))
     texts = {**({} if dtype is None else {"dtype": dtype}), **attr}
-    return values | {name: AttrValue(s=str(value).encode()) for name, value in texts.items()}
+    return values | {name: kind(s=str(value).encode()) for name, value in texts.items()}
 
 
 def node_proto(
@@ -93,7 +132,7 @@ def node_proto(
         'y'
     """
     attr = attr_value_proto(outputshape, dtype, attributes or {})
-    return NodeDef(name=name, op=op, input=input or [], attr=attr)
+    return _tensorboard().NodeDef(name=name, op=op, input=input or [], attr=attr)
 
 
 def node(
@@ -124,7 +163,8 @@ def graph(node_list: Iterable[NodeDef]) -> GraphDef:
         >>> len(graph([node("x"), node("y", input=["x"])]).node)
         2
     """
-    return GraphDef(node=list(node_list), versions=VersionDef(producer=22))
+    tb = _tensorboard()
+    return tb.GraphDef(node=list(node_list), versions=tb.VersionDef(producer=22))
 
 
 def text(tag: str, text: str) -> Summary:
@@ -139,12 +179,13 @@ def text(tag: str, text: str) -> Summary:
         >>> text("note", "**begun**").value[0].tag
         'note'
     """
-    plugin = SummaryMetadata.PluginData(plugin_name="text")
-    tensor = TensorProto(
+    tb = _tensorboard()
+    plugin = tb.SummaryMetadata.PluginData(plugin_name="text")
+    tensor = tb.TensorProto(
         dtype=_STRING, string_val=[text.encode()], tensor_shape=tensor_shape_proto([1])
     )
-    value = Summary.Value(tag=tag, metadata=SummaryMetadata(plugin_data=plugin), tensor=tensor)
-    return Summary(value=[value])
+    about = tb.SummaryMetadata(plugin_data=plugin)
+    return tb.Summary(value=[tb.Summary.Value(tag=tag, metadata=about, tensor=tensor)])
 
 
 class NodeRaw:
@@ -192,6 +233,7 @@ class SummaryWriterExtend:
     Raises:
         TypeError: another argument.
         OSError: the folder cannot be made.
+        ModuleNotFoundError: TensorBoard is not installed.
     Example:
         >>> with SummaryWriterExtend("log") as writer:
         ...     writer.add_scalar("loss", 0.5, 1)
@@ -211,13 +253,15 @@ class SummaryWriterExtend:
     ):
         if kwargs:
             raise TypeError(f"[SummaryWriterExtend] unknown arguments: {', '.join(kwargs)}")
+        tb = _tensorboard()
         self.logdir = str(logdir or log_dir or _default_folder(comment))
         self._nodes: dict[str, NodeRaw] = {}
         self._file: EventFileWriter | None = None
         if write_to_disk:
-            self._file = EventFileWriter(self.logdir, max_queue, flush_secs, filename_suffix)
+            self._file = tb.EventFileWriter(self.logdir, max_queue, flush_secs, filename_suffix)
         if purge_step is not None:
-            self._write(Event(session_log=SessionLog(status=SessionLog.START)), purge_step, None)
+            start = tb.SessionLog(status=tb.SessionLog.START)
+            self._write(tb.Event(session_log=start), purge_step, None)
 
     def _write(self, event: Event, step: int | None, walltime: float | None) -> None:
         event.wall_time = time.time() if walltime is None else walltime
@@ -241,8 +285,9 @@ class SummaryWriterExtend:
             global_step: where on it.
             walltime: when; None: now.
         """
-        value = Summary.Value(tag=tag, simple_value=float(scalar_value))
-        self._write(Event(summary=Summary(value=[value])), global_step, walltime)
+        tb = _tensorboard()
+        value = tb.Summary.Value(tag=tag, simple_value=float(scalar_value))
+        self._write(tb.Event(summary=tb.Summary(value=[value])), global_step, walltime)
 
     def add_text(
         self,
@@ -260,7 +305,8 @@ class SummaryWriterExtend:
             walltime: when; None: now.
         """
         parts = [text_string_list] if isinstance(text_string_list, str) else text_string_list
-        self._write(Event(summary=text(tag, "\n\n".join(parts))), global_step, walltime)
+        summary = text(tag, "\n\n".join(parts))
+        self._write(_tensorboard().Event(summary=summary), global_step, walltime)
 
     def add_node_raw(
         self,
@@ -319,7 +365,8 @@ class SummaryWriterExtend:
             )
             for each in self._nodes.values()
         ]
-        self._write(Event(graph_def=graph(nodes).SerializeToString()), None, None)
+        content = graph(nodes).SerializeToString()
+        self._write(_tensorboard().Event(graph_def=content), None, None)
 
     def flush(self) -> None:
         """Write what waits."""
@@ -331,7 +378,7 @@ class SummaryWriterExtend:
         if self._file is not None:
             self._file.close()
 
-    def __enter__(self) -> "SummaryWriterExtend":
+    def __enter__(self) -> SummaryWriterExtend:
         return self
 
     def __exit__(self, *args) -> None:
