@@ -19,6 +19,7 @@
 #include "libmge/kernel/select_settings.h"
 #include "libmge/op/apply.h"
 #include "libmge/op/backend.h"
+#include "libmge/op/graph_value.h"
 #include "libmge/op/nothing_to_do.h"
 #include "libmge/op/view_offsets.h"
 #include "libmge/tensor/borrowed.h"
@@ -120,8 +121,16 @@ inline bool fits(const Plan& plan, const OpInfo& op, const void* params, std::sp
     return op.fields.empty() || op.params.equal(plan.params.get(), params);
 }
 
+// A value of a graph may only stand for its shape.
+inline void refuse_graph_values(const OpInfo& op, std::span<const Tensor> inputs) {
+    for (auto& input : inputs)
+        if (input && input.is_symbolic() && !op.traits.reads_only_specs) [[unlikely]]
+            throw_graph_value(op.name);
+}
+
 std::unique_ptr<Plan> make_plan(const OpInfo& op, const void* params, std::span<const Tensor> inputs,
                                 DeviceId id, int threads) {
+    refuse_graph_values(op, inputs);
     auto plan = std::make_unique<Plan>();
     plan->op = &op;
     plan->params = op.params.copy(params);
@@ -263,7 +272,8 @@ inline const DeviceId& place_of_call(const OpInfo& op, std::span<const Tensor> i
 }
 
 // A tensor without memory may only stand for its shape.
-[[gnu::noinline]] void refuse_to_read(const OpInfo& op, size_t input) {
+[[gnu::noinline]] void refuse_to_read(const OpInfo& op, std::span<const Tensor> inputs, size_t input) {
+    refuse_graph_values(op, inputs);
     MGE_CHECK(op.traits.reads_only_specs, "input ", input, " of ", op.name, " has no memory");
 }
 
@@ -314,7 +324,7 @@ inline void run_plan(const Plan& plan, std::span<const Tensor> inputs, std::span
                      OutputAllocator* allocator) {
     for (size_t i = 0; i < inputs.size(); ++i)
         if (inputs[i] && !inputs[i].impl()->storage) [[unlikely]]
-            refuse_to_read(*plan.op, i);
+            refuse_to_read(*plan.op, inputs, i);
     if (observer.load(std::memory_order_relaxed)) [[unlikely]]
         return run_observed(plan, inputs, outputs, allocator);
     run_now_or_later(plan, inputs, outputs, allocator);
@@ -355,7 +365,10 @@ private:
         if ((op.resolve && has_host_values(op, inputs)) || op.traits.runtime_shape || op.traits.control)
             return apply_at(id, op, params, inputs).at(0);
         Plan& plan = find_plan(op, params, inputs, id);
-        if (!plan.view_offsets.empty()) return view_of(inputs[0], plan.outputs[0], plan.view_offsets[0]);
+        if (!plan.view_offsets.empty()) {
+            refuse_graph_values(op, inputs.first(1));
+            return view_of(inputs[0], plan.outputs[0], plan.view_offsets[0]);
+        }
         Tensor output = make_output(plan, 0, id);
         run_plan(plan, inputs, {&output, 1}, nullptr);
         return output;
@@ -370,6 +383,7 @@ private:
         Plan& plan = find_plan(op, params, inputs, id);
         Tensors outputs(plan.outputs.size());
         if (!plan.view_offsets.empty()) {
+            refuse_graph_values(op, inputs.first(1));
             for (size_t i = 0; i < outputs.size(); ++i)
                 outputs[i] = view_of(inputs[0], plan.outputs[i], plan.view_offsets[i]);
             return outputs;

@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "libmge/device/device.h"
+#include "libmge/op/graph_value.h"
 #include "libmge/op/operator_library.h"
 
 namespace mge {
@@ -88,7 +89,7 @@ void check_dtypes(const OpInfo& op, std::span<const TensorSpec> specs) {
 
 IntList host_values(const Tensor& given) {
     if (!given) return {};
-    MGE_CHECK(!given.is_symbolic());
+    if (given.is_symbolic()) throw_graph_value("shape");
     Tensor tensor = to_host(given);
     IntList values(size_t(tensor.spec().numel()));
     for (size_t i = 0; i < values.size(); ++i) {

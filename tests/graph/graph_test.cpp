@@ -2,6 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
+#include <functional>
+
 #include "libmge/mge.h"
 
 namespace mge {
@@ -50,6 +53,36 @@ TEST(GraphBuilder, RefusesTensorsOfOtherGraphs) {
     Tensor a = one.input(f32({2}), "a"), b = other.input(f32({2}), "b");
     InterpreterScope scope(one);
     EXPECT_THROW(ops::add(a, b), UserError);
+}
+
+// Outside of the builder's scope operators run at once, and a value of a graph has no elements.
+TEST(GraphBuilder, NamesTheScopeThatIsMissing) {
+    GraphBuilder builder;
+    Tensor x = builder.input(f32({2, 3}), "x"), n = builder.input({DType::i32, {2}, {}}, "n");
+    Tensor zeros = tensor_from_host(f32({2, 3}), std::array<float, 6>{}.data(), host_device);
+    Tensor one = scalar_tensor(1, DType::f32);
+    const std::function<void()> uses[] = {
+        [&] { ops::add(x, one); },
+        [&] { ops::add(one, x); },
+        [&] {
+            ops::reshape(x, {.shape = {3, 2}});
+        },
+        [&] { ops::reshape(zeros, n); },
+        [&] { ops::matmul(x, x, {.transpose_b = true}); },
+        [&] {
+            ops::concat({x, x});
+        },
+        [&] {
+            ops::split(x, {.sizes = {1, 1}});
+        },
+    };
+    for (int round : {0, 1}) {
+        for (auto& use : uses) EXPECT_THAT(message_of(use), HasSubstr("InterpreterScope")) << round;
+        // Plans that calls with elements leave behind change nothing.
+        ops::add(zeros, one), ops::add(one, zeros), ops::reshape(zeros, {.shape = {3, 2}});
+        ops::concat({zeros, zeros}), ops::split(zeros, {.sizes = {1, 1}});
+    }
+    EXPECT_TRUE(builder.graph().nodes().empty());
 }
 
 TEST(Graph, InfersNewShapes) {
