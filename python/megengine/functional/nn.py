@@ -230,7 +230,12 @@ def indexing_one_hot(src: Tensor, index: Tensor, axis: int = 1, keepdims: bool =
     return picked if keepdims else _mge.ops.remove_axis(picked, axes=[axis])
 
 
-_PAD_MODES = ("constant", "reflect", "replicate")
+_PAD_MODES = {
+    "constant": "constant",
+    "edge": "replicate",
+    "reflect": "reflect",
+    "replicate": "replicate",
+}
 
 
 def pad(
@@ -244,7 +249,8 @@ def pad(
     Args:
         src: any rank up to 7.
         pad_width: for each axis how many elements to add before and after.
-        mode: ``"constant"``, ``"reflect"`` (mirrored without the edge) or ``"replicate"``.
+        mode: ``"constant"``, ``"reflect"`` (mirrored without the edge), or ``"replicate"``, also
+            called ``"edge"``.
         constant_value: value of a constant border.
     Returns:
         Tensor.
@@ -255,8 +261,8 @@ def pad(
         >>> F.nn.pad(Tensor([1.0, 2.0]), ((1, 1),))
         Tensor([0. 1. 2. 0.], device=xpux:0)
     """
-    name = str(mode).lower()
-    assert name in _PAD_MODES, f"[pad] mode must be in {_PAD_MODES}, got {mode!r}"
+    name = _PAD_MODES.get(str(mode).lower())
+    assert name is not None, f"[pad] mode must be in {tuple(_PAD_MODES)}, got {mode!r}"
     widths = [tuple(int(v) for v in w) for w in pad_width]
     assert len(widths) <= src.ndim, f"[pad] {counted(len(widths), 'width')} for rank {src.ndim}"
     widths += [(0, 0)] * (src.ndim - len(widths))
@@ -293,9 +299,15 @@ def pixel_shuffle(inp: Tensor, upscale_factor: int) -> Tensor:
         raise RuntimeError(
             f"[pixel_shuffle] {r * r} does not divide {counted(channels, 'channel')}"
         )
-    shape = [*batch, channels // (r * r), r, r, height, width]
-    n = len(batch)
+    kept = channels // (r * r)
+    n = min(len(batch), 1)
+    if len(batch) > 1:
+        inp = _mge.ops.flatten(inp, start=0, end=len(batch) - 1)
+    shape = [*extents(inp, 0)[:n], kept, r, r, height, width]
     pattern = [*range(n), n, n + 3, n + 1, n + 4, n + 2]
     out = _mge.ops.transpose(reshaped_with(inp, shape), pattern=pattern)
     out = _mge.ops.flatten(out, start=n + 3, end=n + 4)
-    return _mge.ops.flatten(out, start=n + 1, end=n + 2)
+    out = _mge.ops.flatten(out, start=n + 1, end=n + 2)
+    if len(batch) < 2:
+        return out
+    return reshaped_with(out, [*batch, kept, height * r, width * r])

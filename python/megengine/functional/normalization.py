@@ -9,7 +9,8 @@ import numpy as np
 from .. import _mge
 from ..core.counted import counted
 from ..core.processes import distributed
-from ..core.tensor.shape_arguments import known_or_symbolic, open_first
+from ..core.tensor.extents import extents, reshaped_with
+from ..core.tensor.shape_arguments import known_or_symbolic
 from ..tensor import Tensor
 
 
@@ -53,10 +54,8 @@ def batch_norm(
     assert training or (running_mean is not None and running_var is not None), (
         "[batch_norm] running_mean and running_var are needed unless training"
     )
-    whole = inp._tuple_shape
-    if len(whole) != 4:
-        inp = _as_images(inp, "batch_norm")
-    shape = (1, whole[1], 1, 1)
+    images = _as_images(inp, "batch_norm")
+    shape = (1, images._tuple_shape[1], 1, 1)
 
     def given(name: str, value, default: float) -> Tensor | np.ndarray:
         if value is None:
@@ -71,7 +70,7 @@ def batch_norm(
         return value if value._tuple_shape == shape else _mge.ops.reshape(value, shape=shape)
 
     y, mean, var, _, _ = _mge.ops.batch_norm(
-        inp,
+        images,
         given("weight", weight, 1.0),
         given("bias", bias, 0.0),
         given("running_mean", running_mean, 0.0),
@@ -80,8 +79,7 @@ def batch_norm(
         momentum=momentum,
         epsilon=eps,
     )
-    if len(whole) != 4:
-        y = _mge.ops.reshape(y, shape=open_first(whole))
+    y = _from_images(y, inp)
     if not training or (running_mean is None and running_var is None):
         return y
     if not inplace:
@@ -95,11 +93,19 @@ def batch_norm(
 
 
 def _as_images(inp: Tensor, who: str) -> Tensor:
-    """(N, C, ...) as (N, C, pixels, 1), for every N."""
-    shape = inp._tuple_shape
-    if len(shape) < 2:
-        raise IndexError(f"[{who}] the input must have at least rank 2, got {len(shape)}")
-    return _mge.ops.reshape(inp, shape=open_first([*shape[:2], math.prod(shape[2:]), 1]))
+    """(N, C, ...) as (N, C, height, width), for all sizes that a trace may see."""
+    if inp.ndim < 2:
+        raise IndexError(f"[{who}] the input must have at least rank 2, got {inp.ndim}")
+    if inp.ndim > 4:
+        inp = _mge.ops.flatten(inp, start=3, end=inp.ndim - 1)
+    return inp if inp.ndim == 4 else _mge.ops.add_axis(inp, axes=[*range(inp.ndim, 4)])
+
+
+def _from_images(images: Tensor, inp: Tensor) -> Tensor:
+    """The values in the shape of ``inp``, of which ``_as_images`` made images."""
+    if inp.ndim > 4:
+        return reshaped_with(images, extents(inp, 0))
+    return images if inp.ndim == 4 else _mge.ops.remove_axis(images, axes=[*range(inp.ndim, 4)])
 
 
 def _check_affine(affine: bool, weight, bias, who: str) -> None:
@@ -142,10 +148,9 @@ def sync_batch_norm(
     group = _others(group) if training else None
     if is_added and group is None:
         return batch_norm(inp, *statistics, training=training, momentum=float(momentum), eps=eps)
-    whole = inp._tuple_shape
-    inp = _as_images(inp, "sync_batch_norm")
-    out = _batch_norm_in_steps(inp, *statistics, training, float(momentum), eps, is_added, group)
-    return _mge.ops.reshape(out, shape=open_first(whole))
+    images = _as_images(inp, "sync_batch_norm")
+    out = _batch_norm_in_steps(images, *statistics, training, float(momentum), eps, is_added, group)
+    return _from_images(out, inp)
 
 
 def _others(group):

@@ -67,15 +67,11 @@ class _BatchNorm(Module):
         assert self.running_mean is not None or not self.track_running_stats, (
             f"[{type(self).__name__}] made without track_running_stats, there are none to track"
         )
-        shape = inp.shape if inp.ndim != 4 else None
-        if shape is not None:
-            inp = F.reshape(inp, (inp.shape[0], self.num_features, -1, 1))
         weight, bias = self.weight, self.bias
         if self.freeze and weight is not None:
             weight, bias = weight.detach(), bias.detach()
         training = (self.training and not self.freeze) or not self.track_running_stats
-        out = self._normalise(inp, weight, bias, training)
-        return out if shape is None else F.reshape(out, shape)
+        return self._normalise(inp, weight, bias, training)
 
     def _normalise(self, inp: Tensor, weight, bias, training: bool) -> Tensor:
         return F.batch_norm(
