@@ -253,6 +253,9 @@ def can_share(tensor: Any) -> bool:
 def capture_subgraph(function: Any, inputs: Any, captured: Any, sliced: int = 0, grad_owners: Any | None = None) -> tuple:
     """What the function makes of a list of Tensors like `inputs`, of the last `sliced` ones without their first axis, as (graph, captured, changed, positions): the Tensors from outside that it uses are further inputs, behind those of `captured`; those that it changes are as before, and behind the results come their new values and those from before, which are captured at these positions. A list `grad_owners` gets the Tensors whose gradients it leaves, which come behind the results, too."""
 
+def check_options(options: dict) -> None:
+    """Raises an error for options, by name, that do not exist or contradict each other."""
+
 def collect_loans() -> None:
     """Lets go of memory that no other process has any more."""
 
@@ -305,7 +308,7 @@ def library_path() -> Any:
     """The file of libmge that this process runs."""
 
 def list_options() -> list:
-    """The options of a compilation: name, field in C++, keyword, sentence, default and words."""
+    """The options of a compilation: name, field in C++, keyword, sentence, default as text and as a value, and words."""
 
 def listen_for_processes(host: str) -> int:
     """Listens at an address of this machine; gives the port. RuntimeError where it cannot."""

@@ -8,7 +8,7 @@ import sys
 
 _LEVEL_VARIABLE = "MEGENGINE_LOGGING_LEVEL"
 _level = logging.INFO
-_loggers: list[logging.Logger] = []
+_all_loggers: list[logging.Logger] = []
 _file_handler: logging.Handler | None = None
 
 
@@ -49,7 +49,7 @@ def get_logger(name: str | None = None, formatter=MegEngineLogFormatter) -> logg
         'example'
     """
     logger = logging.getLogger(name)
-    if logger in _loggers:
+    if logger in _all_loggers:
         return logger
     logger.propagate = False
     logger.setLevel(_level)
@@ -58,7 +58,7 @@ def get_logger(name: str | None = None, formatter=MegEngineLogFormatter) -> logg
     logger.addHandler(handler)
     if _file_handler is not None:
         logger.addHandler(_file_handler)
-    _loggers.append(logger)
+    _all_loggers.append(logger)
     return logger
 
 
@@ -84,7 +84,7 @@ def set_log_level(level: int | str, update_existing: bool = True):
         raise ValueError(f"[set_log_level] there is no level {level!r}")
     _level = checked
     if update_existing:
-        for logger in _loggers:
+        for logger in _all_loggers:
             logger.setLevel(checked)
     return before
 
@@ -112,7 +112,7 @@ def set_log_file(fout, mode: str = "a") -> None:
         else logging.StreamHandler(fout)
     )
     handler.setFormatter(MegEngineLogFormatter())
-    for logger in _loggers:
+    for logger in _all_loggers:
         if _file_handler is not None:
             logger.removeHandler(_file_handler)
         logger.addHandler(handler)

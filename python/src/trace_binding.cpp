@@ -48,8 +48,10 @@ namespace {
 // default place is where its first input lies.
 class LoadedModel {
 public:
-    // ModelError when it carries options that cannot be read.
-    explicit LoadedModel(Model model) : model_(std::move(model)) {
+    // Runs as `options` say, as far as the model does not. ModelError when it carries some that cannot be
+    // read.
+    explicit LoadedModel(Model model, CompileOptions options = {})
+        : model_(std::move(model)), carried_(std::move(options)) {
         if (auto stored = stored_options(model_)) carried_ = with_stored(carried_, *stored);
         carried_.const_shape = carried_.const_shape || has_const_shape(model_);
         check(carried_);
@@ -178,17 +180,27 @@ OptionValue to_option_value(nb::handle value, std::string_view keyword) {
     throw_user(keyword, text("cannot be a ", Py_TYPE(value.ptr())->tp_name), ErrorClass::type);
 }
 
-// By the names of the list of options. What is wrong is told in Python's words.
-CompileOptions to_options(const nb::dict& given) {
+nb::object to_object(const OptionValue& value) {
+    return std::visit(
+        [](auto& v) -> nb::object {
+            if constexpr (std::is_same_v<std::decay_t<decltype(v)>, std::monostate>)
+                return nb::none();
+            else
+                return nb::cast(v);
+        },
+        value);
+}
+
+// By the names of the list of options. Messages call them by `words`.
+CompileOptions to_options(const nb::dict& given, OptionWords words = OptionWords::keywords) {
     CompileOptions options;
     for (auto [key, value] : given) {
         auto name = nb::cast<std::string>(key);
         auto* option = find_named_option(name);
         if (!option) throw_user("options", text("there is no option '", name, "'"), ErrorClass::value);
-        set_option(options, *option, to_option_value(value, called(*option, OptionWords::keywords)),
-                   OptionWords::keywords);
+        set_option(options, *option, to_option_value(value, called(*option, words)), words);
     }
-    check(options, OptionWords::keywords);
+    check(options, words);
     return options;
 }
 
@@ -209,6 +221,7 @@ nb::list list_options() {
         row["keyword"] = option.keyword;
         row["doc"] = option.doc;
         row["default"] = default_text(option);
+        row["value"] = to_object(option.get(CompileOptions()));
         nb::list words;
         for (auto word : option.words) words.append(word);
         row["words"] = words;
@@ -236,7 +249,7 @@ std::shared_ptr<LoadedModel> make_model(Graph graph, const std::vector<std::stri
     graph_opt.f16_io_comp = graph_opt.f16_io_f32_comp = false;  // done
     model.metadata = metadata;
     if (says_something(options)) store_options(model, options);
-    return std::make_shared<LoadedModel>(std::move(model));
+    return std::make_shared<LoadedModel>(std::move(model), std::move(options));
 }
 
 // Of a list of (Tensor, name).
@@ -501,8 +514,14 @@ void add_trace(PyObject* module_object) {
              "constants have names, after the modules that ran (scopes, by step) and what these call "
              "their tensors.");
     add_model(module);
-    module.def("list_options", &list_options,
-               "The options of a compilation: name, field in C++, keyword, sentence, default and words.");
+    module.def(
+        "list_options", &list_options,
+        "The options of a compilation: name, field in C++, keyword, sentence, default as text and as a "
+        "value, and words.");
+    module.def(
+        "check_options", [](const nb::dict& given) { to_options(given, OptionWords::fields); },
+        nb::arg("options"),
+        "Raises an error for options, by name, that do not exist or contradict each other.");
     module.def(
         "pause_trace",
         []() -> nb::object {

@@ -1,17 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """Graphs that are fed and read by hand (``core.tensor.megbrain_graph``)."""
 
+import io
+import json
 from concurrent.futures import Future
 
 import numpy as np
 import pytest
 
 import megengine as mge
+import megengine.functional as F
 from megengine import Tensor
 from megengine.core._imperative_rt import ComputingGraph, OperatorNode, VarNode
 from megengine.core._imperative_rt.common import CompNode, TensorAttr
 from megengine.core.ops.builtin import Elemwise
 from megengine.core.tensor import megbrain_graph as by_hand
+from megengine.utils import comp_graph_tools as cgtools
+from megengine.utils.network import Network
 
 X = np.arange(3, dtype="float32")
 
@@ -111,3 +116,107 @@ def test_names_of_the_extension_module():
     for package in (mge.core, mge.core._imperative_rt):
         with pytest.raises(AttributeError):
             _ = package.no_such_name
+
+
+def test_options_are_those_of_the_compilation():
+    run, x, y = doubled(by_hand.OutputNode)
+    options = run.options
+    assert (options.graph_opt_level, options.seq_opt.enable_mem_plan_opt) == (2, True)
+    assert options.sublinear_mem_config.lb_memory_mb == 0 and "graph_opt" in dir(options)
+    options.graph_opt_level = 0
+    options.graph_opt.jit_config.fuse_reduce = 2  # MegEngine's number for "on"
+    options.seq_opt.enable_mem_reuse_alloc = False
+    assert options.graph_opt.jit_config.fuse_reduce is True
+    assert "graph_opt_level=0" in repr(options)
+    run.execute()
+    x.set_value(Tensor(X))
+    np.testing.assert_array_equal(y.get_value().numpy(), 2 * X)
+    run.wait()
+
+
+def test_an_option_acts_on_runs():
+    run, x, y = doubled(by_hand.OutputNode)
+    run.options.fake_next_exec = True  # allocates, and computes nothing
+    run.execute()
+    x.set_value(Tensor(X + 1))
+    np.testing.assert_array_equal(y.get_value().numpy(), np.zeros(3))
+
+
+@pytest.mark.parametrize(
+    "group, name, value, error, match",
+    [
+        ("", "no_such", 1, AttributeError, "no option 'no_such'.*graph_opt_level"),
+        ("seq_opt", "no_such", 1, AttributeError, "no option 'seq_opt.no_such'"),
+        ("", "graph_opt_level", 99, ValueError, "graph_opt_level = 99.*between -3 and 3"),
+        ("", "graph_opt_level", "high", TypeError, "whole number"),
+        ("", "seq_opt", 1, AttributeError, "seq_opt"),
+        ("", "enable_memory_swap", 2, TypeError, "enable_memory_swap = 2"),
+        ("", "log_level", 3, ValueError, "between 0 and 2"),
+    ],
+)
+def test_wrong_options(group, name, value, error, match):
+    options = by_hand.Graph().options
+    owner = getattr(options, group) if group else options
+    with pytest.raises(error, match=match):
+        setattr(owner, name, value)
+    assert repr(options) == "GraphOptions()"
+
+
+def test_options_that_contradict_each_other():
+    options = by_hand.Graph().options
+    options.enable_sublinear_memory_opt = True
+    with pytest.raises(ValueError, match="contradicts"):
+        options.enable_dtr_memory_opt = True
+    assert not options.enable_dtr_memory_opt
+    with pytest.raises(AttributeError):
+        by_hand.Graph().options = options
+
+
+def loaded(function, *shapes):
+    traced = mge.jit.trace(function, symbolic=True, capture_as_const=True)
+    traced(*(F.ones(shape) for shape in shapes))
+    file = io.BytesIO()
+    traced.dump(file, optimize_for_inference=False, silent=True)
+    return io.BytesIO(file.getvalue())
+
+
+CONV = {"stride_h": 2, "stride_w": 2, "pad_h": 1, "sparse": "GROUP", "mode": "CROSS_CORRELATION"}
+OPERATORS = {
+    "ConvolutionForward": (
+        "Convolution",
+        lambda x, w: F.conv2d(x, F.ones((2, 2, 2, 3, 3)), stride=2, padding=1, groups=2),
+        CONV,
+    ),
+    "ConvolutionBackwardData": ("ConvTranspose", F.conv_transpose2d, {"sparse": "DENSE"}),
+    "PoolingForward": ("Pooling", lambda x, w: F.max_pool2d(x, 2), {"window_h": 2, "mode": "MAX"}),
+    "AdaptivePoolingForward": ("AdaptivePooling", lambda x, w: F.adaptive_avg_pool2d(x, 2), {}),
+    "BatchedMatrixMul": (
+        "BatchedMatmul",
+        lambda x, w: F.matmul(x, x, transpose_b=True),
+        {"transposeA": False, "transposeB": True},
+    ),
+    "SoftmaxForward": ("SoftmaxForward", lambda x, w: F.softmax(x, 1), {}),
+    "PaddingForward": ("PaddingForward", lambda x, w: F.nn.pad(x, ((1, 1),) * 4), {}),
+    "ArgsortForward": ("Argsort", lambda x, w: F.argsort(F.flatten(x, 1)), {"order": "ASCENDING"}),
+    "RemapForward": ("Remap", lambda x, w: F.vision.remap(x, F.zeros((4, 3, 3, 2))), {}),
+    "Elemwise": ("Elemwise", lambda x, w: F.exp(x), {"mode": "EXP"}),
+    "Reduce": ("Reduce", lambda x, w: F.sum(x, 1), {"mode": "SUM", "axis": 1}),
+    "Dimshuffle": ("Dimshuffle", lambda x, w: F.transpose(x, (1, 0, 2, 3)), {"ndim": 4}),
+}
+
+
+@pytest.mark.parametrize("kind", OPERATORS)
+def test_types_and_parameters_in_the_words_of_graphs(kind):
+    in_networks, function, params = OPERATORS[kind]
+    file = loaded(function, (4, 4, 4, 4), (4, 4, 3, 3))
+    result = by_hand.load_graph(io.BytesIO(file.getvalue()))
+    owner = result.output_vars_list[0].owner
+    assert isinstance(result.graph, by_hand.Graph) and result.output_vars_list[0].op is owner
+    assert cgtools.get_opr_type(owner) == owner.type == kind
+    assert cgtools.get_owner_opr_type(result.output_vars_list[0]) == kind
+    assert isinstance(owner.params, str)
+    assert json.loads(owner.params).items() >= params.items()
+    net = Network.load(file)
+    owner = net.output_vars[0].owner
+    assert (owner.type, cgtools.get_opr_type(owner)) == (in_networks, kind)
+    assert {name: owner.params[name] for name in params} == params

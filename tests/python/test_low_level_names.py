@@ -1,20 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
 """Settings and names below the public interface that test suites and training code look at."""
 
+import importlib
 import inspect
 
+import numpy as np
 import pytest
 
 import megengine as mge
+import megengine.functional as F
+import megengine.module as M
 from megengine import Tensor, amp, config
-from megengine.core import _config, get_option, set_option
+from megengine.core import _config, _imperative_rt, get_option, set_option
 from megengine.core import _trace_option as trace_option
 from megengine.core._imperative_rt import core2, ops
+from megengine.core.borrowed_names import borrowed
 from megengine.core.tensor import amp as amp_settings
-from megengine.core.tensor import array_method
+from megengine.core.tensor import array_method, megbrain_graph
 from megengine.jit.tracing import TraceError
 from megengine.module.module import _expand_structure
 from megengine.random import rng
+from megengine.traced_module import module_tracer
+from megengine.traced_module.module_tracer import BUILTIN_ARRAY_METHOD
 from megengine.traced_module.utils import _convert_kwargs_to_args
 
 OPTIONS = {
@@ -137,3 +144,65 @@ def test_names_of_random_numbers():
     handle = ops.new_rng_handle("cpu1", 5)
     assert ops.get_rng_handle_compnode(handle) == "cpu1"
     ops.delete_rng_handle(handle)
+
+
+def test_names_that_modules_import_from_each_other():
+    assert F.nn.concat is F.concat and F.loss.maximum is F.maximum
+    from megengine.functional.nn import apply
+    from megengine.module.conv import Module, _pair_nonzero, conv2d
+
+    assert conv2d is F.conv2d and Module is M.Module and apply is core2.apply
+    assert _pair_nonzero(2) == (2, 2)
+    for module, names in borrowed().items():
+        owner = importlib.import_module(module)
+        assert all(hasattr(owner, name) for name in names), module
+    with pytest.raises(AttributeError):
+        _ = F.nn.no_such_name
+
+
+def test_graphs_by_the_names_of_the_extension_module():
+    graph = megbrain_graph.Graph()
+    x = _imperative_rt.make_h2d(graph, "xpux", "float32", (2,), "x")
+    c = _imperative_rt.make_const(graph, np.array([1.0, 2.0]), "xpux", "float32", "c")
+    (y,) = _imperative_rt.invoke_op(ops.Elemwise("mul"), [x, c])
+    content, info = megbrain_graph.dump_graph({"y": y}, keep_var_name=2)
+    assert (info.inputs, info.outputs, info.tot_bytes) == (["x"], ["y"], len(content))
+    with pytest.raises(ValueError, match="two names"):
+        megbrain_graph.dump_graph([y, y])
+    outputs, _ = megbrain_graph.optimize_for_inference([y], enable_ioc16=True)
+    halved, _ = megbrain_graph.dump_graph(outputs)
+    assert b"f16" in halved or len(halved) != len(content)
+    with pytest.raises(ValueError):
+        megbrain_graph.optimize_for_inference([y], enable_no_such=True)
+    later = megbrain_graph.VirtualDepNode([y, c])
+    assert later.outputs[0].owner.type == "VirtualDep"
+
+
+def test_the_gradient_of_an_operator():
+    attr = _imperative_rt.TensorAttr((2,), "float32", "xpux")
+    found = _imperative_rt.make_backward_graph(ops.Elemwise("mul"), [attr] * 2, [True] * 2, [True])
+    assert found == ("backward_graph", [True, True, False, True], [True, True])
+    found = _imperative_rt.make_backward_graph(ops.Elemwise("exp"), [attr], [True], [True])
+    assert found == ("backward_graph", [False, True, True], [True])
+    found = _imperative_rt.make_backward_graph(ops.Elemwise("exp"), [attr], [False], [True])
+    assert found == ("backward_graph", [False, False, False], [False])
+
+
+def test_services_of_the_process():
+    levels = _imperative_rt.Logger.LogLevel
+    before = _imperative_rt.Logger.set_log_level(levels.Error)
+    assert _imperative_rt.Logger.set_log_level(before) == levels.Error
+    count = _imperative_rt.AtomicUint64(1)
+    count += 2
+    assert (count.fetch_sub(1), count.load()) == (3, 2)
+    config = _imperative_rt.OperatorNodeConfig(name="conv")
+    config.comp_node = "cpu0"
+    assert (config.name, config.comp_node, config.comp_node_arr) == ("conv", "cpu0", ("cpu0",))
+    assert core2.close() is None and (Tensor([1.0]) + 1).item() == 2
+    assert mge.logger.get_logger("listed") in mge.logger._all_loggers
+
+
+def test_names_of_recorders():
+    assert {"__add__", "__ipow__", "reshape", "__setitem__"} <= set(BUILTIN_ARRAY_METHOD)
+    assert all(hasattr(Tensor, name) for name in BUILTIN_ARRAY_METHOD)
+    assert module_tracer.active_module_tracer() is None

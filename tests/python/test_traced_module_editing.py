@@ -2,6 +2,7 @@
 """Looking for parts of traced modules, and changing them."""
 
 import copy
+import functools
 
 import numpy as np
 import pytest
@@ -479,3 +480,32 @@ def test_what_was_flattened_comes_back():
     for value in (3, (1, x), {"a": [x, None], "b": slice(1, 2)}):
         leaves, structure = T.pytree.tree_flatten(value)
         assert len(leaves) == structure.num_leaves and structure.unflatten(leaves) == value
+
+
+def test_operators_have_named_arguments():
+    traced = trace_module(Powers(), mge.Tensor([1.0, 2.0]))
+    calls = [line for line in traced.graph._exprs if isinstance(line, T.expr.CallMethod)]
+    power = next(call for call in calls if call.method == "__pow__")
+    x = traced.graph.inputs[1]
+    assert power.args == (x, 2) and power.named_args == {"self": x, "value": 2}
+    power.set_arg("value", 3)
+    assert power.args == (x, 3)
+    item = next(call for call in calls if call.method == "__getitem__")
+    assert list(item.named_args) == ["self", "index"]
+
+
+def test_patched_operators_are_recorded_as_they_are(monkeypatch):
+    for name in ("__pow__", "__rpow__", "__ipow__"):
+        original = getattr(mge.Tensor, name)
+        wrapper = functools.wraps(original)(lambda *args, _original=original: _original(*args))
+        monkeypatch.setattr(mge.Tensor, name, wrapper)
+    traced = trace_module(Powers(), mge.Tensor([1.0, 2.0]))
+    calls = [line for line in traced.graph._exprs if "pow" in getattr(line, "method", "")]
+    assert [call.args[1:] for call in calls] == [(2,), (2,), (2,)]
+
+
+class Powers(M.Module):
+    def forward(self, x):
+        y = x + 0
+        y **= 2
+        return x**2 + 2**x + y[0]

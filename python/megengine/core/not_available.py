@@ -12,6 +12,8 @@ import sys
 from importlib.machinery import PathFinder
 from types import ModuleType
 
+from .borrowed_names import borrowed
+
 # What functional.nn has besides its own: the contents of these.
 _ALSO_IN = {
     "megengine.functional.nn": (
@@ -88,13 +90,16 @@ def _belongs(module: str, name: str) -> bool:
 
 def _lies_below(package: str, name: str) -> bool:
     """Whether a package has a module of this name, imported or not."""
-    path = getattr(sys.modules[package], "__path__", None)
+    path = contents(sys.modules[package]).get("__path__")
     is_special = name.startswith("__")
     return bool(path) and not is_special and bool(PathFinder.find_spec(f"{package}.{name}", path))
 
 
 def missing(module: str, name: str):
     """What the ``__getattr__`` of a module does for a name that it does not have.
+
+    A module below it is imported; a name that MegEngine's module of this name imports from another
+    one comes from there.
 
     Raises:
         NotAvailableNameError: the interface has it, this version has not.
@@ -104,6 +109,10 @@ def missing(module: str, name: str):
         # There are packages and modules that are imported when they are first used.
         with contextlib.suppress(NotAvailableModuleError):
             return importlib.import_module(f"{module}.{name}")
+    home, inner = borrowed().get(module, {}).get(name, ("", ""))
+    if home:
+        found = importlib.import_module(home)
+        return getattr(found, inner) if inner else found
     if _belongs(module, name):
         raise NotAvailableNameError(_message(f"{module}.{name}"))
     raise AttributeError(f"module {module!r} has no attribute {name!r}")
@@ -146,7 +155,7 @@ def _mark_members(module: ModuleType, names: frozenset[str]) -> None:
 
 def _mark(name: str, module: ModuleType) -> None:
     """Make a module, now that all of it is there, tell what it lacks."""
-    known = name in _modules() or getattr(module, "__path__", None)
+    known = name in _modules() or name in borrowed() or getattr(module, "__path__", None)
     if known and "__getattr__" not in contents(module):
         module.__getattr__ = functools.partial(missing, name)
         # With a path, be it empty, `from module import name` asks the finders.

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Finding what lies in a Module, and the arguments of calls in their usual form."""
 
+import contextlib
 import inspect
 import types
 from collections.abc import Callable
@@ -102,10 +103,30 @@ def assign_attr(obj, module: Module, target: str) -> None:
 
 
 def signature_of(func: Callable) -> inspect.Signature | None:
-    """The signature of a function of Python, None for any other."""
-    if not isinstance(func, types.FunctionType):
-        return None
-    return inspect.signature(vars(func).get("_before_recording", func))
+    """The signature of a function of Python or of a method of Tensor, None for any other."""
+    if isinstance(func, types.FunctionType):
+        func = vars(func).get("_before_recording", func)
+    innermost = inspect.unwrap(func)
+    if isinstance(innermost, (types.WrapperDescriptorType, types.MethodDescriptorType)):
+        return _signature_of_slot(innermost)
+    return inspect.signature(func) if isinstance(func, types.FunctionType) else None
+
+
+def _signature_of_slot(func: Callable) -> inspect.Signature:
+    """The signature of a method that is written in C, with MegEngine's names of the arguments."""
+    kinds = inspect.Parameter
+    parameters = [kinds("self", kinds.POSITIONAL_OR_KEYWORD)]
+    with contextlib.suppress(ValueError):  # CPython knows none of __round__
+        for parameter in inspect.signature(func).parameters.values():
+            # The third operand of pow(x, y, z) is Python's alone.
+            if parameter.name not in ("self", "mod"):
+                parameters.append(parameter)
+    return inspect.Signature(
+        kinds({"key": "index"}.get(p.name, p.name), kinds.POSITIONAL_OR_KEYWORD)
+        if p.kind is kinds.POSITIONAL_ONLY
+        else p
+        for p in parameters
+    )
 
 
 def signature_of_forward(module: Module) -> inspect.Signature | None:

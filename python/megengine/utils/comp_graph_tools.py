@@ -71,21 +71,21 @@ def get_owner_opr_type(var: Tensor) -> str:
 
 
 def get_opr_type(opr: OpNode) -> str:
-    """The type of an operator, such as ``"Elemwise"``.
+    """The type of an operator in MegEngine's graphs, such as ``"ConvolutionForward"``.
 
     Raises:
         AssertionError: ``opr`` is none.
     Example:
         >>> from megengine.utils.network import Network
         >>> net = Network()
-        >>> x = net.make_const([1.0, 2.0], name="x")
-        >>> y = F.exp(x)
-        >>> get_opr_type(y.owner)
-        'Elemwise'
+        >>> x = net.make_const(np.ones((1, 1, 2, 2)), name="x")
+        >>> y = F.conv2d(x, x)
+        >>> get_opr_type(y.owner), y.owner.type
+        ('ConvolutionForward', 'Convolution')
     """
     if not isinstance(opr, OpNode):
         raise AssertionError(f"[get_opr_type] expected an OpNode, got {type(opr).__name__}")
-    return opr.type
+    return opr.graph_type
 
 
 def graph_traversal(outputs: Sequence[Tensor]):
@@ -369,3 +369,11 @@ class GraphInference:
         return OrderedDict(
             (name, value.numpy()) for name, value in zip(self._names, results, strict=True)
         )
+
+
+def set_priority_to_id(dest_vars: Sequence[Tensor]) -> None:
+    """Order operators as they were made, which they always are: nothing has another priority.
+
+    Args:
+        dest_vars: VarNodes of one graph.
+    """

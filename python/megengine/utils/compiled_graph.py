@@ -10,7 +10,8 @@ def model_of(outputs: Sequence[Tensor]):
     """What runs variables of one graph: a ``_mge.Model``, whose outputs have no names."""
     graph = outputs[0].graph
     names = [f"result {i}" for i in range(len(outputs))]
-    return graph.to_model([var.id for var in outputs], names, graph.metadata, {})
+    ids = [var.id for var in outputs]
+    return graph.to_model(ids, names, graph.metadata, graph.compile_options())
 
 
 class Compiled:

@@ -7,7 +7,6 @@ somebody asks for them, from the operators' definitions: ``params`` are an opera
 
 import os
 import sys
-from collections.abc import MutableMapping
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
@@ -16,6 +15,7 @@ import numpy as np
 from .. import _mge
 from ..core.files import open_input
 from ..core.interface import INTERFACE
+from ..core.not_available import missing
 from ..core.tracing_state import state
 from ..tensor import Tensor
 from .compiled_graph import Compiled
@@ -45,6 +45,7 @@ class OpenGraph(_mge.Graph):
         # Of core.tensor.megbrain_graph: values of inputs by name, and of variables by number.
         self.feeds: dict[str, Tensor] = {}
         self.results: dict[int, Tensor] = {}
+        self.optimisations: dict[str, Any] = {}  # that a dump writes down
 
     @classmethod
     def load(cls, file, key: bytes | None = None) -> "OpenGraph":
@@ -126,6 +127,19 @@ class OpenGraph(_mge.Graph):
         self._copied[source] = source._version, known
         return number
 
+    def type_of(self, operator: "OpNode") -> str:
+        """The type of an operator in the words of a ``Network``."""
+        kind = self.operator_type(operator._number)[0]
+        return _TYPES.get(kind, kind)
+
+    def params_of(self, operator: "OpNode"):
+        """The parameters of an operator, as a ``Network`` shows them."""
+        return OperatorParams(operator)
+
+    def compile_options(self) -> dict[str, Any]:
+        """The options of its compilation, by their names."""
+        return {}
+
     def compile(self, outputs):
         """See ``Compiled``."""
         return Compiled([outputs] if isinstance(outputs, VarNode) else outputs)
@@ -136,7 +150,9 @@ _TYPES = {
     "BatchedMatrixMul": "BatchedMatmul",
     "ConvBiasForward": "ConvBias",
     "ConvolutionBackwardData": "ConvTranspose",
+    "DeformablePSROIPoolingForward": "DeformablePSROIPooling",
     "Dropout": "DropoutForward",
+    "FakeQuant": "FakeQuantForward",
     "GroupNorm": "GroupNormForward",
     "LayerNorm": "LayerNormForward",
     "NMSKeepMGB": "NMSKeep",
@@ -223,6 +239,8 @@ class VarNode(NetworkNode, Tensor):
     def owner(self) -> "OpNode":
         """The operator that computes it; inputs and constants are operators, too."""
         return self.graph.operator(self.graph.owner(self._number))
+
+    op = owner  # as variables of ``core.tensor.megbrain_graph`` have it
 
     @property
     def users(self) -> list["OpNode"]:
@@ -313,14 +331,22 @@ class OpNode(NetworkNode):
 
     @property
     def type(self) -> str:
-        """The type as MegEngine's graphs say it, such as ``"Convolution"``."""
-        kind = self.graph.operator_type(self._number)[0]
-        return _TYPES.get(kind, kind)
+        """The type: ``"Convolution"`` in a ``Network``, in other graphs ``graph_type``."""
+        return self.graph.type_of(self)
 
     @property
-    def params(self) -> MutableMapping:
-        """The parameters as this engine calls them; ``mode`` is that of Elemwise and Reduce."""
-        return OperatorParams(self)
+    def graph_type(self) -> str:
+        """The type as MegEngine's graphs say it, such as ``"ConvolutionForward"``."""
+        name = type(self).__name__
+        kind = self.graph.operator_type(self._number)[0]
+        return name if name in INTERFACE[__name__] else _TYPES.get(kind, kind)
+
+    @property
+    def params(self) -> Any:
+        """The parameters: a mapping, by the names of this engine and by MegEngine's; ``mode`` is
+        that of Elemwise and Reduce. Of a graph that ``load_graph`` gave, JSON text.
+        """
+        return self.graph.params_of(self)
 
     @property
     def inputs(self) -> tuple[VarNode, ...]:
@@ -581,6 +607,4 @@ def str_to_mge_class(classname: str) -> type[OpNode]:
 
 def __getattr__(name: str) -> type[OpNode]:
     """The class of a type that no graph has shown yet."""
-    if name not in INTERFACE[__name__]:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return class_of(name)
+    return class_of(name) if name in INTERFACE[__name__] else missing(__name__, name)

@@ -5,7 +5,17 @@ import dataclasses
 from typing import Any
 
 from ..._mge import Device as CompNode  # noqa: F401
-from ...device import what_is_xpu  # noqa: F401
+from ...device import (  # noqa: F401
+    DeviceProperties,
+    DeviceType,
+    get_cuda_device_property,
+    get_cuda_driver_version,
+    get_cuda_version,
+    get_cudnn_version,
+    get_tensorrt_version,
+    set_prealloc_config,
+    what_is_xpu,
+)
 from ..tensor.dtype import (  # noqa: F401
     bfloat16,
     get_scale,
@@ -17,6 +27,7 @@ from ..tensor.dtype import (  # noqa: F401
     is_quantize,
 )
 
+get_device_prop = get_cuda_device_property
 pyintb1, pyintb2, pyintb4 = intb1.type, intb2.type, intb4.type
 
 
@@ -32,3 +43,21 @@ class TensorAttr:
     def device(self) -> Any:
         """The same as ``comp_node``."""
         return self.comp_node
+
+
+@dataclasses.dataclass
+class OperatorNodeConfig:
+    """What an operator is made with beside its parameters; None leaves it open."""
+
+    name: str | None = None
+    dtype: Any = None
+    comp_node_arr: tuple = ()
+
+    @property
+    def comp_node(self) -> Any:
+        """The only place, if there is one."""
+        return self.comp_node_arr[0] if len(self.comp_node_arr) == 1 else None
+
+    @comp_node.setter
+    def comp_node(self, place: Any) -> None:
+        self.comp_node_arr = () if place is None else (place,)

@@ -5,6 +5,7 @@ import enum
 from weakref import ref as TensorWeakRef  # noqa: F401, N812
 
 from ..._mge import TraceError  # noqa: F401
+from ...functional.math import matmul as batched_matmul_cpp  # noqa: F401
 from ...functional.math import matmul as matmul_cpp  # noqa: F401
 from ...functional.nn import pixel_shuffle as pixel_shuffle_cpp  # noqa: F401
 from ...functional.tensor import broadcast_to as broadcast_cpp  # noqa: F401
@@ -58,6 +59,11 @@ def pop_scope(scope: str | None = None) -> None:
 
 
 full_sync = sync
+
+
+def close() -> None:
+    """Wait for all work; MegEngine's interpreter cannot be used afterwards, here all goes on."""
+    sync()
 
 
 class AsyncError(RuntimeError):

@@ -2,35 +2,29 @@
 """Values into a graph and out of it, by hand, under the names that MegEngine has for that."""
 
 from collections import OrderedDict, namedtuple
-from collections.abc import Callable
-from types import SimpleNamespace
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
+from ... import _mge
 from ...tensor import Tensor
 from ...utils.compiled_graph import Compiled
-from ...utils.network_node import OpenGraph, OpNode, VarNode  # noqa: F401
+from ...utils.network_node import OpenGraph, OpNode, VarNode
+from ...utils.operator_params import params_as_text
 from .._imperative_rt.common import TensorAttr
 from ..ops.opdef import OpDef, apply
+from .graph_dumping import (  # noqa: F401
+    CompGraphDumpResult,
+    deserialize_infer_option,
+    dump_graph,
+    optimize_for_inference,
+)
+from .graph_options import GraphOptions
 
 CompGraphLoadResult = namedtuple(
     "CompGraphLoadResult", ["graph", "output_vars_dict", "output_vars_list", "metadata"]
 )
-
-
-def load_graph(fpath) -> CompGraphLoadResult:
-    """Read a model file of any kind.
-
-    Args:
-        fpath: path, or a binary file object.
-    Returns:
-        The graph, its outputs by name and in their order, and what the file says of itself as it is
-        stored.
-    """
-    graph = OpenGraph.load(fpath)
-    outputs = [graph.variable(number) for number in graph.outputs]
-    by_name = OrderedDict((var.name, var) for var in outputs)
-    return CompGraphLoadResult(graph, by_name, outputs, graph.metadata)
 
 
 def at_least_vector(value, dtype=None) -> Tensor:
@@ -43,7 +37,7 @@ class Graph(OpenGraph):
     """A graph that is built by hand, compiled and run.
 
     ``execute`` asks for a run, which happens when the inputs have values and somebody wants a
-    result; ``wait`` ends it. ``options`` are kept and change nothing.
+    result; ``wait`` ends it.
 
     Example:
         >>> graph = Graph()
@@ -57,12 +51,29 @@ class Graph(OpenGraph):
         >>> run.wait()
     """
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.options = SimpleNamespace(async_exec_level=1, graph_opt_level=2)
+    Options = GraphOptions
+
+    def __init__(
+        self, data: str | bytes | None = None, label: str = "", key: bytes | None = None
+    ) -> None:
+        super().__init__(data, label, key)
+        self._options = GraphOptions()
         self._to_do: list[VarNode] = []
         self._sources: list[tuple[VarNode, Callable]] = []
         self._sinks: dict[int, Callable] = {}
+
+    @property
+    def options(self) -> GraphOptions:
+        """The options of its compilation, each of which can be assigned."""
+        return self._options
+
+    def compile_options(self) -> dict[str, Any]:
+        """As ``options`` say."""
+        return self._options._values
+
+    def type_of(self, operator: OpNode) -> str:
+        """``OpNode.graph_type``."""
+        return operator.graph_type
 
     def make_const(self, data, dtype=None, device=None, name: str | None = None) -> VarNode:
         """A constant; see ``Network.make_const``."""
@@ -111,6 +122,31 @@ class Graph(OpenGraph):
     def __call__(self) -> None:
         self.execute()
         self.wait()
+
+
+class LoadedGraph(Graph):
+    """A graph that ``load_graph`` gave."""
+
+    compile = OpenGraph.compile  # MegEngine has one of its own for graphs by hand
+
+    def params_of(self, operator: OpNode) -> str:
+        """The parameters of an operator as JSON text."""
+        return params_as_text(operator)
+
+
+def load_graph(fpath) -> CompGraphLoadResult:
+    """Read a model file of any kind.
+
+    Args:
+        fpath: path, or a binary file object.
+    Returns:
+        The graph, its outputs by name and in their order, and what the file says of itself as it is
+        stored.
+    """
+    graph = LoadedGraph.load(fpath)
+    outputs = [graph.variable(number) for number in graph.outputs]
+    by_name = OrderedDict((var.name, var) for var in outputs)
+    return CompGraphLoadResult(graph, by_name, outputs, graph.metadata)
 
 
 def _run(graph: OpenGraph, variables: list[Tensor]) -> None:
@@ -228,6 +264,20 @@ class ValueOutputNode(OutputNode):
     def get_value(self) -> np.ndarray:
         """The value of the last run, or of one now."""
         return super().get_value().numpy()
+
+
+class VirtualDepNode:
+    """A variable that is computed after others, though it does not read them.
+
+    Args:
+        vars: the variable, and the others.
+        device: not used: it stays where the first one is.
+    """
+
+    def __init__(self, vars: Sequence[Tensor], device: str = "") -> None:
+        out = _mge.ops.wait_for(*vars)
+        self.outputs = [out]
+        self.graph = out.graph
 
 
 class AttrOutputNode(OutputNode):

@@ -9,6 +9,7 @@ import numpy as np
 from ... import _mge
 from ...tensor import Tensor
 from ..nesting import array_of
+from ..not_available import missing
 from . import amp
 
 
@@ -223,4 +224,4 @@ def __getattr__(name: str):
         from . import subgraphs
 
         return getattr(subgraphs, name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return missing(__name__, name)
