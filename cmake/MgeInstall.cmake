@@ -9,10 +9,15 @@ install(FILES ${PROJECT_BINARY_DIR}/generated/mgeConfigVersion.cmake DESTINATION
 # Lite's interface, under the names that programs include.
 install(DIRECTORY libmge/lite/include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development)
 
+install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT library)
+configure_package_config_file(cmake/mgeConfig.cmake.in generated/mgeConfig.cmake
+  INSTALL_DESTINATION ${package_folder})
+install(FILES ${PROJECT_BINARY_DIR}/generated/mgeConfig.cmake DESTINATION ${package_folder} COMPONENT development)
+
 if(MGE_LITE_ONLY)
   install(TARGETS lite_shared mge_lite_headers EXPORT mge_targets
     LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} NAMELINK_COMPONENT development)
-  install(EXPORT mge_targets NAMESPACE mge:: FILE mgeConfig.cmake DESTINATION ${package_folder} COMPONENT development)
+  install(EXPORT mge_targets NAMESPACE mge:: FILE mgeTargets.cmake DESTINATION ${package_folder} COMPONENT development)
   # For the wheel alone (python/lite_wheel): the package, and the library under its SONAME, because wheels know no links.
   install(DIRECTORY python/megenginelite DESTINATION . COMPONENT python EXCLUDE_FROM_ALL
     FILES_MATCHING PATTERN "*.py" PATTERN "py.typed" PATTERN "__pycache__" EXCLUDE)
@@ -33,12 +38,9 @@ install(CODE "
   include(\"${PROJECT_SOURCE_DIR}/cmake/install_headers.cmake\")"
   COMPONENT development)
 
-configure_package_config_file(cmake/mgeConfig.cmake.in generated/mgeConfig.cmake
-  INSTALL_DESTINATION ${package_folder})
 # Relative, so that an installed tree may be moved.
 file(RELATIVE_PATH MGE_PREFIX_FROM_PC /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
 configure_file(cmake/mge.pc.in generated/mge.pc @ONLY)
-install(FILES ${PROJECT_BINARY_DIR}/generated/mgeConfig.cmake cmake/mgeOperators.cmake
-  DESTINATION ${package_folder} COMPONENT development)
+install(FILES cmake/mgeOperators.cmake DESTINATION ${package_folder} COMPONENT development)
 install(FILES ${PROJECT_BINARY_DIR}/generated/mge.pc
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT development)

@@ -3,6 +3,10 @@
 // Everything a C++ program needs: tensors, operators, gradients, training, graphs, programs, models, and what
 // tells how they run. Libraries with operators of their own include own_operators.h.
 
+#if __cplusplus < 202002L
+#error "libmge needs C++20: compile with -std=c++20, or link mge::mge in CMake, which asks for it"
+#else
+
 #include "libmge/base/error.h"
 #include "libmge/base/log.h"
 #include "libmge/base/threads.h"
@@ -38,3 +42,5 @@
 #include "libmge/train/graph_function.h"
 #include "libmge/train/optimizer.h"
 #include "libmge/train/parameters.h"
+
+#endif

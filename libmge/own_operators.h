@@ -3,6 +3,10 @@
 // Everything that a library of own operators needs: how an operator is defined and how its library tells of
 // it, the operators that its gradient is written in, and what kernels for the CPU share.
 
+#if __cplusplus < 202002L
+#error "libmge needs C++20: compile with -std=c++20, or link mge::mge in CMake, which asks for it"
+#else
+
 #include "libmge/base/error.h"
 #include "libmge/kernel/cpu/parallel.h"
 #include "libmge/kernel/plain_layouts.h"
@@ -10,3 +14,5 @@
 #include "libmge/op/operator_library.h"
 #include "libmge/ops/all.h"
 #include "libmge/tensor/dtype_dispatch.h"
+
+#endif

@@ -37,7 +37,7 @@ class CallsBack:
     _network: int | None
 
     def __init__(self) -> None:
-        # What C calls; without these references Python would free them.
+        # The functions that C calls; without these references Python would free them.
         self._thunks: dict[str, Any] = {}
         self._raised: list[BaseException] = []
 
@@ -205,7 +205,7 @@ class CallsBack:
     def _with_tensors(
         self, callback: Callable[[dict[LiteIO, LiteTensor]], Any]
     ) -> Callable[[Any, Any, int], None]:
-        """What calls a callback with a dictionary made of C's arguments; it holds no network."""
+        """Make a dictionary of C's arguments for a callback, without keeping the network."""
         network = weakref.ref(self)
 
         def call_back(ios: Any, tensors: Any, size: int) -> None:

@@ -37,7 +37,7 @@ def is_swapped(kind: type) -> bool:
 
 
 def address_of(data: Any) -> int:
-    """Of the memory that an int, a pointer or an array of ctypes stands for."""
+    """The address that an int, a pointer or an array of ctypes stands for."""
     try:
         if isinstance(data, str):  # ctypes would take the memory of its letters
             raise TypeError

@@ -82,7 +82,7 @@ _delete = _Deleter(_let_go)
 _Destructor = ctypes.PYFUNCTYPE(None, c_void_p)
 _api = ctypes.pythonapi
 _new = ctypes.PYFUNCTYPE(ctypes.py_object, c_void_p, c_char_p, _Destructor)(("PyCapsule_New", _api))
-# Of a capsule that is being destroyed, which may not be made an object again.
+# They take the address of a capsule: one that is being destroyed may not become an object again.
 _is_valid = ctypes.PYFUNCTYPE(ctypes.c_int, c_void_p, c_char_p)(("PyCapsule_IsValid", _api))
 _pointer = ctypes.PYFUNCTYPE(c_void_p, c_void_p, c_char_p)(("PyCapsule_GetPointer", _api))
 

@@ -103,7 +103,6 @@ def check_readme_program(flags_of, readme_example, readme_output, run, tmp_path)
         source, binary = tmp_path / "readme.cpp", tmp_path / "readme"
         source.write_text(readme_example("cpp"))
         run("c++", "-std=c++20", source, *flags_of(prefix), "-o", binary)
-        environment = {**os.environ, "LD_LIBRARY_PATH": str(prefix / "lib")}
-        assert readme_output in run(binary, env=environment)
+        assert readme_output in run(binary)
 
     return check

@@ -3,6 +3,7 @@
 
 import os
 import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -80,7 +81,45 @@ def test_lite(prefix, flags_of, run, tmp_path, compiler, program, output):
         "-o",
         binary,
     )
-    assert output in run(binary, env={**os.environ, "LD_LIBRARY_PATH": str(prefix / "lib")})
+    assert output in run(binary)
+
+
+COMPONENTS = """
+cmake_minimum_required(VERSION 3.25)
+project(consumer LANGUAGES C)
+find_package(mge 0.1 {arguments})
+message(STATUS "found ${{mge_FOUND}} lite ${{mge_lite_FOUND}} other ${{mge_other_FOUND}}")
+"""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "output"),
+    [
+        ("REQUIRED COMPONENTS lite", "found 1 lite TRUE"),
+        ("REQUIRED COMPONENTS mge lite operators", "found 1 lite TRUE"),
+        ("REQUIRED COMPONENTS lite OPTIONAL_COMPONENTS other", "found 1 lite TRUE other FALSE"),
+        ("COMPONENTS lite other", "found 0 lite TRUE other FALSE"),
+        ("REQUIRED COMPONENTS other", "no component 'other' in this installation, which has: mge,"),
+    ],
+)
+def test_components(prefix, tmp_path, arguments, output):
+    (tmp_path / "CMakeLists.txt").write_text(COMPONENTS.format(arguments=arguments))
+    command = ["cmake", "-S", tmp_path, "-B", tmp_path / "build", f"-DCMAKE_PREFIX_PATH={prefix}"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert (done.returncode != 0) == ("no component" in output)
+    assert output in " ".join((done.stdout + done.stderr).split())
+
+
+def test_older_standards_are_told_what_is_needed(prefix, program, flags_of):
+    command = ["c++", "-std=c++17", "-fsyntax-only", program, *flags_of(prefix)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    first = next(line for line in done.stderr.splitlines() if "error" in line)
+    assert done.returncode != 0 and "libmge needs C++20" in first and "-std=c++20" in first
+
+
+def test_licence_is_installed(prefix):
+    text = (prefix / "share/doc/mge/LICENSE").read_text()
+    assert "Apache License" in text
 
 
 def test_promised_services_link_and_work(prefix, run, tmp_path):

@@ -28,7 +28,7 @@ def both(code, numbers=NUMBERS):
 
 
 def expect_equal(take, code, numbers=NUMBERS):
-    """What a function makes of an array does not depend on its byte order."""
+    """Check that the byte order of an array changes no result."""
     little, big = (np.asarray(take(array)) for array in both(code, numbers))
     assert little.dtype == big.dtype.newbyteorder("=")
     np.testing.assert_array_equal(big, little)
