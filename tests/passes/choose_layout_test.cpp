@@ -258,5 +258,25 @@ TEST(PhysicalForm, IsAnotherShape) {
     EXPECT_FALSE(physical_form(ops::Add::info, params, {image, image}, {f32({2, 32, 4, 5})}));
 }
 
+// A single channel in blocks is padded to a whole block, which counts as no element.
+TEST(ChooseLayout, CountsOneChannelOnce) {
+    auto body = [](const Tensors& x) {
+        Tensor one = constant({1, 1, 1, 1}, {1}), y = ops::conv2d(x[0], constant({1, 8, 1, 1}, {1, 2, -1}));
+        Tensors normalised = ops::batch_norm(y, one, one, one, one, {.training = true});
+        return Tensors{ops::sum(y, {.axes = {1, 2, 3}}), ops::max(y, {.axes = {1, 3}}),
+                       ops::mean(ops::relu(normalised[0])), normalised[1], normalised[2]};
+    };
+    Tensors x{constant({2, 8, 3, 5}, {1, -2, 0.5, 3, 7})}, expected = body(x);
+    for (auto layout : {"nchw", "nhwc", "nChw8c", "nChw16c"}) {
+        CompileOptions options;
+        options.layout = layout;
+        Tensors got = Executable(record({f32({2, 8, 3, 5})}, body), options).run(x);
+        for (size_t i = 0; i < got.size(); ++i)
+            for (int64_t k = 0; k < got[i].spec().numel(); ++k)
+                EXPECT_NEAR(got[i].data<float>()[k], expected[i].data<float>()[k], 1e-3)
+                    << layout << ' ' << i;
+    }
+}
+
 }  // namespace
 }  // namespace mge::test

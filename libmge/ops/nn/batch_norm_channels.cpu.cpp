@@ -45,7 +45,8 @@ std::optional<Images> images_of(const TensorSpec& spec) {
         if (axis == 1 && i != 1) return std::nullopt;
         (axis == 1 ? images.blocks : images.pixels) *= extent;
     }
-    bool is_padded = images.elements() != spec.numel();
+    // A single channel in blocks is padded to a whole block.
+    bool is_padded = spec.bytes() != size_t(images.elements()) * size_of(spec.dtype);
     return is_padded ? std::nullopt : std::optional(images);
 }
 

@@ -86,7 +86,9 @@ std::optional<ItemsApart> reduces_items_apart(const ReduceParams& p, const Tenso
 std::optional<PhysicalForm> reduced_form(std::string_view name, const ReduceParams& p, const Layout& layout,
                                          const TensorSpec& x, const TensorSpec& y) {
     auto digits = digits_of(x.shape, layout);
-    if (!digits || !y.layout.is_plain()) return std::nullopt;
+    // A single channel in blocks is padded to a whole block.
+    bool is_padded = x.bytes() != size_t(x.numel()) * size_of(x.dtype);
+    if (!digits || is_padded || !y.layout.is_plain()) return std::nullopt;
     auto is_reduced = reduced_axes(name, p.axes, x.shape.rank());
     ReduceParams physical;
     LayoutDigits remaining;
