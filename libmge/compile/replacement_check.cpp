@@ -11,6 +11,7 @@
 #include "libmge/device/device.h"
 #include "libmge/graph/origins.h"
 #include "libmge/ops/shape/reorder.h"
+#include "libmge/passes/channel_order.h"
 #include "libmge/tensor/dtype_dispatch.h"
 
 namespace mge {
@@ -103,15 +104,16 @@ ReplacementCheck::ReplacementCheck(Graph source, std::vector<PassStage> stages, 
       threads_(options.threads),
       tolerance_(tolerance_of(options)),
       has_halves_(rounded_to_halves(source_)) {
-    for (size_t i = 0; i < source_.nodes().size(); ++i) source_.node(NodeId(i)).sources = {NodeId(i)};
     note_origins(source_);
-    std::map<Origin, std::vector<std::string>> passes;
+    for (size_t i = 0; i < source_.values().size(); ++i)
+        for (auto& origin : source_.value(ValueId(i)).origins) by_origin_.try_emplace(origin, ValueId(i));
+    std::map<ValueId, std::vector<std::string>> passes;
     auto before = descriptions(source_);
     for (auto& stage : stages_) {
         auto after = descriptions(stage.graph);
-        for (auto& [origin, description] : after) {
-            auto it = before.find(origin);
-            if (it == before.end() || it->second != description) passes[origin].push_back(stage.pass);
+        for (auto& [value, description] : after) {
+            auto it = before.find(value);
+            if (it == before.end() || it->second != description) passes[value].push_back(stage.pass);
         }
         before = std::move(after);
     }
@@ -120,18 +122,19 @@ ReplacementCheck::ReplacementCheck(Graph source, std::vector<PassStage> stages, 
     if (!replaced_.empty()) make_reference();
 }
 
-// The last of the nodes whose work was joined is the one whose result this is; a reorder has its input's.
-std::optional<ReplacementCheck::Origin> ReplacementCheck::origin_of(const Graph& graph, ValueId id) {
+// A reorder has its input's.
+ValueId ReplacementCheck::source_of(const Graph& graph, ValueId id) const {
     auto& value = graph.value(id);
-    if (value.producer < 0) return std::nullopt;
+    if (value.producer < 0) return no_value;
+    for (auto& origin : value.origins)
+        if (auto it = by_origin_.find(origin); it != by_origin_.end()) return it->second;
     auto& node = graph.node(value.producer);
-    if (!node.sources.empty()) return Origin{node.sources.back(), value.output_index};
-    return node.op == &ops::Reorder::info ? origin_of(graph, node.inputs[0]) : std::nullopt;
+    return node.op == &ops::Reorder::info ? source_of(graph, node.inputs[0]) : no_value;
 }
 
 // How each value is computed, in words that do not depend on the numbering of the graph.
-std::map<ReplacementCheck::Origin, std::string> ReplacementCheck::descriptions(const Graph& graph) {
-    std::map<Origin, std::string> result;
+std::map<ValueId, std::string> ReplacementCheck::descriptions(const Graph& graph) const {
+    std::map<ValueId, std::string> result;
     std::map<ValueId, size_t> inputs;
     for (size_t i = 0; i < graph.inputs().size(); ++i) inputs[graph.inputs()[i]] = i;
     auto describe = [&](ValueId id) -> std::string {
@@ -139,64 +142,64 @@ std::map<ReplacementCheck::Origin, std::string> ReplacementCheck::descriptions(c
         auto& value = graph.value(id);
         if (value.is_constant()) return text(" constant ", value.constant.address());
         if (value.is_input) return text(" input ", inputs[id]);
-        auto origin = origin_of(graph, id);
-        return origin ? text(' ', origin->node, ':', origin->output) : " new";
+        ValueId source = source_of(graph, id);
+        return source == no_value ? " new" : text(' ', source);
     };
     for (auto& node : graph.nodes()) {
-        if (node.sources.empty()) continue;
+        if (node.op == &ops::Reorder::info) continue;
         std::string description = text(node.op->name, params_text(node.op->fields, node.params.get()));
         for (ValueId id : node.inputs) description += describe(id);
         for (ValueId id : node.outputs)
-            result.try_emplace(*origin_of(graph, id), text(description, ' ', graph.value(id).spec));
+            if (ValueId source = source_of(graph, id); source != no_value)
+                result.try_emplace(source, text(description, ' ', graph.value(id).spec));
     }
     return result;
 }
 
 int ReplacementCheck::add(const Place& place, std::vector<std::string> passes) {
     places_.push_back(place);
-    ValueId value = source_.node(place.origin.node).outputs.at(size_t(place.origin.output));
-    replaced_.push_back({value_label(source_, value), std::move(passes)});
+    replaced_.push_back({value_label(source_, place.value), std::move(passes)});
     return int(replaced_.size()) - 1;
 }
 
-void ReplacementCheck::note_values(const std::map<Origin, std::vector<std::string>>& passes) {
-    std::map<Origin, int> known;
+void ReplacementCheck::note_values(const std::map<ValueId, std::vector<std::string>>& passes) {
+    std::map<ValueId, int> known;
     by_value_.assign(result().values().size(), -1);
     for (size_t i = 0; i < by_value_.size(); ++i) {
-        auto origin = origin_of(result(), ValueId(i));
-        auto it = origin ? passes.find(*origin) : passes.end();
+        auto it = passes.find(source_of(result(), ValueId(i)));
         if (it == passes.end()) continue;
-        // What a pass made of several outputs may have fewer or more.
-        if (size_t(origin->output) >= source_.node(origin->node).outputs.size()) continue;
-        auto [entry, is_new] = known.try_emplace(*origin, 0);
-        if (is_new) entry->second = add({*origin}, it->second);
+        auto [entry, is_new] = known.try_emplace(it->first, 0);
+        if (is_new) entry->second = add({it->first}, it->second);
         by_value_[i] = entry->second;
     }
 }
 
 double ReplacementCheck::tolerance(int index) const {
-    auto& origin = places_[size_t(index)].origin;
-    ValueId value = source_.node(origin.node).outputs.at(size_t(origin.output));
-    return has_halves_[size_t(value)] ? std::max(tolerance_, half_tolerance) : tolerance_;
+    bool has_halves = has_halves_[size_t(places_[size_t(index)].value)];
+    return has_halves ? std::max(tolerance_, half_tolerance) : tolerance_;
+}
+
+Tensor ReplacementCheck::as_in_source(ValueId id, const Tensor& value) const {
+    return in_source_order(result(), id, plain_on_host(value));
 }
 
 // Outputs that have become inputs or constants.
 void ReplacementCheck::note_outputs() {
     for (size_t i = 0; i < source_.outputs().size(); ++i) {
-        auto origin = origin_of(source_, source_.outputs()[i]);
-        ValueId now = result().outputs()[i];
-        if (!origin || result().value(now).producer >= 0 || by_value_[size_t(now)] >= 0) continue;
+        ValueId source = source_.outputs()[i], now = result().outputs()[i];
+        if (source_.value(source).producer < 0 || result().value(now).producer >= 0 ||
+            by_value_[size_t(now)] >= 0)
+            continue;
         auto stage = std::find_if(stages_.begin(), stages_.end(),
                                   [&](auto& s) { return s.graph.value(s.graph.outputs()[i]).producer < 0; });
-        by_value_[size_t(now)] = add({*origin, int(i)}, {stage->pass});
+        by_value_[size_t(now)] = add({source, int(i)}, {stage->pass});
     }
 }
 
 void ReplacementCheck::make_reference() {
     Graph graph = source_;
     std::vector<ValueId> outputs;
-    for (auto& place : places_)
-        outputs.push_back(source_.node(place.origin.node).outputs[size_t(place.origin.output)]);
+    for (auto& place : places_) outputs.push_back(place.value);
     graph.set_outputs(std::move(outputs));
     reference_ = std::make_shared<CompiledProgram>(std::move(graph), without_passes(threads_));
 }
@@ -204,7 +207,7 @@ void ReplacementCheck::make_reference() {
 ValueId ReplacementCheck::find(const Graph& graph, const Place& place) const {
     if (place.output >= 0) return graph.outputs()[size_t(place.output)];
     for (size_t i = 0; i < graph.values().size(); ++i)
-        if (origin_of(graph, ValueId(i)) == place.origin) return ValueId(i);
+        if (source_of(graph, ValueId(i)) == place.value) return ValueId(i);
     return no_value;
 }
 
@@ -219,7 +222,7 @@ std::string ReplacementCheck::responsible(int index, const Tensor& expected, con
             Context::create(std::make_shared<CompiledProgram>(std::move(graph), without_passes(threads_)));
         for (size_t i = 0; i < inputs.size(); ++i) context->bind_input(i, inputs[i].address());
         context->run();
-        Tensor value = plain_on_host(context->output(0));
+        Tensor value = in_source_order(stage.graph, id, plain_on_host(context->output(0)));
         if (!(value.shape() == expected.shape()) || first_difference(value, expected, tolerance(index)))
             return stage.pass;
     }
@@ -269,7 +272,7 @@ void CheckedRun::after_run(Context& context) {
 void CheckedRun::compare(ValueId id, Context& context) const {
     int index = check_.index_of(id);
     Tensor got = context.value(id), expected = reference_->output(size_t(index));
-    if (got && expected) check_.compare(index, plain_on_host(got), expected, inputs_);
+    if (got && expected) check_.compare(index, check_.as_in_source(id, got), expected, inputs_);
 }
 
 }  // namespace mge

@@ -4,7 +4,6 @@
 // outputs are the values that passes compute in another way now. Each run computes it first, and then
 // compares each of those values when its step has written it. For the files of this folder only.
 
-#include <compare>
 #include <map>
 #include <memory>
 #include <optional>
@@ -27,25 +26,24 @@ public:
     const std::vector<ReplacedValue>& replaced() const { return replaced_; }
     // Which of them a value of the optimised program is; -1: none.
     int index_of(ValueId id) const { return by_value_[size_t(id)]; }
+    // The content of a value of the optimised program as the source has it: plain, its channels in their
+    // order.
+    Tensor as_in_source(ValueId id, const Tensor& value) const;
     // Has them as its outputs; null when there are none.
     const std::shared_ptr<const Program>& reference() const { return reference_; }
     // Error with code `accuracy` when the tensors differ beyond rounding.
     void compare(int index, const Tensor& got, const Tensor& expected, const Tensors& inputs) const;
 
 private:
-    // The node of the source and which of its outputs.
-    struct Origin {
-        NodeId node = -1;
-        int output = 0;
-        auto operator<=>(const Origin&) const = default;
-    };
     struct Place {
-        Origin origin;
-        int output = -1;  // of the graph: for one that no node computes any more
+        ValueId value = no_value;  // of the source
+        int output = -1;           // of the graph: for one that no node computes any more
     };
-    static std::optional<Origin> origin_of(const Graph& graph, ValueId id);
-    static std::map<Origin, std::string> descriptions(const Graph& graph);
-    void note_values(const std::map<Origin, std::vector<std::string>>& passes);
+    // The value of the source that a value of another stage is; no_value: none.
+    ValueId source_of(const Graph& graph, ValueId id) const;
+    // By value of the source.
+    std::map<ValueId, std::string> descriptions(const Graph& graph) const;
+    void note_values(const std::map<ValueId, std::vector<std::string>>& passes);
     void note_outputs();
     double tolerance(int index) const;
     int add(const Place& place, std::vector<std::string> passes);
@@ -55,6 +53,7 @@ private:
     std::string responsible(int index, const Tensor& expected, const Tensors& inputs) const;
 
     Graph source_;
+    std::map<ValueOrigin, ValueId> by_origin_;  // values of the source
     std::vector<PassStage> stages_;
     int threads_;
     double tolerance_;

@@ -8,6 +8,7 @@
 #include "libmge/graph/origins.h"
 #include "libmge/inspect/value_names.h"
 #include "libmge/op/apply.h"
+#include "libmge/passes/channel_order.h"
 
 namespace mge {
 namespace {
@@ -54,7 +55,7 @@ private:
         ++result.values;
         auto* key = find_key(id);
         if (!key || !walk_.value(id)) return;
-        Tensor got = plain_on_host(walk_.value(id));
+        Tensor got = in_source_order(walk_.graph(), id, plain_on_host(walk_.value(id)));
         auto comparison = reference_.compare(*key, got, tolerance_);
         if (!comparison || (may_be_another_ && !comparison->mismatch.empty())) return;
         ++result.compared;
@@ -154,6 +155,7 @@ private:
             if (!value || !(value.shape() == spec.shape)) continue;
             if (is_float(value.dtype()) && is_float(spec.dtype)) value = convert_dtype(value, spec.dtype);
             if (value.dtype() != spec.dtype) continue;
+            value = from_source_order(walk_.graph(), id, value);
             inputs.back() = in_layout(to_device(value, inputs.back().device()), spec.layout);
             ++alone.from_reference;
         }
@@ -165,7 +167,8 @@ private:
         Tensors inputs = inputs_of_reference(step, alone);
         // With none of the reference's inputs it would be the same run again.
         if (alone.from_reference == 0) return std::nullopt;
-        Tensor again = plain_on_host(walk_.run_alone(step, inputs).at(output));
+        Tensor again = in_source_order(walk_.graph(), walk_.node(step).outputs[output],
+                                       plain_on_host(walk_.run_alone(step, inputs).at(output)));
         alone.comparison = compare_tensors(again, expected, tolerance_);
         alone.got = figures_of(again);
         return alone;

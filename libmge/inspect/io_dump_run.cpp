@@ -3,14 +3,9 @@
 
 #include "libmge/inspect/elements.h"
 #include "libmge/inspect/value_names.h"
+#include "libmge/passes/channel_order.h"
 
 namespace mge {
-namespace {
-
-// Enough for the head of a dump; the rest of a large value need not be converted for it.
-std::string head_of(const Tensor& tensor) { return dump_head(plain_on_host(tensor)); }
-
-}  // namespace
 
 IoDumpRun::IoDumpRun(std::shared_ptr<const Program> program, IoDumpSink& sink)
     : program_(std::move(program)),
@@ -69,7 +64,8 @@ void IoDumpRun::write(ValueId id, Context& context, std::vector<DumpedDependency
     Tensor value = context.value(id);
     if (!value) return;
     is_written_[size_t(id)] = true;
-    DumpedValue dumped{describe(id), std::move(inputs), plain_on_host(value), origin(id)};
+    Tensor plain = in_source_order(program_->graph(), id, plain_on_host(value));
+    DumpedValue dumped{describe(id), std::move(inputs), plain, origin(id)};
     dumped.self.spec = dumped.value.spec();  // now known for run-time shapes too
     sink_.write(dumped);
 }
@@ -78,7 +74,7 @@ DumpedDependency IoDumpRun::dependency(ValueId id, Context& context) const {
     DumpedDependency result{describe(id), {}};
     if (Tensor value = context.value(id)) {
         result.value.spec = {value.dtype(), value.shape(), {}};
-        result.head = head_of(value);
+        result.head = dump_head(in_source_order(program_->graph(), id, plain_on_host(value)));
     }
     return result;
 }

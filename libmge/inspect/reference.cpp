@@ -9,6 +9,7 @@
 #include "libmge/graph/origins.h"
 #include "libmge/inspect/elements.h"
 #include "libmge/inspect/io_dump_origin.h"
+#include "libmge/passes/channel_order.h"
 
 namespace mge {
 namespace {
@@ -91,7 +92,8 @@ public:
             take_values();
         }
         auto it = held_.find(key);
-        return it == held_.end() ? Tensor{} : plain_on_host(it->second);
+        if (it == held_.end()) return {};
+        return in_source_order(walk_->graph(), it->second.id, plain_on_host(it->second.value));
     }
     std::optional<std::string> enter(const std::string& key, const std::string&) override {
         size_t done = walk_->done();
@@ -126,7 +128,8 @@ private:
         for (size_t i = 0; i < keys_.size(); ++i) {
             if (!walk_->value(ValueId(i))) continue;
             for (auto& key : keys_[i])
-                if (coming_.erase(key) && last_use_.contains(key)) held_[key] = walk_->value(ValueId(i));
+                if (coming_.erase(key) && last_use_.contains(key))
+                    held_[key] = {ValueId(i), walk_->value(ValueId(i))};
         }
     }
 
@@ -134,7 +137,11 @@ private:
     std::map<std::string, size_t> last_use_;
     ValueKeys keys_;
     std::set<std::string> coming_;  // not computed yet
-    std::map<std::string, Tensor> held_;
+    struct Held {
+        ValueId id;
+        Tensor value;
+    };
+    std::map<std::string, Held> held_;
     std::map<std::string, Tensor> inside_;  // of the step that was entered
 };
 

@@ -14,6 +14,7 @@
 #include "libmge/op/apply.h"
 #include "libmge/ops/nn/convolution/conv2d.h"
 #include "libmge/ops/shape/take_channels.h"
+#include "libmge/passes/channel_order.h"
 #include "libmge/passes/pass.h"
 #include "libmge/passes/rewrite.h"
 
@@ -50,11 +51,6 @@ public:
 private:
     const Shape& shape(ValueId id) const { return graph_.value(id).spec.shape; }
 
-    bool is_depthwise(const Node& node) const {
-        int64_t groups = node.as<ops::Conv2d::Params>().groups;
-        auto& w = shape(node.inputs[weight]);
-        return groups > 1 && w.rank() == 5 && w[0] == groups && w[1] == 1 && w[2] == 1;
-    }
     bool is_plain(const Node& node) const {
         return node.as<ops::Conv2d::Params>().groups == 1 && shape(node.inputs[weight]).rank() == 4;
     }
@@ -78,8 +74,8 @@ private:
             !constant_of(graph_, node.inputs[weight]))
             return false;
         if (is_plain(node)) return true;
-        return is_depthwise(node) && has_constant_bias(node) && input_of(node, residual) == no_value &&
-               may_be_ordered(node.outputs[0]);
+        return is_depthwise(graph_, node) && has_constant_bias(node) &&
+               input_of(node, residual) == no_value && may_be_ordered(node.outputs[0]);
     }
 
     void place(NodeId id) {
@@ -106,13 +102,16 @@ private:
     // False when its channels have to stay as they are, or are in order.
     bool place_sorted(NodeId id) {
         auto& node = graph_.node(id);
-        auto& channels = node.as<ops::TakeChannels::Params>().channels;
+        auto& [channels, before] = node.as<ops::TakeChannels::Params>();
         if (std::ranges::is_sorted(channels) || !may_be_ordered(node.outputs[0])) return false;
         IntList order(channels.size());
         std::iota(order.begin(), order.end(), 0);
         std::ranges::stable_sort(order, {}, [&](int64_t i) { return channels[size_t(i)]; });
         auto params = std::make_shared<ops::TakeChannels::Params>();
-        for (int64_t i : order) params->channels.push_back(channels[size_t(i)]);
+        for (int64_t i : order) {
+            params->channels.push_back(channels[size_t(i)]);
+            params->order.push_back(before.empty() ? i : before[size_t(i)]);
+        }
         rewrite_.copy_with(id, std::move(params), rewrite_(node.inputs));
         orders_[node.outputs[0]] = std::move(order);
         return true;

@@ -2225,11 +2225,12 @@ class ops:
         """
 
     @staticmethod
-    def take_channels(*xs: Operand, channels: Sequence[int] = ()) -> _Tensor:
+    def take_channels(*xs: Operand, channels: Sequence[int] = (), order: Sequence[int] = ()) -> _Tensor:
         """Images (N, C, H, W) of which channel i is channel `channels[i]` of the tensors xs, joined along their channels.
 
         Args:
             channels: By channel of the result, which one it is.
+            order: For tools that compare values: by channel of the result, its place in the order of the model as it was written; empty: the same. It changes no value.
         Returns:
             y
         """

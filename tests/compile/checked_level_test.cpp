@@ -186,6 +186,21 @@ TEST(CheckedLevel, ComparesOutputsThatNothingComputesAnyMore) {
         "without passes");
 }
 
+// A pass may move steps of a byte instead of the real numbers that they stand for: other values, although
+// their operators do the work of the same ones.
+TEST(CheckedLevel, ComparesStepsWithStepsOnly) {
+    Graph graph = record({f32({1, 4, 6, 6})}, [](const Tensors& x) {
+        Tensor scale = constant({}, {0.1f}), other = constant({}, {0.3f});
+        Tensor y = ops::dequantize(ops::quantize(x[0], scale), scale);
+        y = ops::reshape(ops::transpose(y, {.pattern = {0, 2, 3, 1}}), {.shape = {36, 4}});
+        Tensor z = ops::dequantize(ops::quantize(ops::transpose(y, {.pattern = {1, 0}}), other), other);
+        return Tensors{y, ops::relu(z), ops::split(z, {.axis = 0, .sizes = {1, 3}})[1]};
+    });
+    for (int level : {-1, -2, -3})
+        EXPECT_EQ(accuracy_error(graph, at_level(level), {constant({1, 4, 6, 6}, {1, -2, 0.5, 3, 7})}),
+                  "no error");
+}
+
 TEST(CheckedLevel, ReportsWhatItCompares) {
     auto program = Program::compile(small_net(), at_level(-2));
     ASSERT_EQ(program->replaced().size(), 1u);

@@ -67,7 +67,9 @@ void run(const Network& network, const std::string& variant, const Graph& graph,
     const Graph* after = &graph == &network.graph ? nullptr : &graph;
     try {
         auto program = Program::compile(graph, options);
-        if (env_int("MGE_FUZZ_SHOW").value_or(0)) std::fprintf(stderr, "%s %s\n%s\n", variant.c_str(), options.layout.c_str(), to_text(program->graph()).c_str());
+        if (env_int("MGE_FUZZ_SHOW").value_or(0))
+            std::fprintf(stderr, "%s %s\n%s\n", variant.c_str(), options.layout.c_str(),
+                         to_text(program->graph()).c_str());
         auto context = Context::create(program);
         for (size_t i = 0; i < network.inputs.size(); ++i)
             context->bind_input(i, network.inputs[i].address());

@@ -8,6 +8,7 @@
 #include "libmge/inspect/value_names.h"
 #include "libmge/mge.h"
 #include "libmge/op/subgraph.h"
+#include "libmge/ops/nn/convolution/conv2d.h"
 #include "libmge/passes/pass.h"
 
 namespace mge {
@@ -105,6 +106,52 @@ TEST(FirstDifference, OptimisedAgreesWithTheReference) {
     EXPECT_FALSE(result.first) << result.first->op;
     EXPECT_EQ(result.compared, result.steps) << "every step, reorders included, has its counterpart";
     EXPECT_EQ(result.compared, result.values);
+}
+
+// A shuffle of channels, halves of which go through depthwise and plain convolutions.
+Graph shuffled() {
+    GraphBuilder builder;
+    Tensor x = builder.input({DType::f32, {2, 8, 9, 9}, {}}, "x");
+    InterpreterScope scope(builder);
+    Tensor a = ops::relu(ops::conv2d(x, noise({8, 8, 1, 1}, 1))),
+           b = ops::conv2d(x, noise({8, 8, 3, 3}, 2), {.padding = {1, 1}});
+    Tensor y = ops::reshape(ops::concat({a, b}, {.axis = 1}), {.shape = {2, 2, 8, 9, 9}});
+    y = ops::reshape(ops::transpose(y, {.pattern = {0, 2, 1, 3, 4}}), {.shape = {2, 16, 9, 9}});
+    Tensors halves = ops::split(y, {.axis = 1, .sizes = {8, 8}});
+    Tensor z = ops::conv2d(halves[1], noise({8, 1, 1, 3, 3}, 3), {.groups = 8});
+    builder.set_outputs(
+        {ops::conv2d(halves[0], noise({4, 8, 1, 1}, 4)), ops::relu(ops::conv2d(z, noise({4, 8, 1, 1}, 5)))});
+    return name_values(builder.take());
+}
+
+TEST(FirstDifference, ComparesChannelsInTheOrderOfTheSource) {
+    for (auto layout : {"auto", "nchw", "nhwc", "nChw8c"}) {
+        CompileOptions options;
+        options.layout = layout;
+        FirstDifference result = compare(shuffled(), options, shuffled(), plain(), {});
+        EXPECT_FALSE(result.first) << layout << ' ' << result.first->name;
+        EXPECT_EQ(result.compared, result.values);
+        result = compare(shuffled(), plain(), shuffled(), options, {});
+        EXPECT_FALSE(result.first) << layout << ' ' << result.first->name;
+        options.level = -2;
+        EXPECT_NO_THROW(Executable(shuffled(), options).run(Tensors{noise({2, 8, 9, 9}, 7)})) << layout;
+    }
+}
+
+// Other channels in the halves: the first operator that differs takes its inputs from the reference in their
+// order.
+TEST(FirstDifference, RunsAnOperatorAloneOnChannelsInItsOrder) {
+    Graph other = shuffled();
+    for (size_t i = 0; i < other.values().size(); ++i)
+        if (auto& value = other.value(ValueId(i)); value.spec.shape == Shape{8, 1, 1, 3, 3})
+            value.constant = noise({8, 1, 1, 3, 3}, 6);
+    FirstDifference result = compare(shuffled(), {}, other, plain(), {});
+    ASSERT_TRUE(result.cause);
+    EXPECT_EQ(result.cause->op, "conv2d");
+    EXPECT_THAT(result.cause->spec.shape, (Shape{2, 8, 7, 7}));
+    ASSERT_TRUE(result.cause->alone);
+    EXPECT_EQ(result.cause->alone->from_reference, 1);
+    EXPECT_NEAR(result.cause->alone->comparison.error, result.cause->comparison.error, 1e-3);
 }
 
 TEST(FirstDifference, NamesTheOperatorAndRunsItAlone) {

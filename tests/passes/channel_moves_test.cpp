@@ -159,7 +159,7 @@ TEST(OrderChannels, PermutesTheWeightsOfWhoReadsThem) {
             return Tensors{ops::conv2d(y, constant({2, 4, 1, 1}, {0, 1, 2, 3, 4, 5, 6, 7}))};
         },
         [](const Tensors& x) {
-            Tensor y = ops::take_channels({x[0], x[1]}, {.channels = {2, 3, 6, 7}});
+            Tensor y = ops::take_channels({x[0], x[1]}, {.channels = {2, 3, 6, 7}, .order = {0, 2, 1, 3}});
             return Tensors{ops::conv2d(y, constant({2, 4, 1, 1}, {0, 2, 1, 3, 4, 6, 5, 7}))};
         });
 }
@@ -174,7 +174,7 @@ TEST(OrderChannels, GoesThroughDepthwiseConvolutions) {
             return Tensors{ops::conv2d(y, constant({1, 3, 1, 1}, {10, 11, 12}))};
         },
         [](const Tensors& x) {
-            Tensor y = ops::take_channels({x[0]}, {.channels = {0, 1, 3}});
+            Tensor y = ops::take_channels({x[0]}, {.channels = {0, 1, 3}, .order = {1, 2, 0}});
             y = ops::conv2d(y, constant({3, 1, 1, 1, 2}, {2, 3, 4, 5, 0, 1}),
                             constant({1, 3, 1, 1}, {8, 9, 7}), Tensor(), {.groups = 3});
             return Tensors{ops::conv2d(y, constant({1, 3, 1, 1}, {11, 12, 10}))};

@@ -16,6 +16,7 @@
 #include "libmge/model/crypt/encrypted_file.h"
 #include "libmge/model/open.h"
 #include "libmge/op/apply.h"
+#include "libmge/passes/channel_order.h"
 
 namespace mge::load_and_run {
 namespace {
@@ -186,7 +187,7 @@ private:
         if (!value) return;
         seen_.insert(reference_.name(key));
         seen_here_.insert(name);
-        Tensor plain = plain_on_host(value);
+        Tensor plain = in_source_order(program_->graph(), id, plain_on_host(value));
         if (auto comparison = reference_.compare(key, plain, run_.tolerance))
             run_.values.push_back({name, plain.spec(), *comparison});
     }

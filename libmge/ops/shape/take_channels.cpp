@@ -30,6 +30,13 @@ std::vector<TakenChannel> taken_channels(const Problem& problem) {
     return taken;
 }
 
+bool is_permutation(IntList order, size_t count) {
+    std::ranges::sort(order);
+    for (size_t i = 0; i < order.size(); ++i)
+        if (order[i] != int64_t(i)) return false;
+    return order.size() == count;
+}
+
 }  // namespace
 
 constinit const OpInfo TakeChannels::info = define<TakeChannels>();
@@ -51,6 +58,9 @@ TensorSpecs TakeChannels::infer(const Params& p, std::span<const TensorSpec> in)
     for (int64_t channel : p.channels)
         if (channel < 0 || channel >= total)
             throw_user(name, text("channel ", channel, " is out of range for ", total), ErrorClass::index);
+    if (!p.order.empty() && !is_permutation(p.order, p.channels.size()))
+        throw_user(name, text("order has to be a permutation of the ", p.channels.size(), " channels"),
+                   ErrorClass::value);
     y.shape[channel_axis] = int64_t(p.channels.size());
     return {{y.dtype, y.shape, {}}};
 }

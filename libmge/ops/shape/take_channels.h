@@ -21,11 +21,14 @@ struct TakeChannels {
     static constexpr auto takes = DTypes::all;
     static constexpr OpTraits traits{.promotion = Promotion::common};
     struct Params {
-        IntList channels;
+        IntList channels, order;
         bool operator==(const Params&) const = default;
     };
-    static constexpr auto fields =
-        field_list(field<&Params::channels>("channels", "By channel of the result, which one it is."));
+    static constexpr auto fields = field_list(
+        field<&Params::channels>("channels", "By channel of the result, which one it is."),
+        field<&Params::order>("order",
+                              "For tools that compare values: by channel of the result, its place in the "
+                              "order of the model as it was written; empty: the same. It changes no value."));
     static constexpr ImageLayouts layouts{};
     static constexpr AlwaysApart items_apart{};
     static constexpr bool stops_gradient = true;
