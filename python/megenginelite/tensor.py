@@ -367,7 +367,7 @@ class LiteTensor:
     def __dlpack_device__(self) -> tuple[int, int]:
         """DLPack's numbers of its device: type and index."""
         if self._is_on_host():
-            return _dlpack.DEVICES[LiteDeviceType.LITE_CPU], 0
+            return _dlpack.CPU
         if self.device_type not in _dlpack.DEVICES:
             raise BufferError(f"[LiteTensor] DLPack has no device {self.device_type!r}")
         return _dlpack.DEVICES[self.device_type], self.device_id
@@ -395,25 +395,17 @@ class LiteTensor:
         """
         place = self.__dlpack_device__()
         wanted = place if dl_device is None else (int(dl_device[0]), int(dl_device[1]))
-        cpu = (_dlpack.DEVICES[LiteDeviceType.LITE_CPU], 0)
-        if wanted not in (place, cpu) or (wanted != place and copy is False):
+        if wanted not in (place, _dlpack.CPU) or (wanted != place and copy is False):
             raise BufferError(f"[LiteTensor] it lies on {place} and is not handed out on {wanted}")
         holder = LiteTensor()
-        if wanted != cpu:
+        if wanted != _dlpack.CPU:
             holder = LiteTensor(device_type=self.device_type, device_id=self.device_id)
-        is_copy = copy is True or wanted != place
         self.get_ctypes_memory()  # it may not be allocated yet
-        if is_copy:
+        if copy or wanted != place:
             holder.copy_from(self)
         else:
             holder.share_memory_with(self)
-        layout, first = holder.layout, holder.get_ctypes_memory().value
-        strides = None
-        if not holder.is_continue:
-            size = layout._nbytes // prod(layout.shapes)
-            strides = [step // size for step in holder._strides(layout, first or 0)]
-        memory = _dlpack.Memory(first, wanted, layout, strides, holder)
-        return _dlpack.capsule_of(memory, max_version, holder._is_read_only(), is_copy)
+        return _dlpack.capsule_of(holder._array(holder), wanted, max_version)
 
     def __repr__(self) -> str:
         if not self._tensor:
