@@ -44,6 +44,7 @@ class CIFAR10(VisionDataset):
         ValueError: a given folder does not exist, or a file is damaged.
         FileNotFoundError: there are no files.
     Example:
+        >>> import pickle
         >>> os.makedirs("photos/cifar-10-batches-py")
         >>> def write(name, content):
         ...     with open(f"photos/cifar-10-batches-py/{name}", "wb") as file:
@@ -171,6 +172,7 @@ class CIFAR100(CIFAR10):
         ValueError: a given folder does not exist, or a file is damaged.
         FileNotFoundError: there are no files.
     Example:
+        >>> import pickle
         >>> os.makedirs("photos/cifar-100-python")
         >>> def write(name, content):
         ...     with open(f"photos/cifar-100-python/{name}", "wb") as file:
