@@ -56,6 +56,9 @@ void CompiledContext::finish_dispatch(std::exception_ptr failure) {
 void CompiledContext::keep(std::exception_ptr failure) { origins_->errors().keep(std::move(failure)); }
 
 void CompiledContext::record_async_error(std::exception_ptr error) {
+    if (!error)
+        throw_user("record_async_error", "the error is a null pointer; give the exception that was thrown",
+                   ErrorClass::value);
     try {
         std::rethrow_exception(std::move(error));
     } catch (...) {

@@ -330,14 +330,17 @@ inline void run_plan(const Plan& plan, std::span<const Tensor> inputs, std::span
     run_now_or_later(plan, inputs, outputs, allocator);
 }
 
-// A lack of memory is told with the operator that it stopped.
+// A lack of memory is reported with the operator that it stopped, and so is an exception that is not ours,
+// which says nothing of operators.
 template <class Call>
 auto naming(const OpInfo& op, Call call) {
     try {
         return call();
     } catch (const MemoryError&) {
         rethrow_in(std::string(op.name));
-    } catch (const std::bad_alloc&) {
+    } catch (const Error&) {
+        throw;
+    } catch (...) {
         rethrow_in(std::string(op.name));
     }
 }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "libmge/base/error.h"
+#include "libmge/base/rethrow.h"
 #include "libmge/compile/observer_list.h"
 #include "libmge/inspect/elements.h"
 #include "libmge/inspect/inside_values.h"
@@ -27,7 +28,7 @@ struct GuardFinding {
     std::string why;  // "is not below 100"
 };
 
-class MGE_API GuardError : public Error {
+class MGE_API GuardError : public Error, public ThrownAsIs {
 public:
     explicit GuardError(GuardFinding finding);
     const GuardFinding& finding() const { return finding_; }

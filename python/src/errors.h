@@ -8,11 +8,12 @@
 #include <utility>
 
 #include "libmge/base/error.h"
+#include "libmge/base/rethrow.h"
 
 namespace mge::python {
 
 // Thrown when a Python call failed: its exception is set already.
-struct PythonError {};
+struct PythonError : ThrownAsIs {};
 
 // Sets the Python exception for the C++ exception in flight.
 void set_python_error() noexcept;

@@ -9,8 +9,10 @@
 #include <thread>
 
 #include "libmge/compile/async_level.h"
+#include "libmge/kernel/algorithm.h"
 #include "libmge/mge.h"
 #include "libmge/op/backend.h"
+#include "libmge/op/define.h"
 #include "libmge/ops/elementwise/arithmetic.h"
 #include "libmge/ops/move/to_device.h"
 #include "tests/harness/expect_error.h"
@@ -45,6 +47,30 @@ void set_target(Context& context, int32_t rows, int32_t columns) {
     target[0] = rows;
     target[1] = columns;
 }
+
+// An operator of somebody else's, whose kernel throws what it likes.
+struct Throwing {
+    static constexpr auto name = "throwing";
+    static constexpr auto doc = "Throws.";
+    static constexpr auto inputs = names("x");
+    static constexpr auto outputs = output_names("y");
+    struct Params {
+        bool throws_number = false;
+        bool operator==(const Params&) const = default;
+    };
+    static constexpr auto fields = field_list(field<&Params::throws_number>("throws_number", "Not a class."));
+    static constexpr bool stops_gradient = true;
+    static TensorSpecs infer(const Params&, std::span<const TensorSpec> in) { return {in[0]}; }
+    static const OpInfo info;
+};
+constinit const OpInfo Throwing::info = define<Throwing>();
+
+void run_throwing(const Prepared& prepared, const Launch&) {
+    if (prepared.state<ProblemState<Throwing::Params>>().params.throws_number) throw 7;
+    throw std::logic_error("nobody expected this");
+}
+constexpr Algorithm throwing[] = {{"throwing", always, copy_problem<Throwing::Params>, run_throwing}};
+constexpr KernelEntry kernels_of_throwing[] = {{&Throwing::info, +[] { return KernelList(throwing); }}};
 
 // Notes whether two runs are ever under way at once.
 struct Overlap : StepObserver {
@@ -116,6 +142,29 @@ TEST(Runs, AnErrorNamesOperatorNodeAndGraph) {
     EXPECT_EQ(context->output(0).shape(), (Shape{2, 3}));
 }
 
+TEST(Runs, AnyExceptionOfAKernelNamesOperatorNodeAndGraph) {
+    add_kernels(host_device.kind, kernels_of_throwing);
+    for (bool throws_number : {false, true}) {
+        Throwing::Params params{throws_number};
+        Graph graph = record({f32({4})}, [&](const Tensors& x) {
+            return Tensors{apply_one(Throwing::info, &params, {x.data(), 1})};
+        });
+        graph.node(0).name = "odd";
+        auto context = context_of(graph);
+        std::string text =
+            mge::text("graph ", context->program().id(), ", throwing 'odd': ",
+                      throws_number ? "an exception that is no std::exception" : "nobody expected this");
+        EXPECT_EQ(error_of<Error>([&] { context->run(); }), text);
+        context->start();
+        EXPECT_EQ(error_of<Error>([&] { context->wait(); }), text);
+        Tensor x = empty_tensor({DType::f32, {4}, {}}, host_device);
+        EXPECT_THAT(error_of<Error>([&] {
+                        apply_one(Throwing::info, &params, {&x, 1});
+                    }),
+                    testing::StartsWith("throwing: "));
+    }
+}
+
 TEST(Runs, TheNextRunTellsWhatNobodyWaitedFor) {
     auto context = context_of(reshaping());
     set_target(*context, 5, 5);
@@ -145,6 +194,12 @@ TEST(Runs, AnErrorFromElsewhereIsToldByWait) {
     EXPECT_EQ(error_of<DeviceError>([&] { context->wait(); }),
               text("graph ", context->program().id(), ": the cable is loose"));
     context->run();
+    context->wait();
+}
+
+TEST(Runs, AnErrorFromElsewhereHasToBeOne) {
+    auto context = context_of(doubling());
+    EXPECT_THAT(error_of([&] { context->record_async_error(nullptr); }), HasSubstr("null pointer"));
     context->wait();
 }
 
