@@ -11,8 +11,10 @@
 #include <utility>
 
 #include "libmge/base/number_text.h"
+#include "libmge/device/device.h"
 #include "libmge/eager/gradient_reads.h"
 #include "libmge/eager/tape_nodes.h"
+#include "libmge/eager/written_elsewhere.h"
 #include "libmge/op/autocast.h"
 #include "libmge/ops/create/full.h"
 #include "libmge/ops/elementwise/arithmetic.h"
@@ -65,33 +67,50 @@ RecorderNumbers& recorder_numbers() {
 constexpr size_t bytes_worth_dropping = 16 << 10;
 
 // False as soon as one of the tensors has no memory: a trace knows itself what it keeps.
+bool are_all_concrete(TapeNode& node) {
+    return std::ranges::all_of(node.tensors(),
+                               [](auto& t) { return !t || (!t.is_symbolic() && t.shape().is_known()); });
+}
+
 bool is_worth_dropping(TapeNode& node) {
     size_t bytes = 0;
-    for (auto& tensor : node.tensors()) {
-        if (!tensor) continue;
-        if (tensor.is_symbolic() || !tensor.shape().is_known()) return false;
-        bytes += tensor.spec().bytes();
-    }
+    for (auto& tensor : node.tensors())
+        if (tensor) bytes += tensor.spec().bytes();
     return bytes >= bytes_worth_dropping;
 }
 
-// The tensor without its memory, but with its notes.
-Tensor without_memory(const Tensor& tensor) {
-    Tensor result(tensor.spec(), {}, 0, tensor.device());
+Tensor with_notes_of(const Tensor& tensor, Tensor result) {
     result.impl()->tracked_by = tensor.impl()->tracked_by;
     result.impl()->tape_node = tensor.impl()->tape_node;
     return result;
 }
 
-// Lets go of what the gradient rule will not read.
-void drop_unread(const OpInfo& op, const void* params, TapeNode& node) {
+// The tensor without its memory, but with its notes.
+Tensor without_memory(const Tensor& tensor) {
+    return with_notes_of(tensor, Tensor(tensor.spec(), {}, 0, tensor.device()));
+}
+
+// The value in memory of its own, with the notes.
+Tensor in_own_memory(const Tensor& tensor) {
+    Tensor copy = empty_tensor(tensor.spec(), tensor.device());
+    queue_of(tensor.device()).copy(copy.address(), tensor.address(), tensor.spec().bytes());
+    return with_notes_of(tensor, std::move(copy));
+}
+
+// Lets go of what the gradient rule will not read; what it will read stays, whoever writes there.
+void keep_what_is_read(const OpInfo& op, const void* params, TapeNode& node, bool may_be_written) {
     GradientReads reads = gradient_reads(op, params, node.inputs(), node.outputs());
-    auto drop = [](std::span<Tensor> tensors, uint64_t read) {
-        for (size_t i = 0; i < tensors.size() && i < 64; ++i)
-            if (tensors[i] && !(read >> i & 1)) tensors[i] = without_memory(tensors[i]);
+    auto keep = [&](std::span<Tensor> tensors, uint64_t read) {
+        for (size_t i = 0; i < tensors.size(); ++i) {
+            if (!tensors[i]) continue;
+            if (i < 64 && !(read >> i & 1))
+                tensors[i] = without_memory(tensors[i]);
+            else if (may_be_written && is_written_elsewhere(tensors[i]))
+                tensors[i] = in_own_memory(tensors[i]);
+        }
     };
-    drop(node.inputs(), reads.inputs);
-    drop(node.outputs(), reads.outputs);
+    keep(node.inputs(), reads.inputs);
+    keep(node.outputs(), reads.outputs);
 }
 
 // A new handle for the same value, unknown to all tapes.
@@ -190,7 +209,17 @@ struct Recorder final : Interpreter {
         if (!op.fields.empty()) node.params = op.params.copy(params);
         node.set_tensors(inputs, outputs);
         node.grad_count = uint16_t(outputs.size());
-        if (is_worth_dropping(node)) drop_unread(op, params, node);
+        bool may_be_written = is_any_written_elsewhere();
+        if (are_all_concrete(node) && (may_be_written || is_worth_dropping(node)))
+            keep_what_is_read(op, params, node, may_be_written);
+    }
+
+    // What the nodes hold in a storage gets memory of its own.
+    void keep_values(const Storage* storage) {
+        for (uint64_t i = nodes.first(); i < nodes.next(); ++i)
+            for (auto& tensor : nodes[i].tensors())
+                if (tensor && !tensor.is_symbolic() && tensor.impl()->storage.get() == storage)
+                    tensor = in_own_memory(tensor);
     }
 
     void forget(int bit, uint64_t from) {
@@ -222,8 +251,15 @@ struct Recorder final : Interpreter {
         return bit;
     }
 
+    // This thread's; null before its first tape.
+    static std::shared_ptr<Recorder>& of_thread() {
+        thread_local std::shared_ptr<Recorder> recorder;
+        return recorder;
+    }
     static const std::shared_ptr<Recorder>& here() {
-        thread_local std::shared_ptr<Recorder> recorder = std::make_shared<Recorder>();
+        auto& recorder = of_thread();
+        if (!recorder) [[unlikely]]
+            recorder = std::make_shared<Recorder>();
         return recorder;
     }
 };
@@ -381,6 +417,10 @@ private:
 };
 
 }  // namespace
+
+void keep_values_for_tapes(const Storage* storage) {
+    if (auto& recorder = Recorder::of_thread()) recorder->keep_values(storage);
+}
 
 Tape::Tape() : recorder_(Recorder::here()) {
     bit_ = recorder_->take_bit();

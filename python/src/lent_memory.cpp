@@ -10,6 +10,7 @@
 #include <mutex>
 
 #include "libmge/base/error.h"
+#include "libmge/eager/written_elsewhere.h"
 
 namespace mge::python {
 namespace {
@@ -33,9 +34,10 @@ struct Loan {
     StorageRef storage;
     SharedBlock block;
     End ours, sent;
+    WrittenElsewhere written_elsewhere{storage.get()};
 
-    Loan(StorageRef storage, SharedBlock block, int ours, int sent)
-        : storage(std::move(storage)), block(std::move(block)), ours(ours), sent(sent) {}
+    Loan(StorageRef lent, SharedBlock block, int ours, int sent)
+        : storage(std::move(lent)), block(std::move(block)), ours(ours), sent(sent) {}
     // False when the receiver is done with it.
     bool is_held() {
         char byte;

@@ -11,12 +11,14 @@
 #include <cstring>
 
 #include "libmge/base/error.h"
+#include "libmge/eager/written_elsewhere.h"
 
 namespace mge::python {
 namespace {
 
 struct SharedStorage : Storage {
     int descriptor = -1;
+    WrittenElsewhere written_elsewhere;
 };
 
 void release_shared(Storage* storage) {
@@ -51,6 +53,7 @@ StorageRef map(int descriptor, size_t bytes) {
     storage->bytes = bytes;
     storage->release = release_shared;
     storage->descriptor = descriptor;
+    storage->written_elsewhere = WrittenElsewhere(storage.get());
     return StorageRef(storage.release());
 }
 

@@ -17,6 +17,7 @@
 #include "libmge/device/sharing.h"
 #include "libmge/device/stream_sharing.h"
 #include "libmge/device/upload.h"
+#include "libmge/eager/written_elsewhere.h"
 #include "libmge/tensor/borrowed.h"
 #include "python/src/conversion.h"
 #include "python/src/dlpack.h"
@@ -79,6 +80,7 @@ struct Export {
     StreamSharingQueue* queue = nullptr;
     std::optional<uintptr_t> stream{};
     std::array<int64_t, max_rank> shape{}, strides{};
+    WrittenElsewhere written_elsewhere;
 
     Export() = default;
     Export(const Export&) = delete;
@@ -117,6 +119,7 @@ PyObject* export_tensor(Tensor tensor, bool is_copy, StreamSharingQueue* queue,
     void* data = queue ? const_cast<void*>(kept.address()) : kept.data();
     managed.view = {data, place, rank, exported_type(kept.dtype()), shape.data(), strides.data(), 0};
     if (queue && stream) queue->let_wait(*stream);
+    if (!is_copy) exported->written_elsewhere = WrittenElsewhere(kept.impl()->storage.get());
     exported->queue = queue;
     exported->stream = stream;
     managed.context = exported.get();
@@ -242,6 +245,18 @@ TensorSpec imported_spec(const dlpack::View& view) {
     return {imported_type(view.dtype), Shape(std::span<const int64_t>(view.shape, size_t(view.rank))), {}};
 }
 
+// Memory of somebody who may write there.
+StorageRef borrow_from_others(const void* data, size_t bytes, std::shared_ptr<const void> owner) {
+    struct Kept {
+        std::shared_ptr<const void> owner;
+        WrittenElsewhere written_elsewhere;
+    };
+    auto kept = std::make_shared<Kept>(std::move(owner));
+    StorageRef storage = borrow_storage(data, bytes, kept);
+    kept->written_elsewhere = WrittenElsewhere(storage.get());
+    return storage;
+}
+
 template <class Managed>
 nb::object import_tensor(nb::handle capsule, std::optional<bool> copy, std::optional<int64_t> stream) {
     auto* managed = static_cast<Managed*>(PyCapsule_GetPointer(capsule.ptr(), Managed::name));
@@ -276,7 +291,7 @@ nb::object import_tensor(nb::handle capsule, std::optional<bool> copy, std::opti
     if (copy == true && !queue) return nb::steal(wrap_tensor(tensor_from_host(spec, data, host_device)));
     std::shared_ptr<const void> kept = owner;
     if (queue) kept = finished_first(std::move(owner), *queue);
-    Tensor there(spec, borrow_storage(data, spec.bytes(), std::move(kept)), 0, place);
+    Tensor there(spec, borrow_from_others(data, spec.bytes(), std::move(kept)), 0, place);
     if (copy == true) return nb::steal(wrap_tensor(copied(there, false)));
     auto result = nb::steal(wrap_tensor(std::move(there)));
     as_tensor(result.ptr())->keeps_memory = !is_read_only;

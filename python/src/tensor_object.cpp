@@ -342,7 +342,8 @@ PyObject* number_from_tensor(PyObject* object) {
 
 namespace {
 
-// Whether the object has the value now: it may be too large for its memory, or something else.
+// Whether the object has the value now: it may be too large for its memory, or something else. What tapes
+// know of the value they know of the object.
 bool write_value(PyTensor* object, const Tensor& given) {
     const Tensor& value = concrete_value(given);
     auto& mine = object->value;
@@ -352,12 +353,17 @@ bool write_value(PyTensor* object, const Tensor& given) {
     size_t bytes = mine.spec().bytes();
     if (mine.device().is_host()) {
         std::memmove(mine.data(), value.data(), bytes);
-        return true;
+    } else {
+        // Other processes may be told of it at once, in ways that know nothing of queues.
+        auto& queue = queue_of(mine.device());
+        queue.copy(mine.address(), value.address(), bytes);
+        queue.wait();
     }
-    // Other processes may be told of it at once, in ways that know nothing of queues.
-    auto& queue = queue_of(mine.device());
-    queue.copy(mine.address(), value.address(), bytes);
-    queue.wait();
+    const TensorImpl &before = *mine.impl(), &from = *value.impl();
+    Tensor written(before.spec, before.storage, before.offset, before.device);
+    written.impl()->tracked_by = from.tracked_by;
+    written.impl()->tape_node = from.tape_node;
+    mine = std::move(written);
     return true;
 }
 
