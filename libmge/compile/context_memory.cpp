@@ -24,8 +24,12 @@ ContextMemory::ContextMemory(std::shared_ptr<ContextAllocator> allocator)
     : allocator_(std::move(allocator)) {}
 
 void ContextMemory::enter(const void* user) {
-    const void* nobody = nullptr;
-    if (!running_.compare_exchange_strong(nobody, user, std::memory_order_acquire)) [[unlikely]]
+    const void* other = nullptr;
+    if (running_.compare_exchange_strong(other, user, std::memory_order_acquire)) [[likely]]
+        return;
+    // A context has one run at a time: a fork() has cut off the one before, with its thread.
+    bool was_cut_off = other == user && user != this;
+    if (!was_cut_off)
         throw_user("context",
                    "another context that has the same memory is running; contexts that share memory run one "
                    "after the other");

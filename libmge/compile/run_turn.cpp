@@ -2,39 +2,60 @@
 #include "libmge/compile/run_turn.h"
 
 #include "libmge/base/error.h"
+#include "libmge/base/per_process.h"
 
 namespace mge {
 namespace {
+
+// A holder is the address of a thread's mark, or null, and in the byte above addresses a bit that says that
+// there is one, and how often its process was forked.
+constexpr int generation_shift = 56;
+constexpr uintptr_t is_held = uintptr_t(1) << 63, process_bits = uintptr_t(255) << generation_shift;
 
 uintptr_t mark_of_thread() {
     static thread_local char mark;
     return reinterpret_cast<uintptr_t>(&mark);
 }
 
+uintptr_t mark_of_process() { return is_held | uintptr_t(fork_generation()) << generation_shift; }
+
+bool is_of_this_thread(uintptr_t holder) { return (holder & ~process_bits) == mark_of_thread(); }
+
 }  // namespace
 
+bool RunTurn::is_lost(uintptr_t holder) {
+    return holder && !is_of_this_thread(holder) && (holder & process_bits) != mark_of_process();
+}
+
 void RunTurn::take() {
-    uintptr_t holder = idle;
-    while (!holder_.compare_exchange_strong(holder, mark_of_thread(), std::memory_order_acquire)) {
-        if (holder == mark_of_thread())
+    const uintptr_t mine = mark_of_thread() | mark_of_process();
+    uintptr_t holder = 0;
+    while (!holder_.compare_exchange_strong(holder, mine, std::memory_order_acquire)) {
+        if (is_lost(holder)) continue;  // and is replaced
+        if (is_of_this_thread(holder))
             throw_user("context", "a run of it was asked for inside of one of its runs");
         holder_.wait(holder, std::memory_order_relaxed);
-        holder = idle;
+        holder = 0;
     }
 }
 
-void RunTurn::adopt() { holder_.store(mark_of_thread(), std::memory_order_relaxed); }
+void RunTurn::hand_over() { holder_.store(mark_of_process(), std::memory_order_relaxed); }
+
+void RunTurn::adopt() { holder_.store(mark_of_thread() | mark_of_process(), std::memory_order_relaxed); }
 
 void RunTurn::give_back() {
-    holder_.store(idle, std::memory_order_release);
+    holder_.store(0, std::memory_order_release);
     holder_.notify_all();
 }
 
 void RunTurn::wait() const {
     while (true) {
         uintptr_t holder = holder_.load(std::memory_order_acquire);
-        if (holder == idle || holder == mark_of_thread()) return;
-        holder_.wait(holder, std::memory_order_relaxed);
+        if (!holder || is_of_this_thread(holder)) return;
+        if (is_lost(holder))
+            holder_.compare_exchange_strong(holder, 0, std::memory_order_relaxed);
+        else
+            holder_.wait(holder, std::memory_order_relaxed);
     }
 }
 

@@ -6,21 +6,26 @@
 namespace mge {
 
 // One run of a context at a time, whichever threads ask for it: the next one waits. As long as nobody has to
-// wait it is one atomic exchange.
+// wait it is one atomic exchange. In a child made by fork() the runs of other threads than the one that
+// forked are over: these threads do not exist there.
 class RunTurn {
 public:
     // Waits for the run under way. UserError when that is one of the calling thread, around this call.
     void take();
     // Whoever has taken it leaves it to another thread, which adopts it.
-    void hand_over() { holder_.store(nobody_yet, std::memory_order_relaxed); }
+    void hand_over();
     void adopt();
     void give_back();
     // Until no run is under way; at once inside of the calling thread's own.
     void wait() const;
+    // A run is under way that began before a fork(), on a thread that this process does not have.
+    bool is_lost() const { return is_lost(holder_.load(std::memory_order_acquire)); }
 
 private:
-    static constexpr uintptr_t idle = 0, nobody_yet = 1;
-    std::atomic<uintptr_t> holder_{idle};  // else a mark of the thread
+    static bool is_lost(uintptr_t holder);
+
+    // 0: no run is under way. Else a mark of the thread, or none before one adopts it, and of the process.
+    mutable std::atomic<uintptr_t> holder_{0};
 };
 
 // For a scope, unless it is handed over in it.

@@ -6,32 +6,35 @@
 namespace mge {
 
 Worker::~Worker() {
-    if (!thread_.joinable()) return;
+    State& state = state_.get();
+    if (!state.thread.joinable()) return;
     {
-        std::lock_guard lock(mutex_);
-        is_closing_ = true;
+        std::lock_guard lock(state.mutex);
+        state.is_closing = true;
     }
-    changed_.notify_all();
-    thread_.join();
+    state.changed.notify_all();
+    state.thread.join();
 }
 
 void Worker::open() {
-    if (!thread_.joinable()) thread_ = start_thread([this] { work(); });
+    State& state = state_.get();
+    if (!state.thread.joinable()) state.thread = start_thread([this, &state] { work(state); });
 }
 
 void Worker::start() {
     open();
-    std::lock_guard lock(mutex_);
-    is_wanted_ = true;
-    changed_.notify_all();
+    State& state = state_.get();
+    std::lock_guard lock(state.mutex);
+    state.is_wanted = true;
+    state.changed.notify_all();
 }
 
-void Worker::work() {
-    std::unique_lock lock(mutex_);
+void Worker::work(State& state) {
+    std::unique_lock lock(state.mutex);
     while (true) {
-        changed_.wait(lock, [this] { return is_wanted_ || is_closing_; });
-        if (!is_wanted_) return;
-        is_wanted_ = false;
+        state.changed.wait(lock, [&] { return state.is_wanted || state.is_closing; });
+        if (!state.is_wanted) return;
+        state.is_wanted = false;
         lock.unlock();
         task_();
         lock.lock();

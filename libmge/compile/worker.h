@@ -5,10 +5,12 @@
 #include <mutex>
 #include <thread>
 
+#include "libmge/base/per_process.h"
+
 namespace mge {
 
 // A thread that does the same task whenever it is asked to. It is made by open(), or when it is asked for the
-// first time.
+// first time; in a child made by fork() anew.
 class Worker {
 public:
     // The task throws nothing.
@@ -21,13 +23,16 @@ public:
     void start();
 
 private:
-    void work();
+    struct State {
+        std::thread thread;
+        std::mutex mutex;
+        std::condition_variable changed;
+        bool is_wanted = false, is_closing = false;
+    };
+    void work(State& state);
 
     std::function<void()> task_;
-    std::thread thread_;
-    std::mutex mutex_;
-    std::condition_variable changed_;
-    bool is_wanted_ = false, is_closing_ = false;
+    PerProcess<State> state_{[](State*) { return std::make_unique<State>(); }};
 };
 
 }  // namespace mge

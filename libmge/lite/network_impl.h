@@ -8,10 +8,12 @@
 #include <functional>
 #include <list>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "libmge/base/per_process.h"
 #include "libmge/compile/run_turn.h"
 #include "libmge/compile/worker.h"
 #include "libmge/kernel/fastrun_cache.h"
@@ -138,6 +140,10 @@ private:
     // When no run is under way.
     Runner& next_runner();
 
+    // For the rest of a call: calls of other threads wait. Calls inside of it come from the same thread;
+    // those of the network's own thread are refused before.
+    std::unique_lock<std::recursive_mutex> alone() const { return std::unique_lock(calls_.get()); }
+    bool forget_lost_run();
     void call_start();
     void skip_run(Runner& runner);
     void start(Runner& runner);
@@ -167,6 +173,8 @@ private:
     // What the thread does next instead of a run; empty: a run.
     std::function<void()> errand_;
     mge::RunTurn turn_;
+    mutable mge::PerProcess<std::recursive_mutex> calls_{
+        [](std::recursive_mutex*) { return std::make_unique<std::recursive_mutex>(); }};
     // Last: its thread ends before what it works on.
     mge::Worker worker_{[this] { work(); }};
 };

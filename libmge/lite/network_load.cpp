@@ -127,6 +127,7 @@ void Network::NetworkImplBase::share_weights(NetworkImplBase& source) {
 
 void Network::NetworkImplBase::finish_loading(std::unique_ptr<Loaded> loaded) {
     require_outside("load_model");
+    auto lock = alone();
     auto& config = loaded->settings.configuration.config;
     check(config);
     loaded->keeps_places = config.device_type == LITE_DEVICE_DEFAULT;
@@ -199,6 +200,7 @@ void Network::NetworkImplBase::prepare_ahead(Loaded& loaded) const {
 
 void Network::NetworkImplBase::change_policy(const AlgorithmPolicy& policy) {
     require_outside("set_network_algo_policy");
+    auto lock = alone();
     settings_.policy = policy;
     if (!loaded_) return;
     auto before = std::exchange(loaded_->settings.policy, policy);

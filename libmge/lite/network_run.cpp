@@ -86,7 +86,9 @@ void Network::NetworkImplBase::end(std::unique_ptr<NetworkImplBase> network) {
 void Network::NetworkImplBase::forward() {
     if (auto* scope = Inside::find(this); scope && (!scope->may_run() || is_pending_)) [[unlikely]]
         throw Error("forward: it was called inside of a run of the network");
+    auto lock = alone();
     require_loaded("forward");
+    forget_lost_run();
     if (is_pending_) wait();
     if (callbacks_.start) call_start();  // it may give inputs other memory
     Runner& runner = as_lite_error([&]() -> Runner& { return bound_runner(); });
@@ -182,7 +184,13 @@ void Network::NetworkImplBase::call_async() {
 
 void Network::NetworkImplBase::wait() {
     require_loaded("wait");
-    if (Inside::find(this) || !is_pending_) return;
+    if (Inside::find(this)) return;
+    auto lock = alone();
+    if (!is_pending_) return;
+    if (forget_lost_run())
+        throw Error(
+            "wait: the run was under way when this process was forked, and its thread is the parent's; call "
+            "forward() again");
     turn_.wait();
     is_pending_ = false;
     if (failure_) [[unlikely]]
@@ -190,6 +198,14 @@ void Network::NetworkImplBase::wait() {
     if (is_async_) return;
     as_lite_error([this] { running_->fetch(loaded_->outputs); });
     finish();
+}
+
+// A run that was under way when this process was forked: its thread is the parent's.
+bool Network::NetworkImplBase::forget_lost_run() {
+    if (!turn_.is_lost()) return false;
+    turn_.wait();
+    failure_ = nullptr;
+    return std::exchange(is_pending_, false);
 }
 
 void Network::NetworkImplBase::finish() {
@@ -220,6 +236,7 @@ void Network::NetworkImplBase::require_outside(const char* what) const {
 
 void Network::NetworkImplBase::set_callbacks(const std::function<void(Callbacks&)>& change) {
     require_outside("set_callback");
+    auto lock = alone();
     turn_.wait();
     Callbacks changed = callbacks_;
     change(changed);
@@ -229,6 +246,7 @@ void Network::NetworkImplBase::set_callbacks(const std::function<void(Callbacks&
 
 void Network::NetworkImplBase::call_in_threads(const ThreadAffinityCallback& callback) {
     require_outside("set_runtime_thread_affinity");
+    auto lock = alone();
     int threads = int(settings().threads());
     mge::FirstFailure of_callback;
     // The caller of a run comes last.
@@ -263,6 +281,7 @@ void Network::NetworkImplBase::run_errand(const std::function<void()>& errand) {
 
 void Network::NetworkImplBase::enable_profile(const std::string& path) {
     require_outside("enable_profile_performance");
+    auto lock = alone();
     turn_.wait();
     profile_path_ = path;
     if (!loaded_) return;
@@ -279,6 +298,7 @@ void Network::NetworkImplBase::dump_binary(const std::string& folder) {
 void Network::NetworkImplBase::change_dump(const std::string& path,
                                            void (RunDump::*open)(const std::string&)) {
     require_outside("enable_io_dump");
+    auto lock = alone();
     if (is_pending_) wait();
     std::unique_ptr<RunDump> dump;
     if (!path.empty()) {
@@ -295,6 +315,7 @@ void Network::NetworkImplBase::change_dump(const std::string& path,
 Runner& Network::NetworkImplBase::next_runner() {
     require_loaded("what it runs");
     require_outside("what it runs");
+    auto lock = alone();
     turn_.wait();
     for (auto& input : loaded_->inputs) input.shape_images();
     return runner_for(*loaded_, input_specs(*loaded_));

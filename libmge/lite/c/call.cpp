@@ -7,14 +7,14 @@
 namespace lite::c {
 
 Tensor& Call::tensor(LiteTensor handle, const char* argument) const {
-    if (auto* object = tensors().find(handle)) [[likely]]
+    if (auto* object = tensors_.keep(tensors(), handle)) [[likely]]
         return *object->tensor;
     if (!handle) throw_null(argument);
     throw_no_handle(argument, "tensor");
 }
 
 NetworkObject& Call::network(LiteNetwork handle, const char* argument) const {
-    if (auto* object = networks().find(handle)) [[likely]]
+    if (auto* object = networks_.keep(networks(), handle)) [[likely]]
         return *object;
     if (!handle) throw_null(argument);
     throw_no_handle(argument, "network");

@@ -3,8 +3,10 @@
 // How every function of C is made: its work is a lambda, what that throws becomes the last error, and
 // arguments are checked by the functions of Call, which name them.
 
+#include <array>
 #include <span>
 #include <utility>
+#include <vector>
 
 #include "libmge/lite/c/last_error.h"
 #include "libmge/lite/c/objects.h"
@@ -42,7 +44,7 @@ public:
         return list(numbers, size, argument);
     }
 
-    // What a handle stands for.
+    // What a handle stands for; it stays until the call ends, whoever destroys it meanwhile.
     Tensor& tensor(LiteTensor handle, const char* argument = "tensor") const;
     NetworkObject& network(LiteNetwork handle, const char* argument = "network") const;
 
@@ -51,7 +53,30 @@ private:
     [[noreturn]] void throw_too_many(size_t size, const char* argument) const;
     [[noreturn]] void throw_no_handle(const char* argument, const char* of) const;
 
+    // Objects in use: nearly always two at most.
+    template <class T>
+    class InUse {
+    public:
+        // Null when it is no handle of one.
+        T* keep(Handles<T>& all, const void* handle) {
+            auto held = all.hold(handle);
+            T* object = held.get();
+            if (count_ < few_.size())
+                few_[count_++] = std::move(held);
+            else
+                more_.push_back(std::move(held));
+            return object;
+        }
+
+    private:
+        std::array<typename Handles<T>::Held, 2> few_;
+        size_t count_ = 0;
+        std::vector<typename Handles<T>::Held> more_;
+    };
+
     const char* function_;
+    mutable InUse<TensorObject> tensors_;
+    mutable InUse<NetworkObject> networks_;
 };
 
 template <class Work>

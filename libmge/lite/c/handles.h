@@ -2,13 +2,15 @@
 #pragma once
 // Handles of C for objects of C++. A handle is a number that names a slot of a table and how often the slot
 // was used, so that one that was given back, or that never was one, is told apart without reading what it
-// might point to. Looking one up takes no lock.
+// might point to. Looking one up takes no lock. An object that is in use when its handle is given back goes
+// when its last user is done.
 
 #include <array>
 #include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 #include "libmge/base/text.h"
@@ -18,6 +20,15 @@ namespace lite::c {
 
 template <class T>
 class Handles {
+    struct Slot {
+        std::atomic<uint64_t> handle{0};  // 0: free, or given back
+        std::atomic<uint32_t> users{0};
+        uint32_t index = 0;
+        std::atomic<T*> object{nullptr};
+        std::shared_ptr<T> owner;
+        uint64_t uses = 0;
+    };
+
 public:
     // `tag`: the first 16 bits of these handles and of no others; not 0, which addresses begin with.
     explicit Handles(uint64_t tag) : tag_(tag << 48) {}
@@ -32,35 +43,70 @@ public:
         slot.uses = (slot.uses + 1) % (uint64_t{1} << 24);
         slot.object.store(object.get(), std::memory_order_relaxed);
         slot.owner = std::move(object);
-        slot.handle.store(handle, std::memory_order_release);
+        slot.handle.store(handle);
         return reinterpret_cast<void*>(handle);
     }
 
-    // Null when it is none of these handles, or was given back.
-    T* find(const void* handle) const {
-        Slot* slot = slot_of(reinterpret_cast<uint64_t>(handle));
-        return slot ? slot->object.load(std::memory_order_relaxed) : nullptr;
-    }
+    // An object in use; null when there is none.
+    class Held {
+    public:
+        Held() = default;
+        Held(Held&& other) noexcept : all_(std::exchange(other.all_, nullptr)), slot_(other.slot_) {}
+        Held& operator=(Held&& other) noexcept {
+            std::swap(all_, other.all_);
+            std::swap(slot_, other.slot_);
+            return *this;
+        }
+        ~Held() {
+            if (all_) all_->let_go(*slot_);
+        }
+        T* get() const { return all_ ? slot_->object.load(std::memory_order_relaxed) : nullptr; }
 
-    // The same, which then is no handle any more.
-    std::shared_ptr<T> remove(const void* handle) {
-        std::lock_guard lock(mutex_);
+    private:
+        friend class Handles;
+        Held(Handles& all, Slot& slot) : all_(&all), slot_(&slot) {}
+        Handles* all_ = nullptr;
+        Slot* slot_ = nullptr;
+    };
+
+    // Null when it is none of these handles, or was given back.
+    Held hold(const void* handle) {
         Slot* slot = slot_of(reinterpret_cast<uint64_t>(handle));
         if (!slot) return {};
-        free_.push_back(static_cast<uint32_t>(reinterpret_cast<uint64_t>(handle) & max_index));
-        slot->handle.store(0, std::memory_order_relaxed);
-        return std::move(slot->owner);
+        ++slot->users;
+        Held held(*this, *slot);
+        // After this, whoever gives the handle back sees the user.
+        if (slot->handle == reinterpret_cast<uint64_t>(handle)) [[likely]]
+            return held;
+        return {};
     }
+
+    // It is no handle any more. False when it was none.
+    bool remove(const void* handle) {
+        Slot* slot = slot_of(reinterpret_cast<uint64_t>(handle));
+        uint64_t given = reinterpret_cast<uint64_t>(handle);
+        if (!slot || !slot->handle.compare_exchange_strong(given, 0)) return false;
+        if (slot->users == 0) end(*slot);
+        return true;
+    }
+
+    // Around a fork(): so no thread that the child lacks is inside.
+    std::mutex& mutex() { return mutex_; }
 
 private:
     static constexpr size_t chunk_size = 4096, chunk_count = 4096, max_index = chunk_size * chunk_count - 1;
 
-    struct Slot {
-        std::atomic<uint64_t> handle{0};  // 0: free
-        std::atomic<T*> object{nullptr};
-        std::shared_ptr<T> owner;
-        uint64_t uses = 0;
-    };
+    void let_go(Slot& slot) {
+        if (--slot.users == 0 && slot.handle == 0) end(slot);
+    }
+    // Nobody uses what was in the slot, which becomes free.
+    void end(Slot& slot) {
+        std::shared_ptr<T> ended;  // without the lock: what it ends may give handles back
+        std::lock_guard lock(mutex_);
+        if (slot.users != 0 || slot.handle != 0 || !slot.owner) return;
+        ended.swap(slot.owner);
+        free_.push_back(slot.index);
+    }
     using Chunk = std::array<Slot, chunk_size>;
 
     Slot& slot_at(size_t index) const {
@@ -78,6 +124,7 @@ private:
         if (index > max_index) throw Error(mge::text("there are ", index, " handles; no more are possible"));
         if (auto& chunk = chunks_[index / chunk_size]; !chunk.load(std::memory_order_relaxed))
             chunk.store(std::make_unique<Chunk>().release(), std::memory_order_release);
+        slot_at(index).index = static_cast<uint32_t>(index);
         // Room for all slots: giving a handle back needs no memory.
         if (free_.capacity() <= index) free_.reserve(2 * index + 16);
         free_.push_back(static_cast<uint32_t>(index));

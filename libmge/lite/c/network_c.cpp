@@ -54,7 +54,8 @@ int LITE_make_network_config(LiteNetwork* network, const LiteConfig config) {
 int LITE_destroy_network(LiteNetwork network) {
     return run(__func__, [&](const Call& call) {
         call.pointer(network, "network");
-        if (auto* object = networks().find(network))
+        auto held = networks().hold(network);
+        if (auto* object = held.get())
             NetworkHelper::impl(*object->network).require_outside("LITE_destroy_network");
         networks().remove(network);
     });

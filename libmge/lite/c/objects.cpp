@@ -1,17 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/lite/c/objects.h"
 
-namespace lite::c {
+#include <pthread.h>
 
-// Objects in static storage of programs may give their handles back when the process ends.
-Handles<TensorObject>& tensors() {
-    static auto* all = std::make_unique<Handles<TensorObject>>(0x4c54).release();
+namespace lite::c {
+namespace {
+
+template <class T, uint64_t tag>
+Handles<T>& table() {
+    // Objects in static storage of programs may give their handles back when the process ends.
+    static auto* all = std::make_unique<Handles<T>>(tag).release();
+    // A thread that the child of a fork() lacks must not hold the lock there.
+    static const int registered = pthread_atfork([] { all->mutex().lock(); }, [] { all->mutex().unlock(); },
+                                                 [] { all->mutex().unlock(); });
+    (void)registered;
     return *all;
 }
-Handles<NetworkObject>& networks() {
-    static auto* all = std::make_unique<Handles<NetworkObject>>(0x4c4e).release();
-    return *all;
-}
+
+}  // namespace
+
+Handles<TensorObject>& tensors() { return table<TensorObject, 0x4c54>(); }
+Handles<NetworkObject>& networks() { return table<NetworkObject, 0x4c4e>(); }
 
 NetworkTensors::~NetworkTensors() { clear(); }
 

@@ -31,8 +31,8 @@ int LITE_make_tensor(const LiteTensorDesc tensor_describe, LiteTensor* tensor) {
 int LITE_destroy_tensor(LiteTensor tensor) {
     return run(__func__, [&](const Call& call) {
         call.pointer(tensor, "tensor");
-        auto* object = tensors().find(tensor);
-        if (object && !object->is_networks) tensors().remove(tensor);
+        auto held = tensors().hold(tensor);
+        if (held.get() && !held.get()->is_networks) tensors().remove(tensor);
     });
 }
 

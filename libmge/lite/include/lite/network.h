@@ -108,10 +108,13 @@ using IOTensors = std::unordered_map<std::string, std::pair<IO, std::shared_ptr<
 using StartCallback = std::function<void(const IOTensors&)>;
 using FinishCallback = std::function<void(const IOTensors&)>;
 
-// "Before loading" and "after loading": an error otherwise. One thread at a time may use a network; several
-// networks, also those that share weights, may run at once. Errors are lite::Error; a network that failed to
-// load may load another model. What a network calls back neither loads nor changes it; one that it destroys
-// finishes its run first. Only a finish callback that wait() calls may start the next run.
+// "Before loading" and "after loading": an error otherwise. Calls of several threads on one network wait for
+// each other. A thread that needs the outputs of its own run keeps the others out from setting the inputs to
+// reading the outputs. Several networks, also those that share weights, may run at once. In a child made by
+// fork() a network runs as before; a run that was under way then is lost there, and wait() says so. Errors
+// are lite::Error; a network that failed to load may load another model. What a network calls back neither
+// loads nor changes it; one that it destroys finishes its run first. Only a finish callback that wait() calls
+// may start the next run.
 class LITE_API Network {
 public:
     class NetworkImplBase;
