@@ -56,7 +56,9 @@ def in_child(work):
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
-        signal.alarm(SECONDS // 3)  # ends the child where it hangs
+        # Ends the child where it hangs, with its stack.
+        faulthandler.register(signal.SIGALRM, chain=True)
+        signal.alarm(SECONDS // 3)
         try:
             found = work()
         except BaseException as error:

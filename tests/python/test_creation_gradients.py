@@ -10,7 +10,7 @@ from megengine.autodiff import GradManager
 from megengine.jit import trace
 
 WEIGHTS = np.array([1.0, 2.0, 4.0], np.float32)
-# What makes three numbers, its arguments, and the gradients of their sum weighted by WEIGHTS.
+# Makes three numbers; its arguments; the gradients of the sum of the numbers times WEIGHTS.
 CASES = {
     "linspace": (lambda a, b: F.linspace(a, b, 3), [1.0, 3.0], [2.0, 5.0]),
     "linspace from a number": (lambda b: F.linspace(0, b, 3), [3.0], [5.0]),

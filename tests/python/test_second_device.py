@@ -62,7 +62,7 @@ def test_optimizer_stays_with_its_parameters(row):
 
 
 def both(make):
-    """What a function makes beside a Tensor here, and there."""
+    """Results of a function with its operand on the second device, and on the default device."""
     x = mge.Tensor(np.linspace(-1, 1, 48, dtype=np.float32).reshape(1, 3, 4, 4), device="cpu1")
     return make(x), make(mge.Tensor(x.numpy()))
 

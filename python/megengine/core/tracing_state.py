@@ -9,6 +9,7 @@ from .. import _mge
 class _State(threading.local):
     tracing = False  # a trace records or replays
     names = None  # jit.names.RecordedNames of the function that is recorded
+    keeps_turn = False  # the traced call keeps other threads from drawing random numbers
 
     @property
     def symbolic_shape(self) -> bool:

@@ -2,9 +2,11 @@
 """Functions whose Python code runs once for each kind of arguments; a graph runs from then on."""
 
 from collections.abc import Callable, Hashable
+from contextlib import nullcontext
 
 from .. import _mge
 from ..core.nesting import Nesting
+from ..core.random_turn import traced_call, turn
 from ..core.tracing_state import state
 from ..module import Module
 from ..optimizer import Optimizer
@@ -120,6 +122,11 @@ class _Recording:
         outputs = range(self._graded + len(self._changed))
         self._graph = _mge.arranged_subgraph(graph, list(operands), [], list(outputs))
 
+    @property
+    def changes_something(self) -> bool:
+        """Whether a call gives Tensors from outside other values."""
+        return bool(self._changed)
+
     def run(self, inputs: list[Tensor]):
         results: tuple = ()
         if self._graph.output_count:
@@ -161,7 +168,16 @@ class RecordedCalls:
         key = mode, _kind(args), _kind(kwargs)
         recording = self._recordings.get(key)
         if recording is None:
-            recording = self._recordings[key] = _Recording(self._function, args, kwargs)
+            recording = self._recorded(key, args, kwargs)
         inputs: list[Tensor] = []
         _split((args, kwargs), inputs)
-        return recording.run(inputs)
+        # No other call reads what this one changes, such as a stream of random numbers.
+        with turn() if recording.changes_something else nullcontext():
+            return recording.run(inputs)
+
+    def _recorded(self, key: Hashable, args: tuple, kwargs: dict) -> _Recording:
+        with turn(), traced_call():
+            recording = self._recordings.get(key)  # of another thread
+            if recording is None:
+                recording = self._recordings[key] = _Recording(self._function, args, kwargs)
+            return recording

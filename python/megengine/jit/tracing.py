@@ -14,6 +14,7 @@ from .. import _mge
 from .._mge import TraceError  # noqa: F401
 from ..core._trace_option import set_symbolic_shape  # noqa: F401
 from ..core.profiling_state import state as profiling
+from ..core.random_turn import traced_call
 from ..core.tracing_state import state
 from ..tensor import Tensor
 from .dumping import dump
@@ -227,7 +228,8 @@ class trace:
             return self.__wrapped__(*args, **kwargs)
         if self._calling.acquire(blocking=False):
             try:
-                return self._call(inputs, names, args, kwargs)
+                with traced_call():
+                    return self._call(inputs, names, args, kwargs)
             finally:
                 self._calling.release()
         # A recording replays one call at a time: another call at that time gets its own.

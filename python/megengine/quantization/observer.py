@@ -443,7 +443,7 @@ class PassiveObserver(Observer):
         self.orig_scale = scale.numpy()
 
     def forward(self, x: Tensor) -> Tensor:
-        # What Module.to does not move: qparams are no Tensors of the module.
+        # Module.to moves Tensors of the module, which those of qparams are not.
         for name in ("scale", "zero_point") if self.qparams is not None else ():
             value = getattr(self.qparams, name)
             if value is not None and value.device != x.device:

@@ -5,6 +5,7 @@ A stream is a Tensor of two int32 words, a key and a counter. Drawing gives the 
 operator and steps the counter on; so a stream works under a trace as any other Tensor does.
 """
 
+import functools
 import math
 import time
 from collections.abc import Callable
@@ -13,6 +14,7 @@ import numpy as np
 
 from .. import _mge
 from ..core.operands import beside, is_whole
+from ..core.random_turn import keep_turn, turn
 from ..core.tensor.shape_arguments import as_int, known_or_symbolic
 from ..tensor import Tensor
 
@@ -42,9 +44,11 @@ class _Stream:
 
     def draw(self) -> Tensor:
         """The state for one operator; the next one gets another."""
-        state = Tensor(self._state)
-        self._state._reset(_mge.ops.add(self._state, self._step))
-        return state
+        with turn():
+            state = Tensor(self._state)
+            keep_turn(functools.partial(self._state._reset, state))
+            self._state._reset(_mge.ops.add(self._state, self._step))
+            return state
 
 
 def _number(value, who: str, name: str) -> float:

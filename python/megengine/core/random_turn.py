@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One thread at a time draws random numbers.
+
+A traced call changes the state of a stream by operators that run when it ends. Until then no other
+thread can know the state, so the call keeps the turn.
+"""
+
+import os
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from .tracing_state import state
+
+SECONDS = 60  # that a thread waits for its turn
+
+_turn = threading.RLock()
+_depth = 0  # how often the thread that has the turn has taken it
+_owner: int | None = None
+_restore: list[
+    Callable[[], None]
+] = []  # the streams as they were before the call that has the turn
+
+
+def _take() -> None:
+    global _depth, _owner
+    if not _turn.acquire(timeout=SECONDS):
+        raise RuntimeError(
+            "[random] a traced function on another thread has drawn random numbers and has not"
+            f" ended for {SECONDS} seconds; numbers are drawn when it has"
+        )
+    _owner = threading.get_ident()
+    _depth += 1
+
+
+def _give_back() -> None:
+    global _depth, _owner
+    _depth -= 1
+    if _depth == 0:
+        _owner = None
+        _restore.clear()
+    _turn.release()
+
+
+@contextmanager
+def turn() -> Iterator[None]:
+    """A context in which no other thread draws.
+
+    Raises:
+        RuntimeError: another thread keeps the turn for longer than a minute.
+    """
+    _take()
+    try:
+        yield
+    finally:
+        _give_back()
+
+
+def keep_turn(restore: Callable[[], None]) -> None:
+    """Keep the turn until the traced call of this thread ends; else only ``turn`` has it.
+
+    Args:
+        restore: gives a stream the state that it has now.
+    """
+    if state.tracing:
+        if not state.keeps_turn:
+            _take()
+            state.keeps_turn = True
+        _restore.append(restore)
+
+
+@contextmanager
+def traced_call() -> Iterator[None]:
+    """The context of a traced call, which gives a turn back that it has kept."""
+    before, state.keeps_turn = state.keeps_turn, False
+    try:
+        yield
+    finally:
+        kept, state.keeps_turn = state.keeps_turn, before
+        if kept:
+            _give_back()
+
+
+def _begin_in_child() -> None:
+    """Takes the turn from a thread that this process does not have."""
+    global _turn, _depth, _owner
+    if _owner == threading.get_ident():
+        return
+    _turn, _depth, _owner = threading.RLock(), 0, None
+    for restore in reversed(_restore):
+        restore()
+    _restore.clear()
+
+
+os.register_at_fork(after_in_child=_begin_in_child)
