@@ -3,7 +3,8 @@
 
 A Tensor that was made here keeps the memory: what is written to it (``x[...] = 1``, ``x += 1``, an
 optimizer's step) the other side sees, and the other way round. Data that may only be read is shared
-until the Tensor is given another value. Recordings for gradients do not see what others write.
+until the Tensor is given another value. A write between a forward and a backward pass leaves the
+gradient as it is: recordings copy the shared values that gradients need.
 """
 
 import numpy as np
