@@ -2,8 +2,10 @@
 #include "python/src/meaning.h"
 
 #include <algorithm>
+#include <optional>
 #include <vector>
 
+#include "libmge/device/default_device.h"
 #include "python/src/conversion.h"
 #include "python/src/errors.h"
 #include "python/src/low_bit_dtypes.h"
@@ -103,6 +105,10 @@ PyObject* call_by_meaning(const OpInfo& op, PyObject* const* args, Py_ssize_t po
             return argument && is_tensor(argument) && is_such(argument);
         });
     };
+    // Numbers beside the Tensors become Tensors there.
+    std::optional<DefaultDevice> beside;
+    for (Py_ssize_t i = 0; i < count && !beside; ++i)
+        if (args[i] && is_tensor(args[i])) beside.emplace(value_of(args[i]).device());
     const char* rules = any(is_low_bit) ? low_bit_rules : any(is_complex) ? complex_rules : quantised_rules;
     Reference function = rule(rules, "call");
     Reference name(PyUnicode_FromStringAndSize(op.name.data(), Py_ssize_t(op.name.size())));

@@ -60,8 +60,8 @@ public:
     const Model& model() const { return model_; }
     Model& model() { return model_; }
     Tensors run(std::span<const Tensor> inputs, StepObserver* observer = nullptr) {
-        bool has_place = !inputs.empty() && inputs[0];
-        return executable(has_place ? inputs[0].device() : default_device())->run(inputs, observer);
+        auto first = std::ranges::find_if(inputs, [](auto& input) { return bool(input); });
+        return executable(first == inputs.end() ? default_device() : first->device())->run(inputs, observer);
     }
 
 private:
@@ -345,6 +345,10 @@ std::vector<std::string> dtypes(const LoadedModel& model) {
 nb::list run_model(LoadedModel& model, nb::handle inputs, StepObserver* observer) {
     auto& graph = model.model().graph;
     Tensors values;
+    // Arrays among the inputs become Tensors beside the others.
+    std::optional<DefaultDevice> beside;
+    for (nb::handle input : inputs)
+        if (!beside && is_tensor(input.ptr())) beside.emplace(value_of(input.ptr()).device());
     for (nb::handle input : inputs) {
         size_t i = values.size();
         bool is_known = i < graph.inputs().size() && !input.is_none();

@@ -18,6 +18,7 @@ import megengine.functional as F
 import megengine.module as M
 import megengine.module.vision as V
 import megengine.quantization as Q
+from megengine.core.tensor.dtype import qint8
 from megengine.device import default_device
 from megengine.experimental.weight_scaler import get_norm_mod_value
 from megengine.jit import trace
@@ -90,6 +91,11 @@ def both(make):
         lambda x: F.concat(V.Cutmix(1.0, seed=3)(x, x[:, 0, 0], x, x[:, 0, 0])[:1]),
         lambda x: V.Mixup(1.0, seed=3)(x, x[:, 0, 0], x, x[:, 0, 0])[1],
         lambda x: get_norm_mod_value(x, 20.0),
+        lambda x: F.real(F.complex(x, x) * np.float32([1, 2, 3, 4]) + 2j),
+        lambda x: F.imag(assigned(F.complex(x, x), 1 + 2j)),
+        lambda x: (quantised(x) + np.float32(0.5)).astype("float32"),
+        lambda x: F.maximum(quantised(x), 0.25).astype("float32"),
+        lambda x: assigned(quantised(x), [0.25, 0.5, 0.5, 0.25]).astype("float32"),
         lambda x: calibrated(x),
     ],
 )
@@ -97,6 +103,15 @@ def test_constants_are_made_beside_operands(make):
     there, here = both(make)
     assert (there.device, here.device) == ("cpu1:0", "cpu2:0")
     np.testing.assert_allclose(there.numpy(), here.numpy(), rtol=1e-5)
+
+
+def quantised(x):
+    return x.astype(qint8(0.05))
+
+
+def assigned(x, value):
+    x[0, 0, 0] = value
+    return x
 
 
 def calibrated(x):
@@ -138,3 +153,14 @@ def test_shapes_in_traces_follow_tensors_on_several_devices():
         a, b, z = net(mge.Tensor([1.0, 2.0], device="cpu1"), mge.Tensor([1.0], device="cpu3"))
         assert (a.device, a.shape, b.device, b.shape) == ("cpu1:0", (1, 2), "cpu3:0", (2, 1, 1))
         assert (z.device, z.shape) == ("cpu3:0", (2, 2, 1))
+
+
+def test_arrays_are_inputs_of_models_beside_tensors(tmp_path):
+    function = trace(symbolic=True, capture_as_const=True)(lambda x, y: x * 2 + y)
+    function(mge.Tensor([1.0]), mge.Tensor([1.0]))
+    function.dump(str(tmp_path / "net.mge"), arg_names=["x", "y"], output_names=["z"])
+    model = mge._mge.load(str(tmp_path / "net.mge"))
+    x = mge.Tensor([1.0], device="cpu1")
+    for inputs in ([x, np.float32([5])], [np.float32([5]), x]):
+        (z,) = model.run(inputs)
+        assert z.device == "cpu1:0"

@@ -16,6 +16,7 @@ import numpy as np
 from ... import _mge
 from ..complex_numbers import set_parts
 from ..nesting import array_of
+from ..operands import beside
 from ..quantised import converted
 from ..tracing_state import is_recorded
 from .dtype import is_dtype_equal, is_integer
@@ -64,10 +65,11 @@ def setitem(x, key, value) -> None:
         x._reset(value if x._quantised is None else converted(value, x._quantised))
         return
     if x._meaning is not None:
-        if x._is_complex:
-            set_parts(setitem, x, key, value)
-        else:
-            _set_steps(x, key, value)
+        with beside(x):
+            if x._is_complex:
+                set_parts(setitem, x, key, value)
+            else:
+                _set_steps(x, key, value)
         return
     if key is Ellipsis and np.ndim(value) > 0:
         x._reset(_value_like(x, value))
@@ -93,7 +95,7 @@ def setitem(x, key, value) -> None:
 def _set_steps(x, key, value) -> None:
     """The same for a Tensor of a quantised dtype: what is plain in ``value`` is real numbers."""
     dtype = x._quantised
-    value = value if isinstance(value, _mge.Tensor) else _mge.Tensor(value, device=x.device)
+    value = value if isinstance(value, _mge.Tensor) else _mge.Tensor(value)
     steps = x._plain()
     setitem(steps, key, converted(value, dtype)._plain())
     x._reset(steps._meant_as(dtype))
