@@ -384,8 +384,9 @@ Tensor exact_tensor(const Reference& array, DType wanted) {
     PyArray_Descr* descr = PyArray_DESCR(as_array(array));
     std::string name = name_in_metadata(descr);
     if (dtype_from_name(name.empty() ? name_of_dtype(descr) : name) != wanted) return {};
-    Py_INCREF(descr);
-    Reference dense(PyArray_FromArray(as_array(array), descr, NPY_ARRAY_CARRAY_RO));
+    PyArray_Descr* native = PyArray_DescrNewByteorder(descr, NPY_NATIVE);
+    if (!native) throw PythonError{};
+    Reference dense(PyArray_FromArray(as_array(array), native, NPY_ARRAY_CARRAY_RO));
     if (!dense) throw PythonError{};
     return tensor_from_host({wanted, shape_of(dense), {}}, PyArray_DATA(as_array(dense)), default_device());
 }

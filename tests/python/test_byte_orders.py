@@ -9,7 +9,7 @@ import pytest
 import megengine as mge
 import megengine.functional as F
 import megengine.module as M
-from megengine import Parameter, Tensor, optimizer
+from megengine import Parameter, Tensor, _mge, optimizer
 from megengine.core.tensor import dtype as dtypes
 from megengine.data import DataLoader, SequentialSampler
 from megengine.data.dataset import ArrayDataset
@@ -144,6 +144,17 @@ def test_inputs_of_graphs(code):
     stream.seek(0)
     graph = GraphInference(stream)
     expect_equal(lambda a: next(iter(graph.run(a).values())), code)
+
+
+def test_bfloat16_inputs_of_models(tmp_path):
+    halves = Tensor([1.0, -2.5, 3.0], dtype="bfloat16").numpy()
+    double = trace(symbolic=True, capture_as_const=True)(lambda x: x + x)
+    double(Tensor(halves))
+    double.dump(str(tmp_path / "double.mge"))
+    model = _mge.GraphFunction(str(tmp_path / "double.mge"))
+    for order in "<>":
+        (result,) = model.call([halves.astype(halves.dtype.newbyteorder(order))], [])
+        assert result.astype("float32").numpy().tolist() == [2, -5, 6]
 
 
 @pytest.mark.parametrize("kwargs", [{}, {"num_workers": 1}, {"preload": True}])
