@@ -20,6 +20,7 @@
 #include "apps/cli/safe_text.h"
 #include "apps/cli/terminal.h"
 #include "libmge/base/file.h"
+#include "libmge/base/input_pipe.h"
 #include "libmge/base/log.h"
 #include "libmge/base/threads.h"
 #include "libmge/base/version.h"
@@ -186,6 +187,7 @@ int run_tool(const char* tool, int argc, const char* const* argv,
     ::signal(SIGXFSZ, SIG_IGN);
     DoorGuard door;
     TextGuard guard;
+    PipeScope pipes;
     Invocation invocation{tool, normalize_arguments(argc, argv), {}};
     // An error of the command line is reported too.
     invocation.json = value_of("--json", invocation.arguments);

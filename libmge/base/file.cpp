@@ -2,7 +2,6 @@
 #include "libmge/base/file.h"
 
 #include <fcntl.h>
-#include <poll.h>
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/stat.h>
@@ -14,15 +13,13 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
-#include <list>
 #include <map>
 #include <mutex>
 #include <streambuf>
 #include <utility>
-#include <vector>
 
 #include "libmge/base/error.h"
-#include "libmge/base/file_limit.h"
+#include "libmge/base/input_pipe.h"
 #include "libmge/base/pages.h"
 #include "libmge/base/per_process.h"
 
@@ -145,85 +142,6 @@ int open_without_waiting(const std::string& path) {
     return fd;
 }
 
-// What was read from pipes: a pipe gives its content once, and a file is opened more than once.
-struct KeptPipe {
-    dev_t device = 0;
-    ino_t inode = 0;
-    Descriptor content;
-};
-struct KeptPipes {
-    std::mutex mutex;
-    std::list<KeptPipe> pipes;
-
-    KeptPipe* find(const struct stat& info) {
-        for (auto& pipe : pipes)
-            if (pipe.device == info.st_dev && pipe.inode == info.st_ino) return &pipe;
-        return nullptr;
-    }
-};
-
-KeptPipes& kept_pipes() {
-    static KeptPipes pipes;
-    return pipes;
-}
-
-// Whether somebody writes to a pipe, or has written. Who opens it first may be a moment ahead of the other.
-bool has_writer(int fd, int patience_ms) {
-    pollfd waiting{fd, POLLIN, 0};
-    int ready = 0;
-    do ready = ::poll(&waiting, 1, patience_ms);
-    while (ready < 0 && errno == EINTR);
-    return ready > 0;
-}
-
-void copy_pipe(int from, int to, const std::string& path) {
-    FileBudget budget(path, 0);
-    std::vector<char> part(size_t(1) << 16);
-    for (;;) {
-        ssize_t n = ::read(from, part.data(), part.size());
-        if (n < 0 && errno == EAGAIN) {
-            has_writer(from, -1);
-            continue;
-        }
-        if (n < 0 && errno == EINTR) continue;
-        if (n < 0) throw_system(path, "read");
-        if (n == 0) return;
-        budget.take(uint64_t(n));
-        for (ssize_t done = 0; done < n;) {
-            ssize_t written = ::write(to, part.data() + done, size_t(n - done));
-            if (written < 0 && errno == EINTR) continue;
-            if (written < 0) throw_system(path, "keep what came from");
-            done += written;
-        }
-    }
-}
-
-// A descriptor of what a pipe gave: now, or when it was opened before.
-int kept_pipe(int fd, const struct stat& info, const std::string& path) {
-    constexpr int patience_ms = 1000;
-    KeptPipes& kept = kept_pipes();
-    std::lock_guard lock(kept.mutex);
-    KeptPipe* pipe = kept.find(info);
-    if (has_writer(fd, pipe ? 0 : patience_ms)) {
-        Descriptor content{::memfd_create("mge_input", MFD_CLOEXEC)};
-        if (content.fd < 0) throw_system(path, "keep what comes from");
-        copy_pipe(fd, content.fd, path);
-        struct stat copied {};
-        bool is_empty = ::fstat(content.fd, &copied) == 0 && copied.st_size == 0;
-        if (!pipe) {
-            pipe = &kept.pipes.emplace_back();
-            pipe->device = info.st_dev;
-            pipe->inode = info.st_ino;
-        }
-        if (!is_empty || pipe->content.fd < 0) std::swap(pipe->content.fd, content.fd);
-    }
-    if (!pipe) throw UserError(text("cannot read '", path, "': it is a pipe that nobody writes to"));
-    // Opened anew, so that every reader begins at the first byte.
-    int fresh = ::open(text("/proc/self/fd/", pipe->content.fd).c_str(), O_RDONLY | O_CLOEXEC);
-    if (fresh < 0) throw_system(path, "open what came from");
-    return fresh;
-}
-
 // A device or a pipe: there is nothing to keep whole, and renaming would replace it by a file.
 bool is_special(const std::string& path) {
     struct stat info {};
@@ -237,7 +155,7 @@ int open_input(const std::string& path) {
     struct stat info {};
     if (::fstat(file.fd, &info) != 0) throw_system(path, "examine");
     if (S_ISREG(info.st_mode)) return std::exchange(file.fd, -1);
-    if (S_ISFIFO(info.st_mode)) return kept_pipe(file.fd, info, path);
+    if (S_ISFIFO(info.st_mode)) return content_of_pipe(file.fd, info, path);
     throw UserError(text("cannot read '", path, "': it is not a regular file or a pipe"));
 }
 

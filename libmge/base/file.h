@@ -22,9 +22,9 @@ private:
     int system_code_;
 };
 
-// Opens a file to read it; the caller closes the descriptor, which is that of a regular file. What comes from
-// a pipe (`<(…)`) is read to its end first, as far as file_limit() allows, and kept: opened again it has the
-// same content. UserError for anything else, and for a pipe that nobody writes to: nothing waits for ever.
+// Opens a file to read it; the caller closes the descriptor, which is that of a regular file. A pipe (`<(…)`)
+// is read to its end first, as far as file_limit() allows (base/input_pipe.h). UserError for anything else,
+// and for a pipe that nobody writes to.
 MGE_API int open_input(const std::string& path);
 
 MGE_API std::string read_text(const std::string& path);

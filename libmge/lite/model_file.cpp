@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "libmge/base/file.h"
+#include "libmge/base/input_pipe.h"
 #include "libmge/base/log.h"
 #include "libmge/device/device.h"
 #include "libmge/lite/as_lite_error.h"
@@ -83,6 +84,7 @@ mge::OpenOptions envelope_options(const Configuration& given, IsPacked is_packed
 ModelFile read_model_file(const std::string& path, const Configuration& given, bool uses_info) {
     return as_lite_error([&] {
         use_default_log_level();
+        mge::PipeScope scope;
         auto options =
             envelope_options(given, [&] { return mge::is_packed(mge::MappedFile::open(path)->bytes()); });
         return read_plain(mge::decrypt_model(path, options), given, uses_info);

@@ -6,6 +6,7 @@
 #include <iomanip>
 
 #include "libmge/base/file.h"
+#include "libmge/base/input_pipe.h"
 #include "libmge/base/threads.h"
 #include "libmge/device/cpu/cpu_device.h"
 #include "libmge/device/device.h"
@@ -142,6 +143,7 @@ Unsealed unseal(const ModelBytes& file, const OpenOptions& options) {
 Unsealed unseal(const std::string& path, const OpenOptions& options) {
     // An encrypted file is read piece by piece into memory of our own, never mapped: what is checked is what
     // is used.
+    PipeScope scope;
     std::string cipher = options.cipher;
     if (!names_cipher(options)) cipher = is_encrypted_file(path) ? container_cipher : no_cipher;
     if (cipher != no_cipher)

@@ -58,7 +58,12 @@ void add_files(PyObject* module_object) {
     module.def("file_limit", &file_limit, "Bytes of memory that one file may ask for (MGE_FILE_LIMIT).");
     module.def(
         "open_input",
-        [](nb::bytes path) { return with_system_errors(path, [&] { return open_input(text_of(path)); }); },
+        [](nb::bytes path) {
+            return with_system_errors(path, [&, name = text_of(path)] {
+                nb::gil_scoped_release released;  // it may wait for the writer of a pipe
+                return open_input(name);
+            });
+        },
         nb::arg("path"), "A descriptor of a regular file, or of what a pipe gives.");
 }
 

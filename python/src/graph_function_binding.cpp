@@ -73,7 +73,11 @@ void add_graph_functions(PyObject* module_object) {
         .def(
             "__init__",
             [](FileFunction* self, const std::filesystem::path& path) {
-                new (self) FileFunction(open_model(path.string()));
+                Model model = [&] {
+                    nb::gil_scoped_release released;
+                    return open_model(path.string());
+                }();
+                new (self) FileFunction(std::move(model));
             },
             nb::arg("path"))
         .def_ro("input_names", &FileFunction::input_names)

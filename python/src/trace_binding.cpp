@@ -465,7 +465,11 @@ void add_model(nb::module_& module) {
     module.def(
         "load",
         [](const std::filesystem::path& path) {
-            return std::make_shared<LoadedModel>(open_model(path.string()));
+            Model model = [&] {
+                nb::gil_scoped_release released;
+                return open_model(path.string());
+            }();
+            return std::make_shared<LoadedModel>(std::move(model));
         },
         nb::arg("path"), "Read a model file of any kind: .mge, MegEngine's, packed.");
     module.def("onnx_rows", &onnx::known_operators,

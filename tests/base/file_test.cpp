@@ -23,6 +23,8 @@
 #include "libmge/base/error.h"
 #include "libmge/base/file_limit.h"
 #include "libmge/base/hash.h"
+#include "libmge/base/input_pipe.h"
+#include "libmge/base/socket.h"
 #include "libmge/base/threads.h"
 #include "libmge/base/utf8.h"
 #include "tests/harness/nightly.h"
@@ -193,6 +195,57 @@ TEST_F(Files, APipeThatNobodyWritesToIsRefused) {
     EXPECT_THAT([&] { MappedFile::open(path("pipe")); },
                 testing::ThrowsMessage<UserError>(HasSubstr("a pipe that nobody writes to")));
     EXPECT_THROW(read_text("/dev/zero"), UserError);
+}
+
+std::thread writer_to(const std::string& pipe, const std::string& content) {
+    return std::thread([=] { std::ofstream(pipe) << content; });
+}
+
+TEST_F(Files, ANamedPipeIsReadAnewByEachOpening) {
+    std::string pipe = path("pipe");
+    ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+    for (std::string content : {"first", "second"}) {
+        auto writer = writer_to(pipe, content);
+        EXPECT_EQ(read_text(pipe), content);
+        writer.join();
+    }
+    EXPECT_THAT([&] { read_text(pipe); }, testing::ThrowsMessage<UserError>(HasSubstr("nobody writes to")));
+}
+
+TEST_F(Files, ANamedPipeKeepsItsContentInAScope) {
+    std::string pipe = path("pipe");
+    ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+    {
+        PipeScope outer;
+        auto writer = writer_to(pipe, "first");
+        EXPECT_EQ(read_text(pipe), "first");
+        writer.join();
+        {
+            PipeScope inner;
+            EXPECT_EQ(read_text(pipe), "first");
+        }
+        EXPECT_EQ(read_text(pipe), "first");
+    }
+    auto writer = writer_to(pipe, "second");
+    EXPECT_EQ(read_text(pipe), "second");
+    writer.join();
+}
+
+void give_up() {
+    static int calls = 0;
+    if (++calls > 2) throw UserError("interrupted");
+}
+
+TEST_F(Files, TheWaitForAStalledWriterIsInterrupted) {
+    int ends[2];
+    ASSERT_EQ(::pipe(ends), 0);
+    ASSERT_EQ(::write(ends[1], "begin", 5), 5);
+    set_interruption(give_up);
+    std::string place = text("/dev/fd/", ends[0]);
+    EXPECT_THAT([&] { read_text(place); }, testing::ThrowsMessage<UserError>(HasSubstr("interrupted")));
+    set_interruption(nullptr);
+    ::close(ends[1]);
+    ::close(ends[0]);
 }
 
 TEST_F(Files, WhatComesFromAPipeIsReadAgainAndAgain) {

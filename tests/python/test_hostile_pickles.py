@@ -8,6 +8,7 @@ import random
 import struct
 import subprocess
 import sys
+import threading
 import warnings
 from collections import OrderedDict
 
@@ -356,3 +357,41 @@ def test_a_pipe_does_not_wait_for_ever(tmp_path):
         timeout=600,
     )
     assert ran.stdout == "[1, 2]\n"
+
+
+def test_each_load_of_a_named_pipe_has_its_own_content(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    for value in (1, 2):
+        content = pickle.dumps(value)
+        writer = threading.Timer(0.1, lambda: (tmp_path / "pipe").write_bytes(content))  # noqa: B023
+        writer.start()
+        assert mge.load(tmp_path / "pipe", weights_only=True) == value
+        writer.join()
+
+
+def test_a_stalled_writer_is_waited_for_without_the_lock(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    code = (
+        "import megengine, os, signal, sys, threading, time\n"
+        "from megengine import _mge\n"
+        "def stall():\n"
+        "    with open(sys.argv[1], 'wb', 0) as pipe:\n"
+        "        pipe.write(b'begin')\n"
+        "        time.sleep(0.3)\n"
+        "        os.kill(os.getpid(), signal.SIGINT)\n"
+        "        time.sleep(60)\n"
+        "threading.Thread(target=stall, daemon=True).start()\n"
+        "try:\n"
+        "    (megengine.load if sys.argv[2] == 'load' else _mge.load)(sys.argv[1])\n"
+        "except KeyboardInterrupt:\n"
+        "    print('interrupted', flush=True)\n"
+        "    os._exit(0)\n"
+    )
+    for what in ("load", "model"):
+        ran = subprocess.run(
+            [sys.executable, "-c", code, tmp_path / "pipe", what],
+            capture_output=True,
+            text=True,
+            timeout=30,
+        )
+        assert ran.stdout == "interrupted\n", ran.stderr
