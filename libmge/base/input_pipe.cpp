@@ -26,21 +26,21 @@ namespace {
 
 using std::chrono::steady_clock;
 
-[[noreturn]] void throw_system(const std::string& path, const char* action) {
+[[noreturn]] void throw_pipe_error(const std::string& path, const char* action) {
     int code = errno;
     throw FileError(text("cannot ", action, " '", path, "': ", std::strerror(code)), code);
 }
 
-class Content {
+class PipeContent {
 public:
-    Content() = default;
-    explicit Content(int fd) : fd_(fd) {}
-    Content(Content&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-    Content& operator=(Content&& other) noexcept {
+    PipeContent() = default;
+    explicit PipeContent(int fd) : fd_(fd) {}
+    PipeContent(PipeContent&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+    PipeContent& operator=(PipeContent&& other) noexcept {
         std::swap(fd_, other.fd_);
         return *this;
     }
-    ~Content() {
+    ~PipeContent() {
         if (fd_ >= 0) ::close(fd_);
     }
     int fd() const { return fd_; }
@@ -48,7 +48,7 @@ public:
     // Opened anew, so that every reader begins at the first byte.
     int open(const std::string& path) const {
         int fresh = ::open(text("/proc/self/fd/", fd_).c_str(), O_RDONLY | O_CLOEXEC);
-        if (fresh < 0) throw_system(path, "open what came from");
+        if (fresh < 0) throw_pipe_error(path, "open what came from");
         return fresh;
     }
 
@@ -59,12 +59,12 @@ private:
 struct KeptPipe {
     dev_t device = 0;
     ino_t inode = 0;
-    Content content;
+    PipeContent content;
     bool is_being_read = false;
 };
-using Pipes = std::list<KeptPipe>;
+using PipeList = std::list<KeptPipe>;
 
-KeptPipe* find(Pipes& pipes, const struct stat& info) {
+KeptPipe* find_pipe(PipeList& pipes, const struct stat& info) {
     auto is_same = [&](const KeptPipe& pipe) {
         return pipe.device == info.st_dev && pipe.inode == info.st_ino;
     };
@@ -88,24 +88,24 @@ void copy_pipe(int from, int to, const std::string& path) {
             continue;
         }
         if (n < 0 && errno == EINTR) continue;
-        if (n < 0) throw_system(path, "read");
+        if (n < 0) throw_pipe_error(path, "read");
         if (n == 0) return;
         budget.take(uint64_t(n));
         for (ssize_t done = 0; done < n;) {
             ssize_t written = ::write(to, part.data() + done, size_t(n - done));
             if (written < 0 && errno == EINTR) continue;
-            if (written < 0) throw_system(path, "keep what came from");
+            if (written < 0) throw_pipe_error(path, "keep what came from");
             done += written;
         }
     }
 }
 
-Content read_pipe(int fd, const std::string& path) {
+PipeContent read_pipe(int fd, const std::string& path) {
     // The reader may be a moment ahead of the writer.
     if (!wait_for_writer(fd, steady_clock::now() + std::chrono::seconds(1)))
         throw UserError(text("cannot read '", path, "': it is a pipe that nobody writes to"));
-    Content content(::memfd_create("mge_input", MFD_CLOEXEC));
-    if (content.fd() < 0) throw_system(path, "keep what comes from");
+    PipeContent content(::memfd_create("mge_input", MFD_CLOEXEC));
+    if (content.fd() < 0) throw_pipe_error(path, "keep what comes from");
     copy_pipe(fd, content.fd(), path);
     return content;
 }
@@ -113,13 +113,13 @@ Content read_pipe(int fd, const std::string& path) {
 // Those of this thread's scopes.
 struct NamedPipes {
     int scopes = 0;
-    Pipes pipes;
+    PipeList pipes;
 };
 thread_local NamedPipes named_pipes;
 
 int content_of_named(int fd, const struct stat& info, const std::string& path) {
-    if (auto* pipe = find(named_pipes.pipes, info)) return pipe->content.open(path);
-    Content content = read_pipe(fd, path);
+    if (auto* pipe = find_pipe(named_pipes.pipes, info)) return pipe->content.open(path);
+    PipeContent content = read_pipe(fd, path);
     int fresh = content.open(path);
     if (named_pipes.scopes > 0)
         named_pipes.pipes.push_back({info.st_dev, info.st_ino, std::move(content), false});
@@ -128,7 +128,7 @@ int content_of_named(int fd, const struct stat& info, const std::string& path) {
 
 struct AnonymousPipes {
     std::mutex mutex;  // is not held while a pipe is read
-    Pipes pipes;
+    PipeList pipes;
 };
 
 AnonymousPipes& anonymous_pipes() {
@@ -140,7 +140,7 @@ int content_of_anonymous(int fd, const struct stat& info, const std::string& pat
     AnonymousPipes& all = anonymous_pipes();
     std::unique_lock lock(all.mutex);
     KeptPipe* pipe = nullptr;
-    while ((pipe = find(all.pipes, info)) && pipe->is_being_read) {
+    while ((pipe = find_pipe(all.pipes, info)) && pipe->is_being_read) {
         lock.unlock();
         wait_for_events({}, steady_clock::now() + std::chrono::milliseconds(20));
         lock.lock();
@@ -150,7 +150,7 @@ int content_of_anonymous(int fd, const struct stat& info, const std::string& pat
         auto mine = std::prev(all.pipes.end());
         lock.unlock();
         try {
-            Content content = read_pipe(fd, path);
+            PipeContent content = read_pipe(fd, path);
             lock.lock();
             mine->content = std::move(content);
         } catch (...) {
