@@ -4,6 +4,8 @@
 import multiprocessing
 import os
 import signal
+import subprocess
+import sys
 import time
 
 import numpy as np
@@ -187,6 +189,36 @@ def test_a_failure_ends_all():
         mp.spawn(leave, nprocs=2, start_method="fork")
     assert time.monotonic() - start < 500  # nobody sleeps to the end
     assert not multiprocessing.active_children()
+
+
+INTERRUPTED = """
+import os, signal, sys, time
+import megengine.multiprocessing as mp
+def work(index):
+    if index:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+    print(os.getpid(), flush=True)
+    time.sleep(600)
+try:
+    mp.spawn(work, nprocs=3, start_method="fork")
+except KeyboardInterrupt:
+    print("interrupted", flush=True)
+"""
+
+
+def test_an_interrupted_parent_ends_all():
+    parent = subprocess.Popen(
+        [sys.executable, "-c", INTERRUPTED], stdout=subprocess.PIPE, text=True
+    )
+    workers = [int(parent.stdout.readline()) for _ in range(3)]
+    start = time.monotonic()
+    parent.send_signal(signal.SIGINT)
+    said, _ = parent.communicate(timeout=60)
+    assert said == "interrupted\n" and time.monotonic() - start < 10
+    for worker in workers:
+        with pytest.raises(ProcessLookupError):
+            os.kill(worker, 0)
 
 
 def test_waiting_may_have_an_end():

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from multiprocessing import connection
 from typing import Any
 
-_SECONDS_TO_END = 5  # then a process is killed
+_SECONDS_TO_END = 3  # for all processes together; then they are killed
 
 
 class ProcessRaisedError(RuntimeError):
@@ -73,7 +73,7 @@ class ProcessContext:
         return [process.pid for process in self.processes]
 
     def join(self, timeout: float | None = None) -> bool:
-        """Wait until all have ended; when one fails, the others are ended.
+        """Wait until all have ended; when one fails, or at Ctrl-C, the others are ended.
 
         Args:
             timeout: seconds to wait at most; None for as long as it takes.
@@ -83,6 +83,13 @@ class ProcessContext:
             ProcessRaisedError: one raised an error.
             ProcessExitedError: one ended otherwise.
         """
+        try:
+            return self._wait(timeout)
+        except KeyboardInterrupt:
+            self._end_all()
+            raise
+
+    def _wait(self, timeout: float | None) -> bool:
         end = None if timeout is None else time.monotonic() + timeout
         while running := [p.sentinel for p in self.processes if p.exitcode is None]:
             left = None if end is None else max(0, end - time.monotonic())
@@ -121,8 +128,9 @@ class ProcessContext:
             for process in self.processes:
                 if process.exitcode is None:
                     getattr(process, end)()
+            limit = time.monotonic() + _SECONDS_TO_END
             for process in self.processes:
-                process.join(_SECONDS_TO_END)
+                process.join(max(0, limit - time.monotonic()))
 
 
 def spawn(
@@ -153,13 +161,18 @@ def spawn(
     """
     context = multiprocessing.get_context(start_method)
     processes, errors = [], []
-    for index in range(nprocs):
-        receiver, sender = context.Pipe(duplex=False)
-        process = context.Process(target=_run, args=(fn, index, args, sender), daemon=daemon)
-        process.start()
-        sender.close()
-        processes.append(process)
-        errors.append(receiver)
+    started = ProcessContext(processes, errors)
+    try:
+        for index in range(nprocs):
+            receiver, sender = context.Pipe(duplex=False)
+            process = context.Process(target=_run, args=(fn, index, args, sender), daemon=daemon)
+            process.start()
+            sender.close()
+            processes.append(process)
+            errors.append(receiver)
+    except KeyboardInterrupt:
+        started._end_all()
+        raise
     started = ProcessContext(processes, errors)
     if not join:
         return started
