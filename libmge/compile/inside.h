@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // How observers go into the graphs that steps hold: one of their kind for each program in there, and paths
-// that begin with the step: "scan1/body[3]/add2" is what the step add2 does the fourth time round.
+// that begin with the step: "scan#1/body[3]/add#2" is what the step add#2 does the fourth time round.
 
 #include <map>
 #include <memory>
@@ -11,7 +11,7 @@
 
 namespace mge {
 
-// "scan1/body[3]/"; "scan1/body/" for what holds of every iteration.
+// "scan#1/body[3]/"; "scan#1/body/" for what holds of every iteration.
 inline std::string path_inside(const InnerRun& run, bool with_iteration = true) {
     auto& step = run.outer.program().steps()[run.step];
     return text(step.name, '/', graph_text(run.graph, with_iteration ? run.iteration : -1), '/');

@@ -344,11 +344,11 @@ constexpr std::array rows{
         {.field = "allreduce_pack_max_size",
          .name = "allreduce_pack_max_size",
          .unit = "MiB",
-         .doc = "How much of gradients one collective sends; this build has no collectives"}),
+         .doc = "How much of gradients is packed into one collective; graphs pack none"}),
     option<&O::allreduce_pack_ignore_first>(
         {.field = "allreduce_pack_ignore_first",
          .name = "allreduce_pack_ignore_first",
-         .doc = "How many of the first gradients are sent alone; this build has no collectives"}),
+         .doc = "How many of the first gradients are not packed; graphs pack none"}),
     option<&O::enable_grad_var_static_reshape>(
         {.field = "enable_grad_var_static_reshape",
          .name = "enable_grad_var_static_reshape",

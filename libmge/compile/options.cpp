@@ -67,9 +67,9 @@ struct Missing {
 };
 constexpr std::array missing{
     Missing{"graph_opt.tensorrt", [](const O& o) { return o.graph_opt.tensorrt; },
-            "there is no TensorRT backend in this build (no libnvinfer.so)"},
+            "mge has no TensorRT backend"},
     Missing{"allreduce_pack_max_size", [](const O& o) { return o.allreduce_pack_max_size > 0; },
-            "there are no collectives in this build, so no gradients to pack; 0 packs nothing"},
+            "a collective of a graph sends one tensor: no gradients are packed; 0 packs nothing"},
 };
 
 std::string_view name_of(std::string_view field, OptionWords words) {

@@ -126,8 +126,8 @@ struct CompileOptions {
     bool no_profiling_on_shape_change = false;
     // Constants that steps read only as packed copies keep their memory: for observers that look at weights.
     bool keeps_weights = false;
-    // MiB of gradients that one collective sends, and how many of the first are sent alone. There are no
-    // collectives in this build: above 0 is an error.
+    // MiB of gradients that are packed into one collective, and how many of the first are not. A collective
+    // of a graph sends one tensor: above 0 is an error.
     size_t allreduce_pack_max_size = 0;
     size_t allreduce_pack_ignore_first = 2;
     // The gradient of a value with a known shape gets that shape. It has it anyhow.

@@ -52,14 +52,14 @@ MGE_API std::vector<HeldGraph> held_graphs(const OpInfo& op, const void* params)
 MGE_API std::vector<HeldGraph> held_graphs(const Node& node);
 
 // A graph, or one that an operator of it holds, and what stands before the names of its values:
-// "scan1/body/".
+// "scan#1/body/".
 struct PathGraph {
     std::string path;
     const Graph* graph;
 };
 // All of them, the graph itself first.
 MGE_API std::vector<PathGraph> with_inner_graphs(const Graph& graph);
-// The value of that path: "scan1/body/add2", by value_label(). Null when there is none.
+// The value of that path: "scan#1/body/add#2", by value_label(). Null when there is none.
 MGE_API const Value* find_value(const Graph& graph, std::string_view path);
 
 // The operator, or one in a graph that it holds, does something beyond its results.

@@ -38,7 +38,7 @@ struct OperatorDifference {
     };
     std::optional<Alone> alone;
     // Of an operator that holds graphs, run with the reference's inputs: the first result in there that is
-    // beyond the tolerance, by its path ("scan1/body[3]/add2"), of loops in their first iterations.
+    // beyond the tolerance, by its path ("scan#1/body[3]/add#2"), of loops in their first iterations.
     struct Inside {
         std::string op, name, algorithm, output;
         TensorSpec spec;

@@ -18,8 +18,8 @@
 namespace mge {
 
 struct GuardFinding {
-    // Inside of an operator that holds graphs the names are paths, "scan1/body[3]/add2", and the step is one
-    // of the graph's program.
+    // Inside of an operator that holds graphs the names are paths, "scan#1/body[3]/add#2", and the step is
+    // one of the graph's program.
     std::string guard, op, name, algorithm, output;
     size_t step = 0;
     int64_t index = 0;  // flat, of the plain tensor

@@ -16,7 +16,7 @@ struct InsideValue {
     Context& context;  // of the graph in there
     size_t step;
     ValueId id;
-    const std::string &path, &label;  // "scan1/body[3]/", and what the value is called in that graph
+    const std::string &path, &label;  // "scan#1/body[3]/", and what the value is called in that graph
     std::string name() const { return path + label; }
 };
 

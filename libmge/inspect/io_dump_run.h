@@ -14,7 +14,7 @@ namespace mge {
 // Hands every value of a run to a sink when it is there: results after their step; inputs, weights, and what
 // is only another shape of a value, before the first step that reads them; outputs that no step makes at the
 // end. Each run dumps anew. Values inside of an operator that holds graphs come before its results, of each
-// iteration of a loop up to `iterations` of them, under paths: "scan1/body[3]/add2"; their numbers go on
+// iteration of a loop up to `iterations` of them, under paths: "scan#1/body[3]/add#2"; their numbers go on
 // behind those of the program.
 class MGE_API IoDumpRun final : public StepObserver {
 public:

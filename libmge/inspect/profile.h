@@ -91,7 +91,7 @@ struct MGE_API ProfileRun {
 // A step of a graph that a step holds, in all its iterations of all runs.
 struct ProfileInnerStep {
     int step = 0;      // of the program, in which it runs
-    std::string path;  // "scan1/body/add2"
+    std::string path;  // "scan#1/body/add#2"
     std::string type, algorithm;
     int64_t count = 0, total = 0;  // how often it ran, and nanoseconds in all
 };

@@ -30,7 +30,7 @@ public:
     virtual Tensor load(const std::string& key) = 0;
     // Has the values inside of the operator that gives `key` from here on, those of each loop's first
     // iterations; `name` is what the operator is called here. Their keys are what comes back and the rest of
-    // their paths, "body[3]/add2". Nullopt when it cannot go inside.
+    // their paths, "body[3]/add#2". Nullopt when it cannot go inside.
     virtual std::optional<std::string> enter(const std::string& key, const std::string& name);
     static constexpr int64_t iterations = 16;
     // From now on values that only steps before `step` wanted may go.

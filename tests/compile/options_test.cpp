@@ -160,7 +160,7 @@ TEST(CompileOptions, SaysWhatThisBuildCannotDo) {
         },
         ErrorCode::usage, "[level] contradicts weight_bits");
     refuse([](auto& o) { o.allreduce_pack_max_size = 1; }, ErrorCode::device,
-           "[allreduce_pack_max_size] there are no collectives");
+           "[allreduce_pack_max_size] a collective of a graph sends one tensor");
     refuse([](auto& o) { o.eager_evaluation = true; }, ErrorCode::usage, "[eager_evaluation] a graph whose");
     refuse(
         [](auto& o) {

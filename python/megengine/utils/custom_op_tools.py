@@ -227,8 +227,8 @@ def _check_device(sources: Sequence[str | os.PathLike], with_cuda: bool | None) 
     if with_cuda or (with_cuda is None and cuda):
         what = f"'{cuda[0]}' is for CUDA" if cuda else "with_cuda=True"
         raise RuntimeError(
-            f"[custom_op_tools] {what}: this version of mge has no CUDA backend, so it builds "
-            "operators for the CPU alone; with_cuda=False leaves files for CUDA out"
+            f"[custom_op_tools] {what}: libraries of own operators have kernels for "
+            "the CPU alone; with_cuda=False leaves files for CUDA out"
         )
 
 
