@@ -51,9 +51,10 @@ Kinds& kinds() {
 }
 
 [[noreturn]] void throw_name(std::string_view name) {
+    bool means_gpu = name.starts_with("gpu") || name.starts_with("cuda");
     throw UserError(
         text("'", name, "' is not a device name: expected xpux, cpuN, multithreadN or the name of a loaded ",
-             "backend with a number, and optionally :STREAM"),
+             "backend with a number, and optionally :STREAM", means_gpu ? "; the first GPU is gpu0" : ""),
         ErrorClass::value);
 }
 

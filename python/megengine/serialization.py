@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from .core import safetensors_files
+from .core import safetensors_files, torch_files
 from .core.files import open_input, rest_of, written_whole
 from .core.graph_records import record_class
 from .core.plain_arrays import MEGENGINE_DTYPES
@@ -196,7 +196,7 @@ class _PatientUnpickler(_Watching, pickle._Unpickler):
 
 # How files begin that others write.
 _FOREIGN = {
-    b"PK\x03\x04": "a zip archive, as PyTorch and NumPy (.npz) write them",
+    b"PK\x03\x04": "a zip archive, as NumPy writes them (.npz), and no checkpoint of PyTorch's",
     b"\x93NUMPY": "an array of NumPy's (.npy)",
     b"\x89HDF": "an HDF5 file",
     b"\x1f\x8b": "compressed by gzip",
@@ -285,7 +285,8 @@ def load(f, map_location=None, pickle_module=pickle, weights_only: bool = False)
         weights_only: read nothing but data. Without it a file that names anything else is read too,
             with a warning.
     Returns:
-        The object. Of safetensors a mapping with ``metadata`` that reads each Tensor when it is
+        The object. Of a checkpoint of PyTorch's (.pt) plain data with arrays for its tensors, never
+        more than that. Of safetensors a mapping with ``metadata`` that reads each Tensor when it is
         asked for; float64 becomes float32, and wide integers int32.
     Raises:
         OSError: the file cannot be read.
@@ -312,6 +313,9 @@ def load(f, map_location=None, pickle_module=pickle, weights_only: bool = False)
         start = _first_bytes(stream)
         if safetensors_files.is_safetensors(start):
             return safetensors_files.SafetensorsFile(rest_of(stream)[0], label, devices.place)
+        if start.startswith(b"PK\x03\x04") and getattr(stream, "seekable", bool)():
+            if torch_files.is_torch_file(stream):
+                return torch_files.load_torch_file(stream, label)
         if weights_only:
             return _load_plain(stream, label)
         return _load_any(stream, pickle_module, start)

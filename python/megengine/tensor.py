@@ -7,6 +7,7 @@ object a new value. The arithmetic lives in the C++ base class; here is what is 
 
 import copy
 import copyreg
+import html
 import math
 import warnings
 from collections.abc import Iterator
@@ -15,11 +16,12 @@ import numpy as np
 
 from . import _mge
 from .core import complex_numbers, quantised
+from .core.hints import with_hints
 from .core.printing import printing
 from .core.tensor import indexing, shaping
 from .core.tensor.dtype import checked_dtype, is_bfloat16, is_complex, is_quantize
 from .core.tensor.qparams import QParams, create_qparams
-from .core.tensor.reduction import reduced
+from .core.tensor.reduction import reduced, reduced_for_numpy
 from .core.tensor.shape_arguments import shape_of_arguments
 from .core.tracing_state import state
 
@@ -161,6 +163,14 @@ class Tensor(_mge.Tensor):
     def __array_wrap__(self, array, context=None, return_scalar=False):
         return Tensor(array, device=self.device)
 
+    def _repr_html_(self) -> str:
+        """What notebooks show: the values, and below them shape, dtype and device."""
+        if self._is_symbolic:
+            return f"<pre>{html.escape(repr(self))}</pre>"
+        about = f"{type(self).__name__}, shape {self._tuple_shape}, {self.dtype}, {self.device}"
+        values = np.array2string(self.numpy(), separator=", ", threshold=200)
+        return f"<pre>{html.escape(values)}</pre><small>{html.escape(about)}</small>"
+
     def reshape(self, *args) -> "Tensor":
         """As ``functional.reshape``; the shape may be one argument or several."""
         return shaping.reshaped(self, shape_of_arguments(args))
@@ -174,24 +184,39 @@ class Tensor(_mge.Tensor):
         """As ``functional.flatten``."""
         return shaping.flattened(self, start_axis, end_axis)
 
-    def sum(self, axis=None, keepdims: bool = False) -> "Tensor":
-        """As ``functional.sum``."""
+    @with_hints
+    def sum(self, axis=None, keepdims: bool = False, **others) -> "Tensor":
+        """As ``functional.sum``; ``np.sum`` calls it, too."""
+        if others:
+            return reduced_for_numpy(Tensor.sum, self, axis, keepdims, others)
         return reduced(_mge.ops.sum, self, axis, keepdims, "sum")
 
-    def prod(self, axis=None, keepdims: bool = False) -> "Tensor":
-        """As ``functional.prod``."""
+    @with_hints
+    def prod(self, axis=None, keepdims: bool = False, **others) -> "Tensor":
+        """As ``functional.prod``; ``np.prod`` calls it, too."""
+        if others:
+            return reduced_for_numpy(Tensor.prod, self, axis, keepdims, others)
         return reduced(_mge.ops.prod, self, axis, keepdims, "prod")
 
-    def min(self, axis=None, keepdims: bool = False) -> "Tensor":
-        """As ``functional.min``."""
+    @with_hints
+    def min(self, axis=None, keepdims: bool = False, **others) -> "Tensor":
+        """As ``functional.min``; ``np.min`` calls it, too."""
+        if others:
+            return reduced_for_numpy(Tensor.min, self, axis, keepdims, others)
         return reduced(_mge.ops.min, self, axis, keepdims, "min")
 
-    def max(self, axis=None, keepdims: bool = False) -> "Tensor":
-        """As ``functional.max``."""
+    @with_hints
+    def max(self, axis=None, keepdims: bool = False, **others) -> "Tensor":
+        """As ``functional.max``; ``np.max`` calls it, too."""
+        if others:
+            return reduced_for_numpy(Tensor.max, self, axis, keepdims, others)
         return reduced(_mge.ops.max, self, axis, keepdims, "max")
 
-    def mean(self, axis=None, keepdims: bool = False) -> "Tensor":
-        """As ``functional.mean``."""
+    @with_hints
+    def mean(self, axis=None, keepdims: bool = False, **others) -> "Tensor":
+        """As ``functional.mean``; ``np.mean`` calls it, too."""
+        if others:
+            return reduced_for_numpy(Tensor.mean, self, axis, keepdims, others)
         return reduced(_mge.ops.mean, self, axis, keepdims, "mean")
 
     def astype(self, dtype) -> "Tensor":

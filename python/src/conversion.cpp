@@ -4,10 +4,12 @@
 #define NPY_NO_DEPRECATED_API NPY_1_22_API_VERSION
 #include <numpy/arrayobject.h>
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <span>
 
 #include "libmge/device/default_device.h"
 #include "libmge/eager/trace.h"
@@ -202,7 +204,25 @@ Shape shape_of(const Reference& array) {
     return Shape(std::span<const int64_t>(dims.data(), size_t(rank)));
 }
 
+// Tensors hold no more than 32 bits, and MegEngine takes the lowest.
+void warn_of_wrapping() {
+    if (PyErr_WarnEx(PyExc_RuntimeWarning,
+                     "[tensor] integers beyond 32 bits wrap around: a Tensor has int32 for int64", 1) < 0)
+        throw PythonError{};
+}
+
+void warn_if_wrapping(const Reference& array) {
+    int type = PyArray_DESCR(as_array(array))->type_num;
+    if (type != NPY_LONG && type != NPY_LONGLONG) return;
+    Reference dense = cast_array(array, NPY_INT64);
+    auto* data = static_cast<const int64_t*>(PyArray_DATA(as_array(dense)));
+    std::span<const int64_t> values(data, size_t(PyArray_SIZE(as_array(dense))));
+    if (std::ranges::any_of(values, [](int64_t value) { return value != int32_t(value); }))
+        warn_of_wrapping();
+}
+
 Tensor tensor_from_array(const Reference& array, DType dtype, DeviceId device) {
+    if (dtype == DType::i32) warn_if_wrapping(array);
     if (dtype == DType::bf16 && !is_bfloat16(PyArray_DESCR(as_array(array)))) {
         Reference floats = cast_array(array, NPY_FLOAT);
         std::vector<BFloat16> halves(size_t(PyArray_SIZE(as_array(floats))));
@@ -263,6 +283,7 @@ Tensor wrapped_int_tensor(PyObject* data, DType dtype, DeviceId device) {
     int overflow = 0;
     long long value = PyLong_AsLongLongAndOverflow(data, &overflow);
     if (overflow) throw UserError("[tensor] the integer does not fit in 64 bits", ErrorClass::value);
+    if (dtype == DType::i32 && value != int32_t(value)) warn_of_wrapping();
     Tensor result;
     // Integers wrap as NumPy's casts do; a double would lose their low bits.
     dispatch_dtype(dtype, IntTypes{}, [&](auto type) {

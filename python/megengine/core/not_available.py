@@ -13,6 +13,7 @@ from importlib.machinery import PathFinder
 from types import ModuleType
 
 from .borrowed_names import borrowed
+from .hints import hint_for
 
 # What functional.nn has besides its own: the contents of these.
 _ALSO_IN = {
@@ -115,7 +116,7 @@ def missing(module: str, name: str):
         return getattr(found, inner) if inner else found
     if _belongs(module, name):
         raise NotAvailableNameError(_message(f"{module}.{name}"))
-    raise AttributeError(f"module {module!r} has no attribute {name!r}")
+    raise AttributeError(f"module {module!r} has no attribute {name!r}{hint_for(module, name)}")
 
 
 class _MissingModules:

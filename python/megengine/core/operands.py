@@ -125,6 +125,12 @@ def of_rank(who: str, rank: int, **operands) -> None:
 def _several(value, count: int, word: str, who: str, argument: str) -> tuple[int, ...]:
     if is_whole(value):
         return (int(value),) * count
+    if isinstance(value, str):
+        hint = "; k // 2 keeps the size for an odd kernel k and stride 1, 0 is PyTorch's 'valid'"
+        raise TypeError(
+            f"[{who}] {argument} must be an int or {word} ints, got {value!r}"
+            + hint * (argument == "padding")
+        )
     values = tuple(int(v) for v in value)
     if len(values) != count:
         raise TypeError(f"[{who}] {argument} must be an int or {word} ints, got {value!r}")

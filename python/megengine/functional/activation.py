@@ -4,6 +4,7 @@
 from collections.abc import Sequence
 
 from .. import _mge
+from ..core.hints import refuse_keywords, with_hints
 from ..core.operands import Operand
 from ..core.tensor.dtype import is_integer
 from ..core.tensor.shape_arguments import as_vector
@@ -168,7 +169,8 @@ def logsigmoid(inp: Operand) -> Tensor:
     return _mge.ops.logsigmoid(inp)
 
 
-def softmax(inp: Tensor, axis: int | None = None) -> Tensor:
+@with_hints
+def softmax(inp: Tensor, axis: int | None = None, **others) -> Tensor:
     """Exponentials normalised to sum to one along an axis.
 
     Args:
@@ -182,6 +184,8 @@ def softmax(inp: Tensor, axis: int | None = None) -> Tensor:
         >>> F.softmax(Tensor([0.0, 0.0]))
         Tensor([0.5 0.5], device=xpux:0)
     """
+    if others:
+        refuse_keywords("softmax", others)
     if axis is None:
         axis = 0 if inp.ndim in (0, 1, 3) else 1
     inp = as_vector(inp)
@@ -194,7 +198,8 @@ def softmax(inp: Tensor, axis: int | None = None) -> Tensor:
         raise RuntimeError(str(error)) from None
 
 
-def logsoftmax(inp: Tensor, axis: int | Sequence[int]) -> Tensor:
+@with_hints
+def logsoftmax(inp: Tensor, axis: int | Sequence[int], **others) -> Tensor:
     """Logarithm of ``softmax``, computed without overflow.
 
     Args:
@@ -209,6 +214,8 @@ def logsoftmax(inp: Tensor, axis: int | Sequence[int]) -> Tensor:
         >>> F.logsoftmax(Tensor([0.0, 0.0]), axis=0)
         Tensor([-0.6931 -0.6931], device=xpux:0)
     """
+    if others:
+        refuse_keywords("logsoftmax", others)
     if axis is None:
         raise TypeError("[logsoftmax] axis must be an integer or several, got None")
     inp = as_vector(inp)
@@ -220,7 +227,8 @@ def logsoftmax(inp: Tensor, axis: int | Sequence[int]) -> Tensor:
         raise RuntimeError(str(error)) from None
 
 
-def logsumexp(inp: Tensor, axis: int | Sequence[int], keepdims: bool = False) -> Tensor:
+@with_hints
+def logsumexp(inp: Tensor, axis: int | Sequence[int], keepdims: bool = False, **others) -> Tensor:
     """Logarithm of the sum of exponentials along axes, computed without overflow.
 
     Args:
@@ -234,6 +242,8 @@ def logsumexp(inp: Tensor, axis: int | Sequence[int], keepdims: bool = False) ->
         >>> F.logsumexp(Tensor([0.0, 0.0]), axis=0)
         Tensor(0.6931472, device=xpux:0)
     """
+    if others:
+        refuse_keywords("logsumexp", others)
     if isinstance(axis, int):
         inp = as_vector(inp)
     if is_integer(inp.dtype):

@@ -13,6 +13,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from .. import _mge
+from ..core.hints import refuse_keywords, with_hints
 from ..core.operands import Operand, beside
 from ..core.tensor.dtype import is_dtype_equal, is_integer
 from ..core.tensor.reduction import Axis, check_axes, reduced
@@ -113,7 +114,8 @@ def sign(x: Operand) -> Tensor:
     return _mge.ops.sign(x)
 
 
-def sum(inp: Operand, axis: Axis = None, keepdims: bool = False) -> Tensor:
+@with_hints
+def sum(inp: Operand, axis: Axis = None, keepdims: bool = False, **others) -> Tensor:
     """Sum over axes.
 
     Args:
@@ -126,52 +128,67 @@ def sum(inp: Operand, axis: Axis = None, keepdims: bool = False) -> Tensor:
         >>> F.sum(Tensor([[1, 2], [3, 4]]), axis=0)
         Tensor([4 6], dtype=int32, device=xpux:0)
     """
+    if others:
+        refuse_keywords("sum", others)
     return reduced(_mge.ops.sum, inp, axis, keepdims, "sum")
 
 
-def prod(inp: Operand, axis: Axis = None, keepdims: bool = False) -> Tensor:
+@with_hints
+def prod(inp: Operand, axis: Axis = None, keepdims: bool = False, **others) -> Tensor:
     """Product over axes; see ``sum`` for the arguments.
 
     Example:
         >>> F.prod(Tensor([[1, 2], [3, 4]]), axis=0)
         Tensor([3 8], dtype=int32, device=xpux:0)
     """
+    if others:
+        refuse_keywords("prod", others)
     return reduced(_mge.ops.prod, inp, axis, keepdims, "prod")
 
 
-def mean(inp: Operand, axis: Axis = None, keepdims: bool = False) -> Tensor:
+@with_hints
+def mean(inp: Operand, axis: Axis = None, keepdims: bool = False, **others) -> Tensor:
     """Mean over axes, always float32; see ``sum`` for the arguments.
 
     Example:
         >>> F.mean(Tensor([[1, 2], [3, 4]]), axis=0)
         Tensor([2. 3.], device=xpux:0)
     """
+    if others:
+        refuse_keywords("mean", others)
     return reduced(_mge.ops.mean, inp, axis, keepdims, "mean")
 
 
-def var(inp: Operand, axis: Axis = None, keepdims: bool = False) -> Tensor:
+@with_hints
+def var(inp: Operand, axis: Axis = None, keepdims: bool = False, **others) -> Tensor:
     """Variance over axes, of the population (divided by n); see ``sum`` for the arguments.
 
     Example:
         >>> F.var(Tensor([1.0, 3.0]))
         Tensor(1.0, device=xpux:0)
     """
+    if others:
+        refuse_keywords("var", others)
     assert axis is not None or not keepdims, "[var] keepdims=True needs an axis"
     centre = mean(inp) if axis is None else mean(inp, axis, keepdims=True)
     return mean(_mge.ops.square(_mge.ops.sub(inp, centre)), axis, keepdims)
 
 
-def std(inp: Operand, axis: Axis = None, keepdims: bool = False) -> Tensor:
+@with_hints
+def std(inp: Operand, axis: Axis = None, keepdims: bool = False, **others) -> Tensor:
     """Standard deviation over axes, of the population; see ``sum`` for the arguments.
 
     Example:
         >>> F.std(Tensor([1.0, 3.0]))
         Tensor(1.0, device=xpux:0)
     """
+    if others:
+        refuse_keywords("std", others)
     return _mge.ops.sqrt(var(inp, axis, keepdims))
 
 
-def min(inp: Operand, axis: Axis = None, keepdims: bool = False) -> Tensor:
+@with_hints
+def min(inp: Operand, axis: Axis = None, keepdims: bool = False, **others) -> Tensor:
     """Smallest value over axes; NaN wins; see ``sum`` for the arguments.
 
     Raises:
@@ -180,10 +197,13 @@ def min(inp: Operand, axis: Axis = None, keepdims: bool = False) -> Tensor:
         >>> F.min(Tensor([[1, 5], [3, 4]]), axis=0)
         Tensor([1 4], dtype=int32, device=xpux:0)
     """
+    if others:
+        refuse_keywords("min", others)
     return reduced(_mge.ops.min, inp, axis, keepdims, "min")
 
 
-def max(inp: Operand, axis: Axis = None, keepdims: bool = False) -> Tensor:
+@with_hints
+def max(inp: Operand, axis: Axis = None, keepdims: bool = False, **others) -> Tensor:
     """Largest value over axes; NaN wins; see ``sum`` for the arguments.
 
     Raises:
@@ -192,6 +212,8 @@ def max(inp: Operand, axis: Axis = None, keepdims: bool = False) -> Tensor:
         >>> F.max(Tensor([[1, 5], [3, 4]]), axis=0)
         Tensor([3 5], dtype=int32, device=xpux:0)
     """
+    if others:
+        refuse_keywords("max", others)
     return reduced(_mge.ops.max, inp, axis, keepdims, "max")
 
 
@@ -209,7 +231,8 @@ def _position(op, inp: Operand, axis: Axis, keepdims: bool, who: str) -> Tensor:
     return inp
 
 
-def argmin(inp: Operand, axis: Axis = None, keepdims: bool = False) -> Tensor:
+@with_hints
+def argmin(inp: Operand, axis: Axis = None, keepdims: bool = False, **others) -> Tensor:
     """Index of the smallest value (the first of equal ones, or of NaN).
 
     Args:
@@ -227,16 +250,21 @@ def argmin(inp: Operand, axis: Axis = None, keepdims: bool = False) -> Tensor:
         >>> F.argmin(Tensor([[1, 5], [3, 4]]), axis=0)
         Tensor([0 1], dtype=int32, device=xpux:0)
     """
+    if others:
+        refuse_keywords("argmin", others)
     return _position(_mge.ops.argmin, inp, axis, keepdims, "argmin")
 
 
-def argmax(inp: Operand, axis: Axis = None, keepdims: bool = False) -> Tensor:
+@with_hints
+def argmax(inp: Operand, axis: Axis = None, keepdims: bool = False, **others) -> Tensor:
     """Index of the largest value (the first of equal ones, or of NaN); see ``argmin``.
 
     Example:
         >>> F.argmax(Tensor([[1, 5], [3, 4]]), axis=0)
         Tensor([1 0], dtype=int32, device=xpux:0)
     """
+    if others:
+        refuse_keywords("argmax", others)
     return _position(_mge.ops.argmax, inp, axis, keepdims, "argmax")
 
 
@@ -405,8 +433,13 @@ def _parts(x: Tensor, axis: int) -> list[Tensor]:
     return [x[(slice(None),) * axis + (i,)] for i in range(3)]
 
 
+@with_hints
 def norm(
-    inp: Tensor, ord: float | None = None, axis: int | None = None, keepdims: bool = False
+    inp: Tensor,
+    ord: float | None = None,
+    axis: int | None = None,
+    keepdims: bool = False,
+    **others,
 ) -> Tensor:
     """The p-norm of vectors.
 
@@ -424,6 +457,8 @@ def norm(
         >>> F.norm(Tensor([3.0, 4.0]))
         Tensor(5.0, device=xpux:0)
     """
+    if others:
+        refuse_keywords("norm", others)
     if axis is None and inp.ndim != 1:
         raise TypeError(f"[norm] axis is required for rank {inp.ndim}")
     order = 2 if ord is None else ord
@@ -443,8 +478,13 @@ def norm(
     return _mge.ops.pow(sum(powers, axis, keepdims), 1.0 / order)
 
 
+@with_hints
 def normalize(
-    inp: Tensor, ord: float | None = None, axis: int | None = None, eps: float = 1e-12
+    inp: Tensor,
+    ord: float | None = None,
+    axis: int | None = None,
+    eps: float = 1e-12,
+    **others,
 ) -> Tensor:
     """The input over its p-norm, the norm being at least ``eps``.
 
@@ -461,6 +501,8 @@ def normalize(
         >>> F.normalize(Tensor([3.0, 4.0]))
         Tensor([0.6 0.8], device=xpux:0)
     """
+    if others:
+        refuse_keywords("normalize", others)
     size = norm(inp, ord) if axis is None else norm(inp, ord, axis, keepdims=True)
     return _mge.ops.div(inp, _mge.ops.maximum(size, eps))
 

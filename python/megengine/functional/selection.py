@@ -4,6 +4,7 @@
 import numpy as np
 
 from .. import _mge
+from ..core.hints import refuse_keywords, with_hints
 from ..core.operands import Operand
 from ..core.tensor.dtype import is_bfloat16, is_dtype_equal
 from ..core.tensor.indexing import unravel
@@ -19,7 +20,8 @@ def _check_mask(mask, others: dict, who: str) -> None:
         raise ValueError(f"[{who}] mask must be bool, got {mask.dtype}")
 
 
-def gather(inp: Tensor, axis: int, index: Tensor) -> Tensor:
+@with_hints
+def gather(inp: Tensor, axis: int, index: Tensor, **others) -> Tensor:
     """Elements picked along an axis: ``out[i, j] = inp[index[i, j], j]`` for axis 0.
 
     Args:
@@ -35,6 +37,8 @@ def gather(inp: Tensor, axis: int, index: Tensor) -> Tensor:
         Tensor([[2]
          [3]], dtype=int32, device=xpux:0)
     """
+    if others:
+        refuse_keywords("gather", others)
     axis = _check_gather(inp, axis, index, "gather")
     return _mge.ops.gather(inp, index, axis=axis)
 
@@ -50,7 +54,8 @@ def _check_gather(inp: Tensor, axis: int, index: Tensor, who: str) -> int:
     return axis
 
 
-def scatter(inp: Tensor, axis: int, index: Tensor, source: Tensor) -> Tensor:
+@with_hints
+def scatter(inp: Tensor, axis: int, index: Tensor, source: Tensor, **others) -> Tensor:
     """Write elements along an axis, in place: ``inp[index[i, j], j] = source[i, j]`` for axis 0.
 
     Args:
@@ -67,6 +72,8 @@ def scatter(inp: Tensor, axis: int, index: Tensor, source: Tensor) -> Tensor:
         >>> F.scatter(Tensor([[0, 0]]), 1, Tensor([[1]]), Tensor([[7]]))
         Tensor([[0 7]], dtype=int32, device=xpux:0)
     """
+    if others:
+        refuse_keywords("scatter", others)
     axis = _check_gather(inp, axis, index, "scatter")
     if source.ndim != index.ndim:
         raise ValueError(f"[scatter] source must have rank {index.ndim}, got {source.ndim}")

@@ -7,6 +7,7 @@ import numpy as np
 
 from .. import _mge
 from ..core.counted import counted
+from ..core.hints import refuse_keywords, with_hints
 from ..core.operands import Operand, Shape, beside, is_whole
 from ..core.tensor import shaping
 from ..core.tensor.extents import extent, extents, extents_follow, reshaped_with
@@ -105,7 +106,8 @@ def broadcast_to(inp: Operand, shape: Shape) -> Tensor:
     return shaping.broadcast(_tensor(inp), shape)
 
 
-def concat(inps: Sequence[Tensor], axis: int = 0, device=None) -> Tensor:
+@with_hints
+def concat(inps: Sequence[Tensor], axis: int = 0, device=None, **others) -> Tensor:
     """Tensors joined along an axis they have.
 
     Args:
@@ -122,6 +124,8 @@ def concat(inps: Sequence[Tensor], axis: int = 0, device=None) -> Tensor:
         >>> F.concat([Tensor([1]), Tensor([2, 3])])
         Tensor([1 2 3], dtype=int32, device=xpux:0)
     """
+    if others:
+        refuse_keywords("concat", others)
     inps = [as_vector(t) for t in _tensors(inps, device)]
     if not inps:
         raise TypeError("[concat] at least one tensor is needed")
@@ -131,7 +135,8 @@ def concat(inps: Sequence[Tensor], axis: int = 0, device=None) -> Tensor:
         raise RuntimeError(str(error)) from None
 
 
-def stack(inps: Sequence[Tensor], axis: int = 0, device=None) -> Tensor:
+@with_hints
+def stack(inps: Sequence[Tensor], axis: int = 0, device=None, **others) -> Tensor:
     """Tensors of one shape joined along a new axis.
 
     Args:
@@ -147,6 +152,8 @@ def stack(inps: Sequence[Tensor], axis: int = 0, device=None) -> Tensor:
         Tensor([[1 2]
          [3 4]], dtype=int32, device=xpux:0)
     """
+    if others:
+        refuse_keywords("stack", others)
     inps = _tensors(inps)
     shapes = {t._tuple_shape for t in inps}
     if len(shapes) > 1:
@@ -154,8 +161,12 @@ def stack(inps: Sequence[Tensor], axis: int = 0, device=None) -> Tensor:
     return concat([expand_dims(t, axis) for t in inps], axis, device)
 
 
+@with_hints
 def split(
-    inp: Tensor, nsplits_or_sections: int | Sequence[int], axis: int = 0
+    inp: Tensor,
+    nsplits_or_sections: int | Sequence[int],
+    axis: int = 0,
+    **others,
 ) -> tuple[Tensor, ...]:
     """A tensor cut along an axis; along the first of more than one place nothing is copied.
 
@@ -172,6 +183,8 @@ def split(
         >>> F.split(Tensor([1, 2, 3]), 2)[0]
         Tensor([1 2], dtype=int32, device=xpux:0)
     """
+    if others:
+        refuse_keywords("split", others)
     axis = normal_axis(axis, inp.ndim, "split")
     total = inp._tuple_shape[axis]
     is_count = isinstance(nsplits_or_sections, Tensor) and nsplits_or_sections.ndim == 0
@@ -268,7 +281,8 @@ def flatten(inp: Tensor, start_axis: int = 0, end_axis: int = -1) -> Tensor:
     return shaping.flattened(_tensor(inp), start_axis, end_axis)
 
 
-def expand_dims(inp: Tensor, axis: int | Sequence[int]) -> Tensor:
+@with_hints
+def expand_dims(inp: Tensor, axis: int | Sequence[int], **others) -> Tensor:
     """A tensor with new axes of size 1.
 
     Args:
@@ -282,6 +296,8 @@ def expand_dims(inp: Tensor, axis: int | Sequence[int]) -> Tensor:
         >>> F.expand_dims(Tensor([1, 2]), 0).shape
         (1, 2)
     """
+    if others:
+        refuse_keywords("expand_dims", others)
     inp = _tensor(inp)
     axes = [int(axis)] if is_whole(axis) else list(axis)
     rank = inp.ndim + len(axes)
@@ -291,7 +307,8 @@ def expand_dims(inp: Tensor, axis: int | Sequence[int]) -> Tensor:
     return _mge.ops.add_axis(inp, axes=places)
 
 
-def squeeze(inp: Tensor, axis: int | Sequence[int] | None = None) -> Tensor:
+@with_hints
+def squeeze(inp: Tensor, axis: int | Sequence[int] | None = None, **others) -> Tensor:
     """A tensor without axes of size 1.
 
     Args:
@@ -305,6 +322,8 @@ def squeeze(inp: Tensor, axis: int | Sequence[int] | None = None) -> Tensor:
         >>> F.squeeze(Tensor([[1, 2]])).shape
         (2,)
     """
+    if others:
+        refuse_keywords("squeeze", others)
     inp = _tensor(inp)
     shape = inp._tuple_shape
     if axis is None:
@@ -325,7 +344,8 @@ def _count(value, who: str, argument: str) -> int | Tensor:
     return value if is_recorded(value) else as_int(value, who, argument)
 
 
-def repeat(inp: Tensor, repeats: int, axis: int | None = None) -> Tensor:
+@with_hints
+def repeat(inp: Tensor, repeats: int, axis: int | None = None, **others) -> Tensor:
     """Each element repeated, next to itself.
 
     Args:
@@ -340,6 +360,8 @@ def repeat(inp: Tensor, repeats: int, axis: int | None = None) -> Tensor:
         >>> F.repeat(Tensor([1, 2]), 2)
         Tensor([1 1 2 2], dtype=int32, device=xpux:0)
     """
+    if others:
+        refuse_keywords("repeat", others)
     count = _count(repeats, "repeat", "repeats")
     assert is_recorded(count) or count >= 1, f"[repeat] repeats must be at least 1, got {count}"
     if axis is None:
@@ -384,8 +406,12 @@ def tile(inp: Tensor, reps: Sequence[int]) -> Tensor:
     return out
 
 
+@with_hints
 def roll(
-    inp: Tensor, shift: int | Sequence[int], axis: int | Sequence[int] | None = None
+    inp: Tensor,
+    shift: int | Sequence[int],
+    axis: int | Sequence[int] | None = None,
+    **others,
 ) -> Tensor:
     """Elements moved along axes; those that leave at the end come in at the front.
 
@@ -402,6 +428,8 @@ def roll(
         >>> F.roll(Tensor([1, 2, 3]), 1)
         Tensor([3 1 2], dtype=int32, device=xpux:0)
     """
+    if others:
+        refuse_keywords("roll", others)
     if axis is None:
         return reshaped_with(roll(flatten(inp), shift, 0), extents(inp, 0))
     axes = [int(axis)] if is_whole(axis) else list(axis)
@@ -458,7 +486,8 @@ def diag(inp: Tensor, k: int = 0) -> Tensor:
     raise RuntimeError(f"[diag] rank must be 1 or 2, got {inp.ndim}")
 
 
-def cumsum(inp: Tensor, axis: int) -> Tensor:
+@with_hints
+def cumsum(inp: Tensor, axis: int, **others) -> Tensor:
     """Sums of an axis up to each place.
 
     Args:
@@ -473,6 +502,8 @@ def cumsum(inp: Tensor, axis: int) -> Tensor:
         >>> F.cumsum(Tensor([1, 2, 3]), 0)
         Tensor([1 3 6], dtype=int32, device=xpux:0)
     """
+    if others:
+        refuse_keywords("cumsum", others)
     if axis is None:
         raise TypeError("[cumsum] axis must be an integer, got None")
     try:

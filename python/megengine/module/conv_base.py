@@ -7,7 +7,7 @@ from abc import abstractmethod
 import numpy as np
 
 from .. import functional as F
-from ..core.operands import Pair, at_least
+from ..core.operands import Pair, at_least, pair
 from ..tensor import Parameter, Tensor
 from . import init
 from .module import Module
@@ -42,6 +42,8 @@ class _ConvNd(Module):
         self.out_channels = out_channels
         self.kernel_size = kernel_size
         self.stride = stride
+        if isinstance(padding, str):
+            pair(padding, type(self).__name__, "padding")  # says what it can be
         self.padding = padding
         self.output_padding = output_padding
         self.dilation = dilation

@@ -13,7 +13,7 @@ class Dropout(Module):
         drop_prob: chance of an element to be dropped, in [0, 1).
     Example:
         >>> drop = Dropout(0.5)
-        >>> drop.eval()
+        >>> _ = drop.eval()
         >>> drop(Tensor([1.0, 2.0]))
         Tensor([1. 2.], device=xpux:0)
     """

@@ -8,7 +8,7 @@ searched in their own order; an object that is found twice counts once, under it
 import reprlib
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -71,6 +71,22 @@ def _access_structure(obj, key: str, callback: Callable = lambda owner, key, par
             own_key = int(own_key)
         obj = owner[own_key] if isinstance(owner, list | tuple | dict) else getattr(owner, own_key)
     return callback(owner, own_key, obj)
+
+
+def _as_array(name: str, value) -> np.ndarray:
+    """A value of a state dict: an array, or a tensor of PyTorch or the like."""
+    if isinstance(value, np.ndarray):
+        return value
+    assert hasattr(value, "__dlpack__") and not isinstance(value, Tensor), (
+        f"[load_state_dict] {name} must be a numpy.ndarray, got {type(value).__name__}"
+    )
+    for step in ("detach", "cpu"):  # without its gradient, on the host
+        value = getattr(value, step)() if hasattr(value, step) else value
+    try:
+        array = np.from_dlpack(value)
+    except (BufferError, RuntimeError, TypeError):  # NumPy has no bfloat16
+        array = Tensor(value).numpy()
+    return array.astype({"float64": "float32", "int64": "int32"}.get(array.dtype.name, array.dtype))
 
 
 def _entry(name: str, value, owner, with_key: bool, with_parent: bool):
@@ -302,21 +318,29 @@ class Module:
             if parameter.grad is not None:
                 parameter.grad._reset(parameter.grad * 0)
 
-    def train(self, mode: bool = True, recursive: bool = True) -> None:
+    def train(self, mode: bool = True, recursive: bool = True) -> Self:
         """Switch to training (or evaluation) mode.
 
         Args:
             mode: False for evaluation.
             recursive: sub-modules too.
+        Returns:
+            The Module.
         """
         self.training = mode
         if recursive:
             for module in list(self.modules())[1:]:
                 module.train(mode, recursive=False)
+        return self
 
-    def eval(self) -> None:
-        """Switch to evaluation mode, sub-modules too."""
+    def eval(self) -> Self:
+        """Switch to evaluation mode, sub-modules too.
+
+        Returns:
+            The Module.
+        """
         self.train(False)
+        return self
 
     def replace_param(self, params: dict[int, Parameter], start_pos: int, seen=None) -> int:
         """Put other Parameters in the place of some (deprecated: assign to the attributes).
@@ -446,13 +470,13 @@ class Module:
         """Take over the values of parameters and buffers.
 
         Args:
-            state_dict: arrays by name; or a function of (name, Tensor) that gives the array, or
-                None to leave it.
+            state_dict: arrays by name, or tensors of PyTorch; or a function of
+                (name, Tensor) that gives one of them, or None to leave it.
             strict: every name must be there and used; otherwise only a warning is logged.
         Raises:
             KeyError: strict, and names are missing or not used (the others have been loaded).
             ValueError: a shape differs, or ``state_dict`` is neither a dict nor a function.
-            AssertionError: a value is not a NumPy array.
+            AssertionError: a value is none of these.
         """
         if isinstance(state_dict, Mapping):
             given = dict(state_dict)
@@ -485,9 +509,7 @@ class Module:
                 missing[name] = id(tensor)
                 continue
             loaded.add(id(tensor))
-            assert isinstance(value, np.ndarray), (
-                f"[load_state_dict] {name} must be a numpy.ndarray, got {type(value).__name__}"
-            )
+            value = _as_array(name, value)
             shape = tensor._tuple_shape
             if value.shape != shape:
                 if not kind._state_is_flat or value.size != tensor.size:

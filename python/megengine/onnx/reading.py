@@ -33,6 +33,12 @@ class _Named:
         """What the file says about itself: its exporter, versions and the names of extents."""
         return self._graph.metadata
 
+    def __repr__(self) -> str:
+        return (
+            f"{type(self).__name__}({', '.join(self.input_names)}"
+            f" -> {', '.join(self.output_names)})"
+        )
+
     def _results(self, outputs: list):
         """The only output, or a list of all; a sequence as a list of its items."""
         values = iter(outputs)
@@ -157,7 +163,7 @@ class Model(_Named):
         return self._results(texts.run(self._graph, values) if texts else self._graph.run(values))
 
 
-class TrainableModel(Module, _Named):
+class TrainableModel(_Named, Module):
     """The graph of an ONNX file as a Module: its weights are Parameters, by the names of the file.
 
     Weights are the constants of floats with at least one axis that a gradient reaches. Batch

@@ -38,7 +38,7 @@ def apply_easy_quant(
     Example:
         >>> import megengine.quantization as Q
         >>> net, x = M.Sequential(M.Linear(4, 2)), F.ones((8, 4))
-        >>> net.eval()
+        >>> _ = net.eval()
         >>> net = Q.quantize_qat(net, qconfig=Q.calibration_qconfig)
         >>> _ = net(x)
         >>> net = Q.apply_easy_quant(Q.reset_qconfig(net, Q.passive_qconfig), x)

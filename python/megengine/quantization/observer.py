@@ -2,6 +2,7 @@
 """Modules that look at what passes through them, to know how it may be quantised."""
 
 from abc import abstractmethod
+from typing import Self
 
 import numpy as np
 
@@ -67,13 +68,14 @@ class Observer(Module, QParamsModuleMixin):
         """Let everything pass without a look."""
         self.enabled = False
 
-    def train(self, mode: bool = True, recursive: bool = True) -> None:
+    def train(self, mode: bool = True, recursive: bool = True) -> Self:
         """Switch to training mode, enabled, or to evaluation mode, disabled."""
         super().train(mode, recursive)
         if mode:
             self.enable()
         else:
             self.disable()
+        return self
 
     @abstractmethod
     def forward(self, x: Tensor) -> Tensor:

@@ -89,7 +89,7 @@ def layer_errors(net: Module, quantized: Module, *inputs) -> list[LayerError]:
         >>> from megengine.quantization import layer_errors, quantize_post_training
         >>> net = M.Sequential(M.QuantStub(), M.Linear(8, 8), M.DequantStub())
         >>> x = F.linspace(-1, 1, 16).reshape(2, 8)
-        >>> net.eval()
+        >>> _ = net.eval()
         >>> quantised = quantize_post_training(net, [x], inplace=False)
         >>> [entry.kind for entry in layer_errors(net, quantised, x)]
         ['QuantStub', 'Linear', 'DequantStub']

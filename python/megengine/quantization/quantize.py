@@ -83,7 +83,7 @@ def quantize(module: Module, inplace: bool = True, mapping: dict | None = None) 
         >>> net = quantize_qat(M.Sequential(M.QuantStub(), M.DequantStub()))
         >>> _ = net(Tensor([-12.75, 3.0]))
         >>> net = quantize(net)
-        >>> net.eval()
+        >>> _ = net.eval()
         >>> net(Tensor([5.04, 3.0]))
         Tensor([5. 3.], device=xpux:0)
     """

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A PyTorch Module as a Module: PyTorch computes, on the memory of our Tensors."""
 
+from typing import Self
+
 from .. import _mge
 from ..autodiff import Function
 from ..core.tracing_state import state
@@ -143,10 +145,11 @@ class TorchModule(Module):
                 self.torch.hold(name, from_dlpack(value))
         super().train(module.training)
 
-    def train(self, mode: bool = True, recursive: bool = True) -> None:
+    def train(self, mode: bool = True, recursive: bool = True) -> Self:
         """Pass the mode on to PyTorch."""
         super().train(mode, recursive)
         self._held[0].train(mode)
+        return self
 
     def forward(self, *inputs):
         """Call the PyTorch module with Tensors and other values.

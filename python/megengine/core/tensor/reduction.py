@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from ... import _mge
+from ..hints import refuse_keywords
 from .shape_arguments import as_vector, axis_list
 
 Axis = int | Sequence[int] | None
@@ -40,6 +41,30 @@ def reduced(op: Callable, inp, axis: Axis, keepdims: bool, who: str) -> "_mge.Te
         return op(inp, axes=axes, keepdims=bool(keepdims))
     except ValueError as error:
         raise RuntimeError(str(error)) from None
+
+
+def reduced_for_numpy(method: Callable, inp, axis: Axis, keepdims: bool, others: dict):
+    """A method of Tensor that reduces, called with the further keywords that NumPy gives.
+
+    Args:
+        method: the method.
+        inp: the Tensor.
+        axis: as of the method; None with ``keepdims`` is all axes for NumPy.
+        keepdims: as of the method.
+        others: ``out``, which must be None, and ``dtype``, in which NumPy computes.
+    Raises:
+        TypeError: there are others.
+    """
+    who, is_numpy = method.__name__, "out" in others
+    out, dtype = others.pop("out", None), others.pop("dtype", None)
+    refuse_keywords(who, others)
+    if out is not None:
+        raise TypeError(f"[{who}] out must be None, got {type(out).__name__}: assign the result")
+    if is_numpy and keepdims and axis is None:
+        axis = tuple(range(inp.ndim))
+    if dtype is None:
+        return method(inp, axis, keepdims and inp.ndim > 0)
+    return method(inp.astype(dtype), axis, keepdims and inp.ndim > 0).astype(dtype)
 
 
 def check_axes(axes: Sequence[int], rank: int, who: str) -> None:

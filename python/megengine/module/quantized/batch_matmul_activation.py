@@ -19,7 +19,7 @@ class BatchMatMulActivation(Float.BatchMatMulActivation, QuantizedModule):
         >>> import megengine.quantization as Q
         >>> net = Q.quantize_qat(M.Sequential(M.QuantStub(), M.BatchMatMulActivation(2, 3, 4)))
         >>> _ = net(F.ones((2, 3, 1)))
-        >>> net.eval()
+        >>> _ = net.eval()
         >>> type(Q.quantize(net)[1]).__module__
         'megengine.module.quantized.batch_matmul_activation'
     """

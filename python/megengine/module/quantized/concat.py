@@ -16,7 +16,7 @@ class Concat(QuantizedModule):
     Example:
         >>> from megengine.core.tensor.dtype import qint8
         >>> join = Concat(dtype=qint8(0.1))
-        >>> join.eval()
+        >>> _ = join.eval()
         >>> x, y = Tensor([1.0]).astype(qint8(0.1)), Tensor([2.0]).astype(qint8(0.2))
         >>> join([x, y]).astype("float32")
         Tensor([1. 2.], device=xpux:0)

@@ -20,7 +20,7 @@ class Conv2d(Float.Conv2d, QuantizedModule):
         >>> import megengine.quantization as Q
         >>> net = Q.quantize_qat(M.Sequential(M.QuantStub(), M.Conv2d(3, 4, 1)))
         >>> _ = net(F.ones((1, 3, 4, 4)))
-        >>> net.eval()
+        >>> _ = net.eval()
         >>> net = Q.quantize(net)
         >>> type(net[1]).__module__, type(net[1]).__name__
         ('megengine.module.quantized.conv', 'Conv2d')
@@ -94,7 +94,7 @@ class ConvRelu2d(Conv2d):
         >>> import megengine.quantization as Q
         >>> net = Q.quantize_qat(M.Sequential(M.QuantStub(), M.ConvRelu2d(3, 4, 1)))
         >>> _ = net(F.ones((1, 3, 4, 4)))
-        >>> net.eval()
+        >>> _ = net.eval()
         >>> net = Q.quantize(net)
         >>> type(net[1]).__module__, type(net[1]).__name__
         ('megengine.module.quantized.conv', 'ConvRelu2d')
@@ -115,7 +115,7 @@ class ConvTranspose2d(Float.ConvTranspose2d, QuantizedModule):
         >>> import megengine.quantization as Q
         >>> net = Q.quantize_qat(M.Sequential(M.QuantStub(), M.ConvTranspose2d(3, 4, 1)))
         >>> _ = net(F.ones((1, 3, 4, 4)))
-        >>> net.eval()
+        >>> _ = net.eval()
         >>> net = Q.quantize(net)
         >>> type(net[1]).__module__, type(net[1]).__name__
         ('megengine.module.quantized.conv', 'ConvTranspose2d')
@@ -191,7 +191,7 @@ class ConvTransposeRelu2d(ConvTranspose2d):
         >>> import megengine.quantization as Q
         >>> net = Q.quantize_qat(M.Sequential(M.QuantStub(), M.ConvTransposeRelu2d(3, 4, 1)))
         >>> _ = net(F.ones((1, 3, 4, 4)))
-        >>> net.eval()
+        >>> _ = net.eval()
         >>> net = Q.quantize(net)
         >>> type(net[1]).__module__, type(net[1]).__name__
         ('megengine.module.quantized.conv', 'ConvTransposeRelu2d')

@@ -22,7 +22,7 @@ class ConvBn2d(_ConvBnActivation2d):
         >>> import megengine.quantization as Q
         >>> net = Q.quantize_qat(M.Sequential(M.QuantStub(), M.ConvBn2d(3, 4, 1)))
         >>> _ = net(F.ones((1, 3, 4, 4)))
-        >>> net.eval()
+        >>> _ = net.eval()
         >>> net = Q.quantize(net)
         >>> type(net[1]).__module__, type(net[1]).__name__
         ('megengine.module.quantized.conv_bn', 'ConvBn2d')
@@ -39,7 +39,7 @@ class ConvBnRelu2d(_ConvBnActivation2d):
         >>> import megengine.quantization as Q
         >>> net = Q.quantize_qat(M.Sequential(M.QuantStub(), M.ConvBnRelu2d(3, 4, 1)))
         >>> _ = net(F.ones((1, 3, 4, 4)))
-        >>> net.eval()
+        >>> _ = net.eval()
         >>> net = Q.quantize(net)
         >>> type(net[1]).__module__, type(net[1]).__name__
         ('megengine.module.quantized.conv_bn', 'ConvBnRelu2d')

@@ -16,7 +16,7 @@ class Elemwise(QuantizedModule):
         >>> from megengine.core.tensor.dtype import qint8
         >>> x = Tensor([1.0]).astype(qint8(0.1))
         >>> add = Elemwise("add", dtype=qint8(0.2))
-        >>> add.eval()
+        >>> _ = add.eval()
         >>> add(x, x).astype("float32")
         Tensor([2.], device=xpux:0)
     """

@@ -16,7 +16,7 @@ class Linear(QuantizedModule):
         >>> import megengine.quantization as Q
         >>> net = Q.quantize_qat(M.Sequential(M.QuantStub(), M.Linear(3, 2)))
         >>> _ = net(F.ones((1, 3)))
-        >>> net.eval()
+        >>> _ = net.eval()
         >>> net = Q.quantize(net)
         >>> type(net[1]).__module__, type(net[1]).__name__
         ('megengine.module.quantized.linear', 'Linear')
@@ -55,7 +55,7 @@ class LinearRelu(Linear):
         >>> import megengine.quantization as Q
         >>> net = Q.quantize_qat(M.Sequential(M.QuantStub(), M.LinearRelu(3, 2)))
         >>> _ = net(F.ones((1, 3)))
-        >>> net.eval()
+        >>> _ = net.eval()
         >>> net = Q.quantize(net)
         >>> type(net[1]).__module__, type(net[1]).__name__
         ('megengine.module.quantized.linear', 'LinearRelu')

@@ -22,7 +22,7 @@ class LinearBn1d(_LinearBnActivation1d):
         >>> import megengine.quantization as Q
         >>> net = Q.quantize_qat(M.Sequential(M.QuantStub(), M.LinearBn1d(3, 2)))
         >>> _ = net(F.ones((2, 3)))
-        >>> net.eval()
+        >>> _ = net.eval()
         >>> net = Q.quantize(net)
         >>> type(net[1]).__module__, type(net[1]).__name__
         ('megengine.module.quantized.linear_bn', 'LinearBn1d')
@@ -39,7 +39,7 @@ class LinearBnRelu1d(_LinearBnActivation1d):
         >>> import megengine.quantization as Q
         >>> net = Q.quantize_qat(M.Sequential(M.QuantStub(), M.LinearBnRelu1d(3, 2)))
         >>> _ = net(F.ones((2, 3)))
-        >>> net.eval()
+        >>> _ = net.eval()
         >>> net = Q.quantize(net)
         >>> type(net[1]).__module__, type(net[1]).__name__
         ('megengine.module.quantized.linear_bn', 'LinearBnRelu1d')

@@ -26,7 +26,7 @@ class QuantizedModule(Module):
         >>> import megengine.quantization as Q
         >>> net = Q.quantize_qat(M.Sequential(M.QuantStub(), M.Linear(3, 2)))
         >>> _ = net(F.ones((1, 3)))
-        >>> net.eval()
+        >>> _ = net.eval()
         >>> isinstance(Q.quantize(net)[1], QuantizedModule)
         True
     """

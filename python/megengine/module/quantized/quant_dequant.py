@@ -14,7 +14,7 @@ class QuantStub(QuantizedModule):
         >>> import megengine.quantization as Q
         >>> net = Q.quantize_qat(M.Sequential(M.QuantStub()))
         >>> _ = net(F.ones(2))
-        >>> net.eval()
+        >>> _ = net.eval()
         >>> Q.quantize(net)(F.ones(2)).dtype
         dtype('int8')
     """
@@ -34,7 +34,7 @@ class DequantStub(QuantizedModule):
         >>> import megengine.quantization as Q
         >>> net = Q.quantize_qat(M.Sequential(M.QuantStub(), M.DequantStub()))
         >>> _ = net(F.ones(2))
-        >>> net.eval()
+        >>> _ = net.eval()
         >>> Q.quantize(net)(F.ones(2))
         Tensor([0.9961 0.9961], device=xpux:0)
     """

@@ -55,7 +55,7 @@ def optimize(module, enabled_pass=("FuseConvBn",)):
     Example:
         >>> import megengine.traced_module as T
         >>> net = M.Sequential(M.Conv2d(1, 2, 3), M.BatchNorm2d(2))
-        >>> net.eval()
+        >>> _ = net.eval()
         >>> T.optimize(T.trace_module(net, F.zeros((1, 1, 4, 4)))).graph
         Sequential.Graph (self, inp) {
             %2: _0 = getattr(self, "0") -> (Conv2d)

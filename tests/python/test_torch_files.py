@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Checkpoints of PyTorch's: read as plain data, without PyTorch; files here are made by hand."""
+
+import io
+import pickle
+import sys
+import types
+import zipfile
+from collections import OrderedDict
+
+import numpy as np
+import pytest
+
+import megengine as mge
+import megengine.module as M
+
+
+def _rebuild_tensor_v2(*arguments):
+    raise AssertionError("this is for PyTorch")
+
+
+class Stored:
+    """A tensor as PyTorch pickles it."""
+
+    def __init__(self, values, kind="FloatStorage", offset=0, size=None, stride=None):
+        self.values = np.asarray(values)
+        self.kind, self.offset = kind, offset
+        self.size = self.values.shape if size is None else size
+        steps = (step // self.values.itemsize for step in self.values.strides)
+        self.stride = tuple(steps) if stride is None else stride
+
+
+class Writer(pickle.Pickler):
+    def __init__(self, stream, torch):
+        super().__init__(stream, 2)
+        self.torch, self.storages = torch, []
+
+    def persistent_id(self, obj):
+        if not isinstance(obj, np.ndarray):
+            return None
+        key = next(k for k, (array, _) in enumerate(self.storages) if array is obj)
+        kind = getattr(self.torch, self.storages[key][1])
+        return ("storage", kind, str(key), "cpu", obj.size)
+
+    def reducer_override(self, obj):
+        if not isinstance(obj, Stored):
+            return NotImplemented
+        self.storages.append((obj.values, obj.kind))
+        arguments = (obj.values, obj.offset, obj.size, obj.stride, False, OrderedDict())
+        return self.torch._utils._rebuild_tensor_v2, arguments
+
+
+@pytest.fixture
+def write(monkeypatch):
+    torch = types.ModuleType("torch")
+    torch._utils = types.ModuleType("torch._utils")
+    for kind in ("FloatStorage", "LongStorage", "BFloat16Storage", "HalfStorage"):
+        setattr(torch, kind, type(kind, (), {"__module__": "torch"}))
+    monkeypatch.setattr(_rebuild_tensor_v2, "__module__", "torch._utils")
+    torch._utils._rebuild_tensor_v2 = _rebuild_tensor_v2
+
+    def write(obj, compression=zipfile.ZIP_STORED):
+        monkeypatch.setitem(sys.modules, "torch", torch)
+        monkeypatch.setitem(sys.modules, "torch._utils", torch._utils)
+        content = io.BytesIO()
+        writer = Writer(content, torch)
+        writer.dump(obj)
+        file = io.BytesIO()
+        with zipfile.ZipFile(file, "w", compression) as archive:
+            archive.writestr("net/data.pkl", content.getvalue())
+            archive.writestr("net/byteorder", "little")
+            for key, (array, _) in enumerate(writer.storages):
+                archive.writestr(f"net/data/{key}", array.tobytes())
+        monkeypatch.undo()
+        return io.BytesIO(file.getvalue())
+
+    return write
+
+
+W = np.arange(6, dtype="<f4").reshape(2, 3)
+B = np.array([1, 2], "<f4")
+
+
+@pytest.mark.parametrize("weights_only", [False, True])
+def test_a_state_dict_is_loaded(write, tmp_path, weights_only):
+    state = OrderedDict(weight=Stored(W), bias=Stored(B))
+    (tmp_path / "net.pt").write_bytes(write({"epoch": 3, "model": state}).getvalue())
+    loaded = mge.load(tmp_path / "net.pt", weights_only=weights_only)
+    assert loaded["epoch"] == 3 and list(loaded["model"]) == ["weight", "bias"]
+    net = M.Linear(3, 2)
+    net.load_state_dict(loaded["model"])
+    np.testing.assert_array_equal(net.weight.numpy(), W)
+    np.testing.assert_array_equal(net.bias.numpy(), B)
+
+
+def test_dtypes_and_strides(write):
+    halves = (W.view("<u4") >> 16).astype("<u2")
+    file = write(
+        [
+            Stored(np.array([2**40], "<i8"), "LongStorage"),
+            Stored(halves, "BFloat16Storage"),
+            Stored(W.astype("<f2"), "HalfStorage"),
+            Stored(W, size=(3, 2), stride=(1, 3)),
+            Stored(W, offset=2, size=(), stride=()),
+            Stored(W, size=(0, 2), stride=(2, 1)),
+        ]
+    )
+    wide, brain, half, turned, one, empty = mge.load(file)
+    assert (wide.dtype, wide.tolist()) == (np.int64, [2**40])
+    np.testing.assert_array_equal(brain, W)
+    assert half.dtype == np.float16 and brain.dtype == np.float32
+    np.testing.assert_array_equal(turned, W.T)
+    assert (one, empty.shape) == (2, (0, 2))
+
+
+class Evil:
+    def __reduce__(self):
+        return eval, ("1 + 1",)
+
+
+@pytest.mark.parametrize(
+    "content, match",
+    [
+        (Evil(), "eval, which is not among"),
+        (Stored(W, size=(7,), stride=(1,)), "outside of its storage"),
+        (Stored(W, size=(2**40,), stride=(0,)), "outside of its storage"),
+        (Stored(W, offset=-1, size=(1,), stride=(1,)), "no numbers"),
+        (Stored(W, size=(2, 2), stride=(1,)), "do not fit"),
+    ],
+)
+def test_hostile_files_are_refused(write, content, match):
+    with pytest.raises(pickle.UnpicklingError, match=match):
+        mge.load(write({"x": content}))
+
+
+def test_compressed_and_other_archives_are_refused(write):
+    with pytest.raises(pickle.UnpicklingError, match="compressed"):
+        mge.load(write({"x": Stored(W)}, zipfile.ZIP_DEFLATED))
+    file = io.BytesIO()
+    np.savez(file, x=W)
+    with pytest.raises(pickle.UnpicklingError, match="zip archive"):
+        mge.load(io.BytesIO(file.getvalue()))
+
+
+class Lent:
+    """A tensor of another library: its memory by DLPack."""
+
+    def __init__(self, array):
+        self.array, self.steps = array, []
+
+    def detach(self):
+        self.steps.append("detach")
+        return self
+
+    def cpu(self):
+        self.steps.append("cpu")
+        return self
+
+    def __dlpack__(self, **keywords):
+        return self.array.__dlpack__(**keywords)
+
+    def __dlpack_device__(self):
+        return self.array.__dlpack_device__()
+
+
+def test_state_dicts_of_tensors():
+    net, weight = M.Linear(3, 2), Lent(W.astype("float64"))
+    net.load_state_dict({"weight": weight, "bias": B})
+    np.testing.assert_array_equal(net.weight.numpy(), W)
+    np.testing.assert_array_equal(net.bias.numpy(), B)
+    assert net.weight.dtype == np.float32 and weight.steps == ["detach", "cpu"]
+    with pytest.raises(AssertionError, match="bias must be a numpy.ndarray, got list"):
+        net.load_state_dict({"weight": W, "bias": [1.0, 2.0]})
