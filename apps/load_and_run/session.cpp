@@ -140,7 +140,7 @@ void Session::require_known_shapes(const TensorSpecs& inputs) const {
         if (is_constant && !(own.spec == inputs[i]))
             throw_user("--const-shape",
                        text("input '", own.name, "' is ", own.spec, ", a constant",
-                            compile_options_.const_shape ? "" : " (the model was optimised for it)",
+                            compile_options_.const_shape ? "" : " (the model keeps its shapes)",
                             ", and was given as ", inputs[i]),
                        ErrorClass::value);
         if (is_recorded && program_ && !(program_->inputs()[i].spec == inputs[i]))

@@ -2,6 +2,7 @@
 #include "libmge/eager/trace.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "libmge/base/number_text.h"
@@ -295,6 +296,23 @@ void Trace::compute(const Tensor& tensor) {
         trace.give_value(variable, to_device(known, tensor.device()));
     else
         trace.flush();
+}
+
+std::vector<int> Trace::shape_arguments(const Tensor& tensor) {
+    if (!running_trace || tensor.impl()->symbol_owner != running_trace) return {};
+    const Trace& trace = *running_trace;
+    int variable = tensor.impl()->symbol;
+    if (!trace.present_[size_t(variable)].known) return {};
+    std::set<int> seen{variable}, arguments;
+    for (std::vector<int> left{variable}; !left.empty();) {
+        const Variable& next = trace.variables_[size_t(left.back())];
+        left.pop_back();
+        if (next.kind == Kind::argument) arguments.insert(next.at);
+        if (next.kind != Kind::computed) continue;
+        for (int input : trace.steps_[size_t(next.at)].inputs)
+            if (input >= 0 && seen.insert(input).second) left.push_back(input);
+    }
+    return {arguments.begin(), arguments.end()};
 }
 
 void Trace::lose_values() {

@@ -62,6 +62,9 @@ public:
 
     // Gives a tensor without memory its value. UserError when an error in the traced function lost it.
     static void compute(const Tensor& tensor);
+    // The arguments of the function that runs on this thread, by number, from whose shapes the value follows
+    // ahead of any run; empty if it follows from none.
+    static std::vector<int> shape_arguments(const Tensor& tensor);
 
     // The trace that runs on this thread steps aside (null: none does) and comes back. Values from before are
     // values from outside then, unless those become constants.

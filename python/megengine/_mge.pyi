@@ -394,6 +394,9 @@ def set_tensor_class(arg: Any, /) -> None:
 def set_threads(arg: int, /) -> None:
     ...
 
+def shape_arguments(arg: Any, /) -> list[int]:
+    """Which arguments of the traced function, by number, give the Tensor its value by their shapes."""
+
 def share_memory(tensor: Any) -> None:
     """Moves a Tensor's value to memory that other processes can have too."""
 

@@ -102,6 +102,14 @@ class Tensor(_mge.Tensor):
     def __contains__(self, value):
         raise NotImplementedError("[Tensor] `in` is not defined; use F.equal and a reduction")
 
+    def __int__(self) -> int:
+        names = state.names
+        return super().__int__() if names is None else names.noted(self, super().__int__)
+
+    def __index__(self) -> int:
+        names = state.names
+        return super().__index__() if names is None else names.noted(self, super().__index__)
+
     def __trunc__(self):
         raise NotImplementedError("[Tensor] math.trunc is not defined; use F.floor or F.ceil")
 

@@ -538,6 +538,10 @@ void add_trace(PyObject* module_object) {
         },
         "The running trace steps aside; give what this returns to resume_trace.");
     module.def(
+        "shape_arguments",
+        [](nb::handle object) { return Trace::shape_arguments(tensor_argument(object, "shape_arguments")); },
+        "Which arguments of the traced function, by number, give the Tensor its value by their shapes.");
+    module.def(
         "resume_trace",
         [](nb::handle trace) {
             if (trace.is_none()) return;

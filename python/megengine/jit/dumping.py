@@ -58,6 +58,10 @@ WITHOUT_EFFECT = {
 }
 
 
+# Metadata with which a model refuses other shapes than it was dumped with.
+FIXED_SHAPES = {"load_and_run.const_shape": "true"}
+
+
 def dump(
     traced,
     file,
@@ -158,6 +162,7 @@ def dump(
     )
     input_names = _input_names(traced, arg_names)
     stored = metadata(user_info, False, optimize_for_inference, kwargs) if enable_metadata else {}
+    stored |= _fixed_shapes(traced._names.shape_constants, input_names)
     options = optimisations(kwargs, optimize_for_inference)
     model = traced.to_model(
         input_names,
@@ -195,6 +200,21 @@ def dump(
             info.tensor_value_bytes,
         )
     return info
+
+
+def _fixed_shapes(constants, input_names: list[str]) -> dict[str, str]:
+    """Warns of numbers made of shapes; metadata with which readers refuse other shapes."""
+    if not constants:
+        return {}
+    names = sorted({input_names[at] for constant in constants for at in constant.arguments})
+    numbers = ", ".join(f"{constant.value} at {constant.place}" for constant in constants[:5])
+    more = f" and {len(constants) - 5} more" if len(constants) > 5 else ""
+    warnings.warn(
+        f"[dump] the function turned shapes of {', '.join(names)} into numbers, which are"
+        f" constants of the model: {numbers}{more}. The model refuses inputs of other shapes",
+        stacklevel=3,
+    )
+    return FIXED_SHAPES
 
 
 def write_model(

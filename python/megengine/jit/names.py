@@ -1,7 +1,35 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What operators and parameters of a recorded function are called: after the modules that ran."""
+"""What operators and parameters of a recorded function are called: after the modules that ran.
 
+Also which shapes the function turned into numbers, and where.
+"""
+
+import os
+import sys
+from collections.abc import Callable
+from typing import NamedTuple
+
+from .. import _mge
 from ..tensor import Tensor
+
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+
+
+class ShapeConstant(NamedTuple):
+    """A number that the recorded function took from the shapes of arguments."""
+
+    arguments: tuple[int, ...]  # by number
+    value: int
+    place: str  # "file:line" of the code that calls this package
+
+
+def _place_of_caller() -> str:
+    frame = sys._getframe(2)
+    while frame.f_back is not None and (
+        os.path.abspath(frame.f_code.co_filename).startswith(_PACKAGE)
+    ):
+        frame = frame.f_back
+    return f"{frame.f_code.co_filename}:{frame.f_lineno}"
 
 
 class RecordedNames:
@@ -18,10 +46,27 @@ class RecordedNames:
         self._has_constants = has_constants
         self.scopes: list[tuple[int, str]] = []
         self.tensors: list[tuple[Tensor, str]] = []
+        self.shape_constants: list[ShapeConstant] = []
 
     def enter(self, path: str) -> None:
         """From now on operators belong to the module of this path."""
         self.scopes.append((self._trace.step_count, path))
+
+    def noted(self, tensor: Tensor, read: Callable[[], int]) -> int:
+        """Reads a number, and takes note of it if it follows from the arguments' shapes.
+
+        Args:
+            tensor: the value of the function that the number is.
+            read: gives the number.
+        """
+        is_kept = self._has_constants and tensor._is_symbolic
+        arguments = tuple(_mge.shape_arguments(tensor)) if is_kept else ()
+        value = read()
+        if arguments:
+            constant = ShapeConstant(arguments, value, _place_of_caller())
+            if constant not in self.shape_constants:
+                self.shape_constants.append(constant)
+        return value
 
     def add(self, tensors, path: str) -> None:
         """Take note of the Tensors that a module has.

@@ -21,7 +21,7 @@ def as_int(value, who: str, argument: str) -> int:
     if is_whole(value):
         return int(value)
     if isinstance(value, _mge.Tensor):
-        return int(value.item())
+        return int(value)
     if isinstance(value, np.ndarray) and value.size == 1 and value.dtype.kind in "iu":
         return int(value.reshape(-1)[0])
     given = repr(value) if isinstance(value, float) else type(value).__name__

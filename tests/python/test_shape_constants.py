@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Shapes that a traced function turns into numbers: dump says where, the model keeps its shapes."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import megengine as mge
+import megengine.functional as F
+import megengine.module as M
+from megengine import _mge
+from megengine.jit import trace
+
+
+def recorded(function, *shapes, **options):
+    traced = trace(function, symbolic=True, capture_as_const=True, **options)
+    traced(*(F.ones(shape) for shape in shapes))
+    return traced
+
+
+@pytest.fixture
+def dumped(tmp_path):
+    """Dumps a trace and loads the file; gives the model and the warnings about shapes."""
+
+    def dump(traced, **options):
+        with warnings.catch_warnings(record=True) as seen:
+            warnings.simplefilter("always")
+            traced.dump(tmp_path / "net.mge", **options)
+        told = [str(w.message) for w in seen if "turned shapes" in str(w.message)]
+        return _mge.load(tmp_path / "net.mge"), told
+
+    return dump
+
+
+def pooled(x):
+    return F.avg_pool2d(x, (x.shape[2], x.shape[3]))
+
+
+def computed_window(x):
+    rows = x.shape[2] // 2
+    return F.max_pool2d(F.relu(x), (rows, 1))
+
+
+def counted(x):
+    return x.reshape(int(x.shape[0]), -1)
+
+
+def unrolled(x):
+    return sum(x[i] for i in range(x.shape[0]))
+
+
+class Pool(M.Module):
+    def forward(self, x):
+        return M.AvgPool2d((x.shape[2], x.shape[3]))(x)
+
+
+CONSTANTS = {
+    "pooled": (pooled, "4 at ", "6 at "),
+    "computed": (computed_window, "2 at "),
+    "int": (counted, "2 at "),
+    "range": (unrolled, "2 at "),
+    "module": (Pool(), "4 at ", "6 at "),
+}
+
+
+@pytest.mark.parametrize("symbolic", [True, False])
+@pytest.mark.parametrize("name", sorted(CONSTANTS))
+def test_dump_reports_the_line_and_the_model_keeps_its_shape(dumped, name, symbolic):
+    function, *numbers = CONSTANTS[name]
+    traced = trace(function, symbolic=symbolic, capture_as_const=True)
+    traced(F.ones((2, 3, 4, 6)))
+    model, told = dumped(traced, arg_names="image")
+    (message,) = told
+    assert "shapes of image into numbers" in message and __file__ in message
+    assert all(number + __file__ in message for number in numbers)
+    x = mge.Tensor(np.random.default_rng(0).random((2, 3, 4, 6)).astype("float32"))
+    np.testing.assert_allclose(model.run([x])[0].numpy(), function(x).numpy(), rtol=1e-6)
+    for other in ((2, 3, 8, 6), (1, 3, 4, 6), (2, 3, 4, 5)):
+        with pytest.raises(RuntimeError, match="'image'.*constant"):
+            model.run([F.ones(other)])
+
+
+def test_options_of_dump_do_not_hide_it(dumped):
+    for options in ({"enable_metadata": False}, {"optimize_for_inference": False}):
+        model, told = dumped(recorded(pooled, (1, 2, 4, 4)), **options)
+        assert len(told) == 1
+        with pytest.raises(RuntimeError, match="constant"):
+            model.run([F.ones((1, 2, 8, 8))])
+
+
+def checked(x):
+    assert x.shape[1] == 3 and bool(x.shape[0] < 5)
+    if x.shape[2] > 100:
+        x = x * 2
+    return x
+
+
+FOLLOWING = {
+    "reshape": lambda x: x.reshape(x.shape[0], -1),
+    "interpolate": lambda x: F.nn.interpolate(x, (x.shape[2] * 2, x.shape[3])),
+    "arange": lambda x: F.arange(x.shape[0]) + F.zeros((x.shape[2], 1)),
+    "repeat": lambda x: F.repeat(x, x.shape[0], axis=0),
+    "mean": lambda x: F.mean(x, axis=(2, 3)) / x.shape[1],
+    "checked": checked,
+    "printed": lambda x: (repr(x.shape), x)[1],
+    "shuffled": lambda x: F.pixel_shuffle(F.concat([x, x[:, :1]], 1), 2),
+    "normalised": lambda x: F.batch_norm(x, F.zeros(3), F.ones(3)),
+}
+
+
+@pytest.mark.parametrize("name", sorted(FOLLOWING))
+def test_functions_that_follow_the_shape_are_not_reported(dumped, name):
+    function = FOLLOWING[name]
+    model, told = dumped(recorded(function, (2, 3, 4, 6)))
+    assert not told
+    x = mge.Tensor(np.random.default_rng(1).random((3, 3, 5, 7)).astype("float32"))
+    np.testing.assert_allclose(model.run([x])[0].numpy(), function(x).numpy(), rtol=1e-6)
+
+
+def test_numbers_that_no_shape_gives_are_not_reported(dumped):
+    def function(x):
+        return F.max_pool2d(x, int(mge.Tensor(1) + 1))
+
+    assert not dumped(recorded(function, (1, 2, 4, 4)))[1]
+    assert int(mge.Tensor(3)) == 3 and [5, 6][mge.Tensor(1)] == 6
+
+
+def test_a_replayed_trace_is_checked_as_before():
+    traced = recorded(pooled, (1, 2, 4, 4))
+    with pytest.raises(RuntimeError, match="trace error because"):
+        traced(F.ones((1, 2, 8, 8)))
