@@ -214,7 +214,7 @@ struct Recorder final : Interpreter {
             keep_what_is_read(op, params, node, may_be_written);
     }
 
-    // What the nodes hold in a storage gets memory of its own.
+    // Gives the values that nodes hold in a storage memory of their own.
     void keep_values(const Storage* storage) {
         for (uint64_t i = nodes.first(); i < nodes.next(); ++i)
             for (auto& tensor : nodes[i].tensors())

@@ -10,6 +10,7 @@
 #include "libmge/base/threads.h"
 #include "libmge/device/cpu/cpu_device.h"
 #include "libmge/device/device.h"
+#include "libmge/eager/on_host.h"
 #include "libmge/model/container.h"
 #include "libmge/model/crypt/crypto_error.h"
 #include "libmge/model/crypt/encrypted_file.h"
@@ -75,6 +76,7 @@ constexpr Kind kinds[] = {
 Model open_as(const Kind& kind, const ModelBytes& file, const OpenOptions& options) {
     default_threads();
     cpu_isa();
+    OnHost scope;
     return kind.open(file, options);
 }
 

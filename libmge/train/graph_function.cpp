@@ -83,7 +83,8 @@ Tensors GraphFunction::call(std::span<const Tensor> inputs, std::span<const Tens
                    ErrorClass::value);
     Tensors all(inputs.begin(), inputs.end());
     all.insert(all.end(), weights.begin(), weights.end());
-    all.insert(all.end(), others_.begin(), others_.end());
+    for (auto& other : others_)
+        all.push_back(to_device(other, all.empty() ? other.device() : all[0].device()));
     return function_->apply(all);
 }
 

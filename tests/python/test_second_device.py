@@ -11,7 +11,7 @@ import test_functional_cases
 import test_module_cases
 import test_optimizer_cases
 from known_differences import CASES, MODULES
-from oracle import check_case
+from oracle import ORACLE, check_case, check_forward, tensors_in
 
 import megengine as mge
 import megengine.functional as F
@@ -23,6 +23,7 @@ from megengine.device import default_device
 from megengine.experimental.weight_scaler import get_norm_mod_value
 from megengine.jit import trace
 
+EXAMPLES = ORACLE.parent / "onnx"
 CALLS, NETS = test_functional_cases.READER, test_module_cases.READER
 
 
@@ -43,6 +44,29 @@ def test_function_stays_with_its_operands(name):
             if text:
                 wrong.append(f"{row['id']}: {text}")
     assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize("name", sorted(test_functional_cases.ROWS))
+def test_traced_function_stays_with_its_operands(name):
+    rows = [row for row in test_functional_cases.ROWS[name] if "error" not in row]
+    rows = [row for row in rows if row["id"] not in CASES and "py" not in row["out"]]
+    for row in rows[:2]:
+        assert check_forward(row, CALLS, lambda work: trace(work, symbolic=True)()) is None
+
+
+@pytest.mark.parametrize("name", ["hf_bert_ts", "torch_lstm_gru_ts", "tv_mobilenet_v2_ts"])
+def test_imported_model_stays_with_its_inputs(name):
+    inputs, outputs = (np.load(EXAMPLES / f"{name}.{kind}.npz") for kind in ("inputs", "outputs"))
+    tensors = {key: mge.Tensor(value, device="cpu1") for key, value in inputs.items()}
+    for trainable in (False, True):
+        model = mge.onnx.load(EXAMPLES / f"{name}.onnx", trainable=trainable)
+        if trainable:
+            model.to("cpu1")
+        results = tensors_in([model(**tensors)])
+        assert len(results) == len(outputs.files)
+        for result, expected in zip(results, outputs.values(), strict=True):
+            assert result.device == "cpu1:0"
+            np.testing.assert_allclose(result.numpy(), expected, atol=1e-4)
 
 
 @pytest.mark.parametrize(

@@ -44,7 +44,7 @@ public:
         return list(numbers, size, argument);
     }
 
-    // What a handle stands for; it stays until the call ends, whoever destroys it meanwhile.
+    // The object of a handle. It stays until the call ends, whoever destroys it meanwhile.
     Tensor& tensor(LiteTensor handle, const char* argument = "tensor") const;
     NetworkObject& network(LiteNetwork handle, const char* argument = "network") const;
 
