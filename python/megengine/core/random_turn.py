@@ -42,17 +42,19 @@ def _give_back() -> None:
     _turn.release()
 
 
-@contextmanager
-def turn() -> Iterator[None]:
+class turn:
     """A context in which no other thread draws.
 
     Raises:
         RuntimeError: another thread keeps the turn for longer than a minute.
     """
-    _take()
-    try:
-        yield
-    finally:
+
+    __slots__ = ()
+
+    def __enter__(self) -> None:
+        _take()
+
+    def __exit__(self, *_: object) -> None:
         _give_back()
 
 
