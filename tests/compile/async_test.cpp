@@ -2,6 +2,8 @@
 // Runs that wait for each other, errors that wait to be told, and the threads that ask for work.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <mutex>
@@ -15,6 +17,7 @@
 #include "libmge/op/define.h"
 #include "libmge/ops/elementwise/arithmetic.h"
 #include "libmge/ops/move/to_device.h"
+#include "tests/child_alarm.h"
 #include "tests/harness/expect_error.h"
 #include "tests/passes/same_graph.h"
 
@@ -195,6 +198,27 @@ TEST(Runs, AnErrorFromElsewhereIsToldByWait) {
               text("graph ", context->program().id(), ": the cable is loose"));
     context->run();
     context->wait();
+}
+
+TEST(Runs, AChildStartsWhatItsParentHasStarted) {
+    auto context = context_of(doubling());
+    auto* x = static_cast<float*>(context->input(0));
+    x[0] = 2;
+    context->start();
+    context->wait();
+    pid_t child = fork();
+    if (child == 0) {
+        alarm(child_seconds);
+        x[0] = 3;
+        context->start();
+        context->wait();
+        _exit(context->output(0).data<float>()[0] == 6 ? 0 : 1);
+    }
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+    context->run();
+    EXPECT_EQ(context->output(0).data<float>()[0], 4);
 }
 
 TEST(Runs, AnErrorFromElsewhereHasToBeOne) {
