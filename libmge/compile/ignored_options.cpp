@@ -9,6 +9,7 @@
 #include "libmge/device/cpu/cpu_device.h"
 #include "libmge/device/device.h"
 #include "libmge/device/recording.h"
+#include "libmge/kernel/cpu/in_other_dtype.h"
 #include "libmge/ops/elementwise/fused.h"
 #include "libmge/ops/elementwise/fused_region.h"
 #include "libmge/ops/nn/convolution/conv2d.h"
@@ -24,6 +25,7 @@ namespace {
 struct Done {
     const CompileOptions& options;
     const Graph& graph;
+    std::span<const StepReport> steps;
     size_t packed_weights;
 };
 
@@ -57,10 +59,10 @@ bool fuses_elementwise(const Done& done) {
     return fuses_region(done) ||
            any_node(done, [](const Node& node) { return node.op == &ops::FusedElementwise::info; });
 }
-bool stores_f16(const Done& done) {
-    return std::ranges::any_of(done.graph.values(),
-                               [](auto& value) { return value.spec.dtype == DType::f16; });
+bool stores(const Done& done, DType dtype) {
+    return std::ranges::any_of(done.graph.values(), [&](auto& value) { return value.spec.dtype == dtype; });
 }
+bool stores_f16(const Done& done) { return stores(done, DType::f16); }
 
 // An option, when it counts as given, and what shows that it did something.
 struct Effect {
@@ -70,12 +72,16 @@ struct Effect {
     std::string_view reason;
 };
 
-// A processor without the instructions computes products of f32 in f32.
+// On a CPU by the algorithm that a step has, or will have once its shapes are known, or by values of bf16.
 bool rounds_products(const Done& done) {
-    return any_node(done, [&](const Node& node) {
-        bool is_here = running_place(done.graph, node).is_host();
-        return node.op->autocast == Autocast::narrow && (!is_here || cpu_isa() >= Isa::avx512_bf16);
-    });
+    auto rounds = [](const StepReport& step) {
+        return step.algorithm.starts_with(cpu::in_rounded.prefix) ||
+               (step.algorithm.empty() && cpu_isa() >= Isa::amx);
+    };
+    return std::ranges::any_of(done.steps, rounds) || stores(done, DType::bf16) ||
+           any_node(done, [&](const Node& node) {
+               return node.op->autocast == Autocast::narrow && !running_place(done.graph, node).is_host();
+           });
 }
 
 bool compresses_weights(const Done& done) {
@@ -124,7 +130,7 @@ constexpr std::array effects{
     Effect{"enable_grad_var_static_reshape", [](const O& o) { return o.enable_grad_var_static_reshape; },
            never_done, "the shape of a gradient is inferred as every other shape is"},
     Effect{"precision", [](const O& o) { return o.precision != Precision::strict; }, rounds_products,
-           "this model has no product that its device computes in fewer bits"},
+           "no product of this program is computed in fewer bits"},
     Effect{"weight_bits", [](const O& o) { return o.weight_bits > 0; }, compresses_weights,
            "this model has no product with a large constant matrix"},
     Effect{"dtr_config.recomp_memory_factor",
@@ -138,10 +144,10 @@ constexpr std::array effects{
 }  // namespace
 
 std::vector<IgnoredOption> find_ignored_options(const CompileOptions& options, const Graph& compiled,
-                                                size_t packed_weights) {
+                                                std::span<const StepReport> steps, size_t packed_weights) {
     std::vector<IgnoredOption> ignored;
     for (auto& effect : effects)
-        if (effect.is_given(options) && !effect.acts({options, compiled, packed_weights}))
+        if (effect.is_given(options) && !effect.acts({options, compiled, steps, packed_weights}))
             ignored.push_back({std::string(effect.field), to_text(find_option(effect.field)->get(options)),
                                std::string(effect.reason)});
     return ignored;

@@ -186,7 +186,7 @@ CompiledProgram::CompiledProgram(Graph graph, const CompileOptions& options)
     count_pieces();
     make_step_reports();
     make_value_reports();
-    for (auto& option : find_ignored_options(options_, graph_, memory_.packed_weights))
+    for (auto& option : find_ignored_options(options_, graph_, reports_, memory_.packed_weights))
         ignore(option.option, option.given, option.reason);
     forget_caller();
     checks_first_run_ = options_.var_sanity_check_first_run;

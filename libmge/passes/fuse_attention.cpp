@@ -90,8 +90,9 @@ bool keeps_order(const Shape& mask, const Shape& scores, Shows shows, Spelled& f
     return false;
 }
 
-bool may_round_products(const PassOptions& options) {
-    return options.precision != Precision::strict && cpu_isa() >= Isa::avx512_bf16;
+// With tiles two products of bf16 are faster than attention in f32; by vectors they are not.
+bool has_products_of_tiles(const PassOptions& options) {
+    return options.precision != Precision::strict && cpu_isa() >= Isa::amx;
 }
 
 class Finder {
@@ -113,7 +114,7 @@ public:
         Spelled found{.last = id};
         if (!is_plain_product(id, false)) return std::nullopt;
         DeviceId place = running_place(graph_, graph_.node(id));
-        if (place.is_host() ? may_round_products(options_) : !half_) return std::nullopt;
+        if (place.is_host() ? has_products_of_tiles(options_) : !half_) return std::nullopt;
         found.v = graph_.node(id).inputs[1];
         if (!find_scores(graph_.node(id).inputs[0], found) || !fit_together(found)) return std::nullopt;
         put_side_by_side(found);
