@@ -12,25 +12,11 @@ namespace {
 // Where all that is expected is nearly zero.
 constexpr double absolute_tolerance = 1e-7;
 
-constexpr double half_tolerance = 1e-2;
-
-// Then results are as far off as those stored in 16 bits, whatever their own dtype.
-bool rounds_to_halves(const Program& program) {
-    bool stores = std::ranges::any_of(program.values(), [](const ValueReport& value) {
-        return value.place == ValueReport::Place::arena &&
-               (value.spec.dtype == DType::f16 || value.spec.dtype == DType::bf16);
-    });
-    auto rounds_factors = [](const StepReport& step) { return step.algorithm.starts_with("bf16:"); };
-    return stores || std::ranges::any_of(program.steps(), rounds_factors);
-}
-
-Tolerance tolerance_of(const Test& test, DType dtype) {
+Tolerance tolerance_of(const Test& test, DType dtype, bool is_behind_halves) {
     if (test.max_error) return {.rtol = 0, .atol = *test.max_error, .metric = Metric::assert_equal};
     // Test cases were computed by eager operators; other algorithms may round in another way.
     if (!is_float(dtype)) return {};
-    Tolerance tolerance{.atol = absolute_tolerance};
-    if (rounds_to_halves(*test.program)) tolerance.rtol = half_tolerance;
-    return tolerance;
+    return {.atol = absolute_tolerance, .is_behind_halves = is_behind_halves};
 }
 
 void compare(const Tensor& got, const Tensor& expected, const std::string& output, const Tolerance& tolerance,
@@ -51,10 +37,13 @@ void compare(const Tensor& got, const Tensor& expected, const std::string& outpu
 
 TestCaseResult compare_with_expected(const Test& test, const std::optional<Tolerance>& tolerance) {
     TestCaseResult result{test.name, !test.expected.empty(), 0, {}};
+    auto halves = behind_halves(*test.program);
     for (size_t i = 0; i < test.expected.size(); ++i) {
         auto& expected = test.expected[i];
-        compare(test.context->output(i), expected, test.program->outputs()[i].name,
-                tolerance ? *tolerance : tolerance_of(test, expected.dtype()), result);
+        auto& port = test.program->outputs()[i];
+        compare(test.context->output(i), expected, port.name,
+                tolerance ? *tolerance : tolerance_of(test, expected.dtype(), halves[size_t(port.value)]),
+                result);
     }
     return result;
 }

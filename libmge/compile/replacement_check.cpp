@@ -9,6 +9,7 @@
 #include "libmge/compile/compiled_program.h"
 #include "libmge/compile/plain.h"
 #include "libmge/device/device.h"
+#include "libmge/graph/halves.h"
 #include "libmge/graph/origins.h"
 #include "libmge/ops/shape/reorder.h"
 #include "libmge/passes/channel_order.h"
@@ -28,18 +29,6 @@ double tolerance_of(const CompileOptions& o) {
 }
 
 bool is_other_float(DType dtype) { return is_float(dtype) && dtype != DType::f32; }
-
-// Which values are halves or made from some: their rounding is in an f32 behind them, too.
-std::vector<bool> rounded_to_halves(const Graph& graph) {
-    std::vector<bool> result(graph.values().size());
-    for (size_t i = 0; i < result.size(); ++i) result[i] = is_other_float(graph.value(ValueId(i)).spec.dtype);
-    for (auto& node : graph.nodes()) {
-        bool reads_some = std::ranges::any_of(
-            node.inputs, [&](ValueId id) { return id != no_value && result[size_t(id)]; });
-        for (ValueId id : node.outputs) result[size_t(id)] = result[size_t(id)] || reads_some;
-    }
-    return result;
-}
 
 struct Difference {
     int64_t index;
@@ -103,7 +92,7 @@ ReplacementCheck::ReplacementCheck(Graph source, std::vector<PassStage> stages, 
       stages_(std::move(stages)),
       threads_(options.threads),
       tolerance_(tolerance_of(options)),
-      has_halves_(rounded_to_halves(source_)) {
+      has_halves_(behind_halves(source_)) {
     note_origins(source_);
     for (size_t i = 0; i < source_.values().size(); ++i)
         for (auto& origin : source_.value(ValueId(i)).origins) by_origin_.try_emplace(origin, ValueId(i));

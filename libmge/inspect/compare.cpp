@@ -7,8 +7,11 @@
 #include <limits>
 
 #include "libmge/base/distance.h"
+#include "libmge/compile/program.h"
 #include "libmge/device/device.h"
+#include "libmge/graph/halves.h"
 #include "libmge/inspect/elements.h"
+#include "libmge/kernel/cpu/in_other_dtype.h"
 
 namespace mge {
 namespace {
@@ -126,7 +129,8 @@ void for_each_pair(const Tensor& got, const Tensor& expected, Fn&& fn) {
 double rtol_for(const Tolerance& tolerance, const Tensor& got, const Tensor& expected) {
     if (tolerance.rtol) return *tolerance.rtol;
     if (!is_float(expected.dtype())) return 0;
-    return is_half(got.dtype()) || is_half(expected.dtype()) ? default_half_rtol : default_rtol;
+    bool is_short = tolerance.is_behind_halves || is_half(got.dtype()) || is_half(expected.dtype());
+    return is_short ? default_half_rtol : default_rtol;
 }
 
 void find_elements(const Tensor& got, const Tensor& expected, Metric metric, Comparison& result) {
@@ -151,6 +155,21 @@ std::optional<Metric> metric_from_name(std::string_view name) {
     for (size_t i = 0; i < names_of_metrics.size(); ++i)
         if (names_of_metrics[i] == name) return Metric(i);
     return std::nullopt;
+}
+
+std::vector<bool> behind_halves(const Program& program) {
+    auto& values = program.values();
+    std::vector<bool> result = behind_halves(program.graph());
+    auto is_behind = [&](ValueId id) {
+        for (; id != no_value; id = values[size_t(id)].view_of)
+            if (result[size_t(id)]) return true;
+        return false;
+    };
+    for (auto& step : program.steps())
+        if (step.algorithm.starts_with(cpu::in_rounded.prefix) || std::ranges::any_of(step.inputs, is_behind))
+            for (ValueId id : step.outputs) result[size_t(id)] = true;
+    for (size_t i = 0; i < result.size(); ++i) result[i] = is_behind(ValueId(i));
+    return result;
 }
 
 Comparison compare_tensors(const Tensor& got_anywhere, const Tensor& expected_anywhere,

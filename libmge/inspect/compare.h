@@ -13,6 +13,8 @@
 
 namespace mge {
 
+class Program;
+
 // With d = |got − expected|, element by element:
 //   max_abs   the largest d                                    size: the largest |expected|
 //   max_rel   the largest d / |expected|                       size: 1
@@ -31,10 +33,12 @@ inline std::string_view name_of(Metric metric) { return metric_names()[size_t(me
 MGE_API std::optional<Metric> metric_from_name(std::string_view name);
 
 struct Tolerance {
-    // Absent: 1e-4, for 16-bit floats 1e-2; integers and truth values have to be equal.
+    // Absent: 1e-4, for 16-bit floats and values behind them 1e-2; integers and truth values have to be
+    // equal.
     std::optional<double> rtol;
     double atol = 0;
     Metric metric = Metric::max_abs;
+    bool is_behind_halves = false;  // the values were rounded to 16 bits on the way
 };
 
 struct ElementDifference {
@@ -54,6 +58,10 @@ struct Comparison {
     bool passed() const { return mismatch.empty() && error <= limit; }
     double error_of(Metric metric) const { return errors[size_t(metric)]; }
 };
+
+// By value of a program: true if it, or a value on the way to it, was rounded to 16 bits, as factors of
+// products may be.
+MGE_API std::vector<bool> behind_halves(const Program& program);
 
 // Of plain tensors. Dtypes may differ between real types, or between integer types; a scalar may stand
 // against one element.

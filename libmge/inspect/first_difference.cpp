@@ -5,8 +5,10 @@
 
 #include "libmge/compile/plain.h"
 #include "libmge/device/device.h"
+#include "libmge/graph/halves.h"
 #include "libmge/graph/origins.h"
 #include "libmge/inspect/value_names.h"
+#include "libmge/kernel/cpu/in_other_dtype.h"
 #include "libmge/op/apply.h"
 #include "libmge/passes/channel_order.h"
 
@@ -24,6 +26,7 @@ public:
           may_be_another_(may_be_another),
           uses_(walk.graph().use_counts()),
           is_compared_(walk.graph().values().size()),
+          is_behind_halves_(behind_halves(walk.graph())),
           step_of_(walk.graph().nodes().size(), -1) {
         for (size_t step = 0; step < walk.step_count(); ++step)
             step_of_[size_t(walk.graph().value(walk.node(step).outputs.at(0)).producer)] = int(step);
@@ -34,6 +37,7 @@ public:
         result.steps = walk_.step_count();
         for (size_t step = 0; step < result.steps && !result.cause; ++step) {
             walk_.run_next();
+            rounds_ |= walk_.algorithm().starts_with(cpu::in_rounded.prefix);
             auto& node = walk_.node(step);
             for (size_t i = 0; i < node.outputs.size() && !result.cause; ++i) compare(step, i, result);
             reference_.release_before(step + 1);
@@ -49,6 +53,12 @@ private:
         return nullptr;
     }
 
+    Tolerance tolerance_for(ValueId id) const {
+        Tolerance result = tolerance_;
+        result.is_behind_halves = rounds_ || is_behind_halves_[size_t(id)];
+        return result;
+    }
+
     void compare(size_t step, size_t output, FirstDifference& result) {
         ValueId id = walk_.node(step).outputs[output];
         if (uses_[size_t(id)] == 0) return;
@@ -56,7 +66,7 @@ private:
         auto* key = find_key(id);
         if (!key || !walk_.value(id)) return;
         Tensor got = in_source_order(walk_.graph(), id, plain_on_host(walk_.value(id)));
-        auto comparison = reference_.compare(*key, got, tolerance_);
+        auto comparison = reference_.compare(*key, got, tolerance_for(id));
         if (!comparison || (may_be_another_ && !comparison->mismatch.empty())) return;
         ++result.compared;
         is_compared_[size_t(id)] = true;
@@ -85,7 +95,8 @@ private:
                 std::string of_reference = *prefix + value.name().substr(d.name.size() + 1);
                 if (!now || d.inside || !reference_.has(of_reference)) return;
                 Tensor got = plain_on_host(now);
-                auto comparison = reference_.compare(of_reference, got, tolerance_);
+                auto comparison =
+                    reference_.compare(of_reference, got, tolerance_for(walk_.node(step).outputs.at(0)));
                 if (!comparison) return;
                 ++d.compared_inside;
                 if (comparison->passed()) return;
@@ -169,7 +180,7 @@ private:
         if (alone.from_reference == 0) return std::nullopt;
         Tensor again = in_source_order(walk_.graph(), walk_.node(step).outputs[output],
                                        plain_on_host(walk_.run_alone(step, inputs).at(output)));
-        alone.comparison = compare_tensors(again, expected, tolerance_);
+        alone.comparison = compare_tensors(again, expected, tolerance_for(walk_.node(step).outputs[output]));
         alone.got = figures_of(again);
         return alone;
     }
@@ -179,9 +190,11 @@ private:
     const ValueKeys& keys_;
     const Tolerance& tolerance_;
     bool may_be_another_;
-    std::vector<int> uses_;          // by value
-    std::vector<bool> is_compared_;  // by value
-    std::vector<int> step_of_;       // by node; −1: none
+    std::vector<int> uses_;               // by value
+    std::vector<bool> is_compared_;       // by value
+    std::vector<bool> is_behind_halves_;  // by value
+    bool rounds_ = false;                 // a step so far has rounded factors to bf16
+    std::vector<int> step_of_;            // by node; −1: none
 };
 
 }  // namespace

@@ -6,9 +6,11 @@
 #include <set>
 
 #include "libmge/compile/plain.h"
+#include "libmge/graph/halves.h"
 #include "libmge/graph/origins.h"
 #include "libmge/inspect/elements.h"
 #include "libmge/inspect/io_dump_origin.h"
+#include "libmge/kernel/cpu/in_other_dtype.h"
 #include "libmge/passes/channel_order.h"
 
 namespace mge {
@@ -70,7 +72,10 @@ private:
 class WalkReference final : public Reference {
 public:
     WalkReference(std::unique_ptr<LayerWalk> walk, ValueKeys keys, std::map<std::string, size_t> last_use)
-        : walk_(std::move(walk)), last_use_(std::move(last_use)), keys_(std::move(keys)) {
+        : walk_(std::move(walk)),
+          last_use_(std::move(last_use)),
+          keys_(std::move(keys)),
+          is_behind_halves_(behind_halves(walk_->graph())) {
         for (auto& of_value : keys_) coming_.insert(of_value.begin(), of_value.end());
         take_values();
     }
@@ -82,13 +87,17 @@ public:
                                       const Tolerance& tolerance) override {
         Tensor value = load(key);
         if (!value) return std::nullopt;
-        return compare_tensors(got, value, tolerance);
+        Tolerance both = tolerance;
+        if (auto it = held_.find(key); it != held_.end())
+            both.is_behind_halves |= it->second.is_behind_halves;
+        return compare_tensors(got, value, both);
     }
     Tensor load(const std::string& key) override {
         if (auto it = inside_.find(key); it != inside_.end()) return it->second;
         if (!has(key)) return {};
         while (!held_.contains(key) && walk_->done() < walk_->step_count()) {
             walk_->run_next();
+            rounds_ |= walk_->algorithm().starts_with(cpu::in_rounded.prefix);
             take_values();
         }
         auto it = held_.find(key);
@@ -129,17 +138,20 @@ private:
             if (!walk_->value(ValueId(i))) continue;
             for (auto& key : keys_[i])
                 if (coming_.erase(key) && last_use_.contains(key))
-                    held_[key] = {ValueId(i), walk_->value(ValueId(i))};
+                    held_[key] = {ValueId(i), walk_->value(ValueId(i)), rounds_ || is_behind_halves_[i]};
         }
     }
 
     std::unique_ptr<LayerWalk> walk_;
     std::map<std::string, size_t> last_use_;
     ValueKeys keys_;
-    std::set<std::string> coming_;  // not computed yet
+    std::vector<bool> is_behind_halves_;  // by value
+    bool rounds_ = false;                 // a step so far has rounded factors to bf16
+    std::set<std::string> coming_;        // not computed yet
     struct Held {
         ValueId id;
         Tensor value;
+        bool is_behind_halves;
     };
     std::map<std::string, Held> held_;
     std::map<std::string, Tensor> inside_;  // of the step that was entered
@@ -176,7 +188,9 @@ Comparison compare_with_text(const Tensor& got, const DumpRecord& record, const 
     result.count = int64_t(record.head.size());
     TensorFigures figures = figures_of(got);
     double largest = std::max(std::abs(record.min), std::abs(record.max));
-    double allowed = tolerance.atol + tolerance.rtol.value_or(1e-4) * (std::isfinite(largest) ? largest : 0);
+    bool is_short = tolerance.is_behind_halves || is_half(got.dtype());
+    double allowed = tolerance.atol +
+                     tolerance.rtol.value_or(is_short ? 1e-2 : 1e-4) * (std::isfinite(largest) ? largest : 0);
     // Errors count from where rounding in the text ends.
     auto error_beyond = [](double a, double b, double rounding) {
         if (std::isnan(a) || std::isnan(b)) return std::isnan(a) == std::isnan(b) ? 0.0 : HUGE_VAL;

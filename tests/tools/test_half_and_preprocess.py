@@ -87,6 +87,21 @@ def test_test_cases_have_the_tolerance_of_halves(net, run_tool, tmp_path):
         assert done.result["testcases"][0]["compared"]
 
 
+@pytest.mark.parametrize("flags", [[], ["--first-diff"]])
+def test_references_have_the_tolerance_of_halves(net, run_tool, tmp_path, flags):
+    """The outputs are float32, but values on the way to them are not."""
+    wide = write(tmp_path / "wide.mge", net, IMAGE)
+    half = write(tmp_path / "half.mge", net, IMAGE, enable_io16xc32=True)
+    for model, how in (
+        (half, ["--compare-with", "reference"]),
+        (half, ["--compare", wide]),
+        (wide, ["--compare", half]),
+        (wide, ["--enable-io16xc32", "--compare-with", "reference"]),
+    ):
+        done = run_tool("load_and_run", model, "--iter=1", "--warmup-iter=0", *how, *flags)
+        assert done.code == 0, done.err
+
+
 def test_both_precisions_contradict_each_other(small_model, run_tool, net, tmp_path):
     done = run_tool("load_and_run", small_model, "--enable-ioc16", "--enable-io16xc32")
     assert done.code == 2

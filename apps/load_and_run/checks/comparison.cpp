@@ -134,23 +134,41 @@ struct OtherModel {
     Tensors inputs;
 };
 
-std::vector<std::pair<std::string, Tensor>> outputs_of(const OtherModel& other) {
+struct OtherOutput {
+    std::string name;
+    Tensor value;
+    bool is_behind_halves;
+};
+
+std::vector<OtherOutput> outputs_of(const OtherModel& other) {
     auto program = Program::compile(infer_shapes(other.model.graph, specs_of(other.inputs)), other.options);
     auto context = Context::create(program);
     context->fill_inputs(other.inputs);
     context->run();
     context->wait();
-    std::vector<std::pair<std::string, Tensor>> result;
-    for (size_t i = 0; i < program->outputs().size(); ++i)
-        result.emplace_back(program->outputs()[i].name, context->copy_output(i));
+    auto halves = behind_halves(*program);
+    std::vector<OtherOutput> result;
+    for (size_t i = 0; i < program->outputs().size(); ++i) {
+        auto& port = program->outputs()[i];
+        result.push_back({port.name, context->copy_output(i), halves[size_t(port.value)]});
+    }
     return result;
+}
+
+Tolerance tolerance_of(Tolerance tolerance, bool is_behind_halves) {
+    tolerance.is_behind_halves = is_behind_halves;
+    return tolerance;
 }
 
 // Compares while a program runs: results of steps when they are there, so that none has to be kept.
 class CompareObserver final : public StepObserver {
 public:
     CompareObserver(std::shared_ptr<const Program> program, Reference& reference, ComparedRun& run)
-        : program_(std::move(program)), reference_(reference), run_(run), labels_(value_labels(*program_)) {
+        : program_(std::move(program)),
+          reference_(reference),
+          run_(run),
+          labels_(value_labels(*program_)),
+          halves_(behind_halves(*program_)) {
         // The names of the ports are those that files of outputs have.
         for (auto& port : program_->outputs()) {
             labels_[size_t(port.value)] = port.name;
@@ -188,7 +206,8 @@ private:
         seen_.insert(reference_.name(key));
         seen_here_.insert(name);
         Tensor plain = in_source_order(program_->graph(), id, plain_on_host(value));
-        if (auto comparison = reference_.compare(key, plain, run_.tolerance))
+        auto tolerance = tolerance_of(run_.tolerance, halves_[size_t(id)]);
+        if (auto comparison = reference_.compare(key, plain, tolerance))
             run_.values.push_back({name, plain.spec(), *comparison});
     }
 
@@ -196,6 +215,7 @@ private:
     Reference& reference_;
     ComparedRun& run_;
     std::vector<std::string> labels_;
+    std::vector<bool> halves_;  // by value
     std::map<std::string, ValueId> ports_;
     std::set<std::string> seen_, seen_here_;
     // Values inside of operators that hold graphs are known by their paths.
@@ -215,10 +235,13 @@ void compare_with_values(const ReferenceFile& file, const std::shared_ptr<const 
                          Context& context, ComparedRun& run) {
     auto names = file.names();
     if (file.kind() == Kind::arrays && are_positional(names, program->outputs().size())) {
+        auto halves = behind_halves(*program);
         for (size_t i = 0; i < names.size(); ++i) {
             Tensor got = context.copy_output(i);
-            run.values.push_back({program->outputs()[i].name, got.spec(),
-                                  compare_tensors(got, file.array(text("arr_", i)), run.tolerance)});
+            auto& port = program->outputs()[i];
+            auto tolerance = tolerance_of(run.tolerance, halves[size_t(port.value)]);
+            run.values.push_back(
+                {port.name, got.spec(), compare_tensors(got, file.array(text("arr_", i)), tolerance)});
         }
         run.comparable = names.size();
         return;
@@ -240,10 +263,10 @@ void compare_with_values(const ReferenceFile& file, const std::shared_ptr<const 
 void compare_with_outputs(const OtherModel& other, const std::shared_ptr<const Program>& program,
                           Context& context, ComparedRun& run) {
     auto expected = outputs_of(other);
-    std::vector<bool> is_used(expected.size());
+    std::vector<bool> is_used(expected.size()), halves = behind_halves(*program);
     for (size_t i = 0; i < program->outputs().size(); ++i) {
         auto& name = program->outputs()[i].name;
-        auto it = std::find_if(expected.begin(), expected.end(), [&](auto& e) { return e.first == name; });
+        auto it = std::find_if(expected.begin(), expected.end(), [&](auto& e) { return e.name == name; });
         // Names are often lost when a model is written again; the order of outputs is not.
         if (it == expected.end() && expected.size() == program->outputs().size())
             it = expected.begin() + ptrdiff_t(i);
@@ -253,10 +276,12 @@ void compare_with_outputs(const OtherModel& other, const std::shared_ptr<const P
         }
         is_used[size_t(it - expected.begin())] = true;
         Tensor got = context.copy_output(i);
-        run.values.push_back({name, got.spec(), compare_tensors(got, it->second, run.tolerance)});
+        bool is_behind = it->is_behind_halves || halves[size_t(program->outputs()[i].value)];
+        auto tolerance = tolerance_of(run.tolerance, is_behind);
+        run.values.push_back({name, got.spec(), compare_tensors(got, it->value, tolerance)});
     }
     for (size_t i = 0; i < expected.size(); ++i)
-        if (!is_used[i]) run.only_in_reference.push_back(expected[i].first);
+        if (!is_used[i]) run.only_in_reference.push_back(expected[i].name);
     run.comparable = expected.size();
 }
 
