@@ -320,6 +320,8 @@ def test_random_numbers():
     assert 0 < apply(ops.BetaRNG(), u + 1, u + 1)[0].numpy().mean() < 1
     assert abs(apply(ops.PoissonRNG(), u * 0 + 4)[0].numpy().mean() - 4) < 0.3
     assert sorted(apply(ops.PermutationRNG(), mge.Tensor(5))[0].numpy()) == [0, 1, 2, 3, 4]
+    (grid,) = apply(ops.PermutationRNG(dtype="float32"), mge.Tensor([3, 2]))
+    assert grid.shape == (3, 2) and sorted(grid.numpy().ravel()) == [0, 1, 2, 3, 4, 5]
     shuffled, order = apply(ops.ShuffleRNG(), mge.Tensor(X))
     np.testing.assert_array_equal(shuffled.numpy(), X[order.numpy()])
     kept = apply(ops.Dropout(0.25), F.ones((40, 50)))[0].numpy()

@@ -6,6 +6,7 @@ all share. ``seed`` is what such a stream begins with and changes nothing here.
 """
 
 import itertools
+import math
 from typing import Any
 
 import numpy as np
@@ -165,14 +166,15 @@ class PoissonRNG(OpDef):
 
 
 class PermutationRNG(OpDef):
-    """The numbers below the input in a random order."""
+    """The numbers 0, 1, … in a random order, in the shape that the input is."""
 
     seed: int = 0
     dtype: Any = np.dtype("int32")
     handle: int = 0
 
-    def __call__(self, n: Tensor) -> Tensor:
-        return _stream(self.handle).permutation(int(n.item()), dtype=self.dtype)
+    def __call__(self, shape: Tensor) -> Tensor:
+        sizes = tuple(int(size) for size in shape.reshape(-1))
+        return _stream(self.handle).permutation(math.prod(sizes), dtype=self.dtype).reshape(sizes)
 
 
 class ShuffleRNG(OpDef):
