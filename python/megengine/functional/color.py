@@ -46,8 +46,11 @@ def cvt_color(inp: Tensor, mode: str = "") -> Tensor:
         >>> F.vision.cvt_color(F.ones((1, 1, 1, 3)), "RGB2GRAY").shape
         (1, 1, 1, 1)
     """
-    modes = [*_ORDERS, *_COMPUTED, *MODES]
-    assert mode in modes, f"[cvt_color] mode must be in {modes}, got {mode!r}"
+    modes = {known.upper(): known for known in (*_ORDERS, *_COMPUTED, *MODES)}
+    assert str(mode).upper() in modes, (
+        f"[cvt_color] mode must be in {list(modes.values())}, got {mode!r}"
+    )
+    mode = modes[str(mode).upper()]
     if mode in MODES:
         return from_yuv420(inp, mode)
     channels = {"GRAY": 1, "RGBA": 4}.get(mode.split("2")[0], 3)

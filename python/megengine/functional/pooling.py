@@ -63,7 +63,8 @@ def avg_pool2d(
         padding: zeros added on each side.
         mode: ``"average_count_exclude_padding"`` divides by the pixels inside of the image,
             ``"average"`` by the size of the window. Means of bytes are rounded to the nearest
-            with the first (halves go away from zero), towards zero with the second.
+            with the first (halves go away from zero), towards zero with the second. ``"max"``
+            takes the largest, as ``max_pool2d``.
     Returns:
         (N, C, OH, OW), of the dtype of ``inp``.
     Raises:
@@ -72,8 +73,10 @@ def avg_pool2d(
         >>> F.avg_pool2d(F.reshape(F.arange(4), (1, 1, 2, 2)), 2)
         Tensor([[[[1.5]]]], device=xpux:0)
     """
+    if str(mode).lower() == "max":
+        return max_pool2d(inp, kernel_size, stride, padding)
     if str(mode).lower() not in _AVERAGE_MODES:
-        raise RuntimeError(f"[avg_pool2d] mode must be in {list(_AVERAGE_MODES)}, got {mode!r}")
+        raise RuntimeError(f"[avg_pool2d] mode must be in {[*_AVERAGE_MODES, 'max']}, got {mode!r}")
     kernel = pair(kernel_size, "avg_pool2d", "kernel_size")
     include_pad = _AVERAGE_MODES[str(mode).lower()]
     return _pooled(

@@ -138,6 +138,7 @@ def resize(
         >>> F.vision.resize(F.ones((1, 3, 4, 6)), 2).shape
         (1, 3, 2, 3)
     """
+    format = str(format).upper()
     if format not in ("NHWC", "NCHW"):
         raise ValueError(f"[resize] format must be 'NCHW' or 'NHWC', got {format!r}")
     assert inp.ndim == 4, f"[resize] the input must have rank 4, got {inp.ndim}"

@@ -109,6 +109,7 @@ def warp_affine(
         1.0
     """
     who = "warp_affine"
+    format = str(format).upper()
     if format not in ("NHWC", "NCHW"):
         raise RuntimeError(f"[{who}] format must be 'NHWC' or 'NCHW', got {format!r}")
     height, width = _size(out_shape, who)
@@ -152,6 +153,7 @@ def warp_perspective(
         1.0
     """
     who = "warp_perspective"
+    format = str(format).upper()
     if format not in ("NHWC", "NCHW"):
         raise RuntimeError(f"[{who}] format must be 'NCHW' or 'NHWC', got {format!r}")
     if str(interp_mode).lower() != "linear":

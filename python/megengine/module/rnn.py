@@ -77,7 +77,7 @@ class RNNCell(RNNCellBase):
     def __init__(
         self, input_size: int, hidden_size: int, bias: bool = True, nonlinearity: str = "tanh"
     ):
-        if nonlinearity not in ("tanh", "relu"):
+        if str(nonlinearity).lower() not in ("tanh", "relu"):
             raise ValueError(
                 f"[RNNCell] nonlinearity must be 'tanh' or 'relu', got {nonlinearity!r}"
             )
@@ -88,7 +88,7 @@ class RNNCell(RNNCellBase):
         hx = self._zero_state(input) if hx is None else hx
         total = F.linear(input, self.weight_ih, self.bias_ih)
         total = total + F.linear(hx, self.weight_hh, self.bias_hh)
-        return F.tanh(total) if self.nonlinearity == "tanh" else F.relu(total)
+        return F.tanh(total) if self.nonlinearity.lower() == "tanh" else F.relu(total)
 
 
 class LSTMCell(RNNCellBase):
@@ -333,7 +333,7 @@ class RNN(RNNBase):
         return hx
 
     def _next_state(self, total: Tensor, hx: Tensor, projection: Tensor | None) -> Tensor:
-        return F.tanh(total) if self.nonlinearity == "tanh" else F.relu(total)
+        return F.tanh(total) if self.nonlinearity.lower() == "tanh" else F.relu(total)
 
     def _state_of(self, hx: Tensor, k: int) -> Tensor:
         return hx[k]
