@@ -37,7 +37,7 @@ __version__: str
 bfloat16: Any
 '''
 INDENT = "    "
-# What members of Tensor give that is not plain from their names; the C API does not say it.
+# The types of Tensor's members, which the C API does not know.
 MEMBER_TYPES = {
     "_is_complex": "bool",
     "_is_symbolic": "bool",

@@ -172,7 +172,7 @@ class Tensor(_mge.Tensor):
         return Tensor(array, device=self.device)
 
     def _repr_html_(self) -> str:
-        """What notebooks show: the values, and below them shape, dtype and device."""
+        """HTML for notebooks: the values, and below them shape, dtype and device."""
         if self._is_symbolic:
             return f"<pre>{html.escape(repr(self))}</pre>"
         about = f"{type(self).__name__}, shape {self._tuple_shape}, {self.dtype}, {self.device}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What people who know NumPy or PyTorch write: it works, or the error has MegEngine's word."""
+"""Habits of people who know NumPy or PyTorch work, or the error has MegEngine's word."""
 
 import inspect
 import re

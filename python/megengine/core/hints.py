@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What MegEngine calls things that people know from PyTorch, for messages."""
+"""MegEngine's words for arguments and names that people know from PyTorch, for messages."""
 
 import inspect
 from collections.abc import Callable

@@ -23,5 +23,5 @@ def get_tensor_wrapable_method() -> list[str]:
 
 
 def active_module_tracer() -> Recorder | None:
-    """What records on this thread."""
+    """Return the recorder of this thread, or None."""
     return recording()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an operator of a graph has as ``params``: a mapping that writes to the graph, or text."""
+"""The ``params`` of an operator of a graph: a mapping that writes to the graph, or text."""
 
 import json
 from collections.abc import Iterator, Mapping, MutableMapping

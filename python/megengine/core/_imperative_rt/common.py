@@ -47,7 +47,7 @@ class TensorAttr:
 
 @dataclasses.dataclass
 class OperatorNodeConfig:
-    """What an operator is made with beside its parameters; None leaves it open."""
+    """Name, dtype and places of a new operator; None leaves them open."""
 
     name: str | None = None
     dtype: Any = None

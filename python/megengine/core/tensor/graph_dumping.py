@@ -95,5 +95,5 @@ def optimize_for_inference(dest_vars: Sequence[Tensor], **kwargs) -> tuple[list[
 
 
 def deserialize_infer_option(x: dict) -> dict:
-    """What ``optimize_for_inference`` gives beside the outputs, as a dict, which it is."""
+    """Return the options that ``optimize_for_inference`` gave, as a dict."""
     return dict(x)
