@@ -15,16 +15,16 @@
 namespace mge::ops {
 namespace {
 
-// Rises with the value; −0 equals 0, NaN is last in the wanted direction.
+// Rises with the value; −0 equals 0, NaN is the largest or the smallest.
 template <class T>
-uint32_t order_of(T value, bool descending) {
+uint32_t order_of(T value, bool nan_is_smallest) {
     if constexpr (std::is_same_v<T, bool>) {
         return value;
     } else if constexpr (std::is_integral_v<T>) {
         return std::is_signed_v<T> ? uint32_t(int32_t(value)) ^ 0x80000000u : uint32_t(value);
     } else {
         float f = float(value);
-        if (f != f) return descending ? 0 : UINT32_MAX;
+        if (f != f) return nan_is_smallest ? 0 : UINT32_MAX;
         if (f == 0) f = 0;
         auto bits = std::bit_cast<uint32_t>(f);
         return bits & 0x80000000u ? ~bits : bits | 0x80000000u;
@@ -33,16 +33,22 @@ uint32_t order_of(T value, bool descending) {
 
 // The same of elements of 64 bits.
 template <class T>
-uint64_t wide_order_of(T value, bool descending) {
+uint64_t wide_order_of(T value, bool nan_is_smallest) {
     constexpr uint64_t sign = uint64_t(1) << 63;
     if constexpr (std::is_integral_v<T>) {
         return std::is_signed_v<T> ? uint64_t(value) ^ sign : uint64_t(value);
     } else {
-        if (value != value) return descending ? 0 : UINT64_MAX;
+        if (value != value) return nan_is_smallest ? 0 : UINT64_MAX;
         if (value == 0) value = 0;
         auto bits = std::bit_cast<uint64_t>(value);
         return bits & sign ? ~bits : bits | sign;
     }
+}
+
+// NaN is last unless it is the largest in falling order.
+template <class Params>
+bool is_nan_smallest(const Params& p) {
+    return p.descending && !p.nan_is_largest;
 }
 
 // Sorts the first `k` of `keys` into place; with no_sort only makes them the first ones.
@@ -56,8 +62,13 @@ void order_keys(std::vector<Key>& keys, int64_t k, bool no_sort, Before before) 
 template <class T>
 class RowSorter {
 public:
-    RowSorter(int64_t length, int64_t k, bool descending, bool no_sort)
-        : keys_(size_t(length)), k_(k), descending_(descending), no_sort_(no_sort) {}
+    template <class Params>
+    RowSorter(int64_t length, int64_t k, const Params& p, bool no_sort)
+        : keys_(size_t(length)),
+          k_(k),
+          descending_(p.descending),
+          nan_is_smallest_(is_nan_smallest(p)),
+          no_sort_(no_sort) {}
 
     // Places of the k first elements of the row with elements x[0], x[step], …
     int32_t place(int64_t i) const { return int32_t(uint32_t(keys_[size_t(i)])); }
@@ -66,12 +77,12 @@ public:
             if constexpr (sizeof(T) == 8)
                 keys_[i] = i;
             else
-                keys_[i] = uint64_t(order_of(x[int64_t(i) * step], descending_)) << 32 | i;
+                keys_[i] = uint64_t(order_of(x[int64_t(i) * step], nan_is_smallest_)) << 32 | i;
         }
         if constexpr (sizeof(T) == 8)
             order_keys(keys_, k_, no_sort_, [&](uint64_t a, uint64_t b) {
-                std::pair first{wide_order_of(x[int64_t(a) * step], descending_), a};
-                std::pair second{wide_order_of(x[int64_t(b) * step], descending_), b};
+                std::pair first{wide_order_of(x[int64_t(a) * step], nan_is_smallest_), a};
+                std::pair second{wide_order_of(x[int64_t(b) * step], nan_is_smallest_), b};
                 return descending_ ? first > second : first < second;
             });
         else if (descending_)
@@ -83,7 +94,7 @@ public:
 private:
     std::vector<uint64_t> keys_;
     int64_t k_;
-    bool descending_, no_sort_;
+    bool descending_, nan_is_smallest_, no_sort_;
 };
 
 template <class T>
@@ -95,7 +106,7 @@ void sort_rows(const TensorSpec& x, const Sort::Params& p, const Launch& launch)
     constexpr int64_t nanoseconds_per_element = 16;
     int64_t grain = std::max<int64_t>(1, parallel_grain / nanoseconds_per_element / length);
     par_for(launch.threads, x.numel() / length, grain, [&](int64_t begin, int64_t end) {
-        RowSorter<T> sorter(length, length, p.descending, false);
+        RowSorter<T> sorter(length, length, p, false);
         for (int64_t row = begin; row < end; ++row) {
             int64_t offset = row / inner * inner * length + row % inner;
             const T* from = launch.in<T>(0) + offset;
@@ -115,7 +126,7 @@ void first_of_rows(const TensorSpec& x, const Topk::Params& p, const Launch& lau
     constexpr int64_t nanoseconds_per_element = 4;
     int64_t grain = std::max<int64_t>(1, parallel_grain / nanoseconds_per_element / length);
     par_for(launch.threads, x.numel() / length, grain, [&](int64_t begin, int64_t end) {
-        RowSorter<T> sorter(length, k, p.descending, p.no_sort || p.kth_only);
+        RowSorter<T> sorter(length, k, p, p.no_sort || p.kth_only);
         for (int64_t row = begin; row < end; ++row) {
             const T* from = launch.in<T>(0) + row * length;
             sorter.sort(from, 1);
@@ -123,9 +134,9 @@ void first_of_rows(const TensorSpec& x, const Topk::Params& p, const Launch& lau
                 // The first place that holds the k-th value.
                 auto order = [&](int64_t i) {
                     if constexpr (sizeof(T) == 8)
-                        return wide_order_of(from[i], p.descending);
+                        return wide_order_of(from[i], is_nan_smallest(p));
                     else
-                        return order_of(from[i], p.descending);
+                        return order_of(from[i], is_nan_smallest(p));
                 };
                 int64_t at = 0;
                 while (order(at) != order(sorter.place(k - 1))) ++at;

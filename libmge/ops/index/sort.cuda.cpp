@@ -14,7 +14,7 @@ cuda::SortedRows rows_of(const Problem& problem, Sort) {
     auto& x = problem.inputs[0].shape;
     auto& p = problem.as<Sort::Params>();
     int axis = normalize_axis(Sort::name, p.axis, x.rank());
-    cuda::SortedRows rows{0, x[axis], 1, p.descending, x[axis], false};
+    cuda::SortedRows rows{0, x[axis], 1, p.descending, p.nan_is_largest, x[axis], false};
     for (int i = axis + 1; i < x.rank(); ++i) rows.inner *= x[i];
     rows.rows = rows.length ? x.numel() / rows.length : 0;
     return rows;
@@ -23,7 +23,7 @@ cuda::SortedRows rows_of(const Problem& problem, Topk) {
     auto& x = problem.inputs[0].shape;
     auto& p = problem.as<Topk::Params>();
     int64_t length = x[x.rank() - 1];
-    return {x.numel() / length, length, 1, p.descending, std::min(p.k, length), p.kth_only};
+    return {x.numel() / length, length, 1, p.descending, p.nan_is_largest, std::min(p.k, length), p.kth_only};
 }
 
 struct SortState {

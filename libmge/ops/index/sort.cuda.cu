@@ -108,7 +108,8 @@ MGE_DEVICE void sort_in_block(const SortedRows& rows, int64_t first, int width, 
         bool is_there = first + row < rows.rows && i < rows.length;
         if (is_there)
             sorted.set(row * width + i,
-                       key_of(x[begin_of(rows, first + row, rows.length) + i * rows.inner], rows.descending),
+                       key_of(x[begin_of(rows, first + row, rows.length) + i * rows.inner], rows.descending,
+                              rows.nan_is_largest),
                        uint32_t(i) ^ flip);
         else
             sorted.set(row * width + i, Key(0) - 1, ~0u);
@@ -146,7 +147,8 @@ __global__ void make_keys(int64_t n, SortedRows rows, const T* x, Key* keys, uin
         int64_t row = at, i = split_index(row, rows.length);
         // Sorting keeps the order of equal keys.
         int64_t place = rows.descending ? rows.length - 1 - i : i;
-        keys[at] = key_of(x[begin_of(rows, row, rows.length) + place * rows.inner], rows.descending);
+        keys[at] = key_of(x[begin_of(rows, row, rows.length) + place * rows.inner], rows.descending,
+                          rows.nan_is_largest);
         numbers[at] = uint32_t(place);
     }
 }

@@ -8,7 +8,7 @@ namespace mge::cuda {
 // distance.
 struct SortedRows {
     int64_t rows, length, inner;
-    bool descending;
+    bool descending, nan_is_largest;
     // What is asked for: the first `taken` elements of each row, or the one at place `taken` - 1 alone, with
     // the first place that holds its value.
     int64_t taken;

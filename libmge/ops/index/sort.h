@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Order: by value, equal values by their place; descending is exactly the reverse. NaN comes last either way.
+// Order: by value, equal values by their place; descending is exactly the reverse. NaN comes last either way,
+// unless it is the largest.
 
 #include "libmge/op/apply.h"
 #include "libmge/op/backend.h"
 
 namespace mge::ops {
+
+inline constexpr std::string_view nan_is_largest_doc =
+    "NaN is larger than all numbers; else it comes last in either direction.";
 
 struct Sort {
     static constexpr auto name = "sort";
@@ -15,12 +19,13 @@ struct Sort {
     static constexpr auto takes = DTypes::numbers;
     struct Params {
         int axis = -1;
-        bool descending = false;
+        bool descending = false, nan_is_largest = false;
         bool operator==(const Params&) const = default;
     };
     static constexpr auto fields =
         field_list(field<&Params::axis>("axis", "Axis to sort along; negative counts from the end."),
-                   field<&Params::descending>("descending", "Largest first."));
+                   field<&Params::descending>("descending", "Largest first."),
+                   field<&Params::nan_is_largest>("nan_is_largest", nan_is_largest_doc));
     static constexpr NobodyCanTell operations{};
 
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
@@ -39,14 +44,15 @@ struct Topk {
     static constexpr auto takes = DTypes::numbers;
     struct Params {
         int64_t k = 1;
-        bool descending = true, kth_only = false, no_sort = false;
+        bool descending = true, kth_only = false, no_sort = false, nan_is_largest = false;
         bool operator==(const Params&) const = default;
     };
     static constexpr auto fields =
         field_list(field<&Params::k>("k", "How many; more than there are means all."),
                    field<&Params::descending>("descending", "Largest first."),
                    field<&Params::kth_only>("kth_only", "Only the k-th of each row; the axis goes away."),
-                   field<&Params::no_sort>("no_sort", "Any order among the k."));
+                   field<&Params::no_sort>("no_sort", "Any order among the k."),
+                   field<&Params::nan_is_largest>("nan_is_largest", nan_is_largest_doc));
     static constexpr NobodyCanTell operations{};
 
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
