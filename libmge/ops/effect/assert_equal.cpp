@@ -48,6 +48,18 @@ double largest_error(const TensorSpec& spec, const void* expected, const void* a
     return largest;
 }
 
+std::string first_difference(const TensorSpec& spec, const void* expected, const void* actual) {
+    std::string found;
+    dispatch_dtype(spec.dtype, AllTypes{}, [&](auto type) {
+        using T = typename decltype(type)::type;
+        auto *a = static_cast<const T*>(expected), *b = static_cast<const T*>(actual);
+        int64_t i = 0;
+        while (error_of(double(ComputedAs<T>(a[i])), double(ComputedAs<T>(b[i]))) == 0) ++i;
+        found = text(+ComputedAs<T>(b[i]));
+    });
+    return found;
+}
+
 Prepared prepare(const PrepareContext& context) {
     auto& problem = context.problem;
     return Prepared::make(State{problem.inputs[0], problem.device, problem.as<AssertEqual::Params>()});
@@ -59,7 +71,11 @@ void run(const Prepared& prepared, const Launch& launch) {
     OnHost expected(state.device, launch, 0, bytes), actual(state.device, launch, 1, bytes);
     auto error = float(largest_error(state.spec, expected.data(), actual.data()));
     if (state.params.verbose) std::fprintf(stderr, "assert_equal: error %.3g\n", double(error));
-    if (!(double(error) <= state.params.max_error))
+    bool holds = double(error) <= state.params.max_error;
+    if (!holds && !state.params.claim.empty())
+        throw UserError(
+            text(state.params.claim, ", got ", first_difference(state.spec, expected.data(), actual.data())));
+    if (!holds)
         throw Error(ErrorCode::accuracy, ErrorClass::runtime,
                     text("[", AssertEqual::name, "] error ", error, ", allowed is ", state.params.max_error));
     if (state.device.is_host())

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <string>
+
 #include "libmge/op/apply.h"
 #include "libmge/op/backend.h"
 
@@ -18,11 +20,15 @@ struct AssertEqual {
     struct Params {
         double max_error = 1e-4;
         bool verbose = false;
+        std::string claim;
         bool operator==(const Params&) const = default;
     };
     static constexpr auto fields = field_list(
         field<&Params::max_error>("max_error", "Largest error that is none."),
-        field<&Params::verbose>("verbose", "Print the largest error to standard error in each run."));
+        field<&Params::verbose>("verbose", "Print the largest error to standard error in each run."),
+        field<&Params::claim>("claim",
+                              "What the error says does not hold, before the first number of "
+                              "`actual` that differs; empty: it says the error."));
     // Two magnitudes, the smaller, at least 1, difference, its magnitude, quotient, the largest.
     static constexpr PerInputElement operations{8};
 
