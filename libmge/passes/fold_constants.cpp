@@ -6,10 +6,13 @@
 // the kernels' packed copies, so they are left to the run in files alone, which stay as narrow as they were.
 
 #include <algorithm>
+#include <set>
 
+#include "libmge/base/file_limit.h"
 #include "libmge/device/device.h"
 #include "libmge/kernel/packed_copies.h"
 #include "libmge/op/apply.h"
+#include "libmge/op/footprint.h"
 #include "libmge/passes/pass.h"
 #include "libmge/passes/rewrite.h"
 
@@ -17,6 +20,29 @@ namespace mge {
 namespace {
 
 constexpr size_t growth_limit = size_t(1) << 18;  // bytes that a result may be larger than its inputs
+
+// What all results together may take, in bytes and in operations, grows with the graph's constants: a small
+// file must not cost much memory or time before the first run.
+struct Budget {
+    double bytes = std::min(double(64 << 20), double(file_limit())), operations = 1e9;
+
+    explicit Budget(const Graph& graph) {
+        for (auto& value : graph.values())
+            if (value.is_constant()) add(double(value.spec.bytes()));
+    }
+    // False: it would be too much.
+    bool take(double more_bytes, double more_operations) {
+        if (more_bytes > bytes || more_operations > operations) return false;
+        bytes -= more_bytes, operations -= more_operations;
+        return true;
+    }
+
+private:
+    void add(double constant_bytes) {
+        bytes += 10 * constant_bytes;
+        operations += 100 * constant_bytes;
+    }
+};
 
 bool may_fold(const Node& node) {
     return !node.op->place && !node.op->traits.control && !node.op->traits.effect;
@@ -33,7 +59,11 @@ bool starts_folding(const Graph& graph, const Node& node, const PassOptions& opt
 class Folder {
 public:
     Folder(const Graph& graph, bool fixed_shapes)
-        : graph_(graph), rewrite_(graph), values_(graph.values().size()), fixed_shapes_(fixed_shapes) {}
+        : graph_(graph),
+          rewrite_(graph),
+          values_(graph.values().size()),
+          fixed_shapes_(fixed_shapes),
+          budget_(graph) {}
 
     Graph run() && {
         for (size_t i = 0; i < graph_.nodes().size(); ++i)
@@ -47,11 +77,22 @@ private:
         return constant ? constant : values_[size_t(id)];
     }
 
+    // Operators whose work depends on values are taken for sorting.
+    double operations_of(const Node& node, const Tensors& inputs, const TensorSpecs& outputs) const {
+        constexpr double unknown = 32;
+        TensorSpecs specs;
+        for (auto& input : inputs) specs.push_back(input ? input.spec() : TensorSpec{DType::none, {}, {}});
+        auto known = footprint(*node.op, node.params.get(), specs, outputs).operations;
+        return known.value_or(unknown * (element_count(specs) + element_count(outputs)));
+    }
+
     bool fold(const Node& node) {
         if (!may_fold(node)) return false;
         size_t input_bytes = 0, output_bytes = 0;
         int64_t input_elements = 0, output_elements = 0;
         Tensors inputs;
+        TensorSpecs outputs_wanted;
+        std::set<ValueId> seen;
         for (ValueId id : node.inputs) {
             Tensor input = id == no_value ? Tensor{} : value(id);
             if (id != no_value && !input) {
@@ -59,7 +100,7 @@ private:
                 if (!fixed_shapes_ || !node.op->traits.reads_only_specs || !spec.shape.is_known())
                     return false;
                 input = without_memory(spec);
-            } else if (input) {
+            } else if (input && seen.insert(id).second) {
                 input_bytes += input.spec().bytes();
                 input_elements += input.shape().numel();
             }
@@ -70,9 +111,13 @@ private:
             if (!spec.shape.is_known()) return false;
             output_bytes += spec.bytes();
             output_elements += spec.shape.numel();
+            outputs_wanted.push_back(spec);
         }
         bool only_widens = fixed_shapes_ && output_elements <= input_elements;
         if (!only_widens && output_bytes > input_bytes + growth_limit) return false;
+        bool is_view = node.op->traits.view || node.op->part_of_input;
+        if (!budget_.take(is_view ? 0 : double(output_bytes), operations_of(node, inputs, outputs_wanted)))
+            return false;
         // The result may be a view, for which a packed copy stands as for the constant: nobody would verify
         // that.
         for (auto& input : inputs)
@@ -90,6 +135,7 @@ private:
     Rewrite rewrite_;
     Tensors values_;  // by value of the source
     bool fixed_shapes_;
+    Budget budget_;
 };
 
 }  // namespace

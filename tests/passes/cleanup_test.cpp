@@ -56,6 +56,23 @@ TEST(FoldConstants, ComputesWhatDoesNotDependOnInputs) {
                 }));
 }
 
+// 2^30 elements, each time twice as many.
+TEST(FoldConstants, LeavesWhatACoupleOfBytesWouldGrowTo) {
+    GraphBuilder builder;
+    Tensor x = builder.input(f32({1}), "x");
+    Tensor grown = builder.symbol(builder.value_of(constant({2}, {1, 2})));
+    InterpreterScope scope(builder);
+    for (int i = 0; i < 29; ++i) grown = ops::concat({grown, grown}, {.axis = 0});
+    builder.set_outputs({ops::add(x, ops::max(grown))});
+    Graph got = fold_constants(builder.take(), {});
+    verify(got);
+    size_t kept = 0;
+    for (auto& value : got.values())
+        if (value.is_constant()) kept += value.spec.bytes();
+    EXPECT_LE(kept, size_t(64 << 20) + 1024);
+    EXPECT_GE(got.nodes().size(), 4u);
+}
+
 TEST(FoldConstants, ComputesWhatFollowsFromShapes) {
     Body before = [](const Tensors& x) { return Tensors{ops::shape_of(x[0])}; };
     Body after = [](const Tensors&) {
