@@ -8,8 +8,8 @@
 
 namespace mge {
 
-// What matmul and conv2d apply to their result before storing it: the operators of the same names. Of NaN
-// some kernels of libraries make something else.
+// What matmul and conv2d apply to their result before storing it: the operators of the same names. NaN stays
+// NaN, but for the relu and relu6 of some libraries.
 enum class Activation { none, relu, relu6, hswish, silu, gelu, sigmoid, tanh };
 
 template <>
@@ -25,9 +25,9 @@ inline constexpr std::string_view activation_doc =
 inline float apply_activation(Activation activation, float x) {
     switch (activation) {
         case Activation::relu:
-            return x > 0 ? x : 0;
+            return x < 0 ? 0 : x;
         case Activation::relu6:
-            return x < 6 ? std::max(0.f, x) : 6;
+            return std::clamp(x, 0.f, 6.f);
         case Activation::hswish:
             return x * std::clamp(x + 3, 0.f, 6.f) / 6;
         case Activation::silu:
@@ -41,6 +41,13 @@ inline float apply_activation(Activation activation, float x) {
         default:
             return x;
     }
+}
+
+// The same before the result becomes steps, which have no NaN.
+inline float apply_activation_of_steps(Activation activation, float x) {
+    if (std::isnan(x) && activation == Activation::relu) return 0;
+    if (std::isnan(x) && activation == Activation::relu6) return 6;
+    return apply_activation(activation, x);
 }
 
 }  // namespace mge

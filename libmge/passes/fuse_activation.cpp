@@ -22,7 +22,7 @@ std::shared_ptr<const void> with_activation(const Node& producer, std::string_vi
 Graph fuse_activation(Graph graph, const PassOptions& options) {
     auto uses = graph.use_counts();
     auto producer_of = [&](const Node& node) -> NodeId {
-        bool is_plain = node.op->traits.elementwise && node.inputs.size() == 1 && node.op->fields.empty();
+        bool is_plain = node.op->traits.elementwise && node.inputs.size() == 1;
         // Epilogues compute in f32.
         if (!is_plain || graph.value(node.inputs[0]).spec.dtype == DType::f64) return -1;
         NodeId id = fusable_producer(graph, uses, node.inputs[0], graph.value(node.outputs[0]).spec);

@@ -10,9 +10,8 @@ namespace mge::cpu {
 namespace {
 
 template <class F>
-void apply(float* y, int64_t n) {
+void apply(const F& functor, float* y, int64_t n) {
     static const RowsFn run = simd_rows<F>();
-    const F functor{};
     Rows rows;
     rows.n = n;
     rows.in[0] = rows.out = reinterpret_cast<char*>(y);
@@ -27,19 +26,19 @@ void activate(Activation activation, float* y, int64_t n) {
         case Activation::none:
             return;
         case Activation::relu:
-            return apply<functor::Relu>(y, n);
+            return apply(functor::Relu{.keeps_nan = true}, y, n);
         case Activation::relu6:
-            return apply<functor::Relu6>(y, n);
+            return apply(functor::Relu6{.keeps_nan = true}, y, n);
         case Activation::hswish:
-            return apply<functor::Hswish>(y, n);
+            return apply(functor::Hswish(), y, n);
         case Activation::silu:
-            return apply<functor::Silu>(y, n);
+            return apply(functor::Silu(), y, n);
         case Activation::gelu:
-            return apply<functor::Gelu>(y, n);
+            return apply(functor::Gelu(), y, n);
         case Activation::sigmoid:
-            return apply<functor::Sigmoid>(y, n);
+            return apply(functor::Sigmoid(), y, n);
         case Activation::tanh:
-            return apply<functor::Tanh>(y, n);
+            return apply(functor::Tanh(), y, n);
     }
 }
 

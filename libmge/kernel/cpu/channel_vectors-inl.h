@@ -37,13 +37,9 @@ HWY_INLINE Vec load_bias(const float* bias, int64_t channel, int64_t channels) {
     return hn::Load(f, rest);
 }
 
-HWY_INLINE Vec relu(Vec y) {  // 0 for NaN
-    return hn::IfThenElseZero(hn::Gt(y, hn::Zero(Channels())), y);
-}
-HWY_INLINE Vec relu6(Vec y) {
-    const Channels f;
-    return hn::Min(hn::Max(y, hn::Zero(f)), hn::Set(f, 6.f));
-}
+// NaN as the second operand of a maximum stays.
+HWY_INLINE Vec relu(Vec y) { return hn::Max(hn::Zero(Channels()), y); }
+HWY_INLINE Vec relu6(Vec y) { return hn::Min(hn::Set(Channels(), 6.f), relu(y)); }
 HWY_INLINE Vec hswish(Vec y) {
     const Channels f;
     return hn::Mul(hn::Mul(y, relu6(hn::Add(y, hn::Set(f, 3.f)))), hn::Set(f, 1.f / 6));

@@ -38,7 +38,7 @@ struct Rows {
 };
 using RowsFn = void (*)(const Rows&);
 
-inline constexpr size_t max_functor_bytes = 16;
+inline constexpr size_t max_functor_bytes = 24;
 
 // A prepared elementwise computation.
 struct ElementwiseState {

@@ -25,15 +25,14 @@ constexpr size_t most_lanes = 16;
 int64_t lanes() { return int64_t(hn::Lanes(F32())); }
 int64_t quotient_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-HWY_INLINE Vector rectified(Vector v) {
-    return hn::IfThenElseZero(hn::Gt(v, hn::Zero(F32())), v);  // 0 for NaN
-}
+// NaN stays.
+HWY_INLINE Vector rectified(Vector v) { return hn::Max(hn::Zero(F32()), v); }
 
 // values + residual, rectified where that is wanted
 HWY_INLINE void add_residual(const SmallConvolutionData& d, int64_t target, int64_t n, const float* values) {
     for (int64_t i = 0; i < n; ++i) {
         float value = values[i] + d.residual[target + i];
-        d.y[target + i] = d.relu && !(value > 0) ? 0 : value;
+        d.y[target + i] = d.relu && value < 0 ? 0 : value;
     }
 }
 

@@ -113,7 +113,7 @@ constexpr auto multiplies = kernels_by_size<Multiply>();
 
 HWY_INLINE Vec finish(const Winograd& w, Vec y) {
     if (w.activation != Activation::relu) return y;
-    return hn::IfThenElseZero(hn::Gt(y, hn::Zero(F32())), y);  // 0 for NaN
+    return hn::Max(hn::Zero(F32()), y);  // NaN stays
 }
 
 // Activations that are functions of their own, on one vector of channels of neighbouring pixels.

@@ -8,7 +8,7 @@
 namespace mge::cuda {
 
 inline constexpr int max_operands = 2;
-inline constexpr int functor_bytes = 16;
+inline constexpr int functor_bytes = 24;
 
 // What numpy's broadcasting comes down to (kernel/loop_nest.h): where each operand has its value for an
 // element of the output. Operators of one operand have it twice.

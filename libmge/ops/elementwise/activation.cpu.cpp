@@ -21,9 +21,13 @@ struct ElementwiseOf<Logsigmoid> : Costly<functor::Logsigmoid> {};
 template <>
 struct ElementwiseOf<Prelu> : Elementwise<functor::Prelu> {};
 template <>
-struct ElementwiseOf<Relu> : Elementwise<functor::Relu> {};
+struct ElementwiseOf<Relu> : Elementwise<functor::Relu> {
+    static functor::Relu make(const NanParams& p) { return {p.keeps_nan}; }
+};
 template <>
-struct ElementwiseOf<Relu6> : Elementwise<functor::Relu6> {};
+struct ElementwiseOf<Relu6> : Elementwise<functor::Relu6> {
+    static functor::Relu6 make(const NanParams& p) { return {p.keeps_nan}; }
+};
 template <>
 struct ElementwiseOf<Sigmoid> : Costly<functor::Sigmoid> {};
 template <>

@@ -78,17 +78,19 @@ struct Prelu : Binary<Prelu, Accepts::numbers> {
 };
 inline constexpr OpFunction<Prelu> prelu{};
 
-struct Relu : Unary<Relu, Accepts::numbers> {
+struct Relu : Unary<Relu, Accepts::numbers, Promotion::none, false, NanParams> {
     static constexpr auto name = "relu";
-    static constexpr auto doc = "max(x, 0); 0 for NaN.";
+    static constexpr auto doc = "max(x, 0); 0 for NaN, unless that is kept.";
+    static constexpr auto fields = nan_fields;
     static Tensor derivative(const Tensor& x, const Tensor& y, const Tensor& dy);
     MGE_API static const OpInfo info;
 };
 inline constexpr OpFunction<Relu> relu{};
 
-struct Relu6 : Unary<Relu6, Accepts::numbers> {
+struct Relu6 : Unary<Relu6, Accepts::numbers, Promotion::none, false, NanParams> {
     static constexpr auto name = "relu6";
-    static constexpr auto doc = "min(max(x, 0), 6).";
+    static constexpr auto doc = "min(max(x, 0), 6); 6 for NaN, unless that is kept.";
+    static constexpr auto fields = nan_fields;
     static Tensor derivative(const Tensor& x, const Tensor& y, const Tensor& dy);
     MGE_API static const OpInfo info;
 };

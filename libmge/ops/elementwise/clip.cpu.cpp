@@ -6,7 +6,7 @@ namespace mge::ops {
 
 template <>
 struct ElementwiseOf<Clip> : Elementwise<functor::Clip> {
-    static functor::Clip make(const Clip::Params& p) { return {p.lower, p.upper}; }
+    static functor::Clip make(const Clip::Params& p) { return {p.lower, p.upper, p.keeps_nan}; }
 };
 template KernelList kernels(Cpu, Clip);
 

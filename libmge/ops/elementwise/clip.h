@@ -9,7 +9,8 @@ namespace mge::ops {
 struct Clip {
     static constexpr auto name = "clip";
     static constexpr auto doc =
-        "x, but not below lower and not above upper; where the bounds cross, lower is asked first.";
+        "x, but not below lower and not above upper; where the bounds cross, lower is asked first. NaN gives "
+        "upper, unless it is kept.";
     static constexpr auto inputs = names("x");
     static constexpr auto outputs = output_names("y");
     static constexpr auto takes = DTypes::numbers;
@@ -18,10 +19,12 @@ struct Clip {
     struct Params {
         double lower = -std::numeric_limits<double>::infinity();
         double upper = std::numeric_limits<double>::infinity();
+        bool keeps_nan = false;
         bool operator==(const Params&) const = default;
     };
     static constexpr auto fields = field_list(field<&Params::lower>("lower", "Smallest value of the result."),
-                                              field<&Params::upper>("upper", "Largest value of the result."));
+                                              field<&Params::upper>("upper", "Largest value of the result."),
+                                              field<&Params::keeps_nan>("keeps_nan", keeps_nan_doc));
     static constexpr Accepts accepted = Accepts::numbers;
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
     static Tensors gradient(const GradientContext<Params>&);

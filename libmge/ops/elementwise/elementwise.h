@@ -21,15 +21,24 @@ MGE_API Tensor constant_like(const Tensor& x, double value);
 // The gradient of a broadcast input: `grad` summed down to the shape of `input`.
 MGE_API Tensor unbroadcast(const Tensor& grad, const Tensor& input);
 
-// y = f(x). O has `derivative(x, y, dy)`, or says stops_gradient.
-template <class O, Accepts accepts, Promotion promotion = Promotion::none, bool gives_bool = false>
+// MegEngine's functions that bound a value give a bound for NaN; those of ONNX give NaN.
+struct NanParams {
+    bool keeps_nan = false;
+    bool operator==(const NanParams&) const = default;
+};
+inline constexpr std::string_view keeps_nan_doc = "NaN stays NaN.";
+inline constexpr auto nan_fields = field_list(field<&NanParams::keeps_nan>("keeps_nan", keeps_nan_doc));
+
+// y = f(x). O has `derivative(x, y, dy)`, or says stops_gradient; and `fields`, where it has parameters.
+template <class O, Accepts accepts, Promotion promotion = Promotion::none, bool gives_bool = false,
+          class P = NoParams>
 struct Unary {
     static constexpr auto inputs = names("x");
     static constexpr auto outputs = output_names("y");
     static constexpr auto takes = DTypes::numbers;
     static constexpr OpTraits traits{.promotion = promotion, .elementwise = true};
     static constexpr auto in_place = in_place_list(InPlace{0, 0});
-    using Params = NoParams;
+    using Params = P;
     static constexpr auto fields = no_fields;
     static constexpr Accepts accepted = accepts;
 

@@ -67,10 +67,11 @@ ParamValue parse_value(std::string_view word, const ParamValue& like) {
     return list;
 }
 
+// Flags that are not set, which all of these operators have for a default, are left out.
 std::string params_code(const OpInfo& op, const void* params) {
     std::string code;
     for (auto& [name, value] : save_params(op.fields, params))
-        code += text(code.empty() ? "[" : ",", name, '=', value_text(value));
+        if (value != ParamValue(false)) code += text(code.empty() ? "[" : ",", name, '=', value_text(value));
     return code.empty() ? code : code + "]";
 }
 

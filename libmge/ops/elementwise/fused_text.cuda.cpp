@@ -58,8 +58,11 @@ std::string double_text(double value) {
 
 std::string members_of(const Step& step) {
     std::string members;
-    for (auto& [name, value] : save_params(step.op->fields, step.params.get()))
-        members += text(members.empty() ? "" : ", ", double_text(std::get<double>(value)));
+    for (auto& [name, value] : save_params(step.op->fields, step.params.get())) {
+        auto* flag = std::get_if<bool>(&value);
+        std::string member = flag ? *flag ? "true" : "false" : double_text(std::get<double>(value));
+        members += text(members.empty() ? "" : ", ", member);
+    }
     return members;
 }
 

@@ -42,7 +42,7 @@ int32_t finished_step(const ConvEpilogue& e, const ConvScales& s, const Launch& 
             auto step = launch.in<typename decltype(type)::type>(Conv::residual)[place];
             real += to_real(step, s.residual_zero, s.residual_scale);
         });
-    real = apply_activation(e.activation, real);
+    real = apply_activation_of_steps(e.activation, real);
     return to_step(e.rounding, real, s.y_scale, s.y_zero, e.range);
 }
 

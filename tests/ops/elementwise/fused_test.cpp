@@ -34,6 +34,8 @@ TEST(Fused, TextIsTheProgram) {
               "inputs 2; const float32 0x0p+0; less 0 2; mul 0 1; tanh 0; const float32 0x1p+1; add 5 6; "
               "where 3 4 7; clip[lower=-0x1p+0,upper=0x1.8p+0] 8");
     EXPECT_EQ(FusedProgram::parse(text).text(), text);
+    std::string keeps = "inputs 1; relu[keeps_nan=true] 0";
+    EXPECT_EQ(FusedProgram::parse(keeps).text(), keeps);
 }
 
 // The reference is the operators one by one.
