@@ -362,6 +362,24 @@ def test_external_weights_stay_inside_of_the_folder(tmp_path, location, keys, re
         load(external(location, folder, **keys))
 
 
+def test_external_weights_may_lie_where_the_users_own_link_leads(tmp_path):
+    """A cache keeps contents apart from names: model and data are links into one folder."""
+    snapshot, blobs = tmp_path / "snapshots" / "1" / "onnx", tmp_path / "blobs"
+    for folder in (snapshot, blobs):
+        folder.mkdir(parents=True)
+    model = external("weights.bin", tmp_path)
+    np.arange(2, dtype=np.float32).tofile(blobs / "b")
+    (blobs / "a").write_bytes(model.read_bytes())
+    for name, target in (("model.onnx", "a"), ("weights.bin", "b")):
+        (snapshot / name).symlink_to(f"../../../blobs/{target}")
+    np.testing.assert_array_equal(load(snapshot / "model.onnx")([1.0, 1.0]).numpy(), [1, 2])
+    (tmp_path / "outside").write_bytes(bytes(8))
+    (snapshot / "weights.bin").unlink()
+    (snapshot / "weights.bin").symlink_to("../../../outside")
+    with pytest.raises(RuntimeError, match="outside"):
+        load(snapshot / "model.onnx")
+
+
 def is_refused(data, path):
     path.write_bytes(data)
     try:

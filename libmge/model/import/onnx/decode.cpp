@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <filesystem>
-#include <limits>
 
 #include "libmge/base/error.h"
 #include "libmge/base/number_text.h"
@@ -101,7 +99,7 @@ ModelRecord decode(Bytes bytes, const std::string& label, size_t growth_slack) {
     if (graphs != 1) fail(label, "it has ", graphs, " graphs, not one");
     parse(record.model, rest, label);
     parse(*record.model.mutable_graph(), rest_of_graph(record.graph), label);
-    record.folder = std::filesystem::path(label).parent_path().string();
+    record.path = label;
     return record;
 }
 

@@ -48,7 +48,7 @@ Importer::Importer(const ModelRecord& record, const std::string& label, const Op
       label_(label),
       open_(open),
       extents_(builder_),
-      files_(record.folder),
+      files_(record.path),
       growth_(record),
       decided_(decided) {
     for (auto& function : record.model.functions())

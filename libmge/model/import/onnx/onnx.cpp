@@ -59,7 +59,7 @@ constexpr size_t most_baked_tries = 16, longest_target = 8;
 constexpr int64_t largest_baked = 4096;
 
 std::vector<OpenExtents> baked_extents(const ModelRecord& record) {
-    ExternalFiles files(record.folder);
+    ExternalFiles files(record.path);
     std::map<int64_t, int> counts;
     auto count = [&](const file::TensorProto& weight, Bytes raw) {
         int64_t elements = 1;

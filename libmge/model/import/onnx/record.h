@@ -24,9 +24,9 @@ struct ModelRecord {
     file::ModelProto model;  // without nodes and initializers of the main graph
     Bytes graph;             // that, as it lies in the file
     const std::string& label;
-    std::string folder;  // of external data; empty: the model lies in no folder
-    size_t limit;        // of what this file may become in memory, all in all
-    size_t cost;         // of what is parsed of it, about
+    std::string path;  // of the model, beside which external data lies
+    size_t limit;      // of what this file may become in memory, all in all
+    size_t cost;       // of what is parsed of it, about
 
     // Those of the main graph one after the other. ModelError for one that cannot be parsed.
     void each_node(const std::function<void(const file::NodeProto&)>& function) const;

@@ -165,16 +165,24 @@ std::string name_of_data_type(int data_type) {
     return TensorProto::DataType_Name(TensorProto::DataType(data_type));
 }
 
-// A path that leads out of the folder would make any file of the machine a part of the model.
+// A path that leads out of the folder would make any file of the machine a part of the model. Where the
+// user's own path to the model is a link, as in caches that keep contents apart from names, the folder it
+// leads to is the model's, too.
 const MappedFile& ExternalFiles::open(const std::string& location) {
     if (auto found = files_.find(location); found != files_.end()) return *found->second;
     namespace fs = std::filesystem;
     std::error_code problem;
-    fs::path folder = fs::canonical(folder_.empty() ? "." : folder_, problem);
+    fs::path model = model_,
+             folder = fs::canonical(model.has_parent_path() ? model.parent_path() : ".", problem);
     fs::path target = problem ? fs::path() : fs::canonical(folder / location, problem);
     if (problem) invalid("its external data '", location, "' cannot be found: ", problem.message());
-    auto [end, _] = std::mismatch(folder.begin(), folder.end(), target.begin(), target.end());
-    if (fs::path(location).is_absolute() || end != folder.end())
+    fs::path resolved = fs::canonical(model, problem).parent_path();
+    if (problem) resolved = folder;
+    auto holds_target = [&](const fs::path& outer) {
+        auto [end, _] = std::mismatch(outer.begin(), outer.end(), target.begin(), target.end());
+        return end == outer.end();
+    };
+    if (fs::path(location).is_absolute() || (!holds_target(folder) && !holds_target(resolved)))
         invalid("its external data '", location, "' lies outside of the model's folder");
     if (!fs::is_regular_file(target)) invalid("its external data '", location, "' is no plain file");
     return *files_.emplace(location, MappedFile::open(target.string())).first->second;

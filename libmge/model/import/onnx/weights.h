@@ -16,18 +16,19 @@ std::optional<DType> dtype_of(int data_type);
 // "FLOAT8E4M3FN", or the number of one that is newer than the schema.
 std::string name_of_data_type(int data_type);
 
-// The files beside a model that its weights lie in, each opened once. They have to lie in the model's folder
-// after links are resolved, and be plain files.
+// The files beside a model that hold its weights, each opened once. After links are resolved, they have to be
+// plain files in the folder that the user's path to the model names, or in the one that it leads to.
 class ExternalFiles {
 public:
-    explicit ExternalFiles(std::string folder) : folder_(std::move(folder)) {}
+    // The user's path to the model.
+    explicit ExternalFiles(std::string model) : model_(std::move(model)) {}
     // The bytes that the tensor names. UserError when they are not all there.
     Bytes find(const file::TensorProto& tensor, size_t size);
 
 private:
     const MappedFile& open(const std::string& location);
 
-    std::string folder_;
+    std::string model_;
     std::map<std::string, std::shared_ptr<const MappedFile>> files_;
 };
 
