@@ -189,8 +189,9 @@ Tensors import_einsum(const Site& site) {
     int dot_count = 0;
     DType dtype = site.in(0).dtype();
     for (size_t i = 0; i < terms.size(); ++i) {
-        if (!is_float(site.in(i).dtype())) unsupported("a product of ", site.in(i).dtype());
-        Operand operand{site.in(i), operand_labels(terms[i], site.rank(i))};
+        if (dtype == DType::boolean || is_narrow(dtype)) unsupported("a product of ", dtype);
+        Tensor x = is_float(dtype) ? site.in(i) : as_dtype(site.in(i), DType::i64);
+        Operand operand{x, operand_labels(terms[i], site.rank(i))};
         for (int label : operand.labels) dot_count = std::max(dot_count, -label);
         operands.push_back(operand);
     }

@@ -76,14 +76,46 @@ Tensor exponential_unit(const Tensor& x, double alpha, double scale) {
 }
 
 // Of any number of operands.
-template <const auto& f>
-Tensor folded(const Site& site) {
+template <class F>
+Tensor folded(const Site& site, F f) {
+    site.attributes.integers("consumed_inputs");
     Tensor result = site.in(0);
     for (size_t i = 1; i < site.size(); ++i) result = f(result, site.in(i));
     return result;
 }
 
+// Whether a small value is the same in every run and holds no NaN.
+bool holds_numbers(const Tensor& t) {
+    if (!is_float(t.dtype())) return true;
+    auto* followed = FollowScope::current();
+    Tensor known = followed ? followed->find_value(t) : Tensor();
+    bool holds = known && known.spec().numel() <= known_value_limit;
+    if (holds)
+        dispatch_dtype(known.dtype(), NumberTypes{}, [&]<class T>(std::type_identity<T>) {
+            holds = std::ranges::none_of(std::span(known.data<T>(), size_t(known.spec().numel())),
+                                         [](T n) { return std::isnan(double(ComputedAs<T>(n))); });
+        });
+    return holds;
+}
+
+// Ours gives its second operand where either is NaN.
+template <const auto& extreme>
+Tensor extreme_with_nan(const Tensor& a, const Tensor& b) {
+    if (holds_numbers(a)) return extreme(a, b);
+    if (holds_numbers(b)) return extreme(b, a);
+    return ops::where(ops::isnan(a), a, extreme(a, b));
+}
+
 }  // namespace
+
+Tensor rectified(const Tensor& x) { return ops::relu(x, {.keeps_nan = true}); }
+// What is an activation is called so: passes let convolutions compute it.
+Tensor clipped(const Tensor& x, double lower, double upper) {
+    if (lower == 0 && upper == 6) return ops::relu6(x, {.keeps_nan = true});
+    return ops::clip(x, {.lower = lower, .upper = upper, .keeps_nan = true});
+}
+Tensor larger(const Tensor& a, const Tensor& b) { return extreme_with_nan<ops::maximum>(a, b); }
+Tensor smaller(const Tensor& a, const Tensor& b) { return extreme_with_nan<ops::minimum>(a, b); }
 
 // 1.5957 x (1 + 0.044715 x^2), whose logistic function is half of one plus a hyperbolic tangent.
 Tensor gelu_by_tanh(const Tensor& x) {
@@ -139,43 +171,32 @@ Tensors import_pow(const Site& site) {
     return {as_dtype(ops::pow(as_dtype(x, DType::f64), as_dtype(exponent, DType::f64)), x.dtype())};
 }
 
-Tensors import_max(const Site& site) {
+Tensors import_relu(const Site& site) {
     site.attributes.integers("consumed_inputs");
-    return {folded<ops::maximum>(site)};
+    return {rectified(site.in(0))};
 }
-Tensors import_min(const Site& site) {
-    site.attributes.integers("consumed_inputs");
-    return {folded<ops::minimum>(site)};
+Tensors import_sign(const Site& site) {
+    const Tensor& x = site.in(0);
+    return {is_float(x.dtype()) ? ops::where(ops::isnan(x), x, ops::sign(x)) : ops::sign(x)};
 }
-Tensors import_sum(const Site& site) {
-    site.attributes.integers("consumed_inputs");
-    return {folded<ops::add>(site)};
-}
+Tensors import_max(const Site& site) { return {folded(site, larger)}; }
+Tensors import_min(const Site& site) { return {folded(site, smaller)}; }
+Tensors import_sum(const Site& site) { return {folded(site, ops::add)}; }
 Tensors import_mean(const Site& site) {
-    site.attributes.integers("consumed_inputs");
-    Tensor sum = folded<ops::add>(site);
+    Tensor sum = folded(site, ops::add);
     return {ops::div(sum, number(sum, double(site.size())))};
 }
-
-namespace {
-
-// What is an activation is called so: passes let convolutions compute it.
-Tensor clipped(const Tensor& x, const ops::Clip::Params& bounds) {
-    if (bounds.lower == 0 && bounds.upper == 6) return ops::relu6(x);
-    return ops::clip(x, bounds);
-}
-
-}  // namespace
 
 Tensors import_clip(const Site& site) {
     Tensor x = site.in(0);
     if (site.opset < 11) {
         site.attributes.integers("consumed_inputs");
         double infinity = std::numeric_limits<double>::infinity();
-        return {clipped(x, {.lower = site.attributes.number("min", -infinity),
-                            .upper = site.attributes.number("max", infinity)})};
+        return {
+            clipped(x, site.attributes.number("min", -infinity), site.attributes.number("max", infinity))};
     }
-    Tensor low = site.optional(1), high = site.optional(2);
+    auto bound = [&](size_t i) { return site.has(i) ? as_scalar(site.in(i)) : Tensor(); };
+    Tensor low = bound(1), high = bound(2);
     Tensor low_value = low ? site.extents.find_value(low) : Tensor();
     Tensor high_value = high ? site.extents.find_value(high) : Tensor();
     bool is_constant = is_float(x.dtype()) && (!low || low_value) && (!high || high_value);
@@ -183,10 +204,10 @@ Tensors import_clip(const Site& site) {
         ops::Clip::Params bounds;
         if (low) bounds.lower = scalar_in(low_value);
         if (high) bounds.upper = scalar_in(high_value);
-        if (bounds.lower <= bounds.upper) return {clipped(x, bounds)};
+        if (bounds.lower <= bounds.upper) return {clipped(x, bounds.lower, bounds.upper)};
     }
-    if (low) x = ops::maximum(x, low);
-    return {high ? ops::minimum(x, high) : low ? x : ops::copy(x)};
+    if (low) x = larger(x, low);
+    return {high ? smaller(x, high) : low ? x : ops::copy(x)};
 }
 
 Tensors import_cast(const Site& site) {
@@ -242,7 +263,7 @@ Tensors import_hard_sigmoid(const Site& site) {
     const Tensor& x = site.in(0);
     double alpha = site.attributes.number("alpha", double(0.2F)), beta = site.attributes.number("beta", 0.5);
     Tensor line = ops::add(ops::mul(x, number(x, alpha)), number(x, beta));
-    return {ops::clip(line, {.lower = 0, .upper = 1})};
+    return {clipped(line, 0, 1)};
 }
 Tensors import_thresholded_relu(const Site& site) {
     const Tensor& x = site.in(0);

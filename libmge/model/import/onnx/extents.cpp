@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/model/import/onnx/extents.h"
 
+#include <algorithm>
+#include <limits>
 #include <numeric>
 
 #include "libmge/device/device.h"
 #include "libmge/model/import/onnx/operators.h"
 #include "libmge/op/apply.h"
 #include "libmge/ops/create/arange.h"
+#include "libmge/ops/elementwise/arithmetic.h"
 #include "libmge/ops/index/slice.h"
 #include "libmge/ops/index/slice_items.h"
 #include "libmge/ops/shape/concat.h"
@@ -68,7 +71,18 @@ Tensor vector_of(const IntList& values) {
 }
 
 Tensor as_dtype(const Tensor& t, DType dtype) { return t.dtype() == dtype ? t : convert_dtype(t, dtype); }
-Tensor as_index(const Tensor& t) { return as_dtype(t, DType::i32); }
+Tensor as_index(const Tensor& t) {
+    if (t.dtype() != DType::i64 && t.dtype() != DType::u64 && t.dtype() != DType::u32)
+        return as_dtype(t, DType::i32);
+    constexpr auto least = std::numeric_limits<int32_t>::min(), most = std::numeric_limits<int32_t>::max();
+    auto* followed = FollowScope::current();
+    Tensor known = followed ? followed->find_value(t) : Tensor();
+    bool fits = known && std::ranges::all_of(numbers_in(known), [](int64_t n) { return n == int32_t(n); });
+    if (fits) return as_dtype(known, DType::i32);
+    Tensor bounded = ops::minimum(t, number(t, most));
+    if (t.dtype() == DType::i64) bounded = ops::maximum(bounded, number(t, least));
+    return as_dtype(bounded, DType::i32);
+}
 Tensor as_float(const Tensor& t) { return as_dtype(t, DType::f32); }
 Tensor as_scalar(const Tensor& t) { return ops::reshape(t, {.shape = {}}); }
 

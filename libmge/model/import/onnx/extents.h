@@ -30,7 +30,8 @@ Tensor whole(int64_t value);
 Tensor real(double value);
 // A constant i64 vector.
 Tensor vector_of(const IntList& values);
-// Indices are i32, whatever the file has.
+// Indices are i32, whatever the file has. An index that no i32 holds becomes the nearest one, which no axis
+// has.
 Tensor as_index(const Tensor& t);
 Tensor as_dtype(const Tensor& t, DType dtype);
 Tensor as_float(const Tensor& t);

@@ -31,6 +31,13 @@ Tensors import_less(const Site& site);
 Tensors import_greater(const Site& site);
 Tensors import_mod(const Site& site);
 Tensors import_pow(const Site& site);
+// As ONNX has them: NaN stays NaN, whichever operand it is.
+Tensor rectified(const Tensor& x);
+Tensor clipped(const Tensor& x, double lower, double upper);
+Tensor larger(const Tensor& a, const Tensor& b);
+Tensor smaller(const Tensor& a, const Tensor& b);
+Tensors import_relu(const Site& site);
+Tensors import_sign(const Site& site);
 Tensors import_max(const Site& site);
 Tensors import_min(const Site& site);
 Tensors import_sum(const Site& site);

@@ -33,19 +33,6 @@
 namespace mge::onnx {
 namespace {
 
-// Negative ones count from the end of the axis.
-Tensor places(const Tensor& index, const Tensor& x, int axis) {
-    Tensor extent = ops::shape_of(x, {.axis = axis}), at = as_index(index);
-    return ops::where(ops::less(at, number(at, 0)), ops::add(at, ops::reshape(extent, {.shape = {}})), at);
-}
-
-// Only an index that may be negative needs to be looked at.
-Tensor checked_places(const Site& site, size_t i, const Tensor& x, int axis) {
-    Tensor known = site.extents.find_value(site.in(i));
-    bool is_plain = known && std::ranges::none_of(numbers_in(known), [](int64_t n) { return n < 0; });
-    return is_plain ? as_index(known) : places(site.in(i), x, axis);
-}
-
 // One index tensor for each element of the last axis.
 Tensors split_places(const Site& site, const Tensor& x, const Tensor& index, int first_axis) {
     auto count = site.extents.find_extent(index, rank_of(index) - 1);
@@ -53,8 +40,7 @@ Tensors split_places(const Site& site, const Tensor& x, const Tensor& index, int
     if (*count + first_axis > rank_of(x) || *count < 1)
         invalid("places of length ", *count, " in ", x.shape());
     Tensors indices;
-    for (int64_t i = 0; i < *count; ++i)
-        indices.push_back(places(element(index, rank_of(index) - 1, i), x, first_axis + int(i)));
+    for (int64_t i = 0; i < *count; ++i) indices.push_back(as_index(element(index, rank_of(index) - 1, i)));
     return indices;
 }
 
@@ -93,14 +79,16 @@ struct Order {
 Tensors extremes(const Tensor& x, int axis, int64_t k, bool largest) {
     int last = rank_of(x) - 1;
     Order order{largest};
-    Tensors found = ops::topk(moved_axis(order.read(x, axis), axis, last), {.k = k, .descending = largest});
+    Tensors found = ops::topk(moved_axis(order.read(x, axis), axis, last),
+                              {.k = k, .descending = largest, .nan_is_largest = true});
     return {moved_axis(found[0], last, axis), order.place(moved_axis(found[1], last, axis), x, axis)};
 }
 
 // As many as only a run can tell: the first of all.
 Tensors late_extremes(const Tensor& x, int axis, const Tensor& k, bool largest) {
     Order order{largest};
-    Tensors found = ops::sort(order.read(x, axis), {.axis = axis, .descending = largest});
+    Tensors found =
+        ops::sort(order.read(x, axis), {.axis = axis, .descending = largest, .nan_is_largest = true});
     for (auto& t : found) t = ops::slice({t, k}, {.items = {axis, 0, ops::bound_from_input, 1, 0}});
     return {found[0], order.place(found[1], x, axis)};
 }
@@ -124,13 +112,13 @@ Tensors extreme_place(const Site& site) {
 Tensors import_gather(const Site& site) {
     const Tensor& x = site.in(0);
     int axis = site.axis(site.attributes.integer("axis", 0), rank_of(x));
-    return {ops::take({x, checked_places(site, 1, x, axis)}, {.axes = {axis}})};
+    return {ops::take({x, as_index(site.in(1))}, {.axes = {axis}})};
 }
 
 Tensors import_gather_elements(const Site& site) {
     const Tensor& x = site.in(0);
     int axis = site.axis(site.attributes.integer("axis", 0), rank_of(x));
-    Tensor index = checked_places(site, 1, x, axis);
+    Tensor index = as_index(site.in(1));
     Extents extents;
     for (int i = 0; i < rank_of(x); ++i) extents.push_back(site.extents.find_other_extents(index, i));
     return {with_extents(ops::gather(x, index, {.axis = axis}), extents)};
@@ -139,7 +127,7 @@ Tensors import_gather_elements(const Site& site) {
 Tensors import_scatter_elements(const Site& site) {
     const Tensor& x = site.in(0);
     int axis = site.axis(site.attributes.integer("axis", 0), rank_of(x));
-    Tensor index = checked_places(site, 1, x, axis);
+    Tensor index = as_index(site.in(1));
     std::string reduction = reduction_of(site);
     bool adds = reduction == "add";
     if (!adds && reduction != "none") return {scattered_elements(site, axis, index, reduction)};
@@ -178,12 +166,19 @@ Tensors import_arg_min(const Site& site) { return extreme_place<ops::argmin>(sit
 Tensors import_topk(const Site& site) {
     const Tensor& x = site.in(0);
     int axis = site.axis(site.attributes.integer("axis", -1), rank_of(x));
-    int64_t k = site.opset < 10 ? site.attributes.integer("k", 1) : 0;
     bool is_largest = site.attributes.integer("largest", 1);
     site.attributes.integer("sorted", 1);
-    if (site.opset >= 10 && !site.find_values(1)) return late_extremes(x, axis, site.in(1), is_largest);
-    if (site.opset >= 10) k = only(site.values(1, "how many"), "how many");
-    return extremes(x, axis, k, is_largest);
+    Tensor count = site.opset < 10 ? vector_of({site.attributes.integer("k", 1)}) : site.in(1);
+    auto known = site.extents.find_value(count);
+    int64_t k = known ? only(numbers_in(known), "how many") : 0;
+    Tensor have = std::get<Tensor>(extent_of(x, axis)), wanted = ops::reshape(count, {.shape = {1}});
+    auto extent = site.extents.find_extent(x, axis);
+    if (extent) have = vector_of({*extent});
+    require_within(wanted, 0, beyond, "how many elements are taken is no less than 0");
+    std::string claim = text("no more elements than axis ", axis, " has may be taken");
+    if (known && extent && k > *extent) invalid(claim, ": ", k, " of ", *extent);
+    if (!known || !extent) require_equal(ops::minimum(wanted, as_dtype(have, wanted.dtype())), wanted, claim);
+    return known && k ? extremes(x, axis, k, is_largest) : late_extremes(x, axis, wanted, is_largest);
 }
 
 Tensors import_one_hot(const Site& site) {
@@ -192,7 +187,7 @@ Tensors import_one_hot(const Site& site) {
     Tensor wide = as_dtype(ops::reshape(site.in(1), {.shape = {1}}), DType::i64);
     Tensor known = site.extents.find_value(wide);
     int rank = rank_of(index) + 1, axis = site.axis(site.attributes.integer("axis", -1), rank);
-    if (known && numbers_in(known)[0] < 1) invalid("a depth of ", numbers_in(known)[0]);
+    require_within(wide, 1, beyond, "the depth is at least 1");
     Extent depth = known ? Extent(numbers_in(known)[0]) : Extent(wide);
     Tensor at = as_dtype(index, DType::i64), count = ops::reshape(wide, {.shape = {}});
     at = ops::where(ops::less(at, number(at, 0)), ops::add(at, count), at);

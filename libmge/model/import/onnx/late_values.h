@@ -8,6 +8,16 @@
 
 namespace mge::onnx {
 
+// A run ends with an error unless two tensors agree; reading does where both are known. The error says the
+// claim and the first number of `given` that differs.
+void require_equal(const Tensor& wanted, const Tensor& given, const std::string& claim);
+// The same unless all numbers are within bounds.
+void require_within(const Tensor& given, int64_t least, int64_t most, const std::string& claim);
+// Beyond all extents; the smallest numbers have other meanings for our slices.
+inline constexpr int64_t beyond = int64_t(1) << 40;
+// The numbers, but none beyond `beyond` on either side of 0.
+Tensor bounded(const Tensor& numbers);
+
 // Axes from 0 on, as i64, whatever end they count from.
 Tensor late_axes(const Tensor& axes, int rank);
 // The numbers of a vector at the axes that another one names, all others from `otherwise`, i64 (rank).

@@ -184,7 +184,7 @@ constexpr OperatorRow rows[] = {
     {"ReduceProd", any, last, import_reduce_prod},
     {"ReduceSum", any, last, import_reduce_sum},
     {"ReduceSumSquare", any, last, import_reduce_sum_square},
-    {"Relu", any, last, one<ops::relu>},
+    {"Relu", any, last, import_relu},
     {"Reshape", any, last, import_reshape, false, true},
     {"Resize", 10, last, import_resize},
     {"ReverseSequence", 10, last, import_reverse_sequence},
@@ -207,7 +207,7 @@ constexpr OperatorRow rows[] = {
     {"Shape", any, last, import_shape},
     {"Shrink", 9, last, import_shrink},
     {"Sigmoid", any, last, one<ops::sigmoid>},
-    {"Sign", 9, last, one<ops::sign>},
+    {"Sign", 9, last, import_sign},
     // ONNX Runtime puts it, and older LayerNormalization, into the domain of the standard.
     {"SimplifiedLayerNormalization", any, last, import_rms_norm},
     {"Sin", any, last, one<ops::sin>},

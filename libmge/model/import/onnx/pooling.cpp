@@ -78,18 +78,25 @@ void check_taps(const Window& window) {
 }
 
 // Tap by tap along each axis: for windows that no pool of ours has.
-template <const auto& join>
-Tensor joined_taps(Tensor x, const Window& window) {
+template <class Join>
+Tensor joined_taps(Tensor x, const Window& window, Join join) {
     check_taps(window);
     for (size_t i = 0; i < window.axes(); ++i) {
         Tensor result;
         for (int64_t tap = 0; tap < window.kernel[i]; ++tap) {
             Tensor part = under_tap(x, window, i, tap);
-            result = result ? Tensor(join(result, part)) : part;
+            result = result ? join(result, part) : part;
         }
         x = result;
     }
     return x;
+}
+
+Tensor sum_of(const Tensor& a, const Tensor& b) { return ops::add(a, b); }
+// Of a NaN and a number the number, as in windows of images.
+Tensor larger_number(const Tensor& a, const Tensor& b) {
+    Tensor larger = ops::maximum(b, a);
+    return is_float(a.dtype()) ? Tensor(ops::where(ops::isnan(a), b, larger)) : larger;
 }
 
 // The number of each element; columns may count faster than rows.
@@ -158,7 +165,7 @@ Tensors import_max_pool(const Site& site) {
     bool is_plain = is_image && has_equal_margins(window);
     if (!is_plain) {
         x = with_window_margins(x, window, lowest_of(dtype));
-        if (!is_image) return {joined_taps<ops::maximum>(x, window)};
+        if (!is_image) return {joined_taps(x, window, larger_number)};
     }
     return {as_given(ops::max_pool2d(as_images(x, axes), {.kernel = as_pair(window.kernel, 1),
                                                           .stride = as_pair(window.stride, 1),
@@ -191,7 +198,7 @@ Tensors import_average_pool(const Site& site) {
     add_overhang(window, more);
     x = with_window_margins(x, window, 0);
     ones = with_window_margins(ones, around, 0);
-    return {ops::div(joined_taps<ops::add>(x, window), joined_taps<ops::add>(ones, window))};
+    return {ops::div(joined_taps(x, window, sum_of), joined_taps(ones, window, sum_of))};
 }
 
 namespace {
@@ -214,7 +221,7 @@ Tensors import_lp_pool(const Site& site) {
     Window window = pool_window(site);
     add_overhang(window, overhang(site, window));
     Tensor x = with_window_margins(to_power(site.in(0), p), window, 0);
-    return {root_of(joined_taps<ops::add>(x, window), p)};
+    return {root_of(joined_taps(x, window, sum_of), p)};
 }
 
 // Values in the places that a pool has found them in. With a shape of its own the image lies in its first

@@ -45,15 +45,13 @@ Tensor line(const Tensor& x, double alpha, double beta) {
 constexpr NamedFunction named_functions[] = {
     {"Sigmoid", [](auto& x, double, double) -> Tensor { return ops::sigmoid(x); }},
     {"Tanh", [](auto& x, double, double) -> Tensor { return ops::tanh(x); }},
-    {"Relu", [](auto& x, double, double) -> Tensor { return ops::relu(x); }},
+    {"Relu", [](auto& x, double, double) -> Tensor { return rectified(x); }},
     {"Softplus", [](auto& x, double, double) -> Tensor { return ops::softplus(x); }},
     {"Softsign",
      [](auto& x, double, double) -> Tensor { return ops::div(x, ops::add(ops::abs(x), number(x, 1))); }},
     {"Affine", line, 1, 0, true, true},
     {"HardSigmoid",
-     [](auto& x, double alpha, double beta) -> Tensor {
-         return ops::clip(line(x, alpha, beta), {.lower = 0, .upper = 1});
-     },
+     [](auto& x, double alpha, double beta) -> Tensor { return clipped(line(x, alpha, beta), 0, 1); },
      double(0.2F), 0.5, true, true},
     {"ScaledTanh",
      [](auto& x, double alpha, double beta) -> Tensor {
@@ -117,7 +115,7 @@ struct Direction {
     bool is_linear_before_reset = false, couples_gates = false;
     double most = infinite;  // that goes into a function for a gate or a candidate, on both sides of 0
     Tensor activated(size_t i, const Tensor& x) const {
-        return activations[i](most < infinite ? Tensor(ops::clip(x, {.lower = -most, .upper = most})) : x);
+        return activations[i](most < infinite ? clipped(x, -most, most) : x);
     }
     Tensor part(const Tensor& x, int64_t i) const {
         return cut(x, rank_of(x) - 1, i * hidden, (i + 1) * hidden);

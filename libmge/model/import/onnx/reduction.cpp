@@ -9,6 +9,7 @@
 #include "libmge/model/import/onnx/integer_range.h"
 #include "libmge/model/import/onnx/late_values.h"
 #include "libmge/ops/elementwise/arithmetic.h"
+#include "libmge/ops/elementwise/bits.h"
 #include "libmge/ops/elementwise/comparison.h"
 #include "libmge/ops/elementwise/exponential.h"
 #include "libmge/ops/elementwise/where.h"
@@ -28,7 +29,7 @@ Tensor mean(const Tensor& x, const ops::ReduceParams& p) { return as_dtype(ops::
 // An axis that may be empty gets an element that loses against any other.
 Tensor with_loser(const Tensor& x, const ops::ReduceParams& p, double loser) {
     bool may_be_empty = !x.shape().is_known() || x.shape().numel() == 0;
-    if (!may_be_empty || x.dtype() == DType::i64 || x.dtype() == DType::u64) return x;
+    if (!may_be_empty) return x;
     IntList after(size_t(find_rank(x).value_or(0)), 0);
     // Of unknown shape is what late_reduced() makes: its last axis is reduced.
     if (after.empty() && !p.axes.empty()) after.resize(size_t(p.axes.back()) + 1, 0);
@@ -54,6 +55,9 @@ Tensor max(const Tensor& x, const ops::ReduceParams& p) {
 }
 Tensor min(const Tensor& x, const ops::ReduceParams& p) {
     if (x.dtype() == DType::boolean) return as_dtype(min(as_dtype(x, DType::u8), p), DType::boolean);
+    // No double is their largest number.
+    if (x.dtype() == DType::i64 || x.dtype() == DType::u64)
+        return ops::bitwise_not(max(ops::bitwise_not(x), p));
     return ops::min(with_loser(x, p, losers_of(x.dtype()).of_min), p);
 }
 Tensor l1(const Tensor& x, const ops::ReduceParams& p) { return ops::sum(ops::abs(x), p); }
@@ -82,13 +86,14 @@ Tensor log_sum_exp(const Tensor& x, const ops::ReduceParams& p) {
 Tensors reduced(const Site& site, Reduce reduce) {
     Tensor x = site.in(0);
     bool keeps = site.attributes.integer("keepdims", 1);
-    if (!site.attributes.has("axes") && site.has(1) && !site.find_values(1)) {
+    bool has_axes = site.has(1) && site.extents.find_extent(site.in(1), 0) != 0;
+    if (!site.attributes.has("axes") && has_axes && !site.find_values(1)) {
         site.attributes.integer("noop_with_empty_axes", 0);  // there are some
         return {late_reduced(x, site.in(1), keeps, [&](auto& y, auto& fixed) {
             return reduce(y, {fixed, false});
         })};
     }
-    auto axes = site.values_of("axes", 1);
+    auto axes = has_axes || site.attributes.has("axes") ? site.values_of("axes", 1) : std::nullopt;
     bool does_nothing = site.attributes.integer("noop_with_empty_axes", 0) && (!axes || axes->empty());
     ops::ReduceParams p{axes.value_or(IntList()), keeps};
     int rank = rank_of(x);

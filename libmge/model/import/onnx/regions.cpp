@@ -2,6 +2,7 @@
 // Regions of images: cut out, pooled, seen through moved windows, put together of their columns.
 
 #include <algorithm>
+#include <limits>
 
 #include "libmge/base/number_text.h"
 #include "libmge/device/device.h"
@@ -61,25 +62,60 @@ Columns columns_of(const ColumnAxis& a, int axis, int axes) {
 // Where the samples of a region's cells lie along an axis, (R, cells * samples), and which of them count.
 struct Samples {
     Tensor place, is_inside;
+    // Where each region has a number of its own: the largest, i64 (1,); each, f32 (R, 1); which samples the
+    // region has, like the places.
+    Tensor most, own, is_one;
 };
 struct Cells {
-    int64_t count, samples;
+    int64_t count, samples;  // 0: a sample for each pixel of a cell
     double scale;
     bool is_half_pixel;
 };
 Samples samples_of(const Tensor& x, int axis, const Tensor& from, const Tensor& to, const Cells& cells) {
+    Samples s;
     Tensor offset = real(cells.is_half_pixel ? 0.5 : 0);
     auto edge = [&](const Tensor& t) -> Tensor { return ops::sub(ops::mul(t, real(cells.scale)), offset); };
     Tensor first = edge(from), length = ops::sub(edge(to), first);
     // A region is one pixel at least where its corners are not moved.
     if (!cells.is_half_pixel) length = ops::maximum(length, real(1));
-    Tensor step = ops::div(length, real(double(cells.count * cells.samples)));
-    Tensor number = ops::add(count_up(cells.count * cells.samples, DType::f32), real(0.5));
-    Tensor place = ops::add(first, ops::mul(number, step));
+    if (cells.samples) {
+        Tensor step = ops::div(length, real(double(cells.count * cells.samples)));
+        Tensor number = ops::add(count_up(cells.count * cells.samples, DType::f32), real(0.5));
+        s.place = ops::add(first, ops::mul(number, step));
+    } else {
+        Tensor cell = ops::div(length, real(double(cells.count)));
+        s.own = ops::maximum(ops::ceil(cell), real(0));
+        s.most = ops::maximum(as_dtype(ops::max(s.own, {.axes = {0}}), DType::i64), whole(1));
+        Tensor number = count_up(Extent(Tensor(ops::mul(s.most, whole(cells.count)))), DType::i64);
+        Tensor sample = as_float(ops::mod(number, s.most));
+        s.is_one = ops::less(sample, s.own);
+        Tensor part = ops::div(ops::add(sample, real(0.5)), ops::maximum(s.own, real(1)));
+        s.place = ops::add(first, ops::mul(ops::add(as_float(ops::floor_div(number, s.most)), part), cell));
+    }
     Tensor extent = as_float(ops::shape_of(x, {.axis = axis}));
-    Tensor is_inside = ops::logical_and(ops::greater_equal(place, real(-1)), ops::less_equal(place, extent));
-    Tensor last = ops::sub(extent, real(1));
-    return {ops::minimum(ops::maximum(place, real(0)), last), is_inside};
+    s.is_inside = ops::logical_and(ops::greater_equal(s.place, real(-1)), ops::less_equal(s.place, extent));
+    s.place = ops::minimum(ops::maximum(s.place, real(0)), ops::sub(extent, real(1)));
+    return s;
+}
+
+// The mean, or the largest, of the samples (R, C, rows, columns) of each cell, where their numbers differ.
+Tensor reduced_cells(const Tensor& values, const Samples& rows, const Samples& columns, bool is_max) {
+    Tensor is_one = ops::logical_and(ops::add_axis(rows.is_one, {.axes = {1, 3}}),
+                                     ops::add_axis(columns.is_one, {.axes = {1, 2}}));
+    double none = is_max ? -std::numeric_limits<double>::infinity() : 0;
+    Tensor parts = ops::where(is_one, values, real(none));
+    Tensor extents = as_dtype(ops::shape_of(values), DType::i64);
+    auto cells = [&](int axis, const Samples& s) -> Tensor {
+        return ops::floor_div(cut(extents, 0, axis, axis + 1), s.most);
+    };
+    Tensor target = ops::concat(
+        {cut(extents, 0, 0, 2), cells(2, rows), rows.most, cells(3, columns), columns.most}, {.axis = 0});
+    parts = ops::reshape(parts, target);
+    parts = is_max ? ops::max(parts, {.axes = {3, 5}}) : ops::sum(parts, {.axes = {3, 5}});
+    Tensor count = ops::mul(rows.own, columns.own);
+    Tensor own = ops::add_axis(ops::maximum(count, real(1)), {.axes = {2, 3}});
+    if (!is_max) return ops::div(parts, own);
+    return ops::where(ops::add_axis(ops::greater(count, real(0)), {.axes = {2, 3}}), parts, real(0));
 }
 
 // Of the four pixels around a sample, times how much each counts, the largest.
@@ -97,7 +133,7 @@ Tensor largest_part(const Tensor& x, const Samples& y_axis, const Samples& x_axi
         Tensor pixel = ops::remap(x, as_map(places[0], places[1]), image,
                                   {.interpolation = ops::Interpolation::nearest});
         Tensor part = ops::mul(pixel, ops::add_axis(ops::mul(weights[0], weights[1]), {.axes = {1}}));
-        result = result ? Tensor(ops::maximum(result, part)) : part;
+        result = result ? larger(result, part) : part;
     }
     return result;
 }
@@ -211,7 +247,7 @@ Tensors import_roi_align(const Site& site) {
     std::string how = site.attributes.word("coordinate_transformation_mode",
                                            site.opset < 16 ? "output_half_pixel" : "half_pixel");
     int64_t samples = site.attributes.integer("sampling_ratio", 0);
-    if (samples < 1) unsupported("numbers of samples that follow from the regions");
+    if (samples < 0) invalid(samples, " samples");
     if (mode != "avg" && mode != "max") unsupported("the mode '", mode, "'");
     int64_t height = site.attributes.integer("output_height", 1),
             width = site.attributes.integer("output_width", 1);
@@ -228,6 +264,10 @@ Tensors import_roi_align(const Site& site) {
                                   : Tensor(ops::remap(x, as_map(rows.place, columns.place), image));
     Tensor counts = ops::add_axis(ops::logical_and(rows.is_inside, columns.is_inside), {.axes = {1}});
     values = ops::where(counts, values, real(0));
+    if (!samples) {
+        Tensor y = reduced_cells(values, rows, columns, mode == "max");
+        return {as_dtype(y, site.in(0).dtype())};
+    }
     ops::Pair window{samples, samples};
     Tensor y = mode == "max" ? ops::max_pool2d(values, {.kernel = window, .stride = window})
                              : ops::avg_pool2d(values, {.kernel = window, .stride = window});

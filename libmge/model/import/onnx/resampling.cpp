@@ -43,16 +43,17 @@ struct Axis {
     Tensor want;        // the new extent
     Tensor count;       // 0, 1, … of the new elements
     Tensor begin, end;  // of the part of interest, 0 to 1; null: all
+    Tensor is_ratio;    // whether the scale is want / have, as near as f32 can say; null: it is
 };
 
 // Of a part of the old image.
 Tensor places_in_part(const Axis& a) {
     Tensor one = real(1), last = ops::sub(a.have, one), part = ops::sub(a.end, a.begin);
-    Tensor steps = ops::maximum(ops::sub(a.length, one), one);
+    Tensor steps = ops::maximum(ops::sub(a.want, one), one);
     Tensor spread =
         ops::add(ops::div(ops::mul(a.count, ops::mul(part, last)), steps), ops::mul(a.begin, last));
     Tensor middle = ops::mul(ops::mul(ops::add(a.begin, a.end), last), real(0.5));
-    return ops::where(ops::greater(a.length, one), spread, middle);
+    return ops::where(ops::greater(a.want, one), spread, middle);
 }
 
 // Where the new elements lie among the old ones.
@@ -66,10 +67,8 @@ Tensor places(const Axis& a, const std::string& how) {
     if (how == "pytorch_half_pixel")
         return ops::where(ops::greater(a.want, one), ops::sub(centre, half), ops::mul(a.count, real(0)));
     if (how == "align_corners") {
-        Tensor steps = ops::sub(a.length, one);
-        Tensor is_one = ops::equal(a.length, one);
-        Tensor place = ops::div(ops::mul(a.count, ops::sub(a.have, one)), ops::where(is_one, one, steps));
-        return ops::where(is_one, real(0), place);
+        Tensor steps = ops::maximum(ops::sub(a.want, one), one);
+        return ops::div(ops::mul(a.count, ops::sub(a.have, one)), steps);
     }
     if (how == "half_pixel_symmetric") {
         // What rounding the size took off is divided between both ends.
@@ -80,23 +79,68 @@ Tensor places(const Axis& a, const std::string& how) {
     unsupported("the places '", how, "'");
 }
 
+// `places` are f32 or i64.
 Tensor elements(const Tensor& x, const Axis& a, const Tensor& places) {
-    Tensor inside = ops::minimum(ops::maximum(places, real(0)), ops::sub(a.have, real(1)));
+    Tensor last = ops::sub(as_dtype(a.have, places.dtype()), number(places, 1));
+    Tensor inside = ops::minimum(ops::maximum(places, number(places, 0)), last);
     return ops::take({x, as_index(inside)}, {.axes = {a.axis}});
 }
 
 Tensor as_weight(const Tensor& numbers, const Axis& a) { return as_column(numbers, a.trailing); }
 
+// numerator / denominator, i64: halves are exact.
+struct Fraction {
+    Tensor numerator, denominator;
+    Tensor floor() const { return ops::floor_div(numerator, denominator); }
+    Tensor ceil() const { return ops::neg(ops::floor_div(ops::neg(numerator), denominator)); }
+    // Plus or minus a half.
+    Fraction moved(bool up) const {
+        Tensor twice = ops::mul(numerator, whole(2));
+        return {up ? ops::add(twice, denominator) : ops::sub(twice, denominator),
+                ops::mul(denominator, whole(2))};
+    }
+};
+
+// The same as places() where the scale is the ratio of the extents. Nullopt: those are no fractions.
+std::optional<Fraction> exact_places(const Axis& a, const std::string& how) {
+    auto as_whole = [](const Tensor& t) { return as_dtype(t, DType::i64); };
+    Tensor have = as_whole(a.have), want = as_whole(a.want), count = as_whole(a.count), one = whole(1);
+    if (how == "asymmetric") return Fraction{ops::mul(count, have), want};
+    if (how == "align_corners")
+        return Fraction{ops::mul(count, ops::sub(have, one)), ops::maximum(ops::sub(want, one), one)};
+    Tensor middle = ops::mul(ops::add(ops::mul(count, whole(2)), one), have);
+    Tensor twice = ops::mul(want, whole(2)), centre = ops::sub(middle, want);
+    if (how == "tf_half_pixel_for_nn") return Fraction{middle, twice};
+    if (how == "half_pixel") return Fraction{centre, twice};
+    if (how == "pytorch_half_pixel")
+        return Fraction{ops::where(ops::greater(want, one), centre, whole(0)), twice};
+    return std::nullopt;
+}
+
+// Upwards where the image shrinks, as ONNX Runtime has it and the examples of version 10.
+Tensor rounded(const Fraction& place, const Axis& a, const std::string& how) {
+    if (how == "round_prefer_floor") return place.moved(false).ceil();
+    if (how == "round_prefer_ceil") return place.moved(true).floor();
+    if (how == "floor") return place.floor();
+    if (how == "ceil") return place.ceil();
+    return ops::where(ops::less(a.want, a.have), place.ceil(), place.floor());
+}
+Tensor rounded(const Tensor& place, const Axis& a, const std::string& how) {
+    if (how == "round_prefer_floor") return ops::ceil(ops::sub(place, real(0.5)));
+    if (how == "round_prefer_ceil") return ops::floor(ops::add(place, real(0.5)));
+    if (how == "floor") return ops::floor(place);
+    if (how == "ceil") return ops::ceil(place);
+    if (how != "simple") unsupported("the nearest element by '", how, "'");
+    return ops::where(ops::less(a.scale, real(1)), ops::ceil(place), ops::floor(place));
+}
+
 Tensor nearest(const Tensor& x, const Axis& a, const Style& style) {
-    Tensor place = places(a, style.coordinates), half = real(0.5);
-    if (style.nearest == "round_prefer_floor") return elements(x, a, ops::ceil(ops::sub(place, half)));
-    if (style.nearest == "round_prefer_ceil") return elements(x, a, ops::floor(ops::add(place, half)));
-    if (style.nearest == "floor") return elements(x, a, ops::floor(place));
-    if (style.nearest == "ceil") return elements(x, a, ops::ceil(place));
-    // Upwards where the image shrinks, as ONNX Runtime has it and the examples of version 10.
-    if (style.nearest == "simple")
-        return elements(x, a, ops::where(ops::less(a.scale, real(1)), ops::ceil(place), ops::floor(place)));
-    unsupported("the nearest element by '", style.nearest, "'");
+    Tensor near = rounded(places(a, style.coordinates), a, style.nearest);
+    auto exact = exact_places(a, style.coordinates);
+    if (!exact) return elements(x, a, near);
+    Tensor best = rounded(*exact, a, style.nearest);
+    bool is_exact = !a.is_ratio || style.coordinates == "align_corners";
+    return elements(x, a, is_exact ? best : ops::where(a.is_ratio, best, as_dtype(near, DType::i64)));
 }
 
 Tensor linear(const Tensor& x, const Axis& a, const Style& style) {
@@ -186,6 +230,14 @@ struct Request {
     Tensor part_of_interest;  // beginnings, then ends; null: all
 };
 
+// A scale that is no number above 0 gives no size.
+void check(const Request& request) {
+    if (request.sizes) return require_within(request.sizes, 0, beyond, "a size is no less than 0");
+    Tensor scales = as_float(request.scales);
+    Tensor is_good = ops::logical_and(ops::greater(scales, real(0)), ops::less(scales, real(double(beyond))));
+    require_equal(ops::where(is_good, scales, real(1)), scales, "a scale is a number above 0");
+}
+
 Axis axis_of(const Tensor& x, const Request& request, size_t i, int axis) {
     auto at = int64_t(i);
     Axis a{.axis = axis, .trailing = rank_of(x) - 1 - axis};
@@ -196,6 +248,7 @@ Axis axis_of(const Tensor& x, const Request& request, size_t i, int axis) {
     a.want = size ? as_float(size) : Tensor(ops::floor(a.length));
     Tensor count = ops::reshape(as_dtype(a.want, DType::i64), {.shape = {1}});
     a.count = as_float(count_up(count, DType::i32));
+    if (request.scales) a.is_ratio = ops::equal(a.scale, ops::div(a.want, a.have));
     if (request.part_of_interest) {
         a.begin = as_float(element(request.part_of_interest, 0, at));
         a.end = as_float(element(request.part_of_interest, 0, at + int64_t(request.axes.size())));
@@ -236,6 +289,7 @@ Tensor within_range(const Tensor& y, DType dtype) {
 // Of integers a fraction is dropped at the end; as ONNX Runtime does it, sums over windows are rounded along
 // each axis, from the last one on.
 Tensor in_new_size(const Site& site, const Request& request, const Style& style) {
+    check(request);
     const Tensor& x = site.in(0);
     Tensor y = x;
     bool moves_only = style.mode == "nearest";

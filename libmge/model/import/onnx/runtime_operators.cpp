@@ -27,16 +27,14 @@ Tensor activated(const Site& site, const Tensor& x) {
         if (site.attributes.has(letter)) numbers.push_back(site.attributes.number(letter, 0));
     auto parameter = [&](size_t i, double otherwise) { return i < numbers.size() ? numbers[i] : otherwise; };
     if (name.empty()) return x;
-    if (name == "Relu") return ops::relu(x);
+    if (name == "Relu") return rectified(x);
     if (name == "Sigmoid") return ops::sigmoid(x);
     if (name == "Tanh") return ops::tanh(x);
     if (name == "LeakyRelu") return ops::leaky_relu(x, {parameter(0, double(0.01F))});
     if (name == "HardSigmoid")
-        return ops::clip(
-            ops::add(ops::mul(x, number(x, parameter(0, double(0.2F)))), number(x, parameter(1, 0.5))),
-            {.lower = 0, .upper = 1});
-    if (name == "Clip" && numbers.size() == 2)
-        return ops::clip(x, {.lower = numbers[0], .upper = numbers[1]});
+        return clipped(
+            ops::add(ops::mul(x, number(x, parameter(0, double(0.2F)))), number(x, parameter(1, 0.5))), 0, 1);
+    if (name == "Clip" && numbers.size() == 2) return clipped(x, numbers[0], numbers[1]);
     unsupported("the activation '", name, "'");
 }
 

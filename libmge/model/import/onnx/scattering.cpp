@@ -20,10 +20,8 @@ using Join = Tensor (*)(const Tensor&, const Tensor&);
 
 Join join_of(const std::string& reduction) {
     if (reduction == "mul") return [](const Tensor& a, const Tensor& b) -> Tensor { return ops::mul(a, b); };
-    if (reduction == "max")
-        return [](const Tensor& a, const Tensor& b) -> Tensor { return ops::maximum(a, b); };
-    if (reduction == "min")
-        return [](const Tensor& a, const Tensor& b) -> Tensor { return ops::minimum(a, b); };
+    if (reduction == "max") return larger;
+    if (reduction == "min") return smaller;
     unsupported("the reduction '", reduction, "'");
 }
 
@@ -46,6 +44,11 @@ Tensor combined_rows(const Site& site, const Tensor& x, const Tensor& place, con
     return ops::set_take({x, result, at}, {.axes = {0}});
 }
 
+// From 0 on, each looked at: places are counted on.
+Tensor place_from_start(const Tensor& index, const Tensor& x, int axis) {
+    return ops::take({count_up(extent_of(x, axis), DType::i32), index}, {.axes = {0}});
+}
+
 Tensor extent_scalar(const Tensor& x, int axis) {
     return as_index(ops::reshape(std::get<Tensor>(extent_of(x, axis)), {.shape = {}}));
 }
@@ -56,10 +59,10 @@ Tensor extent_scalar(const Tensor& x, int axis) {
 Tensor scattered_elements(const Site& site, int axis, const Tensor& index, const std::string& reduction) {
     const Tensor &x = site.in(0), &values = site.in(2);
     int rank = rank_of(x);
-    Tensor place;
+    Tensor place, along = place_from_start(index, x, axis);
     for (int i = 0; i < rank; ++i) {
         Tensor own =
-            i == axis ? index : with_trailing_axes(count_up(extent_of(index, i), DType::i32), rank - 1 - i);
+            i == axis ? along : with_trailing_axes(count_up(extent_of(index, i), DType::i32), rank - 1 - i);
         place = place ? Tensor(ops::add(ops::mul(place, extent_scalar(x, i)), own)) : own;
     }
     // With one axis beside it, the place has the shape of the values already.
@@ -75,7 +78,7 @@ Tensor scattered_rows(const Site& site, const Tensors& indices, const std::strin
     int axes = int(indices.size()), places = rank_of(indices[0]);
     Tensor place;
     for (int i = 0; i < axes; ++i) {
-        auto& own = indices[size_t(i)];
+        Tensor own = place_from_start(indices[size_t(i)], x, i);
         place = place ? Tensor(ops::add(ops::mul(place, extent_scalar(x, i)), own)) : own;
     }
     Tensor rows = ops::flatten(x, {.start = 0, .end = axes - 1});

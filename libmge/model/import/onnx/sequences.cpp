@@ -18,12 +18,18 @@ namespace {
 // More than any exporter writes out.
 constexpr size_t most_items = 65'536;
 
-const Sequence& sequence_in(const Site& site, size_t i) {
+const Sequence& any_sequence_in(const Site& site, size_t i) {
     auto* found = site.importer.sequences().find(site.in(i));
     if (found && found->is_optional && found->items.size() == 1)
         found = site.importer.sequences().find(found->items[0]);
     if (!found || found->is_optional) invalid("input ", i, " is no sequence");
     return *found;
+}
+
+const Sequence& sequence_in(const Site& site, size_t i) {
+    auto& found = any_sequence_in(site, i);
+    if (found.elements) unsupported("a sequence of as many parts as a run tells");
+    return found;
 }
 
 Tensor made(const Site& site, Tensors items) {
@@ -76,7 +82,13 @@ Tensors import_sequence_construct(const Site& site) {
 
 // Which one may be left to a run, where all are alike.
 Tensors import_sequence_at(const Site& site) {
-    auto& items = sequence_in(site, 0).items;
+    auto& sequence = any_sequence_in(site, 0);
+    if (sequence.elements) {
+        Tensor place = ops::reshape(as_index(site.in(1)), {.shape = {}});
+        Tensor found = ops::take({sequence.elements, place}, {.axes = {sequence.axis}});
+        return {sequence.keeps_axis ? Tensor(ops::add_axis(found, {.axes = {sequence.axis}})) : found};
+    }
+    auto& items = sequence.items;
     if (items.empty()) invalid("there is nothing in its sequence");
     if (auto place = known_place(site, 1, items.size())) return {items[*place]};
     bool are_alike = std::ranges::all_of(
@@ -87,7 +99,9 @@ Tensors import_sequence_at(const Site& site) {
 }
 
 Tensors import_sequence_length(const Site& site) {
-    auto length = int64_t(sequence_in(site, 0).items.size());
+    auto& sequence = any_sequence_in(site, 0);
+    if (sequence.elements) return {as_scalar(std::get<Tensor>(extent_of(sequence.elements, sequence.axis)))};
+    auto length = int64_t(sequence.items.size());
     return {as_literal(tensor_from_host({DType::i64, {}, {}}, &length, host_device))};
 }
 
@@ -124,8 +138,10 @@ Tensors import_split_to_sequence(const Site& site) {
         return {made(site, late_split(x, axis, site.in(1), size_t(count)))};
     }
     auto extent = site.extents.find_extent(x, axis);
-    if (!extent) unsupported("a sequence of as many parts as a run tells");
     bool keeps = site.attributes.integer("keepdims", 1) || site.has(1);
+    bool are_single = !site.has(1) || (!rank_of(site.in(1)) && site.find_values(1) == IntList{1});
+    if (!extent && are_single) return {site.importer.sequences().add({{}, false, x, axis, keeps})};
+    if (!extent) unsupported("a sequence of as many parts as a run tells");
     IntList sizes = split_sizes(site, *extent);
     if (sizes.size() > most_items) unsupported("a sequence of ", sizes.size(), " values");
     Tensors items;
@@ -139,9 +155,13 @@ Tensors import_split_to_sequence(const Site& site) {
 }
 
 Tensors import_concat_from_sequence(const Site& site) {
+    bool is_new = site.attributes.integer("new_axis", 0);
+    if (auto& late = any_sequence_in(site, 0); late.elements && is_new != late.keeps_axis) {
+        int axis = site.axis(site.attributes.integer("axis", 0), rank_of(late.elements));
+        if (is_new || axis == late.axis) return {moved_axis(late.elements, late.axis, axis)};
+    }
     auto& items = sequence_in(site, 0).items;
     if (items.empty()) invalid("there is nothing in its sequence");
-    bool is_new = site.attributes.integer("new_axis", 0);
     int axis = site.axis(site.attributes.integer("axis", 0), rank_of(items[0]) + int(is_new));
     return {is_new ? stacked(items, axis) : ops::concat(TensorList(items), {.axis = axis})};
 }

@@ -9,6 +9,11 @@ namespace mge::onnx {
 struct Sequence {
     Tensors items;  // of an optional: none or one, which may be a sequence
     bool is_optional = false;
+    // The elements of an axis whose extent only a run can tell, in place of items. Each keeps the axis, or
+    // has none.
+    Tensor elements{};
+    int axis = 0;
+    bool keeps_axis = false;
 };
 
 using Sequences = Handles<Sequence>;

@@ -88,15 +88,13 @@ Tensor expanded(const Site& site, const Tensor& x, const Tensor& target) {
         Shape both = broadcast_shapes("Expand", *shape, Shape(numbers));
         return ops::broadcast_to(x, {.shape = IntList(both.begin(), both.end())});
     }
+    require_within(target, 0, beyond, "an extent is no less than 0");
     if (!rank) return with_shape_of(ops::broadcast_to(x, target), target);
     int both = std::max(rank, length);
     Tensor have = lengthened(extents_of(x, 0, rank), rank, both), want = lengthened(target, length, both);
     Tensor extents = ops::where(ops::equal(want, number(want, 1)), have, want);
     return with_extents(ops::broadcast_to(x, extents), expanded_extents(site, x, target, both));
 }
-
-// Beyond all extents; the smallest numbers have other meanings for our slices.
-constexpr int64_t beyond = int64_t(1) << 40;
 
 // A part of the sizes along an axis, from the sum of those before.
 Tensors parts_along(const Site& site, int axis, const IntList& sizes) {
@@ -132,35 +130,41 @@ struct Bounds {
     Tensor starts, ends;
 };
 
-Tensor sliced_by_known(const Site& site, const Tensor& x, const Bounds& b, const IntList& starts,
-                       const IntList& ends) {
-    IntList items;
-    for (size_t i = 0; i < b.axes.size(); ++i) {
-        int64_t start = std::clamp(starts[i], -beyond, beyond), end = std::clamp(ends[i], -beyond, beyond);
-        // Backwards from before the first is from the first, where Python has nothing.
-        if (auto extent = site.extents.find_extent(x, int(b.axes[i])); extent && b.steps[i] < 0)
-            start = std::max(start, -*extent);
-        items.insert(items.end(), {b.axes[i], start, end, b.steps[i], 0});
-    }
-    return ops::slice({x}, {.items = items});
+// The bound that a run computes of element i of a vector, where it is the start of a slice.
+Tensor late_start(const Site& site, const Tensor& x, const Bounds& b, size_t i) {
+    Tensor start = bounded(cut(b.starts, 0, int64_t(i), int64_t(i) + 1));
+    // Backwards from before the first is from the first, where Python has nothing.
+    if (b.steps[i] > 0) return start;
+    auto extent = site.extents.find_extent(x, int(b.axes[i]));
+    Tensor have = extent ? vector_of({*extent}) : std::get<Tensor>(extent_of(x, int(b.axes[i])));
+    return ops::maximum(start, ops::neg(have));
 }
 
 Tensor sliced(const Site& site, const Tensor& x, const Bounds& b) {
     Tensor starts = site.extents.find_value(b.starts), ends = site.extents.find_value(b.ends);
-    if (starts && ends) return sliced_by_known(site, x, b, numbers_in(starts), numbers_in(ends));
     IntList items;
     Tensors operands{x};
-    auto bound = [&](const Tensor& vector, const Tensor& known, size_t i) {
-        if (known) return std::clamp(numbers_in(known)[i], -beyond, beyond);
-        operands.push_back(cut(vector, 0, int64_t(i), int64_t(i) + 1));
-        return ops::bound_from_input;
+    auto start_of = [&](size_t i) {
+        if (!starts) return std::optional<int64_t>();
+        int64_t start = std::clamp(numbers_in(starts)[i], -beyond, beyond);
+        if (b.steps[i] > 0 || start >= 0) return std::optional(start);
+        auto extent = site.extents.find_extent(x, int(b.axes[i]));
+        return extent ? std::optional(std::max(start, -*extent)) : std::nullopt;
     };
+    bool are_known = true;
     for (size_t i = 0; i < b.axes.size(); ++i) {
-        int64_t start = bound(b.starts, starts, i), end = bound(b.ends, ends, i);
-        items.insert(items.end(), {b.axes[i], start, end, b.steps[i], 0});
+        auto start = start_of(i);
+        if (!start) operands.push_back(late_start(site, x, b, i));
+        int64_t end = ops::bound_from_input;
+        if (ends)
+            end = std::clamp(numbers_in(ends)[i], -beyond, beyond);
+        else
+            operands.push_back(bounded(cut(b.ends, 0, int64_t(i), int64_t(i) + 1)));
+        are_known &= start && ends;
+        items.insert(items.end(), {b.axes[i], start.value_or(ops::bound_from_input), end, b.steps[i], 0});
     }
     Tensor part = ops::slice(TensorList(operands), {.items = items});
-    assume_like(site, part, x, b.axes);
+    if (!are_known) assume_like(site, part, x, b.axes);
     return part;
 }
 

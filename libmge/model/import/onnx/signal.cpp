@@ -158,20 +158,24 @@ Tensors import_dft(const Site& site) {
     return {as_dtype(ops::reshape(ops::transpose(y, {.pattern = {0, 2, 1, 3}}), target), x.dtype())};
 }
 
-// Frames of the signal (B, length, parts), each transformed: (B, frames, frequencies, 2).
+// Frames of the signal (B, length, parts), or of a real one (B, length), each transformed: (B, frames,
+// frequencies, 2).
 Tensors import_stft(const Site& site) {
     const Tensor& x = site.in(0);
+    bool has_parts = rank_of(x) == 3;
+    if (!has_parts && rank_of(x) != 2) invalid("a signal of rank ", rank_of(x));
     Tensor step = as_extent(site.in(1)), window = site.optional(2);
     if (!window && !site.has(3)) invalid("it has neither a window nor a length of frames");
+    require_within(step, 1, beyond, "the step between frames is at least 1");
+    if (site.has(3)) require_within(as_extent(site.in(3)), 1, beyond, "the length of frames is at least 1");
     Tensor length = site.has(3) ? as_extent(site.in(3)) : std::get<Tensor>(extent_of(window, 0));
     Tensor room = ops::sub(std::get<Tensor>(extent_of(x, 1)), length);
     Tensor frames = ops::add(ops::floor_div(room, step), whole(1));
     Tensor first = as_column(ops::mul(count_up(frames, DType::i64), step), 1);
     Tensor place = as_index(ops::add(first, count_up(length, DType::i64)));
-    if (rank_of(x) != 3) invalid("a signal of shape ", x.shape());
-    int64_t parts = part_count(site, x);
+    int64_t parts = has_parts ? part_count(site, x) : 1;
     auto part = [&](int64_t i) -> Tensor {
-        Tensor taken = ops::take({as_float(element(x, 2, i)), place}, {.axes = {1}});
+        Tensor taken = ops::take({as_float(has_parts ? element(x, 2, i) : x), place}, {.axes = {1}});
         return window ? Tensor(ops::mul(taken, as_float(window))) : taken;
     };
     Transform kind{false, bool(site.attributes.integer("onesided", 1))};

@@ -71,9 +71,10 @@ Tensor mirrored(const Tensor& place, const Ends& ends) {
     return ops::add(ends.first, ops::minimum(rest, ops::sub(period, rest)));
 }
 
-// Places beyond the ends are moved before anything is interpolated.
+// Places beyond the ends are moved before anything is interpolated; of cubic functions each of the elements
+// is.
 Tensor moved_inside(const Tensor& place, const Tensor& extent, const Warp& warp) {
-    if (warp.border == "zeros") return place;
+    if (warp.border == "zeros" || warp.mode == "cubic") return place;
     Ends ends = ends_of(extent, warp);
     Tensor is_outside = ops::logical_or(ops::less(place, ends.first), ops::greater(place, ends.last));
     Tensor inside = warp.border == "border" ? clamped(place, extent) : mirrored(place, ends);
