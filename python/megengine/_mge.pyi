@@ -729,12 +729,13 @@ class ops:
         """
 
     @staticmethod
-    def assert_equal(expected: Operand, actual: Operand, *, max_error: float = 0.0001, verbose: bool = False) -> _Tensor:
+    def assert_equal(expected: Operand, actual: Operand, *, max_error: float = 0.0001, verbose: bool = False, claim: str = '') -> _Tensor:
         """Ends the run with an error unless two tensors agree; gives the largest error |expected - actual| / max(min(|expected|, |actual|), 1).
 
         Args:
             max_error: Largest error that is none.
             verbose: Print the largest error to standard error in each run.
+            claim: What the error says does not hold, before the first number of `actual` that differs; empty: it says the error.
         Returns:
             error
         """
@@ -914,12 +915,13 @@ class ops:
         """
 
     @staticmethod
-    def clip(x: Operand, *, lower: float = float("-inf"), upper: float = float("inf")) -> _Tensor:
-        """x, but not below lower and not above upper; where the bounds cross, lower is asked first.
+    def clip(x: Operand, *, lower: float = float("-inf"), upper: float = float("inf"), keeps_nan: bool = False) -> _Tensor:
+        """x, but not below lower and not above upper; where the bounds cross, lower is asked first. NaN gives upper, unless it is kept.
 
         Args:
             lower: Smallest value of the result.
             upper: Largest value of the result.
+            keeps_nan: NaN stays NaN.
         Returns:
             y
         """
@@ -1876,15 +1878,21 @@ class ops:
         """
 
     @staticmethod
-    def relu(x: Operand) -> _Tensor:
-        """max(x, 0); 0 for NaN.
+    def relu(x: Operand, *, keeps_nan: bool = False) -> _Tensor:
+        """max(x, 0); 0 for NaN, unless that is kept.
+
+        Args:
+            keeps_nan: NaN stays NaN.
         Returns:
             y
         """
 
     @staticmethod
-    def relu6(x: Operand) -> _Tensor:
-        """min(max(x, 0), 6).
+    def relu6(x: Operand, *, keeps_nan: bool = False) -> _Tensor:
+        """min(max(x, 0), 6); 6 for NaN, unless that is kept.
+
+        Args:
+            keeps_nan: NaN stays NaN.
         Returns:
             y
         """
@@ -2157,12 +2165,13 @@ class ops:
         """
 
     @staticmethod
-    def sort(x: Operand, *, axis: int = -1, descending: bool = False) -> tuple[_Tensor, ...]:
+    def sort(x: Operand, *, axis: int = -1, descending: bool = False, nan_is_largest: bool = False) -> tuple[_Tensor, ...]:
         """The elements of x in order along an axis, and the places they come from.
 
         Args:
             axis: Axis to sort along; negative counts from the end.
             descending: Largest first.
+            nan_is_largest: NaN is larger than all numbers; else it comes last in either direction.
         Returns:
             values, indices
         """
@@ -2263,7 +2272,7 @@ class ops:
         """
 
     @staticmethod
-    def topk(x: Operand, *, k: int = 1, descending: bool = True, kth_only: bool = False, no_sort: bool = False) -> tuple[_Tensor, ...]:
+    def topk(x: Operand, *, k: int = 1, descending: bool = True, kth_only: bool = False, no_sort: bool = False, nan_is_largest: bool = False) -> tuple[_Tensor, ...]:
         """The k first elements of each row (the last axis) in order, and their places.
 
         Args:
@@ -2271,6 +2280,7 @@ class ops:
             descending: Largest first.
             kth_only: Only the k-th of each row; the axis goes away.
             no_sort: Any order among the k.
+            nan_is_largest: NaN is larger than all numbers; else it comes last in either direction.
         Returns:
             values, indices
         """

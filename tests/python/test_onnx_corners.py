@@ -259,3 +259,50 @@ def test_an_open_extent_beside_a_single_element(n, tmp_path):
     row = number("row", [[1, 2, 3]], np.float32)
     path = one_node(tmp_path, "Einsum", [("x", ["n", 3])], [row], equation="ij,ij->ij")
     np.testing.assert_array_equal(load(path)(x).numpy(), x * [1, 2, 3])
+
+
+@pytest.mark.parametrize(
+    "how", ["align_corners", "half_pixel", "asymmetric", "half_pixel_symmetric"]
+)
+def test_scales_that_are_no_ratio_of_extents(how, tmp_path):
+    """PyTorch writes such for interpolate(scale_factor=1.3)."""
+    scales = [number("s", [1, 1, 1.3], np.float32)]
+    nodes = [
+        node("Resize", ["x", "", "s"], ["y"], mode="linear", coordinate_transformation_mode=how)
+    ]
+    path = model_of(nodes, [port("x", [1, 1, 6])], [port("y", None)], tmp_path, initializers=scales)
+    same_as_runtime(path, np.arange(6, dtype=np.float32).reshape(1, 1, 6))
+
+
+@pytest.mark.parametrize("nearest", ["round_prefer_ceil", "round_prefer_floor", "floor", "ceil"])
+@pytest.mark.parametrize("by", ["sizes", "scales"])
+@pytest.mark.parametrize("have, want", [(20, 6), (6, 20), (10, 4), (14, 4)])
+def test_halves_between_elements_are_exact(nearest, by, have, want, tmp_path):
+    constant = {"sizes": number("p", [1, 1, want])}
+    constant["scales"] = number("p", [1, 1, np.float32(want) / np.float32(have)], np.float32)
+    inputs = ["x", "", "p"] if by == "scales" else ["x", "", "", "p"]
+    nodes = [node("Resize", inputs, ["y"], mode="nearest", nearest_mode=nearest)]
+    ends = [port("y", None)]
+    path = model_of(nodes, [port("x", [1, 1, "n"])], ends, tmp_path, initializers=[constant[by]])
+    same_as_runtime(path, np.arange(have, dtype=np.float32).reshape(1, 1, have))
+
+
+@pytest.mark.parametrize("op", ["ReduceMax", "ReduceMin"])
+@pytest.mark.parametrize("dtype", [np.int64, np.uint64, np.int32, np.float32])
+def test_extremes_of_nothing(op, dtype, tmp_path):
+    kind = onnx.helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
+    nodes = [node(op, ["x", "a"], ["y"])]
+    path = model_of(
+        nodes,
+        [port("x", [2, 0], kind)],
+        [port("y", [2, 1], kind)],
+        tmp_path,
+        initializers=[number("a", [1])],
+        opset=20,
+    )
+    if dtype == np.float32:
+        least, most = -np.inf, np.inf
+    else:
+        least, most = np.iinfo(dtype).min, np.iinfo(dtype).max
+    expected = np.full((2, 1), least if op == "ReduceMax" else most, dtype)
+    np.testing.assert_array_equal(load(path)(np.zeros((2, 0), dtype)).numpy(), expected)

