@@ -373,9 +373,10 @@ _seed = int(time.time())
 def next_state(device=None) -> Tensor:
     """The state for one random operator from the stream of a device (None: the default one)."""
     key = str(_mge.Device(device))
-    if key not in _streams:
-        _streams[key] = _Stream(_seed, key)
-    return _streams[key].draw()
+    with turn():
+        if key not in _streams:
+            _streams[key] = _Stream(_seed, key)
+        return _streams[key].draw()
 
 
 def kept_streams() -> Callable[[], None]:
