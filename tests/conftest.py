@@ -53,16 +53,16 @@ def checked_onnx_files(request):
     folder = request.getfixturevalue("tmp_path")
     yield
     for path in folder.rglob("*.onnx"):
-        if path.is_file() and is_written_by_mge(path):
-            sys.modules["onnx"].checker.check_model(str(path), full_check=True)
+        if path.is_file() and (model := written_model(path)):
+            sys.modules["onnx"].checker.check_model(model, full_check=True)
 
 
-def is_written_by_mge(path):
-    """Whether it is a whole model of this exporter: a test may damage or encrypt one."""
+def written_model(path):
+    """The model if it is a whole one of this exporter: a test may damage or encrypt one."""
     import onnx  # noqa: PLC0415  few tests need it
 
     try:
-        model = onnx.load(path, load_external_data=False)
+        model = onnx.load(path)
     except Exception:
-        return False
-    return model.producer_name == "MGE"
+        return None
+    return model if model.producer_name == "MGE" else None
