@@ -21,7 +21,7 @@ namespace {
 
 constexpr size_t growth_limit = size_t(1) << 18;  // bytes that a result may be larger than its inputs
 
-// What all results together may take, in bytes and in operations, grows with the graph's constants: a small
+// The bytes and operations that all results together may take. Both grow with the graph's constants: a small
 // file must not cost much memory or time before the first run.
 struct Budget {
     double bytes = std::min(double(64 << 20), double(file_limit())), operations = 1e9;

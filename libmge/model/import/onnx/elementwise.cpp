@@ -109,7 +109,7 @@ Tensor extreme_with_nan(const Tensor& a, const Tensor& b) {
 }  // namespace
 
 Tensor rectified(const Tensor& x) { return ops::relu(x, {.keeps_nan = true}); }
-// What is an activation is called so: passes let convolutions compute it.
+// Activations keep their names: passes let convolutions compute them.
 Tensor clipped(const Tensor& x, double lower, double upper) {
     if (lower == 0 && upper == 6) return ops::relu6(x, {.keeps_nan = true});
     return ops::clip(x, {.lower = lower, .upper = upper, .keeps_nan = true});

@@ -93,7 +93,7 @@ Tensor joined_taps(Tensor x, const Window& window, Join join) {
 }
 
 Tensor sum_of(const Tensor& a, const Tensor& b) { return ops::add(a, b); }
-// Of a NaN and a number the number, as in windows of images.
+// A NaN and a number give the number, as in windows of images.
 Tensor larger_number(const Tensor& a, const Tensor& b) {
     Tensor larger = ops::maximum(b, a);
     return is_float(a.dtype()) ? Tensor(ops::where(ops::isnan(a), b, larger)) : larger;
