@@ -6,9 +6,11 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <filesystem>
 
 #include "libmge/base/file.h"
+#include "libmge/base/lock_wait.h"
 #include "libmge/model/crypt/encrypted_file.h"
 
 namespace mge::cli {
@@ -19,11 +21,19 @@ namespace fs = std::filesystem;
 // Excludes other writers of files in the same folder. The file itself cannot be locked: writing replaces it.
 class FolderLock {
 public:
-    explicit FolderLock(const fs::path& file) {
+    // UserError when another process keeps it for longer than the limit.
+    FolderLock(const fs::path& file, std::chrono::seconds limit) {
         fs::path folder = file.has_parent_path() ? file.parent_path() : ".";
         fd_ = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        std::string what = text("the folder of fast-run cache '", file.string(), "'");
+        LockWait wait(what, limit);
         // Where folders cannot be locked the last writer wins; writing tells when there is no folder.
-        while (fd_ >= 0 && ::flock(fd_, LOCK_EX) != 0 && errno == EINTR) continue;
+        while (fd_ >= 0 && ::flock(fd_, LOCK_EX | LOCK_NB) != 0 && (errno == EINTR || errno == EWOULDBLOCK))
+            if (!wait.wait_a_moment()) {
+                ::close(fd_);
+                throw UserError(text(what, ": another process still has it locked after ", wait.limit_text(),
+                                     " of waiting"));
+            }
     }
     ~FolderLock() {
         if (fd_ >= 0) ::close(fd_);
@@ -42,13 +52,13 @@ bool exists(const fs::path& path) {
 
 class EncryptedCacheFile final : public CacheStorage {
 public:
-    EncryptedCacheFile(std::string path, FileCipher cipher)
-        : path_(std::move(path)), cipher_(std::move(cipher)) {}
+    EncryptedCacheFile(std::string path, FileCipher cipher, std::chrono::seconds lock_limit)
+        : path_(std::move(path)), cipher_(std::move(cipher)), lock_limit_(lock_limit) {}
 
     SecretBytes read() const { return exists(path_) ? decrypt_to_memory(path_, cipher_) : SecretBytes(); }
 
     void update(const std::function<std::vector<std::byte>(Bytes present)>& change) override {
-        FolderLock lock(path_);
+        FolderLock lock(path_, lock_limit_);
         auto content = change(read());
         SecretBytes sealed = encrypt_in_memory(content, path_, cipher_);
         wipe(content);
@@ -58,11 +68,13 @@ public:
 private:
     std::string path_;
     FileCipher cipher_;
+    std::chrono::seconds lock_limit_;
 };
 
 std::unique_ptr<FastrunCache> open_encrypted(const std::string& path, const KeyOptions& key, CacheUse use) {
     FileCipher cipher{container_cipher, key_provider(key)};
-    auto storage = std::make_unique<EncryptedCacheFile>(path, cipher);
+    auto storage = std::make_unique<EncryptedCacheFile>(
+        path, cipher, std::chrono::seconds(use == CacheUse::tolerant ? 5 : 30));
     if (use == CacheUse::read || use == CacheUse::look_up)
         return FastrunCache::from_bytes(storage->read(), path);
     if (!exists(path)) {

@@ -4,6 +4,7 @@
 #include <pthread.h>
 
 #include <algorithm>
+#include <cerrno>
 
 #include "libmge/base/error.h"
 #include "libmge/base/file_limit.h"
@@ -11,8 +12,6 @@
 namespace mge {
 namespace {
 
-// Longer than any transaction of many writers on a slow disk takes.
-constexpr int busy_timeout_ms = 30'000;
 // Bytes of a text or of a whole row: those that a cache holds are a few thousand long.
 constexpr int longest_value = 1 << 24;
 
@@ -74,7 +73,8 @@ std::string Statement::text(int column) const {
     return bytes ? std::string(bytes, size_t(sqlite3_column_bytes(get(), column))) : std::string();
 }
 
-Database::Database(std::string path, Mode mode) : path_(std::move(path)) {
+Database::Database(std::string path, Mode mode, std::shared_ptr<LockWait> wait)
+    : path_(std::move(path)), busy_(std::make_unique<Busy>(std::move(wait))) {
     open(path_, mode == Mode::write ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY);
     // Readers of a write-ahead log have to write beside the file, too.
     if (mode == Mode::read && !can_be_read())
@@ -86,7 +86,7 @@ void Database::open(const std::string& name, int flags) {
     int code = sqlite3_open_v2(name.c_str(), &opened, flags, nullptr);
     db_.reset(opened);
     if (code != SQLITE_OK) fail();
-    sqlite3_busy_timeout(opened, busy_timeout_ms);
+    sqlite3_busy_handler(opened, wait_for_lock, busy_.get());
     // Others may have written the file: what stands in it is a table, and nothing that computes.
     for (int option :
          {SQLITE_DBCONFIG_ENABLE_VIEW, SQLITE_DBCONFIG_ENABLE_TRIGGER, SQLITE_DBCONFIG_TRUSTED_SCHEMA})
@@ -96,9 +96,22 @@ void Database::open(const std::string& name, int flags) {
 }
 
 void Database::put_away_log() {
-    sqlite3_busy_timeout(db_.get(), 0);
+    sqlite3_busy_handler(db_.get(), nullptr, nullptr);
     sqlite3_wal_checkpoint_v2(db_.get(), nullptr, SQLITE_CHECKPOINT_TRUNCATE, nullptr, nullptr);
-    sqlite3_busy_timeout(db_.get(), busy_timeout_ms);
+    sqlite3_busy_handler(db_.get(), wait_for_lock, busy_.get());
+}
+
+// SQLite counts a file system without locks as a locked file. Its last call is the one that was refused.
+int Database::wait_for_lock(void* busy, int) {
+    auto& b = *static_cast<Busy*>(busy);
+    b.has_no_locks |= errno == ENOLCK;
+    return !b.has_no_locks && b.wait && b.wait->wait_a_moment();
+}
+
+std::string Database::why_locked() const {
+    if (busy_->has_no_locks) return "its file system has no locks; give a file elsewhere";
+    std::string how_long = busy_->wait ? " after " + busy_->wait->limit_text() + " of waiting" : "";
+    return text("another process still has it locked", how_long);
 }
 
 bool Database::can_be_read() const {
@@ -107,7 +120,8 @@ bool Database::can_be_read() const {
     return code != SQLITE_CANTOPEN && code != SQLITE_READONLY;
 }
 
-Database::Database(std::span<const std::byte> file, std::string label) : Database(":memory:", Mode::write) {
+Database::Database(std::span<const std::byte> file, std::string label)
+    : Database(":memory:", Mode::write, nullptr) {
     path_ = std::move(label);
     // What is sorted or rebuilt would else go through files.
     execute("PRAGMA temp_store=MEMORY");
@@ -127,10 +141,11 @@ void Database::fail() const {
     int code = db_ ? sqlite3_errcode(db_.get()) & 0xff : SQLITE_NOMEM;
     std::string what =
         text("fast-run cache '", path_, "': ", db_ ? sqlite3_errmsg(db_.get()) : "out of memory");
-    if (code == SQLITE_NOTADB)  // perhaps another file was meant
+    if (code == SQLITE_NOTADB || code == SQLITE_ERROR)  // perhaps another file was meant
         throw ModelError(what + ": it is no cache, or a damaged one; give another");
     if (code == SQLITE_CORRUPT) throw ModelError(what + "; without the file one begins with an empty cache");
     if (code == SQLITE_NOMEM) throw MemoryError(what);
+    if (code == SQLITE_BUSY) throw UserError(text("fast-run cache '", path_, "': ", why_locked()));
     throw UserError(what);
 }
 

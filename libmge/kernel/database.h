@@ -13,6 +13,8 @@
 #include <string_view>
 #include <vector>
 
+#include "libmge/base/lock_wait.h"
+
 namespace mge {
 
 // One user of SQLite at a time, and none during fork(): SQLite's own locks, which all connections share, have
@@ -51,8 +53,9 @@ public:
     // `read` needs the right to read the file and nothing else: where nothing may be written beside it, it is
     // read as it is.
     enum class Mode { write, read };
-    // ModelError when it is no database or damaged, UserError when it cannot be opened or made; both name it.
-    Database(std::string path, Mode mode);
+    // ModelError when it is no database or damaged, UserError when it cannot be opened or made, or stays
+    // locked for longer than `wait` allows; both name it.
+    Database(std::string path, Mode mode, std::shared_ptr<LockWait> wait);
     // In memory, and never elsewhere: a copy of a database file's bytes, of which there may be none. `label`
     // stands for the path.
     Database(std::span<const std::byte> file, std::string label);
@@ -68,6 +71,8 @@ public:
     // What the log beside the file holds becomes a part of the file, unless others are using it: nobody is
     // waited for.
     void put_away_log();
+    // After another process was found to hold a lock: false when there is nothing to wait for, or no longer.
+    bool wait_for_lock() const { return wait_for_lock(busy_.get(), 0) != 0; }
     int changes() const { return sqlite3_changes(db_.get()); }
     sqlite3* handle() const { return db_.get(); }
     [[noreturn]] void fail() const;  // with SQLite's last message
@@ -77,10 +82,17 @@ private:
     struct Close {
         void operator()(sqlite3* db) const { sqlite3_close_v2(db); }
     };
-    std::string path_;
+    struct Busy {
+        std::shared_ptr<LockWait> wait;
+        bool has_no_locks = false;  // the file system refuses them
+    };
+    static int wait_for_lock(void* busy, int tries);  // as SQLite's busy handler
     void open(const std::string& name, int flags);
     bool can_be_read() const;
+    std::string why_locked() const;
 
+    std::string path_;
+    std::unique_ptr<Busy> busy_;
     std::unique_ptr<sqlite3, Close> db_;
     std::map<std::string, std::unique_ptr<Statement>> reused_;
 };

@@ -2,13 +2,11 @@
 #include "libmge/kernel/fastrun_cache.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <ctime>
 #include <filesystem>
 #include <functional>
 #include <sstream>
-#include <thread>
 
 #include "libmge/base/cache_folder.h"
 #include "libmge/base/hash.h"
@@ -187,23 +185,36 @@ void make_schema(Database& db) {
     transaction.commit();
 }
 
-void check_version(Database& db, const std::string& path) {
-    int found = version_of(db);
-    if (found >= 0 && found <= schema_version) return;
-    throw ModelError(
-        text("fast-run cache '", path, "' has format ", found, ", this program reads ", schema_version));
+// Counts the tables for which the condition holds.
+int64_t tables(const Database& db, const char* condition) {
+    auto query =
+        db.prepare(text("SELECT count(*) FROM sqlite_master WHERE type = 'table' AND ", condition).c_str());
+    query.step();
+    return query.integer(0);
 }
 
-// Changing the journal's mode needs the file for itself and does not wait for it.
+// Other programs keep SQLite databases, too. In one transaction: another process may be making the tables.
+void check_format(Database& db, const std::string& path) {
+    db.execute("BEGIN");
+    int found = version_of(db);
+    int64_t all = tables(db, "true"), ours = tables(db, "name IN ('measurement', 'algorithm_time')");
+    db.execute("COMMIT");
+    if (found < 0 || found > schema_version)
+        throw ModelError(
+            text("fast-run cache '", path, "' has format ", found, ", this program reads ", schema_version));
+    if (all > 0 && (found == 0 || ours == 0))
+        throw ModelError(
+            text("'", path, "' is a database of another program, no fast-run cache; give another file"));
+}
+
+// Changing the journal's mode needs the file for itself, and SQLite does not wait for it.
 void enter_wal_mode(Database& db) {
-    constexpr int tries = 2000;
-    for (int i = 0; i < tries; ++i) {
+    for (;;) {
         int code = sqlite3_exec(db.handle(), "PRAGMA journal_mode=WAL", nullptr, nullptr, nullptr);
         if (code == SQLITE_OK) return;
-        if (code != SQLITE_BUSY && code != SQLITE_LOCKED) break;
-        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+        bool is_locked = code == SQLITE_BUSY || code == SQLITE_LOCKED;
+        if (!is_locked || !db.wait_for_lock()) db.fail();
     }
-    db.fail();
 }
 
 // Opening a pipe would wait for its other end, and what is behind a device is nobody's cache.
@@ -224,10 +235,19 @@ void put_away_long_log(Database& db, const std::string& path) {
     if (!unknown && bytes >= long_log) db.put_away_log();
 }
 
-std::unique_ptr<Database> connect_to_write(const std::string& path, Durability durability) {
+using Wait = std::shared_ptr<LockWait>;
+
+// Longer than any transaction of many writers on a slow disk takes.
+constexpr LockWait::Milliseconds long_wait{30'000}, limit_of_short_wait{5'000};
+
+Wait make_wait(const std::string& path, LockWait::Milliseconds limit) {
+    return std::make_shared<LockWait>(text("fast-run cache '", path, "'"), limit);
+}
+
+std::unique_ptr<Database> connect_to_write(const std::string& path, Durability durability, const Wait& wait) {
     require_ordinary_file(path);
-    auto db = std::make_unique<Database>(path, Database::Mode::write);
-    check_version(*db, path);
+    auto db = std::make_unique<Database>(path, Database::Mode::write, wait);
+    check_format(*db, path);
     enter_wal_mode(*db);
     db->execute(text("PRAGMA synchronous=", durability == Durability::process ? "NORMAL" : "FULL"));
     make_schema(*db);
@@ -238,16 +258,16 @@ std::unique_ptr<Database> connect_to_write(const std::string& path, Durability d
 // A database in memory that begins as a copy of these bytes.
 std::unique_ptr<Database> connect_to_bytes(std::span<const std::byte> file, const std::string& label) {
     auto db = std::make_unique<Database>(file, label);
-    check_version(*db, label);
+    check_format(*db, label);
     make_schema(*db);
     return db;
 }
 
 // Older formats are read as a copy in memory, which is brought to this one.
-std::unique_ptr<Database> connect_to_read(const std::string& path) {
+std::unique_ptr<Database> connect_to_read(const std::string& path, const Wait& wait) {
     require_ordinary_file(path);
-    auto db = std::make_unique<Database>(path, Database::Mode::read);
-    check_version(*db, path);
+    auto db = std::make_unique<Database>(path, Database::Mode::read, wait);
+    check_format(*db, path);
     if (version_of(*db) == schema_version) return db;
     return connect_to_bytes(db->bytes(), path);
 }
@@ -332,28 +352,33 @@ FastrunCache::FastrunCache(const std::string& path, Access access, Connect conne
 
 FastrunCache::~FastrunCache() = default;
 
-std::unique_ptr<FastrunCache> FastrunCache::open(const std::string& path, Durability durability) {
+std::unique_ptr<FastrunCache> FastrunCache::open(const std::string& path, Durability durability, Wait wait) {
+    if (!wait) wait = make_wait(path, long_wait);
     auto folder = std::filesystem::path(path).parent_path();
     std::error_code ignored;  // opening the file tells it better
     if (!folder.empty() && path != ":memory:") std::filesystem::create_directories(folder, ignored);
     std::lock_guard lock(sqlite_mutex());
     return std::unique_ptr<FastrunCache>(new FastrunCache(
-        path, Access::write, [path, durability] { return connect_to_write(path, durability); }));
+        path, Access::write, [path, durability, wait] { return connect_to_write(path, durability, wait); }));
 }
 
-std::unique_ptr<FastrunCache> FastrunCache::open_read_only(const std::string& path) {
+std::unique_ptr<FastrunCache> FastrunCache::open_read_only(const std::string& path, Wait wait) {
+    if (!wait) wait = make_wait(path, long_wait);
     std::lock_guard lock(sqlite_mutex());
     return std::unique_ptr<FastrunCache>(
-        new FastrunCache(path, Access::read, [path] { return connect_to_read(path); }));
+        new FastrunCache(path, Access::read, [path, wait] { return connect_to_read(path, wait); }));
 }
+
+Wait FastrunCache::short_wait(const std::string& path) { return make_wait(path, limit_of_short_wait); }
 
 std::unique_ptr<FastrunCache> FastrunCache::open_tolerant(const std::string& path, Durability durability) {
     std::unique_ptr<FastrunCache> cache;
+    auto wait = short_wait(path);  // for both tries
     try {
-        cache = open(path, durability);
+        cache = open(path, durability, wait);
     } catch (const Error& cannot_write) {
         try {
-            cache = open_read_only(path);
+            cache = open_read_only(path, wait);
             log_warning(text(cannot_write.what(), "; it is read, and what is measured is not kept"));
         } catch (const Error&) {
             log_warning(text(cannot_write.what(), "; going on without it"));
@@ -373,7 +398,7 @@ std::unique_ptr<FastrunCache> FastrunCache::open_to_look_up(const std::string& p
     std::error_code unknown;  // opening it tells it better
     try {
         bool is_there = std::filesystem::exists(path, unknown) || unknown;
-        cache = is_there ? open_read_only(path) : in_memory();
+        cache = is_there ? open_read_only(path, short_wait(path)) : in_memory();
     } catch (const Error& cannot_read) {
         log_warning(text(cannot_read.what(), "; going on without it"));
         cache = in_memory();

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "libmge/base/lock_wait.h"
 #include "libmge/base/per_process.h"
 #include "libmge/kernel/neighbourhood.h"
 #include "libmge/kernel/select.h"
@@ -48,14 +49,18 @@ public:
 class MGE_API FastrunCache {
 public:
     // Made when it does not exist. ModelError when the file is no cache or damaged as a whole, UserError when
-    // it cannot be opened; both name it.
+    // it cannot be opened; both name it. Null: waits for other processes' locks for long (half a minute).
     static std::unique_ptr<FastrunCache> open(const std::string& path,
-                                              Durability durability = Durability::process);
+                                              Durability durability = Durability::process,
+                                              std::shared_ptr<LockWait> wait = nullptr);
     // Of an existing file, never written.
-    static std::unique_ptr<FastrunCache> open_read_only(const std::string& path);
+    static std::unique_ptr<FastrunCache> open_read_only(const std::string& path,
+                                                        std::shared_ptr<LockWait> wait = nullptr);
+    // For work that can go on without the cache.
+    static std::shared_ptr<LockWait> short_wait(const std::string& path);
     // For work that has to go on whatever the cache is like: one that cannot be written is only read, one
     // that cannot be read is left alone and replaced by an empty one in memory; find() and store() do not
-    // throw. One warning says what happened.
+    // throw, and wait for locks only as short_wait() does. One warning says what happened.
     static std::unique_ptr<FastrunCache> open_tolerant(const std::string& path,
                                                        Durability durability = Durability::process);
     // The same of one that is open.

@@ -54,14 +54,15 @@ FileKind examine(const std::string& path, std::vector<CacheRow>& rows) {
 
 // Error for a file that is damaged. One that may only be read is copied into memory.
 std::shared_ptr<FastrunCache> open_file(const std::string& path, FileKind kind, Durability durability) {
+    auto wait = FastrunCache::short_wait(path);  // for both tries
     try {
-        return FastrunCache::made_tolerant(FastrunCache::open(path, durability));
+        return FastrunCache::made_tolerant(FastrunCache::open(path, durability, wait));
     } catch (const mge::ModelError&) {
         throw;
     } catch (const mge::UserError& e) {
         mge::log_warning(text(e.what(), "; what is measured is not kept"));
         if (kind == FileKind::none) return FastrunCache::in_memory();
-        return FastrunCache::from_bytes(FastrunCache::open_read_only(path)->bytes(), in_memory);
+        return FastrunCache::from_bytes(FastrunCache::open_read_only(path, wait)->bytes(), in_memory);
     }
 }
 

@@ -168,6 +168,20 @@ TEST_F(CacheFile, ALongLogThatIsInUseStays) {
     sqlite3_close(reader);
 }
 
+TEST_F(CacheFile, ADatabaseOfAnotherProgramIsLeftAlone) {
+    for (const char* version : {"0", "3"}) {
+        sql(text("DROP TABLE IF EXISTS bookmarks; CREATE TABLE bookmarks (url TEXT); PRAGMA user_version = ",
+                 version));
+        auto write = +[](const std::string& path) { return FastrunCache::open(path); };
+        auto read = +[](const std::string& path) { return FastrunCache::open_read_only(path); };
+        for (auto open : {write, read})
+            EXPECT_THAT([&] { open(path_); },
+                        testing::ThrowsMessage<ModelError>(HasSubstr("another program")));
+    }
+    sql("DROP TABLE bookmarks; CREATE TABLE measurement (meter TEXT)");
+    EXPECT_THROW(FastrunCache::open_read_only(path_)->rows(), ModelError);
+}
+
 TEST_F(CacheFile, DamagedFileIsNamed) {
     std::ofstream(path_) << std::string(8192, 'x');
     try {

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <chrono>
+#include <string>
+#include <utility>
+
+#include "libmge/base/api.h"
+
+namespace mge {
+
+// How long one user of a file waits for the locks of other processes, over all of its waits. Time without a
+// wait earns time for later waits, so that many short waits never use the limit up. Not thread-safe.
+class MGE_API LockWait {
+public:
+    using Milliseconds = std::chrono::milliseconds;
+    // `what` names the file in the announcement.
+    LockWait(std::string what, Milliseconds limit) : what_(std::move(what)), limit_(limit), left_(limit) {}
+
+    // Sleeps a moment; false once the limit is used up, from then on without sleeping. A wait of more than a
+    // second is announced by a warning.
+    bool wait_a_moment();
+    bool is_used_up() const { return is_used_up_; }
+    std::string limit_text() const;  // "5 s"
+
+private:
+    using Clock = std::chrono::steady_clock;
+    void begin_wait(Clock::time_point now);
+
+    std::string what_;
+    Clock::duration limit_, left_;
+    Clock::time_point wait_began_, last_wait_;
+    Clock::duration moment_{};
+    bool is_used_up_ = false;
+};
+
+}  // namespace mge
