@@ -81,8 +81,12 @@ struct DoorGuard {
 
 void print_error(const Invocation& invocation, const std::string& message) {
     erase_line();
-    std::fprintf(stderr, "%s: %s %s\n", invocation.tool.c_str(), paint(2, Paint::red, "error:").c_str(),
-                 printable(message).c_str());
+    std::string line = text(invocation.tool, ": error: ", printable(message));
+    line = broken_behind_blanks(line, terminal_width(STDERR_FILENO, SIZE_MAX));
+    constexpr std::string_view error = "error:";
+    if (size_t at = line.find(error); at != line.npos)
+        line.replace(at, error.size(), paint(STDERR_FILENO, Paint::red, std::string(error)));
+    std::fprintf(stderr, "%s\n", line.c_str());
 }
 
 Json error_json(ErrorCode code, const std::string& message, const std::string& hint = {}) {
@@ -149,7 +153,10 @@ void open_standard_descriptors() {
 
 int run_guarded(Invocation& invocation, const std::function<int(Invocation&)>& body) {
     try {
-        return body(invocation);
+        int code = body(invocation);
+        if (code == 0 && cut_files() > 0)
+            throw ModelError("an input file was cut short while it was read; give the whole file");
+        return code;
     } catch (const Exit& exit) {
         return exit.code;
     } catch (const ReportError& e) {

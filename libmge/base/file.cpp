@@ -13,15 +13,16 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
-#include <map>
 #include <mutex>
 #include <streambuf>
 #include <utility>
 
+#include "libmge/base/env.h"
 #include "libmge/base/error.h"
 #include "libmge/base/input_pipe.h"
+#include "libmge/base/log.h"
+#include "libmge/base/mapped_range.h"
 #include "libmge/base/pages.h"
-#include "libmge/base/per_process.h"
 
 namespace mge {
 namespace {
@@ -73,28 +74,6 @@ std::string unguessable_name(const std::string& target) {
     return name;
 }
 
-// The files that are mapped now: first byte → end.
-struct Mappings {
-    std::mutex mutex;
-    std::map<const std::byte*, const std::byte*> ends;
-
-    bool holds(const std::byte* data) const {
-        auto it = ends.upper_bound(data);
-        return it != ends.begin() && data < std::prev(it)->second;
-    }
-};
-
-Mappings& mappings() {
-    static PerProcess<Mappings> tables([](Mappings* of_parent) {
-        auto table = std::make_unique<Mappings>();
-        if (!of_parent) return table;
-        std::unique_lock lock(of_parent->mutex, std::try_to_lock);
-        if (lock.owns_lock()) table->ends = of_parent->ends;
-        return table;
-    });
-    return tables.get();
-}
-
 // Writes to a descriptor. What errors name is the path.
 class DescriptorBuffer : public std::streambuf {
 public:
@@ -142,6 +121,18 @@ int open_without_waiting(const std::string& path) {
     return fd;
 }
 
+// From the beginning. Returns how many bytes there were: the file may become shorter meanwhile.
+size_t read_all(int fd, char* to, size_t bytes, const std::string& path) {
+    for (size_t at = 0; at < bytes;) {
+        ssize_t n = ::pread(fd, to + at, bytes - at, off_t(at));
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) throw_system(path, "read");
+        if (n == 0) return at;
+        at += size_t(n);
+    }
+    return bytes;
+}
+
 // A device or a pipe: there is nothing to keep whole, and renaming would replace it by a file.
 bool is_special(const std::string& path) {
     struct stat info {};
@@ -164,48 +155,77 @@ std::string read_text(const std::string& path) {
     struct stat info {};
     if (::fstat(file.fd, &info) != 0) throw_system(path, "examine");
     std::string content(size_t(info.st_size), '\0');
-    for (size_t at = 0; at < content.size();) {
-        ssize_t n = ::pread(file.fd, content.data() + at, content.size() - at, off_t(at));
-        if (n < 0 && errno == EINTR) continue;
-        if (n < 0) throw_system(path, "read");
-        if (n == 0) content.resize(at);  // it became shorter meanwhile
-        at += size_t(n);
-    }
+    content.resize(read_all(file.fd, content.data(), content.size(), path));
     return content;
 }
 
+// Which file it was, and as what it was mapped.
+struct MappedFile::Identity {
+    struct stat info {};
+    bool is_same_file(const struct stat& now) const {
+        return now.st_dev == info.st_dev && now.st_ino == info.st_ino;
+    }
+    bool was_written(const struct stat& now) const {
+        return now.st_mtim.tv_sec != info.st_mtim.tv_sec || now.st_mtim.tv_nsec != info.st_mtim.tv_nsec;
+    }
+};
+
+MappedFile::MappedFile(std::string path) : path_(std::move(path)) {}
+
 std::shared_ptr<const MappedFile> MappedFile::open(const std::string& path) {
     Descriptor file{open_input(path)};
-    struct stat info {};
-    if (::fstat(file.fd, &info) != 0) throw_system(path, "examine");
-    auto size = size_t(info.st_size);
+    auto identity = std::make_unique<Identity>();
+    if (::fstat(file.fd, &identity->info) != 0) throw_system(path, "examine");
+    auto size = size_t(identity->info.st_size);
     // First what holds the mapping: it is given back whatever fails.
     std::shared_ptr<MappedFile> mapped(new MappedFile(path));
+    mapped->identity_ = std::move(identity);
     if (size == 0) return mapped;
+    bool is_copied = env_string("MGE_MAP_FILES") == "0";
     // Pages come as they are read, by whichever thread reads them.
-    void* data = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.fd, 0);
+    void* data = is_copied ? ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
+                           : ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.fd, 0);
     if (data == MAP_FAILED) throw_system(path, "map");
-    auto* first = static_cast<const std::byte*>(data);
-    mapped->bytes_ = {first, size};
-    Mappings& table = mappings();
-    std::lock_guard lock(table.mutex);
-    table.ends[first] = first + size;
+    mapped->bytes_ = {static_cast<const std::byte*>(data), size};
+    if (is_copied) {
+        if (read_all(file.fd, static_cast<char*>(data), size, path) < size)
+            throw ModelError(text("'", path, "' was cut while it was read"));
+        return mapped;
+    }
+    mapped->range_ = &add_mapped_range(mapped->bytes_.data(), size, mapped.get());
     return mapped;
 }
 
 MappedFile::~MappedFile() {
     if (bytes_.empty()) return;
-    Mappings& table = mappings();
-    std::lock_guard lock(table.mutex);
-    table.ends.erase(bytes_.data());
+    if (range_) remove_mapped_range(*range_);
     ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
 }
 
-bool is_mapped(const void* data) {
-    Mappings& table = mappings();
-    std::lock_guard lock(table.mutex);
-    return table.holds(static_cast<const std::byte*>(data));
+const MappedFile* MappedFile::of(const void* data) {
+    auto* range = mapped_range_of(data);
+    return range ? range->file.load() : nullptr;
 }
+
+bool MappedFile::is_cut() const { return range_ && range_->is_cut; }
+
+// A file that took its place leaves the mapped one as it is.
+void MappedFile::require_whole() const {
+    struct stat now {};
+    bool is_there = ::stat(path_.c_str(), &now) == 0 && identity_->is_same_file(now);
+    if (is_cut() || (is_there && now.st_size < identity_->info.st_size))
+        throw ModelError(text("'", path_, "' was cut while it was in use: of ", bytes_.size(), " bytes ",
+                              is_there ? text(now.st_size, " are") : "not all are",
+                              " left; load the whole file again, and replace files in use by renaming"));
+    if (is_there && identity_->was_written(now))
+        log_warning(text("'", path_,
+                         "' was written to while it is in use, so that results may be wrong; load "
+                         "it again, and replace files in use by renaming"));
+}
+
+int cut_files() { return cut_ranges(); }
+
+bool is_mapped(const void* data) { return mapped_range_of(data); }
 
 std::span<std::byte> whole_pages(std::span<const std::byte> bytes) {
     const uintptr_t page = page_size();
@@ -311,6 +331,7 @@ void NewFile::finish() {
 void write_file_atomically(const std::string& path, const std::function<void(std::ostream&)>& write,
                            FileReaders readers, Replace replace) {
     if (path == "-") throw UserError("cannot write to '-': it is no file; one of that name is './-'");
+    const int cut_before = cut_files();
     NewFile file(path, readers, replace);
     DescriptorBuffer buffer(file.descriptor());
     std::ostream stream(&buffer);
@@ -321,6 +342,8 @@ void write_file_atomically(const std::string& path, const std::function<void(std
         errno = buffer.code();
         throw_system(path, "write");
     }
+    if (cut_files() > cut_before)
+        throw ModelError(text("cannot write '", path, "': a file that it is made of was cut meanwhile"));
     file.finish();
 }
 

@@ -29,23 +29,36 @@ MGE_API int open_input(const std::string& path);
 
 MGE_API std::string read_text(const std::string& path);
 
-// A whole file mapped read-only. Keep the pointer as long as any byte is used.
+// A whole file mapped read-only. Keep the pointer as long as any byte is used. Where another process cuts the
+// file meanwhile, what is lost reads as zeros: a handler of SIGBUS sees to that (base/mapped_range.h).
 class MGE_API MappedFile {
 public:
     // Throws UserError naming the path and the system's reason, MemoryError when that is a lack of memory.
     static std::shared_ptr<const MappedFile> open(const std::string& path);
     ~MappedFile();
+    // The file that these bytes lie in; null: none.
+    static const MappedFile* of(const void* data);
     MappedFile(const MappedFile&) = delete;
     MappedFile& operator=(const MappedFile&) = delete;
 
     std::span<const std::byte> bytes() const { return bytes_; }
     const std::string& path() const { return path_; }
+    // Some of its bytes were read after they were lost. Makes no call of the system.
+    bool is_cut() const;
+    // ModelError when the file is shorter than when it was mapped. Warns when it was written to since.
+    void require_whole() const;
 
 private:
-    explicit MappedFile(std::string path) : path_(std::move(path)) {}
+    struct Identity;
+    explicit MappedFile(std::string path);
     std::string path_;
     std::span<const std::byte> bytes_;
+    std::unique_ptr<const Identity> identity_;
+    struct MappedRange* range_ = nullptr;
 };
+
+// How many mapped files of this process were found cut so far. Makes no call of the system.
+MGE_API int cut_files();
 
 // Gives the pages that lie wholly in these bytes back to the system: they take no memory until they are read
 // again, which brings them back from the file. False when the bytes are no part of a MappedFile; nothing

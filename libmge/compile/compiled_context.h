@@ -72,6 +72,7 @@ public:
     void skip_next_run(bool skips);  // whatever the options say
     // The run itself, for whoever has the turn or is alone with the context.
     void run_in_turn();
+    void run_here();
     // Until the queues have been asked for the whole run.
     void wait_until_asked();
     // The inputs where they lie now.

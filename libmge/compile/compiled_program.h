@@ -92,6 +92,8 @@ public:
     const std::vector<int>& output_steps() const { return output_steps_; }
     // By place, the arenas that were taken while compiling, for the first who asks; empty for all others.
     std::vector<StorageRef> take_arenas() const;
+    // ModelError when a mapped file was cut that the steps read constants of.
+    void require_whole_constants() const;
     // Some step is an operator that holds graphs.
     bool holds_graphs() const { return holds_graphs_; }
     // Nothing is under way when a run returns.

@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "libmge/base/file.h"
 #include "libmge/base/rethrow.h"
 #include "libmge/compile/compiled_context.h"
 #include "libmge/compile/first_run_check.h"
@@ -42,8 +43,9 @@ void CompiledContext::run_for_start() {
 }
 
 void CompiledContext::finish_dispatch(std::exception_ptr failure) {
-    if (copies_) try {
-            if (!failure) end_copies();
+    if (!failure) try {
+            if (copies_) end_copies();
+            if (cut_files()) program_->require_whole_constants();
         } catch (...) {
             failure = std::current_exception();
         }
@@ -83,6 +85,12 @@ void CompiledContext::wait_until_asked() {
 }
 
 void CompiledContext::run_in_turn() {
+    run_here();
+    if (cut_files()) [[unlikely]]
+        program_->require_whole_constants();
+}
+
+void CompiledContext::run_here() {
     HeldArenas arenas(arenas_);
     std::optional<SurroundingScope> scope;
     if (program_->holds_graphs()) scope.emplace(Surrounding{.arenas = &arenas_});

@@ -138,6 +138,7 @@ CompiledProgram::CompiledProgram(Graph graph, const CompileOptions& options)
     for (auto& [path, part] : with_inner_graphs(graph))
         for (auto& value : part->values())
             if (value.is_constant()) given.emplace(value.constant.address(), value.spec.bytes());
+    require_whole_files(given);
     name_ports(graph);
     options_.layout = wanted_layout(options_);
     options_.graph_opt.layout_transform = LayoutTransform::unset;
@@ -186,6 +187,7 @@ CompiledProgram::CompiledProgram(Graph graph, const CompileOptions& options)
     count_pieces();
     make_step_reports();
     make_value_reports();
+    require_whole_files(given);
     for (auto& option : find_ignored_options(options_, graph_, reports_, memory_.packed_weights))
         ignore(option.option, option.given, option.reason);
     forget_caller();
@@ -344,6 +346,12 @@ std::vector<Choice> CompiledProgram::bind(const ConstantBytes& given,
     for (auto& program : prepared)
         if (auto kept = program.lock()) inside.push_back(std::move(kept));
     return choices;
+}
+
+void CompiledProgram::require_whole_constants() const {
+    for (auto* constants : {&kept_, &packed_})
+        for (auto [address, bytes] : *constants)
+            if (auto* file = MappedFile::of(address); file && file->is_cut()) file->require_whole();
 }
 
 // Passes may have used any that is no operand of a step.

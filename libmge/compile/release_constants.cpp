@@ -106,4 +106,13 @@ void release_mapped(std::vector<std::span<const std::byte>> pieces, const std::s
     }
 }
 
+void require_whole_files(const std::map<const void*, size_t>& constants) {
+    const MappedFile* last = nullptr;
+    for (auto [address, bytes] : constants) {
+        auto* file = MappedFile::of(address);
+        if (file && file != last) file->require_whole();
+        last = file;
+    }
+}
+
 }  // namespace mge

@@ -4,6 +4,7 @@
 // pages of a mapped file are dropped (they come back when somebody reads them), other memory is let go, and
 // is free once the graph that was compiled is gone as well.
 
+#include <map>
 #include <set>
 #include <vector>
 
@@ -47,5 +48,8 @@ private:
 // Gives back the pages of what lies in mapped files, those between neighbours too; `kept`: where constants
 // begin that are still read.
 void release_mapped(std::vector<std::span<const std::byte>> pieces, const std::set<const void*>& kept);
+
+// ModelError when a mapped file was cut that some of these constants (by address) lie in.
+void require_whole_files(const std::map<const void*, size_t>& constants);
 
 }  // namespace mge

@@ -157,7 +157,9 @@ Unsealed unseal(const std::string& path, const OpenOptions& options) {
 Model open_unsealed(const Unsealed& model, OpenOptions options) {
     // The key of what came out of an envelope was asked for already.
     options.allow_plain |= model.was_sealed;
-    return open_as(*find_kind(model.file.bytes), model.file, options);
+    Model opened = open_as(*find_kind(model.file.bytes), model.file, options);
+    if (auto* mapped = MappedFile::of(model.file.bytes.data())) mapped->require_whole();
+    return opened;
 }
 
 Model open_packed_model(const ModelBytes& file, const OpenOptions& options) {

@@ -73,6 +73,11 @@ public:
 private:
     void read_graph_table() {
         auto* graph = reinterpret_cast<const uint8_t*>(bytes_.data()) + header_.graph_offset;
+        // What is verified must not change behind the verifier, as that of a file may.
+        if (is_mapped(graph)) {
+            graph_copy_.assign(graph, graph + header_.graph_bytes);
+            graph = graph_copy_.data();
+        }
         if (checksum(graph, header_.graph_bytes) != header_.graph_checksum)
             fail("the graph is damaged (checksum)");
         flatbuffers::Verifier verifier(graph, header_.graph_bytes, max_depth, max_tables);
@@ -259,6 +264,7 @@ private:
     std::shared_ptr<const void> owner_;
     WeightCheck check_;
     ModelHeader header_;
+    std::vector<uint8_t> graph_copy_;  // of a mapped file
     const file::Model* table_ = nullptr;
     Tensors tensors_;
     std::shared_ptr<const VerifyConstant> verify_late_;  // null: all tensors are verified
@@ -284,7 +290,9 @@ Model read_model(std::span<const std::byte> bytes, std::shared_ptr<const void> o
 
 Model read_model(const std::string& path) {
     auto file = MappedFile::open(path);
-    return read_model(file->bytes(), file, path);
+    Model model = read_model(file->bytes(), file, path);
+    file->require_whole();
+    return model;
 }
 
 }  // namespace mge
