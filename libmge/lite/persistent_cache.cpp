@@ -8,7 +8,6 @@
 #include "libmge/base/log.h"
 #include "libmge/lite/as_lite_error.h"
 #include "libmge/model/crypt/container.h"
-#include "libmge/model/import/megengine/fastrun_cache.h"
 #include "libmge/model/pack.h"
 
 namespace lite {
@@ -106,10 +105,7 @@ void require_path(const std::string& path) {
 }  // namespace
 
 std::vector<CacheRow> parse_cache(std::span<const std::byte> cache, const std::string& label) {
-    return as_lite_error([&] {
-        return mge::is_own_cache(cache) ? FastrunCache::from_bytes(cache, label)->rows()
-                                        : mge::megengine::parse_fastrun_cache(cache, label);
-    });
+    return as_lite_error([&] { return mge::rows_of_cache(cache, label); });
 }
 
 std::shared_ptr<FastrunCache> persistent_cache() {

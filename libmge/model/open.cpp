@@ -11,6 +11,7 @@
 #include "libmge/device/cpu/cpu_device.h"
 #include "libmge/device/device.h"
 #include "libmge/eager/on_host.h"
+#include "libmge/kernel/fastrun_cache.h"
 #include "libmge/model/container.h"
 #include "libmge/model/crypt/crypto_error.h"
 #include "libmge/model/crypt/encrypted_file.h"
@@ -165,6 +166,7 @@ Model open_unsealed(const Unsealed& model, OpenOptions options) {
 Model open_packed_model(const ModelBytes& file, const OpenOptions& options) {
     ModelBytes here = aligned(file);
     PackedModel packed = open_packed(here.bytes, here.owner, here.label, options.key);
+    rows_of_packed_cache(packed.parts, here.label);  // who would use it refuses a bad one
     OpenOptions inner = options;
     inner.has_compressed_weights |= packed.info.has_compression;
     Model model = open_part({packed.parts, {}, {}, packed.model, packed.owner}, file.label, inner);

@@ -8,7 +8,9 @@
 #include "libmge/base/error.h"
 #include "libmge/base/file.h"
 #include "libmge/base/log.h"
+#include "libmge/kernel/fastrun_cache.h"
 #include "libmge/model/crypt/encrypted_file.h"
+#include "libmge/model/import/megengine/fastrun_cache.h"
 #include "libmge/model/open.h"
 #include "libmge/model/pack_info.h"
 #include "packed_generated.h"
@@ -100,6 +102,19 @@ bool is_packed(std::span<const std::byte> bytes) { return text_of(bytes).starts_
 
 bool is_own_cache(std::span<const std::byte> bytes) { return text_of(bytes).starts_with("SQLite format 3"); }
 
+std::vector<CacheRow> rows_of_cache(std::span<const std::byte> cache, const std::string& label) {
+    return is_own_cache(cache) ? FastrunCache::from_bytes(cache, label)->rows()
+                               : megengine::parse_fastrun_cache(cache, label);
+}
+
+std::vector<CacheRow> rows_of_packed_cache(const PackedParts& parts, const std::string& label) {
+    if (parts.cache.empty() || !parts.is_fast_run_cache) return {};
+    if (parts.cache_parser != default_cache_parser)
+        throw ModelError(text("'", label, "': its cache is for the parser '", parts.cache_parser,
+                              "'; this program has ", default_cache_parser));
+    return rows_of_cache(parts.cache, text("the fast-run cache in '", label, "'"));
+}
+
 PackedParts read_packed_parts(std::span<const std::byte> file, const std::string& label) {
     auto fail = [&](const char* what) {
         throw ModelError(text("'", label, "' is not a valid packed model: ", what));
@@ -189,6 +204,7 @@ void pack_model(const std::string& model, const std::string& out, const PackOpti
     parts.model = sealed_model;
     parts.info = sealed_info;
     if (cache) {
+        rows_of_cache(cache->bytes(), options.cache);  // or the model could not be loaded
         parts.cache = cache->bytes();
         parts.cache_parser = default_cache_parser;
         parts.is_fast_run_cache = true;

@@ -7,11 +7,14 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "libmge/base/api.h"
 #include "libmge/model/crypt/key.h"
 
 namespace mge {
+
+struct CacheRow;
 
 inline constexpr const char* no_cipher = "NONE";
 inline constexpr const char *default_info_parser = "LITE_default", *default_cache_parser = "LITE_parse_cache";
@@ -55,6 +58,12 @@ struct UnsealedParts {
 MGE_API bool is_packed(std::span<const std::byte> bytes);
 // True when the bytes start like a fast-run cache of MGE's own; those of MegEngine do not.
 bool is_own_cache(std::span<const std::byte> bytes);
+
+// The rows of a fast-run cache, ours or MegEngine's. ModelError, which names `label`, for anything else.
+std::vector<CacheRow> rows_of_cache(std::span<const std::byte> cache, const std::string& label);
+// The measured times that are packed with a model; empty where its cache is of a device's compiler.
+// ModelError for one that is damaged, or for another parser than the built-in one.
+std::vector<CacheRow> rows_of_packed_cache(const PackedParts& parts, const std::string& label);
 
 // ModelError names `label`, the place and the reason. `file` stays as it is while the result is used; 4-byte
 // aligned.
