@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "apps/cli/arguments.h"
 #include "apps/cli/layout_options.h"
 #include "libmge/base/error.h"
 #include "libmge/compile/first_run_check.h"
+#include "libmge/compile/ignored_options.h"
 #include "libmge/compile/option_list.h"
 
 namespace mge::load_and_run {
@@ -23,6 +25,18 @@ void note_options_without_effect(Job& job, Test& test) {
     }
 }
 
+// Compiling does not know whether a value that is the default was given.
+void note_unread_options(Job& job, Test& test) {
+    if (test.index > 0) return;
+    for (auto& option : compile_option_list()) {
+        auto why = option.is_value() ? why_unread(job.session->asked(), option) : std::nullopt;
+        std::string flag(option.flag);
+        if (!why || flag.empty() || cli::value_of(flag, job.invocation.arguments).empty()) continue;
+        if (std::ranges::find(job.options_without_effect, flag) == job.options_without_effect.end())
+            job.ignore_option(flag, std::string(*why));
+    }
+}
+
 // A plan takes the place of what chooses algorithms.
 void note_options_behind_a_plan(Job& job, Test& test) {
     if (test.index > 0 || job.options.checks.replay_plan.empty()) return;
@@ -33,6 +47,17 @@ void note_options_behind_a_plan(Job& job, Test& test) {
     note(o.fast_run, "--fast-run");
     note(o.full_run, "--full-run");
     note(o.workspace_limit != UINT64_MAX, "--workspace-limit");
+}
+
+// Outputs that a model stores are compared within a tolerance of the engine's, or of the test case.
+void note_options_without_reference(Job& job, Test& test) {
+    auto& o = job.options.checks;
+    if (test.index > 0 || !o.compare.empty() || !o.compare_with.empty() || job.options.run.fitting) return;
+    constexpr auto reason =
+        "without --compare, --compare-with and --fitting there is nothing to compare with";
+    if (o.rtol) job.ignore_option("--rtol", reason);
+    if (o.atol) job.ignore_option("--atol", reason);
+    if (!o.metric.empty()) job.ignore_option("--metric", reason);
 }
 
 void check_sanity(Job& job, Test& test) {

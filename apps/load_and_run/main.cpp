@@ -24,7 +24,9 @@ struct TestStage {
 constexpr std::array test_stages{
     TestStage{"compile", compile},
     TestStage{"note what has no effect", note_options_without_effect},
+    TestStage{"note what is not read", note_unread_options},
     TestStage{"note what a plan overrides", note_options_behind_a_plan},
+    TestStage{"note what needs a reference", note_options_without_reference},
     TestStage{"watch its runs", watch},
     TestStage{"first run", run_first},
     TestStage{"end the dumps of the first run", end_dumps},

@@ -141,7 +141,38 @@ constexpr std::array effects{
            never_done, "what is given up is found by simulated plans, not by weighing single values"},
 };
 
+// Options that say how another one works: those whose field begins so.
+struct SubOptions {
+    std::string_view fields;
+    bool (*is_read)(const CompileOptions&);
+    std::string_view reason;
+};
+constexpr std::array sub_options{
+    SubOptions{"sublinear_mem_config.", [](const O& o) { return o.enable_sublinear_memory_opt; },
+               "only enable_sublinear_memory_opt reads it"},
+    SubOptions{"sublinear_mem_config.genetic_pool_size",
+               [](const O& o) {
+                   return !o.enable_sublinear_memory_opt || o.sublinear_mem_config.genetic_nr_iter > 0;
+               },
+               "only sublinear_mem_config.genetic_nr_iter above 0 reads it"},
+    SubOptions{"dtr_config.", [](const O& o) { return o.enable_dtr_memory_opt; },
+               "only enable_dtr_memory_opt reads it"},
+    SubOptions{"opr_attribute.sublinear_memory_endpoint",
+               [](const O& o) { return o.enable_sublinear_memory_opt || o.enable_dtr_memory_opt; },
+               "only enable_sublinear_memory_opt and enable_dtr_memory_opt read it"},
+    SubOptions{"workspace_factor", [](const O& o) { return o.select.profile; },
+               "without measured times each step takes its first algorithm anyway"},
+    SubOptions{"select.shared_batch_size", [](const O& o) { return o.select.profile; },
+               "nothing is measured, and no measured time is looked up"},
+};
+
 }  // namespace
+
+std::optional<std::string_view> why_unread(const CompileOptions& options, const OptionInfo& option) {
+    for (auto& sub : sub_options)
+        if (option.field.starts_with(sub.fields) && !sub.is_read(options)) return sub.reason;
+    return std::nullopt;
+}
 
 std::vector<IgnoredOption> find_ignored_options(const CompileOptions& options, const Graph& compiled,
                                                 std::span<const StepReport> steps, size_t packed_weights) {
@@ -150,6 +181,12 @@ std::vector<IgnoredOption> find_ignored_options(const CompileOptions& options, c
         if (effect.is_given(options) && !effect.acts({options, compiled, steps, packed_weights}))
             ignored.push_back({std::string(effect.field), to_text(find_option(effect.field)->get(options)),
                                std::string(effect.reason)});
+    for (auto& option : compile_option_list()) {
+        if (!option.is_value()) continue;
+        OptionValue given = option.get(options);
+        auto reason = given == option.get(CompileOptions()) ? std::nullopt : why_unread(options, option);
+        if (reason) ignored.push_back({std::string(option.field), to_text(given), std::string(*reason)});
+    }
     return ignored;
 }
 

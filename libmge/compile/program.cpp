@@ -245,6 +245,10 @@ void CompiledProgram::give_up_values(const std::vector<NodeId>& endpoints) {
     if (options_.verify_passes) verify(graph_);
     repeated_ = std::move(result.repeated);
     memory_.repeated_segments = result.segments;
+    if (result.segments) return;
+    bool is_sublinear = options_.enable_sublinear_memory_opt;
+    ignore(is_sublinear ? "enable_sublinear_memory_opt" : "enable_dtr_memory_opt", "true",
+           "computing values again would not lower the peak of the memory plan");
 }
 
 void CompiledProgram::swap_out() {

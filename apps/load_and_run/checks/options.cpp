@@ -36,7 +36,7 @@ void add_accuracy(CLI::App& app, CheckOptions& o) {
     for (auto name : metric_names()) metrics += text(metrics.empty() ? "" : "|", name);
     app.add_option("--metric", o.metric, "How errors are measured")
         ->type_name(metrics)
-        ->capture_default_str();
+        ->default_str("max-abs");
     app.add_flag("--first-diff", o.first_diff,
                  "Walk through the model layer by layer and name the first operator that differs");
     app.add_option("--range", o.range, "Fail when a real value is not of a magnitude below this")
@@ -124,7 +124,7 @@ void add(CLI::App& app, CheckOptions& o) {
 }
 
 void check(const CheckOptions& o) {
-    if (!metric_from_name(o.metric)) {
+    if (!o.metric.empty() && !metric_from_name(o.metric)) {
         std::string known;
         for (auto name : metric_names()) known += text(known.empty() ? "" : ", ", name);
         fail("--metric", text("there is no metric '", o.metric, "'; there are ", known));

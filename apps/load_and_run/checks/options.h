@@ -19,7 +19,7 @@ struct CheckOptions {
     std::string compare, compare_with;
     cli::ModelKeys compare_keys;  // none given: those of the model
     std::optional<double> rtol, atol;
-    std::string metric = "max-abs";
+    std::string metric;  // empty: max-abs
     bool first_diff = false;
     double range = 0;  // 0: no check
     bool check_finite = false, check_dispatch = false;
@@ -36,7 +36,7 @@ struct CheckOptions {
     std::string mem_limit;  // "64MiB"
     std::string memory_timeline, static_memory_info;
 
-    bool has_tolerance() const { return rtol || atol || metric != "max-abs"; }
+    bool has_tolerance() const { return rtol || atol || !metric.empty(); }
     Tolerance tolerance() const;
     std::optional<size_t> memory_limit() const;
 };
