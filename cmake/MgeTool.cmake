@@ -10,14 +10,18 @@ function(mge_tool name)
   set(share ${PROJECT_BINARY_DIR}/share)
   set(man ${share}/man/man1/${name}.1)
   set(bash ${share}/bash-completion/completions/${name})
+  set(fish ${share}/fish/vendor_completions.d/${name}.fish)
   set(zsh ${share}/zsh/site-functions/_${name})
   add_custom_command(TARGET ${name} POST_BUILD
-    COMMAND ${CMAKE_COMMAND} -E make_directory ${share}/man/man1 ${share}/bash-completion/completions ${share}/zsh/site-functions
+    COMMAND ${CMAKE_COMMAND} -E make_directory ${share}/man/man1 ${share}/bash-completion/completions ${share}/fish/vendor_completions.d
+      ${share}/zsh/site-functions
     COMMAND ${name} --print-man > ${man}
     COMMAND ${name} --print-completion bash > ${bash}
+    COMMAND ${name} --print-completion fish > ${fish}
     COMMAND ${name} --print-completion zsh > ${zsh}
     COMMENT "Manual page and shell completions of ${name}" VERBATIM)
   install(FILES ${man} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT tools)
   install(FILES ${bash} DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions COMPONENT tools)
+  install(FILES ${fish} DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d COMPONENT tools)
   install(FILES ${zsh} DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions COMPONENT tools)
 endfunction()

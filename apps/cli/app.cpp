@@ -1,17 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apps/cli/app.h"
 
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <iostream>
 #include <set>
+#include <sstream>
 #include <utility>
 
 #include "apps/cli/arguments.h"
+#include "apps/cli/commit.h"
 #include "apps/cli/completion.h"
+#include "apps/cli/fitting_lines.h"
 #include "apps/cli/man_page.h"
 #include "apps/cli/numbers.h"
+#include "apps/cli/one_of.h"
 #include "apps/cli/output_option.h"
+#include "apps/cli/parse_error.h"
 #include "apps/cli/progress.h"
 #include "apps/cli/terminal.h"
 #include "libmge/base/error.h"
@@ -47,21 +54,16 @@ std::string nearest(const std::string& given, const std::set<std::string>& names
 }
 
 struct OptionNames {
-    std::set<std::string> all, flags;  // without dashes
+    std::set<std::string> all, flags, lists;  // without dashes
     void add(const CLI::App& app) {
         for (auto* option : app.get_options())
             for (auto& name : option->get_lnames()) {
                 if (!option->get_group().empty()) all.insert(name);
                 if (option->get_items_expected_max() == 0) flags.insert(name);
+                if (option->get_delimiter() == ',') lists.insert(name);
             }
     }
 };
-
-std::string on_one_line(std::string message) {
-    std::ranges::replace(message, '\n', ' ');
-    while (!message.empty() && message.back() == ' ') message.pop_back();
-    return message;
-}
 
 }  // namespace
 
@@ -103,9 +105,9 @@ void App::add_global_flags() {
         ->default_str("1GiB")
         ->type_name("SIZE")
         ->group(group);
-    app.set_version_flag("--version", invocation_.tool + ' ' + version)->group(group);
+    app.set_version_flag("--version", invocation_.tool + ' ' + version + commit_text())->group(group);
     app.add_flag("--print-man", wants_man_)->group("");
-    app.add_option("--print-completion", completion_for_)->group("")->check(CLI::IsMember({"bash", "zsh"}));
+    app.add_option("--print-completion", completion_for_)->group("")->check(one_of({"bash", "fish", "zsh"}));
 }
 
 CLI::App& App::command(const std::string& name, const std::string& description, std::function<int()> body) {
@@ -125,6 +127,8 @@ void App::rewrite_arguments() {
     names.add(*root_);
     for (auto& command : commands_) names.add(*command.app);
     rewrite_negated_flags(arguments, names.flags, names.all);
+    rewrite_truths(arguments, names.flags);
+    refuse_empty_entries(arguments, names.lists);
     // Known before the rest is parsed, for errors there.
     invocation_.json = value_of("--json", arguments);
     allow_terminal(true, std::ranges::find(arguments, "--no-color") == arguments.end());
@@ -167,7 +171,10 @@ void App::parse_arguments() {
     try {
         root_->parse(reversed);
     } catch (const CLI::Success& e) {  // --help, --version
-        throw Exit{root_->exit(e)};
+        std::ostringstream shown;
+        int code = root_->exit(e, shown, shown);
+        std::cout << broken_behind_blanks(shown.str(), terminal_width(STDOUT_FILENO, SIZE_MAX));
+        throw Exit{code};
     } catch (const CLI::ExtrasError&) {
         fail_on_unknown();
     } catch (const CLI::ParseError& e) {
@@ -176,7 +183,7 @@ void App::parse_arguments() {
         bool is_missing = dynamic_cast<const CLI::RequiredError*>(&e);
         if (is_missing && !root_->remaining(true).empty()) fail_on_unknown();
         if (!commands_.empty() && root_->get_subcommands().empty()) fail_without_command();
-        throw UsageError(on_one_line(e.what()), invocation_.tool + " --help says what is expected");
+        throw UsageError(message_of(e, *root_), invocation_.tool + " --help says what is expected");
     }
 }
 
@@ -198,6 +205,8 @@ void App::print_on_request() {
         std::cout << man_page(*root_, manual_);
     else if (completion_for_ == "bash")
         std::cout << bash_completion(*root_);
+    else if (completion_for_ == "fish")
+        std::cout << fish_completion(*root_);
     else if (completion_for_ == "zsh")
         std::cout << zsh_completion(*root_);
     else
@@ -208,6 +217,8 @@ void App::print_on_request() {
 void App::parse() {
     rewrite_arguments();
     parse_arguments();
+    if (invocation_.quiet && invocation_.verbose)
+        throw UsageError("--quiet contradicts --verbose", "give one of them");
     allow_terminal(!invocation_.quiet, !invocation_.no_color);
     print_on_request();
     check_output_places();

@@ -144,6 +144,39 @@ void rewrite_negated_flags(Strings& arguments, const std::set<std::string>& flag
     }
 }
 
+void rewrite_truths(Strings& arguments, const std::set<std::string>& flags) {
+    constexpr std::string_view yes[] = {"true", "on", "yes", "enable", "1"};
+    constexpr std::string_view no[] = {"false", "off", "no", "disable", "0"};
+    for (auto& argument : arguments) {
+        if (argument == "--") return;
+        size_t equals = argument.find('=');
+        if (!argument.starts_with("--") || equals == argument.npos) continue;
+        if (!flags.contains(argument.substr(2, equals - 2))) continue;
+        std::string word = argument.substr(equals + 1), small = word;
+        std::ranges::transform(small, small.begin(), [](char c) { return char(std::tolower(uint8_t(c))); });
+        bool is_yes = std::ranges::find(yes, small) != std::end(yes);
+        if (!is_yes && std::ranges::find(no, small) == std::end(no))
+            throw UsageError(text(argument.substr(0, equals), ": '", word, "' is neither true nor false"),
+                             "a flag takes no value, or =true or =false");
+        argument = argument.substr(0, equals + 1) + (is_yes ? "true" : "false");
+    }
+}
+
+void refuse_empty_entries(const Strings& arguments, const std::set<std::string>& lists) {
+    for (size_t i = 0; i < arguments.size() && arguments[i] != "--"; ++i) {
+        if (!arguments[i].starts_with("--")) continue;
+        size_t equals = std::min(arguments[i].find('='), arguments[i].size());
+        std::string name = arguments[i].substr(0, equals);
+        if (!lists.contains(name.substr(2))) continue;
+        bool is_behind = equals == arguments[i].size() && i + 1 < arguments.size();
+        std::string list =
+            is_behind ? arguments[i + 1] : arguments[i].substr(std::min(equals + 1, arguments[i].size()));
+        if (!list.empty() && ("," + list + ",").find(",,") != std::string::npos)
+            throw UsageError(text(name, ": '", list, "' has an empty entry"),
+                             "write values with one comma between them");
+    }
+}
+
 void refuse_empty_values(const Strings& arguments) {
     for (auto& argument : arguments) {
         if (argument == "--") return;

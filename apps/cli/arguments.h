@@ -22,6 +22,13 @@ std::vector<std::string> expand_flag_files(const std::vector<std::string>& argum
 void rewrite_negated_flags(std::vector<std::string>& arguments, const std::set<std::string>& flags,
                            const std::set<std::string>& options);
 
+// "--name=yes" becomes "--name=true" where `flags` has the name. UsageError for what is neither true nor
+// false.
+void rewrite_truths(std::vector<std::string>& arguments, const std::set<std::string>& flags);
+
+// UsageError for an empty entry in the list of one of these options, as in "--name 50,,99".
+void refuse_empty_entries(const std::vector<std::string>& arguments, const std::set<std::string>& lists);
+
 // UsageError for "--name=", for whose value CLI11 would take the next argument.
 void refuse_empty_values(const std::vector<std::string>& arguments);
 

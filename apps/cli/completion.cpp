@@ -52,6 +52,33 @@ std::string bash_options(const CLI::App& root, const CLI::App* command) {
            "'; return ;;\n";
 }
 
+// In single quotes.
+std::string fish_text(const std::string& text) {
+    std::string result = "'";
+    for (char c : text) {
+        if (c == '\'' || c == '\\') result += '\\';
+        result += c == '\n' ? ' ' : c;
+    }
+    return result + "'";
+}
+
+// A line for each option; `condition`: when the command line has it.
+std::string fish_options(const std::string& tool, const std::string& condition,
+                         const std::vector<OptionText>& options) {
+    std::string result;
+    for (auto& option : options) {
+        result += "complete -c " + tool + condition;
+        for (auto& name : option.names)
+            result += name.starts_with("--") ? " -l " + name.substr(2) : " -s " + name.substr(1);
+        if (!option.choices.empty())
+            result += " -x -a " + fish_text(joined(option.choices, " "));
+        else if (!option.value.empty())
+            result += option.takes_file ? " -r -F" : " -x";
+        result += " -d " + fish_text(option.description) + "\n";
+    }
+    return result;
+}
+
 // For zsh's _arguments: brackets, colons and quotes have a meaning there.
 std::string zsh_text(const std::string& text) {
     std::string result;
@@ -113,6 +140,20 @@ std::string bash_completion(const CLI::App& app) {
                              : "    if [[ -z $command ]]; then _mge_reply -W '" + command_names(app, " ") +
                                    "'; return; fi\n") +
            "    _mge_files\n}\ncomplete -F " + function + " " + name + "\n";
+}
+
+std::string fish_completion(const CLI::App& app) {
+    std::string name = app.get_name(), result = "# fish completion for " + name + ", made by it\n";
+    result += fish_options(name, "", options_of(app));
+    for (auto* command : commands_of(app)) {
+        std::string word = command->get_name();
+        result += "complete -c " + name + " -f -n __fish_use_subcommand -a " + word + " -d " +
+                  fish_text(command->get_description()) + "\n";
+        auto options = options_of(*command);
+        std::erase_if(options, [](auto& option) { return option.names[0] == "--help"; });
+        result += fish_options(name, " -n '__fish_seen_subcommand_from " + word + "'", options);
+    }
+    return result;
 }
 
 std::string zsh_completion(const CLI::App& app) {

@@ -36,7 +36,17 @@ std::string without_validators(const std::string& type) {
     return type.substr(0, end);
 }
 
-OptionText describe(const CLI::Option& option) {
+std::vector<OptionText> collect(const CLI::App& app, bool positional) {
+    std::vector<OptionText> result;
+    for (auto* option : app.get_options())
+        if (option->get_positional() == positional && !option->get_group().empty())
+            result.push_back(text_of(*option));
+    return result;
+}
+
+}  // namespace
+
+OptionText text_of(const CLI::Option& option) {
     OptionText text;
     for (auto& name : option.get_lnames()) text.names.push_back("--" + name);
     for (auto& name : option.get_snames()) text.names.push_back("-" + name);
@@ -53,16 +63,6 @@ OptionText describe(const CLI::Option& option) {
     text.default_value = option.get_default_str();
     return text;
 }
-
-std::vector<OptionText> collect(const CLI::App& app, bool positional) {
-    std::vector<OptionText> result;
-    for (auto* option : app.get_options())
-        if (option->get_positional() == positional && !option->get_group().empty())
-            result.push_back(describe(*option));
-    return result;
-}
-
-}  // namespace
 
 std::vector<OptionText> options_of(const CLI::App& app) { return collect(app, false); }
 std::vector<OptionText> arguments_of(const CLI::App& app) { return collect(app, true); }

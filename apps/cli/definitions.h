@@ -5,7 +5,8 @@
 
 namespace CLI {
 class App;
-}
+class Option;
+}  // namespace CLI
 
 namespace mge::cli {
 
@@ -18,6 +19,8 @@ struct OptionText {
     bool required = false;
     std::string description, default_value;
 };
+
+OptionText text_of(const CLI::Option& option);
 
 // Those of one command that a user may see, in the order of their definition.
 std::vector<OptionText> options_of(const CLI::App& app);

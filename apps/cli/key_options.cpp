@@ -13,6 +13,7 @@
 #include <mutex>
 
 #include "apps/cli/numbers.h"
+#include "apps/cli/one_of.h"
 #include "apps/cli/secret_prompt.h"
 #include "libmge/base/log.h"
 #include "libmge/model/crypt/cipher.h"
@@ -27,7 +28,7 @@ struct KeySource {
 };
 
 KeySource read_key_file(const std::string& path) {
-    int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0) throw UserError(text("cannot open the key file '", path, "': ", std::strerror(errno)));
     struct Close {
         int fd;
@@ -41,9 +42,9 @@ KeySource read_key_file(const std::string& path) {
 }
 
 // The environment is memory that others may read (/proc/PID/environ) and that children inherit.
-KeySource take_variable(const std::string& name) {
+KeySource take_variable(const std::string& name, const std::string& prefix) {
     char* value = std::getenv(name.c_str());
-    if (!value) throw UserError(text("--key-env: there is no environment variable '", name, "'"));
+    if (!value) throw UserError(text("--", prefix, "key-env: there is no environment variable '", name, "'"));
     KeySource source{SecretBytes(bytes_of(value)), text("the environment variable '", name, "'")};
     wipe(std::as_writable_bytes(std::span(value, std::strlen(value))));
     ::unsetenv(name.c_str());
@@ -52,7 +53,7 @@ KeySource take_variable(const std::string& name) {
 
 KeySource read_source(const KeyOptions& options, const KeyRequest& request) {
     if (!options.file.empty()) return read_key_file(options.file);
-    if (!options.env.empty()) return take_variable(options.env);
+    if (!options.env.empty()) return take_variable(options.env, options.prefix);
     if (options.fd >= 0) {
         std::string where = text("file descriptor ", options.fd);
         return {read_secret(options.fd, where), where};
@@ -103,7 +104,7 @@ void add_model_keys(CLI::App& command, ModelKeys& keys, const std::string& prefi
         .add_option("--" + prefix + "cipher", keys.cipher,
                     "The cipher of " + what + " in a format of MegEngine's, which does not say it")
         ->type_name("NAME")
-        ->check(CLI::IsMember(cipher_names()))
+        ->check(cli::one_of(cipher_names()))
         ->group("Keys");
 }
 

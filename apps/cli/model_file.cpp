@@ -11,8 +11,10 @@ Model ModelFile::read(const KeyOptions* otherwise) const {
 }
 
 void add_model_file(CLI::App& command, ModelFile& file, const std::string& name, const std::string& prefix) {
-    command.add_option(name, file.path, "Model file, of any kind that can be read")
+    auto from_stdin = [](std::string path) { return path == "-" ? std::string("/dev/stdin") : path; };
+    command.add_option(name, file.path, "Model file, of any kind that can be read; - for stdin")
         ->required()
+        ->transform(from_stdin)
         ->type_name("FILE");
     add_model_keys(command, file.keys, prefix);
     add_operator_libraries(command, file.operators);

@@ -14,9 +14,12 @@ std::string SafeText::changed(std::string_view text) const {
         result += printable(text.substr(0, plain));
         text.remove_prefix(plain);
         if (text.empty()) break;
-        size_t count = text[0] == '\033' ? color_length(text) : 1;
-        result += count ? std::string(text.substr(0, count)) : printable(text.substr(0, 1));
-        text.remove_prefix(std::max<size_t>(count, 1));
+        size_t color = color_length(text), count = std::max<size_t>(color, 1);
+        if (color)
+            result += color_code(text.substr(0, color));
+        else
+            result += text[0] == '\033' ? printable(text.substr(0, 1)) : std::string(text.substr(0, 1));
+        text.remove_prefix(count);
     }
     return result;
 }

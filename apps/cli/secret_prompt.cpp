@@ -2,11 +2,15 @@
 #include "apps/cli/secret_prompt.h"
 
 #include <fcntl.h>
+#include <poll.h>
+#include <sys/stat.h>
 #include <termios.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstring>
+#include <thread>
 
 #include "apps/cli/progress.h"
 #include "apps/cli/tool.h"
@@ -51,6 +55,16 @@ private:
     termios saved_{};
 };
 
+bool is_named_pipe(int descriptor) {
+    struct stat info {};
+    return ::fstat(descriptor, &info) == 0 && S_ISFIFO(info.st_mode);
+}
+
+void wait_for_input(int descriptor) {
+    pollfd waiting{descriptor, POLLIN, 0};
+    ::poll(&waiting, 1, -1);
+}
+
 }  // namespace
 
 std::optional<SecretBytes> ask_secret(const std::string& prompt) {
@@ -74,11 +88,23 @@ std::optional<SecretBytes> ask_secret(const std::string& prompt) {
 
 SecretBytes read_secret(int descriptor, const std::string& where, size_t limit) {
     SecretBytes content(limit + 1);
+    bool may_come = is_named_pipe(descriptor);
+    auto patience_end = std::chrono::steady_clock::now() + std::chrono::seconds(1);
     size_t length = 0;
     while (length <= limit) {
         ssize_t got = ::read(descriptor, content.data() + length, content.size() - length);
         if (got < 0 && errno == EINTR) continue;
+        if (got < 0 && errno == EAGAIN) {  // a writer is there
+            wait_for_input(descriptor);
+            continue;
+        }
         if (got < 0) throw UserError(text("cannot read the key from ", where, ": ", std::strerror(errno)));
+        if (got == 0 && length == 0 && may_come && std::chrono::steady_clock::now() < patience_end) {
+            std::this_thread::sleep_for(std::chrono::milliseconds(10));
+            continue;
+        }
+        if (got == 0 && length == 0 && may_come)
+            throw UserError(text("cannot read the key from ", where, ": it is a pipe that nobody writes to"));
         if (got == 0) break;
         length += size_t(got);
     }

@@ -61,7 +61,7 @@ void narrow(std::vector<size_t>& widths, size_t limit) {
     }
 }
 
-void print_row(std::ostream& stream, const Row& row, const std::vector<size_t>& widths) {
+void print_row(std::ostream& stream, const Row& row, const std::vector<size_t>& widths, bool is_heading) {
     std::vector<Row> cells;
     size_t height = 1;
     for (size_t i = 0; i < row.size(); ++i) {
@@ -75,7 +75,8 @@ void print_row(std::ostream& stream, const Row& row, const std::vector<size_t>& 
             line += (i ? std::string(gap, ' ') : "") + part;
             if (i + 1 < cells.size()) line.append(widths[i] - width(part), ' ');
         }
-        stream << line.substr(0, line.find_last_not_of(' ') + 1) << '\n';
+        line.resize(line.find_last_not_of(' ') + 1);
+        stream << (is_heading && !line.empty() ? painted(Paint::bold, line) : line) << '\n';
     }
 }
 
@@ -107,7 +108,7 @@ void print_table(std::ostream& stream, const std::vector<Row>& rows, const Row& 
     Row left_out = leave_out(shown, left_out_first, text_width());
     auto widths = widths_of(shown);
     narrow(widths, text_width());
-    for (auto& row : shown) print_row(stream, row, widths);
+    for (auto& row : shown) print_row(stream, row, widths, &row == shown.data());
     if (!left_out.empty()) stream << "(left out: " << joined(left_out, ", ") << "; --wide shows all)\n";
 }
 
@@ -115,6 +116,13 @@ std::string format_number(double value, int decimals) {
     char buffer[64];
     std::snprintf(buffer, sizeof buffer, "%.*f", decimals, value);
     return buffer;
+}
+
+std::string format_milliseconds(double milliseconds, int decimals, const char* space) {
+    constexpr double ten_microseconds = 0.01;
+    bool is_short = milliseconds > 0 && milliseconds < ten_microseconds;
+    return format_number(is_short ? milliseconds * 1000 : milliseconds, decimals) + space +
+           (is_short ? "µs" : "ms");
 }
 
 std::string format_bytes(double bytes) {

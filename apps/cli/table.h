@@ -22,6 +22,8 @@ std::vector<std::string> wrapped(const std::string& text, size_t width);
 using mge::counted;
 
 std::string format_number(double value, int decimals);
+// "0.372ms", and "2.130µs" below 10 µs; `space` stands before the unit.
+std::string format_milliseconds(double milliseconds, int decimals, const char* space = "");
 std::string format_bytes(double bytes);  // 1.50 MiB
 std::string format_count(double count);  // 4.134 G, 999
 

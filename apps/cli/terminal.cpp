@@ -10,6 +10,7 @@
 #include <mutex>
 #include <utility>
 
+#include "apps/cli/whole_lines.h"
 #include "libmge/base/env.h"
 
 namespace mge::cli {
@@ -24,6 +25,15 @@ constexpr auto erasing = "\r\033[K";
 std::mutex line_mutex;
 bool is_line_shown = false;
 std::atomic<bool> at_line_start{true};
+
+bool wants_colors(int descriptor) {
+    // https://no-color.org: any value but an empty one.
+    return colors_allowed && !env_string("NO_COLOR") && env_string("TERM") != "dumb" && ::isatty(descriptor);
+}
+
+std::string text_in(Paint color, const std::string& text, std::string (*code)(int)) {
+    return code(int(color)) + text + code(0);
+}
 
 }  // namespace
 
@@ -87,10 +97,13 @@ void print_note(const std::string& line) {
 }
 
 std::string paint(int descriptor, Paint color, const std::string& text) {
-    // https://no-color.org: any value but an empty one.
-    if (!colors_allowed || env_string("NO_COLOR") || env_string("TERM") == "dumb" || !::isatty(descriptor))
-        return text;
-    return "\033[" + std::to_string(int(color)) + "m" + text + "\033[0m";
+    return wants_colors(descriptor)
+               ? text_in(color, text, [](int code) { return color_code(color_mark(code)); })
+               : text;
+}
+
+std::string painted(Paint color, const std::string& text) {
+    return wants_colors(STDOUT_FILENO) ? text_in(color, text, color_mark) : text;
 }
 
 }  // namespace mge::cli

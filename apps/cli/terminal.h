@@ -47,8 +47,11 @@ private:
 // One line on stderr.
 void print_note(const std::string& line);
 
-enum class Paint { red = 31, green = 32, yellow = 33 };
-// The text in a colour when file descriptor 1 or 2 is a terminal that wants colours, else as it is.
+enum class Paint { bold = 1, red = 31, green = 32, yellow = 33 };
+// The text in a colour where file descriptor 1 or 2 is a terminal that wants colours, else as it is: for what
+// is written to the descriptor as it stands.
 std::string paint(int descriptor, Paint color, const std::string& text);
+// The same for std::cout, whose door lets only these colours through.
+std::string painted(Paint color, const std::string& text);
 
 }  // namespace mge::cli

@@ -2,11 +2,20 @@
 #include "apps/cli/whole_lines.h"
 
 #include <algorithm>
+#include <random>
 
 namespace mge::cli {
 namespace {
 
 constexpr size_t longest_wait = 4096;
+
+const std::string& color_head() {
+    static const std::string head = [] {
+        std::random_device random;
+        return "\033" + std::to_string(random()) + std::to_string(random()) + "[";
+    }();
+    return head;
+}
 
 }  // namespace
 
@@ -34,10 +43,17 @@ int WholeLines::sync() {
     return target_->pubsync() == 0 && is_written ? 0 : -1;
 }
 
+std::string color_mark(int code) { return color_head() + std::to_string(code) + "m"; }
+
 size_t color_length(std::string_view text) {
-    if (!text.starts_with("\033[")) return 0;
-    size_t end = std::min(text.find_first_not_of("0123456789", 2), text.size());
-    return end < text.size() && text[end] == 'm' && end <= 4 ? end + 1 : 0;
+    const std::string& head = color_head();
+    if (!text.starts_with(head)) return 0;
+    size_t end = std::min(text.find_first_not_of("0123456789", head.size()), text.size());
+    return end < text.size() && text[end] == 'm' ? end + 1 : 0;
+}
+
+std::string color_code(std::string_view mark) {
+    return "\033[" + std::string(mark.substr(color_head().size()));
 }
 
 }  // namespace mge::cli

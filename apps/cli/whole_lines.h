@@ -25,7 +25,12 @@ private:
     std::string waiting_;
 };
 
-// How long the colour of paint() is that the text begins with: "\033[31m", "\033[0m"; 0 when it is none.
+// A colour as text on its way to a terminal has it: a mark that nobody else can write stands in it, so that
+// the names of strangers have none.
+std::string color_mark(int code);
+// How long the colour is that the text begins with; 0 when it is none.
 size_t color_length(std::string_view text);
+// What a terminal reads instead of such a colour: "\033[31m".
+std::string color_code(std::string_view mark);
 
 }  // namespace mge::cli

@@ -5,6 +5,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "apps/cli/one_of.h"
 #include "apps/cli/progress.h"
 #include "apps/crypt/commands.h"
 #include "apps/crypt/file_job.h"
@@ -99,7 +100,7 @@ void add_rekey(cli::App& app) {
     command.add_option("--new-cipher", job->new_cipher, "Cipher or format of the output")
         ->type_name("NAME")
         ->capture_default_str()
-        ->check(CLI::IsMember(cipher_names()));
+        ->check(cli::one_of(cipher_names()));
     cli::add_key_options(command, job->new_key, "the new key", "new-");
 }
 

@@ -6,6 +6,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "apps/cli/one_of.h"
 #include "apps/cli/output_option.h"
 #include "apps/cli/table.h"
 #include "libmge/base/log.h"
@@ -19,7 +20,7 @@ void add_file_job(CLI::App& command, FileJob& job, const std::string& whose_key)
     command.add_option("--cipher", job.cipher, "Cipher or format: aes-256-gcm, or one of MegEngine's")
         ->type_name("NAME")
         ->capture_default_str()
-        ->check(CLI::IsMember(cipher_names()));
+        ->check(cli::one_of(cipher_names()));
     cli::add_key_options(command, job.key, whose_key);
 }
 

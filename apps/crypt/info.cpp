@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "apps/cli/key_options.h"
+#include "apps/cli/one_of.h"
 #include "apps/cli/table.h"
 #include "apps/crypt/commands.h"
 #include "libmge/model/crypt/examine_file.h"
@@ -63,7 +64,7 @@ void add_info(cli::App& app) {
     command.add_option("file", job->file, "File to look at")->required()->type_name("FILE");
     command.add_option("--cipher", job->cipher, "What the file is encrypted by, for MegEngine's formats")
         ->type_name("NAME")
-        ->check(CLI::IsMember(cipher_names()));
+        ->check(cli::one_of(cipher_names()));
     cli::add_key_options(command, job->key, "the key");
 }
 

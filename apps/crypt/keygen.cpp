@@ -5,6 +5,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "apps/cli/one_of.h"
 #include "apps/cli/output_option.h"
 #include "apps/crypt/commands.h"
 #include "libmge/base/file.h"
@@ -33,12 +34,16 @@ int keygen(const cli::Invocation& invocation, const KeygenJob& job) {
         throw cli::UsageError(
             text("'", job.out, "' exists; files encrypted by it could never be opened again"),
             "choose another name, or --force");
+    // What a link leads to was not named. Nothing is written through one that appears meanwhile.
+    std::error_code unknown;
+    bool is_link = std::filesystem::is_symlink(job.out, unknown);
+    if (is_link) std::filesystem::remove(job.out, unknown);
     SecretBytes key(find_cipher(job.cipher)->key_bytes.front());
     fill_random(key.span());
     SecretBytes digits = format_key(key);
     write_file_atomically(
         job.out, [&](std::ostream& stream) { stream << text_of(digits); }, FileReaders::owner,
-        job.force ? Replace::yes : Replace::no);
+        job.force && !is_link ? Replace::yes : Replace::no);
     cli::Json result{{"output", job.out}, {"cipher", job.cipher}, {"key_bytes", key.size()}};
     if (job.cipher == container_cipher) result["key_id"] = key_id(key);
     std::cout << "wrote a key for " << job.cipher << " to '" << job.out << "'";
@@ -58,8 +63,8 @@ void add_keygen(cli::App& app) {
     command.add_option("--cipher", job->cipher, "What the key is for")
         ->type_name("NAME")
         ->capture_default_str()
-        ->check(CLI::IsMember(cipher_names()));
-    command.add_flag("--force", job->force, "Replace an existing file");
+        ->check(cli::one_of(cipher_names()));
+    command.add_flag("--force", job->force, "Replace an existing file, or a link but not what it leads to");
 }
 
 }  // namespace mge::crypt

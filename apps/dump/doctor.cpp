@@ -28,7 +28,18 @@ std::string name_of(MachineState state) {
     return "missing";
 }
 
+// Its texts are sentences, which columns of a narrow terminal would tear apart.
+constexpr size_t least_table = 120;
+
 void print(const std::vector<MachineFact>& facts) {
+    if (cli::text_width() < least_table) {
+        for (auto& fact : facts) {
+            std::cout << cli::painted(cli::Paint::bold, fact.name) << ": " << name_of(fact.state) << '\n';
+            for (auto& sentence : {fact.found, fact.advice})
+                if (!sentence.empty()) std::cout << "  " << printable(sentence) << '\n';
+        }
+        return;
+    }
     std::vector<std::vector<std::string>> rows{{"", "state", "found", "advice"}};
     for (auto& fact : facts) rows.push_back({fact.name, name_of(fact.state), fact.found, fact.advice});
     cli::print_table(std::cout, rows);

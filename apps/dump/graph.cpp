@@ -7,6 +7,7 @@
 
 #include "apps/cli/model_file.h"
 #include "apps/cli/numbers.h"
+#include "apps/cli/one_of.h"
 #include "apps/cli/output_option.h"
 #include "apps/cli/table.h"
 #include "apps/dump/commands.h"
@@ -79,7 +80,7 @@ void add_graph(cli::App& app) {
     command
         .add_option("--format", options->format,
                     "What to write; without it the file's ending decides, else dot. svg needs Graphviz")
-        ->check(CLI::IsMember({"dot", "svg", "text", "json"}));
+        ->check(cli::one_of({"dot", "svg", "text", "json"}));
     command.add_flag("--constants", options->picture.constants, "Draw weights, too");
     command.add_flag("--params", options->picture.params, "Write the parameters of operators beside them");
     command

@@ -9,11 +9,13 @@
 #include <span>
 
 #include "apps/cli/numbers.h"
+#include "apps/cli/one_of.h"
 #include "apps/cli/progress.h"
 #include "apps/cli/table.h"
 #include "apps/dump/commands.h"
 #include "apps/dump/matched_dumps.h"
 #include "libmge/inspect/compare.h"
+#include "libmge/inspect/elements.h"
 #include "libmge/inspect/io_dump.h"
 
 namespace mge::dump {
@@ -75,10 +77,27 @@ std::optional<Difference> compare_values(const DumpRecord& a, const DumpRecord& 
     return Difference{&a, what, comparison.error, first ? first->index : -1};
 }
 
-std::optional<Difference> compare(const DumpPair& pair, bool is_text, double allowed) {
+// What a text dump would tell of a binary record's value: as many elements as that of the other, and the
+// figures where no element spoils them.
+DumpRecord as_text(const DumpRecord& binary, const DumpRecord& other) {
+    DumpRecord record = binary;
+    Tensor value = read_binary_record(binary.path).value;
+    auto count = std::min<int64_t>(int64_t(other.head.size()), value.spec().numel());
+    for (int64_t i = 0; i < count; ++i) record.head.push_back(element_at(value, i));
+    TensorFigures figures = figures_of(value);
+    record.min = figures.min, record.max = figures.max, record.mean = figures.mean, record.rms = figures.rms;
+    record.has_figures = figures.count > 0 && figures.not_a_number == 0 && figures.infinite == 0;
+    return record;
+}
+
+std::optional<Difference> compare(const DumpPair& pair, bool is_a_text, bool is_b_text, double allowed) {
     auto& [a, b] = pair;
     if (!(a->shape == b->shape)) return Difference{a, text("shapes ", a->shape, " and ", b->shape), INFINITY};
-    return is_text ? compare_texts(*a, *b, allowed) : compare_values(*a, *b, allowed);
+    if (!is_a_text && !is_b_text) return compare_values(*a, *b, allowed);
+    auto difference =
+        compare_texts(is_a_text ? *a : as_text(*a, *b), is_b_text ? *b : as_text(*b, *a), allowed);
+    if (difference) difference->record = a;
+    return difference;
 }
 
 // An operator is at the root when what it read was the same, and it gave something else. Where nothing tells
@@ -178,8 +197,6 @@ cli::Json to_json(const MatchedDumps& matched, size_t compared, const std::vecto
 
 int run(const IodiffOptions& options, const cli::Invocation& invocation) {
     IoDump a = read_io_dump(options.a, false), b = read_io_dump(options.b, false);
-    if (a.is_text != b.is_text)
-        throw cli::UsageError("one of the dumps is text and the other binary", "give two of one kind");
     MatchedDumps matched = match_dumps(a, b, options.match);
     if (matched.pairs.empty())
         throw cli::UsageError("the dumps have no value in common", "dump both with the names of values kept");
@@ -188,7 +205,8 @@ int run(const IodiffOptions& options, const cli::Invocation& invocation) {
     cli::Progress progress("values", matched.pairs.size());
     for (auto& pair : matched.pairs) {
         ++compared;
-        if (auto difference = compare(pair, a.is_text, options.max_error)) differences.push_back(*difference);
+        if (auto difference = compare(pair, a.is_text, b.is_text, options.max_error))
+            differences.push_back(*difference);
         if (options.stop_on_error && !differences.empty()) break;
         progress.advance();
     }
@@ -224,7 +242,7 @@ void add_iodiff(cli::App& app) {
         .add_option("--match", options->match,
                     "What belongs together: files of one name, values of one name, those of one origin in "
                     "the network, or what fits")
-        ->check(CLI::IsMember({"auto", "file", "name", "origin"}))
+        ->check(cli::one_of({"auto", "file", "name", "origin"}))
         ->capture_default_str();
 }
 

@@ -9,6 +9,7 @@
 #include "apps/cli/layout_options.h"
 #include "apps/cli/model_file.h"
 #include "apps/cli/numbers.h"
+#include "apps/cli/one_of.h"
 #include "apps/cli/output_option.h"
 #include "apps/cli/table.h"
 #include "apps/dump/commands.h"
@@ -194,7 +195,7 @@ void add_optimize(cli::App& app) {
                     "0 only dead operators; 1 algebra and constants too; 2 fusions as well")
         ->check(cli::whole_number(0, 2))
         ->capture_default_str();
-    auto names = CLI::IsMember(pass_names());
+    auto names = cli::one_of(pass_names());
     command.add_option("--passes", options->only, "Run these and no others, in the order of the pipeline")
         ->delimiter(',')
         ->check(names);
@@ -206,7 +207,7 @@ void add_optimize(cli::App& app) {
         .add_option("--weight-bits", options->weight_bits,
                     "Keep the weights of large linear layers in so many bits, 8 or 4; arithmetic stays f32 "
                     "(default: what the model asks for)")
-        ->check(CLI::IsMember({8, 4}))
+        ->check(cli::one_of({"8", "4"}))
         ->type_name("N");
     command.add_flag("--pack", options->pack,
                      "Store the weights also as kernels of this machine read them, so that loading packs "

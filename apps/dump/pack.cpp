@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/model/pack.h"
+#include "apps/cli/one_of.h"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -79,7 +80,7 @@ void add_pack(cli::App& app) {
     command
         .add_option("--name", options->pack.name, "Name of the model; default: the info's, else the file's")
         ->type_name("NAME");
-    auto known = CLI::IsMember(ciphers());
+    auto known = cli::one_of(ciphers());
     command.add_option("--cipher", options->pack.model_cipher, "Encrypts the model")
         ->check(known)
         ->type_name("NAME")

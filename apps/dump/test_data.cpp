@@ -10,6 +10,8 @@
 #include "apps/cli/array_file.h"
 #include "apps/cli/fit_numbers.h"
 #include "apps/cli/image_file.h"
+#include "apps/cli/named_values.h"
+#include "apps/cli/table.h"
 #include "apps/cli/text_file.h"
 #include "apps/dump/input_transform.h"
 #include "libmge/base/file.h"
@@ -224,19 +226,19 @@ Tensors read_test_data(const std::string& specification, const Graph& graph, con
         for (size_t i = 0; i < inputs.size(); ++i) read(specification, i);
         return values;
     }
-    auto parts = split(specification, ';');
+    std::vector<std::string> names;
+    for (size_t i = 0; i < inputs.size(); ++i) names.push_back(input(i).name);
+    auto parts = cli::split_named_values(specification, names);
     if (parts.size() != inputs.size())
         fail("'", specification, "' has ", counted(parts.size(), "part"), ", the model has ",
              counted(inputs.size(), "input"));
-    for (auto& part : parts) {
-        size_t colon = part.find(':'), i = 0;
-        if (colon == part.npos) fail("'", part, "': expected the name of an input, ':' and its data");
-        std::string name = trimmed(part.substr(0, colon)), names;
-        for (; i < inputs.size() && input(i).name != name; ++i)
-            names += (i ? ", '" : "'") + input(i).name + "'";
-        if (i == inputs.size()) fail("the model has no input '", name, "'; it has ", names);
+    for (auto& [name, data] : parts) {
+        if (name.empty()) fail("'", data, "': expected the name of an input, ':' and its data");
+        auto i = size_t(std::ranges::find(names, name) - names.begin());
+        if (i == names.size())
+            fail("the model has no input '", name, "'; it has '", cli::joined(names, "', '"), "'");
         if (values[i]) fail("the input '", name, "' is given twice");
-        read(trimmed(part.substr(colon + 1)), i);
+        read(data, i);
     }
     return values;
 }

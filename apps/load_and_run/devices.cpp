@@ -7,6 +7,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "apps/cli/device_option.h"
 #include "apps/cli/table.h"
 #include "libmge/base/error.h"
 #include "libmge/base/threads.h"
@@ -46,6 +47,11 @@ std::string kind_of(const std::string& name) {
     return {name.begin(), digit};
 }
 
+bool is_kind(const std::string& name) {
+    return name == "cpu" || name == "xpu" || name == "multithread" ||
+           std::ranges::any_of(added_device_kinds(), [&](auto& kind) { return kind.name == name; });
+}
+
 }  // namespace
 
 void list_devices(Job& job) {
@@ -83,8 +89,8 @@ void require_device(Job& job) {
     for (auto& absent : still_absent())
         if (kind_of(name) == absent.name)
             throw DeviceError(text("[--require-device] '", name, "' is not there: ", absent.reason));
-    if (kind_of(name) == name) name += '0';
-    DeviceId id = parse_device(name);
+    DeviceId id =
+        cli::device_of(kind_of(name) == name && is_kind(name) ? name + '0' : name, "--require-device");
     job.report["required_device"] = physical_name(id);
 }
 

@@ -92,22 +92,6 @@ private:
 
 void refuse_input(const std::string& what) { throw_user("--input", what, ErrorClass::value); }
 
-std::vector<std::pair<std::string, std::string>> split_inputs(const std::string& list) {
-    std::vector<std::pair<std::string, std::string>> result;
-    for (size_t at = 0; at < list.size();) {
-        size_t end = std::min(list.find(';', at), list.size());
-        std::string_view part = std::string_view(list).substr(at, end - at);
-        size_t colon = part.find(':');
-        if (colon == part.npos)
-            result.emplace_back("", without_blanks(part));
-        else
-            result.emplace_back(without_blanks(part.substr(0, colon)),
-                                without_blanks(part.substr(colon + 1)));
-        at = end + 1;
-    }
-    return result;
-}
-
 Tensor parse_literal(const std::string& literal) {
     Shape shape;
     std::vector<double> numbers = LiteralParser(literal).parse(shape);

@@ -2,8 +2,6 @@
 #pragma once
 #include <cstdint>
 #include <string>
-#include <utility>
-#include <vector>
 
 #include "libmge/tensor/tensor.h"
 
@@ -11,9 +9,6 @@ namespace mge::load_and_run {
 
 // A UserError of --input.
 [[noreturn]] void refuse_input(const std::string& what);
-
-// "a:1,2;b:x.npy" → {a, 1,2}, {b, x.npy}; a part without ':' has no name.
-std::vector<std::pair<std::string, std::string>> split_inputs(const std::string& text);
 
 // "[[1,2],[3,4]]": MegEngine's literals. A '.' or an exponent anywhere makes it float32, else int32. Its
 // shape is the number of elements per level of brackets, so "1,2,3" is (3,) and "[1,2,3]" is (1, 3).

@@ -10,6 +10,7 @@
 #include "apps/cli/batch_size.h"
 #include "apps/cli/fit_numbers.h"
 #include "apps/cli/image_file.h"
+#include "apps/cli/named_values.h"
 #include "apps/load_and_run/input_json.h"
 #include "apps/load_and_run/input_text.h"
 #include "libmge/base/error.h"
@@ -27,6 +28,11 @@ struct InputTable {
     std::string name(size_t i) const { return graph.value(graph.inputs()[i]).name; }
     const TensorSpec& spec(size_t i) const { return graph.value(graph.inputs()[i]).spec; }
     size_t size() const { return graph.inputs().size(); }
+    std::vector<std::string> names() const {
+        std::vector<std::string> result;
+        for (size_t i = 0; i < size(); ++i) result.push_back(name(i));
+        return result;
+    }
     size_t find(const std::string& wanted) const {
         if (wanted.empty() && size() == 1) return 0;
         std::string names;
@@ -132,7 +138,7 @@ Test given_test(const InputTable& table, const std::string& values, uint64_t see
     Test test;
     test.name = values;
     test.inputs.resize(table.size());
-    for (auto& input : split_inputs(values)) {
+    for (auto& input : cli::split_named_values(values, table.names())) {
         auto& value = input.second;
         bool is_archive = ends_with(value, ".npz");
         if (is_archive || ends_with(value, ".json")) {

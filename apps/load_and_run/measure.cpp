@@ -145,13 +145,19 @@ private:
             now = Clock::now();
             runs.push_back({start, start, now});
             if (progress && now >= next_look) {
-                // A duration may take more runs than were asked for.
-                progress->set_total(std::max(iterations, runs.size()));
+                progress->set_total(std::max(iterations, expected_runs(runs.size(), now)));
                 progress->advance(runs.size() - std::exchange(shown, runs.size()));
                 now = Clock::now();
                 next_look = now + look_interval;
             }
         }
+    }
+
+    // A duration may take more runs than were asked for: as many as the speed so far lets expect.
+    size_t expected_runs(size_t done, Clock::time_point now) const {
+        double elapsed = Seconds(now - begin_).count();
+        return elapsed < options_.run.duration ? size_t(double(done) * options_.run.duration / elapsed)
+                                               : done;
     }
 
     void run_as_they_arrive(Runner& runner, std::vector<Run>& runs) {

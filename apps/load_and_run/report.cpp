@@ -76,7 +76,7 @@ void print_test_cases(const std::vector<TestCaseResult>& results) {
 void print_start(const Job& job, const Test& test) {
     std::cout << "\nPerformance summary (" << cpu_model() << ", " << name_of(cpu_isa()) << ", "
               << cli::counted(size_t(default_threads()), "thread") << ")\n";
-    auto ms = [](double value) { return format_number(value, 3) + " ms"; };
+    auto ms = [](double value) { return cli::format_milliseconds(value, 3, " "); };
     double load = job.session->load_ms, read = job.session->read_ms;
     if (job.options.run.startup)
         cli::print_table(std::cout, {{"read", ms(read)},
@@ -116,16 +116,19 @@ void print_times(const Job& job, const Test& test) {
     if (r.measured.times.empty()) return;  // a check ended the runs before
     if (job.tests.size() > 1)
         std::cout << "test #" << test.index << (test.name.empty() ? "" : " (" + test.name + ")") << ": ";
-    std::cout << "latency of " << cli::counted(r.measured.times.size(), "run")
-              << ", ms: min = " << format_number(l.min, 4) << ", mean = " << format_number(l.mean, 4)
-              << ", median = " << format_number(l.p50, 4);
+    constexpr double ten_microseconds = 0.01;
+    bool is_short = l.mean < ten_microseconds;
+    auto number = [&](double ms) { return format_number(is_short ? 1000 * ms : ms, 4); };
+    std::cout << "latency of " << cli::counted(r.measured.times.size(), "run") << (is_short ? ", µs" : ", ms")
+              << ": min = " << number(l.min) << ", mean = " << number(l.mean)
+              << ", median = " << number(l.p50);
     auto sorted = r.measured.times;
     std::ranges::sort(sorted);
     for (double percent : job.options.run.percentiles)
         if (percent != 50)
             std::cout << ", " << percent_text(percent) << " = "
-                      << format_number(cli::percentile(sorted, percent / 100), 4);
-    std::cout << ", max = " << format_number(l.max, 4) << ", cv = " << format_number(100 * l.cv, 1) << " %\n"
+                      << number(cli::percentile(sorted, percent / 100));
+    std::cout << ", max = " << number(l.max) << ", cv = " << format_number(100 * l.cv, 1) << " %\n"
               << "throughput: " << format_number(r.throughput_per_s, 1) << " samples/s\n";
     if (r.measured.no_energy.empty() && r.measured.joules > 0)
         std::cout << "energy: " << format_number(r.measured.joules / double(r.measured.times.size()), 4)

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apps/load_and_run/stages.h"
 
-#include <array>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <set>
 
 #include "apps/cli/array_file.h"
+#include "apps/cli/table.h"
 #include "apps/cli/terminal.h"
 #include "apps/load_and_run/affinity.h"
 #include "apps/load_and_run/inputs.h"
@@ -35,12 +35,10 @@ std::vector<std::pair<std::string, Tensor>> collect_outputs(const Test& test) {
 
 // Scripts written for MegEngine's tool look for this line on stderr.
 void print_finished(size_t index, const cli::Statistics& s, size_t runs) {
-    std::array<char, 320> line;
-    std::snprintf(line.data(), line.size(),
-                  "=== finished test #%zu: time=%.3fms avg_time=%.3fms standard_deviation=%.3fms min=%.3fms "
-                  "max=%.3fms",
-                  index, s.mean * double(runs), s.mean, s.deviation, s.min, s.max);
-    cli::print_note(line.data());
+    auto ms = [](double time) { return cli::format_milliseconds(time, 3); };
+    cli::print_note(text("=== finished test #", index, ": time=", ms(s.mean * double(runs)),
+                         " avg_time=", ms(s.mean), " standard_deviation=", ms(s.deviation),
+                         " min=", ms(s.min), " max=", ms(s.max)));
 }
 
 double samples_per_run(const Tensors& inputs) {

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "apps/cli/numbers.h"
+#include "apps/cli/one_of.h"
 #include "apps/cli/output_option.h"
 #include "apps/cli/table.h"
 #include "apps/profile/diff.h"
@@ -31,13 +32,10 @@ constexpr size_t rows_of_table = 10, rows_of_grid = 3;
 template <class T>
 CLI::Option* add_choice(CLI::App& app, const std::string& name, T& value,
                         const std::map<std::string, T>& choices, const std::string& description) {
-    return app.add_option(name, value, description)
-        ->transform(CLI::CheckedTransformer(choices).description(""))
-        ->type_name([&] {
-            std::string all;
-            for (auto& [word, meaning] : choices) all += (all.empty() ? "" : "|") + word;
-            return all;
-        }());
+    std::vector<std::string> words;
+    for (auto& [word, meaning] : choices) words.push_back(word);
+    auto set = [&value, choices](const std::string& word) { value = choices.at(word); };
+    return app.add_option_function<std::string>(name, set, description)->check(cli::one_of(words));
 }
 
 void add_statistic(CLI::App& app, RunStatistic& statistic) {
@@ -72,7 +70,7 @@ void add_selection(CLI::App& app, RowSelection& s, int& top) {
                            {"mean", Aggregate::mean}},
                           "Put the operators together into one row");
     app.add_option("--aggregate-by", "Put together what has the same type; needs --aggregate")
-        ->check(CLI::IsMember({"type"}))
+        ->check(cli::one_of({"type"}))
         ->each([&s](const std::string&) { s.by_type = true; });
     add_statistic(app, s.statistic);
 }
@@ -238,7 +236,7 @@ void add_show(cli::App& app) {
         ->type_name("[+]COLUMN");
     command
         .add_option("--top-end-key", a->end_key, "end: all of an operator's time; kern: until its work began")
-        ->check(CLI::IsMember({"end", "kern"}));
+        ->check(cli::one_of({"end", "kern"}));
     add_choice<ShowOptions::Only>(command, "--print-only", o.only,
                                   {{"summary", ShowOptions::Only::summary},
                                    {"device", ShowOptions::Only::device},

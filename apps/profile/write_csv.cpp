@@ -9,9 +9,12 @@
 namespace mge::profile {
 namespace {
 
-// Without what a terminal or a spreadsheet would take for more than text.
+// Without what a terminal or a spreadsheet would take for more than text: a cell that begins like a formula
+// gets an apostrophe in front.
 std::string field(const std::string& name) {
     std::string raw = printable(name);
+    if (!raw.empty() && std::string_view("=+-@").find(raw[0]) != std::string_view::npos)
+        raw.insert(0, 1, '\'');
     if (raw.find_first_of(",\"\r\n") == std::string::npos) return raw;
     std::string result = "\"";
     for (char c : raw) result += c == '"' ? "\"\"" : std::string(1, c);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Values for a model's inputs as text: MegEngine's JSON, literals, shapes, random numbers.
+#include "apps/cli/named_values.h"
 #include "apps/load_and_run/input_json.h"
 #include "apps/load_and_run/input_text.h"
 #include "libmge/base/error.h"
@@ -19,7 +20,7 @@ void try_input(Bytes input) {
     } else if (text.starts_with("{")) {
         load_and_run::parse_braced_shape(text);
     } else {
-        for (auto& [name, value] : load_and_run::split_inputs(text)) load_and_run::parse_literal(value);
+        for (auto& [name, value] : cli::split_named_values(text, {})) load_and_run::parse_literal(value);
     }
 }
 

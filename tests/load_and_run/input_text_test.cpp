@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "apps/cli/fit_numbers.h"
+#include "apps/cli/named_values.h"
 
 namespace mge::load_and_run {
 namespace {
@@ -25,9 +26,25 @@ std::string message_of(Fn fn) {
     return "no error";
 }
 
+std::vector<std::pair<std::string, std::string>> split(const std::string& list,
+                                                       const std::vector<std::string>& names = {}) {
+    return cli::split_named_values(list, names);
+}
+
 TEST(InputText, SplitsAtSemicolonsAndTheFirstColon) {
-    EXPECT_THAT(split_inputs("a:1;b:c:2;3"), ElementsAre(Pair("a", "1"), Pair("b", "c:2"), Pair("", "3")));
-    EXPECT_THAT(split_inputs(" a : x y.npy ; 3 "), ElementsAre(Pair("a", "x y.npy"), Pair("", "3")));
+    EXPECT_THAT(split("a:1;b:c:2;3"), ElementsAre(Pair("a", "1"), Pair("b", "c:2"), Pair("", "3")));
+    EXPECT_THAT(split(" a : x y.npy ; 3 "), ElementsAre(Pair("a", "x y.npy"), Pair("", "3")));
+    EXPECT_THAT(split("a:1;"), ElementsAre(Pair("a", "1")));
+}
+
+TEST(InputText, NamesOfTheModelMayHaveColonsAndSemicolons) {
+    EXPECT_THAT(split("input:0:x.npy", {"input:0"}), ElementsAre(Pair("input:0", "x.npy")));
+    EXPECT_THAT(split("onnx::Concat_1:[1,2];b:3", {"b", "onnx::Concat_1"}),
+                ElementsAre(Pair("onnx::Concat_1", "[1,2]"), Pair("b", "3")));
+    EXPECT_THAT(split("a;b : 1; a:2", {"a", "a;b"}), ElementsAre(Pair("a;b", "1"), Pair("a", "2")));
+    EXPECT_THAT(split("x:0:1", {"x", "x:0"}), ElementsAre(Pair("x:0", "1"))) << "the longest one";
+    EXPECT_THAT(split("x:0;1", {"x:0"}), ElementsAre(Pair("x", "0"), Pair("", "1"))) << "no ':' behind it";
+    EXPECT_THAT(split("é: ü:1", {"é: ü"}), ElementsAre(Pair("é: ü", "1")));
 }
 
 TEST(InputText, LiteralShapesFollowTheBrackets) {

@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 
 #include "apps/cli/numbers.h"
+#include "apps/cli/one_of.h"
 
 namespace mge::load_and_run {
 namespace {
@@ -47,7 +48,7 @@ void add_flag(CLI::App& app, CompileOptions& options, const OptionInfo& option) 
             return;
         case OptionType::text:
             add_value<std::string>(app, options, option)
-                ->check(CLI::IsMember(std::vector<std::string>(option.words.begin(), option.words.end())));
+                ->check(cli::one_of(std::vector<std::string>(option.words.begin(), option.words.end())));
             return;
         case OptionType::texts:
             add_value<std::vector<std::string>>(app, options, option)

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apps/load_and_run/options/options.h"
 
+#include <CLI/CLI.hpp>
+
 #include "apps/cli/app.h"
 
 namespace mge::load_and_run {
@@ -14,7 +16,8 @@ cli::Manual manual() {
   file.npy            one array           file.npz            arrays by input name
   [[1,2],[3,4]]       literal numbers     {1,3,224,224}       a shape, every byte 1
   #rand(min,max,shape...)                 random numbers; without a shape: the model's
-Option names may be written with underscores, as in --fast_run.
+Option names may be written with underscores, as in --fast_run. Further flags of MegEngine's tool are accepted
+for compatibility and do nothing, or name what is not here.
 Exit codes: 0 ok, 1 internal error, 2 usage, 3 regression, 4 device, 5 bad model or data file, 6 crypto,
 7 a result differs, 8 memory.)",
         .examples =
@@ -45,12 +48,28 @@ void for_each_group(Options& options, auto visit) {
     visit(options.profile);
 }
 
+// Accepted for compatibility: scripts for MegEngine's tool pass them. Nothing here works in such a layout,
+// with such a device or without what the flag asks for; docs/tools/load_and_run.md says what each does.
+constexpr const char* accepted_for_compatibility[] = {"--c-opr-lib-with-param",
+                                                      "--enable-nchw4",
+                                                      "--enable-chwn4",
+                                                      "--enable-nchw32",
+                                                      "--enable-nchw44",
+                                                      "--enable-nchw44-dot",
+                                                      "--enable-nchw64",
+                                                      "--enable-nhwcd4",
+                                                      "--mdl",
+                                                      "--opencl",
+                                                      "--tensorrt",
+                                                      "--tensorrt-cache"};
+
 }  // namespace
 
 Options parse_options(cli::Invocation& invocation) {
     Options options;
     cli::App app(invocation, manual());
     for_each_group(options, [&](auto& group) { add(app.root(), group); });
+    for (auto* flag : accepted_for_compatibility) app.root().get_option(flag)->group("");
     app.parse();
     for_each_group(options, [](auto& group) { check(group); });
     bool needs_model = !options.device.list_devices;

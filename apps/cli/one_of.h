@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "libmge/base/text.h"
+
+namespace mge::cli {
+
+// A check that a value is one of these words. Help and completion show them.
+inline CLI::Validator one_of(const std::vector<std::string>& words) {
+    std::string all;
+    for (auto& word : words) all += (all.empty() ? "" : ",") + word;
+    auto check = [words, all](std::string& given) {
+        return std::ranges::find(words, given) != words.end() ? ""
+                                                              : text("'", given, "' is not one of ", all);
+    };
+    return {check, "{" + all + "}"};
+}
+
+}  // namespace mge::cli

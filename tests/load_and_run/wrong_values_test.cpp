@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every flag with values that it cannot have: an error of usage that names both.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <regex>
+#include <set>
+#include <sstream>
+
+#include "apps/load_and_run/options/options.h"
+#include "libmge/base/error.h"
+
+namespace mge::load_and_run {
+namespace {
+
+using testing::AllOf;
+using testing::AnyOf;
+using testing::HasSubstr;
+using testing::Not;
+
+void parse(std::vector<std::string> arguments) {
+    cli::Invocation invocation;
+    invocation.tool = "load_and_run";
+    invocation.arguments = std::move(arguments);
+    parse_options(invocation);
+}
+
+struct Flag {
+    std::string name, type;  // no type: it takes no value
+};
+
+// As the help lists them.
+std::vector<Flag> flags() {
+    testing::internal::CaptureStdout();
+    EXPECT_THROW(parse({"--help"}), cli::Exit);
+    std::istringstream help(testing::internal::GetCapturedStdout());
+    std::vector<Flag> result;
+    static const std::regex line_of_flag(R"(^  (?:-\w,)?(--[a-z0-9-]+)(?: (\S+))?(?:  .*|$| REQUIRED.*))");
+    for (std::string line; std::getline(help, line);) {
+        std::smatch found;
+        if (std::regex_match(line, found, line_of_flag)) result.push_back({found[1], found[2]});
+    }
+    EXPECT_GT(result.size(), 100u);
+    return result;
+}
+
+void expect_refused(const std::string& name, const std::string& value) {
+    SCOPED_TRACE(name + "=" + value);
+    try {
+        parse({"model.mge", name + "=" + value});
+        ADD_FAILURE() << "accepted";
+    } catch (const Error& e) {
+        EXPECT_EQ(e.code(), ErrorCode::usage);
+        EXPECT_THAT(e.what(), AllOf(HasSubstr(name), HasSubstr("'" + value + "'")));
+        EXPECT_THAT(e.what(), Not(AnyOf(HasSubstr("std::"), HasSubstr("sto"), HasSubstr("Could not"))));
+    } catch (const std::exception& e) {
+        ADD_FAILURE() << "not an error of ours: " << e.what();
+    }
+}
+
+TEST(WrongValues, OfFlagsThatAreOnOrOff) {
+    const char* values[] = {"x",   "12x", "maybe", "2",     "-1",         "tru",  "nope",
+                            "0x1", "1.5", "yess",  "on on", " ",          "\x04", "\xe2\x98\x83",
+                            "1e3", "nan", "inf",   "--",    "true,false", "00"};
+    size_t count = 0;
+    for (auto& flag : flags()) {
+        if (!flag.type.empty() || flag.name == "--help" || flag.name == "--version") continue;
+        ++count;
+        for (auto* value : values) expect_refused(flag.name, value);
+    }
+    EXPECT_GT(count, 40u);
+}
+
+TEST(WrongValues, OfNumbers) {
+    const char* values[] = {"x",     "12x",   "nan",    "0x10",  "1 2",  "--1",   "+",
+                            "e5",    "1_000", "true",   "1.5.5", "\x04", "1e400", "½",
+                            "1'000", "#1",    "-1e400", "1 %",   "(1)",  "inf x"};
+    size_t count = 0;
+    for (auto& flag : flags()) {
+        static const std::set<std::string> numbers{"INT", "FLOAT", "UINT",  "BYTES",
+                                                   "MIB", "N,...", "P,...", "SIZE"};
+        if (!numbers.contains(flag.type)) continue;
+        ++count;
+        for (auto* value : values) expect_refused(flag.name, value);
+    }
+    EXPECT_GT(count, 20u);
+}
+
+// Of all others: whatever is said about them is said by us.
+TEST(WrongValues, OfOtherOptionsAreNeverErrorsOfTheLibrary) {
+    const char* values[] = {"x", "\x04", "{}", "a:b", ","};
+    for (auto& flag : flags())
+        for (auto* value : values) {
+            if (flag.type.empty()) continue;
+            SCOPED_TRACE(flag.name + "=" + value);
+            try {
+                parse({"model.mge", flag.name + "=" + value});
+            } catch (const Error& e) {
+                EXPECT_THAT(e.what(), Not(AnyOf(HasSubstr("std::"), HasSubstr("Could not"))));
+                EXPECT_NE(e.code(), ErrorCode::internal);
+            }
+        }
+}
+
+TEST(WrongValues, OfFlagsThatContradictEachOther) {
+    EXPECT_THROW(parse({"model.mge", "--quiet", "--verbose"}), cli::UsageError);
+    EXPECT_THROW(parse({"model.mge", "--percentile", "50,,"}), cli::UsageError);
+    EXPECT_THROW(parse({"model.mge", "--percentile=,50"}), cli::UsageError);
+}
+
+// Scripts for MegEngine's tool pass them; the help is for those who write new ones.
+TEST(Compatibility, FlagsAreAcceptedAndHidden) {
+    std::set<std::string> shown;
+    for (auto& flag : flags()) shown.insert(flag.name);
+    for (auto* flag : {"--enable-nchw44", "--mdl", "--opencl", "--tensorrt"})
+        EXPECT_FALSE(shown.contains(flag)) << flag;
+    parse({"model.mge", "--mdl", "--enable-nchw44"});
+    EXPECT_THROW(parse({"model.mge", "--opencl"}), DeviceError);
+}
+
+}  // namespace
+}  // namespace mge::load_and_run
