@@ -43,6 +43,8 @@ public:
     SignalsBlocked() {
         sigset_t all;
         sigfillset(&all);
+        // Those that a thread's own work raises: blocked, they would end the process past every handler.
+        for (int own : {SIGBUS, SIGFPE, SIGILL, SIGSEGV}) sigdelset(&all, own);
         pthread_sigmask(SIG_SETMASK, &all, &before_);
     }
     ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }

@@ -105,14 +105,15 @@ TEST_F(CacheLocks, WaitsOnceForAllUses) {
     EXPECT_TRUE(cache->find(Sample(8).problem)) << "the lock is free again";
 }
 
+int refuse_lock(int, int, ...) {
+    errno = ENOLCK;
+    return -1;
+}
+
 // Some network file systems.
 TEST_F(CacheLocks, WithoutLocksNothingIsWaitedFor) {
     sqlite3_vfs* system = sqlite3_vfs_find(nullptr);
-    auto refuse = +[](int, int, ...) {
-        errno = ENOLCK;
-        return -1;
-    };
-    ASSERT_EQ(system->xSetSystemCall(system, "fcntl", reinterpret_cast<sqlite3_syscall_ptr>(refuse)),
+    ASSERT_EQ(system->xSetSystemCall(system, "fcntl", reinterpret_cast<sqlite3_syscall_ptr>(refuse_lock)),
               SQLITE_OK);
     testing::internal::CaptureStderr();
     double seconds = seconds_of([&] { FastrunCache::open_tolerant(path_); });
