@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstring>
+#include <vector>
 
 #include "apps/cli/array_file.h"
 #include "libmge/base/error.h"
@@ -30,6 +31,26 @@ void reverse_bytes(const Tensor& tensor) {
         std::reverse(element, element + size);
 }
 
+// The elements in the order of rows, of an array whose first axis is the fastest in memory.
+Tensor from_columns(const Tensor& columns) {
+    const Shape& shape = columns.shape();
+    const size_t element = size_of(columns.dtype());
+    Tensor rows = empty_tensor(columns.spec(), host_device);
+    auto* from = static_cast<const std::byte*>(columns.data());
+    auto* to = static_cast<std::byte*>(rows.data());
+    std::vector<int64_t> index(size_t(shape.rank()));
+    for (int64_t i = 0, n = columns.spec().numel(); i < n; ++i, to += element) {
+        int64_t at = 0;
+        for (int axis = shape.rank(); axis-- > 0;) at = at * shape[axis] + index[size_t(axis)];
+        std::memcpy(to, from + size_t(at) * element, element);
+        for (int axis = shape.rank(); axis-- > 0;) {
+            if (++index[size_t(axis)] < shape[axis]) break;
+            index[size_t(axis)] = 0;
+        }
+    }
+    return rows;
+}
+
 class NpyParser {
 public:
     NpyParser(std::span<const std::byte> bytes, const std::string& label) : bytes_(bytes), label_(label) {}
@@ -42,7 +63,7 @@ public:
                  data_.size());
         Tensor result = tensor_from_host({array.type.dtype, array.shape, {}}, data_.data(), host_device);
         if (array.is_big_endian) reverse_bytes(result);
-        return result;
+        return array.is_in_columns ? from_columns(result) : result;
     }
 
     // Of header and data, by the header alone.
@@ -54,7 +75,7 @@ public:
 private:
     struct Description {
         ElementType type;
-        bool is_big_endian;
+        bool is_big_endian, is_in_columns;  // columns: NumPy's Fortran order
         Shape shape;
         size_t count;
     };
@@ -63,10 +84,9 @@ private:
         read_header();
         std::string_view descr = value_of("'descr'");
         ElementType type = element_type(descr);
-        if (value_of("'fortran_order'").substr(0, 4) == "True")
-            fail("it is in Fortran order; save it with numpy.ascontiguousarray");
+        bool is_in_columns = value_of("'fortran_order'").starts_with("True");
         Shape shape = parse_shape(value_of("'shape'"));
-        return {type, descr[1] == '>', shape, size_t(checked_numel(label_, shape))};
+        return {type, descr[1] == '>', is_in_columns, shape, size_t(checked_numel(label_, shape))};
     }
 
     template <class... Args>
