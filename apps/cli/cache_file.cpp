@@ -47,7 +47,7 @@ private:
 
 bool exists(const fs::path& path) {
     std::error_code unknown;  // opening it tells it better
-    return fs::exists(path, unknown);
+    return fs::exists(path, unknown) || unknown;
 }
 
 class EncryptedCacheFile final : public CacheStorage {

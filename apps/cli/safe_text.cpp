@@ -14,7 +14,7 @@ std::string SafeText::changed(std::string_view text) const {
         result += printable(text.substr(0, plain));
         text.remove_prefix(plain);
         if (text.empty()) break;
-        size_t color = color_length(text), count = std::max<size_t>(color, 1);
+        size_t color = color_mark_length(text), count = std::max<size_t>(color, 1);
         if (color)
             result += color_code(text.substr(0, color));
         else

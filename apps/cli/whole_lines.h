@@ -28,7 +28,9 @@ private:
 // A colour as text on its way to a terminal has it: a mark that nobody else can write stands in it, so that
 // the names of strangers have none.
 std::string color_mark(int code);
-// How long the colour is that the text begins with; 0 when it is none.
+// How long the mark is that the text begins with; 0 when it is none.
+size_t color_mark_length(std::string_view text);
+// The same, for terminals' own "\033[31m" too: what takes no room in a line.
 size_t color_length(std::string_view text);
 // What a terminal reads instead of such a colour: "\033[31m".
 std::string color_code(std::string_view mark);

@@ -35,7 +35,8 @@ std::vector<Flag> flags() {
     EXPECT_THROW(parse({"--help"}), cli::Exit);
     std::istringstream help(testing::internal::GetCapturedStdout());
     std::vector<Flag> result;
-    static const std::regex line_of_flag(R"(^  (?:-\w,)?(--[a-z0-9-]+)(?: (\S+))?(?:  .*|$| REQUIRED.*))");
+    static const std::regex line_of_flag(
+        R"(^  (?:-\w,)?(--[a-z0-9-]+)(?: ([^\s=]+)(?:=\S*)?)?(?:  .*|$| \.\.\..*))");
     for (std::string line; std::getline(help, line);) {
         std::smatch found;
         if (std::regex_match(line, found, line_of_flag)) result.push_back({found[1], found[2]});
