@@ -9,6 +9,7 @@ std::span<const Entry> environment() {
         {"MGE_THREAD_TEAM", "Whose threads work on an operator: own (default) or openmp"},
         {"MGE_FILE_LIMIT",
          "What a file may make a tool allocate, as --file-limit; default: 1GiB, or the file's own size"},
+        {"MGE_MAP_FILES", "0: read files into memory instead of mapping them"},
         {"MGE_ISA",
          "Limits the instruction set: sse4, avx2, avx_vnni, avx512, avx512_vnni, avx512_bf16 or amx"},
         {"MGE_LOG",

@@ -34,9 +34,10 @@ int keygen(const cli::Invocation& invocation, const KeygenJob& job) {
         throw cli::UsageError(
             text("'", job.out, "' exists; files encrypted by it could never be opened again"),
             "choose another name, or --force");
-    // What a link leads to was not named. Nothing is written through one that appears meanwhile.
+    // What a link leads to was not named, so that it stays; nothing is written through a link that appears
+    // meanwhile. One that leads nowhere replaces nothing.
     std::error_code unknown;
-    bool is_link = std::filesystem::is_symlink(job.out, unknown);
+    bool is_link = std::filesystem::is_symlink(job.out, unknown) && std::filesystem::exists(job.out, unknown);
     if (is_link) std::filesystem::remove(job.out, unknown);
     SecretBytes key(find_cipher(job.cipher)->key_bytes.front());
     fill_random(key.span());
