@@ -75,3 +75,19 @@ def test_a_macro_that_changes_is_seen(tmp_path):
         run(*use, "-o", "main.o", "-c", "main.cpp")
         subprocess.run(["g++", "main.o", "-o", "main"], cwd=tmp_path, check=True)
         assert subprocess.run([tmp_path / "main"]).returncode == number
+
+
+@pytest.mark.skipif(not shutil.which("ccache"), reason="there is no ccache")
+def test_builds_that_stop_at_warnings_share_objects_with_those_that_do_not(tmp_path):
+    environment = {**os.environ, "CCACHE_DIR": str(tmp_path / "cache")}
+    (tmp_path / "main.cpp").write_text("int main() {}")
+    for warnings in [[], ["-Werror"]]:
+        command = ["sh", LAUNCHER, tmp_path, shutil.which("ccache"), "g++", *warnings]
+        command += ["-o", "main.o", "-c", "main.cpp"]
+        subprocess.run(command, cwd=tmp_path, env=environment, check=True)
+    statistics = subprocess.run(
+        ["ccache", "--print-stats"], env=environment, check=True, capture_output=True, text=True
+    ).stdout
+    counts = dict(line.split("\t") for line in statistics.splitlines())
+    assert int(counts["cache_miss"]) == 1
+    assert int(counts["direct_cache_hit"]) + int(counts["preprocessed_cache_hit"]) == 1
