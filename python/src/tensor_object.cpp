@@ -95,15 +95,15 @@ Reference mapped_device(PyObject* object, PyObject* device) {
 
 int init_tensor(PyObject* object, PyObject* args, PyObject* keywords);
 
-struct Arguments {
+struct TensorArguments {
     PyObject *data = nullptr, *dtype = Py_None, *device = Py_None, *name = Py_None, *format = nullptr;
     int is_const = 0, no_cache = 0;
 };
 
-Arguments parse_arguments(PyObject* args, PyObject* keywords) {
+TensorArguments parse_tensor_arguments(PyObject* args, PyObject* keywords) {
     static const char* names[] = {"data",     "dtype", "device", "is_const",
                                   "no_cache", "name",  "format", nullptr};
-    Arguments a;
+    TensorArguments a;
     if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|OOppOO:Tensor", const_cast<char**>(names), &a.data,
                                      &a.dtype, &a.device, &a.is_const, &a.no_cache, &a.name, &a.format))
         throw PythonError{};
@@ -116,7 +116,7 @@ void give_name(PyObject* object, PyObject* name) {
     Py_XSETREF(as_tensor(object)->name, Py_NewRef(name));
 }
 
-void give_data(PyObject* object, const Arguments& a) {
+void give_data(PyObject* object, const TensorArguments& a) {
     PyTensor* self = as_tensor(object);
     Reference place = mapped_device(object, a.device);
     PyObject* device = place.get();
@@ -156,7 +156,7 @@ PyObject* new_tensor(PyTypeObject* type, PyObject* args, PyObject* keywords) {
             if (running_captures) as_tensor(self.get())->born = innermost_capture();
             if (PyTuple_GET_SIZE(args) > 0 || (keywords && PyDict_GET_SIZE(keywords) > 0)) {
                 Reference known = known_keywords(type, keywords);
-                give_data(self.get(), parse_arguments(args, known.get()));
+                give_data(self.get(), parse_tensor_arguments(args, known.get()));
             }
             return self.release();
         },
@@ -168,7 +168,7 @@ int init_tensor(PyObject* object, PyObject* args, PyObject* keywords) {
     if (!awaits_data && !keywords && PyTuple_GET_SIZE(args) == 1) return 0;
     return guarded(
         [&] {
-            Arguments a = parse_arguments(args, keywords);
+            TensorArguments a = parse_tensor_arguments(args, keywords);
             awaits_data ? give_data(object, a) : give_name(object, a.name);
             return 0;
         },
