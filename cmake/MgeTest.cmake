@@ -8,7 +8,7 @@ set(MGE_ISA_FOLDERS kernel ops passes)
 set(MGE_ISA_TESTED avx2 sse4)
 
 # mge_quick_test(TARGET…): how MGE_QUICK_BUILD compiles tests: with the harness's precompiled header, which holds GoogleTest and mge.h,
-# and without the optimisation that only what users run needs.
+# and without the optimisation that only what users run needs. Each source stays one of its own: their helpers often have equal names.
 function(mge_quick_test)
   if(NOT MGE_QUICK_BUILD)
     return()
