@@ -9,8 +9,8 @@ class ParseError;
 
 namespace mge::cli {
 
-// What CLI11 found wrong, as one line that names the option or argument, the value that it was given and what
-// it takes. Looks at the root and at the command that was given.
+// Describes an error of CLI11 in one line that names the option or argument, its value and the values that it
+// takes. Looks at the root and at the command that was given.
 std::string message_of(const CLI::ParseError& error, const CLI::App& root);
 
 }  // namespace mge::cli

@@ -25,14 +25,14 @@ private:
     std::string waiting_;
 };
 
-// A colour as text on its way to a terminal has it: a mark that nobody else can write stands in it, so that
-// the names of strangers have none.
+// The mark of a colour in text for a terminal. It contains a secret, so that names in files of others cannot
+// set colours.
 std::string color_mark(int code);
 // How long the mark is that the text begins with; 0 when it is none.
 size_t color_mark_length(std::string_view text);
 // The same, for terminals' own "\033[31m" too: what takes no room in a line.
 size_t color_length(std::string_view text);
-// What a terminal reads instead of such a colour: "\033[31m".
+// The escape sequence that replaces such a mark on a terminal: "\033[31m".
 std::string color_code(std::string_view mark);
 
 }  // namespace mge::cli

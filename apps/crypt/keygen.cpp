@@ -34,8 +34,8 @@ int keygen(const cli::Invocation& invocation, const KeygenJob& job) {
         throw cli::UsageError(
             text("'", job.out, "' exists; files encrypted by it could never be opened again"),
             "choose another name, or --force");
-    // What a link leads to was not named, so that it stays; nothing is written through a link that appears
-    // meanwhile. One that leads nowhere replaces nothing.
+    // The user did not name the target of a link, so it stays as it is, and a link that appears meanwhile is
+    // not followed. A dangling link is followed: no file can be lost by that.
     std::error_code unknown;
     bool is_link = std::filesystem::is_symlink(job.out, unknown) && std::filesystem::exists(job.out, unknown);
     if (is_link) std::filesystem::remove(job.out, unknown);

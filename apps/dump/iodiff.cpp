@@ -21,7 +21,7 @@
 namespace mge::dump {
 namespace {
 
-// What a text dump prints has four digits, and three in the figures, which half of the last one may be off.
+// Elements in a text dump have four digits and figures three: both are wrong by at most half of the last one.
 constexpr double text_precision = 1e-3, figure_precision = 5.1e-3;
 
 struct IodiffOptions {
@@ -46,7 +46,7 @@ bool is_beyond(double got, double expected, double allowed) {
     return !(std::abs(got - expected) / std::max({std::abs(got), std::abs(expected), 1.0}) <= allowed);
 }
 
-// Of text dumps the first elements and the figures are known. Two texts of equal values are equal.
+// Compares the first elements and the figures, which is all that text dumps hold.
 std::optional<Difference> compare_texts(const DumpRecord& a, const DumpRecord& b, double allowed,
                                         double figures_allowed) {
     allowed = std::max(allowed, text_precision);
@@ -79,8 +79,8 @@ std::optional<Difference> compare_values(const DumpRecord& a, const DumpRecord& 
     return Difference{&a, what, comparison.error, first ? first->index : -1};
 }
 
-// What a text dump would tell of a binary record's value: as many elements as that of the other, and the
-// figures where no element spoils them.
+// The record as a text dump of its value would hold it: as many elements as the other record has, and the
+// figures unless NaN or infinities make them meaningless.
 DumpRecord as_text(const DumpRecord& binary, const DumpRecord& other) {
     DumpRecord record = binary;
     Tensor value = read_binary_record(binary.path).value;

@@ -8,8 +8,8 @@
 
 namespace mge {
 
-// What matmul and conv2d apply to their result before storing it: the operators of the same names. NaN stays
-// NaN, but for the relu and relu6 of some libraries.
+// The operator that matmul and conv2d apply to their result before they store it. NaN stays NaN, except with
+// the relu and relu6 of some libraries.
 enum class Activation { none, relu, relu6, hswish, silu, gelu, sigmoid, tanh };
 
 template <>

@@ -73,7 +73,7 @@ public:
 private:
     void read_graph_table() {
         auto* graph = reinterpret_cast<const uint8_t*>(bytes_.data()) + header_.graph_offset;
-        // What is verified must not change behind the verifier, as that of a file may.
+        // A mapped file may change after it was verified, so the verified bytes are copied first.
         if (is_mapped(graph)) {
             graph_copy_.assign(graph, graph + header_.graph_bytes);
             graph = graph_copy_.data();

@@ -217,8 +217,8 @@ _READERS = (__file__, pickle.__file__)
 
 
 def _unpickle(unpickler: _Watching, start: bytes):
-    """What is read. Errors of what the file names stay as they are; all else is damage, such as
-    the length of a text for which there is no memory.
+    """Return the loaded value. Errors of functions that the file names stay as they are; any
+    other error means a damaged file, such as a length for which there is no memory.
     """
     try:
         return unpickler.load()

@@ -327,7 +327,7 @@ void NetworkSteps::broadcast() {
     push_like(x, ops::broadcast_to(x.tensor, {.shape = shape}));
 }
 
-// Of channels, as ShuffleNet does.
+// Shuffles channels, as ShuffleNet does.
 void NetworkSteps::shuffle() {
     Value x = image();
     IntList dims = dims_of(x.tensor.shape());

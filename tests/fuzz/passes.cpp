@@ -33,7 +33,7 @@ CompileOptions plain_options() {
     return options;
 }
 
-// What stores values in fewer bits changes them all.
+// Variants that store values in fewer bits change all results.
 double tolerance(const Network& network, const std::string& variant) {
     double relative = 4 * test::tolerance(DType::f32, 1 << 20);
     if (network.has_halves) relative = 4 * test::tolerance(DType::f16, 1 << 20);

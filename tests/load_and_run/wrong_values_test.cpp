@@ -87,7 +87,7 @@ TEST(WrongValues, OfNumbers) {
     EXPECT_GT(count, 20u);
 }
 
-// Of all others: whatever is said about them is said by us.
+// Whatever is printed about the other options is a message of our own.
 TEST(WrongValues, OfOtherOptionsAreNeverErrorsOfTheLibrary) {
     const char* values[] = {"x", "\x04", "{}", "a:b", ","};
     for (auto& flag : flags())

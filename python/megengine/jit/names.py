@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What operators and parameters of a recorded function are called: after the modules that ran.
+"""Names operators and parameters of a recorded function after the modules that ran.
 
 Also which shapes the function turned into numbers, and where.
 """
