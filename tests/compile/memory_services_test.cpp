@@ -434,8 +434,8 @@ TEST(MemoryOptions, ThatDoNothingAreListed) {
     EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("enable_memory_swap true has no effect"));
     std::vector<std::string> options;
     for (auto& ignored : program->options_without_effect()) options.push_back(ignored.option);
-    EXPECT_THAT(options,
-                testing::UnorderedElementsAre("enable_memory_swap", "dtr_config.recomp_time_factor"));
+    EXPECT_THAT(options, testing::UnorderedElementsAre("enable_memory_swap", "enable_dtr_memory_opt",
+                                                       "dtr_config.recomp_time_factor"));
 }
 
 // What comes last is written where the caller says, whatever it is.
