@@ -17,7 +17,8 @@ class BatchMatMulActivation(Module):
         batch: B.
         in_features: IN.
         out_features: OUT.
-        bias: add a learned bias (OUT,) to each column.
+        bias: add a learned bias (OUT,) to each column; to each row where ``x`` has OUT columns,
+            as in MegEngine, which knows no other number of columns with a bias.
         nonlinear_mode: ``"identity"`` or ``"relu"``.
     Raises:
         ValueError: ``nonlinear_mode`` is unknown.
@@ -62,7 +63,8 @@ class BatchMatMulActivation(Module):
         """The product with another weight and bias, and the activation."""
         out = F.matmul(weight, x)
         if bias is not None:
-            out = out + F.expand_dims(bias, 1)
+            is_row = out.ndim < 2 or out._tuple_shape[-1] == self.out_features
+            out = out + (bias if is_row else F.expand_dims(bias, 1))
         return F.relu(out) if self.nonlinear_mode == "relu" else out
 
     def forward(self, x: Tensor) -> Tensor:

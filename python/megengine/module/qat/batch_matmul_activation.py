@@ -10,6 +10,9 @@ from .module import QATModule
 class BatchMatMulActivation(Float.BatchMatMulActivation, QATModule):
     """``module.BatchMatMulActivation`` with weight, bias and result quantised in floats.
 
+    ``from_float_module`` drops the activation, as MegEngine does: the made module, and what
+    ``quantize`` makes of it, have ``nonlinear_mode="identity"``.
+
     Example:
         >>> import megengine.module.qat as QAT
         >>> layer = M.BatchMatMulActivation(2, 3, 4)
@@ -24,3 +27,10 @@ class BatchMatMulActivation(Float.BatchMatMulActivation, QATModule):
         weight = self.apply_quant_weight(self.weight)
         bias = self.apply_quant_bias(self.bias, inp, weight)
         return self.apply_quant_activation(self.calc_bmm(inp, weight, bias))
+
+    @classmethod
+    def from_float_module(cls, float_module: Module) -> "BatchMatMulActivation":
+        """The module of this class with the weight and bias of a float one, but no activation."""
+        made = super().from_float_module(float_module)
+        made.nonlinear_mode = "identity"
+        return made

@@ -90,6 +90,9 @@ class QATModule(Module):
             return target
         if observer is not None:
             target = observer(target)
+        quantises = fake_quant is not None and fake_quant.enabled
+        if not quantises and getattr(knows, "qparams", knows) is None:
+            return target  # a passive observer that nobody has told yet, and nobody asks
         qparams = knows.get_qparams()
         if fake_quant is not None:
             target = fake_quant(target, qparams)
@@ -107,14 +110,15 @@ class QATModule(Module):
         return self._apply_fakequant_with_observer(target, self.act_fake_quant, self.act_observer)
 
     def apply_quant_bias(self, target: Tensor | None, inp: Tensor, w_qat: Tensor) -> Tensor | None:
-        """A bias on its steps, while the weight is on its; see ``quantization.fake_quant_bias``.
+        """A bias on its steps, while weight and result are; see ``quantization.fake_quant_bias``.
 
         Args:
             target: the bias, or None.
             inp: what the module was given.
             w_qat: what ``apply_quant_weight`` gave.
         """
-        quantises = self.weight_fake_quant is not None and self.weight_fake_quant.enabled
+        parts = self.act_fake_quant, self.weight_fake_quant
+        quantises = all(part is not None and part.enabled for part in parts)
         return fake_quant_bias(target, inp, w_qat) if quantises else target
 
     def get_weight_dtype(self):

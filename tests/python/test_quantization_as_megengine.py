@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Modules of quantisation-aware training give what MegEngine 1.13 gives."""
+
+import numpy as np
+import pytest
+
+import megengine.functional as F
+import megengine.module as M
+import megengine.module.qat as QAT
+import megengine.quantization as Q
+from megengine import Tensor
+
+
+# The numbers are those of MegEngine 1.13: a trained net depends on them.
+def test_qat_products_of_batches_are_those_of_megengine():
+    part = M.BatchMatMulActivation(1, 2, 2, nonlinear_mode="relu")
+    part.weight[...] = Tensor([[[1.0, 0.0], [0.0, 1.0]]])
+    part.bias[...] = Tensor([1.0, -4.0])
+    x = Tensor([[[1.0, 2.0], [3.0, 4.0]]])
+    np.testing.assert_array_equal(part(x).numpy(), [[[2, 0], [4, 0]]])
+    qat = QAT.BatchMatMulActivation.from_float_module(part)
+    assert qat.nonlinear_mode == "identity" and part.nonlinear_mode == "relu"
+    np.testing.assert_array_equal(qat(x).numpy(), [[[2, -2], [4, 0]]])
+    columns = qat(F.concat([x, x], 2)).numpy()
+    np.testing.assert_array_equal(columns, [[[2, 3, 2, 3], [-1, 0, -1, 0]]])
+
+
+def test_a_bias_takes_steps_while_weight_and_result_do():
+    part = QAT.Linear.from_float_module(M.Linear(2, 1))
+    part.set_qconfig(Q.min_max_fakequant_qconfig)
+    x = part.apply_quant_activation(Tensor([[1.0, 2.0]]))
+    weight = part.apply_quant_weight(part.weight)
+    assert part.apply_quant_bias(part.bias, x, weight) is not part.bias
+    for which in (part.act_fake_quant, part.weight_fake_quant):
+        which.disable()
+        assert part.apply_quant_bias(part.bias, x, weight) is part.bias
+        which.enable()
+    part.act_fake_quant = None
+    assert part.apply_quant_bias(part.bias, x, weight) is part.bias
+
+
+@pytest.mark.parametrize("qconfig", [Q.passive_qconfig, Q.easyquant_qconfig])
+def test_passive_observers_need_no_qparams_while_nothing_is_quantised(qconfig):
+    net = Q.quantize_qat(M.Sequential(M.QuantStub(), M.Linear(2, 2)), qconfig=qconfig)
+    x = Tensor([[1.0, 2.0]])
+    with pytest.raises(RuntimeError, match="no qparams yet"):
+        net(x)
+    Q.disable_fake_quant(net)
+    assert net[0](x) is x
+    assert net(x).qparams.scale is None
