@@ -198,7 +198,7 @@ def work(index):
     if index:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         signal.signal(signal.SIGINT, signal.SIG_IGN)
-    print(os.getpid(), flush=True)
+    os.write(1, b"%d\\n" % os.getpid())
     time.sleep(600)
 try:
     mp.spawn(work, nprocs=3, start_method="fork")

@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Several processes that run one function, and whose failure is the caller's."""
 
+import contextlib
 import multiprocessing
+import signal
 import sys
+import threading
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from multiprocessing import connection
 from typing import Any
 
@@ -39,7 +42,32 @@ class ProcessExitedError(RuntimeError):
     """
 
 
+_handler_before = None  # of SIGINT, while processes are started
+
+
+@contextlib.contextmanager
+def _interrupted_later() -> Iterator[None]:
+    """Ctrl-C waits for the end of the block: no process is started that nobody knows of."""
+    global _handler_before
+    before = signal.getsignal(signal.SIGINT)
+    if before is None or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    came: list[int] = []
+    _handler_before = before
+    signal.signal(signal.SIGINT, lambda number, _: came.append(number))
+    try:
+        yield
+    finally:
+        _handler_before = None
+        signal.signal(signal.SIGINT, before)
+    if came:
+        signal.raise_signal(signal.SIGINT)
+
+
 def _run(function: Callable, index: int, args: tuple, errors) -> None:
+    if _handler_before is not None:  # forked in the block above
+        signal.signal(signal.SIGINT, _handler_before)
     try:
         function(index, *args)
     except KeyboardInterrupt:
@@ -161,17 +189,18 @@ def spawn(
     """
     context = multiprocessing.get_context(start_method)
     processes, errors = [], []
-    started = ProcessContext(processes, errors)
     try:
-        for index in range(nprocs):
-            receiver, sender = context.Pipe(duplex=False)
-            process = context.Process(target=_run, args=(fn, index, args, sender), daemon=daemon)
-            process.start()
-            sender.close()
-            processes.append(process)
-            errors.append(receiver)
+        with _interrupted_later():
+            for index in range(nprocs):
+                receiver, sender = context.Pipe(duplex=False)
+                arguments = (fn, index, args, sender)
+                process = context.Process(target=_run, args=arguments, daemon=daemon)
+                process.start()
+                sender.close()
+                processes.append(process)
+                errors.append(receiver)
     except KeyboardInterrupt:
-        started._end_all()
+        ProcessContext(processes, errors)._end_all()
         raise
     started = ProcessContext(processes, errors)
     if not join:
