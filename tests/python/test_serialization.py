@@ -332,7 +332,7 @@ def test_damaged_and_foreign_files_are_told_apart(tmp_path):
     archive = io.BytesIO()
     np.savez(archive, a=np.zeros(2))
     for content, kind in (
-        (archive.getvalue(), "a zip archive, as PyTorch and NumPy"),
+        (archive.getvalue(), "a zip archive, as NumPy"),
         (b"\x93NUMPY\x01\x00" + bytes(20), "an array of NumPy's"),
         (b"\x89HDF\r\n\x1a\n", "an HDF5 file"),
         (gzip.compress(whole), "compressed by gzip"),

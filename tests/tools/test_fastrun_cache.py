@@ -294,6 +294,7 @@ def test_texts_fit_the_terminal(tool_path, cache, small_model):
         return text.decode().replace("\r\n", "\n").splitlines()
 
     def is_fitting(line):
+        line = re.sub(r"\x1b\[[0-9;]*m", "", line)
         return len(line) <= 60 or " " not in line.strip()
 
     commands = [

@@ -164,11 +164,7 @@ Tolerance tolerance_of(Tolerance tolerance, bool is_behind_halves) {
 class CompareObserver final : public StepObserver {
 public:
     CompareObserver(std::shared_ptr<const Program> program, Reference& reference, ComparedRun& run)
-        : program_(std::move(program)),
-          reference_(reference),
-          run_(run),
-          labels_(value_labels(*program_)),
-          halves_(behind_halves(*program_)) {
+        : program_(std::move(program)), reference_(reference), run_(run), labels_(value_labels(*program_)) {
         // The names of the ports are those that files of outputs have.
         for (auto& port : program_->outputs()) {
             labels_[size_t(port.value)] = port.name;
@@ -205,17 +201,25 @@ private:
         if (!value) return;
         seen_.insert(reference_.name(key));
         seen_here_.insert(name);
-        Tensor plain = in_source_order(program_->graph(), id, plain_on_host(value));
-        auto tolerance = tolerance_of(run_.tolerance, halves_[size_t(id)]);
+        // The context may be of a graph inside of an operator.
+        auto& program = context.program();
+        Tensor plain = in_source_order(program.graph(), id, plain_on_host(value));
+        auto tolerance = tolerance_of(run_.tolerance, halves_of(program)[size_t(id)]);
         if (auto comparison = reference_.compare(key, plain, tolerance))
             run_.values.push_back({name, plain.spec(), *comparison});
+    }
+
+    const std::vector<bool>& halves_of(const Program& program) {
+        auto [it, is_new] = halves_.try_emplace(&program);
+        if (is_new) it->second = behind_halves(program);
+        return it->second;
     }
 
     std::shared_ptr<const Program> program_;
     Reference& reference_;
     ComparedRun& run_;
     std::vector<std::string> labels_;
-    std::vector<bool> halves_;  // by value
+    std::map<const Program*, std::vector<bool>> halves_;  // by value
     std::map<std::string, ValueId> ports_;
     std::set<std::string> seen_, seen_here_;
     // Values inside of operators that hold graphs are known by their paths.

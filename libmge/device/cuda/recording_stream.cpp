@@ -3,6 +3,7 @@
 
 #include <exception>
 
+#include "libmge/base/rethrow.h"
 #include "libmge/device/cuda/cuda_queue.h"
 #include "libmge/device/cuda/last_launches.h"
 #include "libmge/device/cuda/runtime.h"
@@ -11,7 +12,7 @@ namespace mge::cuda {
 namespace {
 
 // Thrown through whatever asks, and caught where the recording began.
-struct NotRecordable {};
+struct NotRecordable : ThrownAsIs {};
 
 struct RecordingThread {
     const CudaQueue* queue = nullptr;
