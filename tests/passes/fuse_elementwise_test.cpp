@@ -47,6 +47,14 @@ TEST(FuseElementwise, HoldsScalarConstants) {
     expect_equal_results(got, before, {constant({7}, {-9, -1, 0, 0.5, 2, 7, 100})});
 }
 
+TEST(FuseElementwise, LeavesConstantsThatWidenTheResult) {
+    Body body = [](const Tensors& x) {
+        Tensor y = ops::mul(ops::relu(ops::add(x[0], constant({1}, {2}))), constant({1}, {3}));
+        return Tensors{ops::mean(y, {.axes = {-1}, .keepdims = true})};
+    };
+    expect_rewrite(fuse_elementwise, {f32({})}, body, body);
+}
+
 TEST(FuseElementwise, LeavesValuesThatOthersRead) {
     Body body = [](const Tensors& x) {
         Tensor y = ops::relu(x[0]);
