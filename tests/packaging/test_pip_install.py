@@ -13,7 +13,6 @@ ROOT = Path(__file__).resolve().parents[2]
 # As deep as build/release, so that relative paths agree and ccache answers nearly everything.
 SETTINGS = (
     "cmake.define.CMAKE_COMPILE_WARNING_AS_ERROR=ON",
-    "cmake.define.MGE_CUDA_ARCHITECTURES=90-real",
     f"build-dir={ROOT}/build/wheel",
 )
 
