@@ -17,7 +17,8 @@ from .version import __version__, engine_version  # noqa: F401
 # isort: split
 # Needs Tensor.
 from . import config, core, device, functional
-from .core.not_available import NotAvailableError, watch
+from .compat.missing_names import watch
+from .core.not_available import NotAvailableError
 from .core.printing import set_printoptions
 from .core.room import room
 from .device import (

@@ -10,13 +10,13 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from .core import safetensors_files, torch_files
-from .core.files import open_input, rest_of, written_whole
-from .core.graph_records import record_class
-from .core.plain_arrays import MEGENGINE_DTYPES
-from .core.plain_objects import is_plain
-from .core.plain_pickle import load_plain
 from .device import get_default_device
+from .files import safetensors_files, torch_files
+from .files.graph_records import record_class
+from .files.opening import open_input, rest_of, written_whole
+from .files.plain_arrays import MEGENGINE_DTYPES
+from .files.plain_objects import is_plain
+from .files.plain_pickle import load_plain
 from .tensor import Parameter, Tensor, restoring
 
 

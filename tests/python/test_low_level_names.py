@@ -11,10 +11,10 @@ import megengine as mge
 import megengine.functional as F
 import megengine.module as M
 from megengine import Tensor, amp, config
+from megengine.compat.borrowed_names import borrowed
 from megengine.core import _config, _imperative_rt, get_option, set_option
 from megengine.core import _trace_option as trace_option
 from megengine.core._imperative_rt import core2, ops
-from megengine.core.borrowed_names import borrowed
 from megengine.core.tensor import amp as amp_settings
 from megengine.core.tensor import array_method, megbrain_graph
 from megengine.jit.tracing import TraceError

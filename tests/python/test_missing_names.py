@@ -105,9 +105,9 @@ def is_there(module, name):
 def test_modules_that_are_imported_later_tell_what_they_lack():
     code = """
 import sys, megengine
-from megengine.core import not_available
-not_available._interface = lambda: {"megengine.utils.naming": {"added", "AutoNaming.added"}}
-not_available._modules = lambda: {"megengine.utils.naming"}
+from megengine.compat import missing_names
+missing_names.INTERFACE = {"megengine.utils.naming": {"added", "AutoNaming.added"}}
+missing_names._modules = lambda: {"megengine.utils.naming"}
 sys.modules.pop("megengine.utils.naming", None)
 import megengine.utils.naming as naming
 for ask in (lambda: naming.added, lambda: naming.AutoNaming.added):

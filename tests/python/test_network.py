@@ -16,7 +16,7 @@ import megengine as mge
 import megengine.functional as F
 import megengine.module as M
 from megengine.core._trace_option import use_symbolic_shape
-from megengine.core.plain_pickle import UnsafePickleError
+from megengine.files.plain_pickle import UnsafePickleError
 from megengine.jit import trace
 from megengine.utils import network_node as nodes
 from megengine.utils.comp_graph_tools import GraphInference

@@ -14,8 +14,8 @@ import safetensors.numpy
 
 import megengine as mge
 import megengine.module as M
-from megengine.core.safetensors_files import SafetensorsError
 from megengine.core.tensor import dtype as dtypes
+from megengine.files.safetensors_files import SafetensorsError
 
 DTYPES = ("bool", "uint8", "int8", "uint16", "int16", "int32", "float16", "float32")
 

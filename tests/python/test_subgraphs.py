@@ -7,9 +7,9 @@ import pytest
 import megengine.functional as F
 from megengine import Tensor
 from megengine.autodiff import GradManager
+from megengine.compat.subgraphs import SubgraphBuilder
 from megengine.core._imperative_rt.core2 import apply
 from megengine.core.ops.builtin import Elemwise, GetVarShape, Reduce, TypeCvt
-from megengine.core.tensor.subgraphs import SubgraphBuilder
 from megengine.core.tensor.utils import interpret_subgraph, subgraph, subgraph_fn
 from megengine.jit import trace
 

@@ -1,26 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``megengine.config``, where MegEngine has its definitions."""
+"""MegEngine's path of ``megengine.compat.config``."""
 
-from .. import config
-from ..config import _override  # noqa: F401
-from .options import get_option, set_option  # noqa: F401
-
-
-def get_auto_format_convert() -> bool:
-    """``config._auto_format_convert``."""
-    return config._auto_format_convert
-
-
-def set_auto_format_convert(option: bool) -> None:
-    """Set ``config._auto_format_convert``, which has no effect."""
-    config._auto_format_convert = option
-
-
-def _clear_algorithm_cache() -> None:
-    """Forget choices of algorithms: they are made for each call, so none are kept."""
-
-
-def __getattr__(name: str):
-    if name in config._values:
-        return config._values[name]
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+from ..compat.config import *  # noqa: F403
+from ..compat.config import __getattr__, _clear_algorithm_cache, _override  # noqa: F401

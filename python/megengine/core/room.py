@@ -7,7 +7,9 @@ from collections.abc import Callable, Mapping
 from types import ModuleType
 from typing import Any
 
-from .not_available import contents, missing
+# The dictionary of a module, as it is now: that of a package with rooms fills itself when it is
+# asked for as an attribute.
+contents = ModuleType.__dict__["__dict__"].__get__
 
 
 class _LateModule(ModuleType):
@@ -39,7 +41,7 @@ def room(package: str, later: Mapping[str, str]) -> Callable[[str], Any]:
 
     def enter(name: str):
         if name not in later:
-            return missing(package, name)
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
         module, _, inner = later[name].partition(":")
         found = importlib.import_module(f"{package}.{module}")
         found = getattr(found, inner) if inner else found

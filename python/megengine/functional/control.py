@@ -4,9 +4,9 @@
 from collections.abc import Callable
 
 from .. import _mge
-from ..core.structure import flatten, unflatten
 from ..core.tracing_state import is_recorded, state
 from ..tensor import Tensor
+from .structure import flatten, unflatten
 from .tensor import stack
 
 

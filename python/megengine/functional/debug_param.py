@@ -4,7 +4,7 @@
 import warnings
 
 from .. import config
-from ..core.ops.opdef import Strategy
+from ..core.choices import Strategy
 
 
 def get_execution_strategy() -> Strategy:

@@ -9,8 +9,8 @@ import numpy as np
 
 from .. import _mge
 from ..core.operands import Operand
+from ..core.ops.elemwise_modes import elementwise
 from ..tensor import Tensor
-from . import activation as _activation
 from .logic import (
     equal,
     greater,
@@ -494,16 +494,4 @@ def _elwise(*args: Operand, mode: str) -> Tensor:
         >>> _elwise(Tensor([1.0]), Tensor([2.0]), mode="add")
         Tensor([3.], device=xpux:0)
     """
-    from ..core.ops.builtin import Elemwise
-
-    return Elemwise(mode)(*args)
-
-
-def __getattr__(name: str):
-    if name in ("sigmoid", "hsigmoid", "relu", "relu6", "hswish"):
-        return getattr(_activation, name)  # their old home was here
-    if name == "Elemwise":
-        from ..core.ops.builtin import Elemwise
-
-        return Elemwise
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return elementwise(mode, *args)

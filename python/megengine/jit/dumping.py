@@ -8,8 +8,8 @@ from collections import namedtuple
 from pathlib import Path
 
 from ..core.counted import counted
-from ..core.files import written_whole
-from ..core.model_metadata import stored_metadata
+from ..files.model_metadata import stored_metadata
+from ..files.opening import written_whole
 from ..logger import get_logger
 from ..tensor import Tensor
 from .options import LAYOUTS, LIST, NAMES

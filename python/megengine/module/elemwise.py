@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """An elementwise function as a module."""
 
+from ..core.ops.elemwise_modes import mode_of
 from ..functional.elemwise import _elwise
 from ..tensor import Tensor
 from .module import Module
@@ -20,10 +21,8 @@ class Elemwise(Module):
     """
 
     def __init__(self, method: str, **kwargs):
-        from ..core.ops.builtin import Elemwise as Operator
-
         super().__init__(**kwargs)
-        Operator(mode=method)  # raises for a name that is not a mode
+        mode_of(method)  # raises for a name that is not a mode
         self.method = method
 
     def forward(self, *inps: Tensor) -> Tensor:

@@ -10,7 +10,7 @@ import argparse
 import re
 import sys
 
-from ..core.files import open_input
+from ..files.opening import open_input
 
 
 class varNode:

@@ -11,7 +11,7 @@ from typing import BinaryIO
 import numpy as np
 
 from ..core.counted import counted
-from ..core.files import open_input
+from ..files.opening import open_input
 from .native import door
 
 # By MegEngine's number of a dtype; quantised ones as the integers that they are stored as.

@@ -16,7 +16,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from ..core.files import written_whole
+from ..files.opening import written_whole
 from .graph_files import linked_graph, read_json
 
 _LARGEST, _SMALLEST = 3.0, 1.0  # inches of a node by its time

@@ -5,7 +5,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from ..core.files import open_input
+from ..files.opening import open_input
 
 
 def read_json(path, what: str, make: Callable[[dict], Any]):

@@ -13,8 +13,8 @@ from pathlib import Path
 import numpy as np
 
 from .. import _mge
-from ..core.files import open_input, rest_of
-from ..core.plain_pickle import load_plain
+from ..files.opening import open_input, rest_of
+from ..files.plain_pickle import load_plain
 from .native import run_tool
 
 # Flags that the tool has under the same name.

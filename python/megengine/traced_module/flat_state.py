@@ -10,12 +10,12 @@ from collections import OrderedDict, defaultdict
 
 import numpy as np
 
-from ..core import plain_modules, plain_pickle
+from .. import operators as builtin
 from ..core.nesting import MOST_DEPTH
 from ..core.not_available import NotAvailableError
-from ..core.ops import builtin
-from ..core.ops.opdef import OpDef
+from ..files import plain_modules, plain_pickle
 from ..module import Module
+from ..operators.opdef import OpDef
 from ..tensor import Tensor
 from ..version import engine_version
 from . import functions

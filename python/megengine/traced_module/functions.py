@@ -10,10 +10,10 @@ import types
 from collections.abc import Callable
 
 from ..autodiff import Function
-from ..core import plain_pickle
 from ..core.interface import INTERFACE
 from ..core.not_available import NotAvailableError
 from ..core.ops import custom
+from ..files import plain_pickle
 from ..random import RNG
 from ..tensor import Tensor
 

@@ -12,8 +12,8 @@ from collections.abc import Callable
 
 from ..autodiff import Function
 from ..core.ops import custom
-from ..core.ops.opdef import OpDef
 from ..module import Module
+from ..operators.opdef import OpDef
 from ..tensor import Tensor
 from .expr import IN_PLACE
 

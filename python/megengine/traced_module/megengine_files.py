@@ -8,9 +8,9 @@ the tables of ``flat_state``.
 import inspect
 import pickle
 
-from ..core import plain_modules, plain_pickle
-from ..core.graph_records import Record
 from ..core.not_available import NotAvailableError
+from ..files import plain_modules, plain_pickle
+from ..files.graph_records import Record
 from ..module import Module
 from .flat_state import FORMAT, DamagedGraphError
 from .functions import named

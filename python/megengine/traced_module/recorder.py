@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterator
 
 from .. import module as _builtin
 from ..core.nesting import Nesting
-from ..core.ops.builtin import Copy, GetVarShape
 from ..module import Module
 from ..module.qat import QATModule
+from ..operators import Copy, GetVarShape
 from ..tensor import Tensor
 from ..version import __version__
 from .expr import (

@@ -5,9 +5,9 @@ The calls are done with Tensors that stand for the nodes, of their shapes; what 
 back as nodes.
 """
 
-from ..core.ops.builtin import GetVarShape
 from ..functional.creation import zeros
 from ..module import Module
+from ..operators import GetVarShape
 from ..tensor import Tensor
 from .expr import Apply, CallFunction, CallMethod, Expr
 from .functions import recorded_functions

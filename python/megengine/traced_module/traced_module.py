@@ -4,8 +4,8 @@
 import copy
 from collections.abc import Sequence
 
-from ..core import plain_pickle
 from ..core.not_available import NotAvailableError
+from ..files import plain_pickle
 from ..module import Module
 from . import checker
 from .expr import Apply, Constant

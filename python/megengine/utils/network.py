@@ -9,12 +9,12 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable
 
 from ..core._trace_option import set_symbolic_shape  # noqa: F401
-from ..core.model_metadata import NO_METADATA, foreign_metadata, metadata_of
 from ..core.tensor.dtype import is_dtype_equal
+from ..files.model_metadata import NO_METADATA, foreign_metadata, metadata_of
 from ..jit import dumping
 from ..logger import get_logger
 from ..tensor import Tensor
-from .comp_graph_tools import find_vars_by_name, get_dep_vars, get_oprs_seq
+from .graph_walk import find_vars_by_name, get_dep_vars, get_oprs_seq
 from .network_node import (
     ConstOpBase,
     OpenGraph,

@@ -13,10 +13,9 @@ from weakref import WeakKeyDictionary, WeakValueDictionary
 import numpy as np
 
 from .. import _mge
-from ..core.files import open_input
 from ..core.interface import INTERFACE
-from ..core.not_available import missing
 from ..core.tracing_state import state
+from ..files.opening import open_input
 from ..tensor import Tensor
 from .compiled_graph import Compiled
 from .operator_params import OperatorParams
@@ -607,4 +606,6 @@ def str_to_mge_class(classname: str) -> type[OpNode]:
 
 def __getattr__(name: str) -> type[OpNode]:
     """The class of a type that no graph has shown yet."""
-    return class_of(name) if name in INTERFACE[__name__] else missing(__name__, name)
+    if name not in INTERFACE[__name__]:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return class_of(name)

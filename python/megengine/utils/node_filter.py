@@ -6,7 +6,7 @@ import re
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator
 
-from .comp_graph_tools import get_oprs_seq
+from .graph_walk import get_oprs_seq
 from .network_node import ConstOpBase, Host2DeviceCopy, NetworkNode, OpNode, VarNode
 
 

@@ -15,8 +15,8 @@ import warnings
 from collections.abc import Callable, Iterator
 
 from .. import _mge
-from ..core.files import written_whole
 from ..core.profiling_state import state
+from ..files.opening import written_whole
 from ..logger import get_logger
 from ..module import Module
 from .profile_events import Note, Recording, memory_flow, timeline

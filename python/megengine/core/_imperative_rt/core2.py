@@ -1,96 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tensors below ``functional``, what runs operators on them, and settings of the process."""
+"""MegEngine's path of ``megengine.compat.core2``."""
 
-import enum
-from weakref import ref as TensorWeakRef  # noqa: F401, N812
-
-from ..._mge import TraceError  # noqa: F401
-from ...functional.math import matmul as batched_matmul_cpp  # noqa: F401
-from ...functional.math import matmul as matmul_cpp  # noqa: F401
-from ...functional.nn import pixel_shuffle as pixel_shuffle_cpp  # noqa: F401
-from ...functional.tensor import broadcast_to as broadcast_cpp  # noqa: F401
-from ...functional.tensor import complex as create_complex  # noqa: F401
-from ...functional.tensor import expand_dims as expand_dims_cpp  # noqa: F401
-from ...functional.tensor import imag as get_imag  # noqa: F401
-from ...functional.tensor import real as get_real  # noqa: F401
-from ...functional.tensor import reshape as reshape_cpp  # noqa: F401
-from ...functional.tensor import split as split_cpp  # noqa: F401
-from ...functional.tensor import squeeze as squeeze_cpp  # noqa: F401
-from ...functional.tensor import transpose as transpose_cpp  # noqa: F401
-from ...functional.utils import _sync as sync
-from ...tensor import Tensor
-from ...utils.naming import AutoNaming
-from .._config import (  # noqa: F401
+from ...compat.core2 import *  # noqa: F403
+from ...compat.core2 import (  # noqa: F401
     _clear_algorithm_cache,
-    get_auto_format_convert,
-    set_auto_format_convert,
-)
-from .._trace_option import set_symbolic_shape as set_cpp_use_symbolic_shape  # noqa: F401
-from ..ops.opdef import apply  # noqa: F401
-from ..options import get_option, set_option  # noqa: F401
-from ..tensor.amp import (  # noqa: F401
     _get_amp_dtype_autocast,
     _get_amp_high_prec_dtype,
     _get_amp_low_prec_dtype,
+    _get_convert_inputs,
     _set_amp_dtype_autocast,
     _set_amp_high_prec_dtype,
     _set_amp_low_prec_dtype,
+    _set_convert_inputs,
 )
-from ..tensor.indexing import getitem as getitem_cpp  # noqa: F401
-from ..tensor.indexing import setitem as setitem_cpp  # noqa: F401
-from ..tensor.utils import (  # noqa: F401
-    Const,
-    convert_single_value,
-    dtype_promotion,
-    get_device,
-    make_shape_tuple,
-)
-from ..tensor.utils import astensor1d as astensor1d_cpp  # noqa: F401
-from ..tensor.utils import convert_inputs as convert_inputs_cpp  # noqa: F401
-from ..tensor.utils import get_convert_inputs as _get_convert_inputs  # noqa: F401
-from ..tensor.utils import set_convert_inputs as _set_convert_inputs  # noqa: F401
-
-push_scope = AutoNaming.push_scope
-
-
-def pop_scope(scope: str | None = None) -> None:
-    """Leave the innermost module, whose name is given."""
-    AutoNaming.pop_scope()
-
-
-full_sync = sync
-
-
-def close() -> None:
-    """Wait for all work; MegEngine's interpreter cannot be used afterwards, here all goes on."""
-    sync()
-
-
-class AsyncError(RuntimeError):
-    """What went wrong in an operator before the call that says so. Here the operator says it."""
-
-
-class FormatType(enum.Enum):
-    """What the images of a Tensor are marked as."""
-
-    DEFAULT = 0
-    NCHW = 1
-    NHWC = 2
-
-
-DEFAULT, NCHW, NHWC = FormatType
-
-
-def convert_single_value_cpp(value, dtype=None, device=None) -> Tensor:
-    """A value as a Tensor, which a Tensor is already."""
-    return convert_single_value(value, dtype=dtype, device=device)
-
-
-def astype_cpp(tensor: Tensor, dtype) -> Tensor:
-    """A Tensor in another dtype."""
-    return tensor.astype(dtype)
-
-
-def cupti_available() -> bool:
-    """Whether profiles ask CUDA's tools: they do not."""
-    return False

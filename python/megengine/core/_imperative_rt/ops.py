@@ -1,26 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The operators as objects, and streams of random numbers."""
+"""MegEngine's path of ``megengine.compat.ops``."""
 
-from ...random import get_rng_state
-from ...random import seed as set_global_rng_seed  # noqa: F401
-from ..ops import builtin as _builtin
-from ..ops.builtin import *  # noqa: F403
-from ..ops.builtin.creation import (  # noqa: F401
-    delete_rng_handle,
-    get_rng_handle_compnode,
-    new_rng_handle,
-)
-
-__getattr__ = _builtin.__getattr__
-# No kernels are made for single operators: a trace fuses what it records.
-jit_supported = False
-
-
-def set_jit_enabled(option: bool) -> bool:
-    """Without effect, as there is nothing to switch; what was set before is False."""
-    return False
-
-
-def get_global_rng_seed() -> int:
-    """What the random numbers that all share began with."""
-    return get_rng_state()["seed"]
+from ...compat.ops import *  # noqa: F403
+from ...compat.ops import __getattr__  # noqa: F401

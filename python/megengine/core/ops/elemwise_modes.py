@@ -4,6 +4,7 @@
 import numpy as np
 
 from ... import _mge
+from ..counted import counted
 from .error_functions import erfc, erfcinv, erfinv
 
 _ops = _mge.ops
@@ -190,3 +191,34 @@ ARITIES = {
     for mode in table
 }
 FUNCTIONS = UNARY | BINARY | TERNARY | QUATERNARY
+
+
+def mode_of(name) -> str:
+    """Returns the mode that a name in any case stands for.
+
+    Raises:
+        RuntimeError: there is no such mode.
+    """
+    mode = name.upper() if isinstance(name, str) else name
+    if mode not in FUNCTIONS:
+        known = ", ".join(sorted(FUNCTIONS))
+        raise RuntimeError(f"[Elemwise] there is no mode {name!r}; there are {known}")
+    return mode
+
+
+def elementwise(mode: str, *inputs):
+    """Applies the function of a mode.
+
+    Args:
+        mode: its name, in any case.
+        inputs: the operands.
+    Raises:
+        RuntimeError: there is no such mode, or it takes another number of inputs.
+    """
+    mode = mode_of(mode)
+    wanted = ARITIES[mode]
+    if len(inputs) != wanted:
+        raise RuntimeError(
+            f"[Elemwise] mode {mode} takes {counted(wanted, 'input')}, got {len(inputs)}"
+        )
+    return FUNCTIONS[mode](*inputs)

@@ -1,25 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What Tensor's operators are made of, under MegEngine's names."""
+"""MegEngine's path of ``megengine.compat.array_method``."""
 
-import abc
-from collections.abc import Callable
-
-from ...functional.elemwise import _elwise  # noqa: F401
-from ...functional.math import matmul as _matmul  # noqa: F401
-from ...tensor import Tensor
-
-
-def _elwise_apply(args, mode: str) -> Tensor:
-    return _elwise(*args, mode=mode)
-
-
-def _reduce(mode: str) -> Callable[..., Tensor]:
-    """The method of Tensors that reduces: by ``"sum"``, ``"product"``, ``"mean"``, ``"min"``, …"""
-    return getattr(Tensor, {"product": "prod"}.get(mode.lower(), mode.lower()))
-
-
-class ArrayMethodMixin(abc.ABC):  # noqa: B024 - nobody derives from it
-    """Tensors and the variables of graphs are instances: what has their operators and methods."""
-
-
-ArrayMethodMixin.register(Tensor)
+from ...compat.array_method import *  # noqa: F403
+from ...compat.array_method import _elwise, _elwise_apply, _matmul, _reduce  # noqa: F401

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is known beforehand becomes a constant."""
 
-from ...core.ops.builtin import GetVarShape
 from ...functional import nn
+from ...operators import GetVarShape
 from ...tensor import Tensor
 from ..expr import IN_PLACE, Apply, CallFunction, CallMethod, Constant, GetAttr
 from ..functions import home_of

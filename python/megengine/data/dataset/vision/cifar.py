@@ -5,8 +5,8 @@ import os
 
 import numpy as np
 
-from ....core.files import open_input, rest_of
-from ....core.plain_pickle import UnsafePickleError, read_plain
+from ....files.opening import open_input, rest_of
+from ....files.plain_pickle import UnsafePickleError, read_plain
 from .meta_vision import VisionDataset
 from .utils import _default_dataset_root, load_raw_data_from_url, untar
 

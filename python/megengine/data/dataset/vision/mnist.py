@@ -10,7 +10,7 @@ import numpy as np
 
 from .... import _mge
 from ....core.counted import counted
-from ....core.files import open_input
+from ....files.opening import open_input
 from .meta_vision import VisionDataset
 from .utils import _default_dataset_root, load_raw_data_from_url
 

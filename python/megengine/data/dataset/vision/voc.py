@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ....core.files import open_input
+from ....files.opening import open_input
 from .meta_vision import VisionDataset
 from .utils import read_image
 

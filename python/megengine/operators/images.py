@@ -3,8 +3,8 @@
 
 from typing import Any
 
-from .... import _mge
-from ....functional import (
+from .. import _mge
+from ..functional import (
     color,
     convolution,
     detection,
@@ -15,8 +15,8 @@ from ....functional import (
     warping,
     window_convolution,
 )
-from ....tensor import Tensor
-from ..opdef import OpDef, Strategy, choice
+from ..tensor import Tensor
+from .opdef import OpDef, Strategy, choice
 
 _ops = _mge.ops
 _FORMATS = (

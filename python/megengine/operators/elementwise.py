@@ -3,12 +3,11 @@
 
 from typing import Any
 
-from .... import _mge
-from ....functional import fake_quantization, inplace, math, quantised_elemwise, tensor, utils
-from ....tensor import Tensor
-from ...counted import counted
-from ..elemwise_modes import ARITIES, FUNCTIONS
-from ..opdef import OpDef, choice
+from .. import _mge
+from ..core.ops.elemwise_modes import FUNCTIONS, elementwise
+from ..functional import fake_quantization, inplace, math, quantised_elemwise, tensor, utils
+from ..tensor import Tensor
+from .opdef import OpDef, choice
 
 _ops = _mge.ops
 
@@ -25,13 +24,7 @@ class Elemwise(OpDef):
     mode: str = Mode.RELU
 
     def __call__(self, *inputs: Tensor) -> Tensor:
-        wanted = ARITIES[self.mode.name]
-        if len(inputs) != wanted:
-            raise RuntimeError(
-                f"[Elemwise] mode {self.mode.name} takes {counted(wanted, 'input')}, got"
-                f" {len(inputs)}"
-            )
-        return FUNCTIONS[self.mode.name](*inputs)
+        return elementwise(self.mode.name, *inputs)
 
     def __repr__(self) -> str:
         return self.mode.name

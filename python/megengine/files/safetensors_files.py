@@ -15,10 +15,10 @@ from pathlib import Path
 import numpy as np
 
 from .. import _mge
+from ..core.counted import counted
+from ..core.tensor import dtype as dtypes
 from ..tensor import Tensor
-from .counted import counted
-from .files import open_input, rest_of
-from .tensor import dtype as dtypes
+from .opening import open_input, rest_of
 
 MOST_HEADER_BYTES = 100_000_000
 _MOST_RANK = 7

@@ -4,8 +4,8 @@
 import io
 from collections.abc import Mapping, Sequence
 
-from ...jit import dumping
-from ...tensor import Tensor
+from ..jit import dumping
+from ..tensor import Tensor
 
 CompGraphDumpResult = dumping.DumpInfo
 

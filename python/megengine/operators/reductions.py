@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Operators along axes: reductions, sorting, selection, products of matrices."""
 
-from .... import _mge
-from ....functional import math, selection
-from ....tensor import Tensor
-from ..opdef import OpDef, Strategy, choice
+from .. import _mge
+from ..functional import math, selection
+from ..tensor import Tensor
+from .opdef import OpDef, Strategy, choice
 
 _ops = _mge.ops
 _ALL = 2**31 - 1  # the axis that stands for the flattened Tensor

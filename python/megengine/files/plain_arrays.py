@@ -9,10 +9,10 @@ import functools
 import numpy as np
 
 from .. import _mge
+from ..core.tensor.dtype import bfloat16, intb1, intb2, intb4, is_bfloat16, is_lowbit
+from ..core.tensor.qparams import QParams
 from . import plain_quantised
 from .plain_machine import Machine, Name, check
-from .tensor.dtype import bfloat16, intb1, intb2, intb4, is_bfloat16, is_lowbit
-from .tensor.qparams import QParams
 
 _DTYPES = frozenset("b1 i1 i2 i4 i8 u1 u2 u4 u8 f2 f4 f8 c8".split())
 _BFLOAT16 = {"mgb_dtype": {"name": "bfloat16"}}

@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from .... import _mge, random
-from ....functional import creation
-from ....random import rng
-from ....tensor import Tensor
-from ..opdef import OpDef
+from .. import _mge, random
+from ..functional import creation
+from ..random import rng
+from ..tensor import Tensor
+from .opdef import OpDef
 
 _ops = _mge.ops
 _streams: dict[int, random.RNG] = {}

@@ -7,6 +7,9 @@ Below each module stand the homes of such names, with the names; ``F=`` is the h
 import functools
 
 _TABLE = """
+core
+    compat.options: get_option set_option
+    core.tensor.megbrain_graph: Graph
 core.tensor.array_method
     core._imperative_rt.core2: apply astype_cpp batched_matmul_cpp broadcast_cpp expand_dims_cpp
         getitem_cpp make_shape_tuple matmul_cpp reshape_cpp setitem_cpp squeeze_cpp
@@ -17,6 +20,7 @@ core.tensor.megbrain_graph
     core: _imperative_rt
     core._wrap: as_device
 core.tensor.utils
+    compat.subgraphs: interpret_subgraph jit_supported subgraph subgraph_fn
     core._imperative_rt.core2: apply astensor1d_cpp astype_cpp convert_inputs_cpp
         convert_single_value_cpp
     core._imperative_rt.graph: make_const
@@ -33,6 +37,10 @@ data.transform.vision.transform
     data.transform.vision.functional: F=
 functional.distributed
     distributed.functional: collective_comm
+functional.elemwise
+    core.ops: builtin
+    core.ops.builtin: Elemwise
+    functional.activation: hsigmoid hswish relu relu6 sigmoid
 functional.loss
     core.tensor.array_method: _reduce
     functional.elemwise: abs equal log logaddexp maximum

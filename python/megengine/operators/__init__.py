@@ -5,8 +5,7 @@ What MegEngine has besides runs on hardware of vendors, between processes, or co
 is an error that says so.
 """
 
-from ...not_available import NotAvailableNameError
-from ..opdef import OpDef, apply  # noqa: F401
+from ..core.not_available import NotAvailableNameError
 from .compound import (  # noqa: F401
     LSTM,
     RNN,
@@ -97,6 +96,7 @@ from .indexing import (  # noqa: F401
     SetSubtensor,
     Subtensor,
 )
+from .opdef import OpDef, apply  # noqa: F401
 from .reductions import (  # noqa: F401
     SVD,
     Argmax,

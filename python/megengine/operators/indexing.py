@@ -5,11 +5,11 @@ Their ``items`` say of each indexed axis, in this order: the axis, and whether t
 end, a step, an index among the inputs behind the value; those come in the same order.
 """
 
-from .... import _mge
-from ....functional import nn
-from ....tensor import Tensor
-from ...counted import counted
-from ..opdef import OpDef
+from .. import _mge
+from ..core.counted import counted
+from ..functional import nn
+from ..tensor import Tensor
+from .opdef import OpDef
 
 _ops = _mge.ops
 _Items = tuple[tuple[int, bool, bool, bool, bool], ...]

@@ -7,12 +7,12 @@ operators run one after the other, wherever it is called; what compiles and fuse
 
 from collections.abc import Callable, Sequence
 
-from ...autodiff.function import Function
-from ...tensor import Tensor
-from ..counted import counted
-from ..ops import builtin
-from ..ops.opdef import OpDef, apply
-from .utils import Const
+from .. import operators as builtin
+from ..autodiff.function import Function
+from ..core.counted import counted
+from ..operators.opdef import OpDef, apply
+from ..tensor import Tensor
+from .tensor_utils import Const
 
 # No kernels are made for single functions: a trace fuses what it records.
 jit_supported = False
@@ -202,7 +202,7 @@ def _with_gradient(func: Callable, describing: _Describing, inputs: list[int]) -
         def backward(self, *output_grads):
             if all(grad is None for grad in output_grads):
                 return [None] * len(wanted)
-            from ...functional import zeros
+            from ..functional import zeros
 
             grads = [
                 zeros(shape, dtype=dtype) if grad is None else grad

@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
-from .tensor.dtype import QuantDtypeMeta, quantised_dtype_of
-from .tensor.qparams import LSQParams, QParams, QuantMode
+from ..core.tensor.dtype import QuantDtypeMeta, quantised_dtype_of
+from ..core.tensor.qparams import LSQParams, QParams, QuantMode
 
 _HOMES = ("megengine.module.qat", "megengine.module.quantized", "megengine.quantization")
 

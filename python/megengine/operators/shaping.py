@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Operators that move elements and change shapes."""
 
-from .... import _mge
-from ....functional import nn, tensor
-from ....tensor import Tensor
-from ...counted import counted
-from ..opdef import OpDef, choice
+from .. import _mge
+from ..core.counted import counted
+from ..functional import nn, tensor
+from ..tensor import Tensor
+from .opdef import OpDef, choice
 
 _ops = _mge.ops
 _WHOLE = 7  # the axis that stands for all of a shape

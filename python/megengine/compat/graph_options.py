@@ -3,8 +3,8 @@
 
 from typing import Any
 
-from ... import _mge
-from ...jit.options import LIST
+from .. import _mge
+from ..jit.options import LIST
 
 # Where MegEngine calls a field otherwise.
 _RENAMED = {

@@ -11,8 +11,8 @@ from collections import OrderedDict
 import numpy as np
 
 from .. import _mge
+from ..core.nesting import MOST_DEPTH
 from .graph_records import Record
-from .nesting import MOST_DEPTH
 
 STEP_BYTES = 128  # what an object and its places on the stack and in the memo take at most
 _STEPS_OF_VISIT = 64  # that a graph needs for a call, in the time of instructions

@@ -9,13 +9,13 @@ from collections import OrderedDict
 
 import numpy as np
 
+from ..core.counted import counted
+from ..core.tensor.qparams import QParams
 from . import plain_quantised
-from .counted import counted
 from .graph_records import TRACED_MODULE, Record, record_class
 from .plain_arrays import NAMED_DTYPES, ArrayReader, tensor_classes
 from .plain_machine import STEP_BYTES, Name, UnsafePickleError, check
 from .plain_modules import GROUP, give_group_state, group_class, module_class
-from .tensor.qparams import QParams
 
 _BUILTINS = ("builtins", "__builtin__")
 _ARRAY = ("numpy", "ndarray")

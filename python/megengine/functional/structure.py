@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tensors in lists, tuples and dicts, as a flat list and back."""
 
+from ..core.nesting import Nesting
 from ..tensor import Tensor
-from .nesting import Nesting
 
 LEAF = "Tensor"  # stands for a Tensor in a structure
 

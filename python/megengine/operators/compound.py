@@ -3,9 +3,11 @@
 
 from typing import Any
 
-from .... import _mge
-from ....distributed import helper
-from ....functional import (
+from .. import _mge
+from ..core.not_available import NotAvailableError
+from ..core.tensor.dtype import is_quantize
+from ..distributed import helper
+from ..functional import (
     activation,
     detection,
     elemwise,
@@ -15,12 +17,10 @@ from ....functional import (
     tensor,
     vision,
 )
-from ....module import rnn
-from ....tensor import Tensor
-from ...not_available import NotAvailableError
-from ...tensor.dtype import is_quantize
-from ..opdef import OpDef, Strategy, choice
+from ..module import rnn
+from ..tensor import Tensor
 from .images import _FORMATS, _groups, _Window
+from .opdef import OpDef, Strategy, choice
 
 _ops = _mge.ops
 _PHASES = "TRAINING INFERENCE"

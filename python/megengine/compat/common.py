@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Devices, dtypes, and what is known of a Tensor without its values."""
+
+import dataclasses
+from typing import Any
+
+from .._mge import Device as CompNode  # noqa: F401
+from ..core.tensor.dtype import (  # noqa: F401
+    bfloat16,
+    get_scale,
+    get_zero_point,
+    intb1,
+    intb2,
+    intb4,
+    is_dtype_equal,
+    is_quantize,
+)
+from ..device import (  # noqa: F401
+    DeviceProperties,
+    DeviceType,
+    get_cuda_device_property,
+    get_cuda_driver_version,
+    get_cuda_version,
+    get_cudnn_version,
+    get_tensorrt_version,
+    set_prealloc_config,
+    what_is_xpu,
+)
+
+get_device_prop = get_cuda_device_property
+pyintb1, pyintb2, pyintb4 = intb1.type, intb2.type, intb4.type
+
+
+@dataclasses.dataclass
+class TensorAttr:
+    """What is known of a Tensor without its values."""
+
+    shape: tuple[int, ...] = ()
+    dtype: Any = None
+    comp_node: Any = None
+
+    @property
+    def device(self) -> Any:
+        """The same as ``comp_node``."""
+        return self.comp_node
+
+
+@dataclasses.dataclass
+class OperatorNodeConfig:
+    """Name, dtype and places of a new operator; None leaves them open."""
+
+    name: str | None = None
+    dtype: Any = None
+    comp_node_arr: tuple = ()
+
+    @property
+    def comp_node(self) -> Any:
+        """The only place, if there is one."""
+        return self.comp_node_arr[0] if len(self.comp_node_arr) == 1 else None
+
+    @comp_node.setter
+    def comp_node(self, place: Any) -> None:
+        self.comp_node_arr = () if place is None else (place,)

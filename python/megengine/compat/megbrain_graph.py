@@ -1,0 +1,289 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Values into a graph and out of it, by hand, under the names that MegEngine has for that."""
+
+from collections import OrderedDict, namedtuple
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import _mge
+from ..operators.opdef import OpDef, apply
+from ..tensor import Tensor
+from ..utils.compiled_graph import Compiled
+from ..utils.network_node import OpenGraph, OpNode, VarNode
+from ..utils.operator_params import params_as_text
+from .common import TensorAttr
+from .graph_dumping import (  # noqa: F401
+    CompGraphDumpResult,
+    deserialize_infer_option,
+    dump_graph,
+    optimize_for_inference,
+)
+from .graph_options import GraphOptions
+
+CompGraphLoadResult = namedtuple(
+    "CompGraphLoadResult", ["graph", "output_vars_dict", "output_vars_list", "metadata"]
+)
+
+
+def at_least_vector(value, dtype=None) -> Tensor:
+    """A Tensor of this dtype, unless it is one; MegEngine's graphs have no rank zero."""
+    tensor = value if isinstance(value, Tensor) else Tensor(np.asarray(value, dtype))
+    return tensor if tensor.ndim else tensor.reshape(1)
+
+
+class Graph(OpenGraph):
+    """A graph that is built by hand, compiled and run.
+
+    ``execute`` asks for a run, which happens when the inputs have values and somebody wants a
+    result; ``wait`` ends it.
+
+    Example:
+        >>> graph = Graph()
+        >>> x = InputNode(device="xpux", dtype="float32", graph=graph)
+        >>> y = OutputNode(x.outputs[0] * 2)
+        >>> run = graph.compile(y.outputs[0])
+        >>> run.execute()
+        >>> x.set_value(Tensor([1.0, 2.0]))
+        >>> y.get_value()
+        Tensor([2. 4.], device=xpux:0)
+        >>> run.wait()
+    """
+
+    Options = GraphOptions
+
+    def __init__(
+        self, data: str | bytes | None = None, label: str = "", key: bytes | None = None
+    ) -> None:
+        super().__init__(data, label, key)
+        self._options = GraphOptions()
+        self._to_do: list[VarNode] = []
+        self._sources: list[tuple[VarNode, Callable]] = []
+        self._sinks: dict[int, Callable] = {}
+
+    @property
+    def options(self) -> GraphOptions:
+        """The options of its compilation, each of which can be assigned."""
+        return self._options
+
+    def compile_options(self) -> dict[str, Any]:
+        """As ``options`` say."""
+        return self._options._values
+
+    def type_of(self, operator: OpNode) -> str:
+        """``OpNode.graph_type``."""
+        return operator.graph_type
+
+    def make_const(self, data, dtype=None, device=None, name: str | None = None) -> VarNode:
+        """A constant; see ``Network.make_const``."""
+        value = Tensor(data, dtype=dtype, device=device)
+        found = self.variable(self.number_of(value))
+        if name is not None:
+            found.name = name
+        return found
+
+    def make_h2d(self, *, dtype, device, shape=None, name: str | None = None) -> VarNode:
+        """An input; of rank 1 if nothing is said of its shape."""
+        place = None if device is None else str(device)
+        return self.variable(self.add_input(name or "", dtype, list(shape or (1,)), place))
+
+    make_input = make_h2d
+
+    def compile(self, *outputs: Tensor) -> "Graph":
+        """Say what is to be computed.
+
+        Args:
+            outputs: variables of this graph.
+        Returns:
+            The graph.
+        """
+        self._to_do = list(outputs)
+        return self
+
+    def execute(self) -> None:
+        """Ask for a run, of the values that have come since the last one or are still to come."""
+        if self.results:
+            self.feeds.clear()
+        self.results.clear()
+
+    def wait(self) -> None:
+        """End a run.
+
+        Raises:
+            RuntimeError: an input has no value, or an operator has failed.
+        """
+        if any(var.id not in self.results for var in self._to_do):
+            _run(self, self._to_do)
+        for number, sink in self._sinks.items():
+            if number in self.results:
+                sink(self.results[number])
+
+    def __call__(self) -> None:
+        self.execute()
+        self.wait()
+
+
+class LoadedGraph(Graph):
+    """A graph that ``load_graph`` gave."""
+
+    compile = OpenGraph.compile  # MegEngine has one of its own for graphs by hand
+
+    def params_of(self, operator: OpNode) -> str:
+        """The parameters of an operator as JSON text."""
+        return params_as_text(operator)
+
+
+def load_graph(fpath) -> CompGraphLoadResult:
+    """Read a model file of any kind.
+
+    Args:
+        fpath: path, or a binary file object.
+    Returns:
+        The graph, its outputs by name and in their order, and what the file says of itself as it is
+        stored.
+    """
+    graph = LoadedGraph.load(fpath)
+    outputs = [graph.variable(number) for number in graph.outputs]
+    by_name = OrderedDict((var.name, var) for var in outputs)
+    return CompGraphLoadResult(graph, by_name, outputs, graph.metadata)
+
+
+def _run(graph: OpenGraph, variables: list[Tensor]) -> None:
+    """Compute variables; inputs that functions give are asked for, once in a run."""
+    for var, source in graph._sources if isinstance(graph, Graph) else ():
+        if var.name not in graph.feeds:
+            graph.feeds[var.name] = at_least_vector(source(), var.dtype)
+    Compiled(variables).execute()
+
+
+def input_callback(callback: Callable, *, device, dtype, shape=None, graph: Graph) -> tuple:
+    """An input whose value a function gives in each run.
+
+    Args:
+        callback: gives a Tensor.
+        device: of the input.
+        dtype: of the input.
+        shape: of the input; None: a vector.
+        graph: gets the input.
+    Returns:
+        The variable, twice (MegEngine's second one keeps an order).
+    """
+    var = graph.make_h2d(dtype=dtype, device=device, shape=shape)
+    graph._sources.append((var, callback))
+    return var, var
+
+
+def output_callback(callback: Callable, var: Tensor) -> VarNode:
+    """Let a function have a variable's value after each run.
+
+    Args:
+        callback: is called with a Tensor.
+        var: of a ``Graph`` that is compiled with it.
+    Returns:
+        The variable.
+    """
+    var.graph._sinks[var.id] = callback
+    return var
+
+
+def apply_normal_varnode(op: OpDef, *args: Tensor) -> tuple[VarNode, ...]:
+    """``core2.apply``, which takes variables of graphs."""
+    return apply(op, *args)
+
+
+class InputNode:
+    """An input of a graph that gets values by hand.
+
+    Args:
+        var: the input; without it one is made.
+        device: of the new one.
+        dtype: of the new one.
+        shape: of the new one; None: a vector.
+        graph: a ``Graph``, which gets the new one.
+    """
+
+    def __init__(
+        self, var: Tensor | None = None, *, device=None, dtype=None, shape=None, graph=None
+    ) -> None:
+        self.var = graph.make_h2d(dtype=dtype, device=device, shape=shape) if var is None else var
+        self.outputs = [self.var]
+        self.graph = self.var.graph
+
+    @property
+    def name(self) -> str:
+        """That of the variable."""
+        return self.var.name
+
+    def set_value(self, value) -> None:
+        """What the input is in the next run: a Tensor, or an array."""
+        self.graph.feeds[self.name] = at_least_vector(value, self.var.dtype)
+        self.graph.results.clear()
+
+    def reset(self) -> None:
+        """Forget the value."""
+        self.graph.feeds.pop(self.name, None)
+        self.graph.results.clear()
+
+
+class OutputNode:
+    """A variable whose value can be asked for.
+
+    Args:
+        var: of a graph.
+    """
+
+    def __init__(self, var: Tensor) -> None:
+        self.var = var
+        self.outputs = [var]
+        self.graph = var.graph
+
+    @property
+    def name(self) -> str:
+        """That of the variable."""
+        return self.var.name
+
+    def get_value(self) -> Tensor:
+        """The value of the last run, or of one now.
+
+        Raises:
+            RuntimeError: an input has no value.
+        """
+        if self.var.id not in self.graph.results:
+            _run(self.graph, self.outputs)
+        return self.graph.results[self.var.id]
+
+    def reset(self) -> None:
+        """Forget the value of the last run."""
+        self.graph.results.pop(self.var.id, None)
+
+
+class ValueOutputNode(OutputNode):
+    """The same, whose value is an array."""
+
+    def get_value(self) -> np.ndarray:
+        """The value of the last run, or of one now."""
+        return super().get_value().numpy()
+
+
+class VirtualDepNode:
+    """A variable that is computed after others, though it does not read them.
+
+    Args:
+        vars: the variable, and the others.
+        device: not used: it stays where the first one is.
+    """
+
+    def __init__(self, vars: Sequence[Tensor], device: str = "") -> None:
+        out = _mge.ops.wait_for(*vars)
+        self.outputs = [out]
+        self.graph = out.graph
+
+
+class AttrOutputNode(OutputNode):
+    """The same, which tells of the value but its elements."""
+
+    def get_value(self) -> TensorAttr:
+        """Shape, dtype and device in the last run, or in one now."""
+        value = super().get_value()
+        return TensorAttr(value._tuple_shape, value.dtype, value.device)

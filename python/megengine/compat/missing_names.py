@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A clear error for the modules and names of the interface that this version does not have.
+
+They follow from ``interface``, the table of all names, and from what there is: no module lists what
+it lacks. ``hasattr`` is False for them, and ``try: import …`` with ``except ImportError`` works.
+"""
+
+import contextlib
+import functools
+import importlib
+import sys
+from collections.abc import Callable
+from importlib.machinery import PathFinder
+from types import ModuleType
+from typing import Any
+
+from ..core.hints import hint_for
+from ..core.interface import INTERFACE
+from ..core.not_available import NotAvailableModuleError, NotAvailableNameError
+from ..core.room import contents
+from .borrowed_names import borrowed
+
+# What functional.nn has besides its own: the contents of these.
+_ALSO_IN = {
+    "megengine.functional.nn": (
+        "megengine.functional.loss",
+        "megengine.functional.metric",
+        "megengine.functional.quantized",
+        "megengine.functional.vision",
+    ),
+}
+
+
+def _message(name: str) -> str:
+    return f"{name} is not available in this version of megengine"
+
+
+@functools.cache
+def _modules() -> frozenset[str]:
+    """The modules of the interface with the packages that they lie in."""
+    parts = (name.split(".") for name in INTERFACE)
+    return frozenset(".".join(p[:n]) for p in parts for n in range(1, len(p) + 1))
+
+
+def _homes(module: str):
+    """Where a name of a module may be defined: in it, and, for a package, in what lies below."""
+    yield module
+    yield from _ALSO_IN.get(module, ())
+    if module != "megengine":
+        yield from (name for name in INTERFACE if name.startswith(module + "."))
+
+
+def _belongs(module: str, name: str) -> bool:
+    """Whether the interface has a name in a module and this version has it nowhere."""
+    if f"{module}.{name}" in _modules():
+        return True
+    homes = [home for home in _homes(module) if name in INTERFACE.get(home, ())]
+    others = (sys.modules[home] for home in homes if home != module and home in sys.modules)
+    return bool(homes) and not any(name in contents(other) for other in others)
+
+
+def _lies_below(package: str, name: str) -> bool:
+    """Whether a package has a module of this name, imported or not."""
+    path = contents(sys.modules[package]).get("__path__")
+    is_special = name.startswith("__")
+    return bool(path) and not is_special and bool(PathFinder.find_spec(f"{package}.{name}", path))
+
+
+def missing(module: str, name: str):
+    """What the ``__getattr__`` of a module does for a name that it does not have.
+
+    A module below it is imported; a name that MegEngine's module of this name imports from another
+    one comes from there.
+
+    Raises:
+        NotAvailableNameError: the interface has it, this version has not.
+        AttributeError: nobody has it.
+    """
+    if f"{module}.{name}" in _modules() or _lies_below(module, name):
+        # There are packages and modules that are imported when they are first used.
+        with contextlib.suppress(NotAvailableModuleError):
+            return importlib.import_module(f"{module}.{name}")
+    home, inner = borrowed().get(module, {}).get(name, ("", ""))
+    if home:
+        found = importlib.import_module(home)
+        return getattr(found, inner) if inner else found
+    if _belongs(module, name):
+        raise NotAvailableNameError(_message(f"{module}.{name}"))
+    raise AttributeError(f"module {module!r} has no attribute {name!r}{hint_for(module, name)}")
+
+
+def _found_or_missing(own: Callable[[str], Any] | None, module: str, name: str):
+    """What a module's own ``__getattr__`` finds, and ``missing`` behind it."""
+    try:
+        if own is not None:
+            return own(name)
+    except NotAvailableNameError:
+        raise
+    except AttributeError:
+        pass
+    return missing(module, name)
+
+
+class _MissingModules:
+    """The finder behind all others: what nobody has found, but should be there."""
+
+    @staticmethod
+    def find_spec(name: str, path=None, target=None):
+        module, _, last = name.rpartition(".")
+        if module.partition(".")[0] != "megengine" or not _belongs(module, last):
+            return None
+        # importlib.util.find_spec only asks; its answer is None.
+        if sys._getframe(2).f_globals.get("__name__") == "importlib.util":
+            return None
+        # Without the module's name in the error: `from package import module` would hide it.
+        raise NotAvailableModuleError(_message(name))
+
+
+class _MissingMember:
+    """In the place of a method or property that a class lacks."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._message = _message(f"{owner.__module__}.{owner.__qualname__}.{name}")
+
+    def __get__(self, instance, owner=None):
+        raise NotAvailableNameError(self._message)
+
+
+def _mark_members(module: ModuleType, names: frozenset[str]) -> None:
+    for name in names:
+        owner, dot, member = name.partition(".")
+        found = contents(module).get(owner)
+        if dot and isinstance(found, type) and not hasattr(found, member):
+            missing = _MissingMember()
+            setattr(found, member, missing)
+            missing.__set_name__(found, member)
+
+
+def _mark(name: str, module: ModuleType) -> None:
+    """Make a module, now that all of it is there, tell what it lacks."""
+    known = name in _modules() or name in borrowed() or getattr(module, "__path__", None)
+    if known:
+        own = contents(module).get("__getattr__")
+        module.__getattr__ = functools.partial(_found_or_missing, own, name)
+        # With a path, be it empty, `from module import name` asks the finders.
+        contents(module).setdefault("__path__", [])
+    _mark_members(module, INTERFACE.get(name, frozenset()))
+
+
+class _LaterModules:
+    """The finder before all others: modules that are imported later than the package."""
+
+    @staticmethod
+    def find_spec(name: str, path=None, target=None):
+        if name.partition(".")[0] != "megengine":
+            return None
+        spec = PathFinder.find_spec(name, path, target)
+        if spec is not None and spec.loader is not None:
+            spec.loader = _MarkingLoader(spec.loader)
+        return spec
+
+
+class _MarkingLoader:
+    def __init__(self, loader):
+        self._loader = loader
+
+    def __getattr__(self, name: str):
+        return getattr(self._loader, name)
+
+    def create_module(self, spec):
+        return self._loader.create_module(spec)
+
+    def exec_module(self, module: ModuleType) -> None:
+        self._loader.exec_module(module)
+        _mark(module.__name__, module)
+
+
+def watch(package: str) -> None:
+    """Make every module of a package tell what it lacks, those imported later too.
+
+    Args:
+        package: ``"megengine"``.
+    """
+    sys.meta_path.insert(0, _LaterModules)
+    sys.meta_path.append(_MissingModules)
+    for name, module in list(sys.modules.items()):
+        if name == package or name.startswith(package + "."):
+            _mark(name, module)
