@@ -19,7 +19,7 @@ import megengine as mge
 import megengine.functional as F
 import megengine.module as M
 import megengine.traced_module as T
-from megengine.traced_module import flat_state, serialization, trace_module
+from megengine.traced_module import flat_state, module_state, serialization, trace_module
 
 DATA = Path(__file__).resolve().parents[1] / "data"
 FILES = DATA / "traced_modules"
@@ -195,7 +195,7 @@ def test_a_transformer_of_megengine():
 
 def changed(traced, change) -> bytes:
     """The file of a traced module after a change of the tables in it."""
-    state = serialization.module_state(traced)
+    state = module_state.module_state(traced)
     change(state, state["graphs"][0][2])
 
     class Changed:

@@ -3,19 +3,15 @@
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from typing import TYPE_CHECKING, Union
 
 import numpy as np
 
 from .. import _mge
 from ..device import default_device
 
-if TYPE_CHECKING:
-    from ..tensor import Tensor
-
 Number = bool | int | float
-Operand = Union["Tensor", np.ndarray, np.generic, Number, Sequence[Number]]
-Shape = Union[int, Sequence[Union[int, "Tensor"]], "Tensor", np.ndarray]
+Operand = _mge.Tensor | np.ndarray | np.generic | Number | Sequence[Number]
+Shape = int | Sequence[int | _mge.Tensor] | _mge.Tensor | np.ndarray
 Pair = int | tuple[int, int]
 
 

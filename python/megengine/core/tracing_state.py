@@ -2,6 +2,8 @@
 """Whether a trace records on this thread, known without importing ``megengine.jit``."""
 
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from .. import _mge
 
@@ -32,3 +34,30 @@ def is_recorded(*values) -> bool:
     """
     tensors = [value for value in values if isinstance(value, _mge.Tensor)]
     return bool(tensors) and (state.tracing or any(value._is_symbolic for value in tensors))
+
+
+@contextmanager
+def exclude_from_trace() -> Iterator[None]:
+    """What runs in this context is not recorded: it runs at once in every call.
+
+    Example:
+        >>> @trace(symbolic=True)
+        ... def f(x):
+        ...     with exclude_from_trace():
+        ...         print("each time")
+        ...     return x + 1
+        >>> f(Tensor([1.0]))
+        each time
+        Tensor([2.], device=xpux:0)
+    """
+    tracing, symbolic_shape = state.tracing, state.symbolic_shape
+    if not tracing:
+        yield
+        return
+    state.tracing = state.symbolic_shape = False
+    paused = _mge.pause_trace()
+    try:
+        yield
+    finally:
+        state.tracing, state.symbolic_shape = tracing, symbolic_shape
+        _mge.resume_trace(paused)

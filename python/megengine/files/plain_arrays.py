@@ -11,6 +11,7 @@ import numpy as np
 from .. import _mge
 from ..core.tensor.dtype import bfloat16, intb1, intb2, intb4, is_bfloat16, is_lowbit
 from ..core.tensor.qparams import QParams
+from ..tensor import Parameter, Tensor
 from . import plain_quantised
 from .plain_machine import Machine, Name, check
 
@@ -30,8 +31,6 @@ NAMED_DTYPES = MEGENGINE_DTYPES | {
 
 @functools.cache
 def tensor_classes() -> dict[tuple[str, str], type]:
-    from ..tensor import Parameter, Tensor
-
     return {(home, c.__name__): c for c in (Tensor, Parameter) for home in _TENSOR_HOMES}
 
 

@@ -2,8 +2,10 @@
 """The Modules of this package by the names that pickles have for them, and the groups they hold."""
 
 import functools
+import importlib
 import types
 
+from .. import module as modules
 from . import plain_quantised
 
 GROUP = ("megengine.distributed.group", "Group")
@@ -11,14 +13,12 @@ GROUP = ("megengine.distributed.group", "Group")
 
 @functools.cache
 def _module_classes() -> dict[tuple[str, str], type]:
-    from .. import module
-
     found = {}
-    for value in vars(module).values():
-        if isinstance(value, type) and issubclass(value, module.Module):
+    for value in vars(modules).values():
+        if isinstance(value, type) and issubclass(value, modules.Module):
             found[value.__module__, value.__name__] = value
     # Files of MegEngine name some by another module of the package, which has them too.
-    homes = [home for home in vars(module).values() if isinstance(home, types.ModuleType)]
+    homes = [home for home in vars(modules).values() if isinstance(home, types.ModuleType)]
     for name, value in {key[1]: value for key, value in found.items()}.items():
         for home in homes:
             if vars(home).get(name) is value:
@@ -28,9 +28,15 @@ def _module_classes() -> dict[tuple[str, str], type]:
 
 def group_class() -> type:
     """``distributed.Group``, which is imported only where somebody asks for it."""
+    # Groups import sockets and multiprocessing, and few files hold one.
     from ..distributed.group import Group
 
     return Group
+
+
+def traced_module_class() -> type:
+    """``TracedModule``, which is above this floor: by its name, as the file has it."""
+    return importlib.import_module("megengine.traced_module").TracedModule
 
 
 def module_class(module: str, name: str) -> type | None:

@@ -11,11 +11,13 @@ import numpy as np
 
 from ..core.counted import counted
 from ..core.tensor.qparams import QParams
+from ..module import Module
+from ..tensor import Tensor
 from . import plain_quantised
 from .graph_records import TRACED_MODULE, Record, record_class
 from .plain_arrays import NAMED_DTYPES, ArrayReader, tensor_classes
 from .plain_machine import STEP_BYTES, Name, UnsafePickleError, check
-from .plain_modules import GROUP, give_group_state, group_class, module_class
+from .plain_modules import GROUP, give_group_state, group_class, module_class, traced_module_class
 
 _BUILTINS = ("builtins", "__builtin__")
 _ARRAY = ("numpy", "ndarray")
@@ -61,7 +63,7 @@ class Reader(ArrayReader):
         if name.module in _BUILTINS:
             found = _STRUCTURE_NAMES.get(name.name)
         elif key == _MODULE:
-            from ..module import Module as found
+            found = Module
         if found is None or not (self._has_graphs or key == _MODULE):
             raise UnsafePickleError(f"it holds {name} itself, not an object made by it")
         return found
@@ -90,11 +92,9 @@ class Reader(ArrayReader):
             check(not arguments, f"it makes a {kind} with arguments")
             self._push_without_state(object.__new__(module_class(*key)))
         elif key == TRACED_MODULE:
-            from ..traced_module import TracedModule
-
             check(not arguments, f"it makes a {kind} with arguments")
             self._has_graphs = True
-            self._push_without_state(object.__new__(TracedModule))
+            self._push_without_state(object.__new__(traced_module_class()))
         elif key == GROUP:
             check(not arguments, f"it makes a {kind} with arguments")
             self._push_without_state(object.__new__(group_class()))
@@ -120,9 +120,6 @@ class Reader(ArrayReader):
         self.push(made)
 
     def build(self) -> None:
-        from ..module import Module
-        from ..tensor import Tensor
-
         state, target = self._pop(), self._top()
         if isinstance(target, Module):
             self._once(self._without_state, target)

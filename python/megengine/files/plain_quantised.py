@@ -8,15 +8,15 @@ import numpy as np
 
 from ..core.tensor.dtype import QuantDtypeMeta, quantised_dtype_of
 from ..core.tensor.qparams import LSQParams, QParams, QuantMode
+from ..module import Module, qat, quantized
+from ..quantization import fake_quant, observer
+from ..tensor import Tensor
 
 _HOMES = ("megengine.module.qat", "megengine.module.quantized", "megengine.quantization")
 
 
 @functools.cache
 def _classes() -> dict[tuple[str, str], type]:
-    from ..module import Module, qat, quantized
-    from ..quantization import fake_quant, observer
-
     found = {}
     for home in (qat, quantized, fake_quant, observer):
         for value in vars(home).values():
@@ -63,8 +63,6 @@ def quant_mode(_, value) -> QuantMode:
 
 
 def _checked(mode, meta, *values) -> tuple:
-    from ..tensor import Tensor
-
     kinds = (float, int, type(None))
     is_fine = mode is None or isinstance(mode, QuantMode)
     is_fine &= meta is None or isinstance(meta, QuantDtypeMeta)

@@ -7,7 +7,6 @@ import threading
 import time
 import warnings
 from collections.abc import Callable
-from contextlib import contextmanager
 from typing import Any, overload
 
 from .. import _mge
@@ -15,7 +14,7 @@ from .._mge import TraceError  # noqa: F401
 from ..core._trace_option import set_symbolic_shape  # noqa: F401
 from ..core.profiling_state import state as profiling
 from ..core.random_turn import traced_call
-from ..core.tracing_state import state
+from ..core.tracing_state import exclude_from_trace, state
 from ..tensor import Tensor
 from .dumping import dump
 from .graph_opt_config import GraphOptimizationConfig
@@ -32,33 +31,6 @@ def is_tracing() -> bool:
         False
     """
     return state.tracing
-
-
-@contextmanager
-def exclude_from_trace():
-    """What runs in this context is not recorded: it runs at once in every call.
-
-    Example:
-        >>> @trace(symbolic=True)
-        ... def f(x):
-        ...     with exclude_from_trace():
-        ...         print("each time")
-        ...     return x + 1
-        >>> f(Tensor([1.0]))
-        each time
-        Tensor([2.], device=xpux:0)
-    """
-    tracing, symbolic_shape = state.tracing, state.symbolic_shape
-    if not tracing:
-        yield
-        return
-    state.tracing = state.symbolic_shape = False
-    paused = _mge.pause_trace()
-    try:
-        yield
-    finally:
-        state.tracing, state.symbolic_shape = tracing, symbolic_shape
-        _mge.resume_trace(paused)
 
 
 def sideeffect(function: Callable) -> Callable:

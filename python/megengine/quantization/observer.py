@@ -10,7 +10,7 @@ from .. import functional as F
 from ..core.operands import beside
 from ..core.processes import distributed
 from ..core.tensor.dtype import QuantDtypeMeta
-from ..jit import exclude_from_trace
+from ..core.tracing_state import exclude_from_trace
 from ..module import Module
 from ..tensor import Tensor
 from .histogram import (

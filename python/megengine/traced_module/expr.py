@@ -11,7 +11,10 @@ from collections.abc import Callable, Iterable
 from ..module import Module
 from ..tensor import Tensor
 from .expression import Expr
+from .functions import home_of
+from .graph_member import GraphOwner
 from .node import ModuleNode, Node, TensorNode
+from .recording import recording
 from .utils import get_subattr, get_suffix_name, rstrip  # noqa: F401
 
 # Methods that change their Tensor and give it back; item assignment does as if.
@@ -226,10 +229,8 @@ class CallMethod(Expr):
     @property
     def graph(self):
         """The graph of the traced module that is called; None if something else is."""
-        from .traced_module import TracedModule
-
         owner = self.inputs[0].owner if isinstance(self.inputs[0], ModuleNode) else None
-        if not isinstance(owner, TracedModule):
+        if not isinstance(owner, GraphOwner):
             return None
         return owner.argdef_graph_map.get(self.arg_def)
 
@@ -296,8 +297,6 @@ class Apply(Expr):
         Returns:
             What it gives.
         """
-        from .hooks import recording
-
         recorder = recording()
         return opdef(*inputs) if recorder is None else recorder.apply(opdef, inputs)
 
@@ -337,8 +336,6 @@ class CallFunction(Expr):
         return self._flat(self.func(*args, **kwargs))
 
     def _text(self, spec: str) -> str:
-        from .functions import home_of
-
         home, name = home_of(self.func)
         called = f"{home.rpartition('.')[2]}.{name}({self._arguments_text(spec, 0)})"
         return f"{self._result_text(spec)} = {called}"

@@ -9,6 +9,7 @@ from ..tensor import Tensor
 from .graph_member import GraphMember
 from .node import ModuleNode, Node, TensorNode
 from .pytree import ArgsIndex, LeafDef, TreeDef, taken_apart
+from .recording import current
 from .utils import given_for, normalised_for, signature_of
 
 _ONE_TENSOR = LeafDef(Tensor)
@@ -262,9 +263,7 @@ class Expr(GraphMember):
         Raises:
             RuntimeError: nothing is recorded.
         """
-        from .recorder import active_recorder
-
-        recorder = active_recorder()
+        recorder = current.recorder
         if recorder is None:
             raise RuntimeError(f"[{cls.__name__}] nothing is recorded, so there is no graph")
         made = cls(*args, **kwargs)

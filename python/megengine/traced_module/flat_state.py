@@ -21,9 +21,10 @@ from ..version import engine_version
 from . import functions
 from .expr import Apply, CallFunction, CallMethod, Constant, Expr, GetAttr, Input
 from .hooks import METHODS
+from .leaves import registered_class
 from .node import ModuleNode, Node, TensorNode
 from .pytree import SUPPORTED_TYPE, LeafDef, TreeDef
-from .recorder import registered_class
+from .serialization import upgrade
 
 FORMAT = 1
 _KINDS = {
@@ -228,8 +229,6 @@ def restore(graph, state) -> None:
         NotAvailableError: it needs an operator that this version does not have.
         MissingFunctionError: it calls a function that is not there.
     """
-    from .serialization import upgrade
-
     try:
         _restore(graph, state)
     except (NotAvailableError, pickle.UnpicklingError):

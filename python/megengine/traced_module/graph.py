@@ -10,6 +10,7 @@ from ..module import Module
 from ..tensor import Tensor
 from .expr import CallMethod, Expr, GetAttr, Input
 from .filters import ExprFilter, NodeFilter, all_exprs, all_nodes
+from .flat_state import restore, state_of
 from .namespace import NameSpace
 from .node import FORMATS, ModuleNode, Node, TensorNode
 from .pytree import LeafDef, TreeDef, taken_apart
@@ -336,9 +337,7 @@ class InternalGraph:
             >>> traced(Tensor([-3.0]))
             Tensor([2.], device=xpux:0)
         """
-        from .surgery import InsertExprs
-
-        return InsertExprs(self, expr)
+        return self._owner()._insertion(self, expr)
 
     def replace_node(self, repl_dict: Mapping[Node, Any]) -> None:
         """Let others than before use nodes: the outputs, and the expressions behind the new ones.
@@ -513,13 +512,9 @@ class InternalGraph:
         self._top = None if top is self else weakref.ref(top)
 
     def __getstate__(self) -> dict:
-        from .flat_state import state_of
-
         return state_of(self)
 
     def __setstate__(self, state: dict) -> None:
-        from .flat_state import restore
-
         restore(self, state)
 
 

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What nodes and expressions have in common."""
+"""What nodes and expressions have in common, and the base of the Modules that have graphs."""
+
+from typing import Any
+
+from ..module import Module
 
 
 class GraphMember:
@@ -29,3 +33,9 @@ class GraphMember:
             f"[{type(self).__name__}] {self!r} cannot be saved without its graph; save the traced"
             " module"
         )
+
+
+class GraphOwner(Module):
+    """A Module with a graph for each structure of its arguments: ``TracedModule``."""
+
+    argdef_graph_map: dict[Any, Any]

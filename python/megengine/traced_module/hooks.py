@@ -16,6 +16,7 @@ from ..module import Module
 from ..operators.opdef import OpDef
 from ..tensor import Tensor
 from .expr import IN_PLACE
+from .recording import current, paused, recording  # noqa: F401
 
 _ARITHMETIC = "add sub mul matmul truediv floordiv mod pow lshift rshift and or xor".split()
 # Methods of Tensor that are recorded. What gives no Tensor (numpy, item, ...) is a constant.
@@ -30,30 +31,6 @@ METHODS = (
 _lock = threading.Lock()
 _users = 0  # recorders at work
 _undo: list[Callable[[], None]] = []
-
-
-class _Current(threading.local):
-    recorder = None  # of this thread
-    is_paused = False  # inside of a call that is recorded as one expression
-
-
-current = _Current()
-
-
-def recording():
-    """What is to be told of a call on this thread; None where nothing is."""
-    return None if current.is_paused else current.recorder
-
-
-class paused:
-    """A context in which nothing is recorded on this thread."""
-
-    def __enter__(self) -> None:
-        self._before = current.is_paused
-        current.is_paused = True
-
-    def __exit__(self, *exc) -> None:
-        current.is_paused = self._before
 
 
 def _stand_in(*args, **kwargs):

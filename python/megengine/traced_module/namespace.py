@@ -5,6 +5,7 @@ import builtins
 import keyword
 import re
 
+from .expr import Apply, CallFunction, CallMethod
 from .node import ModuleNode
 
 _NUMBERED = re.compile(r"(.*)_(\d+)")
@@ -62,8 +63,6 @@ class NameSpace:
         Args:
             expr: a call or the application of an operator.
         """
-        from .expr import Apply, CallFunction, CallMethod
-
         if isinstance(expr, CallFunction):
             name = expr.func.__name__
             qualname = f"{self.qualname}.[func_{name}]"

@@ -5,7 +5,9 @@ from typing import TYPE_CHECKING, Any
 
 from ..core.tensor.qparams import QParams
 from ..module import Module
+from ..tensor import Tensor
 from .graph_member import GraphMember
+from .recording import current, inserting, needed_inserting
 
 # What users may ask of a format: "i" shows ids, "p" the graph's name, "ip" both.
 FORMATS = ("", "i", "p", "ip")
@@ -111,16 +113,13 @@ class ModuleNode(Node):
         return self.expr.module_of() if self._graph is not None else None
 
     def __getattr__(self, name: str):
-        from .surgery import attribute_of
-
-        if name.startswith("__"):
+        surgeon = None if name.startswith("__") else inserting()
+        if surgeon is None:
             raise AttributeError(f"'ModuleNode' object has no attribute '{name}'")
-        return attribute_of(self, name)
+        return surgeon.attribute(self, name)
 
     def __call__(self, *args, **kwargs):
-        from .surgery import call_module
-
-        return call_module(self, args, kwargs)
+        return needed_inserting("ModuleNode")._value_of(self)(*args, **kwargs)
 
 
 class TensorNode(Node):
@@ -156,9 +155,8 @@ class TensorNode(Node):
     @property
     def shape(self):
         """Its shape when it was recorded, a tuple; where expressions are inserted, a new node."""
-        from .surgery import shape_of
-
-        return shape_of(self)
+        surgeon = None if current.is_paused else inserting()
+        return self._shape if surgeon is None else surgeon.shape_of(self)
 
     @shape.setter
     def shape(self, shape) -> None:
@@ -274,8 +272,6 @@ class NodeMixin:
         Raises:
             TypeError: it is neither a Tensor nor a Module.
         """
-        from ..tensor import Tensor
-
         if isinstance(value, (Tensor, TensorNode)):
             return TensorNode
         if isinstance(value, (Module, ModuleNode)):
@@ -284,7 +280,4 @@ class NodeMixin:
 
     @staticmethod
     def _scope():
-        from .recorder import active_recorder
-
-        recorder = active_recorder()
-        return None if recorder is None else recorder.scope
+        return None if current.recorder is None else current.recorder.scope

@@ -9,10 +9,8 @@ of lists and dicts of the Module, and constants.
 import copy
 from collections.abc import Callable, Iterator
 
-from .. import module as _builtin
 from ..core.nesting import Nesting
 from ..module import Module
-from ..module.qat import QATModule
 from ..operators import Copy, GetVarShape
 from ..tensor import Tensor
 from ..version import __version__
@@ -28,61 +26,12 @@ from .expr import (
 )
 from .functions import call_autodiff_function, call_own_operator, make_tensor
 from .graph import InternalGraph
-from .hooks import current, paused
+from .leaves import is_leaf
 from .node import ModuleNode, Node, TensorNode
 from .pytree import LeafDef, taken_apart
+from .recording import current, paused
 from .tm_config import checks
 from .utils import normalised, normalised_for, signature_of, signature_of_forward
-
-_registered: dict[type[Module], tuple[str, str]] = {}  # and their names, the latest last
-
-
-def register_as_builtin(mod_cls: type[Module]) -> None:
-    """Record the calls of a class of Modules as one expression each, and not what they do inside.
-
-    Args:
-        mod_cls: the class; not those derived from it.
-    Raises:
-        TypeError: it is no class of Modules.
-    Example:
-        >>> import megengine.traced_module as T
-        >>> class Twice(M.Module):
-        ...     def forward(self, x):
-        ...         return x * 2
-        >>> T.register_as_builtin(Twice)
-        >>> T.trace_module(M.Sequential(Twice()), Tensor([1.0])).graph
-        Sequential.Graph (self, inp) {
-            %2: _0 = getattr(self, "0") -> (Twice)
-            %3: _0_out = _0(inp, )
-            return _0_out
-        }
-    """
-    if not (isinstance(mod_cls, type) and issubclass(mod_cls, Module)):
-        raise TypeError(f"[register_as_builtin] a class of Modules is expected, got {mod_cls!r}")
-    _registered[mod_cls] = mod_cls.__module__, mod_cls.__qualname__
-
-
-def registered_class(module: str, name: str) -> type[Module] | None:
-    """The latest class of that name which ``register_as_builtin`` was given; None without one."""
-    found = (kind for kind, names in reversed(_registered.items()) if names == (module, name))
-    return next(found, None)
-
-
-def is_leaf(module: Module) -> bool:
-    """Whether a Module is called as a whole: QATModules are, since observers keep what they see,
-    and those of ``megengine.module`` but containers."""
-    kind = type(module)
-    if kind in _registered or isinstance(module, QATModule):
-        return True
-    return kind.__module__.startswith(_builtin.__name__ + ".") and kind not in (
-        Module,
-        _builtin.Sequential,
-    )
-
-
-def active_recorder():
-    """What records on this thread; None if nothing does."""
-    return current.recorder
 
 
 def _parts(name: str, value, nesting: Nesting | None = None) -> Iterator[tuple[str, object]]:
@@ -129,6 +78,8 @@ class Builder:
 
 class Recorder:
     """Records on this thread while it is entered."""
+
+    inserts = False  # expressions into a graph that is there already
 
     def __init__(self):
         self.scopes: list[Scope] = []

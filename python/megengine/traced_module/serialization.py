@@ -1,19 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Traced modules in files: what belongs to a file of an earlier version, and signatures.
+"""Calls in files of earlier versions.
 
 A call in a file has the version of the package that recorded it. Functions that are registered here
 look at each call that is loaded and may change its arguments to what they mean today.
 """
 
-import inspect
-import pickle
 from collections.abc import Callable
 
-from ..core.not_available import NotAvailableError
-from ..module import Module
 from .expr import Apply, CallFunction, CallMethod, Expr
+from .functions import home_of
 from .node import ModuleNode
-from .pytree import is_constant
 
 OPDEF_LOADER: dict = {}
 FUNCTIONAL_LOADER: dict = {}
@@ -105,8 +101,6 @@ def load_functional(expr: CallFunction) -> None:
         >>> graph = trace_module(Net(), F.ones(2)).graph
         >>> load_functional(graph._exprs[0])
     """
-    from .functions import home_of
-
     _run_loader(FUNCTIONAL_LOADER, home_of(expr.func), expr)
 
 
@@ -156,91 +150,3 @@ def upgrade(expr: Expr) -> None:
     elif isinstance(expr, CallMethod):
         is_module = isinstance(expr.inputs[0], ModuleNode)
         (load_call_module_expr if is_module else load_call_tensor_method_expr)(expr)
-
-
-# Traced modules.
-
-
-def _signature_rows(signature: inspect.Signature | None) -> list | None:
-    if signature is None:
-        return None
-    rows = []
-    for parameter in signature.parameters.values():
-        has_default = parameter.default is not parameter.empty and is_constant(parameter.default)
-        rows.append([parameter.name, int(parameter.kind), has_default])
-        rows[-1].append(parameter.default if has_default else None)
-    return rows
-
-
-_PARAMETER_KINDS = {int(kind): kind for kind in inspect._ParameterKind}
-
-
-def _signature(rows: list | None) -> inspect.Signature | None:
-    if rows is None:
-        return None
-    empty = inspect.Parameter.empty
-    return inspect.Signature(
-        [
-            inspect.Parameter(
-                name, _PARAMETER_KINDS[kind], default=default if has_default else empty
-            )
-            for name, kind, has_default, default in rows
-        ]
-    )
-
-
-def module_state(module) -> dict:
-    """What a traced module is, as data for a file."""
-    from .flat_state import encoded, state_of
-
-    state = dict(vars(module))
-    out_defs = state.pop("argdef_outdef_map")
-    state["graphs"] = [
-        [encoded(arg_def), encoded(out_defs[arg_def]), state_of(graph)]
-        for arg_def, graph in state.pop("argdef_graph_map").items()
-    ]
-    state["argspec"] = _signature_rows(state["argspec"])
-    # Nodes are nothing without their graphs.
-    for name in ("watch_points", "_watched", "end_points"):
-        del state[name]
-    return state
-
-
-def read_state(module, state) -> None:
-    """Make a traced module what the data of a file says; of MegEngine's files too.
-
-    Raises:
-        DamagedGraphError: the data does not fit together.
-    """
-    from .flat_state import DamagedGraphError, decoded
-    from .graph import InternalGraph
-    from .traced_module import _Watched
-
-    if not isinstance(state, dict):
-        raise DamagedGraphError("[traced_module] the state of a module in the file is no dict")
-    if "argdef_graph_map" in state:
-        from .megengine_files import translated
-
-        state = translated(state)
-    try:
-        state = dict(state)
-        rows, spec = state.pop("graphs"), state.pop("argspec")
-        graphs, out_defs = {}, {}
-        for arg_def, out_def, data in rows:
-            graph = InternalGraph.__new__(InternalGraph)
-            graph.__setstate__(data)
-            key = decoded(arg_def)
-            graphs[key], out_defs[key] = graph, decoded(out_def)
-        signature = _signature(spec)
-        is_top = state["_is_top"]
-    except (NotAvailableError, pickle.UnpicklingError):
-        raise
-    except Exception as error:
-        raise DamagedGraphError(
-            f"[traced_module] the module in the file is damaged: {type(error).__name__} {error}"
-        ) from None
-    Module.__setstate__(module, state)
-    module.argdef_graph_map, module.argdef_outdef_map = graphs, out_defs
-    module.argspec, module._is_top = signature, is_top
-    module.watch_points, module.end_points = [], []
-    module._watched = _Watched()

@@ -12,10 +12,12 @@ from ..tensor import Tensor
 from .expr import Apply, CallFunction, CallMethod, Expr
 from .functions import recorded_functions
 from .graph import InternalGraph
-from .hooks import METHODS, current, hooked, paused
+from .graph_member import GraphOwner
+from .hooks import METHODS, hooked
 from .node import ModuleNode, Node, TensorNode
 from .pytree import SUPPORTED_TYPE
 from .recorder import Recorder, Scope
+from .recording import needed_inserting, paused
 
 
 def _mapped(value, change):
@@ -32,6 +34,8 @@ class _Surgeon(Recorder):
 
     Inside of a Module that is called and becomes a traced one it is a recorder as any other.
     """
+
+    inserts = True
 
     def __init__(self, graph: InternalGraph):
         super().__init__()
@@ -128,12 +132,10 @@ class _Surgeon(Recorder):
         return made
 
     def call_module(self, module, call, args, kwargs):
-        from .traced_module import TracedModule
-
         if self._is_inside:
             return super().call_module(module, call, args, kwargs)
         args, kwargs = _mapped((args, kwargs), self._value_of)
-        if not isinstance(module, TracedModule):
+        if not isinstance(module, GraphOwner):
             result = super().call_module(module, call, args, kwargs)
             return _mapped(result, self._node_of)
         args, kwargs = module._normalised((module, *args), kwargs)
@@ -182,13 +184,11 @@ class InsertExprs:
 
     def _adopt_modules(self) -> None:
         """Modules that were called and are no leaves become traced modules."""
-        from .traced_module import build
-
         owner = self._graph._owner()
         for name, value in list(vars(owner).items()):
             builder = self._surgeon.builders.get(id(value))
             if builder is not None and builder.graphs:
-                setattr(owner, name, build(self._surgeon, value))
+                setattr(owner, name, owner._built(self._surgeon, value))
         owner._update_ref(self._graph._whole)
 
     def _place(self, new: list[Expr]) -> int:
@@ -201,39 +201,9 @@ class InsertExprs:
         return max(places, default=0)
 
 
-def _surgeon(who: str) -> _Surgeon:
-    found = current.recorder
-    if not isinstance(found, _Surgeon):
-        raise TypeError(
-            f"[{who}] nodes are no Tensors; to add expressions use them in a block of"
-            " InternalGraph.insert_exprs"
-        )
-    return found
-
-
-def shape_of(node: TensorNode):
-    """The shape of a node: a tuple, and a node while expressions are inserted."""
-    if isinstance(current.recorder, _Surgeon) and not current.is_paused:
-        return current.recorder.shape_of(node)
-    return node._shape
-
-
-def attribute_of(node: ModuleNode, name: str):
-    """An attribute of a Module, as a node."""
-    if not isinstance(current.recorder, _Surgeon):
-        raise AttributeError(f"'ModuleNode' object has no attribute '{name}'")
-    return current.recorder.attribute(node, name)
-
-
-def call_module(node: ModuleNode, args: tuple, kwargs: dict):
-    """Call a Module by its node."""
-    surgeon = _surgeon("ModuleNode")
-    return surgeon._value_of(node)(*args, **kwargs)
-
-
 def _node_method(name: str):
     def method(self, *args, **kwargs):
-        value = _surgeon(name)._value_of(self)
+        value = needed_inserting(name)._value_of(self)
         return getattr(type(value), name)(value, *args, **kwargs)
 
     method.__name__ = name

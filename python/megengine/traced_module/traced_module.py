@@ -23,12 +23,16 @@ from .filters import (
 from .flattening import inline_calls
 from .functions import recorded_functions, wrap
 from .graph import InternalGraph
+from .graph_member import GraphOwner
 from .hooks import hooked
+from .leaves import is_leaf, register_as_builtin
+from .module_state import Watched, module_state, read_state
 from .namespace import NameSpace
 from .node import Node
 from .pytree import taken_apart, tree_flatten  # noqa: F401 - MegEngine has it here
-from .recorder import Recorder, active_recorder, is_leaf, register_as_builtin
-from .serialization import module_state, read_state
+from .recorder import Recorder
+from .recording import current
+from .surgery import InsertExprs
 from .utils import normalised, signature_of_forward
 
 __all__ = [
@@ -52,14 +56,7 @@ __all__ = [
 ]
 
 
-class _Watched:
-    """Values of nodes. They are no buffers, so Module must not find them."""
-
-    def __init__(self):
-        self.values: dict = {}
-
-
-class TracedModule(Module):
+class TracedModule(GraphOwner):
     """A Module whose ``forward`` is a graph. ``trace_module`` makes it.
 
     It has the attributes of the Module that was traced as far as they were used: parameters,
@@ -89,7 +86,7 @@ class TracedModule(Module):
         self.argdef_outdef_map = argdef_outdef_map
         self._is_top = is_top
         self.watch_points: list[Node] = []
-        self._watched = _Watched()
+        self._watched = Watched()
         self.end_points: list[Node] = []
         self.is_qat = is_qat
         self.argspec = None  # the signature of what was traced, with ``self``
@@ -98,6 +95,12 @@ class TracedModule(Module):
     def watch_node_value(self) -> dict:
         """The values of the watched nodes in the last run, by node."""
         return self._watched.values
+
+    def _insertion(self, graph: InternalGraph, expr) -> InsertExprs:
+        return InsertExprs(graph, expr)
+
+    def _built(self, recorder: Recorder, module: Module) -> Module:
+        return build(recorder, module)
 
     def _normalised(self, args: tuple, kwargs: dict) -> tuple:
         return normalised(self.argspec, args, kwargs)
@@ -139,7 +142,7 @@ class TracedModule(Module):
         seen = {node: values for each in graphs for node, values in each._rst.items()}
         for each in graphs:
             each._rst = {}
-        self._watched = _Watched()
+        self._watched = Watched()
         for node in self.watch_points:
             values = seen.get(node, [])
             self._watched.values[node] = values[0] if len(values) == 1 else values
@@ -184,7 +187,7 @@ class TracedModule(Module):
             if node in node._graph._watch_point:
                 node._graph._watch_point.remove(node)
         self.watch_points = []
-        self._watched = _Watched()
+        self._watched = Watched()
         self._mark_ends()
 
     def set_end_points(self, nodes: Node | Sequence[Node]) -> None:
@@ -433,7 +436,7 @@ def trace_module(mod: Module, *args, **kwargs) -> TracedModule:
             return add_out
         }
     """
-    assert active_recorder() is None, "[trace_module] this thread is already recording"
+    assert current.recorder is None, "[trace_module] this thread is already recording"
     builder = TracedModuleBuilder(mod, True)
     assert not is_leaf(mod), (
         f"[trace_module] {type(mod).__name__} is recorded as a whole, so there is nothing to see;"

@@ -7,6 +7,7 @@ import types
 from collections.abc import Callable
 
 from ..module import Module
+from .graph_member import GraphOwner
 
 
 def rstrip(s: str, __chars: str) -> str:
@@ -131,9 +132,7 @@ def _signature_of_slot(func: Callable) -> inspect.Signature:
 
 def signature_of_forward(module: Module) -> inspect.Signature | None:
     """The signature of a Module's ``forward``, of a traced one's that of what was traced."""
-    from .traced_module import TracedModule
-
-    is_traced = isinstance(module, TracedModule)
+    is_traced = isinstance(module, GraphOwner)
     return module.argspec if is_traced else signature_of(type(module).forward)
 
 

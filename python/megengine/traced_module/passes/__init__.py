@@ -3,6 +3,7 @@
 
 import copy
 
+from ..graph_member import GraphOwner
 from .constants import fold_constants, freeze_attributes, freeze_shapes
 from .conv_bn import fuse_conv_bn
 from .elementwise import fuse_chains, normalise_elementwise
@@ -63,9 +64,7 @@ def optimize(module, enabled_pass=("FuseConvBn",)):
             return _0_out
         }
     """
-    from ..traced_module import TracedModule
-
-    if not isinstance(module, TracedModule):
+    if not isinstance(module, GraphOwner):
         raise TypeError(f"[optimize] a traced module is expected, got {type(module).__name__}")
     names = [enabled_pass] if isinstance(enabled_pass, str) else list(enabled_pass)
     for name in names:

@@ -12,6 +12,7 @@ from ...module import Module
 from ...tensor import Tensor
 from ..expr import CallMethod, Constant, Expr, GetAttr, is_call_function, is_call_tensor_method
 from ..graph import InternalGraph
+from ..graph_member import GraphOwner
 from ..node import ModuleNode, Node, TensorNode
 from ..pytree import taken_apart
 from ..utils import get_subattr
@@ -19,10 +20,8 @@ from ..utils import get_subattr
 
 def graphs_of(module) -> Iterator[InternalGraph]:
     """The graphs of a traced module and of those in it."""
-    from ..traced_module import TracedModule
-
     for part in module.modules():
-        if isinstance(part, TracedModule):
+        if isinstance(part, GraphOwner):
             yield from part.argdef_graph_map.values()
 
 
