@@ -11,8 +11,8 @@ import pytest
 import megengine as mge
 import megengine.functional as F
 import megengine.module as M
-from megengine.traced_module import optimize, trace_module
-from megengine.traced_module.expr import is_constant
+from megengine.traced_module import optimize, register_as_builtin, trace_module
+from megengine.traced_module.expr import CallMethod, is_call_module, is_constant
 
 PASSES = [
     "AttrToConstant",
@@ -200,6 +200,108 @@ def test_what_can_and_what_cannot_be_folded(body):
     net = in_evaluation(Body())
     found = optimize(trace_module(net, image()), PASSES)
     assert_same(found, net, image(1))
+
+
+class Shared(M.Module):
+    """One convolution and one normalisation for several calls."""
+
+    def __init__(self, body):
+        super().__init__()
+        self.conv, self.conv_1 = M.Conv2d(3, 3, 1), M.Conv2d(3, 3, 1)
+        self.bn, self.bn2, self.relu = M.BatchNorm2d(3), M.BatchNorm2d(3), M.ReLU()
+        self.linear = M.Linear(6, 6)
+        self.parts = [self.conv]
+        self.body = body
+
+    def forward(self, x):
+        return self.body(self, x)
+
+
+# The names are those of MegEngine 1.13: the last call that changes takes the first number.
+@pytest.mark.parametrize(
+    "body, calls",
+    [
+        (lambda s, x: s.conv(s.conv(x) * 2), "conv_1 conv"),
+        (lambda s, x: s.conv(s.conv(s.conv(x) * 2) * 3) * 4, "conv conv_2 conv_1"),
+        (lambda s, x: s.conv(x) * 2 + s.conv(x * 3), "conv_1 conv"),
+        (lambda s, x: (s.conv(x) + s.conv(x * 3)) * 2, "conv_1 conv"),
+        (lambda s, x: s.bn2(s.conv(s.bn(s.conv(x)))), "conv conv_1"),
+        (lambda s, x: s.bn2(s.conv(s.bn(s.conv(x)) * 2)) * 3, "conv conv_1"),
+        (lambda s, x: s.bn(s.conv(x)) + s.conv(x), "conv_1 conv"),
+        (lambda s, x: s.bn(s.conv(x)) + s.bn(s.conv_1(x)), "conv conv_1"),
+        (lambda s, x: s.bn2(s.bn(s.conv(x))), "conv bn2"),
+        (lambda s, x: s.relu(s.conv(s.relu(s.conv(x)) * 0.5)) * 4, "conv relu conv_1 relu"),
+        (lambda s, x: s.linear(s.linear(x) * 2), "linear_1 linear"),
+        (lambda s, x: s.parts[0](s.parts[0](x) * 2), "parts.0_1 parts.0"),
+        (lambda s, x: s.conv_1(s.conv(s.conv(x) * 2)), "conv_2 conv conv_1"),
+    ],
+)
+def test_a_changed_call_of_a_shared_module_gets_a_copy(body, calls):
+    net = in_evaluation(Shared(body))
+    traced = trace_module(net, image())
+    found = optimize(traced, ["FuseConvBn", "BackwardFoldScale"])
+    exprs = [expr for expr in found.graph._exprs if is_call_module(expr)]
+    assert [expr.inputs[0].expr.name for expr in exprs] == calls.split()
+    for x in (image(1), image(2)):
+        assert_same(found, net, x)
+        assert_same(found.flatten(), net, x)
+        assert_same(traced, net, x)
+
+
+class PlainConv(M.Conv2d):
+    pass
+
+
+class OtherConv(M.Conv2d):
+    def forward(self, x):
+        return super().forward(x) + 1
+
+
+class CubicConv(M.Conv2d):
+    def calc_conv(self, inp, weight, bias):
+        return super().calc_conv(inp, weight**3, bias)
+
+
+class PlainNorm(M.BatchNorm2d):
+    pass
+
+
+class OtherReLU(M.ReLU):
+    def forward(self, x):
+        return super().forward(x) + 1
+
+
+@pytest.mark.parametrize(
+    "kinds, left",
+    [
+        ((PlainConv, PlainNorm, M.ReLU), "conv act"),
+        ((OtherConv, M.BatchNorm2d, M.ReLU), "conv bn act __mul__"),
+        ((CubicConv, M.BatchNorm2d, M.ReLU), "conv bn act __mul__"),
+        ((M.Conv2d, M.BatchNorm2d, OtherReLU), "conv act __mul__"),
+        ((M.ConvRelu2d, None, M.Identity), "conv act"),
+        ((PlainConv, None, M.Identity), "conv act"),
+        ((OtherConv, None, M.Identity), "conv act __mul__"),
+    ],
+)
+def test_leaves_of_users_are_folded_only_where_they_compute_as_their_base(kinds, left):
+    class Leaves(M.Module):
+        def __init__(self):
+            super().__init__()
+            self.conv = kinds[0](3, 3, 1)
+            self.bn, self.act = kinds[1] and kinds[1](3), kinds[2]()
+
+        def forward(self, x):
+            x = self.conv(x)
+            return self.act(self.bn(x) if self.bn else x) * 2
+
+    for kind in set(kinds) & {PlainConv, OtherConv, CubicConv, PlainNorm, OtherReLU}:
+        register_as_builtin(kind)
+    net = in_evaluation(Leaves())
+    found = optimize(trace_module(net, image()), ["FuseConvBn", "BackwardFoldScale"])
+    assert_same(found, net, image(1))
+    calls = [expr for expr in found.graph._exprs if isinstance(expr, CallMethod)]
+    names = [e.inputs[0].expr.name if is_call_module(e) else e.method for e in calls]
+    assert names == left.split()
 
 
 def test_random_numbers_are_no_constants():

@@ -3,42 +3,57 @@
 
 from ...functional.convolution import conv2d
 from ...module import BatchNorm2d, Conv2d, ConvTranspose2d, Module
-from ...tensor import Tensor
-from ...utils.bn_fusion import fold_weight_bias, fuse_conv_bn_relu_module
-from ..expr import Constant, Expr, GetAttr, is_call_function, is_call_module
+from ...tensor import Parameter, Tensor
+from ...utils.bn_fusion import fold_weight_bias
+from ..expr import Constant, Expr, is_call_function
 from ..graph import InternalGraph
 from ..node import TensorNode
-from .rewriting import bypass, is_only_for, set_attribute, uses_of_modules
+from .rewriting import (
+    bypass,
+    calls_plain,
+    is_only_for,
+    is_read_from_owner,
+    module_of_its_own,
+)
 
 
 def fuse_conv_bn(graph: InternalGraph) -> None:
     """bn(conv(x)) => conv'(x), where the statistics are fixed and nothing else reads conv(x)."""
-    for expr in list(graph._exprs):
-        if not is_call_module(expr, BatchNorm2d):
+    for expr in list(graph._exprs)[::-1]:
+        if not calls_plain(expr, (BatchNorm2d,)):
             continue
-        norm, (_, source) = expr.inputs[0].owner, expr.inputs
+        norm, source = expr.inputs[0].owner, expr.inputs[1]
         is_fixed = not norm.training and norm.running_mean is not None
-        if type(norm) is not BatchNorm2d or not is_fixed or not is_only_for(graph, source, expr):
-            continue
-        if _fold(graph, source.expr, norm):
+        if is_fixed and is_only_for(graph, source, expr) and _fold(graph, source.expr, norm):
             bypass(graph, expr.outputs[0], source)
 
 
 def _fold(graph: InternalGraph, call: Expr, norm: Module) -> bool:
-    if is_call_module(call, (Conv2d, ConvTranspose2d)):
+    if calls_plain(call, (Conv2d, ConvTranspose2d)):
         return _fold_into_module(graph, call, norm)
     return is_call_function(call, conv2d) and _fold_into_function(graph, call, norm)
 
 
+def _folded(weight: Tensor, bias: Tensor | None, norm: Module, transpose: bool = False):
+    return fold_weight_bias(
+        weight,
+        bias,
+        norm.weight,
+        norm.bias,
+        norm.running_mean,
+        norm.running_var,
+        norm.eps,
+        transpose,
+    )
+
+
 def _fold_into_module(graph: InternalGraph, call: Expr, norm: Module) -> bool:
-    read, module = call.inputs[0].expr, call.inputs[0].owner
-    if type(module) not in (Conv2d, ConvTranspose2d) or not isinstance(read, GetAttr):
+    if call.inputs[0].owner.training or not is_read_from_owner(call):
         return False
-    if module.training or uses_of_modules(graph)[id(module)] != 1:
-        return False
-    fused = fuse_conv_bn_relu_module(module, norm, None)
-    fused._name, fused._short_name = module._name, module._short_name
-    set_attribute(read.inputs[0].owner, read.name, fused)
+    module = module_of_its_own(graph, call)
+    is_transposed = isinstance(module, ConvTranspose2d)
+    weight, bias = _folded(module.weight, module.bias, norm, is_transposed)
+    module.weight, module.bias = Parameter(weight), Parameter(bias)
     return True
 
 
@@ -67,15 +82,7 @@ def _fold_into_function(graph: InternalGraph, call: Expr, norm: Module) -> bool:
     if found is None:
         return False
     weight, bias = found
-    folded, shift = fold_weight_bias(
-        weight.value,
-        None if bias is None else bias.value,
-        norm.weight,
-        norm.bias,
-        norm.running_mean,
-        norm.running_var,
-        norm.eps,
-    )
+    folded, shift = _folded(weight.value, None if bias is None else bias.value, norm)
     weight.value, shift = Tensor(folded), Tensor(shift.reshape(1, -1, 1, 1))
     if bias is None:
         call.set_arg("bias", add_constant(graph, call, shift))

@@ -3,19 +3,32 @@
 
 from collections import Counter
 from collections.abc import Iterator
+from copy import deepcopy
+from itertools import count
 
 import numpy as np
 
 from ...core.tensor.dtype import is_bfloat16
 from ...functional import elemwise
+from ...logger import get_logger
 from ...module import Module
 from ...tensor import Tensor
-from ..expr import CallMethod, Constant, Expr, GetAttr, is_call_function, is_call_tensor_method
+from ..expr import (
+    CallMethod,
+    Constant,
+    Expr,
+    GetAttr,
+    is_call_function,
+    is_call_module,
+    is_call_tensor_method,
+)
 from ..graph import InternalGraph
 from ..graph_member import GraphOwner
 from ..node import ModuleNode, Node, TensorNode
 from ..pytree import taken_apart
 from ..utils import get_subattr
+
+_logger = get_logger(__name__)
 
 
 def graphs_of(module) -> Iterator[InternalGraph]:
@@ -144,9 +157,50 @@ def _turned(name: str) -> str:
     return name[1:] if name.startswith("r") else "r" + name
 
 
-def set_attribute(owner: Module, name: str, value: Module) -> None:
-    """Put another Module in the place of one that is there."""
-    *path, last = name.split(".")
-    for part in path:
-        owner = vars(owner)[part]
-    vars(owner)[last] = value
+def calls_plain(expr, classes: tuple[type, ...]) -> bool:
+    """Whether an expression calls a Module that computes what one of the classes does.
+
+    A class of a user counts as its base as long as it overrides nothing but how it is made.
+    """
+    if not is_call_module(expr, classes):
+        return False
+    kind = type(expr.inputs[0].owner)
+    base = next(cls for cls in kind.__mro__ if cls in classes)
+    own = kind.__mro__[: kind.__mro__.index(base)]
+    overridden = {name for cls in own for name in vars(cls) if hasattr(base, name)}
+    return all(_is_special(name) and name != "__call__" for name in overridden)
+
+
+def _is_special(name: str) -> bool:
+    return name.startswith("__") and name.endswith("__")
+
+
+def is_read_from_owner(call: Expr) -> bool:
+    """Whether the Module of a call is an attribute, so that ``module_of_its_own`` can copy it."""
+    return isinstance(call.inputs[0].expr, GetAttr)
+
+
+def module_of_its_own(graph: InternalGraph, call: Expr) -> Module:
+    """Return the Module of a call to be changed; if others use it too, the call gets a copy.
+
+    As in MegEngine, the copy of ``conv`` is the attribute ``conv_1``, or the next free number.
+    """
+    node, read = call.inputs[0], call.inputs[0].expr
+    module, source = node.owner, read.inputs[0]
+    uses = uses_of_modules(graph)[id(module)]
+    if uses == 1:
+        return module
+    path, _, name = read.name.rpartition(".")
+    parent = get_subattr(source.owner, path) if path else source.owner
+    name = next(free for k in count(1) if not hasattr(parent, free := f"{name}_{k}"))
+    copy = deepcopy(module)
+    copy._name = copy._short_name = None
+    setattr(parent, name, copy)
+    own = GetAttr(source, ModuleNode, f"{path}.{name}" if path else name)
+    own.outputs[0].module_type = node.module_type
+    graph._insert(own, graph._exprs.index(read) + 1)
+    call.replace_inputs({node: own.outputs[0]})
+    _logger.warning(
+        "[optimize] %s is used %d times; this call gets a copy, %s", node.qualname, uses, own.name
+    )
+    return copy

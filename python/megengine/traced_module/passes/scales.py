@@ -10,16 +10,35 @@ from collections.abc import Callable
 
 from ...functional import elemwise, nn
 from ...functional.convolution import conv2d
-from ...module import Conv2d, ConvTranspose2d, Identity, LeakyReLU, Linear, ReLU
+from ...module import (
+    Conv2d,
+    ConvRelu2d,
+    ConvTranspose2d,
+    ConvTransposeRelu2d,
+    Identity,
+    LeakyReLU,
+    Linear,
+    LinearRelu,
+    ReLU,
+)
 from ...tensor import Parameter, Tensor
-from ..expr import Expr, is_call_function, is_call_module, is_call_tensor_method
+from ..expr import Expr, is_call_function, is_call_tensor_method
 from ..graph import InternalGraph
 from ..node import Node, TensorNode
 from .conv_bn import add_constant, own_constants
-from .rewriting import bypass, constant_of, is_floating, is_only_for, uses_of_modules
+from .rewriting import (
+    bypass,
+    calls_plain,
+    constant_of,
+    is_floating,
+    is_only_for,
+    is_read_from_owner,
+    module_of_its_own,
+)
 
 Change = Callable[[], None]
 _WEIGHTED = (Conv2d, ConvTranspose2d, Linear)
+_WITH_RELU = (ConvRelu2d, ConvTransposeRelu2d, LinearRelu)
 
 
 def fold_scales(graph: InternalGraph) -> None:
@@ -42,16 +61,16 @@ def _way(graph: InternalGraph, node: Node, user: Expr, scale: float) -> list[Cha
     if not isinstance(node, TensorNode) or not is_only_for(graph, node, user):
         return None
     expr = node.expr
-    if is_call_module(expr, _WEIGHTED):
+    if calls_plain(expr, _WEIGHTED) or (scale > 0 and calls_plain(expr, _WITH_RELU)):
         return _scale_module(graph, expr, scale)
     if is_call_function(expr, conv2d):
         return _scale_function(expr, scale)
-    is_relu = is_call_module(expr, (ReLU, LeakyReLU)) or is_call_function(
+    is_relu = calls_plain(expr, (ReLU, LeakyReLU)) or is_call_function(
         expr, [nn.relu, nn.leaky_relu]
     )
     if is_relu and scale > 0:
         return _way(graph, expr.inputs[-1], expr, scale)
-    if is_call_module(expr, Identity):
+    if calls_plain(expr, (Identity,)):
         return _way(graph, expr.inputs[1], expr, scale)
     if is_call_tensor_method(expr, "__mul__"):
         return _scale_product(expr, scale)
@@ -61,11 +80,11 @@ def _way(graph: InternalGraph, node: Node, user: Expr, scale: float) -> list[Cha
 
 
 def _scale_module(graph: InternalGraph, call: Expr, scale: float) -> list[Change] | None:
-    module = call.inputs[0].owner
-    if type(module) not in _WEIGHTED or uses_of_modules(graph)[id(module)] != 1:
+    if not is_read_from_owner(call):
         return None
 
     def change() -> None:
+        module = module_of_its_own(graph, call)
         module.weight = Parameter(module.weight * scale)
         if module.bias is not None:
             module.bias = Parameter(module.bias * scale)
