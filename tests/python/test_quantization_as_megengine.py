@@ -48,3 +48,24 @@ def test_passive_observers_need_no_qparams_while_nothing_is_quantised(qconfig):
     Q.disable_fake_quant(net)
     assert net[0](x) is x
     assert net(x).qparams.scale is None
+
+
+def test_synchronised_extremes_are_observed_always():
+    observer = Q.SyncMinMaxObserver()
+    observer.disable()
+    observer(Tensor([-1.0, 2.0]))
+    observer.eval()
+    observer(Tensor([3.0]))
+    assert (observer.min_val.item(), observer.max_val.item()) == (-1, 3)
+
+
+@pytest.mark.parametrize("kind", ["LinearBn1d", "LinearBnRelu1d"])
+def test_the_unread_bias_beside_a_linear_map_starts_at_zero(kind):
+    part = getattr(M, kind)(3, 2)
+    part.bias[...] = Tensor([1.0, 2.0])
+    part.linear.bias[...] = Tensor([3.0, 4.0])
+    qat = getattr(QAT, kind).from_float_module(part)
+    np.testing.assert_array_equal(qat.bias.numpy(), [0, 0])
+    np.testing.assert_array_equal(qat.linear.bias.numpy(), [3, 4])
+    np.testing.assert_array_equal(part.bias.numpy(), [1, 2])
+    assert getattr(QAT, kind).from_float_module(getattr(M, kind)(3, 2, bias=False)).bias is None

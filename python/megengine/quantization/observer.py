@@ -130,11 +130,14 @@ class MinMaxObserver(Observer):
         """The least and the largest value of what is looked at."""
         return x.min(), x.max()
 
+    def _observe(self, x: Tensor) -> None:
+        low, high = self._range_of(x.detach())
+        self.min_val[...] = F.minimum(self.min_val, low)
+        self.max_val[...] = F.maximum(self.max_val, high)
+
     def forward(self, x_orig: Tensor) -> Tensor:
         if self.enabled:
-            low, high = self._range_of(x_orig.detach())
-            self.min_val[...] = F.minimum(self.min_val, low)
-            self.max_val[...] = F.maximum(self.max_val, high)
+            self._observe(x_orig)
         return x_orig
 
 
@@ -200,6 +203,8 @@ class ChannelMinMaxObserver(Observer):
 class SyncMinMaxObserver(_OverProcesses, MinMaxObserver):
     """``MinMaxObserver`` over all processes that train together.
 
+    As in MegEngine 1.13, it observes in evaluation mode and after ``disable`` as well.
+
     Example:
         >>> from megengine.quantization import SyncMinMaxObserver
         >>> observer = SyncMinMaxObserver(dtype="qint8")
@@ -207,6 +212,10 @@ class SyncMinMaxObserver(_OverProcesses, MinMaxObserver):
         >>> observer.min_val, observer.max_val
         (Tensor(-1.0, device=xpux:0), Tensor(2.0, device=xpux:0))
     """
+
+    def forward(self, x_orig: Tensor) -> Tensor:
+        self._observe(x_orig)
+        return x_orig
 
 
 class ExponentialMovingAverageObserver(MinMaxObserver):

@@ -2,7 +2,7 @@
 """A linear map and batch normalisation in quantisation-aware training."""
 
 from ... import functional as F
-from ...tensor import Tensor
+from ...tensor import Parameter, Tensor
 from .. import linear_bn as Float
 from ..module import Module
 from .folding import folded_qat
@@ -13,6 +13,14 @@ class _LinearBnActivation1d(Float._LinearBnActivation1d, QATModule):
     def _prepare(self, observer: Module) -> None:
         weight = self.linear.weight
         observer.for_weight(weight, channel_axes(weight))
+
+    @classmethod
+    def from_float_module(cls, float_module: Module) -> QATModule:
+        """Make the module; its own ``bias``, which nothing reads, starts at 0 as in MegEngine."""
+        made = super().from_float_module(float_module)
+        if made.bias is not None:
+            made.bias = Parameter(F.zeros_like(made.bias))
+        return made
 
     def calc_linear_bn_qat(self, inp: Tensor) -> Tensor:
         """The two with weight and bias on their steps."""
