@@ -313,9 +313,8 @@ def load(f, map_location=None, pickle_module=pickle, weights_only: bool = False)
         start = _first_bytes(stream)
         if safetensors_files.is_safetensors(start):
             return safetensors_files.SafetensorsFile(rest_of(stream)[0], label, devices.place)
-        if start.startswith(b"PK\x03\x04") and getattr(stream, "seekable", bool)():
-            if torch_files.is_torch_file(stream):
-                return torch_files.load_torch_file(stream, label)
+        if getattr(stream, "seekable", bool)() and torch_files.is_torch_file(stream):
+            return torch_files.load_torch_file(stream, label)
         if weights_only:
             return _load_plain(stream, label)
         return _load_any(stream, pickle_module, start)

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checkpoints of PyTorch's: read as plain data, without PyTorch; files here are made by hand."""
 
+import importlib.util
 import io
 import pickle
 import sys
 import types
 import zipfile
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 
 import numpy as np
 import pytest
@@ -111,6 +112,106 @@ def test_dtypes_and_strides(write):
     assert half.dtype == np.float16 and brain.dtype == np.float32
     np.testing.assert_array_equal(turned, W.T)
     assert (one, empty.shape) == (2, (0, 2))
+
+
+def test_expanded_tensors_take_no_memory(write):
+    (found,) = mge.load(write([Stored(W, size=(1 << 20, 3), stride=(0, 1))]))
+    np.testing.assert_array_equal(found[[0, -1]], [W[0], W[0]])
+    assert found.strides == (0, 4) and not found.flags.writeable
+
+
+def test_plain_values_of_checkpoints(write):
+    plain = {"seen": {1, 2}, "z": 1 + 2j, "n": Counter("aab")}
+    assert mge.load(write(plain)) == plain
+
+
+needs_torch = pytest.mark.skipif(
+    importlib.util.find_spec("torch") is None, reason="PyTorch is not installed"
+)
+
+
+def assert_read(got, want):
+    """The arrays that were read are PyTorch's tensors; other values are equal."""
+    import torch
+
+    if isinstance(want, torch.Tensor):
+        want = want.detach().resolve_conj().resolve_neg()
+        want = (want.float() if want.dtype == torch.bfloat16 else want).numpy()
+        assert got.dtype == want.dtype
+        np.testing.assert_array_equal(got, want)
+    elif isinstance(want, dict):
+        assert list(got) == list(want)
+        for key in want:
+            assert_read(got[key], want[key])
+    elif isinstance(want, (list, tuple)):
+        assert len(got) == len(want)
+        for one, other in zip(got, want, strict=True):
+            assert_read(one, other)
+    else:
+        assert (type(got), got) == (type(want), want)
+
+
+@needs_torch
+@pytest.mark.parametrize("is_archive", [True, False])
+def test_what_pytorch_itself_has_written(tmp_path, is_archive):
+    import torch
+
+    base = torch.arange(12.0).reshape(3, 4)
+    net = torch.nn.Sequential(torch.nn.Conv2d(3, 4, 3), torch.nn.BatchNorm2d(4))
+    optimizer = torch.optim.Adam(net.parameters())
+    net(torch.ones(2, 3, 4, 4)).sum().backward()
+    optimizer.step()
+    names = (
+        "float32 float64 float16 bfloat16 int64 int32 int16 int8 uint8 bool complex64 complex128"
+    )
+    saved = {
+        "dtypes": [(base % 2).to(getattr(torch, name)) for name in names.split()],
+        "views": {"a": base, "b": base[1:], "t": base.t(), "c": base[:, ::2], "f": base.view(-1)},
+        "brain": [base.bfloat16(), {"deep": base.bfloat16()[1:].t()}],
+        "expanded": torch.ones(1, 3).expand(4, 3),
+        "odd": [torch.tensor(3.5), torch.zeros(0, 3), torch.tensor([1 + 2j]).conj()],
+        "large": torch.tensor([2**40, -(2**50)]),
+        "model": net.state_dict(),
+        "optimizer": optimizer.state_dict(),
+        "others": [1, 0.5, None, True, "name", {1, 2}],
+    }
+    if is_archive:
+        newer = ("uint16", "uint32", "uint64")
+        saved["newer"] = [torch.arange(3).to(getattr(torch, name)) for name in newer]
+    path = str(tmp_path / "net.pt")
+    torch.save(saved, path, _use_new_zipfile_serialization=is_archive)
+    assert_read(mge.load(path), saved)
+    assert_read(mge.load(path, weights_only=True), saved)
+
+
+def legacy_file():
+    """What PyTorch 1.0 writes for {"w": torch.arange(3.0)}."""
+    parts = [0x1950A86A20F9469CFC6C, 1001, {"protocol_version": 1001, "little_endian": True}]
+    head = b"".join(pickle.dumps(part, 2) for part in parts)
+    tensor = (
+        b"ctorch._utils\n_rebuild_tensor_v2\n((X\x07\x00\x00\x00storagectorch\nFloatStorage\n"
+        b"X\x01\x00\x00\x007X\x03\x00\x00\x00cpuK\x03NtQK\x00K\x03\x85K\x01\x85\x89"
+        b"ccollections\nOrderedDict\n)RtR"
+    )
+    whole = b"\x80\x02}X\x01\x00\x00\x00w" + tensor + b"s."
+    values = (3).to_bytes(8, "little") + np.arange(3, dtype="<f4").tobytes()
+    return head + whole + pickle.dumps(["7"], 2) + values
+
+
+def test_files_of_early_versions_are_read():
+    file = legacy_file()
+    for weights_only in (False, True):
+        found = mge.load(io.BytesIO(file), weights_only=weights_only)
+        np.testing.assert_array_equal(found["w"], [0, 1, 2])
+    for damaged, match in (
+        (file[:-2], "storage 7 has|buffer size"),
+        (file[:-14], "storage 7 is damaged"),
+        (file[:20], "cannot be read"),
+        (file.replace(b"ctorch._utils\n_rebuild_tensor_v2", b"cos\nsystem"), "os.system, which is"),
+        (file.replace(b"X\x01\x00\x00\x007X", b"X\x01\x00\x00\x008X"), "storage 7 is damaged"),
+    ):
+        with pytest.raises(pickle.UnpicklingError, match=match):
+            mge.load(io.BytesIO(damaged))
 
 
 class Evil:

@@ -1,16 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """PyTorch's checkpoints (.pt, .pth), read as arrays without PyTorch and without running anything.
 
-Such a file is a zip archive with a pickle and one entry for the memory of each storage. A pickle is
-a program: this reader knows the few names that state dicts need, and refuses all others.
+Such a file is a zip archive with a pickle and one entry for the memory of each storage. Before
+PyTorch 1.6 it was a row of pickles, followed by the storages. A pickle is a program: this reader
+knows the few names that state dicts need, and refuses all others.
 """
 
 import io
 import math
 import pickle
 import zipfile
-from collections import OrderedDict
-from typing import Any
+from collections import Counter, OrderedDict
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -27,13 +29,30 @@ _DTYPES = {
     "IntStorage": "i4",
     "LongStorage": "i8",
     "ShortStorage": "i2",
+    "UntypedStorage": "u1",  # of tensors whose dtype has no storage class
 }
+_NEWER_DTYPES = ("uint16", "uint32", "uint64")
+# The names that are neither storages nor dtypes, by module. Functions that make tensors are made
+# anew for each file, which cannot reach what another one uses.
+_PLAIN = {
+    "__builtin__": {"set": set, "complex": complex},
+    "builtins": {"set": set, "complex": complex},
+    "collections": {"Counter": Counter, "OrderedDict": OrderedDict},
+    "torch": {"Size": tuple},
+}
+_LEGACY_START = pickle.dumps(0x1950A86A20F9469CFC6C, 2)
+_LEGACY_PROTOCOL = 1001
+_MOST_EXPANDED = 1 << 28  # elements of a tensor that repeats those of its storage
 
 
 def is_torch_file(stream) -> bool:
     """Whether a seekable stream holds a checkpoint of PyTorch's; the stream stays where it is."""
     place = stream.tell()
     try:
+        start = stream.read(len(_LEGACY_START))
+        if not start.startswith(b"PK\x03\x04"):
+            return start == _LEGACY_START
+        stream.seek(place)
         with zipfile.ZipFile(stream) as archive:
             return any(name.endswith("/data.pkl") for name in archive.namelist())
     except zipfile.BadZipFile:
@@ -49,84 +68,162 @@ def load_torch_file(stream, label: str) -> Any:
         stream: seekable, binary.
         label: names the file in errors.
     Returns:
-        As ``torch.load(weights_only=True)`` gives it; bfloat16 becomes float32.
+        As ``torch.load(weights_only=True)`` gives it; bfloat16 becomes float32. An array that
+        repeats elements of its storage is read-only.
     Raises:
         pickle.UnpicklingError: the file is damaged, or names something else than tensors and plain
             data.
     """
     try:
+        start = stream.read(len(_LEGACY_START))
+        if start == _LEGACY_START:
+            return _load_legacy(stream)
+        stream.seek(-len(start), io.SEEK_CUR)
         with zipfile.ZipFile(stream) as archive:
-            return _Reader(archive).load()
+            return _load_archive(archive)
     except Exception as error:
         raise pickle.UnpicklingError(
             f"[load] {label} cannot be read as a checkpoint of PyTorch's: {error}"
         ) from None
 
 
+class _Wanted(NamedTuple):
+    """A storage that a pickle names."""
+
+    kind: str
+    key: str
+    count: int
+
+    def values(self, content: bytes, order: str = "<") -> np.ndarray:
+        """The elements, of which there may be more than the pickle says."""
+        values = np.frombuffer(content, np.dtype(_DTYPES[self.kind]).newbyteorder(order))
+        if len(values) < self.count:
+            raise ValueError(f"storage {self.key} has {len(values)} elements, not {self.count}")
+        if self.kind == "BFloat16Storage":
+            values = (values.astype(np.uint32) << 16).view(np.float32)
+        return values.astype(values.dtype.newbyteorder("="))
+
+
 class _Reader(pickle.Unpickler):
-    """Reads the pickle of one archive."""
+    """Reads the pickle of an object; ``storage_of`` gives its storages."""
 
-    def __init__(self, archive: zipfile.ZipFile) -> None:
-        self._archive = archive
-        self._folder = next(
-            name.removesuffix("data.pkl")
-            for name in archive.namelist()
-            if name.endswith("/data.pkl")
-        )
-        self._storages: dict[str, np.ndarray] = {}
-        is_big = self._has("byteorder") and self._read("byteorder") == b"big"
-        self._order = ">" if is_big else "<"
-        super().__init__(io.BytesIO(self._read("data.pkl")))
-
-    def _has(self, name: str) -> bool:
-        return self._folder + name in self._archive.NameToInfo
-
-    def _read(self, name: str) -> bytes:
-        entry = self._archive.getinfo(self._folder + name)
-        if entry.compress_type != zipfile.ZIP_STORED:
-            raise ValueError(f"{name} is compressed, which PyTorch's are not")
-        return self._archive.read(entry)
+    def __init__(self, stream, storage_of: Callable[[_Wanted], np.ndarray | None]) -> None:
+        super().__init__(stream)
+        self._storage_of = storage_of
 
     def find_class(self, module: str, name: str) -> Any:
-        if (module, name) == ("collections", "OrderedDict"):
-            return OrderedDict
-        if module in ("torch", "torch.storage") and name in _DTYPES:
+        if name in _PLAIN.get(module, ()):
+            return _PLAIN[module][name]
+        if module in ("torch", "torch.storage") and name in (*_DTYPES, *_NEWER_DTYPES):
             return name
-        if (module, name) == ("torch", "Size"):
-            return tuple
-        # Made anew for each file, which cannot reach what another one uses.
         if (module, name) == ("torch._utils", "_rebuild_tensor_v2"):
-            return lambda *arguments: _tensor(*arguments[:4])
+            return lambda *arguments: _tensor(*arguments[:4], *arguments[6:])
+        if (module, name) == ("torch._utils", "_rebuild_tensor_v3"):
+            return lambda *arguments: _tensor_of_bytes(*arguments[:4], *arguments[6:])
         if (module, name) == ("torch._utils", "_rebuild_parameter"):
             return lambda data, *_: data
         raise ValueError(f"it names {module}.{name}, which is not among what may be loaded")
 
-    def persistent_load(self, pid: Any) -> np.ndarray:
-        word, kind, key, _, count = pid
-        if word != "storage" or kind not in _DTYPES:
+    def persistent_load(self, pid: Any) -> np.ndarray | None:
+        word, kind, key, _, count, *view = pid
+        if word != "storage" or kind not in _DTYPES or type(count) is not int:
             raise ValueError(f"it has a {word!r} of the kind {kind!r}")
-        if key not in self._storages:
-            dtype = np.dtype(_DTYPES[kind]).newbyteorder(self._order)
-            values = np.frombuffer(self._read(f"data/{key}"), dtype)
-            if len(values) < count:
-                raise ValueError(f"storage {key} has {len(values)} elements, not {count}")
-            if kind == "BFloat16Storage":
-                values = (values.astype(np.uint32) << 16).view(np.float32)
-            self._storages[key] = values.astype(values.dtype.newbyteorder("="))
-        return self._storages[key]
+        if any(view):
+            raise ValueError("it has a storage that is part of another one")
+        return self._storage_of(_Wanted(kind, str(key), count))
 
 
-def _tensor(storage: np.ndarray, offset: int, size: tuple, stride: tuple) -> np.ndarray:
-    """A part of a storage, as an array of its own."""
+def _load_archive(archive: zipfile.ZipFile) -> Any:
+    folder = next(
+        name.removesuffix("data.pkl") for name in archive.namelist() if name.endswith("/data.pkl")
+    )
+
+    def read(name: str) -> bytes:
+        entry = archive.getinfo(folder + name)
+        if entry.compress_type != zipfile.ZIP_STORED:
+            raise ValueError(f"{name} is compressed, which PyTorch's are not")
+        return archive.read(entry)
+
+    is_big = folder + "byteorder" in archive.NameToInfo and read("byteorder") == b"big"
+    storages: dict[str, np.ndarray] = {}
+
+    def storage_of(wanted: _Wanted) -> np.ndarray:
+        if wanted.key not in storages:
+            content = read(f"data/{wanted.key}")
+            storages[wanted.key] = wanted.values(content, ">" if is_big else "<")
+        return storages[wanted.key]
+
+    return _Reader(io.BytesIO(read("data.pkl")), storage_of).load()
+
+
+def _load_legacy(stream) -> Any:
+    """Reads what follows the magic number: the storages come last, so the object is read twice."""
+
+    def refuse(wanted: _Wanted) -> None:
+        raise ValueError(f"storage {wanted.key} is where none is expected")
+
+    protocol = _Reader(stream, refuse).load()
+    if protocol != _LEGACY_PROTOCOL:
+        raise ValueError(f"its protocol is {protocol!r}, not {_LEGACY_PROTOCOL}")
+    about = _Reader(stream, refuse).load()
+    place, found = stream.tell(), {}
+    _Reader(stream, lambda wanted: found.setdefault(wanted.key, wanted) and None).load()
+    storages = {}
+    for key in _Reader(stream, refuse).load():
+        content = stream.read(8)
+        count = int.from_bytes(content, "little")
+        if str(key) not in found or len(content) < 8 or count < found[str(key)].count:
+            raise ValueError(f"storage {key} is damaged, or no tensor has it")
+        wanted = found[str(key)]
+        content = stream.read(count * np.dtype(_DTYPES[wanted.kind]).itemsize)
+        storages[wanted.key] = wanted.values(content, "<" if about["little_endian"] else ">")
+    stream.seek(place)
+    return _Reader(stream, lambda wanted: storages[wanted.key]).load()
+
+
+def _tensor(
+    storage: np.ndarray | None, offset: int, size: tuple, stride: tuple, flags: Any = None
+) -> np.ndarray | None:
+    """A part of a storage, as an array of its own; None where the storages are not read yet."""
+    if storage is None:
+        return None
     whole = [offset, *size, *stride]
     if not isinstance(storage, np.ndarray) or len(size) != len(stride) or len(size) > 64:
         raise ValueError("a tensor has no storage, or its strides do not fit its shape")
     if any(type(number) is not int or number < 0 for number in whole):
         raise ValueError("a tensor's shape and strides are no numbers")
-    last = offset + sum((n - 1) * step for n, step in zip(size, stride, strict=True))
-    if math.prod(size) and (last >= len(storage) or math.prod(size) > len(storage)):
-        raise ValueError(f"a tensor of shape {tuple(size)} lies outside of its storage")
     if not math.prod(size):
         return np.empty(size, storage.dtype)
+    last = offset + sum((n - 1) * step for n, step in zip(size, stride, strict=True))
+    if last >= len(storage) or math.prod(size) > max(len(storage), _MOST_EXPANDED):
+        raise ValueError(
+            f"a tensor of shape {tuple(size)} lies outside of its storage of {len(storage)}"
+            " elements, or repeats them too often"
+        )
     steps = [step * storage.itemsize for step in stride]
-    return np.lib.stride_tricks.as_strided(storage[offset:], size, steps).copy()
+    found = np.lib.stride_tricks.as_strided(storage[offset:], size, steps, writeable=False)
+    if math.prod(size) <= len(storage):
+        return _changed_by(flags, found).copy()
+    # An expanded tensor: a small file must not fill the memory.
+    if flags:
+        raise ValueError("an expanded tensor is conjugated or negated")
+    return found
+
+
+def _changed_by(flags: dict | None, values: np.ndarray) -> np.ndarray:
+    """What PyTorch calculates only when somebody reads the tensor."""
+    flags = flags or {}
+    if not flags.keys() <= {"conj", "neg"}:
+        raise ValueError(f"a tensor has {sorted(flags)}, which is not known")
+    values = values.conj() if flags.get("conj") else values
+    return -values if flags.get("neg") else values
+
+
+def _tensor_of_bytes(
+    storage: np.ndarray | None, offset: int, size: tuple, stride: tuple, dtype: str, flags=None
+) -> np.ndarray | None:
+    if dtype not in _NEWER_DTYPES:
+        raise ValueError(f"it has a tensor of {dtype!r}")
+    if isinstance(storage, np.ndarray):
+        storage = storage.view(dtype)
+    return _tensor(storage, offset, size, stride, flags)
