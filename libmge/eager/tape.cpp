@@ -316,6 +316,7 @@ public:
             throw_user("backward",
                        text("the gradient of a result of shape ", y.shape(), " has shape ", grad.shape()));
         arrived_.add(Recorder::node_of(y), Recorder::output_of(y), grad);
+        note_unused(y);
     }
 
     // `leaves` are node numbers, the result has their gradients.
@@ -324,9 +325,12 @@ public:
         for (uint64_t number = last_; number-- > first_;) {
             TapeNode& node = recorder_.nodes[number];
             if (!(node.tapes & mask())) continue;
+            bool is_used = unused_.empty() || !std::erase(unused_, number);
+            if (is_used && !unused_.empty()) [[unlikely]]
+                note_uses(node);
             if (arrived_.any(number)) {
                 auto leaf = std::ranges::lower_bound(leaves, number);
-                Tensor* leaf_grad = leaf != leaves.end() && *leaf == number
+                Tensor* leaf_grad = is_used && leaf != leaves.end() && *leaf == number
                                         ? &result[size_t(leaf - leaves.begin())]
                                         : nullptr;
                 visit(number, node, leaf_grad);
@@ -339,6 +343,23 @@ public:
 private:
     uint64_t mask() const { return uint64_t(1) << bit_; }
     bool follows(const Tensor& tensor) const { return recorder_.followers(tensor, mask()) != 0; }
+
+    // Adds the attached value that y is, and the earlier handles of the same value.
+    void note_unused(const Tensor& y) {
+        for (const Tensor* value = &y; follows(*value);) {
+            uint64_t number = Recorder::node_of(*value);
+            TapeNode& node = recorder_.nodes[number];
+            if (node.op || node.custom) return;
+            unused_.push_back(number);
+            if (!node.input_count) return;
+            value = &node.inputs()[0];
+        }
+    }
+
+    void note_uses(TapeNode& node) {
+        for (auto& input : node.inputs())
+            if (follows(input)) std::erase(unused_, Recorder::node_of(input));
+    }
 
     void drop(TapeNode& node) {
         node.tapes &= ~mask();
@@ -394,6 +415,7 @@ private:
     int bit_;
     uint64_t first_, last_;
     ArrivedGradients arrived_;
+    std::vector<uint64_t> unused_;  // attached values that are results and that no operator has taken yet
 };
 
 // Only the tapes that began before `age` record for the life of the scope.

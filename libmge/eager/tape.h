@@ -39,8 +39,9 @@ public:
     void start();
     void stop();
     bool is_recording() const;
-    // The gradients of sum(ys · dys) in the order of attaching, null where no y depends on the value. A null
-    // dy counts as ones. The tape stops recording and forgets what it recorded, as it goes along.
+    // Returns the gradients of sum(ys · dys) in the order of attaching. A null dy counts as ones. The
+    // gradient is null where no y depends on the value. It is also null if the value itself is a y and no
+    // recorded operator took it. The tape stops recording and frees its nodes on the way.
     Tensors backward(std::span<const Tensor> ys, std::span<const Tensor> dys);
     // Forgets everything and lets go of its memory.
     void release();

@@ -108,6 +108,51 @@ TEST(Tape, TakesOnesForAMissingGradientAndGivesNullWhereIndependent) {
     EXPECT_FALSE(grads[1]);
 }
 
+TEST(Tape, GivesNoGradientToAResultThatNoOperatorTook) {
+    Tensor values = vector_of({1, 2});
+    auto gradient_of = [&](auto results_of) {
+        Tape tape;
+        Tensor x = tape.attach(values);
+        tape.start();
+        Tensors results = results_of(x);
+        return tape.backward(results, {})[0];
+    };
+    EXPECT_FALSE(gradient_of([](Tensor& x) { return Tensors{x}; }));
+    EXPECT_FALSE(gradient_of([&](Tensor& x) { return Tensors{x, ops::concat({values})}; }));
+    EXPECT_THAT(values_of(gradient_of([](Tensor& x) {
+                    return Tensors{x, ops::concat({x})};
+                })),
+                ElementsAre(2, 2));
+    Tensor unread;
+    EXPECT_THAT(values_of(gradient_of([&](Tensor& x) {
+                    unread = ops::concat({x});
+                    return Tensors{x};
+                })),
+                ElementsAre(1, 1));
+}
+
+TEST(Tape, PassesTheGradientOfAnIntermediateResultOnWithoutKeepingIt) {
+    Tape tape;
+    Tensor x = tape.attach(vector_of({1, 2, 3}));
+    tape.start();
+    Tensor middle = tape.attach(first_two(x));
+    Tensors grads = tape.backward({&middle, 1}, {});
+    EXPECT_THAT(values_of(grads[0]), ElementsAre(1, 1, 0));
+    EXPECT_FALSE(grads[1]);
+}
+
+TEST(Tape, KnowsAnUnusedResultUnderTheHandleOfAnInnerTape) {
+    for (bool is_used : {false, true}) {
+        Tape outer;
+        Tensor x = outer.attach(vector_of({1, 2}));
+        outer.start();
+        Tape inner;
+        Tensor y = inner.attach(x);
+        Tensor used = is_used ? ops::concat({y}) : Tensor();
+        EXPECT_EQ(bool(outer.backward({&y, 1}, {})[0]), is_used);
+    }
+}
+
 TEST(Tape, RecordsOnlyWhatComesAfterAttachingAndWhileStarted) {
     Tensor outside = vector_of({1, 2});
     Tape tape;

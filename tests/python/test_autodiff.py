@@ -11,6 +11,7 @@ import pytest
 
 import megengine as mge
 import megengine.functional as F
+import megengine.module as M
 from megengine import Tensor, _mge
 from megengine.autodiff import Function, GradManager, get_backwarding_grad_manager, no_grad
 
@@ -32,6 +33,63 @@ def test_several_results_and_gradients():
     with GradManager().attach(x) as gm:
         with pytest.raises(RuntimeError, match="gradients of results"):
             gm.backward([x * y], [Tensor([1.0])] * 2)
+
+
+# As in MegEngine 1.13, an attached tensor that is a result has a gradient only if it was used.
+@pytest.mark.parametrize(
+    "results, gradient",
+    [
+        (lambda x: [x], None),
+        (lambda x: [x, x], None),
+        (lambda x: [+x], None),
+        (lambda x: [F.dropout(x, 0.5, training=False)], None),
+        (lambda x: [M.QuantStub()(x)], None),
+        (lambda x: [M.DequantStub()(x)], None),
+        (lambda x: [x, x.detach() * 2], None),
+        (lambda x: [x, (x > 0).astype("float32")], None),
+        (lambda x: [x, x.astype("int32")], None),
+        (lambda x: [x, x * 2], 3),
+        (lambda x: [x * 2, x], 3),
+        (lambda x: [x, F.exp(x * 0)], 1),
+        (lambda x: [M.Identity()(x)], 1),
+        (lambda x: [x[...]], 1),
+        (lambda x: [x.reshape(x.shape)], 1),
+        (lambda x: [F.copy(x)], 1),
+        (lambda x: [x + 0], 1),
+        (lambda x: [F.transpose(x, (0, 1))], 1),
+    ],
+)
+def test_gradient_of_a_result_that_is_the_input(results, gradient):
+    x = mge.Tensor([[1.0, 2.0], [3.0, 4.0]])
+    heard = []
+    with GradManager() as gm:
+        gm.attach(x, callbacks=lambda _, grad: heard.append(grad) or grad)
+        ys = results(x)
+        gm.backward(ys, [F.ones((2, 2))] * len(ys))
+    if gradient is None:
+        assert x.grad is None and not heard
+    else:
+        np.testing.assert_array_equal(x.grad.numpy(), np.full((2, 2), gradient))
+        assert len(heard) == 1
+
+
+def test_gradient_of_an_intermediate_result_that_is_attached():
+    x = mge.Tensor([1.0, 2.0])
+    with GradManager().attach(x) as gm:
+        middle = x * 2
+        gm.attach(middle)
+        gm.backward(middle, F.ones(2))
+    np.testing.assert_array_equal(x.grad.numpy(), [2, 2])
+    assert middle.grad is None
+
+
+def test_no_gradient_behind_a_fake_quantiser_that_is_disabled():
+    net = mge.quantization.quantize_qat(M.Sequential(M.QuantStub()))
+    mge.quantization.disable_fake_quant(net)
+    x = mge.Tensor([1.0, 2.0])
+    with GradManager().attach(x) as gm:
+        gm.backward(net(x), F.ones(2))
+    assert x.grad is None
 
 
 def test_errors_of_order():

@@ -17,8 +17,8 @@ from megengine.module.qat import QATModule
 from megengine.module.quantized import QuantizedModule
 
 READER = Reader("quant_modules")
-# Rows with a defect are played as far as it does not matter; of these nothing is left.
-ROWS = [row for row in READER.rows if row.get("defect") != "observes although disabled"]
+# Rows with a defect are played as far as it does not matter.
+ROWS = READER.rows
 
 
 class Joined(M.Module):
@@ -221,8 +221,7 @@ class Story:
             return
         with GradManager().attach([x, *parameters.values()]) as gm:
             y = self.subject(x, qparams)
-            if y is not x:
-                gm.backward(y, mge.Tensor(array(step["dy"])))
+            gm.backward(y, mge.Tensor(array(step["dy"])))
         expect("out", y, step["out"])
         expect("grad", x.grad, step["grad"])
         for name, want in step["param_grads"].items():

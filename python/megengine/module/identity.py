@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """A module that does nothing."""
 
+from ..functional.tensor import copy
 from ..tensor import Tensor
 from .module import Module
 
 
 class Identity(Module):
-    """Returns its input.
+    """Returns a copy of its input.
 
     Example:
         >>> Identity()(Tensor([1.0, 2.0]))
@@ -14,4 +15,4 @@ class Identity(Module):
     """
 
     def forward(self, x: Tensor) -> Tensor:
-        return x
+        return copy(x)
