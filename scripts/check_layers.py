@@ -6,10 +6,15 @@ The first table of the section "Layering" gives each folder of libmge/ its layer
 its own folder and folders of lower layers, and two folders of one layer do not know each other. The
 second table lists files that must not include certain headers at all. The third says who may not
 compare the names of operators, nor write them: what is known about an operator, it says itself.
+
+The fourth table gives each folder, or file, of the Python package its floor: a file may import its
+own folder and those on lower floors. Python files must not import each other in a circle, be it
+inside of functions, and an import inside of a function has its reason in a comment beside it.
 Prints each fault as file:line.
 """
 
 import argparse
+import ast
 import re
 import sys
 from dataclasses import dataclass
@@ -29,6 +34,7 @@ COMPARISON = re.compile(
     rf"|{NAME}\.(?:starts_with|ends_with|contains|r?find|compare|substr)\("
     rf"|\bfind_op\(\s*{TEXT}"
 )
+IMPORTS = ast.Import | ast.ImportFrom
 SUFFIXES = {".h", ".cpp", ".cu", ".inc"}
 UMBRELLAS = ("libmge/mge.h", "libmge/own_operators.h")
 
@@ -82,16 +88,17 @@ def names(cell):
 
 
 def read_tables(architecture):
-    """Returns ({folder: layer}, [Ban], [Silence])."""
+    """Returns ({folder: layer}, [Ban], [Silence], {folder or file of Python: floor})."""
     tables = tables_of_section(architecture, "Layering")
-    if len(tables) < 3:
-        raise ValueError(f"the section 'Layering' has {len(tables)} tables, expected 3")
+    if len(tables) < 4:
+        raise ValueError(f"the section 'Layering' has {len(tables)} tables, expected 4")
     layers = {name: int(row[0]) for row in tables[0][2:] for name in names(row[1])}
     bans = [Ban(names(row[0])[0], names(row[1]), names(row[2])) for row in tables[1][2:]]
     silences = [Silence(names(row[0])[0], names(row[1]), row[2]) for row in tables[2][2:]]
     if unknown := {s.what for s in silences} - {"compare", "write"}:
         raise ValueError(f"the third table says {sorted(unknown)}, not compare or write")
-    return layers, bans, silences
+    floors = {name: int(row[0]) for row in tables[3][2:] for name in names(row[1])}
+    return layers, bans, silences, floors
 
 
 def folder_of(path):
@@ -143,9 +150,146 @@ def mentions(path, text, known, silences):
                 yield found.start(), f"'{found[1]}' is the name of an operator"
 
 
+@dataclass(frozen=True)
+class PythonImport:
+    """One file of the Python packages that another one imports, and where."""
+
+    target: str
+    line: int
+
+
+class PythonPackages:
+    """The files below python/ by their dotted names, and what each imports of the others."""
+
+    def __init__(self, root):
+        self.files = {}
+        for path in sorted((root / "python").glob("megengine*/**/*.py")):
+            parts = path.relative_to(root / "python").with_suffix("").parts
+            self.files[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+        self.trees = {name: ast.parse(path.read_text()) for name, path in self.files.items()}
+        self.imports = {name: dict.fromkeys(self._imports_of(name)) for name in self.files}
+
+    def _imports_of(self, module):
+        for node in ast.walk(self.trees[module]):
+            if isinstance(node, ast.Import):
+                named = [alias.name for alias in node.names]
+            elif isinstance(node, ast.ImportFrom):
+                home = self._home(module, node)
+                named = [f"{home}.{alias.name}" for alias in node.names]
+            else:
+                continue
+            for name in named:
+                target = name if name in self.files else name.rpartition(".")[0]
+                # The extension module is no file of Python.
+                if target in self.files and target != module and not name.endswith("._mge"):
+                    yield PythonImport(target, node.lineno)
+
+    def _home(self, module, node):
+        """The absolute name of the module that an ImportFrom names."""
+        if not node.level:
+            return node.module
+        is_package = self.files[module].name == "__init__.py"
+        parents = module.split(".") if is_package else module.split(".")[:-1]
+        above = parents[: len(parents) + 1 - node.level]
+        return ".".join(above + ([node.module] if node.module else []))
+
+    def circles(self):
+        """Yields lists of files, each of which imports the next and the last the first."""
+        # To import a module is to import the packages that it is in, unless they are running.
+        needs = {
+            module: {
+                needed
+                for found in self.imports[module]
+                for needed in (found.target, *packages_of(found.target))
+                if needed in self.files and not f"{module}.".startswith(f"{needed}.")
+            }
+            for module in self.files
+        }
+        done = set()
+        for start in self.files:
+            if start not in done and (circle := circle_from(start, needs, done)):
+                yield circle
+
+
+def packages_of(module):
+    """The packages that a module is in, but for the outermost one."""
+    parts = module.split(".")
+    return (".".join(parts[:count]) for count in range(2, len(parts)))
+
+
+def circle_from(start, needs, done):
+    """The first circle that is reached from a file, or None. Adds the files seen to `done`."""
+    path, left = [start], [sorted(needs[start])]
+    while path:
+        if not left[-1]:
+            done.add(path.pop())
+            left.pop()
+            continue
+        following = left[-1].pop()
+        if following in path:
+            done.update(path)
+            return path[path.index(following) :]
+        if following not in done:
+            path.append(following)
+            left.append(sorted(needs[following]))
+    return None
+
+
+def unit_of(module, floors):
+    """The folder or file of the table that a module belongs to; None if it has no row."""
+    inside = module.partition(".")[2].replace(".", "/") or "__init__"
+    rows = [row for row in floors if inside == row or inside.startswith(f"{row}/")]
+    return max(rows, key=len, default=None)
+
+
+def upward_imports(packages, floors):
+    """Yields (file, line, fault) for imports of megengine that do not point down."""
+    for module, found in packages.imports.items():
+        if module.partition(".")[0] != "megengine":
+            continue
+        for one in found:
+            own, other = unit_of(module, floors), unit_of(one.target, floors)
+            if own is None or other is None:
+                lacking = module if own is None else one.target
+                yield module, one.line, f"'{lacking}' is not in the table of Python's floors"
+            elif own != other and floors[other] >= floors[own]:
+                where = f"'{own}' is floor {floors[own]}, '{other}' is floor {floors[other]}"
+                yield module, one.line, f"imports {one.target}: {where}"
+
+
+def silent_imports(tree, lines):
+    """Yields the lines of imports inside of functions that have no comment beside or above them."""
+    functions = (n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef))
+    explained = 0  # the last line of an import that has a reason; the next import shares it
+    inner = {n.lineno: n for f in functions for n in ast.walk(f) if isinstance(n, IMPORTS)}
+    for first, node in sorted(inner.items()):
+        has_reason = "#" in lines[first - 1] or lines[first - 2].lstrip().startswith("#")
+        if has_reason or explained == first - 1:
+            explained = node.end_lineno
+        else:
+            yield first
+
+
+def check_python(root, floors):
+    """Returns a list of faults of the Python packages, each one line."""
+    packages = PythonPackages(root)
+
+    def place(module, line):
+        return f"{packages.files[module].relative_to(root).as_posix()}:{line}"
+
+    faults = [f"{place(m, line)}: {fault}" for m, line, fault in upward_imports(packages, floors)]
+    for circle in packages.circles():
+        names = " -> ".join([*circle, circle[0]])
+        faults.append(f"{place(circle[0], 1)}: imports form a circle: {names}")
+    for module, path in packages.files.items():
+        for line in silent_imports(packages.trees[module], path.read_text().splitlines()):
+            faults.append(f"{place(module, line)}: an import in a function says why beside it")
+    return faults
+
+
 def check(root):
     """Returns a list of faults, each one line."""
-    layers, bans, silences = read_tables((root / "ARCHITECTURE.md").read_text())
+    layers, bans, silences, floors = read_tables((root / "ARCHITECTURE.md").read_text())
     known = operators(root)
     faults = []
     files = [p for top in ("libmge", "apps", "python") for p in sorted((root / top).rglob("*"))]
@@ -164,7 +308,7 @@ def check(root):
         for position, fault in mentions(path, text, known, silences):
             line = text.count("\n", 0, position) + 1
             faults.append(f"{path}:{line}: {fault}; facts are said by the operator (op/facts.h)")
-    return faults
+    return faults + check_python(root, floors)
 
 
 def main():

@@ -59,6 +59,7 @@ def _set(name: str, value) -> None:
 @functools.cache
 def _keep_measurements() -> None:
     """Once, when something is to be measured."""
+    # The cache imports SQLite, and few programs measure.
     from .utils.persistent_cache import keep_measurements
 
     keep_measurements()

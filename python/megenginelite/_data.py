@@ -6,12 +6,12 @@ from __future__ import annotations
 import sys
 from ctypes import ArgumentError, c_size_t, c_void_p, cast
 
+from ._numpy import np
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from typing import Any
-
-    import numpy as np
 
 
 def require(holds: Any, message: str) -> None:
@@ -70,8 +70,6 @@ def array_of(data: Any, is_copied: bool = False) -> np.ndarray | None:
     """
     if not hasattr(data, "__array_interface__") and not (is_copied and hasattr(data, "__array__")):
         return None
-    import numpy as np
-
     array = np.asarray(data)
     if array.dtype.hasobject:
         raise TypeError("[LiteTensor] the array holds objects of Python; astype makes them numbers")
@@ -91,8 +89,6 @@ def array_of(data: Any, is_copied: bool = False) -> np.ndarray | None:
 
 def converted(numbers: Sequence[Any], dtype: np.dtype) -> np.ndarray:
     """Numbers of a list as elements of a type, which has to hold them."""
-    import numpy as np
-
     values = np.array(numbers).ravel()
     if values.dtype.kind not in "biuf":
         raise TypeError(f"[LiteTensor] data is a list of numbers, got {numbers!r}")

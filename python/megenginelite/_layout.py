@@ -8,14 +8,13 @@ from math import prod
 from operator import index
 
 from ._check import Struct, named
+from ._numpy import np
 from .struct import LiteDataType
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
-
-    import numpy as np
 
 MAX_DIM = 7
 
@@ -55,8 +54,6 @@ def data_type_of(dtype: Any) -> LiteDataType:
         if isinstance(dtype, int) and not isinstance(dtype, bool):
             return LiteDataType(dtype)
         if dtype not in _NAMES:
-            import numpy as np
-
             name = np.dtype(dtype).name
         return LiteDataType(_NAMES.index(name))
     except (TypeError, ValueError):
@@ -77,8 +74,6 @@ def lite_dtype_2_numpy(dtype: LiteDataType) -> type[np.generic]:
         >>> lite_dtype_2_numpy(LiteDataType.LITE_INT8)
         <class 'numpy.int8'>
     """
-    import numpy as np
-
     if not isinstance(dtype, LiteDataType):
         raise AssertionError(f"[lite_dtype_2_numpy] dtype is a LiteDataType, got {dtype!r}")
     return np.dtype(_NAMES[dtype]).type

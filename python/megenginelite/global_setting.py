@@ -13,6 +13,7 @@ from . import _callback
 from ._config import _bytes_of
 from ._layout import MAX_DIM, LiteLayout, lite_dtype_2_numpy  # noqa: F401 - also found here
 from ._library import LiteDecryptionFunc, library
+from ._numpy import np
 from .network import *  # noqa: F403 - scripts find all of them here
 from .struct import *  # noqa: F403
 from .struct import LiteBackend, LiteDeviceType
@@ -42,8 +43,6 @@ def _address_of(pointer: Any) -> int | None:
 
 @functools.cache
 def _bytes_class() -> Any:
-    import numpy as np
-
     class Bytes(np.ndarray):
         """An array that is true in a condition, whatever its elements are."""
 
@@ -55,8 +54,6 @@ def _bytes_class() -> Any:
 
 def _bytes_at(address: int | None, size: int, is_output: bool = False) -> Any:
     """An array of uint8 over memory of C."""
-    import numpy as np
-
     memory: Any = (c_ubyte * size).from_address(address) if address and size else b""
     array = np.frombuffer(memory, np.uint8).view(_bytes_class())
     array.flags.writeable = is_output and bool(size)

@@ -11,14 +11,13 @@ from ._check import expect
 from ._data import address_of, array_of, converted, require, sizes
 from ._layout import MAX_DIM, LiteLayout, lite_dtype_2_numpy
 from ._library import _LiteTensorDesc, library
+from ._numpy import np
 from .struct import LiteDataType, LiteDeviceType, LiteIOType  # noqa: F401 - also found here
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
-
-    import numpy as np
 
 __all__ = ["MAX_DIM", "LiteLayout", "LiteTensor", "LiteTensorConcat", "lite_dtype_2_numpy"]
 
@@ -334,8 +333,6 @@ class LiteTensor:
 
     def to_numpy(self) -> np.ndarray:
         """Return a copy of its elements, wherever it lies; without a layout an empty array."""
-        import numpy as np
-
         layout = self.layout
         if layout.ndim == 0:
             return np.empty(0, layout.dtype)
@@ -355,8 +352,6 @@ class LiteTensor:
         Raises:
             ValueError: the elements have to be copied and must not be.
         """
-        import numpy as np
-
         is_own = self._is_on_host() and self.layout.ndim > 0
         array = self.get_data_by_share() if is_own else self.to_numpy()
         has_to = not is_own or np.dtype(dtype or array.dtype) != array.dtype
@@ -451,8 +446,6 @@ class LiteTensor:
 
     def _with_first(self, numbers: Sequence[Any]) -> np.ndarray:
         """The tensor's elements, the first of which are those of a list."""
-        import numpy as np
-
         layout = self.layout
         values = converted(numbers, np.dtype(layout.dtype))
         total = prod(layout.shapes) if layout.ndim else 0
@@ -478,8 +471,6 @@ class LiteTensor:
 
     def _array(self, holder: LiteTensor) -> np.ndarray:
         """An array over the memory, which the holder keeps."""
-        import numpy as np
-
         layout = self.layout
         dtype = np.dtype(layout.dtype)
         first = self.get_ctypes_memory().value

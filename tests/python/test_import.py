@@ -1,17 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``import megengine`` enters the rooms that every program needs, the others when asked for.
+"""``import megengine`` imports the parts that every program needs, the others when asked for."""
 
-What imports what: no modules import each other, so that each can be read after those that it needs.
-"""
-
-import ast
-import glob
-import graphlib
 import importlib.metadata
 import json
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -138,54 +131,3 @@ def test_modules_are_attributes_of_their_packages():
         code = f"import megengine as mge; mge.{path}; print(hasattr(mge.{path}, 'nosuchname'))"
         done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
         assert done.stdout.split() == [b"False"], path
-
-
-def imports_by_module(inside_of_functions):
-    """The modules of the package that each of them imports: when it is imported, or ever."""
-    root = Path(megengine.__file__).parent
-    files = {}
-    for path in map(Path, glob.glob(f"{root}/**/*.py", recursive=True)):  # through links too
-        parts = path.relative_to(root.parent).with_suffix("").parts
-        files[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
-    return {
-        name: {
-            found
-            for imported in imported_names(path, name, inside_of_functions)
-            for found in [imported if imported in files else imported.rpartition(".")[0]]
-            if found in files and found != name
-        }
-        for name, path in files.items()
-    }
-
-
-def imported_names(path, module, inside_of_functions):
-    package = module if path.name == "__init__.py" else module.rpartition(".")[0]
-    left = list(ast.parse(path.read_text()).body)
-    while left:
-        node = left.pop()
-        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
-            continue
-        if isinstance(node, ast.FunctionDef) and not inside_of_functions:
-            continue
-        left += ast.iter_child_nodes(node)
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        if isinstance(node, ast.ImportFrom):
-            parents = package.split(".")
-            above = parents[: len(parents) + 1 - node.level] if node.level else []
-            home = ".".join(above + ([node.module] if node.module else []))
-            # The extension module is no file of Python.
-            yield from (f"{home}.{a.name}" for a in node.names if a.name != "_mge")
-
-
-def test_no_modules_import_each_other():
-    graph = imports_by_module(inside_of_functions=False)
-    assert len(graph) > 200 and "megengine.tensor" in graph["megengine.functional.math"]
-    graphlib.TopologicalSorter(graph).prepare()  # raises a CycleError that names the circle
-
-
-def test_what_lies_below_does_not_know_what_is_above():
-    graph = imports_by_module(inside_of_functions=True)
-    above = {name for name in graph if name.startswith("megengine.functional")}
-    assert not graph["megengine.tensor"] & above
-    assert "megengine.data.dataloader" not in graph["megengine.data.worker"]

@@ -23,6 +23,14 @@ ARCHITECTURE = """
 | `libmge/*` | `libmge/ops/*`, `libmge/model/import/*` | write |
 | `apps/*` | | compare |
 
+| # | folder or file | what it is |
+|---|---|---|
+| 0 | `core`, `logger` | the foundation |
+| 1 | `functional`, `utils/hook` | functions |
+| 2 | `utils` | the rest |
+| 3 | `core/tensor/utils` | re-exports |
+| 4 | `__init__` | the package |
+
 ## 5. Something else
 """
 
@@ -92,13 +100,13 @@ def test_faults_name_file_line_and_reason(faults, path, header, reason):
 def test_text_without_tables_is_refused():
     with pytest.raises(ValueError, match="no section 'Layering'"):
         check_layers.read_tables("## Other\n")
-    with pytest.raises(ValueError, match="has 0 tables, expected 3"):
+    with pytest.raises(ValueError, match="has 0 tables, expected 4"):
         check_layers.read_tables("## Layering\n\nnothing here\n")
 
 
 def test_project_table_is_readable():
     text = (check_layers.Path(check_layers.__file__).parents[1] / "ARCHITECTURE.md").read_text()
-    layers, bans, silences = check_layers.read_tables(text)
+    layers, bans, silences, floors = check_layers.read_tables(text)
     assert layers["base"] == 0
     assert layers["ops"] < layers["graph"] < layers["compile"] < layers["eager"] < layers["python"]
     assert any(ban.files.startswith("libmge/kernel/scalar") for ban in bans)
@@ -161,3 +169,104 @@ def test_names_of_operators_are_not_listed(name_faults):
 def test_the_third_table_says_what_is_known():
     with pytest.raises(ValueError, match="dance"):
         check_layers.read_tables(ARCHITECTURE.replace("| compare |", "| dance |"))
+
+
+@pytest.fixture
+def python_faults(tree):
+    """Faults of Python files given as {path below python/megengine: text}."""
+
+    def check(files):
+        files = {f"python/megengine/{path}": text for path, text in files.items()}
+        return check_layers.check(tree({"ARCHITECTURE.md": ARCHITECTURE, **files}))
+
+    return check
+
+
+CORE = {"core/__init__.py": "", "core/dtype.py": "import numpy\n", "logger.py": "import os\n"}
+
+
+@pytest.mark.parametrize(
+    "path, line",
+    [
+        ("functional/math.py", "from ..core.dtype import float32"),
+        ("functional/math.py", "from .. import _mge, logger"),
+        ("functional/math.py", "from ..core import *"),
+        ("core/tensor/utils.py", "from ...utils import *"),
+        ("utils/profiler.py", "from .hook import Hook"),
+        ("__init__.py", "from . import logger, utils"),
+    ],
+)
+def test_python_files_may_import_lower_floors(python_faults, path, line):
+    utils = {"utils/__init__.py": "", "utils/hook.py": "", "functional/__init__.py": ""}
+    assert python_faults({**CORE, **utils, path: f"# top\n{line}\n"}) == []
+
+
+@pytest.mark.parametrize(
+    "path, line, reason",
+    [
+        (
+            "core/dtype.py",
+            "from ..functional import math",
+            "'core' is floor 0, 'functional' is floor",
+        ),
+        ("core/dtype.py", "import megengine.functional.math", "'core' is floor 0, 'functional' is"),
+        ("core/dtype.py", "from .. import logger", "'core' is floor 0, 'logger' is floor 0"),
+        ("core/dtype.py", "from .tensor import utils", "'core' is floor 0, 'core/tensor/utils' is"),
+        ("utils/hook.py", "from . import profiler", "'utils/hook' is floor 1, 'utils' is floor 2"),
+        ("logger.py", "from . import extra", "'megengine.extra' is not in the table"),
+        (
+            "core/dtype.py",
+            "def f():\n    from ..functional import math  # slow",
+            "'core' is floor 0, 'functional' is floor 1",
+        ),
+    ],
+)
+def test_python_imports_that_do_not_point_down(python_faults, path, line, reason):
+    others = {
+        "core/tensor/utils.py": "",
+        "extra.py": "",
+        "functional/math.py": "",
+        "utils/profiler.py": "",
+    }
+    faults = python_faults({**CORE, **others, path: f"# top\n{line}\n"})
+    (fault,) = [fault for fault in faults if "table of" in fault or "is floor" in fault][:1]
+    assert fault.startswith(f"python/megengine/{path}:{2 + line.count(chr(10))}: ")
+    assert reason in fault
+
+
+def test_circles_of_python_files(python_faults):
+    deferred = "def f():\n    from . import b  # b imports this file\n"
+    faults = python_faults(
+        {"core/a.py": deferred, "core/b.py": "from . import c\n", "core/c.py": "from .a import f\n"}
+    )
+    (fault,) = [fault for fault in faults if "circle" in fault]
+    names = fault.rpartition(": ")[2].split(" -> ")
+    assert len(names) == 4 and names[0] == names[-1]
+    assert set(names) == {"megengine.core.a", "megengine.core.b", "megengine.core.c"}
+    # To import utils/p/x is to import the package utils/p first.
+    faults = python_faults(
+        {
+            "utils/p/__init__.py": "from .. import y\n",
+            "utils/p/x.py": "",
+            "utils/y.py": "from .p import x\n",
+            "core/c.py": "",
+        }
+    )
+    assert any("megengine.utils.p -> " in fault for fault in faults)
+
+
+@pytest.mark.parametrize(
+    "lines, faulty",
+    [
+        (["import cv2  # is optional"], []),
+        (["# OpenCV is optional.", "import cv2"], []),
+        (["# Both are optional.", "import cv2", "from PIL import Image"], []),
+        (["import cv2"], [2]),
+        (["import cv2  # is optional", "x = 1", "import PIL"], [4]),
+    ],
+)
+def test_imports_in_functions_say_why(python_faults, lines, faulty):
+    text = "def f():\n" + "".join(f"    {line}\n" for line in lines)
+    faults = python_faults({"core/a.py": text})
+    assert [int(fault.split(":")[1]) for fault in faults] == faulty
+    assert all("says why" in fault for fault in faults)

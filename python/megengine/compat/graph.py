@@ -13,7 +13,13 @@ from .comp_graph_tools import replace_oprs as _replace_oprs  # noqa: F401
 from .comp_graph_tools import replace_vars as _replace_vars  # noqa: F401
 from .comp_graph_tools import set_priority_to_id as _set_priority_to_id  # noqa: F401
 from .graph_dumping import optimize_for_inference  # noqa: F401
-from .megbrain_graph import dump_graph, input_callback, load_graph, output_callback  # noqa: F401
+from .megbrain_graph import (  # noqa: F401
+    VirtualDepNode,
+    dump_graph,
+    input_callback,
+    load_graph,
+    output_callback,
+)
 
 
 def make_h2d(graph: ComputingGraph, device, dtype, shape=None, name: str | None = None) -> VarNode:
@@ -61,8 +67,6 @@ def virtual_dep(variables: Sequence[Tensor], device: str = "") -> "OperatorNode"
         variables: of one graph.
         device: not used: the variable stays where it is.
     """
-    from .megbrain_graph import VirtualDepNode
-
     return VirtualDepNode(variables, device).outputs[0].owner
 
 

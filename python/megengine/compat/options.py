@@ -6,6 +6,8 @@ kept and change nothing: what they steer in MegEngine (dropping of results, work
 interpreter) is not there to be steered.
 """
 
+from .. import config
+
 _OF_CONFIG = {"async_level": int, "disable_memory_forwarding": bool}
 
 _options = {
@@ -36,8 +38,6 @@ def get_option(name: str) -> int:
         >>> get_option("async_level")
         2
     """
-    from .. import config
-
     _check(name)
     return int(getattr(config, name)) if name in _OF_CONFIG else _options[name]
 
@@ -48,8 +48,6 @@ def set_option(name: str, value: int) -> None:
     Raises:
         RuntimeError: there is no such option.
     """
-    from .. import config
-
     _check(name)
     if name in _OF_CONFIG:
         setattr(config, name, _OF_CONFIG[name](value))

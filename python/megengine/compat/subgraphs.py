@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from .. import operators as builtin
 from ..autodiff.function import Function
 from ..core.counted import counted
+from ..functional.creation import zeros
 from ..operators.opdef import OpDef, apply
 from ..tensor import Tensor
 from .tensor_utils import Const
@@ -202,8 +203,6 @@ def _with_gradient(func: Callable, describing: _Describing, inputs: list[int]) -
         def backward(self, *output_grads):
             if all(grad is None for grad in output_grads):
                 return [None] * len(wanted)
-            from ..functional import zeros
-
             grads = [
                 zeros(shape, dtype=dtype) if grad is None else grad
                 for grad, (shape, dtype) in zip(output_grads, self.shapes, strict=True)

@@ -12,7 +12,7 @@ def opencv():
         ImportError: OpenCV is not installed.
     """
     try:
-        import cv2
+        import cv2  # is optional
     except ImportError as e:
         raise ImportError(
             f"[megengine] this works with OpenCV, which cannot be imported ({e});"

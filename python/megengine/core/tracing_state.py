@@ -41,6 +41,7 @@ def exclude_from_trace() -> Iterator[None]:
     """What runs in this context is not recorded: it runs at once in every call.
 
     Example:
+        >>> from megengine.jit import trace
         >>> @trace(symbolic=True)
         ... def f(x):
         ...     with exclude_from_trace():

@@ -8,6 +8,7 @@ from collections import namedtuple
 from pathlib import Path
 
 from ..core.counted import counted
+from ..core.interface import operator_class
 from ..files.model_metadata import stored_metadata
 from ..files.opening import written_whole
 from ..logger import get_logger
@@ -381,9 +382,7 @@ def _write_onnx(file, model, opset: int) -> bytes:
 
 def _write_strip_info(path, model, append: bool, data: bytes) -> None:
     """To a path, or a text file that is open for reading and writing."""
-    from ..utils.network_node import class_of
-
-    types = {class_of(kind).__name__ for kind, _ in model.counterparts}
+    types = {operator_class(kind) for kind, _ in model.counterparts}
     if model.input_names:
         types.add("Host2DeviceCopy")
     if model.statistics()["tensor_value_bytes"]:

@@ -118,6 +118,7 @@ class SyncBatchNorm(_BatchNorm):
         **kwargs,
     ):
         if group is not None:
+            # It imports sockets and multiprocessing, which one process alone never needs.
             from ..distributed import Group
 
             if not isinstance(group, Group):

@@ -4,6 +4,7 @@
 import contextlib
 import inspect
 
+from ..jit import trace
 from ..module import Module
 from ..tensor import Tensor
 
@@ -35,8 +36,6 @@ def export(module, path, args, input_names=None, output_names=None, opset=DEFAUL
         >>> onnx.export(M.Linear(3, 2), "linear.onnx", Tensor([[1.0, 2.0, 3.0]])).inputs
         ['x']
     """
-    from ..jit import trace
-
     tensors = [
         arg if isinstance(arg, Tensor) else Tensor(arg)
         for arg in (args if isinstance(args, (tuple, list)) else (args,))

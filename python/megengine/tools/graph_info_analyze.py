@@ -14,6 +14,7 @@ import os
 import sys
 
 from ..utils.module_stats import sizeof_fmt
+from ..utils.tensorboard import SummaryWriterExtend
 from .graph_files import linked_graph, read_json
 
 
@@ -165,8 +166,6 @@ def convert(args) -> int:
         ValueError: a file holds something else.
         OSError: a file cannot be read, or a log not be written.
     """
-    from ..utils.tensorboard import SummaryWriterExtend
-
     count = 0
     for folder, _, files in os.walk(args.input):
         found = [step for step in _STEPS.items() if step[0] in files]

@@ -12,11 +12,10 @@ import warnings
 
 from ..utils.network import Network
 from ..utils.network_stats import network_stats
+from ..utils.tensorboard import SummaryWriterExtend
 
 
 def _write_graph(network: Network, log_path: str) -> None:
-    from ..utils.tensorboard import SummaryWriterExtend
-
     with SummaryWriterExtend(log_path) as writer:
         for node in network.all_oprs:
             shapes = [list(value.partial_shape or ()) for value in node.outputs]

@@ -73,6 +73,7 @@ def get_opr_type(opr: OpNode) -> str:
     Example:
         >>> from megengine.utils.network import Network
         >>> net = Network()
+        >>> import numpy as np
         >>> x = net.make_const(np.ones((1, 1, 2, 2)), name="x")
         >>> y = F.conv2d(x, x)
         >>> get_opr_type(y.owner), y.owner.type

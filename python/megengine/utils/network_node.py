@@ -13,7 +13,7 @@ from weakref import WeakKeyDictionary, WeakValueDictionary
 import numpy as np
 
 from .. import _mge
-from ..core.interface import INTERFACE
+from ..core.interface import INTERFACE, operator_class
 from ..core.tracing_state import state
 from ..files.opening import open_input
 from ..tensor import Tensor
@@ -565,20 +565,13 @@ def _at_least_vector(data, device) -> Tensor:
     return value if value.ndim else value.reshape(1)
 
 
-def _class_name(kind: str) -> str:
-    """MegEngine's class for a type, as far as the interface has one."""
-    names = INTERFACE[__name__]
-    candidates = (kind, f"{kind}Forward", kind.removesuffix("MGB"))
-    return next((name for name in candidates if name in names), kind)
-
-
 def class_of(kind: str) -> type[OpNode]:
     """The class of the operators of a type.
 
     Args:
         kind: the type as MegEngine's files say it, such as ``"Convolution"``.
     """
-    name = _class_name(kind)
+    name = operator_class(kind)
     module = sys.modules[__name__]
     if name not in vars(module):
         base = ReadOnlyOpNode if name not in INTERFACE[__name__] else OpNode

@@ -35,6 +35,7 @@ def _tensorboard() -> SimpleNamespace:
         NotAvailableModuleError: TensorBoard is not installed.
     """
     try:
+        # TensorBoard is optional.
         from tensorboard.compat.proto import (
             attr_value_pb2,
             event_pb2,

@@ -13,7 +13,7 @@ from .dlpack import from_dlpack
 
 def _torch():
     try:
-        import torch
+        import torch  # is optional
     except ImportError as error:
         raise ImportError("[torch_convert] PyTorch is not installed: pip install torch") from error
     return torch

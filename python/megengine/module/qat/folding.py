@@ -4,7 +4,7 @@
 from collections.abc import Callable
 
 from ...tensor import Tensor
-from ...utils.bn_fusion import fold_factor, fold_weight_bias
+from ..folding import fold_factor, fold_weight_bias
 from ..module import Module
 from .module import QATModule
 

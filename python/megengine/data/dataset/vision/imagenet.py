@@ -145,7 +145,7 @@ class ImageNet(ImageFolder):
             ImportError: SciPy, which reads the kit's file, is not installed.
         """
         try:
-            from scipy.io import loadmat
+            from scipy.io import loadmat  # is optional
         except ImportError as e:
             raise ImportError(f"[ImageNet] the development kit is read with SciPy: {e}") from e
         path = os.path.join(self._devkit, "data", "meta.mat")

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Digits written by hand (LeCun, Cortes, Burges)."""
 
+import gzip
 import math
 import os
 import struct
+import zlib
 from typing import BinaryIO
 
 import numpy as np
@@ -106,9 +108,6 @@ class MNIST(VisionDataset):
 
 
 def _parse(path: str, magic: int, rank: int) -> tuple[tuple[int, ...], np.ndarray]:
-    import gzip
-    import zlib
-
     with open_input(path) as raw:
         limit = max(_mge.file_limit(), os.fstat(raw.fileno()).st_size)
         try:

@@ -7,7 +7,10 @@ the rest of the package.
 
 import contextlib
 import hashlib
+import lzma
 import os
+import tarfile
+import zlib
 
 import numpy as np
 
@@ -52,6 +55,7 @@ def load_raw_data_from_url(url: str, filename: str, target_md5: str, raw_data_di
     Raises:
         HTTPDownloadError: it cannot be fetched, or what came has another sum.
     """
+    # It imports HTTP and TLS, and data sets are fetched once.
     from ....utils.http_download import HTTPDownloadError, download_from_url
 
     path = os.path.join(raw_data_dir, filename)
@@ -121,8 +125,6 @@ def _make_own(member) -> None:
 
 
 def _extract(path: str, to: str) -> None:
-    import tarfile
-
     with tarfile.open(path, "r:*") as archive:
         members = []
         for member in archive:
@@ -150,10 +152,6 @@ def untar(path: str, to: str | None = None, remove: bool = False) -> None:
         ValueError: the archive is damaged, or an entry is a link or a device, or lies elsewhere;
             then nothing is unpacked.
     """
-    import lzma
-    import tarfile
-    import zlib
-
     to = os.path.realpath(to or os.path.dirname(path))
     try:
         _extract(path, to)

@@ -3,6 +3,7 @@
 
 import os
 from collections.abc import Sequence
+from xml.etree import ElementTree as ET
 
 import numpy as np
 
@@ -85,8 +86,6 @@ class PascalVOC(VisionDataset):
         return [info["height"], info["width"], info["file_name"]]
 
     def _objects(self, index: int) -> tuple[np.ndarray, np.ndarray]:
-        from xml.etree import ElementTree as ET
-
         path = self.annotations[index]
         # Parsing takes a multiple of the file, more than that where entities stand for each other.
         with open_input(path) as file:

@@ -32,7 +32,7 @@ class TorchTransformCompose(VisionTransform):
 
     def _apply_image(self, image: np.ndarray) -> np.ndarray:
         try:
-            from PIL import Image
+            from PIL import Image  # is optional
         except ImportError as e:
             raise RuntimeError(f"[TorchTransformCompose] Pillow cannot be imported: {e}") from e
         changed = Image.fromarray(image[..., ::-1].astype(np.uint8))
