@@ -6,11 +6,11 @@
 #include "libmge/base/number_text.h"
 #include "libmge/compile/surrounding.h"
 #include "libmge/device/device.h"
+#include "libmge/graph/node_problem.h"
 #include "libmge/kernel/launch.h"
 #include "libmge/op/backend.h"
 #include "libmge/op/nothing_to_do.h"
 #include "libmge/op/view_offsets.h"
-#include "libmge/passes/node_problem.h"
 
 namespace mge {
 namespace {

@@ -9,6 +9,7 @@
 #include "libmge/device/cpu/cpu_device.h"
 #include "libmge/device/device.h"
 #include "libmge/device/recording.h"
+#include "libmge/graph/node_problem.h"
 #include "libmge/kernel/cpu/in_other_dtype.h"
 #include "libmge/ops/elementwise/fused.h"
 #include "libmge/ops/elementwise/fused_region.h"
@@ -16,7 +17,6 @@
 #include "libmge/ops/quantize/compressed_matmul.h"
 #include "libmge/ops/reduce/reduce.h"
 #include "libmge/ops/vision/preprocess.h"
-#include "libmge/passes/node_problem.h"
 
 namespace mge {
 namespace {

@@ -7,8 +7,8 @@
 
 #include "libmge/compile/compiled_program.h"
 #include "libmge/device/copying.h"
+#include "libmge/graph/node_problem.h"
 #include "libmge/ops/move/to_device.h"
-#include "libmge/passes/node_problem.h"
 
 namespace mge {
 namespace {

@@ -2,9 +2,9 @@
 #include "libmge/compile/plain.h"
 
 #include "libmge/device/device.h"
+#include "libmge/graph/node_problem.h"
 #include "libmge/kernel/launch.h"
 #include "libmge/ops/shape/reorder.h"
-#include "libmge/passes/node_problem.h"
 
 namespace mge {
 

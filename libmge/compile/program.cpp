@@ -22,12 +22,12 @@
 #include "libmge/device/device.h"
 #include "libmge/graph/dependencies.h"
 #include "libmge/graph/inner_graph.h"
+#include "libmge/graph/node_problem.h"
 #include "libmge/graph/place.h"
 #include "libmge/kernel/fastrun_cache.h"
 #include "libmge/kernel/lookups.h"
 #include "libmge/kernel/packed_copies.h"
 #include "libmge/op/nothing_to_do.h"
-#include "libmge/passes/node_problem.h"
 #include "libmge/passes/pass.h"
 
 namespace mge {

@@ -11,7 +11,7 @@
 #include "libmge/compile/plan_memory.h"
 #include "libmge/compile/schedule.h"
 #include "libmge/graph/copy_node.h"
-#include "libmge/passes/rewrite.h"
+#include "libmge/graph/rewrite.h"
 
 namespace mge {
 namespace {

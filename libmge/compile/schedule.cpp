@@ -6,8 +6,8 @@
 #include "libmge/device/device.h"
 #include "libmge/graph/copy_node.h"
 #include "libmge/graph/infer.h"
+#include "libmge/graph/node_problem.h"
 #include "libmge/op/view_offsets.h"
-#include "libmge/passes/node_problem.h"
 
 namespace mge {
 namespace {

@@ -10,8 +10,8 @@
 #include "libmge/compile/plan_memory.h"
 #include "libmge/compile/schedule.h"
 #include "libmge/graph/readers.h"
+#include "libmge/graph/rewrite.h"
 #include "libmge/ops/move/to_device.h"
-#include "libmge/passes/rewrite.h"
 
 namespace mge {
 namespace {

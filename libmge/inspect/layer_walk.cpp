@@ -11,11 +11,11 @@
 #include "libmge/compile/write_last.h"
 #include "libmge/device/device.h"
 #include "libmge/graph/copy_node.h"
+#include "libmge/graph/node_problem.h"
 #include "libmge/graph/place.h"
 #include "libmge/kernel/launch.h"
 #include "libmge/op/nothing_to_do.h"
 #include "libmge/op/view_offsets.h"
-#include "libmge/passes/node_problem.h"
 #include "libmge/passes/pass.h"
 
 namespace mge {

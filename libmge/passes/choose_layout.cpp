@@ -16,6 +16,8 @@
 #include "libmge/device/cpu/cpu_device.h"
 #include "libmge/device/device.h"
 #include "libmge/graph/infer.h"
+#include "libmge/graph/node_problem.h"
+#include "libmge/graph/rewrite.h"
 #include "libmge/op/physical_form.h"
 #include "libmge/op/view_offsets.h"
 #include "libmge/ops/elementwise/convert.h"
@@ -24,9 +26,7 @@
 #include "libmge/ops/quantize/quantized_conv2d.h"
 #include "libmge/ops/shape/image.h"
 #include "libmge/ops/shape/reorder.h"
-#include "libmge/passes/node_problem.h"
 #include "libmge/passes/pass.h"
-#include "libmge/passes/rewrite.h"
 
 namespace mge {
 namespace {

@@ -16,11 +16,11 @@
 #include <vector>
 
 #include "libmge/device/device.h"
+#include "libmge/graph/rewrite.h"
 #include "libmge/kernel/compressed_weight.h"
 #include "libmge/ops/linalg/matmul.h"
 #include "libmge/ops/quantize/compressed_matmul.h"
 #include "libmge/passes/pass.h"
-#include "libmge/passes/rewrite.h"
 
 namespace mge {
 namespace {

@@ -4,8 +4,8 @@
 
 #include <functional>
 
+#include "libmge/graph/rewrite.h"
 #include "libmge/passes/pass.h"
-#include "libmge/passes/rewrite.h"
 
 namespace mge {
 

@@ -10,11 +10,11 @@
 
 #include "libmge/base/file_limit.h"
 #include "libmge/device/device.h"
+#include "libmge/graph/rewrite.h"
 #include "libmge/kernel/packed_copies.h"
 #include "libmge/op/apply.h"
 #include "libmge/op/footprint.h"
 #include "libmge/passes/pass.h"
-#include "libmge/passes/rewrite.h"
 
 namespace mge {
 namespace {

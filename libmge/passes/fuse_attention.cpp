@@ -24,6 +24,8 @@
 #include <span>
 
 #include "libmge/device/cpu/cpu_device.h"
+#include "libmge/graph/node_problem.h"
+#include "libmge/graph/rewrite.h"
 #include "libmge/ops/elementwise/arithmetic.h"
 #include "libmge/ops/elementwise/comparison.h"
 #include "libmge/ops/elementwise/where.h"
@@ -34,10 +36,8 @@
 #include "libmge/ops/shape/broadcast.h"
 #include "libmge/ops/shape/reshape.h"
 #include "libmge/ops/shape/transpose.h"
-#include "libmge/passes/node_problem.h"
 #include "libmge/passes/other_shapes.h"
 #include "libmge/passes/pass.h"
-#include "libmge/passes/rewrite.h"
 
 namespace mge {
 namespace {

@@ -15,6 +15,8 @@
 #include <optional>
 #include <set>
 
+#include "libmge/graph/node_problem.h"
+#include "libmge/graph/rewrite.h"
 #include "libmge/ops/index/slice.h"
 #include "libmge/ops/index/slice_items.h"
 #include "libmge/ops/shape/concat.h"
@@ -22,9 +24,7 @@
 #include "libmge/ops/shape/split.h"
 #include "libmge/ops/shape/take_channels.h"
 #include "libmge/ops/shape/transpose.h"
-#include "libmge/passes/node_problem.h"
 #include "libmge/passes/pass.h"
-#include "libmge/passes/rewrite.h"
 
 namespace mge {
 namespace {

@@ -8,10 +8,10 @@
 
 #include <algorithm>
 
+#include "libmge/graph/rewrite.h"
 #include "libmge/ops/nn/pooling/pool2d.h"
 #include "libmge/ops/reduce/reduce.h"
 #include "libmge/passes/pass.h"
-#include "libmge/passes/rewrite.h"
 
 namespace mge {
 namespace {

@@ -13,6 +13,7 @@
 #include <cmath>
 
 #include "libmge/device/device.h"
+#include "libmge/graph/rewrite.h"
 #include "libmge/ops/create/full.h"
 #include "libmge/ops/elementwise/arithmetic.h"
 #include "libmge/ops/elementwise/convert.h"
@@ -24,7 +25,6 @@
 #include "libmge/ops/vision/remap.h"
 #include "libmge/passes/other_shapes.h"
 #include "libmge/passes/pass.h"
-#include "libmge/passes/rewrite.h"
 
 namespace mge {
 namespace {

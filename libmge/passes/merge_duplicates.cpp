@@ -8,8 +8,8 @@
 #include <unordered_map>
 
 #include "libmge/graph/inner_graph.h"
+#include "libmge/graph/rewrite.h"
 #include "libmge/passes/pass.h"
-#include "libmge/passes/rewrite.h"
 
 namespace mge {
 namespace {

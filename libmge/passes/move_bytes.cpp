@@ -14,6 +14,7 @@
 #include <cstring>
 
 #include "libmge/graph/copy_node.h"
+#include "libmge/graph/rewrite.h"
 #include "libmge/ops/index/slice.h"
 #include "libmge/ops/quantize/quantisation.h"
 #include "libmge/ops/quantize/quantize.h"
@@ -22,7 +23,6 @@
 #include "libmge/ops/shape/split.h"
 #include "libmge/ops/shape/transpose.h"
 #include "libmge/passes/pass.h"
-#include "libmge/passes/rewrite.h"
 
 namespace mge {
 namespace {

@@ -11,12 +11,12 @@
 #include <numeric>
 
 #include "libmge/graph/readers.h"
+#include "libmge/graph/rewrite.h"
 #include "libmge/op/apply.h"
 #include "libmge/ops/nn/convolution/conv2d.h"
 #include "libmge/ops/shape/take_channels.h"
 #include "libmge/passes/channel_order.h"
 #include "libmge/passes/pass.h"
-#include "libmge/passes/rewrite.h"
 
 namespace mge {
 namespace {

@@ -7,8 +7,8 @@
 #include "libmge/base/log.h"
 #include "libmge/device/cpu/cpu_device.h"
 #include "libmge/device/device.h"
+#include "libmge/graph/node_problem.h"
 #include "libmge/graph/origins.h"
-#include "libmge/passes/node_problem.h"
 #include "libmge/passes/pass.h"
 
 namespace mge {

@@ -20,6 +20,7 @@
 #include <numbers>
 
 #include "libmge/device/device.h"
+#include "libmge/graph/rewrite.h"
 #include "libmge/ops/elementwise/activation.h"
 #include "libmge/ops/elementwise/arithmetic.h"
 #include "libmge/ops/elementwise/clip.h"
@@ -29,7 +30,6 @@
 #include "libmge/ops/nn/softmax.h"
 #include "libmge/ops/reduce/reduce.h"
 #include "libmge/passes/pass.h"
-#include "libmge/passes/rewrite.h"
 
 namespace mge {
 namespace {

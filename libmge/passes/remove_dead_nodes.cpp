@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "libmge/graph/inner_graph.h"
+#include "libmge/graph/rewrite.h"
 #include "libmge/passes/pass.h"
-#include "libmge/passes/rewrite.h"
 
 namespace mge {
 namespace {

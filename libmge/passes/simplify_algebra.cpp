@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "libmge/graph/infer.h"
+#include "libmge/graph/rewrite.h"
 #include "libmge/ops/create/full.h"
 #include "libmge/ops/elementwise/arithmetic.h"
 #include "libmge/ops/elementwise/convert.h"
@@ -17,7 +18,6 @@
 #include "libmge/ops/shape/reshape.h"
 #include "libmge/ops/shape/transpose.h"
 #include "libmge/passes/pass.h"
-#include "libmge/passes/rewrite.h"
 
 namespace mge {
 namespace {

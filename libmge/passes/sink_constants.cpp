@@ -6,11 +6,11 @@
 #include <map>
 
 #include "libmge/graph/inner_graph.h"
+#include "libmge/graph/rewrite.h"
 #include "libmge/ops/control/cond.h"
 #include "libmge/ops/control/scan.h"
 #include "libmge/ops/control/while_loop.h"
 #include "libmge/passes/pass.h"
-#include "libmge/passes/rewrite.h"
 
 namespace mge {
 namespace {

@@ -27,12 +27,12 @@
 
 #include "libmge/device/device.h"
 #include "libmge/graph/infer.h"
+#include "libmge/graph/node_problem.h"
+#include "libmge/graph/rewrite.h"
 #include "libmge/ops/elementwise/clip.h"
 #include "libmge/ops/elementwise/convert.h"
 #include "libmge/ops/elementwise/fused.h"
-#include "libmge/passes/node_problem.h"
 #include "libmge/passes/pass.h"
-#include "libmge/passes/rewrite.h"
 
 namespace mge {
 namespace {

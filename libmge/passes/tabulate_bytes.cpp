@@ -13,12 +13,12 @@
 #include <map>
 
 #include "libmge/device/device.h"
+#include "libmge/graph/rewrite.h"
 #include "libmge/op/apply.h"
 #include "libmge/ops/quantize/map_bytes.h"
 #include "libmge/ops/quantize/quantisation.h"
 #include "libmge/ops/quantize/quantize.h"
 #include "libmge/passes/pass.h"
-#include "libmge/passes/rewrite.h"
 
 namespace mge {
 namespace {

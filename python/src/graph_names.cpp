@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "libmge/graph/infer.h"
+#include "libmge/graph/rewrite.h"
 #include "libmge/model/import/megengine/counterparts.h"
 #include "libmge/ops/elementwise/activation.h"
 #include "libmge/ops/elementwise/comparison.h"
@@ -17,7 +18,6 @@
 #include "libmge/ops/nn/convolution/conv2d.h"
 #include "libmge/ops/reduce/arg_extreme.h"
 #include "libmge/ops/shape/reshape.h"
-#include "libmge/passes/rewrite.h"
 
 namespace mge::python {
 namespace {

@@ -6,9 +6,9 @@
 
 #include <cmath>
 
+#include "libmge/graph/rewrite.h"
 #include "libmge/mge.h"
 #include "libmge/ops/nn/convolution/conv2d.h"
-#include "libmge/passes/rewrite.h"
 #include "tests/passes/same_graph.h"
 
 namespace mge::test {

@@ -9,8 +9,8 @@
 #include <string>
 
 #include "libmge/device/cpu/cpu_device.h"
+#include "libmge/graph/node_problem.h"
 #include "libmge/ops/elementwise/convert.h"
-#include "libmge/passes/node_problem.h"
 #include "tests/compile/small_nets.h"
 
 namespace mge::test {

@@ -5,12 +5,12 @@
 #include <cmath>
 
 #include "libmge/device/cpu/cpu_device.h"
+#include "libmge/graph/node_problem.h"
 #include "libmge/mge.h"
 #include "libmge/ops/nn/convolution/conv2d.h"
 #include "libmge/ops/quantize/quantize.h"
 #include "libmge/ops/quantize/quantized_add.h"
 #include "libmge/ops/quantize/quantized_conv2d.h"
-#include "libmge/passes/node_problem.h"
 #include "tests/passes/same_graph.h"
 
 namespace mge::test {

@@ -3,8 +3,8 @@
 #include <limits>
 
 #include "libmge/device/cpu/cpu_device.h"
+#include "libmge/graph/rewrite.h"
 #include "libmge/mge.h"
-#include "libmge/passes/rewrite.h"
 #include "tests/passes/same_graph.h"
 
 namespace mge::test {

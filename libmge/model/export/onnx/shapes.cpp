@@ -6,9 +6,9 @@
 
 #include "libmge/base/error.h"
 #include "libmge/graph/copy_node.h"
+#include "libmge/graph/rewrite.h"
 #include "libmge/ops/index/unique.h"
 #include "libmge/ops/vision/class_nms.h"
-#include "libmge/passes/rewrite.h"
 
 namespace mge::to_onnx {
 namespace {

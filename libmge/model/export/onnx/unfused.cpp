@@ -3,10 +3,10 @@
 
 #include <algorithm>
 
+#include "libmge/graph/rewrite.h"
 #include "libmge/model/export/onnx/site.h"
 #include "libmge/ops/elementwise/fused.h"
 #include "libmge/ops/elementwise/fused_region.h"
-#include "libmge/passes/rewrite.h"
 
 namespace mge::to_onnx {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "libmge/passes/rewrite.h"
+#include "libmge/graph/rewrite.h"
 
 #include <algorithm>
 #include <iterator>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "libmge/passes/node_problem.h"
+#include "libmge/graph/node_problem.h"
 
 #include <algorithm>
 
