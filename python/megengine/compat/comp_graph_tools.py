@@ -8,7 +8,7 @@ import numpy as np
 
 from ..core.counted import counted
 from ..tensor import Tensor
-from ..utils.compiled_graph import model_of
+from ..utils.compiled_graph import at_least_vector, model_of
 from ..utils.graph_walk import (  # noqa: F401
     find_vars_by_name,
     get_dep_vars,
@@ -21,7 +21,7 @@ from ..utils.graph_walk import (  # noqa: F401
     replace_vars,
 )
 from ..utils.network_node import ImmutableTensor, OpenGraph
-from .megbrain_graph import InputNode, OutputNode, at_least_vector
+from .megbrain_graph import InputNode, OutputNode
 
 
 def convert_inputs(dst: Sequence[Tensor], inputs: Sequence[Tensor] | None = None):

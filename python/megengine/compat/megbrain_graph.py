@@ -10,7 +10,7 @@ import numpy as np
 from .. import _mge
 from ..operators.opdef import OpDef, apply
 from ..tensor import Tensor
-from ..utils.compiled_graph import Compiled
+from ..utils.compiled_graph import Compiled, at_least_vector
 from ..utils.network_node import OpenGraph, OpNode, VarNode
 from ..utils.operator_params import params_as_text
 from .common import TensorAttr
@@ -25,12 +25,6 @@ from .graph_options import GraphOptions
 CompGraphLoadResult = namedtuple(
     "CompGraphLoadResult", ["graph", "output_vars_dict", "output_vars_list", "metadata"]
 )
-
-
-def at_least_vector(value, dtype=None) -> Tensor:
-    """A Tensor of this dtype, unless it is one; MegEngine's graphs have no rank zero."""
-    tensor = value if isinstance(value, Tensor) else Tensor(np.asarray(value, dtype))
-    return tensor if tensor.ndim else tensor.reshape(1)
 
 
 class Graph(OpenGraph):

@@ -2,7 +2,6 @@
 """Attention with several heads (Vaswani et al., 2017)."""
 
 import functools
-import itertools
 import math
 
 import numpy as np
@@ -136,6 +135,21 @@ def _attended(q, k, v, mask, is_causal, drop, need_weights):
     return out, exp(scores - expand_dims(log_sum_exp, 3))
 
 
+def _checked_widths(
+    operands: tuple[Tensor, ...], sizes: list[int], embed_dim: int, num_heads: int
+) -> tuple[int, ...]:
+    """Returns how many rows each matrix has: of query, key, value and output.
+
+    Raises:
+        AssertionError: the heads do not divide what they share.
+    """
+    widths = [x.shape[-1] for x in operands]
+    projected = [size or width for size, width in zip(sizes, widths, strict=False)]
+    for width in (embed_dim, *projected):
+        assert width % num_heads == 0, f"{num_heads} heads do not divide {width}"
+    return (*widths, projected[2])
+
+
 def multi_head_attention(
     query: Tensor,
     key: Tensor,
@@ -213,19 +227,16 @@ def multi_head_attention(
     """
     assert bias_k is None and bias_v is None, "bias_k and bias_v should be None"
     assert not add_zero_attn, "add_zero_attn should be False"
+    operands = (query, key, value)
     sizes = [
         embed_dim if size is None else size
         for size in (qproj_size, kproj_size, vproj_size, oproj_size)
     ]
-    widths = [x.shape[-1] for x in (query, key, value)]
-    projected = [size or width for size, width in zip(sizes, widths, strict=False)]
-    for width in itertools.chain([embed_dim], projected):
-        assert width % num_heads == 0, f"{num_heads} heads do not divide {width}"
-    inputs = (*widths, projected[2])
-    parts = _projections(_Packed(io_weight_bias), inputs, sizes, (qbias, kbias, vbias, obias))
+    widths = _checked_widths(operands, sizes, embed_dim, num_heads)
+    biases = (qbias, kbias, vbias, obias)
+    *parts, of_output = _projections(_Packed(io_weight_bias), widths, sizes, biases)
     q, k, v = (
-        _heads(_project(x, part), num_heads)
-        for x, part in zip((query, key, value), parts, strict=False)
+        _heads(_project(x, part), num_heads) for x, part in zip(operands, parts, strict=True)
     )
     n, queries, heads, _ = q.shape
     keys = k.shape[1]
@@ -235,7 +246,7 @@ def multi_head_attention(
     drop = attn_drop if training else 0.0
     seen, weights = _attended(q, k, v, mask, is_causal, drop, need_weights)
     out = reshape(seen, (n, queries, heads * v.shape[-1]))
-    out = dropout(_project(out, parts[3]), out_drop, training)
+    out = dropout(_project(out, of_output), out_drop, training)
     if reslink:
         out = out + query
     if not need_weights:

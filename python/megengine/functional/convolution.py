@@ -4,6 +4,8 @@
 Weights are (OC, IC, KH, KW), with groups (G, OC/G, IC/G, KH, KW); images are NCHW.
 """
 
+import math
+
 from .. import _mge
 from ..core.counted import counted
 from ..core.operands import Pair, at_least, has_shape, of_rank, pair
@@ -30,10 +32,10 @@ def check_modes(conv_mode: str, compute_mode: str, who: str) -> None:
 
 
 def _check_groups(weight: Tensor, rank: int, groups: int, who: str) -> None:
-    if groups < 1:
-        at_least(who, 1, groups=groups)
+    """Check a weight that is looked at, or changed, before the operator sees it."""
+    at_least(who, 1, groups=groups)
     wanted, given = rank + (groups != 1), weight.ndim
-    if given != wanted and given != rank + 1:
+    if given not in (wanted, rank + 1):
         raise RuntimeError(
             f"[{who}] weight must have rank {wanted} for {counted(groups, 'group')}, got {given}"
         )
@@ -74,7 +76,7 @@ def conv2d(
            [4. 4.]]]], device=xpux:0)
     """
     check_modes(conv_mode, compute_mode, "conv2d")
-    _check_groups(weight, 4, groups, "conv2d")
+    at_least("conv2d", 1, groups=groups)
     return _conv2d_and_bias(
         inp,
         weight,
@@ -101,8 +103,7 @@ def _conv2d_and_bias(inp, weight, bias, stride, padding, dilation, groups) -> Te
 
 
 def _output_channels(weight: Tensor) -> int:
-    shape = weight._tuple_shape
-    return shape[0] if len(shape) == 4 else shape[0] * shape[1]
+    return math.prod(weight._tuple_shape[:-3])
 
 
 def conv1d(

@@ -56,25 +56,12 @@ def batch_norm(
     )
     images = _as_images(inp, "batch_norm")
     shape = (1, images._tuple_shape[1], 1, 1)
-
-    def given(name: str, value, default: float) -> Tensor | np.ndarray:
-        if value is None:
-            return np.full(shape, default, np.float32)
-        elements = math.prod(value._tuple_shape)
-        if elements != shape[1]:
-            raise RuntimeError(
-                f"[batch_norm] {name} has {counted(elements, 'element')}, the input"
-                f" {counted(shape[1], 'channel')}"
-            )
-        value = value if value.dtype == np.float32 else value.astype("float32")
-        return value if value._tuple_shape == shape else _mge.ops.reshape(value, shape=shape)
-
     y, mean, var, _, _ = _mge.ops.batch_norm(
         images,
-        given("weight", weight, 1.0),
-        given("bias", bias, 0.0),
-        given("running_mean", running_mean, 0.0),
-        given("running_var", running_var, 1.0),
+        _per_channel("weight", weight, 1.0, shape),
+        _per_channel("bias", bias, 0.0, shape),
+        _per_channel("running_mean", running_mean, 0.0, shape),
+        _per_channel("running_var", running_var, 1.0, shape),
         training=bool(training),
         momentum=momentum,
         epsilon=eps,
@@ -90,6 +77,22 @@ def batch_norm(
             new = new.detach().astype(old.dtype)
             old[...] = new if kept == shape else _mge.ops.reshape(new, shape=kept)
     return y
+
+
+def _per_channel(
+    name: str, value: Tensor | None, default: float, shape: tuple[int, ...]
+) -> Tensor | np.ndarray:
+    """A weight or statistic of ``batch_norm`` as floats of a shape (1, C, 1, 1)."""
+    if value is None:
+        return np.full(shape, default, np.float32)
+    elements = math.prod(value._tuple_shape)
+    if elements != shape[1]:
+        raise RuntimeError(
+            f"[batch_norm] {name} has {counted(elements, 'element')}, the input"
+            f" {counted(shape[1], 'channel')}"
+        )
+    value = value if value.dtype == np.float32 else value.astype("float32")
+    return value if value._tuple_shape == shape else _mge.ops.reshape(value, shape=shape)
 
 
 def _as_images(inp: Tensor, who: str) -> Tensor:

@@ -163,28 +163,18 @@ def dump(
     )
     input_names = _input_names(traced, arg_names)
     stored = metadata(user_info, False, optimize_for_inference, kwargs) if enable_metadata else {}
-    stored |= _fixed_shapes(traced._names.shape_constants, input_names)
-    options = optimisations(kwargs, optimize_for_inference)
     model = traced.to_model(
         input_names,
         _output_names(traced, output_names, input_names),
-        stored,
-        options,
+        stored | _fixed_shapes(traced._names.shape_constants, input_names),
+        optimisations(kwargs, optimize_for_inference),
         training,
         kept_names(keep_var_name, is_onnx or keep_opr_name, is_onnx or keep_param_name),
     )
     if optimize_for_inference and not (no_change_graph or training or is_onnx):
         model.fold_batch_norms()
-    specs = zip(input_names, model.input_specs, strict=True)
-    inputs = [ModelInput(name, *spec) for name, spec in specs]
     reading = Reading(repeat, input_transform, resize_input)
-    for name, arrays in read_test_cases(input_data, inputs, reading):
-        model.add_test_case(
-            name,
-            [Tensor(array) for array in arrays],
-            not no_assert,
-            None if maxerr == DEFAULT_MAXERR else float(maxerr),
-        )
+    _add_test_cases(model, input_names, input_data, reading, not no_assert, maxerr)
     info = write_model(
         model,
         file,
@@ -194,13 +184,20 @@ def dump(
         opset=opset if is_onnx else None,
     )
     if not silent:
-        get_logger(__name__).info(
-            "dumped %d operators, %d bytes (weights %d)",
-            info.nr_opr,
-            info.tot_bytes,
-            info.tensor_value_bytes,
-        )
+        text = "dumped %d operators, %d bytes (weights %d)"
+        get_logger(__name__).info(text, info.nr_opr, info.tot_bytes, info.tensor_value_bytes)
     return info
+
+
+def _add_test_cases(
+    model, input_names: list[str], input_data, reading: Reading, has_outputs: bool, maxerr: float
+) -> None:
+    """Reads the test cases that ``dump`` is given, and adds them to the model."""
+    specs = zip(input_names, model.input_specs, strict=True)
+    inputs = [ModelInput(name, *spec) for name, spec in specs]
+    error = None if maxerr == DEFAULT_MAXERR else float(maxerr)
+    for name, arrays in read_test_cases(input_data, inputs, reading):
+        model.add_test_case(name, [Tensor(array) for array in arrays], has_outputs, error)
 
 
 def _fixed_shapes(constants, input_names: list[str]) -> dict[str, str]:

@@ -3,6 +3,8 @@
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from ..tensor import Tensor
 
 
@@ -43,3 +45,9 @@ class Compiled:
     def wait(self) -> "Compiled":
         """A run has ended when ``execute`` returns."""
         return self
+
+
+def at_least_vector(value, dtype=None) -> Tensor:
+    """A Tensor of this dtype, unless it is one; MegEngine's graphs have no rank zero."""
+    tensor = value if isinstance(value, Tensor) else Tensor(np.asarray(value, dtype))
+    return tensor if tensor.ndim else tensor.reshape(1)

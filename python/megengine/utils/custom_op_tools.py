@@ -232,6 +232,18 @@ def _check_device(sources: Sequence[str | os.PathLike], with_cuda: bool | None) 
         )
 
 
+def _checked_sources(name: str, sources, with_cuda: bool | None) -> list:
+    """The sources that are compiled, for a library that may have this name."""
+    if isinstance(sources, str | os.PathLike):
+        sources = [sources]
+    if not name or not all(c.isalnum() or c in "_-" for c in name):
+        raise ValueError(f"[custom_op_tools] {name!r} cannot be the name of a library")
+    if not sources:
+        raise ValueError("[custom_op_tools] there are no sources")
+    _check_device(sources, with_cuda)
+    return [s for s in sources if not os.fspath(s).endswith((".cu", ".cuh"))]
+
+
 def _compile(command: list[str], verbose: bool) -> None:
     if verbose:
         print(shlex.join(command), flush=True)
@@ -290,14 +302,7 @@ def build(
         >>> build("example", "operators.cpp")  # doctest: +SKIP
         '/home/someone/.cache/example.so'
     """
-    if isinstance(sources, str | os.PathLike):
-        sources = [sources]
-    if not name or not all(c.isalnum() or c in "_-" for c in name):
-        raise ValueError(f"[custom_op_tools] {name!r} cannot be the name of a library")
-    if not sources:
-        raise ValueError("[custom_op_tools] there are no sources")
-    _check_device(sources, with_cuda)
-    sources = [s for s in sources if not os.fspath(s).endswith((".cu", ".cuh"))]
+    sources = _checked_sources(name, sources, with_cuda)
     include = _include_folder()
     cflags = [*_CFLAGS, *(extra_cflags or ())]
     if abi_tag is not None:

@@ -292,21 +292,25 @@ def module_stats(
     with set_module_mode_safe(model, training=False), watch.watching():
         model(*_arguments(inputs, input_shapes))
     wanted = {"params": cal_params, "flops": cal_flops, "activations": cal_activations}
-    param_dims = param_size = flops = act_dims = act_size = 0
     count = len(watch.params)
-    if cal_params:
-        param_dims, param_size, _ = sum_param_stats(watch.params, bar_length_max)
-    if cal_flops:
-        flops, _ = sum_op_stats(watch.flops, bar_length_max)
-    if cal_activations:
-        act_dims, act_size, _ = sum_activations_stats(watch.activations, bar_length_max)
+    totals = _totals(watch, wanted, bar_length_max)
     if logging_to_stdout:
         _print_tables(watch, wanted, inputs is not None)
-    totals = total_stats(param_size, param_dims, flops, act_size, act_dims)
     print_summary(**_summary(totals, count, wanted))
     return totals, stats_details(
         watch.params, watch.flops if cal_flops else [], watch.activations if cal_activations else []
     )
+
+
+def _totals(watch: _Watch, wanted: dict[str, bool], bar_length_max: int) -> total_stats:
+    param_dims = param_size = flops = act_dims = act_size = 0
+    if wanted["params"]:
+        param_dims, param_size, _ = sum_param_stats(watch.params, bar_length_max)
+    if wanted["flops"]:
+        flops, _ = sum_op_stats(watch.flops, bar_length_max)
+    if wanted["activations"]:
+        act_dims, act_size, _ = sum_activations_stats(watch.activations, bar_length_max)
+    return total_stats(param_size, param_dims, flops, act_size, act_dims)
 
 
 def _print_tables(watch: _Watch, wanted: dict[str, bool], has_input: bool) -> None:

@@ -199,21 +199,20 @@ class Network:
         metadata = foreign_metadata(self.graph.metadata)
         if enable_metadata:
             metadata |= dumping.metadata(user_info, True, optimize_for_inference, asked)
-        outputs = self.dest_vars
-        if not outputs:
-            raise ValueError("[dump] the network has no outputs: add_output gives it some")
-        model = self.graph.to_model(
-            [var._number for var in outputs],
-            [var.name for var in outputs],
-            metadata,
-            options,
-            dumping.kept_names(keep_var_name, keep_opr_name, keep_param_name),
-        )
+        names = dumping.kept_names(keep_var_name, keep_opr_name, keep_param_name)
+        model = self._to_model(metadata, options, names)
         if optimize_for_inference:
             model.fold_batch_norms()
         return dumping.write_model(
             model, file, append=append, strip_info_file=strip_info_file, append_json=append_json
         )
+
+    def _to_model(self, metadata: dict[str, str], options: dict, names):
+        outputs = self.dest_vars
+        if not outputs:
+            raise ValueError("[dump] the network has no outputs: add_output gives it some")
+        numbers = [var._number for var in outputs]
+        return self.graph.to_model(numbers, [v.name for v in outputs], metadata, options, names)
 
     def make_const(self, data, name: str | None = None, device=None) -> VarNode:
         """Make a constant.

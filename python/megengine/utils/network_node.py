@@ -17,7 +17,7 @@ from ..core.interface import INTERFACE, operator_class
 from ..core.tracing_state import state
 from ..files.opening import open_input
 from ..tensor import Tensor
-from .compiled_graph import Compiled
+from .compiled_graph import Compiled, at_least_vector
 from .operator_params import OperatorParams
 
 # Classes that nobody has asked for too: see the end.
@@ -493,7 +493,9 @@ class ConstOpBase(OpNode):
 
     def __new__(cls, data=None, name: str | None = None, device=None, graph=None):
         graph = OpenGraph() if graph is None else graph
-        return graph.operator(graph.add_constant(_at_least_vector(data, device), name or ""))
+        return graph.operator(
+            graph.add_constant(at_least_vector(Tensor(data, device=device)), name or "")
+        )
 
     @property
     def device(self):
@@ -525,7 +527,7 @@ class ConstOpBase(OpNode):
         """
         if not isinstance(data, (np.ndarray, Tensor)):
             data = np.asarray(data, self.dtype)
-        self.graph.set_constant(self._number, _at_least_vector(data, device))
+        self.graph.set_constant(self._number, at_least_vector(Tensor(data, device=device)))
         self.graph.refresh()
 
 
@@ -557,12 +559,6 @@ class RNGOpr(OpNode):
         >>> isinstance(x.owner, RNGOpr)
         False
     """
-
-
-def _at_least_vector(data, device) -> Tensor:
-    """A Tensor; MegEngine's graphs have no rank zero."""
-    value = Tensor(data, device=device)
-    return value if value.ndim else value.reshape(1)
 
 
 def class_of(kind: str) -> type[OpNode]:
