@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstring>
 #include <deque>
+#include <list>
 #include <utility>
 
 #include "libmge/base/error.h"
@@ -25,6 +26,9 @@ struct Hello {
     char token[ProcessMesh::token_bytes] = {};
     int32_t rank = 0;
 };
+
+// Connections that have not said yet which process they are. When there are more, the oldest is closed.
+constexpr size_t most_guests = 128;
 
 // Comes before the bytes of a transfer.
 struct Announcement {
@@ -69,6 +73,28 @@ bool advance(std::span<Byte>& bytes, auto&& move) {
     return true;
 }
 
+// A connection that has not said yet which process it is. It stays at its address.
+class Guest {
+public:
+    explicit Guest(Socket socket) : socket_(std::move(socket)) {}
+    Guest(const Guest&) = delete;
+
+    int descriptor() const { return socket_.descriptor(); }
+    // False when the connection is lost.
+    bool listen() {
+        return advance(rest_, [&](auto rest) { return ::recv(descriptor(), rest.data(), rest.size(), 0); });
+    }
+    bool has_spoken() const { return rest_.empty(); }
+    // The hello, once the guest has spoken.
+    const Hello& hello() const { return hello_; }
+    Socket take() { return std::move(socket_); }
+
+private:
+    Socket socket_;
+    Hello hello_;
+    std::span<std::byte> rest_ = room_of_value(hello_);
+};
+
 // A transfer under way: each side announces what it sends, then sends it.
 class Conversation {
 public:
@@ -85,6 +111,10 @@ public:
     // noticed when something is received.
     void announce() { send_some(send_[0]); }
     bool is_done() const { return has_sent() && has_received(); }
+    int rank() const { return rank_; }
+    size_t bytes_left() const {
+        return send_[0].size() + send_[1].size() + receive_[0].size() + receive_[1].size();
+    }
     // For poll(); what is done is waited for no more.
     pollfd events() const {
         if (is_done()) return {-1, 0, 0};
@@ -136,13 +166,32 @@ private:
     bool is_checked_ = false;
 };
 
-void finish(std::deque<Conversation>& conversations) {
+size_t bytes_left(const std::deque<Conversation>& conversations) {
+    size_t sum = 0;
+    for (auto& conversation : conversations) sum += conversation.bytes_left();
+    return sum;
+}
+
+[[noreturn]] void throw_silent(const std::deque<Conversation>& conversations,
+                               std::chrono::milliseconds limit) {
+    std::string ranks;
+    for (auto& conversation : conversations)
+        if (!conversation.is_done()) ranks += text(ranks.empty() ? "" : ", ", conversation.rank());
+    throw UserError(text("no answer from process ", ranks, " for ", double(limit.count()) / 1000,
+                         " s (MGE_DISTRIBUTED_TIMEOUT): it is stopped or busy, or not reachable"));
+}
+
+void finish(std::deque<Conversation>& conversations, std::chrono::milliseconds limit) {
     std::vector<pollfd> events(conversations.size());
     for (auto& conversation : conversations) conversation.announce();
+    auto now = std::chrono::steady_clock::now;
+    Deadline end = now() + limit;
     while (!std::ranges::all_of(conversations, &Conversation::is_done)) {
         std::ranges::transform(conversations, events.begin(), &Conversation::events);
-        wait_for_events(events, Deadline::max());
+        if (wait_for_events(events, end) == 0) throw_silent(conversations, limit);
+        size_t before = bytes_left(conversations);
         for (size_t i = 0; i < events.size(); ++i) conversations[i].advance_by(events[i].revents);
+        if (bytes_left(conversations) != before) end = now() + limit;
     }
 }
 
@@ -169,38 +218,58 @@ ProcessMesh::~ProcessMesh() = default;
 
 int ProcessMesh::port() const { return port_of(listening_); }
 
-void ProcessMesh::connect(int rank, std::span<const ProcessAddress> processes, std::string_view token,
-                          std::chrono::seconds patience) {
-    MGE_CHECK(token.size() == token_bytes && peers_.empty());
+void ProcessMesh::connect(int rank, std::span<const ProcessAddress> processes,
+                          std::span<const std::string> tokens, std::chrono::seconds patience,
+                          std::chrono::milliseconds limit) {
+    MGE_CHECK(peers_.empty() && tokens.size() == processes.size());
+    for (auto& token : tokens) MGE_CHECK(token.size() == token_bytes);
     Deadline end = std::chrono::steady_clock::now() + patience;
     rank_ = rank;
+    limit_ = limit;
     peers_.resize(processes.size());
     Hello hello;
     hello.rank = rank;
-    std::ranges::copy(token, hello.token);
-    for (int other = 0; other < rank; ++other) {
-        peers_[size_t(other)] = connect_to(processes[size_t(other)].host, processes[size_t(other)].port, end);
-        send_all(peers_[size_t(other)], bytes_of_value(hello), end);
+    for (size_t other = 0; other < size_t(rank); ++other) {
+        std::ranges::copy(tokens[other], hello.token);
+        peers_[other] = connect_to(processes[other].host, processes[other].port, end);
+        send_all(peers_[other], bytes_of_value(hello), end);
     }
-    for (int missing = size() - 1 - rank; missing > 0;) {
-        Socket guest = accept_from(listening_, end);
-        if (!guest && std::chrono::steady_clock::now() >= end)
-            throw UserError(text("process ", rank, " waited ", patience.count(), " s for ", missing, " of ",
-                                 size(), " processes, which have not come"));
-        if (guest && let_in(std::move(guest), token, end)) --missing;
-    }
+    let_in_others(tokens, patience, end);
     listening_ = {};
 }
 
-bool ProcessMesh::let_in(Socket guest, std::string_view token, Deadline end) {
-    Hello hello, expected;
-    Deadline soon = std::min(end, std::chrono::steady_clock::now() + std::chrono::seconds(5));
-    if (!receive_all(guest, room_of_value(hello), soon)) return false;
-    bool is_ours = std::ranges::equal(hello.name, expected.name) &&
-                   is_same_secret({hello.token, token_bytes}, token) && hello.rank > rank_ &&
-                   hello.rank < size() && !peers_[size_t(hello.rank)];
-    if (is_ours) peers_[size_t(hello.rank)] = std::move(guest);
-    return is_ours;
+// Listens to all guests at once: a silent one holds up no other.
+void ProcessMesh::let_in_others(std::span<const std::string> tokens, std::chrono::seconds patience,
+                                Deadline end) {
+    std::list<Guest> guests;
+    int missing = size() - 1 - rank_;
+    auto is_ours = [&](const Hello& hello) {
+        return std::ranges::equal(hello.name, Hello().name) && hello.rank > rank_ && hello.rank < size() &&
+               !peers_[size_t(hello.rank)] &&
+               is_same_secret({hello.token, token_bytes}, tokens[size_t(hello.rank)]);
+    };
+    auto is_to_go = [&](Guest& guest) {
+        if (!guest.listen()) return true;
+        if (!guest.has_spoken()) return false;
+        if (is_ours(guest.hello())) {
+            peers_[size_t(guest.hello().rank)] = guest.take();
+            --missing;
+        }
+        return true;
+    };
+    while (missing > 0) {
+        std::vector<pollfd> events{{listening_.descriptor(), POLLIN, 0}};
+        for (auto& guest : guests) events.push_back({guest.descriptor(), POLLIN, 0});
+        if (wait_for_events(events, end) == 0)
+            throw UserError(text("process ", rank_, " waited ", patience.count(), " s for ", missing, " of ",
+                                 size(), " processes, which have not come"));
+        guests.remove_if(is_to_go);
+        if (!events[0].revents) continue;
+        Socket socket = accept_from(listening_, end);
+        if (!socket || guests.size() == most_guests)  // there may be no descriptor left
+            if (!guests.empty()) guests.pop_front();
+        if (socket) guests.emplace_back(std::move(socket));
+    }
 }
 
 std::unique_lock<std::mutex> ProcessMesh::take_turn() {
@@ -218,7 +287,7 @@ void ProcessMesh::exchange(std::string_view what, std::span<const Transfer> tran
     try {
         for (auto& transfer : transfers)
             conversations.emplace_back(peers_.at(size_t(transfer.rank)).descriptor(), what, transfer);
-        finish(conversations);
+        finish(conversations, limit_);
     } catch (...) {
         leave();
         throw;

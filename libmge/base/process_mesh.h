@@ -38,10 +38,11 @@ public:
     int port() const;
 
     // Connects with all others. Each process calls it, once, with its own rank and where all of them listen,
-    // by rank. Who does not know `token`, of token_bytes, is turned away. UserError when somebody has not
-    // come within `patience`.
-    void connect(int rank, std::span<const ProcessAddress> processes, std::string_view token,
-                 std::chrono::seconds patience);
+    // by rank. tokens[i], of token_bytes, is known to this process and process i alone and used for this one
+    // meeting: a guest that does not know it is turned away. UserError when a process has not come within
+    // `patience`. An exchange fails in which nothing moves for `limit`.
+    void connect(int rank, std::span<const ProcessAddress> processes, std::span<const std::string> tokens,
+                 std::chrono::seconds patience, std::chrono::milliseconds limit);
     int rank() const { return rank_; }
     int size() const { return int(peers_.size()); }
 
@@ -50,8 +51,9 @@ public:
     std::unique_lock<std::mutex> take_turn();
     // All transfers at once, at most one for each process; returns when they are done. The caller has the
     // turn. `what` names the exchange to the others, who have to be at the same one: UserError when they are
-    // at another or gone, or what interrupts the wait (base/socket.h). Nobody knows then what is still under
-    // way, so this process leaves the others, to whom it is gone, and from then on it is always a UserError.
+    // at another, gone or silent for too long, or what interrupts the wait (base/socket.h). Nobody knows then
+    // what is still under way, so this process leaves the others, to whom it is gone, and from then on it is
+    // always a UserError.
     void exchange(std::string_view what, std::span<const Transfer> transfers);
 
     // In a child made by fork(): its copies of the connections, or nobody sees this process end while the
@@ -59,12 +61,13 @@ public:
     void close_in_child() const;
 
 private:
-    bool let_in(Socket guest, std::string_view token, Deadline end);
+    void let_in_others(std::span<const std::string> tokens, std::chrono::seconds patience, Deadline end);
     void leave();
 
     Socket listening_;
     std::vector<Socket> peers_;  // by rank; none for this process
     int rank_ = 0;
+    std::chrono::milliseconds limit_{};
     std::mutex turn_;
     bool is_broken_ = false;
 };

@@ -262,8 +262,8 @@ def collect_loans() -> None:
 def compute_capability(device: Any) -> int:
     """Ten times that of a GPU."""
 
-def connect_processes(rank: int, processes: collections.abc.Sequence[tuple[str, int]], token: str, patience: int) -> None:
-    """Connects with the other processes, given as pairs of host and port by rank, for the operator `collective`. `token`: 64 characters that all know. RuntimeError when they have not come within `patience` seconds."""
+def connect_processes(rank: int, processes: collections.abc.Sequence[tuple[str, int]], tokens: collections.abc.Sequence[str], patience: int, limit: float) -> None:
+    """Connects with the other processes, given as pairs of host and port by rank, for the operator `collective`. `tokens`: 64 characters by rank, known to this process and that one. RuntimeError when they have not come within `patience` seconds; so are exchanges in which nothing moves for `limit` seconds."""
 
 def cuda_version(library: str) -> int:
     """Of 'cuda', 'driver' or 'cudnn', as NVIDIA counts; 0 without it."""

@@ -41,14 +41,15 @@ void look_for_signals() {
     if (PyErr_CheckSignals() != 0) throw PythonError{};
 }
 
-void connect(int rank, const std::vector<std::pair<std::string, int>>& processes, const std::string& token,
-             int patience) {
+void connect(int rank, const std::vector<std::pair<std::string, int>>& processes,
+             const std::vector<std::string>& tokens, int patience, double limit) {
     auto mesh = std::move(listening_mesh());
     if (!mesh) throw UserError("[connect_processes] listen_for_processes was not called");
     std::vector<ProcessAddress> addresses;
     for (auto& [host, port] : processes) addresses.push_back({host, port});
     nb::gil_scoped_release released;
-    mesh->connect(rank, addresses, token, std::chrono::seconds(patience));
+    auto longest_silence = std::chrono::ceil<std::chrono::milliseconds>(std::chrono::duration<double>(limit));
+    mesh->connect(rank, addresses, tokens, std::chrono::seconds(patience), longest_silence);
     set_process_mesh(std::move(mesh));
 }
 
@@ -60,11 +61,12 @@ void add_processes(PyObject* object) {
     module.def("listen_for_processes", listen, nb::arg("host"),
                "Listens at an address of this machine; gives the port. RuntimeError where it cannot.");
     module.def(
-        "connect_processes", connect, nb::arg("rank"), nb::arg("processes"), nb::arg("token"),
-        nb::arg("patience"),
+        "connect_processes", connect, nb::arg("rank"), nb::arg("processes"), nb::arg("tokens"),
+        nb::arg("patience"), nb::arg("limit"),
         "Connects with the other processes, given as pairs of host and port by rank, for the operator "
-        "`collective`. `token`: 64 characters that all know. RuntimeError when they have not come within "
-        "`patience` seconds.");
+        "`collective`. `tokens`: 64 characters by rank, known to this process and that one. RuntimeError "
+        "when they have not come within `patience` seconds; so are exchanges in which nothing moves for "
+        "`limit` seconds.");
 }
 
 }  // namespace mge::python

@@ -20,7 +20,11 @@ using testing::AllOf;
 using testing::HasSubstr;
 
 constexpr std::chrono::seconds patience(20);
-const std::string token(ProcessMesh::token_bytes, 'x');
+constexpr std::chrono::milliseconds limit(20'000);
+
+// Those of two processes.
+std::vector<std::string> tokens_of(char c) { return {2, std::string(ProcessMesh::token_bytes, c)}; }
+const std::vector<std::string> tokens = tokens_of('x');
 
 template <class T>
 std::span<const std::byte> sent(const std::vector<T>& values) {
@@ -32,7 +36,9 @@ std::span<std::byte> received(std::vector<T>& values) {
 }
 
 // Runs `work` with the connected mesh of each of `size` processes; gives their errors.
-std::vector<std::string> in_processes(int size, const std::function<void(ProcessMesh&)>& work) {
+std::vector<std::string> in_processes(int size, const std::function<void(ProcessMesh&)>& work,
+                                      std::chrono::milliseconds limit = mge::limit) {
+    const std::vector<std::string> tokens(size_t(size), std::string(ProcessMesh::token_bytes, 'x'));
     std::vector<std::unique_ptr<ProcessMesh>> meshes;
     std::vector<ProcessAddress> addresses;
     for (int i = 0; i < size; ++i) {
@@ -44,7 +50,7 @@ std::vector<std::string> in_processes(int size, const std::function<void(Process
     for (int i = 0; i < size; ++i)
         threads.emplace_back([&, i] {
             try {
-                meshes[size_t(i)]->connect(i, addresses, token, patience);
+                meshes[size_t(i)]->connect(i, addresses, tokens, patience, limit);
                 work(*meshes[size_t(i)]);
             } catch (const UserError& e) {
                 errors[size_t(i)] = e.what();
@@ -166,7 +172,7 @@ TEST(ProcessMesh, StopsWaitingForOthersToComeWhenInterrupted) {
     ProcessMesh mesh("127.0.0.1");
     std::vector<ProcessAddress> addresses{{"127.0.0.1", mesh.port()}, {}};
     meanwhile = interrupt;
-    EXPECT_EQ(test::error_of([&] { mesh.connect(0, addresses, token, patience); }), "interrupted");
+    EXPECT_EQ(test::error_of([&] { mesh.connect(0, addresses, tokens, patience, limit); }), "interrupted");
     meanwhile = nullptr;
 }
 
@@ -195,29 +201,56 @@ TEST(ProcessMesh, TurnsStrangersAway) {
         Socket gone = connect_to("127.0.0.1", addresses[0].port, end);
         gone = Socket();
         ProcessMesh liar("127.0.0.1");
-        liar.connect(1, addresses, std::string(ProcessMesh::token_bytes, 'y'), patience);
-        second.connect(1, addresses, token, patience);
+        liar.connect(1, addresses, tokens_of('y'), patience, limit);
+        second.connect(1, addresses, tokens, patience, limit);
         std::vector<int> given{7};
         second.exchange("number", std::array{Transfer{0, sent(given), {}}});
     });
-    first.connect(0, addresses, token, patience);
+    first.connect(0, addresses, tokens, patience, limit);
     std::vector<int> taken(1);
     first.exchange("number", std::array{Transfer{1, {}, received(taken)}});
     guests.join();
     EXPECT_EQ(taken[0], 7);
 }
 
+TEST(ProcessMesh, IsNotHeldUpBySilentGuests) {
+    ProcessMesh first("127.0.0.1"), second("127.0.0.1");
+    std::vector<ProcessAddress> addresses{{"127.0.0.1", first.port()}, {"127.0.0.1", second.port()}};
+    auto begin = std::chrono::steady_clock::now();
+    std::vector<Socket> silent;
+    for (int i = 0; i < 200; ++i)  // more than are kept
+        silent.push_back(connect_to("127.0.0.1", first.port(), begin + patience));
+    std::thread late([&] { second.connect(1, addresses, tokens, patience, limit); });
+    first.connect(0, addresses, tokens, patience, limit);
+    late.join();
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(4));
+}
+
+TEST(ProcessMesh, SaysThatAProcessIsSilent) {
+    std::latch was_told(1);
+    auto work = [&](ProcessMesh& mesh) {
+        if (mesh.rank() == 1) return was_told.wait();  // alive, but not at the exchange
+        std::vector<int> taken(4);
+        auto exchange = [&] { mesh.exchange("numbers", std::array{Transfer{1, {}, received(taken)}}); };
+        EXPECT_THAT(test::error_of(exchange), HasSubstr("no answer from process 1 for 0.2 s"));
+        was_told.count_down();
+        exchange();
+    };
+    auto errors = in_processes(2, work, std::chrono::milliseconds(200));
+    EXPECT_THAT(errors, testing::ElementsAre(HasSubstr("has failed before"), ""));
+}
+
 TEST(ProcessMesh, SaysWhoHasNotCome) {
     ProcessMesh mesh("127.0.0.1");
     std::vector<ProcessAddress> addresses{{"127.0.0.1", mesh.port()}, {"127.0.0.1", 1}};
     try {
-        mesh.connect(0, addresses, token, std::chrono::seconds(0));
+        mesh.connect(0, addresses, tokens, std::chrono::seconds(0), limit);
         ADD_FAILURE() << "connected with nobody";
     } catch (const UserError& e) {
         EXPECT_THAT(e.what(), HasSubstr("waited 0 s for 1 of 2 processes"));
     }
     ProcessMesh late("127.0.0.1");
-    EXPECT_THROW(late.connect(1, std::vector<ProcessAddress>{{"127.0.0.1", 1}, {}}, token, patience),
+    EXPECT_THROW(late.connect(1, std::vector<ProcessAddress>{{"127.0.0.1", 1}, {}}, tokens, patience, limit),
                  UserError);
     EXPECT_THROW(ProcessMesh("no such host"), UserError);
 }

@@ -298,3 +298,15 @@ def test_a_tensor_of_one_number_is_a_number():
     for draw in (mge.random.uniform, mge.random.normal):
         with pytest.raises(AssertionError, match="must be a number, got Tensor"):
             draw(0, mge.Tensor([1.0, 2.0]))
+
+
+def test_a_clock_before_1970_seeds_as_well():
+    code = """
+import time
+time.time = lambda: -1e9
+import megengine as mge
+import megengine.distributed as dist
+mge.random.uniform(0, 1, (2,)).numpy()
+assert dist.launcher(dist.get_rank, n_gpus=2, device_type="cpu")() == [0, 1]
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=120)

@@ -3,16 +3,17 @@
 
 import atexit
 import contextlib
+import hmac
 import ipaddress
 import secrets
 import socket
-import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from .. import _mge, random
 from ..core._wrap import as_device
 from ..device import set_default_device
+from ..random.rng import seed_of_time
 from .server import Client
 
 _PATIENCE_SECONDS = 300  # until the slowest process has come
@@ -152,6 +153,8 @@ def init_process_group(
 ) -> None:
     """Make this process one of several that train together; waits for the others.
 
+    Processes on other machines, or of other users, need the same ``MGE_DISTRIBUTED_SECRET``. An
+    exchange that gets no answer for ``MGE_DISTRIBUTED_TIMEOUT`` seconds (1800) is a RuntimeError.
     Its default device is the given one from now on, and its random numbers are not theirs.
 
     Args:
@@ -167,7 +170,7 @@ def init_process_group(
         TypeError: an argument is of another type.
         ValueError: ``rank`` is not below ``world_size``.
         AssertionError: this process belongs to several already.
-        ConnectionError: there is no server.
+        ConnectionError: there is no server, or it has another secret.
         RuntimeError: other processes have not come within five minutes.
     Example:
         >>> import megengine.distributed as dist
@@ -192,7 +195,7 @@ def init_process_group(
         process.client = _meet(process)
         atexit.register(_leave, process)
         set_default_device(f"{device_type}{device}")
-        random.seed(int(time.time()) + rank)
+        random.seed(seed_of_time() + rank)
     _process = process
     WORLD.reset(range(world_size))
 
@@ -200,10 +203,10 @@ def init_process_group(
 def _meet(process: _Process) -> Client:
     """Connect with the other processes, which the server tells where they are."""
     client, is_first = Client(*process.server), process.rank == 0
-    secret = secrets.token_hex(32) if is_first else None
+    name = secrets.token_hex(32) if is_first else None
     try:
-        token = _asked(0, client.bcast_val, secret, "token", process.world_size)
-        _connect(process, client, token)
+        name = _asked(0, client.bcast_val, name, "token", process.world_size)
+        _connect(process, client, name)
     except BaseException:
         if is_first:  # those who come now would take it for that of the next meeting
             with contextlib.suppress(OSError, RuntimeError):
@@ -212,23 +215,39 @@ def _meet(process: _Process) -> Client:
     return client
 
 
-def _connect(process: _Process, client: Client, token: str) -> None:
-    """Connect with the others that have this token."""
+def _tokens(client: Client, meeting: str, process: _Process) -> list[str]:
+    """By rank, what this process and that one prove themselves by, once and to each other."""
+
+    def token(other: int) -> str:
+        pair = "{} {} {}".format(meeting, *sorted((process.rank, other)))
+        return hmac.new(client._secret, pair.encode(), "sha256").hexdigest()
+
+    return [token(other) for other in range(process.world_size)]
+
+
+def _connect(process: _Process, client: Client, meeting: str) -> None:
+    """Connect with the others of this meeting."""
     size, rank = process.world_size, process.rank
 
     def told_by_all(what: str, mine):
         # The server may know what processes have told that met there before these.
-        client.user_set(f"{token} {what} {rank}", mine)
-        keys = [f"{token} {what} {other}" for other in range(size)]
+        client.user_set(f"{meeting} {what} {rank}", mine)
+        keys = [f"{meeting} {what} {other}" for other in range(size)]
         return [_asked(other, client.user_get, key) for other, key in enumerate(keys)]
 
-    with socket.create_connection(process.server) as to_server:
+    with socket.create_connection(process.server, _PATIENCE_SECONDS) as to_server:
         host, server = to_server.getsockname()[0], to_server.getpeername()[0]
     hosts = told_by_all("host", host)
     ports = told_by_all("port", _mge.listen_for_processes(_listening_host(host, hosts)))
     # Who reaches the server by loopback is on its machine.
     hosts = [server if _is_loopback(other) else other for other in hosts]
-    _mge.connect_processes(rank, list(zip(hosts, ports, strict=True)), token, _PATIENCE_SECONDS)
+    _mge.connect_processes(
+        rank,
+        list(zip(hosts, ports, strict=True)),
+        _tokens(client, meeting, process),
+        _PATIENCE_SECONDS,
+        client._time_limit,
+    )
 
 
 def _asked(other: int, ask: Callable, *arguments):

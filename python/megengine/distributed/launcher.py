@@ -51,7 +51,8 @@ class launcher:
         rank_start: rank of the first process here.
         master_ip: machine of the first process.
         port: of that machine, through which processes find each other; 0: a free one, where all
-            are on this machine.
+            are on this machine. Processes on other machines need the same
+            ``MGE_DISTRIBUTED_SECRET``.
         device_type: kind of the devices. Processes on a CPU share its processors: each has its part
             of the threads, unless ``MGE_THREADS`` says how many.
         backend: a name that ``get_backend`` tells.
@@ -100,7 +101,7 @@ class launcher:
         if self.world_size == 1:
             self._join(0, self.port)
             return [self.func(*args, **kwargs)]
-        server = Server(self.port) if self.rank_start == 0 else None
+        server = self._serve() if self.rank_start == 0 else None
         port = self.port if server is None else server.py_server_port
         context = multiprocessing.get_context("fork")  # a function may be a local one
         processes, results = [], []
@@ -118,11 +119,18 @@ class launcher:
         finally:
             _end(processes)
 
+    def _serve(self) -> Server:
+        return Server(self.port, "127.0.0.1" if self._is_alone() else "0.0.0.0")
+
+    def _is_alone(self) -> bool:
+        """True if no process runs on another machine: the server need not be reachable there."""
+        return self.world_size == self.n_gpus
+
     def _join(self, device: int, port: int) -> None:
         ranks = range(self.rank_start, self.rank_start + self.n_gpus)
-        rank, kind = ranks[device], self.device_type
+        host = "localhost" if self._is_alone() else self.master_ip
         group.init_process_group(
-            self.master_ip, port, self.world_size, rank, device, self.backend, kind
+            host, port, self.world_size, ranks[device], device, self.backend, self.device_type
         )
         group._set_machine_ranks(list(ranks))
 
@@ -171,6 +179,7 @@ def _end(processes: list) -> None:
     for process in processes:
         if process.is_alive():
             process.terminate()
+            os.kill(process.pid, signal.SIGCONT)  # a stopped process ends, too
     end = time.monotonic() + _GRACE_SECONDS
     for process in processes:
         while process.is_alive() and time.monotonic() < end:

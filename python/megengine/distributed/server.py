@@ -1,33 +1,72 @@
 # SPDX-License-Identifier: Apache-2.0
 """Values that the processes of a run tell each other: a server of the first, clients of all.
 
-Plain data goes through it (numbers below 2**31, texts, lists, dicts), no Tensors. There is no
-password: whoever reaches the port can read and change what is there.
+Plain data goes through it (numbers below 2**31, texts, lists, dicts), no Tensors. Server and
+clients prove to each other that they know one secret: ``MGE_DISTRIBUTED_SECRET``, or where that is
+not set, that of the user's processes on this machine. Messages are not encrypted.
 """
 
 import argparse
 import os
+import socket
+import sys
 import threading
 import time
 import weakref
 from collections import Counter
-from socketserver import ThreadingMixIn
-from xmlrpc.client import Fault, ServerProxy
-from xmlrpc.server import SimpleXMLRPCServer
+from collections.abc import Callable
+from dataclasses import dataclass
+from xmlrpc.client import Fault, dumps, loads
+
+from ._connection import (
+    MAX_SECONDS,
+    Listener,
+    WrongSecretError,
+    introduce,
+    is_closed,
+    receive_message,
+    send_message,
+    shared_secret,
+    time_limit,
+)
 
 _PATIENCE_SECONDS = 60
+_GRACE_SECONDS = 30  # that a server has to answer beyond the time that it may wait
+_LOOK_SECONDS = 1  # between looks whether a client that waits is still there
+
+
+@dataclass
+class _Meeting:
+    """Clients at one barrier or broadcast."""
+
+    size: int
+    come: int = 0
+    value: object = None
+    is_over: bool = False
+    failure: str = ""
 
 
 class _Board:
     """What the clients call, each call on a thread of its own."""
 
+    calls = frozenset(
+        "bcast_val connect group_barrier leave take_back user_get user_pop user_set".split()
+    )
+
     def __init__(self) -> None:
         self._changed = threading.Condition()
         self._values: dict = {}
-        self._waiting: Counter = Counter()  # at a barrier
-        self._opened: Counter = Counter()  # how often a barrier has opened
-        self._left: dict = {}  # how many clients have to take part in a broadcast yet
+        self._barriers: dict[str, _Meeting] = {}
+        self._broadcasts: dict[str, _Meeting] = {}
         self._gone: set = set()  # whose values will not come
+        self._guest = threading.local()  # the connection that a thread answers
+
+    def answer(self, guest: socket.socket, method: str, arguments: tuple):
+        """The result of a call."""
+        if method not in self.calls:
+            raise ValueError(f"there is no call {method!r}")
+        self._guest.connection = guest
+        return getattr(self, method)(*arguments)
 
     def connect(self) -> bool:
         return True
@@ -37,71 +76,109 @@ class _Board:
             self._values[key] = value
             self._changed.notify_all()
 
-    def _wait_for_value(
-        self, key: str, patience: float | None = None, source: str | None = None
-    ) -> None:
-        def is_over() -> bool:
-            return key in self._values or source in self._gone
+    def _wait(self, is_over: Callable[[], bool], patience: float, missing: Callable[[], str]):
+        """Waits for a change that another client makes, as long as this client does."""
+        end = time.monotonic() + patience
+        while not self._changed.wait_for(
+            is_over, max(0.0, min(end - time.monotonic(), _LOOK_SECONDS))
+        ):
+            if time.monotonic() >= end:
+                raise TimeoutError(f"{missing()} for {patience:g} s")
+            if is_closed(self._guest.connection):
+                raise ConnectionAbortedError("the client has gone")
 
-        if not self._changed.wait_for(is_over, patience):
-            raise TimeoutError(f"nobody has given it for {patience} s")
-        if key not in self._values:
-            raise ConnectionError(f"{source} is gone")
+    def _wait_for_value(self, key: str, patience: float) -> None:
+        self._wait(lambda: key in self._values, patience, lambda: "nobody has given it")
 
-    def user_get(self, key: str, patience: float | None = None):
+    def user_get(self, key: str, patience: float):
         with self._changed:
             self._wait_for_value(key, patience)
             return self._values[key]
 
-    def user_pop(self, key: str):
+    def user_pop(self, key: str, patience: float):
         with self._changed:
-            self._wait_for_value(key)
+            self._wait_for_value(key, patience)
             return self._values.pop(key)
 
-    def group_barrier(self, key: str, size: int) -> None:
-        with self._changed:
-            turn = self._opened[key]
-            self._waiting[key] += 1
-            if self._waiting[key] < size:
-                self._changed.wait_for(lambda: self._opened[key] > turn)
-                return
-            self._waiting[key] = 0
-            self._opened[key] += 1
+    def _join(self, meetings: dict[str, _Meeting], key: str, size: int) -> _Meeting:
+        """Takes part in a meeting. A new one begins when all have come."""
+        if not isinstance(size, int) or size < 1:
+            raise ValueError(f"size is the number of clients, at least 1, got {size!r}")
+        meeting = meetings.setdefault(key, _Meeting(size))
+        if size != meeting.size and not meeting.failure:  # some would wait in vain: all are told
+            meeting.failure = f"one client says that {size} take part, another {meeting.size}"
+            meeting.is_over = True
             self._changed.notify_all()
+        meeting.come += 1
+        meeting.size = max(meeting.size, size)
+        if meeting.come == meeting.size:
+            del meetings[key]
+        if meeting.failure:
+            raise ValueError(meeting.failure)
+        return meeting
+
+    def _wait_in(
+        self, meeting: _Meeting, patience: float, missing: str, source: str | None = None
+    ) -> None:
+        try:
+            self._wait(
+                lambda: meeting.is_over or source in self._gone,
+                patience,
+                lambda: missing.format(meeting.come, meeting.size),
+            )
+        finally:
+            if not meeting.is_over:
+                meeting.come -= 1
+        if meeting.failure:
+            raise ValueError(meeting.failure)
+        if not meeting.is_over:
+            raise ConnectionError(f"{source} is gone")
+
+    def group_barrier(self, key: str, size: int, patience: float) -> None:
+        with self._changed:
+            barrier = self._join(self._barriers, key, size)
+            if barrier.come == size:
+                barrier.is_over = True
+                self._changed.notify_all()
+            self._wait_in(barrier, patience, "{} of {} clients have waited")
 
     def leave(self, who: str) -> None:
         with self._changed:
             self._gone.add(who)
             self._changed.notify_all()
 
-    def bcast_val(
-        self,
-        value,
-        key: str,
-        size: int,
-        source: str | None = None,
-        patience: float | None = None,
-    ):
+    def bcast_val(self, value, key: str, size: int, source: str | None, patience: float):
         with self._changed:
-            self._left.setdefault(key, size)
+            broadcast = self._join(self._broadcasts, key, size)
             if value is not None:
-                self._values[key] = value
+                broadcast.value, broadcast.is_over = value, True
                 self._changed.notify_all()
-            self._wait_for_value(key, patience, source)
-            found = self._values[key]
-            self._left[key] -= 1
-            if self._left[key] == 0:
-                del self._left[key], self._values[key]
-            return found
+            self._wait_in(broadcast, patience, "nobody has given it", source)
+            return broadcast.value
 
     def take_back(self, key: str) -> None:
         with self._changed:
-            self._values.pop(key, None)
-            self._left.pop(key, None)
+            self._broadcasts.pop(key, None)
 
 
-class _ThreadedServer(ThreadingMixIn, SimpleXMLRPCServer):
-    daemon_threads = True
+class _ThreadedServer(Listener):
+    """Answers one call on each connection."""
+
+    def __init__(self, address: tuple[str, int], logs: bool) -> None:
+        super().__init__(address)
+        self._board = _Board()
+        self._logs = logs
+
+    def serve(self, guest: socket.socket) -> None:
+        arguments, method = loads(receive_message(guest, time.monotonic() + _GRACE_SECONDS))
+        if self._logs:
+            print(f"{guest.getpeername()[0]} {method}", file=sys.stderr, flush=True)
+        try:
+            answer = (self._board.answer(guest, method, arguments),)
+        except Exception as error:
+            answer = Fault(1, str(error))
+        message = dumps(answer, methodresponse=True, allow_none=True).encode()
+        send_message(guest, message, time.monotonic() + _GRACE_SECONDS)
 
 
 # Those of this process.
@@ -117,12 +194,6 @@ def _leave_to_parent() -> None:
 os.register_at_fork(after_in_child=_leave_to_parent)
 
 
-def _listen(port: int, logs: bool) -> _ThreadedServer:
-    server = _ThreadedServer(("0.0.0.0", port), logRequests=logs, allow_none=True)
-    server.register_instance(_Board())
-    return server
-
-
 def _stop(server: _ThreadedServer) -> None:
     server.shutdown()
     server.server_close()
@@ -131,12 +202,15 @@ def _stop(server: _ThreadedServer) -> None:
 class Server:
     """Answers clients on a thread of this process, until the process or the object ends.
 
-    Children made by ``fork`` have no part in it.
+    Children made by ``fork`` have no part in it. A client that does not know the secret
+    (``MGE_DISTRIBUTED_SECRET``) is turned away.
 
     Args:
         port: where; 0 takes a free one, which ``py_server_port`` tells.
+        host: the address at which it listens; by default all addresses of this machine.
     Raises:
         OSError: the port is taken.
+        ValueError: ``MGE_DISTRIBUTED_SECRET`` is too short.
     Example:
         >>> server = Server()
         >>> client = Client("localhost", server.py_server_port)
@@ -145,8 +219,8 @@ class Server:
         3
     """
 
-    def __init__(self, port: int = 0) -> None:
-        server = _listen(port, logs=False)
+    def __init__(self, port: int = 0, host: str = "0.0.0.0") -> None:
+        server = _ThreadedServer((host, port), logs=False)
         self.py_server_port: int = server.server_address[1]
         threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
         self._server = server
@@ -161,11 +235,15 @@ class Server:
 class Client:
     """Speaks with a server.
 
+    A call that waits for other clients gives up after ``MGE_DISTRIBUTED_TIMEOUT`` seconds, 1800 if
+    that is not set.
+
     Args:
         master_ip: the server's machine.
         port: the server's port.
     Raises:
-        ConnectionError: nobody has answered for a minute.
+        ConnectionError: nobody has answered for a minute, or the server has another secret.
+        ValueError: ``MGE_DISTRIBUTED_SECRET`` or ``MGE_DISTRIBUTED_TIMEOUT`` has no valid value.
     Example:
         >>> server = Server()
         >>> client = Client("localhost", server.py_server_port)
@@ -177,22 +255,47 @@ class Client:
     def __init__(self, master_ip: str, port: int) -> None:
         self.master_ip = master_ip
         self.port = port
+        self._secret = shared_secret()
+        self._time_limit = time_limit()
         self._broadcasts: Counter = Counter()
         self.connect()
 
     def _call(self, method: str, *arguments):
+        return self._ask(method, arguments, 0)
+
+    def _call_patiently(self, method: str, *arguments, patience: float | None = None):
+        """A call that waits for other clients."""
+        patience = self._time_limit if patience is None else min(patience, MAX_SECONDS / 2)
+        return self._ask(method, (*arguments, patience), patience)
+
+    def _ask(self, method: str, arguments: tuple, patience: float):
         # A connection for each call: one that waits holds up no other.
-        with ServerProxy(f"http://{self.master_ip}:{self.port}", allow_none=True) as proxy:
-            try:
-                return getattr(proxy, method)(*arguments)
-            except Fault as fault:
-                raise RuntimeError(f"[{method}] {fault.faultString}") from None
+        limit = patience + _GRACE_SECONDS
+        request = dumps(arguments, method, allow_none=True).encode("utf-8", "xmlcharrefreplace")
+        try:
+            place, end = (self.master_ip, self.port), time.monotonic() + limit
+            with socket.create_connection(place, _GRACE_SECONDS) as connection:
+                introduce(connection, self._secret, min(end, time.monotonic() + _GRACE_SECONDS))
+                send_message(connection, request, end)
+                answer = receive_message(connection, end)
+        except TimeoutError:
+            raise TimeoutError(
+                f"[{method}] the server at {self.master_ip}:{self.port} has not answered in time: "
+                "it is stopped, or its machine is not reachable"
+            ) from None
+        except ValueError as error:
+            raise ValueError(f"[{method}] {error}") from None
+        try:
+            ((result,), _) = loads(answer)
+            return result
+        except Fault as fault:
+            raise RuntimeError(f"[{method}] {fault.faultString}") from None
 
     def connect(self) -> None:
         """Wait until the server is there.
 
         Raises:
-            ConnectionError: nobody has answered for a minute.
+            ConnectionError: nobody has answered for a minute, or the server has another secret.
         """
         end = time.monotonic() + _PATIENCE_SECONDS
         while True:
@@ -200,7 +303,7 @@ class Client:
                 self._call("connect")
                 return
             except OSError as error:
-                if time.monotonic() > end:
+                if time.monotonic() > end or isinstance(error, WrongSecretError):
                     raise ConnectionError(
                         f"[Client] no server at {self.master_ip}:{self.port}: {error}"
                     ) from error
@@ -212,8 +315,10 @@ class Client:
         Args:
             key: what they call it.
             size: how many they are.
+        Raises:
+            RuntimeError: the others have not come in time, or name another size.
         """
-        self._call("group_barrier", key, size)
+        self._call_patiently("group_barrier", key, size)
 
     def user_set(self, key: str, val) -> None:
         """Give a value a name.
@@ -229,17 +334,21 @@ class Client:
 
         Args:
             key: the name.
-            patience: seconds to wait at most; None: for as long as it takes.
+            patience: seconds to wait at most; None: ``MGE_DISTRIBUTED_TIMEOUT``.
         Returns:
             The value.
         Raises:
             RuntimeError: nobody has given one meanwhile.
         """
-        return self._call("user_get", key, patience)
+        return self._call_patiently("user_get", key, patience=patience)
 
     def user_pop(self, key: str):
-        """The value of a name, which it loses; waits until there is one."""
-        return self._call("user_pop", key)
+        """The value of a name, which it loses; waits until there is one.
+
+        Raises:
+            RuntimeError: nobody has given one in time.
+        """
+        return self._call_patiently("user_pop", key)
 
     def leave(self, who: str) -> None:
         """Say that somebody gives no values any more.
@@ -264,14 +373,17 @@ class Client:
             key: what they call it; it may be used again.
             size: how many they are.
             source: who gives it, as ``leave`` would name it.
-            patience: seconds to wait at most; None: for as long as it takes.
+            patience: seconds to wait at most; None: ``MGE_DISTRIBUTED_TIMEOUT``.
         Returns:
             The value.
         Raises:
-            RuntimeError: who gives it has left, or nobody has given it meanwhile.
+            RuntimeError: who gives it has left, nobody has given it meanwhile, or another client
+                names another size.
         """
         self._broadcasts[key] += 1
-        return self._call("bcast_val", val, self._turn(key), size, source, patience)
+        return self._call_patiently(
+            "bcast_val", val, self._turn(key), size, source, patience=patience
+        )
 
     def take_back(self, key: str) -> None:
         """Give nothing to those who have not come yet for the last ``bcast_val`` of that name.
@@ -294,7 +406,7 @@ def main(port: int = 0, verbose: bool = True) -> None:
     Raises:
         OSError: the port is taken.
     """
-    with _listen(port, logs=verbose) as server:
+    with _ThreadedServer(("0.0.0.0", port), logs=verbose) as server:
         print("serving on port", server.server_address[1], flush=True)
         server.serve_forever()
 

@@ -367,7 +367,14 @@ def _shape(size, who: str) -> dict:
 
 
 _streams: dict[str, _Stream] = {}
-_seed = int(time.time())
+
+
+def seed_of_time() -> int:
+    """A seed that differs between programs that start at different times."""
+    return abs(int(time.time()))  # a wrong clock may be before 1970
+
+
+_seed = seed_of_time()
 
 
 def next_state(device=None) -> Tensor:
