@@ -57,10 +57,10 @@ PyObject* make_narrow_dtype(DType dtype) {
     std::string name(name_of(dtype));
     Reference package(PyImport_ImportModule("ml_dtypes"));
     Reference type(package ? PyObject_GetAttrString(package.get(), name.c_str()) : nullptr);
-    PyErr_Clear();
+    clear_exception();
     PyArray_Descr* descr = nullptr;
     if (type && PyArray_DescrConverter(type.get(), &descr)) return reinterpret_cast<PyObject*>(descr);
-    PyErr_Clear();
+    clear_exception();
     return make_named_dtype("uint8", name);
 }
 
@@ -68,14 +68,14 @@ PyObject* make_narrow_dtype(DType dtype) {
 std::string name_in_metadata(PyArray_Descr* descr) {
     Reference metadata(PyObject_GetAttrString(reinterpret_cast<PyObject*>(descr), "metadata"));
     if (!metadata || metadata.get() == Py_None) {
-        PyErr_Clear();
+        clear_exception();
         return {};
     }
     Reference about(PyMapping_GetItemString(metadata.get(), "mgb_dtype"));
     Reference name(about ? PyMapping_GetItemString(about.get(), "name") : nullptr);
     const char* utf8 = name && PyUnicode_Check(name.get()) ? PyUnicode_AsUTF8(name.get()) : nullptr;
     std::string found = utf8 ? utf8 : "";
-    PyErr_Clear();
+    clear_exception();
     return found;
 }
 
@@ -150,7 +150,7 @@ void refuse_deep_nesting(PyObject* data) {
                             ErrorClass::value);
         part = Reference(PySequence_GetItem(part.get(), 0));
     }
-    PyErr_Clear();  // NumPy finds it again and says more
+    clear_exception();  // NumPy finds it again and says more
 }
 
 // Any Python data as an array; lists of tensors become arrays of their numbers.

@@ -75,6 +75,12 @@ void set_python_error() noexcept {
     }
 }
 
+void clear_exception() {
+    if (!PyErr_Occurred()) return;
+    if (!PyErr_ExceptionMatches(PyExc_Exception)) throw PythonError{};
+    PyErr_Clear();
+}
+
 void add_exceptions(PyObject* module) {
     internal_error = add_class(module, "InternalError", PyExc_RuntimeError,
                                "A broken promise inside the library, with its place in the source.");

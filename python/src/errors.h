@@ -23,6 +23,10 @@ void add_exceptions(PyObject* module);
 // The class of "trace error because …".
 PyObject* trace_error_class();
 
+// Clears the exception of an optional step, if there is one. Throws PythonError for those that end a program,
+// such as KeyboardInterrupt: Ctrl-C may come while any Python code runs.
+void clear_exception();
+
 // What the Python exception says that is set, which is no longer set then.
 std::string taken_message();
 

@@ -107,7 +107,7 @@ bool is_bool_like(PyObject* operand) {
     if (is_tensor(operand)) return value_of(operand).dtype() == DType::boolean;
     Reference dtype(PyObject_GetAttrString(operand, "dtype"));
     Reference kind(dtype ? PyObject_GetAttrString(dtype.get(), "kind") : nullptr);
-    PyErr_Clear();
+    clear_exception();
     return kind && PyUnicode_Check(kind.get()) && PyUnicode_CompareWithASCIIString(kind.get(), "b") == 0;
 }
 

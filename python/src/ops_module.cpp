@@ -137,7 +137,7 @@ void note_params(OpFunctionObject& function, PyObject* names, std::span<PyObject
     KnownKeywords noted{Reference::borrow(names), {}, params};
     for (PyObject* value : values) {
         noted.values.push_back(kept_value(value));
-        if (!noted.values.back()) return PyErr_Clear();
+        if (!noted.values.back()) return clear_exception();
     }
     function.known[function.oldest++ % most_known] = std::move(noted);
 }

@@ -86,7 +86,7 @@ bool init_from_foreign(PyTensor* self, PyObject* data) {
 Reference mapped_device(PyObject* object, PyObject* device) {
     if (!PyUnicode_Check(device)) return Reference(Py_NewRef(device));
     Reference map(PyObject_GetAttrString(reinterpret_cast<PyObject*>(Py_TYPE(object)), "dmap_callback"));
-    if (!map) PyErr_Clear();  // none of megengine's classes
+    if (!map) clear_exception();  // none of megengine's classes
     if (!map || map.get() == Py_None) return Reference(Py_NewRef(device));
     Reference mapped(PyObject_CallOneArg(map.get(), device));
     if (!mapped) throw PythonError{};
