@@ -15,6 +15,7 @@
 #include <map>
 #include <memory>
 #include <set>
+#include <vector>
 
 #include "apps/dump/written.h"
 #include "libmge/graph/footprint.h"
@@ -251,7 +252,7 @@ File temporary() {
 std::string contents(FILE* file) {
     std::rewind(file);
     std::string result;
-    std::array<char, 65536> buffer;
+    std::vector<char> buffer(65536);
     while (size_t n = std::fread(buffer.data(), 1, buffer.size(), file)) result.append(buffer.data(), n);
     return result;
 }

@@ -15,6 +15,7 @@
 #include <filesystem>
 #include <streambuf>
 #include <utility>
+#include <vector>
 
 #include "libmge/base/env.h"
 #include "libmge/base/error.h"
@@ -110,7 +111,7 @@ private:
     }
 
     int fd_, code_ = 0;
-    std::array<char, 65536> buffer_;
+    std::vector<char> buffer_ = std::vector<char>(65536);  // not on a small stack
 };
 
 // Opening a pipe would wait for ever when nobody opens its other end.

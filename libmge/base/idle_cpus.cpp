@@ -21,19 +21,30 @@ constexpr Ticks looks_per_cost = 100;
 std::optional<int64_t> idle_time_now() {
     int file = ::open("/proc/stat", O_RDONLY | O_CLOEXEC);
     if (file < 0) return std::nullopt;
-    std::array<char, 1 << 17> text;  // a line for each of a thousand
-    size_t size = 0;
-    for (ssize_t got = 1; got > 0 && size + 1 < text.size(); size += size_t(std::max<ssize_t>(got, 0)))
-        got = ::read(file, text.data() + size, text.size() - 1 - size);
     cpu_set_t set;
     CPU_ZERO(&set);
-    bool is_known = ::sched_getaffinity(0, sizeof set, &set) == 0;
-    ::close(file);
-    if (!is_known) return std::nullopt;
     bool is_usable[CPU_SETSIZE];
+    bool is_known = ::sched_getaffinity(0, sizeof set, &set) == 0;
     for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) is_usable[cpu] = CPU_ISSET(cpu, &set);
-    text[size] = 0;
-    return idle_time(text.data(), is_usable);
+    std::optional<int64_t> sum;
+    std::array<char, 8192> text;  // some lines; there may be a thousand, and the stack may be small
+    size_t size = 0;
+    while (is_known) {
+        ssize_t got = ::read(file, text.data() + size, text.size() - 1 - size);
+        if (got <= 0) break;
+        size += size_t(got);
+        text[size] = 0;
+        char* end = std::strrchr(text.data(), '\n');
+        if (!end) break;
+        *end = 0;
+        auto idle = idle_time(text.data(), is_usable);
+        if (idle) sum = sum.value_or(0) + *idle;
+        if (std::strncmp(text.data(), "cpu", 3) != 0) break;
+        size -= size_t(end + 1 - text.data());
+        std::memmove(text.data(), end + 1, size);
+    }
+    ::close(file);
+    return sum;
 }
 
 }  // namespace

@@ -28,6 +28,7 @@
 #include "libmge/base/threads.h"
 #include "libmge/base/utf8.h"
 #include "tests/harness/nightly.h"
+#include "tests/harness/small_stack.h"
 #include "tests/new_folder.h"
 
 namespace mge {
@@ -53,6 +54,11 @@ TEST_F(Files, MapsWhatWasWritten) {
     ASSERT_EQ(file->bytes().size(), 5u);
     EXPECT_EQ(std::memcmp(file->bytes().data(), "hello", 5), 0);
     EXPECT_EQ(count(), 1u) << "no temporary file is left";
+}
+
+TEST_F(Files, AreWrittenOnSmallStacks) {
+    test::on_small_stack([&] { write_file_atomically(path("a"), [](std::ostream& s) { s << "hello"; }); });
+    EXPECT_EQ(std::filesystem::file_size(path("a")), 5u);
 }
 
 TEST_F(Files, MayBeForTheirOwnerAlone) {

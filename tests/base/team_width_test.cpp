@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "libmge/base/idle_cpus.h"
+#include "tests/harness/small_stack.h"
 
 namespace mge {
 namespace {
@@ -116,6 +117,15 @@ TEST(IdleTime, CountsUsableProcessorsOnly) {
     EXPECT_EQ(idle_time(stat, none), std::nullopt);
     EXPECT_EQ(idle_time("", is_usable), std::nullopt);
     EXPECT_EQ(idle_time("cpu  1 2 3\ncpu0 1 2", is_usable), std::nullopt);
+}
+
+TEST(IdleTime, IsReadOnSmallStacks) {
+    test::on_small_stack([] {
+        IdleCpus cpus;
+        cpus.start(1);
+        auto idle = cpus.look(1 + ticks_per_microsecond() * 1'000'000);
+        EXPECT_GE(idle.value_or(0), 0);
+    });
 }
 
 TEST(TeamWidth, OfOneThreadIsOne) {
