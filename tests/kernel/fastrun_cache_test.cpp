@@ -327,6 +327,20 @@ TEST_F(CacheFile, MergeTakesRowsOfATimeToComeForOld) {
     EXPECT_EQ(merged(4, 200), 4);
 }
 
+TEST_F(CacheFile, MergeTakesTimesBefore1970ForTimes) {
+    constexpr auto latest = std::numeric_limits<int64_t>::max();
+    auto cache = FastrunCache::open(path_);
+    auto merged = [&](double ms, int64_t at) {
+        std::vector<CacheRow> rows{{"m", "p", {"a", ms}, at}};
+        cache->merge(rows);
+        return cache->rows().front().measured.milliseconds;
+    };
+    EXPECT_EQ(merged(1, latest), 1) << "there was nothing";
+    EXPECT_EQ(merged(2, -1000), 2) << "a clock that was ahead is the oldest";
+    EXPECT_EQ(merged(3, -2000), 2);
+    EXPECT_EQ(merged(4, -500), 4);
+}
+
 TEST_F(CacheFile, KeepsWhichAlgorithmsThereWere) {
     Sample sample(3);
     auto cache = FastrunCache::open(path_);
