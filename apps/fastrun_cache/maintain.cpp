@@ -81,8 +81,8 @@ std::vector<CacheRow> beyond_the_fastest(const std::vector<CacheRow>& rows, int 
 std::vector<CacheRow> rows_to_prune(const PruneJob& job, FastrunCache& cache) {
     auto rows = job.filter.select(cache.rows());
     if (job.older_than_days >= 0) {
-        double limit = double(std::time(nullptr)) - job.older_than_days * 86400;
-        std::erase_if(rows, [=](auto& row) { return double(row.measured_at) > limit; });
+        auto limit = int64_t(std::time(nullptr)) - int64_t(job.older_than_days * 86400);
+        std::erase_if(rows, [=](auto& row) { return row.measured_at > limit; });
     }
     if (job.other_machines)
         std::erase_if(rows, [here = machines_here(job.filter.libraries)](auto& row) {

@@ -347,8 +347,7 @@ def test_verify_and_prune_damaged(run_tool, cache):
 def test_prune_criteria(run_tool, cache):
     before = run_tool(TOOL, "list", cache).result
     assert run_tool(TOOL, "prune", cache).code == 2
-    for days in ("1", "1e300"):
-        assert run_tool(TOOL, "prune", cache, "--older-than", days).result["removed"] == []
+    assert run_tool(TOOL, "prune", cache, "--older-than", "1").result["removed"] == []
     assert run_tool(TOOL, "prune", cache, "--other-machines").result["removed"] == []
     fastest = run_tool(TOOL, "prune", cache, "--keep-fastest", "1").result
     assert fastest["rows"] == len(before["problems"])
