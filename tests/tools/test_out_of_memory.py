@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tools in a limited address space: they do their work, or end with the exit code of memory."""
 
+import bisect
 import json
 import os
 import resource
@@ -50,7 +51,7 @@ def heavy_model(tmp_path_factory):
 
 
 def run_limited(command, mebibytes):
-    limit = mebibytes * MEBIBYTE
+    limit = int(mebibytes * MEBIBYTE)
     return subprocess.run(
         [str(part) for part in command],
         capture_output=True,
@@ -94,6 +95,19 @@ def test_a_profile_does_without_the_peak(tool_path, run_tool, small_model, tmp_p
     done = run_limited([tool_path("mge-profile"), "show", path, "--peak"], 150)
     assert done.returncode == MEMORY and "[--peak]" in done.stderr
     assert "measured peak" in run_tool("mge-profile", "show", path, "--peak").out
+
+
+def test_libraries_get_the_memory_that_they_do_not_check(heavy_model, smallest_limit, tool_path):
+    """Just above the least limit small blocks are refused, too, which oneDNN takes unchecked."""
+    tool, steps = tool_path("load_and_run"), 51
+    limits = [smallest_limit - 4 + i / steps for i in range(4 * steps + 1)]
+    first = bisect.bisect_left(
+        limits, True, key=lambda limit: run_limited([tool, "--version"], limit).returncode == OK
+    )
+    command = [tool, heavy_model, "--iter", "1", "--warmup-iter", "0", "--threads", "1"]
+    for limit in (limits[first] + i / steps for i in range(2 * steps // 3)):
+        done = run_limited(command, limit)
+        assert done.returncode == MEMORY, f"{limit} MiB: {done.returncode}: {done.stderr[-300:]}"
 
 
 @pytest.mark.parametrize(

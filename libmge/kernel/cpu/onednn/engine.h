@@ -18,6 +18,9 @@ void check(dnnl_status_t status, const char* call);
 dnnl_engine_t engine();
 dnnl_stream_t stream();  // one per thread
 
+// Describing a primitive takes small blocks of memory, which oneDNN uses unchecked.
+inline constexpr size_t room_for_descriptions = size_t(2) << 20;
+
 struct Destroy {
     void operator()(dnnl_primitive_desc* p) const { dnnl_primitive_desc_destroy(p); }
     void operator()(dnnl_primitive_desc_iterator* p) const { dnnl_primitive_desc_iterator_destroy(p); }

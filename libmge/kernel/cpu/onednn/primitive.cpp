@@ -181,6 +181,7 @@ Primitive make_reorder(const MemoryDesc& from, const MemoryDesc& to) {
     // Without attributes a reorder to a Winograd layout would hold a scratchpad of its own as long as it
     // lives.
     auto attr = attributes(false, {});
+    require_address_space(room_for_descriptions, "the descriptions of oneDNN primitives");
     check(dnnl_reorder_primitive_desc_create(&made, &from, engine(), &to, engine(), attr.get()),
           "dnnl_reorder_primitive_desc_create");
     PrimitiveDesc desc(made);
