@@ -185,7 +185,7 @@ def test_what_pytorch_itself_has_written(tmp_path, is_archive):
 
 
 def legacy_file():
-    """What PyTorch 1.0 writes for {"w": torch.arange(3.0)}."""
+    """The file that PyTorch 1.0 writes for {"w": torch.arange(3.0)}."""
     parts = [0x1950A86A20F9469CFC6C, 1001, {"protocol_version": 1001, "little_endian": True}]
     head = b"".join(pickle.dumps(part, 2) for part in parts)
     tensor = (

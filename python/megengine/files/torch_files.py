@@ -211,7 +211,7 @@ def _tensor(
 
 
 def _changed_by(flags: dict | None, values: np.ndarray) -> np.ndarray:
-    """What PyTorch calculates only when somebody reads the tensor."""
+    """Apply the conjugation and negation that PyTorch delays until a tensor is read."""
     flags = flags or {}
     if not flags.keys() <= {"conj", "neg"}:
         raise ValueError(f"a tensor has {sorted(flags)}, which is not known")

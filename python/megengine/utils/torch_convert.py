@@ -8,6 +8,8 @@ import numpy as np
 
 from .. import module as M
 from ..module import Module
+from .torch_graph import ADVICE, graph_module
+from .torch_layers import Attention, Encoder, EncoderLayer, Flatten, Function, recurrent
 from .torch_module import TorchModule
 
 __all__ = ["TorchModule", "convert_module", "convert_state_dict"]
@@ -22,11 +24,22 @@ def _refuse_unless(condition: bool, what: str) -> None:
         raise _Refusal(what)
 
 
+def _symmetric_padding(layer) -> tuple[int, ...]:
+    """The padding in numbers, where it was perhaps given as a word."""
+    if not isinstance(layer.padding, str):
+        return layer.padding
+    is_same = layer.padding == "same"
+    pairs = zip(layer.kernel_size, layer.dilation, strict=True)
+    both = [is_same * dilation * (kernel - 1) for kernel, dilation in pairs]
+    is_even = all(width % 2 == 0 for width in both)
+    _refuse_unless(is_even, f"padding {layer.padding!r} that is wider on one side")
+    return tuple(width // 2 for width in both)
+
+
 def _conv(cls):
     def convert(layer):
         _refuse_unless(layer.padding_mode == "zeros", f"padding_mode {layer.padding_mode!r}")
-        _refuse_unless(not isinstance(layer.padding, str), f"padding {layer.padding!r}")
-        sizes = (layer.kernel_size, layer.stride, layer.padding, layer.dilation)
+        sizes = (layer.kernel_size, layer.stride, _symmetric_padding(layer), layer.dilation)
         sizes = [size[0] if cls is M.Conv1d else size for size in sizes]
         kernel, stride, padding, dilation = sizes
         return cls(
@@ -97,6 +110,15 @@ def _norm(cls, sizes):
     return convert
 
 
+def _instance_norm(layer):
+    _refuse_unless(not layer.track_running_stats, "track_running_stats")
+    return M.InstanceNorm(layer.num_features, eps=layer.eps, affine=layer.affine)
+
+
+def _padding(mode: str):
+    return lambda layer: Function("pad", layer.padding, mode)
+
+
 def _gelu(layer):
     _refuse_unless(layer.approximate == "none", f"approximate {layer.approximate!r}")
     return M.GELU()
@@ -105,6 +127,11 @@ def _gelu(layer):
 def _softmax(layer):
     _refuse_unless(layer.dim is not None, "no dim")
     return M.Softmax(layer.dim)
+
+
+def _log_softmax(layer):
+    _refuse_unless(layer.dim is not None, "no dim")
+    return Function("log_softmax", layer.dim)
 
 
 def _adaptive(cls):
@@ -116,15 +143,17 @@ def _adaptive(cls):
     return convert
 
 
-class _Flatten(Module):
-    """As torch.nn.Flatten."""
+def _attention(layer):
+    is_plain = layer._qkv_same_embed_dim and layer.bias_k is None and not layer.add_zero_attn
+    _refuse_unless(is_plain, "kdim, vdim, add_bias_kv or add_zero_attn")
+    has_bias = layer.in_proj_bias is not None
+    sizes = layer.embed_dim, layer.num_heads
+    return Attention(*sizes, layer.dropout, has_bias, layer.batch_first)
 
-    def __init__(self, start: int, end: int):
-        super().__init__()
-        self.start, self.end = start, end
 
-    def forward(self, inputs):
-        return inputs.flatten(self.start, self.end)
+def _interpolation(layer):
+    scale = layer.scale_factor
+    return Function("interpolate", layer.size, scale, layer.mode, layer.align_corners)
 
 
 # The layers that both have, by their class in torch.nn.
@@ -140,41 +169,91 @@ _LAYERS = {
     "ConvTranspose2d": _conv_transpose,
     "Dropout": lambda layer: M.Dropout(layer.p),
     "Embedding": _embedding,
-    "Flatten": lambda layer: _Flatten(layer.start_dim, layer.end_dim),
+    "ELU": lambda layer: Function("elu", layer.alpha),
+    "Flatten": lambda layer: Flatten(layer.start_dim, layer.end_dim),
     "GELU": _gelu,
     "GroupNorm": _norm(M.GroupNorm, ("num_groups", "num_channels")),
+    "Hardsigmoid": lambda layer: Function("hardsigmoid"),
+    "Hardswish": lambda layer: Function("hardswish"),
     "Identity": lambda layer: M.Identity(),
+    "InstanceNorm2d": _instance_norm,
     "LayerNorm": _norm(M.LayerNorm, ("normalized_shape",)),
     "LeakyReLU": lambda layer: M.LeakyReLU(layer.negative_slope),
     "Linear": lambda layer: M.Linear(
         layer.in_features, layer.out_features, bias=layer.bias is not None
     ),
+    "LogSoftmax": _log_softmax,
     "MaxPool2d": _max_pool,
+    "MultiheadAttention": _attention,
     "PReLU": lambda layer: M.PReLU(layer.num_parameters),
     "PixelShuffle": lambda layer: M.PixelShuffle(layer.upscale_factor),
+    "ReflectionPad2d": _padding("reflect"),
+    "ReplicationPad2d": _padding("replicate"),
     "ReLU": lambda layer: M.ReLU(),
+    "ReLU6": lambda layer: Function("relu6"),
     "SiLU": lambda layer: M.SiLU(),
     "Sigmoid": lambda layer: M.Sigmoid(),
     "Softmax": _softmax,
+    "Tanh": lambda layer: Function("tanh"),
+    "Upsample": _interpolation,
+    "ZeroPad2d": _padding("constant"),
+}
+
+
+def _sequential(layer, path: str) -> Module:
+    parts = layer.named_children()
+    return M.Sequential(OrderedDict((k, _converted(v, f"{path}.{k}")) for k, v in parts))
+
+
+def _lstm(layer, path: str) -> Module:
+    return recurrent(M.LSTM, layer, _arrays(layer))
+
+
+def _rnn(layer, path: str) -> Module:
+    return recurrent(M.RNN, layer, _arrays(layer), nonlinearity=layer.nonlinearity)
+
+
+def _encoder_layer(layer, path: str) -> Module:
+    activation = getattr(layer.activation, "__name__", type(layer.activation).__name__.lower())
+    _refuse_unless(activation in ("relu", "gelu"), f"the activation {activation}")
+    parts = {k: _converted(v, f"{path}.{k}") for k, v in layer.named_children()}
+    parts.pop("activation", None)
+    return EncoderLayer(parts, activation, layer.norm_first)
+
+
+def _encoder(layer, path: str) -> Module:
+    layers = [_converted(part, f"{path}.layers.{k}") for k, part in enumerate(layer.layers)]
+    return Encoder(layers, layer.norm and _converted(layer.norm, f"{path}.norm"))
+
+
+# The layers that are made with their parts and weights.
+_COMPOSED = {
+    "LSTM": _lstm,
+    "RNN": _rnn,
+    "Sequential": _sequential,
+    "TransformerEncoder": _encoder,
+    "TransformerEncoderLayer": _encoder_layer,
 }
 
 
 def _converted(layer, path: str) -> Module:
     name = type(layer).__name__
-    is_torchs = type(layer).__module__.startswith("torch.nn.modules.")
-    if is_torchs and name == "Sequential":
-        parts = layer.named_children()
-        return M.Sequential(OrderedDict((k, _converted(v, f"{path}.{k}")) for k, v in parts))
-    if not is_torchs or name not in _LAYERS:
-        raise NotImplementedError(
-            f"[convert_module] {path} is a {name}, which has no counterpart here; TorchModule runs"
-            " it in PyTorch"
-        )
+    if not type(layer).__module__.startswith("torch.nn.modules."):
+        return graph_module(layer, path, _converted, _array)
     try:
+        if name in _COMPOSED:
+            made = _COMPOSED[name](layer, path)
+            made.train(layer.training, recursive=False)
+            return made
+        if name not in _LAYERS:
+            raise NotImplementedError(
+                f"[convert_module] {path} is a {name}, which has no counterpart here; {ADVICE}"
+            )
         made = _LAYERS[name](layer)
     except _Refusal as refusal:
         raise NotImplementedError(
-            f"[convert_module] {path} is a {name} with {refusal}, which has no counterpart here"
+            f"[convert_module] {path} is a {name} with {refusal}, which has no counterpart here;"
+            f" {ADVICE}"
         ) from None
     made.load_state_dict(convert_state_dict(layer.state_dict(), made))
     made.train(layer.training)
@@ -182,20 +261,30 @@ def _converted(layer, path: str) -> Module:
 
 
 def convert_module(module) -> Module:
-    """A Module of ours for a PyTorch module that is a layer, or Sequentials of layers.
+    """A Module of ours for a PyTorch module.
+
+    A layer of ``torch.nn`` becomes the layer that does the same. The forward of a class of yours is
+    recorded by ``torch.fx``, in training and in evaluation mode, and the Module runs the same
+    steps: layers, functions and methods of tensors. Its arguments are those without a default.
 
     Args:
         module: a ``torch.nn.Module``.
     Returns:
-        Module with copies of its parameters and buffers, in its mode; it can be traced and dumped.
+        Module with copies of its parameters and buffers under their names, in its mode; it can be
+        trained, traced and dumped.
     Raises:
-        NotImplementedError: a layer has no counterpart; the message has its path.
+        NotImplementedError: a layer or a call has no counterpart, or values decide what the forward
+            does. The message has the path and says what to do.
     Example:
         >>> import torch  # doctest: +SKIP
         >>> convert_module(torch.nn.Linear(2, 3))  # doctest: +SKIP
         Linear(in_features=2, out_features=3, bias=True)
     """
     return _converted(module, "module")
+
+
+def _arrays(layer) -> dict[str, np.ndarray]:
+    return {name: _array(value) for name, value in layer.state_dict().items()}
 
 
 def _array(value) -> np.ndarray:

@@ -1,0 +1,357 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Functions and methods of PyTorch, on Tensors: the parameters have PyTorch's names."""
+
+import math
+import operator
+from collections.abc import Callable
+
+import numpy as np
+
+from .. import functional as F
+from ..tensor import Tensor
+
+
+def _plain(sizes: tuple):
+    """Sizes given one by one or as one sequence, which is a Tensor in a traced function."""
+    if len(sizes) == 1 and isinstance(sizes[0], (tuple, list)):
+        return tuple(sizes[0])
+    is_shape = len(sizes) == 1 and isinstance(sizes[0], Tensor) and sizes[0].ndim == 1
+    return sizes[0] if is_shape else sizes
+
+
+def _getattr(x, name: str):
+    return F.transpose(x, (1, 0)) if name == "T" else getattr(x, name)
+
+
+def _size(x, dim=None):
+    return x.shape if dim is None else x.shape[dim]
+
+
+def _reshape(x, *shape):
+    return F.reshape(x, _plain(shape))
+
+
+def _flatten(x, start_dim=0, end_dim=-1):
+    return F.flatten(x, start_dim, end_dim)
+
+
+def _permute(x, *dims):
+    axes = [dim % x.ndim for dim in _plain(dims)]
+    return F.transpose(x, axes)
+
+
+def _transpose(x, dim0, dim1):
+    return F.swapaxes(x, dim0, dim1)
+
+
+def _expand(x, *sizes):
+    sizes = _plain(sizes)
+    lead = len(sizes) - x.ndim
+    sizes = [x.shape[k - lead] if size == -1 else size for k, size in enumerate(sizes)]
+    return F.broadcast_to(x, tuple(sizes))
+
+
+def _expand_as(x, other):
+    return F.broadcast_to(x, other.shape)
+
+
+def _repeat(x, *sizes):
+    return F.tile(x, _plain(sizes))
+
+
+def _squeeze(x, dim=None):
+    if dim is None:
+        return F.squeeze(x)
+    dims = [dim] if isinstance(dim, int) else dim
+    ones = [d for d in dims if x.shape[d] == 1]
+    return F.squeeze(x, ones) if ones else x
+
+
+def _unsqueeze(x, dim):
+    return F.expand_dims(x, dim if dim >= 0 else dim + x.ndim + 1)
+
+
+def _cat(tensors, dim=0):
+    return F.concat(list(tensors), axis=dim)
+
+
+def _stack(tensors, dim=0):
+    return F.stack(list(tensors), axis=dim)
+
+
+def _split(x, split_size_or_sections, dim=0):
+    # The places are constants of a traced function.
+    if isinstance(split_size_or_sections, (tuple, list)):
+        places = np.cumsum([int(size) for size in split_size_or_sections[:-1]]).tolist()
+    else:
+        size = int(split_size_or_sections)
+        places = list(range(size, x._tuple_shape[dim], size))
+    return F.split(x, places, axis=dim) if places else [x]
+
+
+def _chunk(x, chunks, dim=0):
+    return _split(x, -(-x._tuple_shape[dim] // chunks), dim)
+
+
+def _flip(x, *dims):
+    axes = {dim % x.ndim for dim in _plain(dims)}
+    return x[tuple(slice(None, None, -1 if k in axes else 1) for k in range(x.ndim))]
+
+
+def _reduced(reduce: Callable) -> Callable:
+    def call(x, dim=None, keepdim=False):
+        axes = list(dim) if isinstance(dim, (tuple, list)) else dim
+        return reduce(x, axis=axes, keepdims=keepdim) if dim is not None else reduce(x)
+
+    return call
+
+
+def _at_most_one(pick: Callable, both: Callable) -> Callable:
+    """``max`` and ``min``: of everything, or of two tensors."""
+
+    def call(x, other=None):
+        return both(x, other) if isinstance(other, Tensor) else pick(x)
+
+    return call
+
+
+def _index(find: Callable) -> Callable:
+    def call(x, dim=None, keepdim=False):
+        return find(x) if dim is None else find(x, axis=dim, keepdims=keepdim)
+
+    return call
+
+
+def _softmax(x, dim):
+    return F.softmax(x, axis=dim)
+
+
+def _log_softmax(x, dim):
+    return F.logsoftmax(x, axis=dim)
+
+
+def _clamp(x, min=None, max=None):
+    return F.clip(x, min, max)
+
+
+def _dropout(x, p=0.5, training=True, inplace=False):
+    return F.dropout(x, p, training=training)
+
+
+def _activation(function: Callable) -> Callable:
+    def call(x, inplace=False):
+        return function(x)
+
+    return call
+
+
+def _leaky_relu(x, negative_slope=0.01, inplace=False):
+    return F.leaky_relu(x, negative_slope)
+
+
+def _elu(x, alpha=1.0, inplace=False):
+    return F.where(x > 0, x, alpha * F.expm1(F.minimum(x, 0)))
+
+
+def _linear(x, weight, bias=None):
+    return F.linear(x, weight, bias)
+
+
+def _layer_norm(x, normalized_shape, weight=None, bias=None, eps=1e-5):
+    return F.layer_norm(x, normalized_shape, weight is not None, weight, bias, eps)
+
+
+def _max_pool2d(x, kernel_size, stride=None, padding=0):
+    return F.max_pool2d(x, kernel_size, stride, padding)
+
+
+def _avg_pool2d(x, kernel_size, stride=None, padding=0, count_include_pad=True):
+    count_include_pad = "average" if count_include_pad else "average_count_exclude_padding"
+    return F.avg_pool2d(x, kernel_size, stride, padding, count_include_pad)
+
+
+def _adaptive(pool: Callable) -> Callable:
+    def call(x, output_size):
+        return pool(x, output_size)
+
+    return call
+
+
+def _interpolate(x, size=None, scale_factor=None, mode="nearest", align_corners=None):
+    if isinstance(size, int):
+        size = (size,) * (x.ndim - 2)
+    if mode != "nearest":
+        align_corners = bool(align_corners)
+    return F.vision.interpolate(x, size, scale_factor, mode, align_corners)
+
+
+def _pad(x, pad, mode="constant", value=None):
+    pairs = [tuple(pad[k : k + 2]) for k in range(0, len(pad), 2)]  # of the last axis first
+    widths = [(0, 0)] * (x.ndim - len(pairs)) + pairs[::-1]
+    return F.pad(x, widths, mode, value or 0)
+
+
+def _normalize(x, p=2.0, dim=1, eps=1e-12):
+    return x / F.maximum(F.norm(x, ord=p, axis=dim, keepdims=True), eps)
+
+
+def _where(condition, x, y):
+    x, y = (v if isinstance(v, Tensor) else Tensor(v, dtype=np.float32) for v in (x, y))
+    return F.where(condition, x, y)
+
+
+def _masked_fill(x, mask, value):
+    shape = np.broadcast_shapes(tuple(x._tuple_shape), tuple(mask._tuple_shape))
+    return F.where(F.broadcast_to(mask, shape), F.full_like(x, value), x)
+
+
+def _attend(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None):
+    scale = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
+    scores = F.matmul(query * scale, key, transpose_b=True)
+    if is_causal:
+        attn_mask = Tensor(np.tri(scores.shape[-2], scores.shape[-1], dtype=bool))
+    if attn_mask is not None:
+        scores = with_mask(scores, attn_mask, False)
+    weights = F.softmax(scores, axis=-1)
+    return F.matmul(F.dropout(weights, dropout_p) if dropout_p else weights, value)
+
+
+def with_mask(scores: Tensor, mask: Tensor, blocked: bool) -> Tensor:
+    """Scores of attention with a mask: floats are added, bools equal to ``blocked`` hide."""
+    if mask.dtype != np.bool_:
+        return scores + mask
+    mask = mask if blocked else F.logical_not(mask)
+    return scores + F.where(
+        mask, F.full(mask.shape, -np.inf, dtype="float32"), F.zeros(mask.shape, dtype="float32")
+    )
+
+
+def _to(x, *others, dtype=None, **_):
+    """Only the dtype changes: devices are those of the Tensors that come."""
+    for other in (*others, dtype):
+        if isinstance(other, (Tensor, np.dtype, type)) or other in DTYPES.values():
+            x = x.astype(other)
+    return x
+
+
+def _arange(start, end=None, step=1, dtype=None, device=None):
+    start, end = (0, start) if end is None else (start, end)
+    is_whole = all(not isinstance(number, float) for number in (start, end, step))
+    return F.arange(start, end, step, dtype=dtype or ("int32" if is_whole else "float32"))
+
+
+def _filled(value: float) -> Callable:
+    def call(*size, dtype=None, device=None):
+        return F.full(_plain(size), value, dtype=dtype or "float32")
+
+    return call
+
+
+def _einsum(equation, *operands):
+    return F.einsum(equation, *_plain(operands))
+
+
+def _cast(dtype: str) -> Callable:
+    return lambda x: x.astype(dtype)
+
+
+def _same(x, *_, **__):
+    return x
+
+
+# The dtypes of Tensors for those of PyTorch.
+DTYPES = {
+    **{name: name for name in "float16 float32 bfloat16 int8 int16 int32 uint8 bool".split()},
+    "float64": "float32",
+    "int64": "int32",
+}
+_ACTIVATIONS = {
+    "gelu": F.gelu,
+    "hardsigmoid": F.hsigmoid,
+    "hardswish": F.hswish,
+    "logsigmoid": F.logsigmoid,
+    "relu": F.relu,
+    "relu6": F.relu6,
+    "sigmoid": F.sigmoid,
+    "silu": F.silu,
+    "tanh": F.tanh,
+}
+_OPERATORS = (
+    "add floordiv ge getitem gt le lt mod mul neg pow sub truediv eq ne and_ or_ invert abs"
+).split()
+# By the name that the function or method has in PyTorch or in ``operator``.
+FUNCTIONS: dict[str, Callable] = {
+    **{name: getattr(operator, name) for name in _OPERATORS},
+    **{name: _activation(function) for name, function in _ACTIVATIONS.items()},
+    **{
+        name: getattr(F, name) for name in "ceil cos erf exp floor log log1p round sin sqrt".split()
+    },
+    "adaptive_avg_pool2d": _adaptive(F.adaptive_avg_pool2d),
+    "adaptive_max_pool2d": _adaptive(F.adaptive_max_pool2d),
+    "amax": _reduced(F.max),
+    "amin": _reduced(F.min),
+    "arange": _arange,
+    "argmax": _index(F.argmax),
+    "argmin": _index(F.argmin),
+    "avg_pool2d": _avg_pool2d,
+    "bmm": F.matmul,
+    "cat": _cat,
+    "chunk": _chunk,
+    "clamp": _clamp,
+    "clone": F.copy,
+    "concat": _cat,
+    "contiguous": _same,
+    "cumsum": lambda x, dim: F.cumsum(x, dim),
+    "detach": lambda x: x.detach(),
+    "dim": lambda x: x.ndim,
+    "div": operator.truediv,
+    "dropout": _dropout,
+    "einsum": _einsum,
+    "elu": _elu,
+    "expand": _expand,
+    "expand_as": _expand_as,
+    "flatten": _flatten,
+    "flip": _flip,
+    "float": _cast("float32"),
+    "getattr": _getattr,
+    "int": lambda x: x.astype("int32") if isinstance(x, Tensor) else int(x),
+    "interpolate": _interpolate,
+    "layer_norm": _layer_norm,
+    "leaky_relu": _leaky_relu,
+    "linear": _linear,
+    "log_softmax": _log_softmax,
+    "masked_fill": _masked_fill,
+    "matmul": F.matmul,
+    "max": _at_most_one(F.max, F.maximum),
+    "max_pool2d": _max_pool2d,
+    "maximum": F.maximum,
+    "mean": _reduced(F.mean),
+    "min": _at_most_one(F.min, F.minimum),
+    "minimum": F.minimum,
+    "mm": F.matmul,
+    "normalize": _normalize,
+    "ones": _filled(1),
+    "pad": _pad,
+    "permute": _permute,
+    "pixel_shuffle": F.pixel_shuffle,
+    "prod": _reduced(F.prod),
+    "repeat": _repeat,
+    "reshape": _reshape,
+    "rsqrt": lambda x: 1 / F.sqrt(x),
+    "scaled_dot_product_attention": _attend,
+    "size": _size,
+    "softmax": _softmax,
+    "split": _split,
+    "square": F.square,
+    "squeeze": _squeeze,
+    "stack": _stack,
+    "sum": _reduced(F.sum),
+    "t": lambda x: F.transpose(x, (1, 0)),
+    "to": _to,
+    "transpose": _transpose,
+    "type_as": lambda x, other: x.astype(other),
+    "unsqueeze": _unsqueeze,
+    "view": _reshape,
+    "where": _where,
+    "zeros": _filled(0),
+}

@@ -1,0 +1,300 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Modules of PyTorch's users: recorded by torch.fx and run here. Functions need no PyTorch."""
+
+import copy
+import importlib.util
+import io
+import math
+
+import numpy as np
+import pytest
+
+import megengine as mge
+import megengine.functional as F
+from megengine.utils.torch_convert import convert_module
+from megengine.utils.torch_functions import FUNCTIONS
+from megengine.utils.torch_graph import GraphModule, Program, Step, Value
+
+HAS_TORCH = importlib.util.find_spec("torch") is not None
+if HAS_TORCH:
+    import torch
+    import torch.nn.functional as TF
+    from torch import nn
+needs_torch = pytest.mark.skipif(not HAS_TORCH, reason="PyTorch is not installed")
+
+
+def random(*shape):
+    return np.random.default_rng(0).normal(size=shape).astype(np.float32)
+
+
+X = random(2, 3, 4)
+
+
+@pytest.mark.parametrize(
+    "name, args, kwargs, want",
+    [
+        ("view", (2, -1), {}, X.reshape(2, -1)),
+        ("reshape", ((6, 4),), {}, X.reshape(6, 4)),
+        ("permute", (0, -1, 1), {}, X.transpose(0, 2, 1)),
+        ("transpose", (1, -1), {}, X.swapaxes(1, 2)),
+        ("unsqueeze", (-1,), {}, X[..., None]),
+        ("squeeze", (1,), {}, X),
+        ("expand", (5, -1, 3, 4), {}, np.broadcast_to(X, (5, 2, 3, 4))),
+        ("repeat", (2, 1, 3), {}, np.tile(X, (2, 1, 3))),
+        ("flip", (0, -1), {}, X[::-1, :, ::-1]),
+        ("sum", (), {"dim": -1, "keepdim": True}, X.sum(-1, keepdims=True)),
+        ("mean", ((0, 2),), {}, X.mean((0, 2))),
+        ("amax", (1,), {}, X.max(1)),
+        ("argmax", (1,), {}, X.argmax(1)),
+        ("max", (), {}, X.max()),
+        ("clamp", (), {"min": 0.1}, X.clip(0.1)),
+        ("cumsum", (1,), {}, X.cumsum(1)),
+        (
+            "pad",
+            ((1, 2, 0, 1),),
+            {"value": 3},
+            np.pad(X, ((0, 0), (0, 1), (1, 2)), constant_values=3),
+        ),
+        ("elu", (0.5,), {}, np.where(X > 0, X, 0.5 * np.expm1(X))),
+        ("normalize", (), {"dim": 1}, X / np.linalg.norm(X, axis=1, keepdims=True)),
+        ("rsqrt", (), {}, None),
+        ("size", (), {}, (2, 3, 4)),
+        ("size", (-1,), {}, 4),
+    ],
+)
+def test_functions_of_pytorch(name, args, kwargs, want):
+    x = mge.Tensor(np.abs(X) if name == "rsqrt" else X)
+    got = FUNCTIONS[name](x, *args, **kwargs)
+    want = np.abs(X) ** -0.5 if name == "rsqrt" else want
+    np.testing.assert_allclose(got.numpy() if isinstance(got, mge.Tensor) else got, want, rtol=1e-5)
+
+
+def test_parts_of_a_tensor():
+    x = mge.Tensor(X)
+    for parts, sizes in (
+        (FUNCTIONS["split"](x, 3, dim=2), [3, 1]),
+        (FUNCTIONS["split"](x, [1, 1, 2], 2), [1, 1, 2]),
+        (FUNCTIONS["split"](x, 9, 2), [4]),
+        (FUNCTIONS["chunk"](x, 3, -1), [2, 2]),
+    ):
+        assert [part.shape[2] for part in parts] == sizes
+        np.testing.assert_array_equal(F.concat(list(parts), 2).numpy(), X)
+
+
+def test_attention_with_masks():
+    x, mask = mge.Tensor(X), np.tri(3, dtype=bool)
+    attend = FUNCTIONS["scaled_dot_product_attention"]
+    scores = np.where(mask, X @ X.swapaxes(1, 2) / 2, -np.inf)
+    weights = np.exp(scores - scores.max(-1, keepdims=True))
+    want = weights / weights.sum(-1, keepdims=True) @ X
+    added = mge.Tensor(np.where(mask, 0, -np.inf).astype(np.float32))
+    for given in ({"is_causal": True}, {"attn_mask": mge.Tensor(mask)}, {"attn_mask": added}):
+        np.testing.assert_allclose(attend(x, x, x, **given).numpy(), want, rtol=1e-5, atol=1e-6)
+
+
+def test_steps_run_and_change_values_in_place():
+    x, doubled = Value("x"), Value("doubled")
+    steps = [
+        Step("function", "doubled", "mul", (x, 2), {}, "x", ()),
+        Step("function", "y", "add", (x, doubled), {}, None, ("doubled", "x")),
+    ]
+    program = Program(("x",), steps, {"found": [Value("y")]})
+    net = GraphModule({True: program, False: program})
+    assert net(mge.Tensor(3.0))["found"][0].item() == 12
+    assert net(x=mge.Tensor(3.0))["found"][0].item() == 12
+    for wrong in ((), (1, 2)):
+        with pytest.raises(TypeError, match="the inputs are x, got"):
+            net(*wrong)
+
+
+def nets():
+    class Block(nn.Module):
+        def __init__(self, width, out, stride):
+            super().__init__()
+            self.conv1 = nn.Conv2d(width, out, 3, stride, 1, bias=False)
+            self.bn1, self.bn2 = nn.BatchNorm2d(out), nn.BatchNorm2d(out)
+            self.conv2 = nn.Conv2d(out, out, 3, 1, 1, bias=False)
+            self.relu, self.down = nn.ReLU(inplace=True), None
+            if stride != 1:
+                self.down = nn.Sequential(nn.Conv2d(width, out, 1, stride), nn.BatchNorm2d(out))
+
+        def forward(self, x):
+            identity = x if self.down is None else self.down(x)
+            out = self.relu(self.bn1(self.conv1(x)))
+            out = self.bn2(self.conv2(out))
+            out += identity
+            return self.relu(out)
+
+    class ResNet(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.stem = nn.Sequential(nn.Conv2d(3, 4, 3, padding=1), nn.MaxPool2d(2))
+            self.layer1 = nn.Sequential(Block(4, 4, 1), Block(4, 8, 2))
+            self.pool, self.fc = nn.AdaptiveAvgPool2d(1), nn.Linear(8, 3)
+
+        def forward(self, x):
+            x = self.pool(self.layer1(self.stem(x)))
+            return self.fc(torch.flatten(x, 1))
+
+    class Encoder(nn.Module):
+        def __init__(self):
+            super().__init__()
+            layer = nn.TransformerEncoderLayer(8, 2, 12, 0.0, batch_first=True)
+            self.encoder = nn.TransformerEncoder(layer, 2, nn.LayerNorm(8))
+            self.place = nn.Parameter(torch.randn(1, 5, 8))
+            self.head = nn.Linear(8, 3)
+
+        def forward(self, x):
+            return self.head(self.encoder(x + self.place).mean(dim=1))
+
+    class Attention(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.qkv, self.norm = nn.Linear(8, 24), nn.LayerNorm(8)
+            self.register_buffer("mask", torch.tril(torch.ones(6, 6)))
+
+        def forward(self, x, scale=None, factor=1.0):
+            batch, length, width = x.size()
+            q, k, v = self.qkv(self.norm(x)).split(width, dim=2)
+            shape = batch, length, 2, width // 2
+            q, k, v = (part.view(shape).transpose(1, 2) for part in (q, k, v))
+            scores = (q @ k.transpose(-2, -1)) * (1 / math.sqrt(4)) * factor
+            if scale is not None:
+                scores = scores * scale
+            scores = scores.masked_fill(self.mask[:length, :length] == 0, float("-inf"))
+            y = TF.softmax(scores, dim=-1) @ v
+            return x + y.transpose(1, 2).contiguous().view(batch, length, width)
+
+    class Images(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.up, self.out = nn.ConvTranspose2d(3, 4, 2, 2), nn.ModuleList([nn.Conv2d(7, 2, 1)])
+
+        def forward(self, x):
+            y = TF.interpolate(TF.relu(self.up(x), inplace=True), size=x.shape[2:], mode="bilinear")
+            y = torch.cat([x, y], dim=1)
+            for layer in self.out:
+                y = TF.leaky_relu(layer(y), 0.1)
+            y = y * torch.sigmoid(TF.adaptive_avg_pool2d(y, 1))
+            y = TF.max_pool2d(TF.pad(y, (1, 1)), 2)
+            return (y, y.mean()) if self.training else y
+
+    sequence, image = (2, 5, 8), (2, 3, 8, 8)
+    return {
+        "resnet": (ResNet, image),
+        "encoder": (Encoder, sequence),
+        "attention": (Attention, sequence),
+        "images": (Images, image),
+    }
+
+
+def leaves(value):
+    return (
+        [leaf for part in value for leaf in leaves(part)] if isinstance(value, tuple) else [value]
+    )
+
+
+@needs_torch
+@pytest.mark.parametrize("name", ["resnet", "encoder", "attention", "images"])
+def test_nets_of_users_give_the_same_numbers(name, tmp_path):
+    make, shape = nets()[name]
+    torch.manual_seed(0)
+    net, x = make(), random(*shape)
+    ours = convert_module(net)
+    assert ours.training and net.training
+    names = dict(net.named_parameters())
+    assert dict(ours.named_parameters()).keys() == names.keys()
+    gm = mge.autodiff.GradManager().attach(ours.parameters())
+    with gm:
+        got = leaves(ours(mge.Tensor(x)))
+        gm.backward(sum((y * y).sum() for y in got))
+    want = leaves(net(torch.tensor(x)))
+    sum((y * y).sum() for y in want).backward()
+    for y, other in zip(got, want, strict=True):
+        np.testing.assert_allclose(y.numpy(), other.detach(), rtol=1e-4, atol=1e-5)
+    for key, parameter in ours.named_parameters():
+        grad = names[key].grad.numpy()
+        limit = 1e-4 * max(1, np.abs(grad).max())
+        np.testing.assert_allclose(parameter.grad.numpy().reshape(grad.shape), grad, atol=limit)
+    net.eval()
+    ours.eval()
+    want = net(torch.tensor(x)).detach().numpy()
+    traced = mge.jit.trace(ours, symbolic=True, capture_as_const=True)
+    for run in (ours, copy.deepcopy(ours), traced, traced):
+        np.testing.assert_allclose(run(mge.Tensor(x)).numpy(), want, rtol=1e-4, atol=1e-5)
+    traced.dump(str(tmp_path / "net.mge"))
+
+
+@needs_torch
+@pytest.mark.parametrize("kind", ["LSTM", "RNN"])
+@pytest.mark.parametrize("options", [{}, {"num_layers": 2, "bidirectional": True}, {"bias": False}])
+def test_recurrent_nets(kind, options):
+    class Classifier(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.table = nn.Embedding(20, 6)
+            self.net = getattr(nn, kind)(6, 7, batch_first=True, **options)
+            self.head = nn.LazyLinear(3)
+
+        def forward(self, tokens):
+            out, state = self.net(self.table(tokens))
+            return self.head(
+                torch.cat([out[:, -1], state[0][0] if kind == "LSTM" else state[0]], 1)
+            )
+
+    torch.manual_seed(0)
+    net, tokens = Classifier(), np.random.default_rng(0).integers(0, 20, (2, 5))
+    want = net(torch.tensor(tokens)).detach().numpy()
+    got = convert_module(net)(mge.Tensor(tokens.astype(np.int32)))
+    np.testing.assert_allclose(got.numpy(), want, rtol=1e-4, atol=1e-5)
+
+
+@needs_torch
+def test_modes_and_shared_parts():
+    class Tied(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.table, self.out = nn.Embedding(9, 4), nn.Linear(4, 9, bias=False)
+            self.out.weight = self.table.weight
+
+        def forward(self, tokens):
+            return self.out(TF.dropout(self.table(tokens), 0.5, training=self.training))
+
+    net = Tied()
+    net.out.eval()
+    ours = convert_module(net)
+    assert ours.out.weight is ours.table.weight and not ours.out.training and not net.out.training
+    tokens = mge.Tensor([[1, 2]], dtype="int32")
+    assert (ours(tokens).numpy() != ours(tokens).numpy()).any()
+    ours.eval()
+    np.testing.assert_array_equal(ours(tokens).numpy(), ours(tokens).numpy())
+    file = io.BytesIO()
+    mge.save(ours.state_dict(), file)
+    ours.load_state_dict(mge.load(io.BytesIO(file.getvalue())))
+
+
+@needs_torch
+def test_what_cannot_be_recorded_is_named():
+    def module(forward, **parts):
+        made = type("Own", (nn.Module,), {"forward": forward})()
+        for name, part in parts.items():
+            setattr(made, name, part)
+        return made
+
+    class Fourier(nn.Module):
+        def forward(self, x):
+            return torch.fft.fft(x + 1)
+
+    deep = module(lambda self, x: x, inner=nn.Sequential(nn.ReLU(), nn.Bilinear(2, 2, 2)))
+    for layer, message in (
+        (module(lambda self, x: x if x.sum() > 0 else -x), "is a Own whose forward.*control flow"),
+        (module(lambda self, *xs: xs[0]), r"takes \*xs, so the number of its inputs is open"),
+        (Fourier(), r"module calls fft_fft in `return torch\.fft\.fft\(x \+ 1\)`"),
+        (
+            module(lambda self, x: TF.gelu(x, approximate="tanh")),
+            "gelu with {'approximate': 'tanh'}",
+        ),
+        (module(lambda self, x: deep.inner[1](x, x), inner=deep.inner), r"inner\.1 is a Bilinear"),
+    ):
+        with pytest.raises(NotImplementedError, match=f"{message}.*torch.onnx.export"):
+            convert_module(layer)
