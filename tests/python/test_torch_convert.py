@@ -140,6 +140,8 @@ def layers():
         case(nn.Dropout(0.0)),
         case(nn.MaxPool2d(2)),
         case(nn.MaxPool2d(3, 2, 1)),
+        case(nn.MaxPool2d(3, 2, ceil_mode=True)),
+        case(nn.MaxPool2d((2, 3), (3, 2), (1, 0), ceil_mode=True), (2, 3, 7, 8)),
         case(nn.AvgPool2d(3, 2, 1)),
         case(nn.AvgPool2d(3, 2, 1, count_include_pad=False)),
         case(nn.AdaptiveAvgPool2d(3)),
@@ -204,7 +206,7 @@ def test_nets_of_layers_are_converted_traced_and_dumped(tmp_path):
 def test_what_has_no_counterpart_is_named():
     for layer, message in (
         (nn.Sequential(nn.Sequential(nn.GRU(2, 3))), r"module\.0\.0 is a GRU.*torch\.onnx\.export"),
-        (nn.MaxPool2d(2, ceil_mode=True), "MaxPool2d with ceil_mode"),
+        (nn.MaxPool2d(2, return_indices=True), "MaxPool2d with dilation or return_indices"),
         (nn.Conv2d(1, 1, 2, padding="same"), "with padding 'same' that is wider on one side"),
         (nn.Conv2d(1, 1, 3, padding_mode="reflect", padding=1), "with padding_mode 'reflect'"),
         (nn.GELU("tanh"), "approximate 'tanh'"),
@@ -228,6 +230,10 @@ def test_state_dicts_take_our_shapes():
     weight = dict(net.named_parameters())["0.weight"].numpy()
     np.testing.assert_array_equal(weight.reshape(6, 2, 3, 3), state["0.weight"])
     assert dict(net.named_buffers())["1.running_mean"].shape == (1, 6, 1, 1)
+    with pytest.raises(
+        ValueError, match=r"shape \(1, 6, 1, 1\), the value \(6,\); utils.*convert_s"
+    ):
+        net.load_state_dict({k: v for k, v in state.items() if k != "0.weight"}, strict=False)
     with pytest.raises(KeyError, match=r"missing: \['0.bias'\]; not in the Module: \['0.b'\]"):
         convert_state_dict({**{k: v for k, v in state.items() if k != "0.bias"}, "0.b": 1}, net)
     with pytest.raises(ValueError, match=r"0.bias has shape \(5,\), the Module's \(1, 6, 1, 1\)"):

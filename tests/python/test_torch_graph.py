@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Modules of PyTorch's users: recorded by torch.fx and run here. Functions need no PyTorch."""
 
+import collections
 import copy
 import importlib.util
 import io
@@ -90,6 +91,14 @@ def test_attention_with_masks():
     added = mge.Tensor(np.where(mask, 0, -np.inf).astype(np.float32))
     for given in ({"is_causal": True}, {"attn_mask": mge.Tensor(mask)}, {"attn_mask": added}):
         np.testing.assert_allclose(attend(x, x, x, **given).numpy(), want, rtol=1e-5, atol=1e-6)
+
+
+def test_whole_rows_are_dropped():
+    x = F.ones((64, 2, 3))
+    found = FUNCTIONS["stochastic_depth"](x, 0.5, "row").numpy()
+    assert {tuple(row.ravel()) for row in found} == {(0.0,) * 6, (2.0,) * 6}
+    assert FUNCTIONS["stochastic_depth"](x, 0.5, "row", False) is x
+    assert len(np.unique(FUNCTIONS["stochastic_depth"](x, 0.5, "batch").numpy())) == 1
 
 
 def test_steps_run_and_change_values_in_place():
@@ -271,6 +280,19 @@ def test_modes_and_shared_parts():
     file = io.BytesIO()
     mge.save(ours.state_dict(), file)
     ours.load_state_dict(mge.load(io.BytesIO(file.getvalue())))
+
+
+@needs_torch
+def test_results_are_tuples_and_dicts():
+    Pair = collections.namedtuple("Pair", "a b")
+
+    class Several(nn.Module):
+        def forward(self, x, y):
+            return {"pair": Pair(x + y, [x]), "none": None, "size": x.size(0)}
+
+    found = convert_module(Several())(mge.Tensor([1.0]), mge.Tensor([2.0]))
+    assert found["pair"][0].item() == 3 and found["pair"][1][0].item() == 1
+    assert found["none"] is None and found["size"] == 1
 
 
 @needs_torch

@@ -513,8 +513,10 @@ class Module:
             shape = tensor._tuple_shape
             if value.shape != shape:
                 if not kind._state_is_flat or value.size != tensor.size:
+                    hint = "; utils.torch_convert.convert_state_dict changes shapes of PyTorch's"
                     raise ValueError(
                         f"[load_state_dict] {name} has shape {shape}, the value {value.shape}"
+                        + (hint if value.size == tensor.size else "")
                     )
                 value = value.reshape(shape)
             tensor._reset(Tensor(value, dtype=value.dtype, device=tensor.device))

@@ -9,7 +9,15 @@ import numpy as np
 from .. import module as M
 from ..module import Module
 from .torch_graph import ADVICE, graph_module
-from .torch_layers import Attention, Encoder, EncoderLayer, Flatten, Function, recurrent
+from .torch_layers import (
+    Attention,
+    CeilMaxPool,
+    Encoder,
+    EncoderLayer,
+    Flatten,
+    Function,
+    recurrent,
+)
 from .torch_module import TorchModule
 
 __all__ = ["TorchModule", "convert_module", "convert_state_dict"]
@@ -85,9 +93,12 @@ def _batch_norm(cls):
 
 
 def _max_pool(layer):
-    plain = not layer.ceil_mode and layer.dilation in (1, (1, 1)) and not layer.return_indices
-    _refuse_unless(plain, "ceil_mode, dilation or return_indices")
-    return M.MaxPool2d(layer.kernel_size, layer.stride, layer.padding)
+    is_plain = layer.dilation in (1, (1, 1)) and not layer.return_indices
+    _refuse_unless(is_plain, "dilation or return_indices")
+    sizes = layer.kernel_size, layer.stride, layer.padding
+    if not layer.ceil_mode:
+        return M.MaxPool2d(*sizes)
+    return CeilMaxPool(*((size, size) if isinstance(size, int) else size for size in sizes))
 
 
 def _avg_pool(layer):

@@ -138,6 +138,14 @@ def _dropout(x, p=0.5, training=True, inplace=False):
     return F.dropout(x, p, training=training)
 
 
+def _stochastic_depth(x, p, mode, training=True):
+    """Of torchvision.ops: whole rows are dropped, or everything."""
+    if not training or not p:
+        return x
+    rows = x.shape[0] if mode == "row" else 1
+    return x * F.dropout(F.ones((rows,) + (1,) * (x.ndim - 1)), p)
+
+
 def _activation(function: Callable) -> Callable:
     def call(x, inplace=False):
         return function(x)
@@ -345,10 +353,12 @@ FUNCTIONS: dict[str, Callable] = {
     "square": F.square,
     "squeeze": _squeeze,
     "stack": _stack,
+    "stochastic_depth": _stochastic_depth,
     "sum": _reduced(F.sum),
     "t": lambda x: F.transpose(x, (1, 0)),
     "to": _to,
     "transpose": _transpose,
+    "tuple": lambda *values: values,
     "type_as": lambda x, other: x.astype(other),
     "unsqueeze": _unsqueeze,
     "view": _reshape,

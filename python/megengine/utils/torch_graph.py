@@ -264,10 +264,13 @@ def _line_of(node) -> str:
 
 def _name_of(function: Callable) -> str:
     """The name of a function of PyTorch or Python; that of another one has its module."""
-    origin = (getattr(function, "__module__", None) or "torch").split(".")[0]
-    if origin in ("torch", "_operator", "operator", "builtins", "math"):
+    if isinstance(function, type) and issubclass(function, tuple):
+        return "tuple"
+    module = getattr(function, "__module__", None) or "torch"
+    is_known = module.split(".")[0] in ("torch", "_operator", "operator", "builtins", "math")
+    if is_known or module.startswith("torchvision.ops."):
         return function.__name__
-    return f"{function.__module__}.{function.__name__}"
+    return f"{module}.{function.__name__}"
 
 
 def _without_neutral(key: str, kwargs: dict) -> dict:

@@ -34,6 +34,26 @@ class Function(Module):
         return FUNCTIONS[self.function](inputs, *self.arguments)
 
 
+class CeilMaxPool(Module):
+    """As torch.nn.MaxPool2d with ``ceil_mode``: the last windows may reach beyond the padding."""
+
+    def __init__(self, kernel: tuple[int, int], stride: tuple[int, int], padding: tuple[int, int]):
+        super().__init__()
+        self.sizes = list(zip(kernel, stride, padding, strict=True))
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        widths = [(0, 0), (0, 0)]
+        for have, (kernel, stride, padding) in zip(
+            inputs._tuple_shape[2:], self.sizes, strict=True
+        ):
+            last = -(-(have + 2 * padding - kernel) // stride)
+            last -= last * stride >= have + padding  # a window has to begin before the end
+            widths.append((padding, max(0, last * stride + kernel - padding - have)))
+        inputs = F.pad(inputs, widths, constant_value=-np.inf)
+        kernel, stride, _ = zip(*self.sizes, strict=True)
+        return F.max_pool2d(inputs, kernel, stride)
+
+
 class Attention(Module):
     """As torch.nn.MultiheadAttention, with keys and values of the width of the queries."""
 
