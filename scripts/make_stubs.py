@@ -35,6 +35,8 @@ from .tensor import Tensor as _Tensor
 
 __version__: str
 bfloat16: Any
+operators_symbol: str
+PublicTensor = _Tensor  # with the methods that Python adds, as operators give it
 '''
 INDENT = "    "
 # The types of Tensor's members, which the C API does not know.
@@ -118,7 +120,8 @@ def operator_lines(name, function):
             has_star = True
         parts.append(operator_parameter(parameter))
     outputs = function.__doc__.rstrip().splitlines()[-1].split(",")
-    result = "_Tensor" if len(outputs) == 1 else "tuple[_Tensor, ...]"
+    kinds = ", ".join("..." if name.strip() == "..." else "_Tensor" for name in outputs)
+    result = kinds if len(outputs) == 1 else f"tuple[{kinds}]"
     return [
         f"{INDENT}@staticmethod",
         f"{INDENT}def {name}({', '.join(parts)}) -> {result}:",

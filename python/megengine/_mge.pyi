@@ -14,6 +14,8 @@ from .tensor import Tensor as _Tensor
 
 __version__: str
 bfloat16: Any
+operators_symbol: str
+PublicTensor = _Tensor  # with the methods that Python adds, as operators give it
 
 class CallProfiler:
     """Records the programs that one call of a traced function, or of a Model, runs."""
@@ -550,7 +552,7 @@ class ops:
         """
 
     @staticmethod
-    def adadelta_step(param: Operand, grad: Operand, square_avg: Operand, delta_avg: Operand, step: Operand, lr: Operand, *, rho: float = 0.9, epsilon: float = 1e-06, weight_decay: float = 0.0) -> tuple[_Tensor, ...]:
+    def adadelta_step(param: Operand, grad: Operand, square_avg: Operand, delta_avg: Operand, step: Operand, lr: Operand, *, rho: float = 0.9, epsilon: float = 1e-06, weight_decay: float = 0.0) -> tuple[_Tensor, _Tensor, _Tensor, _Tensor]:
         """One step of Adadelta (Zeiler, 2012): s = rho * square_avg + (1 - rho) * g * g, d = sqrt(delta_avg + epsilon) / sqrt(s + epsilon) * g, param - lr * d, delta_avg = rho * delta_avg + (1 - rho) * d * d.
 
         Args:
@@ -562,7 +564,7 @@ class ops:
         """
 
     @staticmethod
-    def adagrad_step(param: Operand, grad: Operand, square_sum: Operand, step: Operand, lr: Operand, *, lr_decay: float = 0.0, epsilon: float = 1e-10, weight_decay: float = 0.0) -> tuple[_Tensor, ...]:
+    def adagrad_step(param: Operand, grad: Operand, square_sum: Operand, step: Operand, lr: Operand, *, lr_decay: float = 0.0, epsilon: float = 1e-10, weight_decay: float = 0.0) -> tuple[_Tensor, _Tensor, _Tensor]:
         """One step of Adagrad (Duchi, Hazan and Singer, 2011): s = square_sum + g * g, param - lr / (1 + step * lr_decay) * g / sqrt(s + epsilon), step being the count before it.
 
         Args:
@@ -574,7 +576,7 @@ class ops:
         """
 
     @staticmethod
-    def adam_step(param: Operand, grad: Operand, exp_avg: Operand, exp_avg_sq: Operand, step: Operand, lr: Operand, *, beta1: float = 0.9, beta2: float = 0.999, epsilon: float = 1e-08, weight_decay: float = 0.0, decoupled: bool = False) -> tuple[_Tensor, ...]:
+    def adam_step(param: Operand, grad: Operand, exp_avg: Operand, exp_avg_sq: Operand, step: Operand, lr: Operand, *, beta1: float = 0.9, beta2: float = 0.999, epsilon: float = 1e-08, weight_decay: float = 0.0, decoupled: bool = False) -> tuple[_Tensor, _Tensor, _Tensor, _Tensor]:
         """One step of Adam (Kingma and Ba, 2015), or of AdamW (Loshchilov and Hutter, 2019) when decoupled: the decay is then added to the step, not to the gradient.
 
         Args:
@@ -762,7 +764,7 @@ class ops:
         """
 
     @staticmethod
-    def attention(q: Operand, k: Operand, v: Operand, mask: Operand | None = None, *, scale: float = 0.0, causal: bool = False, from_end: bool = False, side_by_side: bool = False) -> tuple[_Tensor, ...]:
+    def attention(q: Operand, k: Operand, v: Operand, mask: Operand | None = None, *, scale: float = 0.0, causal: bool = False, from_end: bool = False, side_by_side: bool = False) -> tuple[_Tensor, _Tensor]:
         """softmax(scale q kᵀ + mask) v for each head, q being (N, H, L, E), k (N, Hk, S, E) and v (N, Hk, S, Ev); Hk divides H, neighbouring heads of q share one of k and v. The mask is added, broadcast to (N, H, L, S). A query that sees no key gets zeros. log_sum_exp (N, H, L) is the logarithm of what the softmax divides by, infinity where a query sees nothing.
 
         Args:
@@ -775,7 +777,7 @@ class ops:
         """
 
     @staticmethod
-    def attention_backward(q: Operand, k: Operand, v: Operand, dy: Operand, y: Operand, log_sum_exp: Operand, mask: Operand | None = None, dlog_sum_exp: Operand | None = None, *, scale: float = 0.0, causal: bool = False, from_end: bool = False, side_by_side: bool = False) -> tuple[_Tensor, ...]:
+    def attention_backward(q: Operand, k: Operand, v: Operand, dy: Operand, y: Operand, log_sum_exp: Operand, mask: Operand | None = None, dlog_sum_exp: Operand | None = None, *, scale: float = 0.0, causal: bool = False, from_end: bool = False, side_by_side: bool = False) -> tuple[_Tensor, _Tensor, _Tensor]:
         """Gradients of attention with respect to q, k and v; dlog_sum_exp is that of log_sum_exp, where somebody used it.
 
         Args:
@@ -814,7 +816,7 @@ class ops:
         """
 
     @staticmethod
-    def batch_norm(x: Operand, scale: Operand, bias: Operand, running_mean: Operand, running_var: Operand, *, training: bool = True, momentum: float = 0.9, epsilon: float = 1e-05) -> tuple[_Tensor, ...]:
+    def batch_norm(x: Operand, scale: Operand, bias: Operand, running_mean: Operand, running_var: Operand, *, training: bool = True, momentum: float = 0.9, epsilon: float = 1e-05) -> tuple[_Tensor, _Tensor, _Tensor, _Tensor, _Tensor]:
         """Normalises each channel (axis 1) of x to mean 0 and variance 1 over all samples and pixels, then scales and shifts it. Training takes the statistics of x and mixes them into the running ones (the variance divided by n - 1); otherwise the running ones are used.
 
         Args:
@@ -826,7 +828,7 @@ class ops:
         """
 
     @staticmethod
-    def batch_norm_backward(x: Operand, dy: Operand, scale: Operand, saved_mean: Operand, saved_inv_std: Operand, *, training: bool = True) -> tuple[_Tensor, ...]:
+    def batch_norm_backward(x: Operand, dy: Operand, scale: Operand, saved_mean: Operand, saved_inv_std: Operand, *, training: bool = True) -> tuple[_Tensor, _Tensor, _Tensor]:
         """Gradients of batch_norm's y with respect to x, scale and bias.
 
         Args:
@@ -972,7 +974,7 @@ class ops:
         """
 
     @staticmethod
-    def cond_take(x: Operand, mask: Operand) -> tuple[_Tensor, ...]:
+    def cond_take(x: Operand, mask: Operand) -> tuple[_Tensor, _Tensor]:
         """The elements of x where the mask holds, as a vector, and their places in the flattened x.
         Returns:
             values, indices
@@ -1108,7 +1110,7 @@ class ops:
         """
 
     @staticmethod
-    def deformable_roi_pool2d_backward(x: Operand, regions: Operand, dy: Operand, offsets: Operand | None = None, *, height: int = 1, width: int = 1, samples: int = 1, scale: float = 1.0, offset_scale: float = 0.1) -> tuple[_Tensor, ...]:
+    def deformable_roi_pool2d_backward(x: Operand, regions: Operand, dy: Operand, offsets: Operand | None = None, *, height: int = 1, width: int = 1, samples: int = 1, scale: float = 1.0, offset_scale: float = 0.1) -> tuple[_Tensor, _Tensor]:
         """Gradients of deformable_roi_pool2d with respect to x and the offsets; the second is empty without them.
 
         Args:
@@ -1136,7 +1138,7 @@ class ops:
         """
 
     @staticmethod
-    def dropout(x: Operand, seed: Operand, *, probability: float = 0.5) -> tuple[_Tensor, ...]:
+    def dropout(x: Operand, seed: Operand, *, probability: float = 0.5) -> tuple[_Tensor, _Tensor]:
         """Sets elements of x to 0 with a probability and scales the others so that the mean stays; the mask is the factor of each element, in the dtype of x.
 
         Args:
@@ -1352,7 +1354,7 @@ class ops:
         """
 
     @staticmethod
-    def group_norm(x: Operand, weight: Operand | None = None, bias: Operand | None = None, *, groups: int = 1, epsilon: float = 1e-05) -> tuple[_Tensor, ...]:
+    def group_norm(x: Operand, weight: Operand | None = None, bias: Operand | None = None, *, groups: int = 1, epsilon: float = 1e-05) -> tuple[_Tensor, _Tensor, _Tensor]:
         """Normalises each group of neighbouring channels of each sample of x (n, channels, ...) to mean 0 and variance 1; then scales by weight (channels) and adds bias (channels).
 
         Args:
@@ -1363,7 +1365,7 @@ class ops:
         """
 
     @staticmethod
-    def group_norm_backward(x: Operand, dy: Operand, mean: Operand, inv_std: Operand, weight: Operand | None = None, dmean: Operand | None = None, dinv_std: Operand | None = None, *, groups: int = 1) -> tuple[_Tensor, ...]:
+    def group_norm_backward(x: Operand, dy: Operand, mean: Operand, inv_std: Operand, weight: Operand | None = None, dmean: Operand | None = None, dinv_std: Operand | None = None, *, groups: int = 1) -> tuple[_Tensor, _Tensor, _Tensor]:
         """Gradients of group_norm with respect to x, weight and bias.
 
         Args:
@@ -1421,7 +1423,7 @@ class ops:
         """
 
     @staticmethod
-    def lamb_step(param: Operand, grad: Operand, exp_avg: Operand, exp_avg_sq: Operand, step: Operand, lr: Operand, *, beta1: float = 0.9, beta2: float = 0.999, epsilon: float = 1e-08, weight_decay: float = 0.0, bias_correction: bool = True, always_adapt: bool = False) -> tuple[_Tensor, ...]:
+    def lamb_step(param: Operand, grad: Operand, exp_avg: Operand, exp_avg_sq: Operand, step: Operand, lr: Operand, *, beta1: float = 0.9, beta2: float = 0.999, epsilon: float = 1e-08, weight_decay: float = 0.0, bias_correction: bool = True, always_adapt: bool = False) -> tuple[_Tensor, _Tensor, _Tensor, _Tensor]:
         """One step of LAMB (You et al., 2020): a step of Adam, made as long as the parameter, times lr.
 
         Args:
@@ -1436,7 +1438,7 @@ class ops:
         """
 
     @staticmethod
-    def layer_norm(x: Operand, weight: Operand | None = None, bias: Operand | None = None, *, axes: int = 1, epsilon: float = 1e-05) -> tuple[_Tensor, ...]:
+    def layer_norm(x: Operand, weight: Operand | None = None, bias: Operand | None = None, *, axes: int = 1, epsilon: float = 1e-05) -> tuple[_Tensor, _Tensor, _Tensor]:
         """Subtracts the mean of the trailing axes and divides by their standard deviation; then scales by weight and adds bias, which have the shape of those axes.
 
         Args:
@@ -1447,7 +1449,7 @@ class ops:
         """
 
     @staticmethod
-    def layer_norm_backward(x: Operand, dy: Operand, mean: Operand, inv_std: Operand, weight: Operand | None = None, dmean: Operand | None = None, dinv_std: Operand | None = None, *, axes: int = 1) -> tuple[_Tensor, ...]:
+    def layer_norm_backward(x: Operand, dy: Operand, mean: Operand, inv_std: Operand, weight: Operand | None = None, dmean: Operand | None = None, dinv_std: Operand | None = None, *, axes: int = 1) -> tuple[_Tensor, _Tensor, _Tensor]:
         """Gradients of layer_norm with respect to x, weight and bias.
 
         Args:
@@ -2080,7 +2082,7 @@ class ops:
         """
 
     @staticmethod
-    def sgd_step(param: Operand, grad: Operand, velocity: Operand, lr: Operand, *, momentum: float = 0.0, weight_decay: float = 0.0, nesterov: bool = False) -> tuple[_Tensor, ...]:
+    def sgd_step(param: Operand, grad: Operand, velocity: Operand, lr: Operand, *, momentum: float = 0.0, weight_decay: float = 0.0, nesterov: bool = False) -> tuple[_Tensor, _Tensor]:
         """One step of gradient descent: g = grad + weight_decay * param, v = momentum * velocity + g, param - lr * v. An absent velocity is zero; without momentum the velocity that comes out is empty.
 
         Args:
@@ -2165,7 +2167,7 @@ class ops:
         """
 
     @staticmethod
-    def sort(x: Operand, *, axis: int = -1, descending: bool = False, nan_is_largest: bool = False) -> tuple[_Tensor, ...]:
+    def sort(x: Operand, *, axis: int = -1, descending: bool = False, nan_is_largest: bool = False) -> tuple[_Tensor, _Tensor]:
         """The elements of x in order along an axis, and the places they come from.
 
         Args:
@@ -2220,7 +2222,7 @@ class ops:
         """
 
     @staticmethod
-    def svd(x: Operand) -> tuple[_Tensor, ...]:
+    def svd(x: Operand) -> tuple[_Tensor, _Tensor, _Tensor]:
         """Singular values of each matrix (..., m, n): x = u diag(s) v, with s falling, orthonormal columns in u (..., m, k) and rows in v (..., k, n), and k the smaller of m and n.
         Returns:
             u, s, v
@@ -2272,7 +2274,7 @@ class ops:
         """
 
     @staticmethod
-    def topk(x: Operand, *, k: int = 1, descending: bool = True, kth_only: bool = False, no_sort: bool = False, nan_is_largest: bool = False) -> tuple[_Tensor, ...]:
+    def topk(x: Operand, *, k: int = 1, descending: bool = True, kth_only: bool = False, no_sort: bool = False, nan_is_largest: bool = False) -> tuple[_Tensor, _Tensor]:
         """The k first elements of each row (the last axis) in order, and their places.
 
         Args:
@@ -2319,7 +2321,7 @@ class ops:
         """
 
     @staticmethod
-    def unique(x: Operand, *, sorted: bool = True) -> tuple[_Tensor, ...]:
+    def unique(x: Operand, *, sorted: bool = True) -> tuple[_Tensor, _Tensor, _Tensor, _Tensor]:
         """The different slices of x along its first axis, each once; where each stands first, which of them every slice of x is, and how often each is there.
 
         Args:

@@ -23,6 +23,14 @@ import warnings
 
 from . import _mge
 
+async_level: int
+benchmark_kernel: bool
+benchmark_with_subprocess: bool
+deterministic_kernel: bool
+disable_memory_forwarding: bool
+_auto_format_convert: bool
+_compute_mode: str
+
 _values = {
     "benchmark_kernel": False,
     "deterministic_kernel": False,

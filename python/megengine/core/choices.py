@@ -2,26 +2,31 @@
 """Parameters of operators whose values have names."""
 
 from enum import Flag, StrEnum
+from typing import Any
 
 
 class Choice(StrEnum):
     """A value of a parameter that has names: equal to its name, made of it in any case."""
 
     @classmethod
-    def _missing_(cls, value):
+    def _missing_(cls, value: object) -> Any:
         return cls.__members__.get(value.upper()) if isinstance(value, str) else None
 
-    __str__ = __repr__ = lambda self: f"{type(self).__qualname__}.{self.name}"
+    def __repr__(self) -> str:
+        return f"{type(self).__qualname__}.{self.name}"
+
+    __str__ = __repr__
 
 
-def choice(name: str, members: str) -> type[Choice]:
-    """The class of such values.
+def choice(name: str, members: str) -> Any:
+    """The class of such values, a ``type[Choice]``.
 
     Args:
         name: of the class.
         members: their names, with spaces between them.
     """
-    return Choice(name, [(member, member) for member in members.split()])
+    made: Any = Choice
+    return made(name, [(member, member) for member in members.split()])
 
 
 class Strategy(Flag):

@@ -6,13 +6,17 @@ and the imaginary parts, and the dtype that says so; an operator that has one am
 comes here. In graphs, traces and files there are the pairs alone.
 """
 
+from collections.abc import Callable, Sequence
+from typing import Any
+
 import numpy as np
 
 from .. import _mge
+from .annotations import Tensor
 from .nesting import array_of
 
 
-def pairs_of(data) -> np.ndarray:
+def pairs_of(data: Any) -> np.ndarray:
     """Numbers as float32 pairs along one axis more.
 
     Args:
@@ -23,7 +27,7 @@ def pairs_of(data) -> np.ndarray:
     )
 
 
-def call(op: str, /, *args, **kwargs):
+def call(op: str, /, *args: Any, **kwargs: Any) -> Any:
     """The result of an operator that has complex Tensors among its operands.
 
     Raises:
@@ -37,37 +41,37 @@ def call(op: str, /, *args, **kwargs):
     return rule(op, args, kwargs)
 
 
-def is_complex(value) -> bool:
+def is_complex(value: Any) -> bool:
     """Whether a value is a complex Tensor."""
     return isinstance(value, _mge.Tensor) and value._is_complex
 
 
-def parts(x) -> tuple:
+def parts(x: Any) -> tuple[Tensor, Tensor]:
     """The real and the imaginary parts of a complex Tensor."""
     pairs = x._plain()
     return pairs[..., 0], pairs[..., 1]
 
 
-def joined(real, imag):
+def joined(real: Any, imag: Any) -> Tensor:
     """The complex Tensor of two float32 Tensors of one shape."""
     axis = [real.ndim]
     both = (_mge.ops.add_axis(part, axes=axis) for part in (real, imag))
     return _mge.ops.concat(*both, axis=-1)._meant_as(np.complex64)
 
 
-def to_complex(value):
+def to_complex(value: Any) -> Any:
     """A complex Tensor of what is one, or of real or complex numbers."""
-    if is_complex(value):
-        return value
     if not isinstance(value, _mge.Tensor):
         return to_complex(_mge.Tensor(array_of(value, "complex")))
+    if value._is_complex:
+        return value
     if value._quantised is not None:
         raise RuntimeError("[astype] a quantised Tensor does not become complex: make it float32")
     real = _mge.ops.convert(value, dtype="float32")
     return joined(real, _mge.ops.full_like(real, value=0.0))
 
 
-def set_parts(setitem, x, key, value) -> None:
+def set_parts(setitem: Callable[..., None], x: Tensor, key: Any, value: Any) -> None:
     """Carry out ``x[key] = value`` on both parts; ``setitem`` does it for plain Tensors."""
     changed = parts(x)
     for part, of_value in zip(changed, parts(to_complex(value)), strict=True):
@@ -75,43 +79,43 @@ def set_parts(setitem, x, key, value) -> None:
     x._reset(joined(*changed))
 
 
-def _apply(op: str, args, kwargs):
+def _apply(op: str, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     return getattr(_mge.ops, op)(*args, **kwargs)
 
 
-def _is_number(value) -> bool:
+def _is_number(value: Any) -> bool:
     """Whether an operand is numbers to compute with, and no index, mask or extent."""
     dtype = getattr(value, "dtype", None)
     return isinstance(value, (float, complex)) or (dtype is not None and dtype.kind in "fc")
 
 
-def _on_pairs(op, args, kwargs):
+def _on_pairs(op: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """What works on both parts alike."""
     return _apply(op, [to_complex(arg)._plain() for arg in args], kwargs)._meant_as(np.complex64)
 
 
-def _rejoined(real, imag):
+def _rejoined(real: Any, imag: Any) -> Any:
     if isinstance(real, tuple):
         return tuple(joined(*both) for both in zip(real, imag, strict=True))
     return joined(real, imag)
 
 
-def _on_each(op, args, kwargs):
+def _on_each(op: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """What moves, chooses or adds up numbers: the same on the real and on the imaginary parts."""
     operands = [parts(to_complex(a)) if _is_number(a) else (a, a) for a in args]
     return _rejoined(*(_apply(op, [both[i] for both in operands], kwargs) for i in (0, 1)))
 
 
-def _product(op, args, kwargs):
+def _product(op: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tensor:
     (a, b), (c, d) = (parts(to_complex(arg)) for arg in args)
 
-    def times(x, y):
+    def times(x: Tensor, y: Tensor) -> Any:
         return _apply(op, (x, y), kwargs)
 
     return joined(times(a, c) - times(b, d), times(a, d) + times(b, c))
 
 
-def _quotient(op, args, kwargs):
+def _quotient(op: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tensor:
     over, under = (to_complex(arg) for arg in args)
     c, d = parts(under)
     real, imag = parts(over * joined(c, -d))
@@ -119,33 +123,33 @@ def _quotient(op, args, kwargs):
     return joined(real / squared, imag / squared)
 
 
-def _equality(op, args, kwargs):
+def _equality(op: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tensor:
     (a, b), (c, d) = (parts(to_complex(arg)) for arg in args)
     same = _mge.ops.logical_and(a == c, b == d)
     return same if op == "equal" else _mge.ops.logical_not(same)
 
 
-def _magnitude(op, args, kwargs):
+def _magnitude(op: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tensor:
     real, imag = parts(args[0])
     return _mge.ops.sqrt(real * real + imag * imag)
 
 
-def _chosen(op, args, kwargs):
+def _chosen(op: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Tensor, Any]:
     """The numbers under a mask and their places, which are plain."""
     results = [_apply(op, (part, *args[1:]), kwargs) for part in parts(args[0])]
     return joined(results[0][0], results[1][0]), results[0][1]
 
 
-def _filled(op, args, kwargs):
+def _filled(op: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tensor:
     real = _apply(op, (parts(args[0])[0], *args[1:]), kwargs)
     return joined(real, real * 0.0)
 
 
-def _looked_at(op, args, kwargs):
+def _looked_at(op: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     return _apply(op, (parts(args[0])[0], *args[1:]), kwargs)
 
 
-def _converted(op, args, kwargs):
+def _converted(op: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tensor:
     raise RuntimeError(
         "[astype] a complex Tensor has real and imaginary parts: take functional.real or imag"
     )

@@ -5,7 +5,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-_Function = TypeVar("_Function", bound=Callable)
+_Function = TypeVar("_Function", bound=Callable[..., Any])
 
 _ARGUMENTS = {"dim": "axis", "dims": "axis", "keepdim": "keepdims"}
 _FUNCTIONS = {

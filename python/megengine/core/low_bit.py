@@ -5,11 +5,13 @@ The library sees int8. Such numbers are moved about and become others by ``astyp
 computes with them, as in MegEngine.
 """
 
+from typing import Any
+
 from .. import _mge
 from .tensor.dtype import is_lowbit
 
 
-def call(op: str, /, *args, **kwargs):
+def call(op: str, /, *args: Any, **kwargs: Any) -> Any:
     """The result of an operator that has Tensors of these dtypes among its operands.
 
     Raises:
@@ -37,7 +39,7 @@ def call(op: str, /, *args, **kwargs):
     return moved._meant_as(dtypes[0])
 
 
-def _plain(value):
+def _plain(value: Any) -> Any:
     return value._plain() if isinstance(value, _mge.Tensor) else value
 
 

@@ -2,6 +2,7 @@
 """Limits for walks over nested containers: a list may hold itself, or one part in many places."""
 
 from collections.abc import Collection, Iterator
+from typing import Any
 
 import numpy as np
 
@@ -17,11 +18,11 @@ class Nesting:
         who: named in the errors.
     """
 
-    def __init__(self, who: str):
+    def __init__(self, who: str) -> None:
         self._who = who
         self._depth = self._parts = 0
 
-    def parts(self, container: Collection) -> Iterator:
+    def parts(self, container: Collection[Any]) -> Iterator[Any]:
         """The parts of a container, in order.
 
         Raises:
@@ -43,7 +44,7 @@ class Nesting:
         self._depth -= 1
 
 
-def array_of(value, who: str, dtype=None) -> np.ndarray:
+def array_of(value: Any, who: str, dtype: Any = None) -> np.ndarray:
     """An array of numbers in nested lists.
 
     NumPy would follow every path into a list that holds itself. It stops where other elements are

@@ -2,10 +2,11 @@
 """OpenCV, which is asked for by what works with it and not before."""
 
 import functools
+from typing import Any
 
 
 @functools.cache
-def opencv():
+def opencv() -> Any:
     """The module ``cv2``.
 
     Raises:

@@ -3,11 +3,15 @@
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .. import _mge
 from ..device import default_device
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeIs
 
 Number = bool | int | float
 Operand = _mge.Tensor | np.ndarray | np.generic | Number | Sequence[Number]
@@ -18,7 +22,7 @@ Pair = int | tuple[int, int]
 Triple = int | tuple[int, int, int]
 
 
-def is_whole(value) -> bool:
+def is_whole(value: Any) -> "TypeIs[int]":
     """Whether something is one whole number: of Python or NumPy, or an array of one without axes.
 
     A float without a fraction is: half of an extent, ``n / 2``, is written so.
@@ -46,7 +50,8 @@ def pair(value: Pair, who: str, argument: str) -> tuple[int, int]:
         return value, value
     if type(value) is tuple and len(value) == 2 and type(value[0]) is type(value[1]) is int:
         return value
-    return _several(value, 2, "two", who, argument)
+    first, second = _several(value, 2, "two", who, argument)
+    return first, second
 
 
 def triple(value: Triple, who: str, argument: str) -> tuple[int, int, int]:
@@ -55,7 +60,8 @@ def triple(value: Triple, who: str, argument: str) -> tuple[int, int, int]:
     Raises:
         TypeError: ``value`` is neither an integer nor three of them.
     """
-    return _several(value, 3, "three", who, argument)
+    first, second, third = _several(value, 3, "three", who, argument)
+    return first, second, third
 
 
 def has_shape(operand: Operand, shape: Callable[[], tuple[int, ...]]) -> bool:
@@ -71,7 +77,7 @@ def has_shape(operand: Operand, shape: Callable[[], tuple[int, ...]]) -> bool:
         return True
 
 
-def beside(*operands: Operand) -> AbstractContextManager:
+def beside(*operands: Operand) -> AbstractContextManager[Any]:
     """Returns a context in which new Tensors are created where the operands are located.
 
     An operator places an array among its operands beside its Tensors. So a constant that meets a
@@ -83,11 +89,11 @@ def beside(*operands: Operand) -> AbstractContextManager:
     """
     for operand in operands:
         if isinstance(operand, _mge.Tensor):
-            return default_device(operand.device)
+            return default_device(str(operand.device))
     return nullcontext()
 
 
-def at_least(who: str, least: int, **sizes) -> None:
+def at_least(who: str, least: int, **sizes: Any) -> None:
     """Check sizes, each an integer or several of them.
 
     Args:
@@ -103,7 +109,7 @@ def at_least(who: str, least: int, **sizes) -> None:
                 raise ValueError(f"[{who}] {name} must be at least {least}, got {value!r}")
 
 
-def of_rank(who: str, rank: int, **operands) -> None:
+def of_rank(who: str, rank: int, **operands: Any) -> None:
     """Check ranks.
 
     Args:
@@ -118,7 +124,7 @@ def of_rank(who: str, rank: int, **operands) -> None:
             raise RuntimeError(f"[{who}] {name} must have rank {rank}, got {operand.ndim}")
 
 
-def _several(value, count: int, word: str, who: str, argument: str) -> tuple[int, ...]:
+def _several(value: Any, count: int, word: str, who: str, argument: str) -> tuple[int, ...]:
     if is_whole(value):
         return (int(value),) * count
     if isinstance(value, str):

@@ -3,10 +3,11 @@
 
 import sys
 from contextlib import AbstractContextManager
+from typing import Any
 
 import numpy as np
 
-_PROFILES = {
+_PROFILES: dict[str, dict[str, int]] = {
     "default": {"precision": 4, "threshold": 1000, "edgeitems": 3, "linewidth": 75},
     "short": {"precision": 2, "threshold": 1000, "edgeitems": 2, "linewidth": 75},
     "full": {"precision": 4, "threshold": sys.maxsize, "edgeitems": 3, "linewidth": 75},
@@ -42,19 +43,23 @@ def set_printoptions(
         raise ValueError(
             f"[set_printoptions] profile is one of {sorted(_PROFILES)}, got {profile!r}"
         )
-    given = {
+    asked = {
         "precision": precision,
         "threshold": sys.maxsize if threshold == float("inf") else threshold,
         "edgeitems": edgeitems,
         "linewidth": linewidth,
     }
-    given = {name: value for name, value in given.items() if value is not None}
-    for name, value in given.items():
+    given: dict[str, int] = {}
+    for name, value in asked.items():
+        if value is None:
+            continue
         if not isinstance(value, (int, np.integer)) or value < 0:
             raise ValueError(f"[set_printoptions] {name} is a number from 0, got {value!r}")
-    _options.update(_PROFILES.get(profile, {}), **given)
+        given[name] = int(value)
+    _options.update(_PROFILES[profile] if profile else {}, **given)
 
 
-def printing() -> AbstractContextManager:
+def printing() -> AbstractContextManager[Any]:
     """NumPy printing with these options."""
-    return np.printoptions(**_options)
+    options: dict[str, Any] = dict(_options)
+    return np.printoptions(**options)

@@ -7,10 +7,15 @@ rule says what it does: work on the steps, or on the real numbers, or nothing. P
 quantised ones are real numbers.
 """
 
+from collections.abc import Callable, Iterator
+from typing import Any
+
 import numpy as np
 
 from .. import _mge
+from .annotations import Tensor
 from .tensor.dtype import (
+    QuantDtypeMeta,
     checked_dtype,
     get_scale,
     is_dtype_equal,
@@ -20,7 +25,18 @@ from .tensor.dtype import (
 )
 
 
-def tensor_dtype(dtype):
+def meta_of(dtype: Any) -> QuantDtypeMeta:
+    """The kind of a dtype that is quantised.
+
+    Args:
+        dtype: the dtype.
+    """
+    meta = quantised_meta(dtype)
+    assert meta is not None
+    return meta
+
+
+def tensor_dtype(dtype: Any) -> Any:
     """A quantised dtype as Tensors have it, whose scale is a float32; None for other dtypes."""
     meta = quantised_meta(dtype)
     if meta is None:
@@ -30,7 +46,7 @@ def tensor_dtype(dtype):
     return np.dtype(meta.np_dtype_str, metadata={"mgb_dtype": about})
 
 
-def call(op: str, /, *args, **kwargs):
+def call(op: str, /, *args: Any, **kwargs: Any) -> Any:
     """The result of an operator that has Tensors of quantised dtypes among its operands.
 
     Raises:
@@ -45,36 +61,36 @@ def call(op: str, /, *args, **kwargs):
     return rule(op, args, kwargs)
 
 
-def zero_point(dtype) -> int:
+def zero_point(dtype: Any) -> int:
     """The step that stands for 0, of any quantised dtype."""
-    return dtype.metadata["mgb_dtype"].get("zero_point", 0)
+    return int(dtype.metadata["mgb_dtype"].get("zero_point", 0))
 
 
-def scale_tensor(dtype, device):
+def scale_tensor(dtype: Any, device: Any) -> _mge.Tensor:
     """The scale of a quantised dtype as operators take it."""
     return _mge.Tensor(np.float32(get_scale(dtype)), device=device)
 
 
-def zero_tensor(dtype, device):
+def zero_tensor(dtype: Any, device: Any) -> _mge.Tensor | None:
     """The zero point as operators take it; None when it is 0."""
     zero = zero_point(dtype)
     return _mge.Tensor(np.int32(zero), device=device) if zero else None
 
 
-def to_real(x):
+def to_real(x: Tensor) -> Tensor:
     """The float32 numbers that a Tensor of a quantised dtype stands for."""
     dtype, device = x._quantised, x.device
     return _mge.ops.dequantize(x._plain(), scale_tensor(dtype, device), zero_tensor(dtype, device))
 
 
-def _as_plain(x, dtype):
+def _as_plain(x: Any, dtype: Any) -> Any:
     """A Tensor in another plain dtype; where it has that, nothing is recorded."""
     return x if x.dtype == dtype else _mge.ops.convert(x, dtype=dtype)
 
 
-def to_steps(x, dtype):
+def to_steps(x: _mge.Tensor, dtype: Any) -> Tensor:
     """The nearest steps of a quantised dtype to real numbers, a Tensor of that dtype."""
-    meta, device = quantised_meta(dtype), x.device
+    meta, device = meta_of(dtype), x.device
     steps = _mge.ops.quantize(
         _as_plain(x, np.dtype(np.float32)),
         scale_tensor(dtype, device),
@@ -86,7 +102,7 @@ def to_steps(x, dtype):
     return steps._meant_as(dtype)
 
 
-def converted(x, dtype):
+def converted(x: Any, dtype: Any) -> Any:
     """``x.astype(dtype)`` where one of the two dtypes is quantised.
 
     Raises:
@@ -102,21 +118,21 @@ def converted(x, dtype):
     return to_steps(x, dtype)
 
 
-def on_steps(function, x, *args, **kwargs):
+def on_steps(function: Callable[..., Any], x: Tensor, *args: Any, **kwargs: Any) -> Any:
     """What a function makes of the steps of a quantised Tensor, in its dtype."""
     return function(x._plain(), *args, **kwargs)._meant_as(x._quantised)
 
 
-def _flat(args, kwargs):
+def _flat(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[Any]:
     yield from args
     yield from kwargs.values()
 
 
-def _is_quantised(value) -> bool:
+def _is_quantised(value: Any) -> bool:
     return isinstance(value, _mge.Tensor) and value._quantised is not None
 
 
-def _common_dtype(op: str, args, kwargs):
+def _common_dtype(op: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """The one dtype of all quantised operands.
 
     Raises:
@@ -132,15 +148,15 @@ def _common_dtype(op: str, args, kwargs):
     return dtypes[0]
 
 
-def _go_together(a, b) -> bool:
+def _go_together(a: Any, b: Any) -> bool:
     return (
-        quantised_meta(a) is quantised_meta(b)
+        meta_of(a) is meta_of(b)
         and zero_point(a) == zero_point(b)
         and abs(get_scale(a) - get_scale(b)) < 1e-6
     )
 
 
-def shown(dtype) -> str:
+def shown(dtype: Any) -> str:
     """A dtype with scale and zero point, for messages."""
     if not is_quantize(dtype):
         return str(dtype)
@@ -148,35 +164,35 @@ def shown(dtype) -> str:
     return f"{about.pop('name')}({', '.join(str(value) for value in about.values())})"
 
 
-def _is_real(value) -> bool:
+def _is_real(value: Any) -> bool:
     """Whether a plain operand is real numbers, and no index, mask or extent."""
     return hasattr(value, "dtype") and np.issubdtype(value.dtype, np.floating)
 
 
-def _steps_of(value, dtype):
+def _steps_of(value: Any, dtype: Any) -> Any:
     if _is_quantised(value):
         return value._plain()
     return to_steps(_mge.Tensor(value), dtype)._plain() if _is_real(value) else value
 
 
-def _apply(op: str, args, kwargs, plain):
+def _apply(op: str, args: tuple[Any, ...], kwargs: dict[str, Any], plain: Any) -> Any:
     kwargs = {name: plain(value) for name, value in kwargs.items()}
     return getattr(_mge.ops, op)(*(plain(value) for value in args), **kwargs)
 
 
-def _carrying(result, dtype):
+def _carrying(result: Any, dtype: Any) -> Any:
     if isinstance(result, tuple):
         return tuple(_carrying(tensor, dtype) for tensor in result)
     return result._meant_as(dtype)
 
 
-def _moved(op, args, kwargs):
+def _moved(op: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Steps that are chosen, moved or compared, not computed with."""
     dtype = _common_dtype(op, args, kwargs)
     return _carrying(_apply(op, args, kwargs, lambda value: _steps_of(value, dtype)), dtype)
 
 
-def _exchanged(op, args, kwargs):
+def _exchanged(op: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Steps go to other processes as they are, and are compared; they are not added up."""
     mode = kwargs.get("mode", "all_reduce_sum")
     if mode.endswith("_sum"):
@@ -187,25 +203,25 @@ def _exchanged(op, args, kwargs):
     return _moved(op, args, kwargs)
 
 
-def _with_places(op, args, kwargs):
+def _with_places(op: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Steps and the places that they come from, which are plain."""
     steps, places = getattr(_mge.ops, op)(args[0]._plain(), *args[1:], **kwargs)
     return steps._meant_as(args[0]._quantised), places
 
 
-def _looked_at(op, args, kwargs):
+def _looked_at(op: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Results that are no values of the operand: shapes and places."""
     return getattr(_mge.ops, op)(args[0]._plain(), *args[1:], **kwargs)
 
 
-def _symmetric_dtype(op, args, kwargs):
+def _symmetric_dtype(op: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     dtype = _common_dtype(op, args, kwargs)
-    if quantised_meta(dtype).is_unsigned:
+    if meta_of(dtype).is_unsigned:
         raise RuntimeError(f"[{op}] has no meaning for Tensors of {shown(dtype)}; convert them")
     return dtype
 
 
-def _operand_steps(value, dtype, device):
+def _operand_steps(value: Any, dtype: Any, device: Any) -> Any:
     """Steps of an operand of elementwise arithmetic: plain ones are real numbers."""
     if _is_quantised(value):
         return value._plain()
@@ -213,10 +229,10 @@ def _operand_steps(value, dtype, device):
     return to_steps(plain, dtype)._plain()
 
 
-def _arithmetic(op, args, kwargs):
+def _arithmetic(op: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Sums and differences of steps, which stay in the range of the dtype."""
     dtype = _symmetric_dtype(op, args, kwargs)
-    meta = quantised_meta(dtype)
+    meta = meta_of(dtype)
     device = next(value.device for value in _flat(args, kwargs) if _is_quantised(value))
     steps = [_operand_steps(value, dtype, device) for value in _flat(args, kwargs)]
     if meta.np_dtype_str != "int32":
@@ -227,46 +243,46 @@ def _arithmetic(op, args, kwargs):
     return result._meant_as(dtype)
 
 
-def _in_range(steps, meta):
+def _in_range(steps: Tensor, meta: Any) -> Tensor:
     clipped = _mge.ops.clip(steps, lower=float(meta.qmin), upper=float(meta.qmax))
     return _mge.ops.convert(clipped, dtype=meta.np_dtype_str)
 
 
-def _summed(op, args, kwargs):
+def _summed(op: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tensor:
     dtype = args[0]._quantised
     steps, zero = _mge.ops.convert(args[0]._plain(), dtype="int32"), zero_point(dtype)
     result = _mge.ops.sum(steps - zero, *args[1:], **kwargs) + zero
-    return _in_range(result, quantised_meta(dtype))._meant_as(dtype)
+    return _in_range(result, meta_of(dtype))._meant_as(dtype)
 
 
-def _multiplied(op, args, kwargs):
+def _multiplied(op: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Of the steps themselves, and of 32 bits only: what the reference makes of them."""
-    if quantised_meta(args[0]._quantised).np_dtype_str != "int32":
+    if meta_of(args[0]._quantised).np_dtype_str != "int32":
         raise RuntimeError(f"[{op}] has no meaning for Tensors of {shown(args[0]._quantised)}")
     return _moved(op, args, kwargs)
 
 
-def _of_reals(op, args, kwargs):
+def _of_reals(op: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     return getattr(_mge.ops, op)(to_real(args[0]), *args[1:], **kwargs)
 
 
-def _largest(op, args, kwargs):
+def _largest(op: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tensor:
     """Largest steps of windows."""
     dtype = args[0]._quantised
     steps = getattr(_mge.ops, op)(_mge.ops.convert(args[0]._plain(), dtype="float32"), **kwargs)
-    return _in_range(steps, quantised_meta(dtype))._meant_as(dtype)
+    return _in_range(steps, meta_of(dtype))._meant_as(dtype)
 
 
-def _pooled(op, args, kwargs):
+def _pooled(op: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tensor:
     """Means of windows, rounded to steps; halves go away from 0, those of unsigned steps up."""
     dtype = args[0]._quantised
     zero = zero_point(dtype)
     steps = _mge.ops.convert(args[0]._plain(), dtype="float32") - float(zero)
     means = getattr(_mge.ops, op)(steps, **kwargs) + float(zero)
-    return _in_range(_mge.ops.round(means), quantised_meta(dtype))._meant_as(dtype)
+    return _in_range(_mge.ops.round(means), meta_of(dtype))._meant_as(dtype)
 
 
-def _filled(op, args, kwargs):
+def _filled(op: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tensor:
     dtype = args[0]._quantised
     return to_steps(
         _mge.ops.full_like(
@@ -276,12 +292,12 @@ def _filled(op, args, kwargs):
     )
 
 
-def _product(op, args, kwargs):
+def _product(op: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Exact sums of products, qint32 with the product of the scales."""
     a, b = args[0], args[1]
     if not _is_quantised(a) or not _is_quantised(b):
         raise RuntimeError(f"[{op}] takes two Tensors of quantised dtypes, or none")
-    kinds = {quantised_meta(x._quantised).name for x in (a, b)}
+    kinds = {meta_of(x._quantised).name for x in (a, b)}
     if kinds not in ({"qint8"}, {"quint8"}):
         raise RuntimeError(
             f"[{op}] takes two Tensors of qint8 or two of quint8, got {shown(a._quantised)} and"
@@ -294,17 +310,17 @@ def _product(op, args, kwargs):
     return product if bias is None else product + bias
 
 
-def _centred_steps(x):
+def _centred_steps(x: Tensor) -> Tensor:
     zero = zero_point(x._quantised)
     return _mge.ops.convert(x._plain(), dtype="int16") - zero if zero else x._plain()
 
 
-def product_dtype(a, b):
+def product_dtype(a: Any, b: Any) -> Any:
     """The qint32 dtype of products of values of two quantised dtypes."""
     return qint32(np.float32(get_scale(a)) * np.float32(get_scale(b)))
 
 
-def _converted(op, args, kwargs):
+def _converted(op: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     return converted(args[0], kwargs.get("dtype", "float32"))
 
 

@@ -9,7 +9,8 @@ from typing import Any
 
 # The dictionary of a module, as it is now: that of a package with rooms fills itself when it is
 # asked for as an attribute.
-contents = ModuleType.__dict__["__dict__"].__get__
+_OF_MODULES: Any = vars(ModuleType)["__dict__"]
+contents: Callable[[ModuleType], dict[str, Any]] = _OF_MODULES.__get__
 
 
 class _LateModule(ModuleType):
@@ -20,7 +21,7 @@ class _LateModule(ModuleType):
     """
 
     @property
-    def __dict__(self) -> dict[str, Any]:
+    def __dict__(self) -> dict[str, Any]:  # type: ignore[override]
         found = contents(self)
         for name in set(found["_LATER"]).difference(found):
             getattr(self, name)
@@ -39,7 +40,7 @@ def room(package: str, later: Mapping[str, str]) -> Callable[[str], Any]:
     """
     sys.modules[package].__class__ = _LateModule
 
-    def enter(name: str):
+    def enter(name: str) -> Any:
         if name not in later:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         module, _, inner = later[name].partition(":")

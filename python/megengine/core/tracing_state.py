@@ -4,6 +4,7 @@
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from .. import _mge
 
@@ -26,7 +27,7 @@ class _State(threading.local):
 state = _State()
 
 
-def is_recorded(*values) -> bool:
+def is_recorded(*values: Any) -> bool:
     """Whether what is done with values is recorded: then Tensors among them stay Tensors.
 
     Args:

@@ -2,6 +2,7 @@
 """Activations, softmax and its relatives."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from .. import _mge
 from ..core.hints import refuse_keywords, with_hints
@@ -170,7 +171,7 @@ def logsigmoid(inp: Operand) -> Tensor:
 
 
 @with_hints
-def softmax(inp: Tensor, axis: int | None = None, **others) -> Tensor:
+def softmax(inp: Tensor, axis: int | None = None, **others: Any) -> Tensor:
     """Exponentials normalised to sum to one along an axis.
 
     Args:
@@ -199,7 +200,7 @@ def softmax(inp: Tensor, axis: int | None = None, **others) -> Tensor:
 
 
 @with_hints
-def logsoftmax(inp: Tensor, axis: int | Sequence[int], **others) -> Tensor:
+def logsoftmax(inp: Tensor, axis: int | Sequence[int], **others: Any) -> Tensor:
     """Logarithm of ``softmax``, computed without overflow.
 
     Args:
@@ -219,16 +220,19 @@ def logsoftmax(inp: Tensor, axis: int | Sequence[int], **others) -> Tensor:
     if axis is None:
         raise TypeError("[logsoftmax] axis must be an integer or several, got None")
     inp = as_vector(inp)
+    one: Any = axis
     if isinstance(axis, (list, tuple)):
         return _mge.ops.sub(inp, logsumexp(inp, axis, keepdims=True))
     try:
-        return _mge.ops.softmax(inp, axis=axis, log=True)
+        return _mge.ops.softmax(inp, axis=one, log=True)
     except ValueError as error:
         raise RuntimeError(str(error)) from None
 
 
 @with_hints
-def logsumexp(inp: Tensor, axis: int | Sequence[int], keepdims: bool = False, **others) -> Tensor:
+def logsumexp(
+    inp: Tensor, axis: int | Sequence[int], keepdims: bool = False, **others: Any
+) -> Tensor:
     """Logarithm of the sum of exponentials along axes, computed without overflow.
 
     Args:

@@ -3,6 +3,7 @@
 
 import functools
 import math
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -23,7 +24,7 @@ _HIDDEN = -math.inf  # added to what a query must not see
 class _Packed:
     """Matrices and biases that lie behind each other in one parameter."""
 
-    def __init__(self, values: Tensor | None):
+    def __init__(self, values: Tensor | None) -> None:
         self._values = None if values is None else values.reshape(-1)
         self._next = 0
 
@@ -45,7 +46,9 @@ class _Packed:
             )
 
 
-def _projections(packed, inputs, sizes, biased):
+def _projections(
+    packed: _Packed, inputs: Sequence[int], sizes: Sequence[int], biased: Sequence[bool]
+) -> list[tuple[Tensor | None, Tensor | None]]:
     """(matrix or None, bias or None) for query, key, value and output."""
     matrices = [packed.take(i, o) if o else None for i, o in zip(inputs, sizes, strict=True)]
     biases = [
@@ -55,7 +58,7 @@ def _projections(packed, inputs, sizes, biased):
     return list(zip(matrices, biases, strict=True))
 
 
-def _project(x: Tensor, projection) -> Tensor:
+def _project(x: Tensor, projection: tuple[Tensor | None, Tensor | None]) -> Tensor:
     matrix, bias = projection
     if matrix is None:
         return x
@@ -88,7 +91,12 @@ def _from_bounds(bounds: Tensor, keys: int) -> Tensor:
     return (at < first) | (at >= end)
 
 
-def _masks(sizes, attn_mask, key_padding_mask, maybe_cudnn_style_mask):
+def _masks(
+    sizes: tuple[int, ...],
+    attn_mask: Tensor | None,
+    key_padding_mask: Tensor | None,
+    maybe_cudnn_style_mask: bool,
+) -> Iterator[Tensor]:
     """What is added to scores of ``sizes``, (N, heads, L, S), but for what is hidden as later."""
     n, heads, queries, keys = sizes
     if attn_mask is not None:
@@ -121,7 +129,15 @@ def _scores(q: Tensor, k: Tensor, mask: Tensor | None, is_causal: bool) -> Tenso
     return scores if mask is None else add(scores, mask)
 
 
-def _attended(q, k, v, mask, is_causal, drop, need_weights):
+def _attended(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    mask: Tensor | None,
+    is_causal: bool,
+    drop: float,
+    need_weights: bool,
+) -> tuple[Tensor, Tensor | None]:
     """What the queries make of the values, (N, L, heads, E), and the weights, (N, heads, L, S),
     or None."""
     if drop:
@@ -240,8 +256,8 @@ def multi_head_attention(
     )
     n, queries, heads, _ = q.shape
     keys = k.shape[1]
-    sizes = (n, heads, queries, keys)
-    masks = list(_masks(sizes, attn_mask, key_padding_mask, maybe_cudnn_style_mask))
+    shape = (n, heads, queries, keys)
+    masks = list(_masks(shape, attn_mask, key_padding_mask, maybe_cudnn_style_mask))
     mask = functools.reduce(add, masks) if masks else None
     drop = attn_drop if training else 0.0
     seen, weights = _attended(q, k, v, mask, is_causal, drop, need_weights)
@@ -249,7 +265,7 @@ def multi_head_attention(
     out = dropout(_project(out, of_output), out_drop, training)
     if reslink:
         out = out + query
-    if not need_weights:
+    if weights is None:
         return out, None
     if average_attn_weights:
         return out, weights.mean(1)

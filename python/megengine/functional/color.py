@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Colours of images (N, H, W, C)."""
 
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
 import numpy as np
 
 from .. import _mge
@@ -69,7 +72,7 @@ def _channel(x: Tensor, i: int) -> Tensor:
     return x[:, :, :, i : i + 1]
 
 
-def _weighted(terms) -> Tensor:
+def _weighted(terms: Iterable[tuple[Any, float]]) -> Tensor:
     """Sum of value * weight; of integers in fixed point, rounded."""
     values, weights = zip(*terms, strict=True)
     if values[0].dtype == np.float32:
@@ -79,14 +82,14 @@ def _weighted(terms) -> Tensor:
     return _mge.ops.right_shift(_sum(products) + (1 << (_SHIFT - 1)), _SHIFT)
 
 
-def _sum(parts) -> Tensor:
+def _sum(parts: Sequence[Tensor]) -> Tensor:
     total = parts[0]
     for part in parts[1:]:
         total = total + part
     return total
 
 
-def _computed(inp: Tensor, compute) -> Tensor:
+def _computed(inp: Tensor, compute: Callable[..., Sequence[Tensor]]) -> Tensor:
     """compute(channels, middle of the range); integers are clipped to what a byte holds."""
     if inp.dtype == np.float32:
         parts = compute([_channel(inp, i) for i in range(inp._tuple_shape[3])], 0.5)
@@ -97,18 +100,18 @@ def _computed(inp: Tensor, compute) -> Tensor:
     return _mge.ops.concat(*parts, axis=3) if len(parts) > 1 else parts[0]
 
 
-def _brightness(rgb) -> Tensor:
+def _brightness(rgb: Sequence[Tensor]) -> Tensor:
     return _weighted(list(zip(rgb, _BRIGHTNESS, strict=True)))
 
 
-def _to_yuv(rgb, middle):
+def _to_yuv(rgb: Sequence[Tensor], middle: float) -> Sequence[Tensor]:
     y = _brightness(rgb)
     u = _weighted([(rgb[2] - y, _BLUE_DIFFERENCE)]) + middle
     v = _weighted([(rgb[0] - y, _RED_DIFFERENCE)]) + middle
     return [y, u, v]
 
 
-def _from_yuv(yuv, middle):
+def _from_yuv(yuv: Sequence[Tensor], middle: float) -> Sequence[Tensor]:
     y, u, v = yuv[0], yuv[1] - middle, yuv[2] - middle
     green = y + _weighted([(u, _FROM_YUV["green_u"]), (v, _FROM_YUV["green_v"])])
     return [y + _weighted([(v, _FROM_YUV["red"])]), green, y + _weighted([(u, _FROM_YUV["blue"])])]

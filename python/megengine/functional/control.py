@@ -2,6 +2,7 @@
 """Branches and loops that a trace records as such, whatever way they take."""
 
 from collections.abc import Callable
+from typing import Any
 
 from .. import _mge
 from ..core.tracing_state import is_recorded, state
@@ -10,7 +11,12 @@ from .structure import flatten, unflatten
 from .tensor import stack
 
 
-def cond(predicate, then_function: Callable, else_function: Callable, *operands):
+def cond(
+    predicate: Any,
+    then_function: Callable[..., Any],
+    else_function: Callable[..., Any],
+    *operands: Any,
+) -> Any:
     """One of two functions of the operands, which a value chooses.
 
     In a traced function both are recorded, and each run computes the one that its own
@@ -47,8 +53,11 @@ def cond(predicate, then_function: Callable, else_function: Callable, *operands)
 
 
 def while_loop(
-    cond_function: Callable, body_function: Callable, loop_vars, max_iterations: int | None = None
-):
+    cond_function: Callable[..., Any],
+    body_function: Callable[..., Any],
+    loop_vars: Any,
+    max_iterations: int | None = None,
+) -> Any:
     """The loop variables after as many calls of a function as a condition asks for.
 
     In a traced function the loop itself is recorded, so that each run goes round as often as its
@@ -94,7 +103,13 @@ def while_loop(
     return unflatten(structure, graphs.take(results, len(inputs))[: len(inputs)])
 
 
-def scan(function: Callable, init, xs=None, length: int | None = None, reverse: bool = False):
+def scan(
+    function: Callable[..., Any],
+    init: Any,
+    xs: Any = None,
+    length: int | None = None,
+    reverse: bool = False,
+) -> Any:
     """A function applied along the first axis, which hands a value from step to step.
 
     In a traced function the walk itself is recorded as one operator, elsewhere it is a loop of
@@ -131,7 +146,7 @@ def scan(function: Callable, init, xs=None, length: int | None = None, reverse: 
             "[scan] the function has to give the carried value and a slice of the results"
         )
     _check_carried(carried_structure, results[0])
-    outputs = _mge.ops.scan(
+    results_of_all = _mge.ops.scan(
         *graphs.operands,
         body=graphs.graph(0, results=len(carried)),
         carried=graphs.carried,
@@ -139,7 +154,7 @@ def scan(function: Callable, init, xs=None, length: int | None = None, reverse: 
         length=0 if sliced else length,
         reverse=reverse,
     )
-    outputs = graphs.take(outputs, len(carried))
+    outputs = graphs.take(results_of_all, len(carried))
     last = unflatten(carried_structure, outputs[: len(carried)])
     return last, unflatten(results[1], outputs[len(carried) :])
 
@@ -152,20 +167,24 @@ class _Graphs:
     values at the end.
     """
 
-    def __init__(self, who: str, inputs: list[Tensor], structure, carried: int, sliced: int = 0):
+    def __init__(
+        self, who: str, inputs: list[Tensor], structure: Any, carried: int, sliced: int = 0
+    ) -> None:
         self._who = who
         self._inputs, self._structure = inputs, structure
         self._carried, self._sliced = carried, sliced
         self.captured: list[Tensor] = []
         self.changed: list[Tensor] = []
         self._places: list[int] = []  # of the changed ones among the captured
-        self.results: list = []  # by graph, the structure of what its function gives
-        self._parts: list = []  # by graph: itself, captured so far, its results, what it changes
+        self.results: list[Any] = []  # by graph, the structure of what its function gives
+        self._parts: list[
+            Any
+        ] = []  # by graph: itself, captured so far, its results, what it changes
 
-    def add(self, function: Callable, may_change: bool = True) -> None:
+    def add(self, function: Callable[..., Any], may_change: bool = True) -> None:
         """Record a function of the inputs, of the last ``sliced`` ones by their slices."""
 
-        def run(arguments):
+        def run(arguments: Any) -> Any:
             flat, result = flatten(function(*unflatten(self._structure, arguments)), self._who)
             self.results.append(result)
             counts.append(len(flat))
@@ -198,7 +217,7 @@ class _Graphs:
             *rest,
         ]
 
-    def graph(self, index: int, results: int | None = None, hands_on: bool = True):
+    def graph(self, index: int, results: int | None = None, hands_on: bool = True) -> Any:
         """A recorded function of the operands.
 
         What is changed comes behind the first ``results`` of it (None: all) if it ``hands_on``.
@@ -207,7 +226,7 @@ class _Graphs:
         results = count if results is None else results
         first = len(self._inputs)
 
-        def place(i):
+        def place(i: int) -> Any:
             return first + i if i < captured else -1
 
         rest = [i for i in range(len(self.captured)) if i not in self._places]
@@ -225,15 +244,15 @@ class _Graphs:
         outputs = [*range(results), *(new_values if hands_on else ()), *range(results, count)]
         return _mge.arranged_subgraph(graph, order, like, outputs)
 
-    def take(self, results, before: int) -> list[Tensor]:
+    def take(self, results: Any, before: int) -> list[Tensor]:
         """The results without those that the changed Tensors get, behind the first ones."""
-        results = list(results)
-        for tensor, value in zip(self.changed, results[before:], strict=False):
+        found: list[Tensor] = list(results)
+        for tensor, value in zip(self.changed, found[before:], strict=False):
             tensor._reset(value)
-        return results[:before] + results[before + len(self.changed) :]
+        return found[:before] + found[before + len(self.changed) :]
 
 
-def _check_loop_results(structure, results) -> None:
+def _check_loop_results(structure: Any, results: Any) -> None:
     is_sequence = isinstance(results, (list, tuple))
     if not is_sequence or tuple(results) != tuple(structure):
         raise TypeError(
@@ -241,12 +260,18 @@ def _check_loop_results(structure, results) -> None:
         )
 
 
-def _check_carried(structure, results) -> None:
+def _check_carried(structure: Any, results: Any) -> None:
     if structure != results:
         raise TypeError("[scan] the carried value changes its structure")
 
 
-def _loop(cond_function, body_function, loop_vars, structure, max_iterations):
+def _loop(
+    cond_function: Callable[..., Any],
+    body_function: Callable[..., Any],
+    loop_vars: Any,
+    structure: Any,
+    max_iterations: int | None,
+) -> Any:
     values, steps = tuple(loop_vars), 0
     while (max_iterations is None or steps < max_iterations) and bool(cond_function(*values)):
         values = body_function(*values)
@@ -256,9 +281,9 @@ def _loop(cond_function, body_function, loop_vars, structure, max_iterations):
 
 
 def _scan_length(sliced: list[Tensor], length: int | None) -> int:
-    lengths = {int(x._tuple_shape[0]) if x._tuple_shape else None for x in sliced}
-    if None in lengths:
+    if not all(x._tuple_shape for x in sliced):
         raise ValueError("[scan] xs need a first axis")
+    lengths = {int(x._tuple_shape[0]) for x in sliced}
     if length is not None:
         lengths.add(int(length))
     if len(lengths) != 1:
@@ -267,7 +292,14 @@ def _scan_length(sliced: list[Tensor], length: int | None) -> int:
     return lengths.pop()
 
 
-def _walk(function, init, sliced, structure, length, reverse):
+def _walk(
+    function: Callable[..., Any],
+    init: Any,
+    sliced: list[Tensor],
+    structure: Any,
+    length: int,
+    reverse: bool,
+) -> Any:
     carried, results, result_structure = init, [], None
     carried_structure = flatten(init, "scan")[1]
     for i in reversed(range(length)) if reverse else range(length):

@@ -5,6 +5,8 @@ Weights are (OC, IC, KH, KW), with groups (G, OC/G, IC/G, KH, KW); images are NC
 """
 
 import math
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 from .. import _mge
 from ..core.counted import counted
@@ -88,7 +90,15 @@ def conv2d(
     )
 
 
-def _conv2d_and_bias(inp, weight, bias, stride, padding, dilation, groups) -> Tensor:
+def _conv2d_and_bias(
+    inp: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    stride: tuple[int, int],
+    padding: tuple[int, int],
+    dilation: tuple[int, int],
+    groups: int,
+) -> Tensor:
     is_taken = bias is None or has_shape(bias, lambda: (1, _output_channels(weight), 1, 1))
     out = _mge.ops.conv2d(
         inp,
@@ -99,7 +109,7 @@ def _conv2d_and_bias(inp, weight, bias, stride, padding, dilation, groups) -> Te
         dilation=dilation,
         groups=groups,
     )
-    return out if is_taken else _mge.ops.add(out, bias)
+    return out if bias is None or is_taken else _mge.ops.add(out, bias)
 
 
 def _output_channels(weight: Tensor) -> int:
@@ -149,7 +159,7 @@ def conv1d(
     return _mge.ops.remove_axis(out, axes=[3])
 
 
-def _one(value) -> int:
+def _one(value: Any) -> int:
     return int(value[0]) if isinstance(value, (tuple, list)) else int(value)
 
 
@@ -213,9 +223,17 @@ def conv_transpose2d(
     return out if bias is None else _mge.ops.add(out, bias)
 
 
-def _enlarged(inp: Tensor, weight: Tensor, stride, padding, extra, dilation, groups: int) -> Tensor:
+def _enlarged(
+    inp: Tensor,
+    weight: Tensor,
+    stride: tuple[int, int],
+    padding: tuple[int, int],
+    extra: tuple[int, int],
+    dilation: tuple[int, int],
+    groups: int,
+) -> Tensor:
     """The transposed convolution, with ``extra`` rows and columns behind the smallest result."""
-    how = {"stride": stride, "dilation": dilation, "groups": groups}
+    how: dict[str, Any] = {"stride": stride, "dilation": dilation, "groups": groups}
     # 0 is the smallest extent, whatever the image's: a dumped net takes images of other sizes.
     height = width = 0
     if any(extra) and not extents_follow(inp):
@@ -243,7 +261,9 @@ def _enlarged(inp: Tensor, weight: Tensor, stride, padding, extra, dilation, gro
     )
 
 
-def _window_slices(kernel, stride, dilation):
+def _window_slices(
+    kernel: tuple[int, int], stride: tuple[int, int], dilation: tuple[int, int]
+) -> Iterator[tuple[tuple[int, int], tuple[Any, ...]]]:
     """For each place in the window its index and the slices of the image that lie under it.
 
     They end at a distance from the image's end, so that a dumped net takes images of other sizes.
@@ -259,7 +279,13 @@ def _window_slices(kernel, stride, dilation):
             )
 
 
-def _window_sizes(size, kernel, padding, stride, dilation) -> list[int]:
+def _window_sizes(
+    size: Sequence[int],
+    kernel: tuple[int, int],
+    padding: tuple[int, int],
+    stride: tuple[int, int],
+    dilation: tuple[int, int],
+) -> list[int]:
     return [
         (n + 2 * p - d * (k - 1) - 1) // s + 1
         for n, k, p, s, d in zip(size, kernel, padding, stride, dilation, strict=True)
@@ -303,7 +329,7 @@ def sliding_window(
     return reshaped_with(out, [*extents(out, 0)[:4], *kernel])
 
 
-def _padded(inp: Tensor, padding) -> Tensor:
+def _padded(inp: Tensor, padding: tuple[int, int]) -> Tensor:
     edges = [0, 0, *padding]
     return _mge.ops.pad(inp, before=edges, after=edges, mode="constant", value=0.0)
 

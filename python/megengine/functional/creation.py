@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tensors made from a shape and a rule."""
 
+from typing import Any
+
 import numpy as np
 
 from .. import _mge
@@ -13,7 +15,7 @@ from ..core.tracing_state import is_recorded
 from ..tensor import Tensor
 
 
-def _number(value, who: str, argument: str) -> float:
+def _number(value: Any, who: str, argument: str) -> float:
     if isinstance(value, _mge.Tensor) or (isinstance(value, np.ndarray) and value.ndim == 0):
         value = value.item()
     if not isinstance(value, (bool, int, float, np.number, np.bool_)):
@@ -21,18 +23,18 @@ def _number(value, who: str, argument: str) -> float:
     return float(value)
 
 
-def _bounds(values, who: str) -> tuple[list[float], list]:
+def _bounds(values: Any, who: str) -> tuple[list[float], list[Any]]:
     """Bounds as numbers, and the Tensors that replace these."""
     tensors = [_bound(v) if isinstance(v, _mge.Tensor) else None for v in values]
     numbers = [0.0 if isinstance(v, _mge.Tensor) else _number(v, who, "a bound") for v in values]
     return numbers, tensors
 
 
-def _bound(value: Tensor) -> Tensor:
+def _bound(value: Any) -> Any:
     return value.astype("float32") if value.dtype == np.bool_ else value
 
 
-def _with_gradients(line: Tensor, start, step) -> Tensor:
+def _with_gradients(line: Tensor, start: Any, step: Any) -> Tensor:
     """The values of ``arange``, with the gradients of a start and a step that tapes follow."""
     followed = [isinstance(v, _mge.Tensor) and _mge.is_recorded(v) for v in (start, step)]
     # y[i] = start + i * step; what is added is 0.
@@ -48,7 +50,7 @@ def _zero(value: Tensor) -> Tensor:
     return _mge.ops.reshape(value - value.detach(), shape=[1])
 
 
-def _has_float(*values) -> bool:
+def _has_float(*values: Any) -> bool:
     """Whether one of the numbers or Tensors is floating and not known to be a whole number."""
     for value in values:
         if isinstance(value, _mge.Tensor):
@@ -59,7 +61,9 @@ def _has_float(*values) -> bool:
     return False
 
 
-def _counted_in_float32(first: float, last: float, gap: float, tensors: list):
+def _counted_in_float32(
+    first: float, last: float, gap: float, tensors: list[Any]
+) -> tuple[float, float, float, list[Any]]:
     """Bounds with ``last`` half a step behind the last value, whose count is MegEngine's.
 
     MegEngine counts the values in float32, which decides whether one that is almost ``last``
@@ -78,7 +82,7 @@ def _counted_in_float32(first: float, last: float, gap: float, tensors: list):
     return first, first + gap * (float(np.ceil((stop - start) / step)) - 0.5), gap, tensors
 
 
-def _placed(value: Tensor, device) -> Tensor:
+def _placed(value: Tensor, device: Any) -> Tensor:
     return value if device is None or value.device == device else value.to(device)
 
 
@@ -87,8 +91,8 @@ def arange(
     stop: Number | Tensor | None = None,
     step: Number | Tensor = 1,
     *,
-    dtype="float32",
-    device=None,
+    dtype: Any = "float32",
+    device: Any = None,
 ) -> Tensor:
     """Evenly spaced values from ``start`` up to, not including, ``stop``.
 
@@ -121,8 +125,8 @@ def linspace(
     stop: Number | Tensor,
     num: int | Tensor,
     *,
-    dtype="float32",
-    device=None,
+    dtype: Any = "float32",
+    device: Any = None,
 ) -> Tensor:
     """``num`` evenly spaced values from ``start`` to ``stop``, both included.
 
@@ -144,14 +148,14 @@ def linspace(
     if is_recorded(num):
         size = _mge.ops.convert(num, dtype="int32")
         try:
-            out = _mge.ops.linspace(*tensors, size, start=first, stop=last)
+            out = _mge.ops.linspace(tensors[0], tensors[1], size, start=first, stop=last)
         except ValueError as error:
             raise RuntimeError(str(error)) from None
     else:
         count = as_int(num, "linspace", "num")
         if count < 0:
             raise RuntimeError(f"[linspace] num must not be negative, got {count}")
-        out = _mge.ops.linspace(*tensors, start=first, stop=last, num=count)
+        out = _mge.ops.linspace(tensors[0], tensors[1], start=first, stop=last, num=count)
     return _placed(out if np.dtype(dtype) == out.dtype else out.astype(dtype), device)
 
 
@@ -161,8 +165,8 @@ def logspace(
     num: int | Tensor,
     *,
     base: float = 10.0,
-    dtype="float32",
-    device=None,
+    dtype: Any = "float32",
+    device: Any = None,
 ) -> Tensor:
     """``num`` powers of a base whose exponents are evenly spaced, both ends included.
 
@@ -185,7 +189,7 @@ def logspace(
     return out if np.dtype(dtype) == out.dtype else out.astype(dtype)
 
 
-def eye(N, M: int | None = None, *, dtype="float32", device=None) -> Tensor:
+def eye(N: Any, M: int | None = None, *, dtype: Any = "float32", device: Any = None) -> Tensor:
     """A matrix with ones on the diagonal.
 
     Args:
@@ -203,14 +207,14 @@ def eye(N, M: int | None = None, *, dtype="float32", device=None) -> Tensor:
          [0. 1.]], device=xpux:0)
     """
     if M is None:
-        sizes = known_or_symbolic(N.tolist() if isinstance(N, _mge.Tensor) else N, "eye")[0]
+        sizes: Any = known_or_symbolic(N.tolist() if isinstance(N, _mge.Tensor) else N, "eye")[0]
         rows, columns = sizes if len(sizes) == 2 else (sizes[0], sizes[0])
     else:
         rows, columns = as_int(N, "eye", "N"), as_int(M, "eye", "M")
     return _placed(_mge.ops.eye(n=rows, m=columns, dtype=dtype), device)
 
 
-def full(shape: Shape, value: Number | Tensor, *, dtype=None, device=None) -> Tensor:
+def full(shape: Shape, value: Number | Tensor, *, dtype: Any = None, device: Any = None) -> Tensor:
     """A tensor with one value everywhere.
 
     Args:
@@ -239,12 +243,12 @@ def full(shape: Shape, value: Number | Tensor, *, dtype=None, device=None) -> Te
         )
     sizes, target = known_or_symbolic(shape, "full")
     number = _number(value, "full", "value")
-    if target is not None:
+    if sizes is None:
         return _placed(_mge.ops.full(target, value=number, dtype=dtype), device)
     return _placed(_mge.ops.full(shape=sizes, value=number, dtype=dtype), device)
 
 
-def ones(shape: Shape, *, dtype="float32", device=None) -> Tensor:
+def ones(shape: Shape, *, dtype: Any = "float32", device: Any = None) -> Tensor:
     """A tensor of ones; see ``full``.
 
     Example:
@@ -254,7 +258,7 @@ def ones(shape: Shape, *, dtype="float32", device=None) -> Tensor:
     return full(shape, 1, dtype=dtype, device=device)
 
 
-def zeros(shape: Shape, *, dtype="float32", device=None) -> Tensor:
+def zeros(shape: Shape, *, dtype: Any = "float32", device: Any = None) -> Tensor:
     """A tensor of zeros; see ``full``.
 
     Example:

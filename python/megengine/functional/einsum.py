@@ -5,8 +5,10 @@ Operands are contracted from left to right, two at a time: an axis that nobody n
 summed away in a matrix product, one that the rest needs becomes a batch axis.
 """
 
+from collections.abc import Sequence
 from functools import reduce
 from operator import mul
+from typing import Any
 
 import numpy as np
 
@@ -50,7 +52,7 @@ def einsum(equation: str, *args: Tensor) -> Tensor:
     return _mge.ops.transpose(x, pattern=[labels.index(label) for label in output])
 
 
-def _parse(equation: str, args) -> tuple[list[list], list]:
+def _parse(equation: str, args: Sequence[Tensor]) -> tuple[list[list[Any]], list[Any]]:
     """Labels of the axes of each operand and of the result; axes of dots are negative numbers."""
     text = equation.replace(" ", "")
     left, arrow, right = text.partition("->")
@@ -72,7 +74,7 @@ def _parse(equation: str, args) -> tuple[list[list], list]:
     return inputs, output
 
 
-def _labels(term: str, rank: int, equation: str) -> list:
+def _labels(term: str, rank: int, equation: str) -> list[Any]:
     count = rank - len(term.replace(_DOTS, "")) if _DOTS in term else 0
     labels = _expand_dots(term, list(range(-count, 0)), equation)
     if count < 0 or len(labels) != rank:
@@ -82,14 +84,14 @@ def _labels(term: str, rank: int, equation: str) -> list:
     return labels
 
 
-def _expand_dots(term: str, dots: list[int], equation: str) -> list:
+def _expand_dots(term: str, dots: list[int], equation: str) -> list[Any]:
     head, found, tail = term.partition(_DOTS)
     if not (head + tail).isalpha() and head + tail:
         raise ValueError(f"[einsum] {equation!r} may hold letters, commas, '->' and '...' only")
     return [*head, *(dots if found else []), *tail]
 
 
-def _diagonal(x: Tensor, labels: list) -> tuple[Tensor, list]:
+def _diagonal(x: Tensor, labels: list[Any]) -> tuple[Tensor, list[Any]]:
     """The operand with each label once."""
     for label in list(labels):
         while labels.count(label) > 1:
@@ -103,21 +105,23 @@ def _diagonal(x: Tensor, labels: list) -> tuple[Tensor, list]:
             x = _mge.ops.transpose(x, pattern=[first, second, *order])
             count = extent(x, 0)
             if isinstance(count, int):
-                steps = np.arange(size, dtype=np.int32)
+                steps: Any = np.arange(size, dtype=np.int32)
             else:
                 steps = _mge.ops.arange(last=count, dtype="int32")
             x = _mge.ops.take(x, steps, steps, axes=[0, 1])
     return x, labels
 
 
-def _sum_away(x: Tensor, labels: list, needed: set) -> tuple[Tensor, list]:
+def _sum_away(x: Tensor, labels: list[Any], needed: set[Any]) -> tuple[Tensor, list[Any]]:
     axes = [a for a, label in enumerate(labels) if label not in needed]
     if axes:
         x = _mge.ops.sum(x, axes=axes, keepdims=False)
     return x, [label for label in labels if label in needed]
 
 
-def _contract(a: Tensor, a_labels: list, b: Tensor, b_labels: list, needed: set):
+def _contract(
+    a: Tensor, a_labels: list[Any], b: Tensor, b_labels: list[Any], needed: set[Any]
+) -> tuple[Tensor, list[Any]]:
     """The product of two operands, summed over the labels that are not needed any more."""
     a, a_labels = _sum_away(a, a_labels, needed | set(b_labels))
     b, b_labels = _sum_away(b, b_labels, needed | set(a_labels))
@@ -133,10 +137,12 @@ def _contract(a: Tensor, a_labels: list, b: Tensor, b_labels: list, needed: set)
     return _shaped(_mge.ops.matmul(left, right), [sizes[label] for label in labels], 0), labels
 
 
-def _sizes(a: Tensor, a_labels: list, b: Tensor, b_labels: list) -> tuple[dict, dict]:
+def _sizes(
+    a: Tensor, a_labels: list[Any], b: Tensor, b_labels: list[Any]
+) -> tuple[dict[Any, Any], dict[Any, Any]]:
     """The sizes of labels, and as extents, which follow the operands where a trace has to."""
-    known: dict = {}
-    sizes: dict = {}
+    known: dict[Any, Any] = {}
+    sizes: dict[Any, Any] = {}
     for x, labels in ((a, a_labels), (b, b_labels)):
         for axis, (label, size) in enumerate(zip(labels, x._tuple_shape, strict=True)):
             have = known.get(label, 1)
@@ -147,7 +153,13 @@ def _sizes(a: Tensor, a_labels: list, b: Tensor, b_labels: list) -> tuple[dict, 
     return known, sizes
 
 
-def _as_matrices(x: Tensor, labels: list, groups, known: dict, sizes: dict) -> Tensor:
+def _as_matrices(
+    x: Tensor,
+    labels: list[Any],
+    groups: tuple[list[Any], ...],
+    known: dict[Any, Any],
+    sizes: dict[Any, Any],
+) -> Tensor:
     """Axes in three groups, each made into one; axes of size 1 broadcast."""
     order = [label for group in groups for label in group]
     x = _mge.ops.transpose(x, pattern=[labels.index(label) for label in order])
@@ -158,8 +170,9 @@ def _as_matrices(x: Tensor, labels: list, groups, known: dict, sizes: dict) -> T
     return _shaped(x, shape, 0 if groups[0] else 1)
 
 
-def _shaped(x: Tensor, shape: list, first: int) -> Tensor:
+def _shaped(x: Tensor, shape: list[Any], first: int) -> Tensor:
     """The same values in another shape, whose extent ``first`` follows from the others."""
     if not all(isinstance(size, int) for size in shape):
-        return reshaped(x, shape)
+        made: Tensor = reshaped(x, shape)
+        return made
     return _mge.ops.reshape(x, shape=[*shape[:first], *open_first(shape[first:])])

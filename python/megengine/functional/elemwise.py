@@ -473,18 +473,15 @@ def clip(x: Operand, lower: Operand | None = None, upper: Operand | None = None)
         >>> F.clip(Tensor([-1.0, 0.5, 3.0]), 0.0, 1.0)
         Tensor([0.  0.5 1. ], device=xpux:0)
     """
-    assert lower is not None or upper is not None, "[clip] give lower, upper or both"
     if lower is None:
+        assert upper is not None, "[clip] give lower, upper or both"
         return minimum(x, upper)
     if upper is None:
         return maximum(x, lower)
-    if _are_numbers(lower, upper) and isinstance(x, Tensor) and np.dtype(x.dtype).kind == "f":
+    is_simple = isinstance(x, Tensor) and np.dtype(x.dtype).kind == "f"
+    if is_simple and isinstance(lower, (int, float)) and isinstance(upper, (int, float)):
         return _mge.ops.clip(x, lower=float(lower), upper=float(upper))
     return maximum(minimum(x, upper), lower)
-
-
-def _are_numbers(*values: Operand) -> bool:
-    return all(isinstance(v, (int, float)) for v in values)
 
 
 def _elwise(*args: Operand, mode: str) -> Tensor:

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Quantisation and back, in floats, with gradients as if nothing were rounded."""
 
+from typing import Any
+
 from .. import _mge
 from ..autodiff import Function
 from ..core.tensor.qparams import QParams, QuantMode, create_qparams
@@ -42,7 +44,8 @@ def fake_quant_tensor(inp: Tensor, qparams: QParams) -> Tensor:
         >>> fake_quant_tensor(Tensor([0.3, 99.0]), qparams)
         Tensor([ 0.5 63.5], device=xpux:0)
     """
-    meta, zero_point = qparams.dtype_meta, None
+    meta: Any = qparams.dtype_meta
+    zero_point = None
     if qparams.mode is not QuantMode.SYMMERTIC:
         zero_point = qparams.zero_point
         if zero_point is None:

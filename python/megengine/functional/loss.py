@@ -4,6 +4,8 @@ position it is ignored, as callers of the interface rely on.
 """
 
 import functools
+from collections.abc import Callable
+from typing import Any
 
 from .. import _mge
 from ..core.tensor.dtype import is_integer
@@ -12,12 +14,16 @@ from ..tensor import Tensor
 from .activation import logsigmoid
 from .math import mean, sum
 
-_REDUCTIONS = {"mean": mean, "sum": sum, "none": lambda loss: loss}
+_REDUCTIONS: dict[str, Callable[..., Tensor]] = {
+    "mean": mean,
+    "sum": sum,
+    "none": lambda loss: loss,
+}
 
 
-def _reduced(loss_function):
+def _reduced(loss_function: Callable[..., Tensor]) -> Callable[..., Tensor]:
     @functools.wraps(loss_function)
-    def with_reduction(*args, **kwargs):
+    def with_reduction(*args: Any, **kwargs: Any) -> Tensor:
         reduction = kwargs.pop("reduction", "mean")
         if reduction not in _REDUCTIONS:
             raise ValueError(

@@ -8,7 +8,8 @@ AssertionError for a duplicate, for one in a sequence that is out of range, or f
 """
 
 import builtins
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from typing import Any
 
 import numpy as np
 
@@ -115,7 +116,7 @@ def sign(x: Operand) -> Tensor:
 
 
 @with_hints
-def sum(inp: Operand, axis: Axis = None, keepdims: bool = False, **others) -> Tensor:
+def sum(inp: Operand, axis: Axis = None, keepdims: bool = False, **others: Any) -> Tensor:
     """Sum over axes.
 
     Args:
@@ -134,7 +135,7 @@ def sum(inp: Operand, axis: Axis = None, keepdims: bool = False, **others) -> Te
 
 
 @with_hints
-def prod(inp: Operand, axis: Axis = None, keepdims: bool = False, **others) -> Tensor:
+def prod(inp: Operand, axis: Axis = None, keepdims: bool = False, **others: Any) -> Tensor:
     """Product over axes; see ``sum`` for the arguments.
 
     Example:
@@ -147,7 +148,7 @@ def prod(inp: Operand, axis: Axis = None, keepdims: bool = False, **others) -> T
 
 
 @with_hints
-def mean(inp: Operand, axis: Axis = None, keepdims: bool = False, **others) -> Tensor:
+def mean(inp: Operand, axis: Axis = None, keepdims: bool = False, **others: Any) -> Tensor:
     """Mean over axes, always float32; see ``sum`` for the arguments.
 
     Example:
@@ -160,7 +161,7 @@ def mean(inp: Operand, axis: Axis = None, keepdims: bool = False, **others) -> T
 
 
 @with_hints
-def var(inp: Operand, axis: Axis = None, keepdims: bool = False, **others) -> Tensor:
+def var(inp: Operand, axis: Axis = None, keepdims: bool = False, **others: Any) -> Tensor:
     """Variance over axes, of the population (divided by n); see ``sum`` for the arguments.
 
     Example:
@@ -175,7 +176,7 @@ def var(inp: Operand, axis: Axis = None, keepdims: bool = False, **others) -> Te
 
 
 @with_hints
-def std(inp: Operand, axis: Axis = None, keepdims: bool = False, **others) -> Tensor:
+def std(inp: Operand, axis: Axis = None, keepdims: bool = False, **others: Any) -> Tensor:
     """Standard deviation over axes, of the population; see ``sum`` for the arguments.
 
     Example:
@@ -188,7 +189,7 @@ def std(inp: Operand, axis: Axis = None, keepdims: bool = False, **others) -> Te
 
 
 @with_hints
-def min(inp: Operand, axis: Axis = None, keepdims: bool = False, **others) -> Tensor:
+def min(inp: Operand, axis: Axis = None, keepdims: bool = False, **others: Any) -> Tensor:
     """Smallest value over axes; NaN wins; see ``sum`` for the arguments.
 
     Raises:
@@ -203,7 +204,7 @@ def min(inp: Operand, axis: Axis = None, keepdims: bool = False, **others) -> Te
 
 
 @with_hints
-def max(inp: Operand, axis: Axis = None, keepdims: bool = False, **others) -> Tensor:
+def max(inp: Operand, axis: Axis = None, keepdims: bool = False, **others: Any) -> Tensor:
     """Largest value over axes; NaN wins; see ``sum`` for the arguments.
 
     Raises:
@@ -217,7 +218,9 @@ def max(inp: Operand, axis: Axis = None, keepdims: bool = False, **others) -> Te
     return reduced(_mge.ops.max, inp, axis, keepdims, "max")
 
 
-def _position(op, inp: Operand, axis: Axis, keepdims: bool, who: str) -> Tensor:
+def _position(
+    op: Callable[..., Tensor], inp: Operand, axis: Axis, keepdims: bool, who: str
+) -> Tensor:
     inp = inp if isinstance(inp, Tensor) else Tensor(inp)
     if axis is None:
         assert not keepdims, f"[{who}] keepdims=True needs an axis"
@@ -232,7 +235,7 @@ def _position(op, inp: Operand, axis: Axis, keepdims: bool, who: str) -> Tensor:
 
 
 @with_hints
-def argmin(inp: Operand, axis: Axis = None, keepdims: bool = False, **others) -> Tensor:
+def argmin(inp: Operand, axis: Axis = None, keepdims: bool = False, **others: Any) -> Tensor:
     """Index of the smallest value (the first of equal ones, or of NaN).
 
     Args:
@@ -256,7 +259,7 @@ def argmin(inp: Operand, axis: Axis = None, keepdims: bool = False, **others) ->
 
 
 @with_hints
-def argmax(inp: Operand, axis: Axis = None, keepdims: bool = False, **others) -> Tensor:
+def argmax(inp: Operand, axis: Axis = None, keepdims: bool = False, **others: Any) -> Tensor:
     """Index of the largest value (the first of equal ones, or of NaN); see ``argmin``.
 
     Example:
@@ -439,7 +442,7 @@ def norm(
     ord: float | None = None,
     axis: int | None = None,
     keepdims: bool = False,
-    **others,
+    **others: Any,
 ) -> Tensor:
     """The p-norm of vectors.
 
@@ -484,7 +487,7 @@ def normalize(
     ord: float | None = None,
     axis: int | None = None,
     eps: float = 1e-12,
-    **others,
+    **others: Any,
 ) -> Tensor:
     """The input over its p-norm, the norm being at least ``eps``.
 

@@ -8,7 +8,9 @@ from ..tensor import Tensor
 from .math import topk as _topk
 
 
-def topk_accuracy(logits: Tensor, target: Tensor, topk: int | Sequence[int] = 1):
+def topk_accuracy(
+    logits: Tensor, target: Tensor, topk: int | Sequence[int] = 1
+) -> Tensor | list[Tensor]:
     """Share of samples whose class is among the k likeliest.
 
     Args:

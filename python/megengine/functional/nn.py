@@ -29,6 +29,7 @@ from .activation import (  # noqa: F401
     softplus,
 )
 from .attention import multi_head_attention  # noqa: F401
+from .color import cvt_color  # noqa: F401
 from .convolution import (  # noqa: F401
     conv1d,
     conv2d,
@@ -36,7 +37,7 @@ from .convolution import (  # noqa: F401
     sliding_window,
     sliding_window_transpose,
 )
-from .detection import deformable_psroi_pooling
+from .detection import deformable_psroi_pooling, nms, roi_align, roi_pooling  # noqa: F401
 from .dropout import dropout
 from .loss import (  # noqa: F401
     binary_cross_entropy,
@@ -64,21 +65,15 @@ from .pooling import (  # noqa: F401
     max_pool2d,
 )
 from .quantized import batch_conv_bias_activation, conv_bias_activation  # noqa: F401
-from .vision import (  # noqa: F401
-    correlation,
-    cvt_color,
-    flip,
-    interpolate,
-    nms,
-    remap,
-    roi_align,
-    roi_pooling,
-    rot90,
-    warp_affine,
-    warp_perspective,
-)
+from .vision import flip, interpolate, rot90  # noqa: F401
 from .volume_convolution import conv3d, conv_transpose3d
-from .window_convolution import deformable_conv2d, local_conv2d, region_restricted_conv
+from .warping import remap, warp_affine, warp_perspective  # noqa: F401
+from .window_convolution import (
+    correlation,  # noqa: F401
+    deformable_conv2d,
+    local_conv2d,
+    region_restricted_conv,
+)
 
 __all__ = [
     "adaptive_avg_pool2d",

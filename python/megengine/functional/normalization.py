@@ -3,6 +3,7 @@
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -25,7 +26,7 @@ def batch_norm(
     momentum: float = 0.9,
     eps: float = 1e-5,
     inplace: bool = True,
-):
+) -> Any:
     """Each channel normalised over the batch (Ioffe and Szegedy, 2015).
 
     Args:
@@ -111,7 +112,7 @@ def _from_images(images: Tensor, inp: Tensor) -> Tensor:
     return images if inp.ndim == 4 else _mge.ops.remove_axis(images, axes=[*range(inp.ndim, 4)])
 
 
-def _check_affine(affine: bool, weight, bias, who: str) -> None:
+def _check_affine(affine: bool, weight: Tensor | None, bias: Tensor | None, who: str) -> None:
     assert not affine or weight is not None, f"[{who}] affine needs a weight"
     assert not affine or bias is not None, f"[{who}] affine needs a bias"
 
@@ -126,7 +127,7 @@ def sync_batch_norm(
     momentum: float | Tensor = 0.9,
     eps: float = 1e-5,
     eps_mode: str = "additive",
-    group=None,
+    group: Any = None,
 ) -> Tensor:
     """``batch_norm`` with the statistics of all processes of a group.
 
@@ -150,13 +151,16 @@ def sync_batch_norm(
     statistics = (running_mean, running_var, weight, bias)
     group = _others(group) if training else None
     if is_added and group is None:
-        return batch_norm(inp, *statistics, training=training, momentum=float(momentum), eps=eps)
+        out: Tensor = batch_norm(
+            inp, *statistics, training=training, momentum=float(momentum), eps=eps
+        )
+        return out
     images = _as_images(inp, "sync_batch_norm")
     out = _batch_norm_in_steps(images, *statistics, training, float(momentum), eps, is_added, group)
     return _from_images(out, inp)
 
 
-def _others(group):
+def _others(group: Any) -> Any:
     """The group, if more than this process is in it."""
     together = distributed()
     if together is None or not together.is_distributed():
@@ -165,12 +169,18 @@ def _others(group):
     return group if group.size > 1 else None
 
 
-def _mean_and_variance(inp: Tensor, group) -> tuple:
+def _all_reduced(x: Tensor, group: Any) -> Tensor:
+    together: Any = distributed()
+    total: Tensor = together.functional.all_reduce_sum(x, group)
+    return total
+
+
+def _mean_and_variance(inp: Tensor, group: Any) -> tuple[Tensor, Tensor, Tensor]:
     """Of each channel, (1, C, 1, 1), in all processes of a group; and of how many numbers."""
     shape = (1, inp._tuple_shape[1], 1, 1)
 
     def total(x: Tensor) -> Tensor:
-        return x if group is None else distributed().functional.all_reduce_sum(x, group)
+        return x if group is None else _all_reduced(x, group)
 
     sums = _mge.ops.reshape(inp.sum((0, 2, 3)), shape=(shape[1],))
     mine = np.array([math.prod(inp._tuple_shape) // shape[1]], np.float32)
@@ -182,7 +192,16 @@ def _mean_and_variance(inp: Tensor, group) -> tuple:
 
 
 def _batch_norm_in_steps(
-    inp, running_mean, running_var, weight, bias, training, momentum, eps, is_added, group
+    inp: Tensor,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    training: bool,
+    momentum: float,
+    eps: float,
+    is_added: bool,
+    group: Any,
 ) -> Tensor:
     """``batch_norm`` of images, over the processes of a group."""
     shape, dtype = (1, inp._tuple_shape[1], 1, 1), inp.dtype
@@ -195,6 +214,7 @@ def _batch_norm_in_steps(
                 new = _mge.ops.reshape(new.detach(), shape=old._tuple_shape)
                 old[...] = old * momentum + new * (1 - momentum)
     else:
+        assert running_mean is not None and running_var is not None
         mean, var = (_mge.ops.reshape(s, shape=shape) for s in (running_mean, running_var))
     out = (inp - mean) * _mge.ops.rsqrt(var + eps if is_added else _mge.ops.maximum(var, eps))
     if weight is not None:
@@ -231,7 +251,8 @@ def layer_norm(
         Tensor([[-1.  1.]], device=xpux:0)
     """
     _check_affine(affine, weight, bias, "layer_norm")
-    sizes = tuple(known_or_symbolic(normalized_shape, "layer_norm")[0])
+    wanted: Any = known_or_symbolic(normalized_shape, "layer_norm")[0]
+    sizes = tuple(wanted)
     if inp._tuple_shape[-len(sizes) :] != sizes:
         raise RuntimeError(f"[layer_norm] the input must end in {sizes}, got {inp._tuple_shape}")
     factors = (weight, bias) if affine else (None, None)
@@ -342,6 +363,7 @@ def general_norm(
         out = out.astype("float16")
     if affine:
         shape = [n if a in axes else 1 for a, n in enumerate(inp._tuple_shape)]
+        assert weight is not None and bias is not None
         for given in (weight, bias):
             assert math.prod(given._tuple_shape) == math.prod(shape), (
                 f"[general_norm] a factor has shape {given._tuple_shape}, the axes {axes} of"

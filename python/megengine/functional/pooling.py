@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Pooling of NCHW images."""
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
 from .. import _mge
@@ -11,7 +14,7 @@ from ..tensor import Tensor
 _AVERAGE_MODES = {"average": True, "average_count_exclude_padding": False}
 
 
-def _pooled(op, inp: Tensor, rounds: bool = False, **windows) -> Tensor:
+def _pooled(op: Callable[..., Tensor], inp: Tensor, rounds: bool = False, **windows: Any) -> Tensor:
     """Bytes are pooled as floats; of a mean stays the whole part, or the nearest number."""
     if is_quantize(inp.dtype) or inp.dtype not in (np.int8, np.uint8):
         return op(inp, **windows)
@@ -90,7 +93,7 @@ def avg_pool2d(
     )
 
 
-def _output_size(oshp, who: str) -> tuple[int, int]:
+def _output_size(oshp: Any, who: str) -> tuple[int, int]:
     if isinstance(oshp, _mge.Tensor):
         oshp = oshp.tolist()
     return pair(oshp, who, "oshp")

@@ -1,16 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """Elementwise functions of quantised Tensors by their modes: on the real numbers, then rounded."""
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 
 from .. import _mge
 from ..core.ops.elemwise_modes import FUNCTIONS
-from ..core.quantised import scale_tensor, to_real, to_steps, zero_tensor
+from ..core.ops.error_functions import Function
+from ..core.quantised import meta_of, scale_tensor, to_real, to_steps, zero_tensor
 from ..core.tensor.dtype import is_quantize, quantised_meta
 from ..tensor import Tensor
 
 _ops = _mge.ops
-_QUESTIONS = {
+_QUESTIONS: dict[str, Function] = {
     "EQ": _ops.equal,
     "NEQ": _ops.not_equal,
     "LT": _ops.less,
@@ -20,7 +24,7 @@ _QUESTIONS = {
 }
 
 
-def _elemwise_multi_type(*args: Tensor, mode: str, dtype) -> Tensor:
+def _elemwise_multi_type(*args: Tensor, mode: str, dtype: Any) -> Tensor:
     """An elementwise function of the real numbers of quantised Tensors, or a question about plain
     ones.
 
@@ -55,18 +59,18 @@ def _elemwise_multi_type(*args: Tensor, mode: str, dtype) -> Tensor:
     if len({quantised_meta(x.dtype) for x in args} | {None}) != 2:
         raise RuntimeError(f"[elemwise] mode {mode} takes Tensors of one kind of quantised dtypes")
     if mode.upper() in ("QADD", "QFUSE_ADD_RELU") and _are_bytes_of_one_shape(args, dtype):
-        return _sum(*args, dtype, mode.upper() != "QADD")
+        return _sum(args[0], args[1], dtype, mode.upper() != "QADD")
     return to_steps(function(*(to_real(x) for x in args)), dtype)
 
 
-def _are_bytes_of_one_shape(args, dtype) -> bool:
+def _are_bytes_of_one_shape(args: Sequence[Tensor], dtype: Any) -> bool:
     a, b = args
     return a.dtype.itemsize == dtype.itemsize == 1 and a._tuple_shape == b._tuple_shape
 
 
-def _sum(a: Tensor, b: Tensor, dtype, relu: bool) -> Tensor:
+def _sum(a: Tensor, b: Tensor, dtype: Any, relu: bool) -> Tensor:
     """The same in one step."""
-    meta, dtypes = quantised_meta(dtype), (a.dtype, b.dtype, dtype)
+    meta, dtypes = meta_of(dtype), (a.dtype, b.dtype, dtype)
     steps = _ops.quantized_add(
         a._plain(),
         b._plain(),

@@ -5,11 +5,13 @@ Sums of products are exact integers; what is made of them is computed in float32
 steps of the result, halves away from zero.
 """
 
+from typing import Any
+
 import numpy as np
 
 from .. import _mge
 from ..core.operands import Pair, pair
-from ..core.quantised import product_dtype, scale_tensor, shown, zero_tensor
+from ..core.quantised import meta_of, product_dtype, scale_tensor, shown, zero_point, zero_tensor
 from ..core.tensor.dtype import get_scale, is_quantize, quantised_meta
 from ..tensor import Tensor
 from .convolution import check_modes
@@ -22,7 +24,7 @@ def conv_bias_activation(
     inp: Tensor,
     weight: Tensor,
     bias: Tensor,
-    dtype=None,
+    dtype: Any = None,
     stride: Pair = 1,
     padding: Pair = 0,
     dilation: Pair = 1,
@@ -68,9 +70,9 @@ def convolved_by_channels(
     weight: Tensor,
     bias: Tensor | None,
     scales: Tensor,
-    dtype,
+    dtype: Any,
     nonlinear_mode: str,
-    **window,
+    **window: Any,
 ) -> Tensor:
     """``conv_bias_activation`` of a weight whose output channels have scales of their own.
 
@@ -100,7 +102,14 @@ def convolved_by_channels(
 
 
 def _convolved(
-    who: str, inp, weight, bias, dtype, nonlinear_mode: str, window: dict, channel_scales=None
+    who: str,
+    inp: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    dtype: Any,
+    nonlinear_mode: str,
+    window: dict[str, Any],
+    channel_scales: Tensor | None = None,
 ) -> Tensor:
     activation = _ACTIVATIONS.get(str(nonlinear_mode).lower())
     if activation is None:
@@ -110,23 +119,25 @@ def _convolved(
     dtype = product if dtype is None else dtype
     if not is_quantize(dtype):
         raise RuntimeError(f"[{who}] the result has to be of a quantised dtype, got {dtype}")
-    device, meta = inp.device, quantised_meta(dtype)
-    operands = [None if x is None else x._plain() for x in (inp, weight)]
+    device, meta = inp.device, meta_of(dtype)
     zeros = [zero_tensor(x._quantised, device) for x in (inp, weight)]
     is_plain = channel_scales is None and activation == "none"
     sums_are_steps = is_plain and meta.name == "qint32" and _is_scale(dtype, get_scale(product))
-    scale = y_scale = y_zero = None
+    scale: Any = None
+    y_scale = y_zero = None
     if not sums_are_steps:
         scale, y_scale = scale_tensor(product, device), scale_tensor(dtype, device)
         y_zero = zero_tensor(dtype, device)
     if channel_scales is not None:
         scale = channel_scales * scale
     steps = _mge.ops.quantized_conv2d(
-        *operands,
+        inp._plain(),
+        weight._plain(),
         scale,
         None if bias is None else bias._plain(),
         None,
-        *zeros,
+        zeros[0],
+        zeros[1],
         y_scale,
         y_zero,
         activation=activation,
@@ -138,11 +149,11 @@ def _convolved(
     return steps._meant_as(dtype)
 
 
-def _is_scale(dtype, scale: float) -> bool:
-    return abs(np.float32(get_scale(dtype)) - np.float32(scale)) < 1e-6
+def _is_scale(dtype: Any, scale: float) -> bool:
+    return bool(abs(np.float32(get_scale(dtype)) - np.float32(scale)) < 1e-6)
 
 
-def _product_dtype(who: str, inp, weight):
+def _product_dtype(who: str, inp: Tensor, weight: Tensor) -> Any:
     kinds = [quantised_meta(x.dtype) for x in (inp, weight)]
     if kinds[0] is None or kinds[0] is not kinds[1] or kinds[0].name not in _KINDS:
         raise RuntimeError(
@@ -152,7 +163,7 @@ def _product_dtype(who: str, inp, weight):
     return product_dtype(inp._quantised, weight._quantised)
 
 
-def _check_bias(who: str, bias, product) -> None:
+def _check_bias(who: str, bias: Tensor | None, product: Any) -> None:
     if bias is None:
         return
     meta = quantised_meta(bias.dtype)
@@ -164,7 +175,7 @@ def batch_conv_bias_activation(
     inp: Tensor,
     weight: Tensor,
     bias: Tensor,
-    dtype=None,
+    dtype: Any = None,
     stride: Pair = 1,
     padding: Pair = 0,
     dilation: Pair = 1,
@@ -221,7 +232,7 @@ def conv_transpose2d(
     inp: Tensor,
     weight: Tensor,
     bias: Tensor | None = None,
-    dtype=None,
+    dtype: Any = None,
     stride: Pair = 1,
     padding: Pair = 0,
     output_padding: Pair = 0,
@@ -265,9 +276,11 @@ def conv_transpose2d(
     return _convolved(who, image, _turned(weight), bias, dtype, "identity", window)
 
 
-def _spread(inp, stride, margins, extra):
+def _spread(
+    inp: Tensor, stride: tuple[int, int], margins: list[int], extra: tuple[int, int]
+) -> Tensor:
     """The image with ``stride - 1`` zeros behind each pixel but the last, and margins around it."""
-    zero = inp.dtype.metadata["mgb_dtype"].get("zero_point", 0)
+    zero = zero_point(inp.dtype)
     steps, (height, width) = inp._plain(), inp.shape[2:]
     wide = _mge.ops.pad(
         _mge.ops.add_axis(steps, axes=[3, 5]),
@@ -286,7 +299,7 @@ def _spread(inp, stride, margins, extra):
     return wide._meant_as(inp._quantised)
 
 
-def _turned(weight):
+def _turned(weight: Tensor) -> Tensor:
     rank = weight.ndim
     turned = _mge.ops.flip(weight._plain(), axes=[rank - 2, rank - 1])
     pattern = [*range(rank - 4), rank - 3, rank - 4, rank - 2, rank - 1]

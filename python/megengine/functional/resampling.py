@@ -7,6 +7,7 @@ them where these are numbers, and a graph, which does where they follow its inpu
 
 from fractions import Fraction
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -34,7 +35,9 @@ def _as_fraction(factor: float) -> Fraction:
     return Fraction(factor).limit_denominator(_DENOMINATOR)
 
 
-def resample(x: Tensor, axis: int, have: Extent, want: Extent, mode: str, align_corners: bool):
+def resample(
+    x: Tensor, axis: int, have: Extent, want: Extent, mode: str, align_corners: bool
+) -> Any:
     """Images in another size along one axis.
 
     Args:
@@ -56,7 +59,7 @@ def resample(x: Tensor, axis: int, have: Extent, want: Extent, mode: str, align_
     return total
 
 
-def _along(weight, axis: int, rank: int):
+def _along(weight: Any, axis: int, rank: int) -> Any:
     """A vector as a factor along one axis of a Tensor."""
     trailing = list(range(1, rank - axis))
     if isinstance(weight, np.ndarray):
@@ -64,9 +67,11 @@ def _along(weight, axis: int, rank: int):
     return _mge.ops.add_axis(weight, axes=trailing) if trailing else weight
 
 
-def _taps(have: Extent, want: Extent, mode: str, align_corners: bool):
+def _taps(have: Extent, want: Extent, mode: str, align_corners: bool) -> list[tuple[Any, Any]]:
     """Of each pixel that a new one is made of its place and its weight (want,), if it has one."""
     is_known = isinstance(have, int) and isinstance(want, int)
+    ops: Any
+    at: Any
     ops, dtype = (np, np.int64) if is_known else (_mge.ops, np.int32)
     at = np.arange(want, dtype=dtype) if isinstance(want, int) else _count_up(want)
     if mode == "nearest":
@@ -88,11 +93,11 @@ def _count_up(count: Tensor) -> Tensor:
     return _mge.ops.arange(last=count, dtype="int32")
 
 
-def _linear(after, before):
+def _linear(after: Any, before: Any) -> list[tuple[int, Any]]:
     return [(0, before), (1, after)]
 
 
-def _cubic(after, before):
+def _cubic(after: Any, before: Any) -> list[tuple[int, Any]]:
     """Keys' polynomials of the distance d: (a + 2) d³ - (a + 3) d² + 1, a (d - 1) (d - 2)²."""
     a = _CUBIC
     near = [((a + 2) * d - (a + 3)) * d * d + 1 for d in (after, before)]

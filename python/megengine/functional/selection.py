@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Elements chosen by a mask or by indices."""
 
+from typing import Any
+
 import numpy as np
 
 from .. import _mge
@@ -12,7 +14,7 @@ from ..core.tensor.shape_arguments import normal_axis
 from ..tensor import Tensor
 
 
-def _check_mask(mask, others: dict, who: str) -> None:
+def _check_mask(mask: Tensor, others: dict[str, Any], who: str) -> None:
     for name, value in {"mask": mask, **others}.items():
         if not isinstance(value, _mge.Tensor):
             raise TypeError(f"[{who}] {name} must be a Tensor, got {type(value).__name__}")
@@ -21,7 +23,7 @@ def _check_mask(mask, others: dict, who: str) -> None:
 
 
 @with_hints
-def gather(inp: Tensor, axis: int, index: Tensor, **others) -> Tensor:
+def gather(inp: Tensor, axis: int, index: Tensor, **others: Any) -> Tensor:
     """Elements picked along an axis: ``out[i, j] = inp[index[i, j], j]`` for axis 0.
 
     Args:
@@ -55,7 +57,7 @@ def _check_gather(inp: Tensor, axis: int, index: Tensor, who: str) -> int:
 
 
 @with_hints
-def scatter(inp: Tensor, axis: int, index: Tensor, source: Tensor, **others) -> Tensor:
+def scatter(inp: Tensor, axis: int, index: Tensor, source: Tensor, **others: Any) -> Tensor:
     """Write elements along an axis, in place: ``inp[index[i, j], j] = source[i, j]`` for axis 0.
 
     Args:
@@ -84,7 +86,9 @@ def scatter(inp: Tensor, axis: int, index: Tensor, source: Tensor, **others) -> 
     return inp
 
 
-def where(mask: Tensor, x: Operand | None = None, y: Operand | None = None):
+def where(
+    mask: Tensor, x: Operand | None = None, y: Operand | None = None
+) -> Tensor | tuple[Tensor, ...]:
     """Elements of ``x`` where the mask is true, of ``y`` elsewhere.
 
     Args:
@@ -104,16 +108,18 @@ def where(mask: Tensor, x: Operand | None = None, y: Operand | None = None):
     if x is None and y is None:
         return non_zero(mask, as_tuple=True)
     _check_mask(mask, {"x": x, "y": y}, "where")
-    if not is_dtype_equal(x.dtype, y.dtype) and not (x._is_complex or y._is_complex):
-        common = _common_dtype(x.dtype, y.dtype)
-        x, y = (
+    operands: list[Any] = [x, y]
+    dtypes = [value.dtype for value in operands]
+    if not is_dtype_equal(*dtypes) and not any(value._is_complex for value in operands):
+        common = _common_dtype(*dtypes)
+        operands = [
             v if is_dtype_equal(v.dtype, common) else _mge.ops.convert(v, dtype=common)
-            for v in (x, y)
-        )
-    return _mge.ops.where(mask, x, y)
+            for v in operands
+        ]
+    return _mge.ops.where(mask, *operands)
 
 
-def _common_dtype(a, b) -> np.dtype:
+def _common_dtype(a: Any, b: Any) -> np.dtype:
     """As NumPy's, but a float beside integers keeps its width; bfloat16 meets others in float32."""
     if is_bfloat16(a) or is_bfloat16(b):
         return np.dtype(np.float32)
@@ -145,7 +151,7 @@ def cond_take(mask: Tensor, x: Tensor) -> tuple[Tensor, Tensor]:
     return _mge.ops.cond_take(x, mask)
 
 
-def non_zero(condition: Tensor, as_tuple: bool = False):
+def non_zero(condition: Tensor, as_tuple: bool = False) -> Tensor | tuple[Tensor, ...]:
     """Where a tensor is not zero.
 
     Args:

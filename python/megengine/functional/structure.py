@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tensors in lists, tuples and dicts, as a flat list and back."""
 
+from collections.abc import Iterable
+from typing import Any
+
 from ..core.nesting import Nesting
 from ..tensor import Tensor
 
 LEAF = "Tensor"  # stands for a Tensor in a structure
 
 
-def flatten(value, who: str) -> tuple[list[Tensor], object]:
+def flatten(value: Any, who: str) -> tuple[list[Tensor], object]:
     """The Tensors of a value, and its structure: the value with ``LEAF`` in their places.
 
     Numbers become Tensors. Raises TypeError that starts with ``[who]`` for anything else, and
@@ -16,7 +19,7 @@ def flatten(value, who: str) -> tuple[list[Tensor], object]:
     tensors: list[Tensor] = []
     nesting = Nesting(who)
 
-    def visit(part):
+    def visit(part: Any) -> Any:
         if part is None:
             return None
         if isinstance(part, (bool, int, float)):
@@ -36,11 +39,11 @@ def flatten(value, who: str) -> tuple[list[Tensor], object]:
     return tensors, structure
 
 
-def unflatten(structure, tensors):
+def unflatten(structure: Any, tensors: Iterable[Tensor]) -> Any:
     """The value that has this structure, from its Tensors."""
     rest = iter(tensors)
 
-    def build(part):
+    def build(part: Any) -> Any:
         if part is None:
             return None
         if isinstance(part, dict):
@@ -52,7 +55,7 @@ def unflatten(structure, tensors):
     return build(structure)
 
 
-def _like(sequence, elements: list):
+def _like(sequence: Any, elements: list[Any]) -> Any:
     """A list, tuple or named tuple of other elements."""
     if hasattr(sequence, "_fields"):
         return type(sequence)(*elements)

@@ -2,6 +2,7 @@
 """Making tensors, changing their shape, joining and taking them apart."""
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -75,11 +76,12 @@ __all__ = [
 ]
 
 
-def _tensor(value: Operand) -> Tensor:
+def _tensor(value: Any) -> Any:
+    """A Tensor of an operand; a Tensor as it is."""
     return value if isinstance(value, _mge.Tensor) else Tensor(value)
 
 
-def _tensors(values: Iterable[Operand], device=None) -> list[Tensor]:
+def _tensors(values: Iterable[Operand], device: Any = None) -> list[Tensor]:
     """Operands as Tensors on a device; None: the others beside the first Tensor among them."""
     values = list(values)
     with beside(*values):
@@ -107,7 +109,7 @@ def broadcast_to(inp: Operand, shape: Shape) -> Tensor:
 
 
 @with_hints
-def concat(inps: Sequence[Tensor], axis: int = 0, device=None, **others) -> Tensor:
+def concat(inps: Sequence[Tensor], axis: int = 0, device: Any = None, **others: Any) -> Tensor:
     """Tensors joined along an axis they have.
 
     Args:
@@ -136,7 +138,7 @@ def concat(inps: Sequence[Tensor], axis: int = 0, device=None, **others) -> Tens
 
 
 @with_hints
-def stack(inps: Sequence[Tensor], axis: int = 0, device=None, **others) -> Tensor:
+def stack(inps: Sequence[Tensor], axis: int = 0, device: Any = None, **others: Any) -> Tensor:
     """Tensors of one shape joined along a new axis.
 
     Args:
@@ -166,7 +168,7 @@ def split(
     inp: Tensor,
     nsplits_or_sections: int | Sequence[int],
     axis: int = 0,
-    **others,
+    **others: Any,
 ) -> tuple[Tensor, ...]:
     """A tensor cut along an axis; along the first of more than one place nothing is copied.
 
@@ -221,7 +223,8 @@ def transpose(inp: Operand, pattern: Sequence[int | str]) -> Tensor:
         >>> F.transpose(Tensor([[1, 2, 3]]), (1, 0)).shape
         (3, 1)
     """
-    return shaping.transposed(_tensor(inp), pattern)
+    out: Tensor = shaping.transposed(_tensor(inp), pattern)
+    return out
 
 
 def swapaxes(inp: Tensor, axis1: int, axis2: int) -> Tensor:
@@ -261,7 +264,8 @@ def reshape(inp: Operand, target_shape: Shape) -> Tensor:
         Tensor([[1 2]
          [3 4]], dtype=int32, device=xpux:0)
     """
-    return shaping.reshaped(_tensor(inp), target_shape)
+    out: Tensor = shaping.reshaped(_tensor(inp), target_shape)
+    return out
 
 
 def flatten(inp: Tensor, start_axis: int = 0, end_axis: int = -1) -> Tensor:
@@ -282,7 +286,7 @@ def flatten(inp: Tensor, start_axis: int = 0, end_axis: int = -1) -> Tensor:
 
 
 @with_hints
-def expand_dims(inp: Tensor, axis: int | Sequence[int], **others) -> Tensor:
+def expand_dims(inp: Tensor, axis: int | Sequence[int], **others: Any) -> Tensor:
     """A tensor with new axes of size 1.
 
     Args:
@@ -308,7 +312,7 @@ def expand_dims(inp: Tensor, axis: int | Sequence[int], **others) -> Tensor:
 
 
 @with_hints
-def squeeze(inp: Tensor, axis: int | Sequence[int] | None = None, **others) -> Tensor:
+def squeeze(inp: Tensor, axis: int | Sequence[int] | None = None, **others: Any) -> Tensor:
     """A tensor without axes of size 1.
 
     Args:
@@ -339,13 +343,13 @@ def squeeze(inp: Tensor, axis: int | Sequence[int] | None = None, **others) -> T
     return _mge.ops.remove_axis(inp, axes=axes) if axes else _mge.ops.copy(inp)
 
 
-def _count(value, who: str, argument: str) -> int | Tensor:
+def _count(value: Any, who: str, argument: str) -> int | Tensor:
     """A count as an integer, or the Tensor that a trace must keep."""
     return value if is_recorded(value) else as_int(value, who, argument)
 
 
 @with_hints
-def repeat(inp: Tensor, repeats: int, axis: int | None = None, **others) -> Tensor:
+def repeat(inp: Tensor, repeats: int, axis: int | None = None, **others: Any) -> Tensor:
     """Each element repeated, next to itself.
 
     Args:
@@ -368,7 +372,7 @@ def repeat(inp: Tensor, repeats: int, axis: int | None = None, **others) -> Tens
         inp, axis = flatten(inp), 0
     assert 0 <= axis < max(inp.ndim, 1), f"[repeat] axis must be in [0, {inp.ndim}), got {axis}"
     inp = inp if inp.ndim else flatten(inp)
-    wide = [None] * (axis + 1) + [count] + [None] * (inp.ndim - axis - 1)
+    wide: list[Any] = [None] * (axis + 1) + [count] + [None] * (inp.ndim - axis - 1)
     return _mge.ops.flatten(
         broadcast_to(expand_dims(inp, axis + 1), wide), start=axis, end=axis + 1
     )
@@ -400,7 +404,7 @@ def tile(inp: Tensor, reps: Sequence[int]) -> Tensor:
     out = _mge.ops.add_axis(inp, axes=list(range(rank - inp.ndim))) if rank > inp.ndim else inp
     for axis, count in enumerate(counts):
         if is_recorded(count) or count != 1:
-            wide = [None] * axis + [count] + [None] * (rank - axis)
+            wide: list[Any] = [None] * axis + [count] + [None] * (rank - axis)
             copies = broadcast_to(expand_dims(out, axis), wide)
             out = _mge.ops.flatten(copies, start=axis, end=axis + 1)
     return out
@@ -411,7 +415,7 @@ def roll(
     inp: Tensor,
     shift: int | Sequence[int],
     axis: int | Sequence[int] | None = None,
-    **others,
+    **others: Any,
 ) -> Tensor:
     """Elements moved along axes; those that leave at the end come in at the front.
 
@@ -487,7 +491,7 @@ def diag(inp: Tensor, k: int = 0) -> Tensor:
 
 
 @with_hints
-def cumsum(inp: Tensor, axis: int, **others) -> Tensor:
+def cumsum(inp: Tensor, axis: int, **others: Any) -> Tensor:
     """Sums of an axis up to each place.
 
     Args:
@@ -533,7 +537,7 @@ def meshgrid(*inputs: Tensor, indexing: str = "xy") -> tuple[Tensor, ...]:
     if indexing == "xy" and len(inputs) > 1:
         order[0], order[1] = 1, 0
     vectors = [_mge.ops.reshape(t, shape=[-1]) for t in inputs]
-    shape = [0] * len(inputs)
+    shape: list[Any] = [0] * len(inputs)
     for k, vector in zip(order, vectors, strict=True):
         shape[k] = extent(vector, 0)
     grids = []
@@ -544,7 +548,7 @@ def meshgrid(*inputs: Tensor, indexing: str = "xy") -> tuple[Tensor, ...]:
     return tuple(grids)
 
 
-def copy(inp: Tensor, device=None) -> Tensor:
+def copy(inp: Tensor, device: Any = None) -> Tensor:
     """A copy, perhaps on another device.
 
     Args:

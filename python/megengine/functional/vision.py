@@ -2,6 +2,7 @@
 """Images: resizing, turning, warping, colours, regions."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -149,7 +150,7 @@ def resize(
     return _mge.ops.transpose(out, pattern=[0, 2, 3, 1]) if format == "NHWC" else out
 
 
-def _edges(have: list, size: int | Sequence[int], max_size: int | None) -> list:
+def _edges(have: list[Any], size: int | Sequence[int], max_size: int | None) -> list[Any]:
     """Height and width that ``resize`` gives."""
     if not isinstance(size, (int, np.integer)):
         if max_size is not None:
@@ -166,13 +167,16 @@ def _edges(have: list, size: int | Sequence[int], max_size: int | None) -> list:
     return [greatest(n, 1) for n in edges]
 
 
-def _interpolated_steps(inp: Tensor, size, scale_factor, mode: str, align_corners) -> Tensor:
+def _interpolated_steps(
+    inp: Tensor, size: Any, scale_factor: Any, mode: str, align_corners: Any
+) -> Tensor:
     if inp.dtype.itemsize != 1:
         raise RuntimeError("[interpolate] has no meaning for Tensors of qint32; convert them")
-    return on_steps(interpolate, inp, size, scale_factor, mode, align_corners)
+    made: Tensor = on_steps(interpolate, inp, size, scale_factor, mode, align_corners)
+    return made
 
 
-def _as_bytes(x: Tensor, dtype) -> Tensor:
+def _as_bytes(x: Tensor, dtype: Any) -> Tensor:
     """Rounded; what a cubic polynomial throws beyond the range of int8 wraps around."""
     if x.dtype == dtype:
         return x
@@ -182,7 +186,7 @@ def _as_bytes(x: Tensor, dtype) -> Tensor:
     )
 
 
-def _result_sizes(have: Sequence, size, scale_factor) -> list:
+def _result_sizes(have: Sequence[Any], size: Any, scale_factor: Any) -> list[Any]:
     if (size is None) == (scale_factor is None):
         raise ValueError("[interpolate] give either size or scale_factor")
     if scale_factor is not None:

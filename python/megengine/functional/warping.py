@@ -2,12 +2,13 @@
 """Images seen through a map of places: remapping, affine and perspective transformations."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from .. import _mge
 from ..core.nesting import array_of
-from ..core.operands import at_least, beside
+from ..core.operands import Operand, at_least, beside
 from ..core.tensor.shape_arguments import as_int
 from ..tensor import Tensor
 
@@ -48,7 +49,15 @@ def remap(
     return _sample(inp, map_xy, None, border_mode, scalar, interp_mode, "remap")
 
 
-def _sample(inp, places, image, border_mode, value, interp_mode, who: str) -> Tensor:
+def _sample(
+    inp: Tensor,
+    places: Tensor,
+    image: Operand | None,
+    border_mode: str,
+    value: Any,
+    interp_mode: str,
+    who: str,
+) -> Tensor:
     mode = str(interp_mode).lower()
     if mode not in ("linear", "nearest"):
         raise RuntimeError(
@@ -64,7 +73,7 @@ def _sample(inp, places, image, border_mode, value, interp_mode, who: str) -> Te
     )
 
 
-def _size(out_shape, who: str) -> tuple[int, int]:
+def _size(out_shape: Any, who: str) -> tuple[int, int]:
     if isinstance(out_shape, Tensor):
         out_shape = out_shape.numpy().reshape(-1).tolist()
     if isinstance(out_shape, (int, np.integer)):
@@ -164,11 +173,12 @@ def warp_perspective(
     places = _mge.ops.matmul(_homogeneous_places(height, width), mat, transpose_b=True)
     places = _mge.ops.div(places[:, :, :2], places[:, :, 2:])
     places = _mge.ops.reshape(places, shape=[-1, height, width, 2])
+    image: Any = mat_idx
     if mat_idx is not None and not isinstance(mat_idx, Tensor):
-        mat_idx = array_of(mat_idx, who, np.int32)
+        image = array_of(mat_idx, who, np.int32)
     if format == "NHWC":
         inp = _mge.ops.transpose(inp, pattern=[0, 3, 1, 2])
-    out = _sample(inp, places, mat_idx, border_mode, border_val, interp_mode, who)
+    out = _sample(inp, places, image, border_mode, border_val, interp_mode, who)
     return _mge.ops.transpose(out, pattern=[0, 2, 3, 1]) if format == "NHWC" else out
 
 

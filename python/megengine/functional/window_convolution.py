@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Convolutions whose window or weight is another one at every place."""
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 
 from .. import _mge
@@ -13,14 +16,26 @@ from .convolution import check_modes, sliding_window
 from .pooling import avg_pool2d
 
 
-def _result_size(size, kernel, stride, padding, dilation) -> tuple[int, ...]:
+def _result_size(
+    size: Sequence[Any],
+    kernel: Sequence[Any],
+    stride: Sequence[Any],
+    padding: Sequence[Any],
+    dilation: Sequence[Any],
+) -> tuple[int, ...]:
     return tuple(
         (n + 2 * p - d * (k - 1) - 1) // s + 1
         for n, k, s, p, d in zip(size, kernel, stride, padding, dilation, strict=True)
     )
 
 
-def _window_places(kernel, stride, padding, dilation, out) -> Tensor | np.ndarray:
+def _window_places(
+    kernel: Sequence[Any],
+    stride: Sequence[Any],
+    padding: Sequence[Any],
+    dilation: Sequence[Any],
+    out: Sequence[Any],
+) -> Tensor | np.ndarray:
     """(KH * KW * OH, OW, 2): column and row under each place of the window for each result."""
     if len(known(out)) < 2:
         return _following_places(kernel, stride, padding, dilation, out)
@@ -32,7 +47,13 @@ def _window_places(kernel, stride, padding, dilation, out) -> Tensor | np.ndarra
     return places.reshape(kernel[0] * kernel[1] * out[0], out[1], 2)
 
 
-def _following_places(kernel, stride, padding, dilation, out) -> Tensor:
+def _following_places(
+    kernel: Sequence[Any],
+    stride: Sequence[Any],
+    padding: Sequence[Any],
+    dilation: Sequence[Any],
+    out: Sequence[Any],
+) -> Tensor:
     rows, columns = (
         _mge.ops.arange(last=n, dtype="float32") * s
         + (np.arange(k, dtype=np.float32) * d - p)[:, None]
@@ -44,7 +65,9 @@ def _following_places(kernel, stride, padding, dilation, out) -> Tensor:
     return reshaped_with(places, [-1, out[1], 2])
 
 
-def _channel_parts(channels: int, taps: int, offset: tuple, mask: tuple, out: tuple) -> int:
+def _channel_parts(
+    channels: int, taps: int, offset: tuple[int, ...], mask: tuple[int, ...], out: tuple[int, ...]
+) -> int:
     """P, from the shapes of ``deformable_conv2d``'s offset and mask, which have to fit."""
     parts = mask[1] // taps
     if (
@@ -150,7 +173,7 @@ def local_conv2d(
     of_rank(who, 4, inp=inp)
     of_rank(who, 7, weight=weight)
     groups, height, width, channels, *kernel, outputs = weight._tuple_shape
-    windows = sliding_window(inp, tuple(kernel), padding, stride, dilation)
+    windows = sliding_window(inp, (kernel[0], kernel[1]), padding, stride, dilation)
     if windows._tuple_shape[1:4] != (groups * channels, height, width):
         raise RuntimeError(
             f"[{who}] the weight {weight._tuple_shape} does not fit the input {inp._tuple_shape}"
@@ -210,7 +233,7 @@ def region_restricted_conv(
             f" {counted(channels, 'group')},"
             f" got {weight._tuple_shape} with {groups}"
         )
-    kernel = weight._tuple_shape[-2:]
+    kernel = (weight._tuple_shape[-2], weight._tuple_shape[-1])
     window = {"padding": padding, "stride": stride, "dilation": dilation}
     under = sliding_window(inp, kernel, **window)
     regions = sliding_window(_mge.ops.add_axis(rin, axes=[1]), kernel, **window)

@@ -40,7 +40,7 @@ class OperatorLibrary:
         return f"OperatorLibrary({self.name!r}, {self.path!r}, {self.operators})"
 
 
-def load(path: str | os.PathLike, symbol: str = _mge.operators_symbol) -> OperatorLibrary:
+def load(path: str | os.PathLike[str], symbol: str = _mge.operators_symbol) -> OperatorLibrary:
     """Add the operators of a library; once more does nothing.
 
     Args:
@@ -65,7 +65,7 @@ def load(path: str | os.PathLike, symbol: str = _mge.operators_symbol) -> Operat
     return OperatorLibrary(*_mge.load_operators(os.fspath(path), symbol))
 
 
-def unload(library: str | os.PathLike | OperatorLibrary) -> None:
+def unload(library: str | os.PathLike[str] | OperatorLibrary) -> None:
     """Take the operators of a library out again, so that their names are free.
 
     Models, traces and tensors that were made with them work on; the code stays in memory.
@@ -105,7 +105,8 @@ def libraries() -> list[OperatorLibrary]:
 def __getattr__(name: str) -> Callable[..., Any]:
     for _, _, operators in _mge.added_libraries():
         if name in operators:
-            return getattr(_mge.ops, name)
+            found: Callable[..., Any] = getattr(_mge.ops, name)
+            return found
     raise AttributeError(f"no library of operators that is loaded has {name!r}")
 
 

@@ -1,56 +1,60 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the modes of elementwise operators compute, by MegEngine's names for them."""
 
+from typing import Any
+
 import numpy as np
 
 from ... import _mge
+from ..annotations import Tensor
 from ..counted import counted
-from .error_functions import erfc, erfcinv, erfinv
+from ..operands import Operand
+from .error_functions import Function, erfc, erfcinv, erfinv
 
 _ops = _mge.ops
 
 
-def _fast_tanh(x):
+def _fast_tanh(x: Tensor) -> Tensor:
     square = x * x
     return x * (27.0 + square) / (27.0 + 9.0 * square)
 
 
-def _fast_tanh_grad(x, dy):
+def _fast_tanh_grad(x: Tensor, dy: Tensor) -> Tensor:
     square = x * x
     root = (9.0 - square) / (9.0 + 3.0 * square)
     return root * root * dy
 
 
-def _hswish_grad(x, dy):
+def _hswish_grad(x: Tensor, dy: Tensor) -> Tensor:
     slope = _ops.where(x < -3.0, 0.0, (2.0 * x + 3.0) / 6.0)
     return _ops.where(x > 3.0, 1.0, slope) * dy
 
 
-def _silu_grad(x, dy):
+def _silu_grad(x: Tensor, dy: Tensor) -> Tensor:
     y = _ops.sigmoid(x)
     return dy * y * (1.0 + x * (1.0 - y))
 
 
-def _moved_where(mask, x):
+def _moved_where(mask: Tensor, x: Operand) -> Tensor:
     return _ops.where(mask, x, 0)
 
 
-def _as_number(compare):
+def _as_number(compare: Function) -> Function:
     """A comparison whose result is 1 or 0 in the dtype of its operands."""
 
-    def answered(x, y):
+    def answered(x: Tensor, y: Tensor) -> Tensor:
         answer = compare(x, y)
         return answer.astype(_ops.where(answer, x, y).dtype)
 
     return answered
 
 
-def _clip(x, lower, upper):
+def _clip(x: Tensor, lower: Operand, upper: Operand) -> Tensor:
     """``x`` between two bounds; of two that are in the wrong order the one that it meets first."""
     return _ops.where(x <= lower, lower, _ops.where(x <= upper, x, upper))
 
 
-def _rounded_high_product(x, y):
+def _rounded_high_product(x: Tensor, y: Tensor) -> Tensor:
     """x y / 2^b of integers with b bits besides the sign, rounded to the nearest, halves up.
 
     The largest integer if both are the lowest, of unsigned ones too, as in MegEngine.
@@ -69,7 +73,7 @@ def _rounded_high_product(x, y):
     return _ops.where(overflows, limits.max, rounded)
 
 
-def _rounded_high_product_of_32_bits(x, y):
+def _rounded_high_product_of_32_bits(x: Tensor, y: Tensor) -> Tensor:
     """(x y + 2^30) / 2^31 without a wider integer, for x or y above the lowest.
 
     With x = 2^15 a + b and y = 2^15 c + d: x y = 2^30 a c + 2^15 (a d + b c) + b d.
@@ -85,11 +89,11 @@ def _rounded_high_product_of_32_bits(x, y):
     return half * c + _ops.right_shift(odd * c + middle + 1, 1)
 
 
-def _between(x, lower, upper):
+def _between(x: Tensor, lower: Operand, upper: Operand) -> Tensor:
     return _ops.logical_and(x > lower, x < upper)
 
 
-UNARY = {
+UNARY: dict[str, Function] = {
     "ABS": _ops.abs,
     "ACOS": _ops.acos,
     "ACOSH": _ops.acosh,
@@ -132,7 +136,7 @@ UNARY = {
     "TANH": _ops.tanh,
 }
 
-BINARY = {
+BINARY: dict[str, Function] = {
     "ABS_GRAD": lambda x, dy: _ops.where(x > 0.0, dy, -dy),
     "ACOSH_GRAD": lambda x, dy: dy / _ops.sqrt(x * x - 1.0),
     "ADD": _ops.add,
@@ -175,7 +179,7 @@ BINARY = {
     "XOR": _ops.logical_xor,
 }
 
-TERNARY = {
+TERNARY: dict[str, Function] = {
     "CLIP": _clip,
     "COND_LEQ_MOV": lambda x, y, z: _moved_where(x <= y, z),
     "COND_LT_MOV": lambda x, y, z: _moved_where(x < y, z),
@@ -183,7 +187,7 @@ TERNARY = {
     "PRELU_GRAD": lambda x, dy, slope: _ops.where(x > 0.0, dy, dy * slope),
 }
 
-QUATERNARY = {"FUSE_MUL_ADD4": lambda x, y, z, w: x * y + z * w}
+QUATERNARY: dict[str, Function] = {"FUSE_MUL_ADD4": lambda x, y, z, w: x * y + z * w}
 
 ARITIES = {
     mode: count
@@ -193,7 +197,7 @@ ARITIES = {
 FUNCTIONS = UNARY | BINARY | TERNARY | QUATERNARY
 
 
-def mode_of(name) -> str:
+def mode_of(name: Any) -> str:
     """Returns the mode that a name in any case stands for.
 
     Raises:
@@ -206,7 +210,7 @@ def mode_of(name) -> str:
     return mode
 
 
-def elementwise(mode: str, *inputs):
+def elementwise(mode: str, *inputs: Any) -> Tensor:
     """Applies the function of a mode.
 
     Args:

@@ -2,10 +2,15 @@
 """Complement and inverses of the error function, to float32's accuracy, written in operators."""
 
 import math
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from ... import _mge
+from ..annotations import Tensor
 
 _ops = _mge.ops
+# A function of Tensors.
+Function = Callable[..., Tensor]
 
 # With w = -log((1 - z) (1 + z)), both by Chebyshev fits with a relative error below 2e-7:
 # erfinv(z) / z as a polynomial of w, for w < 5
@@ -21,24 +26,24 @@ _FAR = (
 _LIMIT = 5.0
 
 
-def _polynomial(x, coefficients):
-    y = coefficients[-1]
+def _polynomial(x: Tensor, coefficients: Sequence[float]) -> Any:
+    y: Any = coefficients[-1]
     for coefficient in reversed(coefficients[:-1]):
         y = x * y + coefficient
     return y
 
 
-def _in_float32(function):
+def _in_float32(function: Function) -> Function:
     """A function whose steps are computed in float32, whatever floats it is given."""
 
-    def computed(x):
+    def computed(x: Tensor) -> Tensor:
         is_half = str(x.dtype) in ("float16", "bfloat16")
         return function(x.astype("float32")).astype(x.dtype) if is_half else function(x)
 
     return computed
 
 
-def _inverse(z, product):
+def _inverse(z: Tensor, product: Any) -> Tensor:
     """The y with erf(y) = z, where ``product`` is (1 - z) (1 + z)."""
     w = -_ops.log(product)
     is_near = w < _LIMIT
@@ -49,17 +54,17 @@ def _inverse(z, product):
 
 
 @_in_float32
-def erfinv(x):
+def erfinv(x: Tensor) -> Tensor:
     return _inverse(x, (1.0 - x) * (1.0 + x))
 
 
 @_in_float32
-def erfcinv(x):
+def erfcinv(x: Tensor) -> Tensor:
     return _inverse(1.0 - x, x * (2.0 - x))
 
 
 @_in_float32
-def erfc(x):
+def erfc(x: Tensor) -> Tensor:
     """1 - erf(x), which has no digits left for large x; there 2 gelu(t) / t, t = -x sqrt(2)."""
     is_near = x < 0.5
     t = -math.sqrt(2.0) * _ops.where(is_near, 1.0, x)

@@ -6,7 +6,7 @@ an integer dtype whose values, the steps, stand for ``(step - zero_point) * scal
 """
 
 import re
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,7 +19,7 @@ intb1, intb2, intb4 = (_mge.low_bit_dtype(bits) for bits in (1, 2, 4))
 _NAMES = ("bool", "uint8", "int8", "uint16", "int16", "int32", "float16", "float32")
 
 
-def checked_dtype(dtype):
+def checked_dtype(dtype: Any) -> Any:
     """A dtype that Tensors can have.
 
     Args:
@@ -50,7 +50,7 @@ def checked_dtype(dtype):
     return name
 
 
-def is_complex(dtype) -> bool:
+def is_complex(dtype: Any) -> bool:
     """Whether a dtype is that of complex numbers.
 
     Args:
@@ -80,7 +80,7 @@ def get_dtype_bit(dtype_name: str) -> int:
     return int(numbers[0])
 
 
-def is_bfloat16(dtype) -> bool:
+def is_bfloat16(dtype: Any) -> bool:
     """Whether a dtype is bfloat16.
 
     Example:
@@ -90,10 +90,10 @@ def is_bfloat16(dtype) -> bool:
     if isinstance(dtype, str):
         return dtype == "bfloat16"
     metadata = getattr(dtype, "metadata", None) or {}
-    return metadata.get("mgb_dtype", {}).get("name") == "bfloat16"
+    return bool(metadata.get("mgb_dtype", {}).get("name") == "bfloat16")
 
 
-def is_integer(dtype) -> bool:
+def is_integer(dtype: Any) -> bool:
     """Whether values of a dtype are integers: bool and bfloat16 are none.
 
     Example:
@@ -103,7 +103,7 @@ def is_integer(dtype) -> bool:
     return not is_bfloat16(dtype) and np.dtype(dtype).kind in "iu"
 
 
-def is_differentible_dtype(dtype) -> bool:
+def is_differentible_dtype(dtype: Any) -> bool:
     """Whether gradients flow through values of a dtype: the floating ones.
 
     Example:
@@ -113,7 +113,7 @@ def is_differentible_dtype(dtype) -> bool:
     return is_bfloat16(dtype) or np.issubdtype(np.dtype(dtype), np.floating)
 
 
-def is_dtype_equal(dtype1, dtype2) -> bool:
+def is_dtype_equal(dtype1: Any, dtype2: Any) -> bool:
     """Whether two dtypes are the same, scales and zero points included.
 
     Example:
@@ -127,7 +127,7 @@ def is_dtype_equal(dtype1, dtype2) -> bool:
     return np.dtype(dtype1) == np.dtype(dtype2) and _about(dtype1) == _about(dtype2)
 
 
-def is_lowbit(dtype) -> bool:
+def is_lowbit(dtype: Any) -> bool:
     """Whether a dtype is one of intb1, intb2 and intb4.
 
     Example:
@@ -170,20 +170,28 @@ class QuantDtypeMeta(_Meta):
 
     __slots__ = ()
 
-    def __new__(cls, name, cname, np_dtype_str, qmin, qmax, is_unsigned=None):
+    def __new__(
+        cls,
+        name: str,
+        cname: str | None,
+        np_dtype_str: str,
+        qmin: int,
+        qmax: int,
+        is_unsigned: bool | None = None,
+    ) -> "QuantDtypeMeta":
         if is_unsigned is None:
             is_unsigned = np_dtype_str[0] == "u"
         made = super().__new__(cls, name, cname, np_dtype_str, qmin, qmax, is_unsigned)
         known = _builtin_quant_dtypes.get(name)
         return known if known == made else made
 
-    def __copy__(self):
+    def __copy__(self) -> "QuantDtypeMeta":
         return self
 
-    def __deepcopy__(self, memo):
+    def __deepcopy__(self, memo: Any) -> "QuantDtypeMeta":
         return self
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[Any, ...]:
         return type(self), tuple(self)
 
 
@@ -212,14 +220,14 @@ _builtin_quant_dtypes.update(
 _METAS = {meta.cname: meta for meta in reversed(_builtin_quant_dtypes.values()) if meta.cname}
 
 
-def _about(dtype) -> dict | None:
+def _about(dtype: Any) -> dict[str, Any] | None:
     """What the metadata of a quantised dtype says; None for other dtypes."""
     metadata = getattr(dtype, "metadata", None)
     about = metadata.get("mgb_dtype") if metadata else None
     return about if about and about["name"] in _METAS else None
 
 
-def quantised_meta(dtype) -> QuantDtypeMeta | None:
+def quantised_meta(dtype: Any) -> QuantDtypeMeta | None:
     """The kind of a quantised dtype; None for other dtypes.
 
     Example:
@@ -230,7 +238,7 @@ def quantised_meta(dtype) -> QuantDtypeMeta | None:
     return _METAS[about["name"]] if about else None
 
 
-def is_quantize(dtype) -> bool:
+def is_quantize(dtype: Any) -> bool:
     """Whether a dtype is a quantised one.
 
     Example:
@@ -240,7 +248,7 @@ def is_quantize(dtype) -> bool:
     return _about(dtype) is not None
 
 
-def get_scale(dtype) -> float:
+def get_scale(dtype: Any) -> float:
     """The real number that one step of a quantised dtype is.
 
     Raises:
@@ -252,10 +260,10 @@ def get_scale(dtype) -> float:
     about = _about(dtype)
     if about is None:
         raise RuntimeError(f"[get_scale] expected a quantised dtype, got {dtype}")
-    return about["scale"]
+    return float(about["scale"])
 
 
-def get_zero_point(dtype) -> int:
+def get_zero_point(dtype: Any) -> int:
     """The step of a quantised dtype that stands for 0.
 
     Raises:
@@ -270,10 +278,10 @@ def get_zero_point(dtype) -> int:
         raise RuntimeError(
             f"[get_zero_point] expected Quantized8Asymm or Quantized4Asymm, got {name}"
         )
-    return about["zero_point"]
+    return int(about["zero_point"])
 
 
-def _checked_zero_point(zero_point, meta: QuantDtypeMeta) -> int:
+def _checked_zero_point(zero_point: Any, meta: QuantDtypeMeta) -> int:
     is_number = hasattr(zero_point, "__int__") and not isinstance(zero_point, str)
     if not is_number or int(zero_point) != zero_point:
         raise ValueError(f"zero_point should be an integer, got {zero_point!r}")
@@ -285,7 +293,7 @@ def _checked_zero_point(zero_point, meta: QuantDtypeMeta) -> int:
     return int(zero_point)
 
 
-def create_quantized_dtype(dtype_meta: QuantDtypeMeta, scale, zp=None) -> np.dtype:
+def create_quantized_dtype(dtype_meta: QuantDtypeMeta, scale: Any, zp: Any = None) -> np.dtype:
     """A quantised dtype.
 
     Args:
@@ -328,7 +336,7 @@ def quantised_dtype_of(cname: str, scale: float, zp: int | None) -> np.dtype:
     return create_quantized_dtype(_METAS[cname], scale, zp)
 
 
-def quint8(scale, zero_point) -> np.dtype:
+def quint8(scale: Any, zero_point: Any) -> np.dtype:
     """Steps of 0 to 255; see ``create_quantized_dtype``.
 
     Example:
@@ -338,7 +346,7 @@ def quint8(scale, zero_point) -> np.dtype:
     return create_quantized_dtype(_builtin_quant_dtypes["quint8"], scale, zero_point)
 
 
-def qint8(scale) -> np.dtype:
+def qint8(scale: Any) -> np.dtype:
     """Steps of -128 to 127; see ``create_quantized_dtype``.
 
     Example:
@@ -348,7 +356,7 @@ def qint8(scale) -> np.dtype:
     return create_quantized_dtype(_builtin_quant_dtypes["qint8"], scale)
 
 
-def qint32(scale) -> np.dtype:
+def qint32(scale: Any) -> np.dtype:
     """Steps of 32 bits: sums of products, biases; see ``create_quantized_dtype``.
 
     Example:
@@ -358,7 +366,7 @@ def qint32(scale) -> np.dtype:
     return create_quantized_dtype(_builtin_quant_dtypes["qint32"], scale)
 
 
-def quint4(scale, zero_point) -> np.dtype:
+def quint4(scale: Any, zero_point: Any) -> np.dtype:
     """Steps of 0 to 15, a byte each; see ``create_quantized_dtype``.
 
     Example:
@@ -368,7 +376,7 @@ def quint4(scale, zero_point) -> np.dtype:
     return create_quantized_dtype(_builtin_quant_dtypes["quint4"], scale, zero_point)
 
 
-def qint4(scale) -> np.dtype:
+def qint4(scale: Any) -> np.dtype:
     """Steps of -8 to 7, a byte each; see ``create_quantized_dtype``.
 
     Example:
@@ -378,7 +386,7 @@ def qint4(scale) -> np.dtype:
     return create_quantized_dtype(_builtin_quant_dtypes["qint4"], scale)
 
 
-def qint1(scale) -> np.dtype:
+def qint1(scale: Any) -> np.dtype:
     """Steps of 0 and 1, a byte each; see ``create_quantized_dtype``.
 
     Example:
@@ -388,14 +396,14 @@ def qint1(scale) -> np.dtype:
     return create_quantized_dtype(_builtin_quant_dtypes["qint1"], scale)
 
 
-def _check_kind(dtype, name: str, what: str) -> None:
+def _check_kind(dtype: Any, name: str, what: str) -> None:
     meta = _builtin_quant_dtypes[name]
     about = _about(dtype)
     if about is None or about["name"] != meta.cname:
         raise ValueError(f"{what} should be a {meta} dtype, got {dtype}")
 
 
-def _convert_to(arr, q, name: str) -> np.ndarray:
+def _convert_to(arr: Any, q: Any, name: str) -> np.ndarray:
     """Real numbers as steps; ties go to the even one, as ``numpy.round`` has it."""
     if not isinstance(arr, np.ndarray):
         raise ValueError("arr parameter should be instance of np.ndarray")
@@ -406,14 +414,14 @@ def _convert_to(arr, q, name: str) -> np.ndarray:
     return np.where(np.isnan(steps), meta.qmin, steps).astype(q)
 
 
-def _convert_from(arr, name: str) -> np.ndarray:
+def _convert_from(arr: Any, name: str) -> np.ndarray:
     """The float32 numbers that steps stand for."""
     if not isinstance(arr, np.ndarray):
         raise ValueError("arr parameter should be instance of np.ndarray")
     _check_kind(arr.dtype, name, "arr's dtype")
     about = arr.dtype.metadata["mgb_dtype"]
     steps = arr.astype(np.float32) - about.get("zero_point", 0)
-    return (steps * about["scale"]).astype(np.float32)
+    return np.asarray(steps * about["scale"], np.float32)
 
 
 def convert_to_quint8(arr: np.ndarray, q: np.dtype) -> np.ndarray:

@@ -4,15 +4,18 @@
 Both have Python's operators, so that one formula serves both.
 """
 
+from typing import Any
+
 from ... import _mge
+from ..annotations import Tensor
 from ..tracing_state import is_recorded, state
 from .shape_arguments import as_int, open_first
 from .shaping import reshaped
 
-Extent = "int | _mge.Tensor"  # a Tensor is an int32 vector of one element
+Extent = int | Tensor  # a Tensor is an int32 vector of one element
 
 
-def extents_follow(*values) -> bool:
+def extents_follow(*values: Any) -> bool:
     """Whether what is computed of values has to hold for other extents of theirs.
 
     Args:
@@ -21,7 +24,7 @@ def extents_follow(*values) -> bool:
     return state.symbolic_shape or any(value._is_symbolic for value in values)
 
 
-def extent(x: "_mge.Tensor", axis: int) -> Extent:
+def extent(x: Tensor, axis: int) -> Extent:
     """Size of an axis; a Tensor that follows ``x`` where a trace has symbolic shapes.
 
     Args:
@@ -31,7 +34,7 @@ def extent(x: "_mge.Tensor", axis: int) -> Extent:
     return _mge.ops.shape_of(x, axis=axis) if extents_follow(x) else x._tuple_shape[axis]
 
 
-def extents(x: "_mge.Tensor", first: int) -> list:
+def extents(x: Tensor, first: int) -> list[Extent]:
     """Sizes of the axes from ``first`` on; see ``extent``.
 
     Args:
@@ -41,7 +44,7 @@ def extents(x: "_mge.Tensor", first: int) -> list:
     return [extent(x, axis) for axis in range(first, x.ndim)]
 
 
-def extent_argument(value, who: str, argument: str) -> Extent:
+def extent_argument(value: Any, who: str, argument: str) -> Extent:
     """What a user gave as one extent: a Tensor of a trace stays one.
 
     Raises:
@@ -53,7 +56,7 @@ def extent_argument(value, who: str, argument: str) -> Extent:
     return _mge.ops.reshape(value, shape=[1])
 
 
-def known(sizes) -> list[int]:
+def known(sizes: Any) -> list[int]:
     """Those of some extents that are numbers, for checks.
 
     Args:
@@ -76,7 +79,7 @@ def greatest(one: Extent, other: Extent) -> Extent:
     return _mge.ops.maximum(one, other)
 
 
-def reshaped_with(x: "_mge.Tensor", sizes: list) -> "_mge.Tensor":
+def reshaped_with(x: Tensor, sizes: list[Extent]) -> Tensor:
     """The same values in another shape; the first extent is what the others leave.
 
     Args:
@@ -85,4 +88,5 @@ def reshaped_with(x: "_mge.Tensor", sizes: list) -> "_mge.Tensor":
     """
     if len(known(sizes)) == len(sizes):
         return _mge.ops.reshape(x, shape=open_first(sizes))
-    return reshaped(x, [-1, *sizes[1:]])
+    made: Tensor = reshaped(x, [-1, *sizes[1:]])
+    return made

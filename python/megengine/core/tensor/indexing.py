@@ -10,10 +10,12 @@ and back: what was taken out is replaced, then put into what it was taken from.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from ... import _mge
+from ..annotations import Tensor
 from ..complex_numbers import set_parts
 from ..nesting import array_of
 from ..operands import beside
@@ -29,12 +31,12 @@ _FROM_INPUT = ABSENT_BOUND + 1  # a slice bound that is a Tensor's value
 class _Plan:
     new_axes: list[int] = field(default_factory=list)
     items: list[int] = field(default_factory=list)
-    bounds: list = field(default_factory=list)
-    arrays: list = field(default_factory=list)
+    bounds: list[Any] = field(default_factory=list)
+    arrays: list[Any] = field(default_factory=list)
     array_axes: list[int] = field(default_factory=list)
 
 
-def getitem(x, key):
+def getitem(x: Tensor, key: Any) -> Tensor:
     """The value of ``x[key]``; keys of integers and slices of integers come to it in few cases.
 
     Raises:
@@ -51,7 +53,7 @@ def getitem(x, key):
     return _mge.ops.copy(y) if y is x else y
 
 
-def setitem(x, key, value) -> None:
+def setitem(x: Tensor, key: Any, value: Any) -> None:
     """Carry out ``x[key] = value``: the object gets a new value.
 
     ``x[...] = value`` replaces the value by one of any shape; only a number fills ``x``.
@@ -92,7 +94,7 @@ def setitem(x, key, value) -> None:
         x._reset(_assigned(x, plan, value))
 
 
-def _set_steps(x, key, value) -> None:
+def _set_steps(x: Tensor, key: Any, value: Any) -> None:
     """The same for a Tensor of a quantised dtype: what is plain in ``value`` is real numbers."""
     dtype = x._quantised
     value = value if isinstance(value, _mge.Tensor) else _mge.Tensor(value)
@@ -101,7 +103,7 @@ def _set_steps(x, key, value) -> None:
     x._reset(steps._meant_as(dtype))
 
 
-def _assigned(x, plan, value):
+def _assigned(x: Tensor, plan: _Plan, value: Any) -> Tensor:
     """The value of x after the assignment."""
     whole = _mge.ops.add_axis(x, axes=plan.new_axes) if plan.new_axes else x
     if plan.arrays:
@@ -116,7 +118,7 @@ def _assigned(x, plan, value):
     return _mge.ops.remove_axis(value, axes=plan.new_axes) if plan.new_axes else value
 
 
-def _value_like(x, value):
+def _value_like(x: Tensor, value: Any) -> Tensor:
     if not isinstance(value, _mge.Tensor):
         value = array_of(value, "setitem")
         if value.dtype.kind in "OSU":
@@ -129,7 +131,7 @@ def _value_like(x, value):
     return value if is_dtype_equal(value.dtype, x.dtype) else _mge.ops.convert(value, dtype=x.dtype)
 
 
-def _broadcast_value(value, whole):
+def _broadcast_value(value: Any, whole: Any) -> Tensor:
     shape = value._tuple_shape
     while len(shape) > whole.ndim and shape[0] == 1:
         value = _mge.ops.remove_axis(value, axes=[0])
@@ -142,11 +144,11 @@ def _broadcast_value(value, whole):
         ) from error
 
 
-def _is_full_mask(x, key) -> bool:
+def _is_full_mask(x: Tensor, key: Any) -> bool:
     return isinstance(key, _mge.Tensor) and key.dtype == np.bool_ and 0 < key.ndim == x.ndim
 
 
-def _select_basic(x, plan: _Plan):
+def _select_basic(x: Tensor, plan: _Plan) -> Tensor:
     if plan.new_axes:
         x = _mge.ops.add_axis(x, axes=plan.new_axes)
     if plan.items:
@@ -154,7 +156,7 @@ def _select_basic(x, plan: _Plan):
     return x
 
 
-def _make_plan(x, key) -> _Plan:
+def _make_plan(x: Tensor, key: Any) -> _Plan:
     entries = [_normal_entry(e) for e in (key if isinstance(key, tuple) else (key,))]
     entries = _expand_ellipsis(entries, x.ndim)
     bools = sum(isinstance(e, bool) for e in entries)
@@ -194,7 +196,7 @@ def _make_plan(x, key) -> _Plan:
     return plan
 
 
-def _normal_entry(entry):
+def _normal_entry(entry: Any) -> Any:
     """An entry as None, bool, int, slice, Ellipsis, int32 or bool ndarray, or Tensor."""
     if entry is None or entry is Ellipsis or isinstance(entry, (bool, slice)):
         return entry
@@ -212,7 +214,7 @@ def _normal_entry(entry):
     )
 
 
-def _normal_array(entry):
+def _normal_array(entry: Any) -> Any:
     """A sequence or an array as an int32 or bool ndarray; an array without axes as its element."""
     if not isinstance(entry, np.ndarray):
         entry = [int(e) if isinstance(e, _mge.Tensor) else e for e in entry]
@@ -226,7 +228,7 @@ def _normal_array(entry):
     )
 
 
-def _normal_tensor(entry):
+def _normal_tensor(entry: Any) -> Any:
     if entry.dtype == np.bool_:
         return bool(entry.item()) if entry.ndim == 0 else entry
     if not is_integer(entry.dtype):
@@ -236,7 +238,7 @@ def _normal_tensor(entry):
     return entry if entry.dtype == np.int32 else _mge.ops.convert(entry, dtype="int32")
 
 
-def _width(entry) -> int:
+def _width(entry: Any) -> int:
     """Axes of x that an entry consumes."""
     if entry is None or isinstance(entry, bool):
         return 0
@@ -245,7 +247,7 @@ def _width(entry) -> int:
     return 1
 
 
-def _expand_ellipsis(entries: list, ndim: int) -> list:
+def _expand_ellipsis(entries: list[Any], ndim: int) -> list[Any]:
     dots = [k for k, e in enumerate(entries) if e is Ellipsis]
     if len(dots) > 1:
         raise IndexError("[index] an index can have only one Ellipsis ('...')")
@@ -270,7 +272,7 @@ def _add_slice(plan: _Plan, axis: int, entry: slice) -> None:
     plan.items += [axis, begin, end, step, 0]
 
 
-def _bound(plan: _Plan, bound) -> int:
+def _bound(plan: _Plan, bound: Any) -> int:
     if bound is None:
         return ABSENT_BOUND
     if is_recorded(bound):
@@ -281,26 +283,26 @@ def _bound(plan: _Plan, bound) -> int:
     return int(bound)
 
 
-def _add_array(plan: _Plan, axis: int, array) -> None:
+def _add_array(plan: _Plan, axis: int, array: Any) -> None:
     plan.arrays.append(array)
     plan.array_axes.append(axis)
 
 
-def _check_mask(mask, dims: tuple) -> None:
+def _check_mask(mask: Any, dims: tuple[int, ...]) -> None:
     if tuple(mask._tuple_shape if isinstance(mask, _mge.Tensor) else mask.shape) != tuple(dims):
         raise IndexError(
             f"[index] a bool index of shape {mask.shape} needs axes of that size, got {tuple(dims)}"
         )
 
 
-def _mask_to_arrays(mask) -> list:
+def _mask_to_arrays(mask: Any) -> list[Any]:
     """One int32 index array per axis of a bool array."""
     if isinstance(mask, np.ndarray):
         return [a.astype(np.int32) for a in np.nonzero(mask)]
     return unravel(_mge.ops.cond_take(mask, mask)[1], mask._tuple_shape)
 
 
-def unravel(flat, shape: tuple[int, ...]) -> list:
+def unravel(flat: Any, shape: tuple[int, ...]) -> list[Any]:
     """Index along each axis, from indices into the flattened array."""
     arrays = []
     for size in reversed(shape[1:]):

@@ -2,6 +2,7 @@
 """What is known about how a tensor is, or is to be, quantised: scale, zero point and dtype."""
 
 from enum import Enum
+from typing import Any
 
 from ..public_home import set_public_home
 from .dtype import QuantDtypeMeta, _builtin_quant_dtypes
@@ -18,7 +19,7 @@ class QuantMode(Enum):
     SYMMERTIC = 1
     ASYMMERTIC = 2
 
-    def __reduce_ex__(self, protocol):
+    def __reduce_ex__(self, protocol: Any) -> Any:
         # The same in every version of Python.
         return type(self), (self.value,)
 
@@ -39,9 +40,11 @@ class QParams:
     """
 
     __slots__ = ("mode", "dtype_meta", "scale", "zero_point")
-    __hash__ = None
+    __hash__ = None  # type: ignore[assignment]
 
-    def __init__(self, mode: QuantMode, dtype_meta: QuantDtypeMeta | None, scale, zero_point):
+    def __init__(
+        self, mode: QuantMode, dtype_meta: QuantDtypeMeta | None, scale: Any, zero_point: Any
+    ) -> None:
         self.mode = mode
         self.dtype_meta = dtype_meta
         self.scale = scale
@@ -65,16 +68,16 @@ class QParams:
         slots = (getattr(base, "__slots__", ()) for base in cls.__mro__[::-1])
         return tuple(name for names in slots for name in names)
 
-    def _fields(self) -> dict:
+    def _fields(self) -> dict[str, Any]:
         return {field: getattr(self, field) for field in self.field_names()}
 
-    def __eq__(self, other) -> bool:
+    def __eq__(self, other: object) -> bool:
         if not isinstance(other, QParams):
             return NotImplemented
         mine, theirs = self._fields(), other._fields()
         return mine.keys() == theirs.keys() and all(mine[k] == theirs[k] for k in mine)
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[Any, ...]:
         return type(self), tuple(self._fields().values())
 
     def __repr__(self) -> str:
@@ -95,7 +98,9 @@ class LSQParams(QParams):
 
     __slots__ = ("grad_scale",)
 
-    def __init__(self, mode, dtype_meta, scale, zero_point, grad_scale):
+    def __init__(
+        self, mode: Any, dtype_meta: Any, scale: Any, zero_point: Any, grad_scale: Any
+    ) -> None:
         super().__init__(mode, dtype_meta, scale, zero_point)
         self.grad_scale = grad_scale
 
@@ -131,8 +136,8 @@ def quant_dtype_meta(dtype: str | QuantDtypeMeta) -> QuantDtypeMeta:
 def create_qparams(
     mode: QuantMode = QuantMode.SYMMERTIC,
     dtype_meta: str | QuantDtypeMeta | None = None,
-    scale=None,
-    zero_point=None,
+    scale: Any = None,
+    zero_point: Any = None,
 ) -> QParams:
     """``QParams`` of a dtype that may be given by its name.
 

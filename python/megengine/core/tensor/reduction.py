@@ -2,17 +2,19 @@
 """Reductions over axes as users write them: what Tensor's methods and ``functional`` share."""
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
 from ... import _mge
+from ..annotations import Tensor
 from ..hints import refuse_keywords
 from .shape_arguments import as_vector, axis_list
 
 Axis = int | Sequence[int] | None
 
 
-def reduced(op: Callable, inp, axis: Axis, keepdims: bool, who: str) -> "_mge.Tensor":
+def reduced(op: Callable[..., Tensor], inp: Any, axis: Axis, keepdims: bool, who: str) -> Tensor:
     """A value reduced over axes.
 
     Args:
@@ -26,7 +28,7 @@ def reduced(op: Callable, inp, axis: Axis, keepdims: bool, who: str) -> "_mge.Te
             an axis.
         RuntimeError: an int is out of range, or a reduced axis is empty where ``op`` wants one.
     """
-    axes = ()
+    axes: Sequence[int] = ()
     if axis is None:
         assert not keepdims, f"[{who}] keepdims=True needs an axis"
     else:
@@ -43,7 +45,9 @@ def reduced(op: Callable, inp, axis: Axis, keepdims: bool, who: str) -> "_mge.Te
         raise RuntimeError(str(error)) from None
 
 
-def reduced_for_numpy(method: Callable, inp, axis: Axis, keepdims: bool, others: dict):
+def reduced_for_numpy(
+    method: Callable[..., Any], inp: Any, axis: Axis, keepdims: bool, others: dict[str, Any]
+) -> Any:
     """A method of Tensor that reduces, called with the further keywords that NumPy gives.
 
     Args:

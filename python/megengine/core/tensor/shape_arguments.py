@@ -2,17 +2,19 @@
 """Shapes, axes and sizes as users write them, made into what operators take."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from ... import _mge
 from ...device import default_device
+from ..annotations import Tensor
 from ..nesting import array_of
 from ..operands import is_whole
 from ..tracing_state import is_recorded
 
 
-def as_int(value, who: str, argument: str) -> int:
+def as_int(value: Any, who: str, argument: str) -> int:
     """An integer from a whole number of Python or NumPy or a one-element integer Tensor.
 
     Raises:
@@ -28,7 +30,7 @@ def as_int(value, who: str, argument: str) -> int:
     raise TypeError(f"[{who}] {argument} must be an integer, got {given}")
 
 
-def shape_of_arguments(args: tuple):
+def shape_of_arguments(args: tuple[Any, ...]) -> Any:
     """The shape in ``x.reshape(2, 3)``, ``x.reshape((2, 3))`` and ``x.reshape(t)``."""
     if len(args) != 1 or type(args[0]) is int:
         return args
@@ -36,7 +38,7 @@ def shape_of_arguments(args: tuple):
     return shape if isinstance(shape, (tuple, list, _mge.Tensor, np.ndarray, Sequence)) else args
 
 
-def known_or_symbolic(shape, who: str) -> tuple[list[int] | None, "_mge.Tensor | None"]:
+def known_or_symbolic(shape: Any, who: str) -> tuple[list[int] | None, Tensor | None]:
     """A shape as (list of ints, None), or as (None, int32 vector) where a trace must keep it.
 
     Args:
@@ -59,7 +61,7 @@ def known_or_symbolic(shape, who: str) -> tuple[list[int] | None, "_mge.Tensor |
         raise TypeError(f"[{who}] a shape is integers or a Tensor, got {type(shape).__name__}")
     if is_recorded(*shape):
         there = next(v.device for v in shape if isinstance(v, _mge.Tensor))
-        with default_device(there):
+        with default_device(str(there)):
             parts = [_vector(v, who) for v in shape]
         parts = [
             p if p.device == there else _mge.ops.to_device(p, device=str(there)) for p in parts
@@ -68,7 +70,7 @@ def known_or_symbolic(shape, who: str) -> tuple[list[int] | None, "_mge.Tensor |
     return [as_int(v, who, "a shape entry") for v in shape], None
 
 
-def _vector(value, who: str) -> "_mge.Tensor":
+def _vector(value: Any, who: str) -> Tensor:
     if not isinstance(value, _mge.Tensor):
         # An operator, no Tensor from outside: so a trace knows the number and shapes made of it.
         value = float(as_int(value, who, "a shape entry"))
@@ -78,7 +80,7 @@ def _vector(value, who: str) -> "_mge.Tensor":
     return _mge.ops.reshape(value, shape=[-1])
 
 
-def axis_list(axis, who: str) -> list[int]:
+def axis_list(axis: Any, who: str) -> list[int]:
     """Axes of a reduction: None, an int, or a sequence of ints; None is all (an empty list).
 
     Raises:
@@ -94,13 +96,13 @@ def axis_list(axis, who: str) -> list[int]:
     return axes
 
 
-def as_vector(inp):
+def as_vector(inp: Any) -> Any:
     """A value of rank 0 as a vector of one element: what functions along an axis take it for."""
     rank = inp.ndim if isinstance(inp, _mge.Tensor) else np.ndim(inp)
     return inp if rank else _mge.ops.reshape(inp, shape=[1])
 
 
-def as_places(index):
+def as_places(index: Any) -> Any:
     """Numbers of places or classes as int32, whatever dtype they have; fractions go.
 
     Args:
@@ -128,7 +130,7 @@ def normal_axis(axis: int, ndim: int, who: str) -> int:
     return axis % ndim
 
 
-def open_first(shape: Sequence[int]) -> list[int]:
+def open_first(shape: Sequence[Any]) -> list[Any]:
     """A target of reshape whose first extent follows from the others where these tell it.
 
     So a graph that was recorded with one batch is right for another.

@@ -6,20 +6,22 @@ The binding has the plain cases of the first two, which are called often; others
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from ... import _mge
+from ..annotations import Tensor
 from .shape_arguments import known_or_symbolic
 
 reshaped = _mge.reshaped
 transposed = _mge.transposed
 
 
-def reshaped_by_rule(inp: _mge.Tensor, target_shape) -> _mge.Tensor:
+def reshaped_by_rule(inp: Tensor, target_shape: Any) -> Tensor:
     """The same values, in order, in another shape."""
     sizes, target = known_or_symbolic(target_shape, "reshape")
-    if target is not None:
+    if sizes is None:
         return _mge.ops.reshape(inp, target)
     if sizes and min(sizes) < 0 and (min(sizes) < -1 or sizes.count(-1) > 1):
         raise _mge.RefusedValueError(
@@ -28,19 +30,19 @@ def reshaped_by_rule(inp: _mge.Tensor, target_shape) -> _mge.Tensor:
     return _mge.ops.reshape(inp, shape=sizes)
 
 
-def broadcast(inp: _mge.Tensor, shape) -> _mge.Tensor:
+def broadcast(inp: Tensor, shape: Any) -> Tensor:
     """The same values, repeated along axes; None keeps the size of one."""
     if isinstance(shape, (list, tuple)):
         if any(isinstance(v, (int, np.integer)) and v < 0 for v in shape):
             raise ValueError(f"[broadcast_to] sizes must not be negative, got {tuple(shape)}")
         shape = [-1 if v is None else v for v in shape]
     sizes, target = known_or_symbolic(shape, "broadcast_to")
-    if target is not None:
+    if sizes is None:
         return _mge.ops.broadcast_to(inp, target)
     return _mge.ops.broadcast_to(inp, shape=sizes)
 
 
-def transposed_by_rule(inp: _mge.Tensor, pattern: Sequence[int | str]) -> _mge.Tensor:
+def transposed_by_rule(inp: Tensor, pattern: Sequence[int | str]) -> Tensor:
     """The axes in another order, with new ones where ``pattern`` has ``"x"``."""
     pattern = list(pattern)
     axes = [int(p) for p in pattern if p != "x"]
@@ -58,7 +60,7 @@ def transposed_by_rule(inp: _mge.Tensor, pattern: Sequence[int | str]) -> _mge.T
     return _mge.ops.add_axis(out, axes=added) if added else out
 
 
-def flattened(inp: _mge.Tensor, start_axis: int, end_axis: int) -> _mge.Tensor:
+def flattened(inp: Tensor, start_axis: int, end_axis: int) -> Tensor:
     """A range of axes made into one."""
     rank = inp.ndim
     if 0 < start_axis <= rank and -rank <= end_axis and start_axis == end_axis % rank + 1:
@@ -66,7 +68,7 @@ def flattened(inp: _mge.Tensor, start_axis: int, end_axis: int) -> _mge.Tensor:
     return _mge.ops.flatten(inp, start=start_axis, end=end_axis)
 
 
-def copied(inp: _mge.Tensor, device=None) -> _mge.Tensor:
+def copied(inp: Tensor, device: Any = None) -> Tensor:
     """A copy, perhaps on another device."""
     if device is None or inp.device == device:
         return _mge.ops.copy(inp)
