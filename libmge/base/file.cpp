@@ -10,8 +10,11 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
+#include <climits>
 #include <cstdio>
 #include <cstring>
+#include <exception>
 #include <filesystem>
 #include <streambuf>
 #include <utility>
@@ -23,9 +26,12 @@
 #include "libmge/base/log.h"
 #include "libmge/base/mapped_range.h"
 #include "libmge/base/pages.h"
+#include "libmge/base/socket.h"
 
 namespace mge {
 namespace {
+
+using std::chrono::steady_clock;
 
 [[noreturn]] void throw_system(const std::string& path, const char* action) {
     int code = errno;
@@ -77,8 +83,16 @@ std::string unguessable_name(const std::string& target) {
 // Writes to a descriptor. What errors name is the path.
 class DescriptorBuffer : public std::streambuf {
 public:
-    explicit DescriptorBuffer(int fd) : fd_(fd) { setp(buffer_.data(), buffer_.data() + buffer_.size()); }
-    int code() const { return code_; }  // errno of what failed
+    explicit DescriptorBuffer(int fd) : fd_(fd) {
+        struct stat info {};
+        may_block_ = ::fstat(fd, &info) == 0 && !S_ISREG(info.st_mode);
+        setp(buffer_.data(), buffer_.data() + buffer_.size());
+    }
+    // Throws what has interrupted a wait; a stream would swallow it.
+    void rethrow() const {
+        if (interruption_) std::rethrow_exception(interruption_);
+    }
+    int code() const { return code_; }  // errno of the failed write
 
 protected:
     int overflow(int c) override {
@@ -100,7 +114,9 @@ private:
     }
     bool write_all(const char* data, size_t n) {
         while (n > 0) {
-            ssize_t done = ::write(fd_, data, n);
+            size_t part = may_block_ ? wait_for_room(n) : n;
+            if (part == 0) return false;
+            ssize_t done = ::write(fd_, data, part);
             if (done < 0 && errno == EINTR) continue;
             if (done < 0) code_ = errno;
             if (done <= 0) return false;
@@ -110,7 +126,23 @@ private:
         return true;
     }
 
+    // How many of `n` bytes a pipe takes at once: its reader may be slow. Returns 0 after an interruption.
+    size_t wait_for_room(size_t n) {
+        try {
+            pollfd waiting{fd_, POLLOUT, 0};
+            auto is_ready = [&] {
+                return wait_for_events({&waiting, 1}, steady_clock::now() + std::chrono::hours(1)) > 0;
+            };
+            while (!interruption_ && !is_ready()) continue;
+        } catch (...) {
+            interruption_ = std::current_exception();
+        }
+        return interruption_ ? 0 : std::min(n, size_t(PIPE_BUF));
+    }
+
     int fd_, code_ = 0;
+    bool may_block_ = false;
+    std::exception_ptr interruption_;
     std::vector<char> buffer_ = std::vector<char>(65536);  // not on a small stack
 };
 
@@ -137,6 +169,32 @@ size_t read_all(int fd, char* to, size_t bytes, const std::string& path) {
 bool is_special(const std::string& path) {
     struct stat info {};
     return ::stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode);
+}
+
+// Keeps errno.
+bool is_pipe(const std::string& path) {
+    struct stat info {};
+    int code = errno;
+    bool result = ::stat(path.c_str(), &info) == 0 && S_ISFIFO(info.st_mode);
+    errno = code;
+    return result;
+}
+
+// Opens the writing end of a pipe, or a device. A pipe's reader may be a moment behind the writer.
+int open_special(const std::string& path) {
+    constexpr auto longest = std::chrono::seconds(2);
+    auto end = steady_clock::now() + longest;
+    for (;;) {
+        int fd = ::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+        if (fd >= 0) {
+            ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) & ~O_NONBLOCK);
+            return fd;
+        }
+        if (errno != ENXIO || !is_pipe(path)) throw_system(path, "create");
+        if (steady_clock::now() >= end)
+            throw UserError(text("cannot write '", path, "': it is a pipe that nobody reads from"));
+        wait_for_events({}, steady_clock::now() + std::chrono::milliseconds(20));
+    }
 }
 
 }  // namespace
@@ -253,8 +311,7 @@ NewFile::NewFile(const std::string& path, FileReaders readers, Replace replace, 
 NewFile::NewFile(const std::string& path, FileReaders readers, Replace replace)
     : NewFile(path, readers, replace, Unopened{}) {
     if (is_special_) {
-        descriptor_ = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
-        if (descriptor_ < 0) throw_system(path_, "create");
+        descriptor_ = open_special(path);
         return;
     }
     target_ = replace == Replace::yes ? behind_links(path) : path;
@@ -338,6 +395,7 @@ void write_file_atomically(const std::string& path, const std::function<void(std
     stream.imbue(std::locale::classic());  // for those who read it elsewhere
     write(stream);
     stream.flush();
+    buffer.rethrow();
     if (!stream) {
         errno = buffer.code();
         throw_system(path, "write");

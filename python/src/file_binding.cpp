@@ -42,7 +42,11 @@ void add_files(PyObject* module_object) {
         .def(
             "__init__",
             [](NewFileObject* self, nb::bytes path) {
-                with_system_errors(path, [&] { new (self) NewFileObject{path, NewFile(text_of(path))}; });
+                with_system_errors(path, [&, name = text_of(path)] {
+                    nb::gil_scoped_release released;  // it may wait for the reader of a pipe
+                    new (&self->file) NewFile(name);
+                });
+                new (&self->path) nb::bytes(path);
             },
             nb::arg("path"))
         .def_prop_ro("descriptor", [](const NewFileObject& self) { return self.file.descriptor(); })

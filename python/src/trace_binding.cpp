@@ -438,6 +438,7 @@ void add_model(nb::module_& module) {
         .def(
             "write",
             [](const LoadedModel& m, const std::filesystem::path& path) {
+                nb::gil_scoped_release released;
                 write_model(path.string(), m.model());
             },
             nb::arg("path"), "Write the file whole or not at all.")

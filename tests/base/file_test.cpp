@@ -254,6 +254,45 @@ TEST_F(Files, TheWaitForAStalledWriterIsInterrupted) {
     ::close(ends[0]);
 }
 
+TEST_F(Files, APipeThatNobodyReadsFromIsNotWrittenTo) {
+    std::string pipe = path("pipe");
+    ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+    auto write = [&] { write_file_atomically(pipe, [](std::ostream& s) { s << "content"; }); };
+    EXPECT_THAT(write, testing::ThrowsMessage<UserError>(HasSubstr("a pipe that nobody reads from")));
+    set_interruption([] { throw UserError("interrupted"); });
+    EXPECT_THAT(write, testing::ThrowsMessage<UserError>(HasSubstr("interrupted")));
+    set_interruption(nullptr);
+}
+
+TEST_F(Files, APipeIsWrittenToAsItsReaderComesAndReads) {
+    std::string pipe = path("pipe"), content(300'000, 'c'), found;
+    ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+    std::thread reader([&] {
+        std::this_thread::sleep_for(std::chrono::milliseconds(100));
+        std::ifstream stream(pipe);
+        std::this_thread::sleep_for(std::chrono::milliseconds(100));
+        found.assign(std::istreambuf_iterator(stream), {});
+    });
+    write_file_atomically(pipe, [&](std::ostream& s) { s << content; });
+    reader.join();
+    EXPECT_EQ(found, content);
+}
+
+TEST_F(Files, TheWaitForAStalledReaderIsInterrupted) {
+    std::string pipe = path("pipe");
+    ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+    int reader = ::open(pipe.c_str(), O_RDONLY | O_NONBLOCK);
+    set_interruption([] { throw UserError("interrupted"); });
+    auto write = [&] {
+        write_file_atomically(pipe, [](std::ostream& s) {
+            for (int i = 0; i < 30; ++i) s << std::string(10'000, 'c');
+        });
+    };
+    EXPECT_THAT(write, testing::ThrowsMessage<UserError>(HasSubstr("interrupted")));
+    set_interruption(nullptr);
+    ::close(reader);
+}
+
 TEST_F(Files, WhatComesFromAPipeIsReadAgainAndAgain) {
     std::string content(300'000, 'c');
     int ends[2];

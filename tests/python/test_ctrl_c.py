@@ -80,3 +80,36 @@ def test_ctrl_c_while_an_optional_package_is_imported(tmp_path, package, printed
         check=True,
     ).stdout
     assert found.strip() == printed
+
+
+WRITE = """
+import os, signal, sys, threading, time
+signal.signal(signal.SIGINT, signal.default_int_handler)
+import megengine as mge
+ticks = []
+def tick():
+    for _ in range(5):
+        ticks.append(time.sleep(0.05))
+    os.kill(os.getpid(), signal.SIGINT)
+f = mge.jit.trace(lambda x: x + mge.Tensor([0.0] * 100_000), symbolic=True, capture_as_const=True)
+f(mge.Tensor(1.0))
+reader = os.open(sys.argv[1], os.O_RDONLY | os.O_NONBLOCK) if len(sys.argv) > 2 else None
+threading.Thread(target=tick, daemon=True).start()
+try:
+    f.dump(sys.argv[1])
+except KeyboardInterrupt:
+    print("interrupted", len(ticks))
+"""
+
+
+@pytest.mark.parametrize("reader", [[], ["stalled"]])
+def test_ctrl_c_while_a_pipe_is_written_to(tmp_path, reader):
+    os.mkfifo(tmp_path / "pipe")
+    found = subprocess.run(
+        [sys.executable, "-c", WRITE, os.fspath(tmp_path / "pipe"), *reader],
+        stdout=subprocess.PIPE,
+        text=True,
+        timeout=60,
+        check=True,
+    ).stdout
+    assert found.strip() == "interrupted 5"  # the other thread went on

@@ -171,6 +171,27 @@ def test_the_launcher_runs_one_process(process):
 
 
 @pytest.mark.parametrize(
+    "how, text",
+    [
+        (signal.SIGKILL, "ended with exit code -9"),
+        (signal.SIGSTOP, "not answered within 0.3 s"),
+    ],
+)
+def test_the_search_for_devices_ends(monkeypatch, how, text):
+    monkeypatch.setattr(dist.helper, "_PROBE_SECONDS", 0.3)
+    monkeypatch.setattr(dist.helper, "get_device_count", lambda kind: os.kill(os.getpid(), how))
+    with pytest.raises(RuntimeError, match=f"devices of type 'gpu' has {text}"):
+        dist.helper.get_device_count_by_fork("gpu")
+
+
+def test_the_search_for_devices_counts():
+    count = dist.helper.get_device_count_by_fork
+    assert count("cpu") == mge.get_device_count("cpu")
+    with pytest.raises(Exception, match="nothing"):
+        count("nothing")
+
+
+@pytest.mark.parametrize(
     "arguments, kind, text",
     [
         (("localhost", 0, 1, 1, 0), ValueError, "rank is below 1"),

@@ -123,6 +123,18 @@ def test_one_process_at_a_time(in_files):
     assert subprocess.run(command).returncode == 0
 
 
+def test_a_lock_is_not_waited_for_for_ever(in_files, monkeypatch):
+    monkeypatch.setattr("megengine.utils.persistent_cache._LOCK_SECONDS", 0.1)
+    cache = PersistentCacheOnServer()
+    folder = cache.get_cache_dir()
+    with (
+        cache.lock_cache_file(folder),
+        pytest.raises(TimeoutError, match=r"has kept '.*cache.lock' locked for 0.1 s"),
+        cache.lock_cache_file(folder),
+    ):
+        pass
+
+
 def test_a_damaged_file_is_told_of(in_files):
     cache = PersistentCacheOnServer()
     for i in range(100):

@@ -25,6 +25,7 @@ from .group import (
     override_backend,
 )
 
+_PROBE_SECONDS = 120  # drivers of GPUs may take some
 _PACK_BYTES = 10 << 20  # what gradients wait for before they go to the other processes
 
 
@@ -33,12 +34,44 @@ def get_device_count_by_fork(device_type: str) -> int:
 
     Args:
         device_type: kind of the devices.
+    Raises:
+        RuntimeError: the other process has failed or does not answer.
     Example:
         >>> get_device_count_by_fork("cpu") >= 1
         True
     """
-    with multiprocessing.get_context("fork").Pool(1) as pool:
-        return pool.apply(get_device_count, (device_type,))
+    context = multiprocessing.get_context("fork")
+    receiver, sender = context.Pipe(duplex=False)
+    process = context.Process(target=_send_device_count, args=(sender, device_type), daemon=True)
+    process.start()
+    sender.close()
+    try:
+        if not receiver.poll(_PROBE_SECONDS):
+            raise RuntimeError(
+                f"[get_device_count_by_fork] the process that looks for devices of type "
+                f"{device_type!r} has not answered within {_PROBE_SECONDS} s"
+            )
+        count, error = receiver.recv()
+    except EOFError:
+        process.join()
+        raise RuntimeError(
+            f"[get_device_count_by_fork] the process that looks for devices of type "
+            f"{device_type!r} has ended with exit code {process.exitcode}"
+        ) from None
+    finally:
+        process.kill()
+        process.join()
+        receiver.close()
+    if error is not None:
+        raise error
+    return count
+
+
+def _send_device_count(sender, device_type: str) -> None:
+    try:
+        sender.send((get_device_count(device_type), None))
+    except Exception as error:
+        sender.send((0, error))
 
 
 def get_offsets(shapes: Sequence[Sequence[int]]) -> list[int]:

@@ -23,12 +23,14 @@ _NAME = r"[A-Za-z0-9_.][A-Za-z0-9_.-]*"
 _REPO = re.compile(rf"({_NAME})/({_NAME})(?::({_NAME}(?:/{_NAME})*))?")
 _LABEL = r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
 _HOST = re.compile(rf"{_LABEL}(?:\.{_LABEL})+")
+# When git gives up a connection by HTTP on which nothing comes: seconds with less than a byte each.
+_STANDSTILL = {"GIT_HTTP_LOW_SPEED_LIMIT": "1", "GIT_HTTP_LOW_SPEED_TIME": "120"}
 _COMMIT = re.compile(r"[0-9a-f]{4,64}")
 
 
 def _git(*arguments: str, folder: str | None = None, silent: bool) -> str | None:
     """What git prints; None when it failed, which it has said on the terminal unless silent."""
-    environment = {**os.environ, "GIT_TERMINAL_PROMPT": "0"}
+    environment = {**_STANDSTILL, **os.environ, "GIT_TERMINAL_PROMPT": "0"}
     result = subprocess.run(
         ["git", *arguments],
         cwd=folder,

@@ -16,6 +16,7 @@ import fcntl
 import functools
 import os
 import sqlite3
+import time
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -24,6 +25,7 @@ from ..logger import get_logger
 
 _TYPE, _FOLDER, _SERVER = (f"MGE_FASTRUN_CACHE_{name}" for name in ("TYPE", "DIR", "URL"))
 _MEASURED, _VALUES, _LOCK = "fastrun.sqlite", "values.sqlite", "cache.lock"
+_LOCK_SECONDS = 60  # that another process may keep the lock
 
 
 def _folder() -> str | None:
@@ -32,6 +34,14 @@ def _folder() -> str | None:
         return os.path.abspath(os.path.expanduser(folder))
     place = _mge.cache_folder()
     return place and os.path.join(place, "mge")
+
+
+def _try_lock(file) -> bool:
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 @functools.cache
@@ -218,9 +228,17 @@ class PersistentCacheOnServer(PersistentCache):
 
         Raises:
             OSError: the file of the lock cannot be made.
+            TimeoutError: another process has kept the lock for too long.
         """
-        with open(os.path.join(cache_dir, _LOCK), "w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
+        path, end = os.path.join(cache_dir, _LOCK), time.monotonic() + _LOCK_SECONDS
+        with open(path, "w") as lock:
+            while not _try_lock(lock):
+                if time.monotonic() > end:
+                    raise TimeoutError(
+                        f"[lock_cache_file] another process has kept '{path}' locked for "
+                        f"{_LOCK_SECONDS} s"
+                    )
+                time.sleep(0.02)
             yield
 
     def get_redis_config(self) -> dict[str, str] | None:
