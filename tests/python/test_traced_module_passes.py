@@ -304,6 +304,68 @@ def test_leaves_of_users_are_folded_only_where_they_compute_as_their_base(kinds,
     assert names == left.split()
 
 
+class Ways(M.Module):
+    """Convolutions and what comes behind them."""
+
+    def __init__(self, body):
+        super().__init__()
+        self.c, self.d = M.Conv2d(3, 3, 1), M.Conv2d(3, 3, 1)
+        self.maximum, self.average = M.MaxPool2d(2), M.AvgPool2d(2)
+        self.mean, self.variance, self.gamma, self.beta = (
+            mge.Tensor(np.ones((1, 3, 1, 1), np.float32)) for _ in range(4)
+        )
+        self.two = mge.Tensor(2.0)
+        self.body = body
+
+    def forward(self, x):
+        return self.body(self, x)
+
+
+# As in MegEngine 1.13, which also lets negative factors through maxima.
+@pytest.mark.parametrize(
+    "body, is_folded",
+    [
+        (lambda s, x: F.reshape(s.average(s.maximum(s.c(x))), (2, -1)) * 2, True),
+        (lambda s, x: s.average(s.c(x)).transpose(0, 2, 3, 1)[:, 1] * -2, True),
+        (lambda s, x: s.maximum(s.c(x)) * -2, False),
+        (lambda s, x: F.max(s.c(x), axis=1) * 3, True),
+        (lambda s, x: s.c(x).min(axis=1) * -3, False),
+        (lambda s, x: F.concat([s.c(x), F.relu(s.d(x))], 1) * 2, True),
+        (lambda s, x: F.concat([s.c(x), x], 1) * 2, False),
+        (lambda s, x: F.concat(inps=[s.c(x), s.d(x)], axis=1) * 2, True),
+        (lambda s, x: F.relu(x=F.flatten(inp=s.c(x), start_axis=1)) * 2, True),
+        (lambda s, x: F.adaptive_avg_pool2d(F.max_pool2d(s.c(x), 2), 1) * 2, True),
+        (lambda s, x: s.c(x) * s.two, True),
+        (lambda s, x: F.conv2d(x, s.c.weight) * 2 + F.conv2d(x, s.c.weight) + s.c(x), True),
+        (lambda s, x: F.conv2d(x, s.c.weight, s.d.bias) * 2 + s.d(x) * 3, True),
+    ],
+)
+def test_ways_of_factors(body, is_folded):
+    net = in_evaluation(Ways(body))
+    found = optimize(trace_module(net, image()), "BackwardFoldScale")
+    assert ("__mul__" not in str(found.graph)) == is_folded
+    assert_same(found, net, image(1))
+
+
+@pytest.mark.parametrize(
+    "body, is_folded",
+    [
+        (lambda s, x: F.batch_norm(s.c(x), s.mean, s.variance, s.gamma, s.beta), True),
+        (lambda s, x: F.batch_norm(s.c(x), s.mean, s.variance), True),
+        (lambda s, x: F.batch_norm(s.c(x), s.mean, s.variance, bias=s.beta, eps=0.1), True),
+        (lambda s, x: F.batch_norm(F.conv2d(x, s.c.weight), s.mean, s.variance, s.gamma), True),
+        (lambda s, x: F.batch_norm(s.c(x), s.mean, s.variance, s.c(s.gamma)), False),
+        (lambda s, x: F.batch_norm(s.c(x), training=True), False),
+        (lambda s, x: F.batch_norm(x, s.mean, s.variance), False),
+    ],
+)
+def test_functions_that_normalise_go_into_convolutions(body, is_folded):
+    net = in_evaluation(Ways(body))
+    found = optimize(trace_module(net, image()))
+    assert ("batch_norm" not in str(found.graph)) == is_folded
+    assert_same(found, net, image(1))
+
+
 def test_random_numbers_are_no_constants():
     class Noise(M.Module):
         def forward(self, x):

@@ -139,7 +139,7 @@ def _dropout(x, p=0.5, training=True, inplace=False):
 
 
 def _stochastic_depth(x, p, mode, training=True):
-    """Of torchvision.ops: whole rows are dropped, or everything."""
+    """Drop whole rows, or everything, as torchvision.ops does."""
     if not training or not p:
         return x
     rows = x.shape[0] if mode == "row" else 1
