@@ -8,13 +8,15 @@
 
 #include <algorithm>
 
-#include "libmge/graph/rewrite.h"
+#include "libmge/graph/match.h"
 #include "libmge/ops/nn/pooling/pool2d.h"
 #include "libmge/ops/reduce/reduce.h"
 #include "libmge/passes/pass.h"
 
 namespace mge {
 namespace {
+
+using match::any, match::capture, match::made, match::Match, match::New, match::op, match::Pattern;
 
 // The axes of x that a mean averages, in rising order.
 IntList averaged_axes(const ops::ReduceParams& params, int rank) {
@@ -25,10 +27,16 @@ IntList averaged_axes(const ops::ReduceParams& params, int rank) {
     return axes;
 }
 
-// Both means as one on the inner one's input; null when they are none.
-std::shared_ptr<const void> joined_means(const Graph& graph, const Node& outer, const Node& inner) {
-    auto &a = inner.as<ops::ReduceParams>(), &b = outer.as<ops::ReduceParams>();
-    int rank = graph.value(inner.inputs[0]).spec.shape.rank();
+template <class O>
+std::optional<New> instead_of_both(const Match& m, const typename O::Params& params) {
+    return made<O>(params, {m["x"]}).named(m.root().name);
+}
+
+std::optional<New> joined_means(const Match& m, const PassOptions&) {
+    auto &a = m.params<ops::Mean>("inner"), &b = m.root().as<ops::ReduceParams>();
+    // Axes that one keeps and the other drops leave a shape that no single mean has.
+    if (a.keepdims != b.keepdims || !m.spec("x").shape.is_known()) return std::nullopt;
+    int rank = m.spec("x").shape.rank();
     IntList axes = averaged_axes(a, rank);
     // Which axis of x each axis of the inner mean's result is.
     IntList remaining;
@@ -38,71 +46,37 @@ std::shared_ptr<const void> joined_means(const Graph& graph, const Node& outer, 
         if (int64_t original = remaining[size_t(axis)]; std::ranges::find(axes, original) == axes.end())
             axes.push_back(original);
     std::ranges::sort(axes);
-    // Axes that one keeps and the other drops leave a shape that no single mean has.
-    if (a.keepdims != b.keepdims) return nullptr;
-    auto params = std::make_shared<ops::ReduceParams>();
-    params->axes = axes;
-    params->keepdims = a.keepdims;
-    return params;
+    return instead_of_both<ops::Mean>(m, {.axes = axes, .keepdims = a.keepdims});
 }
 
-// Both poolings as one on the inner one's input; null when they are none.
-std::shared_ptr<const void> joined_pools(const Graph& graph, const Node& outer, const Node& inner) {
-    using Params = ops::AvgPool2d::Params;
-    auto &a = inner.as<Params>(), &b = outer.as<Params>();
+std::optional<New> joined_pools(const Match& m, const PassOptions&) {
+    auto& a = m.params<ops::AvgPool2d>("inner");
+    auto both = m.root().as<ops::AvgPool2d::Params>();
     constexpr ops::Pair none{0, 0};
-    if (a.padding != none || b.padding != none || a.stride != a.kernel) return nullptr;
+    if (a.padding != none || both.padding != none || a.stride != a.kernel) return std::nullopt;
     // Integers are rounded in between. A stride may be far larger than the image.
-    if (!is_float(graph.value(inner.inputs[0]).spec.dtype) || std::ranges::max(b.stride) > INT32_MAX)
-        return nullptr;
-    auto params = std::make_shared<Params>(b);
+    if (!is_float(m.spec("x").dtype) || !m.spec("x").shape.is_known() ||
+        std::ranges::max(both.stride) > INT32_MAX)
+        return std::nullopt;
     for (size_t i = 0; i < a.kernel.size(); ++i) {
-        params->kernel[i] *= a.kernel[i];
-        params->stride[i] *= a.stride[i];
+        both.kernel[i] *= a.kernel[i];
+        both.stride[i] *= a.stride[i];
     }
-    return params;
+    return instead_of_both<ops::AvgPool2d>(m, both);
 }
 
-std::shared_ptr<const void> joined(const Graph& graph, const Node& outer, const Node& inner) {
-    return outer.op == &ops::Mean::info ? joined_means(graph, outer, inner)
-                                        : joined_pools(graph, outer, inner);
+template <class O>
+Pattern applied_twice() {
+    return op<O>(capture("inner", op<O>(any("x"))));
 }
 
 }  // namespace
 
-Graph fuse_grain(Graph graph, const PassOptions&) {
-    if (!has_operator(graph, {&ops::Mean::info, &ops::AvgPool2d::info}))
-        return remove_dead_nodes(std::move(graph), {});
-    auto uses = graph.use_counts();
-    Rewrite rewrite(graph);
-    // The same operator before, of which one will be made with this one; -1: none.
-    auto inner_of = [&](const Graph& g, const Node& node) -> NodeId {
-        if (node.op != &ops::Mean::info && node.op != &ops::AvgPool2d::info) return -1;
-        auto& x = g.value(node.inputs[0]);
-        if (x.producer < 0 || g.node(x.producer).op != node.op) return -1;
-        if (!g.value(g.node(x.producer).inputs[0]).spec.shape.is_known()) return -1;
-        return x.producer;
-    };
-    for (size_t i = 0; i < graph.nodes().size(); ++i) {
-        auto& node = graph.node(NodeId(i));
-        NodeId inner = inner_of(graph, node);
-        if (inner < 0 || uses[size_t(node.inputs[0])] != 1) {
-            rewrite.copy(NodeId(i));
-            continue;
-        }
-        // In the target the inner one may already be several.
-        auto& done = rewrite.target().node(rewrite.target().value(rewrite(node.inputs[0])).producer);
-        auto params = joined(rewrite.target(), node, done);
-        if (!params) {
-            rewrite.copy(NodeId(i));
-            continue;
-        }
-        const Node inner_done = done;  // with those that it took in; the next line moves the nodes
-        rewrite.emit(NodeId(i), *node.op, params, {inner_done.inputs[0]}, node.name);
-        Graph& target = rewrite.target();
-        take_work(inner_done, target.node(target.value(rewrite(node.outputs[0])).producer));
-    }
-    return remove_dead_nodes(rewrite.finish(), {});
+Graph fuse_grain(Graph graph, const PassOptions& options) {
+    static const match::Table<PassOptions> rules{{applied_twice<ops::Mean>(), joined_means},
+                                                 {applied_twice<ops::AvgPool2d>(), joined_pools}};
+    graph = match::replace_matches(std::move(graph), rules, options, nullptr, match::Against::target);
+    return remove_dead_nodes(std::move(graph), options);
 }
 
 }  // namespace mge
