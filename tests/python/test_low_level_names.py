@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Settings and names below the public interface that test suites and training code look at."""
 
+import ast
 import importlib
 import inspect
+import re
 
 import numpy as np
 import pytest
@@ -206,3 +208,22 @@ def test_names_of_recorders():
     assert {"__add__", "__ipow__", "reshape", "__setitem__"} <= set(BUILTIN_ARRAY_METHOD)
     assert all(hasattr(Tensor, name) for name in BUILTIN_ARRAY_METHOD)
     assert module_tracer.active_module_tracer() is None
+
+
+PATHS = """
+    core._config core._imperative_rt core._imperative_rt.common core._imperative_rt.core2
+    core._imperative_rt.graph core._imperative_rt.imperative core._imperative_rt.ops
+    core._imperative_rt.utils core.autodiff.grad core.ops.builtin core.ops.opdef core.tensor.amp
+    core.tensor.array_method core.tensor.megbrain_graph core.tensor.utils utils.comp_graph_tools
+""".split()
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_paths_of_megengine_hold_imports_alone_and_lack_no_name(path):
+    module = importlib.import_module(f"megengine.{path}")
+    doc, *lines = ast.parse(inspect.getsource(module)).body
+    assert all(isinstance(line, ast.ImportFrom) for line in lines)
+    (home,) = re.findall(r"of ``(.+)``", doc.value.value)
+    for name, value in vars(importlib.import_module(home)).items():
+        if not name.startswith("_") and not inspect.ismodule(value):
+            assert getattr(module, name) is value
