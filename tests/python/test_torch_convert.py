@@ -158,6 +158,15 @@ def layers():
         case(nn.ReflectionPad2d((1, 2, 3, 0))),
         case(nn.ReplicationPad2d(1)),
         case(nn.Tanh()),
+        case(nn.Softplus()),
+        case(nn.Softplus(2, 1.0)),
+        case(nn.Hardtanh(-0.5, 0.8)),
+        case(nn.LogSigmoid()),
+        case(nn.Mish()),
+        case(nn.Dropout2d(0.0)),
+        case(nn.MaxPool1d(3, 2, 1), (2, 4, 9)),
+        case(nn.AvgPool1d(3, 2, 1, count_include_pad=False), (2, 4, 9)),
+        case(nn.AdaptiveAvgPool1d(3), (2, 4, 9)),
         case(nn.Upsample(scale_factor=2)),
         case(nn.Upsample((5, 7), mode="bilinear", align_corners=True)),
         case(nn.ZeroPad2d((1, 0, 2, 3))),
@@ -200,6 +209,14 @@ def test_nets_of_layers_are_converted_traced_and_dumped(tmp_path):
         convert_module(table)(indices).numpy(),
         table(torch.tensor([[1, 2], [0, 2]])).detach().numpy(),
     )
+
+
+@needs_torch
+def test_whole_channels_are_dropped():
+    ours = convert_module(nn.Sequential(nn.Dropout2d(0.5), nn.Dropout1d(0.5)))
+    found = ours(F.ones((64, 2, 3, 3))).numpy().reshape(128, 9)
+    assert {tuple(row) for row in found} == {(0.0,) * 9, (4.0,) * 9}
+    assert (ours.eval() or ours)(F.ones((1, 2, 3, 3))).numpy().min() == 1
 
 
 @needs_torch

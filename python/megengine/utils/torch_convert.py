@@ -12,10 +12,12 @@ from .torch_graph import ADVICE, graph_module
 from .torch_layers import (
     Attention,
     CeilMaxPool,
+    ChannelDropout,
     Encoder,
     EncoderLayer,
     Flatten,
     Function,
+    OneAxis,
     recurrent,
 )
 from .torch_module import TorchModule
@@ -101,6 +103,24 @@ def _max_pool(layer):
     return CeilMaxPool(*((size, size) if isinstance(size, int) else size for size in sizes))
 
 
+def _one(size) -> int:
+    return size if isinstance(size, int) else size[0]
+
+
+def _max_pool1d(layer):
+    is_plain = _one(layer.dilation) == 1 and not layer.return_indices and not layer.ceil_mode
+    _refuse_unless(is_plain, "ceil_mode, dilation or return_indices")
+    kernel, stride, padding = map(_one, (layer.kernel_size, layer.stride, layer.padding))
+    return OneAxis(M.MaxPool2d((1, kernel), (1, stride), (0, padding)))
+
+
+def _avg_pool1d(layer):
+    _refuse_unless(not layer.ceil_mode, "ceil_mode")
+    kernel, stride, padding = map(_one, (layer.kernel_size, layer.stride, layer.padding))
+    mode = "average" if layer.count_include_pad else "average_count_exclude_padding"
+    return OneAxis(M.AvgPool2d((1, kernel), (1, stride), (0, padding), mode=mode))
+
+
 def _avg_pool(layer):
     _refuse_unless(not layer.ceil_mode and not layer.divisor_override, "ceil_mode or divisor")
     mode = "average" if layer.count_include_pad else "average_count_exclude_padding"
@@ -169,8 +189,10 @@ def _interpolation(layer):
 
 # The layers that both have, by their class in torch.nn.
 _LAYERS = {
+    "AdaptiveAvgPool1d": lambda layer: OneAxis(M.AdaptiveAvgPool2d((1, _one(layer.output_size)))),
     "AdaptiveAvgPool2d": _adaptive(M.AdaptiveAvgPool2d),
     "AdaptiveMaxPool2d": _adaptive(M.AdaptiveMaxPool2d),
+    "AvgPool1d": _avg_pool1d,
     "AvgPool2d": _avg_pool,
     "BatchNorm1d": _batch_norm(M.BatchNorm1d),
     "BatchNorm2d": _batch_norm(M.BatchNorm2d),
@@ -179,6 +201,8 @@ _LAYERS = {
     "Conv3d": _conv(M.Conv3d),
     "ConvTranspose2d": _conv_transpose,
     "Dropout": lambda layer: M.Dropout(layer.p),
+    "Dropout1d": lambda layer: ChannelDropout(layer.p),
+    "Dropout2d": lambda layer: ChannelDropout(layer.p),
     "Embedding": _embedding,
     "ELU": lambda layer: Function("elu", layer.alpha),
     "Flatten": lambda layer: Flatten(layer.start_dim, layer.end_dim),
@@ -186,6 +210,7 @@ _LAYERS = {
     "GroupNorm": _norm(M.GroupNorm, ("num_groups", "num_channels")),
     "Hardsigmoid": lambda layer: Function("hardsigmoid"),
     "Hardswish": lambda layer: Function("hardswish"),
+    "Hardtanh": lambda layer: Function("hardtanh", layer.min_val, layer.max_val),
     "Identity": lambda layer: M.Identity(),
     "InstanceNorm2d": _instance_norm,
     "LayerNorm": _norm(M.LayerNorm, ("normalized_shape",)),
@@ -193,8 +218,11 @@ _LAYERS = {
     "Linear": lambda layer: M.Linear(
         layer.in_features, layer.out_features, bias=layer.bias is not None
     ),
+    "LogSigmoid": lambda layer: Function("logsigmoid"),
     "LogSoftmax": _log_softmax,
+    "MaxPool1d": _max_pool1d,
     "MaxPool2d": _max_pool,
+    "Mish": lambda layer: Function("mish"),
     "MultiheadAttention": _attention,
     "PReLU": lambda layer: M.PReLU(layer.num_parameters),
     "PixelShuffle": lambda layer: M.PixelShuffle(layer.upscale_factor),
@@ -205,6 +233,7 @@ _LAYERS = {
     "SiLU": lambda layer: M.SiLU(),
     "Sigmoid": lambda layer: M.Sigmoid(),
     "Softmax": _softmax,
+    "Softplus": lambda layer: Function("softplus", layer.beta, layer.threshold),
     "Tanh": lambda layer: Function("tanh"),
     "Upsample": _interpolation,
     "ZeroPad2d": _padding("constant"),

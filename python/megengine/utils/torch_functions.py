@@ -161,6 +161,14 @@ def _elu(x, alpha=1.0, inplace=False):
     return F.where(x > 0, x, alpha * F.expm1(F.minimum(x, 0)))
 
 
+def _softplus(x, beta=1.0, threshold=20.0):
+    return F.where(x * beta > threshold, x, F.softplus(x * beta) / beta)
+
+
+def _mish(x, inplace=False):
+    return x * F.tanh(F.softplus(x))
+
+
 def _linear(x, weight, bias=None):
     return F.linear(x, weight, bias)
 
@@ -322,6 +330,7 @@ FUNCTIONS: dict[str, Callable] = {
     "flip": _flip,
     "float": _cast("float32"),
     "getattr": _getattr,
+    "hardtanh": lambda x, min_val=-1.0, max_val=1.0, inplace=False: F.clip(x, min_val, max_val),
     "int": lambda x: x.astype("int32") if isinstance(x, Tensor) else int(x),
     "interpolate": _interpolate,
     "layer_norm": _layer_norm,
@@ -336,6 +345,7 @@ FUNCTIONS: dict[str, Callable] = {
     "mean": _reduced(F.mean),
     "min": _at_most_one(F.min, F.minimum),
     "minimum": F.minimum,
+    "mish": _mish,
     "mm": F.matmul,
     "normalize": _normalize,
     "ones": _filled(1),
@@ -349,6 +359,7 @@ FUNCTIONS: dict[str, Callable] = {
     "scaled_dot_product_attention": _attend,
     "size": _size,
     "softmax": _softmax,
+    "softplus": _softplus,
     "split": _split,
     "square": F.square,
     "squeeze": _squeeze,

@@ -34,6 +34,31 @@ class Function(Module):
         return FUNCTIONS[self.function](inputs, *self.arguments)
 
 
+class OneAxis(Module):
+    """A layer for images that works on sequences, (batch, channels, length)."""
+
+    def __init__(self, layer: Module):
+        super().__init__()
+        self.layer = layer
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        return F.squeeze(self.layer(F.expand_dims(inputs, 2)), 2)
+
+
+class ChannelDropout(Module):
+    """As torch.nn.Dropout1d and Dropout2d: drops whole channels."""
+
+    def __init__(self, chance: float):
+        super().__init__()
+        self.chance = chance
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        if not self.training or not self.chance:
+            return inputs
+        channels = (inputs.shape[0], inputs.shape[1]) + (1,) * (inputs.ndim - 2)
+        return inputs * F.dropout(F.ones(channels), self.chance)
+
+
 class CeilMaxPool(Module):
     """As torch.nn.MaxPool2d with ``ceil_mode``: the last windows may reach beyond the padding."""
 

@@ -45,7 +45,7 @@ from .rewriting import (
 Change = Callable[[], None]
 _WEIGHTED = (Conv2d, ConvTranspose2d, Linear)
 _WITH_RELU = (ConvRelu2d, ConvTransposeRelu2d, LinearRelu)
-# What a factor passes, and what only a positive one passes.
+# Calls that every factor passes, and calls that only a positive factor passes.
 _LINEAR_MODULES = (AdaptiveAvgPool2d, AvgPool2d, Identity)
 _POSITIVE_MODULES = (AdaptiveMaxPool2d, LeakyReLU, MaxPool2d, ReLU)
 _LINEAR_FUNCTIONS = (
