@@ -8,7 +8,6 @@ import functools
 
 _TABLE = """
 core
-    compat.options: get_option set_option
     core.tensor.megbrain_graph: Graph
 core.tensor.array_method
     core._imperative_rt.core2: apply astype_cpp batched_matmul_cpp broadcast_cpp expand_dims_cpp

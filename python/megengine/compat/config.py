@@ -3,7 +3,7 @@
 
 from .. import config
 from ..config import _override  # noqa: F401
-from .options import get_option, set_option  # noqa: F401
+from ..core.options import get_option, set_option  # noqa: F401
 
 
 def get_auto_format_convert() -> bool:

@@ -6,6 +6,7 @@ from weakref import ref as TensorWeakRef  # noqa: F401, N812
 
 from .._mge import TraceError  # noqa: F401
 from ..core._trace_option import set_symbolic_shape as set_cpp_use_symbolic_shape  # noqa: F401
+from ..core.options import get_option, set_option  # noqa: F401
 from ..core.tensor.indexing import getitem as getitem_cpp  # noqa: F401
 from ..core.tensor.indexing import setitem as setitem_cpp  # noqa: F401
 from ..functional.math import matmul as batched_matmul_cpp  # noqa: F401
@@ -33,7 +34,6 @@ from .amp import (  # noqa: F401
     _set_amp_low_prec_dtype,
 )
 from .config import _clear_algorithm_cache, get_auto_format_convert, set_auto_format_convert  # noqa: F401
-from .options import get_option, set_option  # noqa: F401
 from .tensor_utils import Const, convert_single_value, dtype_promotion, get_device, make_shape_tuple  # noqa: F401
 from .tensor_utils import astensor1d as astensor1d_cpp  # noqa: F401
 from .tensor_utils import convert_inputs as convert_inputs_cpp  # noqa: F401

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Elements chosen by a mask or by indices."""
 
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
@@ -86,6 +86,10 @@ def scatter(inp: Tensor, axis: int, index: Tensor, source: Tensor, **others: Any
     return inp
 
 
+@overload
+def where(mask: Tensor) -> tuple[Tensor, ...]: ...
+@overload
+def where(mask: Tensor, x: Operand, y: Operand) -> Tensor: ...
 def where(
     mask: Tensor, x: Operand | None = None, y: Operand | None = None
 ) -> Tensor | tuple[Tensor, ...]:

@@ -1,4 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tools around the library."""
-
-from . import custom_op_tools, hook, naming  # noqa: F401
+"""Tools around the library; each module is imported when somebody first asks for it."""
