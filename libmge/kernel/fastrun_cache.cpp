@@ -279,8 +279,8 @@ void put(Database& db, std::span<const CacheRow> rows, bool keep_newer) {
         "ON CONFLICT DO UPDATE SET milliseconds = excluded.milliseconds, "
         "workspace = excluded.workspace, attributes = excluded.attributes, "
         "measured_at = excluded.measured_at, doubts = excluded.doubts, checksum = excluded.checksum";
-    // What is trusted comes before what is not, then the newer. A clock that was ahead would win for ever, so
-    // its rows are the oldest of all, older than any time before 1970.
+    // Trusted rows come before doubted ones, then newer rows before older. A clock that was ahead would win
+    // for ever, so its rows are the oldest of all, older than any time before 1970.
     if (keep_newer) {
         auto rank = [now = std::time(nullptr)](const std::string& table) {
             return text('(', table, ".doubts = 0, CASE WHEN ", table, ".measured_at > ", now,

@@ -233,7 +233,7 @@ class Listener(socketserver.ThreadingTCPServer):
         super().__init__(address, None)
 
     def serve(self, guest: socket.socket) -> None:
-        """What is done for a guest that has proved itself."""
+        """Serves a guest that has proved itself."""
         raise NotImplementedError
 
     def finish_request(self, request, client_address) -> None:
