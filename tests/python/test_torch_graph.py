@@ -48,6 +48,8 @@ X = random(2, 3, 4)
         ("amax", (1,), {}, X.max(1)),
         ("argmax", (1,), {}, X.argmax(1)),
         ("max", (), {}, X.max()),
+        ("norm", (), {}, np.linalg.norm(X)),
+        ("norm", (), {"dim": 1, "keepdim": True}, np.linalg.norm(X, axis=1, keepdims=True)),
         ("clamp", (), {"min": 0.1}, X.clip(0.1)),
         ("cumsum", (1,), {}, X.cumsum(1)),
         (
@@ -80,6 +82,18 @@ def test_parts_of_a_tensor():
     ):
         assert [part.shape[2] for part in parts] == sizes
         np.testing.assert_array_equal(F.concat(list(parts), 2).numpy(), X)
+
+
+def test_extremes():
+    x = mge.Tensor(X)
+    values, places = FUNCTIONS["max"](x, dim=1)
+    np.testing.assert_array_equal(values.numpy(), X.max(1))
+    np.testing.assert_array_equal(places.numpy(), X.argmax(1))
+    assert FUNCTIONS["min"](x, 2, keepdim=True)[0].shape == (2, 3, 1)
+    for least in (FUNCTIONS["min"](x, -x), FUNCTIONS["min"](x, other=-x)):
+        np.testing.assert_array_equal(least.numpy(), -abs(X))
+    rows = FUNCTIONS["unbind"](x, 1)
+    np.testing.assert_array_equal([row.numpy() for row in rows], X.swapaxes(0, 1))
 
 
 def test_attention_with_masks():

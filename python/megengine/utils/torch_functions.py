@@ -20,7 +20,9 @@ def _plain(sizes: tuple):
 
 
 def _getattr(x, name: str):
-    return F.transpose(x, (1, 0)) if name == "T" else getattr(x, name)
+    if name in ("T", "data"):
+        return F.transpose(x, (1, 0)) if name == "T" else x.detach()
+    return getattr(x, name)
 
 
 def _size(x, dim=None):
@@ -106,13 +108,26 @@ def _reduced(reduce: Callable) -> Callable:
     return call
 
 
-def _at_most_one(pick: Callable, both: Callable) -> Callable:
-    """``max`` and ``min``: of everything, or of two tensors."""
+def _extreme(pick: Callable, find: Callable, both: Callable) -> Callable:
+    """``max`` and ``min``: of everything, of each row with its place, or of two tensors."""
 
-    def call(x, other=None):
-        return both(x, other) if isinstance(other, Tensor) else pick(x)
+    def call(x, dim=None, keepdim=False, *, other=None):
+        other = dim if isinstance(dim, Tensor) else other
+        if other is not None:
+            return both(x, other)
+        if dim is None:
+            return pick(x)
+        return tuple(reduce(x, axis=dim, keepdims=keepdim) for reduce in (pick, find))
 
     return call
+
+
+def _norm(x, p=2, dim=None, keepdim=False):
+    return F.norm(x if dim is not None else F.flatten(x), p, dim, keepdim)
+
+
+def _unbind(x, dim=0):
+    return tuple(F.squeeze(part, dim) for part in F.split(x, x._tuple_shape[dim], axis=dim))
 
 
 def _index(find: Callable) -> Callable:
@@ -339,14 +354,15 @@ FUNCTIONS: dict[str, Callable] = {
     "log_softmax": _log_softmax,
     "masked_fill": _masked_fill,
     "matmul": F.matmul,
-    "max": _at_most_one(F.max, F.maximum),
+    "max": _extreme(F.max, F.argmax, F.maximum),
     "max_pool2d": _max_pool2d,
     "maximum": F.maximum,
     "mean": _reduced(F.mean),
-    "min": _at_most_one(F.min, F.minimum),
+    "min": _extreme(F.min, F.argmin, F.minimum),
     "minimum": F.minimum,
     "mish": _mish,
     "mm": F.matmul,
+    "norm": _norm,
     "normalize": _normalize,
     "ones": _filled(1),
     "pad": _pad,
@@ -371,6 +387,7 @@ FUNCTIONS: dict[str, Callable] = {
     "transpose": _transpose,
     "tuple": lambda *values: values,
     "type_as": lambda x, other: x.astype(other),
+    "unbind": _unbind,
     "unsqueeze": _unsqueeze,
     "view": _reshape,
     "where": _where,

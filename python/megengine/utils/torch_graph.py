@@ -17,7 +17,7 @@ ADVICE = (
     "export it with torch.onnx.export and read the file with megengine.onnx.load, or run it in"
     " PyTorch with TorchModule"
 )
-_ATTRIBUTES = ("T", "device", "dtype", "ndim", "shape")
+_ATTRIBUTES = ("T", "data", "device", "dtype", "ndim", "shape")
 _IN_PLACE = {"iadd": "add", "isub": "sub", "imul": "mul", "itruediv": "truediv", "ipow": "pow"}
 # Arguments that change nothing, with the values for which that is so.
 _NEUTRAL = {"alpha": 1, "approximate": "none", "dilation": 1, "_stacklevel": 3, "other": None}
