@@ -28,6 +28,7 @@ class _Process:
     device_type: str
     server: tuple[str, int]
     client: Client | None = None  # of one process there is none
+    meeting: str = ""  # its name at the server, where others may have met before
     machine_ranks: list[int] | None = None
 
 
@@ -206,7 +207,9 @@ def _meet(process: _Process) -> Client:
     name = secrets.token_hex(32) if is_first else None
     try:
         name = _asked(0, client.bcast_val, name, "token", process.world_size)
-        _connect(process, client, name)
+        process.meeting = name
+        client._call("arrive", _name_of(process.rank))
+        _connect(process, client)
     except BaseException:
         if is_first:  # those who come now would take it for that of the next meeting
             with contextlib.suppress(OSError, RuntimeError):
@@ -215,19 +218,23 @@ def _meet(process: _Process) -> Client:
     return client
 
 
-def _tokens(client: Client, meeting: str, process: _Process) -> list[str]:
+def _name_of(rank: int) -> str:
+    return f"process {rank}"
+
+
+def _tokens(client: Client, process: _Process) -> list[str]:
     """By rank, what this process and that one prove themselves by, once and to each other."""
 
     def token(other: int) -> str:
-        pair = "{} {} {}".format(meeting, *sorted((process.rank, other)))
+        pair = "{} {} {}".format(process.meeting, *sorted((process.rank, other)))
         return hmac.new(client._secret, pair.encode(), "sha256").hexdigest()
 
     return [token(other) for other in range(process.world_size)]
 
 
-def _connect(process: _Process, client: Client, meeting: str) -> None:
+def _connect(process: _Process, client: Client) -> None:
     """Connect with the others of this meeting."""
-    size, rank = process.world_size, process.rank
+    size, rank, meeting = process.world_size, process.rank, process.meeting
 
     def told_by_all(what: str, mine):
         # The server may know what processes have told that met there before these.
@@ -244,7 +251,7 @@ def _connect(process: _Process, client: Client, meeting: str) -> None:
     _mge.connect_processes(
         rank,
         list(zip(hosts, ports, strict=True)),
-        _tokens(client, meeting, process),
+        _tokens(client, process),
         _PATIENCE_SECONDS,
         client._time_limit,
     )
@@ -273,7 +280,7 @@ def _listening_host(mine: str, hosts: list[str]) -> str:
 def _leave(process: _Process) -> None:
     """Tell those who wait for what this process would say."""
     with contextlib.suppress(OSError):  # the server may have ended before
-        process.client.leave(f"process {process.rank}")
+        process.client.leave(_name_of(process.rank))
 
 
 def _set_machine_ranks(ranks: list[int]) -> None:
