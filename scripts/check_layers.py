@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Check every #include, and every mention of an operator, against the tables of ARCHITECTURE.md.
+"""Check #includes, imports of Python and mentions of operators against ARCHITECTURE.md.
 
 The first table of the section "Layering" gives each folder of libmge/ its layer: a file may include
 its own folder and folders of lower layers, and two folders of one layer do not know each other. The
