@@ -89,13 +89,11 @@ bool asks_for_layout(const cli::LayoutOptions& options) {
 // For load_and_run, in the model's metadata: the layout that was named, or the one that is the fastest here.
 LayoutChoice choose_layout(Model& model, const cli::LayoutOptions& options, DeviceId device) {
     if (!asks_for_layout(options)) return {};
-    TensorSpecs inputs;
-    for (ValueId id : model.graph.inputs()) inputs.push_back(model.graph.value(id).spec);
     CompileOptions compile;
     compile.device = device;
     compile.measure_layouts = !options.transform.empty();
     if (!options.formats.empty()) compile.layout = options.formats[0];
-    auto program = Program::compile(infer_shapes(model.graph, inputs), compile);
+    auto program = Program::compile(model.graph, compile);
     if (compile.measure_layouts) {
         store_options(model, compile, *program);
         return {with_stored(compile, *stored_options(model)).layout, {}};

@@ -46,7 +46,7 @@ std::shared_ptr<const Program> compile_variant(const Model& model, const Variant
     options.select = std::move(select);
     options.progress = std::move(progress);
     set_default_threads(variant.threads);
-    return Program::compile(infer_shapes(model.graph, specs), options);
+    return Program::compile(model.graph, specs, options);
 }
 
 }  // namespace mge::fastrun_cache

@@ -172,7 +172,7 @@ std::vector<std::string> Session::input_names() const {
 
 std::shared_ptr<const Program> Session::compile(const TensorSpecs& inputs) {
     // Names tell steps and values apart, in reports and in what is compared.
-    Graph graph = infer_shapes(name_values(model_.graph), inputs);
+    Graph graph = name_values(model_.graph);
     bool is_stored = stored_ && compile_options_.algorithms.empty();
     CompileOptions options = is_stored ? with_stored(compile_options_, *stored_, inputs) : compile_options_;
     options = without_own_matters(options);
@@ -183,7 +183,7 @@ std::shared_ptr<const Program> Session::compile(const TensorSpecs& inputs) {
     cli::Progress progress("compiling", 0);
     options.progress = progress.observer();
     try {
-        program = lite_ ? lite_->compile(inputs, input_names()) : Program::compile(graph, options);
+        program = lite_ ? lite_->compile(inputs, input_names()) : Program::compile(graph, inputs, options);
     } catch (const MemoryError&) {
         throw;
     } catch (const ModelError&) {
@@ -195,7 +195,7 @@ std::shared_ptr<const Program> Session::compile(const TensorSpecs& inputs) {
         // The file comes from a machine that could do more.
         log_warning(text("load_and_run: an algorithm stored in the model is missing here: ", e.what()));
         options.algorithms.clear();
-        program = Program::compile(graph, options);
+        program = Program::compile(graph, inputs, options);
     }
     options.progress = nullptr;
     if (checks_) checks_->compiled(model_.graph, inputs, options, *program);

@@ -4,18 +4,18 @@
 #include <algorithm>
 #include <utility>
 
-#include "libmge/compile/compiled_program.h"
+#include "libmge/compile/program_parts.h"
 
 namespace mge {
 
-Arenas::Arenas(const CompiledProgram& program, std::shared_ptr<ContextMemory> memory, LentArena lent)
+Arenas::Arenas(const Program& program, std::shared_ptr<ContextMemory> memory, LentArena lent)
     : memory_(memory ? std::move(memory) : std::make_shared<ContextMemory>()), lent_(lent) {
-    auto taken = program.take_arenas();  // while compiling, from the queues
+    auto taken = program.parts().first_use->take_arenas();  // while compiling, from the queues
     memory_->enter(this);
     try {
         for (size_t i = 0; i < program.places().size(); ++i) {
             auto& arena = memory_->arena(program.places()[i]);
-            size_t bytes = align_up(program.arena_bytes()[i]);
+            size_t bytes = align_up(program.parts().placement.arena_bytes[i]);
             bool is_new = !arena.storage && arena.wanted <= bytes && !memory_->allocator_;
             arena.wanted = std::max(arena.wanted, bytes);
             if (!taken.empty() && is_new) memory_->adopt(arena, std::move(taken[i]), bytes);

@@ -8,7 +8,7 @@
 
 namespace mge {
 
-class CompiledProgram;
+class Program;
 
 // An arena that is a part of somebody else's memory, aligned to 64.
 struct LentArena {
@@ -20,7 +20,7 @@ struct LentArena {
 class Arenas {
 public:
     // Takes the memory at once, so that a lack of it shows.
-    Arenas(const CompiledProgram& program, std::shared_ptr<ContextMemory> memory, LentArena lent = {});
+    Arenas(const Program& program, std::shared_ptr<ContextMemory> memory, LentArena lent = {});
     ~Arenas();
     Arenas(const Arenas&) = delete;
 

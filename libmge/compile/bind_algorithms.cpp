@@ -164,8 +164,11 @@ std::vector<Choice> bind_chosen(const Graph& graph, const Schedule& schedule, co
 std::vector<Choice> bind_algorithms(const Graph& graph, const Schedule& schedule,
                                     const CompileOptions& options, const Bound& bound) {
     PrepareTogether together;
-    auto choices = options.algorithms.empty() ? bind_chosen(graph, schedule, options, bound, together)
-                                              : bind_named(graph, schedule, options, bound);
+    CompileOptions shared = options;
+    // A graph inside of a step leaves its parts to the program around it.
+    if (!shared.select.together) shared.select.together = &together;
+    auto choices = options.algorithms.empty() ? bind_chosen(graph, schedule, shared, bound, together)
+                                              : bind_named(graph, schedule, shared, bound);
     together.finish();
     return choices;
 }

@@ -7,11 +7,12 @@
 #include <vector>
 
 #include "libmge/compile/arenas.h"
-#include "libmge/compile/compiled_program.h"
 #include "libmge/compile/copies_beside.h"
 #include "libmge/compile/dispatch.h"
 #include "libmge/compile/dynamic_step.h"
 #include "libmge/compile/observer_list.h"
+#include "libmge/compile/program_parts.h"
+#include "libmge/compile/program_run.h"
 #include "libmge/compile/recorded_run.h"
 #include "libmge/compile/replacement_check.h"
 #include "libmge/compile/run_turn.h"
@@ -39,7 +40,7 @@ struct OwnPorts {
 
 class CompiledContext final : public Context {
 public:
-    CompiledContext(std::shared_ptr<const CompiledProgram> program, std::shared_ptr<ContextMemory> memory,
+    CompiledContext(std::shared_ptr<const Program> program, std::shared_ptr<ContextMemory> memory,
                     OwnPorts own = {}, LentArena lent = {});
 
     const Program& program() const override { return *program_; }
@@ -75,8 +76,6 @@ public:
     void run_here();
     // Until the queues have been asked for the whole run.
     void wait_until_asked();
-    // The inputs where they lie now.
-    Tensors bound_inputs();
     // Gives the outputs new memory, which belongs to whoever takes them: for results that outlive the next
     // run. `given` (by output memory, null for none; empty: none at all) is the memory that they have
     // instead.
@@ -134,7 +133,8 @@ private:
     void point(Port& port, void* data);
     Tensor tensor_at(ValueId id);
 
-    std::shared_ptr<const CompiledProgram> program_;
+    std::shared_ptr<const Program> program_;
+    const ProgramParts& parts_;
     Arenas arenas_;
     std::vector<StorageRef> memory_;  // by place: inputs, then outputs; null where the context has none
     std::vector<Queue*> queues_;      // by place
@@ -153,7 +153,8 @@ private:
     ObserverList observers_;
     // Those of the run at hand, the checks of the program itself around them; null: nobody.
     ObserverList telling_;
-    StepObserver* told_ = nullptr;
+    ProgramRun run_{&arenas_, this};
+    const ProgramRun* inner_run_ = nullptr;                      // that, where steps hold graphs
     uint64_t told_arenas_ = 0;                                   // their generation
     std::vector<std::function<void(const Tensor&)>> callbacks_;  // by output; empty: there are none
     std::vector<std::vector<size_t>> ready_outputs_;             // by step + 1, that have a callback

@@ -24,8 +24,8 @@ const void* address_in(const void* memory, const Location& location) {
 void do_nothing(const Prepared&, const Launch&) {}
 
 // By step: the dynamic values that are read there for the last time, or made there and never read.
-std::vector<std::vector<ValueId>> released_values(const CompiledProgram& program) {
-    auto& steps = program.compiled_steps();
+std::vector<std::vector<ValueId>> released_values(const Program& program) {
+    auto& steps = program.parts().steps;
     std::map<ValueId, size_t> last;
     for (size_t i = 0; i < steps.size(); ++i) {
         if (!steps[i].is_dynamic) continue;
@@ -38,7 +38,7 @@ std::vector<std::vector<ValueId>> released_values(const CompiledProgram& program
     auto ready = ready_steps(program);
     for (size_t i = 0; i < outputs.size(); ++i)
         if (auto it = last.find(outputs[i]); it != last.end())
-            if (!program.is_callback_output(i) || int(it->second) == ready[size_t(outputs[i])])
+            if (!program.parts().ports.is_callback_output[i] || int(it->second) == ready[size_t(outputs[i])])
                 last.erase(it);
     std::vector<std::vector<ValueId>> released(steps.size());
     for (auto [id, step] : last) released[step].push_back(id);
@@ -53,16 +53,14 @@ void throw_no_port(std::string_view kind, size_t i, size_t count) {
 
 std::unique_ptr<Context> Context::create(std::shared_ptr<const Program> program,
                                          std::shared_ptr<ContextMemory> memory) {
-    auto compiled = std::dynamic_pointer_cast<const CompiledProgram>(std::move(program));
-    MGE_CHECK(compiled);
-    return std::make_unique<CompiledContext>(std::move(compiled), std::move(memory));
+    MGE_CHECK(program);
+    return std::make_unique<CompiledContext>(std::move(program), std::move(memory));
 }
 
 std::unique_ptr<Context> create_bound_context(std::shared_ptr<const Program> program,
                                               std::shared_ptr<ContextMemory> memory) {
-    auto compiled = std::dynamic_pointer_cast<const CompiledProgram>(std::move(program));
-    MGE_CHECK(compiled);
-    return std::make_unique<CompiledContext>(std::move(compiled), std::move(memory),
+    MGE_CHECK(program);
+    return std::make_unique<CompiledContext>(std::move(program), std::move(memory),
                                              OwnPorts{.inputs = false, .outputs = false});
 }
 
@@ -73,12 +71,13 @@ void Context::fill_inputs(std::span<const Tensor> inputs) {
                      inputs[i].spec().bytes());
 }
 
-CompiledContext::CompiledContext(std::shared_ptr<const CompiledProgram> program,
+CompiledContext::CompiledContext(std::shared_ptr<const Program> program,
                                  std::shared_ptr<ContextMemory> memory, OwnPorts own, LentArena lent)
     : program_(std::move(program)),
+      parts_(program_->parts()),
       arenas_(*program_, std::move(memory), lent),
       dynamic_values_(program_->graph().values().size()) {
-    auto& options = program_->options();
+    auto& options = parts_.options;
     // What is made anew in each run, or given by others, has no place of its own.
     bool are_given = options.force_dynamic_alloc || options.force_output_dynamic_alloc ||
                      options.force_output_use_user_specified_memory;
@@ -86,14 +85,15 @@ CompiledContext::CompiledContext(std::shared_ptr<const CompiledProgram> program,
     make_instructions();
     if (options.force_dynamic_alloc) note_block_lives();
     skips_next_ = options.fake_next_exec;
-    if (program_->check()) check_ = std::make_unique<CheckedRun>(*program_);
-    is_late_ = !program_->is_on_host();
-    if (!program_->copies().steps.empty())
-        copies_ = std::make_unique<CopiesBeside>(program_->copies(), program_->places());
+    if (parts_.holds_graphs()) inner_run_ = &run_;
+    if (parts_.check) check_ = std::make_unique<CheckedRun>(*program_, *parts_.check);
+    is_late_ = !are_on_host(program_->places());
+    if (!parts_.asking.copies.steps.empty())
+        copies_ = std::make_unique<CopiesBeside>(parts_.asking.copies, program_->places());
     origins_ = std::make_shared<StepOrigins>(program_, own.is_waited_for);
-    if (!program_->threads().empty())
+    if (!parts_.asking.threads.empty())
         dispatch_ = std::make_unique<Dispatch>(
-            program_->threads(),
+            parts_.asking.threads,
             Dispatch::Work{[this](size_t step) { ask(step); },
                            [this](std::exception_ptr failure) { finish_dispatch(std::move(failure)); }});
     output_waits_ = own.is_waited_for && (is_late_ || dispatch_);
@@ -108,7 +108,7 @@ void CompiledContext::make_recordable() {
     if (!recorder) return;
     std::vector<RecordedRun::Port> ports;
     auto add = [&](bool are_outputs) {
-        auto& memory = are_outputs ? program_->output_memory() : program_->input_memory();
+        auto& memory = are_outputs ? parts_.placement.outputs : parts_.placement.inputs;
         for (size_t i = 0; i < memory.size(); ++i) {
             Port& port = (are_outputs ? outputs_ : inputs_)[i];
             ports.push_back({port.storage ? port.data : nullptr, memory[i].bytes, are_outputs});
@@ -123,7 +123,7 @@ void CompiledContext::make_recordable() {
 void CompiledContext::allocate_ports(OwnPorts own) {
     own_ = own;
     std::vector<std::optional<size_t>> bytes(program_->places().size());
-    auto add_ports = [&](std::vector<Port>& ports, const std::vector<CompiledProgram::PortMemory>& wanted,
+    auto add_ports = [&](std::vector<Port>& ports, const std::vector<Placement::PortMemory>& wanted,
                          bool are_own) {
         for (auto [size, place] : wanted) {
             size_t offset = are_own ? bytes[place].value_or(0) : 0;
@@ -131,8 +131,8 @@ void CompiledContext::allocate_ports(OwnPorts own) {
             if (are_own) bytes[place] = offset + align_up(size);
         }
     };
-    add_ports(inputs_, program_->input_memory(), own.inputs);
-    add_ports(outputs_, program_->output_memory(), own.outputs);
+    add_ports(inputs_, parts_.placement.inputs, own.inputs);
+    add_ports(outputs_, parts_.placement.outputs, own.outputs);
     for (size_t i = 0; i < bytes.size(); ++i) {
         queues_.push_back(&queue_of(program_->places()[i]));
         memory_.emplace_back();
@@ -149,12 +149,12 @@ void CompiledContext::allocate_ports(OwnPorts own) {
     };
     if (own.inputs) fill_ports(inputs_);
     if (own.outputs) fill_ports(outputs_);
-    for (auto& block : program_->blocks()) blocks_.push_back({{}, 0, block.place, nullptr, {}});
+    for (auto& block : parts_.placement.blocks) blocks_.push_back({{}, 0, block.place, nullptr, {}});
 }
 
 // What a device copies from and to while it computes has to be locked for it.
 StorageRef CompiledContext::port_memory(size_t place, size_t bytes) const {
-    auto& copies = program_->copies().copies;
+    auto& copies = parts_.asking.copies.copies;
     auto& places = program_->places();
     bool is_copied = places[place].is_host() && own_.is_waited_for && !copies.empty();
     return allocate_beside(places[place], is_copied ? places[copies[0].place] : places[place], bytes);
@@ -185,12 +185,12 @@ void CompiledContext::follow(const Location& location, void** follower) {
 }
 
 void CompiledContext::make_instructions() {
-    auto& steps = program_->compiled_steps();
+    auto& steps = parts_.steps;
     size_t count = 0;
     for (auto& step : steps) count += step.inputs.size() + step.outputs.size();
     addresses_.resize(count);
     auto released = released_values(*program_);
-    auto& options = program_->options();
+    auto& options = parts_.options;
     instructions_.reserve(steps.size());  // workspaces without a plan are followed
     void** next = addresses_.data();
     for (auto& step : steps) {
@@ -225,20 +225,20 @@ void CompiledContext::make_instructions() {
 
 void CompiledContext::note_block_lives() {
     lives_.resize(instructions_.size());
-    auto& blocks = program_->blocks();
+    auto& blocks = parts_.placement.blocks;
     for (size_t i = 0; i < blocks.size(); ++i) {
         lives_.at(size_t(blocks[i].first)).blocks.push_back(i);
         lives_.at(size_t(blocks[i].last)).ended_blocks.push_back(i);
     }
-    if (program_->options().force_output_use_user_specified_memory) return;  // they have theirs
+    if (parts_.options.force_output_use_user_specified_memory) return;  // they have theirs
     for (size_t i = 0; i < outputs_.size(); ++i)
-        lives_.at(size_t(program_->output_steps()[i])).outputs.push_back(i);
+        lives_.at(size_t(parts_.placement.output_steps[i])).outputs.push_back(i);
 }
 
 StorageRef CompiledContext::allocate_dynamic(size_t place, size_t bytes) {
-    if (told_) [[unlikely]]
-        told_->allocated({program_->places()[place], bytes}, *this);
-    if (!program_->options().enable_var_mem_defragment) return arenas_.allocate_dynamic(place, bytes);
+    if (run_.observer) [[unlikely]]
+        run_.observer->allocated({program_->places()[place], bytes}, *this);
+    if (!parts_.options.enable_var_mem_defragment) return arenas_.allocate_dynamic(place, bytes);
     try {
         return arenas_.allocate_dynamic(place, bytes);
     } catch (const MemoryError&) {
@@ -271,16 +271,15 @@ void CompiledContext::take(Port& port, StorageRef storage) {
 }
 
 Tensor CompiledContext::make_dynamic(const TensorSpec& spec, DeviceId device) {
-    auto& places = program_->places();
-    size_t place = size_t(std::ranges::find(places, device) - places.begin());
-    MGE_CHECK(place < places.size(), "a value at a place of no step");
+    size_t place = index_of(device, program_->places());
+    MGE_CHECK(place < program_->places().size(), "a value at a place of no step");
     return Tensor(spec, allocate_dynamic(place, spec.bytes()), 0, device);
 }
 
 void CompiledContext::take_blocks(size_t step) {
     try {
-        for (size_t i : lives_[step].blocks) take(blocks_[i], program_->blocks()[i].bytes);
-        for (size_t i : lives_[step].outputs) take(outputs_[i], program_->output_memory()[i].bytes);
+        for (size_t i : lives_[step].blocks) take(blocks_[i], parts_.placement.blocks[i].bytes);
+        for (size_t i : lives_[step].outputs) take(outputs_[i], parts_.placement.outputs[i].bytes);
     } catch (...) {
         rethrow_in(step_text(*program_, step, place_));
     }
@@ -316,9 +315,9 @@ void CompiledContext::bind_input(size_t i, const void* data) {
 CompiledContext::Port& CompiledContext::own_output(size_t i) {
     auto& ids = program_->graph().outputs();
     if (i >= ids.size()) throw_no_port("output", i, ids.size());
-    Location location = program_->locate(ids[i]);
+    Location location = parts_.placement.locate(ids[i]);
     auto lies_there = [&](ValueId id) {
-        Location other = program_->locate(id);
+        Location other = parts_.placement.locate(id);
         return other.kind == location.kind && other.at == location.at;
     };
     if (location.kind != Location::Kind::output || std::ranges::count_if(ids, lies_there) != 1)
@@ -352,18 +351,8 @@ void CompiledContext::require_outputs() const {
             "give it for each of them");
 }
 
-Tensors CompiledContext::bound_inputs() {
-    Tensors result;
-    for (size_t i = 0; i < inputs_.size(); ++i) {
-        auto& port = program_->inputs()[i];
-        result.emplace_back(port.spec, borrow_storage(inputs_[i].data, port.spec.bytes(), nullptr), 0,
-                            port.device);
-    }
-    return result;
-}
-
 void CompiledContext::renew_outputs(std::span<const StorageRef> given) {
-    if (program_->options().force_dynamic_alloc) return;  // each at its step
+    if (parts_.options.force_dynamic_alloc) return;  // each at its step
     for (size_t i = 0; i < outputs_.size(); ++i) {
         auto& port = outputs_[i];
         if (i < given.size() && given[i]) {
@@ -373,13 +362,13 @@ void CompiledContext::renew_outputs(std::span<const StorageRef> given) {
         // Nobody has kept what it held.
         bool is_free =
             port.storage && port.storage.get() != memory_[port.place].get() && port.storage->users == 1;
-        if (!is_free) take(port, program_->output_memory()[i].bytes);
+        if (!is_free) take(port, parts_.placement.outputs[i].bytes);
     }
 }
 
 Tensor CompiledContext::tensor_at(ValueId id) {
     auto& value = program_->graph().value(id);
-    Location location = program_->locate(id);
+    Location location = parts_.placement.locate(id);
     auto in_port = [&](Port& port) {
         if (!port.data) return Tensor();  // not yet, or no more
         if (port.storage)
@@ -423,7 +412,7 @@ Tensor CompiledContext::value(ValueId id) {
 Tensor CompiledContext::output(size_t i) {
     auto& ids = program_->graph().outputs();
     if (i >= ids.size()) throw_no_port("output", i, ids.size());
-    if (program_->is_callback_output(i))
+    if (parts_.ports.is_callback_output[i])
         throw_user("context",
                    text("output ", i, " is there for its callback only (callback_outputs): its memory is ",
                         "given to later steps"));

@@ -9,8 +9,6 @@
 #include "libmge/base/rethrow.h"
 #include "libmge/compile/compiled_context.h"
 #include "libmge/compile/first_run_check.h"
-#include "libmge/compile/observed_step.h"
-#include "libmge/compile/surrounding.h"
 #include "libmge/device/queue.h"
 
 namespace mge {
@@ -45,7 +43,7 @@ void CompiledContext::run_for_start() {
 void CompiledContext::finish_dispatch(std::exception_ptr failure) {
     if (!failure) try {
             if (copies_) end_copies();
-            if (cut_files()) program_->require_whole_constants();
+            if (cut_files()) parts_.require_whole_constants();
         } catch (...) {
             failure = std::current_exception();
         }
@@ -74,7 +72,7 @@ void CompiledContext::record_async_error(std::exception_ptr error) {
 
 void CompiledContext::wait() {
     wait_until_asked();
-    if (program_->options().comp_seq_sync_device)
+    if (parts_.options.comp_seq_sync_device)
         for (Queue* queue : queues_) queue->wait();
     origins_->errors().tell();
 }
@@ -87,13 +85,13 @@ void CompiledContext::wait_until_asked() {
 void CompiledContext::run_in_turn() {
     run_here();
     if (cut_files()) [[unlikely]]
-        program_->require_whole_constants();
+        parts_.require_whole_constants();
 }
 
 void CompiledContext::run_here() {
     HeldArenas arenas(arenas_);
-    std::optional<SurroundingScope> scope;
-    if (program_->holds_graphs()) scope.emplace(Surrounding{.arenas = &arenas_});
+    std::optional<ProgramRunScope> scope;
+    if (inner_run_) scope.emplace(inner_run_);
     if (is_special_) [[unlikely]]
         return run_specially();
     if (is_late_) [[unlikely]]
@@ -170,14 +168,14 @@ void CompiledContext::record_for_later() {
 // What fails later names its step, too.
 void CompiledContext::ask(size_t step) {
     try {
-        std::optional<SurroundingScope> surrounding;
-        if (dispatch_ && program_->holds_graphs()) surrounding.emplace(Surrounding{.arenas = &arenas_});
+        std::optional<ProgramRunScope> run_scope;
+        if (dispatch_ && inner_run_) run_scope.emplace(inner_run_);
         std::optional<WorkOriginScope> scope;
         if (is_late_) scope.emplace(origins_->of_step(step, place_));
         auto& instruction = instructions_[step];
         auto run = [&] { instruction.run(*instruction.prepared, instruction.launch); };
         if (copies_ && copies_->is_running())
-            copies_->step(step, program_->compiled_steps()[step].place, instruction.launch, run);
+            copies_->step(step, parts_.steps[step].place, instruction.launch, run);
         else
             run();
     } catch (...) {
@@ -186,7 +184,7 @@ void CompiledContext::ask(size_t step) {
 }
 
 void CompiledContext::fake_next_exec() {
-    require_fake_runs(program_->options());
+    require_fake_runs(parts_.options);
     skip_next_run(true);
 }
 
@@ -202,7 +200,7 @@ void CompiledContext::run_specially() {
         return;
     }
     if (copies_) copies_->interrupt();
-    auto& options = program_->options();
+    auto& options = parts_.options;
     if (options.force_output_use_user_specified_memory) require_outputs();
     if (options.force_output_dynamic_alloc) renew_outputs();
     if (options.force_dynamic_alloc) forget_blocks();
@@ -211,16 +209,16 @@ void CompiledContext::run_specially() {
     if (options.var_sanity_check_first_run && !was_checked_) {
         was_checked_ = true;
         update_special();
-        if (program_->is_first_run()) telling_.add(check.emplace(*program_, options.threads));
+        if (parts_.first_use->take_check()) telling_.add(check.emplace(*program_, options.threads));
     }
     if (check_) telling_.add(*check_);
     for (auto* observer : observers_.all()) telling_.add(*observer);
-    StepObserver* observer = told_ = telling_.as_one();
+    StepObserver* observer = run_.observer = telling_.as_one();
     try {
         run_observed(observer);
-        told_ = nullptr;
+        run_.observer = nullptr;
     } catch (...) {
-        told_ = nullptr;
+        run_.observer = nullptr;
         if (observer) observer->after_failure(std::current_exception(), *this);
         throw;
     }
@@ -237,12 +235,9 @@ void CompiledContext::run_observed(StepObserver* observer) {
         if (!lives_.empty()) take_blocks(i);
         if (observer) {
             observer->before_step(i, *this);
-            ObservedStep step{*observer, *this, i};
-            ObservedStepScope scope(&step);
-            ask(i);
-        } else {
-            ask(i);
+            run_.step = i;
         }
+        ask(i);
         if (observer) observer->after_step(i, *this);
         if (!callbacks_.empty()) call_back(ready_outputs_[i + 1]);
         if (!lives_.empty()) give_blocks(i);
@@ -254,7 +249,8 @@ void CompiledContext::tell_arenas() {
     if (told_arenas_ == arenas_.generation()) return;
     told_arenas_ = arenas_.generation();
     for (size_t i = 0; i < program_->places().size(); ++i)
-        if (!arenas_.is_lent(i)) told_->allocated({program_->places()[i], arenas_.bytes(i), true}, *this);
+        if (!arenas_.is_lent(i))
+            run_.observer->allocated({program_->places()[i], arenas_.bytes(i), true}, *this);
 }
 
 void CompiledContext::call_back(const std::vector<size_t>& outputs) {
@@ -276,7 +272,7 @@ void CompiledContext::on_output(size_t i, std::function<void(const Tensor&)> cal
 }
 
 void CompiledContext::update_special() {
-    auto& options = program_->options();
+    auto& options = parts_.options;
     is_special_ = skips_next_ || !observers_.is_empty() || check_ || !callbacks_.empty() ||
                   options.force_dynamic_alloc || options.force_output_dynamic_alloc ||
                   (options.force_output_use_user_specified_memory && !are_outputs_bound()) ||
@@ -305,7 +301,7 @@ void CompiledContext::detach(StepObserver& observer) {
 // What an earlier run left behind: outputs, and after an error all that was alive.
 void CompiledContext::forget_blocks() {
     for (auto& port : blocks_) forget(port);
-    if (program_->options().force_output_use_user_specified_memory) return;
+    if (parts_.options.force_output_use_user_specified_memory) return;
     for (auto& port : outputs_) forget(port);
 }
 
@@ -318,7 +314,7 @@ std::vector<double> CompiledContext::time_steps() {
     times.reserve(instructions_.size());
     if (!lives_.empty()) forget_blocks();
     for (size_t i = 0; i < instructions_.size(); ++i) {
-        Queue& queue = *queues_[program_->compiled_steps()[i].place];
+        Queue& queue = *queues_[parts_.steps[i].place];
         auto start = Clock::now();
         auto begin = queue.record_time();
         if (!lives_.empty()) take_blocks(i);

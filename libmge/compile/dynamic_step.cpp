@@ -98,9 +98,10 @@ DynamicStep::Plan DynamicStep::make_plan(std::shared_ptr<const void> params,
     problem.threads = options_.threads;
     problem.precision = options_.precision;
     problem.output_device = output_device_;
-    SurroundingScope scope(
-        {.options = &options_, .arenas = surrounding().arenas, .bytes = std::numeric_limits<int64_t>::max()});
-    plan.choice = select(find_kernels(*node_.op, device_), problem, {}, options_.select);
+    SurroundingProgram around{&options_, std::numeric_limits<int64_t>::max()};
+    SelectOptions how = options_.select;
+    how.around = &around;
+    plan.choice = select(find_kernels(*node_.op, device_), problem, {}, how);
     if (has_nothing_to_do(*node_.op, plan.outputs)) leave_undone(plan.choice);
     return plan;
 }

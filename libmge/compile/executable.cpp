@@ -18,7 +18,7 @@ namespace mge {
 struct KeptProgram {
     TensorSpecs inputs;
     std::vector<DeviceId> places;  // of the inputs
-    std::shared_ptr<const CompiledProgram> program;
+    std::shared_ptr<const Program> program;
     std::unique_ptr<CompiledContext> context;
 };
 
@@ -58,12 +58,12 @@ Tensor output_of_fake_run(const TensorSpec& spec, DeviceId device) {
 }
 
 // By output memory, that of an input which is given up for it; empty when none is.
-std::vector<StorageRef> memory_given_up(const CompiledProgram& program, std::span<const Tensor> inputs,
+std::vector<StorageRef> memory_given_up(const Program& program, std::span<const Tensor> inputs,
                                         const std::vector<bool>& is_given_up) {
     std::vector<StorageRef> given;
-    for (auto [output, input] : program.taken_inputs()) {
+    for (auto [output, input] : program.parts().placement.taken_inputs) {
         if (is_given_up.empty() || !is_given_up[input]) continue;
-        given.resize(program.output_memory().size());
+        given.resize(program.parts().placement.outputs.size());
         given[output] = inputs[input].impl()->storage;
     }
     return given;
@@ -117,10 +117,10 @@ struct Executable::State {
     }
 
     std::shared_ptr<const Program> compile(const TensorSpecs& inputs, std::span<const DeviceId> places) {
-        Graph shaped = place_inputs(infer_shapes(graph, inputs), places);
-        if (!options.no_profiling_on_shape_change) return Program::compile(shaped, options);
-        if (first) return Program::compile(shaped, with_known_algorithms(options, *first));
-        return first = Program::compile(shaped, options);
+        Graph placed = place_inputs(infer_shapes(graph, inputs), places);
+        if (!options.no_profiling_on_shape_change) return Program::compile(placed, options);
+        if (first) return Program::compile(placed, with_known_algorithms(options, *first));
+        return first = Program::compile(placed, options);
     }
 
     std::vector<DeviceId> own_places() const {
@@ -144,7 +144,7 @@ struct Executable::State {
         auto entry = std::make_shared<KeptProgram>();
         entry->inputs = inputs;
         entry->places.assign(places.begin(), places.end());
-        entry->program = std::static_pointer_cast<const CompiledProgram>(compile(inputs, places));
+        entry->program = compile(inputs, places);
         entries.push_front(entry);
         if (entries.size() > kept_programs) entries.pop_back();
         return entry;
@@ -211,7 +211,7 @@ Tensors Executable::run(std::span<const Tensor> inputs, StepObserver* observer,
     Tensors outputs;
     for (size_t i = 0; i < entry->program->outputs().size(); ++i) {
         auto& graph = entry->program->graph();
-        Location location = entry->program->locate(graph.outputs()[i]);
+        Location location = entry->program->parts().placement.locate(graph.outputs()[i]);
         // An input that is handed through shares the caller's memory, so it has to be its tensor.
         auto& spec = graph.value(graph.outputs()[i]).spec;
         if (location.kind == Location::Kind::input)
@@ -220,7 +220,7 @@ Tensors Executable::run(std::span<const Tensor> inputs, StepObserver* observer,
             outputs.push_back(is_fake ? output_of_fake_run(spec, graph.value(graph.outputs()[i]).device)
                                       : context.output(i));
     }
-    for (auto& taken : entry->program->taken_inputs()) context.hand_over(taken.output);
+    for (auto& taken : entry->program->parts().placement.taken_inputs) context.hand_over(taken.output);
     return outputs;
 }
 

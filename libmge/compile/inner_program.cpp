@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <optional>
 #include <utility>
 
 #include "libmge/base/rethrow.h"
 #include "libmge/compile/compiled_context.h"
-#include "libmge/compile/observed_step.h"
 #include "libmge/compile/surrounding.h"
 #include "libmge/device/device.h"
 #include "libmge/graph/inner_graph.h"
@@ -22,10 +22,10 @@ namespace {
 class InsideObserver final : public StepObserver {
 public:
     explicit InsideObserver(const InnerPlace& place) : place_(place) {}
-    void begin(const ObservedStep& step) { step_ = &step; }
+    void begin(const ProgramRun& run) { run_ = &run; }
 
     void before_run(Context& inner) override {
-        told_ = step_->observer.inside({step_->context, step_->step, place_.graph, place_.iteration}, inner);
+        told_ = run_->observer->inside({*run_->context, run_->step, place_.graph, place_.iteration}, inner);
         if (told_) told_->before_run(inner);
     }
     void after_run(Context& inner) override {
@@ -49,7 +49,7 @@ public:
 
 private:
     const InnerPlace& place_;
-    const ObservedStep* step_ = nullptr;
+    const ProgramRun* run_ = nullptr;
     StepObserver* told_ = nullptr;
 };
 
@@ -57,32 +57,30 @@ private:
 struct Arena {
     size_t place = 0, bytes = 0;
 
-    explicit Arena(const CompiledProgram& program) {
-        auto& places = program.places();
-        auto it = std::ranges::find(places, program.options().device);
-        if (it == places.end()) return;
-        place = size_t(it - places.begin());
-        bytes = align_up(program.arena_bytes()[place]);
+    explicit Arena(const Program& program) {
+        size_t found = index_of(program.parts().options.device, program.places());
+        if (found == program.places().size()) return;
+        place = found;
+        bytes = align_up(program.parts().placement.arena_bytes[place]);
     }
     LentArena in(void* workspace) const { return {place, bytes ? workspace : nullptr}; }
 };
 
 class InnerProgram final : public SubgraphProgram {
 public:
-    InnerProgram(const std::shared_ptr<const CompiledProgram>& program, const SubgraphUse& use,
-                 LentArena arena)
+    InnerProgram(const std::shared_ptr<const Program>& program, const SubgraphUse& use, LentArena arena)
         : context_(program, nullptr, {.inputs = false, .outputs = false, .is_waited_for = false}, arena),
           arena_(arena.data),
           is_repeated_(use.is_repeated),
           place_{use.parameter, -1},
-          queue_(queue_of(program->options().device)),
+          queue_(queue_of(program->parts().options.device)),
           inputs_(program->inputs().size()),
           ports_(program->outputs().size(), no_port),
-          outputs_(program->output_memory().size()),
+          outputs_(program->parts().placement.outputs.size()),
           specs_(specs_of(program->outputs())) {
         std::vector<bool> is_taken(outputs_.size());
         for (size_t i = 0; i < ports_.size(); ++i) {
-            Location location = program->locate(program->graph().outputs()[i]);
+            Location location = program->parts().placement.locate(program->graph().outputs()[i]);
             if (location.kind != Location::Kind::output || is_taken[location.at]) continue;
             ports_[i] = location.at;
             is_taken[location.at] = true;
@@ -93,11 +91,11 @@ public:
     // From here on it belongs to one call of the operator, whose step may be observed.
     void begin(LentArena arena) {
         if (arena.data != arena_) context_.lend(arena_ = arena.data);
-        context_.allocate_with(surrounding().arenas);
+        auto* run = program_run();
+        context_.allocate_with(run ? run->arenas : nullptr);
         if (is_repeated_) place_.iteration = 0;
-        auto* step = observed_step();
-        if (!step) return;
-        observer_.begin(*step);
+        if (!run || !run->observer) return;
+        observer_.begin(*run);
         context_.observe(&observer_);
         is_observed_ = true;
     }
@@ -148,7 +146,7 @@ private:
 
 class InnerPrograms final : public SubgraphPrograms {
 public:
-    InnerPrograms(std::shared_ptr<const CompiledProgram> program, const SubgraphUse& use)
+    InnerPrograms(std::shared_ptr<const Program> program, const SubgraphUse& use)
         : program_(std::move(program)), use_(use), arena_(*program_) {}
     ~InnerPrograms() override {
         for (auto& spare : spares_) std::unique_ptr<SubgraphProgram>{spare.load()};
@@ -178,24 +176,25 @@ private:
         return std::make_unique<InnerProgram>(program_, use_, arena_.in(workspace));
     }
 
-    std::shared_ptr<const CompiledProgram> program_;
+    std::shared_ptr<const Program> program_;
     SubgraphUse use_;
     Arena arena_;
     mutable std::array<std::atomic<SubgraphProgram*>, 8> spares_{};
 };
 
-CompileOptions options_of(const PrepareContext& context) {
+// `around`: the program that holds the graph; null: none.
+CompileOptions options_of(const PrepareContext& context, const SurroundingProgram* around) {
     CompileOptions options{.device = context.problem.device};
     if (context.select) options.select = *context.select;
     options.select.forced.clear();
     options.select.lookups = nullptr;
+    options.select.around = around;
     options.threads = context.problem.threads;
     options.precision = context.problem.precision;
     options.var_sanity_check_first_run = false;  // the check of the program around it goes inside
-    auto* around = surrounding().options;
-    options.log_level = around ? around->log_level : 0;
-    options.no_force_inplace = around && around->no_force_inplace;
-    options.keeps_weights = around && around->keeps_weights;
+    options.log_level = around ? around->options->log_level : 0;
+    options.no_force_inplace = around && around->options->no_force_inplace;
+    options.keeps_weights = around && around->options->keeps_weights;
     return options;
 }
 
@@ -205,13 +204,13 @@ std::unique_ptr<SubgraphPrograms> compile_subgraph(const Subgraph& subgraph, con
                                                    std::span<const TensorSpec> inputs,
                                                    const PrepareContext& context) {
     auto& graph = dynamic_cast<const InnerGraph&>(subgraph).graph();
-    Graph inferred = infer_shapes(graph, TensorSpecs(inputs.begin(), inputs.end()));
-    Surrounding around = surrounding();
-    if (use.is_repeated) around.bytes = 0;  // nothing else runs between its runs
-    SurroundingScope scope(around);
-    auto program =
-        std::dynamic_pointer_cast<const CompiledProgram>(Program::compile(inferred, options_of(context)));
-    if (auto* inside = surrounding().inside) inside->push_back(program);
+    auto* around = context.select ? context.select->around : nullptr;
+    std::optional<SurroundingProgram> of_graph;
+    if (around) of_graph = *around;
+    if (around && use.is_repeated) of_graph->bytes = 0;  // nothing else runs between its runs
+    auto program = Program::compile(graph, TensorSpecs(inputs.begin(), inputs.end()),
+                                    options_of(context, of_graph ? &*of_graph : nullptr));
+    if (around && around->inside) around->inside->push_back(program);
     return std::make_unique<InnerPrograms>(std::move(program), use);
 }
 

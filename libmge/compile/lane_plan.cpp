@@ -5,7 +5,8 @@
 #include <iterator>
 #include <optional>
 
-#include "libmge/compile/compiled_program.h"
+#include "libmge/compile/location.h"
+#include "libmge/compile/schedule.h"
 #include "libmge/device/copying.h"
 #include "libmge/graph/node_problem.h"
 #include "libmge/ops/move/to_device.h"
@@ -27,8 +28,8 @@ bool collide(const Access& a, const Access& b) {
 
 class Planner {
 public:
-    explicit Planner(const CompiledProgram& program)
-        : program_(program), graph_(program.graph()), steps_(program.compiled_steps()) {}
+    Planner(const Graph& graph, std::span<const CompiledStep> steps, std::span<const DeviceId> places)
+        : graph_(graph), steps_(steps), places_(places) {}
 
     LanePlan run() && {
         plan_.steps.resize(steps_.size());
@@ -49,7 +50,7 @@ public:
 
 private:
     // Those of a place, then its uploads, then its downloads.
-    size_t lane_count() const { return 3 * program_.places().size(); }
+    size_t lane_count() const { return 3 * places_.size(); }
     size_t lane_of(size_t step) const {
         if (int copy = plan_.steps[step].copy; copy >= 0) {
             auto& c = plan_.copies[size_t(copy)];
@@ -58,7 +59,7 @@ private:
         return 3 * steps_[step].place;
     }
     bool is_copy(size_t step) const { return plan_.steps[step].copy >= 0; }
-    bool is_on_host(size_t place) const { return program_.places()[place].is_host(); }
+    bool is_on_host(size_t place) const { return places_[place].is_host(); }
 
     void note_accesses(const CompiledStep& step) {
         std::vector<Access> accesses;
@@ -77,17 +78,13 @@ private:
             for (size_t i = 0; i < ids.size(); ++i) {
                 if (ids[i] == no_value || locations[i].kind == Location::Kind::dynamic) continue;
                 auto& value = graph_.value(ids[i]);
-                add(locations[i], value.spec.bytes(), index_of(value.device), writes);
+                add(locations[i], value.spec.bytes(), index_of(value.device, places_), writes);
             }
         };
         add_all(node.inputs, step.inputs, false);
         add_all(node.outputs, step.outputs, true);
         if (step.choice.algorithm) add(step.workspace, step.choice.prepared.workspace(), step.place, true);
         accesses_.push_back(std::move(accesses));
-    }
-
-    size_t index_of(DeviceId place) const {
-        return size_t(std::ranges::find(program_.places(), place) - program_.places().begin());
     }
 
     void note_copy(size_t i) {
@@ -99,8 +96,8 @@ private:
         auto is_shared = [](const Location& location) { return location.kind != Location::Kind::arena; };
         bool is_source_shared = is_shared(step.inputs[0]), is_target_shared = is_shared(step.outputs[0]);
         plan_.steps[i].copy = int(plan_.copies.size());
-        plan_.copies.push_back({i, index_of(is_upload ? to.device : from.device), to.spec.bytes(), is_upload,
-                                is_upload ? is_source_shared : is_target_shared,
+        plan_.copies.push_back({i, index_of(is_upload ? to.device : from.device, places_), to.spec.bytes(),
+                                is_upload, is_upload ? is_source_shared : is_target_shared,
                                 is_upload ? is_target_shared : is_source_shared});
     }
 
@@ -179,9 +176,9 @@ private:
         return is_copy(step) && plan_.copies[size_t(plan_.steps[step].copy)].is_last;
     }
 
-    const CompiledProgram& program_;
     const Graph& graph_;
-    const std::vector<CompiledStep>& steps_;
+    std::span<const CompiledStep> steps_;
+    std::span<const DeviceId> places_;
     std::vector<std::vector<Access>> accesses_;  // by step
     std::vector<std::vector<int>> known_;        // by lane: of each lane, the last step that it is behind
     std::vector<std::vector<int>> known_at_;     // the same by step, when it is done
@@ -201,7 +198,10 @@ bool has_copies_beside(const Graph& graph) {
     return std::ranges::any_of(graph.nodes(), [&](auto& node) { return is_copy_beside(graph, node); });
 }
 
-LanePlan plan_lanes(const CompiledProgram& program) { return Planner(program).run(); }
+LanePlan plan_lanes(const Graph& graph, std::span<const CompiledStep> steps,
+                    std::span<const DeviceId> places) {
+    return Planner(graph, steps, places).run();
+}
 
 namespace {
 

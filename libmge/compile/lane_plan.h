@@ -15,7 +15,7 @@
 
 namespace mge {
 
-class CompiledProgram;
+struct CompiledStep;
 struct Schedule;
 
 struct LanePlan {
@@ -42,8 +42,8 @@ struct LanePlan {
 // Whether the node moves a value between the host and a device that can do so beside its work.
 bool is_copy_beside(const Graph& graph, const Node& node);
 bool has_copies_beside(const Graph& graph);
-// Of a program whose steps are made.
-LanePlan plan_lanes(const CompiledProgram& program);
+LanePlan plan_lanes(const Graph& graph, std::span<const CompiledStep> steps,
+                    std::span<const DeviceId> places);
 
 // By how much copies may lengthen the lives of what they copy: by so many steps, as far as no more is alive
 // at once; and what inputs are copied to may live all the time, so many bytes in all, so that copies of the

@@ -2,9 +2,11 @@
 #include "libmge/compile/options.h"
 
 #include <array>
+#include <cstdlib>
 
 #include "libmge/base/error.h"
 #include "libmge/compile/option_list.h"
+#include "libmge/passes/pass.h"
 #include "libmge/tensor/layout.h"
 
 namespace mge {
@@ -133,6 +135,26 @@ void check(const CompileOptions& o, OptionWords words) {
         if (is_asked(o))
             throw Error(ErrorCode::device, ErrorClass::not_implemented,
                         text('[', name_of(field, words), "] ", reason));
+}
+
+PassOptions pass_options(const CompileOptions& options) {
+    PassOptions result{.passes = options.passes,
+                       .level = std::abs(options.level),
+                       .own_passes = options.own_passes,
+                       .graph_opt = options.graph_opt,
+                       .verify = options.verify_passes,
+                       .layout = wanted_layout(options),
+                       .select = options.select,
+                       .threads = options.threads,
+                       .precision = options.precision,
+                       .weight_bits = options.weight_bits,
+                       .log_level = options.log_level,
+                       .progress = options.progress};
+    if (options.measure_layouts) {
+        result.select.profile = true;
+        result.select.heuristic = false;
+    }
+    return result;
 }
 
 }  // namespace mge

@@ -95,33 +95,45 @@ struct PortInfo {
 };
 MGE_API TensorSpecs specs_of(std::span<const PortInfo> ports);
 
+struct ProgramParts;
+
+// Immutable, and the same for all of its contexts.
 class MGE_API Program : public std::enable_shared_from_this<Program> {
 public:
-    // Runs the passes, chooses layouts and algorithms, plans memory, prepares. The graph's input specs have
-    // to be known.
+    // Runs the passes, chooses layouts and algorithms, plans memory, prepares (compile/stages.cpp). The
+    // graph's input specs have to be known.
     static std::shared_ptr<const Program> compile(const Graph& graph, const CompileOptions& options);
-    virtual ~Program() = default;
+    // The same for inputs of these specs, whatever the graph says of them.
+    static std::shared_ptr<const Program> compile(const Graph& graph, const TensorSpecs& inputs,
+                                                  const CompileOptions& options);
+    explicit Program(std::unique_ptr<const ProgramParts> parts);
+    ~Program();
     // Rises over the graphs and programs of the process: "graph 3" in messages.
-    virtual uint64_t id() const = 0;
+    uint64_t id() const;
     // What the passes made of the graph, in the order of its steps; comp_node_seq_record_level 2 leaves no
     // nodes.
-    virtual const Graph& graph() const = 0;
-    virtual const std::vector<PortInfo>& inputs() const = 0;
-    virtual const std::vector<PortInfo>& outputs() const = 0;  // shapes may be unknown until run
+    const Graph& graph() const;
+    const std::vector<PortInfo>& inputs() const;
+    const std::vector<PortInfo>& outputs() const;  // shapes may be unknown until run
     // The devices it runs on, each with its queue.
-    virtual const std::vector<DeviceId>& places() const = 0;
-    virtual const std::vector<StepReport>& steps() const = 0;
+    const std::vector<DeviceId>& places() const;
+    const std::vector<StepReport>& steps() const;
     // By value id.
-    virtual const std::vector<ValueReport>& values() const = 0;
+    const std::vector<ValueReport>& values() const;
     // The operators of the source graph by number, which steps and values come from.
-    virtual const std::vector<SourceNode>& sources() const = 0;
-    virtual MemoryReport memory() const = 0;
+    const std::vector<SourceNode>& sources() const;
+    MemoryReport memory() const;
     // Where the constants lie that passes made and the copies that algorithms packed, each piece once.
-    virtual std::vector<std::span<const std::byte>> made_constants() const = 0;
+    std::vector<std::span<const std::byte>> made_constants() const;
     // What each run checks; empty unless the level is below zero.
-    virtual const std::vector<ReplacedValue>& replaced() const = 0;
+    const std::vector<ReplacedValue>& replaced() const;
     // Of the options that it was compiled with; a warning told them, unless log_level is 0.
-    virtual const std::vector<IgnoredOption>& options_without_effect() const = 0;
+    const std::vector<IgnoredOption>& options_without_effect() const;
+    // Its inside, for the files of this folder.
+    const ProgramParts& parts() const { return *parts_; }
+
+private:
+    std::unique_ptr<const ProgramParts> parts_;
 };
 
 // By value, the step after which it is there; -1: from the beginning, or never.

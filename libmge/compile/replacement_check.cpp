@@ -5,8 +5,7 @@
 #include <cmath>
 
 #include "libmge/base/distance.h"
-#include "libmge/compile/compiled_context.h"
-#include "libmge/compile/compiled_program.h"
+#include "libmge/compile/compilation.h"
 #include "libmge/compile/plain.h"
 #include "libmge/device/device.h"
 #include "libmge/graph/halves.h"
@@ -190,7 +189,7 @@ void ReplacementCheck::make_reference() {
     std::vector<ValueId> outputs;
     for (auto& place : places_) outputs.push_back(place.value);
     graph.set_outputs(std::move(outputs));
-    reference_ = std::make_shared<CompiledProgram>(std::move(graph), without_passes(threads_));
+    reference_ = compile_placed(std::move(graph), without_passes(threads_));
 }
 
 ValueId ReplacementCheck::find(const Graph& graph, const Place& place) const {
@@ -207,8 +206,7 @@ std::string ReplacementCheck::responsible(int index, const Tensor& expected, con
         if (id == no_value) continue;
         Graph graph = stage.graph;
         graph.set_outputs({id});
-        auto context =
-            Context::create(std::make_shared<CompiledProgram>(std::move(graph), without_passes(threads_)));
+        auto context = Context::create(compile_placed(std::move(graph), without_passes(threads_)));
         for (size_t i = 0; i < inputs.size(); ++i) context->bind_input(i, inputs[i].address());
         context->run();
         Tensor value = in_source_order(stage.graph, id, plain_on_host(context->output(0)));
@@ -234,8 +232,8 @@ void ReplacementCheck::compare(int index, const Tensor& got, const Tensor& expec
                      replaced_[size_t(index)].name, "': ", what, " in the graph without passes"));
 }
 
-CheckedRun::CheckedRun(const CompiledProgram& program)
-    : check_(*program.check()), by_step_(program.steps().size()) {
+CheckedRun::CheckedRun(const Program& program, const ReplacementCheck& check)
+    : check_(check), by_step_(program.steps().size()) {
     auto steps = ready_steps(program);
     for (size_t i = 0; i < steps.size(); ++i)
         if (check_.index_of(ValueId(i)) >= 0)
@@ -245,7 +243,8 @@ CheckedRun::CheckedRun(const CompiledProgram& program)
 
 void CheckedRun::before_run(Context& context) {
     if (!reference_) return;
-    inputs_ = dynamic_cast<CompiledContext&>(context).bound_inputs();
+    inputs_.clear();
+    for (auto& port : context.program().inputs()) inputs_.push_back(context.value(port.value));
     for (size_t i = 0; i < inputs_.size(); ++i) reference_->bind_input(i, inputs_[i].address());
     reference_->run();
 }

@@ -15,9 +15,6 @@
 
 namespace mge {
 
-class CompiledContext;
-class CompiledProgram;
-
 class ReplacementCheck {
 public:
     // `source` before the passes, `stages` after each of them.
@@ -67,7 +64,7 @@ private:
 // The check in one context: an observer of its runs.
 class CheckedRun final : public StepObserver {
 public:
-    explicit CheckedRun(const CompiledProgram& program);
+    CheckedRun(const Program& program, const ReplacementCheck& check);
 
     void before_run(Context& context) override;
     void after_step(size_t step, Context& context) override;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "libmge/base/error.h"
+#include "libmge/compile/location.h"
 
 namespace mge {
 
@@ -21,7 +22,7 @@ void KeptErrors::tell_first() {
     if (error) std::rethrow_exception(error);
 }
 
-std::string step_text(const CompiledProgram& program, size_t step, const InnerPlace* place) {
+std::string step_text(const Program& program, size_t step, const InnerPlace* place) {
     if (place) return operator_text(program.steps()[step]);
     return text("graph ", program.id(), ", ", operator_text(program.steps()[step]));
 }
@@ -44,7 +45,7 @@ private:
 class StepOrigins::InnerOrigin final : public WorkOrigin {
 public:
     InnerOrigin(std::shared_ptr<const WorkOrigin> outer, const InnerPlace& place,
-                std::shared_ptr<const CompiledProgram> program, size_t step)
+                std::shared_ptr<const Program> program, size_t step)
         : outer_(std::move(outer)), place_(place), program_(std::move(program)), step_(step) {}
     std::string text() const override {
         return mge::text(outer_->text(), ": ", place_.text(), ": ", step_text(*program_, step_, &place_));
@@ -54,13 +55,13 @@ public:
 private:
     std::shared_ptr<const WorkOrigin> outer_;
     InnerPlace place_;
-    std::shared_ptr<const CompiledProgram> program_;
+    std::shared_ptr<const Program> program_;
     size_t step_;
 };
 
-StepOrigins::StepOrigins(std::shared_ptr<const CompiledProgram> program, bool is_waited_for)
+StepOrigins::StepOrigins(std::shared_ptr<const Program> program, bool is_waited_for)
     : program_(std::move(program)), is_waited_for_(is_waited_for) {
-    if (program_->is_on_host()) return;
+    if (are_on_host(program_->places())) return;
     for (size_t i = 0; i < program_->steps().size(); ++i)
         origins_.push_back(std::make_unique<Origin>(*this, i));
 }

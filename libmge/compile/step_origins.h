@@ -6,7 +6,7 @@
 #include <mutex>
 #include <vector>
 
-#include "libmge/compile/compiled_program.h"
+#include "libmge/compile/program.h"
 #include "libmge/device/work_origin.h"
 
 namespace mge {
@@ -37,13 +37,13 @@ struct InnerPlace {
 };
 
 // "graph 3, conv2d 'conv1'"; inside of an operator, whose text names the graph, "conv2d 'conv1'".
-std::string step_text(const CompiledProgram& program, size_t step, const InnerPlace* place = nullptr);
+std::string step_text(const Program& program, size_t step, const InnerPlace* place = nullptr);
 
 // Where the work of each step of a context comes from. Queues keep them as long as the work is under way.
 // Without somebody who waits for the context its errors are the queues'.
 class StepOrigins : public std::enable_shared_from_this<StepOrigins> {
 public:
-    StepOrigins(std::shared_ptr<const CompiledProgram> program, bool is_waited_for);
+    StepOrigins(std::shared_ptr<const Program> program, bool is_waited_for);
     ~StepOrigins();
     // `place`: what the thread asks for now is a part of what it asked for before.
     std::shared_ptr<const WorkOrigin> of_step(size_t step, const InnerPlace* place = nullptr) const;
@@ -52,7 +52,7 @@ public:
 private:
     class Origin;
     class InnerOrigin;
-    std::shared_ptr<const CompiledProgram> program_;
+    std::shared_ptr<const Program> program_;
     bool is_waited_for_;
     std::vector<std::unique_ptr<Origin>> origins_;
     mutable KeptErrors errors_;

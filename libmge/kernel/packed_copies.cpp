@@ -33,8 +33,6 @@ Table& table() {
     return known;
 }
 
-constinit thread_local PackedCopyNotes* notes_of_thread = nullptr;
-
 struct Unverified {
     std::shared_ptr<const void> owner;  // null: there is none
     std::shared_ptr<const VerifyConstant> verify;
@@ -106,10 +104,6 @@ void verify_constants(std::span<const std::span<const std::byte>> constants, int
                      [&](size_t i) { failures[i].guard([&] { verify_constant(unverified[i]); }); });
     for (auto& failure : failures) failure.rethrow();
 }
-
-PackedCopyNotes::PackedCopyNotes() : outer_(std::exchange(notes_of_thread, this)) {}
-PackedCopyNotes::~PackedCopyNotes() { notes_of_thread = outer_; }
-PackedCopyNotes* PackedCopyNotes::of_this_thread() { return notes_of_thread; }
 
 void PackedCopyNotes::add(std::weak_ptr<const void> user, PackedCopy copy) {
     notes_.push_back({std::move(user), std::move(copy)});

@@ -40,16 +40,9 @@ MGE_API void verify_constant(const void* constant);
 // All of them, by several threads where there is much to read; of damaged ones the first is told.
 MGE_API void verify_constants(std::span<const std::span<const std::byte>> constants, int threads);
 
-// Is told of what this thread packs while it lives.
+// Records what the algorithms of a program pack (SelectOptions::packed_copies).
 class MGE_API PackedCopyNotes {
 public:
-    PackedCopyNotes();
-    ~PackedCopyNotes();
-    PackedCopyNotes(const PackedCopyNotes&) = delete;
-    PackedCopyNotes& operator=(const PackedCopyNotes&) = delete;
-
-    // Null: nobody wants to know.
-    static PackedCopyNotes* of_this_thread();
     // `user` lives as long as the copy does.
     void add(std::weak_ptr<const void> user, PackedCopy copy);
     // Those that are still there.
@@ -61,7 +54,6 @@ private:
         PackedCopy copy;
     };
     std::vector<Note> notes_;
-    PackedCopyNotes* outer_;
 };
 
 }  // namespace mge

@@ -13,6 +13,9 @@ namespace mge {
 
 class FastrunCache;
 class Lookups;
+class PackedCopyNotes;
+class PrepareTogether;
+struct SurroundingProgram;
 
 // Where a choice came from; the words of load_and_run's report.
 enum class ChoiceSource { heuristic, cache, measured, plan };
@@ -52,6 +55,11 @@ struct SelectOptions {
     FastrunCache* cache = nullptr;
     Lookups* lookups = nullptr;  // of one compilation; null: each choice asks the cache itself
     CostSource measure;          // empty: the built-in cold measurement
+    // Shared by all algorithms that are prepared for one program. All are null where one algorithm is
+    // prepared by itself.
+    PrepareTogether* together = nullptr;         // collects work that is cheaper when done once for many
+    PackedCopyNotes* packed_copies = nullptr;    // records each copy of a constant that is packed
+    const SurroundingProgram* around = nullptr;  // the program that holds the graphs of control operators
 
     // Whether an algorithm with these attributes may be chosen.
     bool accepts(const Attributes& a) const {
@@ -74,6 +82,11 @@ struct Choice {
 // not: it names each with its reason.
 MGE_API Choice select(KernelList list, const Problem& problem, std::span<const void* const> constants,
                       const SelectOptions& options);
+
+// Records each copy that the algorithm packs; null: nobody does.
+inline PackedCopyNotes* packed_copy_notes(const PrepareContext& context) {
+    return context.select ? context.select->packed_copies : nullptr;
+}
 
 // What the problem takes with the algorithm that select() would choose by its time, without preparing it.
 struct Cost {

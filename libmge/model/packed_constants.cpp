@@ -25,7 +25,9 @@ std::map<const void*, Tensor> constants_of(const Graph& graph) {
 PackedConstants pack_constants(const Graph& graph, const CompileOptions& options) {
     auto constants = constants_of(graph);
     PackedCopyNotes notes;
-    auto program = Program::compile(graph, options);
+    CompileOptions noting = options;
+    noting.select.packed_copies = &notes;
+    auto program = Program::compile(graph, noting);
     PackedConstants packed{this_machine(), {}};
     std::set<const void*> seen;
     for (auto& copy : notes.living()) {

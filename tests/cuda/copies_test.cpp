@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "libmge/compile/compiled_program.h"
+#include "libmge/compile/program_parts.h"
 #include "libmge/mge.h"
 #include "tests/cuda/emulation.h"
 #include "tests/harness/check_op.h"
@@ -192,9 +192,7 @@ TEST(CopiesBeside, RunsFollowEachOtherAtOnce) {
     });
 }
 
-const LanePlan& lanes_of(const Program& program) {
-    return dynamic_cast<const CompiledProgram&>(program).copies();
-}
+const LanePlan& lanes_of(const Program& program) { return program.parts().asking.copies; }
 
 TEST(CopiesBeside, TheOptionTurnsThemOff) {
     auto on = Program::compile(across(gpu(), host_device), beside()),

@@ -88,7 +88,9 @@ private:
 // How many of the copies that a program uses lie in the file, and how many elsewhere.
 std::pair<size_t, size_t> copies_of_program(Image& image, const Graph& graph) {
     PackedCopyNotes notes;
-    auto program = Program::compile(graph, options());
+    CompileOptions noting = options();
+    noting.select.packed_copies = &notes;
+    auto program = Program::compile(graph, noting);
     std::pair<size_t, size_t> count;
     for (auto& copy : notes.living()) ++(image.holds(copy.data) ? count.first : count.second);
     return count;

@@ -6,6 +6,10 @@
 #include "libmge/kernel/activation.h"
 #include "libmge/kernel/algorithm.h"
 
+namespace mge {
+class PackedCopyNotes;
+}
+
 namespace mge::cpu {
 
 // weight[k][n] is at k * stride_k + n * stride_n.
@@ -18,8 +22,10 @@ struct RowTimesWeight {
 // Above that a weight comes from memory or the last cache, however it lies, and a copy only costs.
 inline constexpr int64_t row_weight_limit = 2 << 20;  // elements
 
-// Packs the weight, the operator's input `weight_input`; equal ones are one.
-Prepared prepare_row(const RowTimesWeight& shape, const void* weight, size_t weight_input, int threads);
+// Packs the weight, the operator's input `weight_input`; equal ones are one. `notes` records the copy;
+// null: nobody does.
+Prepared prepare_row(const RowTimesWeight& shape, const void* weight, size_t weight_input, int threads,
+                     PackedCopyNotes* notes = nullptr);
 struct RowAddresses {
     const float *x, *bias, *residual;  // the last two may be null
     float* y;

@@ -107,12 +107,12 @@ std::string joined_text(std::span<const KernelText> texts) {
 }
 
 std::shared_ptr<const CompiledKernel> compile_kernel(KernelText text, const std::string& name,
-                                                     int compute_capability) {
+                                                     int compute_capability, PrepareTogether* together) {
     auto unit = find_unit(std::move(text), mge::text("sm_", compute_capability));
     auto& kernels = unit->text.kernels;
     auto found = std::ranges::find(kernels, name, &KernelText::Kernel::name);
     MGE_CHECK(found != kernels.end(), "no kernel ", name);
-    PrepareTogether::leave(compile_units, unit);
+    if (together) together->leave(compile_units, unit);
     return std::make_shared<KernelOfUnit>(unit, size_t(found - kernels.begin()));
 }
 

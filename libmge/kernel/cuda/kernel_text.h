@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "libmge/kernel/cuda/text_compiler.h"
+#include "libmge/kernel/prepare_together.h"
 
 namespace mge::cuda {
 
@@ -29,8 +30,8 @@ struct KernelText {
 std::string joined_text(std::span<const KernelText> texts);
 
 // A kernel of a text, for GPUs of a compute capability (times ten). Equal ones are compiled once in a
-// process: together with what else a PrepareTogether has collected, else when one is first launched.
+// process: with everything else that `together` collects; where that is null, when one is first launched.
 std::shared_ptr<const CompiledKernel> compile_kernel(KernelText text, const std::string& name,
-                                                     int compute_capability);
+                                                     int compute_capability, PrepareTogether* together);
 
 }  // namespace mge::cuda

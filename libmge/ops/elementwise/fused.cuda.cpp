@@ -6,6 +6,7 @@
 #include "libmge/device/cuda/runtime.h"
 #include "libmge/kernel/cuda/launch.h"
 #include "libmge/kernel/plain_layouts.h"
+#include "libmge/kernel/select.h"
 
 namespace mge::ops {
 namespace {
@@ -29,7 +30,7 @@ Support supports(const Problem& p) {
 }
 Prepared prepare(const PrepareContext& context) {
     return prepare_fused(FusedProgram::parse(context.problem.as<FusedElementwise::Params>().program),
-                         context.problem);
+                         context);
 }
 
 constexpr Algorithm elementwise[] = {{"compiled", supports, prepare, run_fused}};
@@ -43,14 +44,16 @@ Support supports_fused(const FusedProgram& program, const Problem& p) {
 }
 
 std::shared_ptr<const cuda::CompiledKernel> fused_kernel(const cuda::KernelText& text,
-                                                         const std::string& name, const Problem& p) {
-    return cuda::compile_kernel(text, name, device(p.device).compute_capability());
+                                                         const std::string& name,
+                                                         const PrepareContext& context) {
+    return cuda::compile_kernel(text, name, device(context.problem.device).compute_capability(),
+                                context.select ? context.select->together : nullptr);
 }
 
-Prepared prepare_fused(const FusedProgram& program, const Problem& p) {
-    auto plan = plan_fused(program, p.inputs);
+Prepared prepare_fused(const FusedProgram& program, const PrepareContext& context) {
+    auto plan = plan_fused(program, context.problem.inputs);
     int64_t pieces = (plan.arguments.numel + plan.pack - 1) / plan.pack;
-    auto kernel = fused_kernel(fused_text(plan), "fused", p);
+    auto kernel = fused_kernel(fused_text(plan), "fused", context);
     auto grid = cuda::bounded_blocks((pieces + threads - 1) / threads);
     return Prepared::make(State{std::move(kernel), std::move(plan), grid});
 }

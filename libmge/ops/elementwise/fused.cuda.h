@@ -9,10 +9,11 @@ namespace mge::ops {
 
 // One launch that stores the program's result.
 Support supports_fused(const FusedProgram& program, const Problem& problem);
-Prepared prepare_fused(const FusedProgram& program, const Problem& problem);
+Prepared prepare_fused(const FusedProgram& program, const PrepareContext& context);
 // A kernel of a text for the problem's device.
 std::shared_ptr<const cuda::CompiledKernel> fused_kernel(const cuda::KernelText& text,
-                                                         const std::string& name, const Problem& problem);
+                                                         const std::string& name,
+                                                         const PrepareContext& context);
 void run_fused(const Prepared& prepared, const Launch& launch);
 
 // With addresses; packs of so many elements where these allow it.

@@ -33,7 +33,7 @@ Support supports_stored(const Problem& p) {
     return supports_fused(program_of(p), p);
 }
 Prepared prepare_stored(const PrepareContext& context) {
-    return prepare_fused(program_of(context.problem), context.problem);
+    return prepare_fused(program_of(context.problem), context);
 }
 
 Support supports_reduced(const Problem& p) {
@@ -53,8 +53,8 @@ Prepared prepare_reduced(const PrepareContext& context) {
     x.y_type = cuda::type_index(p.outputs[0].dtype);
     x.divisor = &reduction == &Mean::info ? double(x.geometry.length) : 1;
     auto made = fused_text(s.plan, {functor_of(reduction), &reduction == &Mean::info, x.geometry.method});
-    s.kernel = fused_kernel(made, "fused", p);
-    if (x.geometry.pieces > 1) s.join = fused_kernel(made, "joined", p);
+    s.kernel = fused_kernel(made, "fused", context);
+    if (x.geometry.pieces > 1) s.join = fused_kernel(made, "joined", context);
     size_t workspace = cuda::reduction_workspace(x.geometry, cuda::most_total_bytes);
     return Prepared::make(std::move(s), workspace);
 }

@@ -3,6 +3,7 @@
 
 #include "libmge/kernel/cpu/onednn/call.h"
 #include "libmge/kernel/cpu/onednn/implementations.h"
+#include "libmge/kernel/select.h"
 #include "libmge/ops/linalg/matmul_geometry.h"
 
 namespace mge::ops {
@@ -94,9 +95,9 @@ Prepared prepare(const PrepareContext& context) {
                                   output(DNNL_ARG_DST, 0, d.y)};
     if (p.has_input(bias)) operands.push_back(input(DNNL_ARG_BIAS, bias, d.bias));
     Operand added = input(DNNL_ARG_DST, residual, d.y);
-    return prepared(
-        Call(take_way(ways(p), context.candidate.name), operands, p.has_input(residual) ? &added : nullptr),
-        p.threads);
+    return prepared(Call(take_way(ways(p), context.candidate.name), operands,
+                         p.has_input(residual) ? &added : nullptr, packed_copy_notes(context)),
+                    p.threads);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "libmge/kernel/cpu/onednn/packed_weight.h"
 #include "libmge/kernel/cpu/packed_product.h"
 #include "libmge/kernel/cpu/parallel.h"
+#include "libmge/kernel/select.h"
 #include "libmge/ops/linalg/constant_matrix.h"
 
 namespace mge::ops {
@@ -50,10 +51,10 @@ Prepared prepare(const PrepareContext& context) {
     auto g = geometry_of(p);
     const int64_t dims[]{g.k, g.n}, strides[]{g.b_stride_k, g.b_stride_n};
     auto used = panels(g);
-    State state{
-        {g.m, g.n, g.k, 0},
-        onednn::pack_weight(onednn::strided(dims, strides, dnnl_f32), used, context.constants[1], p.threads),
-        p.as<Matmul::Params>().activation};
+    State state{{g.m, g.n, g.k, 0},
+                onednn::pack_weight(onednn::strided(dims, strides, dnnl_f32), used, context.constants[1],
+                                    p.threads, packed_copy_notes(context)),
+                p.as<Matmul::Params>().activation};
     state.shape.panel = int64_t(onednn::bytes(used) / sizeof(float)) / state.shape.panels();
     PackedInputs packed{{{state.weight->data(), onednn::bytes(used)}}, 1u << 1};
     const int64_t rows = state.packs_rows() ? std::min(g.m, cpu::rows_packed_together) : 0;

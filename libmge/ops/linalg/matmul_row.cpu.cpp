@@ -3,6 +3,7 @@
 
 #include "libmge/kernel/cpu/packed_row.h"
 #include "libmge/kernel/cpu/row_times_weight.h"
+#include "libmge/kernel/select.h"
 #include "libmge/ops/linalg/constant_matrix.h"
 
 namespace mge::ops {
@@ -29,7 +30,7 @@ Prepared prepare(const PrepareContext& context) {
     auto g = geometry_of(context.problem);
     return cpu::prepare_row(
         {g.n, g.k, g.b_stride_k, g.b_stride_n, context.problem.as<Matmul::Params>().activation},
-        context.constants[1], 1, context.problem.threads);
+        context.constants[1], 1, context.problem.threads, packed_copy_notes(context));
 }
 
 void run(const Prepared& prepared, const Launch& launch) {

@@ -6,6 +6,10 @@
 #include "libmge/kernel/algorithm.h"
 #include "libmge/kernel/cpu/onednn/memory_desc.h"
 
+namespace mge {
+class PackedCopyNotes;
+}
+
 namespace mge::onednn {
 
 // What fills one argument of a primitive: an input or output of the Problem. Where the primitive wants
@@ -30,8 +34,10 @@ inline Operand output(int argument, size_t index, const MemoryDesc& given) {
 class Call {
 public:
     // `residual`: an input whose values the primitive finds in its destination (post-operation sum). It is
-    // copied there unless it is the same memory already.
-    Call(const PrimitiveDesc& desc, const std::vector<Operand>& operands, const Operand* residual = nullptr);
+    // copied there unless it is the same memory already. `notes` records the copies of constants that are
+    // packed; null: nobody does.
+    Call(const PrimitiveDesc& desc, const std::vector<Operand>& operands, const Operand* residual = nullptr,
+         PackedCopyNotes* notes = nullptr);
     ~Call();
     Call(Call&&) noexcept;
     Call& operator=(Call&&) noexcept;

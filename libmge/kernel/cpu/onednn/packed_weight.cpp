@@ -213,13 +213,11 @@ std::shared_ptr<const PackedWeight> find_made(const MemoryDesc& given, const Mem
     return storage ? std::make_shared<const PackedWeight>(std::move(storage)) : nullptr;
 }
 
-void note(const MemoryDesc& given, const MemoryDesc& used, const void* data,
+void note(PackedCopyNotes& notes, const MemoryDesc& given, const MemoryDesc& used, const void* data,
           const std::shared_ptr<const PackedWeight>& weight) {
-    auto* notes = PackedCopyNotes::of_this_thread();
-    if (!notes) return;
     Layouts layouts{given, used};
     std::string text(reinterpret_cast<const char*>(&layouts), sizeof layouts);
-    notes->add(weight, {data, std::move(text), weight->data(), bytes(used)});
+    notes.add(weight, {data, std::move(text), weight->data(), bytes(used)});
 }
 
 std::shared_ptr<const PackedWeight> find_or_pack(const MemoryDesc& given, const MemoryDesc& used,
@@ -245,9 +243,9 @@ std::shared_ptr<const PackedWeight> find_or_pack(const MemoryDesc& given, const 
 }  // namespace
 
 std::shared_ptr<const PackedWeight> pack_weight(const MemoryDesc& given, const MemoryDesc& used,
-                                                const void* data, int threads) {
+                                                const void* data, int threads, PackedCopyNotes* notes) {
     auto weight = find_or_pack(given, used, data, threads);
-    note(given, used, data, weight);
+    if (notes) note(*notes, given, used, data, weight);
     return weight;
 }
 

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "libmge/kernel/cpu/onednn/memory_desc.h"
+#include "libmge/kernel/packed_copies.h"
 #include "libmge/tensor/storage.h"
 
 namespace mge::onednn {
@@ -20,8 +21,9 @@ private:
     StorageRef storage_;
 };
 
-// `data` lies as `given` says; what comes back holds it as `used` says. `threads` threads pack it.
+// `data` lies as `given` says; what comes back holds it as `used` says. `threads` threads pack it. `notes`
+// records the copy; null: nobody does.
 std::shared_ptr<const PackedWeight> pack_weight(const MemoryDesc& given, const MemoryDesc& used,
-                                                const void* data, int threads);
+                                                const void* data, int threads, PackedCopyNotes* notes);
 
 }  // namespace mge::onednn

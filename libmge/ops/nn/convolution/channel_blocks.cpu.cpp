@@ -3,6 +3,7 @@
 
 #include "libmge/device/cpu/cpu_device.h"
 #include "libmge/kernel/cpu/onednn/packed_weight.h"
+#include "libmge/kernel/select.h"
 
 namespace mge::ops {
 
@@ -39,7 +40,8 @@ BlockedWeight pack_blocks(const PrepareContext& context, const ConvGeometry& g, 
         return onednn::tagged({g.oc, g.ic, g.kernel[0], g.kernel[1]}, tag);
     };
     auto used = desc(block == 16 ? dnnl_Abcd16a : block == 8 ? dnnl_Abcd8a : dnnl_Abcd4a);
-    auto weight = onednn::pack_weight(desc(dnnl_abcd), used, context.constants[1], context.problem.threads);
+    auto weight = onednn::pack_weight(desc(dnnl_abcd), used, context.constants[1], context.problem.threads,
+                                      packed_copy_notes(context));
     return {weight, {{{weight->data(), onednn::bytes(used)}}, 1u << 1}};
 }
 

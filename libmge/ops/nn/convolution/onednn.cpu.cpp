@@ -6,6 +6,7 @@
 #include "libmge/device/cpu/cpu_device.h"
 #include "libmge/kernel/cpu/onednn/call.h"
 #include "libmge/kernel/cpu/onednn/implementations.h"
+#include "libmge/kernel/select.h"
 #include "libmge/ops/nn/convolution/channel_blocks.h"
 
 namespace mge::ops {
@@ -320,9 +321,9 @@ Prepared prepare(const PrepareContext& context) {
     PrimitiveDesc desc = find_way<Op>(p, g, question, context.candidate.name);
     if (std::is_same_v<Op, Forward> && p.has_input(residual)) {
         Operand added = input(DNNL_ARG_DST, residual, *memory_desc(p.inputs[residual]));
-        return prepared(Call(desc, operands(Op{}, context, g), &added), threads);
+        return prepared(Call(desc, operands(Op{}, context, g), &added, packed_copy_notes(context)), threads);
     }
-    return prepared(Call(desc, operands(Op{}, context, g)), threads);
+    return prepared(Call(desc, operands(Op{}, context, g), nullptr, packed_copy_notes(context)), threads);
 }
 
 template <class Op>

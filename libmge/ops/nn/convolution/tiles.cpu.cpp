@@ -181,7 +181,7 @@ Prepared prepare(const PrepareContext& context) {
     if (p.has_input(2)) constants[2] = s.bias.data();
     Candidate candidate{context.candidate.name.substr(prefix.size()), context.candidate.id,
                         context.candidate.attributes};
-    s.inner = onednn_conv2d().prepare({inner.problem, candidate, constants});
+    s.inner = onednn_conv2d().prepare({inner.problem, candidate, constants, context.select});
     s.y_offset = aligned(s.x.outer * s.tile.in[0] * s.tile.in[1] * s.x.inner);
     s.inner_offset = s.y_offset + aligned(s.y.outer * s.tile.out[0] * s.tile.out[1] * s.y.inner);
     size_t workspace = s.inner_offset * sizeof(float) + s.inner.workspace();

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The parts of a Program, for the files of this folder only. The stages of a compilation make them one after
+// another (compile/compilation.h); nothing changes them afterwards.
+
+#include <atomic>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "libmge/compile/async_level.h"
+#include "libmge/compile/lane_plan.h"
+#include "libmge/compile/location.h"
+#include "libmge/compile/plan_memory.h"
+#include "libmge/compile/program.h"
+#include "libmge/kernel/select.h"
+
+namespace mge {
+
+class ReplacementCheck;
+
+struct Ports {
+    std::vector<PortInfo> inputs, outputs;
+    std::vector<bool> is_callback_output;  // by output: only a callback reads it
+};
+
+// The memory that the values of a program need, and where in it each of them is.
+struct Placement {
+    std::vector<Location> values;      // by value; absent for those that no step computes
+    std::vector<Location> workspaces;  // by step
+    // The memory of each input and of each output. Several graph outputs may be in one output memory.
+    struct PortMemory {
+        size_t bytes = 0, place = 0;
+    };
+    std::vector<PortMemory> inputs, outputs;
+    std::vector<int> output_steps;    // by output memory, the step that fills it
+    std::vector<size_t> arena_bytes;  // by place
+    // With force_dynamic_alloc, instead of an arena: values and workspaces, and the steps that need them.
+    std::vector<MemoryBlock> blocks;
+    // An output memory that may be the memory of an input which is given up for it.
+    struct TakenInput {
+        size_t output, input;
+    };
+    std::vector<TakenInput> taken_inputs;
+
+    // InternalError for a value without a place.
+    Location locate(ValueId id) const;
+};
+
+// How the queues are asked for the steps.
+struct Asking {
+    std::vector<StepThreads> threads;  // by step; empty when the caller asks for all of them
+    LanePlan copies;                   // empty where all steps go to the queues of their places
+};
+
+using ConstantBytes = std::map<const void*, size_t>;  // by address
+
+// The memory of a program without that of its contexts, with that of the graphs that its steps hold:
+// constants that are read as they are, packed copies, generated code; and how many steps there are.
+struct Pieces {
+    ConstantBytes kept, packed, code;
+    size_t steps = 0;
+};
+
+struct Reports {
+    std::vector<StepReport> steps;
+    std::vector<ValueReport> values;
+    std::vector<IgnoredOption> ignored;
+    std::vector<std::span<const std::byte>> made_constants;
+    MemoryReport memory;
+};
+
+// Things that only the first context, or the first run, of a program takes. May be used by several threads.
+class FirstUse {
+public:
+    FirstUse(std::vector<StorageRef> arenas, bool is_checked)
+        : arenas_(std::move(arenas)), is_checked_(is_checked) {}
+    // By place, the arenas that were allocated during the compilation; empty for all but the first caller.
+    std::vector<StorageRef> take_arenas() {
+        std::lock_guard lock(mutex_);
+        return std::exchange(arenas_, {});
+    }
+    // True for the first caller: its run checks the operators.
+    bool take_check() { return is_checked_.exchange(false, std::memory_order_relaxed); }
+
+private:
+    std::mutex mutex_;
+    std::vector<StorageRef> arenas_;
+    std::atomic<bool> is_checked_;
+};
+
+struct ProgramParts {
+    uint64_t id = 0;
+    CompileOptions options;
+    Graph graph;
+    Ports ports;
+    std::vector<DeviceId> places;
+    Placement placement;
+    std::vector<CompiledStep> steps;
+    Asking asking;
+    Pieces pieces;
+    Reports reports;
+    std::unique_ptr<const ReplacementCheck> check;  // null unless the level is below zero
+    std::unique_ptr<FirstUse> first_use;
+
+    // Some step is an operator that holds graphs.
+    bool holds_graphs() const;
+    // ModelError when a mapped file was cut that the steps read constants of.
+    void require_whole_constants() const;
+};
+
+}  // namespace mge
