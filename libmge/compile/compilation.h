@@ -55,7 +55,7 @@ struct Compilation {
     // Parts of the program.
     Ports ports;
     std::vector<DeviceId> places;
-    Placement placement;
+    MemoryLayout placement;
     std::vector<CompiledStep> steps;
     Asking asking;
     Pieces pieces;

@@ -123,7 +123,7 @@ void CompiledContext::make_recordable() {
 void CompiledContext::allocate_ports(OwnPorts own) {
     own_ = own;
     std::vector<std::optional<size_t>> bytes(program_->places().size());
-    auto add_ports = [&](std::vector<Port>& ports, const std::vector<Placement::PortMemory>& wanted,
+    auto add_ports = [&](std::vector<Port>& ports, const std::vector<MemoryLayout::PortMemory>& wanted,
                          bool are_own) {
         for (auto [size, place] : wanted) {
             size_t offset = are_own ? bytes[place].value_or(0) : 0;

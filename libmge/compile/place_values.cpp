@@ -121,7 +121,7 @@ Location value_location(const Schedule& schedule, size_t id, std::span<const Loc
 
 }  // namespace
 
-Location Placement::locate(ValueId id) const {
+Location MemoryLayout::locate(ValueId id) const {
     if (id == no_value) return {};
     const Location& location = values[size_t(id)];
     MGE_CHECK(location.kind != Location::Kind::absent, "value ", id, " has no place");

@@ -28,7 +28,7 @@ struct Ports {
 };
 
 // The memory that the values of a program need, and where in it each of them is.
-struct Placement {
+struct MemoryLayout {
     std::vector<Location> values;      // by value; absent for those that no step computes
     std::vector<Location> workspaces;  // by step
     // The memory of each input and of each output. Several graph outputs may be in one output memory.
@@ -98,7 +98,7 @@ struct ProgramParts {
     Graph graph;
     Ports ports;
     std::vector<DeviceId> places;
-    Placement placement;
+    MemoryLayout placement;
     std::vector<CompiledStep> steps;
     Asking asking;
     Pieces pieces;
