@@ -163,14 +163,11 @@ def dump(
     )
     input_names = _input_names(traced, arg_names)
     stored = metadata(user_info, False, optimize_for_inference, kwargs) if enable_metadata else {}
-    model = traced.to_model(
-        input_names,
-        _output_names(traced, output_names, input_names),
-        stored | _fixed_shapes(traced._names.shape_constants, input_names),
-        optimisations(kwargs, optimize_for_inference),
-        training,
-        kept_names(keep_var_name, is_onnx or keep_opr_name, is_onnx or keep_param_name),
-    )
+    stored |= _fixed_shapes(traced._names.shape_constants, input_names)
+    options = optimisations(kwargs, optimize_for_inference)
+    results = _output_names(traced, output_names, input_names)
+    names = kept_names(keep_var_name, is_onnx or keep_opr_name, is_onnx or keep_param_name)
+    model = traced.to_model(input_names, results, stored, options, training, names)
     if optimize_for_inference and not (no_change_graph or training or is_onnx):
         model.fold_batch_norms()
     reading = Reading(repeat, input_transform, resize_input)

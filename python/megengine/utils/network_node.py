@@ -493,9 +493,8 @@ class ConstOpBase(OpNode):
 
     def __new__(cls, data=None, name: str | None = None, device=None, graph=None):
         graph = OpenGraph() if graph is None else graph
-        return graph.operator(
-            graph.add_constant(at_least_vector(Tensor(data, device=device)), name or "")
-        )
+        number = graph.add_constant(at_least_vector(Tensor(data, device=device)), name or "")
+        return graph.operator(number)
 
     @property
     def device(self):
