@@ -53,6 +53,9 @@ struct Pass {
     std::string_view name;
     int level;  // 0: always; 1: algebra, visible in rounding only; 2: fusion and layouts; on_request
     Graph (*run)(Graph, const PassOptions&);
+    // The answer of the pass's own switch among the options, which outranks the level. Nullopt when that is
+    // unset; without a function there is no switch.
+    std::optional<bool> (*is_switched_on)(const Graph&, const PassOptions&) = nullptr;
 };
 
 MGE_API std::span<const Pass> pipeline();

@@ -14,6 +14,55 @@
 namespace mge {
 namespace {
 
+constexpr int fusing_level = 2;
+
+// By tiles or tensor cores.
+bool has_products_of_bf16(DeviceId place) {
+    return place.is_host() ? cpu_isa() >= Isa::amx : device(place).compute_capability() >= 80;
+}
+
+// `precision` fast, where products of bf16 are.
+bool wants_bf16(const Graph& graph, const PassOptions& options) {
+    auto& o = options.graph_opt;
+    if (options.precision != Precision::fast || options.level < fusing_level || o.f16_io_comp ||
+        o.f16_io_f32_comp)
+        return false;
+    return std::ranges::all_of(
+        graph.nodes(), [&](const Node& node) { return has_products_of_bf16(running_place(graph, node)); });
+}
+
+// The switches of passes. Unset ones leave the decision to the level.
+using Switch = std::optional<bool>;
+// A switch that can only turn its pass on.
+Switch on_if(bool is_asked_for) { return is_asked_for ? Switch(true) : std::nullopt; }
+
+Switch grain_switch(const Graph&, const PassOptions& options) { return options.graph_opt.fuse_grain; }
+Switch preprocess_switch(const Graph&, const PassOptions& options) {
+    return options.graph_opt.fuse_preprocess;
+}
+Switch elementwise_switch(const Graph&, const PassOptions& options) {
+    auto& o = options.graph_opt;
+    if (o.jit_config.fuse_dimshuffle == true || o.jit_config.fuse_reduce == true) return true;
+    return o.jit ? Switch(*o.jit > 0) : std::nullopt;
+}
+// These passes know more operators than convolutions, so each of them obeys a `false` by itself.
+Switch bias_switch(const Graph&, const PassOptions& options) {
+    return on_if(options.graph_opt.fuse_conv_bias_nonlinearity == true);
+}
+Switch residual_switch(const Graph&, const PassOptions& options) {
+    return on_if(options.graph_opt.fuse_conv_bias_with_z == true);
+}
+Switch activation_switch(const Graph& graph, const PassOptions& options) {
+    return on_if(bias_switch(graph, options) || residual_switch(graph, options));
+}
+Switch weights_switch(const Graph&, const PassOptions& options) { return on_if(options.weight_bits != 0); }
+Switch f16_switch(const Graph&, const PassOptions& options) {
+    return on_if(options.graph_opt.f16_io_f32_comp || options.graph_opt.f16_io_comp);
+}
+Switch bf16_switch(const Graph& graph, const PassOptions& options) {
+    return on_if(wants_bf16(graph, options));
+}
+
 // The table of contents of this folder. Order matters where a line says so.
 constexpr std::array passes{
     Pass{"remove_dead_nodes", 0, remove_dead_nodes},
@@ -33,23 +82,23 @@ constexpr std::array passes{
     Pass{"tabulate_bytes", 2, tabulate_bytes},
     // Before the fusions: scale and shift of a batch norm go into weights and bias.
     Pass{"fold_batch_norm", 2, fold_batch_norm},
-    Pass{"fuse_grain", 2, fuse_grain},
+    Pass{"fuse_grain", 2, fuse_grain, grain_switch},
     // Before the elementwise fusions take its parts away.
-    Pass{"fuse_preprocess", 2, fuse_preprocess},
+    Pass{"fuse_preprocess", 2, fuse_preprocess, preprocess_switch},
     // y = activation(conv + bias + residual): the epilogue is taken in from the inside out.
-    Pass{"fuse_bias", 2, fuse_bias},
-    Pass{"fuse_residual", 2, fuse_residual},
-    Pass{"fuse_activation", 2, fuse_activation},
+    Pass{"fuse_bias", 2, fuse_bias, bias_switch},
+    Pass{"fuse_residual", 2, fuse_residual, residual_switch},
+    Pass{"fuse_activation", 2, fuse_activation, activation_switch},
     // What no other operator has taken in.
-    Pass{"fuse_elementwise", 2, fuse_elementwise},
+    Pass{"fuse_elementwise", 2, fuse_elementwise, elementwise_switch},
     // Behind convolutions that have their activations, so that nothing stands between them and the moves.
     Pass{"fuse_channel_moves", 2, fuse_channel_moves},
     Pass{"order_channels", 2, order_channels},
     // After what reads weights; before their dtype changes.
-    Pass{"compress_weights", on_request, compress_weights},
+    Pass{"compress_weights", on_request, compress_weights, weights_switch},
     // After the fusions, whose insides stay f32.
-    Pass{"store_as_f16", on_request, store_as_f16},
-    Pass{"store_as_bf16", on_request, store_as_bf16},
+    Pass{"store_as_f16", on_request, store_as_f16, f16_switch},
+    Pass{"store_as_bf16", on_request, store_as_bf16, bf16_switch},
     // Last: its cost is that of the operators as they will run, epilogues included.
     Pass{"choose_layout", 2, choose_layout},
 };
@@ -64,46 +113,10 @@ void check_names(const PassOptions& options) {
     }
 }
 
-constexpr int fusing_level = 2;
-
-// By tiles or tensor cores.
-bool has_products_of_bf16(DeviceId place) {
-    return place.is_host() ? cpu_isa() >= Isa::amx : device(place).compute_capability() >= 80;
-}
-
-// `precision` fast, where products of bf16 are.
-bool wants_bf16(const Graph& graph, const PassOptions& options) {
-    auto& o = options.graph_opt;
-    if (options.precision != Precision::fast || options.level < fusing_level || o.f16_io_comp ||
-        o.f16_io_f32_comp)
-        return false;
-    return std::ranges::all_of(
-        graph.nodes(), [&](const Node& node) { return has_products_of_bf16(running_place(graph, node)); });
-}
-
-// What a switch says of a pass; unset when there is none or it says nothing.
-std::optional<bool> switch_of(const Pass& pass, const Graph& graph, const PassOptions& options) {
-    auto& o = options.graph_opt;
-    if (pass.name == "fuse_grain") return o.fuse_grain;
-    if (pass.name == "fuse_elementwise") {
-        if (o.jit_config.fuse_dimshuffle == true || o.jit_config.fuse_reduce == true) return true;
-        return o.jit ? std::optional(*o.jit > 0) : std::nullopt;
-    }
-    if (pass.name == "fuse_preprocess") return o.fuse_preprocess;
-    if (pass.name == "compress_weights" && options.weight_bits) return true;
-    if (pass.name == "store_as_bf16" && wants_bf16(graph, options)) return true;
-    if (pass.name == "store_as_f16" && (o.f16_io_f32_comp || o.f16_io_comp)) return true;
-    // These know more operators than convolutions, so `false` is only for them to obey.
-    bool is_bias = pass.name == "fuse_bias", is_residual = pass.name == "fuse_residual",
-         is_activation = pass.name == "fuse_activation";
-    if ((is_bias || is_activation) && o.fuse_conv_bias_nonlinearity == true) return true;
-    if ((is_residual || is_activation) && o.fuse_conv_bias_with_z == true) return true;
-    return std::nullopt;
-}
-
 bool is_on(const Pass& pass, const Graph& graph, const PassOptions& options) {
     if (auto it = options.passes.find(pass.name); it != options.passes.end()) return it->second;
-    return switch_of(pass, graph, options).value_or(options.level >= pass.level);
+    auto switched = pass.is_switched_on ? pass.is_switched_on(graph, options) : std::nullopt;
+    return switched.value_or(options.level >= pass.level);
 }
 
 // What a graph does, without the numbers of its values: those change whenever a graph is rebuilt.
@@ -186,9 +199,8 @@ std::span<const Pass> pipeline() { return passes; }
 
 std::optional<DType> stored_half(const Graph& graph, const PassOptions& options) {
     for (auto& pass : passes) {
-        if (pass.level != on_request || !is_on(pass, graph, options)) continue;
-        if (pass.name == "store_as_f16") return DType::f16;
-        if (pass.name == "store_as_bf16") return DType::bf16;
+        if (pass.run == store_as_f16 && is_on(pass, graph, options)) return DType::f16;
+        if (pass.run == store_as_bf16 && is_on(pass, graph, options)) return DType::bf16;
     }
     return std::nullopt;
 }
