@@ -11,6 +11,7 @@
 #include <span>
 #include <string_view>
 
+#include "libmge/base/invalid_flag.h"
 #include "libmge/base/thread_team.h"
 
 namespace mge {
@@ -37,6 +38,12 @@ bool is_ours() { return RegionScope::here().threads > 0 || is_in_share(); }
 struct Region {
     void (*fn)(void*);
     void* argument;
+    std::atomic<bool>* raised_invalid;
+
+    void run() const {
+        if (!raised_invalid) return fn(argument);
+        watch_invalid(*raised_invalid, [&] { fn(argument); });
+    }
 };
 
 void parallel(void (*fn)(void*), void* argument, unsigned threads, unsigned flags) {
@@ -44,8 +51,8 @@ void parallel(void (*fn)(void*), void* argument, unsigned threads, unsigned flag
     // In a region of the program's own, OpenMP would give one thread too.
     bool is_nested = is_in_share() || libgomp.in_parallel();
     int shares = is_nested ? 1 : threads ? int(threads) : RegionScope::here().threads;
-    Region region{fn, argument};
-    auto run = [](void* r, int, int) { static_cast<Region*>(r)->fn(static_cast<Region*>(r)->argument); };
+    Region region{fn, argument, RegionScope::here().raised_invalid};
+    auto run = [](void* r, int, int) { static_cast<const Region*>(r)->run(); };
     run_shares(team_size(shares), run, &region,
                RegionScope::here().never_waits ? Waiting::never : Waiting::for_each_other);
 }

@@ -4,6 +4,8 @@
 // teams by writing into that library's table of imported functions, and only there: other users of OpenMP in
 // the process keep theirs. Calls of oneDNN that are not ours (another library may share it) go on to libgomp.
 
+#include <atomic>
+
 namespace mge {
 
 // False, and nothing is changed, when oneDNN is not there as a shared library, or imports other functions of
@@ -14,6 +16,8 @@ bool lead_openmp_imports_to_teams();
 struct RegionRules {
     int threads = 0;           // of our team; 0: the regions are libgomp's
     bool never_waits = false;  // their shares do not wait for each other
+    // Set when a share raises the flag of invalid operations (base/invalid_flag.h). Null: nobody looks.
+    std::atomic<bool>* raised_invalid = nullptr;
 };
 
 // While it lives, one of the rules is another.

@@ -8,25 +8,49 @@
 
 namespace mge {
 
-// The operator that matmul and conv2d apply to their result before they store it. NaN stays NaN, except with
-// the relu and relu6 of some libraries.
-enum class Activation { none, relu, relu6, hswish, silu, gelu, sigmoid, tanh };
+// The operator that matmul and conv2d apply to their result before they store it. NaN gives 0 for relu and 6
+// for relu6, as those operators do; it stays NaN for all others.
+enum class Activation {
+    none,
+    relu,
+    relu6,
+    hswish,
+    silu,
+    gelu,
+    sigmoid,
+    tanh,
+    relu_keeps_nan,
+    relu6_keeps_nan,
+};
 
 template <>
 struct EnumNames<Activation> {
-    static constexpr std::string_view names[] = {"none", "relu", "relu6",   "hswish",
-                                                 "silu", "gelu", "sigmoid", "tanh"};
+    static constexpr std::string_view names[] = {"none",           "relu",           "relu6",   "hswish",
+                                                 "silu",           "gelu",           "sigmoid", "tanh",
+                                                 "relu_keeps_nan", "relu6_keeps_nan"};
 };
 
 // What the parameter of such an operator is.
 inline constexpr std::string_view activation_doc =
-    "Applied to the result: none, relu, relu6, hswish, silu, gelu, sigmoid or tanh.";
+    "Applied to the result: none, relu, relu6, hswish, silu, gelu, sigmoid, tanh, relu_keeps_nan or "
+    "relu6_keeps_nan.";
+
+// The same activation for values that cannot be NaN.
+constexpr Activation without_nan(Activation activation) {
+    if (activation == Activation::relu_keeps_nan) return Activation::relu;
+    if (activation == Activation::relu6_keeps_nan) return Activation::relu6;
+    return activation;
+}
 
 inline float apply_activation(Activation activation, float x) {
     switch (activation) {
         case Activation::relu:
-            return x < 0 ? 0 : x;
+            return x > 0 ? x : 0;
         case Activation::relu6:
+            return x < 6 ? std::max(x, 0.f) : 6;
+        case Activation::relu_keeps_nan:
+            return x < 0 ? 0 : x;
+        case Activation::relu6_keeps_nan:
             return std::clamp(x, 0.f, 6.f);
         case Activation::hswish:
             return x * std::clamp(x + 3, 0.f, 6.f) / 6;
@@ -41,13 +65,6 @@ inline float apply_activation(Activation activation, float x) {
         default:
             return x;
     }
-}
-
-// The same before the result becomes steps, which have no NaN.
-inline float apply_activation_of_steps(Activation activation, float x) {
-    if (std::isnan(x) && activation == Activation::relu) return 0;
-    if (std::isnan(x) && activation == Activation::relu6) return 6;
-    return apply_activation(activation, x);
 }
 
 }  // namespace mge

@@ -8,10 +8,16 @@
 namespace mge {
 namespace {
 
+// The name of the activation that computes what the elementwise operator does, NaN included.
+std::string activation_name(const Node& node) {
+    bool keeps_nan = find_param(node, "keeps_nan") == ParamValue(true);
+    return text(node.op->name, keeps_nan ? "_keeps_nan" : "");
+}
+
 // Null when the producer has no such activation.
-std::shared_ptr<const void> with_activation(const Node& producer, std::string_view activation) {
+std::shared_ptr<const void> with_activation(const Node& producer, const Node& node) {
     try {
-        return with_param(*producer.op, producer.params.get(), "activation", std::string(activation));
+        return with_param(*producer.op, producer.params.get(), "activation", activation_name(node));
     } catch (const UserError&) {
         return nullptr;
     }
@@ -33,10 +39,10 @@ Graph fuse_activation(Graph graph, const PassOptions& options) {
                            ? options.graph_opt.fuse_conv_bias_nonlinearity
                            : options.graph_opt.fuse_conv_bias_with_z;
         if (!may_fuse(producer, wanted, "fuse_activation", options)) return -1;
-        return with_activation(producer, node.op->name) ? id : -1;
+        return with_activation(producer, node) ? id : -1;
     };
     auto fuse = [&](Rewrite& rewrite, const Node& node, const Node& producer) -> FusedNode {
-        return {with_activation(producer, node.op->name), rewrite(producer.inputs)};
+        return {with_activation(producer, node), rewrite(producer.inputs)};
     };
     return absorb_producers(std::move(graph), producer_of, fuse);
 }

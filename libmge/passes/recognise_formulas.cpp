@@ -41,10 +41,13 @@ constexpr double cube_factor = 0.044715;
 
 Pattern plus(double summand, Pattern p) { return either_order<ops::Add>(std::move(p), number(summand)); }
 
-Pattern clipped(double lower, double upper, Pattern p) {
+// Whether a bound may make a number of NaN.
+enum class Nan { any, kept };
+
+Pattern clipped(double lower, double upper, Pattern p, Nan nan) {
     auto has_bounds = [=](const Match&, const Node& node) {
         auto& bounds = node.as<ops::Clip::Params>();
-        return bounds.lower == lower && bounds.upper == upper;
+        return bounds.lower == lower && bounds.upper == upper && (nan == Nan::any || bounds.keeps_nan);
     };
     return op_if<ops::Clip>(has_bounds, std::move(p));
 }
@@ -64,9 +67,15 @@ Pattern argument_of_tanh() {
 }
 
 // relu6(x + 3), of which hsigmoid is a sixth.
-Pattern ramp_to_6() { return one_of({op<ops::Relu6>(plus(3, any("x"))), clipped(0, 6, plus(3, any("x")))}); }
+Pattern ramp_to_6(Nan nan) {
+    auto is_wanted = [=](const Match&, const Node& node) {
+        return nan == Nan::any || node.as<ops::NanParams>().keeps_nan;
+    };
+    const Pattern sum = plus(3, any("x"));
+    return one_of({op_if<ops::Relu6>(is_wanted, sum), clipped(0, 6, sum, nan)});
+}
 // x / 6 + 0.5 between 0 and 1.
-Pattern ramp_to_1() { return clipped(0, 1, plus(0.5, product(1. / 6, {any("x")}))); }
+Pattern ramp_to_1(Nan nan) { return clipped(0, 1, plus(0.5, product(1. / 6, {any("x")})), nan); }
 
 Pattern softmax() {
     auto powers = op<ops::Exp>(op<ops::Sub>(any("x"), capture("largest", op<ops::Max>(any("x")))));
@@ -163,8 +172,11 @@ const match::Table<PassOptions>& formulas() {
         {gelu(), as<ops::Gelu>},
         {gated_half(op<ops::Tanh>(argument_of_tanh())), as_gate},
         {product(1, {x, op<ops::Sigmoid>(x)}), as<ops::Silu>},
-        {one_of({product(1. / 6, {x, ramp_to_6()}), product(1, {x, ramp_to_1()})}), as<ops::Hswish>},
-        {one_of({product(1. / 6, {ramp_to_6()}), product(1, {ramp_to_1()}), ramp_to_1()}), as<ops::Hsigmoid>},
+        {one_of({product(1. / 6, {x, ramp_to_6(Nan::any)}), product(1, {x, ramp_to_1(Nan::any)})}),
+         as<ops::Hswish>},
+        {one_of({product(1. / 6, {ramp_to_6(Nan::kept)}), product(1, {ramp_to_1(Nan::kept)}),
+                 ramp_to_1(Nan::kept)}),
+         as<ops::Hsigmoid>},
         {softmax(), as_softmax},
         {layer_norm(), as_layer_norm},
     };

@@ -947,7 +947,7 @@ class ops:
         Args:
             bits: Of a step: 8 or 4.
             group: Columns that share a scale, with 4 bits an even number; 0: all of a row.
-            activation: Applied to the result: none, relu, relu6, hswish, silu, gelu, sigmoid or tanh.
+            activation: Applied to the result: none, relu, relu6, hswish, silu, gelu, sigmoid, tanh, relu_keeps_nan or relu6_keeps_nan.
         Returns:
             y
         """
@@ -989,7 +989,7 @@ class ops:
             padding: Zeros put around x, above and below, left and right.
             dilation: Distance of neighbouring elements of the window.
             groups: Number of groups that channels are divided into.
-            activation: Applied to the result: none, relu, relu6, hswish, silu, gelu, sigmoid or tanh.
+            activation: Applied to the result: none, relu, relu6, hswish, silu, gelu, sigmoid, tanh, relu_keeps_nan or relu6_keeps_nan.
         Returns:
             y
         """
@@ -1578,7 +1578,7 @@ class ops:
         Args:
             transpose_a: Swap the last two axes of a; a vector stays.
             transpose_b: Swap the last two axes of b; a vector stays.
-            activation: Applied to the result: none, relu, relu6, hswish, silu, gelu, sigmoid or tanh.
+            activation: Applied to the result: none, relu, relu6, hswish, silu, gelu, sigmoid, tanh, relu_keeps_nan or relu6_keeps_nan.
         Returns:
             y
         """

@@ -122,14 +122,21 @@ TEST(RecogniseFormulas, GatesOfSigmoids) {
 }
 
 TEST(RecogniseFormulas, HardGates) {
-    auto shifted = [](const Tensor& x) { return ops::relu6(ops::add(x, number(3))); };
-    auto line = [](const Tensor& x) {
-        return ops::clip(ops::add(ops::mul(x, number(1. / 6)), number(0.5)), {.lower = 0, .upper = 1});
+    auto shifted = [](const Tensor& x, bool keeps_nan = false) {
+        return ops::relu6(ops::add(x, number(3)), {.keeps_nan = keeps_nan});
+    };
+    auto line = [](const Tensor& x, bool keeps_nan = false) {
+        return ops::clip(ops::add(ops::mul(x, number(1. / 6)), number(0.5)),
+                         {.lower = 0, .upper = 1, .keeps_nan = keeps_nan});
     };
     Body hswish = [](const Tensors& x) { return Tensors{ops::hswish(x[0])}; };
     Body hsigmoid = [](const Tensors& x) { return Tensors{ops::hsigmoid(x[0])}; };
-    expect_formula([&](const Tensors& x) { return Tensors{ops::div(shifted(x[0]), number(6))}; }, hsigmoid);
-    expect_formula([&](const Tensors& x) { return Tensors{line(x[0])}; }, hsigmoid);
+    expect_formula([&](const Tensors& x) { return Tensors{ops::div(shifted(x[0], true), number(6))}; },
+                   hsigmoid);
+    expect_formula([&](const Tensors& x) { return Tensors{line(x[0], true)}; }, hsigmoid);
+    // hsigmoid keeps NaN, the formula gives 1.
+    expect_left([&](const Tensors& x) { return Tensors{ops::div(shifted(x[0]), number(6))}; });
+    expect_left([&](const Tensors& x) { return Tensors{line(x[0])}; });
     expect_formula(
         [&](const Tensors& x) { return Tensors{ops::mul(x[0], ops::div(shifted(x[0]), number(6)))}; },
         hswish);

@@ -75,3 +75,41 @@ def test_megengines_functions_give_a_bound():
     x = mge.Tensor([np.nan] * 20)
     for f, bound in ((F.relu, 0), (F.nn.relu6, 6), (F.sign, 0), (lambda t: F.clip(t, 0, 5), 5)):
         np.testing.assert_array_equal(f(x).numpy(), [bound] * 20)
+
+
+@pytest.mark.parametrize("second", ["Relu", "Clip"])
+@pytest.mark.parametrize("kernel", [1, 3])
+@pytest.mark.parametrize("channels", [1, 8, 32])
+def test_nan_stays_behind_convolutions(channels, kernel, second, tmp_path):
+    """Also where a library computes the activation with the convolution."""
+    random = np.random.default_rng(0)
+    x = random.normal(size=(1, channels, 9, 9)).astype(np.float32)
+    bias = np.resize([np.nan, 1, -1, np.inf, -np.inf], 32).astype(np.float32)
+    weight = random.normal(size=(32, channels, kernel, kernel)).astype(np.float32)
+    constants = [
+        number("w", weight, np.float32),
+        number("b", bias, np.float32),
+        number("low", 0, np.float32),
+        number("high", 6, np.float32),
+    ]
+    pads = [kernel // 2] * 4
+    sums = given(tmp_path, [node("Conv", ["x", "w", "b"], ["y"], pads=pads)], x, constants[:2])
+    bounds = [] if second == "Relu" else ["low", "high"]
+    nodes = [
+        node("Conv", ["x", "w", "b"], ["a"], pads=pads),
+        node(second, ["a", *bounds], ["y"]),
+    ]
+    y = given(tmp_path, nodes, x, constants)
+    expected = np.clip(sums, 0, 6 if bounds else np.inf)
+    np.testing.assert_allclose(y, expected, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("rows", [1, 7])
+def test_nan_stays_behind_products(rows, tmp_path):
+    random = np.random.default_rng(0)
+    x = random.normal(size=(rows, 24)).astype(np.float32)
+    x[0, 3] = np.nan
+    weight = random.normal(size=(24, 40)).astype(np.float32)
+    nodes = [node("MatMul", ["x", "w"], ["a"]), node("Relu", ["a"], ["y"])]
+    y = given(tmp_path, nodes, x, [number("w", weight, np.float32)])
+    np.testing.assert_allclose(y, np.maximum(x @ weight, 0), rtol=1e-4, atol=1e-5)

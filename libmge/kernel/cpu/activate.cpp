@@ -26,8 +26,12 @@ void activate(Activation activation, float* y, int64_t n) {
         case Activation::none:
             return;
         case Activation::relu:
-            return apply(functor::Relu{.keeps_nan = true}, y, n);
+            return apply(functor::Relu{.keeps_nan = false}, y, n);
         case Activation::relu6:
+            return apply(functor::Relu6{.keeps_nan = false}, y, n);
+        case Activation::relu_keeps_nan:
+            return apply(functor::Relu{.keeps_nan = true}, y, n);
+        case Activation::relu6_keeps_nan:
             return apply(functor::Relu6{.keeps_nan = true}, y, n);
         case Activation::hswish:
             return apply(functor::Hswish(), y, n);

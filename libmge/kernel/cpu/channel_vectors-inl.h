@@ -37,16 +37,18 @@ HWY_INLINE Vec load_bias(const float* bias, int64_t channel, int64_t channels) {
     return hn::Load(f, rest);
 }
 
-// NaN as the second operand of a maximum stays.
-HWY_INLINE Vec relu(Vec y) { return hn::Max(hn::Zero(Channels()), y); }
-HWY_INLINE Vec relu6(Vec y) { return hn::Min(hn::Set(Channels(), 6.f), relu(y)); }
+// Max and Min return their second operand when one of the two is NaN.
+HWY_INLINE Vec relu(Vec y) { return hn::Max(y, hn::Zero(Channels())); }
+HWY_INLINE Vec relu6(Vec y) { return relu(hn::Min(y, hn::Set(Channels(), 6.f))); }
+HWY_INLINE Vec relu_keeps_nan(Vec y) { return hn::Max(hn::Zero(Channels()), y); }
+HWY_INLINE Vec relu6_keeps_nan(Vec y) { return hn::Min(hn::Set(Channels(), 6.f), relu_keeps_nan(y)); }
 HWY_INLINE Vec hswish(Vec y) {
     const Channels f;
-    return hn::Mul(hn::Mul(y, relu6(hn::Add(y, hn::Set(f, 3.f)))), hn::Set(f, 1.f / 6));
+    return hn::Mul(hn::Mul(y, relu6_keeps_nan(hn::Add(y, hn::Set(f, 3.f)))), hn::Set(f, 1.f / 6));
 }
 
 // Activations that are functions of their own, which run over rows.
-HWY_INLINE bool is_apart(Activation activation) { return activation > Activation::hswish; }
+HWY_INLINE bool is_apart(Activation activation) { return without_nan(activation) > Activation::hswish; }
 
 }  // namespace
 }  // namespace mge::cpu::HWY_NAMESPACE

@@ -28,6 +28,8 @@ int64_t count_rows(const Depthwise& s) { return s.items * blocks(s) * s.out[0]; 
 HWY_INLINE Vec finish(Activation activation, Vec y) {
     if (activation == Activation::relu) return relu(y);
     if (activation == Activation::relu6) return relu6(y);
+    if (activation == Activation::relu_keeps_nan) return relu_keeps_nan(y);
+    if (activation == Activation::relu6_keeps_nan) return relu6_keeps_nan(y);
     return activation == Activation::hswish ? hswish(y) : y;
 }
 

@@ -21,7 +21,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace mge::cpu::HWY_NAMESPACE {
 
-// As apply_activation_of_steps, NaN included, for those that step_rows.h counts.
+// Same as apply_activation for the activations that has_step_rows() accepts.
 HWY_INLINE Simd activated(Activation activation, Simd x) {
     Simd zero(0.0), six(6.0);
     switch (activation) {

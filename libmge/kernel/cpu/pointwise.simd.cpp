@@ -107,6 +107,10 @@ void compute(const Pointwise& s, const PointwiseData& d, const Tile& at) {
                            HWY_ATTR { y = hn::Add(y, hn::LoadU(f, residual + places[v] + r * block)); });
     if (s.activation == Activation::relu) for_sums(sums, [](Vec& y, int, int) HWY_ATTR { y = relu(y); });
     if (s.activation == Activation::relu6) for_sums(sums, [](Vec& y, int, int) HWY_ATTR { y = relu6(y); });
+    if (s.activation == Activation::relu_keeps_nan)
+        for_sums(sums, [](Vec& y, int, int) HWY_ATTR { y = relu_keeps_nan(y); });
+    if (s.activation == Activation::relu6_keeps_nan)
+        for_sums(sums, [](Vec& y, int, int) HWY_ATTR { y = relu6_keeps_nan(y); });
     if (s.activation == Activation::hswish) for_sums(sums, [](Vec& y, int, int) HWY_ATTR { y = hswish(y); });
     float* to = d.y;
     for_sums(sums, [&](Vec& y, int r, int v) HWY_ATTR { hn::StoreU(y, f, to + places[v] + r * block); });

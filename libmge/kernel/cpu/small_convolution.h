@@ -2,6 +2,8 @@
 #pragma once
 #include <cstdint>
 
+#include "libmge/kernel/activation.h"
+
 namespace mge::cpu {
 
 // A convolution of one image with stride 1, for layers so small that a library's call and its reorders cost
@@ -23,7 +25,7 @@ struct SmallConvolution {
 struct SmallConvolutionData {
     const float *padded, *weight, *bias, *residual;
     float* y;
-    bool relu;
+    Activation activation;  // none, relu or relu_keeps_nan
 };
 
 // One way to do it, compiled once per instruction set.

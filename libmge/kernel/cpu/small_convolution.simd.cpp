@@ -25,14 +25,20 @@ constexpr size_t most_lanes = 16;
 int64_t lanes() { return int64_t(hn::Lanes(F32())); }
 int64_t quotient_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-// NaN stays.
-HWY_INLINE Vector rectified(Vector v) { return hn::Max(hn::Zero(F32()), v); }
+// Max returns its second operand when one of the two is NaN.
+HWY_INLINE Vector rectified(const SmallConvolutionData& d, Vector v) {
+    const auto zero = hn::Zero(F32());
+    return d.activation == Activation::relu ? hn::Max(v, zero) : hn::Max(zero, v);
+}
+HWY_INLINE bool is_rectified(const SmallConvolutionData& d) { return d.activation != Activation::none; }
 
-// values + residual, rectified where that is wanted
+// The activation of values + residual.
 HWY_INLINE void add_residual(const SmallConvolutionData& d, int64_t target, int64_t n, const float* values) {
     for (int64_t i = 0; i < n; ++i) {
         float value = values[i] + d.residual[target + i];
-        d.y[target + i] = d.relu && value < 0 ? 0 : value;
+        if (d.activation == Activation::relu) value = value > 0 ? value : 0;
+        if (d.activation == Activation::relu_keeps_nan) value = value < 0 ? 0 : value;
+        d.y[target + i] = value;
     }
 }
 
@@ -101,9 +107,9 @@ HWY_INLINE void compute_span(const SmallConvolution& s, const SmallConvolutionDa
     const int64_t before0 = values_before(s, at), before1 = values_before(s, at + lanes());
     const int64_t before2 = values_before(s, at + span());
     for (int c = 0; c < C; ++c) {
-        if (d.relu && !d.residual) {
-            sum0[c] = rectified(sum0[c]);
-            sum1[c] = rectified(sum1[c]);
+        if (is_rectified(d) && !d.residual) {
+            sum0[c] = rectified(d, sum0[c]);
+            sum1[c] = rectified(d, sum1[c]);
         }
         const int64_t target = (channel + c) * s.height * s.width;
         store_taken(d, hn::TableLookupLanes(sum0[c], lanes0), target + before0, before1 - before0,
@@ -172,11 +178,11 @@ void compute_columns(const SmallConvolution& s, const SmallConvolutionData& d, i
         }
         return;
     }
-    if (d.relu)
+    if (is_rectified(d))
 #pragma GCC unroll 8
         for (int c = 0; c < C; ++c)
 #pragma GCC unroll 2
-            for (int v = 0; v < V; ++v) sums[c][v] = rectified(sums[c][v]);
+            for (int v = 0; v < V; ++v) sums[c][v] = rectified(d, sums[c][v]);
     float* y = d.y + target + column;
 #pragma GCC unroll 8
     for (int c = 0; c < C; ++c)
@@ -265,7 +271,7 @@ void compute_run(const SmallConvolution& s, const SmallConvolutionData& d, int64
     HWY_ALIGN float turned[P * B * most_lanes], values[B * most_lanes * P];
     for (int p = 0; p < P; ++p)
         for (int b = 0; b < B; ++b)
-            hn::Store(d.relu && !d.residual ? rectified(sums[p][b]) : sums[p][b], f,
+            hn::Store(is_rectified(d) && !d.residual ? rectified(d, sums[p][b]) : sums[p][b], f,
                       turned + p * step + b * lanes());
     const int64_t target = (channel * s.height + row) * s.width + column;
     if (!d.residual) return transpose_rows(turned, step, P, channels, d.y + target, plane);

@@ -112,13 +112,15 @@ struct Multiply {
 constexpr auto multiplies = kernels_by_size<Multiply>();
 
 HWY_INLINE Vec finish(const Winograd& w, Vec y) {
-    if (w.activation != Activation::relu) return y;
-    return hn::Max(hn::Zero(F32()), y);  // NaN stays
+    // Max returns its second operand when one of the two is NaN.
+    if (w.activation == Activation::relu) return hn::Max(y, hn::Zero(F32()));
+    if (w.activation == Activation::relu_keeps_nan) return hn::Max(hn::Zero(F32()), y);
+    return y;
 }
 
 // Activations that are functions of their own, on one vector of channels of neighbouring pixels.
 HWY_INLINE void activate_row(const Winograd& w, float* y, int64_t pixels) {
-    if (w.activation == Activation::none || w.activation == Activation::relu) return;
+    if (w.activation == Activation::none || without_nan(w.activation) == Activation::relu) return;
     if (w.y.pixel == lanes) return activate(w.activation, y, pixels * lanes);
     for (int64_t j = 0; j < pixels; ++j) activate(w.activation, y + j * w.y.pixel, lanes);
 }

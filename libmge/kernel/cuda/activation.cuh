@@ -10,9 +10,13 @@ MGE_DEVICE float activated(Activation activation, float value) {
     auto x = ScalarFloat::of(value);
     switch (activation) {
         case Activation::relu:
-            return functor::Relu()(x).v;
+            return functor::Relu{false}(x).v;
         case Activation::relu6:
-            return functor::Relu6()(x).v;
+            return functor::Relu6{false}(x).v;
+        case Activation::relu_keeps_nan:
+            return functor::Relu{true}(x).v;
+        case Activation::relu6_keeps_nan:
+            return functor::Relu6{true}(x).v;
         case Activation::hswish:
             return functor::Hswish()(x).v;
         case Activation::silu:

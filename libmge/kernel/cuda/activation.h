@@ -4,6 +4,17 @@
 namespace mge::cuda {
 
 // mge::Activation as device text knows it; device_activation.h compares the two.
-enum class Activation { none, relu, relu6, hswish, silu, gelu, sigmoid, tanh };
+enum class Activation {
+    none,
+    relu,
+    relu6,
+    hswish,
+    silu,
+    gelu,
+    sigmoid,
+    tanh,
+    relu_keeps_nan,
+    relu6_keeps_nan,
+};
 
 }  // namespace mge::cuda

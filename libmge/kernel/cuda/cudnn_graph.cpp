@@ -169,8 +169,10 @@ CudnnDescriptor cudnn_tensor(int64_t id, cudnnDataType_t type, const CudnnDims& 
 }
 
 CudnnDescriptor cudnn_pointwise(cudnnPointwiseMode_t mode, const CudnnDescriptor& x, const CudnnDescriptor* b,
-                                const CudnnDescriptor& y) {
+                                const CudnnDescriptor& y, cudnnNanPropagation_t nan) {
     CudnnDescriptor what(CUDNN_BACKEND_POINTWISE_DESCRIPTOR);
+    if (nan != CUDNN_NOT_PROPAGATE_NAN)
+        what.set(CUDNN_ATTR_POINTWISE_NAN_PROPAGATION, CUDNN_TYPE_NAN_PROPOGATION, nan);
     what.set(CUDNN_ATTR_POINTWISE_MODE, CUDNN_TYPE_POINTWISE_MODE, mode);
     what.set(CUDNN_ATTR_POINTWISE_MATH_PREC, CUDNN_TYPE_DATA_TYPE, CUDNN_DATA_FLOAT).finalize();
     CudnnDescriptor operation(CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR);

@@ -88,9 +88,10 @@ CudnnDims cudnn_strides(const CudnnDims& dims, const CudnnOrder& order);
 enum class CudnnTensorKind { stored, between, value };
 CudnnDescriptor cudnn_tensor(int64_t id, cudnnDataType_t type, const CudnnDims& dims,
                              const CudnnDims& strides, CudnnTensorKind kind);
-// y = mode(x), or mode(x, b).
+// y = mode(x), or mode(x, b). `nan`: what a mode that bounds its values makes of NaN.
 CudnnDescriptor cudnn_pointwise(cudnnPointwiseMode_t mode, const CudnnDescriptor& x, const CudnnDescriptor* b,
-                                const CudnnDescriptor& y);
+                                const CudnnDescriptor& y,
+                                cudnnNanPropagation_t nan = CUDNN_NOT_PROPAGATE_NAN);
 CudnnDescriptor cudnn_operation_graph(std::span<const CudnnDescriptor> operations, const CudnnTarget& target);
 
 // What addresses are aligned to that plans are made for.

@@ -9,6 +9,8 @@ constexpr Activation device_activation(mge::Activation activation) { return Acti
 
 static_assert(device_activation(mge::Activation::relu) == Activation::relu);
 static_assert(device_activation(mge::Activation::relu6) == Activation::relu6);
+static_assert(device_activation(mge::Activation::relu_keeps_nan) == Activation::relu_keeps_nan);
+static_assert(device_activation(mge::Activation::relu6_keeps_nan) == Activation::relu6_keeps_nan);
 static_assert(device_activation(mge::Activation::hswish) == Activation::hswish);
 static_assert(device_activation(mge::Activation::silu) == Activation::silu);
 static_assert(device_activation(mge::Activation::gelu) == Activation::gelu);

@@ -95,9 +95,10 @@ Prepared prepare(const PrepareContext& context) {
                                   output(DNNL_ARG_DST, 0, d.y)};
     if (p.has_input(bias)) operands.push_back(input(DNNL_ARG_BIAS, bias, d.bias));
     Operand added = input(DNNL_ARG_DST, residual, d.y);
-    return prepared(Call(take_way(ways(p), context.candidate.name), operands,
-                         p.has_input(residual) ? &added : nullptr, packed_copy_notes(context)),
-                    p.threads);
+    return prepared(
+        Call(take_way(ways(p), context.candidate.name), operands, p.has_input(residual) ? &added : nullptr,
+             packed_copy_notes(context), p.as<Matmul::Params>().activation),
+        p.threads);
 }
 
 }  // namespace

@@ -10,7 +10,7 @@ using Conv = QuantizedConv2d;
 ConvEpilogue::ConvEpilogue(const Problem& problem)
     : is_exact(!problem.has_input(Conv::y_scale)),
       is_per_channel(problem.has_input(Conv::scale) && problem.inputs[Conv::scale].shape.numel() > 1),
-      activation(problem.as<Conv::Params>().activation),
+      activation(without_nan(problem.as<Conv::Params>().activation)),
       range{},
       rounding(problem.as<Conv::Params>().rounding),
       dtype(problem.outputs[0].dtype),
@@ -42,7 +42,7 @@ int32_t finished_step(const ConvEpilogue& e, const ConvScales& s, const Launch& 
             auto step = launch.in<typename decltype(type)::type>(Conv::residual)[place];
             real += to_real(step, s.residual_zero, s.residual_scale);
         });
-    real = apply_activation_of_steps(e.activation, real);
+    real = apply_activation(e.activation, real);
     return to_step(e.rounding, real, s.y_scale, s.y_zero, e.range);
 }
 

@@ -2,6 +2,7 @@
 #include "tests/cuda/emulated/cudnn_graph_run.h"
 
 #include <array>
+#include <cmath>
 
 #include "tests/cuda/emulated/cudnn_image.h"
 
@@ -117,6 +118,10 @@ std::optional<ConvolutionPattern> pattern_of(const Descriptor& graph) {
             p.stored.push_back(&added);
         } else if (mode == CUDNN_POINTWISE_RELU_FWD) {
             p.has_relu = true;
+            auto& pointwise = op.other(CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR);
+            p.keeps_nan = pointwise.has(CUDNN_ATTR_POINTWISE_NAN_PROPAGATION) &&
+                          pointwise.value<cudnnNanPropagation_t>(CUDNN_ATTR_POINTWISE_NAN_PROPAGATION) ==
+                              CUDNN_PROPAGATE_NAN;
         } else {
             return std::nullopt;
         }
@@ -186,7 +191,8 @@ void run_pattern(const ConvolutionPattern& p, const std::map<int64_t, void*>& ad
         auto sum = float(sums.at(at));
         if (p.z) sum += z.get(at);
         if (p.bias) sum += bias.get({0, at[1], 0, 0});
-        if (p.has_relu) sum = sum > 0 ? sum : 0;  // NaN becomes 0
+        bool stays = sum > 0 || (p.keeps_nan && std::isnan(sum));
+        if (p.has_relu && !stays) sum = 0;
         result.put(at, sum);
     });
 }

@@ -16,7 +16,7 @@ namespace mge::cuda::emulated {
 // it.
 struct ConvolutionPattern {
     const Descriptor *operation = nullptr, *z = nullptr, *bias = nullptr;
-    bool has_relu = false, is_channels_last = false;
+    bool has_relu = false, keeps_nan = false, is_channels_last = false;
     cudnnDataType_t type{};
     const Descriptor* result = nullptr;     // what is stored
     std::vector<const Descriptor*> stored;  // all tensors that are no intermediate ones

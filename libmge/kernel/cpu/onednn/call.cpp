@@ -8,6 +8,7 @@
 #include <iterator>
 
 #include "libmge/base/error.h"
+#include "libmge/kernel/cpu/onednn/nan_repair.h"
 #include "libmge/kernel/cpu/onednn/packed_weight.h"
 #include "libmge/kernel/cpu/onednn/primitive.h"
 #include "libmge/kernel/cpu/parallel.h"
@@ -36,7 +37,8 @@ struct Step {
     Primitive primitive;                            // null: copy `bytes` from the first slot to the second
     std::vector<std::pair<int, size_t>> arguments;  // DNNL_ARG_…, slot
     size_t bytes = 0;
-    bool is_independent = false;  // its shares of work never wait for each other
+    bool is_independent = false;             // its shares of work never wait for each other
+    std::unique_ptr<NanRepair> repair = {};  // set where the primitive applies an activation
 };
 
 // oneDNN's objects that hold addresses, and so belong to one run at a time.
@@ -167,9 +169,12 @@ void Call::Plan::run_step(size_t i, const ArgumentSet& set) const {
     if (step.primitive) {
         auto& arguments = set.arguments[i];
         RegionScope scope(&RegionRules::never_waits, step.is_independent);
-        check(dnnl_primitive_execute(step.primitive.get(), stream(), int(arguments.size()), arguments.data()),
-              "dnnl_primitive_execute");
-        return;
+        auto execute = [&] {
+            check(dnnl_primitive_execute(step.primitive.get(), stream(), int(arguments.size()),
+                                         arguments.data()),
+                  "dnnl_primitive_execute");
+        };
+        return step.repair ? step.repair->run(arguments, execute) : execute();
     }
     void* from = set.addresses[step.arguments[0].second];
     void* to = set.addresses[step.arguments[1].second];
@@ -177,7 +182,7 @@ void Call::Plan::run_step(size_t i, const ArgumentSet& set) const {
 }
 
 Call::Call(const PrimitiveDesc& desc, const std::vector<Operand>& operands, const Operand* residual,
-           PackedCopyNotes* notes)
+           PackedCopyNotes* notes, Activation activation)
     : plan_(std::make_unique<Plan>()) {
     Plan& plan = *plan_;
     plan.notes = notes;
@@ -198,6 +203,10 @@ Call::Call(const PrimitiveDesc& desc, const std::vector<Operand>& operands, cons
         arguments.emplace_back(operand.argument, slot);
     }
     plan.add_step(make_primitive(desc.get()), std::move(arguments));
+    if (activation != Activation::none) {
+        auto& step = plan.steps.back();
+        step.repair = std::make_unique<NanRepair>(step.primitive, activation, residual != nullptr);
+    }
     for (auto [from, to] : behind) plan.add_reorder(from, to);
     for (auto& step : plan.steps)
         step.is_independent = step.primitive && has_independent_shares(step.primitive);

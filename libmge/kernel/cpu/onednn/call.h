@@ -3,6 +3,7 @@
 #include <memory>
 #include <vector>
 
+#include "libmge/kernel/activation.h"
 #include "libmge/kernel/algorithm.h"
 #include "libmge/kernel/cpu/onednn/memory_desc.h"
 
@@ -35,9 +36,9 @@ class Call {
 public:
     // `residual`: an input whose values the primitive finds in its destination (post-operation sum). It is
     // copied there unless it is the same memory already. `notes` records the copies of constants that are
-    // packed; null: nobody does.
+    // packed; null: nobody does. `activation`: the one that the primitive applies.
     Call(const PrimitiveDesc& desc, const std::vector<Operand>& operands, const Operand* residual = nullptr,
-         PackedCopyNotes* notes = nullptr);
+         PackedCopyNotes* notes = nullptr, Activation activation = Activation::none);
     ~Call();
     Call(Call&&) noexcept;
     Call& operator=(Call&&) noexcept;

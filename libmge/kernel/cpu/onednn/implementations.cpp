@@ -40,8 +40,10 @@ struct Eltwise {
 std::optional<Eltwise> eltwise(Activation activation) {
     switch (activation) {
         case Activation::relu:
+        case Activation::relu_keeps_nan:
             return Eltwise{dnnl_eltwise_relu};
         case Activation::relu6:
+        case Activation::relu6_keeps_nan:
             return Eltwise{dnnl_eltwise_clip, 0, 6};
         case Activation::hswish:
             return Eltwise{dnnl_eltwise_hardswish};

@@ -43,8 +43,10 @@ Operand activated(Site& s, Activation activation, const Operand& x, DType dtype)
         case Activation::none:
             return x;
         case Activation::relu:
+        case Activation::relu_keeps_nan:
             return relu(s, x, dtype);
         case Activation::relu6:
+        case Activation::relu6_keeps_nan:
             return relu6(s, x, dtype);
         case Activation::hswish:
             return hswish(s, x);

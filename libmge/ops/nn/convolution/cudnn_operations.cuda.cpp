@@ -107,12 +107,14 @@ CudnnDescriptor graph_of(const Problem& p, bool is_fused, const cuda::CudnnTarge
     operations.push_back(convolution_operation(operation_of(p), g, x, weight, last, CUDNN_DATA_FLOAT));
     if (is_fused) {
         auto follows = conv_epilogue(p);
+        auto nan =
+            follows.activation == Activation::relu_keeps_nan ? CUDNN_PROPAGATE_NAN : CUDNN_NOT_PROPAGATE_NAN;
         auto then = [&](cudnnPointwiseMode_t mode, const CudnnDescriptor* operand,
                         const CudnnDescriptor& to) {
-            operations.push_back(cuda::cudnn_pointwise(mode, last, operand, to));
+            operations.push_back(cuda::cudnn_pointwise(mode, last, operand, to, nan));
             last = to;
         };
-        bool is_relu = follows.activation == Activation::relu;
+        bool is_relu = without_nan(follows.activation) == Activation::relu;
         auto z = cuda::cudnn_tensor(z_id, type, dims.y, order);
         auto bias = cuda::cudnn_tensor(bias_id, type, {1, g.groups * g.oc, 1, 1}, order);
         if (follows.residual) then(CUDNN_POINTWISE_ADD, &z, between(added_id));

@@ -35,7 +35,7 @@ struct ConvEpilogue {
     bool is_nothing() const { return !bias && !residual && activation == Activation::none; }
     // What cuDNN has ready engines for; they want a bias.
     bool can_be_fused() const {
-        return bias && (activation == Activation::none || activation == Activation::relu);
+        return bias && (activation == Activation::none || without_nan(activation) == Activation::relu);
     }
 };
 ConvEpilogue conv_epilogue(const Problem& problem);

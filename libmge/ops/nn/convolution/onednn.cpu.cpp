@@ -319,9 +319,12 @@ Prepared prepare(const PrepareContext& context) {
     ThreadScope scope(threads);
     Question question = questions<Op>(p, g).at(context.candidate.id);
     PrimitiveDesc desc = find_way<Op>(p, g, question, context.candidate.name);
-    if (std::is_same_v<Op, Forward> && p.has_input(residual)) {
-        Operand added = input(DNNL_ARG_DST, residual, *memory_desc(p.inputs[residual]));
-        return prepared(Call(desc, operands(Op{}, context, g), &added, packed_copy_notes(context)), threads);
+    if constexpr (std::is_same_v<Op, Forward>) {
+        std::optional<Operand> added;
+        if (p.has_input(residual)) added = input(DNNL_ARG_DST, residual, *memory_desc(p.inputs[residual]));
+        return prepared(Call(desc, operands(Op{}, context, g), added ? &*added : nullptr,
+                             packed_copy_notes(context), p.as<Conv2d::Params>().activation),
+                        threads);
     }
     return prepared(Call(desc, operands(Op{}, context, g), nullptr, packed_copy_notes(context)), threads);
 }

@@ -81,7 +81,7 @@ void compute_image(const State& state, const Launch& launch, int64_t n, float* p
     auto& g = state.geometry;
     int64_t x_size = g.ic * g.in[0] * g.in[1], y_size = g.oc * g.out[0] * g.out[1];
     const float* residual = launch.in_if_given<float>(3);
-    bool is_relu = state.activation == Activation::relu;
+    bool is_relu = without_nan(state.activation) == Activation::relu;
     const float* x = launch.in<float>(0) + n * x_size;
     // Channels in the lanes: nothing is read behind the image, so one without padding may stay where it is.
     const bool is_copied = !state.weight || g.padding != Pair{0, 0};
@@ -92,7 +92,7 @@ void compute_image(const State& state, const Launch& launch, int64_t n, float* p
         launch.in_if_given<float>(2),
         residual ? residual + n * y_size : nullptr,
         launch.out<float>(0) + n * y_size,
-        is_relu};
+        is_relu ? state.activation : Activation::none};
     par_for(threads, state.items, state.item_grain,
             [&](int64_t first, int64_t last) { state.kernel.compute(state.image, data, first, last); });
     if (is_relu || state.activation == Activation::none) return;

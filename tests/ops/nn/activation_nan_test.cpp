@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+// NaN and infinities before the activation of a convolution or a product: every algorithm gives what the
+// elementwise operator gives.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "tests/ops/nn/images.h"
+
+namespace mge::test {
+namespace {
+
+constexpr float nan_value = std::numeric_limits<float>::quiet_NaN(),
+                infinity = std::numeric_limits<float>::infinity();
+
+constexpr Activation activations[] = {
+    Activation::relu, Activation::relu6,   Activation::relu_keeps_nan, Activation::relu6_keeps_nan,
+    Activation::silu, Activation::hswish,  Activation::gelu,           Activation::tanh,
+    Activation::none, Activation::sigmoid,
+};
+
+// The elementwise operators' rules for what is special.
+float special_value(Activation activation, float sum) {
+    switch (activation) {
+        case Activation::relu:
+            return std::isnan(sum) ? 0 : std::max(sum, 0.f);
+        case Activation::relu6:
+            return std::isnan(sum) ? 6 : std::min(std::max(sum, 0.f), 6.f);
+        case Activation::relu_keeps_nan:
+            return std::isnan(sum) ? sum : std::max(sum, 0.f);
+        case Activation::relu6_keeps_nan:
+            return std::isnan(sum) ? sum : std::min(std::max(sum, 0.f), 6.f);
+        case Activation::sigmoid:
+            return std::isnan(sum) ? sum : sum > 0;
+        case Activation::tanh:
+            return std::isnan(sum) ? sum : std::copysign(1.f, sum);
+        case Activation::none:
+            return sum;
+        default:  // x times a bounded function of x
+            return sum > 0 ? sum : nan_value;
+    }
+}
+
+bool is_same(float a, float b) { return a == b || (std::isnan(a) && std::isnan(b)); }
+
+void expect_special_values(const Tensor& sums, const Tensor& y, Activation activation,
+                           const std::string& what) {
+    const float *sum = sums.data<float>(), *got = y.data<float>();
+    int count = 0;
+    for (int64_t i = 0; i < sums.spec().numel(); ++i) {
+        if (std::isfinite(sum[i])) {
+            EXPECT_TRUE(std::isfinite(got[i])) << what << ' ' << sum[i] << " gives " << got[i];
+            continue;
+        }
+        ++count;
+        float expected = special_value(activation, sum[i]);
+        EXPECT_TRUE(is_same(got[i], expected))
+            << what << ' ' << sum[i] << " gives " << got[i] << ", not " << expected;
+    }
+    EXPECT_GT(count, 0);
+}
+
+// Special values come from bias and residual, which no algorithm mixes with other places.
+Tensor with_special_values(const Shape& shape, int64_t step) {
+    Tensor t = random_tensor(shape);
+    auto* values = t.data<float>();
+    const float special[] = {nan_value, infinity, -infinity};
+    for (int64_t i = 1, k = 0; i < shape.numel(); i += step) values[i] = special[k++ % 3];
+    return t;
+}
+
+template <class Op>
+std::vector<NamedCandidate> candidates_of(const Problem& problem) {
+    return list_candidates(find_kernels(Op::info, default_device()), problem);
+}
+
+// All algorithms for operands that lie in a layout. The residual may be overwritten by the result.
+template <class Op>
+void expect_all_algorithms(typename Op::Params params, const Tensors& inputs, const Layout& layout,
+                           bool has_residual) {
+    TensorSpecs plain, specs;
+    Tensors laid_out;
+    for (size_t i = 0; i < inputs.size(); ++i) {
+        bool is_image = !layout.is_plain() && (i == 0 || i == 3);
+        laid_out.push_back(is_image ? reordered(inputs[i], layout) : inputs[i]);
+        plain.push_back(inputs[i].spec());
+        specs.push_back(laid_out[i].spec());
+    }
+    params.activation = Activation::none;
+    TensorSpecs out = Op::infer(params, plain);
+    Problem sum_problem{Op::name, &params, Op::info.fields, plain, out};
+    Tensor sums = run_candidate(candidates_of<Op>(sum_problem).back(), sum_problem, inputs)[0];
+    out[0].layout = layout;
+    constexpr InPlace in_place{0, 3};
+    for (auto activation : activations) {
+        params.activation = activation;
+        for (uint32_t constants : {2u, 0u})
+            for (int threads : {1, 2}) {
+                Problem problem{Op::name, &params, Op::info.fields, specs, out, constants};
+                problem.threads = threads;
+                for (auto& named : candidates_of<Op>(problem)) {
+                    auto what = text(named.candidate.name, ' ', layout.name(), ' ', int(activation));
+                    Tensor y = run_candidate(named, problem, laid_out, has_residual ? &in_place : nullptr)[0];
+                    expect_special_values(sums, layout.is_plain() ? y : reordered(y, {}), activation, what);
+                }
+            }
+    }
+}
+
+TEST(FusedActivations, OfConvolutionsKnowNanAndInfinities) {
+    const ConvCase cases[] = {
+        {{1, 32, 14, 14}, {32, 32, 3, 3}, {.padding = {1, 1}}},
+        {{1, 16, 7, 7}, {32, 16, 1, 1}, {}},
+        {{1, 3, 12, 12}, {16, 3, 3, 3}, {.stride = {2, 2}, .padding = {1, 1}}},
+        {{1, 16, 9, 9}, {16, 1, 1, 3, 3}, {.padding = {1, 1}, .groups = 16}},
+        {{2, 2, 6, 7}, {7, 2, 3, 3}, {.padding = {1, 1}}},
+    };
+    for (auto& c : cases)
+        for (bool has_residual : {false, true}) {
+            Tensor x = random_tensor(c.x), weight = random_tensor(c.weight);
+            TensorSpec plain[] = {x.spec(), weight.spec()};
+            Shape shape = ops::Conv2d::infer(c.params, plain).at(0).shape;
+            Tensors inputs{x, weight, with_special_values({1, shape[1], 1, 1}, 2)};
+            if (has_residual) {
+                inputs[2] = random_tensor({1, shape[1], 1, 1});
+                inputs.push_back(with_special_values(shape, 17));
+            }
+            for (std::string_view name : {std::string_view("nchw"), channel_blocks()})
+                expect_all_algorithms<ops::Conv2d>(c.params, inputs, Layout::named(name), has_residual);
+        }
+}
+
+TEST(FusedActivations, OfProductsKnowNanAndInfinities) {
+    for (Shape shape : {Shape{1, 24}, Shape{5, 24}, Shape{64, 64}})
+        for (bool has_residual : {false, true}) {
+            Tensors inputs{random_tensor(shape), random_tensor({shape[1], 40}), with_special_values({40}, 3)};
+            if (has_residual) {
+                inputs[2] = random_tensor({40});
+                inputs.push_back(with_special_values({shape[0], 40}, 7));
+            }
+            expect_all_algorithms<ops::Matmul>({}, inputs, {}, has_residual);
+        }
+}
+
+}  // namespace
+}  // namespace mge::test
