@@ -20,6 +20,7 @@
 #include <utility>
 #include <vector>
 
+#include "libmge/base/copied_files.h"
 #include "libmge/base/env.h"
 #include "libmge/base/error.h"
 #include "libmge/base/input_pipe.h"
@@ -228,6 +229,11 @@ struct MappedFile::Identity {
     }
 };
 
+thread_local bool copies_files = false;  // on this thread, by a CopiedFilesScope
+
+CopiedFilesScope::CopiedFilesScope(bool copies) : outer_(copies_files) { copies_files |= copies; }
+CopiedFilesScope::~CopiedFilesScope() { copies_files = outer_; }
+
 MappedFile::MappedFile(std::string path) : path_(std::move(path)) {}
 
 std::shared_ptr<const MappedFile> MappedFile::open(const std::string& path) {
@@ -239,7 +245,7 @@ std::shared_ptr<const MappedFile> MappedFile::open(const std::string& path) {
     std::shared_ptr<MappedFile> mapped(new MappedFile(path));
     mapped->identity_ = std::move(identity);
     if (size == 0) return mapped;
-    bool is_copied = env_string("MGE_MAP_FILES") == "0";
+    bool is_copied = copies_files || env_string("MGE_MAP_FILES") == "0";
     // Pages come as they are read, by whichever thread reads them.
     void* data = is_copied ? ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
                            : ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.fd, 0);

@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "libmge/base/copied_files.h"
 #include "libmge/base/file.h"
 #include "libmge/base/input_pipe.h"
 #include "libmge/base/log.h"
@@ -85,6 +86,7 @@ ModelFile read_model_file(const std::string& path, const Configuration& given, b
     return as_lite_error([&] {
         use_default_log_level();
         mge::PipeScope scope;
+        mge::CopiedFilesScope copies(given.config.options.copy_model_files);
         auto options =
             envelope_options(given, [&] { return mge::is_packed(mge::MappedFile::open(path)->bytes()); });
         return read_plain(mge::decrypt_model(path, options), given, uses_info);

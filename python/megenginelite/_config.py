@@ -35,7 +35,7 @@ _LAYOUTS = (
     "enable_nchw32",
     "enable_nchw64",
 )
-_NUMBERS = ("enable_f16_io_comp", "precision", "weight_bits")
+_NUMBERS = ("enable_f16_io_comp", "precision", "weight_bits", "copy_model_files")
 
 
 def _bytes_of(name: str | bytes | None) -> bytes:
@@ -80,6 +80,8 @@ class LiteOptions(Struct):
             1 relaxed (factors of products as bfloat16), 2 fast (values between steps, too).
         weight_bits: in how many bits linear layers keep each weight: 8 or 4; 0: as they are, or as
             the model says.
+        copy_model_files: 1: model files are read into memory instead of being mapped, for files
+            that may change while in use.
     Example:
         >>> options = LiteOptions()
         >>> options.const_shape = 1
@@ -112,6 +114,7 @@ class LiteOptions(Struct):
     enable_f16_io_comp: int
     precision: int
     weight_bits: int
+    copy_model_files: int
 
     def __init__(self) -> None:
         super().__init__(var_sanity_check_first_run=1, graph_opt_level=2, async_exec_level=1)

@@ -45,7 +45,7 @@ def test_log_level():
 def test_options_by_default():
     options = LiteOptions()
     wanted = {"var_sanity_check_first_run": 1, "graph_opt_level": 2, "async_exec_level": 1}
-    assert len(options._fields_) == 23
+    assert len(options._fields_) == 24
     for name, _ in options._fields_:
         assert getattr(options, name) == wanted.get(name, 0)
 

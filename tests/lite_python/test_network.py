@@ -4,6 +4,7 @@
 import gc
 import io
 import json
+import os
 import threading
 import time
 import weakref
@@ -605,3 +606,17 @@ def test_inputs_and_outputs_ahead(models):
         assert info.outputs[0].config_layout.shapes == [1, 1000]
     with pytest.raises(RuntimeError):
         get_model_io_info(b"no model")
+
+
+def test_a_copied_model_file_may_be_cut(models, image, expected, tmp_path):
+    options = LiteOptions()
+    options.copy_model_files = 1
+    copy = tmp_path / "net.mge"
+    copy.write_bytes((models / "net.mge").read_bytes())
+    network = LiteNetwork(LiteConfig(option=options))
+    network.load(copy)
+    os.truncate(copy, 0)
+    np.testing.assert_array_equal(run(network, image), expected)
+    # A plan for other shapes reads the weights again.
+    two = run(network, np.concatenate([image, image]))
+    np.testing.assert_allclose(two, np.concatenate([expected] * 2), rtol=1e-5, atol=1e-6)

@@ -16,14 +16,14 @@ static_assert(sizeof(LiteLayout) == 72 && offsetof(LiteLayout, ndim) == 56 &&
               offsetof(LiteLayout, data_type) == 64);
 static_assert(sizeof(LiteTensorDesc) == 88 && offsetof(LiteTensorDesc, layout) == 8 &&
               offsetof(LiteTensorDesc, device_type) == 80 && offsetof(LiteTensorDesc, device_id) == 84);
-static_assert(sizeof(LiteOptions) == 92 && offsetof(LiteOptions, jit_level) == 36 &&
+static_assert(sizeof(LiteOptions) == 96 && offsetof(LiteOptions, jit_level) == 36 &&
               offsetof(LiteOptions, enable_nchw44) == 52 && offsetof(LiteOptions, enable_nchw64) == 76 &&
-              offsetof(LiteOptions, weight_bits) == 88);
-static_assert(sizeof(LiteConfig) == 128 && offsetof(LiteConfig, device_id) == 4 &&
+              offsetof(LiteOptions, copy_model_files) == 92);
+static_assert(sizeof(LiteConfig) == 136 && offsetof(LiteConfig, device_id) == 4 &&
               offsetof(LiteConfig, device_type) == 8 && offsetof(LiteConfig, backend) == 12 &&
               offsetof(LiteConfig, bare_model_cryption_name) == 16 && offsetof(LiteConfig, options) == 24 &&
-              offsetof(LiteConfig, auto_optimize_inference) == 116 &&
-              offsetof(LiteConfig, discrete_input_name) == 120);
+              offsetof(LiteConfig, auto_optimize_inference) == 120 &&
+              offsetof(LiteConfig, discrete_input_name) == 128);
 static_assert(sizeof(LiteExtraConfig) == 4);
 static_assert(sizeof(LiteIO) == 88 && offsetof(LiteIO, is_host) == 8 && offsetof(LiteIO, io_type) == 12 &&
               offsetof(LiteIO, config_layout) == 16);
@@ -60,6 +60,7 @@ constexpr OptionField<bool> switches[] = {
     {"enable_nchw32", &LiteOptions::enable_nchw32, &Options::enable_nchw32},
     {"enable_nchw64", &LiteOptions::enable_nchw64, &Options::enable_nchw64},
     {"enable_f16_io_comp", &LiteOptions::enable_f16_io_comp, &Options::enable_f16_io_comp},
+    {"copy_model_files", &LiteOptions::copy_model_files, &Options::copy_model_files},
 };
 constexpr OptionField<uint8_t> levels[] = {
     {"jit_level", &LiteOptions::jit_level, &Options::jit_level},

@@ -37,6 +37,7 @@ typedef struct LiteOptions {
     int enable_f16_io_comp;
     int precision;
     int weight_bits;
+    int copy_model_files;
 } LiteOptions;
 LITE_CAPI extern const LiteOptions default_option;
 

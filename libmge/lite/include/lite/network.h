@@ -60,6 +60,8 @@ struct LITE_API Options {
     // In how many bits linear layers keep each weight: 8 or 4; arithmetic stays f32. 0: as they are, or as
     // the model says.
     uint8_t weight_bits = 0;
+    // Model files are read into memory instead of being mapped: for files that may change while in use.
+    bool copy_model_files = false;
 };
 
 struct LITE_API Config {
