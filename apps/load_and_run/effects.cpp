@@ -60,6 +60,14 @@ void note_options_without_reference(Job& job, Test& test) {
     if (!o.metric.empty()) job.ignore_option("--metric", reason);
 }
 
+// The default may have been given, too.
+void note_seed_without_random_values(Job& job, Test& test) {
+    if (test.index > 0 || job.options.run.rate > 0) return;
+    if (cli::value_of("--seed", job.invocation.arguments).empty()) return;
+    if (std::ranges::none_of(job.tests, &Test::has_random_input))
+        job.ignore_option("--seed", "no input is random, and without --rate runs do not arrive by chance");
+}
+
 void check_sanity(Job& job, Test& test) {
     if (test.index > 0) return;
     if (!job.session->asked().var_sanity_check_first_run) {

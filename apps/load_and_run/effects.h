@@ -11,6 +11,7 @@ void note_options_without_effect(Job& job, Test& test);
 void note_unread_options(Job& job, Test& test);
 void note_options_behind_a_plan(Job& job, Test& test);
 void note_options_without_reference(Job& job, Test& test);
+void note_seed_without_random_values(Job& job, Test& test);
 // Unless --no-sanity-check: a run in which every value that a step has written is the same whenever it is
 // read.
 void check_sanity(Job& job, Test& test);

@@ -146,6 +146,7 @@ Test given_test(const InputTable& table, const std::string& values, uint64_t see
             continue;
         }
         size_t i = table.find(input.first);
+        test.has_random_input |= value.starts_with('#');
         take(test.inputs, i, table,
              made_for(table, i, [&] { return read_value(value, table.spec(i), seed + i); }));
     }
@@ -158,8 +159,9 @@ void fill_inputs(const Model& model, const InputTable& table, uint64_t seed, Tes
         if (test.inputs[i]) continue;
         double bound = is_float(table.spec(i).dtype) ? 1 : 0;
         auto random = [&] { return cli::random_tensor(table.spec(i), -bound, bound, seed + i, "--input"); };
-        test.inputs[i] =
-            model.test_cases.empty() ? made_for(table, i, random) : model.test_cases[0].inputs[i];
+        bool is_random = model.test_cases.empty();
+        test.has_random_input |= is_random;
+        test.inputs[i] = is_random ? made_for(table, i, random) : model.test_cases[0].inputs[i];
     }
 }
 
@@ -187,6 +189,7 @@ Test with_batch(const Model& model, const Test& test, int64_t batch) {
     InputTable table{model.graph};
     Test result;
     result.name = text(test.name, test.name.empty() ? "" : " ", "batch ", batch);
+    result.has_random_input = test.has_random_input;
     for (size_t i = 0; i < table.size(); ++i)
         result.inputs.push_back(
             made_for(table, i, [&] { return repeated(test.inputs[i], batch, table.name(i)); }));

@@ -27,6 +27,7 @@ constexpr std::array test_stages{
     TestStage{"note what is not read", note_unread_options},
     TestStage{"note what a plan overrides", note_options_behind_a_plan},
     TestStage{"note what needs a reference", note_options_without_reference},
+    TestStage{"note what needs random numbers", note_seed_without_random_values},
     TestStage{"watch its runs", watch},
     TestStage{"first run", run_first},
     TestStage{"end the dumps of the first run", end_dumps},

@@ -16,6 +16,7 @@ struct Test {
     size_t index = 0;
     std::string name;
     Tensors inputs;
+    bool has_random_input = false;
     Tensors expected;                   // outputs as the model's author got them; empty: not known
     std::optional<double> max_error{};  // of the model's test case
     std::shared_ptr<const Program> program;

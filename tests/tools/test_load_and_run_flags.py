@@ -142,6 +142,19 @@ def test_contradictions_end_with_2(run_tool, small_model, flags):
     assert len(done.err.strip().splitlines()) == 1
 
 
+def test_a_seed_without_random_values_is_listed(run_tool, small_model):
+    for flags, expected in (
+        (["--input", "[[1,2,3],[4,5,6]]"], ["--seed"]),
+        (["--input", "[[1,2,3],[4,5,6]]", "--batch-size", "4"], ["--seed"]),
+        (["--input", "#rand(0,1)"], []),
+        (["--input", "[[1,2,3],[4,5,6]]", "--rate", "1000", "--iter", "3"], []),
+        ([], []),
+    ):
+        done = run_tool("load_and_run", small_model, "--seed=0", *flags)
+        assert done.code == 0 and done.result["options_without_effect"] == expected, flags
+        assert done.err.count("--seed") == len(expected)
+
+
 def test_what_does_nothing_is_listed_by_its_flag(run_tool, small_model):
     flags = ["--enable-fuse-conv-bias-with-z", "--fuse-grain", "--enable-memory-swap"]
     done = run_tool("load_and_run", small_model, *flags)
