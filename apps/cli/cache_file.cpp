@@ -90,7 +90,7 @@ std::unique_ptr<FastrunCache> open_encrypted(const std::string& path, const KeyO
 }  // namespace
 
 std::unique_ptr<FastrunCache> open_cache(const std::string& path, const KeyOptions& key, CacheUse use,
-                                         bool has_to_be_encrypted) {
+                                         bool has_to_be_encrypted, CacheName name) {
     if (!exists(path) && use == CacheUse::read)
         throw UserError(
             text("fast-run cache '", path, "' does not exist; mge-fastrun-cache build makes one"));
@@ -103,11 +103,11 @@ std::unique_ptr<FastrunCache> open_cache(const std::string& path, const KeyOptio
         case CacheUse::write:
             return FastrunCache::open(path);
         case CacheUse::tolerant:
-            return FastrunCache::open_tolerant(path);
+            return FastrunCache::open_tolerant(path, Durability::process, name);
         case CacheUse::look_up:
             break;
     }
-    return FastrunCache::open_to_look_up(path);
+    return FastrunCache::open_to_look_up(path, name);
 }
 
 }  // namespace mge::cli

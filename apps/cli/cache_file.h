@@ -17,6 +17,6 @@ enum class CacheUse { read, write, tolerant, look_up };
 // never reaches a disk. A cache that `has_to_be_encrypted` is so when it is made; a plain one is refused.
 // CryptoError and UserError as decrypt_to_memory throws them.
 std::unique_ptr<FastrunCache> open_cache(const std::string& path, const KeyOptions& key, CacheUse use,
-                                         bool has_to_be_encrypted);
+                                         bool has_to_be_encrypted, CacheName name = CacheName::by_user);
 
 }  // namespace mge::cli

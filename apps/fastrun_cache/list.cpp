@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "apps/cli/table.h"
+#include "apps/cli/terminal.h"
 #include "apps/fastrun_cache/commands.h"
 
 namespace mge::fastrun_cache {
@@ -14,6 +15,9 @@ struct ListJob {
     CacheArgument cache;
     RowFilter filter;
 };
+
+// Characters in a line of the list where there is no terminal. Problems alone may have several hundred.
+constexpr size_t width_of_files = 120;
 
 // Imported rows have no time, and a file may say one that no calendar has.
 std::string date_of(int64_t seconds) {
@@ -61,6 +65,7 @@ int list(const cli::Invocation& invocation, const ListJob& job) {
                             {"measured_at", best.measured_at},
                             {"doubts", best.measured.doubts}});
     }
+    if (cli::text_width() == SIZE_MAX && !invocation.wide) cli::limit_text_width(width_of_files);
     if (!groups.empty()) cli::print_table(std::cout, table, {"measured", "algorithms", "machine"});
     std::cout << cli::counted(groups.size(), "problem") << ", " << cli::counted(rows, "row") << " in "
               << job.cache.path << '\n';

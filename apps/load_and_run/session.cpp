@@ -91,7 +91,8 @@ void Session::open_cache() {
         return log_warning(text(what, "; what is measured is not kept"));
     }
     auto use = o.measures() ? cli::CacheUse::tolerant : cli::CacheUse::look_up;
-    cache_ = cli::open_cache(*path, key, use, o.cache_key.are_given());
+    auto name = o.cache.empty() ? CacheName::by_default : CacheName::by_user;
+    cache_ = cli::open_cache(*path, key, use, o.cache_key.are_given(), name);
 }
 
 // The passes ahead of time, all but the choice of layouts, which depends on shapes.

@@ -8,6 +8,7 @@
 
 #include "libmge/base/error.h"
 #include "libmge/base/file_limit.h"
+#include "libmge/kernel/fastrun_cache.h"
 
 namespace mge {
 namespace {
@@ -143,7 +144,8 @@ void Database::fail() const {
         text("fast-run cache '", path_, "': ", db_ ? sqlite3_errmsg(db_.get()) : "out of memory");
     if (code == SQLITE_NOTADB || code == SQLITE_ERROR)  // perhaps another file was meant
         throw ModelError(what + ": it is no cache, or a damaged one; give another");
-    if (code == SQLITE_CORRUPT) throw ModelError(what + "; without the file one begins with an empty cache");
+    if (code == SQLITE_CORRUPT)
+        throw DamagedCache(what + "; without the file one begins with an empty cache");
     if (code == SQLITE_NOMEM) throw MemoryError(what);
     if (code == SQLITE_BUSY) throw UserError(text("fast-run cache '", path_, "': ", why_locked()));
     throw UserError(what);

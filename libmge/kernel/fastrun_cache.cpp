@@ -346,6 +346,10 @@ void add_considered(Database& db, const std::string& machine, const std::string&
     transaction.commit();
 }
 
+bool is_no_cache(const Error& error) {
+    return dynamic_cast<const ModelError*>(&error) && !dynamic_cast<const DamagedCache*>(&error);
+}
+
 }  // namespace
 
 FastrunCache::FastrunCache(const std::string& path, Access access, Connect connect)
@@ -372,16 +376,19 @@ std::unique_ptr<FastrunCache> FastrunCache::open_read_only(const std::string& pa
 
 Wait FastrunCache::short_wait(const std::string& path) { return make_wait(path, limit_of_short_wait); }
 
-std::unique_ptr<FastrunCache> FastrunCache::open_tolerant(const std::string& path, Durability durability) {
+std::unique_ptr<FastrunCache> FastrunCache::open_tolerant(const std::string& path, Durability durability,
+                                                          CacheName name) {
     std::unique_ptr<FastrunCache> cache;
     auto wait = short_wait(path);  // for both tries
     try {
         cache = open(path, durability, wait);
     } catch (const Error& cannot_write) {
+        if (name == CacheName::by_user && is_no_cache(cannot_write)) throw;
         try {
             cache = open_read_only(path, wait);
             log_warning(text(cannot_write.what(), "; it is read, and what is measured is not kept"));
-        } catch (const Error&) {
+        } catch (const Error& cannot_read) {
+            if (name == CacheName::by_user && is_no_cache(cannot_read)) throw;
             log_warning(text(cannot_write.what(), "; going on without it"));
             cache = in_memory();
         }
@@ -394,13 +401,14 @@ std::unique_ptr<FastrunCache> FastrunCache::made_tolerant(std::unique_ptr<Fastru
     return cache;
 }
 
-std::unique_ptr<FastrunCache> FastrunCache::open_to_look_up(const std::string& path) {
+std::unique_ptr<FastrunCache> FastrunCache::open_to_look_up(const std::string& path, CacheName name) {
     std::unique_ptr<FastrunCache> cache;
     std::error_code unknown;  // opening it tells it better
     try {
         bool is_there = std::filesystem::exists(path, unknown) || unknown;
         cache = is_there ? open_read_only(path, short_wait(path)) : in_memory();
     } catch (const Error& cannot_read) {
+        if (name == CacheName::by_user && is_no_cache(cannot_read)) throw;
         log_warning(text(cannot_read.what(), "; going on without it"));
         cache = in_memory();
     }

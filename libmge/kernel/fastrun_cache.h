@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "libmge/base/error.h"
 #include "libmge/base/lock_wait.h"
 #include "libmge/base/per_process.h"
 #include "libmge/kernel/neighbourhood.h"
@@ -30,6 +31,14 @@ struct CacheRow {
 // What a cache in a file outlives, once store() has returned: the end of its process however that comes, or a
 // power cut as well, for which every change waits for the disk.
 enum class Durability { process, power_cut };
+
+// A cache whose database is damaged. A file that is no cache is a plain ModelError.
+class MGE_API DamagedCache : public ModelError {
+public:
+    using ModelError::ModelError;
+};
+// The one who chose the file of a cache.
+enum class CacheName { by_default, by_user };
 
 // Where a cache lies that is a database in memory only, e.g. as an encrypted file.
 class MGE_API CacheStorage {
@@ -60,13 +69,16 @@ public:
     static std::shared_ptr<LockWait> short_wait(const std::string& path);
     // For work that has to go on whatever the cache is like: one that cannot be written is only read, one
     // that cannot be read is left alone and replaced by an empty one in memory; find() and store() do not
-    // throw, and wait for locks only as short_wait() does. One warning says what happened.
+    // throw, and wait for locks only as short_wait() does. One warning says what happened. A file that the
+    // user named and that is no cache is a ModelError all the same.
     static std::unique_ptr<FastrunCache> open_tolerant(const std::string& path,
-                                                       Durability durability = Durability::process);
+                                                       Durability durability = Durability::process,
+                                                       CacheName name = CacheName::by_default);
     // The same of one that is open.
     static std::unique_ptr<FastrunCache> made_tolerant(std::unique_ptr<FastrunCache> cache);
     // The same for work that stores nothing: it is never written, and may be missing.
-    static std::unique_ptr<FastrunCache> open_to_look_up(const std::string& path);
+    static std::unique_ptr<FastrunCache> open_to_look_up(const std::string& path,
+                                                         CacheName name = CacheName::by_default);
     static std::unique_ptr<FastrunCache> in_memory();
     // The bytes of such a file, e.g. of one that was decrypted, copied into memory; what is stored stays
     // there. `label` stands for the path.

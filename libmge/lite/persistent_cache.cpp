@@ -51,11 +51,15 @@ FileKind examine(const std::string& path, std::vector<CacheRow>& rows) {
     return FileKind::megengine;
 }
 
-// Error for a file that is damaged. One that may only be read is copied into memory.
+// Error for a file that is no cache. One that may only be read is copied into memory, and one that is damaged
+// is left alone.
 std::shared_ptr<FastrunCache> open_file(const std::string& path, FileKind kind, Durability durability) {
     auto wait = FastrunCache::short_wait(path);  // for both tries
     try {
         return FastrunCache::made_tolerant(FastrunCache::open(path, durability, wait));
+    } catch (const mge::DamagedCache& e) {
+        mge::log_warning(text(e.what(), "; going on without it"));
+        return FastrunCache::in_memory();
     } catch (const mge::ModelError&) {
         throw;
     } catch (const mge::UserError& e) {

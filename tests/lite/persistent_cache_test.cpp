@@ -138,6 +138,22 @@ TEST_F(PersistentCaches, ThatCannotBeMadeAreToldOf) {
     EXPECT_TRUE(knows(*persistent_cache(), "in memory"));
 }
 
+TEST_F(PersistentCaches, ThatAreDamagedAreLeftAlone) {
+    set_persistent_cache(path("cache"));
+    persistent_cache()->merge(std::vector{row_of("lost")});
+    dump_persistent_cache(path("cache"));
+    dump_persistent_cache(path("damaged"));
+    constexpr int first_page = 4096, header = 100;
+    std::fstream(path("damaged"), std::ios::in | std::ios::out | std::ios::binary).seekp(header)
+        << std::string(first_page - header, '\xff');
+    testing::internal::CaptureStderr();
+    set_log_level(LiteLogLevel::WARN);
+    set_persistent_cache(path("damaged"));
+    set_log_level(LiteLogLevel::ERROR);
+    EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("going on without it"));
+    EXPECT_TRUE(knows(*persistent_cache(), "lost")) << "what was known before stays";
+}
+
 TEST_F(PersistentCaches, WhatIsNoneIsAnError) {
     EXPECT_THAT(error_of([&] { set_persistent_cache(file("text", "no cache")); }), HasSubstr("text"));
     EXPECT_THAT(error_of([&] { set_persistent_cache(""); }), HasSubstr("empty"));

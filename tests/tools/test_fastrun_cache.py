@@ -453,10 +453,21 @@ def test_import_refuses_foreign_json(run_tool, tmp_path):
         assert done.code == 5 and "rows.json" in done.err, content
 
 
-def test_load_and_run_goes_on_with_a_damaged_cache(run_tool, small_model, tmp_path):
-    junk = tmp_path / "junk.sqlite"
-    junk.write_bytes(b"x" * 8192)
-    done = run_tool("load_and_run", small_model, "--fast-run", "--fast-run-algo-policy", junk)
-    assert done.code == 0
-    assert done.err.count("junk.sqlite") == 1, done.err
-    assert junk.read_bytes() == b"x" * 8192
+@pytest.mark.parametrize("flags", [(), ("--fast-run",), ("--fast-run", "--lite")], ids=" ".join)
+def test_load_and_run_goes_on_with_a_damaged_cache_only(run_tool, small_model, cache, flags):
+    """A file that the user names and that is no cache is an error, for Lite, too."""
+    content = cache.read_bytes()
+    for damaged, code in ((content[:100] + b"\xff" * 4000 + content[4100:], 0), (b"x" * 8192, 5)):
+        cache.write_bytes(damaged)
+        done = run_tool("load_and_run", small_model, *flags, "--fast-run-algo-policy", cache)
+        assert done.code == code, done.err
+        assert done.err.count("cache.sqlite'") == 1, done.err
+        assert cache.read_bytes() == damaged
+
+
+def test_a_list_in_a_file_is_120_columns_wide(run_tool, cache):
+    lines = run_tool(TOOL, "list", cache).out.splitlines()
+    assert 60 < max(map(len, lines)) <= 120
+    wide = run_tool(TOOL, "list", cache, "--wide").out.splitlines()
+    rows = run_tool(TOOL, "list", cache).result["problems"]
+    assert max(map(len, wide)) > 120 and len(wide) == len(rows) + 2
