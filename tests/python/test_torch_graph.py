@@ -52,6 +52,9 @@ X = random(2, 3, 4)
         ("norm", (), {"dim": 1, "keepdim": True}, np.linalg.norm(X, axis=1, keepdims=True)),
         ("clamp", (), {"min": 0.1}, X.clip(0.1)),
         ("cumsum", (1,), {}, X.cumsum(1)),
+        ("mod", (-0.75,), {}, X % -0.75),
+        ("remainder", (0.75,), {}, X % 0.75),
+        ("fmod", (0.75,), {}, np.fmod(X, 0.75)),
         (
             "pad",
             ((1, 2, 0, 1),),
@@ -107,6 +110,12 @@ def test_attention_with_masks():
         np.testing.assert_allclose(attend(x, x, x, **given).numpy(), want, rtol=1e-5, atol=1e-6)
 
 
+def test_halves_are_rounded_to_the_even_number():
+    x = np.float32([-2.5, -1.5, -0.5, 0.5, 1.5, 2.5, 3.5, 0.4, -1.6, 2.0])
+    np.testing.assert_array_equal(FUNCTIONS["round"](mge.Tensor(x)).numpy(), np.round(x))
+    assert FUNCTIONS["mod"](-7, 3) == 2
+
+
 def test_whole_rows_are_dropped():
     x = F.ones((64, 2, 3))
     found = FUNCTIONS["stochastic_depth"](x, 0.5, "row").numpy()
@@ -116,10 +125,10 @@ def test_whole_rows_are_dropped():
 
 
 def test_steps_run_and_change_values_in_place():
-    x, doubled = Value("x"), Value("doubled")
+    x = Value("x")
     steps = [
-        Step("function", "doubled", "mul", (x, 2), {}, "x", ()),
-        Step("function", "y", "add", (x, doubled), {}, None, ("doubled", "x")),
+        Step("function", "x", "mul", (x, 2), {}, ()),
+        Step("function", "y", "add", (x, x), {}, ("x",)),
     ]
     program = Program(("x",), steps, {"found": [Value("y")]})
     net = GraphModule({True: program, False: program})
@@ -309,28 +318,147 @@ def test_results_are_tuples_and_dicts():
     assert found["none"] is None and found["size"] == 1
 
 
+def user_module(forward, **parts):
+    made = type("Own", (nn.Module,), {"forward": forward})()
+    for name, part in parts.items():
+        if isinstance(part, nn.Module):
+            setattr(made, name, part)
+        else:
+            made.register_buffer(name, part)
+    return made
+
+
+def check(net, *inputs):
+    want = net(*(torch.tensor(x) for x in inputs)).detach().numpy()
+    found = convert_module(net)(*(mge.Tensor(x) for x in inputs)).numpy()
+    np.testing.assert_allclose(found, want, rtol=1e-4, atol=1e-5)
+
+
+@needs_torch
+def test_values_are_changed_in_place():
+    def aliases(self, x):
+        y = x + 1
+        z = y.add_(1)
+        z *= 2
+        TF.relu(z, True)
+        self.act(input=z)
+        return y
+
+    def sizes(self, x):
+        size = x.size(0)
+        more = size
+        more += 1
+        y = x.view(size, -1) * (more + size)
+        y += 1
+        return y.view(x.shape)
+
+    check(user_module(aliases, act=nn.ReLU6(inplace=True)), X)
+    check(user_module(sizes), X)
+
+
+@needs_torch
+def test_changes_that_others_would_see_are_refused():
+    def view(self, x):
+        x.view(-1).add_(1)
+        return x
+
+    def part(self, x):
+        y = x + 1
+        y[0] *= 2
+        return y
+
+    def row(self, x):
+        y = x + 1
+        row = y[0]
+        row *= 2
+        return y
+
+    def layer(self, x):
+        self.act(self.flat(x))
+        return x
+
+    def buffer(self, x):
+        self.count.add_(1)
+        return x * self.count
+
+    def new_buffer(self, x):
+        self.count = self.count + x.mean()
+        return x
+
+    for forward, message in (
+        (view, "add_ in place on memory that another value shares"),
+        (part, "does not support item assignment"),
+        (row, "imul in place on memory that another value shares"),
+        (layer, "calls act in place on memory"),
+        (buffer, "calls add_ in place on count"),
+        (new_buffer, "assigns a new tensor to count in its forward"),
+    ):
+        parts = {"act": nn.ReLU(inplace=True), "flat": nn.Flatten(), "count": torch.zeros(1)}
+        net = user_module(forward, **parts)
+        with pytest.raises(NotImplementedError, match=f"{message}.*torch.onnx.export"):
+            convert_module(net)
+        assert net.count is parts["count"]
+
+
+@needs_torch
+def test_attributes_of_the_user_are_left_alone():
+    def forward(self, x):
+        self.calls, self.last = self.calls + 1, x
+        return x * 2
+
+    net = user_module(forward)
+    net.calls = 0
+    convert_module(net)
+    assert net.calls == 0 and not hasattr(net, "last")
+
+
+@needs_torch
+def test_layers_may_be_there_twice():
+    shared, other, act = nn.Linear(4, 4), nn.Linear(4, 4), nn.ReLU()
+    other.weight = shared.weight
+    net = nn.Sequential(shared, act, shared, act, other)
+    check(net, X)
+    ours = convert_module(net)
+    assert ours[0] is ours[2] and ours[0].weight is ours[4].weight
+    assert len(list(ours.parameters())) == len(list(net.parameters())) == 3
+
+
+@needs_torch
+def test_hooks_and_other_things_are_refused():
+    linear = nn.Linear(2, 2)
+    linear.register_forward_hook(lambda module, inputs, output: output * 2)
+    for net in (linear, nn.Sequential(linear), nn.utils.weight_norm(nn.Linear(2, 2))):
+        with pytest.raises(NotImplementedError, match="is a Linear with hooks of its forward"):
+            convert_module(net)
+    with pytest.raises(NotImplementedError, match=r"module\.0 is a ScriptModule"):
+        convert_module(nn.Sequential(torch.jit.script(nn.Linear(2, 2))))
+    for wrong in (5, None, nn.Linear):
+        with pytest.raises(TypeError, match="module is a torch.nn.Module, got"):
+            convert_module(wrong)
+
+
 @needs_torch
 def test_what_cannot_be_recorded_is_named():
-    def module(forward, **parts):
-        made = type("Own", (nn.Module,), {"forward": forward})()
-        for name, part in parts.items():
-            setattr(made, name, part)
-        return made
-
     class Fourier(nn.Module):
         def forward(self, x):
             return torch.fft.fft(x + 1)
 
-    deep = module(lambda self, x: x, inner=nn.Sequential(nn.ReLU(), nn.Bilinear(2, 2, 2)))
+    deep = user_module(lambda self, x: x, inner=nn.Sequential(nn.ReLU(), nn.Bilinear(2, 2, 2)))
     for layer, message in (
-        (module(lambda self, x: x if x.sum() > 0 else -x), "is a Own whose forward.*control flow"),
-        (module(lambda self, *xs: xs[0]), r"takes \*xs, so the number of its inputs is open"),
+        (
+            user_module(lambda self, x: x if x.sum() > 0 else -x),
+            "is a Own whose forward.*control flow",
+        ),
+        (user_module(lambda self, *xs: xs[0]), r"takes \*xs, so the number of its inputs is open"),
         (Fourier(), r"module calls fft_fft in `return torch\.fft\.fft\(x \+ 1\)`"),
         (
-            module(lambda self, x: TF.gelu(x, approximate="tanh")),
+            user_module(lambda self, x: TF.gelu(x, approximate="tanh")),
             "gelu with {'approximate': 'tanh'}",
         ),
-        (module(lambda self, x: deep.inner[1](x, x), inner=deep.inner), r"inner\.1 is a Bilinear"),
+        (
+            user_module(lambda self, x: deep.inner[1](x, x), inner=deep.inner),
+            r"inner\.1 is a Bilinear",
+        ),
     ):
         with pytest.raises(NotImplementedError, match=f"{message}.*torch.onnx.export"):
             convert_module(layer)

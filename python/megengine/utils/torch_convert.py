@@ -8,7 +8,7 @@ import numpy as np
 
 from .. import module as M
 from ..module import Module
-from .torch_graph import ADVICE, graph_module
+from .torch_graph import ADVICE, graph_module, tie
 from .torch_layers import (
     Attention,
     CeilMaxPool,
@@ -241,8 +241,11 @@ _LAYERS = {
 
 
 def _sequential(layer, path: str) -> Module:
-    parts = layer.named_children()
-    return M.Sequential(OrderedDict((k, _converted(v, f"{path}.{k}")) for k, v in parts))
+    made: dict = {}  # a layer may be there twice
+    for name, part in layer._modules.items():
+        if part not in made:
+            made[part] = _converted(part, f"{path}.{name}")
+    return M.Sequential(OrderedDict((k, made[part]) for k, part in layer._modules.items()))
 
 
 def _lstm(layer, path: str) -> Module:
@@ -278,6 +281,11 @@ _COMPOSED = {
 
 def _converted(layer, path: str) -> Module:
     name = type(layer).__name__
+    if layer._forward_hooks or layer._forward_pre_hooks:
+        raise NotImplementedError(
+            f"[convert_module] {path} is a {name} with hooks of its forward, which would not run:"
+            f" remove them (of weight_norm and spectral_norm, too); else {ADVICE}"
+        )
     if not type(layer).__module__.startswith("torch.nn.modules."):
         return graph_module(layer, path, _converted, _array)
     try:
@@ -313,6 +321,7 @@ def convert_module(module) -> Module:
         Module with copies of its parameters and buffers under their names, in its mode; it can be
         trained, traced and dumped.
     Raises:
+        TypeError: ``module`` is something else.
         NotImplementedError: a layer or a call has no counterpart, or values decide what the forward
             does. The message has the path and says what to do.
     Example:
@@ -320,7 +329,19 @@ def convert_module(module) -> Module:
         >>> convert_module(torch.nn.Linear(2, 3))  # doctest: +SKIP
         Linear(in_features=2, out_features=3, bias=True)
     """
-    return _converted(module, "module")
+    from torch import jit, nn  # an optional package
+
+    if not isinstance(module, nn.Module):
+        raise TypeError(f"[convert_module] module is a torch.nn.Module, got {module!r}")
+    for name, part in module.named_modules():
+        if isinstance(part, jit.ScriptModule):
+            raise NotImplementedError(
+                f"[convert_module] {'.'.join(filter(None, ('module', name)))} is a ScriptModule,"
+                f" whose forward torch.fx cannot record; {ADVICE}"
+            )
+    made = _converted(module, "module")
+    tie(made, module)
+    return made
 
 
 def _arrays(layer) -> dict[str, np.ndarray]:

@@ -137,6 +137,20 @@ def _index(find: Callable) -> Callable:
     return call
 
 
+def _round(x):
+    """Halves go to the even number."""
+    nearest = F.round(x)
+    return F.where(F.abs(x - F.floor(x)) == 0.5, 2 * F.round(x / 2), nearest)
+
+
+def _remainder(x, other):
+    """With the sign of the divisor, as Python's."""
+    rest = x % other
+    if not isinstance(rest, Tensor):
+        return rest
+    return F.where(rest * other < 0, rest + other, rest)
+
+
 def _softmax(x, dim):
     return F.softmax(x, axis=dim)
 
@@ -308,15 +322,13 @@ _ACTIVATIONS = {
     "tanh": F.tanh,
 }
 _OPERATORS = (
-    "add floordiv ge getitem gt le lt mod mul neg pow sub truediv eq ne and_ or_ invert abs"
+    "add floordiv ge getitem gt le lt mul neg pow sub truediv eq ne and_ or_ invert abs"
 ).split()
 # By the name that the function or method has in PyTorch or in ``operator``.
 FUNCTIONS: dict[str, Callable] = {
     **{name: getattr(operator, name) for name in _OPERATORS},
     **{name: _activation(function) for name, function in _ACTIVATIONS.items()},
-    **{
-        name: getattr(F, name) for name in "ceil cos erf exp floor log log1p round sin sqrt".split()
-    },
+    **{name: getattr(F, name) for name in "ceil cos erf exp floor log log1p sin sqrt".split()},
     "adaptive_avg_pool2d": _adaptive(F.adaptive_avg_pool2d),
     "adaptive_max_pool2d": _adaptive(F.adaptive_max_pool2d),
     "amax": _reduced(F.max),
@@ -344,6 +356,7 @@ FUNCTIONS: dict[str, Callable] = {
     "flatten": _flatten,
     "flip": _flip,
     "float": _cast("float32"),
+    "fmod": operator.mod,
     "getattr": _getattr,
     "hardtanh": lambda x, min_val=-1.0, max_val=1.0, inplace=False: F.clip(x, min_val, max_val),
     "int": lambda x: x.astype("int32") if isinstance(x, Tensor) else int(x),
@@ -362,6 +375,7 @@ FUNCTIONS: dict[str, Callable] = {
     "minimum": F.minimum,
     "mish": _mish,
     "mm": F.matmul,
+    "mod": _remainder,
     "norm": _norm,
     "normalize": _normalize,
     "ones": _filled(1),
@@ -369,8 +383,10 @@ FUNCTIONS: dict[str, Callable] = {
     "permute": _permute,
     "pixel_shuffle": F.pixel_shuffle,
     "prod": _reduced(F.prod),
+    "remainder": _remainder,
     "repeat": _repeat,
     "reshape": _reshape,
+    "round": _round,
     "rsqrt": lambda x: 1 / F.sqrt(x),
     "scaled_dot_product_attention": _attend,
     "size": _size,

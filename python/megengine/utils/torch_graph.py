@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The forward of a PyTorch module, recorded by torch.fx, as a Module that runs the same steps."""
 
+import contextlib
 import inspect
+import operator
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import reduce
 from typing import Any, NamedTuple
 
@@ -19,6 +21,12 @@ ADVICE = (
 )
 _ATTRIBUTES = ("T", "data", "device", "dtype", "ndim", "shape")
 _IN_PLACE = {"iadd": "add", "isub": "sub", "imul": "mul", "itruediv": "truediv", "ipow": "pow"}
+# Functions and layers whose result may share its memory with their first argument.
+_VIEWS = frozenset(
+    "chunk contiguous detach dropout expand expand_as flatten float getattr getitem permute reshape"
+    " split squeeze stochastic_depth t to transpose tuple type_as unbind unsqueeze view"
+    " Dropout Dropout1d Dropout2d Flatten Identity".split()
+)
 # Arguments that change nothing, with the values for which that is so.
 _NEUTRAL = {"alpha": 1, "approximate": "none", "dilation": 1, "_stacklevel": 3, "other": None}
 
@@ -31,11 +39,10 @@ class Step(NamedTuple):
     """A call of a part of the Module (``layer``), of a function, or a Tensor that it has."""
 
     kind: str
-    name: str
+    name: str  # of its result; that of an argument if the call changes it in place
     target: str
     args: tuple
     kwargs: dict
-    changes: str | None  # the value that the call changes in place
     done: tuple[str, ...]  # values that no later step reads
 
 
@@ -79,8 +86,6 @@ class GraphModule(_Parts):
                 found = reduce(getattr, step.target.split("."), self)
                 found = found(*args, **kwargs) if step.kind == "layer" else found
             values[step.name] = found
-            if step.changes is not None:
-                values[step.changes] = found
             for name in step.done:
                 del values[name]
         return _filled(program.result, values)
@@ -122,28 +127,58 @@ def graph_module(layer, path: str, converted: Callable[[Any, str], Module], arra
     Raises:
         NotImplementedError: it cannot be recorded, or a step has no counterpart.
     """
-    modes = {part: part.training for part in layer.modules()}
-    programs = {}
-    try:
+    made = GraphModule({})
+    with _undone(layer) as assigned:
         for mode in (True, False):
-            for part in modes:
+            for part in layer.modules():
                 part.training = mode
-            programs[mode] = _program(_recorded(layer, path), layer, path)
-    finally:
-        for part, mode in modes.items():
-            part.training = mode
-    made = GraphModule(programs)
-    steps = [step for program in programs.values() for step in program.steps]
-    targets = {step.target: step.kind for step in steps if step.kind != "function"}
+            made._programs[mode] = _program(_recorded(layer, path), layer, path)
+            if name := assigned():
+                raise NotImplementedError(
+                    f"[convert_module] {path} assigns a new tensor to {name} in its forward, which"
+                    f" a recorded forward would not; {ADVICE}"
+                )
+        steps = [step for program in made._programs.values() for step in program.steps]
+        targets = {step.target: step.kind for step in steps if step.kind != "function"}
+        found = {target: reduce(getattr, target.split("."), layer) for target in targets}
     for target, kind in targets.items():
-        found = reduce(getattr, target.split("."), layer)
         if kind == "layer":
-            made.hold(target, converted(found, f"{path}.{target}"))
+            made.hold(target, converted(found[target], f"{path}.{target}"))
         else:
-            made.hold(target, _tensor(found, array_of))
-    _tie(made, layer)
+            made.hold(target, _tensor(found[target], array_of))
     made.train(layer.training, recursive=False)
     return made
+
+
+@contextlib.contextmanager
+def _undone(layer) -> Iterator[Callable[[], str]]:
+    """Undoes what recorded forwards assign to attributes, modes among them.
+
+    Yields a function that returns the name of a tensor that was replaced, empty if there is none.
+    """
+    from torch import Tensor as Theirs  # an optional package
+
+    kept = [
+        (live, dict(live))
+        for part in layer.modules()
+        for live in (vars(part), part._buffers, part._parameters)
+    ]
+
+    def assigned() -> str:
+        names = (
+            name
+            for live, before in kept
+            for name, value in before.items()
+            if isinstance(value, Theirs) and live.get(name) is not value
+        )
+        return next(names, "")
+
+    try:
+        yield assigned
+    finally:
+        for live, before in kept:
+            live.clear()
+            live.update(before)
 
 
 def _tensor(value, array_of) -> Tensor:
@@ -152,7 +187,7 @@ def _tensor(value, array_of) -> Tensor:
     return kind(array, dtype=DTYPES.get(str(array.dtype), array.dtype))
 
 
-def _tie(made: Module, layer) -> None:
+def tie(made: Module, layer) -> None:
     """Let parameters that are one in PyTorch be one."""
     ours = dict(made.named_parameters())
     first: dict[int, str] = {}
@@ -167,6 +202,14 @@ def _recorded(layer, path: str):
     """The graph of torch.fx, where all that is no layer of PyTorch's is taken apart."""
     from torch import fx, nn  # an optional package
 
+    def recorded(function: Callable) -> Callable:
+        return lambda self, other: self.tracer.create_proxy(
+            "call_function", function, (self, other), {}
+        )
+
+    changes = {f"__{name}__": recorded(getattr(operator, name)) for name in _IN_PLACE}
+    Proxy = type("Proxy", (fx.Proxy,), changes)  # without them torch.fx records += as +
+
     class Tracer(fx.Tracer):
         record_stack_traces = True
         proxy_buffer_attributes = True  # a buffer may be sliced by sizes of the input
@@ -175,9 +218,12 @@ def _recorded(layer, path: str):
             is_layer = type(m).__module__.startswith("torch.nn.modules.")
             return is_layer and not isinstance(m, nn.Sequential)
 
-    parameters = inspect.signature(layer.forward).parameters.values()
-    defaults = {p.name: p.default for p in parameters if p.default is not p.empty}
+        def proxy(self, node):
+            return Proxy(node, self)
+
     try:
+        parameters = inspect.signature(layer.forward).parameters.values()
+        defaults = {p.name: p.default for p in parameters if p.default is not p.empty}
         return Tracer().trace(layer, concrete_args=defaults or None)
     except Exception as error:
         raise NotImplementedError(
@@ -191,6 +237,7 @@ def _program(graph, layer, path: str) -> Program:
     needed = {name for name, p in parameters.items() if p.default is p.empty}
     inputs, steps, result = [], [], None
     fixed = set()  # arguments with a default, and what checks that they keep it
+    memory = _Memory(graph)
     for node in graph.nodes:
         if node.op == "placeholder":
             if node.target.startswith("*"):
@@ -207,8 +254,52 @@ def _program(graph, layer, path: str) -> Program:
         elif node.all_input_nodes and fixed.issuperset(node.all_input_nodes):
             fixed.add(node)
         elif getattr(node.target, "__name__", "") != "_assert":
-            steps.append(_step(node, layer, path))
+            step, is_in_place = _step(node, layer, path)
+            if is_in_place and node.args[0] not in memory.numbers:
+                if obstacle := memory.obstacle(node):
+                    raise _refusal(node, path, f"in place on {obstacle}")
+                node.replace_all_uses_with(node.args[0])
+                step = step._replace(name=node.args[0].name)
+            else:
+                memory.add(node, step, layer)
+            steps.append(step)
     return Program(tuple(inputs), _with_ends(steps, result), result)
+
+
+class _Memory:
+    """Which values of a graph are numbers, and which tensors may share their memory."""
+
+    def __init__(self, graph) -> None:
+        self.numbers: set = set()
+        self._owners: dict = {}  # by view: the value that owns its memory
+        self._order = {node: place for place, node in enumerate(graph.nodes)}
+
+    def add(self, node, step: Step, layer) -> None:
+        """Adds the result of a step that changes nothing."""
+        name = step.target
+        if step.kind == "layer":
+            name = type(reduce(getattr, name.split("."), layer)).__name__
+        of_numbers = bool(node.all_input_nodes) and self.numbers.issuperset(node.all_input_nodes)
+        is_attribute = name == "getattr" and node.args[1] not in ("T", "data")
+        is_operator = getattr(node.target, "__module__", "") in ("_operator", "builtins", "math")
+        if name in ("size", "dim") or is_attribute or (of_numbers and is_operator):
+            self.numbers.add(node)
+        elif name in _VIEWS and node.all_input_nodes:
+            self._owners[node] = self._owner(node.all_input_nodes[0])
+
+    def _owner(self, node):
+        return self._owners.get(node, node)
+
+    def obstacle(self, node) -> str:
+        """What keeps a call from changing its first argument; empty if nothing does."""
+        changed, place = node.args[0], self._order[node]
+        owner = self._owner(changed)
+        if owner.op == "get_attr":
+            return owner.target
+        for other in (owner, *(n for n, own in self._owners.items() if own is owner)):
+            if other is not changed and any(self._order[user] > place for user in other.users):
+                return "memory that another value shares"
+        return ""
 
 
 def _with_ends(steps: list[Step], result: Any) -> list[Step]:
@@ -222,31 +313,38 @@ def _with_ends(steps: list[Step], result: Any) -> list[Step]:
     return found[::-1]
 
 
-def _step(node, layer, path: str) -> Step:
+def _step(node, layer, path: str) -> tuple[Step, bool]:
+    """The step of a call, and whether it changes its first argument."""
+    if "input" in node.kwargs and not node.args:
+        others = {key: value for key, value in node.kwargs.items() if key != "input"}
+        node.args, node.kwargs = (node.kwargs["input"],), others
     args, kwargs = _plain(tuple(node.args)), _plain(dict(node.kwargs))
-    first = args[0] if args and isinstance(args[0], Value) else None
+    has_value = bool(args) and isinstance(args[0], Value)
     if node.op == "get_attr":
-        return Step("tensor", node.name, node.target, (), {}, None, ())
+        return Step("tensor", node.name, node.target, (), {}, ()), False
     if node.op == "call_module":
         called = reduce(getattr, node.target.split("."), layer)
-        changes = first if getattr(called, "inplace", False) else None
-        return Step("layer", node.name, node.target, args, kwargs, changes, ())
+        is_in_place = has_value and getattr(called, "inplace", False)
+        return Step("layer", node.name, node.target, args, kwargs, ()), is_in_place
     name = node.target if node.op == "call_method" else _name_of(node.target)
     key = _IN_PLACE.get(name, name.removesuffix("_") if name not in FUNCTIONS else name)
-    changes = first if key != name or kwargs.get("inplace") else None
-    is_known = key in FUNCTIONS and (key != "getattr" or args[1] in _ATTRIBUTES)
-    if is_known:
-        kwargs = _without_neutral(key, kwargs)
-        try:
-            inspect.signature(FUNCTIONS[key]).bind(*args, **kwargs)
-            return Step("function", node.name, key, args, kwargs, changes, ())
-        except TypeError:
-            pass
-    others = {**kwargs} if is_known else {}
+    if key not in FUNCTIONS or (key == "getattr" and args[1] not in _ATTRIBUTES):
+        raise _refusal(node, path)
+    kwargs = _without_neutral(key, kwargs)
+    try:
+        bound = inspect.signature(FUNCTIONS[key]).bind(*args, **kwargs)
+    except TypeError:
+        raise _refusal(node, path, f"with {kwargs}" if kwargs else "") from None
+    is_in_place = has_value and (key != name or bool(bound.arguments.get("inplace")))
+    return Step("function", node.name, key, args, kwargs, ()), is_in_place
+
+
+def _refusal(node, path: str, how: str = "") -> NotImplementedError:
+    name = _name_of(node.target) if node.op == "call_function" else node.target
     line = _line_of(node)
-    raise NotImplementedError(
+    return NotImplementedError(
         f"[convert_module] {path} calls {name}"
-        + (f" with {others}" if others else "")
+        + (f" {how}" if how else "")
         + (f" in `{line}`" if line else "")
         + f", which has no counterpart here; {ADVICE}"
     )
