@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <map>
 #include <span>
 
 #include "libmge/graph/rewrite.h"
@@ -17,7 +16,7 @@ namespace {
 // node of a long chain walks all of it.
 constexpr int most_multiplications = 8;
 
-// What has to match after a part of the pattern. False sends the part to its next alternative.
+// The rest of the pattern, behind a part of it. False sends the part to its next alternative.
 class Next {
 public:
     template <class F>
@@ -35,9 +34,15 @@ private:
 // A match as it grows. A part that fails leaves it as it was.
 class Walk : public Match {
 public:
-    Walk(const Graph& graph, const std::vector<int>& uses, const Node& root, ValueId root_value,
-         const TensorSpec& result)
-        : Match(graph, uses, root, root_value, result) {}
+    Walk(const Graph& graph, const std::vector<int>& uses) : Match(graph, uses) {}
+
+    // The graph may have grown since the last root.
+    void start(const Node& root, ValueId root_value, const TensorSpec& result) {
+        root_ = &root;
+        root_value_ = root_value;
+        result_ = &result;
+        undo({});
+    }
 
     struct Mark {
         size_t values, numbers, reads, nodes;
@@ -60,7 +65,7 @@ public:
 
     // The node whose first output the value is.
     const Node* maker(ValueId value) const {
-        if (is_root(value)) return &root_;
+        if (is_root(value)) return root_;
         auto& v = graph_.value(value);
         return v.producer >= 0 && v.output_index == 0 ? &graph_.node(v.producer) : nullptr;
     }
@@ -70,7 +75,6 @@ public:
         read(value);
         if (shared_depth_ == 0) nodes_.push_back(graph_.value(value).producer);
     }
-    // One reader or, of the root, any number.
     bool is_used_once(ValueId value) const { return !is_root(value) && uses(value) == 1; }
 
     // Nobody outside reads what the nodes compute.
@@ -81,6 +85,7 @@ public:
             });
         });
     }
+    ValueId root_value() const { return root_value_; }
     // The nodes that the match takes over, the root excepted.
     const std::vector<NodeId>& nodes() const { return nodes_; }
 
@@ -351,7 +356,7 @@ ValueId Match::operator[](std::string_view name) const {
 
 const Node& Match::node(std::string_view name) const {
     ValueId value = (*this)[name];
-    if (is_root(value)) return root_;
+    if (is_root(value)) return *root_;
     MGE_CHECK(value != no_value && graph_.value(value).producer >= 0, "no node computes '", name, "'");
     return graph_.node(graph_.value(value).producer);
 }
@@ -379,15 +384,28 @@ Pattern product(double factor, std::vector<Pattern> factors) {
 }
 Pattern scaled(std::string number, Pattern p) { return pattern_of<Scaled>(std::move(number), std::move(p)); }
 
-New::New(const OpInfo& op, std::shared_ptr<const void> params, std::vector<New> operands, std::string name)
-    : op_(&op), params_(std::move(params)), operands_(std::move(operands)), name_(std::move(name)) {}
+struct New::Application {
+    const OpInfo* op;
+    std::shared_ptr<const void> params;
+    std::vector<New> operands;
+    std::string name;
+};
 
-New New::named(std::string name) && {
-    name_ = std::move(name);
-    return std::move(*this);
+New::New(const OpInfo& op, std::shared_ptr<const void> params, std::vector<New> operands, std::string name)
+    : application_(std::make_shared<const Application>(
+          Application{&op, std::move(params), std::move(operands), std::move(name)})) {}
+
+New New::named(std::string name) const {
+    return {*application_->op, application_->params, application_->operands, std::move(name)};
 }
 
-// Adds what stands in the place of a match to the target of a rewrite.
+New New::later(std::function<Tensor()> constant) {
+    New made(no_value);
+    made.later_ = std::move(constant);
+    return made;
+}
+
+// Adds the replacement of a match to the target of a rewrite.
 class Placer {
 public:
     Placer(Rewrite& rewrite, const Node& root, Against against)
@@ -396,10 +414,12 @@ public:
     ValueId operator()(const New& made) {
         Graph& target = rewrite_.target();
         if (made.constant_) return target.add_constant(made.constant_, {}, place_);
-        if (!made.op_) return against_ == Against::source ? rewrite_(made.value_) : made.value_;
+        if (made.later_) return target.add_constant(made.later_(), {}, place_);
+        if (!made.application_) return against_ == Against::source ? rewrite_(made.value_) : made.value_;
+        auto& [op, params, operands, name] = *made.application_;
         std::vector<ValueId> inputs;
-        for (auto& operand : made.operands_) inputs.push_back((*this)(operand));
-        NodeId id = target.add_node(*made.op_, made.params_, std::move(inputs), made.name_, nullptr, &place_);
+        for (auto& operand : operands) inputs.push_back((*this)(operand));
+        NodeId id = target.add_node(*op, params, std::move(inputs), name, nullptr, &place_);
         return target.node(id).outputs[0];
     }
 
@@ -411,11 +431,9 @@ private:
 
 namespace {
 
-// A root that a rule replaces, and the nodes that it takes over.
 struct Replaced {
-    NodeId root;
+    size_t rule;
     New made;
-    std::vector<NodeId> nodes;
 };
 
 class Driver {
@@ -426,29 +444,28 @@ public:
         return !node.outputs.empty() &&
                std::ranges::any_of(rules_.patterns, [&](auto* p) { return p->part().may_start_at(node); });
     }
-    // By the first rule that matches and accepts.
-    std::optional<Replaced> find(NodeId id, const Graph& graph, const std::vector<int>& uses,
-                                 const Node& root, ValueId root_value, const TensorSpec& result) const {
+    // By the first rule, from `first` on, that matches and accepts. The walk then has the nodes that the
+    // match takes over.
+    std::optional<Replaced> find(Walk& walk, size_t first = 0) const {
         std::optional<Replaced> found;
-        Walk walk(graph, uses, root, root_value, result);
-        if (rules_.may_match && !rules_.may_match(walk)) return std::nullopt;
-        for (size_t i = 0; i < rules_.patterns.size(); ++i) {
+        if (rules_.may_match && !rules_.may_match(walk)) return found;
+        for (size_t i = first; i < rules_.patterns.size() && !found; ++i) {
             auto& part = rules_.patterns[i]->part();
-            if (!part.may_start_at(root)) continue;
+            if (!part.may_start_at(walk.root())) continue;
             auto accept = [&] {
                 if (!walk.is_closed()) return false;
                 auto made = rules_.replace(i, walk);
-                if (made) found = {id, std::move(*made), walk.nodes()};
+                if (made) found = {i, std::move(*made)};
                 return made.has_value();
             };
-            if (part.match(walk, root_value, Next(accept))) break;
+            part.match(walk, walk.root_value(), Next(accept));
         }
         return found;
     }
     // Returns the value that stands for the root's.
-    ValueId place(Rewrite& rewrite, const Replaced& replaced) const {
-        auto& root = rewrite.source().node(replaced.root);
-        ValueId value = Placer(rewrite, root, rules_.against)(replaced.made);
+    ValueId place(Rewrite& rewrite, NodeId id, const New& made) const {
+        auto& root = rewrite.source().node(id);
+        ValueId value = Placer(rewrite, root, rules_.against)(made);
         const TensorSpec &is = rewrite.target().value(value).spec,
                          &was = rewrite.source().value(root.outputs[0]).spec;
         MGE_CHECK(is == was, "a rule makes ", is, " of the ", was, " of ", root.op->name);
@@ -460,40 +477,59 @@ private:
     const Rules& rules_;
 };
 
-Graph replace_in_source(Graph graph, const Rules& rules) {
-    const Driver driver(rules);
-    std::vector<int> uses;
-    std::vector<bool> is_taken;
-    std::map<NodeId, Replaced> replaced;
-    for (size_t i = graph.nodes().size(); i-- > 0;) {
-        auto& node = graph.node(NodeId(i));
-        if (!driver.may_be_root(node) || (!is_taken.empty() && is_taken[i])) continue;
-        if (uses.empty()) {
-            uses = graph.use_counts();
-            is_taken.resize(graph.nodes().size());
+// Decides on all matches, then rewrites. Their replacements are not kept in between: they are as many as the
+// nodes, and would lie all over the memory.
+class SourceRewriting {
+public:
+    SourceRewriting(const Graph& graph, const Rules& rules) : graph_(graph), driver_(rules) {}
+
+    bool find() {
+        for (size_t i = graph_.nodes().size(); i-- > 0;) {
+            if (!driver_.may_be_root(graph_.node(NodeId(i)))) continue;
+            if (rules_of_.empty()) {
+                uses_ = graph_.use_counts();
+                rules_of_.assign(graph_.nodes().size(), copied);
+            }
+            if (rules_of_[i] == copied && start(NodeId(i)))
+                if (auto found = driver_.find(walk_)) {
+                    rules_of_[i] = int(found->rule);
+                    for (NodeId id : walk_.nodes()) rules_of_[size_t(id)] = taken_over;
+                    is_any_ = true;
+                }
         }
-        auto is_read = [&](ValueId output) { return output != node.outputs[0] && uses[size_t(output)] > 0; };
-        if (std::ranges::any_of(node.outputs, is_read)) continue;
-        auto found =
-            driver.find(NodeId(i), graph, uses, node, node.outputs[0], graph.value(node.outputs[0]).spec);
-        if (!found) continue;
-        for (NodeId id : found->nodes) is_taken[size_t(id)] = true;
-        replaced.emplace(NodeId(i), std::move(*found));
+        return is_any_;
     }
-    if (replaced.empty()) return graph;
-    Rewrite rewrite(graph);
-    for (size_t i = 0; i < graph.nodes().size(); ++i) {
-        if (is_taken[i]) continue;
-        auto found = replaced.find(NodeId(i));
-        if (found == replaced.end()) {
-            rewrite.copy(NodeId(i));
-            continue;
+    Graph run() {
+        Rewrite rewrite(graph_);
+        for (size_t i = 0; i < graph_.nodes().size(); ++i) {
+            if (rules_of_[i] == copied) rewrite.copy(NodeId(i));
+            if (rules_of_[i] < 0) continue;
+            start(NodeId(i));
+            auto found = driver_.find(walk_, size_t(rules_of_[i]));
+            MGE_CHECK(found, "a rule takes its replacement back");
+            ValueId value = driver_.place(rewrite, NodeId(i), found->made);
+            for (NodeId id : walk_.nodes()) rewrite.absorb(id, value);
         }
-        ValueId value = driver.place(rewrite, found->second);
-        for (NodeId id : found->second.nodes) rewrite.absorb(id, value);
+        return rewrite.finish();
     }
-    return rewrite.finish();
-}
+
+private:
+    static constexpr int copied = -1, taken_over = -2;
+
+    // False: the node has more results than the one that a rule replaces.
+    bool start(NodeId id) {
+        auto& root = graph_.node(id);
+        walk_.start(root, root.outputs[0], graph_.value(root.outputs[0]).spec);
+        return std::all_of(root.outputs.begin() + 1, root.outputs.end(),
+                           [&](ValueId output) { return uses_[size_t(output)] == 0; });
+    }
+
+    const Graph& graph_;
+    Driver driver_;
+    std::vector<int> uses_, rules_of_;  // by value; by node
+    Walk walk_{graph_, uses_};
+    bool is_any_ = false;
+};
 
 // Keeps the readers of the target's values counted: those that are there and those that the rest of the
 // source will copy.
@@ -521,12 +557,13 @@ private:
         Graph& target = rewrite_.target();
         Node root{node.op, node.params, rewrite_(node.inputs), node.outputs, node.name, {}, {}};
         uses_.resize(target.values().size());
-        auto found = driver_.find(id, target, uses_, root, no_value - 1, graph_.value(node.outputs[0]).spec);
+        walk_.start(root, no_value - 1, graph_.value(node.outputs[0]).spec);
+        auto found = driver_.find(walk_);
         if (!found) return false;
         Node taken{};
-        for (NodeId inside : found->nodes) take_work(target.node(inside), taken);
+        for (NodeId inside : walk_.nodes()) take_work(target.node(inside), taken);
         const size_t old_nodes = target.nodes().size();
-        ValueId value = driver_.place(rewrite_, *found);
+        ValueId value = driver_.place(rewrite_, id, found->made);
         if (NodeId producer = target.value(value).producer; producer >= 0)
             take_work(taken, target.node(producer));
         uses_.resize(target.values().size());
@@ -555,12 +592,16 @@ private:
     Driver driver_;
     Rewrite rewrite_;
     std::vector<int> uses_of_source_, uses_;  // by value of the source, and of the target
+    Walk walk_{rewrite_.target(), uses_};
 };
 
 }  // namespace
 
 Graph replace_matches(Graph graph, const Rules& rules) {
-    if (rules.against == Against::source) return replace_in_source(std::move(graph), rules);
+    if (rules.against == Against::source) {
+        if (SourceRewriting rewriting(graph, rules); rewriting.find()) return rewriting.run();
+        return graph;
+    }
     auto may_be_root = [driver = Driver(rules)](auto& node) { return driver.may_be_root(node); };
     if (std::ranges::none_of(graph.nodes(), may_be_root)) return graph;
     return TargetRewriting(graph, rules).run();

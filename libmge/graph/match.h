@@ -52,7 +52,7 @@ public:
     }
     const TensorSpec& spec(std::string_view name) const { return spec((*this)[name]); }
     const TensorSpec& spec(ValueId value) const {
-        return is_root(value) ? result_ : graph_.value(value).spec;
+        return is_root(value) ? *result_ : graph_.value(value).spec;
     }
     // The captured constant, which has to be one.
     const Tensor& constant(std::string_view name) const { return graph_.value((*this)[name]).constant; }
@@ -61,23 +61,21 @@ public:
 
     // The graph of the captured values and of the root's inputs.
     const Graph& graph() const { return graph_; }
-    const Node& root() const { return root_; }
+    const Node& root() const { return *root_; }
     // The spec of the root's first output.
-    const TensorSpec& result() const { return result_; }
+    const TensorSpec& result() const { return *result_; }
     // The number of inputs and graph outputs that read the value.
     int uses(ValueId value) const { return uses_[size_t(value)]; }
 
 protected:
-    Match(const Graph& graph, const std::vector<int>& uses, const Node& root, ValueId root_value,
-          const TensorSpec& result)
-        : graph_(graph), uses_(uses), root_(root), root_value_(root_value), result_(result) {}
+    Match(const Graph& graph, const std::vector<int>& uses) : graph_(graph), uses_(uses) {}
     bool is_root(ValueId value) const { return value == root_value_; }
 
     const Graph& graph_;
     const std::vector<int>& uses_;
-    const Node& root_;
-    ValueId root_value_;
-    const TensorSpec& result_;
+    const Node* root_ = nullptr;
+    ValueId root_value_ = no_value;
+    const TensorSpec* result_ = nullptr;
     std::vector<std::pair<std::string_view, ValueId>> values_;
     std::vector<std::pair<std::string_view, double>> numbers_;
 };
@@ -140,23 +138,24 @@ MGE_API Pattern product(double factor, std::vector<Pattern> factors);
 // the spec as it is, in products that nobody else reads.
 MGE_API Pattern scaled(std::string number, Pattern pattern);
 
-// What a rule puts in the place of a match: a value of the matched graph, a new constant, or a new node.
+// The replacement of a match: a value of the matched graph, a new constant, or a new node.
 class MGE_API New {
 public:
     New(ValueId value) : value_(value) {}  // no_value: an absent input
     New(Tensor constant) : constant_(std::move(constant)) {}
     New(const OpInfo& op, std::shared_ptr<const void> params, std::vector<New> operands,
         std::string name = {});
-    New named(std::string name) &&;
+    New named(std::string name) const;
+    // A constant that is computed when the match is replaced.
+    static New later(std::function<Tensor()> constant);
 
 private:
     friend class Placer;
-    const OpInfo* op_ = nullptr;
-    std::shared_ptr<const void> params_;
-    std::vector<New> operands_;
-    std::string name_;
+    struct Application;
     ValueId value_ = no_value;
     Tensor constant_;
+    std::function<Tensor()> later_;
+    std::shared_ptr<const Application> application_;
 };
 template <class O>
 New made(const typename O::Params& params, std::vector<New> operands) {
@@ -164,7 +163,8 @@ New made(const typename O::Params& params, std::vector<New> operands) {
 }
 
 // `replace` returns nullopt to decline; then the next alternative of the pattern is tried, and the next rule.
-// What it returns must have the spec of the root's result.
+// The replacement must have the spec of the root's result. `replace` is a pure function, and a cheap one: it
+// is called before and again while the graph is rewritten.
 template <class C>
 struct Rule {
     Pattern pattern;

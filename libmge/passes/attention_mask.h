@@ -14,14 +14,14 @@ struct AttentionMask {
     bool is_causal = false, is_from_end = false;
 };
 
-// Of scores + mask. A query that sees nothing has zeros of attention and NaN of a softmax. So a mask is a
-// constant that leaves something to see for each query, or made of finite numbers, unless weights that are
-// NaN become zeros (`is_guarded`), as exporters write it. Nullopt for other masks.
+// The meaning of scores + mask. A query that sees nothing has zeros of attention and NaN of a softmax. So a
+// mask is a constant that leaves something to see for each query, or made of finite numbers, unless weights
+// that are NaN become zeros (`is_guarded`), as exporters write it. Nullopt for other masks.
 std::optional<AttentionMask> added_mask(const Graph& graph, ValueId mask, const Shape& scores,
                                         bool is_guarded);
 
-// Of where(mask, scores, instead), or where(mask, instead, scores) if the mask says what is hidden. Nullopt
-// unless the mask is boolean and causal.
+// The meaning of where(mask, scores, instead), or of where(mask, instead, scores) if the mask says what is
+// hidden. Nullopt unless the mask is boolean and causal.
 std::optional<AttentionMask> choosing_mask(const Tensor& mask, const Shape& scores, double instead,
                                            bool says_hidden);
 

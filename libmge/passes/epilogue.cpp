@@ -39,14 +39,12 @@ bool has_activation(const Node& node) {
     return value && *value != ParamValue(std::string(no_activation));
 }
 
-NodeId fusable_producer(const Graph& graph, const std::vector<int>& use_counts, ValueId value,
-                        const TensorSpec& result) {
-    if (value == no_value || use_counts[size_t(value)] != 1) return -1;
-    NodeId id = graph.value(value).producer;
-    auto& spec = graph.value(value).spec;
-    if (id < 0 || !spec.shape.is_known() || !(spec == result)) return -1;
-    auto& node = graph.node(id);
-    return node.op->epilogue && !has_activation(node) ? id : -1;
+match::Pattern fusable(std::string name) {
+    auto is_open = [](const match::Match& m, const Node& node) {
+        auto& spec = m.spec(node.outputs[0]);
+        return node.op->epilogue && !has_activation(node) && spec.shape.is_known() && spec == m.result();
+    };
+    return match::used_once(match::capture(std::move(name), match::node(is_open)));
 }
 
 bool may_fuse(const Node& producer, const std::optional<bool>& convolution_switch, std::string_view pass,
@@ -74,39 +72,19 @@ Tensor as_bias(const Graph& graph, const Node& node, const Tensor& constant) {
     return {};
 }
 
-Graph absorb_producers(Graph&& graph, const std::function<NodeId(const Node&)>& producer_of,
-                       const std::function<FusedNode(Rewrite&, const Node&, const Node&)>& fuse) {
-    std::vector<NodeId> taken_in(graph.nodes().size(), -1);
-    std::vector<bool> is_absorbed(graph.nodes().size());
-    for (size_t i = 0; i < graph.nodes().size(); ++i) {
-        NodeId producer = producer_of(graph.node(NodeId(i)));
-        if (producer < 0 || is_absorbed[size_t(producer)]) continue;
-        taken_in[i] = producer;
-        is_absorbed[size_t(producer)] = true;
-    }
-    if (std::ranges::find(is_absorbed, true) == is_absorbed.end()) return std::move(graph);
-    Rewrite rewrite(graph);
-    for (size_t i = 0; i < graph.nodes().size(); ++i) {
-        if (is_absorbed[i]) continue;
-        if (taken_in[i] < 0) {
-            rewrite.copy(NodeId(i));
-            continue;
-        }
-        auto& producer = graph.node(taken_in[i]);
-        auto fused = fuse(rewrite, graph.node(NodeId(i)), producer);
-        rewrite.emit(NodeId(i), *producer.op, std::move(fused.params), std::move(fused.inputs),
-                     producer.name);
-        rewrite.absorb(taken_in[i], rewrite(graph.node(NodeId(i)).outputs[0]));
-    }
-    return rewrite.finish();
+match::New fused(const Node& producer, std::shared_ptr<const void> params) {
+    return {*producer.op, std::move(params), {producer.inputs.begin(), producer.inputs.end()}, producer.name};
 }
 
-std::vector<ValueId> with_input(const OpInfo& op, std::vector<ValueId> inputs, std::string_view name,
-                                ValueId value) {
-    size_t position = *input_position(op, name);
-    if (inputs.size() <= position) inputs.resize(position + 1, no_value);
-    inputs[position] = value;
-    return inputs;
+match::New fused(const Node& producer,
+                 std::initializer_list<std::pair<std::string_view, match::New>> inputs) {
+    std::vector<match::New> all(producer.inputs.begin(), producer.inputs.end());
+    for (auto& [name, input] : inputs) {
+        size_t position = *input_position(*producer.op, name);
+        if (all.size() <= position) all.resize(position + 1, no_value);
+        all[position] = input;
+    }
+    return {*producer.op, producer.params, std::move(all), producer.name};
 }
 
 }  // namespace mge

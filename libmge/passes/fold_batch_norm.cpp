@@ -8,7 +8,6 @@
 // that the folded weights are rounded once.
 
 #include <cmath>
-#include <unordered_map>
 
 #include "libmge/device/device.h"
 #include "libmge/kernel/cpu/parallel.h"
@@ -26,14 +25,10 @@ struct Statistics {
     double epsilon = 0;
 };
 
-// Nullopt when the node is no batch norm with constant statistics whose other outputs nobody reads.
-std::optional<Statistics> find_statistics(const Graph& graph, const std::vector<int>& uses,
-                                          const Node& node) {
-    if (node.op != &ops::BatchNorm::info) return std::nullopt;
+// Nullopt when the batch norm has no constant statistics.
+std::optional<Statistics> find_statistics(const Graph& graph, const Node& node) {
     auto& params = node.as<ops::BatchNorm::Params>();
     if (params.training) return std::nullopt;
-    for (size_t i = 1; i < node.outputs.size(); ++i)
-        if (uses[size_t(node.outputs[i])]) return std::nullopt;
     Statistics s{constant_of(graph, named_input(node, "scale")),
                  constant_of(graph, named_input(node, "bias")),
                  constant_of(graph, named_input(node, "running_mean")),
@@ -63,8 +58,8 @@ std::optional<Weights> find_weights(const Graph& graph, const Node& node, int64_
 }
 
 struct Folded {
-    std::string_view input;  // that holds the weights
-    Tensor weights, bias;
+    std::vector<double> factor;  // by output channel
+    Tensor bias;
 };
 
 // Element i times the factor of its channel, (i / inner) % channels.
@@ -85,8 +80,7 @@ Tensor times_factor(const Tensor& weights, const std::vector<double>& factor, in
     return result;
 }
 
-Folded fold(const Statistics& s, const Weights& which, const Tensor& weights, const Tensor& bias,
-            int threads) {
+Folded fold(const Statistics& s, const Tensor& bias) {
     int64_t channels = s.scale.spec().numel();
     std::vector<double> factor(static_cast<size_t>(channels));
     std::vector<float> new_bias(static_cast<size_t>(channels));
@@ -96,54 +90,43 @@ Folded fold(const Statistics& s, const Weights& which, const Tensor& weights, co
         factor[size_t(c)] = a;
         new_bias[size_t(c)] = float((b - s.mean.data<float>()[c]) * a + s.shift.data<float>()[c]);
     }
-    return {which.input, times_factor(weights, factor, which.inner, threads),
-            tensor_from_host({DType::f32, {channels}, {}}, new_bias.data(), host_device)};
+    return {std::move(factor), tensor_from_host({DType::f32, {channels}, {}}, new_bias.data(), host_device)};
+}
+
+std::optional<match::New> without_batch_norm(const match::Match& m, const PassOptions& options) {
+    auto& graph = m.graph();
+    auto& producer = m.node("producer");
+    auto statistics = find_statistics(graph, m.root());
+    if (!statistics || named_input(producer, "residual") != no_value) return std::nullopt;
+    auto& output = m.spec("producer");
+    // The channels of a batch norm are axis 1: the last one of a matmul only in two dimensions.
+    int64_t channels = statistics->scale.spec().numel();
+    if (output.shape.rank() < 2 || output.shape[1] != channels ||
+        (producer.op == &ops::Matmul::info && output.shape.rank() != 2))
+        return std::nullopt;
+    auto weights = find_weights(graph, producer, channels);
+    ValueId present = named_input(producer, "bias");
+    Tensor bias = constant_of(graph, present);
+    if (!weights || (present != no_value && (!bias || bias.spec().numel() != channels))) return std::nullopt;
+    Folded folded = fold(*statistics, bias);
+    Shape along_channels = output.shape;
+    for (int i = 0; i < along_channels.rank(); ++i) along_channels[i] = i == 1 ? channels : 1;
+    bias = as_bias(graph, producer, folded.bias.with_shape(along_channels));
+    if (!bias) return std::nullopt;
+    auto scaled_weights = [factor = std::move(folded.factor),
+                           weights = constant_of(graph, named_input(producer, weights->input)),
+                           inner = weights->inner, threads = options.threads] {
+        return times_factor(weights, factor, inner, threads);
+    };
+    return fused(producer, {{weights->input, match::New::later(scaled_weights)}, {"bias", bias}});
 }
 
 }  // namespace
 
 Graph fold_batch_norm(Graph graph, const PassOptions& options) {
-    auto uses = graph.use_counts();
-    auto fold_into = [&](const Node& node, const Node& producer) -> std::optional<Folded> {
-        auto statistics = find_statistics(graph, uses, node);
-        if (!statistics || named_input(producer, "residual") != no_value) return std::nullopt;
-        auto& output = graph.value(producer.outputs[0]).spec;
-        // The channels of a batch norm are axis 1: the last one of a matmul only in two dimensions.
-        int64_t channels = statistics->scale.spec().numel();
-        if (output.shape.rank() < 2 || output.shape[1] != channels ||
-            (producer.op == &ops::Matmul::info && output.shape.rank() != 2))
-            return std::nullopt;
-        auto weights = find_weights(graph, producer, channels);
-        ValueId present = named_input(producer, "bias");
-        Tensor bias = constant_of(graph, present);
-        if (!weights || (present != no_value && (!bias || bias.spec().numel() != channels)))
-            return std::nullopt;
-        Folded folded = fold(*statistics, *weights, constant_of(graph, named_input(producer, weights->input)),
-                             bias, options.threads);
-        Shape along_channels = output.shape;
-        for (int i = 0; i < along_channels.rank(); ++i) along_channels[i] = i == 1 ? channels : 1;
-        folded.bias = as_bias(graph, producer, folded.bias.with_shape(along_channels));
-        return folded.bias ? std::optional(folded) : std::nullopt;
-    };
-    std::unordered_map<const Node*, Folded> results;
-    auto producer_of = [&](const Node& node) -> NodeId {
-        if (!find_statistics(graph, uses, node)) return -1;
-        NodeId id = fusable_producer(graph, uses, node.inputs[0], graph.value(node.outputs[0]).spec);
-        auto folded = id >= 0 ? fold_into(node, graph.node(id)) : std::nullopt;
-        if (!folded) return -1;
-        results.emplace(&node, std::move(*folded));
-        return id;
-    };
-    auto fuse = [&](Rewrite& rewrite, const Node& node, const Node& producer) -> FusedNode {
-        Folded& folded = results.at(&node);
-        auto constant = [&](const Tensor& value) {
-            return rewrite.target().add_constant(value, {}, graph.place(producer));
-        };
-        auto inputs =
-            with_input(*producer.op, rewrite(producer.inputs), folded.input, constant(folded.weights));
-        return {producer.params, with_input(*producer.op, std::move(inputs), "bias", constant(folded.bias))};
-    };
-    return absorb_producers(std::move(graph), producer_of, fuse);
+    static const match::Table<PassOptions> rules{
+        {match::op<ops::BatchNorm>(fusable("producer")), without_batch_norm}};
+    return match::replace_matches(std::move(graph), rules, options);
 }
 
 }  // namespace mge

@@ -23,28 +23,29 @@ std::shared_ptr<const void> with_activation(const Node& producer, const Node& no
     }
 }
 
+bool is_activation(const match::Match& m, const Node& node) {
+    // Epilogues compute in f32.
+    return node.op->traits.elementwise && node.inputs.size() == 1 &&
+           m.spec(node.inputs[0]).dtype != DType::f64;
+}
+
+std::optional<match::New> with_own_activation(const match::Match& m, const PassOptions& options) {
+    auto& producer = m.node("producer");
+    // The activation behind a residual belongs to it.
+    auto& wanted = named_input(producer, "residual") == no_value
+                       ? options.graph_opt.fuse_conv_bias_nonlinearity
+                       : options.graph_opt.fuse_conv_bias_with_z;
+    if (!may_fuse(producer, wanted, "fuse_activation", options)) return std::nullopt;
+    auto params = with_activation(producer, m.root());
+    return params ? std::optional(fused(producer, std::move(params))) : std::nullopt;
+}
+
 }  // namespace
 
 Graph fuse_activation(Graph graph, const PassOptions& options) {
-    auto uses = graph.use_counts();
-    auto producer_of = [&](const Node& node) -> NodeId {
-        bool is_plain = node.op->traits.elementwise && node.inputs.size() == 1;
-        // Epilogues compute in f32.
-        if (!is_plain || graph.value(node.inputs[0]).spec.dtype == DType::f64) return -1;
-        NodeId id = fusable_producer(graph, uses, node.inputs[0], graph.value(node.outputs[0]).spec);
-        if (id < 0) return -1;
-        auto& producer = graph.node(id);
-        // The activation behind a residual belongs to it.
-        auto& wanted = named_input(producer, "residual") == no_value
-                           ? options.graph_opt.fuse_conv_bias_nonlinearity
-                           : options.graph_opt.fuse_conv_bias_with_z;
-        if (!may_fuse(producer, wanted, "fuse_activation", options)) return -1;
-        return with_activation(producer, node) ? id : -1;
-    };
-    auto fuse = [&](Rewrite& rewrite, const Node& node, const Node& producer) -> FusedNode {
-        return {with_activation(producer, node), rewrite(producer.inputs)};
-    };
-    return absorb_producers(std::move(graph), producer_of, fuse);
+    static const match::Table<PassOptions> rules{
+        {match::node(is_activation, {fusable("producer")}), with_own_activation}};
+    return match::replace_matches(std::move(graph), rules, options);
 }
 
 }  // namespace mge

@@ -55,7 +55,7 @@ Pattern transposed(std::span<const int> axes, Pattern p) {
     return op_if<ops::Transpose>(has_axes, std::move(p));
 }
 
-// Of f32 and four axes, with nothing behind it.
+// A product in f32 and four axes, without bias or activation.
 Pattern product_of(Pattern a, Pattern b, bool transpose_b) {
     auto is_plain = [=](const Match& m, const Node& node) {
         auto& p = node.as<ops::Matmul::Params>();
@@ -73,7 +73,7 @@ Pattern product_of(Pattern a, Pattern b, bool transpose_b) {
 bool is_view_of_memory(const Match&, const Node& node) {
     return node.op->traits.view && !node.op->traits.once;
 }
-// Of x (N, H, …) the views (N, H, 1, …), repeated along the new axis, and (N, H · times, …).
+// x (N, H, …) viewed as (N, H, 1, …), repeated along the new axis, and viewed as (N, H · times, …).
 Pattern repeated(const std::string& x) {
     auto split = capture(x + " split", node(is_view_of_memory, {any(x)}));
     auto repetition = capture(x + " repeated", op<ops::BroadcastTo>(split));
@@ -241,7 +241,7 @@ std::optional<New> as_attention(const Match& m, const Surroundings& surroundings
 
 Graph fuse_attention(Graph graph, const PassOptions& options) {
     if (!has_operator(graph, {&ops::Softmax::info})) return graph;
-    // Of two that fit the first takes in more.
+    // The first spellings take in more.
     static const match::Table<Surroundings> rules{{Spelling{true, true}.attention(), as_attention},
                                                   {Spelling{true, false}.attention(), as_attention},
                                                   {Spelling{false, true}.attention(), as_attention},

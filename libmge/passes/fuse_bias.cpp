@@ -5,19 +5,10 @@
 #include "libmge/op/apply.h"
 #include "libmge/ops/elementwise/arithmetic.h"
 #include "libmge/passes/epilogue.h"
-#include "libmge/passes/other_shapes.h"
 #include "libmge/passes/pass.h"
 
 namespace mge {
 namespace {
-
-// Which input of the addition is the constant; -1: neither.
-int constant_side(const Graph& graph, const Node& node) {
-    if (node.op != &ops::Add::info) return -1;
-    for (int side : {1, 0})
-        if (constant_of(graph, node.inputs[size_t(side)])) return side;
-    return -1;
-}
 
 // With one channel at another shape the constant would be what is not broadcast.
 bool has_fixed_channels(const Graph& graph, const Node& producer, const OtherShapes& shapes) {
@@ -27,8 +18,8 @@ bool has_fixed_channels(const Graph& graph, const Node& producer, const OtherSha
     return shapes.is_fixed(result, axis);
 }
 
-Tensor combined_bias(const Graph& graph, const Node& add, int side, const Node& producer) {
-    Tensor bias = as_bias(graph, producer, constant_of(graph, add.inputs[size_t(side)]));
+Tensor combined_bias(const Graph& graph, const Node& producer, const Tensor& added) {
+    Tensor bias = as_bias(graph, producer, added);
     ValueId present = named_input(producer, "bias");
     if (!bias || present == no_value) return bias;
     Tensor constant = constant_of(graph, present);
@@ -37,29 +28,23 @@ Tensor combined_bias(const Graph& graph, const Node& add, int side, const Node& 
     return ops::add(constant, bias.with_shape(constant.shape()));
 }
 
+std::optional<match::New> with_bias(const match::Match& m, const FusionContext& context) {
+    auto& producer = m.node("producer");
+    auto& options = context.options;
+    if (!may_fuse(producer, options.graph_opt.fuse_conv_bias_nonlinearity, "fuse_bias", options))
+        return std::nullopt;
+    Tensor bias = combined_bias(m.graph(), producer, m.constant("added"));
+    if (!bias || !has_fixed_channels(m.graph(), producer, context.shapes)) return std::nullopt;
+    return fused(producer, {{"bias", bias}});
+}
+
 }  // namespace
 
 Graph fuse_bias(Graph graph, const PassOptions& options) {
-    auto uses = graph.use_counts();
-    OtherShapes shapes(graph, options);
-    auto producer_of = [&](const Node& node) -> NodeId {
-        int side = constant_side(graph, node);
-        if (side < 0) return -1;
-        NodeId id =
-            fusable_producer(graph, uses, node.inputs[size_t(1 - side)], graph.value(node.outputs[0]).spec);
-        if (id < 0 ||
-            !may_fuse(graph.node(id), options.graph_opt.fuse_conv_bias_nonlinearity, "fuse_bias", options))
-            return -1;
-        auto& producer = graph.node(id);
-        return combined_bias(graph, node, side, producer) && has_fixed_channels(graph, producer, shapes) ? id
-                                                                                                         : -1;
-    };
-    auto fuse = [&](Rewrite& rewrite, const Node& node, const Node& producer) -> FusedNode {
-        Tensor bias = combined_bias(graph, node, constant_side(graph, node), producer);
-        ValueId id = rewrite.target().add_constant(bias, {}, graph.place(producer));
-        return {producer.params, with_input(*producer.op, rewrite(producer.inputs), "bias", id)};
-    };
-    return absorb_producers(std::move(graph), producer_of, fuse);
+    static const match::Table<FusionContext> rules{
+        {match::either_order<ops::Add>(fusable("producer"), match::constant("added")), with_bias}};
+    const FusionContext context{options, {graph, options}};
+    return match::replace_matches(std::move(graph), rules, context);
 }
 
 }  // namespace mge

@@ -13,6 +13,7 @@
 #include <cmath>
 
 #include "libmge/device/device.h"
+#include "libmge/graph/match.h"
 #include "libmge/graph/rewrite.h"
 #include "libmge/ops/create/full.h"
 #include "libmge/ops/elementwise/arithmetic.h"
@@ -59,8 +60,7 @@ struct Prefix {
 // The one value that a tensor is full of.
 std::optional<double> uniform_value(const Graph& graph, ValueId id) {
     auto& value = graph.value(id);
-    if (value.producer >= 0 && graph.node(value.producer).op == &ops::Full::info)
-        return graph.node(value.producer).as<ops::Full::Params>().value;
+    if (auto* full = match::made_by<ops::Full>(graph, id)) return full->as<ops::Full::Params>().value;
     if (!value.is_constant() || value.spec.dtype != DType::f32 || value.spec.numel() == 0)
         return std::nullopt;
     auto* first = value.constant.data<float>();

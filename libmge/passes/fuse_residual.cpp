@@ -5,7 +5,6 @@
 
 #include "libmge/ops/elementwise/arithmetic.h"
 #include "libmge/passes/epilogue.h"
-#include "libmge/passes/other_shapes.h"
 #include "libmge/passes/pass.h"
 
 namespace mge {
@@ -15,34 +14,29 @@ bool takes_residual(const Node& node) {
     return input_position(*node.op, "residual") && named_input(node, "residual") == no_value;
 }
 
+std::optional<match::New> with_residual(const match::Match& m, const FusionContext& context) {
+    auto& producer = m.node("producer");
+    auto& options = context.options;
+    bool may = takes_residual(producer) && m.spec("residual") == m.result() &&
+               may_fuse(producer, options.graph_opt.fuse_conv_bias_with_z, "fuse_residual", options) &&
+               // At another shape one of them might have to be broadcast.
+               context.shapes.is_same_shape(m["residual"], m["producer"]);
+    return may ? std::optional(fused(producer, {{"residual", m["residual"]}})) : std::nullopt;
+}
+std::optional<match::New> with_earlier_residual(const match::Match& m, const FusionContext& context) {
+    auto computed_at = [&](const char* name) { return m.graph().value(m[name]).producer; };
+    return computed_at("producer") > computed_at("residual") ? with_residual(m, context) : std::nullopt;
+}
+
 }  // namespace
 
 Graph fuse_residual(Graph graph, const PassOptions& options) {
-    auto uses = graph.use_counts();
-    OtherShapes shapes(graph, options);
-    auto producer_of = [&](const Node& node) -> NodeId {
-        if (node.op != &ops::Add::info || node.inputs[0] == node.inputs[1]) return -1;
-        auto& result = graph.value(node.outputs[0]).spec;
-        NodeId latest = -1;
-        for (int side : {0, 1}) {
-            NodeId id = fusable_producer(graph, uses, node.inputs[size_t(side)], result);
-            if (id < 0 || !takes_residual(graph.node(id))) continue;
-            if (!may_fuse(graph.node(id), options.graph_opt.fuse_conv_bias_with_z, "fuse_residual", options))
-                continue;
-            ValueId residual = node.inputs[size_t(1 - side)];
-            if (!(graph.value(residual).spec == result)) continue;
-            // At another shape one of them might have to be broadcast.
-            if (!shapes.is_same_shape(residual, node.inputs[size_t(side)])) continue;
-            latest = std::max(latest, id);
-        }
-        return latest;
-    };
-    auto fuse = [&](Rewrite& rewrite, const Node& node, const Node& producer) -> FusedNode {
-        ValueId residual = node.inputs[0] == producer.outputs[0] ? node.inputs[1] : node.inputs[0];
-        return {producer.params,
-                with_input(*producer.op, rewrite(producer.inputs), "residual", rewrite(residual))};
-    };
-    return absorb_producers(std::move(graph), producer_of, fuse);
+    static const match::Table<FusionContext> rules{
+        {match::either_order<ops::Add>(fusable("producer"), match::shared(fusable("residual"))),
+         with_earlier_residual},
+        {match::either_order<ops::Add>(fusable("producer"), match::any("residual")), with_residual}};
+    const FusionContext context{options, {graph, options}};
+    return match::replace_matches(std::move(graph), rules, context);
 }
 
 }  // namespace mge
