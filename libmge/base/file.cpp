@@ -229,7 +229,9 @@ struct MappedFile::Identity {
     }
 };
 
+namespace {
 thread_local bool copies_files = false;  // on this thread, by a CopiedFilesScope
+}  // namespace
 
 CopiedFilesScope::CopiedFilesScope(bool copies) : outer_(copies_files) { copies_files |= copies; }
 CopiedFilesScope::~CopiedFilesScope() { copies_files = outer_; }

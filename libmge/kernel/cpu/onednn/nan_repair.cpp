@@ -24,7 +24,7 @@ const_dnnl_primitive_desc_t desc_of(const Primitive& primitive) {
     return desc;
 }
 
-MemoryDesc argument_desc(const_dnnl_primitive_desc_t desc, int argument) {
+MemoryDesc memory_of(const_dnnl_primitive_desc_t desc, int argument) {
     auto* found = dnnl_primitive_desc_query_md(desc, dnnl_query_exec_arg_md, argument);
     return found ? *found : MemoryDesc{};
 }
@@ -35,10 +35,10 @@ Primitive without_post_operations(const_dnnl_primitive_desc_t desc, dnnl_query_t
     const Operation* found = nullptr;
     if (dnnl_primitive_desc_query(desc, what, 0, &found) || !found) return nullptr;
     Operation operation = *found;
-    operation.src_desc = argument_desc(desc, DNNL_ARG_SRC);
-    operation.weights_desc = argument_desc(desc, DNNL_ARG_WEIGHTS);
-    operation.bias_desc = argument_desc(desc, DNNL_ARG_BIAS);
-    operation.dst_desc = argument_desc(desc, DNNL_ARG_DST);
+    operation.src_desc = memory_of(desc, DNNL_ARG_SRC);
+    operation.weights_desc = memory_of(desc, DNNL_ARG_WEIGHTS);
+    operation.bias_desc = memory_of(desc, DNNL_ARG_BIAS);
+    operation.dst_desc = memory_of(desc, DNNL_ARG_DST);
     dnnl_primitive_desc_t made;
     check(dnnl_primitive_desc_create(&made, &operation, attributes(false, Activation::none).get(), engine(),
                                      nullptr),
@@ -122,7 +122,7 @@ NanRepair::NanRepair(Primitive primitive, Activation activation, bool sums)
     : primitive_(std::move(primitive)),
       activation_(activation),
       sums_(sums),
-      y_(argument_desc(desc_of(primitive_), DNNL_ARG_DST)),
+      y_(memory_of(desc_of(primitive_), DNNL_ARG_DST)),
       plain_(std::make_unique<Plain>()) {}
 NanRepair::~NanRepair() = default;
 
