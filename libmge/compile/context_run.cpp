@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a context runs: the plain loop, runs that are looked at, and other threads.
+// How a context runs: plainly, late, observed, and on other threads.
 #include <algorithm>
 #include <chrono>
 #include <optional>
@@ -16,15 +16,15 @@ namespace mge {
 void CompiledContext::run() {
     HeldTurn turn(turn_);
     origins_->errors().tell();
-    if (!dispatch_ || is_special_) return run_in_turn();
+    if (!is_dispatched()) return run_in_turn();
     HeldArenas arenas(arenas_);
-    if (copies_) begin_copies();
+    if (late_.copies) begin_copies();
     turn.hand_over([this] { dispatch_->start(); });
     arenas.hand_over();
 }
 
 void CompiledContext::start() {
-    if (dispatch_ && !is_special_) return run();
+    if (is_dispatched()) return run();
     HeldTurn turn(turn_);
     origins_->errors().tell();
     turn.hand_over([this] { worker_.start(); });
@@ -42,18 +42,16 @@ void CompiledContext::run_for_start() {
 
 void CompiledContext::finish_dispatch(std::exception_ptr failure) {
     if (!failure) try {
-            if (copies_) end_copies();
+            if (late_.copies) end_copies();
             if (cut_files()) parts_.require_whole_constants();
         } catch (...) {
             failure = std::current_exception();
         }
-    if (copies_ && failure) copies_->give_up();
+    if (late_.copies && failure) late_.copies->give_up();
     if (failure) keep(std::move(failure));
     arenas_.leave();
     turn_.give_back();
 }
-
-void CompiledContext::keep(std::exception_ptr failure) { origins_->errors().keep(std::move(failure)); }
 
 void CompiledContext::record_async_error(std::exception_ptr error) {
     if (!error)
@@ -83,46 +81,70 @@ void CompiledContext::wait_until_asked() {
 }
 
 void CompiledContext::run_in_turn() {
-    run_here();
+    {
+        HeldArenas arenas(arenas_);
+        std::optional<ProgramRunScope> scope;
+        if (inner_run_) scope.emplace(inner_run_);
+        (this->*mode_)();
+    }
     if (cut_files()) [[unlikely]]
         parts_.require_whole_constants();
 }
 
-void CompiledContext::run_here() {
-    HeldArenas arenas(arenas_);
-    std::optional<ProgramRunScope> scope;
-    if (inner_run_) scope.emplace(inner_run_);
-    if (is_special_) [[unlikely]]
-        return run_specially();
-    if (is_late_) [[unlikely]]
-        return run_late();
-    const Instruction* instruction = instructions_.data();
-    const Instruction* end = instruction + instructions_.size();
+void CompiledContext::choose_mode() {
+    auto& options = parts_.options;
+    bool has_memory = !options.force_output_use_user_specified_memory || ports_.are_outputs_bound();
+    bool is_changed = options.force_dynamic_alloc || options.force_output_dynamic_alloc ||
+                      (options.var_sanity_check_first_run && !around_.was_checked);
+    bool is_looked_at = !around_.observers.is_empty() || around_.check || !around_.callbacks.is_empty();
+    mode_ = around_.skips_next           ? &CompiledContext::skip_run
+            : !has_memory                ? &CompiledContext::refuse_run
+            : is_changed || is_looked_at ? &CompiledContext::run_observed
+            : late_.is_late              ? &CompiledContext::run_late
+                                         : &CompiledContext::run_plainly;
+}
+
+// Threads of the context ask for the steps, since nobody looks at them.
+bool CompiledContext::is_dispatched() const {
+    return dispatch_ && (mode_ == &CompiledContext::run_plainly || mode_ == &CompiledContext::run_late);
+}
+
+void CompiledContext::run_plainly() {
+    const Instruction* instruction = code_.instructions.data();
+    const Instruction* end = instruction + code_.instructions.size();
     try {
         for (; instruction != end; ++instruction)
             instruction->run(*instruction->prepared, instruction->launch);
     } catch (...) {
-        rethrow_in(step_text(*program_, size_t(instruction - instructions_.data()), place_));
+        rethrow_in(step_text(*program_, size_t(instruction - code_.instructions.data()), place_));
     }
 }
 
 void CompiledContext::run_late() {
-    if (recorded_ && !place_ && recorded_->replay(port_addresses(), arenas_.generation())) return;
+    if (late_.recorded && !place_ && late_.recorded->replay(ports_.addresses(), arenas_.generation())) return;
     run_by_steps();
     record_for_later();
 }
 
+void CompiledContext::skip_run() { skip_next_run(false); }
+
+void CompiledContext::refuse_run() {
+    throw_user("context",
+               "an output has no memory: with force_output_use_user_specified_memory bind_output() has to "
+               "give it for each of them");
+}
+
 void CompiledContext::run_by_steps() {
-    if (!copies_) {
-        for (size_t i = 0; i < instructions_.size(); ++i) ask(i);
-        return;
-    }
+    auto ask_all = [&] {
+        for (size_t i = 0; i < code_.instructions.size(); ++i) ask(i);
+    };
+    if (!late_.copies) return ask_all();
     begin_copies();
     try {
-        for (size_t i = 0; i < instructions_.size(); ++i) ask(i);
+        ask_all();
         end_copies();
     } catch (...) {
-        copies_->give_up();
+        late_.copies->give_up();
         throw;
     }
 }
@@ -130,13 +152,13 @@ void CompiledContext::run_by_steps() {
 // What a context does alone, run after run in the same memory, may overlap.
 void CompiledContext::begin_copies() {
     uint64_t arenas = arenas_.generation();
-    bool is_same = std::exchange(copied_arenas_, arenas) == arenas;
-    copies_->begin(is_same && arenas_.are_alone() && !place_);
+    bool is_same = std::exchange(late_.copied_arenas, arenas) == arenas;
+    late_.copies->begin(is_same && arenas_.are_alone() && !place_);
 }
 
 void CompiledContext::end_copies() {
-    copies_->ask_last([this](size_t step) { ask(step); });
-    copies_->end([this](size_t step, const std::function<void()>& wait) {
+    late_.copies->ask_last([this](size_t step) { ask(step); });
+    late_.copies->end([this](size_t step, const std::function<void()>& wait) {
         try {
             wait();
         } catch (...) {
@@ -145,24 +167,19 @@ void CompiledContext::end_copies() {
     });
 }
 
-const RecordedRun::Addresses& CompiledContext::port_addresses() {
-    port_addresses_.clear();
-    for (auto* ports : {&inputs_, &outputs_})
-        for (auto& port : *ports) port_addresses_.push_back(port.data);
-    return port_addresses_;
-}
-
-// Behind a run that went step by step.
+// Behind a run that went step by step, when the next one may be a recording.
 void CompiledContext::record_for_later() {
-    if (!recorded_ || place_ || is_special_) return;
-    recorded_->note_run(port_addresses(), arenas_.generation(),
-                        {[this] {
-                             for (auto& each : instructions_) each.run(*each.prepared, each.launch);
-                         },
-                         [this](size_t i, void* at) {
-                             point(i < inputs_.size() ? inputs_[i] : outputs_[i - inputs_.size()], at);
-                         }});
-    if (recorded_->is_over()) recorded_.reset();
+    if (!late_.recorded || place_ || mode_ != &CompiledContext::run_late) return;
+    auto& inputs = ports_.inputs;
+    late_.recorded->note_run(
+        ports_.addresses(), arenas_.generation(),
+        {[this] {
+             for (auto& each : code_.instructions) each.run(*each.prepared, each.launch);
+         },
+         [&](size_t i, void* at) {
+             (i < inputs.size() ? inputs[i] : ports_.outputs[i - inputs.size()]).point(at);
+         }});
+    if (late_.recorded->is_over()) late_.recorded.reset();
 }
 
 // What fails later names its step, too.
@@ -171,11 +188,11 @@ void CompiledContext::ask(size_t step) {
         std::optional<ProgramRunScope> run_scope;
         if (dispatch_ && inner_run_) run_scope.emplace(inner_run_);
         std::optional<WorkOriginScope> scope;
-        if (is_late_) scope.emplace(origins_->of_step(step, place_));
-        auto& instruction = instructions_[step];
+        if (late_.is_late) scope.emplace(origins_->of_step(step, place_));
+        auto& instruction = code_.instructions[step];
         auto run = [&] { instruction.run(*instruction.prepared, instruction.launch); };
-        if (copies_ && copies_->is_running())
-            copies_->step(step, parts_.steps[step].place, instruction.launch, run);
+        if (late_.copies && late_.copies->is_running())
+            late_.copies->step(step, parts_.steps[step].place, instruction.launch, run);
         else
             run();
     } catch (...) {
@@ -189,33 +206,26 @@ void CompiledContext::fake_next_exec() {
 }
 
 void CompiledContext::skip_next_run(bool skips) {
-    skips_next_ = skips;
-    update_special();
+    around_.skips_next = skips;
+    choose_mode();
 }
 
-void CompiledContext::run_specially() {
-    if (skips_next_) {
-        skips_next_ = false;
-        update_special();
-        return;
-    }
-    if (copies_) copies_->interrupt();
+void CompiledContext::run_observed() {
     auto& options = parts_.options;
-    if (options.force_output_use_user_specified_memory) require_outputs();
+    if (late_.copies) late_.copies->interrupt();
     if (options.force_output_dynamic_alloc) renew_outputs();
     if (options.force_dynamic_alloc) forget_blocks();
-    std::optional<FirstRunCheck> check;
-    telling_.clear();
-    if (options.var_sanity_check_first_run && !was_checked_) {
-        was_checked_ = true;
-        update_special();
-        if (parts_.first_use->take_check()) telling_.add(check.emplace(*program_, options.threads));
+    std::optional<FirstRunCheck> first;
+    around_.telling.clear();
+    if (options.var_sanity_check_first_run && !std::exchange(around_.was_checked, true)) {
+        choose_mode();
+        if (parts_.first_use->take_check()) around_.telling.add(first.emplace(*program_, options.threads));
     }
-    if (check_) telling_.add(*check_);
-    for (auto* observer : observers_.all()) telling_.add(*observer);
-    StepObserver* observer = run_.observer = telling_.as_one();
+    if (around_.check) around_.telling.add(*around_.check);
+    for (auto* observer : around_.observers.all()) around_.telling.add(*observer);
+    StepObserver* observer = run_.observer = around_.telling.as_one();
     try {
-        run_observed(observer);
+        observe_steps();
         run_.observer = nullptr;
     } catch (...) {
         run_.observer = nullptr;
@@ -225,95 +235,74 @@ void CompiledContext::run_specially() {
     record_for_later();
 }
 
-void CompiledContext::run_observed(StepObserver* observer) {
+void CompiledContext::observe_steps() {
+    StepObserver* observer = run_.observer;
     if (observer) {
         observer->before_run(*this);
         tell_arenas();
     }
-    if (!callbacks_.empty()) call_back(ready_outputs_[0]);
-    for (size_t i = 0; i < instructions_.size(); ++i) {
+    call_back(0);
+    for (size_t i = 0; i < code_.instructions.size(); ++i) {
+        run_.step = i;
         if (!lives_.empty()) take_blocks(i);
-        if (observer) {
-            observer->before_step(i, *this);
-            run_.step = i;
-        }
+        if (observer) observer->before_step(i, *this);
         ask(i);
         if (observer) observer->after_step(i, *this);
-        if (!callbacks_.empty()) call_back(ready_outputs_[i + 1]);
+        call_back(i + 1);
         if (!lives_.empty()) give_blocks(i);
     }
     if (observer) observer->after_run(*this);
 }
 
 void CompiledContext::tell_arenas() {
-    if (told_arenas_ == arenas_.generation()) return;
-    told_arenas_ = arenas_.generation();
-    for (size_t i = 0; i < program_->places().size(); ++i)
-        if (!arenas_.is_lent(i))
-            run_.observer->allocated({program_->places()[i], arenas_.bytes(i), true}, *this);
+    if (std::exchange(around_.arenas, arenas_.generation()) == arenas_.generation()) return;
+    for (size_t i = 0; i < parts_.places.size(); ++i)
+        if (!arenas_.is_lent(i)) run_.observer->allocated({parts_.places[i], arenas_.bytes(i), true}, *this);
 }
 
-void CompiledContext::call_back(const std::vector<size_t>& outputs) {
-    for (size_t i : outputs) callbacks_[i](tensor_at(program_->graph().outputs()[i]));
+// For the outputs that are ready after `steps` steps.
+void CompiledContext::call_back(size_t steps) {
+    if (around_.callbacks.is_empty()) return;
+    for (size_t i : around_.callbacks.ready(steps))
+        around_.callbacks.call(i, tensor_at(parts_.graph.outputs()[i]));
 }
 
 void CompiledContext::on_output(size_t i, std::function<void(const Tensor&)> callback) {
-    auto& ids = program_->graph().outputs();
-    if (i >= ids.size()) throw_no_port("output", i, ids.size());
+    size_t count = parts_.graph.outputs().size();
+    if (i >= count) throw_no_port("output", i, count);
     turn_.wait();
-    callbacks_.resize(ids.size());
-    callbacks_[i] = std::move(callback);
-    ready_outputs_.assign(instructions_.size() + 1, {});
-    auto ready = ready_steps(*program_);
-    for (size_t k = 0; k < ids.size(); ++k)
-        if (callbacks_[k]) ready_outputs_[size_t(ready[size_t(ids[k])] + 1)].push_back(k);
-    if (std::ranges::none_of(callbacks_, [](auto& each) { return bool(each); })) callbacks_.clear();
-    update_special();
-}
-
-void CompiledContext::update_special() {
-    auto& options = parts_.options;
-    is_special_ = skips_next_ || !observers_.is_empty() || check_ || !callbacks_.empty() ||
-                  options.force_dynamic_alloc || options.force_output_dynamic_alloc ||
-                  (options.force_output_use_user_specified_memory && !are_outputs_bound()) ||
-                  (options.var_sanity_check_first_run && !was_checked_);
+    around_.callbacks.set(*program_, i, std::move(callback));
+    choose_mode();
 }
 
 void CompiledContext::observe(StepObserver* observer) {
     turn_.wait();
-    observers_.clear();
-    if (observer) observers_.add(*observer);
-    update_special();
+    around_.observers.clear();
+    if (observer) around_.observers.add(*observer);
+    choose_mode();
 }
 
 void CompiledContext::attach(StepObserver& observer) {
     turn_.wait();
-    observers_.add(observer);
-    update_special();
+    around_.observers.add(observer);
+    choose_mode();
 }
 
 void CompiledContext::detach(StepObserver& observer) {
     turn_.wait();
-    observers_.remove(observer);
-    update_special();
-}
-
-// What an earlier run left behind: outputs, and after an error all that was alive.
-void CompiledContext::forget_blocks() {
-    for (auto& port : blocks_) forget(port);
-    if (parts_.options.force_output_use_user_specified_memory) return;
-    for (auto& port : outputs_) forget(port);
+    around_.observers.remove(observer);
+    choose_mode();
 }
 
 std::vector<double> CompiledContext::time_steps() {
     using Clock = std::chrono::steady_clock;
     HeldTurn turn(turn_);
     HeldArenas arenas(arenas_);
-    if (copies_) copies_->interrupt();
+    if (late_.copies) late_.copies->interrupt();
     std::vector<double> times;
-    times.reserve(instructions_.size());
+    times.reserve(code_.instructions.size());
     if (!lives_.empty()) forget_blocks();
-    for (size_t i = 0; i < instructions_.size(); ++i) {
+    for (size_t i = 0; i < code_.instructions.size(); ++i) {
         Queue& queue = *queues_[parts_.steps[i].place];
         auto start = Clock::now();
         auto begin = queue.record_time();

@@ -44,6 +44,15 @@ TEST(Program, Runs) {
     EXPECT_THAT(values_of(context->output(1)), ElementsAre(11, 22));
 }
 
+TEST(Program, IsCompiledForTheSpecsOfItsInputs) {
+    Graph graph = small_graph();
+    auto program = Program::compile(graph, {f32({3}), f32({3})}, {});
+    EXPECT_EQ(program->inputs()[0].spec, f32({3}));
+    EXPECT_EQ(program->outputs()[0].spec, f32({6, 1}));
+    EXPECT_THROW(Program::compile(graph, TensorSpecs{f32({3})}, {}), UserError);
+    EXPECT_THROW(Program::compile(graph, {f32({3}), f32(Shape::unknown())}, {}), UserError);
+}
+
 TEST(Program, ReadsBoundInputs) {
     auto context = Context::create(Program::compile(small_graph(), {}));
     float a[] = {1, 2}, b[] = {10, 20}, c[] = {5, 6};
