@@ -16,6 +16,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .. import _mge
+
 _DTYPES = {
     "BFloat16Storage": "u2",  # becomes float32
     "BoolStorage": "?",
@@ -32,17 +34,23 @@ _DTYPES = {
     "UntypedStorage": "u1",  # of tensors whose dtype has no storage class
 }
 _NEWER_DTYPES = ("uint16", "uint32", "uint64")
-# The names that are neither storages nor dtypes, by module. Functions that make tensors are made
-# anew for each file, which cannot reach what another one uses.
-_PLAIN = {
-    "__builtin__": {"set": set, "complex": complex},
-    "builtins": {"set": set, "complex": complex},
+_BUILTINS: dict[str, Callable] = {
+    "bytearray": lambda data=b"": bytearray(memoryview(data)),  # no length
+    "complex": complex,
+    "set": set,
+}
+# What a pickle may call, by module, besides the functions that make tensors.
+_PLAIN: dict[str, dict[str, Callable]] = {
+    "__builtin__": _BUILTINS,
+    "_codecs": {"encode": lambda text, _: text.encode("latin1")},  # bytes of protocol 2
+    "builtins": _BUILTINS,
     "collections": {"Counter": Counter, "OrderedDict": OrderedDict},
     "torch": {"Size": tuple},
 }
 _LEGACY_START = pickle.dumps(0x1950A86A20F9469CFC6C, 2)
 _LEGACY_PROTOCOL = 1001
 _MOST_EXPANDED = 1 << 28  # elements of a tensor that repeats those of its storage
+_MOST_COPIES = 8  # of the file, which tensors that share storages may take
 
 
 def is_torch_file(stream) -> bool:
@@ -75,15 +83,18 @@ def load_torch_file(stream, label: str) -> Any:
             data.
     """
     try:
-        start = stream.read(len(_LEGACY_START))
-        if start == _LEGACY_START:
-            return _load_legacy(stream)
-        stream.seek(-len(start), io.SEEK_CUR)
+        place = stream.tell()
+        size = stream.seek(0, io.SEEK_END) - place
+        stream.seek(place)
+        if stream.read(len(_LEGACY_START)) == _LEGACY_START:
+            return _load_legacy(stream, size)
+        stream.seek(place)
         with zipfile.ZipFile(stream) as archive:
-            return _load_archive(archive)
+            return _load_archive(archive, size)
     except Exception as error:
+        why = "it is cut off" if isinstance(error, EOFError) else error
         raise pickle.UnpicklingError(
-            f"[load] {label} cannot be read as a checkpoint of PyTorch's: {error}"
+            f"[load] {label} cannot be read as a checkpoint of PyTorch's: {why}"
         ) from None
 
 
@@ -104,22 +115,37 @@ class _Wanted(NamedTuple):
         return values.astype(values.dtype.newbyteorder("="))
 
 
-class _Reader(pickle.Unpickler):
-    """Reads the pickle of an object; ``storage_of`` gives its storages."""
+class _Reader(pickle._Unpickler):  # that of C takes memory for the highest number of a memo
+    """Reads the pickle of an object.
 
-    def __init__(self, stream, storage_of: Callable[[_Wanted], np.ndarray | None]) -> None:
+    Args:
+        storage_of: gives its storages.
+        file_bytes: the size of the file.
+    """
+
+    def __init__(
+        self, stream, storage_of: Callable[[_Wanted], np.ndarray | None], file_bytes: int
+    ) -> None:
         super().__init__(stream)
         self._storage_of = storage_of
+        self._free = max(_mge.file_limit(), _MOST_COPIES * file_bytes)
+
+    def _counted(self, array: np.ndarray | None) -> np.ndarray | None:
+        if array is not None and array.flags.owndata:
+            self._free -= array.nbytes
+        if self._free < 0:
+            raise ValueError("its tensors share memory and take more than MGE_FILE_LIMIT allows")
+        return array
 
     def find_class(self, module: str, name: str) -> Any:
         if name in _PLAIN.get(module, ()):
-            return _PLAIN[module][name]
+            return _maker(_PLAIN[module][name])
         if module in ("torch", "torch.storage") and name in (*_DTYPES, *_NEWER_DTYPES):
             return name
         if (module, name) == ("torch._utils", "_rebuild_tensor_v2"):
-            return lambda *arguments: _tensor(*arguments[:4], *arguments[6:])
+            return lambda *values: self._counted(_tensor(*values[:4], *values[6:]))
         if (module, name) == ("torch._utils", "_rebuild_tensor_v3"):
-            return lambda *arguments: _tensor_of_bytes(*arguments[:4], *arguments[6:])
+            return lambda *values: self._counted(_tensor_of_bytes(*values[:4], *values[6:]))
         if (module, name) == ("torch._utils", "_rebuild_parameter"):
             return lambda data, *_: data
         raise ValueError(f"it names {module}.{name}, which is not among what may be loaded")
@@ -133,7 +159,19 @@ class _Reader(pickle.Unpickler):
         return self._storage_of(_Wanted(kind, str(key), count))
 
 
-def _load_archive(archive: zipfile.ZipFile) -> Any:
+def _maker(make: Callable) -> Callable:
+    """Calls another function. A pickle can set attributes of what it names: this is its own."""
+
+    def call(*arguments):
+        # An expanded tensor has more elements than the file has bytes.
+        if any(isinstance(argument, np.ndarray) for argument in arguments):
+            raise ValueError("it makes plain data of a tensor")
+        return make(*arguments)
+
+    return call
+
+
+def _load_archive(archive: zipfile.ZipFile, size: int) -> Any:
     folder = next(
         name.removesuffix("data.pkl") for name in archive.namelist() if name.endswith("/data.pkl")
     )
@@ -153,23 +191,23 @@ def _load_archive(archive: zipfile.ZipFile) -> Any:
             storages[wanted.key] = wanted.values(content, ">" if is_big else "<")
         return storages[wanted.key]
 
-    return _Reader(io.BytesIO(read("data.pkl")), storage_of).load()
+    return _Reader(io.BytesIO(read("data.pkl")), storage_of, size).load()
 
 
-def _load_legacy(stream) -> Any:
+def _load_legacy(stream, size: int) -> Any:
     """Reads what follows the magic number: the storages come last, so the object is read twice."""
 
     def refuse(wanted: _Wanted) -> None:
         raise ValueError(f"storage {wanted.key} is where none is expected")
 
-    protocol = _Reader(stream, refuse).load()
+    protocol = _Reader(stream, refuse, size).load()
     if protocol != _LEGACY_PROTOCOL:
         raise ValueError(f"its protocol is {protocol!r}, not {_LEGACY_PROTOCOL}")
-    about = _Reader(stream, refuse).load()
+    about = _Reader(stream, refuse, size).load()
     place, found = stream.tell(), {}
-    _Reader(stream, lambda wanted: found.setdefault(wanted.key, wanted) and None).load()
+    _Reader(stream, lambda wanted: found.setdefault(wanted.key, wanted) and None, size).load()
     storages = {}
-    for key in _Reader(stream, refuse).load():
+    for key in _Reader(stream, refuse, size).load():
         content = stream.read(8)
         count = int.from_bytes(content, "little")
         if str(key) not in found or len(content) < 8 or count < found[str(key)].count:
@@ -178,7 +216,7 @@ def _load_legacy(stream) -> Any:
         content = stream.read(count * np.dtype(_DTYPES[wanted.kind]).itemsize)
         storages[wanted.key] = wanted.values(content, "<" if about["little_endian"] else ">")
     stream.seek(place)
-    return _Reader(stream, lambda wanted: storages[wanted.key]).load()
+    return _Reader(stream, lambda wanted: storages[wanted.key], size).load()
 
 
 def _tensor(
