@@ -114,7 +114,7 @@ Prepared prepare(const PrepareContext& context) {
     for (auto& named : list_candidates(cpu_kernels(problem), problem))
         if (named.candidate.name == context.candidate.name) {
             auto prepared = std::make_shared<const Prepared>(
-                named.algorithm->prepare({problem, named.candidate, constants}));
+                named.algorithm->prepare({problem, named.candidate, constants, context.select}));
             size_t workspace = prepared->workspace();
             auto packed = prepared->packed();
             return Prepared::make(Translated{named.algorithm, std::move(prepared)}, workspace,
