@@ -8,7 +8,7 @@ second table lists files that must not include certain headers at all. The third
 compare the names of operators, nor write them: what is known about an operator, it says itself.
 
 The fourth table gives each folder, or file, of the Python package its floor: a file may import its
-own folder and those on lower floors. Python files must not import each other in a circle, be it
+own folder and those on lower floors. Python files must not import each other in a cycle, be it
 inside of functions, and an import inside of a function has its reason in a comment beside it.
 Prints each fault as file:line.
 """
@@ -193,7 +193,7 @@ class PythonPackages:
         above = parents[: len(parents) + 1 - node.level]
         return ".".join(above + ([node.module] if node.module else []))
 
-    def circles(self):
+    def cycles(self):
         """Yields lists of files, each of which imports the next and the last the first."""
         # To import a module is to import the packages that it is in, unless they are running.
         needs = {
@@ -207,8 +207,8 @@ class PythonPackages:
         }
         done = set()
         for start in self.files:
-            if start not in done and (circle := circle_from(start, needs, done)):
-                yield circle
+            if start not in done and (cycle := cycle_from(start, needs, done)):
+                yield cycle
 
 
 def packages_of(module):
@@ -217,8 +217,8 @@ def packages_of(module):
     return (".".join(parts[:count]) for count in range(2, len(parts)))
 
 
-def circle_from(start, needs, done):
-    """The first circle that is reached from a file, or None. Adds the files seen to `done`."""
+def cycle_from(start, needs, done):
+    """The first cycle that is reached from a file, or None. Adds the files seen to `done`."""
     path, left = [start], [sorted(needs[start])]
     while path:
         if not left[-1]:
@@ -278,9 +278,9 @@ def check_python(root, floors):
         return f"{packages.files[module].relative_to(root).as_posix()}:{line}"
 
     faults = [f"{place(m, line)}: {fault}" for m, line, fault in upward_imports(packages, floors)]
-    for circle in packages.circles():
-        names = " -> ".join([*circle, circle[0]])
-        faults.append(f"{place(circle[0], 1)}: imports form a circle: {names}")
+    for cycle in packages.cycles():
+        names = " -> ".join([*cycle, cycle[0]])
+        faults.append(f"{place(cycle[0], 1)}: imports form a cycle: {names}")
     for module, path in packages.files.items():
         for line in silent_imports(packages.trees[module], path.read_text().splitlines()):
             faults.append(f"{place(module, line)}: an import in a function says why beside it")

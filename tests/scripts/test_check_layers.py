@@ -234,12 +234,12 @@ def test_python_imports_that_do_not_point_down(python_faults, path, line, reason
     assert reason in fault
 
 
-def test_circles_of_python_files(python_faults):
+def test_cycles_of_python_files(python_faults):
     deferred = "def f():\n    from . import b  # b imports this file\n"
     faults = python_faults(
         {"core/a.py": deferred, "core/b.py": "from . import c\n", "core/c.py": "from .a import f\n"}
     )
-    (fault,) = [fault for fault in faults if "circle" in fault]
+    (fault,) = [fault for fault in faults if "cycle" in fault]
     names = fault.rpartition(": ")[2].split(" -> ")
     assert len(names) == 4 and names[0] == names[-1]
     assert set(names) == {"megengine.core.a", "megengine.core.b", "megengine.core.c"}
