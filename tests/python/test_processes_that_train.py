@@ -396,18 +396,37 @@ if rank == 0:  # the other one asks before this one has said where it is
     _mge.listen_for_processes = lambda host: time.sleep(1) or listen(host)
 dist.init_process_group("localhost", port, 2, rank, 0, device_type="cpu")
 print(float(dist.functional.all_reduce_sum(mge.Tensor(1.0))))
-print(float(dist.functional.broadcast(mge.Tensor(3.0))))
+print(float(dist.functional.broadcast(mge.Tensor(3.0))), flush=True)
+if sys.argv[3] == "waits":
+    dist.get_client().user_get("go")
+if sys.argv[3] == "frees":  # the others leave while this meeting's process 1 waits for process 0
+    if rank == 0:
+        dist.get_client().user_set("go", 1)
+        dist.get_client().user_get("gone")
+    print(float(dist.functional.broadcast(mge.Tensor(4.0))))
 if rank == 0 and sys.argv[3] == "leaves":  # what it gives is not for those of the next meeting
     dist.functional._tell(dist.WORLD, lambda: {"shape": [7], "dtype": "int32", "recordings": []})
 """
     server = dist.Server()
-    for end in ("leaves", "ends"):
+    port = server.py_server_port
+
+    def start(end):
         command = [sys.executable, "-c", code]
-        started = [
-            subprocess.Popen([*command, str(rank), str(server.py_server_port), end], stdout=-1)
-            for rank in (1, 0)
+        return [
+            subprocess.Popen([*command, str(rank), str(port), end], stdout=-1) for rank in (1, 0)
         ]
-        assert [process.communicate(timeout=120)[0] for process in started] == [b"2.0\n3.0\n"] * 2
+
+    for end in ("leaves", "ends"):
+        texts = [process.communicate(timeout=120)[0] for process in start(end)]
+        assert texts == [b"2.0\n3.0\n"] * 2
+    earlier = start("waits")
+    assert [process.stdout.read(8) for process in earlier] == [b"2.0\n3.0\n"] * 2
+    later = start("frees")
+    for process in earlier:
+        process.communicate(timeout=120)
+    dist.Client("localhost", port).user_set("gone", 1)
+    texts = [process.communicate(timeout=120)[0] for process in later]
+    assert texts == [b"2.0\n3.0\n4.0\n"] * 2
 
 
 @pytest.mark.parametrize("name", ["broadcast", "scatter", "remote_recv"])

@@ -78,8 +78,9 @@ def _check_cut(shape: Sequence[int], axis: int, group: Group | None) -> None:
 
 def _tell(group: Group, value: Callable):
     """What the first process of a group says, to all of them: plain data."""
-    said, key = value() if group.rank == 0 else None, f"{_this().meeting} {group.key}"
-    return get_client().bcast_val(said, key, group.size, _name_of(group._ranks()[0]))
+    process, said = _this(), value() if group.rank == 0 else None
+    source = _name_of(process, group._ranks()[0])
+    return get_client().bcast_val(said, f"{process.meeting} {group.key}", group.size, source)
 
 
 def _as_data(dtype) -> str | dict:

@@ -208,7 +208,6 @@ def _meet(process: _Process) -> Client:
     try:
         name = _asked(0, client.bcast_val, name, "token", process.world_size)
         process.meeting = name
-        client._call("arrive", _name_of(process.rank))
         _connect(process, client)
     except BaseException:
         if is_first:  # those who come now would take it for that of the next meeting
@@ -218,8 +217,9 @@ def _meet(process: _Process) -> Client:
     return client
 
 
-def _name_of(rank: int) -> str:
-    return f"process {rank}"
+def _name_of(process: _Process, rank: int) -> str:
+    """The name of a process of a meeting; those of an earlier one may still leave the server."""
+    return f"process {rank} of meeting {process.meeting[:8]}"
 
 
 def _tokens(client: Client, process: _Process) -> list[str]:
@@ -280,7 +280,7 @@ def _listening_host(mine: str, hosts: list[str]) -> str:
 def _leave(process: _Process) -> None:
     """Tell those who wait for what this process would say."""
     with contextlib.suppress(OSError):  # the server may have ended before
-        process.client.leave(_name_of(process.rank))
+        process.client.leave(_name_of(process, process.rank))
 
 
 def _set_machine_ranks(ranks: list[int]) -> None:

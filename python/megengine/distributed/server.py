@@ -50,7 +50,7 @@ class _Board:
     """What the clients call, each call on a thread of its own."""
 
     calls = frozenset(
-        "arrive bcast_val connect group_barrier leave take_back user_get user_pop user_set".split()
+        "bcast_val connect group_barrier leave take_back user_get user_pop user_set".split()
     )
 
     def __init__(self) -> None:
@@ -141,10 +141,6 @@ class _Board:
                 barrier.is_over = True
                 self._changed.notify_all()
             self._wait_in(barrier, patience, "{} of {} clients have waited")
-
-    def arrive(self, who: str) -> None:
-        with self._changed:
-            self._gone.discard(who)
 
     def leave(self, who: str) -> None:
         with self._changed:
