@@ -29,7 +29,7 @@ Tensor as_bias(const Graph& graph, const Node& node, const Tensor& constant);
 match::New fused(const Node& producer, std::shared_ptr<const void> params);
 match::New fused(const Node& producer, std::initializer_list<std::pair<std::string_view, match::New>> inputs);
 
-// What the rules of the fusing passes need beside a match.
+// The context of the rules of the fusing passes.
 struct FusionContext {
     const PassOptions& options;
     OtherShapes shapes;
