@@ -49,6 +49,7 @@ X = random(2, 3, 4)
         ("argmax", (1,), {}, X.argmax(1)),
         ("max", (), {}, X.max()),
         ("norm", (), {}, np.linalg.norm(X)),
+        ("norm", ("fro",), {}, np.linalg.norm(X)),
         ("norm", (), {"dim": 1, "keepdim": True}, np.linalg.norm(X, axis=1, keepdims=True)),
         ("clamp", (), {"min": 0.1}, X.clip(0.1)),
         ("cumsum", (1,), {}, X.cumsum(1)),
@@ -354,6 +355,21 @@ def test_values_are_changed_in_place():
 
     check(user_module(aliases, act=nn.ReLU6(inplace=True)), X)
     check(user_module(sizes), X)
+
+
+@needs_torch
+def test_positional_arguments_are_pytorchs():
+    image = random(1, 2, 7, 7)
+    check(user_module(lambda self, x: TF.avg_pool2d(x, 3, 2, 1, False, False)), image)
+    check(user_module(lambda self, x: TF.adaptive_max_pool2d(x, (3, None))), image)
+    check(user_module(lambda self, x: x.where(x > 0, x * 2)), image)
+    check(user_module(lambda self, x: TF.interpolate(x, None, 2, "bicubic")), image)
+    for forward in (
+        lambda self, x: TF.avg_pool2d(x, 3, 2, 1, True),
+        lambda self, x: TF.interpolate(x, scale_factor=1.3, mode="bilinear"),
+    ):
+        with pytest.raises(NotImplementedError, match="ceil_mode|scale_factor 1.3 makes no whole"):
+            convert_module(user_module(forward))(mge.Tensor(image))
 
 
 @needs_torch

@@ -136,6 +136,7 @@ def _norm(cls, sizes):
     def convert(layer):
         arguments = [getattr(layer, size) for size in sizes]
         is_affine = layer.elementwise_affine if cls is M.LayerNorm else layer.affine
+        _refuse_unless(not is_affine or layer.bias is not None, "bias=False")
         return cls(*arguments, eps=layer.eps, affine=is_affine)
 
     return convert
@@ -165,11 +166,11 @@ def _log_softmax(layer):
     return Function("log_softmax", layer.dim)
 
 
-def _adaptive(cls):
+def _adaptive(cls, function: str):
     def convert(layer):
-        size = layer.output_size
-        _refuse_unless(size is not None and size != (None, None), "an output_size of None")
-        return cls(size)
+        _refuse_unless(not getattr(layer, "return_indices", False), "return_indices")
+        is_one = layer.output_size in (1, (1, 1))
+        return cls(1) if is_one else Function(function, layer.output_size)
 
     return convert
 
@@ -189,9 +190,11 @@ def _interpolation(layer):
 
 # The layers that both have, by their class in torch.nn.
 _LAYERS = {
-    "AdaptiveAvgPool1d": lambda layer: OneAxis(M.AdaptiveAvgPool2d((1, _one(layer.output_size)))),
-    "AdaptiveAvgPool2d": _adaptive(M.AdaptiveAvgPool2d),
-    "AdaptiveMaxPool2d": _adaptive(M.AdaptiveMaxPool2d),
+    "AdaptiveAvgPool1d": lambda layer: OneAxis(
+        Function("adaptive_avg_pool2d", (1, _one(layer.output_size)))
+    ),
+    "AdaptiveAvgPool2d": _adaptive(M.AdaptiveAvgPool2d, "adaptive_avg_pool2d"),
+    "AdaptiveMaxPool2d": _adaptive(M.AdaptiveMaxPool2d, "adaptive_max_pool2d"),
     "AvgPool1d": _avg_pool1d,
     "AvgPool2d": _avg_pool,
     "BatchNorm1d": _batch_norm(M.BatchNorm1d),

@@ -123,6 +123,7 @@ def _extreme(pick: Callable, find: Callable, both: Callable) -> Callable:
 
 
 def _norm(x, p=2, dim=None, keepdim=False):
+    p = 2 if p in ("fro", None) else p
     return F.norm(x if dim is not None else F.flatten(x), p, dim, keepdim)
 
 
@@ -210,14 +211,28 @@ def _max_pool2d(x, kernel_size, stride=None, padding=0):
     return F.max_pool2d(x, kernel_size, stride, padding)
 
 
-def _avg_pool2d(x, kernel_size, stride=None, padding=0, count_include_pad=True):
-    count_include_pad = "average" if count_include_pad else "average_count_exclude_padding"
-    return F.avg_pool2d(x, kernel_size, stride, padding, count_include_pad)
+def _avg_pool2d(x, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True):
+    if ceil_mode:
+        raise NotImplementedError("[avg_pool2d] ceil_mode has no counterpart here")
+    mode = "average" if count_include_pad else "average_count_exclude_padding"
+    return F.avg_pool2d(x, kernel_size, stride, padding, mode)
 
 
-def _adaptive(pool: Callable) -> Callable:
+def _adaptive(pool: Callable, reduce: Callable) -> Callable:
+    """Pooling to a size. Windows overlap where they do not divide the image, unlike MegEngine's."""
+
     def call(x, output_size):
-        return pool(x, output_size)
+        have = x._tuple_shape[-2:]
+        given = (output_size, output_size) if isinstance(output_size, int) else output_size
+        wanted = [h if size is None else size for h, size in zip(have, given, strict=True)]
+        if have[0] % wanted[0] == 0 and have[1] % wanted[1] == 0:
+            return pool(x, wanted)
+        for axis, (size, count) in enumerate(zip(have, wanted, strict=True), start=x.ndim - 2):
+            edges = [(k * size // count, -(-(k + 1) * size // count)) for k in range(count)]
+            before = (slice(None),) * axis
+            parts = [reduce(x[(*before, slice(*e))], axis=axis, keepdims=True) for e in edges]
+            x = F.concat(parts, axis=axis)
+        return x
 
     return call
 
@@ -225,7 +240,15 @@ def _adaptive(pool: Callable) -> Callable:
 def _interpolate(x, size=None, scale_factor=None, mode="nearest", align_corners=None):
     if isinstance(size, int):
         size = (size,) * (x.ndim - 2)
-    if mode != "nearest":
+    if scale_factor is not None:
+        is_one = isinstance(scale_factor, (int, float))
+        factors = (scale_factor,) * (x.ndim - 2) if is_one else scale_factor
+        if any(h * f % 1 for h, f in zip(x._tuple_shape[2:], factors, strict=True)):
+            raise NotImplementedError(
+                f"[interpolate] scale_factor {scale_factor} makes no whole number of pixels of"
+                f" {x._tuple_shape[2:]}, which has no counterpart here; give size"
+            )
+    if mode not in ("nearest", "bicubic"):
         align_corners = bool(align_corners)
     return F.vision.interpolate(x, size, scale_factor, mode, align_corners)
 
@@ -329,8 +352,8 @@ FUNCTIONS: dict[str, Callable] = {
     **{name: getattr(operator, name) for name in _OPERATORS},
     **{name: _activation(function) for name, function in _ACTIVATIONS.items()},
     **{name: getattr(F, name) for name in "ceil cos erf exp floor log log1p sin sqrt".split()},
-    "adaptive_avg_pool2d": _adaptive(F.adaptive_avg_pool2d),
-    "adaptive_max_pool2d": _adaptive(F.adaptive_max_pool2d),
+    "adaptive_avg_pool2d": _adaptive(F.adaptive_avg_pool2d, F.mean),
+    "adaptive_max_pool2d": _adaptive(F.adaptive_max_pool2d, F.max),
     "amax": _reduced(F.max),
     "amin": _reduced(F.min),
     "arange": _arange,

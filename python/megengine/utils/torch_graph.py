@@ -327,6 +327,8 @@ def _step(node, layer, path: str) -> tuple[Step, bool]:
         is_in_place = has_value and getattr(called, "inplace", False)
         return Step("layer", node.name, node.target, args, kwargs, ()), is_in_place
     name = node.target if node.op == "call_method" else _name_of(node.target)
+    if node.op == "call_method" and name == "where":  # of a tensor, not of a condition
+        args = (args[1], args[0], *args[2:])
     key = _IN_PLACE.get(name, name.removesuffix("_") if name not in FUNCTIONS else name)
     if key not in FUNCTIONS or (key == "getattr" and args[1] not in _ATTRIBUTES):
         raise _refusal(node, path)
