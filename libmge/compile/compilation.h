@@ -23,15 +23,15 @@ struct Compilation {
     void ignore(std::string option, std::string given, std::string reason);
 
     uint64_t id;
-    CompileOptions options;            // settled: without what contradicts or leaves a choice open
-    const SurroundingProgram* around;  // that holds the graph; null: none
+    CompileOptions options;            // as the stages so far have settled them
+    const SurroundingProgram* around;  // the program that holds the graph; null: none
     Graph graph;                       // as the stages so far have left it
 
     // The graph as it came.
     struct Source {
         ConstantBytes constants;        // those of inner graphs as well
         std::vector<NodeId> endpoints;  // the operators behind which recomputation may cut
-        int64_t run_bytes = 0;          // that a run of it, or of the program around it, reads and writes
+        int64_t run_bytes = 0;  // bytes that a run of it, or of the program around it, reads and writes
     } source;
 
     // Equal problems are looked up and measured once.
@@ -48,8 +48,8 @@ struct Compilation {
 
     struct Binding {
         std::vector<Choice> choices;    // by step
-        std::vector<bool> is_released;  // by value: constants that only packed copies replace
-        std::vector<std::shared_ptr<const Program>> inside;  // of the graphs that steps hold
+        std::vector<bool> is_released;  // by value: a constant that steps read only as packed copies
+        std::vector<std::shared_ptr<const Program>> inside;  // programs of the graphs that steps hold
     } binding;
 
     // Parts of the program.
@@ -64,9 +64,8 @@ struct Compilation {
     std::vector<StorageRef> arenas;
 };
 
-// One step of a compilation.
+// One step of a compilation, and the options with which it is taken.
 struct Stage {
-    std::string_view name;
     void (*run)(Compilation&);
     bool (*is_on)(const CompileOptions&) = nullptr;  // null: always
 };

@@ -13,7 +13,6 @@
 namespace mge {
 namespace {
 
-// Nothing of the caller's outlives the compilation.
 void forget_caller(Compilation& c) {
     c.options.progress = nullptr;
     auto& select = c.options.select;
@@ -38,65 +37,69 @@ bool gives_graph_up(const O& o) { return o.comp_node_seq_record_level == 2; }
 // The table of contents of a compilation. Order matters where a line says so.
 constexpr std::array stages{
     // The graph's constants, and whether the files that they are mapped from are whole.
-    Stage{"note_constants", stage::note_constants},
+    Stage{stage::note_constants},
     // Names and specs of inputs and outputs. Before the passes, which may replace an output by an equal
     // value.
-    Stage{"name_ports", stage::name_ports},
+    Stage{stage::name_ports},
     // Options that depend on each other get the value that counts.
-    Stage{"settle_options", stage::settle_options},
+    Stage{stage::settle_options},
     // The cache and the state that all measurements share.
-    Stage{"prepare_measuring", stage::prepare_measuring},
+    Stage{stage::prepare_measuring},
     // Named operators, by their numbers in the graph as it came.
-    Stage{"find_endpoints", stage::find_endpoints},
+    Stage{stage::find_endpoints},
     // Everything in passes/pipeline.cpp. Below level 0 each stage of it is kept for the check of every run.
-    Stage{"run_passes", stage::run_passes},
-    Stage{"check_layout", stage::check_layout},
+    Stage{stage::run_passes},
+    // A layout that was asked for and that no value has is reported.
+    Stage{stage::check_layout},
     // Operators that write over an operand come after its other readers.
-    Stage{"order_updates", stage::order_updates},
+    Stage{stage::order_updates},
     // After the passes, which would merge what is computed twice.
-    Stage{"repeat_values", stage::repeat_values, gives_values_up},
+    Stage{stage::repeat_values, gives_values_up},
     // Values wait in host memory where their device is fullest.
-    Stage{"swap_values", stage::swap_values, swaps_values},
+    Stage{stage::swap_values, swaps_values},
     // After all that computes outputs: each becomes memory that the last step writes.
-    Stage{"give_outputs_memory", stage::give_outputs_memory, writes_to_user_memory},
+    Stage{stage::give_outputs_memory, writes_to_user_memory},
     // The ids of inputs and outputs in the graph, which is final from here on.
-    Stage{"number_ports", stage::number_ports},
+    Stage{stage::number_ports},
     // The order of steps, and which values share memory.
-    Stage{"make_schedule", stage::make_schedule},
+    Stage{stage::make_schedule},
     // The devices and queues, in the order in which steps come to them.
-    Stage{"find_places", stage::find_places},
+    Stage{stage::find_places},
     // Before anything expensive: whether options ask for what this graph cannot do.
-    Stage{"check_recording", stage::check_recording},
-    Stage{"check_outputs", stage::check_outputs},
+    Stage{stage::check_recording},
+    Stage{stage::check_outputs},
     // Constants go to the devices that cannot read the host's memory.
-    Stage{"upload_constants", stage::upload_constants},
+    Stage{stage::upload_constants},
     // An algorithm for each step, measured where the options say so, with its packed weights. Constants that
     // only packed copies replace are released meanwhile.
-    Stage{"bind", stage::bind},
-    Stage{"count_constants", stage::count_constants},
+    Stage{stage::bind},
+    // Which constants stay in memory. The others give their pages back to the files that they are mapped
+    // from.
+    Stage{stage::count_constants},
     // Offsets in the arenas. After the binding, which says what workspaces are needed.
-    Stage{"place_values", stage::place_values},
+    Stage{stage::place_values},
     // Which outputs may take over the memory of inputs that a caller gives up.
-    Stage{"find_taken_inputs", stage::find_taken_inputs},
+    Stage{stage::find_taken_inputs},
     // Steps with algorithm and locations: what contexts turn into instructions.
-    Stage{"make_steps", stage::make_steps},
+    Stage{stage::make_steps},
     // Copies between host and device run beside the other steps, behind what touches the same bytes.
-    Stage{"plan_copies", stage::plan_copies},
+    Stage{stage::plan_copies},
     // Which thread asks for which step.
-    Stage{"assign_threads", stage::assign_threads},
+    Stage{stage::assign_threads},
     // Reports about memory, steps and values.
-    Stage{"count_pieces", stage::count_pieces},
-    Stage{"report_steps", stage::report_steps},
-    Stage{"report_values", stage::report_values},
+    Stage{stage::count_pieces},
+    Stage{stage::report_steps},
+    Stage{stage::report_values},
     // Once more: a file may have been cut while its constants were read.
-    Stage{"check_files", stage::check_files},
+    Stage{stage::check_files},
     // Last of what reads the user's options: those that found nothing to do.
-    Stage{"report_options", stage::report_options},
-    Stage{"forget_caller", forget_caller},
+    Stage{stage::report_options},
+    // Nothing of the caller outlives the compilation.
+    Stage{forget_caller},
     // A lack of memory shows here instead of in the first context.
-    Stage{"take_arenas", stage::take_arenas, allocates_ahead},
+    Stage{stage::take_arenas, allocates_ahead},
     // Recorded kernels need no graph.
-    Stage{"forget_nodes", forget_nodes, gives_graph_up},
+    Stage{forget_nodes, gives_graph_up},
 };
 
 std::shared_ptr<const Program> make_program(Compilation& c) {
