@@ -12,7 +12,7 @@ import pytest
 
 import megengine as mge
 import megengine.functional as F
-from megengine.utils.torch_convert import convert_module
+from megengine.utils.torch_convert import convert_module, convert_state_dict
 from megengine.utils.torch_functions import FUNCTIONS
 from megengine.utils.torch_graph import GraphModule, Program, Step, Value
 
@@ -297,6 +297,7 @@ def test_modes_and_shared_parts():
     net.out.eval()
     ours = convert_module(net)
     assert ours.out.weight is ours.table.weight and not ours.out.training and not net.out.training
+    assert convert_state_dict(net.state_dict(), ours).keys() == net.state_dict().keys()
     tokens = mge.Tensor([[1, 2]], dtype="int32")
     assert (ours(tokens).numpy() != ours(tokens).numpy()).any()
     ours.eval()

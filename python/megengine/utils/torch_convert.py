@@ -379,7 +379,7 @@ def convert_state_dict(state_dict: Mapping, module: Module) -> OrderedDict:
         (2, 2, 1, 1, 1)
     """
     given = {k: v for k, v in state_dict.items() if not k.endswith("num_batches_tracked")}
-    wanted = OrderedDict(module.named_tensors())
+    wanted = module.state_dict(keep_var=True)
     if given.keys() != wanted.keys():
         missing, unknown = sorted(wanted.keys() - given), sorted(given.keys() - wanted)
         raise KeyError(f"[convert_state_dict] missing: {missing}; not in the Module: {unknown}")
