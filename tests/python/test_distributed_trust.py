@@ -182,6 +182,14 @@ def test_long_messages_are_refused_before_memory_is_taken(server, monkeypatch):
             connection.receive_message(ours, soon())
 
 
+def test_texts_that_no_message_can_hold_are_an_error_of_the_call(server):
+    client = client_of(server)
+    with pytest.raises(RuntimeError, match=r"\[user_set\] not well-formed"):
+        client.user_set("key", "a\0b")
+    client.user_set("key", "a")
+    assert client.user_get("key") == "a"
+
+
 def test_calls_are_those_of_clients_alone(server):
     client = client_of(server)
     for name in ("answer", "__init__", "_wait", "calls", "nothing"):

@@ -170,10 +170,11 @@ class _ThreadedServer(Listener):
         self._logs = logs
 
     def serve(self, guest: socket.socket) -> None:
-        arguments, method = loads(receive_message(guest, time.monotonic() + _GRACE_SECONDS))
-        if self._logs:
-            print(f"{guest.getpeername()[0]} {method}", file=sys.stderr, flush=True)
+        request = receive_message(guest, time.monotonic() + _GRACE_SECONDS)
         try:
+            arguments, method = loads(request)  # no XML if a text has control characters
+            if self._logs:
+                print(f"{guest.getpeername()[0]} {method}", file=sys.stderr, flush=True)
             answer = (self._board.answer(guest, method, arguments),)
         except Exception as error:
             answer = Fault(1, str(error))
