@@ -196,7 +196,7 @@ class _PatientUnpickler(_Watching, pickle._Unpickler):
 
 # How files begin that others write.
 _FOREIGN = {
-    b"PK\x03\x04": "a zip archive, as NumPy writes them (.npz), and no checkpoint of PyTorch's",
+    b"PK\x03\x04": "a zip archive, as NumPy writes them (.npz), or a checkpoint that is cut off",
     b"\x93NUMPY": "an array of NumPy's (.npy)",
     b"\x89HDF": "an HDF5 file",
     b"\x1f\x8b": "compressed by gzip",

@@ -288,6 +288,15 @@ def test_compressed_and_other_archives_are_refused(write):
         mge.load(io.BytesIO(file.getvalue()))
 
 
+def test_errors_say_what_to_do(write):
+    file = write({"x": Stored(W)}).getvalue()
+    with pytest.raises(pickle.UnpicklingError, match="or a checkpoint that is cut off"):
+        mge.load(io.BytesIO(file[:-30]))
+    for name in (b"torch.nn.modules.linear\nLinear", b"__torch__.net\nNet"):
+        with pytest.raises(pickle.UnpicklingError, match=r"save the state_dict\(\) of the module"):
+            mge.load(archive_of(b"\x80\x02c" + name + b"\n)\x81."))
+
+
 class Lent:
     """A tensor of another library: its memory by DLPack."""
 

@@ -148,7 +148,9 @@ class _Reader(pickle._Unpickler):  # that of C takes memory for the highest numb
             return lambda *values: self._counted(_tensor_of_bytes(*values[:4], *values[6:]))
         if (module, name) == ("torch._utils", "_rebuild_parameter"):
             return lambda data, *_: data
-        raise ValueError(f"it names {module}.{name}, which is not among what may be loaded")
+        is_module = module.startswith(("torch.nn.", "__torch__"))
+        advice = ": save the state_dict() of the module instead" if is_module else ""
+        raise ValueError(f"it names {module}.{name}, which is not among what may be loaded{advice}")
 
     def persistent_load(self, pid: Any) -> np.ndarray | None:
         word, kind, key, _, count, *view = pid
