@@ -11,7 +11,7 @@ namespace mge {
 Arenas::Arenas(const Program& program, std::shared_ptr<ContextMemory> memory, LentArena lent)
     : memory_(memory ? std::move(memory) : std::make_shared<ContextMemory>()), lent_(lent) {
     auto taken = program.parts().first_use->take_arenas();  // while compiling, from the queues
-    memory_->enter(this);
+    memory_->enter();
     try {
         for (size_t i = 0; i < program.places().size(); ++i) {
             auto& arena = memory_->arena(program.places()[i]);

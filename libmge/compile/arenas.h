@@ -28,11 +28,12 @@ public:
     void follow(void** slot, size_t place, size_t at);
     // A run begins: the memory is there, and nobody else's. UserError when another context runs on it.
     void enter() {
-        memory_->enter(this);
+        memory_->enter();
         bool is_known = generation_ == memory_->generation_.load(std::memory_order_relaxed);
         if (!is_known || memory_->allocator_) [[unlikely]]
             bind_or_leave();
     }
+    void hand_over() { memory_->hand_over(); }
     void leave() { memory_->leave(); }
 
     // Absent after clear().
@@ -79,8 +80,13 @@ public:
     }
     HeldArenas(const HeldArenas&) = delete;
     HeldArenas& operator=(const HeldArenas&) = delete;
-    // Somebody else sees to the end of the run.
-    void hand_over() { arenas_ = nullptr; }
+    // `start` starts a thread that ends the run; if it throws, nothing is handed over.
+    template <class Start>
+    void hand_over(Start&& start) {
+        arenas_->hand_over();
+        start();
+        arenas_ = nullptr;
+    }
 
 private:
     Arenas* arenas_;

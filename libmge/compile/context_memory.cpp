@@ -7,6 +7,7 @@
 #include "libmge/base/error.h"
 #include "libmge/base/pages.h"
 #include "libmge/compile/plan_memory.h"
+#include "libmge/compile/run_turn.h"
 #include "libmge/device/copying.h"
 #include "libmge/device/device.h"
 
@@ -21,19 +22,20 @@ StorageRef ContextAllocator::alloc_dynamic(DeviceId place, size_t bytes) {
 }
 
 ContextMemory::ContextMemory(std::shared_ptr<ContextAllocator> allocator)
-    : allocator_(std::move(allocator)) {}
+    : allocator_(std::move(allocator)), user_(std::make_unique<RunTurn>()) {}
 
-void ContextMemory::enter(const void* user) {
-    const void* other = nullptr;
-    if (running_.compare_exchange_strong(other, user, std::memory_order_acquire)) [[likely]]
-        return;
-    // A context has one run at a time: a fork() has cut off the one before, with its thread.
-    bool was_cut_off = other == user && user != this;
-    if (!was_cut_off)
+ContextMemory::~ContextMemory() = default;
+
+void ContextMemory::enter() {
+    if (!user_->try_take())
         throw_user("context",
                    "another context that has the same memory is running; contexts that share memory run one "
                    "after the other");
 }
+
+void ContextMemory::hand_over() { user_->hand_over(); }
+
+void ContextMemory::leave() { user_->give_back(); }
 
 ContextMemory::Arena& ContextMemory::arena(DeviceId place) {
     std::lock_guard lock(mutex_);
@@ -99,7 +101,7 @@ size_t ContextMemory::bytes() const {
 }
 
 size_t ContextMemory::clear() {
-    enter(this);
+    enter();
     std::lock_guard lock(mutex_);
     for (auto& arena : arenas_) {
         arena->storage = {};
@@ -111,7 +113,7 @@ size_t ContextMemory::clear() {
 }
 
 size_t ContextMemory::prealloc(DeviceId place, size_t bytes) {
-    enter(this);
+    enter();
     try {
         auto& wanted = arena(place);
         wanted.wanted = std::max(wanted.wanted, align_up(bytes));

@@ -32,10 +32,13 @@ public:
     virtual size_t static_alloc_version(DeviceId) const { return 0; }
 };
 
+class RunTurn;
+
 class MGE_API ContextMemory {
 public:
     // Null: memory of the queues of the places.
     explicit ContextMemory(std::shared_ptr<ContextAllocator> allocator = nullptr);
+    ~ContextMemory();
 
     // Bytes of arenas that are held at a place, or at all of them.
     size_t bytes(DeviceId place) const;
@@ -55,9 +58,12 @@ private:
         size_t version = 0;
         StorageRef storage;
     };
-    // One user at a time. UserError when there is another one.
-    void enter(const void* user);
-    void leave() { running_.store(nullptr, std::memory_order_release); }
+    // Admits one user at a time. UserError when there is another one. A user that a fork() cut off, with its
+    // thread, is gone.
+    void enter();
+    // Another thread leaves. Called before that thread starts.
+    void hand_over();
+    void leave();
 
     Arena& arena(DeviceId place);
     // All that a context wants, also after clear() and when the allocator's version is another one.
@@ -70,7 +76,7 @@ private:
     std::vector<std::unique_ptr<Arena>> arenas_;  // by place
     size_t contexts_ = 0;
     std::atomic<uint64_t> generation_{1};  // rises when an arena moves or goes
-    std::atomic<const void*> running_{nullptr};
+    std::unique_ptr<RunTurn> user_;
 };
 
 }  // namespace mge

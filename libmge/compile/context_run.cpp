@@ -19,8 +19,7 @@ void CompiledContext::run() {
     if (!is_dispatched()) return run_in_turn();
     HeldArenas arenas(arenas_);
     if (late_.copies) begin_copies();
-    turn.hand_over([this] { dispatch_->start(); });
-    arenas.hand_over();
+    turn.hand_over([&] { arenas.hand_over([this] { dispatch_->start(); }); });
 }
 
 void CompiledContext::start() {

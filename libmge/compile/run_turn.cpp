@@ -27,15 +27,21 @@ bool RunTurn::is_lost(uintptr_t holder) {
     return holder && !is_of_this_thread(holder) && (holder & process_bits) != mark_of_process();
 }
 
-void RunTurn::take() {
+bool RunTurn::try_take() {
     const uintptr_t mine = mark_of_thread() | mark_of_process();
     uintptr_t holder = 0;
-    while (!holder_.compare_exchange_strong(holder, mine, std::memory_order_acquire)) {
-        if (is_lost(holder)) continue;  // and is replaced
+    do {
+        if (holder_.compare_exchange_strong(holder, mine, std::memory_order_acquire)) return true;
+    } while (is_lost(holder));  // a lost holder is replaced
+    return false;
+}
+
+void RunTurn::take() {
+    while (!try_take()) {
+        uintptr_t holder = holder_.load(std::memory_order_relaxed);
         if (is_of_this_thread(holder))
             throw_user("context", "a run of it was asked for inside of one of its runs");
-        holder_.wait(holder, std::memory_order_relaxed);
-        holder = 0;
+        if (holder) holder_.wait(holder, std::memory_order_relaxed);
     }
 }
 

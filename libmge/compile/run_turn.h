@@ -12,6 +12,8 @@ class RunTurn {
 public:
     // Waits for the run under way. UserError when that is one of the calling thread, around this call.
     void take();
+    // Takes the turn unless a run is under way. Returns whether it did.
+    bool try_take();
     // Whoever has taken it leaves it to another thread, which adopts it.
     void hand_over();
     void adopt();

@@ -2,9 +2,12 @@
 // Whose memory programs run in: the caller's outputs, an allocator per context, arenas that contexts share.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmath>
 #include <cstring>
+#include <latch>
 #include <map>
 #include <thread>
 
@@ -138,6 +141,36 @@ TEST(SharedMemory, TwoRunsAtOnceAreAnError) {
     EXPECT_EQ(run(*two), expected(2, .5f));
     two->start();
     two->wait();
+}
+
+// The run was the parent's, on a thread that the child does not have.
+TEST(SharedMemory, IsFreeInAChildMadeDuringARun) {
+    struct Waiting : StepObserver {
+        std::latch began{1}, may_end{1};
+        void before_step(size_t, Context&) override {
+            if (!began.try_wait()) began.count_down();  // the first step
+            may_end.wait();
+        }
+    } waiting;
+    auto one = Context::create(Program::compile(powers(1), plain()));
+    auto two = Context::create(Program::compile(powers(2), plain()), one->memory());
+    const float wanted = expected(2, .5f);
+    fill(*two, .5f);
+    one->observe(&waiting);
+    std::thread thread([&] { one->run(); });
+    waiting.began.wait();
+    pid_t child = fork();
+    if (child == 0) {
+        alarm(60);
+        float got = 0;
+        std::string error = error_of<std::exception>([&] { got = run(*two); });
+        _exit(error == "no error" && got == wanted ? 0 : 1);
+    }
+    waiting.may_end.count_down();
+    thread.join();
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
 }
 
 TEST(SharedMemory, AnErrorLeavesItFree) {
