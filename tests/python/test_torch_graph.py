@@ -430,6 +430,18 @@ def test_attributes_of_the_user_are_left_alone():
 
 
 @needs_torch
+def test_the_row_of_the_padding_has_no_gradient():
+    net = nn.Embedding(4, 2, padding_idx=1)
+    ours, tokens = convert_module(net), np.int32([[1, 2], [1, 3]])
+    with mge.autodiff.GradManager().attach(ours.parameters()) as gm:
+        gm.backward((ours(mge.Tensor(tokens)) + 1).sum())
+    (net(torch.tensor(tokens)) + 1).sum().backward()
+    np.testing.assert_array_equal(ours.weight.grad.numpy(), net.weight.grad.numpy())
+    with pytest.raises(NotImplementedError, match="scale_grad_by_freq"):
+        convert_module(nn.Embedding(4, 2, scale_grad_by_freq=True))
+
+
+@needs_torch
 def test_layers_may_be_there_twice():
     shared, other, act = nn.Linear(4, 4), nn.Linear(4, 4), nn.ReLU()
     other.weight = shared.weight

@@ -39,7 +39,7 @@ _BUILTINS: dict[str, Callable] = {
     "complex": complex,
     "set": set,
 }
-# What a pickle may call, by module, besides the functions that make tensors.
+# Functions that a pickle may call, by module, besides those that make tensors.
 _PLAIN: dict[str, dict[str, Callable]] = {
     "__builtin__": _BUILTINS,
     "_codecs": {"encode": lambda text, _: text.encode("latin1")},  # bytes of protocol 2

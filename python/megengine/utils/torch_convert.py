@@ -18,6 +18,7 @@ from .torch_layers import (
     Flatten,
     Function,
     OneAxis,
+    PaddedEmbedding,
     recurrent,
 )
 from .torch_module import TorchModule
@@ -128,8 +129,12 @@ def _avg_pool(layer):
 
 
 def _embedding(layer):
-    _refuse_unless(layer.max_norm is None and not layer.sparse, "max_norm or sparse gradients")
-    return M.Embedding(layer.num_embeddings, layer.embedding_dim)
+    is_plain = layer.max_norm is None and not layer.sparse and not layer.scale_grad_by_freq
+    _refuse_unless(is_plain, "max_norm, sparse gradients or scale_grad_by_freq")
+    sizes = layer.num_embeddings, layer.embedding_dim
+    if layer.padding_idx is None:
+        return M.Embedding(*sizes)
+    return PaddedEmbedding(layer.padding_idx, *sizes)
 
 
 def _norm(cls, sizes):

@@ -291,7 +291,7 @@ class _Memory:
         return self._owners.get(node, node)
 
     def obstacle(self, node) -> str:
-        """What keeps a call from changing its first argument; empty if nothing does."""
+        """Returns what keeps a call from changing its first argument; empty if nothing does."""
         changed, place = node.args[0], self._order[node]
         owner = self._owner(changed)
         if owner.op == "get_attr":

@@ -59,6 +59,20 @@ class ChannelDropout(Module):
         return inputs * F.dropout(F.ones(channels), self.chance)
 
 
+class PaddedEmbedding(M.Embedding):
+    """As torch.nn.Embedding with ``padding_idx``, whose row has no gradient."""
+
+    def __init__(self, padding: int, *sizes: int):
+        super().__init__(*sizes)
+        self.padding = padding
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        found = super().forward(inputs)
+        if not self.training:
+            return found
+        return F.where(F.expand_dims(inputs != self.padding, -1), found, found.detach())
+
+
 class CeilMaxPool(Module):
     """As torch.nn.MaxPool2d with ``ceil_mode``: the last windows may reach beyond the padding."""
 
