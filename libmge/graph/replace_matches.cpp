@@ -40,6 +40,7 @@ public:
         if (!made.application_) return against_ == Against::source ? rewrite_(made.value_) : made.value_;
         auto& [op, params, operands, name] = *made.application_;
         std::vector<ValueId> inputs;
+        inputs.reserve(operands.size());
         for (auto& operand : operands) inputs.push_back((*this)(operand));
         NodeId id = target.add_node(*op, params, std::move(inputs), name, nullptr, &place_);
         return target.node(id).outputs[0];
@@ -161,25 +162,30 @@ public:
         : graph_(graph), driver_(rules), rewrite_(graph), uses_of_source_(graph.use_counts()) {}
 
     Graph run() && {
-        for (size_t i = 0; i < graph_.nodes().size(); ++i)
-            if (!driver_.may_be_root(graph_.node(NodeId(i))) || !replace(NodeId(i))) copy(NodeId(i));
+        for (size_t i = 0; i < graph_.nodes().size(); ++i) {
+            auto& node = graph_.node(NodeId(i));
+            root_.inputs = rewrite_(node.inputs);
+            bool may_replace = node.outputs.size() == 1 && driver_.may_be_root(node);
+            if (may_replace && replace(NodeId(i))) continue;
+            rewrite_.copy_with(NodeId(i), node.params, std::move(root_.inputs));
+            uses_.resize(rewrite_.target().values().size());
+            for (ValueId output : node.outputs) count_readers(output);
+        }
         return rewrite_.finish();
     }
 
 private:
-    void copy(NodeId id) {
-        rewrite_.copy(id);
-        uses_.resize(rewrite_.target().values().size());
-        for (ValueId output : graph_.node(id).outputs) count_readers(output);
-    }
     void count_readers(ValueId source) { uses_[size_t(rewrite_(source))] += uses_of_source_[size_t(source)]; }
 
     bool replace(NodeId id) {
         auto& node = graph_.node(id);
         Graph& target = rewrite_.target();
-        Node root{node.op, node.params, rewrite_(node.inputs), node.outputs, node.name, {}, {}};
+        root_.op = node.op;
+        root_.params = node.params;
+        root_.outputs = node.outputs;
+        root_.name = node.name;
         uses_.resize(target.values().size());
-        walk_.start(root, no_value - 1, graph_.value(node.outputs[0]).spec);
+        walk_.start(root_, no_value - 1, graph_.value(node.outputs[0]).spec);
         auto found = driver_.find(walk_);
         if (!found) return false;
         Node taken{};
@@ -193,7 +199,7 @@ private:
             for (ValueId input : target.node(NodeId(i)).inputs)
                 if (input != no_value) ++uses_[size_t(input)];
         count_readers(node.outputs[0]);
-        forget_readings(root.inputs);
+        forget_readings(root_.inputs);
         return true;
     }
     // A node that nobody reads any more does not count as a reader either.
@@ -215,6 +221,7 @@ private:
     Rewrite rewrite_;
     std::vector<int> uses_of_source_, uses_;  // by value of the source, and of the target
     Walk walk_{rewrite_.target(), uses_};
+    Node root_;  // with its inputs in the target
 };
 
 }  // namespace

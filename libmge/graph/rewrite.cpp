@@ -100,7 +100,8 @@ std::optional<ParamValue> find_param(const Node& node, std::string_view name) {
 std::shared_ptr<const void> with_param(const OpInfo& op, const void* params, std::string_view name,
                                        const ParamValue& value) {
     auto result = op.params.make();
-    load_params(op.name, op.fields, result.get(), save_params(op.fields, params));
+    for (auto& field : op.fields)
+        if (field.name != name) field.set(result.get(), field.get(params));
     load_params(op.name, op.fields, result.get(), {{std::string(name), value}});
     return result;
 }

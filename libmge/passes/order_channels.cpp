@@ -127,9 +127,7 @@ private:
 }  // namespace
 
 Graph order_channels(Graph graph, const PassOptions&) {
-    bool takes =
-        std::ranges::any_of(graph.nodes(), [](auto& node) { return node.op == &ops::TakeChannels::info; });
-    return takes ? ChannelOrders(graph).run() : graph;
+    return has_operator(graph, {&ops::TakeChannels::info}) ? ChannelOrders(graph).run() : graph;
 }
 
 }  // namespace mge

@@ -167,6 +167,47 @@ TEST(Match, TheReplacementDoesTheWorkOfAllThatItTakesOver) {
     EXPECT_EQ(got.nodes()[1].name, "both");
 }
 
+TEST(Match, AConstantThatIsComputedLaterIsComputedOnce) {
+    const Table<int*> rules{
+        {op<ops::Neg>(any("x")), [](const Match&, int* const& count) -> std::optional<New> {
+             return New::later([=] {
+                 ++*count;
+                 return constant({2}, {1, 2});
+             });
+         }}};
+    int count = 0;
+    Graph got =
+        replace_matches(record({f32({2})}, [](auto& in) { return Tensors{ops::neg(in[0])}; }), rules, &count);
+    EXPECT_EQ(count, 1);
+    EXPECT_TRUE(got.value(got.outputs()[0]).is_constant());
+}
+
+TEST(Match, ARootThatMayNotMatchIsCopied) {
+    const Table<int> rules{{op<ops::Neg>(any("x")),
+                            [](const Match& m, const int&) -> std::optional<New> { return New(m["x"]); }}};
+    auto is_wide = [](const Match& m) { return m.result().numel() > 2; };
+    for (int64_t extent : {2, 3}) {
+        Graph got = replace_matches(
+            record({f32({extent})}, [](auto& in) { return Tensors{ops::neg(in[0])}; }), rules, 0, +is_wide);
+        EXPECT_EQ(operators(got).size(), extent > 2 ? 0 : 1);
+    }
+}
+
+TEST(Match, ANodeWithOtherResultsThatAreReadIsNoRoot) {
+    const Table<int> rules{{node([](const Match&, const Node& node) { return node.outputs.size() == 2; }),
+                            [](const Match& m, const int&) -> std::optional<New> {
+                                return New(constant(m.result().shape, {1}));
+                            }}};
+    auto body_with = [](bool second) {
+        return [second](auto& in) {
+            Tensors parts = ops::split(in[0], {.sizes = {1, 1}});
+            return second ? Tensors{parts[0], parts[1]} : Tensors{parts[0]};
+        };
+    };
+    EXPECT_EQ(operators(replace_matches(record({f32({2})}, body_with(false)), rules, 0)), Names{});
+    EXPECT_EQ(operators(replace_matches(record({f32({2})}, body_with(true)), rules, 0)), Names{"split"});
+}
+
 TEST(Match, AReplacementOfAnotherShapeIsAnInternalError) {
     const Table<int> rules{{op<ops::Neg>(any("x")), [](const Match&, const int&) -> std::optional<New> {
                                 return New(constant({1}, {0}));
