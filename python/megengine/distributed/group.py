@@ -219,7 +219,7 @@ def _meet(process: _Process) -> Client:
 
 def _name_of(process: _Process, rank: int) -> str:
     """The name of a process of a meeting; those of an earlier one may still leave the server."""
-    return f"process {rank} of meeting {process.meeting[:8]}"
+    return f"{process.meeting}: process {rank}"
 
 
 def _tokens(client: Client, process: _Process) -> list[str]:

@@ -132,7 +132,7 @@ class _Board:
         if meeting.failure:
             raise ValueError(meeting.failure)
         if not meeting.is_over:
-            raise ConnectionError(f"{source} is gone")
+            raise ConnectionError(f"{source.rpartition(': ')[2]} is gone")  # without the meeting
 
     def group_barrier(self, key: str, size: int, patience: float) -> None:
         with self._changed:
