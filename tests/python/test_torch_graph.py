@@ -2,6 +2,7 @@
 """Modules of PyTorch's users: recorded by torch.fx and run here. Functions need no PyTorch."""
 
 import collections
+import contextlib
 import copy
 import importlib.util
 import io
@@ -439,6 +440,22 @@ def test_the_row_of_the_padding_has_no_gradient():
     np.testing.assert_array_equal(ours.weight.grad.numpy(), net.weight.grad.numpy())
     with pytest.raises(NotImplementedError, match="scale_grad_by_freq"):
         convert_module(nn.Embedding(4, 2, scale_grad_by_freq=True))
+
+
+@needs_torch
+def test_no_gradients_pass_no_grad():
+    def forward(self, x):
+        with torch.no_grad():
+            a, b = self.frozen(x).view(x.size(0), -1).chunk(2, 1)
+        return self.head(a * b)
+
+    net = user_module(forward, frozen=nn.Linear(4, 4), head=nn.Linear(2, 3))
+    for context in (contextlib.nullcontext(), torch.no_grad()):
+        with context:
+            ours = convert_module(net)
+        with mge.autodiff.GradManager().attach(ours.parameters()) as gm:
+            gm.backward(ours(mge.Tensor(random(2, 4))).sum())
+        assert ours.frozen.weight.grad is None and ours.head.weight.grad is not None
 
 
 @needs_torch

@@ -315,6 +315,13 @@ def _filled(value: float) -> Callable:
     return call
 
 
+def _detached(value):
+    """The result of a step, without gradients for the Tensors in it."""
+    if isinstance(value, (tuple, list)):
+        return type(value)(map(_detached, value))
+    return value.detach() if isinstance(value, Tensor) else value
+
+
 def _einsum(equation, *operands):
     return F.einsum(equation, *_plain(operands))
 
@@ -369,6 +376,7 @@ FUNCTIONS: dict[str, Callable] = {
     "contiguous": _same,
     "cumsum": lambda x, dim: F.cumsum(x, dim),
     "detach": lambda x: x.detach(),
+    "detached": _detached,  # not PyTorch's
     "dim": lambda x: x.ndim,
     "div": operator.truediv,
     "dropout": _dropout,

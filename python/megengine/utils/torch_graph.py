@@ -200,7 +200,7 @@ def tie(made: Module, layer) -> None:
 
 def _recorded(layer, path: str):
     """The graph of torch.fx, where all that is no layer of PyTorch's is taken apart."""
-    from torch import fx, nn  # an optional package
+    from torch import enable_grad, fx, is_grad_enabled, nn  # an optional package
 
     def recorded(function: Callable) -> Callable:
         return lambda self, other: self.tracer.create_proxy(
@@ -219,12 +219,14 @@ def _recorded(layer, path: str):
             return is_layer and not isinstance(m, nn.Sequential)
 
         def proxy(self, node):
+            node.meta["is_detached"] = not is_grad_enabled()
             return Proxy(node, self)
 
     try:
         parameters = inspect.signature(layer.forward).parameters.values()
         defaults = {p.name: p.default for p in parameters if p.default is not p.empty}
-        return Tracer().trace(layer, concrete_args=defaults or None)
+        with enable_grad():
+            return Tracer().trace(layer, concrete_args=defaults or None)
     except Exception as error:
         raise NotImplementedError(
             f"[convert_module] {path} is a {type(layer).__name__} whose forward torch.fx cannot"
@@ -263,6 +265,9 @@ def _program(graph, layer, path: str) -> Program:
             else:
                 memory.add(node, step, layer)
             steps.append(step)
+            if node.meta.get("is_detached") and not is_in_place:  # within torch.no_grad()
+                result_of = Value(step.name)
+                steps.append(Step("function", result_of, "detached", (result_of,), {}, ()))
     return Program(tuple(inputs), _with_ends(steps, result), result)
 
 
