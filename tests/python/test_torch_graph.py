@@ -495,6 +495,7 @@ def test_what_cannot_be_recorded_is_named():
             user_module(lambda self, x: x if x.sum() > 0 else -x),
             "is a Own whose forward.*control flow",
         ),
+        (user_module(lambda self, x: x * torch.rand(1)), "draws random numbers"),
         (user_module(lambda self, *xs: xs[0]), r"takes \*xs, so the number of its inputs is open"),
         (Fourier(), r"module calls fft_fft in `return torch\.fft\.fft\(x \+ 1\)`"),
         (

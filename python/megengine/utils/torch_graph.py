@@ -200,7 +200,7 @@ def tie(made: Module, layer) -> None:
 
 def _recorded(layer, path: str):
     """The graph of torch.fx, where all that is no layer of PyTorch's is taken apart."""
-    from torch import enable_grad, fx, is_grad_enabled, nn  # an optional package
+    from torch import enable_grad, fx, is_grad_enabled, nn, random  # an optional package
 
     def recorded(function: Callable) -> Callable:
         return lambda self, other: self.tracer.create_proxy(
@@ -225,8 +225,12 @@ def _recorded(layer, path: str):
     try:
         parameters = inspect.signature(layer.forward).parameters.values()
         defaults = {p.name: p.default for p in parameters if p.default is not p.empty}
-        with enable_grad():
-            return Tracer().trace(layer, concrete_args=defaults or None)
+        with enable_grad(), random.fork_rng(devices=[]):
+            before = random.get_rng_state()
+            graph = Tracer().trace(layer, concrete_args=defaults or None)
+            if not before.equal(random.get_rng_state()):
+                raise ValueError("it draws random numbers, which would be constants")
+            return graph
     except Exception as error:
         raise NotImplementedError(
             f"[convert_module] {path} is a {type(layer).__name__} whose forward torch.fx cannot"
