@@ -132,8 +132,7 @@ private:
     std::vector<BlockLives> lives_;  // by step; empty: there is a plan
 
     Mode mode_ = &CompiledContext::run_plainly;
-    ProgramRun run_{&arenas_, this};         // the run at hand
-    const ProgramRun* inner_run_ = nullptr;  // that, where steps hold graphs
+    ProgramRun run_{&arenas_, this};  // the run at hand
     const InnerPlace* place_ = nullptr;
 
     // Things that happen around the steps of a run.

@@ -78,7 +78,6 @@ CompiledContext::CompiledContext(std::shared_ptr<const Program> program,
       ports_(parts_, queues_, {own.inputs, own.outputs && !gives_outputs_memory(parts_.options)}) {
     make_instructions();
     if (parts_.options.force_dynamic_alloc) note_block_lives();
-    if (parts_.holds_graphs()) inner_run_ = &run_;
     around_.skips_next = parts_.options.fake_next_exec;
     if (parts_.check) around_.check = std::make_unique<CheckedRun>(*program_, *parts_.check);
     origins_ = std::make_shared<StepOrigins>(program_, own.is_waited_for);
@@ -148,7 +147,8 @@ void CompiledContext::make_instructions() {
                       nullptr,
                       parts_.options.threads,
                       nullptr,
-                      queues_[step.place]};
+                      queues_[step.place],
+                      &run_};
         code_.instructions.push_back(
             {step.is_idle ? do_nothing : step.choice.algorithm->run, &step.choice.prepared, launch});
         follow(step.workspace, &code_.instructions.back().launch.workspace);
@@ -165,6 +165,7 @@ void CompiledContext::add_dynamic(const CompiledStep& step, std::vector<ValueId>
     dynamic->release_after(std::move(released));
     Launch launch;
     launch.allocator = dynamic.get();
+    launch.run = &run_;
     code_.instructions.push_back({DynamicStep::run_instruction, &code_.nothing, launch});
     code_.dynamic_steps.push_back(std::move(dynamic));
 }

@@ -82,8 +82,6 @@ void CompiledContext::wait_until_asked() {
 void CompiledContext::run_in_turn() {
     {
         HeldArenas arenas(arenas_);
-        std::optional<ProgramRunScope> scope;
-        if (inner_run_) scope.emplace(inner_run_);
         (this->*mode_)();
     }
     if (cut_files()) [[unlikely]]
@@ -184,8 +182,6 @@ void CompiledContext::record_for_later() {
 // What fails later names its step, too.
 void CompiledContext::ask(size_t step) {
     try {
-        std::optional<ProgramRunScope> run_scope;
-        if (dispatch_ && inner_run_) run_scope.emplace(inner_run_);
         std::optional<WorkOriginScope> scope;
         if (late_.is_late) scope.emplace(origins_->of_step(step, place_));
         auto& instruction = code_.instructions[step];

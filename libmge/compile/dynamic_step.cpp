@@ -39,7 +39,7 @@ DynamicStep::DynamicStep(const Graph& graph, const Node& node, const CompileOpti
     plans_.reserve(kept_plans);
 }
 
-void DynamicStep::run() {
+void DynamicStep::run(const ProgramRun* run) {
     Tensors inputs;
     for (ValueId id : node_.inputs) inputs.push_back(id == no_value ? Tensor{} : read_(id));
     auto params = node_.params;
@@ -58,7 +58,8 @@ void DynamicStep::run() {
             if (plan.outputs[i].shape.is_known()) outputs_[i] = make_(plan.outputs[i], output_device_);
         bool finds_shapes = node_.op->traits.runtime_shape || node_.op->traits.control;
         launch(*plan.choice.algorithm, plan.choice.prepared,
-               {queue_of(device_), options_.threads, finds_shapes ? this : nullptr}, inputs, outputs_);
+               {queue_of(device_), options_.threads, finds_shapes ? this : nullptr, nullptr, run}, inputs,
+               outputs_);
     }
     for (size_t i = 0; i < outputs_.size(); ++i) write_(node_.outputs[i], std::move(outputs_[i]));
     outputs_.clear();

@@ -20,14 +20,14 @@ public:
                 std::function<Tensor(ValueId)> read, std::function<void(ValueId, Tensor)> write,
                 std::function<Tensor(const TensorSpec&, DeviceId)> make);
 
-    void run();
+    void run(const ProgramRun* run);
     // Values that nobody reads after this step: their memory is given back then.
     void release_after(std::vector<ValueId> values) { released_ = std::move(values); }
     void* allocate(size_t output, const TensorSpec& spec) override;
 
     // As an instruction's function: the step itself stands in launch.allocator.
     static void run_instruction(const Prepared&, const Launch& launch) {
-        static_cast<DynamicStep*>(launch.allocator)->run();
+        static_cast<DynamicStep*>(launch.allocator)->run(launch.run);
     }
 
 private:

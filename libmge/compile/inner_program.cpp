@@ -89,9 +89,8 @@ public:
     }
 
     // From here on it belongs to one call of the operator, whose step may be observed.
-    void begin(LentArena arena) {
+    void begin(const ProgramRun* run, LentArena arena) {
         if (arena.data != arena_) context_.lend(arena_ = arena.data);
-        auto* run = program_run();
         context_.allocate_with(run ? run->arenas : nullptr);
         if (is_repeated_) place_.iteration = 0;
         if (!run || !run->observer) return;
@@ -153,9 +152,9 @@ public:
     }
 
     size_t workspace() const override { return arena_.bytes; }
-    std::unique_ptr<SubgraphProgram> borrow(void* workspace) const override {
+    std::unique_ptr<SubgraphProgram> borrow(const Launch& launch, void* workspace) const override {
         auto program = take(workspace);
-        program->begin(arena_.in(workspace));
+        program->begin(launch.run, arena_.in(workspace));
         return program;
     }
     void give_back(std::unique_ptr<SubgraphProgram> program) const override {

@@ -28,8 +28,7 @@ struct CompiledStep {
     Choice choice;
     std::vector<Location> inputs, outputs;
     Location workspace;
-    bool is_idle = false;       // there is nothing to compute
-    bool holds_graphs = false;  // its operator does
+    bool is_idle = false;  // there is nothing to compute
 };
 
 // The index of a place in a program's list; the size of the list when it is not there.

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/compile/program.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "libmge/base/file.h"
@@ -15,8 +14,6 @@ TensorSpecs specs_of(std::span<const PortInfo> ports) {
     for (auto& port : ports) specs.push_back(port.spec);
     return specs;
 }
-
-bool ProgramParts::holds_graphs() const { return std::ranges::any_of(steps, &CompiledStep::holds_graphs); }
 
 void ProgramParts::require_whole_constants() const {
     for (auto* constants : {&pieces.kept, &pieces.packed})

@@ -106,8 +106,6 @@ struct ProgramParts {
     std::unique_ptr<const ReplacementCheck> check;  // null unless the level is below zero
     std::unique_ptr<FirstUse> first_use;
 
-    // Some step is an operator that holds graphs.
-    bool holds_graphs() const;
     // ModelError when a mapped file was cut that the steps read constants of.
     void require_whole_constants() const;
 };

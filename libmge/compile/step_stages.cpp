@@ -152,7 +152,6 @@ void make_steps(Compilation& c) {
         for (ValueId id : node.inputs) step.inputs.push_back(c.placement.locate(id));
         for (ValueId id : node.outputs) step.outputs.push_back(c.placement.locate(id));
         step.is_idle = is_idle(c.graph, node);
-        step.holds_graphs = node.op->traits.control;
         c.steps.push_back(std::move(step));
     }
 }

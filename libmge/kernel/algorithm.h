@@ -137,6 +137,8 @@ struct PrepareContext {
     const SelectOptions* select = nullptr;   // by which it was chosen; null: the engine's own
 };
 
+struct ProgramRun;  // compile/program_run.h
+
 // Gives memory for outputs whose shape the kernel itself finds out.
 class OutputAllocator {
 public:
@@ -153,6 +155,7 @@ struct Launch {
     int threads = 1;
     OutputAllocator* allocator = nullptr;  // set only where shapes are found out while running
     Queue* queue = nullptr;                // where the work is asked for; CPUs need none
+    const ProgramRun* run = nullptr;       // of the program whose step this is; null: an operator by itself
 
     template <class T>
     const T* in(size_t i) const {

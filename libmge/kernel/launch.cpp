@@ -40,7 +40,8 @@ void launch_with_memory(const Algorithm& algorithm, const Prepared& prepared, co
         taken = site.queue.allocate(bytes);
         workspace = taken->data;
     }
-    algorithm.run(prepared, {in.list(), out.list(), workspace, site.threads, site.allocator, &site.queue});
+    algorithm.run(prepared,
+                  {in.list(), out.list(), workspace, site.threads, site.allocator, &site.queue, site.run});
 }
 
 }  // namespace mge

@@ -13,6 +13,7 @@ struct LaunchSite {
     int threads = 1;
     OutputAllocator* allocator = nullptr;  // set only where shapes are found out while running
     void* workspace = nullptr;             // null: taken from the queue
+    const ProgramRun* run = nullptr;       // of the program whose step this is; null: an operator by itself
 };
 
 inline constexpr size_t few_operands = 8;  // most operators have no more: their addresses need no memory
@@ -41,7 +42,8 @@ inline void launch(const Algorithm& algorithm, const Prepared& prepared, const L
                              site.workspace,
                              site.threads,
                              site.allocator,
-                             &site.queue});
+                             &site.queue,
+                             site.run});
 }
 
 }  // namespace mge

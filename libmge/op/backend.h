@@ -41,7 +41,7 @@ constexpr uint32_t hash_of_sizes() {
 // What shared objects that know these types have to agree on: a number, raised whenever one of them changes
 // its meaning, and their sizes, which say themselves when they change.
 inline constexpr uint32_t backend_abi =
-    7'000'000 +
+    8'000'000 +
     hash_of_sizes<Algorithm, Problem, Launch, PrepareContext, Prepared, Candidate, OpInfo, InputInfo,
                   FieldInfo, GradientArguments, TensorSpec, TensorImpl, Device, Queue, std::string>();
 

@@ -75,8 +75,9 @@ public:
     // Bytes in which a program has its values at the place of the operator: a part of the operator's own
     // workspace, so that they are planned with everything around them.
     virtual size_t workspace() const = 0;
-    // Its runs work in `workspace` (aligned to 64) until it is given back.
-    virtual std::unique_ptr<SubgraphProgram> borrow(void* workspace) const = 0;
+    // For one launch of the operator. The program's runs work in `workspace` (aligned to 64) until it is
+    // given back.
+    virtual std::unique_ptr<SubgraphProgram> borrow(const Launch& launch, void* workspace) const = 0;
     virtual void give_back(std::unique_ptr<SubgraphProgram> program) const = 0;
 };
 // What the graph is to its operator, for those who look at runs and for messages.
@@ -91,8 +92,8 @@ MGE_API std::unique_ptr<SubgraphPrograms> compile_subgraph(const Subgraph& graph
 // A program for the time of a call.
 class BorrowedProgram {
 public:
-    BorrowedProgram(const SubgraphPrograms& programs, void* workspace)
-        : programs_(programs), program_(programs.borrow(workspace)) {}
+    BorrowedProgram(const SubgraphPrograms& programs, const Launch& launch, void* workspace)
+        : programs_(programs), program_(programs.borrow(launch, workspace)) {}
     ~BorrowedProgram() { programs_.give_back(std::move(program_)); }
     BorrowedProgram(const BorrowedProgram&) = delete;
     BorrowedProgram& operator=(const BorrowedProgram&) = delete;

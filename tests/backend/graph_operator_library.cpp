@@ -48,7 +48,7 @@ void run(const Prepared& prepared, const Launch& launch) {
     auto& state = prepared.state<State>();
     void* middle = static_cast<char*>(launch.workspace) + state.middle;
     const void* first = middle;
-    BorrowedProgram program(*state.programs, launch.workspace);
+    BorrowedProgram program(*state.programs, launch, launch.workspace);
     program->run(launch.inputs, {&middle, 1});
     program->run({&first, 1}, launch.outputs);
 }

@@ -149,8 +149,8 @@ void run(const Prepared& prepared, const Launch& launch) {
         // Only the kernel knows how large its outputs are.
         queue.wait();
         TranslatedOutputs allocator(*launch.allocator);
-        translated.algorithm->run(*translated.prepared,
-                                  {inputs, outputs, workspace, launch.threads, &allocator});
+        translated.algorithm->run(*translated.prepared, {inputs, outputs, workspace, launch.threads,
+                                                         &allocator, nullptr, launch.run});
         return;
     }
     queue.add([=, threads = launch.threads]() mutable {

@@ -139,7 +139,7 @@ void run(const Prepared& prepared, const Launch& launch) {
     if (way.problem)
         throw_user(Cond::name, text(is_true ? "then_graph" : "else_graph", ": ", way.problem->what()),
                    way.problem->error_class());
-    BorrowedProgram program(*way.programs, launch.workspace);
+    BorrowedProgram program(*way.programs, launch, launch.workspace);
     if (state.open.empty()) return program->run(launch.inputs.subspan(1), launch.outputs);
     program->run(launch.inputs.subspan(1), places_of(state, *program, launch));
     hand_over(state, *program, launch);

@@ -204,7 +204,7 @@ public:
     }
 
     void run() {
-        BorrowedProgram body(*state_.body, offset_by(launch_.workspace, state_.own_bytes()));
+        BorrowedProgram body(*state_.body, launch_, offset_by(launch_.workspace, state_.own_bytes()));
         for (size_t i = 0; i < outputs_.size(); ++i)
             if (!body->outputs()[i].shape.is_known()) found_.push_back({i, state_.specs[i], nullptr});
         for (int64_t n = 0; n < state_.length; ++n) {

@@ -216,7 +216,7 @@ void run(const Prepared& prepared, const Launch& launch) {
     auto& state = prepared.state<State>();
     Queue& queue = queue_for(launch, state.device);
     void* workspace = offset_by(launch.workspace, state.own_bytes());
-    BorrowedProgram condition(*state.condition, workspace), body(*state.body, workspace);
+    BorrowedProgram condition(*state.condition, launch, workspace), body(*state.body, launch, workspace);
     Carried carried(state, launch);
     CallMemory memory;
     std::pmr::vector<const void*> operands(launch.inputs.begin(), launch.inputs.end(), memory.get());
