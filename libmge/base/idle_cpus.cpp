@@ -13,7 +13,7 @@
 namespace mge {
 namespace {
 
-constexpr Ticks between_looks = 40'000;  // microseconds: four of the system's steps
+constexpr Ticks look_interval = 40'000;  // microseconds: four of the system's steps
 constexpr Ticks looks_per_cost = 100;
 
 // The system's figures of this moment for the CPUs this thread may use. Allocates nothing: it is asked for in
@@ -68,7 +68,7 @@ void IdleCpus::start(Ticks now) {
     since_ = now;
     idle_ = idle_time_now();
     Ticks cost = ticks_now() - now;
-    next_ = now + std::max(between_looks * ticks_per_microsecond(), looks_per_cost * cost);
+    next_ = now + std::max(look_interval * ticks_per_microsecond(), looks_per_cost * cost);
 }
 
 std::optional<double> IdleCpus::look(Ticks now) {
