@@ -10,19 +10,19 @@
 #include <sstream>
 #include <utility>
 
-#include "apps/cli/arguments.h"
-#include "apps/cli/commit.h"
 #include "apps/cli/completion.h"
-#include "apps/cli/fitting_lines.h"
 #include "apps/cli/man_page.h"
-#include "apps/cli/numbers.h"
-#include "apps/cli/one_of.h"
-#include "apps/cli/output_option.h"
+#include "apps/cli/options/arguments.h"
+#include "apps/cli/options/numbers.h"
+#include "apps/cli/options/one_of.h"
+#include "apps/cli/options/output_option.h"
+#include "apps/cli/output/commit.h"
+#include "apps/cli/output/fitting_lines.h"
+#include "apps/cli/output/progress.h"
+#include "apps/cli/output/terminal.h"
 #include "apps/cli/parse_error.h"
-#include "apps/cli/progress.h"
-#include "apps/cli/terminal.h"
 #include "libmge/base/error.h"
-#include "libmge/base/file_limit.h"
+#include "libmge/base/files/file_limit.h"
 #include "libmge/base/version.h"
 
 namespace mge::cli {

@@ -3,8 +3,8 @@
 
 #include <CLI/CLI.hpp>
 
-#include "apps/cli/definitions.h"
-#include "apps/cli/table.h"
+#include "apps/cli/options/definitions.h"
+#include "apps/cli/output/table.h"
 
 namespace mge::cli {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <CLI/CLI.hpp>
 
-#include "apps/cli/definitions.h"
+#include "apps/cli/options/definitions.h"
 #include "apps/cli/tool.h"
 #include "libmge/base/error.h"
 #include "libmge/base/letters.h"

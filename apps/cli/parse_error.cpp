@@ -4,8 +4,8 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
-#include "apps/cli/definitions.h"
-#include "apps/cli/table.h"
+#include "apps/cli/options/definitions.h"
+#include "apps/cli/output/table.h"
 #include "libmge/base/text.h"
 
 namespace mge::cli {

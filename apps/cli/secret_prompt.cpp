@@ -12,7 +12,7 @@
 #include <cstring>
 #include <thread>
 
-#include "apps/cli/progress.h"
+#include "apps/cli/output/progress.h"
 #include "apps/cli/tool.h"
 #include "libmge/model/crypt/crypto_error.h"
 

@@ -15,14 +15,14 @@
 #include <new>
 #include <nlohmann/json.hpp>
 
-#include "apps/cli/arguments.h"
-#include "apps/cli/fitting_lines.h"
-#include "apps/cli/safe_text.h"
-#include "apps/cli/terminal.h"
-#include "libmge/base/file.h"
-#include "libmge/base/input_pipe.h"
+#include "apps/cli/options/arguments.h"
+#include "apps/cli/output/fitting_lines.h"
+#include "apps/cli/output/safe_text.h"
+#include "apps/cli/output/terminal.h"
+#include "libmge/base/files/file.h"
+#include "libmge/base/files/input_pipe.h"
 #include "libmge/base/log.h"
-#include "libmge/base/threads.h"
+#include "libmge/base/threads/threads.h"
 #include "libmge/base/version.h"
 #include "libmge/device/cpu/cpu_device.h"
 

@@ -5,8 +5,8 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "apps/cli/one_of.h"
-#include "apps/cli/progress.h"
+#include "apps/cli/options/one_of.h"
+#include "apps/cli/output/progress.h"
 #include "apps/crypt/commands.h"
 #include "apps/crypt/file_job.h"
 

@@ -6,9 +6,9 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "apps/cli/one_of.h"
-#include "apps/cli/output_option.h"
-#include "apps/cli/table.h"
+#include "apps/cli/options/one_of.h"
+#include "apps/cli/options/output_option.h"
+#include "apps/cli/output/table.h"
 #include "libmge/base/log.h"
 #include "libmge/model/crypt/hex.h"
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "apps/cli/key_options.h"
+#include "apps/cli/options/key_options.h"
 #include "apps/cli/tool.h"
 #include "libmge/model/crypt/encrypted_file.h"
 #include "libmge/model/crypt/examine_file.h"

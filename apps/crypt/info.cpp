@@ -4,9 +4,9 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "apps/cli/key_options.h"
-#include "apps/cli/one_of.h"
-#include "apps/cli/table.h"
+#include "apps/cli/options/key_options.h"
+#include "apps/cli/options/one_of.h"
+#include "apps/cli/output/table.h"
 #include "apps/crypt/commands.h"
 #include "libmge/model/crypt/examine_file.h"
 #include "libmge/model/crypt/hex.h"

@@ -5,10 +5,10 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "apps/cli/one_of.h"
-#include "apps/cli/output_option.h"
+#include "apps/cli/options/one_of.h"
+#include "apps/cli/options/output_option.h"
 #include "apps/crypt/commands.h"
-#include "libmge/base/file.h"
+#include "libmge/base/files/file.h"
 #include "libmge/model/crypt/cipher.h"
 #include "libmge/model/crypt/container.h"
 #include "libmge/model/crypt/key.h"

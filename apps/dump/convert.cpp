@@ -5,10 +5,10 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "apps/cli/model_file.h"
-#include "apps/cli/numbers.h"
-#include "apps/cli/one_of.h"
-#include "apps/cli/output_option.h"
+#include "apps/cli/files/model_file.h"
+#include "apps/cli/options/numbers.h"
+#include "apps/cli/options/one_of.h"
+#include "apps/cli/options/output_option.h"
 #include "apps/dump/commands.h"
 #include "apps/dump/written.h"
 #include "libmge/base/log.h"

@@ -5,15 +5,15 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "apps/cli/model_file.h"
-#include "apps/cli/numbers.h"
-#include "apps/cli/one_of.h"
-#include "apps/cli/output_option.h"
-#include "apps/cli/table.h"
+#include "apps/cli/files/model_file.h"
+#include "apps/cli/options/numbers.h"
+#include "apps/cli/options/one_of.h"
+#include "apps/cli/options/output_option.h"
+#include "apps/cli/output/table.h"
 #include "apps/dump/commands.h"
 #include "apps/dump/graph_picture.h"
 #include "apps/dump/written.h"
-#include "libmge/base/file.h"
+#include "libmge/base/files/file.h"
 #include "libmge/graph/origins.h"
 #include "libmge/inspect/value_names.h"
 

@@ -5,11 +5,11 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "apps/cli/batch_size.h"
-#include "apps/cli/model_file.h"
-#include "apps/cli/numbers.h"
+#include "apps/cli/files/model_file.h"
+#include "apps/cli/options/batch_size.h"
+#include "apps/cli/options/numbers.h"
 #include "apps/dump/commands.h"
-#include "libmge/base/file.h"
+#include "libmge/base/files/file.h"
 
 namespace mge::dump {
 namespace {

@@ -4,7 +4,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "apps/cli/table.h"
+#include "apps/cli/output/table.h"
 #include "apps/dump/info.h"
 
 namespace mge::dump {

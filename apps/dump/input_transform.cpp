@@ -8,7 +8,7 @@
 #include <numeric>
 #include <vector>
 
-#include "apps/cli/fit_numbers.h"
+#include "apps/cli/output/fit_numbers.h"
 #include "libmge/base/number_text.h"
 #include "libmge/device/device.h"
 #include "libmge/inspect/elements.h"

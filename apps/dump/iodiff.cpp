@@ -8,15 +8,15 @@
 #include <set>
 #include <span>
 
-#include "apps/cli/numbers.h"
-#include "apps/cli/one_of.h"
-#include "apps/cli/progress.h"
-#include "apps/cli/table.h"
+#include "apps/cli/options/numbers.h"
+#include "apps/cli/options/one_of.h"
+#include "apps/cli/output/progress.h"
+#include "apps/cli/output/table.h"
 #include "apps/dump/commands.h"
 #include "apps/dump/matched_dumps.h"
 #include "libmge/inspect/compare.h"
 #include "libmge/inspect/elements.h"
-#include "libmge/inspect/io_dump.h"
+#include "libmge/inspect/io_dump/io_dump.h"
 
 namespace mge::dump {
 namespace {

@@ -11,12 +11,12 @@
 #include <set>
 #include <sstream>
 
-#include "apps/cli/table.h"
+#include "apps/cli/output/table.h"
 #include "libmge/base/cgroup.h"
 #include "libmge/base/env.h"
 #include "libmge/base/error.h"
-#include "libmge/base/thread_team.h"
-#include "libmge/base/threads.h"
+#include "libmge/base/threads/thread_team.h"
+#include "libmge/base/threads/threads.h"
 #include "libmge/device/cpu/cpu_device.h"
 #include "libmge/device/cpu/library_versions.h"
 #include "libmge/device/device.h"

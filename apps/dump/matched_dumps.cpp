@@ -7,7 +7,7 @@
 #include <set>
 
 #include "apps/cli/tool.h"
-#include "libmge/inspect/io_dump_origin.h"
+#include "libmge/inspect/io_dump/io_dump_origin.h"
 #include "libmge/inspect/value_names.h"
 
 namespace mge::dump {

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "libmge/inspect/io_dump.h"
+#include "libmge/inspect/io_dump/io_dump.h"
 
 namespace mge::dump {
 

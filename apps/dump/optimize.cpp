@@ -4,22 +4,22 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "apps/cli/cache_file.h"
-#include "apps/cli/device_option.h"
-#include "apps/cli/layout_options.h"
-#include "apps/cli/model_file.h"
-#include "apps/cli/numbers.h"
-#include "apps/cli/one_of.h"
-#include "apps/cli/output_option.h"
-#include "apps/cli/table.h"
+#include "apps/cli/files/model_file.h"
+#include "apps/cli/options/cache_file.h"
+#include "apps/cli/options/device_option.h"
+#include "apps/cli/options/layout_options.h"
+#include "apps/cli/options/numbers.h"
+#include "apps/cli/options/one_of.h"
+#include "apps/cli/options/output_option.h"
+#include "apps/cli/output/table.h"
 #include "apps/dump/commands.h"
 #include "apps/dump/written.h"
 #include "libmge/base/log.h"
-#include "libmge/base/threads.h"
+#include "libmge/base/threads/threads.h"
 #include "libmge/compile/program.h"
 #include "libmge/model/packed_constants.h"
 #include "libmge/model/stored_options.h"
-#include "libmge/ops/quantize/compressed_matmul.h"
+#include "libmge/ops/quantize/compressed/compressed_matmul.h"
 #include "libmge/passes/pass.h"
 
 namespace mge::dump {

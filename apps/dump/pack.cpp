@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/model/pack.h"
-#include "apps/cli/one_of.h"
+#include "apps/cli/options/one_of.h"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -8,11 +8,11 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "apps/cli/key_options.h"
-#include "apps/cli/output_option.h"
-#include "apps/cli/table.h"
+#include "apps/cli/options/key_options.h"
+#include "apps/cli/options/output_option.h"
+#include "apps/cli/output/table.h"
 #include "apps/dump/commands.h"
-#include "libmge/base/file.h"
+#include "libmge/base/files/file.h"
 #include "libmge/base/log.h"
 #include "libmge/model/crypt/cipher.h"
 

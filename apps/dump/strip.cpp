@@ -3,9 +3,9 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "apps/cli/model_file.h"
-#include "apps/cli/numbers.h"
-#include "apps/cli/output_option.h"
+#include "apps/cli/files/model_file.h"
+#include "apps/cli/options/numbers.h"
+#include "apps/cli/options/output_option.h"
 #include "apps/dump/commands.h"
 #include "apps/dump/written.h"
 

@@ -7,14 +7,14 @@
 #include <cstring>
 #include <sstream>
 
-#include "apps/cli/array_file.h"
-#include "apps/cli/fit_numbers.h"
-#include "apps/cli/image_file.h"
-#include "apps/cli/named_values.h"
-#include "apps/cli/table.h"
-#include "apps/cli/text_file.h"
+#include "apps/cli/files/array_file.h"
+#include "apps/cli/files/image_file.h"
+#include "apps/cli/files/text_file.h"
+#include "apps/cli/options/named_values.h"
+#include "apps/cli/output/fit_numbers.h"
+#include "apps/cli/output/table.h"
 #include "apps/dump/input_transform.h"
-#include "libmge/base/file.h"
+#include "libmge/base/files/file.h"
 #include "libmge/base/log.h"
 #include "libmge/base/number_text.h"
 #include "libmge/device/device.h"

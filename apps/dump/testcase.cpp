@@ -6,11 +6,11 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "apps/cli/device_option.h"
-#include "apps/cli/model_file.h"
-#include "apps/cli/numbers.h"
-#include "apps/cli/output_option.h"
-#include "apps/cli/progress.h"
+#include "apps/cli/files/model_file.h"
+#include "apps/cli/options/device_option.h"
+#include "apps/cli/options/numbers.h"
+#include "apps/cli/options/output_option.h"
+#include "apps/cli/output/progress.h"
 #include "apps/dump/commands.h"
 #include "apps/dump/test_data.h"
 #include "apps/dump/written.h"

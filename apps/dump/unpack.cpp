@@ -3,8 +3,8 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "apps/cli/key_options.h"
-#include "apps/cli/output_option.h"
+#include "apps/cli/options/key_options.h"
+#include "apps/cli/options/output_option.h"
 #include "apps/dump/commands.h"
 #include "libmge/model/pack.h"
 

@@ -4,11 +4,11 @@
 #include <nlohmann/json.hpp>
 #include <regex>
 
-#include "apps/cli/array_file.h"
-#include "apps/cli/model_file.h"
-#include "apps/cli/output_option.h"
-#include "apps/cli/safetensors.h"
-#include "apps/cli/table.h"
+#include "apps/cli/files/array_file.h"
+#include "apps/cli/files/model_file.h"
+#include "apps/cli/files/safetensors.h"
+#include "apps/cli/options/output_option.h"
+#include "apps/cli/output/table.h"
 #include "apps/dump/commands.h"
 #include "apps/dump/written.h"
 #include "libmge/base/pattern.h"

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "apps/cli/table.h"
+#include "apps/cli/output/table.h"
 #include "libmge/inspect/value_names.h"
 
 namespace mge::dump {

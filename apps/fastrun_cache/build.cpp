@@ -5,9 +5,9 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "apps/cli/model_file.h"
-#include "apps/cli/progress.h"
-#include "apps/cli/table.h"
+#include "apps/cli/files/model_file.h"
+#include "apps/cli/output/progress.h"
+#include "apps/cli/output/table.h"
 #include "apps/fastrun_cache/commands.h"
 #include "apps/fastrun_cache/compile_model.h"
 #include "libmge/device/device.h"

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "apps/cli/app.h"
-#include "apps/cli/cache_file.h"
-#include "apps/cli/operator_options.h"
+#include "apps/cli/options/cache_file.h"
+#include "apps/cli/options/operator_options.h"
 
 namespace mge::fastrun_cache {
 

@@ -3,10 +3,10 @@
 
 #include <CLI/CLI.hpp>
 
-#include "apps/cli/batch_size.h"
-#include "apps/cli/device_option.h"
-#include "apps/cli/numbers.h"
-#include "libmge/base/threads.h"
+#include "apps/cli/options/batch_size.h"
+#include "apps/cli/options/device_option.h"
+#include "apps/cli/options/numbers.h"
+#include "libmge/base/threads/threads.h"
 
 namespace mge::fastrun_cache {
 

@@ -4,12 +4,12 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "apps/cli/json_number.h"
-#include "apps/cli/output_option.h"
-#include "apps/cli/table.h"
+#include "apps/cli/options/output_option.h"
+#include "apps/cli/output/json_number.h"
+#include "apps/cli/output/table.h"
 #include "apps/fastrun_cache/commands.h"
-#include "libmge/base/file.h"
-#include "libmge/base/file_limit.h"
+#include "libmge/base/files/file.h"
+#include "libmge/base/files/file_limit.h"
 #include "libmge/base/json_depth.h"
 #include "libmge/model/import/megengine/fastrun_cache.h"
 

@@ -5,10 +5,10 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "apps/cli/model_file.h"
-#include "apps/cli/numbers.h"
-#include "apps/cli/table.h"
-#include "apps/cli/terminal.h"
+#include "apps/cli/files/model_file.h"
+#include "apps/cli/options/numbers.h"
+#include "apps/cli/output/table.h"
+#include "apps/cli/output/terminal.h"
 #include "apps/fastrun_cache/commands.h"
 #include "apps/fastrun_cache/compile_model.h"
 #include "libmge/device/device.h"

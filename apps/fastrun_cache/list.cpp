@@ -4,8 +4,8 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "apps/cli/table.h"
-#include "apps/cli/terminal.h"
+#include "apps/cli/output/table.h"
+#include "apps/cli/output/terminal.h"
 #include "apps/fastrun_cache/commands.h"
 
 namespace mge::fastrun_cache {

@@ -5,8 +5,8 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "apps/cli/numbers.h"
-#include "apps/cli/table.h"
+#include "apps/cli/options/numbers.h"
+#include "apps/cli/output/table.h"
 #include "apps/fastrun_cache/commands.h"
 
 namespace mge::fastrun_cache {

@@ -6,7 +6,7 @@
 
 #include "libmge/base/error.h"
 #include "libmge/base/number_text.h"
-#include "libmge/base/threads.h"
+#include "libmge/base/threads/threads.h"
 #include "libmge/device/cpu/affinity.h"
 
 namespace mge::load_and_run {

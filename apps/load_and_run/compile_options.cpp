@@ -3,8 +3,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "libmge/base/threads.h"
-#include "libmge/compile/option_list.h"
+#include "libmge/base/threads/threads.h"
+#include "libmge/compile/options/option_list.h"
 
 namespace mge::load_and_run {
 namespace {

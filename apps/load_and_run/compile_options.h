@@ -2,7 +2,7 @@
 #pragma once
 #include "apps/cli/tool.h"
 #include "apps/load_and_run/options/options.h"
-#include "libmge/compile/options.h"
+#include "libmge/compile/options/options.h"
 
 namespace mge::load_and_run {
 

@@ -7,10 +7,10 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "apps/cli/device_option.h"
-#include "apps/cli/table.h"
+#include "apps/cli/options/device_option.h"
+#include "apps/cli/output/table.h"
 #include "libmge/base/error.h"
-#include "libmge/base/threads.h"
+#include "libmge/base/threads/threads.h"
 #include "libmge/device/cpu/affinity.h"
 #include "libmge/device/cpu/cpu_device.h"
 #include "libmge/device/device.h"

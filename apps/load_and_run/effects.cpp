@@ -4,12 +4,12 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "apps/cli/arguments.h"
-#include "apps/cli/layout_options.h"
+#include "apps/cli/options/arguments.h"
+#include "apps/cli/options/layout_options.h"
 #include "libmge/base/error.h"
-#include "libmge/compile/first_run_check.h"
-#include "libmge/compile/ignored_options.h"
-#include "libmge/compile/option_list.h"
+#include "libmge/compile/options/ignored_options.h"
+#include "libmge/compile/options/option_list.h"
+#include "libmge/compile/run/first_run_check.h"
 
 namespace mge::load_and_run {
 

@@ -6,8 +6,8 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "apps/cli/progress.h"
-#include "apps/cli/table.h"
+#include "apps/cli/output/progress.h"
+#include "apps/cli/output/table.h"
 #include "apps/load_and_run/clock.h"
 
 namespace mge::load_and_run {

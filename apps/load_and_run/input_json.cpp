@@ -4,8 +4,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "apps/cli/fit_numbers.h"
-#include "apps/cli/text_file.h"
+#include "apps/cli/files/text_file.h"
+#include "apps/cli/output/fit_numbers.h"
 #include "libmge/base/error.h"
 #include "libmge/base/number_text.h"
 #include "libmge/device/device.h"

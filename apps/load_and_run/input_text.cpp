@@ -4,7 +4,7 @@
 #include <charconv>
 #include <cmath>
 
-#include "apps/cli/fit_numbers.h"
+#include "apps/cli/output/fit_numbers.h"
 #include "libmge/base/error.h"
 #include "libmge/device/device.h"
 

@@ -6,11 +6,11 @@
 #include <cmath>
 #include <cstring>
 
-#include "apps/cli/array_file.h"
-#include "apps/cli/batch_size.h"
-#include "apps/cli/fit_numbers.h"
-#include "apps/cli/image_file.h"
-#include "apps/cli/named_values.h"
+#include "apps/cli/files/array_file.h"
+#include "apps/cli/files/image_file.h"
+#include "apps/cli/options/batch_size.h"
+#include "apps/cli/options/named_values.h"
+#include "apps/cli/output/fit_numbers.h"
 #include "apps/load_and_run/input_json.h"
 #include "apps/load_and_run/input_text.h"
 #include "libmge/base/error.h"
@@ -18,7 +18,7 @@
 #include "libmge/device/device.h"
 #include "libmge/inspect/elements.h"
 #include "libmge/op/apply.h"
-#include "libmge/ops/shape/transpose.h"
+#include "libmge/ops/shape/layout/transpose.h"
 
 namespace mge::load_and_run {
 namespace {

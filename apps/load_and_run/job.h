@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "apps/cli/progress.h"
-#include "apps/cli/statistics.h"
+#include "apps/cli/output/progress.h"
+#include "apps/cli/output/statistics.h"
 #include "apps/cli/tool.h"
 #include "apps/load_and_run/checks/checks.h"
 #include "apps/load_and_run/expected.h"

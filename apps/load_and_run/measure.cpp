@@ -10,12 +10,12 @@
 #include <thread>
 #include <utility>
 
-#include "apps/cli/progress.h"
+#include "apps/cli/output/progress.h"
 #include "apps/load_and_run/affinity.h"
 #include "apps/load_and_run/clock.h"
 #include "apps/load_and_run/energy.h"
-#include "libmge/base/first_failure.h"
-#include "libmge/base/start_thread.h"
+#include "libmge/base/threads/first_failure.h"
+#include "libmge/base/threads/start_thread.h"
 
 namespace mge::load_and_run {
 namespace {

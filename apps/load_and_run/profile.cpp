@@ -7,16 +7,16 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "apps/cli/output_option.h"
-#include "apps/cli/table.h"
+#include "apps/cli/options/output_option.h"
+#include "apps/cli/output/table.h"
 #include "apps/load_and_run/job.h"
 #include "apps/load_and_run/session.h"
 #include "libmge/base/log.h"
-#include "libmge/base/threads.h"
+#include "libmge/base/threads/threads.h"
 #include "libmge/device/device.h"
 #include "libmge/inspect/device_peak.h"
 #include "libmge/inspect/peak.h"
-#include "libmge/inspect/profiler.h"
+#include "libmge/inspect/profile/profiler.h"
 
 namespace mge::load_and_run {
 namespace {

@@ -6,7 +6,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "apps/cli/table.h"
+#include "apps/cli/output/table.h"
 #include "apps/load_and_run/affinity.h"
 #include "apps/load_and_run/compile_options.h"
 #include "libmge/device/cpu/cpu_device.h"

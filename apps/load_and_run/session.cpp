@@ -7,11 +7,11 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "apps/cli/cache_file.h"
-#include "apps/cli/progress.h"
+#include "apps/cli/options/cache_file.h"
+#include "apps/cli/output/progress.h"
 #include "apps/load_and_run/clock.h"
 #include "apps/load_and_run/compile_options.h"
-#include "libmge/base/file.h"
+#include "libmge/base/files/file.h"
 #include "libmge/base/log.h"
 #include "libmge/compile/known_algorithms.h"
 #include "libmge/device/device.h"

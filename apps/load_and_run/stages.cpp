@@ -5,13 +5,13 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "apps/cli/array_file.h"
-#include "apps/cli/table.h"
-#include "apps/cli/terminal.h"
+#include "apps/cli/files/array_file.h"
+#include "apps/cli/output/table.h"
+#include "apps/cli/output/terminal.h"
 #include "apps/load_and_run/affinity.h"
 #include "apps/load_and_run/inputs.h"
 #include "apps/load_and_run/report.h"
-#include "libmge/base/file.h"
+#include "libmge/base/files/file.h"
 #include "libmge/base/log.h"
 #include "libmge/device/device.h"
 #include "libmge/model/pack.h"

@@ -11,15 +11,15 @@
 #include <random>
 #include <set>
 
-#include "apps/cli/json_number.h"
-#include "apps/cli/table.h"
-#include "apps/cli/text_file.h"
+#include "apps/cli/files/text_file.h"
+#include "apps/cli/output/json_number.h"
+#include "apps/cli/output/table.h"
 #include "apps/load_and_run/affinity.h"
 #include "apps/load_and_run/report.h"
 #include "apps/load_and_run/rounds.h"
 #include "libmge/base/log.h"
 #include "libmge/base/number_text.h"
-#include "libmge/base/threads.h"
+#include "libmge/base/threads/threads.h"
 #include "libmge/device/cpu/affinity.h"
 #include "libmge/device/cpu/cpu_device.h"
 

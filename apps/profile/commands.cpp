@@ -8,18 +8,18 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "apps/cli/numbers.h"
-#include "apps/cli/one_of.h"
-#include "apps/cli/output_option.h"
-#include "apps/cli/table.h"
+#include "apps/cli/options/numbers.h"
+#include "apps/cli/options/one_of.h"
+#include "apps/cli/options/output_option.h"
+#include "apps/cli/output/table.h"
 #include "apps/profile/diff.h"
 #include "apps/profile/files.h"
 #include "apps/profile/show.h"
 #include "apps/profile/text.h"
 #include "libmge/base/error.h"
-#include "libmge/base/threads.h"
+#include "libmge/base/threads/threads.h"
 #include "libmge/inspect/peak.h"
-#include "libmge/inspect/profile_spans.h"
+#include "libmge/inspect/profile/profile_spans.h"
 
 namespace mge::profile {
 namespace {

@@ -7,7 +7,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "apps/cli/table.h"
+#include "apps/cli/output/table.h"
 #include "apps/profile/text.h"
 #include "libmge/base/error.h"
 #include "libmge/graph/origins.h"

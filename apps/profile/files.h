@@ -6,7 +6,7 @@
 #include <span>
 #include <string_view>
 
-#include "libmge/inspect/profile_rows.h"
+#include "libmge/inspect/profile/profile_rows.h"
 
 namespace mge::profile {
 

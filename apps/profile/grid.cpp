@@ -5,7 +5,7 @@
 #include <cmath>
 #include <cstdio>
 
-#include "apps/cli/terminal.h"
+#include "apps/cli/output/terminal.h"
 #include "apps/profile/text.h"
 #include "libmge/base/error.h"
 

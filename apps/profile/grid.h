@@ -5,7 +5,7 @@
 
 #include <ostream>
 
-#include "libmge/inspect/profile_rows.h"
+#include "libmge/inspect/profile/profile_rows.h"
 
 namespace mge::profile {
 

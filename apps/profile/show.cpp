@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "apps/cli/table.h"
+#include "apps/cli/output/table.h"
 #include "apps/profile/grid.h"
 #include "apps/profile/text.h"
 #include "libmge/base/error.h"

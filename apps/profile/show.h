@@ -3,7 +3,7 @@
 #include <ostream>
 
 #include "apps/cli/tool.h"
-#include "libmge/inspect/profile_rows.h"
+#include "libmge/inspect/profile/profile_rows.h"
 
 namespace mge::profile {
 

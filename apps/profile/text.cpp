@@ -5,7 +5,7 @@
 #include <cmath>
 #include <cstdio>
 
-#include "apps/cli/table.h"
+#include "apps/cli/output/table.h"
 #include "libmge/base/error.h"
 #include "libmge/base/json_writer.h"
 

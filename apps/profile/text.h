@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "libmge/base/utf8.h"  // printable
-#include "libmge/inspect/profile.h"
+#include "libmge/inspect/profile/profile.h"
 
 namespace mge::profile {
 

@@ -5,7 +5,7 @@
 #include "apps/profile/files.h"
 #include "apps/profile/text.h"
 #include "libmge/base/json_writer.h"
-#include "libmge/inspect/profile_spans.h"
+#include "libmge/inspect/profile/profile_spans.h"
 
 namespace mge::profile {
 namespace {

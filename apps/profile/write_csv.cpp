@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // RFC 4180: fields with commas, quotes or line ends stand in quotes.
 
-#include "apps/cli/table.h"
+#include "apps/cli/output/table.h"
 #include "apps/profile/files.h"
 #include "apps/profile/text.h"
 #include "libmge/base/error.h"

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "libmge/base/threads.h"
+#include "libmge/base/threads/threads.h"
 #include "libmge/device/cpu/cpu_device.h"
 #include "libmge/kernel/select.h"
 #include "libmge/mge.h"

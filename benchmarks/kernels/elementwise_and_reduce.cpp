@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "libmge/base/threads.h"
+#include "libmge/base/threads/threads.h"
 #include "libmge/kernel/select.h"
 #include "libmge/mge.h"
 

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "libmge/base/error.h"
-#include "libmge/base/threads.h"
-#include "libmge/inspect/profiler.h"
+#include "libmge/base/threads/threads.h"
+#include "libmge/inspect/profile/profiler.h"
 #include "libmge/model/model.h"
 
 namespace {

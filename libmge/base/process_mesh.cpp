@@ -14,7 +14,7 @@
 #include <utility>
 
 #include "libmge/base/error.h"
-#include "libmge/base/per_process.h"
+#include "libmge/base/threads/per_process.h"
 
 namespace mge {
 

@@ -7,12 +7,12 @@
 #include "libmge/base/log.h"
 #include "libmge/base/number_text.h"
 #include "libmge/base/rethrow.h"
-#include "libmge/compile/release_constants.h"
+#include "libmge/compile/memory/release_constants.h"
 #include "libmge/graph/node_problem.h"
 #include "libmge/graph/origins.h"
 #include "libmge/kernel/prepare_together.h"
-#include "libmge/ops/elementwise/fused.h"
-#include "libmge/ops/elementwise/fused_region.h"
+#include "libmge/ops/elementwise/fused/fused.h"
+#include "libmge/ops/elementwise/fused/fused_region.h"
 
 namespace mge {
 namespace {

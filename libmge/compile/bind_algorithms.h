@@ -7,8 +7,8 @@
 #include <functional>
 #include <vector>
 
-#include "libmge/compile/options.h"
-#include "libmge/compile/plan_memory.h"
+#include "libmge/compile/memory/plan_memory.h"
+#include "libmge/compile/options/options.h"
 #include "libmge/compile/schedule.h"
 #include "libmge/graph/graph.h"
 #include "libmge/kernel/select.h"

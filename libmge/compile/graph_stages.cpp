@@ -6,15 +6,15 @@
 #include <set>
 #include <utility>
 
-#include "libmge/base/file.h"
+#include "libmge/base/files/file.h"
 #include "libmge/compile/compilation.h"
-#include "libmge/compile/own_outputs.h"
-#include "libmge/compile/recompute.h"
-#include "libmge/compile/release_constants.h"
+#include "libmge/compile/memory/recompute.h"
+#include "libmge/compile/memory/release_constants.h"
+#include "libmge/compile/memory/swap.h"
+#include "libmge/compile/memory/write_last.h"
 #include "libmge/compile/replacement_check.h"
+#include "libmge/compile/run/own_outputs.h"
 #include "libmge/compile/surrounding.h"
-#include "libmge/compile/swap.h"
-#include "libmge/compile/write_last.h"
 #include "libmge/graph/inner_graph.h"
 #include "libmge/graph/node_problem.h"
 #include "libmge/passes/pass.h"

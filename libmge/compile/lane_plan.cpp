@@ -5,7 +5,7 @@
 #include <iterator>
 #include <optional>
 
-#include "libmge/compile/location.h"
+#include "libmge/compile/memory/location.h"
 #include "libmge/compile/schedule.h"
 #include "libmge/device/copying.h"
 #include "libmge/graph/node_problem.h"

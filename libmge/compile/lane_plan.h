@@ -10,7 +10,7 @@
 #include <span>
 #include <vector>
 
-#include "libmge/compile/plan_memory.h"
+#include "libmge/compile/memory/plan_memory.h"
 #include "libmge/graph/graph.h"
 
 namespace mge {

@@ -4,7 +4,7 @@
 #include "libmge/device/device.h"
 #include "libmge/graph/node_problem.h"
 #include "libmge/kernel/launch.h"
-#include "libmge/ops/shape/reorder.h"
+#include "libmge/ops/shape/layout/reorder.h"
 
 namespace mge {
 

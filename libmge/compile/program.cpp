@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "libmge/base/file.h"
+#include "libmge/base/files/file.h"
 #include "libmge/compile/program_parts.h"
 #include "libmge/compile/replacement_check.h"
 

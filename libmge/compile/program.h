@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "libmge/compile/context_memory.h"
-#include "libmge/compile/options.h"
+#include "libmge/compile/options/options.h"
+#include "libmge/compile/run/context_memory.h"
 #include "libmge/graph/footprint.h"
 #include "libmge/graph/graph.h"
 #include "libmge/tensor/tensor.h"

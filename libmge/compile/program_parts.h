@@ -11,11 +11,11 @@
 #include <utility>
 #include <vector>
 
-#include "libmge/compile/async_level.h"
 #include "libmge/compile/lane_plan.h"
-#include "libmge/compile/location.h"
-#include "libmge/compile/plan_memory.h"
+#include "libmge/compile/memory/location.h"
+#include "libmge/compile/memory/plan_memory.h"
 #include "libmge/compile/program.h"
+#include "libmge/compile/run/async_level.h"
 #include "libmge/kernel/select.h"
 
 namespace mge {

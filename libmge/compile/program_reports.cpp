@@ -6,10 +6,10 @@
 #include <set>
 #include <utility>
 
-#include "libmge/base/file.h"
+#include "libmge/base/files/file.h"
 #include "libmge/compile/compilation.h"
-#include "libmge/compile/ignored_options.h"
-#include "libmge/compile/release_constants.h"
+#include "libmge/compile/memory/release_constants.h"
+#include "libmge/compile/options/ignored_options.h"
 #include "libmge/graph/footprint.h"
 #include "libmge/graph/origins.h"
 

@@ -10,7 +10,7 @@
 #include "libmge/device/device.h"
 #include "libmge/graph/halves.h"
 #include "libmge/graph/origins.h"
-#include "libmge/ops/shape/reorder.h"
+#include "libmge/ops/shape/layout/reorder.h"
 #include "libmge/passes/channel_order.h"
 #include "libmge/tensor/dtype_dispatch.h"
 

@@ -6,7 +6,7 @@
 
 #include <vector>
 
-#include "libmge/compile/options.h"
+#include "libmge/compile/options/options.h"
 #include "libmge/graph/graph.h"
 
 namespace mge {

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "libmge/base/error.h"
-#include "libmge/compile/location.h"
+#include "libmge/compile/memory/location.h"
 
 namespace mge {
 

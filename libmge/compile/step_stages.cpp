@@ -7,9 +7,9 @@
 
 #include "libmge/compile/bind_algorithms.h"
 #include "libmge/compile/compilation.h"
-#include "libmge/compile/release_constants.h"
+#include "libmge/compile/memory/release_constants.h"
+#include "libmge/compile/memory/upload.h"
 #include "libmge/compile/surrounding.h"
-#include "libmge/compile/upload.h"
 #include "libmge/device/device.h"
 #include "libmge/kernel/packed_copies.h"
 #include "libmge/op/nothing_to_do.h"

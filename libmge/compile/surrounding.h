@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "libmge/compile/options.h"
+#include "libmge/compile/options/options.h"
 
 namespace mge {
 

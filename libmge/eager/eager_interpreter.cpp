@@ -9,7 +9,7 @@
 #include <optional>
 
 #include "libmge/base/rethrow.h"
-#include "libmge/base/threads.h"
+#include "libmge/base/threads/threads.h"
 #include "libmge/device/default_device.h"
 #include "libmge/device/work_origin.h"
 #include "libmge/eager/async_level.h"

@@ -10,8 +10,8 @@
 #include "libmge/device/device.h"
 #include "libmge/graph/builder.h"
 #include "libmge/inspect/peak.h"
-#include "libmge/inspect/step_clock.h"
-#include "libmge/ops/elementwise/convert.h"
+#include "libmge/inspect/profile/step_clock.h"
+#include "libmge/ops/elementwise/convert/convert.h"
 #include "libmge/ops/linalg/matmul.h"
 
 namespace mge {

@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "libmge/compile/program.h"
-#include "libmge/inspect/profile.h"
+#include "libmge/inspect/profile/profile.h"
 
 namespace mge {
 

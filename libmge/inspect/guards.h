@@ -11,7 +11,7 @@
 
 #include "libmge/base/error.h"
 #include "libmge/base/rethrow.h"
-#include "libmge/compile/observer_list.h"
+#include "libmge/compile/run/observer_list.h"
 #include "libmge/inspect/elements.h"
 #include "libmge/inspect/inside_values.h"
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "libmge/compile/inside.h"
+#include "libmge/compile/run/inside.h"
 
 namespace mge {
 

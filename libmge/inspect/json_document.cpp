@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "libmge/base/error.h"
-#include "libmge/base/file_limit.h"
+#include "libmge/base/files/file_limit.h"
 
 namespace mge {
 

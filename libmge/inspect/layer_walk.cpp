@@ -5,10 +5,10 @@
 
 #include <algorithm>
 
-#include "libmge/base/file.h"
-#include "libmge/compile/dynamic_step.h"
+#include "libmge/base/files/file.h"
+#include "libmge/compile/memory/write_last.h"
 #include "libmge/compile/program.h"
-#include "libmge/compile/write_last.h"
+#include "libmge/compile/run/dynamic_step.h"
 #include "libmge/device/device.h"
 #include "libmge/graph/copy_node.h"
 #include "libmge/graph/node_problem.h"

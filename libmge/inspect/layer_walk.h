@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "libmge/compile/options.h"
+#include "libmge/compile/options/options.h"
 #include "libmge/compile/schedule.h"
 #include "libmge/graph/graph.h"
 #include "libmge/inspect/inside_values.h"

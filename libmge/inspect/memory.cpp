@@ -9,9 +9,9 @@
 #include <tuple>
 
 #include "libmge/base/error.h"
-#include "libmge/base/file.h"
-#include "libmge/base/pages.h"
-#include "libmge/compile/plan_memory.h"
+#include "libmge/base/files/file.h"
+#include "libmge/base/files/pages.h"
+#include "libmge/compile/memory/plan_memory.h"
 #include "libmge/device/device.h"
 #include "libmge/graph/inner_graph.h"
 #include "libmge/inspect/value_names.h"

@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "libmge/device/device.h"
-#include "libmge/inspect/step_clock.h"
+#include "libmge/inspect/profile/step_clock.h"
 
 namespace mge {
 namespace {

@@ -12,10 +12,10 @@
 #include <sstream>
 #include <vector>
 
-#include "libmge/base/cache_folder.h"
 #include "libmge/base/cgroup.h"
 #include "libmge/base/error.h"
-#include "libmge/base/file.h"
+#include "libmge/base/files/cache_folder.h"
+#include "libmge/base/files/file.h"
 #include "libmge/device/cpu/cpu_device.h"
 #include "libmge/device/device.h"
 #include "libmge/kernel/cpu/parallel.h"

@@ -8,7 +8,7 @@
 #include <optional>
 #include <string>
 
-#include "libmge/inspect/profile.h"
+#include "libmge/inspect/profile/profile.h"
 
 namespace mge {
 

@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "libmge/base/pages.h"
+#include "libmge/base/files/pages.h"
 #include "libmge/device/device.h"
 #include "libmge/inspect/memory.h"
 

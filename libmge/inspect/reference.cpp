@@ -9,7 +9,7 @@
 #include "libmge/graph/halves.h"
 #include "libmge/graph/origins.h"
 #include "libmge/inspect/elements.h"
-#include "libmge/inspect/io_dump_origin.h"
+#include "libmge/inspect/io_dump/io_dump_origin.h"
 #include "libmge/kernel/cpu/in_other_dtype.h"
 #include "libmge/passes/channel_order.h"
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "libmge/inspect/compare.h"
-#include "libmge/inspect/io_dump.h"
+#include "libmge/inspect/io_dump/io_dump.h"
 #include "libmge/inspect/layer_walk.h"
 #include "libmge/inspect/value_names.h"
 

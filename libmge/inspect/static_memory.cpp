@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "libmge/base/file.h"
-#include "libmge/base/folder.h"
+#include "libmge/base/files/file.h"
+#include "libmge/base/files/folder.h"
 #include "libmge/inspect/memory.h"
 #include "libmge/inspect/value_names.h"
 

@@ -7,8 +7,8 @@
 #include <set>
 
 #include "libmge/graph/origins.h"
-#include "libmge/ops/elementwise/convert.h"
-#include "libmge/ops/shape/reorder.h"
+#include "libmge/ops/elementwise/convert/convert.h"
+#include "libmge/ops/shape/layout/reorder.h"
 
 namespace mge {
 namespace {

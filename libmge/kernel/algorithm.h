@@ -137,7 +137,7 @@ struct PrepareContext {
     const SelectOptions* select = nullptr;   // by which it was chosen; null: the engine's own
 };
 
-struct ProgramRun;  // compile/program_run.h
+struct ProgramRun;  // compile/run/program_run.h
 
 // Gives memory for outputs whose shape the kernel itself finds out.
 class OutputAllocator {

@@ -7,7 +7,7 @@
 #include <cerrno>
 
 #include "libmge/base/error.h"
-#include "libmge/base/file_limit.h"
+#include "libmge/base/files/file_limit.h"
 #include "libmge/kernel/fastrun_cache.h"
 
 namespace mge {

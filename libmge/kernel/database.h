@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-#include "libmge/base/lock_wait.h"
+#include "libmge/base/files/lock_wait.h"
 
 namespace mge {
 

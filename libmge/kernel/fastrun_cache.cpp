@@ -8,7 +8,7 @@
 #include <functional>
 #include <sstream>
 
-#include "libmge/base/cache_folder.h"
+#include "libmge/base/files/cache_folder.h"
 #include "libmge/base/hash.h"
 #include "libmge/base/log.h"
 #include "libmge/device/device.h"

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "libmge/base/error.h"
-#include "libmge/base/lock_wait.h"
-#include "libmge/base/per_process.h"
+#include "libmge/base/files/lock_wait.h"
+#include "libmge/base/threads/per_process.h"
 #include "libmge/kernel/neighbourhood.h"
 #include "libmge/kernel/select.h"
 

@@ -11,7 +11,7 @@
 #include <tuple>
 #include <utility>
 
-#include "libmge/base/file.h"
+#include "libmge/base/files/file.h"
 #include "libmge/base/log.h"
 #include "libmge/device/device.h"
 #include "libmge/kernel/contest.h"

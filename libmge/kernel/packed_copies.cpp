@@ -7,8 +7,8 @@
 #include <mutex>
 #include <utility>
 
-#include "libmge/base/each_claimed.h"
-#include "libmge/base/first_failure.h"
+#include "libmge/base/threads/each_claimed.h"
+#include "libmge/base/threads/first_failure.h"
 
 namespace mge {
 namespace {

@@ -6,8 +6,8 @@
 
 #include <algorithm>
 
-#include "libmge/base/thread_team.h"
-#include "libmge/base/threads.h"
+#include "libmge/base/threads/thread_team.h"
+#include "libmge/base/threads/threads.h"
 #include "libmge/kernel/cpu/parallel.h"
 
 namespace mge {

@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "libmge/base/text.h"
-#include "libmge/compile/option_list.h"
+#include "libmge/compile/options/option_list.h"
 #include "libmge/lite/device.h"
 
 namespace lite {

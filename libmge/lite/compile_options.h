@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "libmge/compile/options.h"
+#include "libmge/compile/options/options.h"
 #include "lite/network.h"
 
 namespace lite {

@@ -7,7 +7,7 @@
 #include "libmge/kernel/cpu/copy_loops.h"
 #include "libmge/kernel/launch.h"
 #include "libmge/kernel/select.h"
-#include "libmge/ops/index/slice.h"
+#include "libmge/ops/index/slice/slice.h"
 
 namespace lite {
 namespace {

@@ -4,8 +4,8 @@
 #include <cstring>
 
 #include "libmge/base/copied_files.h"
-#include "libmge/base/file.h"
-#include "libmge/base/input_pipe.h"
+#include "libmge/base/files/file.h"
+#include "libmge/base/files/input_pipe.h"
 #include "libmge/base/log.h"
 #include "libmge/device/device.h"
 #include "libmge/lite/as_lite_error.h"

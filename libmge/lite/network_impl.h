@@ -13,9 +13,9 @@
 #include <string>
 #include <vector>
 
-#include "libmge/base/per_process.h"
-#include "libmge/compile/run_turn.h"
-#include "libmge/compile/worker.h"
+#include "libmge/base/threads/per_process.h"
+#include "libmge/compile/run/run_turn.h"
+#include "libmge/compile/run/worker.h"
 #include "libmge/kernel/fastrun_cache.h"
 #include "libmge/lite/compile_options.h"
 #include "libmge/lite/model_file.h"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "libmge/compile/context_memory.h"
+#include "libmge/compile/run/context_memory.h"
 #include "libmge/graph/graph.h"
 #include "libmge/lite/tensor_impl.h"
 #include "lite/network.h"

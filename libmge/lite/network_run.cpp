@@ -3,13 +3,13 @@
 
 #include <utility>
 
-#include "libmge/base/file.h"
-#include "libmge/base/first_failure.h"
+#include "libmge/base/files/file.h"
 #include "libmge/base/log.h"
-#include "libmge/base/start_thread.h"
 #include "libmge/base/text.h"
+#include "libmge/base/threads/first_failure.h"
+#include "libmge/base/threads/start_thread.h"
 #include "libmge/device/cpu/affinity.h"
-#include "libmge/inspect/profiler.h"
+#include "libmge/inspect/profile/profiler.h"
 #include "libmge/lite/as_lite_error.h"
 #include "libmge/lite/network_impl.h"
 

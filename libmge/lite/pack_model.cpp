@@ -3,7 +3,7 @@
 
 #include <filesystem>
 
-#include "libmge/base/file.h"
+#include "libmge/base/files/file.h"
 #include "libmge/lite/as_lite_error.h"
 #include "libmge/lite/decryption.h"
 #include "libmge/lite/persistent_cache.h"

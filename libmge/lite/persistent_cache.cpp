@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <mutex>
 
-#include "libmge/base/file.h"
+#include "libmge/base/files/file.h"
 #include "libmge/base/log.h"
 #include "libmge/lite/as_lite_error.h"
 #include "libmge/model/crypt/container.h"

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <filesystem>
 
-#include "libmge/base/folder.h"
+#include "libmge/base/files/folder.h"
 #include "libmge/base/text.h"
 #include "lite/error.h"
 

@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "libmge/inspect/io_dump.h"
+#include "libmge/inspect/io_dump/io_dump.h"
 
 namespace lite {
 

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "libmge/base/text.h"
-#include "libmge/compile/bound_context.h"
+#include "libmge/compile/run/bound_context.h"
 #include "libmge/lite/layout.h"
 
 namespace lite {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "libmge/compile/program.h"
-#include "libmge/inspect/io_dump_run.h"
-#include "libmge/inspect/profiler.h"
+#include "libmge/inspect/io_dump/io_dump_run.h"
+#include "libmge/inspect/profile/profiler.h"
 #include "libmge/lite/network_ports.h"
 
 namespace lite {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/base/text.h"
-#include "libmge/compile/options.h"
+#include "libmge/compile/options/options.h"
 #include "libmge/lite/as_lite_error.h"
 #include "libmge/lite/network_impl.h"
 #include "libmge/model/stored_options.h"

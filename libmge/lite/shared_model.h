@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "libmge/compile/memory/upload.h"
 #include "libmge/compile/program.h"
-#include "libmge/compile/upload.h"
 #include "libmge/model/model.h"
 #include "libmge/model/stored_options.h"
 

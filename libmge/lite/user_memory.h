@@ -2,7 +2,7 @@
 #pragma once
 #include <memory>
 
-#include "libmge/compile/context_memory.h"
+#include "libmge/compile/run/context_memory.h"
 #include "lite/network.h"
 
 namespace lite {

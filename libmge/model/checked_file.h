@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "libmge/base/error.h"
-#include "libmge/base/file_limit.h"
+#include "libmge/base/files/file_limit.h"
 #include "libmge/base/utf8.h"
 #include "libmge/tensor/spec.h"
 

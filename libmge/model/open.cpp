@@ -5,9 +5,9 @@
 #include <cstring>
 #include <iomanip>
 
-#include "libmge/base/file.h"
-#include "libmge/base/input_pipe.h"
-#include "libmge/base/threads.h"
+#include "libmge/base/files/file.h"
+#include "libmge/base/files/input_pipe.h"
+#include "libmge/base/threads/threads.h"
 #include "libmge/device/cpu/cpu_device.h"
 #include "libmge/device/device.h"
 #include "libmge/eager/on_host.h"
@@ -17,7 +17,7 @@
 #include "libmge/model/crypt/encrypted_file.h"
 #include "libmge/model/import/megengine/megengine.h"
 #include "libmge/model/import/onnx/onnx.h"
-#include "libmge/model/import/onnx/wire.h"
+#include "libmge/model/import/onnx/wire/wire.h"
 #include "libmge/model/pack.h"
 
 namespace mge {

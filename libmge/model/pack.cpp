@@ -6,7 +6,7 @@
 #include <filesystem>
 
 #include "libmge/base/error.h"
-#include "libmge/base/file.h"
+#include "libmge/base/files/file.h"
 #include "libmge/base/log.h"
 #include "libmge/kernel/fastrun_cache.h"
 #include "libmge/model/crypt/encrypted_file.h"

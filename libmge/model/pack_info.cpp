@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "libmge/base/error.h"
-#include "libmge/base/file_limit.h"
+#include "libmge/base/files/file_limit.h"
 #include "libmge/base/json_depth.h"
 #include "libmge/base/version.h"
 

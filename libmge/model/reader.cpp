@@ -9,7 +9,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "libmge/base/file.h"
+#include "libmge/base/files/file.h"
 #include "libmge/base/hash.h"
 #include "libmge/base/number_text.h"
 #include "libmge/graph/inner_graph.h"

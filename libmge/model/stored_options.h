@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "libmge/compile/option_list.h"
+#include "libmge/compile/options/option_list.h"
 #include "libmge/compile/program.h"
 #include "libmge/model/model.h"
 

@@ -4,9 +4,9 @@
 #include <atomic>
 #include <map>
 
-#include "libmge/base/each_claimed.h"
 #include "libmge/base/hash.h"
-#include "libmge/base/threads.h"
+#include "libmge/base/threads/each_claimed.h"
+#include "libmge/base/threads/threads.h"
 #include "libmge/model/packed_constants.h"
 
 namespace mge {

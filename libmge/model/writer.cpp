@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "libmge/base/file.h"
+#include "libmge/base/files/file.h"
 #include "libmge/base/hash.h"
 #include "libmge/base/utf8.h"
 #include "libmge/base/version.h"

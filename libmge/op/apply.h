@@ -56,7 +56,7 @@ MGE_API Interpreter& eager_interpreter();
 MGE_API Tensors apply(const OpInfo& op, const void* params, std::span<const Tensor> inputs);
 MGE_API Tensor apply_one(const OpInfo& op, const void* params, std::span<const Tensor> inputs);
 
-// The `convert` operator, for promotion. Defined by ops/elementwise/convert.cpp.
+// The `convert` operator, for promotion. Defined by ops/elementwise/convert/convert.cpp.
 MGE_API Tensor convert_dtype(const Tensor& x, DType dtype);
 
 // A list of tensors as a function argument: concat({a, b}).

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // A graph that an operator holds (ops/control). Operators know it by what they can do with it; what it is
-// inside (graph/inner_graph.h) and how it becomes a program (compile/inner_program.cpp) are matters of later
-// layers, which define the functions below. Like a function it sees nothing but its inputs and its constants.
+// inside (graph/inner_graph.h) and how it becomes a program (compile/run/inner_program.cpp) are matters of
+// later layers, which define the functions below. Like a function it sees nothing but its inputs and its
+// constants.
 
 #include <functional>
 #include <map>

@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "libmge/ops/elementwise/where.h"
-#include "libmge/ops/index/slice.h"
+#include "libmge/ops/index/slice/slice.h"
 #include "libmge/ops/shape/broadcast.h"
 
 namespace mge {

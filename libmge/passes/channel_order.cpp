@@ -2,10 +2,10 @@
 #include "libmge/passes/channel_order.h"
 
 #include "libmge/op/apply.h"
-#include "libmge/ops/elementwise/convert.h"
+#include "libmge/ops/elementwise/convert/convert.h"
 #include "libmge/ops/nn/convolution/conv2d.h"
-#include "libmge/ops/shape/reorder.h"
-#include "libmge/ops/shape/take_channels.h"
+#include "libmge/ops/shape/layout/reorder.h"
+#include "libmge/ops/shape/layout/take_channels.h"
 
 namespace mge {
 namespace {

@@ -20,12 +20,12 @@
 #include "libmge/graph/rewrite.h"
 #include "libmge/op/physical_form.h"
 #include "libmge/op/view_offsets.h"
-#include "libmge/ops/elementwise/convert.h"
+#include "libmge/ops/elementwise/convert/convert.h"
 #include "libmge/ops/nn/convolution/conv2d.h"
 #include "libmge/ops/nn/convolution/small.h"
-#include "libmge/ops/quantize/quantized_conv2d.h"
+#include "libmge/ops/quantize/convolution/quantized_conv2d.h"
 #include "libmge/ops/shape/image.h"
-#include "libmge/ops/shape/reorder.h"
+#include "libmge/ops/shape/layout/reorder.h"
 #include "libmge/passes/pass.h"
 
 namespace mge {

@@ -19,7 +19,7 @@
 #include "libmge/graph/rewrite.h"
 #include "libmge/kernel/compressed_weight.h"
 #include "libmge/ops/linalg/matmul.h"
-#include "libmge/ops/quantize/compressed_matmul.h"
+#include "libmge/ops/quantize/compressed/compressed_matmul.h"
 #include "libmge/passes/pass.h"
 
 namespace mge {

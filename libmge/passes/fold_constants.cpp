@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <set>
 
-#include "libmge/base/file_limit.h"
+#include "libmge/base/files/file_limit.h"
 #include "libmge/device/device.h"
 #include "libmge/graph/rewrite.h"
 #include "libmge/kernel/packed_copies.h"

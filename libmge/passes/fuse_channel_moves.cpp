@@ -17,13 +17,13 @@
 
 #include "libmge/graph/node_problem.h"
 #include "libmge/graph/rewrite.h"
-#include "libmge/ops/index/slice.h"
-#include "libmge/ops/index/slice_items.h"
+#include "libmge/ops/index/slice/slice.h"
+#include "libmge/ops/index/slice/slice_items.h"
 #include "libmge/ops/shape/concat.h"
 #include "libmge/ops/shape/image.h"
+#include "libmge/ops/shape/layout/take_channels.h"
+#include "libmge/ops/shape/layout/transpose.h"
 #include "libmge/ops/shape/split.h"
-#include "libmge/ops/shape/take_channels.h"
-#include "libmge/ops/shape/transpose.h"
 #include "libmge/passes/pass.h"
 
 namespace mge {

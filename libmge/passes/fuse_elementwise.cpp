@@ -15,10 +15,10 @@
 #include "libmge/base/log.h"
 #include "libmge/graph/node_problem.h"
 #include "libmge/graph/rewrite.h"
-#include "libmge/ops/elementwise/fused_region.h"
+#include "libmge/ops/elementwise/fused/fused_region.h"
 #include "libmge/ops/shape/image.h"
+#include "libmge/ops/shape/layout/transpose.h"
 #include "libmge/ops/shape/reduce_to_shape.h"
-#include "libmge/ops/shape/transpose.h"
 #include "libmge/passes/other_shapes.h"
 #include "libmge/passes/pass.h"
 

@@ -15,13 +15,13 @@
 
 #include "libmge/graph/copy_node.h"
 #include "libmge/graph/rewrite.h"
-#include "libmge/ops/index/slice.h"
+#include "libmge/ops/index/slice/slice.h"
 #include "libmge/ops/quantize/quantisation.h"
 #include "libmge/ops/quantize/quantize.h"
 #include "libmge/ops/shape/concat.h"
+#include "libmge/ops/shape/layout/transpose.h"
 #include "libmge/ops/shape/reshape.h"
 #include "libmge/ops/shape/split.h"
-#include "libmge/ops/shape/transpose.h"
 #include "libmge/passes/pass.h"
 
 namespace mge {

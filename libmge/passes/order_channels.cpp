@@ -14,7 +14,7 @@
 #include "libmge/graph/rewrite.h"
 #include "libmge/op/apply.h"
 #include "libmge/ops/nn/convolution/conv2d.h"
-#include "libmge/ops/shape/take_channels.h"
+#include "libmge/ops/shape/layout/take_channels.h"
 #include "libmge/passes/channel_order.h"
 #include "libmge/passes/pass.h"
 

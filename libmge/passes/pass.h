@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
-#include "libmge/base/threads.h"
-#include "libmge/base/work_observer.h"
+#include "libmge/base/threads/threads.h"
+#include "libmge/base/threads/work_observer.h"
 #include "libmge/graph/graph.h"
 #include "libmge/kernel/select.h"
 #include "libmge/passes/graph_optimization.h"

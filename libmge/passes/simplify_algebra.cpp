@@ -11,12 +11,12 @@
 #include "libmge/graph/match.h"
 #include "libmge/ops/create/full.h"
 #include "libmge/ops/elementwise/arithmetic.h"
-#include "libmge/ops/elementwise/convert.h"
+#include "libmge/ops/elementwise/convert/convert.h"
 #include "libmge/ops/elementwise/exponential.h"
 #include "libmge/ops/shape/broadcast.h"
+#include "libmge/ops/shape/layout/transpose.h"
 #include "libmge/ops/shape/reduce_to_shape.h"
 #include "libmge/ops/shape/reshape.h"
-#include "libmge/ops/shape/transpose.h"
 #include "libmge/passes/pass.h"
 
 namespace mge {

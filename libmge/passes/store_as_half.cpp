@@ -30,8 +30,8 @@
 #include "libmge/graph/node_problem.h"
 #include "libmge/graph/rewrite.h"
 #include "libmge/ops/elementwise/clip.h"
-#include "libmge/ops/elementwise/convert.h"
-#include "libmge/ops/elementwise/fused.h"
+#include "libmge/ops/elementwise/convert/convert.h"
+#include "libmge/ops/elementwise/fused/fused.h"
 #include "libmge/passes/pass.h"
 
 namespace mge {

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "libmge/op/autocast.h"
-#include "python/src/conversion.h"
+#include "python/src/tensor/conversion.h"
 
 namespace nb = nanobind;
 

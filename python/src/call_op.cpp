@@ -3,13 +3,13 @@
 
 #include "libmge/device/default_device.h"
 #include "libmge/op/apply.h"
-#include "libmge/ops/index/slice.h"
+#include "libmge/ops/index/slice/slice.h"
 #include "libmge/ops/shape/broadcast.h"
-#include "python/src/conversion.h"
 #include "python/src/errors.h"
 #include "python/src/gil_released.h"
 #include "python/src/graph_binding.h"
 #include "python/src/subgraph_binding.h"
+#include "python/src/tensor/conversion.h"
 
 namespace mge::python {
 namespace {

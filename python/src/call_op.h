@@ -11,7 +11,7 @@
 #include <span>
 
 #include "libmge/op/op.h"
-#include "python/src/tensor_object.h"
+#include "python/src/tensor/tensor_object.h"
 
 namespace mge::python {
 

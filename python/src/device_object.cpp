@@ -9,15 +9,15 @@
 #include <optional>
 #include <string>
 
-#include "libmge/base/threads.h"
+#include "libmge/base/threads/threads.h"
 #include "libmge/device/default_device.h"
 #include "libmge/device/gpu.h"
 #include "libmge/eager/async_level.h"
 #include "libmge/kernel/fastrun_cache.h"
 #include "libmge/kernel/select_settings.h"
 #include "libmge/tensor/tensor.h"
-#include "python/src/conversion.h"
 #include "python/src/reference.h"
+#include "python/src/tensor/conversion.h"
 
 namespace nb = nanobind;
 

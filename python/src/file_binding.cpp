@@ -5,8 +5,8 @@
 
 #include <cerrno>
 
-#include "libmge/base/file.h"
-#include "libmge/base/file_limit.h"
+#include "libmge/base/files/file.h"
+#include "libmge/base/files/file_limit.h"
 
 namespace nb = nanobind;
 

@@ -27,10 +27,10 @@
 #include "libmge/model/import/megengine/counterparts.h"
 #include "libmge/model/open.h"
 #include "libmge/passes/pass.h"
-#include "python/src/conversion.h"
 #include "python/src/graph_names.h"
 #include "python/src/subgraph_binding.h"
-#include "python/src/tensor_arguments.h"
+#include "python/src/tensor/conversion.h"
+#include "python/src/tensor/tensor_arguments.h"
 #include "python/src/trace_binding.h"
 
 namespace nb = nanobind;

@@ -10,10 +10,10 @@
 #include "libmge/device/default_device.h"
 #include "libmge/model/open.h"
 #include "libmge/train/graph_function.h"
-#include "python/src/conversion.h"
 #include "python/src/graph_names.h"
 #include "python/src/subgraph_binding.h"
-#include "python/src/tensor_arguments.h"
+#include "python/src/tensor/conversion.h"
+#include "python/src/tensor/tensor_arguments.h"
 
 namespace nb = nanobind;
 

@@ -12,7 +12,7 @@
 #include "libmge/model/import/megengine/counterparts.h"
 #include "libmge/ops/elementwise/activation.h"
 #include "libmge/ops/elementwise/comparison.h"
-#include "libmge/ops/elementwise/convert.h"
+#include "libmge/ops/elementwise/convert/convert.h"
 #include "libmge/ops/elementwise/trigonometric.h"
 #include "libmge/ops/linalg/matmul.h"
 #include "libmge/ops/nn/convolution/conv2d.h"

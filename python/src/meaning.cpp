@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "libmge/device/default_device.h"
-#include "python/src/conversion.h"
 #include "python/src/errors.h"
-#include "python/src/low_bit_dtypes.h"
+#include "python/src/tensor/conversion.h"
+#include "python/src/tensor/low_bit_dtypes.h"
 
 namespace mge::python {
 

@@ -11,7 +11,7 @@
 
 #include "libmge/op/op.h"
 #include "python/src/reference.h"
-#include "python/src/tensor_object.h"
+#include "python/src/tensor/tensor_object.h"
 
 namespace mge::python {
 

@@ -16,16 +16,16 @@
 #include <string>
 #include <unordered_map>
 
-#include "libmge/base/cache_folder.h"
+#include "libmge/base/files/cache_folder.h"
 #include "libmge/base/number_text.h"
 #include "libmge/eager/update.h"
 #include "libmge/op/operator_library.h"
 #include "python/src/call_op.h"
-#include "python/src/conversion.h"
 #include "python/src/errors.h"
 #include "python/src/graph_binding.h"
 #include "python/src/meaning.h"
 #include "python/src/reference.h"
+#include "python/src/tensor/conversion.h"
 
 namespace nb = nanobind;
 

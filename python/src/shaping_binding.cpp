@@ -5,12 +5,12 @@
 
 #include <algorithm>
 
+#include "libmge/ops/shape/layout/transpose.h"
 #include "libmge/ops/shape/reshape.h"
-#include "libmge/ops/shape/transpose.h"
 #include "python/src/call_op.h"
 #include "python/src/meaning.h"
-#include "python/src/plain_integers.h"
-#include "python/src/tensor_object.h"
+#include "python/src/tensor/plain_integers.h"
+#include "python/src/tensor/tensor_object.h"
 
 namespace nb = nanobind;
 

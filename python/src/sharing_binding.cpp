@@ -19,13 +19,13 @@
 #include "libmge/device/upload.h"
 #include "libmge/eager/written_elsewhere.h"
 #include "libmge/tensor/borrowed.h"
-#include "python/src/conversion.h"
-#include "python/src/dlpack.h"
 #include "python/src/errors.h"
-#include "python/src/lent_memory.h"
 #include "python/src/meaning.h"
 #include "python/src/shared_memory.h"
-#include "python/src/tensor_arguments.h"
+#include "python/src/tensor/conversion.h"
+#include "python/src/tensor/dlpack.h"
+#include "python/src/tensor/lent_memory.h"
+#include "python/src/tensor/tensor_arguments.h"
 
 namespace nb = nanobind;
 

@@ -16,7 +16,7 @@
 #include "libmge/graph/inner_graph.h"
 #include "libmge/op/apply.h"
 #include "libmge/ops/control/scan.h"
-#include "python/src/tensor_arguments.h"
+#include "python/src/tensor/tensor_arguments.h"
 
 namespace nb = nanobind;
 

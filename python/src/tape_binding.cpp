@@ -11,7 +11,7 @@
 #include "python/src/meaning.h"
 #include "python/src/reference.h"
 #include "python/src/subgraph_binding.h"
-#include "python/src/tensor_arguments.h"
+#include "python/src/tensor/tensor_arguments.h"
 
 namespace nb = nanobind;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "python/src/trace_binding.h"
-#include "python/src/conversion.h"
+#include "python/src/tensor/conversion.h"
 
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/filesystem.h>
@@ -22,7 +22,7 @@
 #include "libmge/device/default_device.h"
 #include "libmge/eager/trace.h"
 #include "libmge/graph/infer.h"
-#include "libmge/inspect/call_profiler.h"
+#include "libmge/inspect/profile/call_profiler.h"
 #include "libmge/inspect/value_names.h"
 #include "libmge/kernel/select_settings.h"
 #include "libmge/model/export/onnx/onnx.h"
@@ -31,13 +31,13 @@
 #include "libmge/model/model.h"
 #include "libmge/model/open.h"
 #include "libmge/model/stored_options.h"
-#include "libmge/ops/elementwise/convert.h"
+#include "libmge/ops/elementwise/convert/convert.h"
 #include "libmge/ops/nn/batch_norm.h"
 #include "libmge/passes/pass.h"
 #include "python/src/errors.h"
 #include "python/src/graph_binding.h"
 #include "python/src/graph_names.h"
-#include "python/src/tensor_arguments.h"
+#include "python/src/tensor/tensor_arguments.h"
 
 namespace nb = nanobind;
 

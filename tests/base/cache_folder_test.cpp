@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "libmge/base/cache_folder.h"
+#include "libmge/base/files/cache_folder.h"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>

@@ -11,7 +11,7 @@
 #include <fstream>
 
 #include "libmge/base/error.h"
-#include "libmge/base/threads.h"
+#include "libmge/base/threads/threads.h"
 #include "tests/new_folder.h"
 
 namespace mge {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "libmge/base/file.h"
+#include "libmge/base/files/file.h"
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
@@ -21,11 +21,11 @@
 #include "libmge/base/byte_count.h"
 #include "libmge/base/env.h"
 #include "libmge/base/error.h"
-#include "libmge/base/file_limit.h"
+#include "libmge/base/files/file_limit.h"
+#include "libmge/base/files/input_pipe.h"
 #include "libmge/base/hash.h"
-#include "libmge/base/input_pipe.h"
 #include "libmge/base/socket.h"
-#include "libmge/base/threads.h"
+#include "libmge/base/threads/threads.h"
 #include "libmge/base/utf8.h"
 #include "tests/harness/nightly.h"
 #include "tests/harness/small_stack.h"

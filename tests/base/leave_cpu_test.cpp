@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "libmge/base/leave_cpu.h"
+#include "libmge/base/threads/leave_cpu.h"
 
 #include <gtest/gtest.h>
 #include <sched.h>

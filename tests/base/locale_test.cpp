@@ -8,7 +8,7 @@
 #include <iterator>
 
 #include "libmge/base/error.h"
-#include "libmge/base/file.h"
+#include "libmge/base/files/file.h"
 #include "libmge/base/json_writer.h"
 #include "libmge/base/number_text.h"
 #include "tests/base/comma_locale.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Files that are cut short while they are mapped.
-#include "libmge/base/mapped_range.h"
+#include "libmge/base/files/mapped_range.h"
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
@@ -15,8 +15,8 @@
 #include <thread>
 #include <vector>
 
-#include "libmge/base/file.h"
-#include "libmge/base/pages.h"
+#include "libmge/base/files/file.h"
+#include "libmge/base/files/pages.h"
 #include "tests/new_folder.h"
 
 namespace mge {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "libmge/base/team_width.h"
+#include "libmge/base/threads/team_width.h"
 
 #include <gtest/gtest.h>
 
 #include <optional>
 #include <vector>
 
-#include "libmge/base/idle_cpus.h"
+#include "libmge/base/threads/idle_cpus.h"
 #include "tests/harness/small_stack.h"
 
 namespace mge {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "apps/cli/array_file.h"
+#include "apps/cli/files/array_file.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -4,11 +4,11 @@
 
 #include <sstream>
 
-#include "apps/cli/arguments.h"
-#include "apps/cli/fitting_lines.h"
-#include "apps/cli/statistics.h"
-#include "apps/cli/table.h"
-#include "apps/cli/terminal.h"
+#include "apps/cli/options/arguments.h"
+#include "apps/cli/output/fitting_lines.h"
+#include "apps/cli/output/statistics.h"
+#include "apps/cli/output/table.h"
+#include "apps/cli/output/terminal.h"
 
 namespace mge::cli {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "apps/cli/progress.h"
+#include "apps/cli/output/progress.h"
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
@@ -11,7 +11,7 @@
 
 #include <array>
 
-#include "apps/cli/terminal.h"
+#include "apps/cli/output/terminal.h"
 
 namespace mge::cli {
 namespace {

@@ -10,7 +10,7 @@
 #include <set>
 #include <thread>
 
-#include "libmge/compile/async_level.h"
+#include "libmge/compile/run/async_level.h"
 #include "libmge/kernel/algorithm.h"
 #include "libmge/mge.h"
 #include "libmge/op/backend.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "libmge/compile/plan_memory.h"
+#include "libmge/compile/memory/plan_memory.h"
 
 #include <gtest/gtest.h>
 

@@ -10,7 +10,7 @@
 
 #include "libmge/device/cpu/cpu_device.h"
 #include "libmge/graph/node_problem.h"
-#include "libmge/ops/elementwise/convert.h"
+#include "libmge/ops/elementwise/convert/convert.h"
 #include "tests/compile/small_nets.h"
 
 namespace mge::test {

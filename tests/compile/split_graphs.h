@@ -5,7 +5,7 @@
 #include <random>
 
 #include "libmge/mge.h"
-#include "libmge/ops/index/slice.h"
+#include "libmge/ops/index/slice/slice.h"
 
 namespace mge::test {
 

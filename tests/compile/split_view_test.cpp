@@ -9,11 +9,11 @@
 #include <cstring>
 
 #include "libmge/compile/plain.h"
-#include "libmge/inspect/io_dump_run.h"
+#include "libmge/inspect/io_dump/io_dump_run.h"
 #include "libmge/inspect/layer_walk.h"
 #include "libmge/mge.h"
 #include "libmge/op/view_offsets.h"
-#include "libmge/ops/index/slice.h"
+#include "libmge/ops/index/slice/slice.h"
 #include "libmge/ops/shape/split.h"
 #include "tests/compile/split_graphs.h"
 #include "tests/passes/same_graph.h"

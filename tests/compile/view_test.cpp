@@ -8,7 +8,7 @@
 #include <functional>
 
 #include "libmge/mge.h"
-#include "libmge/ops/index/slice.h"
+#include "libmge/ops/index/slice/slice.h"
 #include "tests/passes/same_graph.h"
 
 namespace mge::test {

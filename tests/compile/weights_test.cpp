@@ -6,7 +6,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "libmge/base/file.h"
+#include "libmge/base/files/file.h"
 #include "libmge/inspect/memory.h"
 #include "libmge/mge.h"
 #include "libmge/model/model.h"

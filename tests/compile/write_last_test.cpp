@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "libmge/ops/index/slice.h"
+#include "libmge/ops/index/slice/slice.h"
 #include "libmge/ops/linalg/matmul.h"
 #include "libmge/ops/optimize/sgd_step.h"
 #include "tests/compile/small_nets.h"

@@ -11,7 +11,7 @@
 #include "libmge/kernel/select.h"
 #include "libmge/mge.h"
 #include "libmge/op/backend.h"
-#include "libmge/ops/quantize/quantized_conv2d.h"
+#include "libmge/ops/quantize/convolution/quantized_conv2d.h"
 #include "tests/cuda/emulation.h"
 #include "tests/harness/check_op.h"
 #include "tests/harness/other_device.h"

@@ -11,7 +11,7 @@
 #include "libmge/kernel/cuda/text_compiler.h"
 #include "libmge/ops/all.h"
 #include "libmge/ops/elementwise/elementwise.cuda.h"
-#include "libmge/ops/elementwise/fused_text.cuda.h"
+#include "libmge/ops/elementwise/fused/fused_text.cuda.h"
 #include "tests/harness/expect_error.h"
 #include "tests/new_folder.h"
 

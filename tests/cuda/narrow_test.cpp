@@ -8,7 +8,7 @@
 #include <random>
 
 #include "libmge/mge.h"
-#include "libmge/ops/elementwise/convert_narrow.h"
+#include "libmge/ops/elementwise/convert/convert_narrow.h"
 #include "tests/harness/check_op.h"
 #include "tests/harness/other_device.h"
 

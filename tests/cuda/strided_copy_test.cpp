@@ -9,7 +9,7 @@
 
 #include "libmge/device/cuda/cuda_queue.h"
 #include "libmge/kernel/cpu/copy_loops.h"
-#include "libmge/kernel/cuda/copy_plan.h"
+#include "libmge/kernel/cuda/copy/copy_plan.h"
 #include "tests/harness/other_device.h"
 
 namespace mge::test {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // numpy's .npy and .npz files, as inputs of models.
-#include "apps/cli/array_file.h"
+#include "apps/cli/files/array_file.h"
 
 #include <cstdint>
 #include <cstring>

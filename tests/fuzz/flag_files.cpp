@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Files of flags (--flagfile), and the command line that they make.
-#include "apps/cli/arguments.h"
+#include "apps/cli/options/arguments.h"
 #include "apps/load_and_run/options/options.h"
 #include "libmge/base/error.h"
 #include "tests/fuzz/files.h"

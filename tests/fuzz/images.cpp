@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pictures as inputs of models: PNG, JPEG, PPM and PGM.
-#include "apps/cli/image_file.h"
+#include "apps/cli/files/image_file.h"
 #include "libmge/base/error.h"
 #include "tests/fuzz/files.h"
 #include "tests/fuzz/mutate_bytes.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Values for a model's inputs as text: MegEngine's JSON, literals, shapes, random numbers.
-#include "apps/cli/named_values.h"
+#include "apps/cli/options/named_values.h"
 #include "apps/load_and_run/input_json.h"
 #include "apps/load_and_run/input_text.h"
 #include "libmge/base/error.h"

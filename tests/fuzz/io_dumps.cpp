@@ -4,7 +4,7 @@
 
 #include "libmge/device/default_device.h"
 #include "libmge/inspect/compare.h"
-#include "libmge/inspect/io_dump.h"
+#include "libmge/inspect/io_dump/io_dump.h"
 #include "tests/fuzz/files.h"
 #include "tests/fuzz/mutate_bytes.h"
 

@@ -9,8 +9,8 @@
 
 #include "libmge/mge.h"
 #include "libmge/ops/nn/convolution/conv2d.h"
-#include "libmge/ops/quantize/quantized_conv2d.h"
-#include "libmge/ops/shape/take_channels.h"
+#include "libmge/ops/quantize/convolution/quantized_conv2d.h"
+#include "libmge/ops/shape/layout/take_channels.h"
 
 namespace mge::fuzz {
 namespace {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Profiles, ours and MegEngine's, and everything that tools do with one.
 #include "libmge/base/error.h"
-#include "libmge/inspect/profile_rows.h"
-#include "libmge/inspect/profile_spans.h"
+#include "libmge/inspect/profile/profile_rows.h"
+#include "libmge/inspect/profile/profile_spans.h"
 #include "tests/fuzz/files.h"
 #include "tests/fuzz/mutate_bytes.h"
 

@@ -6,7 +6,7 @@
 
 #include "libmge/compile/program.h"
 #include "libmge/device/default_device.h"
-#include "libmge/ops/elementwise/convert.h"
+#include "libmge/ops/elementwise/convert/convert.h"
 #include "tests/fuzz/random.h"
 
 namespace mge::fuzz {

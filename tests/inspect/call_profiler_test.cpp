@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "libmge/inspect/call_profiler.h"
+#include "libmge/inspect/profile/call_profiler.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <sstream>
 
-#include "libmge/inspect/profile_rows.h"
+#include "libmge/inspect/profile/profile_rows.h"
 #include "libmge/mge.h"
 #include "libmge/op/subgraph.h"
 #include "tests/harness/expect_error.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Dumps as MegEngine 1.13.0 wrote them are read; what is written reads back.
 
-#include "libmge/inspect/io_dump.h"
+#include "libmge/inspect/io_dump/io_dump.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@
 
 #include "libmge/inspect/compare.h"
 #include "libmge/inspect/elements.h"
-#include "libmge/inspect/io_dump_run.h"
+#include "libmge/inspect/io_dump/io_dump_run.h"
 #include "libmge/mge.h"
 #include "tests/base/comma_locale.h"
 #include "tests/harness/expect_error.h"

@@ -3,9 +3,9 @@
 #include <gtest/gtest.h>
 
 #include "libmge/base/error.h"
-#include "libmge/base/file.h"
-#include "libmge/inspect/profile_rows.h"
-#include "libmge/inspect/profile_spans.h"
+#include "libmge/base/files/file.h"
+#include "libmge/inspect/profile/profile_rows.h"
+#include "libmge/inspect/profile/profile_spans.h"
 #include "tests/inspect/profile_text.h"
 
 namespace mge {

@@ -10,7 +10,7 @@
 #include <regex>
 
 #include "libmge/base/error.h"
-#include "libmge/base/file.h"
+#include "libmge/base/files/file.h"
 #include "libmge/base/utf8.h"
 #include "libmge/inspect/json_document.h"
 #include "libmge/mge.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "libmge/inspect/profile.h"
+#include "libmge/inspect/profile/profile.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,8 +9,8 @@
 #include <fstream>
 
 #include "libmge/base/error.h"
-#include "libmge/inspect/profile_rows.h"
-#include "libmge/inspect/profile_spans.h"
+#include "libmge/inspect/profile/profile_rows.h"
+#include "libmge/inspect/profile/profile_spans.h"
 #include "tests/inspect/profile_text.h"
 
 namespace mge {

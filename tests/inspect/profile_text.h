@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "libmge/base/error.h"
-#include "libmge/inspect/profile.h"
+#include "libmge/inspect/profile/profile.h"
 
 namespace mge::test {
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "libmge/inspect/profiler.h"
+#include "libmge/inspect/profile/profiler.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "libmge/device/default_device.h"
 #include "libmge/graph/builder.h"
-#include "libmge/inspect/profile_rows.h"
+#include "libmge/inspect/profile/profile_rows.h"
 #include "libmge/inspect/value_names.h"
 #include "libmge/ops/all.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The vectorised conversions against the scalar ones, for every half there is.
-#include "libmge/kernel/cpu/half.h"
+#include "libmge/kernel/cpu/rows/half.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Vectors of every length give the bits of one element at a time: so do all instruction sets (MGE_ISA).
-#include "libmge/kernel/cpu/optimizer_steps.h"
+#include "libmge/kernel/cpu/rows/optimizer_steps.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

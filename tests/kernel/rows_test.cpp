@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "libmge/kernel/cpu/rows.h"
+#include "libmge/kernel/cpu/rows/rows.h"
 
 #include <gtest/gtest.h>
 

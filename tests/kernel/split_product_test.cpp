@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "libmge/kernel/cpu/split_product.h"
+#include "libmge/kernel/cpu/product/split_product.h"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 #include <random>
 #include <vector>
 
-#include "libmge/kernel/cpu/matrix_tiles.h"
+#include "libmge/kernel/cpu/product/matrix_tiles.h"
 
 namespace mge::cpu {
 namespace {

@@ -7,8 +7,8 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "libmge/inspect/io_dump.h"
-#include "libmge/inspect/profile.h"
+#include "libmge/inspect/io_dump/io_dump.h"
+#include "libmge/inspect/profile/profile.h"
 #include "tests/lite/networks.h"
 #include "tests/new_folder.h"
 

@@ -8,7 +8,7 @@
 #include <set>
 #include <thread>
 
-#include "libmge/base/first_failure.h"
+#include "libmge/base/threads/first_failure.h"
 #include "libmge/device/device.h"
 #include "tests/lite/networks.h"
 

@@ -4,7 +4,7 @@
 
 #include <thread>
 
-#include "libmge/base/file.h"
+#include "libmge/base/files/file.h"
 #include "libmge/device/device.h"
 #include "libmge/model/export/onnx/onnx.h"
 #include "libmge/model/open.h"

@@ -10,7 +10,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "libmge/base/file.h"
+#include "libmge/base/files/file.h"
 #include "lite/global.h"
 #include "tests/lite/lite_error.h"
 #include "tests/model/crypt/crypt_samples.h"

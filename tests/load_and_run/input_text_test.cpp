@@ -4,8 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "apps/cli/fit_numbers.h"
-#include "apps/cli/named_values.h"
+#include "apps/cli/options/named_values.h"
+#include "apps/cli/output/fit_numbers.h"
 
 namespace mge::load_and_run {
 namespace {

@@ -14,7 +14,7 @@
 #include "apps/load_and_run/compile_options.h"
 #include "apps/load_and_run/options/options.h"
 #include "libmge/base/error.h"
-#include "libmge/compile/option_list.h"
+#include "libmge/compile/options/option_list.h"
 #include "libmge/kernel/fastrun_cache.h"
 #include "libmge/model/stored_options.h"
 #include "tests/model/sample_models.h"

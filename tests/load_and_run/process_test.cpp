@@ -11,7 +11,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "apps/cli/array_file.h"
+#include "apps/cli/files/array_file.h"
 #include "libmge/device/default_device.h"
 #include "libmge/model/model.h"
 #include "tests/model/sample_models.h"

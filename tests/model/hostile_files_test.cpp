@@ -14,7 +14,7 @@
 #include <numeric>
 #include <sstream>
 
-#include "libmge/base/file_limit.h"
+#include "libmge/base/files/file_limit.h"
 #include "libmge/base/hash.h"
 #include "libmge/compile/program.h"
 #include "libmge/device/default_device.h"

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <random>
 
-#include "libmge/base/file.h"
+#include "libmge/base/files/file.h"
 #include "libmge/model/crypt/encrypted_file.h"
 #include "libmge/model/open.h"
 #include "tests/model/crypt/crypt_samples.h"

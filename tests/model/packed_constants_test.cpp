@@ -15,7 +15,7 @@
 #include <sstream>
 #include <thread>
 
-#include "libmge/base/file.h"
+#include "libmge/base/files/file.h"
 #include "libmge/device/device.h"
 #include "libmge/kernel/packed_copies.h"
 #include "libmge/mge.h"

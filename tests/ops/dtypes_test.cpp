@@ -7,8 +7,8 @@
 #include <cmath>
 
 #include "libmge/mge.h"
-#include "libmge/ops/elementwise/bit_cast.h"
-#include "libmge/ops/elementwise/convert_narrow.h"
+#include "libmge/ops/elementwise/convert/bit_cast.h"
+#include "libmge/ops/elementwise/convert/convert_narrow.h"
 #include "tests/harness/check_op.h"
 #include "tests/harness/expect_error.h"
 #include "tests/passes/same_graph.h"

@@ -16,8 +16,8 @@
 
 #include "libmge/base/env.h"
 #include "libmge/base/hash.h"
-#include "libmge/base/thread_team.h"
-#include "libmge/base/threads.h"
+#include "libmge/base/threads/thread_team.h"
+#include "libmge/base/threads/threads.h"
 #include "libmge/kernel/fastrun_cache.h"
 #include "libmge/mge.h"
 #include "libmge/model/model.h"

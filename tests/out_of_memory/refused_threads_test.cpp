@@ -13,8 +13,8 @@
 #include <cstdio>
 #include <functional>
 
-#include "libmge/base/thread_team.h"
-#include "libmge/base/threads.h"
+#include "libmge/base/threads/thread_team.h"
+#include "libmge/base/threads/threads.h"
 #include "libmge/kernel/cpu/parallel.h"
 #include "libmge/mge.h"
 #include "tests/child_alarm.h"

@@ -8,7 +8,7 @@
 
 #include "libmge/mge.h"
 #include "libmge/ops/nn/convolution/conv2d.h"
-#include "libmge/ops/shape/take_channels.h"
+#include "libmge/ops/shape/layout/take_channels.h"
 #include "tests/passes/same_graph.h"
 
 namespace mge::test {

@@ -8,9 +8,9 @@
 #include "libmge/graph/node_problem.h"
 #include "libmge/mge.h"
 #include "libmge/ops/nn/convolution/conv2d.h"
+#include "libmge/ops/quantize/convolution/quantized_conv2d.h"
 #include "libmge/ops/quantize/quantize.h"
 #include "libmge/ops/quantize/quantized_add.h"
-#include "libmge/ops/quantize/quantized_conv2d.h"
 #include "tests/passes/same_graph.h"
 
 namespace mge::test {

@@ -7,7 +7,7 @@
 #include <random>
 
 #include "libmge/mge.h"
-#include "libmge/ops/quantize/compressed_matmul.h"
+#include "libmge/ops/quantize/compressed/compressed_matmul.h"
 #include "tests/passes/same_graph.h"
 
 namespace mge::test {

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "libmge/mge.h"
-#include "libmge/ops/elementwise/fused_region.h"
+#include "libmge/ops/elementwise/fused/fused_region.h"
 #include "libmge/ops/nn/convolution/conv2d.h"
 #include "tests/passes/same_graph.h"
 

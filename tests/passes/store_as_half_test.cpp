@@ -4,7 +4,7 @@
 
 #include "libmge/mge.h"
 #include "libmge/ops/create/arange.h"
-#include "libmge/ops/elementwise/fused.h"
+#include "libmge/ops/elementwise/fused/fused.h"
 #include "libmge/ops/index/take.h"
 #include "libmge/ops/nn/convolution/conv2d.h"
 #include "libmge/ops/vision/remap.h"

@@ -65,7 +65,7 @@ def test_allowed(faults, path, header):
     "path, header, reason",
     [
         (
-            "libmge/base/file.cpp",
+            "libmge/base/files/file.cpp",
             '"libmge/kernel/select.h"',
             "'base' is layer 0, 'kernel' is layer 1",
         ),

@@ -9,7 +9,7 @@
 #include "libmge/device/default_device.h"
 #include "libmge/eager/update.h"
 #include "libmge/mge.h"
-#include "libmge/ops/index/slice.h"
+#include "libmge/ops/index/slice/slice.h"
 #include "tests/shadow/shadow_device.h"
 #include "tests/shadow/values.h"
 

@@ -6,7 +6,7 @@
 #include <sstream>
 #include <vector>
 
-#include "libmge/compile/upload.h"
+#include "libmge/compile/memory/upload.h"
 #include "libmge/device/default_device.h"
 #include "libmge/graph/place.h"
 #include "libmge/kernel/fastrun_cache.h"

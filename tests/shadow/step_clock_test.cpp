@@ -11,9 +11,9 @@
 
 #include "libmge/inspect/device_peak.h"
 #include "libmge/inspect/operator_recorder.h"
-#include "libmge/inspect/profile_rows.h"
-#include "libmge/inspect/profile_spans.h"
-#include "libmge/inspect/step_clock.h"
+#include "libmge/inspect/profile/profile_rows.h"
+#include "libmge/inspect/profile/profile_spans.h"
+#include "libmge/inspect/profile/step_clock.h"
 #include "libmge/mge.h"
 #include "libmge/op/subgraph.h"
 #include "libmge/ops/move/to_device.h"

@@ -15,7 +15,7 @@
 #include <thread>
 
 #include "libmge/base/env.h"
-#include "libmge/base/first_failure.h"
+#include "libmge/base/threads/first_failure.h"
 #include "lite/global.h"
 #include "tests/harness/nightly.h"
 #include "tests/lite/networks.h"

@@ -11,7 +11,7 @@
 #include <thread>
 
 #include "libmge/base/log.h"
-#include "libmge/base/per_process.h"
+#include "libmge/base/threads/per_process.h"
 #include "libmge/eager/tape.h"
 #include "libmge/kernel/fastrun_cache.h"
 #include "libmge/mge.h"

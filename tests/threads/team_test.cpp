@@ -17,14 +17,14 @@
 #include <thread>
 #include <vector>
 
-#include "libmge/base/openmp_imports.h"
-#include "libmge/base/own_team.h"
-#include "libmge/base/run_delay.h"
-#include "libmge/base/start_thread.h"
-#include "libmge/base/system_tick.h"
-#include "libmge/base/thread_team.h"
+#include "libmge/base/threads/openmp_imports.h"
+#include "libmge/base/threads/own_team.h"
+#include "libmge/base/threads/run_delay.h"
+#include "libmge/base/threads/start_thread.h"
+#include "libmge/base/threads/system_tick.h"
+#include "libmge/base/threads/thread_team.h"
 #include "libmge/kernel/cpu/onednn/engine.h"
-#include "libmge/kernel/cpu/row_times_weight.h"
+#include "libmge/kernel/cpu/product/row_times_weight.h"
 #include "tests/live_threads.h"
 
 namespace mge {

@@ -8,8 +8,8 @@
 #include <thread>
 #include <vector>
 
-#include "libmge/base/thread_team.h"
-#include "libmge/base/threads.h"
+#include "libmge/base/threads/thread_team.h"
+#include "libmge/base/threads/threads.h"
 #include "libmge/mge.h"
 #include "tests/child_alarm.h"
 

@@ -5,10 +5,10 @@
 #include <iostream>
 #include <set>
 
-#include "apps/cli/array_file.h"
-#include "apps/cli/table.h"
+#include "apps/cli/files/array_file.h"
+#include "apps/cli/output/table.h"
 #include "apps/load_and_run/checks/json.h"
-#include "libmge/base/folder.h"
+#include "libmge/base/files/folder.h"
 #include "libmge/device/cpu/memory_limit.h"
 #include "libmge/device/device.h"
 #include "libmge/graph/origins.h"

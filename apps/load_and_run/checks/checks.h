@@ -14,7 +14,7 @@
 #include "apps/load_and_run/checks/options.h"
 #include "apps/load_and_run/checks/plan.h"
 #include "libmge/inspect/guards.h"
-#include "libmge/inspect/io_dump_run.h"
+#include "libmge/inspect/io_dump/io_dump_run.h"
 #include "libmge/inspect/reproducible.h"
 
 namespace mge::load_and_run {

@@ -7,8 +7,8 @@
 #include <map>
 #include <set>
 
-#include "apps/cli/array_file.h"
-#include "libmge/base/file.h"
+#include "apps/cli/files/array_file.h"
+#include "libmge/base/files/file.h"
 #include "libmge/graph/origins.h"
 #include "libmge/inspect/inside_values.h"
 #include "libmge/inspect/value_names.h"

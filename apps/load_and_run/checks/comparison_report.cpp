@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <iostream>
 
-#include "apps/cli/table.h"
+#include "apps/cli/output/table.h"
 #include "apps/load_and_run/checks/comparison.h"
 #include "apps/load_and_run/checks/json.h"
 #include "libmge/base/number_text.h"

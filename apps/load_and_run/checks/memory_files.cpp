@@ -3,7 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "libmge/base/file.h"
+#include "libmge/base/files/file.h"
 #include "libmge/device/device.h"
 
 namespace mge::load_and_run {

@@ -6,8 +6,8 @@
 #include <cmath>
 #include <filesystem>
 
-#include "apps/cli/numbers.h"
-#include "apps/cli/output_option.h"
+#include "apps/cli/options/numbers.h"
+#include "apps/cli/options/output_option.h"
 #include "apps/load_and_run/checks/comparison.h"
 #include "libmge/base/error.h"
 

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "apps/cli/key_options.h"
+#include "apps/cli/options/key_options.h"
 #include "libmge/inspect/compare.h"
 
 namespace CLI {

@@ -3,11 +3,11 @@
 
 #include <nlohmann/json.hpp>
 
-#include "apps/cli/json_number.h"
-#include "apps/cli/table.h"
-#include "apps/cli/text_file.h"
+#include "apps/cli/files/text_file.h"
+#include "apps/cli/output/json_number.h"
+#include "apps/cli/output/table.h"
 #include "libmge/base/error.h"
-#include "libmge/base/file.h"
+#include "libmge/base/files/file.h"
 #include "libmge/base/hash.h"
 #include "libmge/base/number_text.h"
 

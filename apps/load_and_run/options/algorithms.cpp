@@ -4,8 +4,8 @@
 #include <CLI/CLI.hpp>
 #include <filesystem>
 
-#include "apps/cli/numbers.h"
-#include "apps/cli/output_option.h"
+#include "apps/cli/options/numbers.h"
+#include "apps/cli/options/output_option.h"
 #include "libmge/base/error.h"
 
 namespace mge::load_and_run {

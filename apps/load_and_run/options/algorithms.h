@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string>
 
-#include "apps/cli/key_options.h"
+#include "apps/cli/options/key_options.h"
 
 namespace CLI {
 class App;

@@ -3,8 +3,8 @@
 
 #include <CLI/CLI.hpp>
 
-#include "apps/cli/numbers.h"
-#include "apps/cli/one_of.h"
+#include "apps/cli/options/numbers.h"
+#include "apps/cli/options/one_of.h"
 
 namespace mge::load_and_run {
 namespace {

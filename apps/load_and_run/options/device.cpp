@@ -4,8 +4,8 @@
 #include <CLI/CLI.hpp>
 #include <charconv>
 
-#include "apps/cli/device_option.h"
-#include "apps/cli/numbers.h"
+#include "apps/cli/options/device_option.h"
+#include "apps/cli/options/numbers.h"
 #include "libmge/base/error.h"
 
 namespace mge::load_and_run {

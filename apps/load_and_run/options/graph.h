@@ -3,8 +3,8 @@
 #include <optional>
 #include <string>
 
-#include "apps/cli/layout_options.h"
-#include "libmge/compile/options.h"
+#include "apps/cli/options/layout_options.h"
+#include "libmge/compile/options/options.h"
 
 namespace CLI {
 class App;

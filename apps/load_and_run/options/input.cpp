@@ -3,7 +3,7 @@
 
 #include <CLI/CLI.hpp>
 
-#include "apps/cli/numbers.h"
+#include "apps/cli/options/numbers.h"
 
 namespace mge::load_and_run {
 

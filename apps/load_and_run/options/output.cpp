@@ -3,7 +3,7 @@
 
 #include <CLI/CLI.hpp>
 
-#include "apps/cli/output_option.h"
+#include "apps/cli/options/output_option.h"
 #include "libmge/base/error.h"
 
 namespace mge::load_and_run {

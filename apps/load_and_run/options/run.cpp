@@ -3,8 +3,8 @@
 
 #include <CLI/CLI.hpp>
 
-#include "apps/cli/numbers.h"
-#include "apps/cli/output_option.h"
+#include "apps/cli/options/numbers.h"
+#include "apps/cli/options/output_option.h"
 #include "apps/load_and_run/verdict.h"
 #include "libmge/base/error.h"
 

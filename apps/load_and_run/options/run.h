@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "apps/cli/model_file.h"
+#include "apps/cli/files/model_file.h"
 
 namespace CLI {
 class App;

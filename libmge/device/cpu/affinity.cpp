@@ -9,8 +9,8 @@
 #include <thread>
 
 #include "libmge/base/error.h"
-#include "libmge/base/first_failure.h"
-#include "libmge/base/thread_team.h"
+#include "libmge/base/threads/first_failure.h"
+#include "libmge/base/threads/thread_team.h"
 
 namespace mge {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "libmge/base/pages.h"
+#include "libmge/base/files/pages.h"
 
 namespace mge {
 

@@ -5,8 +5,8 @@
 #include <array>
 
 #include "libmge/kernel/cpu/activate.h"
-#include "libmge/kernel/cpu/half.h"
 #include "libmge/kernel/cpu/parallel.h"
+#include "libmge/kernel/cpu/rows/half.h"
 
 namespace mge::cpu {
 namespace {

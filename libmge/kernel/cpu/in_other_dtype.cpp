@@ -6,8 +6,8 @@
 
 #include "libmge/base/error.h"
 #include "libmge/device/device.h"
-#include "libmge/kernel/cpu/half.h"
 #include "libmge/kernel/cpu/parallel.h"
+#include "libmge/kernel/cpu/rows/half.h"
 
 namespace mge::cpu {
 namespace {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "libmge/base/first_failure.h"
-#include "libmge/base/thread_team.h"
+#include "libmge/base/threads/first_failure.h"
+#include "libmge/base/threads/thread_team.h"
 
 namespace mge {
 

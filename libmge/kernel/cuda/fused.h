@@ -2,7 +2,7 @@
 #pragma once
 // What fused kernels, whose text is made while the program runs, are started with.
 
-#include "libmge/kernel/cuda/reduce.h"
+#include "libmge/kernel/cuda/reduce/reduce.h"
 #include "libmge/kernel/cuda/types.h"
 
 namespace mge::cuda {

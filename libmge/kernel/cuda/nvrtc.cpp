@@ -8,9 +8,9 @@
 #include <optional>
 #include <vector>
 
-#include "libmge/base/cache_folder.h"
 #include "libmge/base/error.h"
-#include "libmge/base/file.h"
+#include "libmge/base/files/cache_folder.h"
+#include "libmge/base/files/file.h"
 #include "libmge/base/hash.h"
 #include "libmge/base/log.h"
 #include "libmge/device/cuda/library.h"

@@ -2,7 +2,7 @@
 #include "libmge/kernel/cuda/sort_keys.h"
 
 #include "libmge/kernel/cuda/launch.cuh"
-#include "libmge/kernel/cuda/scan.cuh"
+#include "libmge/kernel/cuda/reduce/scan.cuh"
 
 namespace mge::cuda {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "libmge/base/file.h"
+#include "libmge/base/files/file.h"
 #include "libmge/model/crypt/container_bytes.h"
 #include "libmge/model/crypt/container_file.h"
 #include "libmge/model/crypt/crypto_error.h"

@@ -8,7 +8,7 @@
 #include <cstring>
 
 #include "libmge/base/error.h"
-#include "libmge/base/file.h"
+#include "libmge/base/files/file.h"
 
 namespace mge {
 namespace {

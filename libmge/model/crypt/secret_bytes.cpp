@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "libmge/base/error.h"
-#include "libmge/base/pages.h"
+#include "libmge/base/files/pages.h"
 
 namespace mge {
 namespace {

@@ -7,7 +7,7 @@
 #include "libmge/op/define.h"
 #include "libmge/ops/elementwise/arithmetic.h"
 #include "libmge/ops/elementwise/comparison.h"
-#include "libmge/ops/elementwise/convert.h"
+#include "libmge/ops/elementwise/convert/convert.h"
 
 namespace mge::ops {
 

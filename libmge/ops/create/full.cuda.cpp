@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/ops/create/full.h"
 
-#include "libmge/kernel/cuda/fill.h"
+#include "libmge/kernel/cuda/copy/fill.h"
 #include "libmge/kernel/cuda/launch.h"
 #include "libmge/kernel/plain_layouts.h"
 #include "libmge/tensor/element_bytes.h"

@@ -6,8 +6,8 @@
 //     template KernelList kernels(Cpu, Add);
 
 #include "libmge/kernel/cpu/elementwise/simd_rows.h"
-#include "libmge/kernel/cpu/half.h"
-#include "libmge/kernel/cpu/scalar_rows.h"
+#include "libmge/kernel/cpu/rows/half.h"
+#include "libmge/kernel/cpu/rows/scalar_rows.h"
 #include "libmge/ops/elementwise/elementwise.h"
 #include "libmge/tensor/dtype_dispatch.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/ops/elementwise/where.h"
 
-#include "libmge/kernel/cpu/scalar_rows.h"
+#include "libmge/kernel/cpu/rows/scalar_rows.h"
 #include "libmge/ops/elementwise/elementwise.cpu.h"
 #include "libmge/tensor/dtype_dispatch.h"
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/ops/index/cond_take.cuda.h"
 
-#include "libmge/kernel/cuda/add_up.h"
 #include "libmge/kernel/cuda/launch.cuh"
-#include "libmge/kernel/cuda/scan.cuh"
+#include "libmge/kernel/cuda/reduce/add_up.h"
+#include "libmge/kernel/cuda/reduce/scan.cuh"
 #include "libmge/ops/index/rows_at_places.cuda.cuh"
 
 namespace mge::cuda {

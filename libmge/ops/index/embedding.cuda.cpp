@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/ops/index/embedding.h"
 
-#include "libmge/kernel/cuda/make_nest.h"
+#include "libmge/kernel/cuda/copy/make_nest.h"
 #include "libmge/kernel/plain_layouts.h"
 #include "libmge/ops/index/place_order.cuda.h"
 #include "libmge/ops/index/take.cuda.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include "libmge/kernel/cuda/copy/nest.h"
 #include "libmge/kernel/cuda/index_check.h"
-#include "libmge/kernel/cuda/nest.h"
 
 namespace mge::cuda {
 

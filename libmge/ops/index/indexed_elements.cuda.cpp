@@ -3,8 +3,8 @@
 
 #include <utility>
 
+#include "libmge/kernel/cuda/copy/make_nest.h"
 #include "libmge/kernel/cuda/launch.h"
-#include "libmge/kernel/cuda/make_nest.h"
 
 namespace mge::ops {
 

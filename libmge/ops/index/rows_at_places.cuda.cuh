@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include "libmge/kernel/cuda/copy/nest.cuh"
 #include "libmge/kernel/cuda/launch.cuh"
-#include "libmge/kernel/cuda/nest.cuh"
 #include "libmge/ops/index/rows_at_places.cuda.h"
 
 namespace mge::cuda {

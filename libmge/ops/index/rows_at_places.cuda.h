@@ -3,7 +3,7 @@
 // Rows that lie in a tensor wherever indices say: read, replaced or added to. Take, Embedding and their
 // relatives are this; Gather and Scatter are it with rows of one element.
 
-#include "libmge/kernel/cuda/nest.h"
+#include "libmge/kernel/cuda/copy/nest.h"
 
 namespace mge::cuda {
 

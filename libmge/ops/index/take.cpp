@@ -6,7 +6,7 @@
 #include "libmge/base/number_text.h"
 #include "libmge/op/define.h"
 #include "libmge/ops/create/full.h"
-#include "libmge/ops/index/assigned_value.h"
+#include "libmge/ops/index/slice/assigned_value.h"
 
 namespace mge::ops {
 namespace {

@@ -12,7 +12,7 @@
 #include "libmge/kernel/cpu/copy_loops.h"
 #include "libmge/kernel/cpu/parallel.h"
 #include "libmge/kernel/plain_layouts.h"
-#include "libmge/ops/index/assigned_value.h"
+#include "libmge/ops/index/slice/assigned_value.h"
 #include "libmge/tensor/dtype_dispatch.h"
 
 namespace mge::ops {

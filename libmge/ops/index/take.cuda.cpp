@@ -3,10 +3,10 @@
 
 #include <algorithm>
 
-#include "libmge/kernel/cuda/make_nest.h"
+#include "libmge/kernel/cuda/copy/make_nest.h"
 #include "libmge/kernel/plain_layouts.h"
-#include "libmge/ops/index/assigned_value.h"
 #include "libmge/ops/index/place_order.cuda.h"
+#include "libmge/ops/index/slice/assigned_value.h"
 #include "libmge/ops/index/take.cuda.h"
 
 namespace mge::ops {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Both matrices are packed in words along k (kernel/cpu/integer_tile.h): as i16, or, where the processor
-// multiplies bytes, i8 as they are in b and shifted by 128 in a; what the shift adds to a column, 128 · Σ b,
-// is taken off at the end. A unit of work is a chunk of rows by one block of columns.
+// Both matrices are packed in words along k (kernel/cpu/product/integer_tile.h): as i16, or, where the
+// processor multiplies bytes, i8 as they are in b and shifted by 128 in a; what the shift adds to a column,
+// 128 · Σ b, is taken off at the end. A unit of work is a chunk of rows by one block of columns.
 
 #include "libmge/ops/linalg/matmul_integer.h"
 
@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "libmge/kernel/cpu/balanced.h"
-#include "libmge/kernel/cpu/integer_tile.h"
+#include "libmge/kernel/cpu/product/integer_tile.h"
 #include "libmge/kernel/packed_values.h"
 #include "libmge/kernel/plain_layouts.h"
 #include "libmge/ops/linalg/matmul_geometry.h"

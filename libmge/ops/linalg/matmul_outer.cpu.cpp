@@ -4,9 +4,9 @@
 #include <algorithm>
 
 #include "libmge/device/cpu/cpu_device.h"
-#include "libmge/kernel/cpu/outer_product.h"
 #include "libmge/kernel/cpu/parallel.h"
-#include "libmge/kernel/cpu/product_epilogue.h"
+#include "libmge/kernel/cpu/product/outer_product.h"
+#include "libmge/kernel/cpu/product/product_epilogue.h"
 #include "libmge/ops/linalg/constant_matrix.h"
 
 namespace mge::ops {

@@ -4,7 +4,8 @@
 
 namespace mge::ops {
 
-// Long sums of outer products, a transposed and b not: the gradient of a weight (kernel/cpu/outer_product.h).
+// Long sums of outer products, a transposed and b not: the gradient of a weight
+// (kernel/cpu/product/outer_product.h).
 Algorithm outer_matmul();
 
 }  // namespace mge::ops

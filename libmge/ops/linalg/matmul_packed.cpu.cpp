@@ -4,8 +4,8 @@
 #include "libmge/device/cpu/cpu_device.h"
 #include "libmge/kernel/cpu/balanced.h"
 #include "libmge/kernel/cpu/onednn/packed_weight.h"
-#include "libmge/kernel/cpu/packed_product.h"
 #include "libmge/kernel/cpu/parallel.h"
+#include "libmge/kernel/cpu/product/packed_product.h"
 #include "libmge/kernel/select.h"
 #include "libmge/ops/linalg/constant_matrix.h"
 

@@ -4,7 +4,7 @@
 
 namespace mge::ops {
 
-// Rows times a constant matrix, which is packed ahead (kernel/cpu/packed_product.h).
+// Rows times a constant matrix, which is packed ahead (kernel/cpu/product/packed_product.h).
 Algorithm packed_matmul();
 
 }  // namespace mge::ops

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/ops/linalg/matmul_row.h"
 
-#include "libmge/kernel/cpu/packed_row.h"
-#include "libmge/kernel/cpu/row_times_weight.h"
+#include "libmge/kernel/cpu/product/packed_row.h"
+#include "libmge/kernel/cpu/product/row_times_weight.h"
 #include "libmge/kernel/select.h"
 #include "libmge/ops/linalg/constant_matrix.h"
 

@@ -3,7 +3,7 @@
 
 #include "libmge/kernel/cpu/activate.h"
 #include "libmge/kernel/cpu/parallel.h"
-#include "libmge/kernel/cpu/small_matmul.h"
+#include "libmge/kernel/cpu/product/small_matmul.h"
 #include "libmge/ops/linalg/matmul_geometry.h"
 
 namespace mge::ops {

@@ -9,10 +9,10 @@
 #include <atomic>
 
 #include "libmge/kernel/cpu/activate.h"
-#include "libmge/kernel/cpu/matrix_tiles.h"
 #include "libmge/kernel/cpu/parallel.h"
-#include "libmge/kernel/cpu/small_matmul.h"
-#include "libmge/kernel/cpu/split_product.h"
+#include "libmge/kernel/cpu/product/matrix_tiles.h"
+#include "libmge/kernel/cpu/product/small_matmul.h"
+#include "libmge/kernel/cpu/product/split_product.h"
 #include "libmge/kernel/plain_layouts.h"
 #include "libmge/ops/linalg/matmul_geometry.h"
 

@@ -4,7 +4,7 @@
 
 namespace mge::ops {
 
-// f32 by matrix instructions of bf16, as accurate as by f32 (kernel/cpu/split_product.h).
+// f32 by matrix instructions of bf16, as accurate as by f32 (kernel/cpu/product/split_product.h).
 Algorithm split_matmul();
 
 }  // namespace mge::ops

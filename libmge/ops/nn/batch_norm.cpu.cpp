@@ -4,7 +4,7 @@
 
 #include "libmge/kernel/cpu/in_other_dtype.h"
 #include "libmge/kernel/cpu/parallel.h"
-#include "libmge/kernel/cpu/row_kernels.h"
+#include "libmge/kernel/cpu/rows/row_kernels.h"
 #include "libmge/kernel/plain_layouts.h"
 #include "libmge/ops/nn/batch_norm.h"
 #include "libmge/ops/nn/batch_norm_channels.h"

@@ -2,7 +2,7 @@
 #include "libmge/ops/nn/batch_norm.h"
 
 #include "libmge/kernel/cuda/launch.h"
-#include "libmge/kernel/cuda/plan_reduction.h"
+#include "libmge/kernel/cuda/reduce/plan_reduction.h"
 #include "libmge/kernel/plain_layouts.h"
 #include "libmge/ops/nn/batch_norm.cuda.h"
 

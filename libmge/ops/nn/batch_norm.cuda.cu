@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/ops/nn/batch_norm.cuda.h"
 
-#include "libmge/kernel/cuda/reduce.cuh"
+#include "libmge/kernel/cuda/reduce/reduce.cuh"
 #include "libmge/kernel/cuda/rows.cuh"
 
 namespace mge::cuda {

@@ -7,9 +7,9 @@
 #include <algorithm>
 #include <array>
 
-#include "libmge/kernel/cpu/channel_kernels.h"
-#include "libmge/kernel/cpu/half.h"
 #include "libmge/kernel/cpu/parallel.h"
+#include "libmge/kernel/cpu/rows/channel_kernels.h"
+#include "libmge/kernel/cpu/rows/half.h"
 #include "libmge/op/physical_form.h"
 #include "libmge/ops/nn/batch_norm.h"
 

@@ -2,7 +2,7 @@
 #include "libmge/ops/nn/norm_gradient.h"
 
 #include "libmge/ops/elementwise/arithmetic.h"
-#include "libmge/ops/elementwise/convert.h"
+#include "libmge/ops/elementwise/convert/convert.h"
 #include "libmge/ops/elementwise/elementwise.h"
 #include "libmge/ops/nn/null_is_zero.h"
 #include "libmge/ops/reduce/reduce.h"

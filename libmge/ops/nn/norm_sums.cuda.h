@@ -2,7 +2,7 @@
 #pragma once
 // The gradients of the factors of the normalisations: sums over all that a factor was used for.
 
-#include "libmge/kernel/cuda/reduce.h"
+#include "libmge/kernel/cuda/reduce/reduce.h"
 
 namespace mge::cuda {
 

@@ -4,7 +4,7 @@
 
 #include "libmge/op/op.h"
 #include "libmge/ops/elementwise/arithmetic.h"
-#include "libmge/ops/elementwise/convert.h"
+#include "libmge/ops/elementwise/convert/convert.h"
 
 namespace mge::ops {
 

@@ -3,7 +3,7 @@
 #include "libmge/ops/nn/row_norm.cuda.h"
 
 #include "libmge/kernel/cuda/launch.h"
-#include "libmge/kernel/cuda/plan_reduction.h"
+#include "libmge/kernel/cuda/reduce/plan_reduction.h"
 #include "libmge/kernel/plain_layouts.h"
 #include "libmge/ops/nn/group_norm.h"
 #include "libmge/ops/nn/layer_norm.h"

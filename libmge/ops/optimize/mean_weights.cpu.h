@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "libmge/kernel/cpu/optimizer_steps.h"
+#include "libmge/kernel/cpu/rows/optimizer_steps.h"
 
 namespace mge::ops {
 

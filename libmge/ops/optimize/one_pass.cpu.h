@@ -12,8 +12,8 @@
 //         static void with_formula(const Op::Params&, const Launch&, float count, Visit&& visit);
 //     };
 
-#include "libmge/kernel/cpu/optimizer_steps.h"
 #include "libmge/kernel/cpu/parallel.h"
+#include "libmge/kernel/cpu/rows/optimizer_steps.h"
 #include "libmge/kernel/plain_layouts.h"
 
 namespace mge::ops {

@@ -2,7 +2,7 @@
 #include "libmge/ops/quantize/fake_quantize.h"
 
 #include "libmge/kernel/plain_layouts.h"
-#include "libmge/ops/quantize/channel_rows-inl.h"
+#include "libmge/ops/quantize/convolution/channel_rows-inl.h"
 
 namespace mge::ops {
 namespace {

@@ -2,7 +2,7 @@
 #include "libmge/ops/quantize/quantize.h"
 
 #include "libmge/kernel/plain_layouts.h"
-#include "libmge/ops/quantize/channel_rows-inl.h"
+#include "libmge/ops/quantize/convolution/channel_rows-inl.h"
 #include "libmge/tensor/dtype_dispatch.h"
 
 namespace mge::ops {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/ops/quantize/quantize.cuda.h"
 
+#include "libmge/kernel/cuda/copy/make_nest.h"
 #include "libmge/kernel/cuda/launch.h"
-#include "libmge/kernel/cuda/make_nest.h"
 #include "libmge/kernel/plain_layouts.h"
 #include "libmge/ops/quantize/fake_quantize.h"
 #include "libmge/ops/quantize/quantisation.h"

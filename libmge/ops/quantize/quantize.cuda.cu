@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/ops/quantize/quantize.cuda.h"
 
+#include "libmge/kernel/cuda/copy/nest.cuh"
 #include "libmge/kernel/cuda/launch.cuh"
-#include "libmge/kernel/cuda/nest.cuh"
 #include "libmge/kernel/cuda/steps.cuh"
 
 namespace mge::cuda {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include "libmge/kernel/cuda/nest.h"
+#include "libmge/kernel/cuda/copy/nest.h"
 #include "libmge/kernel/cuda/types.h"
 
 namespace mge::cuda {

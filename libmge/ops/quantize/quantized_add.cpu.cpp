@@ -2,7 +2,7 @@
 #include "libmge/ops/quantize/quantized_add.h"
 
 #include "libmge/kernel/cpu/parallel.h"
-#include "libmge/kernel/cpu/quantise_rows.h"
+#include "libmge/kernel/cpu/rows/quantise_rows.h"
 #include "libmge/kernel/plain_layouts.h"
 #include "libmge/ops/quantize/quantisation.h"
 

@@ -3,8 +3,8 @@
 // its weights, or the first events of processes whose rates they are.
 #include "libmge/ops/random/multinomial.cuda.h"
 
+#include "libmge/kernel/cuda/reduce/scan.cuh"
 #include "libmge/kernel/cuda/rows.cuh"
-#include "libmge/kernel/cuda/scan.cuh"
 #include "libmge/kernel/cuda/trials.cuh"
 
 namespace mge::cuda {

@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "libmge/kernel/cpu/parallel.h"
-#include "libmge/kernel/cpu/reduce_f32.h"
-#include "libmge/kernel/cpu/scalar_rows.h"
+#include "libmge/kernel/cpu/reduce/reduce_f32.h"
+#include "libmge/kernel/cpu/rows/scalar_rows.h"
 #include "libmge/tensor/dtype_dispatch.h"
 
 namespace mge::ops {

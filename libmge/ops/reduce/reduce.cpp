@@ -5,7 +5,7 @@
 #include "libmge/op/define.h"
 #include "libmge/ops/elementwise/arithmetic.h"
 #include "libmge/ops/elementwise/comparison.h"
-#include "libmge/ops/elementwise/convert.h"
+#include "libmge/ops/elementwise/convert/convert.h"
 #include "libmge/ops/elementwise/elementwise.h"
 #include "libmge/ops/elementwise/where.h"
 #include "libmge/ops/shape/broadcast.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/ops/reduce/reduce.h"
 
-#include "libmge/kernel/cpu/reduce.h"
+#include "libmge/kernel/cpu/reduce/reduce.h"
 
 namespace mge::ops {
 namespace {

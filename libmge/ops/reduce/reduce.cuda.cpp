@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/ops/reduce/reduce.h"
 
-#include "libmge/kernel/cuda/plan_reduction.h"
+#include "libmge/kernel/cuda/reduce/plan_reduction.h"
 #include "libmge/kernel/plain_layouts.h"
 #include "libmge/ops/reduce/prepare_reduce.cuda.h"
 

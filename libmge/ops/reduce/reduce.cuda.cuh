@@ -2,8 +2,8 @@
 #pragma once
 // Reductions of elements in memory to one number.
 
-#include "libmge/kernel/cuda/reduce.cuh"
-#include "libmge/kernel/cuda/totals.cuh"
+#include "libmge/kernel/cuda/reduce/reduce.cuh"
+#include "libmge/kernel/cuda/reduce/totals.cuh"
 #include "libmge/ops/reduce/reduce.cuda.h"
 
 namespace mge::cuda {

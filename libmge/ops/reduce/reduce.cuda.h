@@ -2,7 +2,7 @@
 #pragma once
 // What reductions on a GPU share: one algorithm on the host, and kernels by type from x.cuda.cu.
 
-#include "libmge/kernel/cuda/reduce.h"
+#include "libmge/kernel/cuda/reduce/reduce.h"
 
 namespace mge::cuda {
 

@@ -2,7 +2,7 @@
 #include "libmge/ops/shape/concat.h"
 
 #include "libmge/kernel/cpu/copy_loops.h"
-#include "libmge/kernel/cpu/row_pieces.h"
+#include "libmge/kernel/cpu/rows/row_pieces.h"
 #include "libmge/kernel/plain_layouts.h"
 
 namespace mge::ops {

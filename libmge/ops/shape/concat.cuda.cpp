@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/ops/shape/concat.h"
 
-#include "libmge/kernel/cuda/copy_plan.h"
+#include "libmge/kernel/cuda/copy/copy_plan.h"
 #include "libmge/kernel/plain_layouts.h"
 
 namespace mge {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/ops/shape/flip.h"
 
-#include "libmge/kernel/cuda/copy_algorithms.h"
+#include "libmge/kernel/cuda/copy/copy_algorithms.h"
 
 namespace mge {
 namespace {

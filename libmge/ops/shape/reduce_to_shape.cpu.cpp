@@ -9,7 +9,7 @@
 #include <cstring>
 
 #include "libmge/kernel/cpu/parallel.h"
-#include "libmge/kernel/cpu/reduce.h"
+#include "libmge/kernel/cpu/reduce/reduce.h"
 #include "libmge/kernel/plain_layouts.h"
 #include "libmge/kernel/strided_copy.h"
 #include "libmge/tensor/dtype_dispatch.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/ops/vision/class_nms.cuda.h"
 
-#include "libmge/kernel/cuda/add_up.h"
+#include "libmge/kernel/cuda/reduce/add_up.h"
 #include "libmge/ops/vision/suppression.cuda.cuh"
 
 namespace mge::cuda {

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
+#include "libmge/kernel/cpu/convolution/pixels.h"
 #include "libmge/kernel/cpu/parallel.h"
-#include "libmge/kernel/cpu/pixels.h"
 #include "libmge/kernel/plain_layouts.h"
 #include "libmge/tensor/dtype_dispatch.h"
 

@@ -3,7 +3,7 @@
 // channels.
 #include "libmge/ops/vision/remap.cuda.h"
 
-#include "libmge/kernel/cuda/fixed_sums.cuh"
+#include "libmge/kernel/cuda/reduce/fixed_sums.cuh"
 
 namespace mge::cuda {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/ops/vision/roi_pool2d.cuda.h"
 
-#include "libmge/kernel/cuda/fixed_sums.cuh"
+#include "libmge/kernel/cuda/reduce/fixed_sums.cuh"
 
 namespace mge::cuda {
 namespace {

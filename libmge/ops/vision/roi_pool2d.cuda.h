@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include "libmge/kernel/cuda/fixed_sums.h"
+#include "libmge/kernel/cuda/reduce/fixed_sums.h"
 
 namespace mge::cuda {
 

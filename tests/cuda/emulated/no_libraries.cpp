@@ -4,7 +4,7 @@
 #include "libmge/ops/linalg/matmul_cublaslt.h"
 #include "libmge/ops/nn/attention/algorithms.cuda.h"
 #include "libmge/ops/nn/convolution/cudnn.h"
-#include "libmge/ops/quantize/step_convolution.cuda.h"
+#include "libmge/ops/quantize/convolution/step_convolution.cuda.h"
 
 namespace mge::cuda {
 

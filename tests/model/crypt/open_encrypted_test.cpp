@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "libmge/base/file.h"
+#include "libmge/base/files/file.h"
 #include "libmge/model/crypt/encrypted_file.h"
 #include "libmge/model/open.h"
 #include "tests/model/crypt/crypt_samples.h"

@@ -14,9 +14,9 @@
 #include <set>
 #include <sstream>
 
-#include "apps/cli/array_file.h"
+#include "apps/cli/files/array_file.h"
 #include "libmge/base/env.h"
-#include "libmge/base/file.h"
+#include "libmge/base/files/file.h"
 #include "libmge/compile/program.h"
 #include "libmge/device/default_device.h"
 #include "libmge/model/open.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "libmge/ops/elementwise/fused_region.h"
+#include "libmge/ops/elementwise/fused/fused_region.h"
 
 #include <gtest/gtest.h>
 

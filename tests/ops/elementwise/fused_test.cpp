@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "libmge/ops/elementwise/fused.h"
+#include "libmge/ops/elementwise/fused/fused.h"
 
 #include <gtest/gtest.h>
 

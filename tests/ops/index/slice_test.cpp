@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "libmge/mge.h"
-#include "libmge/ops/index/slice_items.h"
+#include "libmge/ops/index/slice/slice_items.h"
 #include "tests/harness/check_op.h"
 #include "tests/harness/expect_error.h"
 

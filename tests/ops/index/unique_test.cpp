@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "libmge/mge.h"
-#include "libmge/ops/index/unique.h"
+#include "libmge/ops/index/order/unique.h"
 #include "tests/harness/check_op.h"
 #include "tests/harness/expect_error.h"
 

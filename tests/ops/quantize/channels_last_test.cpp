@@ -8,11 +8,11 @@
 #include <random>
 
 #include "libmge/device/cpu/cpu_device.h"
-#include "libmge/kernel/cpu/byte_product.h"
+#include "libmge/kernel/cpu/product/byte_product.h"
 #include "libmge/kernel/select.h"
 #include "libmge/mge.h"
 #include "libmge/ops/nn/convolution/geometry.h"
-#include "libmge/ops/quantize/quantized_conv2d.h"
+#include "libmge/ops/quantize/convolution/quantized_conv2d.h"
 #include "tests/harness/check_op.h"
 #include "tests/harness/run_candidate.h"
 

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "libmge/mge.h"
-#include "libmge/ops/quantize/compressed_matmul.h"
+#include "libmge/ops/quantize/compressed/compressed_matmul.h"
 #include "tests/harness/check_op.h"
 #include "tests/harness/expect_error.h"
 

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "libmge/mge.h"
-#include "libmge/ops/quantize/expand_weight.h"
+#include "libmge/ops/quantize/compressed/expand_weight.h"
 #include "tests/harness/check_op.h"
 #include "tests/harness/expect_error.h"
 

@@ -4,8 +4,8 @@
 
 #include "libmge/mge.h"
 #include "libmge/ops/nn/convolution/geometry.h"
+#include "libmge/ops/quantize/convolution/quantized_conv2d.h"
 #include "libmge/ops/quantize/quantize.h"
-#include "libmge/ops/quantize/quantized_conv2d.h"
 #include "tests/harness/check_op.h"
 
 namespace mge::test {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "libmge/base/threads.h"
+#include "libmge/base/threads/threads.h"
 #include "libmge/kernel/scalar/philox.h"
 #include "libmge/mge.h"
 #include "tests/harness/check_op.h"

@@ -7,7 +7,7 @@
 
 #include "libmge/graph/builder.h"
 #include "libmge/mge.h"
-#include "libmge/ops/index/slice_items.h"
+#include "libmge/ops/index/slice/slice_items.h"
 #include "tests/harness/check_op.h"
 
 namespace mge::test {

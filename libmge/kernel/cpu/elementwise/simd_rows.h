@@ -5,7 +5,7 @@
 
 #include <type_traits>
 
-#include "libmge/kernel/cpu/rows.h"
+#include "libmge/kernel/cpu/rows/rows.h"
 
 namespace mge::cpu {
 

@@ -2,8 +2,8 @@
 #include "libmge/kernel/cpu/onednn/engine.h"
 
 #include "libmge/base/error.h"
-#include "libmge/base/openmp_team.h"
-#include "libmge/base/thread_team.h"
+#include "libmge/base/threads/openmp_team.h"
+#include "libmge/base/threads/thread_team.h"
 #include "libmge/device/cpu/cpu_device.h"
 
 namespace mge::onednn {

@@ -8,7 +8,7 @@
 #include <memory>
 #include <optional>
 
-#include "libmge/base/openmp_imports.h"
+#include "libmge/base/threads/openmp_imports.h"
 
 namespace mge::onednn {
 

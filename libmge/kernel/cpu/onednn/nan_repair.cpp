@@ -9,11 +9,11 @@
 
 #include "libmge/base/error.h"
 #include "libmge/base/invalid_flag.h"
-#include "libmge/base/openmp_team.h"
-#include "libmge/base/thread_team.h"
+#include "libmge/base/threads/openmp_team.h"
+#include "libmge/base/threads/thread_team.h"
 #include "libmge/kernel/cpu/onednn/implementations.h"
 #include "libmge/kernel/cpu/parallel.h"
-#include "libmge/kernel/cpu/reduce_f32.h"
+#include "libmge/kernel/cpu/reduce/reduce_f32.h"
 
 namespace mge::onednn {
 namespace {

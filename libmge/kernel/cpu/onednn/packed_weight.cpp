@@ -11,9 +11,9 @@
 #include <string_view>
 #include <vector>
 
-#include "libmge/base/file.h"
+#include "libmge/base/files/file.h"
 #include "libmge/base/hash.h"
-#include "libmge/base/per_process.h"
+#include "libmge/base/threads/per_process.h"
 #include "libmge/device/device.h"
 #include "libmge/kernel/cpu/onednn/copy_blocked.h"
 #include "libmge/kernel/cpu/onednn/primitive.h"

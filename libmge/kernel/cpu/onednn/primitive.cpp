@@ -11,7 +11,7 @@
 
 #include "libmge/base/address_space.h"
 #include "libmge/base/hash.h"
-#include "libmge/base/per_process.h"
+#include "libmge/base/threads/per_process.h"
 #include "libmge/device/cpu/cpu_device.h"
 #include "libmge/kernel/cpu/onednn/implementations.h"
 

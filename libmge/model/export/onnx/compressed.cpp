@@ -5,8 +5,8 @@
 #include "libmge/device/device.h"
 #include "libmge/kernel/compressed_weight.h"
 #include "libmge/model/export/onnx/families.h"
-#include "libmge/ops/quantize/compressed_matmul.h"
-#include "libmge/ops/quantize/expand_weight.h"
+#include "libmge/ops/quantize/compressed/compressed_matmul.h"
+#include "libmge/ops/quantize/compressed/expand_weight.h"
 
 namespace mge::to_onnx {
 namespace {

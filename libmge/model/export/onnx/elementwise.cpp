@@ -4,11 +4,11 @@
 #include <numbers>
 
 #include "libmge/model/export/onnx/families.h"
-#include "libmge/ops/elementwise/bit_cast.h"
 #include "libmge/ops/elementwise/bits.h"
 #include "libmge/ops/elementwise/clip.h"
-#include "libmge/ops/elementwise/convert.h"
-#include "libmge/ops/elementwise/convert_narrow.h"
+#include "libmge/ops/elementwise/convert/bit_cast.h"
+#include "libmge/ops/elementwise/convert/convert.h"
+#include "libmge/ops/elementwise/convert/convert_narrow.h"
 
 namespace mge::to_onnx {
 namespace {

@@ -5,9 +5,9 @@
 #include "libmge/model/export/onnx/families.h"
 #include "libmge/ops/index/gather.h"
 #include "libmge/ops/index/one_hot.h"
-#include "libmge/ops/index/sort.h"
+#include "libmge/ops/index/order/sort.h"
+#include "libmge/ops/index/order/unique.h"
 #include "libmge/ops/index/take.h"
-#include "libmge/ops/index/unique.h"
 
 namespace mge::to_onnx {
 namespace {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "libmge/base/file.h"
+#include "libmge/base/files/file.h"
 #include "libmge/base/number_text.h"
 #include "libmge/model/export/onnx/encode.h"
 #include "libmge/model/export/onnx/translation.h"

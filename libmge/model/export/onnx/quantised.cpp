@@ -5,11 +5,11 @@
 #include "libmge/device/device.h"
 #include "libmge/model/export/onnx/families.h"
 #include "libmge/op/apply.h"
+#include "libmge/ops/quantize/convolution/quantized_conv2d.h"
 #include "libmge/ops/quantize/fake_quantize.h"
 #include "libmge/ops/quantize/quantisation.h"
 #include "libmge/ops/quantize/quantize.h"
 #include "libmge/ops/quantize/quantized_add.h"
-#include "libmge/ops/quantize/quantized_conv2d.h"
 
 namespace mge::to_onnx {
 namespace {

@@ -7,11 +7,11 @@
 #include "libmge/ops/shape/broadcast.h"
 #include "libmge/ops/shape/concat.h"
 #include "libmge/ops/shape/flip.h"
+#include "libmge/ops/shape/layout/transpose.h"
 #include "libmge/ops/shape/pad.h"
 #include "libmge/ops/shape/reshape.h"
 #include "libmge/ops/shape/shape_of.h"
 #include "libmge/ops/shape/split.h"
-#include "libmge/ops/shape/transpose.h"
 
 namespace mge::to_onnx {
 namespace {

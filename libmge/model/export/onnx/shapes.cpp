@@ -7,7 +7,7 @@
 #include "libmge/base/error.h"
 #include "libmge/graph/copy_node.h"
 #include "libmge/graph/rewrite.h"
-#include "libmge/ops/index/unique.h"
+#include "libmge/ops/index/order/unique.h"
 #include "libmge/ops/vision/class_nms.h"
 
 namespace mge::to_onnx {

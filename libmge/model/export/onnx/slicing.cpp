@@ -4,8 +4,8 @@
 #include <numeric>
 
 #include "libmge/model/export/onnx/families.h"
-#include "libmge/ops/index/slice.h"
-#include "libmge/ops/index/slice_items.h"
+#include "libmge/ops/index/slice/slice.h"
+#include "libmge/ops/index/slice/slice_items.h"
 
 namespace mge::to_onnx {
 namespace {

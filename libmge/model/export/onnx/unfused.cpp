@@ -5,8 +5,8 @@
 
 #include "libmge/graph/rewrite.h"
 #include "libmge/model/export/onnx/site.h"
-#include "libmge/ops/elementwise/fused.h"
-#include "libmge/ops/elementwise/fused_region.h"
+#include "libmge/ops/elementwise/fused/fused.h"
+#include "libmge/ops/elementwise/fused/fused_region.h"
 
 namespace mge::to_onnx {
 namespace {

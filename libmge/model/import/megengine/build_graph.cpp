@@ -9,8 +9,8 @@
 #include "libmge/base/number_text.h"
 #include "libmge/graph/builder.h"
 #include "libmge/model/import/megengine/families.h"
-#include "libmge/model/import/megengine/quantised.h"
-#include "libmge/ops/elementwise/convert.h"
+#include "libmge/model/import/megengine/operators/quantised.h"
+#include "libmge/ops/elementwise/convert/convert.h"
 
 namespace mge::megengine {
 namespace {

@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <cstring>
 
-#include "libmge/base/file_limit.h"
+#include "libmge/base/files/file_limit.h"
 #include "libmge/base/number_text.h"
 #include "libmge/model/crypt/hex.h"
 

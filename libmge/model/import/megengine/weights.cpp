@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "libmge/base/error.h"
-#include "libmge/base/file_limit.h"
+#include "libmge/base/files/file_limit.h"
 #include "libmge/base/number_text.h"
 
 namespace mge::megengine {

@@ -4,9 +4,9 @@
 
 #include <functional>
 
-#include "libmge/model/import/onnx/extents.h"
 #include "libmge/model/import/onnx/operators.h"
-#include "libmge/model/import/onnx/weights.h"
+#include "libmge/model/import/onnx/shapes/extents.h"
+#include "libmge/model/import/onnx/wire/weights.h"
 
 namespace mge::onnx {
 

@@ -6,10 +6,10 @@
 #include "libmge/base/hash.h"
 #include "libmge/base/number_text.h"
 #include "libmge/model/import/onnx/families.h"
-#include "libmge/model/import/onnx/open_extents.h"
+#include "libmge/model/import/onnx/shapes/open_extents.h"
 #include "libmge/model/import/onnx/steps.h"
 #include "libmge/ops/effect/assert_equal.h"
-#include "libmge/ops/elementwise/convert.h"
+#include "libmge/ops/elementwise/convert/convert.h"
 #include "libmge/passes/pass.h"
 
 namespace mge::onnx {

@@ -9,12 +9,12 @@
 #include <string_view>
 
 #include "libmge/graph/builder.h"
-#include "libmge/model/import/onnx/growth.h"
-#include "libmge/model/import/onnx/many_axes.h"
 #include "libmge/model/import/onnx/operators.h"
-#include "libmge/model/import/onnx/sequences.h"
-#include "libmge/model/import/onnx/texts.h"
-#include "libmge/model/import/onnx/weights.h"
+#include "libmge/model/import/onnx/operators/learned/texts.h"
+#include "libmge/model/import/onnx/operators/many_axes.h"
+#include "libmge/model/import/onnx/operators/sequences.h"
+#include "libmge/model/import/onnx/shapes/growth.h"
+#include "libmge/model/import/onnx/wire/weights.h"
 
 namespace mge::onnx {
 

@@ -5,7 +5,7 @@
 
 #include "libmge/graph/inner_graph.h"
 #include "libmge/model/import/onnx/importer.h"
-#include "libmge/ops/elementwise/convert.h"
+#include "libmge/ops/elementwise/convert/convert.h"
 
 namespace mge::onnx {
 namespace {

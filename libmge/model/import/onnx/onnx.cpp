@@ -9,9 +9,9 @@
 #include "libmge/base/json_writer.h"
 #include "libmge/base/utf8.h"
 #include "libmge/model/export/onnx/onnx.h"
-#include "libmge/model/import/onnx/extents.h"
 #include "libmge/model/import/onnx/importer.h"
-#include "libmge/model/import/onnx/open_extents.h"
+#include "libmge/model/import/onnx/shapes/extents.h"
+#include "libmge/model/import/onnx/shapes/open_extents.h"
 
 namespace mge::onnx {
 namespace {

@@ -5,9 +5,9 @@
 #include <iterator>
 
 #include "libmge/model/import/onnx/families.h"
-#include "libmge/model/import/onnx/grouped_attention.h"
-#include "libmge/model/import/onnx/many_axes.h"
 #include "libmge/model/import/onnx/onnx.h"
+#include "libmge/model/import/onnx/operators/grouped_attention.h"
+#include "libmge/model/import/onnx/operators/many_axes.h"
 #include "libmge/ops/elementwise/activation.h"
 #include "libmge/ops/elementwise/arithmetic.h"
 #include "libmge/ops/elementwise/bits.h"

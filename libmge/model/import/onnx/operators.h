@@ -12,8 +12,8 @@
 #include <string_view>
 
 #include "libmge/base/error.h"
-#include "libmge/model/import/onnx/other_extents.h"
-#include "libmge/model/import/onnx/record.h"
+#include "libmge/model/import/onnx/shapes/other_extents.h"
+#include "libmge/model/import/onnx/wire/record.h"
 
 namespace mge::onnx {
 

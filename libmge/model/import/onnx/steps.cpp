@@ -6,13 +6,13 @@
 #include "libmge/device/device.h"
 #include "libmge/ops/elementwise/activation.h"
 #include "libmge/ops/elementwise/arithmetic.h"
-#include "libmge/ops/elementwise/convert.h"
+#include "libmge/ops/elementwise/convert/convert.h"
 #include "libmge/ops/linalg/matmul.h"
+#include "libmge/ops/quantize/convolution/quantized_conv2d.h"
 #include "libmge/ops/quantize/quantize.h"
 #include "libmge/ops/quantize/quantized_add.h"
-#include "libmge/ops/quantize/quantized_conv2d.h"
+#include "libmge/ops/shape/layout/transpose.h"
 #include "libmge/ops/shape/reshape.h"
-#include "libmge/ops/shape/transpose.h"
 
 namespace mge::onnx {
 namespace {

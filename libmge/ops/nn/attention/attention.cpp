@@ -11,8 +11,8 @@
 #include "libmge/ops/nn/check_shape.h"
 #include "libmge/ops/nn/null_is_zero.h"
 #include "libmge/ops/reduce/reduce.h"
+#include "libmge/ops/shape/layout/transpose.h"
 #include "libmge/ops/shape/reshape.h"
-#include "libmge/ops/shape/transpose.h"
 
 namespace mge::ops {
 

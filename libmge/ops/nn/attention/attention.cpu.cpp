@@ -4,8 +4,8 @@
 #include <limits>
 #include <vector>
 
-#include "libmge/kernel/cpu/attention_blocks.h"
-#include "libmge/kernel/cpu/attention_rows.h"
+#include "libmge/kernel/cpu/attention/attention_blocks.h"
+#include "libmge/kernel/cpu/attention/attention_rows.h"
 #include "libmge/kernel/cpu/balanced.h"
 #include "libmge/kernel/cpu/in_other_dtype.h"
 #include "libmge/kernel/plain_layouts.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/ops/nn/attention/cudnn_operations.cuda.h"
 
-#include "libmge/kernel/cuda/cudnn_operations.h"
+#include "libmge/kernel/cuda/cudnn/cudnn_operations.h"
 
 namespace mge::ops {
 namespace {

@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "libmge/kernel/attention_shape.h"
-#include "libmge/kernel/cuda/cudnn_graph.h"
+#include "libmge/kernel/cuda/cudnn/cudnn_graph.h"
 #include "libmge/tensor/dtype.h"
 
 namespace mge::ops {

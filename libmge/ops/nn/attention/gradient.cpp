@@ -6,7 +6,7 @@
 #include "libmge/ops/create/full.h"
 #include "libmge/ops/elementwise/arithmetic.h"
 #include "libmge/ops/elementwise/comparison.h"
-#include "libmge/ops/elementwise/convert.h"
+#include "libmge/ops/elementwise/convert/convert.h"
 #include "libmge/ops/elementwise/elementwise.h"
 #include "libmge/ops/elementwise/exponential.h"
 #include "libmge/ops/elementwise/where.h"
@@ -16,9 +16,9 @@
 #include "libmge/ops/reduce/cumsum.h"
 #include "libmge/ops/reduce/reduce.h"
 #include "libmge/ops/shape/broadcast.h"
+#include "libmge/ops/shape/layout/transpose.h"
 #include "libmge/ops/shape/reduce_to_shape.h"
 #include "libmge/ops/shape/reshape.h"
-#include "libmge/ops/shape/transpose.h"
 
 namespace mge::ops {
 namespace {

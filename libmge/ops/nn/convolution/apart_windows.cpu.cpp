@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "libmge/kernel/cpu/apart_windows.h"
+#include "libmge/kernel/cpu/convolution/apart_windows.h"
 #include "libmge/kernel/cpu/parallel.h"
 #include "libmge/kernel/packed_values.h"
 #include "libmge/ops/nn/convolution/geometry.h"

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "libmge/kernel/cuda/cudnn_graph.h"
+#include "libmge/kernel/cuda/cudnn/cudnn_graph.h"
 #include "libmge/ops/nn/convolution/geometry.h"
 #include "libmge/ops/nn/image_order.cuda.h"
 
@@ -45,8 +45,8 @@ inline constexpr size_t most_cudnn_candidates = 16;
 // Of steps (int8), all with their channels last: the sums of their products, in int32.
 cuda::CudnnDescriptor step_convolution_graph(const ConvGeometry& g, const cuda::CudnnTarget& target);
 
-// "cudnn:" and the name of a configuration (kernel/cuda/cudnn_graph.h), or "cudnn_fused:" where it does what
-// follows the convolution too; best guess first.
+// "cudnn:" and the name of a configuration (kernel/cuda/cudnn/cudnn_graph.h), or "cudnn_fused:" where it does
+// what follows the convolution too; best guess first.
 std::vector<Candidate> cudnn_candidates(const Problem& problem, const cuda::CudnnTarget& target);
 bool is_fused_candidate(std::string_view name);
 // DeviceError when cuDNN makes none any more.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "libmge/kernel/cpu/depthwise.h"
+#include "libmge/kernel/cpu/convolution/depthwise.h"
 
 #include <algorithm>
 

@@ -4,10 +4,10 @@
 #include <algorithm>
 
 #include "libmge/device/cpu/cpu_device.h"
-#include "libmge/kernel/cpu/gathered_windows.h"
+#include "libmge/kernel/cpu/convolution/gathered_windows.h"
+#include "libmge/kernel/cpu/convolution/pointwise.h"
 #include "libmge/kernel/cpu/onednn/packed_weight.h"
 #include "libmge/kernel/cpu/parallel.h"
-#include "libmge/kernel/cpu/pointwise.h"
 #include "libmge/ops/nn/convolution/channel_blocks.h"
 
 namespace mge::ops {

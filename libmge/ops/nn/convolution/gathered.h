@@ -5,7 +5,7 @@
 namespace mge::ops {
 
 // Windows that step over pixels, or of which few are left, on one image in blocks of channels: what each sees
-// is gathered, then they are a product (kernel/cpu/gathered_windows.h).
+// is gathered, then they are a product (kernel/cpu/convolution/gathered_windows.h).
 Algorithm gathered_conv2d();
 
 }  // namespace mge::ops

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "libmge/kernel/cpu/row_times_weight.h"
+#include "libmge/kernel/cpu/product/row_times_weight.h"
 #include "libmge/kernel/select.h"
 #include "libmge/ops/nn/convolution/geometry.h"
 

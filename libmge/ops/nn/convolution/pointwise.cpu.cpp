@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "libmge/kernel/cpu/pointwise.h"
+#include "libmge/kernel/cpu/convolution/pointwise.h"
 
 #include "libmge/device/cpu/cpu_device.h"
 #include "libmge/kernel/cpu/balanced.h"

@@ -5,7 +5,7 @@
 namespace mge::ops {
 
 // Windows of one pixel with stride 1 and constant weights, on one image of few pixels in blocks of channels
-// (kernel/cpu/pointwise.h).
+// (kernel/cpu/convolution/pointwise.h).
 Algorithm pointwise_conv2d();
 
 }  // namespace mge::ops

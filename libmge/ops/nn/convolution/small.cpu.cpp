@@ -2,9 +2,9 @@
 #include "libmge/ops/nn/convolution/small.h"
 
 #include "libmge/kernel/cpu/activate.h"
+#include "libmge/kernel/cpu/convolution/small_convolution.h"
 #include "libmge/kernel/cpu/onednn/packed_weight.h"
 #include "libmge/kernel/cpu/parallel.h"
-#include "libmge/kernel/cpu/small_convolution.h"
 #include "libmge/ops/nn/convolution/channel_blocks.h"
 
 namespace mge::ops {

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
+#include "libmge/kernel/cpu/convolution/small_weight_gradient.h"
 #include "libmge/kernel/cpu/parallel.h"
-#include "libmge/kernel/cpu/small_weight_gradient.h"
 #include "libmge/ops/nn/convolution/channel_blocks.h"
 
 namespace mge::ops {

@@ -11,8 +11,8 @@
 #include <array>
 #include <cstring>
 
-#include "libmge/kernel/cpu/half.h"
 #include "libmge/kernel/cpu/parallel.h"
+#include "libmge/kernel/cpu/rows/half.h"
 #include "libmge/kernel/packed_values.h"
 #include "libmge/ops/nn/convolution/geometry.h"
 #include "libmge/ops/nn/convolution/onednn.h"

@@ -3,7 +3,7 @@
 #include <optional>
 
 #include "libmge/kernel/algorithm.h"
-#include "libmge/kernel/cuda/copy_plan.h"
+#include "libmge/kernel/cuda/copy/copy_plan.h"
 #include "libmge/kernel/cuda/workspace.h"
 #include "libmge/ops/nn/convolution/geometry.h"
 #include "libmge/tensor/storage.h"

@@ -9,9 +9,9 @@
 
 #include "libmge/device/cpu/cpu_device.h"
 #include "libmge/kernel/cpu/balanced.h"
+#include "libmge/kernel/cpu/convolution/winograd_weight.h"
 #include "libmge/kernel/cpu/onednn/packed_weight.h"
 #include "libmge/kernel/cpu/parallel.h"
-#include "libmge/kernel/cpu/winograd_weight.h"
 #include "libmge/ops/nn/convolution/channel_blocks.h"
 
 namespace mge::ops {

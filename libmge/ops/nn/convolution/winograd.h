@@ -5,7 +5,7 @@
 namespace mge::ops {
 
 // 3×3 windows with stride 1 and constant weights by Winograd's F(4×4, 3×3), on images whose channels lie side
-// by side (kernel/cpu/winograd.h).
+// by side (kernel/cpu/convolution/winograd.h).
 Algorithm winograd_conv2d();
 
 // The same with weights that change, and the gradients. Each stands in its list twice, preferred and behind

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/ops/nn/pooling/onednn.h"
 
+#include "libmge/kernel/cpu/convolution/pool_kernels.h"
 #include "libmge/kernel/cpu/onednn/call.h"
 #include "libmge/kernel/cpu/onednn/implementations.h"
 #include "libmge/kernel/cpu/parallel.h"
-#include "libmge/kernel/cpu/pool_kernels.h"
 
 namespace mge::ops {
 namespace {

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <limits>
 
+#include "libmge/kernel/cpu/convolution/pool_kernels.h"
 #include "libmge/kernel/cpu/in_other_dtype.h"
 #include "libmge/kernel/cpu/parallel.h"
-#include "libmge/kernel/cpu/pool_kernels.h"
 #include "libmge/kernel/plain_layouts.h"
 #include "libmge/ops/nn/pooling/onednn.h"
 #include "libmge/ops/nn/pooling/problem_geometry.h"

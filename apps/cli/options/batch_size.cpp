@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "apps/cli/options/batch_size.h"
+
+#include "libmge/base/error.h"
+
+namespace mge::cli {
+
+TensorSpec with_batch(TensorSpec spec, int64_t batch, const std::string& name, const char* option) {
+    auto fail = [&](const char* why) {
+        throw_user(option, text("the input '", name, "' ", why), ErrorClass::value);
+    };
+    if (!spec.shape.is_known()) fail("has a shape that only a run can tell");
+    if (spec.shape.rank() == 0) fail("is a scalar: it has no first extent");
+    spec.shape[0] = batch;
+    return spec;
+}
+
+TensorSpecs with_batch(const Graph& graph, int64_t batch, const char* option) {
+    TensorSpecs specs;
+    for (ValueId id : graph.inputs()) {
+        auto& input = graph.value(id);
+        specs.push_back(with_batch(input.spec, batch, input.name, option));
+    }
+    return specs;
+}
+
+}  // namespace mge::cli

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "apps/cli/options/output_option.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <map>
+
+#include "apps/cli/tool.h"
+
+namespace mge::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr auto mark = "written", file_mark = "written as a file";
+
+bool is_marked(const CLI::Option& option, const char* as) {
+    try {
+        return const_cast<CLI::Option&>(option).get_validator(as) != nullptr;
+    } catch (const CLI::OptionNotFound&) {
+        return false;
+    }
+}
+
+// What names the place and nothing else; empty for what takes any number of writers (stdout, /dev/null).
+std::string place_of(const std::string& path) {
+    std::error_code unknown;
+    if (path.empty() || path == "-") return {};
+    if (fs::exists(path, unknown) && !fs::is_regular_file(path, unknown) && !fs::is_directory(path, unknown))
+        return {};
+    fs::path place = fs::absolute(path, unknown);
+    // Of a link to what is not there yet the file system knows no place.
+    if (fs::is_symlink(place, unknown) && !fs::exists(place, unknown))
+        place = place.parent_path() / fs::read_symlink(place, unknown);
+    place = fs::weakly_canonical(place, unknown);
+    return unknown ? path : place.string();
+}
+
+CLI::Option* marked(CLI::Option* option, const char* as) {
+    return option->check(CLI::Validator([](std::string&) { return std::string(); }, "", as));
+}
+
+std::string title(const CLI::Option& option) {
+    return option.get_positional() ? "'" + option.get_name(true) + "'" : option.get_name(false, false);
+}
+
+}  // namespace
+
+CLI::Option* written(CLI::Option* option) { return marked(written_with_folders(option), file_mark); }
+
+void add_written_file(CLI::App& command, const std::string& name, std::string& path,
+                      const std::string& description) {
+    written(command.add_option(name, path, description))->required()->type_name("FILE");
+}
+
+CLI::Option* written_with_folders(CLI::Option* option) { return marked(option, mark); }
+
+void refuse_same_outputs(std::span<const CLI::App* const> apps) {
+    std::map<std::string, const CLI::Option*> outputs, inputs;  // by place
+    const CLI::Option* report = nullptr;
+    auto refuse = [](const CLI::Option& one, const CLI::Option& other, const std::string& path) {
+        throw UsageError(text(title(one), " and ", title(other), " both name '", path, "'"),
+                         "give each a file of its own");
+    };
+    for (auto* app : apps)
+        for (auto* option : app->get_options()) {
+            if (option->count() == 0) continue;
+            bool is_output = is_marked(*option, mark);
+            if (is_output && option->get_name() == "--json") report = option;
+            for (auto& path : option->results()) {
+                std::string place = place_of(path);
+                if (place.empty()) continue;
+                if (!is_output && option->get_positional()) inputs.emplace(place, option);
+                if (!is_output) continue;
+                auto [other, is_new] = outputs.emplace(place, option);
+                if (!is_new && other->second != option) refuse(*other->second, *option, path);
+            }
+        }
+    if (!report) return;
+    auto path = report->results().back();
+    auto found = inputs.find(place_of(path));
+    if (found != inputs.end()) refuse(*report, *found->second, path);
+}
+
+void refuse_unwritable(std::span<const CLI::App* const> apps, std::string& report) {
+    auto refuse = [&](const CLI::Option& option, const std::string& what, const char* hint) {
+        if (option.get_name() == "--json") report.clear();
+        throw UsageError(option.get_positional() ? what : text('[', title(option), "] ", what), hint);
+    };
+    for (auto* app : apps)
+        for (auto* option : app->get_options()) {
+            if (option->count() == 0 || !is_marked(*option, file_mark)) continue;
+            for (auto& path : option->results()) {
+                std::string place = place_of(path);
+                if (place.empty()) continue;
+                std::string folder = fs::path(place).parent_path();
+                if (::faccessat(AT_FDCWD, folder.c_str(), W_OK | X_OK, AT_EACCESS) == 0) continue;
+                int code = errno;
+                if (code == ENOENT || code == ENOTDIR)
+                    refuse(*option, text("there is no folder '", folder, "' for '", path, "'"),
+                           "make it, or give another");
+                if (code == EACCES || code == EROFS)
+                    refuse(*option,
+                           text("cannot write '", path, "' into '", folder, "': ", std::strerror(code)),
+                           "give another folder");
+            }
+        }
+}
+
+}  // namespace mge::cli

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "apps/cli/output/fit_numbers.h"
+
+#include <random>
+
+#include "libmge/device/device.h"
+#include "libmge/inspect/elements.h"
+#include "libmge/tensor/narrow.h"
+
+namespace mge::cli {
+
+void throw_unfit(const char* option, double value, DType dtype) {
+    throw_user(option, text("the number ", value, " does not fit the input, which is ", dtype),
+               ErrorClass::value);
+}
+
+void fit_numbers(Tensor& tensor, const std::function<double(int64_t)>& number_at, const char* option) {
+    DType dtype = tensor.dtype();
+    int64_t n = tensor.spec().numel();
+    if (is_narrow(dtype)) {
+        auto* codes = static_cast<uint8_t*>(tensor.data());
+        for (int64_t i = 0; i < n; ++i) {
+            double number = number_at(i);
+            codes[i] = narrow_bits(dtype, number);
+            // Floats saturate; what the integers cannot hold would wrap round.
+            bool has_to_fit = is_narrow_int(dtype);
+            if (has_to_fit && double(narrow_value(dtype, codes[i])) != std::trunc(number))
+                throw_unfit(option, number, dtype);
+        }
+        return;
+    }
+    dispatch_dtype(dtype, AllTypes{}, [&]<class T>(std::type_identity<T>) {
+        for (int64_t i = 0; i < n; ++i) tensor.data<T>()[i] = fit_number<T>(number_at(i), option);
+    });
+}
+
+Tensor fit_dtype(const Tensor& tensor, DType dtype, const char* option) {
+    if (tensor.dtype() == dtype) return tensor;
+    Tensor result = empty_tensor({dtype, tensor.shape(), {}}, host_device);
+    fit_numbers(
+        result, [&](int64_t i) { return element_at(tensor, i); }, option);
+    return result;
+}
+
+Tensor random_tensor(const TensorSpec& spec, double low, double high, uint64_t seed, const char* option) {
+    Tensor result = empty_tensor(spec, host_device);
+    std::mt19937_64 generator(seed);
+    auto next = [&](int64_t) {
+        double unit = double(generator() >> 11) * 0x1p-53;
+        return double(float(low + unit * (high - low)));
+    };
+    fit_numbers(result, next, option);
+    return result;
+}
+
+}  // namespace mge::cli

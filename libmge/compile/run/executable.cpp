@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <atomic>
+#include <list>
+#include <mutex>
+
+#include "libmge/base/threads/per_process.h"
+#include "libmge/compile/known_algorithms.h"
+#include "libmge/compile/memory/upload.h"
+#include "libmge/compile/program.h"
+#include "libmge/compile/run/compiled_context.h"
+#include "libmge/device/device.h"
+#include "libmge/graph/place.h"
+
+namespace mge {
+
+// Outside of the unnamed namespace: an Executable has them.
+struct KeptProgram {
+    TensorSpecs inputs;
+    std::vector<DeviceId> places;  // of the inputs
+    std::shared_ptr<const Program> program;
+    std::unique_ptr<CompiledContext> context;
+};
+
+struct KeptPrograms {
+    std::mutex mutex;
+    std::list<std::shared_ptr<KeptProgram>> list;  // most recently used first
+    std::mutex running;                            // one run at a time: the contexts share their memory
+    std::shared_ptr<ContextMemory> memory;
+};
+
+namespace {
+
+constexpr size_t kept_programs = 16;
+
+// A child made by fork() keeps the programs, but not the contexts, in which a thread of its parent may be.
+std::unique_ptr<KeptPrograms> make_entries(KeptPrograms* of_parent) {
+    auto entries = std::make_unique<KeptPrograms>();
+    entries->memory = std::make_shared<ContextMemory>();
+    std::unique_lock<std::mutex> lock;
+    if (of_parent) lock = std::unique_lock(of_parent->mutex, std::try_to_lock);
+    if (!lock.owns_lock()) return entries;
+    for (auto& entry : of_parent->list) {
+        entries->list.push_back(std::make_shared<KeptProgram>());
+        entries->list.back()->inputs = entry->inputs;
+        entries->list.back()->places = entry->places;
+        entries->list.back()->program = entry->program;
+    }
+    return entries;
+}
+
+// What a run gives that computes nothing: no memory that anybody has seen.
+Tensor output_of_fake_run(const TensorSpec& spec, DeviceId device) {
+    if (!spec.shape.is_known()) return {};
+    Tensor result = empty_tensor(spec, device);
+    queue_of(device).fill(result.address(), 0, spec.bytes());
+    return result;
+}
+
+// By output memory, that of an input which is given up for it; empty when none is.
+std::vector<StorageRef> memory_given_up(const Program& program, std::span<const Tensor> inputs,
+                                        const std::vector<bool>& is_given_up) {
+    std::vector<StorageRef> given;
+    for (auto [output, input] : program.parts().placement.taken_inputs) {
+        if (is_given_up.empty() || !is_given_up[input]) continue;
+        given.resize(program.parts().placement.outputs.size());
+        given[output] = inputs[input].impl()->storage;
+    }
+    return given;
+}
+
+// An observer of a context for the life of the scope; null: none.
+class ObserverScope {
+public:
+    ObserverScope(Context& context, StepObserver* observer) : context_(context), observer_(observer) {
+        if (observer_) context_.attach(*observer_);
+    }
+    ~ObserverScope() {
+        if (observer_) context_.detach(*observer_);
+    }
+    ObserverScope(const ObserverScope&) = delete;
+    ObserverScope& operator=(const ObserverScope&) = delete;
+
+private:
+    Context& context_;
+    StepObserver* observer_;
+};
+
+}  // namespace
+
+struct Executable::State {
+    Graph graph;
+    CompileOptions options;
+    PerProcess<KeptPrograms> of_process{make_entries};
+    std::shared_ptr<const Program> first;  // only with no_profiling_on_shape_change
+    std::atomic<bool> skips_next{false};
+
+    void require_own_shapes(const TensorSpecs& inputs) const {
+        for (size_t i = 0; i < inputs.size(); ++i) {
+            auto& own = graph.value(graph.inputs().at(i));
+            if (!(own.spec == inputs[i]))
+                throw_user("const_shape",
+                           text("input '", own.name, "' is ", own.spec, ", a constant, and was given as ",
+                                inputs[i]),
+                           ErrorClass::value);
+        }
+    }
+
+    // The first ones have fixed them. The same shapes at other places are another recording.
+    void require_recorded_shapes(const TensorSpecs& recorded, const TensorSpecs& inputs) const {
+        for (size_t i = 0; i < inputs.size(); ++i)
+            if (!(recorded[i] == inputs[i]))
+                throw_user("comp_node_seq_record_level",
+                           text("2 has fixed the shapes: input '", graph.value(graph.inputs().at(i)).name,
+                                "' was ", recorded[i], " when it was recorded, and was given as ", inputs[i]),
+                           ErrorClass::value);
+    }
+
+    std::shared_ptr<const Program> compile(const TensorSpecs& inputs, std::span<const DeviceId> places) {
+        Graph placed = place_inputs(infer_shapes(graph, inputs), places);
+        if (!options.no_profiling_on_shape_change) return Program::compile(placed, options);
+        if (first) return Program::compile(placed, with_known_algorithms(options, *first));
+        return first = Program::compile(placed, options);
+    }
+
+    std::vector<DeviceId> own_places() const {
+        std::vector<DeviceId> places;
+        for (ValueId id : graph.inputs()) places.push_back(graph.value(id).device);
+        return places;
+    }
+
+    std::shared_ptr<KeptProgram> find(const TensorSpecs& inputs, std::span<const DeviceId> places) {
+        auto& of_this = of_process.get();
+        auto& entries = of_this.list;
+        std::lock_guard lock(of_this.mutex);
+        for (auto it = entries.begin(); it != entries.end(); ++it)
+            if ((*it)->inputs == inputs && std::ranges::equal((*it)->places, places)) {
+                entries.splice(entries.begin(), entries, it);
+                return entries.front();
+            }
+        if (options.const_shape) require_own_shapes(inputs);
+        if (options.comp_node_seq_record_level == 2 && !entries.empty())
+            require_recorded_shapes(entries.back()->inputs, inputs);
+        auto entry = std::make_shared<KeptProgram>();
+        entry->inputs = inputs;
+        entry->places.assign(places.begin(), places.end());
+        entry->program = compile(inputs, places);
+        entries.push_front(entry);
+        if (entries.size() > kept_programs) entries.pop_back();
+        return entry;
+    }
+};
+
+Executable::Executable(Graph graph, CompileOptions options, std::shared_ptr<ContextMemory> memory)
+    : state_(std::make_unique<State>()) {
+    if (options.force_output_use_user_specified_memory)
+        throw_user("force_output_use_user_specified_memory",
+                   "an Executable gives its outputs memory of their own; bind them to a Context");
+    if (memory) state_->of_process.get().memory = std::move(memory);
+    state_->graph = place(std::move(graph), options.device);
+    state_->options = std::move(options);
+    state_->skips_next = state_->options.fake_next_exec;
+    if (!state_->options.uploads) state_->options.uploads = std::make_shared<ConstantUploads>();
+}
+Executable::~Executable() = default;
+
+std::shared_ptr<ContextMemory> Executable::memory() const { return state_->of_process.get().memory; }
+
+const Graph& Executable::graph() const { return state_->graph; }
+
+std::shared_ptr<const Program> Executable::program_for(const TensorSpecs& inputs) {
+    return state_->find(inputs, state_->own_places())->program;
+}
+
+void Executable::fake_next_exec() {
+    require_fake_runs(state_->options);
+    state_->skips_next = true;
+}
+
+Tensors Executable::run(std::span<const Tensor> inputs, StepObserver* observer,
+                        const std::vector<bool>& is_given_up) {
+    TensorSpecs specs;
+    std::vector<DeviceId> places;
+    for (auto& input : inputs) {
+        if (!input) throw_user("graph", text("input ", specs.size(), " is missing"), ErrorClass::type);
+        specs.push_back(input.spec());
+        places.push_back(input.device());
+    }
+    auto entry = state_->find(specs, places);
+    auto& shared = state_->of_process.get();
+    std::lock_guard lock(shared.running);
+    bool is_first = !entry->context;
+    if (is_first) {
+        entry->context = std::make_unique<CompiledContext>(
+            entry->program, shared.memory,
+            OwnPorts{.inputs = false, .outputs = false, .is_waited_for = false});
+        entry->context->skip_next_run(false);  // one run of all contexts is left out, not one of each
+    }
+    auto& context = *entry->context;
+    bool is_fake = state_->skips_next.exchange(false, std::memory_order_relaxed);
+    for (size_t i = 0; i < inputs.size(); ++i) context.bind_input(i, inputs[i].address());
+    std::vector<StorageRef> given;
+    // The first run is checked (var_sanity_check_first_run), and a value that changes is a fault there.
+    if (!is_first && !is_fake) given = memory_given_up(*entry->program, inputs, is_given_up);
+    context.renew_outputs(given);
+    if (!is_fake) {
+        ObserverScope scope(context, observer);
+        context.run();
+        context.wait_until_asked();
+    }
+    Tensors outputs;
+    for (size_t i = 0; i < entry->program->outputs().size(); ++i) {
+        auto& graph = entry->program->graph();
+        Location location = entry->program->parts().placement.locate(graph.outputs()[i]);
+        // An input that is handed through shares the caller's memory, so it has to be its tensor.
+        auto& spec = graph.value(graph.outputs()[i]).spec;
+        if (location.kind == Location::Kind::input)
+            outputs.push_back(inputs[location.at].with_shape(spec.shape));
+        else
+            outputs.push_back(is_fake ? output_of_fake_run(spec, graph.value(graph.outputs()[i]).device)
+                                      : context.output(i));
+    }
+    for (auto& taken : entry->program->parts().placement.taken_inputs) context.hand_over(taken.output);
+    return outputs;
+}
+
+}  // namespace mge

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libmge/compile/run/run_turn.h"
+
+#include "libmge/base/error.h"
+#include "libmge/base/threads/per_process.h"
+
+namespace mge {
+namespace {
+
+// A holder is the address of a thread's mark, or null, and in the byte above addresses a bit that says that
+// there is one, and how often its process was forked.
+constexpr int generation_shift = 56;
+constexpr uintptr_t is_held = uintptr_t(1) << 63, process_bits = uintptr_t(255) << generation_shift;
+
+uintptr_t mark_of_thread() {
+    static thread_local char mark;
+    return reinterpret_cast<uintptr_t>(&mark);
+}
+
+uintptr_t mark_of_process() { return is_held | uintptr_t(fork_generation()) << generation_shift; }
+
+bool is_of_this_thread(uintptr_t holder) { return (holder & ~process_bits) == mark_of_thread(); }
+
+}  // namespace
+
+bool RunTurn::is_lost(uintptr_t holder) {
+    return holder && !is_of_this_thread(holder) && (holder & process_bits) != mark_of_process();
+}
+
+bool RunTurn::try_take() {
+    const uintptr_t mine = mark_of_thread() | mark_of_process();
+    uintptr_t holder = 0;
+    do {
+        if (holder_.compare_exchange_strong(holder, mine, std::memory_order_acquire)) return true;
+    } while (is_lost(holder));  // a lost holder is replaced
+    return false;
+}
+
+void RunTurn::take() {
+    while (!try_take()) {
+        uintptr_t holder = holder_.load(std::memory_order_relaxed);
+        if (is_of_this_thread(holder))
+            throw_user("context", "a run of it was asked for inside of one of its runs");
+        if (holder) holder_.wait(holder, std::memory_order_relaxed);
+    }
+}
+
+void RunTurn::hand_over() { holder_.store(mark_of_process(), std::memory_order_relaxed); }
+
+void RunTurn::adopt() { holder_.store(mark_of_thread() | mark_of_process(), std::memory_order_relaxed); }
+
+void RunTurn::give_back() {
+    holder_.store(0, std::memory_order_release);
+    holder_.notify_all();
+}
+
+void RunTurn::wait() const {
+    while (true) {
+        uintptr_t holder = holder_.load(std::memory_order_acquire);
+        if (!holder || is_of_this_thread(holder)) return;
+        if (is_lost(holder))
+            holder_.compare_exchange_strong(holder, 0, std::memory_order_relaxed);
+        else
+            holder_.wait(holder, std::memory_order_relaxed);
+    }
+}
+
+}  // namespace mge

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// A query's scores and what becomes of them. Included by *.simd.cpp files after foreach_target.h and once per
+// instruction set, so it has no #pragma once.
+
+#if defined(MGE_KERNEL_CPU_ATTENTION_SCORES_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef MGE_KERNEL_CPU_ATTENTION_SCORES_H
+#undef MGE_KERNEL_CPU_ATTENTION_SCORES_H
+#else
+#define MGE_KERNEL_CPU_ATTENTION_SCORES_H
+#endif
+
+#include <algorithm>
+#include <limits>
+
+#include "hwy/highway.h"
+#include "libmge/kernel/attention_shape.h"
+#include "libmge/kernel/cpu/rows/rows.h"
+#include "libmge/kernel/cpu/simd.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace mge::cpu::HWY_NAMESPACE {
+namespace {
+
+constexpr float infinite = std::numeric_limits<float>::infinity();
+
+HWY_INLINE float dot(const float* a, const float* b, int64_t n) {
+    const int64_t lanes = int64_t(simd_lanes());
+    Simd sum = Simd::fill(0);
+    int64_t i = 0;
+    for (; i + lanes <= n; i += lanes) sum = multiply_add(Simd::load(a + i), Simd::load(b + i), sum);
+    float total = hn::GetLane(hn::SumOfLanes(F32(), sum.v));
+    for (; i < n; ++i) total += a[i] * b[i];
+    return total;
+}
+
+// One query's mask.
+struct MaskRow {
+    const float* first;  // null: none
+    int64_t step;
+};
+HWY_INLINE MaskRow mask_row(const AttentionShape& s, const float* mask, int64_t batch, int64_t head,
+                            int64_t query, int64_t key) {
+    if (!mask) return {nullptr, 0};
+    return {mask + batch * s.mask.batch + head * s.mask.head + query * s.mask.query + key * s.mask.key,
+            s.mask.key};
+}
+
+// Scales products and adds the mask for the `seen` first of them; the others, up to whole panels, become
+// minus infinity. The largest, whatever it is where there is NaN, which makes all weights NaN.
+HWY_INLINE float finish_scores(float* scores, int64_t seen, int64_t padded, float scale,
+                               const MaskRow& mask) {
+    const int64_t lanes = int64_t(simd_lanes());
+    const Simd factor = Simd::fill(scale);
+    Simd top = Simd::fill(-infinite), added = Simd::fill(mask.first ? *mask.first : 0);
+    const bool has_row = mask.first && mask.step;
+    int64_t i = 0;
+    for (; i + lanes <= seen; i += lanes) {
+        if (has_row) added = Simd::load(mask.first + i);
+        Simd score = multiply_add(Simd::load(scores + i), factor, added);
+        score.store(scores + i);
+        top = Simd(hn::Max(top.v, score.v));
+    }
+    float largest = hn::GetLane(hn::MaxOfLanes(F32(), top.v));
+    for (; i < seen; ++i) {
+        scores[i] = scores[i] * scale + (mask.first ? mask.first[i * mask.step] : 0);
+        largest = std::max(largest, scores[i]);
+    }
+    std::fill(scores + seen, scores + padded, -infinite);
+    return largest;
+}
+
+// Their exponentials, less `top`; the sum.
+HWY_INLINE float exponentials(float* scores, int64_t padded, float top) {
+    const int64_t lanes = int64_t(simd_lanes());
+    const Simd shift = Simd::fill(top);
+    Simd sum = Simd::fill(0);
+    for (int64_t i = 0; i < padded; i += lanes) {
+        Simd weight = exp(Simd::load(scores + i) - shift);
+        weight.store(scores + i);
+        sum = sum + weight;
+    }
+    return hn::GetLane(hn::SumOfLanes(F32(), sum.v));
+}
+
+}  // namespace
+}  // namespace mge::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "libmge/kernel/cpu/convolution/pointwise.simd.cpp"
+#include "hwy/foreach_target.h"  // compiles this file once per instruction set
+//
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "hwy/highway.h"
+#include "libmge/kernel/cpu/activate.h"
+#include "libmge/kernel/cpu/convolution/pointwise.h"
+#include "libmge/kernel/cpu/highway_targets.h"
+#include "libmge/kernel/cpu/rows/channel_vectors-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace mge::cpu::HWY_NAMESPACE {
+namespace {
+constexpr int panel_vectors = 2;
+constexpr int64_t panel_channels = panel_vectors * lanes;
+// Twice as many sums, a panel's weights and one pixel fit the registers.
+constexpr int max_rows = lanes == 16 ? 14 : 6;
+// Pixels of a strip, which all panels of weights pass by: a second cache of 512 KiB has half of them and two
+// panels.
+constexpr int64_t strip_floats = 1 << 16;
+// Tiles whose activations are computed together, in rows long enough for vectors.
+constexpr int64_t activated_together = 8;
+constexpr int64_t floats_in_line = 16;
+
+int64_t stored(int64_t channels) { return ceil_div(channels, block) * block; }
+int64_t panels(const Pointwise& s) { return ceil_div(stored(s.oc), panel_channels); }
+// Of pixels: those of a tile.
+int64_t groups(const Pointwise& s) { return ceil_div(s.pixels, max_rows); }
+int64_t groups_of_strip(const Pointwise& s) {
+    if (s.weight_ic > s.ic)
+        return groups(s);  // the parts of a sum are cut alike, whatever channels they have
+    return std::clamp<int64_t>(strip_floats / (s.ic * max_rows), 1, groups(s));
+}
+
+// Where a tile of y begins, and what it fetches of the weights that are read after its panel: from the
+// `fetched`th on so many lines with each block of channels of x.
+struct Tile {
+    int64_t channel, pixel;
+    const float* next_panel;
+    int64_t fetched, lines_of_block;
+};
+
+// Adds the products of channel k of R pixels to the sums.
+template <int R, int V>
+HWY_INLINE void add_channel(const float* x, const float* const (&weight)[V], int64_t k, Vec (&sums)[R][V]) {
+    const Channels f;
+    Vec column[V];
+#pragma GCC unroll 2
+    for (int v = 0; v < V; ++v) column[v] = hn::LoadU(f, weight[v] + k * block);
+#pragma GCC unroll 16
+    for (int r = 0; r < R; ++r) {
+        const Vec pixel = hn::Set(f, x[r * block + k]);
+#pragma GCC unroll 2
+        for (int v = 0; v < V; ++v) sums[r][v] = hn::MulAdd(pixel, column[v], sums[r][v]);
+    }
+}
+
+template <int R, int V, class Fn>
+HWY_INLINE void for_sums(Vec (&sums)[R][V], Fn fn) {
+#pragma GCC unroll 2
+    for (int v = 0; v < V; ++v)
+#pragma GCC unroll 16
+        for (int r = 0; r < R; ++r) fn(sums[r][v], r, v);
+}
+
+// Sums of R pixels and V vectors of channels.
+template <int R, int V>
+void compute(const Pointwise& s, const PointwiseData& d, const Tile& at) {
+    const Channels f;
+    Vec sums[R][V];
+    const float* weight[V];
+    int64_t places[V];
+#pragma GCC unroll 2
+    for (int v = 0; v < V; ++v) {
+        const int64_t channel = at.channel + v * lanes;
+        places[v] = (channel / block * s.pixels + at.pixel) * block + channel % block;
+        weight[v] = d.weight + channel / block * s.weight_ic * block + channel % block;
+        const Vec bias = load_bias(d.bias, channel, s.oc);
+#pragma GCC unroll 16
+        for (int r = 0; r < R; ++r) sums[r][v] = bias;
+    }
+    const float* x = d.x + at.pixel * block;
+    const int64_t block_of_x = s.pixels * block, lines = at.lines_of_block;
+    // From one block of output channels to the next: what lies between belongs to other channels of x.
+    const int64_t block_of_weight = s.ic * block, gap = (s.weight_ic - s.ic) * block;
+    int64_t fetched = at.fetched;
+    for (int64_t rest = s.ic; rest > 0; rest -= block, x += block_of_x) {
+        for (int64_t i = 0; i < lines; ++i, fetched += floats_in_line)
+            __builtin_prefetch(at.next_panel + fetched + (fetched < block_of_weight ? 0 : gap), 0,
+                               2);  // into the second cache
+        if (HWY_LIKELY(rest >= block)) {
+#pragma GCC unroll 8
+            for (int64_t k = 0; k < block; ++k) add_channel<R, V>(x, weight, k, sums);
+        } else {
+            for (int64_t k = 0; k < rest; ++k) add_channel<R, V>(x, weight, k, sums);
+        }
+#pragma GCC unroll 2
+        for (int v = 0; v < V; ++v) weight[v] += block * block;
+    }
+    if (const float* residual = d.residual)
+        for_sums(sums, [&](Vec& y, int r, int v)
+                           HWY_ATTR { y = hn::Add(y, hn::LoadU(f, residual + places[v] + r * block)); });
+    if (s.activation == Activation::relu) for_sums(sums, [](Vec& y, int, int) HWY_ATTR { y = relu(y); });
+    if (s.activation == Activation::relu6) for_sums(sums, [](Vec& y, int, int) HWY_ATTR { y = relu6(y); });
+    if (s.activation == Activation::relu_keeps_nan)
+        for_sums(sums, [](Vec& y, int, int) HWY_ATTR { y = relu_keeps_nan(y); });
+    if (s.activation == Activation::relu6_keeps_nan)
+        for_sums(sums, [](Vec& y, int, int) HWY_ATTR { y = relu6_keeps_nan(y); });
+    if (s.activation == Activation::hswish) for_sums(sums, [](Vec& y, int, int) HWY_ATTR { y = hswish(y); });
+    float* to = d.y;
+    for_sums(sums, [&](Vec& y, int r, int v) HWY_ATTR { hn::StoreU(y, f, to + places[v] + r * block); });
+}
+
+using Compute = void (*)(const Pointwise&, const PointwiseData&, const Tile&);
+template <int V, int... R>
+constexpr std::array<Compute, max_rows> compute_by_rows(std::integer_sequence<int, R...>) {
+    return {compute<R + 1, V>...};
+}
+constexpr std::array<Compute, max_rows> computes[] = {
+    compute_by_rows<1>(std::make_integer_sequence<int, max_rows>()),
+    compute_by_rows<2>(std::make_integer_sequence<int, max_rows>())};
+
+int64_t count_items(const Pointwise& s) { return panels(s) * groups(s); }
+
+// Tiles of one panel side by side.
+struct PanelTiles {
+    int64_t panel, first_group, last_group;
+};
+
+// A group of pixels begins there.
+int64_t first_pixel(const Pointwise& s, int64_t group) { return s.pixels * group / groups(s); }
+
+void activate_tiles(const Pointwise& s, const PointwiseData& d, int64_t panel, int64_t first_group,
+                    int64_t last_group) {
+    const int64_t begin = first_pixel(s, first_group), end = first_pixel(s, last_group);
+    const int64_t first = panel * panel_channels, last = std::min(first + panel_channels, stored(s.oc));
+    for (int64_t channel = first; channel < last; channel += block)
+        activate(s.activation, d.y + (channel / block * s.pixels + begin) * block, (end - begin) * block);
+}
+
+// The next panel is fetched meanwhile, each tile its part, so that nobody waits for all of it at once.
+void compute_tiles(const Pointwise& s, const PointwiseData& d, const PanelTiles& t) {
+    constexpr int64_t lines_of_block = block * panel_channels / floats_in_line;
+    const int64_t channel = t.panel * panel_channels, tiles = t.last_group - t.first_group;
+    const int64_t vectors = std::min(panel_channels, stored(s.oc) - channel) / lanes;
+    const float* next_panel = d.weight + (t.panel + 1) % panels(s) * panel_channels * s.weight_ic;
+    const int64_t lines = ceil_div(lines_of_block, tiles);
+    const int64_t fetched_by_tile = ceil_div(s.ic, block) * lines * floats_in_line;
+    int64_t activated = t.first_group;
+    for (int64_t group = t.first_group; group < t.last_group; ++group) {
+        const int64_t pixel = first_pixel(s, group), rows = first_pixel(s, group + 1) - pixel;
+        const int64_t fetched = (group - t.first_group) * fetched_by_tile;
+        computes[vectors - 1][size_t(rows - 1)](s, d, {channel, pixel, next_panel, fetched, lines});
+        const int64_t computed = group + 1;
+        if (!is_apart(s.activation)) continue;
+        if (computed < t.last_group && computed - activated < activated_together) continue;
+        activate_tiles(s, d, t.panel, activated, computed);
+        activated = computed;
+    }
+}
+
+// Strip by strip, and in each one panel of weights after the other, which comes from beyond the second cache
+// once for all pixels of the strip.
+void compute_items(const Pointwise& s, const PointwiseData& d, int64_t first, int64_t last) {
+    const int64_t width = groups_of_strip(s), items_of_strip = width * panels(s);
+    for (int64_t item = first; item < last;) {
+        const int64_t begin = item / items_of_strip * width, within = item % items_of_strip;
+        const int64_t here = std::min(width, groups(s) - begin), group = begin + within % here;
+        const int64_t count = std::min(begin + here - group, last - item);
+        compute_tiles(s, d, {within / here, group, group + count});
+        item += count;
+    }
+}
+
+}  // namespace
+
+PointwiseFunctions pointwise_functions() { return {count_items, compute_items}; }
+
+}  // namespace mge::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace mge::cpu {
+namespace {
+
+HWY_EXPORT(pointwise_functions);
+const PointwiseFunctions& functions() {
+    static const PointwiseFunctions best = [] {
+        limit_highway_targets();
+        return HWY_DYNAMIC_DISPATCH(pointwise_functions)();
+    }();
+    return best;
+}
+
+}  // namespace
+
+int64_t Pointwise::items() const { return functions().count_items(*this); }
+
+void pointwise(const Pointwise& shape, const PointwiseData& data, int64_t first, int64_t last) {
+    functions().compute_items(shape, data, first, last);
+}
+
+}  // namespace mge::cpu
+#endif

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "libmge/kernel/cpu/product/compressed_rows.simd.cpp"
+#include "hwy/foreach_target.h"  // compiles this file once per instruction set
+//
+#include <algorithm>
+
+#include "hwy/highway.h"
+#include "libmge/kernel/cpu/highway_targets.h"
+#include "libmge/kernel/cpu/product/compressed_rows.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace mge::cpu::HWY_NAMESPACE {
+namespace {
+namespace hn = hwy::HWY_NAMESPACE;
+
+using F32 = hn::CappedTag<float, 16>;
+using I32 = hn::Rebind<int32_t, F32>;
+using U8 = hn::Rebind<uint8_t, F32>;
+using Vec = hn::Vec<F32>;
+constexpr int64_t lanes = hn::MaxLanes(F32());
+
+// How many steps a byte holds, and which of them: 8 bits have one place, 4 bits the low and the high half.
+template <int bits>
+inline constexpr int places = 8 / bits;
+
+template <int bits, int place>
+HWY_INLINE Vec steps_at(hn::Vec<I32> bytes) {
+    if constexpr (bits == 4) bytes = place ? hn::ShiftRight<4>(bytes) : hn::And(bytes, hn::Set(I32(), 15));
+    return hn::ConvertTo(F32(), bytes);
+}
+template <int bits>
+HWY_INLINE float step_at(uint8_t byte, int place) {
+    return float(bits == 8 ? byte : place ? byte >> 4 : byte & 15);
+}
+HWY_INLINE hn::Vec<I32> load_bytes(const uint8_t* bytes) {
+    return hn::PromoteTo(I32(), hn::LoadU(U8(), bytes));
+}
+
+struct Scaling {
+    float scale, zero;
+};
+HWY_INLINE Scaling scaling_of(const CompressedWeight& s, const CompressedData& d, int64_t row, int64_t g) {
+    const int64_t at = row * s.groups() + g;
+    return {d.scale[at], d.zero ? float(d.zero[at]) : float(s.middle())};
+}
+
+template <int bits>
+void expand_group(const uint8_t* steps, int64_t columns, Scaling scaling, float* w) {
+    const F32 f;
+    const Vec scale = hn::Set(f, scaling.scale), zero = hn::Set(f, scaling.zero);
+    auto real = [&](Vec step) { return hn::Mul(hn::Sub(step, zero), scale); };
+    int64_t i = 0;  // columns
+    for (; i + places<bits> * lanes <= columns; i += places<bits> * lanes) {
+        auto bytes = load_bytes(steps + i / places<bits>);
+        if constexpr (bits == 8)
+            hn::StoreU(real(steps_at<8, 0>(bytes)), f, w + i);
+        else
+            hn::StoreInterleaved2(real(steps_at<4, 0>(bytes)), real(steps_at<4, 1>(bytes)), f, w + i);
+    }
+    for (; i < columns; ++i)
+        w[i] = (step_at<bits>(steps[i / places<bits>], int(i % places<bits>)) - scaling.zero) * scaling.scale;
+}
+
+template <int bits>
+void expand(const CompressedWeight& s, const CompressedData& d, int64_t first, int64_t last, float* w) {
+    for (int64_t row = first; row < last; ++row, w += s.columns)
+        for (int64_t g = 0; g < s.groups(); ++g)
+            expand_group<bits>(d.steps + row * s.row_bytes() + g * s.group_bytes(), s.columns_of(g),
+                               scaling_of(s, d, row, g), w + g * s.group);
+}
+
+// The products of M rows of x and N rows of w. A byte is loaded once and its steps become floats once for all
+// rows of x.
+template <int bits, int M, int N>
+void multiply_tile(const CompressedWeight& s, const CompressedData& d, const OrderedRows& x, int64_t m,
+                   int64_t n, float* y) {
+    const F32 f;
+    Vec sums[M][N];
+    float rest[M][N] = {};
+    for (auto& row : sums)
+        for (auto& sum : row) sum = hn::Zero(f);
+    for (int64_t g = 0; g < s.groups(); ++g) {
+        const int64_t at = g * s.group_bytes();
+        const int64_t used = (s.columns_of(g) + places<bits> - 1) / places<bits>;
+        const float* rows[M];
+        for (int r = 0; r < M; ++r) rows[r] = x.x + (m + r) * x.stride + at;
+        const uint8_t* steps[N];
+        Vec scale[N], zero[N];
+        for (int c = 0; c < N; ++c) {
+            steps[c] = d.steps + (n + c) * s.row_bytes() + at;
+            scale[c] = hn::Set(f, scaling_of(s, d, n + c, g).scale);
+            zero[c] = hn::Set(f, scaling_of(s, d, n + c, g).zero);
+        }
+        int64_t i = 0;
+        for (; i + lanes <= used; i += lanes) {
+#pragma GCC unroll 4
+            for (int c = 0; c < N; ++c) {
+                auto bytes = load_bytes(steps[c] + i);
+                const Vec low = hn::Mul(hn::Sub(steps_at<bits, 0>(bytes), zero[c]), scale[c]);
+#pragma GCC unroll 4
+                for (int r = 0; r < M; ++r)
+                    sums[r][c] = hn::MulAdd(low, hn::LoadU(f, rows[r] + i), sums[r][c]);
+                if constexpr (bits == 4) {
+                    const Vec high = hn::Mul(hn::Sub(steps_at<4, 1>(bytes), zero[c]), scale[c]);
+#pragma GCC unroll 4
+                    for (int r = 0; r < M; ++r)
+                        sums[r][c] = hn::MulAdd(high, hn::LoadU(f, rows[r] + x.half_row + i), sums[r][c]);
+                }
+            }
+        }
+        for (; i < used; ++i)
+            for (int c = 0; c < N; ++c)
+                for (int place = 0; place < places<bits>; ++place) {
+                    const Scaling scaling = scaling_of(s, d, n + c, g);
+                    const float w = (step_at<bits>(steps[c][i], place) - scaling.zero) * scaling.scale;
+                    for (int r = 0; r < M; ++r) rest[r][c] += w * rows[r][place * x.half_row + i];
+                }
+    }
+    for (int r = 0; r < M; ++r)
+        for (int c = 0; c < N; ++c)
+            y[(m + r) * s.rows + n + c] = hn::GetLane(hn::SumOfLanes(f, sums[r][c])) + rest[r][c];
+}
+
+constexpr int most_rows = 4;
+
+template <int bits, int N>
+void multiply_columns(const CompressedWeight& s, const CompressedData& d, const OrderedRows& x, int64_t n,
+                      float* y) {
+    int64_t m = 0;
+    for (; m + most_rows <= x.count; m += most_rows) multiply_tile<bits, most_rows, N>(s, d, x, m, n, y);
+    const int64_t left = x.count - m;
+    if (left == 3) multiply_tile<bits, 3, N>(s, d, x, m, n, y);
+    if (left == 2) multiply_tile<bits, 2, N>(s, d, x, m, n, y);
+    if (left == 1) multiply_tile<bits, 1, N>(s, d, x, m, n, y);
+}
+
+// One row of x needs several rows of w for sums that do not wait for each other; more of them find no more
+// registers.
+template <int bits>
+void multiply(const CompressedWeight& s, const CompressedData& d, const OrderedRows& x, int64_t first,
+              int64_t last, float* y) {
+    int64_t n = first;
+    if (x.count == 1)
+        for (; n + 4 <= last; n += 4) multiply_tile<bits, 1, 4>(s, d, x, 0, n, y);
+    for (; n + 2 <= last; n += 2) multiply_columns<bits, 2>(s, d, x, n, y);
+    if (n < last) multiply_columns<bits, 1>(s, d, x, n, y);
+}
+
+}  // namespace
+
+CompressedFunctions compressed_functions() { return {expand<8>, expand<4>, multiply<8>, multiply<4>}; }
+
+}  // namespace mge::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace mge::cpu {
+namespace {
+
+HWY_EXPORT(compressed_functions);
+const CompressedFunctions& functions() {
+    static const CompressedFunctions best = [] {
+        limit_highway_targets();
+        return HWY_DYNAMIC_DISPATCH(compressed_functions)();
+    }();
+    return best;
+}
+
+}  // namespace
+
+void expand_rows(const CompressedWeight& shape, const CompressedData& data, int64_t first, int64_t last,
+                 float* w) {
+    (shape.bits == 8 ? functions().expand8 : functions().expand4)(shape, data, first, last, w);
+}
+
+OrderedRows order_rows(const CompressedWeight& shape, const float* x, int64_t count, float* ordered) {
+    const int64_t half = half_row_of(shape), columns = shape.columns;
+    if (!half) return {count, columns, 0, x};
+    for (int64_t m = 0; m < count; ++m, x += columns) {
+        float *even = ordered + m * 2 * half, *odd = even + half;
+        for (int64_t i = 0; i < columns; i += 2) even[i / 2] = x[i];
+        for (int64_t i = 1; i < columns; i += 2) odd[i / 2] = x[i];
+        if (columns % 2) odd[half - 1] = 0;
+    }
+    return {count, 2 * half, half, ordered};
+}
+
+void multiply_rows(const CompressedWeight& shape, const CompressedData& data, const OrderedRows& x,
+                   int64_t first, int64_t last, float* y) {
+    (shape.bits == 8 ? functions().multiply8 : functions().multiply4)(shape, data, x, first, last, y);
+}
+
+}  // namespace mge::cpu
+#endif

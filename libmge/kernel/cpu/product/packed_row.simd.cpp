@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "libmge/kernel/cpu/product/packed_row.simd.cpp"
+#include "hwy/foreach_target.h"  // compiles this file once per instruction set
+//
+#include <algorithm>
+#include <utility>
+
+#include "hwy/cache_control.h"
+#include "hwy/highway.h"
+#include "libmge/kernel/cpu/highway_targets.h"
+#include "libmge/kernel/cpu/product/packed_row.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace mge::cpu::HWY_NAMESPACE {
+namespace {
+namespace hn = hwy::HWY_NAMESPACE;
+
+constexpr int64_t floats_in_line = 16;
+// Sums that are kept at once: enough to hide the latency of a fused multiply-add, few enough for 16
+// registers.
+constexpr int64_t most_sums = 8;
+// Rows of a panel are fetched so far ahead: the matrix comes from the second cache or from beyond it.
+constexpr int64_t fetched_ahead = 8;
+
+HWY_INLINE void fetch(const float* from, int64_t lines) {
+    for (int64_t line = 0; line < lines; ++line) hwy::Prefetch(from + line * floats_in_line);
+}
+
+// What a panel's sums are added to and where they go; `next` is the panel that is read behind it.
+struct Panel {
+    const float *x, *b, *next, *bias, *residual;
+    float* y;
+};
+
+// V vectors of R rows of a panel at a time, each with sums of its own. Rows of a panel are read whole where
+// the registers allow that: half of each, twice, comes at two thirds of the speed from beyond a cache.
+template <class D, int V, int R>
+HWY_INLINE void sum_columns(D d, int64_t k, const Panel& p) {
+    const int64_t lanes = int64_t(hn::Lanes(d));
+    constexpr int64_t lines = V * int64_t(hn::MaxLanes(d)) / floats_in_line;
+    hn::Vec<D> sums[R][V];
+    for (int r = 0; r < R; ++r)
+        for (int v = 0; v < V; ++v) sums[r][v] = hn::Zero(d);
+    const float* b = p.b;
+    int64_t i = 0;
+    auto sum_rows = [&](int64_t end, const float* fetched) HWY_ATTR {
+        for (; i + R <= end; i += R, b += R * panel_columns, fetched += R * panel_columns)
+            for (int r = 0; r < R; ++r) {
+                fetch(fetched + r * panel_columns, lines);
+                auto number = hn::Set(d, p.x[i + r]);
+                for (int v = 0; v < V; ++v)
+                    sums[r][v] =
+                        hn::MulAdd(number, hn::LoadU(d, b + r * panel_columns + v * lanes), sums[r][v]);
+            }
+    };
+    sum_rows(k - fetched_ahead, b + fetched_ahead * panel_columns);
+    sum_rows(k, p.next);
+    for (; i < k; ++i, b += panel_columns)
+        for (int v = 0; v < V; ++v)
+            sums[0][v] = hn::MulAdd(hn::Set(d, p.x[i]), hn::LoadU(d, b + v * lanes), sums[0][v]);
+    for (int v = 0; v < V; ++v) {
+        for (int r = 1; r < R; ++r) sums[0][v] = hn::Add(sums[0][v], sums[r][v]);
+        if (p.bias) sums[0][v] = hn::Add(sums[0][v], hn::LoadU(d, p.bias + v * lanes));
+        if (p.residual) sums[0][v] = hn::Add(sums[0][v], hn::LoadU(d, p.residual + v * lanes));
+        hn::StoreU(sums[0][v], d, p.y + v * lanes);
+    }
+}
+
+void sum_panel(int64_t k, const Panel& p) {
+    const hn::ScalableTag<float> d;
+    constexpr int64_t vectors = panel_columns / int64_t(hn::MaxLanes(d)),
+                      lines = panel_columns / floats_in_line;
+    constexpr int together = int(std::min(vectors, most_sums)), rows = int(most_sums / together);
+    // Read when the sums are there, so they come meanwhile.
+    if (p.bias) fetch(p.bias, lines);
+    if (p.residual) fetch(p.residual, lines);
+    for (int64_t at = 0; at < panel_columns; at += together * int64_t(hn::MaxLanes(d)))
+        sum_columns<decltype(d), together, rows>(d, k,
+                                                 {p.x, p.b + at, p.next + at, p.bias ? p.bias + at : nullptr,
+                                                  p.residual ? p.residual + at : nullptr, p.y + at});
+}
+
+// The last panel may have fewer columns than a panel has.
+void sum_columns_of_last(const PackedRow& s, Panel p, int64_t n) {
+    HWY_ALIGN float sums[panel_columns];
+    const float *bias = std::exchange(p.bias, nullptr), *residual = std::exchange(p.residual, nullptr);
+    float* y = std::exchange(p.y, sums);
+    sum_panel(s.k, p);
+    for (int64_t i = 0; bias && i < n; ++i) sums[i] += bias[i];
+    for (int64_t i = 0; residual && i < n; ++i) sums[i] += residual[i];
+    std::copy_n(sums, n, y);
+}
+
+void multiply(const PackedRow& s, const PackedRowData& data, int64_t first, int64_t last) {
+    // Each call goes the other way: of a matrix that is used again and again, as that of a recurrent net, and
+    // is larger than a cache, the panels of the last call's end are still there.
+    thread_local bool is_backwards = false;
+    is_backwards = !is_backwards;
+    for (int64_t i = first; i < last; ++i) {
+        const int64_t panel = is_backwards ? first + last - 1 - i : i,
+                      next = is_backwards ? panel - 1 : panel + 1;
+        const float* b = data.b + panel * s.panel;
+        const int64_t begin = panel * panel_columns, n = std::min(panel_columns, s.n - begin);
+        const Panel p{data.x,
+                      b,
+                      first <= next && next < last ? data.b + next * s.panel : b,
+                      data.bias ? data.bias + begin : nullptr,
+                      data.residual ? data.residual + begin : nullptr,
+                      data.y + begin};
+        if (n == panel_columns)
+            sum_panel(s.k, p);
+        else
+            sum_columns_of_last(s, p, n);
+    }
+}
+
+}  // namespace
+
+using MultiplyRow = void (*)(const PackedRow&, const PackedRowData&, int64_t, int64_t);
+MultiplyRow packed_row_function() { return &multiply; }
+
+}  // namespace mge::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace mge::cpu {
+
+HWY_EXPORT(packed_row_function);
+
+void packed_row(const PackedRow& shape, const PackedRowData& data, int64_t first, int64_t last) {
+    static const auto best = [] {
+        limit_highway_targets();
+        return HWY_DYNAMIC_DISPATCH(packed_row_function)();
+    }();
+    best(shape, data, first, last);
+}
+
+}  // namespace mge::cpu
+#endif

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+// Products of matrices in tiles of registers, the second factor in panels of columns (packed_product.h).
+// Included by *.simd.cpp files after foreach_target.h and once per instruction set, so it has no #pragma
+// once.
+
+#if defined(MGE_KERNEL_CPU_PANEL_TILES_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef MGE_KERNEL_CPU_PANEL_TILES_H
+#undef MGE_KERNEL_CPU_PANEL_TILES_H
+#else
+#define MGE_KERNEL_CPU_PANEL_TILES_H
+#endif
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "hwy/highway.h"
+#include "libmge/kernel/cpu/product/packed_product.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace mge::cpu::HWY_NAMESPACE {
+namespace panels {
+namespace {
+namespace hn = hwy::HWY_NAMESPACE;
+
+using F32 = hn::CappedTag<float, 16>;
+using Vec = hn::Vec<F32>;
+constexpr int64_t lanes = hn::MaxLanes(F32());
+constexpr int64_t columns = PackedProduct::panel_columns;
+// Of a tile. Its sums, a row of b and one number of a fill the registers.
+constexpr int vectors = int(std::min<int64_t>(2, columns / lanes));
+constexpr int64_t tile_columns = vectors * lanes;
+constexpr int max_rows = lanes == 16 ? 14 : 6;
+
+// How the numbers of a lie: in rows, or, for each tile, those of a column side by side, column by column.
+enum class Factor { rows, columns };
+
+// What is read of b later comes from memory: while a tile is computed, some rows of it are fetched after
+// every `rows_of_b`, from `first` on. Null: none are.
+struct Fetched {
+    const float* first = nullptr;
+    int64_t rows_of_b = 1, together = 1;
+};
+
+// Rows of b that a tile takes without looking at anything else. Of more, compilers mix the products and keep
+// sums in memory.
+constexpr int64_t rows_at_once = 2;
+
+// The part of tile i of `count` in `depth` rows of b from `next` on.
+HWY_INLINE Fetched part_of_fetched(const float* next, int64_t depth, int64_t i, int64_t count) {
+    const int64_t step = std::max(rows_at_once, count / rows_at_once * rows_at_once);
+    const int64_t together = (step + count - 1) / count, first = i * ((depth + step - 1) / step) * together;
+    return {next && first < depth ? next + first * columns : nullptr, step, together};
+}
+
+// Where a tile lies: its first numbers in a, b and y, and how far the next row is. The rows of y that are
+// wanted next, if any are told, may come from far away, too.
+struct Tile {
+    const float* a;
+    int64_t a_row;
+    const float* b;
+    float* y;
+    int64_t y_row;
+    Fetched fetched = {};
+    const float* next_y = nullptr;
+};
+
+// Into the second cache.
+HWY_INLINE void fetch(const float* row) { __builtin_prefetch(row, 0, 2); }
+
+// Adds the products of a column of R rows of a with a row of b.
+template <int R, Factor factor>
+HWY_INLINE void add_row(const float* a, int64_t a_row, const float* b, Vec (&sums)[R][vectors]) {
+    const F32 f;
+    Vec row[vectors];
+#pragma GCC unroll 2
+    for (int v = 0; v < vectors; ++v) row[v] = hn::LoadU(f, b + v * lanes);
+#pragma GCC unroll 16
+    for (int r = 0; r < R; ++r) {
+        const Vec number = hn::Set(f, factor == Factor::rows ? a[r * a_row] : a[r]);
+#pragma GCC unroll 2
+        for (int v = 0; v < vectors; ++v) sums[r][v] = hn::MulAdd(number, row[v], sums[r][v]);
+    }
+}
+
+// Adds the products of `depth` columns of R rows of a to y, or starts it with them.
+template <int R, Factor factor = Factor::rows>
+HWY_INLINE void add_tile(const Tile& t, int64_t depth, bool is_first) {
+    const F32 f;
+    Vec sums[R][vectors];
+#pragma GCC unroll 16
+    for (int r = 0; r < R; ++r)
+#pragma GCC unroll 2
+        for (int v = 0; v < vectors; ++v)
+            sums[r][v] = is_first ? hn::Zero(f) : hn::LoadU(f, t.y + r * t.y_row + v * lanes);
+    for (int r = 0; t.next_y && r < R; ++r) __builtin_prefetch(t.next_y + r * t.y_row, 1, 3);
+    const float *a = t.a, *b = t.b, *fetched = t.fetched.first;
+    constexpr int64_t a_step = factor == Factor::rows ? 1 : R;
+    const int64_t whole = depth / rows_at_once * rows_at_once, step = fetched ? t.fetched.rows_of_b : whole;
+    for (int64_t begin = 0; begin < whole; begin += step) {
+        for (int64_t i = 0; fetched && i < t.fetched.together; ++i, fetched += columns) fetch(fetched);
+        const int64_t end = std::min(begin + step, whole);
+        for (int64_t k = begin; k < end; k += rows_at_once) {
+#pragma GCC unroll 2
+            for (int64_t i = 0; i < rows_at_once; ++i)
+                add_row<R, factor>(a + i * a_step, t.a_row, b + i * columns, sums);
+            a += rows_at_once * a_step;
+            b += rows_at_once * columns;
+        }
+    }
+    for (int64_t k = whole; k < depth; ++k, a += a_step, b += columns)
+        add_row<R, factor>(a, t.a_row, b, sums);
+#pragma GCC unroll 16
+    for (int r = 0; r < R; ++r)
+#pragma GCC unroll 2
+        for (int v = 0; v < vectors; ++v) hn::StoreU(sums[r][v], f, t.y + r * t.y_row + v * lanes);
+}
+
+// A panel's whole width. Of the last one less may be there, and the rest goes through memory of its own.
+template <int R, Factor factor>
+void add_rows(const Tile& t, int64_t depth, int64_t width, bool is_first) {
+    if (width == columns) {
+        for (int64_t c = 0; c < columns; c += tile_columns)
+            add_tile<R, factor>({t.a, t.a_row, t.b + c, t.y + c, t.y_row, c == 0 ? t.fetched : Fetched{},
+                                 c == 0 ? t.next_y : nullptr},
+                                depth, is_first);
+        return;
+    }
+    HWY_ALIGN float whole[R * columns] = {};
+    for (int r = 0; !is_first && r < R; ++r) std::copy_n(t.y + r * t.y_row, width, whole + r * columns);
+    add_rows<R, factor>({t.a, t.a_row, t.b, whole, columns, t.fetched}, depth, columns, is_first);
+    for (int r = 0; r < R; ++r) std::copy_n(whole + r * columns, width, t.y + r * t.y_row);
+}
+
+using AddRows = void (*)(const Tile&, int64_t depth, int64_t width, bool is_first);
+template <Factor factor, int... R>
+constexpr std::array<AddRows, max_rows> by_rows(std::integer_sequence<int, R...>) {
+    return {add_rows<R + 1, factor>...};
+}
+template <Factor factor>
+constexpr std::array<AddRows, max_rows> adds = by_rows<factor>(std::make_integer_sequence<int, max_rows>());
+
+// Rows in even tiles, with no small rest.
+struct Tiles {
+    int64_t first, rows;
+
+    int64_t count() const { return (rows + max_rows - 1) / max_rows; }
+    int64_t begin(int64_t i) const { return first + rows * i / count(); }
+    int64_t height(int64_t i) const { return begin(i + 1) - begin(i); }
+};
+
+// Rows [first, last). Each tile fetches its part of `next`, where as many rows of b begin as this panel's: so
+// nobody waits for all of them at once. Null: b is near. Numbers of a in columns lie tile behind tile, from
+// row `first` on.
+template <Factor factor = Factor::rows>
+[[maybe_unused]] void add_panel(const Tile& panel, int64_t first, int64_t last, int64_t depth, int64_t width,
+                                bool is_first, const float* next = nullptr) {
+    const Tiles tiles{first, last - first};
+    const int64_t count = tiles.count();
+    for (int64_t i = 0; i < count; ++i) {
+        const int64_t begin = tiles.begin(i), height = tiles.height(i);
+        float* y = panel.y + begin * panel.y_row;
+        adds<factor>[size_t(height - 1)](
+            {panel.a + (factor == Factor::rows ? begin * panel.a_row : (begin - first) * depth), panel.a_row,
+             panel.b, y, panel.y_row, part_of_fetched(next, depth, i, count),
+             next && i + 1 < count ? y + height * panel.y_row : nullptr},
+            depth, width, is_first);
+    }
+}
+
+}  // namespace
+}  // namespace panels
+}  // namespace mge::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif

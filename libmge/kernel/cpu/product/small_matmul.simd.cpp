@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "libmge/kernel/cpu/product/small_matmul.simd.cpp"
+#include "hwy/foreach_target.h"  // compiles this file once per instruction set
+//
+#include <algorithm>
+
+#include "hwy/highway.h"
+#include "libmge/kernel/cpu/highway_targets.h"
+#include "libmge/kernel/cpu/product/small_matmul.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace mge::cpu::HWY_NAMESPACE {
+namespace {
+namespace hn = hwy::HWY_NAMESPACE;
+
+// Rows and columns computed together: enough independent sums to hide the latency of a fused multiply-add.
+constexpr int64_t rows_together = 4, columns_together = 4;
+
+float start(const SmallMatmulData& d, int64_t n, int64_t row, int64_t column) {
+    return (d.bias ? d.bias[column] : 0) + (d.residual ? d.residual[row * n + column] : 0);
+}
+
+// b is contiguous along n: a row of y is a sum of rows of b. V vectors of R rows.
+template <int R, int V, class D>
+HWY_INLINE void sum_rows(D d, const SmallMatmul& s, const SmallMatmulData& data, int64_t row,
+                         int64_t column) {
+    const int64_t lanes = int64_t(hn::Lanes(d));
+    hn::Vec<D> sum[R][V];
+    for (int r = 0; r < R; ++r)
+        for (int v = 0; v < V; ++v) {
+            int64_t at = column + v * lanes;
+            sum[r][v] = data.bias ? hn::LoadU(d, data.bias + at) : hn::Zero(d);
+            if (data.residual)
+                sum[r][v] = hn::Add(sum[r][v], hn::LoadU(d, data.residual + (row + r) * s.n + at));
+        }
+    const float* b = data.b + column;
+    const float* a = data.a + row * s.a_stride_m;
+    for (int64_t k = 0; k < s.k; ++k, b += s.b_stride_k, a += s.a_stride_k)
+        for (int v = 0; v < V; ++v) {
+            auto x = hn::LoadU(d, b + v * lanes);
+            for (int r = 0; r < R; ++r) sum[r][v] = hn::MulAdd(hn::Set(d, a[r * s.a_stride_m]), x, sum[r][v]);
+        }
+    for (int r = 0; r < R; ++r)
+        for (int v = 0; v < V; ++v) hn::StoreU(sum[r][v], d, data.y + (row + r) * s.n + column + v * lanes);
+}
+
+template <int R>
+HWY_INLINE void rows_of_sums(const SmallMatmul& s, const SmallMatmulData& data, int64_t row, int64_t first,
+                             int64_t last) {
+    const hn::ScalableTag<float> full;
+    const hn::CappedTag<float, 4> quarter;
+    const hn::CappedTag<float, 1> single;
+    const int64_t lanes = int64_t(hn::Lanes(full)), few = int64_t(hn::Lanes(quarter));
+    int64_t n = first;
+    for (; n + 4 * lanes <= last; n += 4 * lanes) sum_rows<R, 4>(full, s, data, row, n);
+    for (; n + lanes <= last; n += lanes) sum_rows<R, 1>(full, s, data, row, n);
+    for (; n + few <= last; n += few) sum_rows<R, 1>(quarter, s, data, row, n);
+    for (; n < last; ++n) sum_rows<R, 1>(single, s, data, row, n);
+}
+
+// b is contiguous along k: an element of y is a product of two rows.
+template <int C>
+HWY_INLINE void dot_rows(const SmallMatmul& s, const SmallMatmulData& data, int64_t row, int64_t column) {
+    const hn::ScalableTag<float> d;
+    const int64_t lanes = int64_t(hn::Lanes(d));
+    hn::Vec<decltype(d)> sum[C];
+    for (int c = 0; c < C; ++c) sum[c] = hn::Zero(d);
+    const float* a = data.a + row * s.a_stride_m;
+    const float* b = data.b + column * s.b_stride_n;
+    int64_t k = 0;
+    for (; k + lanes <= s.k; k += lanes) {
+        auto x = hn::LoadU(d, a + k);
+        for (int c = 0; c < C; ++c) sum[c] = hn::MulAdd(x, hn::LoadU(d, b + c * s.b_stride_n + k), sum[c]);
+    }
+    for (int c = 0; c < C; ++c) {
+        float total = start(data, s.n, row, column + c) + hn::GetLane(hn::SumOfLanes(d, sum[c]));
+        for (int64_t rest = k; rest < s.k; ++rest) total += a[rest] * b[c * s.b_stride_n + rest];
+        data.y[row * s.n + column + c] = total;
+    }
+}
+
+void multiply(const SmallMatmul& s, const SmallMatmulData& data, int64_t first, int64_t last) {
+    if (s.b_stride_n == 1) {
+        int64_t row = 0;
+        for (; row + rows_together <= s.m; row += rows_together)
+            rows_of_sums<rows_together>(s, data, row, first, last);
+        for (; row < s.m; ++row) rows_of_sums<1>(s, data, row, first, last);
+        return;
+    }
+    for (int64_t row = 0; row < s.m; ++row) {
+        int64_t n = first;
+        for (; n + columns_together <= last; n += columns_together)
+            dot_rows<columns_together>(s, data, row, n);
+        for (; n < last; ++n) dot_rows<1>(s, data, row, n);
+    }
+}
+
+}  // namespace
+
+using Multiply = void (*)(const SmallMatmul&, const SmallMatmulData&, int64_t, int64_t);
+Multiply multiply_function() { return &multiply; }
+
+}  // namespace mge::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace mge::cpu {
+
+HWY_EXPORT(multiply_function);
+
+void small_matmul(const SmallMatmul& shape, const SmallMatmulData& data, int64_t first, int64_t last) {
+    static const auto best = [] {
+        limit_highway_targets();
+        return HWY_DYNAMIC_DISPATCH(multiply_function)();
+    }();
+    best(shape, data, first, last);
+}
+
+}  // namespace mge::cpu
+#endif

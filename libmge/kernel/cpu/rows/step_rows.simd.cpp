@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "libmge/kernel/cpu/rows/step_rows.simd.cpp"
+#include "hwy/foreach_target.h"  // compiles this file once per instruction set
+//
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "libmge/kernel/cpu/highway_targets.h"
+#include "libmge/kernel/cpu/rows/make_steps.h"
+#include "libmge/kernel/cpu/rows/rows.h"
+#include "libmge/kernel/cpu/rows/step_rows.h"
+#include "libmge/kernel/cpu/simd.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace mge::cpu::HWY_NAMESPACE {
+namespace {
+
+using I8 = hn::Rebind<int8_t, I32>;
+using U8 = hn::Rebind<uint8_t, I32>;
+using Bytes = hn::Full128<uint8_t>;
+
+constexpr int64_t side = 16;  // of the squares that are transposed
+
+HWY_INLINE Simd load_steps(const uint8_t* steps, bool is_signed) {
+    const I32 wide;
+    if (is_signed)
+        return Simd(hn::ConvertTo(
+            F32(), hn::PromoteTo(wide, hn::LoadU(I8(), reinterpret_cast<const int8_t*>(steps)))));
+    return Simd(hn::ConvertTo(F32(), hn::PromoteTo(wide, hn::LoadU(U8(), steps))));
+}
+
+// to[c][r] = from[r][c]: four rounds of riffling the first eight rows with the last eight.
+HWY_INLINE void transpose(const uint8_t* from, int64_t from_stride, uint8_t* to, int64_t to_stride) {
+    const Bytes d;
+    hn::Vec<Bytes> rows[side], next[side];
+#pragma GCC unroll 16
+    for (int64_t r = 0; r < side; ++r) rows[r] = hn::LoadU(d, from + r * from_stride);
+#pragma GCC unroll 4
+    for (int round = 0; round < 4; ++round) {
+#pragma GCC unroll 8
+        for (int64_t r = 0; r < side / 2; ++r) {
+            next[2 * r] = hn::InterleaveLower(d, rows[r], rows[r + side / 2]);
+            next[2 * r + 1] = hn::InterleaveUpper(d, rows[r], rows[r + side / 2]);
+        }
+#pragma GCC unroll 16
+        for (int64_t r = 0; r < side; ++r) rows[r] = next[r];
+    }
+#pragma GCC unroll 16
+    for (int64_t r = 0; r < side; ++r) hn::StoreU(rows[r], d, to + r * to_stride);
+}
+
+WantedSteps wanted(const StepMaking& m) {
+    return {m.activation, m.is_even, m.y_scale, m.y_zero, m.lower, m.upper};
+}
+
+using Square = uint8_t[side][longest_block];  // steps of 16 pixels, those of a pixel side by side
+
+// The steps of 16 pixels (those beyond the last are never stored).
+template <class StepsOf>
+void steps_of_pixels(const StepMaking& m, const StepBlock& b, int64_t first, const Square* residual,
+                     Square& y) {
+    const StepsOf steps_of(wanted(m));
+    Simd residual_scale = Simd::fill(m.residual_scale), residual_zero = Simd::fill(m.residual_zero);
+    const auto lanes = int64_t(simd_lanes());
+    for (int64_t c = 0; c < b.channels; c += lanes) {
+        auto start = hn::LoadU(I32(), b.start + c);
+        Simd scale = Simd::load(b.scale + c);
+        for (int64_t i = 0; i < side && first + i < b.pixels; ++i) {
+            auto sum = hn::Add(hn::LoadU(I32(), b.sums + (first + i) * b.stride + c), start);
+            Simd real = Simd(hn::ConvertTo(F32(), sum)) * scale;
+            if (residual)
+                real = real + (load_steps((*residual)[i] + c, m.is_residual_signed) - residual_zero) *
+                                  residual_scale;
+            hn::StoreU(low_bytes(steps_of(real)), U8(), y[i] + c);
+        }
+    }
+}
+
+// Between a square and the planes of its channels; only `pixels` of the latter are touched.
+void load_planes(const uint8_t* planes, int64_t plane, int64_t pixels, int64_t channels, Square& square) {
+    uint8_t lines[side][side] = {};
+    for (int64_t c = 0; c < channels; c += side) {
+        for (int64_t i = 0; i < side && c + i < channels; ++i)
+            std::memcpy(lines[i], planes + (c + i) * plane, size_t(pixels));
+        transpose(lines[0], side, square[0] + c, longest_block);
+    }
+}
+void store_planes(const Square& square, uint8_t* planes, int64_t plane, int64_t pixels, int64_t channels) {
+    uint8_t lines[side][side];
+    for (int64_t c = 0; c < channels; c += side) {
+        bool is_whole = pixels == side && c + side <= channels;
+        transpose(square[0] + c, longest_block, is_whole ? planes + c * plane : lines[0],
+                  is_whole ? plane : side);
+        if (is_whole) continue;
+        for (int64_t i = 0; i < side && c + i < channels; ++i)
+            std::memcpy(planes + (c + i) * plane, lines[i], size_t(pixels));
+    }
+}
+
+void make_block(const StepMaking& making, const StepBlock& b) {
+    auto* make = with_steps_of(
+        wanted(making), []<class StepsOf>(std::type_identity<StepsOf>) { return steps_of_pixels<StepsOf>; });
+    alignas(64) Square residual = {}, y = {};
+    for (int64_t first = 0; first < b.pixels; first += side) {
+        int64_t pixels = b.pixels - first < side ? b.pixels - first : side;
+        if (b.residual) load_planes(b.residual + first, b.plane, pixels, b.channels, residual);
+        make(making, b, first, b.residual ? &residual : nullptr, y);
+        store_planes(y, b.y + first, b.plane, pixels, b.channels);
+    }
+}
+
+// --- channels side by side ---
+
+// Bytes behind the first `count` belong to others: to other threads, or to nobody. Where processors have no
+// masks for bytes, Highway's own touch them.
+HWY_INLINE hn::Vec<U8> load_first(const uint8_t* from, int64_t count) {
+    const U8 d;
+    if constexpr (HWY_TARGET <= HWY_AVX3) return hn::MaskedLoad(hn::FirstN(d, size_t(count)), d, from);
+    if (count == int64_t(simd_lanes())) return hn::LoadU(d, from);
+    HWY_ALIGN uint8_t some[hn::MaxLanes(d)] = {};
+    for (int64_t i = 0; i < count; ++i) some[i] = from[i];
+    return hn::Load(d, some);
+}
+HWY_INLINE void store_first(hn::Vec<U8> bytes, uint8_t* to, int64_t count) {
+    const U8 d;
+    if constexpr (HWY_TARGET <= HWY_AVX3) return hn::BlendedStore(bytes, hn::FirstN(d, size_t(count)), d, to);
+    if (count == int64_t(simd_lanes())) return hn::StoreU(bytes, d, to);
+    HWY_ALIGN uint8_t some[hn::MaxLanes(d)];
+    hn::Store(bytes, d, some);
+    for (int64_t i = 0; i < count; ++i) to[i] = some[i];
+}
+
+// As many channels as a vector has, or `count`.
+template <class StepsOf, bool has_residual>
+void rows_of_channels(const StepMaking& m, const StepRows& b, int64_t c, int64_t count) {
+    const StepsOf steps_of(wanted(m));
+    Simd scale = Simd::load(b.scale + c), residual_scale = Simd::fill(m.residual_scale);
+    Simd residual_zero = Simd::fill(m.residual_zero);
+    auto sign = hn::Set(I32(), m.is_residual_signed ? 128 : 0);
+    auto start = hn::LoadU(I32(), b.start + c);
+    const int32_t* sums = b.sums + c;
+    const uint8_t* residual = has_residual ? b.residual + c : nullptr;
+    uint8_t* y = b.y + c;
+    const int64_t stride = b.stride, y_stride = b.y_stride;
+    for (int64_t i = b.pixels; i > 0; --i, sums += stride, y += y_stride) {
+        Simd real = Simd(hn::ConvertTo(F32(), hn::Add(hn::LoadU(I32(), sums), start))) * scale;
+        if constexpr (has_residual) {
+            auto wide = hn::PromoteTo(I32(), load_first(residual, count));
+            wide = hn::Sub(hn::Xor(wide, sign), sign);
+            real = real + (Simd(hn::ConvertTo(F32(), wide)) - residual_zero) * residual_scale;
+            residual += y_stride;
+        }
+        store_first(low_bytes(steps_of(real)), y, count);
+    }
+}
+
+bool are_at_most(const float* x, int64_t n, float most) {
+    bool all_are = true;
+    for (int64_t i = 0; i < n; i += int64_t(simd_lanes()))
+        all_are &= all(abs(Simd::load(x + i)) <= Simd::fill(most));
+    return all_are;
+}
+
+// Sums are less than 2^31.
+bool may_bound_last(const StepMaking& m, const StepRows& b) {
+    float residual = b.residual ? std::abs(m.residual_scale) * (std::abs(m.residual_zero) + 256) : 0;
+    float most = m.y_scale * 0x1p-2f;
+    return are_at_most(b.scale, b.channels, most) && wanted(m).may_bound_last(most * 0x1p31f + residual);
+}
+
+// As many as some vectors have, two or four.
+template <class More, bool has_residual, int vectors>
+void rows_of_vectors(const StepMaking& m, const StepRows& b, int64_t c) {
+    const More steps(wanted(m));
+    const auto lanes = int64_t(simd_lanes());
+    Simd residual_scale = Simd::fill(m.residual_scale), residual_zero = Simd::fill(m.residual_zero);
+    const int32_t *sums = b.sums + c, *start = b.start + c;
+    const float* scale = b.scale + c;
+    const uint8_t* residual = has_residual ? b.residual + c : nullptr;
+    const int64_t stride = b.stride, y_stride = b.y_stride;
+    uint8_t* y = b.y + c;
+    auto real = [&](int64_t at) {
+        auto sum = hn::Add(hn::LoadU(I32(), sums + at), hn::LoadU(I32(), start + at));
+        Simd x = Simd(hn::ConvertTo(F32(), sum)) * Simd::load(scale + at);
+        if constexpr (has_residual)
+            x = x + (load_steps(residual + at, m.is_residual_signed) - residual_zero) * residual_scale;
+        return x;
+    };
+    for (int64_t i = b.pixels; i > 0; --i, sums += stride, y += y_stride) {
+        if constexpr (vectors == 4)
+            steps.store(real(0), real(lanes), real(2 * lanes), real(3 * lanes), y);
+        else
+            steps.store(real(0), real(lanes), y);
+        if constexpr (has_residual) residual += y_stride;
+    }
+}
+
+template <class StepsOf, bool has_residual>
+void make_rows_by(const StepMaking& making, const StepRows& b) {
+    const auto lanes = int64_t(simd_lanes());
+    auto* make_two = rows_of_vectors<OneByOne<StepsOf>, has_residual, 2>;
+    auto* make_four = rows_of_vectors<OneByOne<StepsOf>, has_residual, 4>;
+    if (may_bound_last(making, b))
+        with_bounds_last(wanted(making), making.is_signed, [&]<class Bounded>(std::type_identity<Bounded>) {
+            make_two = rows_of_vectors<Bounded, has_residual, 2>;
+            make_four = rows_of_vectors<Bounded, has_residual, 4>;
+        });
+    int64_t c = 0;
+    for (; c + 4 * lanes <= b.channels; c += 4 * lanes) make_four(making, b, c);
+    for (; c + 2 * lanes <= b.channels; c += 2 * lanes) make_two(making, b, c);
+    for (; c < b.channels; c += lanes)
+        rows_of_channels<StepsOf, has_residual>(making, b, c, std::min(lanes, b.channels - c));
+}
+
+void make_rows(const StepMaking& making, const StepRows& rows) {
+    auto* make = with_steps_of(wanted(making), [&]<class StepsOf>(std::type_identity<StepsOf>) {
+        return rows.residual ? make_rows_by<StepsOf, true> : make_rows_by<StepsOf, false>;
+    });
+    make(making, rows);
+}
+
+}  // namespace
+
+StepKernels make_step_kernels() { return {make_block, make_rows}; }
+
+}  // namespace mge::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace mge::cpu {
+
+HWY_EXPORT(make_step_kernels);
+
+const StepKernels& step_kernels() {
+    static const StepKernels best = [] {
+        limit_highway_targets();
+        return HWY_DYNAMIC_DISPATCH(make_step_kernels)();
+    }();
+    return best;
+}
+
+}  // namespace mge::cpu
+#endif

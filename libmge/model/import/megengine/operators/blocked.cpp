@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libmge/model/import/megengine/operators/blocked.h"
+
+#include "libmge/base/number_text.h"
+#include "libmge/device/device.h"
+#include "libmge/model/import/megengine/extents.h"
+#include "libmge/model/import/megengine/families.h"
+#include "libmge/ops/shape/concat.h"
+#include "libmge/ops/shape/layout/transpose.h"
+#include "libmge/ops/shape/pad.h"
+#include "libmge/ops/shape/reshape.h"
+#include "libmge/ops/shape/shape_of.h"
+
+namespace mge::megengine {
+namespace {
+
+enum Format : uint32_t {
+    nchw = 0,
+    nchw4 = 3,
+    nchw32 = 5,
+    nchw88 = 6,
+    nchw44 = 7,
+    nchw44_dot = 8,
+    nchw4_nchw32 = 9,
+    nchw32_nchw4 = 10,
+    nchw4_nchw = 11,
+    nchw64 = 16,
+};
+
+// Transposes, then joins neighbouring axes as `joined` says: (N, C, b, H, W) to (N, C*b, H, W) is {0, 1, 1,
+// 2, 3}.
+Tensor rearranged(const Tensor& x, const IntList& pattern, const IntList& joined) {
+    IntList shape(size_t(joined.back() + 1), 1);
+    for (size_t i = 0; i < pattern.size(); ++i) shape[size_t(joined[i])] *= x.shape()[int(pattern[i])];
+    return ops::reshape(ops::transpose(x, {.pattern = pattern}), {.shape = shape});
+}
+
+// Zeros behind the channels that do not fill a block.
+Tensor filled_up(const Tensor& x, int64_t block, uint32_t groups) {
+    if (rank_of(x) != 4) invalid("images of shape ", x.shape(), ", expected rank 4");
+    int64_t missing = (block - x.shape()[1] % block) % block;
+    if (missing == 0) return x;
+    if (groups > 1) unsupported("blocks of ", groups, " groups that have to be filled up");
+    return ops::pad(x, {.before = {0, 0, 0, 0}, .after = {0, missing, 0, 0}});
+}
+
+Tensor first_channels(const Tensor& x, int64_t count, uint32_t groups) {
+    int64_t channels = x.shape()[1];
+    if (count == 0 || count == channels) return x;
+    if (count > channels) invalid(count, " of ", counted(channels, "channel"));
+    if (groups > 1) unsupported("the first channels of ", groups, " groups");
+    return cut(x, 1, 0, count);
+}
+
+}  // namespace
+
+std::optional<Blocks> blocks_of_format(uint32_t format) {
+    switch (format) {
+        case nchw:
+            return Blocks{};
+        case nchw4:
+            return Blocks{4, 4, WeightBlocks::inputs};
+        case nchw32:
+            return Blocks{32, 32, WeightBlocks::inputs};
+        case nchw88:
+            return Blocks{8, 8, WeightBlocks::inputs_outputs};
+        case nchw44:
+            return Blocks{4, 4, WeightBlocks::inputs_outputs};
+        case nchw44_dot:
+            return Blocks{4, 4, WeightBlocks::outputs_inputs};
+        case nchw4_nchw32:
+            return Blocks{4, 32, WeightBlocks::inputs};
+        case nchw32_nchw4:
+            return Blocks{32, 4, WeightBlocks::inputs};
+        case nchw4_nchw:
+            return Blocks{4, 1, WeightBlocks::inputs};
+        case nchw64:
+            return Blocks{64, 64, WeightBlocks::inputs};
+        default:
+            return std::nullopt;
+    }
+}
+
+std::optional<int64_t> block_of_format(uint32_t format) {
+    auto blocks = blocks_of_format(format);
+    return blocks && blocks->images == blocks->results ? std::optional(blocks->images) : std::nullopt;
+}
+
+// The number of images and their size may change between runs, the channels do not.
+Tensor unblocked(const Tensor& x, int64_t block) {
+    if (rank_of(x) != 5 || x.shape()[4] != block)
+        invalid("images of shape ", x.shape(), " are not in blocks of ", counted(block, "channel"));
+    Tensor swapped = ops::transpose(x, {.pattern = {0, 1, 4, 2, 3}});
+    return ops::flatten(swapped, {.start = 1, .end = 2});
+}
+
+Tensor blocked(const Tensor& x, int64_t block) {
+    if (rank_of(x) != 4 || x.shape()[1] % block)
+        invalid("images of shape ", x.shape(), " do not fit blocks of ", counted(block, "channel"));
+    int64_t blocks = x.shape()[1] / block;
+    Tensor size = ops::shape_of(x);
+    auto extent = [&](int axis) { return ops::shape_of(x, {.axis = axis}); };
+    std::vector<int32_t> channels{int32_t(blocks), int32_t(block)};
+    Tensor target =
+        ops::concat({extent(0), tensor_from_host({DType::i32, {2}, {}}, channels.data(), host_device),
+                     extent(2), extent(3)},
+                    {.axis = 0});
+    return ops::transpose(ops::reshape(x, target), {.pattern = {0, 1, 3, 4, 2}});
+}
+
+Tensor unblocked_weight(const Tensor& weight, const Blocks& blocks, bool is_grouped) {
+    auto& shape = weight.shape();
+    int rank = rank_of(weight);
+    int64_t block = blocks.images;
+    bool has_block = rank > 0 && shape[rank - 1] == block;
+    if (has_block && blocks.weight == WeightBlocks::inputs) {
+        if (!is_grouped && rank == 5) return rearranged(weight, {0, 1, 4, 2, 3}, {0, 1, 1, 2, 3});
+        if (is_grouped && rank == 6) return rearranged(weight, {0, 1, 2, 5, 3, 4}, {0, 1, 2, 2, 3, 4});
+    } else if (has_block) {
+        bool has_both = rank > 5 && shape[rank - 2] == block,
+             inputs_last = blocks.weight == WeightBlocks::outputs_inputs;
+        int64_t in = inputs_last ? rank - 1 : rank - 2, out = inputs_last ? rank - 2 : rank - 1;
+        if (!is_grouped && rank == 6 && has_both)
+            return rearranged(weight, {0, out, 1, in, 2, 3}, {0, 0, 1, 1, 2, 3});
+        if (is_grouped && rank == 7 && has_both)
+            return rearranged(weight, {0, 1, out, 2, in, 3, 4}, {0, 1, 1, 2, 2, 3, 4});
+        if (is_grouped && rank == 6 && shape[1] == 1 && shape[2] == 1)
+            return rearranged(weight, {0, 5, 1, 2, 3, 4}, {0, 0, 1, 2, 3, 4});
+        if (!is_grouped && rank == 5) return rearranged(weight, {0, 4, 3, 1, 2}, {0, 0, 1, 2, 3});
+    }
+    invalid("a weight of shape ", shape, " does not fit blocks of ", counted(block, "channel"));
+}
+
+// Layouts of other processors are turned into each other by operators of their own; channels that do not
+// fill the last block are filled up with zeros, and are given away again where the file says how many it is.
+Tensors import_relayout(const Site& site) {
+    enum : uint32_t {
+        nchw88_in = 20,
+        nchw88_out = 21,
+        nchw4_small = 22,
+        nchw4_in = 24,
+        nchw4_out = 25,
+        nchw64_in = 27,
+        nchw64_out = 28,
+        nhwc_in = 29,
+        nhwc_out = 30,
+    };
+    auto& p = site.params<file::RelayoutFormat>();
+    const Tensor& x = site.in(0);
+    switch (p.mode()) {
+        case nchw88_in:
+            return {blocked(x, 8)};
+        case nchw4_small:
+        case nchw4_in:
+            return {blocked(filled_up(x, 4, p.group()), 4)};
+        case nchw64_in:
+            return {blocked(filled_up(x, 64, p.group()), 64)};
+        case nchw88_out:
+            return {first_channels(unblocked(x, 8), p.oc(), p.group())};
+        case nchw4_out:
+            return {first_channels(unblocked(x, 4), p.oc(), p.group())};
+        case nchw64_out:
+            return {first_channels(unblocked(x, 64), p.oc(), p.group())};
+        case nhwc_in:
+            return {ops::transpose(x, {.pattern = {0, 2, 3, 1}})};
+        case nhwc_out:
+            return {ops::transpose(x, {.pattern = {0, 3, 1, 2}})};
+        default:
+            unsupported("change of layout ", p.mode());
+    }
+}
+
+}  // namespace mge::megengine

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libmge/model/import/onnx/operators/grouped_attention.h"
+
+#include <limits>
+
+#include "libmge/base/number_text.h"
+#include "libmge/device/device.h"
+#include "libmge/model/import/onnx/families.h"
+#include "libmge/model/import/onnx/inner_graphs.h"
+#include "libmge/model/import/onnx/shapes/late_values.h"
+#include "libmge/op/apply.h"
+#include "libmge/ops/elementwise/arithmetic.h"
+#include "libmge/ops/elementwise/bits.h"
+#include "libmge/ops/elementwise/comparison.h"
+#include "libmge/ops/elementwise/where.h"
+#include "libmge/ops/index/take.h"
+#include "libmge/ops/nn/attention/attention.h"
+#include "libmge/ops/shape/broadcast.h"
+#include "libmge/ops/shape/concat.h"
+#include "libmge/ops/shape/layout/transpose.h"
+#include "libmge/ops/shape/reshape.h"
+
+namespace mge::onnx {
+namespace {
+
+Tensor length_of_axis(const Tensor& x, int axis) { return as_scalar(std::get<Tensor>(extent_of(x, axis))); }
+
+// Of queries, keys and values: (batch, length, heads, width).
+struct Words {
+    Tensor queries, keys, values;
+    int64_t heads = 0, shared = 0;
+};
+
+int64_t known_width(const Site& site, size_t i) {
+    auto width = site.extents.find_extent(site.in(i), 2);
+    if (!width) unsupported("a width that differs between runs");
+    return *width;
+}
+
+// Keys and values may lie behind the queries in one operand.
+Words words_of(const Site& site) {
+    Words words{.heads = site.attributes.integer("num_heads", 0),
+                .shared = site.attributes.integer("kv_num_heads", 0)};
+    if (words.heads < 1 || words.shared < 1 || words.heads % words.shared)
+        invalid(counted(words.heads, "head"), " of queries for ", words.shared, " of keys");
+    auto apart = [&](const Tensor& x, int64_t heads, int64_t width) {
+        if (width % heads) invalid(counted(heads, "head"), " in a width of ", width);
+        return reshaped(x, {extent_of(x, 0), extent_of(x, 1), heads, width / heads});
+    };
+    int64_t width = known_width(site, 0);
+    if (site.has(1)) {
+        words.queries = apart(site.in(0), words.heads, width);
+        words.keys = apart(site.in(1), words.shared, known_width(site, 1));
+        words.values = apart(site.in(2), words.shared, known_width(site, 2));
+        return words;
+    }
+    int64_t all = words.heads + 2 * words.shared;
+    Tensor together = apart(site.in(0), all, width);
+    words.queries = cut(together, 2, 0, words.heads);
+    words.keys = cut(together, 2, words.heads, words.heads + words.shared);
+    words.values = cut(together, 2, words.heads + words.shared, all);
+    return words;
+}
+
+// Where the words of this run stand: those of a first run begin at 0, later ones end where their sequence
+// does. (batch, length)
+Tensor places_of(const Site& site, const Tensor& queries, const Tensor& total) {
+    Tensor length = length_of_axis(queries, 1);
+    Tensor ends = ops::add(as_dtype(ops::reshape(site.in(5), {.shape = {-1, 1}}), DType::i64), whole(1));
+    Tensor first = ops::where(ops::equal(length, total), whole(0), ops::sub(ends, length));
+    return ops::add(first, count_up(extent_of(queries, 1), DType::i64));
+}
+
+// (batch, heads, length, width) as long as the words that there are, at least; the new ones at their places.
+Tensor kept_with(const Site& site, const Tensor& past, const Tensor& x, const Tensor& places,
+                 const Tensor& total) {
+    Tensor fresh = ops::transpose(x, {.pattern = {0, 2, 1, 3}});
+    Tensor more = total;
+    if (past) more = ops::maximum(ops::sub(total, length_of_axis(past, 2)), whole(0));
+    Tensor shape = target_of({extent_of(fresh, 0), extent_of(fresh, 1),
+                              Extent(ops::reshape(more, {.shape = {1}})), extent_of(fresh, 3)});
+    Tensor room = ops::broadcast_to(number(fresh, 0), shape);
+    assume_like(site, room, fresh, {2});
+    Tensor kept = past ? Tensor(ops::concat({past, room}, {.axis = 2})) : room;
+    Tensor batch = as_column(count_up(extent_of(fresh, 0), DType::i32), 1);
+    Tensor changed = ops::set_take({moved_axis(kept, 2, 1), moved_axis(fresh, 2, 1), batch, as_index(places)},
+                                   {.axes = {0, 1}});
+    Tensor result = moved_axis(changed, 1, 2);
+    assume_like(site, result, fresh, {2});
+    return result;
+}
+
+// What is added to the scores of (batch, 1, queries, keys).
+Tensor hidden_keys(const Site& site, const Tensor& places, const Tensor& keys) {
+    Tensor key = count_up(extent_of(keys, 2), DType::i64);
+    Tensor distance = ops::sub(ops::add_axis(places, {.axes = {1, 3}}), key);
+    Tensor is_seen = ops::greater_equal(distance, whole(0));
+    int64_t window = site.attributes.integer("local_window_size", -1);
+    if (window == 0) unsupported("a window of no key");
+    if (window > 0) is_seen = ops::logical_and(is_seen, ops::less(distance, whole(window)));
+    Tensor bias = site.has(10) ? site.in(10) : number(keys, 0);
+    return ops::where(is_seen, bias, number(bias, -std::numeric_limits<double>::infinity()));
+}
+
+void require_plain(const Site& site) {
+    if (site.attributes.number("softcap", 0) > 0) unsupported("scores that are capped");
+    if (site.attributes.integer("smooth_softmax", 0) > 0 || site.has(11))
+        unsupported("a softmax with a sink");
+    for (auto name : {"k_quant_type", "v_quant_type"})
+        if (site.attributes.word(name, "NONE") != "NONE") unsupported("keys and values of few bits");
+    if (site.attributes.integer("qk_output", 0)) unsupported("scores as a result");
+    if (site.has(3) != site.has(4)) invalid("it has keys or values of the past alone");
+}
+
+}  // namespace
+
+// The places of all words, or of the first one.
+Tensors import_runtime_rotary_embedding(const Site& site) {
+    Tensor places = as_dtype(site.in(1), DType::i64);
+    if (site.attributes.integer("is_packed_batching", 0)) unsupported("sequences side by side");
+    if (site.attributes.number("scale", 1) != 1) unsupported("a scale");
+    if (rank_of(places) == 1) {
+        const Tensor& x = site.in(0);
+        Extent length = extent_of(x, rank_of(x) == 4 ? 2 : 1);
+        places = ops::broadcast_to(ops::add(places, count_up(length, DType::i64)),
+                                   target_of({extent_of(x, 0), length}));
+    }
+    return {rotated_heads(site, site.in(2), site.in(3), places)};
+}
+
+Tensors import_group_query_attention(const Site& site) {
+    require_plain(site);
+    Words words = words_of(site);
+    Tensor total = as_scalar(as_dtype(site.in(6), DType::i64));
+    Tensor places = places_of(site, words.queries, total);
+    bool is_interleaved = site.attributes.integer("rotary_interleaved", 0) != 0;
+    if (site.attributes.integer("do_rotary", 0)) {
+        auto half = site.extents.find_extent(site.in(7), 1);
+        if (!half) unsupported("a table of angles whose width differs between runs");
+        Rotation rotation{site.in(7), site.in(8), site.has(9) ? site.in(9) : places, 2 * *half,
+                          is_interleaved};
+        words.queries = rotated(site, words.queries, rotation);
+        words.keys = rotated(site, words.keys, rotation);
+    }
+    Tensor keys = kept_with(site, site.optional(3), words.keys, places, total);
+    Tensor values = kept_with(site, site.optional(4), words.values, places, total);
+    Tensor queries = ops::transpose(words.queries, {.pattern = {0, 2, 1, 3}});
+    ops::Attention::Params params{.scale = site.attributes.number("scale", 0)};
+    Tensor y = ops::attention({queries, keys, values, hidden_keys(site, places, keys)}, params)[0];
+    return {side_by_side(y), keys, values};
+}
+
+}  // namespace mge::onnx

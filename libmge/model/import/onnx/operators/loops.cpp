@@ -1,0 +1,425 @@
+// SPDX-License-Identifier: Apache-2.0
+// Loops. One whose number of steps is known before it begins, or that counts them itself, walks along a first
+// axis (`scan`); of another the steps are counted first (`while_loop`), and if it has slices to collect, it
+// walks that far then. A loop of few known steps whose carried values change their shapes is written out.
+
+#include <algorithm>
+
+#include "libmge/base/number_text.h"
+#include "libmge/device/device.h"
+#include "libmge/graph/inner_graph.h"
+#include "libmge/model/import/onnx/families.h"
+#include "libmge/model/import/onnx/importer.h"
+#include "libmge/model/import/onnx/inner_graphs.h"
+#include "libmge/model/import/onnx/operators/loop_appends.h"
+#include "libmge/model/import/onnx/shapes/loop_bounds.h"
+#include "libmge/op/apply.h"
+#include "libmge/ops/control/scan.h"
+#include "libmge/ops/control/while_loop.h"
+#include "libmge/ops/elementwise/arithmetic.h"
+#include "libmge/ops/elementwise/bits.h"
+#include "libmge/ops/elementwise/comparison.h"
+#include "libmge/ops/elementwise/convert/convert.h"
+#include "libmge/ops/elementwise/where.h"
+#include "libmge/ops/shape/concat.h"
+#include "libmge/ops/shape/flip.h"
+#include "libmge/ops/shape/reshape.h"
+
+namespace mge::onnx {
+namespace {
+
+// Written out, and at all: what counts steps is i32.
+constexpr int64_t most_written_out = 1024, most_steps = INT32_MAX - 1;
+
+Tensor truth() { return as_literal(scalar_tensor(1, DType::boolean, host_device)); }
+Tensor literal(int64_t value) {
+    return as_literal(tensor_from_host({DType::i64, {}, {}}, &value, host_device));
+}
+
+bool is_true(const Tensor& known) { return only(numbers_in(known), "a condition") != 0; }
+
+void append(Tensors& to, std::span<const Tensor> from) { to.insert(to.end(), from.begin(), from.end()); }
+
+// A loop as ONNX has it: what its body is given are a count, a condition and what it carries; what it makes
+// are a condition, what it carries and slices.
+struct Loop {
+    const file::GraphProto* body = nullptr;
+    Tensors start;
+    Tensor go;                     // before the first step
+    std::optional<int64_t> trips;  // nullopt: `limit`, or none
+    Tensor limit;
+};
+
+Loop loop_of(const Site& site) {
+    Loop loop{.body = site.attributes.graph("body")};
+    if (!loop.body) invalid("it has no body");
+    for (size_t i = 2; i < site.size(); ++i) loop.start.push_back(site.in(i));
+    if (loop.body->output_size() < int(loop.start.size()) + 1)
+        invalid("its body has ", counted(loop.body->output_size(), "result"), " for ", loop.start.size(),
+                " carried values");
+    loop.go = site.has(1) ? as_scalar(as_dtype(site.in(1), DType::boolean)) : truth();
+    if (Tensor known = site.extents.find_value(loop.go)) loop.go = as_literal(known);
+    if (!site.has(0)) return loop;
+    if (auto known = site.find_values(0)) {
+        loop.trips = std::max<int64_t>(0, only(*known, "its number of steps"));
+    } else {
+        loop.limit = as_scalar(as_dtype(site.in(0), DType::i64));
+    }
+    return loop;
+}
+
+// A value whose shape only a run can tell has the shape that the file says.
+Tensor with_declared_shape(const Site& site, const Tensor& result, const file::ValueInfoProto& info) {
+    auto& type = info.type().tensor_type();
+    if (!result || result.shape().is_known() || !type.has_shape()) return result;
+    IntList shape;
+    for (auto& dim : type.shape().dim()) {
+        if (!dim.has_dim_value() || dim.dim_value() < 0) return result;
+        shape.push_back(dim.dim_value());
+    }
+    Tensor declared = ops::reshape(result, {.shape = shape});
+    OtherShapes shapes;
+    shapes.fill(Shape(shape));
+    site.extents.assume(declared, shapes);
+    return declared;
+}
+
+// A number as a body declares it, which may be a vector of one.
+Tensor as_declared(const Tensor& number, const file::ValueInfoProto& info) {
+    bool is_vector = info.type().tensor_type().shape().dim_size() == 1;
+    return is_vector ? Tensor(ops::reshape(number, {.shape = {1}})) : number;
+}
+
+// The body in a step that takes place.
+Tensors step(const Site& site, const Loop& loop, const Tensor& count, std::span<const Tensor> carried) {
+    if (loop.body->input_size() < 2) invalid("its body has ", counted(loop.body->input_size(), "input"));
+    Tensors inputs{as_declared(count, loop.body->input(0)), as_declared(truth(), loop.body->input(1))};
+    append(inputs, carried);
+    Tensors results = site.importer.import_inner(*loop.body, inputs);
+    for (size_t i = 1; i < results.size(); ++i)
+        results[i] = with_declared_shape(site, results[i], loop.body->output(int(i)));
+    return results;
+}
+
+// Of a step: the count and what is carried.
+Arguments arguments_of(const Site& site, const Loop& loop) {
+    Arguments arguments;
+    arguments.add_scalar(DType::i64);
+    for (auto& t : loop.start) arguments.add_like(site, t);
+    return arguments;
+}
+
+Tensor next(const Tensor& count) { return ops::add(count, literal(1)); }
+
+// What the body makes, and whether it knows that the loop goes on; nullopt: each step finds out.
+struct Trial {
+    InnerResults results;
+    Tensors captured;
+    std::optional<bool> goes_on;
+};
+
+Trial tried(const Site& site, const Loop& loop) {
+    Trial trial;
+    auto body = [&](std::span<const Tensor> in) {
+        Tensors results = step(site, loop, in[0], in.subspan(1));
+        if (results[0])
+            if (Tensor known = site.extents.find_value(results[0])) trial.goes_on = is_true(known);
+        return results;
+    };
+    trial.results = record_inner(site, arguments_of(site, loop), trial.captured, body);
+    return trial;
+}
+
+// The same loop with the limit that its own condition says; nullopt: it says none.
+std::optional<Loop> with_own_limit(const Site& site, const Loop& loop, const Trial& trial) {
+    Tensor steps = find_steps(site, {graph_of(trial.results.graph), loop.start, trial.captured});
+    if (!steps) return std::nullopt;
+    Loop limited = loop;
+    if (Tensor known = site.extents.find_value(steps)) {
+        int64_t most = numbers_in(known)[0];
+        limited.trips = std::min(loop.trips.value_or(most), most);
+        return limited;
+    }
+    if (loop.limit) steps = ops::minimum(steps, loop.limit);
+    if (loop.trips) steps = ops::minimum(steps, literal(*loop.trips));
+    limited.limit = steps;
+    limited.trips.reset();
+    return limited;
+}
+
+bool is_stable(const Site& site, const Loop& loop, const InnerResults& results) {
+    for (size_t i = 0; i < loop.start.size(); ++i) {
+        const auto &before = loop.start[i].spec(), &after = results.specs[i + 1];
+        if (before.dtype != after.dtype) return false;
+        if (after.shape.is_known() && !(before == after)) return false;
+        if (!are_alike(results.others[i + 1], site.extents.specs_of(loop.start[i]))) return false;
+    }
+    return true;
+}
+
+// As many steps as are known, or as there are elements in `steps`.
+Tensors walked(const Site& site, const Loop& loop, int64_t count, const Tensor& steps) {
+    Arguments arguments = arguments_of(site, loop);
+    if (steps) arguments.add_slice(site, steps);
+    Tensors captured, operands{literal(0)};
+    auto body = record_inner(site, arguments, captured, [&](std::span<const Tensor> in) {
+        Tensors results = step(site, loop, in[0], in.subspan(1, loop.start.size()));
+        results[0] = next(in[0]);
+        return results;
+    });
+    append(operands, loop.start);
+    if (steps) operands.push_back(steps);
+    append(operands, captured);
+    Tensors results = ops::scan(TensorList(operands), {.body = body.graph,
+                                                       .carried = int64_t(loop.start.size()) + 1,
+                                                       .sliced = steps ? 1 : 0,
+                                                       .length = steps ? 0 : count});
+    for (size_t i = 0; i < results.size(); ++i) {
+        if (i <= loop.start.size())
+            assume_either(site, results[i], body.others[i], body.others[i]);
+        else
+            assume_stacked(site, results[i], body.others[i]);
+    }
+    results.erase(results.begin());
+    return results;
+}
+
+// Every step goes on, or the first is the last.
+Tensors known_ahead(const Site& site, const Loop& loop, bool goes_on) {
+    bool is_bounded = loop.trips || loop.limit;
+    if (!is_bounded && goes_on) unsupported("a loop that never ends");
+    if (loop.trips && *loop.trips > most_steps && goes_on) unsupported("a loop of ", *loop.trips, " steps");
+    if (loop.limit || loop.go.is_symbolic()) {
+        Tensor most = loop.limit ? loop.limit : literal(loop.trips.value_or(1));
+        if (!goes_on) most = ops::minimum(most, literal(1));
+        Tensor count = ops::where(loop.go, ops::maximum(most, number(most, 0)), number(most, 0));
+        return walked(site, loop, 0, count_up(ops::reshape(count, {.shape = {1}}), DType::i64));
+    }
+    int64_t count = goes_on ? *loop.trips : std::min<int64_t>(1, loop.trips.value_or(1));
+    return walked(site, loop, count, {});
+}
+
+// The values carried when a step says that it is the last, or at the limit; how many steps there were.
+Tensors searched(const Site& site, const Loop& loop) {
+    Arguments arguments = arguments_of(site, loop);
+    arguments.add_scalar(DType::boolean);
+    size_t carried = arguments.specs.size();
+    Tensors captured, operands{literal(0)};
+    auto body = record_inner(site, arguments, captured, [&](std::span<const Tensor> in) {
+        Tensors results = step(site, loop, in[0], in.subspan(1, loop.start.size()));
+        results.resize(loop.start.size() + 1);
+        results.push_back(as_scalar(results[0]));
+        results[0] = next(in[0]);
+        return results;
+    });
+    Arguments all = arguments;
+    for (auto& t : captured) all.add_like(site, t);
+    auto condition = record_inner(site, arguments, captured, [&](std::span<const Tensor> in) -> Tensors {
+        Tensor go = in[carried - 1];
+        Tensor limit = loop.trips ? literal(*loop.trips) : loop.limit;
+        return {limit ? ops::logical_and(go, ops::less(in[0], limit)) : go};
+    });
+    append(operands, loop.start);
+    operands.push_back(loop.go);
+    append(operands, captured);
+    Tensors results =
+        ops::while_loop(TensorList(operands), {.condition = with_inputs(condition.graph, operands),
+                                               .body = with_inputs(body.graph, operands),
+                                               .carried = int64_t(carried)});
+    for (size_t i = 0; i < carried; ++i) assume_either(site, results[i], body.others[i], body.others[i]);
+    return results;
+}
+
+// Slices are collected by a second walk, of as many steps as the first took.
+Tensors found(const Site& site, const Loop& loop, bool has_slices) {
+    Tensors results = searched(site, loop);
+    if (has_slices) return walked(site, loop, 0, count_up(results.back(), DType::i64));
+    return {results.begin() + 1, results.begin() + 1 + ptrdiff_t(loop.start.size())};
+}
+
+// Each step by itself.
+Tensors written_out(const Site& site, const Loop& loop) {
+    if (!loop.trips || loop.go.is_symbolic())
+        unsupported(
+            "what it carries changes its shape, or is a sequence, and only a run can tell the number of "
+            "steps");
+    if (*loop.trips > most_written_out)
+        unsupported("what it carries changes its shape, or is a sequence, in each of ", *loop.trips,
+                    " steps");
+    auto count = loop.start.size();
+    Tensors carried = loop.start;
+    std::vector<Tensors> slices(size_t(loop.body->output_size()) - 1 - count);
+    Tensor go = loop.go;
+    for (int64_t i = 0; i < *loop.trips && is_true(go); ++i) {
+        Tensors results = step(site, loop, literal(i), carried);
+        for (auto& result : results)
+            if (!result) unsupported("an inner graph with nodes that have no counterpart");
+        go = site.extents.find_value(results[0]);
+        if (!go)
+            unsupported(
+                "what it carries changes its shape, or is a sequence, and each step finds out whether it is "
+                "the last");
+        carried.assign(results.begin() + 1, results.begin() + 1 + ptrdiff_t(count));
+        for (size_t k = 0; k < slices.size(); ++k)
+            slices[k].push_back(ops::add_axis(results[1 + count + k], {.axes = {0}}));
+    }
+    for (auto& parts : slices) {
+        if (parts.empty()) unsupported("a loop of no step that collects something");
+        carried.push_back(parts.size() == 1 ? parts[0] : ops::concat(TensorList(parts), {.axis = 0}));
+    }
+    return carried;
+}
+
+Tensors looped(const Site& site, const Loop& loop) {
+    bool has_sequence =
+        std::ranges::any_of(loop.start, [&](auto& t) { return bool(site.importer.sequences().find(t)); });
+    if (has_sequence) return written_out(site, loop);
+    Trial trial = tried(site, loop);
+    if (!is_stable(site, loop, trial.results)) return written_out(site, loop);
+    if (trial.goes_on) return known_ahead(site, loop, *trial.goes_on);
+    if (auto limited = with_own_limit(site, loop, trial)) return known_ahead(site, *limited, true);
+    return found(site, loop, trial.results.specs.size() > loop.start.size() + 1);
+}
+
+// The result of a loop, with slices of a body that makes the parts instead: what is carried, the parts behind
+// each other.
+Tensor appended(const Site& site, const Tensor& start, const Tensor& slices) {
+    int rank = rank_of(start);
+    if (!rank || rank_of(slices) != rank + 1)
+        invalid("a part of rank ", rank_of(slices) - 1, " behind one of rank ", rank);
+    std::vector<Extent> extents{-1};
+    for (int i = 1; i < rank; ++i) {
+        auto fixed = fixed_extent(start, i);
+        extents.push_back(fixed ? Extent(*fixed) : extent_of(start, i));
+    }
+    // Of no step there are no slices, of no shape.
+    Tensor parts = reshaped(ops::reshape(slices, {.shape = {-1}}), extents);
+    assume_like(site, parts, start, {0});
+    return ops::concat({start, parts}, {.axis = 0});
+}
+
+// Loops that append to what they carry, as scripts of PyTorch do, collect slices.
+Tensors looped_with_appends(const Site& site, const Loop& loop, const AppendingBody& body) {
+    Loop collecting = loop;
+    collecting.body = &body.collecting;
+    collecting.start.clear();
+    for (size_t i = 0; i < loop.start.size(); ++i)
+        if (!body.appends.contains(i)) collecting.start.push_back(loop.start[i]);
+    Tensors results = looped(site, collecting), all;
+    size_t next = 0, next_part = results.size() - body.appends.size();
+    for (size_t i = 0; i < loop.start.size(); ++i) {
+        bool appends = body.appends.contains(i);
+        all.push_back(appends ? appended(site, loop.start[i], results[next_part++]) : results[next++]);
+    }
+    append(all, std::span(results).subspan(next, results.size() - body.appends.size() - next));
+    return all;
+}
+
+// Each list of one number per operand; left out: zeros.
+IntList numbers_of(const Site& site, std::string_view attribute, size_t count) {
+    IntList numbers = site.attributes.integers(attribute).value_or(IntList(count, 0));
+    if (numbers.size() != count)
+        invalid(counted(numbers.size(), "number"), " in '", attribute, "' instead of ", count);
+    return numbers;
+}
+
+Tensor reversed(const Tensor& x) { return ops::flip(x, {.axes = {0}}); }
+
+// What the body makes of what is carried, and of the slices of the other inputs along their first axis.
+Tensors scanned(const Site& site, const file::GraphProto& graph, std::span<const Tensor> inputs,
+                size_t sliced) {
+    size_t carried = inputs.size() - sliced;
+    Arguments arguments;
+    for (size_t i = 0; i < inputs.size(); ++i)
+        i < carried ? arguments.add_like(site, inputs[i]) : arguments.add_slice(site, inputs[i]);
+    Tensors captured, operands(inputs.begin(), inputs.end());
+    auto body = record_inner(site, arguments, captured, [&](std::span<const Tensor> in) {
+        return site.importer.import_inner(graph, in);
+    });
+    if (body.specs.size() < carried)
+        invalid("its body has ", counted(body.specs.size(), "result"), " for ",
+                counted(carried, "carried value"));
+    for (size_t i = 0; i < carried; ++i)
+        if (!(body.specs[i] == inputs[i].spec()))
+            unsupported("a state that goes into a step as ", inputs[i].spec(), " and comes out as ",
+                        body.specs[i]);
+    append(operands, captured);
+    Tensors results = ops::scan(TensorList(operands),
+                                {.body = body.graph, .carried = int64_t(carried), .sliced = int64_t(sliced)});
+    for (size_t i = 0; i < results.size(); ++i) {
+        if (i < carried)
+            assume_either(site, results[i], body.others[i], body.others[i]);
+        else
+            assume_stacked(site, results[i], body.others[i]);
+    }
+    return results;
+}
+
+size_t scanned_inputs(const Site& site, const file::GraphProto& graph, size_t inputs) {
+    auto count = site.attributes.integer("num_scan_inputs", 0);
+    if (count < 1 || uint64_t(count) > inputs) invalid(count, " of ", inputs, " inputs are scanned");
+    if (uint64_t(graph.output_size()) < inputs - size_t(count))
+        invalid("its body has ", counted(graph.output_size(), "result"), " for ",
+                counted(inputs - size_t(count), "state"));
+    return size_t(count);
+}
+
+// Version 8: every operand has a first axis of examples that the body does not see, and the next is scanned.
+Tensors scan_of_examples(const Site& site, const file::GraphProto& graph) {
+    if (site.has(0)) unsupported("lengths of sequences");
+    Tensors inputs(site.inputs(1).begin(), site.inputs(1).end()), captured;
+    size_t sliced = scanned_inputs(site, graph, inputs.size());
+    IntList backwards = numbers_of(site, "directions", sliced);
+    Arguments arguments;
+    for (auto& input : inputs) arguments.add_slice(site, input);
+    auto body = record_inner(site, arguments, captured, [&](std::span<const Tensor> in) {
+        Tensors examples(in.begin(), in.end());
+        for (size_t i = 0; i < sliced; ++i)
+            if (auto& x = examples[inputs.size() - sliced + i]; backwards[i]) x = reversed(x);
+        return scanned(site, graph, examples, sliced);
+    });
+    size_t count = inputs.size();
+    append(inputs, captured);
+    Tensors results =
+        ops::scan(TensorList(inputs), {.body = body.graph, .carried = 0, .sliced = int64_t(count)});
+    for (size_t i = 0; i < results.size(); ++i) assume_stacked(site, results[i], body.others[i]);
+    return results;
+}
+
+}  // namespace
+
+Tensors import_loop(const Site& site) {
+    Loop loop = loop_of(site);
+    if (loop.trips && !loop.go.is_symbolic() && !is_true(loop.go)) loop.trips = 0;
+    bool may_be_written_out = loop.trips && !loop.go.is_symbolic();
+    auto body = may_be_written_out ? std::nullopt : find_appends(*loop.body, loop.start.size());
+    return body ? looped_with_appends(site, loop, *body) : looped(site, loop);
+}
+
+Tensors import_scan(const Site& site) {
+    auto* graph = site.attributes.graph("body");
+    if (!graph) invalid("it has no body");
+    if (site.opset < 9) return scan_of_examples(site, *graph);
+    Tensors inputs;
+    for (size_t i = 0; i < site.size(); ++i) inputs.push_back(site.in(i));
+    size_t sliced = scanned_inputs(site, *graph, inputs.size()), carried = inputs.size() - sliced;
+    IntList axes = numbers_of(site, "scan_input_axes", sliced),
+            backwards = numbers_of(site, "scan_input_directions", sliced);
+    for (size_t i = 0; i < sliced; ++i) {
+        auto& x = inputs[carried + i];
+        x = moved_axis(x, site.axis(axes[i], rank_of(x)), 0);
+        if (backwards[i]) x = reversed(x);
+    }
+    Tensors results = scanned(site, *graph, inputs, sliced);
+    size_t slices = results.size() - carried;
+    IntList result_axes = numbers_of(site, "scan_output_axes", slices),
+            result_backwards = numbers_of(site, "scan_output_directions", slices);
+    for (size_t i = 0; i < slices; ++i) {
+        auto& y = results[carried + i];
+        if (result_backwards[i]) y = reversed(y);
+        y = moved_axis(y, 0, site.axis(result_axes[i], rank_of(y)));
+    }
+    return results;
+}
+
+}  // namespace mge::onnx

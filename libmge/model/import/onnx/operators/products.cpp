@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+// Matrix products.
+
+#include <algorithm>
+
+#include "libmge/model/import/onnx/shapes/late_values.h"
+#include "libmge/model/import/onnx/steps.h"
+#include "libmge/ops/elementwise/arithmetic.h"
+#include "libmge/ops/elementwise/comparison.h"
+#include "libmge/ops/elementwise/where.h"
+#include "libmge/ops/linalg/matmul.h"
+#include "libmge/ops/reduce/arg_extreme.h"
+#include "libmge/ops/reduce/reduce.h"
+#include "libmge/ops/shape/reshape.h"
+
+namespace mge::onnx {
+namespace {
+
+// Of a sum that f32 holds in parts alone; more than any layer has.
+constexpr int64_t most_parts = 4096;
+
+void require_floats(const Tensor& x) {
+    if (!is_float(x.dtype())) unsupported("a product of ", x.dtype());
+}
+
+Tensor scaled(const Tensor& x, double factor) { return factor == 1 ? x : ops::mul(x, number(x, factor)); }
+
+// What a step is before its product: a number without its zero point, which belongs to a row or a column.
+Tensor centred(const Site& site, size_t i, size_t zero, bool is_left) {
+    Tensor x = as_dtype(site.in(i), DType::f32);
+    if (!site.has(zero)) return x;
+    Tensor point = as_dtype(site.in(zero), DType::f32);
+    if (is_left && rank_of(point) == 1 && point.shape()[0] != 1) point = ops::add_axis(point, {.axes = {1}});
+    return ops::sub(x, point);
+}
+
+// Of integers, element by element: what overflows wraps around.
+Tensor whole_product(const Tensor& a, const Tensor& b) {
+    bool is_row = rank_of(a) == 1, is_column = rank_of(b) == 1;
+    Tensor left = ops::add_axis(is_row ? Tensor(ops::add_axis(a, {.axes = {0}})) : a, {.axes = {-1}});
+    Tensor right = is_column ? Tensor(ops::add_axis(b, {.axes = {1}})) : b;
+    int last = std::max(rank_of(left) - 1, rank_of(right)) - 1;
+    // (…, m, k, 1) and (…, 1, k, n)
+    right = ops::add_axis(right, {.axes = {rank_of(right) - 2}});
+    Tensor y = ops::sum(ops::mul(left, right), {.axes = {last}});
+    IntList gone;
+    if (is_row) gone.push_back(last - 1);
+    if (is_column) gone.push_back(last);
+    return gone.empty() ? y : Tensor(ops::remove_axis(y, {.axes = gone}));
+}
+
+}  // namespace
+
+Tensors import_matmul(const Site& site) {
+    if (!is_float(site.in(0).dtype())) return {whole_product(site.in(0), site.in(1))};
+    return {ops::matmul(site.in(0), site.in(1))};
+}
+
+// alpha a b + beta c, with either transposed.
+Tensors import_gemm(const Site& site) {
+    require_floats(site.in(0));
+    double alpha = site.attributes.number("alpha", 1), beta = site.attributes.number("beta", 1);
+    site.attributes.integer("broadcast", 0);
+    Tensor y = ops::matmul(site.in(0), site.in(1),
+                           {.transpose_a = bool(site.attributes.integer("transA", 0)),
+                            .transpose_b = bool(site.attributes.integer("transB", 0))});
+    y = scaled(y, alpha);
+    return {site.has(2) && beta != 0 ? ops::add(y, scaled(site.in(2), beta)) : y};
+}
+
+// In parts that f32 holds exactly, summed as integers.
+Tensors import_matmul_integer(const Site& site) {
+    if (Tensor sums =
+            multiplied_steps({{site.in(0), {}, site.optional(2)}, {site.in(1), {}, site.optional(3)}}, {}))
+        return {sums};
+    Tensor a = centred(site, 0, 2, true), b = centred(site, 1, 3, false), sum;
+    auto terms = site.extents.find_extent(a, rank_of(a) - 1);
+    if (!terms) unsupported("a number of products that differs between runs");
+    if (*terms > most_parts * most_exact_terms) unsupported("sums of ", *terms, " products of steps");
+    int rows = std::max(0, rank_of(b) - 2);
+    for (int64_t begin = 0; begin < std::max<int64_t>(*terms, 1); begin += most_exact_terms) {
+        int64_t end = std::min(begin + most_exact_terms, *terms);
+        bool is_all = begin == 0 && end == *terms;
+        Tensor part = is_all ? ops::matmul(a, b)
+                             : ops::matmul(cut(a, rank_of(a) - 1, begin, end), cut(b, rows, begin, end));
+        part = as_dtype(part, DType::i32);
+        sum = sum ? ops::add(sum, part) : part;
+    }
+    return {sum};
+}
+
+// The product of what two pairs of steps stand for, in steps of a third scale.
+Tensors import_qlinear_matmul(const Site& site) {
+    auto scale = [&](size_t i) { return as_dtype(site.in(i), DType::f32); };
+    StepProduct steps{{site.in(0), scale(1), site.in(2)}, {site.in(3), scale(4), site.in(5)}};
+    bool is_ours =
+        is_byte(site.in(7).dtype()) && site.in(6).shape() == Shape{} && site.in(7).shape() == Shape{};
+    if (Tensor y = is_ours ? multiplied_steps(steps, {site.in(7), scale(6), site.in(7)}) : Tensor())
+        return {y};
+    Tensor a = centred(site, 0, 2, true), b = centred(site, 3, 5, false);
+    Tensor left = scale(1);
+    if (rank_of(left) == 1 && left.shape()[0] != 1) left = ops::add_axis(left, {.axes = {1}});
+    Tensor y = ops::mul(ops::matmul(a, b), ops::div(ops::mul(left, scale(4)), scale(6)));
+    return {steps_of(y, number(y, 1), site.in(7), site.in(7).dtype())};
+}
+
+// By elimination: the rest of the matrix is smaller by the row and the column of the largest element of its
+// first column. 0 as such an element is the determinant's value.
+Tensors import_det(const Site& site) {
+    Tensor rest = site.in(0), one = number(rest, 1), zero = number(rest, 0), result;
+    int rank = rank_of(rest), rows = rank - 2, columns = rank - 1;
+    constexpr int64_t most_rows = 64;
+    auto extent = site.extents.find_extent(rest, columns);
+    if (rank < 2 || !extent || *extent < 1 || *extent > most_rows)
+        unsupported("the determinant of a matrix of shape ", rest.shape());
+    for (int64_t left = *extent; left > 0; --left) {
+        Tensor column = ops::abs(cut(rest, columns, 0, 1));
+        Tensor place = ops::argmax(column, {.axis = rows, .keepdims = true});
+        Tensor is_chosen = ops::equal(as_column(count_up(left, DType::i32), 1), place);
+        Tensor chosen = ops::sum(ops::where(is_chosen, rest, zero), {.axes = {rows}, .keepdims = true});
+        Tensor pivot = cut(chosen, columns, 0, 1);
+        // Two rows that change places change the sign.
+        Tensor factor = ops::where(ops::equal(place, number(place, 0)), pivot, ops::neg(pivot));
+        result = result ? Tensor(ops::mul(result, factor)) : factor;
+        if (left == 1) break;
+        Tensor first = cut(rest, rows, 0, 1);
+        Tensor others = cut(ops::where(is_chosen, first, rest), rows, 1, left);
+        Tensor divisor = ops::where(ops::equal(pivot, zero), one, pivot);
+        Tensor part = ops::div(cut(others, columns, 0, 1), divisor);
+        rest = cut(ops::sub(others, ops::mul(part, chosen)), columns, 1, left);
+    }
+    return {ops::remove_axis(result, {.axes = {rows, columns}})};
+}
+
+}  // namespace mge::onnx

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reductions over axes, which are an attribute in older versions and an input in newer ones.
+
+#include "libmge/ops/reduce/reduce.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "libmge/model/import/onnx/shapes/late_values.h"
+#include "libmge/model/import/onnx/wire/integer_range.h"
+#include "libmge/ops/elementwise/arithmetic.h"
+#include "libmge/ops/elementwise/bits.h"
+#include "libmge/ops/elementwise/comparison.h"
+#include "libmge/ops/elementwise/exponential.h"
+#include "libmge/ops/elementwise/where.h"
+#include "libmge/ops/shape/pad.h"
+#include "libmge/ops/shape/reshape.h"
+
+namespace mge::onnx {
+namespace {
+
+using Reduce = Tensor (*)(const Tensor& x, const ops::ReduceParams& p);
+
+Tensor sum(const Tensor& x, const ops::ReduceParams& p) { return ops::sum(x, p); }
+Tensor prod(const Tensor& x, const ops::ReduceParams& p) { return ops::prod(x, p); }
+// Integers lose their fraction.
+Tensor mean(const Tensor& x, const ops::ReduceParams& p) { return as_dtype(ops::mean(x, p), x.dtype()); }
+
+// An axis that may be empty gets an element that loses against any other.
+Tensor with_loser(const Tensor& x, const ops::ReduceParams& p, double loser) {
+    bool may_be_empty = !x.shape().is_known() || x.shape().numel() == 0;
+    if (!may_be_empty) return x;
+    IntList after(size_t(find_rank(x).value_or(0)), 0);
+    // Of unknown shape is what late_reduced() makes: its last axis is reduced.
+    if (after.empty() && !p.axes.empty()) after.resize(size_t(p.axes.back()) + 1, 0);
+    for (size_t i = 0; i < after.size(); ++i)
+        if (p.axes.empty() || std::ranges::count(p.axes, int64_t(i))) after[i] = 1;
+    return ops::pad(x, {.before = IntList(after.size(), 0), .after = after, .value = loser});
+}
+
+struct Losers {
+    double of_max, of_min;
+};
+Losers losers_of(DType dtype) {
+    double infinity = std::numeric_limits<double>::infinity();
+    if (is_float(dtype)) return {-infinity, infinity};
+    IntegerRange range = integer_range(dtype);
+    return {range.least, range.most};
+}
+
+// Of truth values: whether one is, or all are, true.
+Tensor max(const Tensor& x, const ops::ReduceParams& p) {
+    if (x.dtype() == DType::boolean) return as_dtype(max(as_dtype(x, DType::u8), p), DType::boolean);
+    return ops::max(with_loser(x, p, losers_of(x.dtype()).of_max), p);
+}
+Tensor min(const Tensor& x, const ops::ReduceParams& p) {
+    if (x.dtype() == DType::boolean) return as_dtype(min(as_dtype(x, DType::u8), p), DType::boolean);
+    // No double is their largest number.
+    if (x.dtype() == DType::i64 || x.dtype() == DType::u64)
+        return ops::bitwise_not(max(ops::bitwise_not(x), p));
+    return ops::min(with_loser(x, p, losers_of(x.dtype()).of_min), p);
+}
+Tensor l1(const Tensor& x, const ops::ReduceParams& p) { return ops::sum(ops::abs(x), p); }
+Tensor sum_square(const Tensor& x, const ops::ReduceParams& p) { return ops::sum(ops::mul(x, x), p); }
+Tensor l2(const Tensor& x, const ops::ReduceParams& p) {
+    Tensor wide = is_float(x.dtype()) ? x : as_dtype(x, DType::f32);
+    return as_dtype(ops::sqrt(sum_square(wide, p)), x.dtype());
+}
+Tensor log_sum(const Tensor& x, const ops::ReduceParams& p) {
+    Tensor wide = is_float(x.dtype()) ? x : as_dtype(x, DType::f64);
+    return as_dtype(ops::log(ops::sum(wide, p)), x.dtype());
+}
+
+// The largest is taken out before, so that nothing overflows; one that is infinite stays in.
+Tensor log_sum_exp(const Tensor& x, const ops::ReduceParams& p) {
+    if (!is_float(x.dtype())) return as_dtype(log_sum_exp(as_dtype(x, DType::f64), p), x.dtype());
+    Tensor largest = max(x, {.axes = p.axes, .keepdims = true});
+    Tensor shift = ops::where(ops::isinf(largest), number(x, 0), largest);
+    Tensor sum = ops::log(ops::sum(ops::exp(ops::sub(x, shift)), p));
+    Tensor back = p.keepdims       ? shift
+                  : p.axes.empty() ? ops::reshape(shift, {.shape = {}})
+                                   : ops::remove_axis(shift, {.axes = p.axes});
+    return ops::add(sum, back);
+}
+
+Tensors reduced(const Site& site, Reduce reduce) {
+    Tensor x = site.in(0);
+    bool keeps = site.attributes.integer("keepdims", 1);
+    bool has_axes = site.has(1) && site.extents.find_extent(site.in(1), 0) != 0;
+    if (!site.attributes.has("axes") && has_axes && !site.find_values(1)) {
+        site.attributes.integer("noop_with_empty_axes", 0);  // there are some
+        return {late_reduced(x, site.in(1), keeps, [&](auto& y, auto& fixed) {
+            return reduce(y, {fixed, false});
+        })};
+    }
+    auto axes = has_axes || site.attributes.has("axes") ? site.values_of("axes", 1) : std::nullopt;
+    bool does_nothing = site.attributes.integer("noop_with_empty_axes", 0) && (!axes || axes->empty());
+    ops::ReduceParams p{axes.value_or(IntList()), keeps};
+    int rank = rank_of(x);
+    for (int64_t& axis : p.axes) axis = site.axis(axis, rank);
+    if (!does_nothing && rank) return {reduce(x, p)};
+    // Nothing to reduce over: an axis of extent 1 leaves what the reduction does to each element.
+    return {reduce(ops::add_axis(x, {.axes = {0}}), {{0}, false})};
+}
+
+}  // namespace
+
+Tensors import_reduce_sum(const Site& site) { return reduced(site, sum); }
+Tensors import_reduce_prod(const Site& site) { return reduced(site, prod); }
+Tensors import_reduce_mean(const Site& site) { return reduced(site, mean); }
+Tensors import_reduce_max(const Site& site) { return reduced(site, max); }
+Tensors import_reduce_min(const Site& site) { return reduced(site, min); }
+Tensors import_reduce_l1(const Site& site) { return reduced(site, l1); }
+Tensors import_reduce_l2(const Site& site) { return reduced(site, l2); }
+Tensors import_reduce_log_sum(const Site& site) { return reduced(site, log_sum); }
+Tensors import_reduce_log_sum_exp(const Site& site) { return reduced(site, log_sum_exp); }
+Tensors import_reduce_sum_square(const Site& site) { return reduced(site, sum_square); }
+
+}  // namespace mge::onnx

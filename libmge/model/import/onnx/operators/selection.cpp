@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// What only a run can tell the number of: boxes that stay, values that differ.
+
+#include "libmge/model/import/onnx/families.h"
+#include "libmge/ops/index/order/unique.h"
+#include "libmge/ops/shape/reshape.h"
+#include "libmge/ops/vision/class_nms.h"
+
+namespace mge::onnx {
+namespace {
+
+// One number, in that dtype; null: it is left out.
+Tensor number_in(const Site& site, size_t i, DType dtype) {
+    if (!site.has(i)) return {};
+    return as_dtype(ops::reshape(site.in(i), {.shape = {}}), dtype);
+}
+
+// Where the axis may be any number in every run, the others as they are.
+void assume_rows(const Site& site, const Tensor& result, const OtherSpecs& like) {
+    OtherShapes shapes;
+    for (size_t run = 0; run < other_runs; ++run) {
+        shapes[run] = like[run].shape;
+        if (!shapes[run].is_known()) return;
+        shapes[run][0] = assumed_lengths[run];
+    }
+    site.extents.assume(result, shapes);
+}
+
+}  // namespace
+
+Tensors import_non_max_suppression(const Site& site) {
+    bool is_centered = site.attributes.integer("center_point_box", 0);
+    Tensor boxes = as_dtype(site.in(0), DType::f32), scores = as_dtype(site.in(1), DType::f32);
+    Tensor selected =
+        ops::class_nms(boxes, scores, number_in(site, 2, DType::i64), number_in(site, 3, DType::f32),
+                       number_in(site, 4, DType::f32), {.is_centered = is_centered});
+    OtherShapes shapes;
+    for (size_t run = 0; run < other_runs; ++run) shapes[run] = {assumed_lengths[run], 3};
+    site.extents.assume(selected, shapes);
+    return {selected};
+}
+
+Tensors import_unique(const Site& site) {
+    bool is_sorted = site.attributes.integer("sorted", 1), is_flat = !site.attributes.has("axis");
+    Tensor x = is_flat ? ops::reshape(site.in(0), {.shape = {-1}}) : site.in(0);
+    int axis = is_flat ? 0 : site.axis(site.attributes.integer("axis", 0), rank_of(x));
+    x = moved_axis(x, axis, 0);
+    Tensors results = ops::unique(x, {.sorted = is_sorted});
+    assume_rows(site, results[0], site.extents.specs_of(x));
+    site.extents.assumed_vector(results[1]);
+    site.extents.assumed_vector(results[3]);
+    OtherShapes inverse;
+    OtherSpecs like = site.extents.specs_of(x);
+    for (size_t run = 0; run < other_runs; ++run)
+        inverse[run] = {like[run].shape.is_known() ? like[run].shape[0] : assumed_lengths[run]};
+    site.extents.assume(results[2], inverse);
+    results[0] = moved_axis(results[0], 0, axis);
+    return results;
+}
+
+}  // namespace mge::onnx

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Tensors that a file holds, or that it says lie in another one.
+
+#include <map>
+#include <optional>
+#include <string>
+
+#include "libmge/base/files/file.h"
+#include "libmge/model/import/onnx/wire/record.h"
+
+namespace mge::onnx {
+
+// Nullopt: this program has none like it. The number is a TensorProto::DataType.
+std::optional<DType> dtype_of(int data_type);
+// "FLOAT8E4M3FN", or the number of one that is newer than the schema.
+std::string name_of_data_type(int data_type);
+
+// The files beside a model that hold its weights, each opened once. After links are resolved, they have to be
+// plain files in the folder that the user's path to the model names, or in the one that it leads to.
+class ExternalFiles {
+public:
+    // The user's path to the model.
+    explicit ExternalFiles(std::string model) : model_(std::move(model)) {}
+    // The bytes that the tensor names. UserError when they are not all there.
+    Bytes find(const file::TensorProto& tensor, size_t size);
+
+private:
+    const MappedFile& open(const std::string& location);
+
+    std::string model_;
+    std::map<std::string, std::shared_ptr<const MappedFile>> files_;
+};
+
+// `raw` stands for the tensor's raw_data when that was told apart. Throws Unsupported or UserError.
+Tensor tensor_of(const file::TensorProto& tensor, Bytes raw, ExternalFiles& files);
+Tensor tensor_of(const file::TensorProto& tensor, ExternalFiles& files);
+
+}  // namespace mge::onnx

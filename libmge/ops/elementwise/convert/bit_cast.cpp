@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libmge/ops/elementwise/convert/bit_cast.h"
+
+#include "libmge/op/define.h"
+
+namespace mge::ops {
+
+constinit const OpInfo BitCast::info = define<BitCast>();
+
+TensorSpecs BitCast::infer(const Params& p, std::span<const TensorSpec> in) {
+    DType from = in[0].dtype;
+    if (p.dtype == DType::boolean) throw_user(name, "bits are no bools; compare them", ErrorClass::type);
+    if (size_of(from) != size_of(p.dtype))
+        throw_user(name, text(from, " and ", p.dtype, " have different sizes"), ErrorClass::type);
+    return {{p.dtype, in[0].shape, {}}};
+}
+
+}  // namespace mge::ops

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libmge/ops/elementwise/convert/convert.h"
+
+#include "libmge/kernel/cuda/copy/copy_algorithms.h"
+#include "libmge/kernel/cuda/launch.h"
+#include "libmge/ops/elementwise/convert/convert.cuda.h"
+
+namespace mge {
+namespace {
+
+void run_convert(const Prepared& prepared, const Launch& launch) {
+    auto& problem = prepared.state<OwnedProblem>();
+    auto &x = problem.inputs[0], &y = problem.outputs[0];
+    if (x.numel() == 0) return;
+    cuda::convert(cuda::stream_of(launch), cuda::type_index(x.dtype), cuda::type_index(y.dtype),
+                  launch.inputs[0], launch.outputs[0], x.numel());
+}
+
+Prepared prepare_convert(const PrepareContext& context) {
+    return Prepared::make(OwnedProblem(context.problem));
+}
+
+constexpr Algorithm list[] = {{"elementwise", plain_layouts, prepare_convert, run_convert}};
+
+}  // namespace
+
+template <>
+KernelList kernels(Cuda, ops::Convert) {
+    return list;
+}
+template <>
+KernelList kernels(Cuda, ops::Copy) {
+    return cuda::byte_copies;
+}
+
+}  // namespace mge

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libmge/ops/elementwise/convert/convert_narrow.h"
+
+#include "libmge/op/define.h"
+
+namespace mge::ops {
+
+constinit const OpInfo ConvertNarrow::info = define<ConvertNarrow>();
+
+TensorSpecs ConvertNarrow::infer(const Params& p, std::span<const TensorSpec> in) {
+    if (!is_narrow(p.dtype))
+        throw_user(name, text("dtype is ", p.dtype, ", which is no narrow one; use convert"),
+                   ErrorClass::type);
+    if (!is_float(in[0].dtype))
+        throw_user(name, text("x has to be floating, got ", in[0].dtype), ErrorClass::type);
+    return {{p.dtype, in[0].shape, {}}};
+}
+
+}  // namespace mge::ops

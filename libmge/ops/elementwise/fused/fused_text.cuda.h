@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// A FusedProgram as the text of a GPU's kernel.
+
+#include "libmge/kernel/algorithm.h"
+#include "libmge/kernel/cuda/fused.h"
+#include "libmge/kernel/cuda/kernel_text.h"
+#include "libmge/ops/elementwise/fused/fused_views.h"
+
+namespace mge::ops {
+
+// How a kernel reads an input.
+enum class FusedRead : uint8_t {
+    along,  // one element for each of the result, in its order
+    once,   // one element for all
+    looped  // along some axes only, or by other strides: of a pack the first element's place is looked for
+};
+
+// A program as a GPU computes it, for inputs of certain specs.
+struct FusedPlan {
+    FusedProgram program;
+    TensorSpecs specs;                      // of the program's registers
+    std::vector<ViewedRegister> registers;  // what is read stands first
+    std::vector<FusedRead> reads;
+    cuda::FusedArguments arguments{};  // without addresses
+    int pack = 1;                      // elements that are computed at once
+};
+Support supports_fused_plan(const FusedProgram& program, const Problem& problem);
+FusedPlan plan_fused(const FusedProgram& program, std::span<const TensorSpec> inputs);
+
+// A kernel "fused", of FusedArguments, that stores the program's result.
+cuda::KernelText fused_text(const FusedPlan& plan);
+
+// What a reduction makes of the result.
+struct FusedTotal {
+    std::string_view functor;  // of kernel/cuda/reduce/totals.cuh
+    bool in_floats = false;    // whatever the elements are
+    cuda::ReduceMethod method{};
+};
+// A kernel "fused", of FusedReduceArguments, and "joined" for the pieces that it leaves.
+cuda::KernelText fused_text(const FusedPlan& plan, const FusedTotal& total);
+
+}  // namespace mge::ops

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libmge/ops/index/slice/slice_items.h"
+
+#include <algorithm>
+
+#include "libmge/base/number_text.h"
+#include "libmge/op/op.h"
+#include "libmge/tensor/index_error.h"
+
+namespace mge::ops {
+namespace {
+
+AxisRange index_range(std::string_view who, int axis, int64_t index, int64_t extent) {
+    if (index < -extent || index >= extent) throw_index(who, axis, index, extent);
+    return {index < 0 ? index + extent : index, 1, 1, true};
+}
+
+int64_t clamp_bound(int64_t bound, int64_t extent, int64_t lowest, int64_t highest) {
+    return std::clamp(bound < 0 ? bound + extent : bound, lowest, highest);
+}
+
+AxisRange slice_range(std::string_view who, int64_t begin, int64_t end, int64_t step, int64_t extent) {
+    if (step == 0) throw_user(who, "a slice step must not be 0", ErrorClass::value);
+    if (step == absent_bound) step = 1;
+    // Going down, the place before the first element is a legal end.
+    int64_t lowest = step > 0 ? 0 : -1, highest = step > 0 ? extent : extent - 1;
+    begin = begin == absent_bound ? (step > 0 ? 0 : extent - 1) : clamp_bound(begin, extent, lowest, highest);
+    end = end == absent_bound ? (step > 0 ? extent : -1) : clamp_bound(end, extent, lowest, highest);
+    int64_t distance = step > 0 ? end - begin : begin - end;
+    uint64_t stride = step > 0 ? uint64_t(step) : 0 - uint64_t(step);
+    return {begin, step, distance <= 0 ? 0 : int64_t((uint64_t(distance) + stride - 1) / stride), false};
+}
+
+}  // namespace
+
+std::vector<AxisRange> ranges_of(std::string_view who, const IntList& items, const Shape& x) {
+    if (items.size() % item_size != 0)
+        throw_user(who, text("items has ", counted(items.size(), "number"), ", not five per axis"),
+                   ErrorClass::value);
+    std::vector<AxisRange> ranges;
+    for (int64_t extent : x.dims()) ranges.push_back({0, 1, extent, false});
+    std::vector<bool> seen(ranges.size(), false);
+    for (size_t i = 0; i < items.size(); i += item_size) {
+        int axis = normalize_axis(who, items[i], x.rank());
+        if (seen[size_t(axis)]) throw_user(who, text("axis ", axis, " is indexed twice"), ErrorClass::value);
+        seen[size_t(axis)] = true;
+        for (size_t k = 1; k <= 3; ++k)
+            if (items[i + k] == bound_from_input)
+                throw_user(who, "fewer values in `bounds` than places for them in `items`",
+                           ErrorClass::value);
+        ranges[size_t(axis)] = items[i + 4]
+                                   ? index_range(who, axis, items[i + 1], x[axis])
+                                   : slice_range(who, items[i + 1], items[i + 2], items[i + 3], x[axis]);
+    }
+    return ranges;
+}
+
+Shape shape_of_ranges(const std::vector<AxisRange>& ranges) {
+    Shape shape;
+    for (auto& range : ranges)
+        if (!range.dropped) shape.push_back(range.count);
+    return shape;
+}
+
+std::optional<int64_t> first_of_dense(const std::vector<AxisRange>& ranges, const Shape& x) {
+    int64_t first = 0, stride = 1;
+    bool is_whole = true;  // what lies behind this axis is taken whole
+    for (int axis = x.rank(); axis-- > 0;) {
+        auto& range = ranges[size_t(axis)];
+        if (range.count == 0) return std::nullopt;
+        if (range.count > 1 && (range.step != 1 || !is_whole)) return std::nullopt;
+        is_whole &= range.count == x[axis];
+        first += range.first * stride;
+        stride *= x[axis];
+    }
+    return first;
+}
+
+IntList resolve_items(std::string_view who, const IntList& items, std::span<const Tensor> bounds) {
+    IntList values, resolved = items;
+    for (auto& bound : bounds) {
+        IntList more = host_values(bound);
+        values.insert(values.end(), more.begin(), more.end());
+    }
+    size_t next = 0;
+    for (size_t i = 0; i < resolved.size(); ++i)
+        if (i % item_size != 0 && i % item_size != 4 && resolved[i] == bound_from_input &&
+            next < values.size())
+            resolved[i] = std::max(values[next++], bound_from_input + 1);
+    if (next != values.size())
+        throw_user(who, text("`bounds` has ", counted(values.size(), "value"), ", `items` takes ", next),
+                   ErrorClass::value);
+    return resolved;
+}
+
+}  // namespace mge::ops

@@ -1,0 +1,416 @@
+// SPDX-License-Identifier: Apache-2.0
+// A convolution of images whose channels lie side by side (nhwc), as a product of rows of bytes with a packed
+// weight (kernel/cpu/product/byte_product.h). A row is the bytes under a window. Where windows are single
+// pixels the image itself is such rows. Where they step by one pixel, and a pixel fills whole words of the
+// product, an image with its border is: a window is as many parts as it has taps, and the windows that reach
+// over the end of a line are computed, too, and dropped. Else rows are gathered, a chunk at a time. Where the
+// product takes i16, they are widened and less the zero point: gathered ones, or, where the lines of a window
+// are short, an image with its border, of whose windows each line is a part.
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <vector>
+
+#include "libmge/kernel/cpu/parallel.h"
+#include "libmge/kernel/cpu/product/byte_product.h"
+#include "libmge/kernel/packed_values.h"
+#include "libmge/ops/nn/convolution/geometry.h"
+#include "libmge/ops/quantize/convolution/channels_last.h"
+#include "libmge/ops/quantize/convolution/convolution_rows.h"
+
+namespace mge::ops {
+namespace {
+
+using Conv = QuantizedConv2d;
+constexpr int64_t columns = cpu::product_columns;
+constexpr int64_t vector = 16;              // bytes that short runs are copied by
+constexpr int64_t most_rows = 96;           // of a chunk: whole tiles of 6, 12 and 32
+constexpr int64_t chunk_bytes = 192 << 10;  // of gathered rows, so that they stay in the L2 cache
+
+int64_t whole(int64_t n, int64_t size) { return pieces(n, size) * size; }
+
+enum class Rows : uint8_t { image, bordered, gathered, lines };
+
+struct ChannelsLast {
+    ConvGeometry g;
+    ConvEpilogue epilogue;
+    const cpu::ByteProduct* product;
+    bool is_x_signed;
+    Rows rows;
+    int64_t images, count;  // how often there are `count` rows, dropped ones included
+    int64_t line;           // rows of a line of y, of which the first g.out[1] are kept
+    int64_t k, part_bytes;  // of a whole row, of a part
+    std::vector<int64_t> parts;
+    int64_t chunk_rows;
+    int64_t threads;
+    PackedValues<int8_t> weight;
+    std::vector<int32_t> weight_sums;  // per channel
+
+    int64_t blocks() const { return pieces(g.oc, columns); }
+    bool is_wide() const { return product->takes_wide; }
+    int64_t element() const { return is_wide() ? int64_t(sizeof(int16_t)) : 1; }
+    // What is multiplied is unsigned where the product knows nothing else.
+    bool is_shifted() const { return is_x_signed && !product->takes_signed && !is_wide(); }
+    int64_t width() const { return g.in[1] + 2 * g.padding[1]; }
+    int64_t height() const { return g.in[0] + 2 * g.padding[0]; }
+    // Elements that are multiplied together: those of a line of a window, or of a pixel.
+    int64_t line_elements() const { return whole(g.kernel[1] * g.ic, product->depth); }
+    int64_t place_of(int64_t kh, int64_t kw, int64_t ic) const {
+        int64_t inside = kw * g.ic + ic;
+        return rows == Rows::lines ? kh * line_elements() + inside : kh * g.kernel[1] * g.ic + inside;
+    }
+    // Windows of dropped rows end behind the image, the last line of a window may.
+    int64_t image_bytes() const {
+        if (rows == Rows::lines)
+            return int64_t(aligned((height() * width() * g.ic + product->depth) * element()));
+        if (rows != Rows::bordered) return 0;
+        return int64_t(aligned((height() * width() + product->rows) * g.ic + product->depth));
+    }
+    int64_t gathered_bytes() const {
+        int64_t count = rows == Rows::gathered ? chunk_rows : product->rows;
+        return int64_t(aligned((count * k + vector) * element()));
+    }
+    // Of one thread: gathered rows and the sums of a chunk.
+    int64_t scratch_bytes() const {
+        return gathered_bytes() + chunk_rows * columns * int64_t(sizeof(int32_t));
+    }
+    size_t workspace() const { return size_t(image_bytes() + threads * scratch_bytes()); }
+};
+
+Rows rows_of(const ConvGeometry& g, const cpu::ByteProduct& product, bool is_shifted) {
+    if (product.takes_wide) {
+        constexpr int64_t short_line = 64;  // elements; longer ones are gathered in less time
+        bool is_short = g.kernel[0] > 1 && g.kernel[1] * g.ic < short_line && g.dilation[1] == 1;
+        return is_short && g.out[1] >= 2 * product.rows ? Rows::lines : Rows::gathered;
+    }
+    bool is_one = g.kernel == Pair{1, 1}, is_dense = g.stride == Pair{1, 1};
+    if (is_one && is_dense && g.padding == Pair{0, 0} && !is_shifted) return Rows::image;
+    return is_dense && (is_one || g.ic % product.depth == 0) ? Rows::bordered : Rows::gathered;
+}
+
+ChannelsLast describe(const Problem& problem, const cpu::ByteProduct& product) {
+    ChannelsLast c{.g = quantised_geometry(problem),
+                   .epilogue = ConvEpilogue(problem),
+                   .product = &product,
+                   .is_x_signed = problem.inputs[Conv::x].dtype == DType::i8,
+                   .threads = problem.threads};
+    auto& g = c.g;
+    if (is_product(g)) {  // of one image, whose pixels they are
+        g.in[1] = g.out[1] = g.n;
+        g.n = 1;
+        g.stride = {1, 1};
+    }
+    c.rows = rows_of(g, product, c.is_shifted());
+    c.k = c.rows == Rows::lines ? g.kernel[0] * c.line_elements()
+                                : whole(g.kernel[0] * g.kernel[1] * g.ic, product.depth);
+    c.images = g.n;
+    c.line = c.rows == Rows::bordered ? c.width() : g.out[1];
+    c.count = (g.out[0] - 1) * c.line + g.out[1];
+    c.part_bytes = c.k * c.element();
+    c.parts = {0};
+    c.chunk_rows = most_rows;
+    if (c.is_wide() && c.rows == Rows::gathered) {
+        int64_t tiles = chunk_bytes / (c.part_bytes * product.rows);
+        c.chunk_rows = std::clamp<int64_t>(tiles, 1, most_rows / product.rows) * product.rows;
+    }
+    if (c.rows == Rows::image) {
+        c.count *= g.n;
+        c.images = 1;
+    }
+    if (c.rows == Rows::bordered) {
+        c.part_bytes = whole(g.ic, product.depth);
+        c.parts.clear();
+        for (int64_t kh = 0; kh < g.kernel[0]; ++kh)
+            for (int64_t kw = 0; kw < g.kernel[1]; ++kw)
+                c.parts.push_back((kh * g.dilation[0] * c.width() + kw * g.dilation[1]) * g.ic);
+    }
+    if (c.rows == Rows::lines) {
+        c.part_bytes = c.line_elements() * c.element();
+        c.parts.clear();
+        for (int64_t kh = 0; kh < g.kernel[0]; ++kh)
+            c.parts.push_back(kh * g.dilation[0] * c.width() * g.ic * c.element());
+    }
+    return c;
+}
+
+// Block after block of channels, panel after panel, in words along k; what fills up is 0.
+void pack_weight(ChannelsLast& c, const int8_t* weight) {
+    int64_t word = c.product->word, panel = c.product->panel;
+    int64_t taps = c.g.kernel[0] * c.g.kernel[1];
+    c.weight = PackedValues<int8_t>(c.blocks() * columns * c.k);
+    c.weight_sums.resize(size_t(c.g.oc));
+    for (int64_t oc = 0; oc < c.g.oc; ++oc) {
+        int8_t* first = c.weight.data() + oc / panel * panel * c.k + oc % panel * word;
+        for (int64_t ic = 0; ic < c.g.ic; ++ic)
+            for (int64_t tap = 0; tap < taps; ++tap) {
+                int8_t w = weight[(oc * c.g.ic + ic) * taps + tap];
+                int64_t k = c.place_of(tap / c.g.kernel[1], tap % c.g.kernel[1], ic);
+                first[k / word * panel * word + k % word] = w;
+                c.weight_sums[size_t(oc)] += w;
+            }
+    }
+}
+
+// Beside the others pairs have a chance only where rows need not be gathered.
+std::vector<const cpu::ByteProduct*> products(const Problem& problem) {
+    std::vector<const cpu::ByteProduct*> all;
+    for (auto* product : {cpu::matrix_product(), cpu::quad_product()})
+        if (product) all.push_back(product);
+    if (all.empty() || is_product(quantised_geometry(problem))) all.push_back(cpu::pair_product());
+    return all;
+}
+std::string name_of(const cpu::ByteProduct& product) { return std::string("channels_last:") + product.name; }
+
+Support supports(const Problem& problem) {
+    if (auto images = channels_last_images(problem); !images) return images;
+    return quantised_geometry(problem).groups == 1 ? supported : Support{"one group only"};
+}
+
+std::vector<Candidate> candidates(const Problem& problem) {
+    std::vector<Candidate> list;
+    for (auto* product : products(problem)) list.push_back({name_of(*product)});
+    return list;
+}
+
+Prepared prepare(const PrepareContext& context) {
+    auto all = products(context.problem);
+    auto found = std::ranges::find_if(all, [&](auto* p) { return name_of(*p) == context.candidate.name; });
+    ChannelsLast c = describe(context.problem, **found);
+    pack_weight(c, static_cast<const int8_t*>(context.constants[Conv::weight]));
+    PackedInputs packed{{c.weight.piece()}, 1u << Conv::weight};
+    size_t workspace = c.workspace();
+    return Prepared::make(std::move(c), workspace, std::move(packed));
+}
+
+// --- rows ---
+
+void copy_shifted(const uint8_t* from, uint8_t* to, int64_t n, uint8_t shift) {
+    if (!shift) return void(std::memcpy(to, from, size_t(n)));
+    for (int64_t i = 0; i < n; ++i) to[i] = from[i] ^ shift;
+}
+
+// Whole vectors, of which the last reaches over the end of both.
+void copy_vectors(const uint8_t* from, uint8_t* to, int64_t n, uint8_t shift) {
+    for (int64_t i = 0; i < n; i += vector) {
+        std::array<uint8_t, vector> bytes;
+        std::memcpy(bytes.data(), from + i, vector);
+        for (auto& byte : bytes) byte ^= shift;
+        std::memcpy(to + i, bytes.data(), vector);
+    }
+}
+
+// What all shares of the work on an image have in common.
+struct ImageRun {
+    const ChannelsLast& c;
+    const Launch& launch;
+    const ConvScales& scales;
+    const uint8_t *x, *bordered;
+    int64_t first_pixel;  // of the image, in all of y
+    uint8_t border, shift;
+};
+
+// What stands in images with a border and in gathered rows: bytes of the image, or i16.
+struct ByteElements {
+    const ImageRun& run;
+    void fill(uint8_t* to, int64_t n) const { std::memset(to, run.border, size_t(n)); }
+    void copy(const uint8_t* from, uint8_t* to, int64_t n) const { copy_shifted(from, to, n, run.shift); }
+    void copy_whole(const uint8_t* from, uint8_t* to, int64_t n) const {
+        copy_vectors(from, to, n, run.shift);
+    }
+};
+struct WideElements {
+    const ImageRun& run;
+    void fill(int16_t* to, int64_t n) const { std::fill_n(to, n, int16_t(0)); }
+    void copy(const uint8_t* from, int16_t* to, int64_t n) const {
+        cpu::widen_bytes(from, to, n, run.c.is_x_signed, run.scales.x_zero);
+    }
+    void copy_whole(const uint8_t* from, int16_t* to, int64_t n) const { copy(from, to, whole(n, vector)); }
+};
+
+template <class Elements, class Element>
+void add_border(const Elements& elements, Element* to) {
+    const ImageRun& run = elements.run;
+    auto& g = run.c.g;
+    int64_t line = run.c.width() * g.ic, left = g.padding[1] * g.ic, inner = g.in[1] * g.ic;
+    int64_t grain = std::max<int64_t>(1, 8 * parallel_grain / std::max<int64_t>(1, line));
+    par_for(run.launch.threads, run.c.height(), grain, [&](int64_t begin, int64_t end) {
+        for (int64_t row = begin; row < end; ++row) {
+            Element* y = to + row * line;
+            int64_t h = row - g.padding[0];
+            if (h < 0 || h >= g.in[0]) {
+                elements.fill(y, line);
+                continue;
+            }
+            elements.fill(y, left);
+            elements.copy(run.x + h * inner, y + left, inner);
+            elements.fill(y + left + inner, left);
+        }
+    });
+}
+
+// The elements under the windows of rows from `first` on, each row of k.
+template <class Elements, class Element>
+void gather_rows(const Elements& elements, int64_t first, int64_t count, Element* to) {
+    const ImageRun& run = elements.run;
+    auto& g = run.c.g;
+    bool is_one = g.kernel == Pair{1, 1} && g.stride == Pair{1, 1} && g.padding == Pair{0, 0};
+    if (is_one && run.c.k == g.ic) return elements.copy(run.x + first * g.ic, to, count * g.ic);
+    int64_t image_bytes = g.in[0] * g.in[1] * g.ic;
+    for (int64_t row = first; row < first + count; ++row, to += run.c.k) {
+        int64_t top = row / g.out[1] * g.stride[0] - g.padding[0];
+        int64_t left = row % g.out[1] * g.stride[1] - g.padding[1];
+        Element* at = to;
+        for (int64_t kh = 0; kh < g.kernel[0]; ++kh) {
+            int64_t h = top + kh * g.dilation[0];
+            bool is_inside = h >= 0 && h < g.in[0] && left >= 0 && left + g.kernel[1] <= g.in[1];
+            if (is_inside && g.dilation[1] == 1) {
+                int64_t n = g.kernel[1] * g.ic, from = (h * g.in[1] + left) * g.ic;
+                // What is copied too much of, the next run writes over.
+                if (from + whole(n, vector) <= image_bytes)
+                    elements.copy_whole(run.x + from, at, n);
+                else
+                    elements.copy(run.x + from, at, n);
+                at += n;
+                continue;
+            }
+            for (int64_t kw = 0; kw < g.kernel[1]; ++kw, at += g.ic) {
+                int64_t w = left + kw * g.dilation[1];
+                if (h < 0 || h >= g.in[0] || w < 0 || w >= g.in[1])
+                    elements.fill(at, g.ic);
+                else
+                    elements.copy(run.x + (h * g.in[1] + w) * g.ic, at, g.ic);
+            }
+        }
+    }
+}
+void gather_rows(const ImageRun& run, int64_t first, int64_t count, uint8_t* to) {
+    if (run.c.is_wide())
+        gather_rows(WideElements{run}, first, count, reinterpret_cast<int16_t*>(to));
+    else
+        gather_rows(ByteElements{run}, first, count, to);
+}
+
+// Rows of the image that lie too close to its end for a whole tile to be read.
+cpu::ByteRows last_rows(const ImageRun& run, int64_t first, int64_t count, int64_t channels,
+                        uint8_t* scratch) {
+    auto& c = run.c;
+    for (int64_t i = 0; i < count; ++i)
+        std::memcpy(scratch + i * c.k, run.x + (first + i) * c.g.ic, size_t(c.g.ic));
+    return {scratch, c.k, c.parts, c.part_bytes, count, channels};
+}
+
+// A tile of rows of a chunk, to be multiplied with `channels` of a block.
+cpu::ByteRows tile_at(const ImageRun& run, int64_t chunk, int64_t first, int64_t count, int64_t channels,
+                      uint8_t* scratch) {
+    auto& c = run.c;
+    int64_t ic = c.g.ic;
+    if (c.rows == Rows::gathered)
+        return {
+            scratch + (first - chunk) * c.part_bytes, c.part_bytes, c.parts, c.part_bytes, count, channels};
+    if (c.rows == Rows::lines) {
+        int64_t pixel = first / c.g.out[1] * c.g.stride[0] * c.width() + first % c.g.out[1] * c.g.stride[1];
+        return {run.bordered + pixel * ic * c.element(),
+                c.g.stride[1] * ic * c.element(),
+                c.parts,
+                c.part_bytes,
+                count,
+                channels};
+    }
+    if (c.rows == Rows::bordered)
+        return {run.bordered + first * ic, ic, c.parts, c.part_bytes, count, channels};
+    bool is_last = (first + c.product->rows - 1) * ic + c.k > c.count * ic;
+    if (is_last) return last_rows(run, first, count, channels, scratch);
+    return {run.x + first * ic, ic, c.parts, c.part_bytes, count, channels};
+}
+
+// --- the product ---
+
+// The sums of rows from `first` on in one block of channels; those that were dropped leave gaps.
+void finish_rows(const ImageRun& run, int64_t block, int64_t first, int64_t count, const int32_t* sums) {
+    auto& c = run.c;
+    int64_t first_channel = block * columns, channels = std::min(columns, c.g.oc - first_channel);
+    // Bytes that are shifted, or of a zero point, add the same to all sums of a channel.
+    int32_t zero = c.is_wide() ? 0 : run.scales.x_zero + (c.is_shifted() ? 128 : 0);
+    alignas(64) std::array<int32_t, columns> start{};
+    for (int64_t i = 0; i < channels; ++i)
+        start[size_t(i)] = (run.scales.bias ? run.scales.bias[first_channel + i] : 0) -
+                           zero * c.weight_sums[size_t(first_channel + i)];
+    for (int64_t row = first; row < first + count;) {
+        int64_t h = row / c.line, w = row % c.line;
+        int64_t kept =
+            c.line == c.g.out[1] ? first + count - row : std::min(c.g.out[1] - w, first + count - row);
+        if (kept > 0)
+            finish_block(
+                c.epilogue, run.scales, run.launch,
+                {sums + (row - first) * columns, start.data(), columns, kept, channels, first_channel,
+                 (run.first_pixel + h * c.g.out[1] + w) * c.g.oc + first_channel, 1, c.g.oc});
+        row += c.line == c.g.out[1] ? kept : c.line - w;
+    }
+}
+
+// A thread's unit of work.
+void run_part(const ImageRun& run, Part rows, Part blocks, uint8_t* scratch) {
+    auto& c = run.c;
+    auto& product = *c.product;
+    auto* multiply = c.is_x_signed && product.takes_signed ? product.multiply_signed : product.multiply;
+    auto* sums = reinterpret_cast<int32_t*>(scratch + c.gathered_bytes());
+    product.begin();
+    for (int64_t chunk = rows.begin, count; chunk < rows.end; chunk += count) {
+        count = std::min(c.chunk_rows, rows.end - chunk);
+        if (c.rows == Rows::lines) count = std::min(count, c.line - chunk % c.line);
+        if (c.rows == Rows::gathered) gather_rows(run, chunk, count, scratch);
+        for (int64_t block = blocks.begin; block < blocks.end; ++block) {
+            const int8_t* weight = c.weight.data() + block * columns * c.k;
+            int64_t channels = std::min(columns, c.g.oc - block * columns);
+            for (int64_t i = 0; i < count; i += product.rows) {
+                int64_t wanted = std::min(product.rows, count - i);
+                auto tile = tile_at(run, chunk, chunk + i, wanted, channels, scratch);
+                multiply(tile, weight, sums + i * columns);
+            }
+            finish_rows(run, block, chunk, count, sums);
+        }
+    }
+    product.end();
+}
+
+// Threads divide what is more: the rows, or the channels with their weights.
+void run_image(const ImageRun& run, uint8_t* scratch) {
+    auto& c = run.c;
+    int64_t tiles = pieces(c.count, c.product->rows);
+    bool is_small = c.count * c.blocks() * columns * c.k < 64 * parallel_grain;
+    bool by_blocks = c.g.oc > c.count;
+    int64_t shares = is_small ? 1 : std::min(c.threads, by_blocks ? c.blocks() : tiles);
+    par_for(int(shares), shares, 1, [&](int64_t begin, int64_t end) {
+        for (int64_t share = begin; share < end; ++share) {
+            Part rows = share_of(tiles, by_blocks ? 0 : share, by_blocks ? 1 : shares);
+            Part blocks = share_of(c.blocks(), by_blocks ? share : 0, by_blocks ? shares : 1);
+            rows = {rows.begin * c.product->rows, std::min(rows.end * c.product->rows, c.count)};
+            run_part(run, rows, blocks, scratch + share * c.scratch_bytes());
+        }
+    });
+}
+
+void run(const Prepared& prepared, const Launch& launch) {
+    auto& c = prepared.state<ChannelsLast>();
+    ConvScales scales(launch);
+    auto* bordered = static_cast<uint8_t*>(launch.workspace);
+    auto shift = uint8_t(c.is_shifted() ? 128 : 0);
+    for (int64_t n = 0; n < c.images; ++n) {
+        const uint8_t* x = launch.in<uint8_t>(Conv::x) + n * c.g.ic * c.g.in[0] * c.g.in[1];
+        ImageRun image{
+            c,    launch, scales, x, bordered, n * c.g.out[0] * c.g.out[1], uint8_t(scales.x_zero + shift),
+            shift};
+        if (c.rows == Rows::bordered) add_border(ByteElements{image}, bordered);
+        if (c.rows == Rows::lines) add_border(WideElements{image}, reinterpret_cast<int16_t*>(bordered));
+        run_image(image, bordered + c.image_bytes());
+    }
+}
+
+}  // namespace
+
+Algorithm channels_last_quantized_conv2d() {
+    return {"channels_last", supports, prepare, run, {}, candidates};
+}
+
+}  // namespace mge::ops

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+// A convolution where every channel has a window of its own, of images whose channels lie side by side
+// (nhwc). What windows read above and below the image is a line of zero points; left and right of it they are
+// computed one by one.
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <vector>
+
+#include "libmge/kernel/cpu/parallel.h"
+#include "libmge/kernel/cpu/product/byte_product.h"
+#include "libmge/kernel/packed_values.h"
+#include "libmge/ops/quantize/convolution/channels_last.h"
+#include "libmge/ops/quantize/convolution/convolution_rows.h"
+
+namespace mge::ops {
+
+namespace {
+
+using Conv = QuantizedConv2d;
+constexpr int64_t together = cpu::byte_channels;
+
+struct Depthwise {
+    ConvGeometry g;
+    ConvEpilogue epilogue;
+    const cpu::ByteWindowKernel* kernel;
+    bool is_x_signed;
+    int64_t threads;
+    PackedValues<uint8_t> weight;      // block after block of channels
+    std::vector<int32_t> weight_sums;  // per channel
+
+    int64_t channels() const { return g.groups; }
+    int64_t tap_count() const { return g.kernel[0] * g.kernel[1]; }
+    // A line of zero points.
+    int64_t outside_bytes() const {
+        return std::min(g.out[1], longest_row) * g.stride[1] * channels() + channels();
+    }
+    int64_t filled_taps() const {
+        int64_t size = kernel->taps_together;
+        return (tap_count() + size - 1) / size * size;
+    }
+    int64_t block_bytes() const { return filled_taps() * together * kernel->weight_bytes; }
+};
+
+Support supports(const Problem& problem) {
+    if (auto images = channels_last_images(problem); !images) return images;
+    auto g = quantised_geometry(problem);
+    return g.ic == 1 && g.oc == 1 ? supported : Support{"one channel in each group only"};
+}
+
+Prepared prepare(const PrepareContext& context) {
+    auto& problem = context.problem;
+    Depthwise d{quantised_geometry(problem),
+                ConvEpilogue(problem),
+                &cpu::byte_window_kernel(),
+                problem.inputs[Conv::x].dtype == DType::i8,
+                problem.threads,
+                {},
+                {}};
+    auto* weight = static_cast<const int8_t*>(context.constants[Conv::weight]);
+    int64_t taps = d.tap_count();
+    d.weight = PackedValues<uint8_t>((d.channels() + together - 1) / together * d.block_bytes());
+    d.weight_sums.resize(size_t(d.channels()));
+    for (int64_t c = 0; c < d.channels(); ++c)
+        for (int64_t t = 0; t < taps; ++t) {
+            int8_t w = weight[c * taps + t];
+            uint8_t* block = d.weight.data() + c / together * d.block_bytes();
+            int64_t place = d.kernel->place_of_tap(t, c % together);
+            auto wide = int16_t(w);  // whose lowest byte comes first
+            std::memcpy(block + place * d.kernel->weight_bytes, &wide, size_t(d.kernel->weight_bytes));
+            d.weight_sums[size_t(c)] += w;
+        }
+    PackedInputs packed{{d.weight.piece()}, 1u << Conv::weight};
+    auto workspace = size_t(d.outside_bytes());
+    return Prepared::make(std::move(d), workspace, std::move(packed));
+}
+
+struct DepthwiseRun {
+    const Depthwise& d;
+    const Launch& launch;
+    const ConvScales& scales;
+    const uint8_t *x, *outside;  // the image, a line outside of it
+    int64_t first_pixel;         // of the image, in all of y
+};
+
+// Where the taps of a pixel lie; those that fill up lie anywhere.
+void point_at_taps(const DepthwiseRun& run, int64_t oh, int64_t ow, std::vector<const uint8_t*>& taps) {
+    auto& g = run.d.g;
+    size_t t = 0;
+    for (int64_t kh = 0; kh < g.kernel[0]; ++kh)
+        for (int64_t kw = 0; kw < g.kernel[1]; ++kw, ++t) {
+            int64_t h = oh * g.stride[0] - g.padding[0] + kh * g.dilation[0];
+            int64_t w = ow * g.stride[1] - g.padding[1] + kw * g.dilation[1];
+            bool is_inside = h >= 0 && h < g.in[0] && w >= 0 && w < g.in[1];
+            taps[t] = is_inside ? run.x + (h * g.in[1] + w) * run.d.channels() : run.outside;
+        }
+    for (; t < taps.size(); ++t) taps[t] = run.outside;
+}
+
+// The pixels of a line of y whose windows lie between the left and the right border.
+struct Span {
+    int64_t begin, end;
+};
+Span inner_pixels(const ConvGeometry& g) {
+    int64_t reach = (g.kernel[1] - 1) * g.dilation[1];
+    int64_t begin = (g.padding[1] + g.stride[1] - 1) / g.stride[1];
+    int64_t last = g.in[1] - 1 - reach + g.padding[1];
+    int64_t end = last < 0 ? 0 : last / g.stride[1] + 1;
+    begin = std::min(begin, g.out[1]);
+    return {begin, std::clamp(end, begin, g.out[1])};
+}
+
+// Neighbours in a line that have their taps equally far apart, and where the taps of the first lie.
+struct Neighbours {
+    int64_t first, count;
+    std::vector<const uint8_t*> taps;
+};
+// Pixels [begin, end) of a line.
+std::vector<Neighbours> neighbours_in(const DepthwiseRun& run, int64_t oh, int64_t begin, int64_t end) {
+    Span inner = inner_pixels(run.d.g);
+    std::vector<Neighbours> all;
+    for (int64_t ow = begin; ow < end; ow += all.back().count) {
+        bool is_inner = ow >= inner.begin && ow < inner.end;
+        all.push_back({ow, is_inner ? std::min(end, inner.end) - ow : 1, {}});
+        all.back().taps.resize(size_t(run.d.filled_taps()));
+        point_at_taps(run, oh, ow, all.back().taps);
+    }
+    return all;
+}
+
+// At most longest_row pixels.
+void run_pixels(const DepthwiseRun& run, int64_t oh, int64_t begin, int64_t end) {
+    auto& d = run.d;
+    alignas(64) std::array<int32_t, size_t(longest_row * together)> sums;
+    alignas(64) std::array<int32_t, together> start{};
+    int32_t zero = run.scales.x_zero + (d.is_x_signed ? 128 : 0);
+    auto all = neighbours_in(run, oh, begin, end);
+    const uint8_t* weight = d.weight.data();
+    for (int64_t c = 0; c < d.channels(); c += together, weight += d.block_bytes()) {
+        int64_t channels = std::min(together, d.channels() - c);
+        for (auto& some : all) {
+            d.kernel->multiply({some.taps, d.g.stride[1] * d.channels(), some.count, channels, d.is_x_signed,
+                                weight, sums.data() + (some.first - begin) * together});
+            for (auto& tap : some.taps) tap += channels;
+        }
+        for (int64_t i = 0; i < channels; ++i)
+            start[size_t(i)] =
+                (run.scales.bias ? run.scales.bias[c + i] : 0) - zero * d.weight_sums[size_t(c + i)];
+        int64_t pixel = run.first_pixel + oh * d.g.out[1] + begin;
+        finish_block(d.epilogue, run.scales, run.launch,
+                     {sums.data(), start.data(), together, end - begin, channels, c, pixel * d.channels() + c,
+                      1, d.channels()});
+    }
+}
+
+void run(const Prepared& prepared, const Launch& launch) {
+    auto& d = prepared.state<Depthwise>();
+    ConvScales scales(launch);
+    auto* outside = static_cast<uint8_t*>(launch.workspace);
+    std::fill_n(outside, d.outside_bytes(), uint8_t(scales.x_zero));
+    int64_t lines = d.g.n * d.g.out[0], work = d.g.out[1] * d.channels() * d.filled_taps() / 16;
+    int64_t grain = std::max<int64_t>(1, parallel_grain / std::max<int64_t>(1, work));
+    par_for(launch.threads, lines, grain, [&](int64_t begin, int64_t end) {
+        for (int64_t line = begin; line < end; ++line) {
+            int64_t n = line / d.g.out[0], pixels = d.g.in[0] * d.g.in[1];
+            const uint8_t* x = launch.in<uint8_t>(Conv::x) + n * pixels * d.channels();
+            DepthwiseRun image{d, launch, scales, x, outside, n * d.g.out[0] * d.g.out[1]};
+            for (int64_t ow = 0; ow < d.g.out[1]; ow += longest_row)
+                run_pixels(image, line % d.g.out[0], ow, std::min(ow + longest_row, d.g.out[1]));
+        }
+    });
+}
+
+}  // namespace
+
+Algorithm channels_last_depthwise_conv2d() { return {"channels_last_depthwise", supports, prepare, run}; }
+
+}  // namespace mge::ops

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// What happens to the sums of a quantised convolution before they are stored: the same for all its kernels.
+
+#include "libmge/kernel/algorithm.h"
+#include "libmge/ops/quantize/convolution/quantized_conv2d.h"
+#include "libmge/ops/quantize/quantisation.h"
+
+namespace mge::ops {
+
+// Of the problem.
+struct ConvEpilogue {
+    bool is_exact;  // the sums are the result
+    bool is_per_channel;
+    Activation activation;
+    StepRange range;
+    StepRounding rounding;
+    DType dtype, residual_dtype;
+
+    explicit ConvEpilogue(const Problem& problem);
+};
+
+// Of one run.
+struct ConvScales {
+    const float* scale = nullptr;
+    const int32_t* bias = nullptr;
+    int32_t x_zero = 0, weight_zero = 0;
+    float y_scale = 1, y_zero = 0, residual_scale = 0, residual_zero = 0;
+
+    explicit ConvScales(const Launch& launch);
+};
+
+// The step of y for a sum (with bias) in a channel, at a place of y and residual.
+int32_t finished_step(const ConvEpilogue& epilogue, const ConvScales& scales, const Launch& launch,
+                      int32_t sum, int64_t channel, int64_t place);
+
+}  // namespace mge::ops

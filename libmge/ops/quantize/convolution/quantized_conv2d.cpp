@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libmge/ops/quantize/convolution/quantized_conv2d.h"
+
+#include "libmge/op/define.h"
+#include "libmge/ops/nn/convolution/geometry.h"
+#include "libmge/ops/quantize/quantisation.h"
+
+namespace mge::ops {
+
+constinit const OpInfo QuantizedConv2d::info = define<QuantizedConv2d>();
+
+namespace {
+
+using Conv = QuantizedConv2d;
+using Specs = std::span<const TensorSpec>;
+
+TensorSpec given(Specs in, size_t i) { return i < in.size() ? in[i] : TensorSpec{}; }
+
+void check_bytes(const TensorSpec& spec, const char* what) {
+    if (spec.dtype != DType::u8 && spec.dtype != DType::i8)
+        throw_user(Conv::name, text(what, " has to be steps of uint8 or int8, got ", spec.dtype),
+                   ErrorClass::type);
+}
+
+void check_one(Specs in, size_t i, DType dtype) {
+    auto spec = given(in, i);
+    if (spec.is_absent()) return;
+    if (spec.dtype != dtype || spec.shape.numel() != 1)
+        throw_user(Conv::name, text("its ", Conv::inputs[i].name, " has to be one number of ", dtype,
+                                    ", got ", spec.dtype, " of shape ", spec.shape));
+}
+
+void check_per_channel(const TensorSpec& spec, int64_t channels, const char* what, DType dtype,
+                       bool may_be_one) {
+    bool fits = spec.shape.numel() == channels || (may_be_one && spec.shape.numel() == 1);
+    if (spec.dtype != dtype || !fits)
+        throw_user(Conv::name,
+                   text("its ", what, " has to be ", may_be_one ? "one number, or " : "", "one for each of ",
+                        channels, " channels, of ", dtype, "; got ", spec.dtype, " of shape ", spec.shape));
+}
+
+void check_residual(Specs in, const Shape& y) {
+    auto residual = given(in, Conv::residual);
+    if (residual.is_absent()) return;
+    if (!holds_steps(residual.dtype) || !(residual.shape == y))
+        throw_user(Conv::name, text("its residual has to be steps of the result's shape ", y, ", got ",
+                                    residual.dtype, " of shape ", residual.shape));
+    if (given(in, Conv::residual_scale).is_absent())
+        throw_user(Conv::name, "its residual needs a residual_scale");
+}
+
+}  // namespace
+
+TensorSpecs QuantizedConv2d::infer(const Params& p, Specs in) {
+    check_bytes(in[x], "x");
+    check_bytes(in[weight], "weight");
+    auto g = conv_geometry(name, window_of(p), in[x].shape, in[weight].shape);
+    int64_t channels = g.groups * g.oc;
+    if (auto spec = given(in, bias); !spec.is_absent())
+        check_per_channel(spec, channels, "bias", DType::i32, false);
+    for (size_t i : {x_zero, weight_zero, y_zero, residual_zero}) check_one(in, i, DType::i32);
+    for (size_t i : {y_scale, residual_scale}) check_one(in, i, DType::f32);
+    check_residual(in, g.y_shape());
+    bool is_exact = given(in, y_scale).is_absent();
+    if (is_exact) {
+        if (p.activation != Activation::none || !given(in, residual).is_absent())
+            throw_user(name, "activation and residual need a y_scale: they are about real numbers");
+        return {{DType::i32, g.y_shape(), {}}};
+    }
+    check_per_channel(given(in, scale), channels, "scale", DType::f32, true);
+    step_range(name, p.dtype, p.lower, p.upper);
+    return {{p.dtype, g.y_shape(), {}}};
+}
+
+double QuantizedConv2d::operations(const Params& p, Specs in, Specs out) {
+    auto g = conv_geometry(name, window_of(p), in[x].shape, in[weight].shape);
+    return 2 * element_count(out[0]) * double(g.ic * g.kernel[0] * g.kernel[1]);
+}
+
+}  // namespace mge::ops

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libmge/ops/shape/layout/reorder.h"
+
+#include "libmge/op/define.h"
+
+namespace mge::ops {
+
+constinit const OpInfo Reorder::info = define<Reorder>();
+
+TensorSpecs Reorder::infer(const Params& p, std::span<const TensorSpec> in) {
+    Layout layout = p.layout == "plain" ? Layout() : Layout::named(p.layout);
+    if (!layout.is_plain() && in[0].shape.rank() != 4)
+        throw_user(name, text("layout ", p.layout, " is for tensors (N, C, H, W), got shape ", in[0].shape),
+                   ErrorClass::value);
+    return {{in[0].dtype, in[0].shape, layout}};
+}
+
+}  // namespace mge::ops

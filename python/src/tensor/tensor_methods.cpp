@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+// Properties and methods of _mge.Tensor.
+
+#include "libmge/device/default_device.h"
+#include "libmge/op/apply.h"
+#include "python/src/device_object.h"
+#include "python/src/errors.h"
+#include "python/src/meaning.h"
+#include "python/src/reference.h"
+#include "python/src/subgraph_binding.h"
+#include "python/src/tensor/conversion.h"
+#include "python/src/tensor/tensor_object.h"
+
+namespace mge::python {
+
+constinit thread_local bool has_symbolic_shapes = false;
+
+namespace {
+
+// The shape has to be known: a value whose shape only a run tells is computed now. The axis of a complex
+// number's parts does not count.
+std::span<const int64_t> known_shape(PyObject* self) {
+    const Tensor& value = value_of(self);
+    auto extents = (value.shape().is_known() ? value : concrete_value(self)).shape().dims();
+    return is_complex(self) ? extents.first(extents.size() - 1) : extents;
+}
+
+PyObject* get_tuple_shape(PyObject* self, void*) {
+    return guarded([&]() -> PyObject* {
+        auto shape = known_shape(self);
+        Reference tuple(PyTuple_New(Py_ssize_t(shape.size())));
+        if (!tuple) throw PythonError{};
+        for (size_t i = 0; i < shape.size(); ++i) {
+            PyObject* extent = PyLong_FromLongLong(shape[i]);
+            if (!extent) throw PythonError{};
+            PyTuple_SET_ITEM(tuple.get(), Py_ssize_t(i), extent);
+        }
+        return tuple.release();
+    });
+}
+
+PyObject* get_shape(PyObject* self, void*) {
+    if (!has_symbolic_shapes) [[likely]]
+        return get_tuple_shape(self, nullptr);
+    Reference ops(PyImport_ImportModule("megengine._mge.ops"));
+    return ops ? PyObject_CallMethod(ops.get(), "shape_of", "O", self) : nullptr;
+}
+
+PyObject* get_ndim(PyObject* self, void*) {
+    return guarded([&] { return PyLong_FromSize_t(known_shape(self).size()); });
+}
+PyObject* get_size(PyObject* self, void*) {
+    return guarded([&] { return PyLong_FromLongLong(Shape(known_shape(self)).numel()); });
+}
+PyObject* get_dtype(PyObject* self, void*) {
+    return Py_NewRef(meaning(self) ? meaning(self) : numpy_dtype(value_of(self).dtype()));
+}
+PyObject* get_meaning(PyObject* self, void*) { return Py_NewRef(meaning(self) ? meaning(self) : Py_None); }
+PyObject* get_quantised(PyObject* self, void*) {
+    return is_complex(self) || is_low_bit(self) ? Py_NewRef(Py_None) : get_meaning(self, nullptr);
+}
+PyObject* get_is_complex(PyObject* self, void*) { return PyBool_FromLong(is_complex(self)); }
+PyObject* get_device(PyObject* self, void*) {
+    return guarded([&] { return device_object(value_of(self).device()); });
+}
+
+PyObject* get_is_symbolic(PyObject* self, void*) { return PyBool_FromLong(value_of(self).is_symbolic()); }
+
+PyObject* get_name(PyObject* self, void*) {
+    PyObject* name = as_tensor(self)->name;
+    return name ? Py_NewRef(name) : PyUnicode_FromStringAndSize("", 0);
+}
+int set_name(PyObject* self, PyObject* name, void*) {
+    if (name && name != Py_None && !PyUnicode_Check(name)) {
+        PyErr_SetString(PyExc_TypeError, "[Tensor] name has to be a string");
+        return -1;
+    }
+    Py_XSETREF(as_tensor(self)->name, name == Py_None ? nullptr : Py_XNewRef(name));
+    return 0;
+}
+
+PyObject* get_grad(PyObject* self, void*) {
+    PyObject* grad = as_tensor(self)->grad;
+    return Py_NewRef(grad ? grad : Py_None);
+}
+int set_grad(PyObject* self, PyObject* grad, void*) {
+    if (running_captures) [[unlikely]]
+        note_grad(self);
+    Py_XSETREF(as_tensor(self)->grad, grad == Py_None ? nullptr : Py_XNewRef(grad));
+    return 0;
+}
+
+PyObject* get_format(PyObject* self, void*) {
+    return PyUnicode_FromString(format_names[as_tensor(self)->format]);
+}
+int set_format(PyObject* self, PyObject* name, void*) {
+    return guarded(
+        [&] {
+            if (!name) throw UserError("[Tensor] a format cannot be deleted", ErrorClass::type);
+            as_tensor(self)->format = parse_format(name);
+            return 0;
+        },
+        -1);
+}
+
+PyObject* to_numpy(PyObject* self, PyObject*) {
+    return guarded([&] { return numpy_from_tensor(concrete_value(self), meaning(self)); });
+}
+
+PyObject* item(PyObject* self, PyObject* args) {
+    return guarded([&]() -> PyObject* {
+        if (PyTuple_GET_SIZE(args) == 0) return number_from_tensor(self);
+        Reference array(numpy_from_tensor(concrete_value(self), meaning(self)));
+        Reference method(PyObject_GetAttrString(array.get(), "item"));
+        return method ? PyObject_Call(method.get(), args, nullptr) : nullptr;
+    });
+}
+
+PyObject* to_list(PyObject* self, PyObject*) {
+    return guarded([&]() -> PyObject* {
+        Reference array(numpy_from_tensor(concrete_value(self), meaning(self)));
+        return PyObject_CallMethod(array.get(), "tolist", nullptr);
+    });
+}
+
+PyObject* reset(PyObject* self, PyObject* other) {
+    return guarded([&] {
+        const Tensor& value = value_of(self);
+        if (is_tensor(other))
+            take_over(self, other);
+        else
+            give_value(self, tensor_from_python(other, value.dtype(), value.device()));
+        return Py_NewRef(Py_None);
+    });
+}
+
+// The same memory, unknown to all tapes.
+PyObject* detach(PyObject* self, PyObject*) {
+    return guarded([&] { return wrap_like(current_interpreter().alias(value_of(self)), self); });
+}
+
+PyObject* plain(PyObject* self, PyObject*) {
+    return guarded([&] {
+        if (running_captures) [[unlikely]]
+            note_use(self);
+        return wrap_tensor(value_of(self));
+    });
+}
+
+PyObject* meant_as(PyObject* self, PyObject* dtype) {
+    return guarded([&] {
+        Reference meant = meaning_of(dtype, self);
+        if (!meant || !is_made_of(meant.get(), value_of(self).dtype()))
+            throw UserError(text("[Tensor] a tensor of ", value_of(self).dtype(), " holds nothing of it"),
+                            ErrorClass::type);
+        if (running_captures) [[unlikely]]
+            note_use(self);
+        PyObject* made = wrap_tensor(value_of(self));
+        give_meaning(made, meant.get());
+        return made;
+    });
+}
+
+PyObject* pickled_arguments(PyObject* self, PyObject*) {
+    return guarded([&]() -> PyObject* {
+        Reference array(numpy_from_tensor(concrete_value(self), meaning(self)));
+        Reference dtype(get_dtype(self, nullptr));
+        return Py_BuildValue("(OOs)", array.get(), dtype.get(),
+                             logical_name(value_of(self).device()).c_str());
+    });
+}
+
+}  // namespace
+
+PyMethodDef tensor_methods[] = {
+    {"numpy", to_numpy, METH_NOARGS, "numpy()\n--\n\nA read-only NumPy array on the same memory."},
+    {"item", item, METH_VARARGS, "item(*args)\n--\n\nThe only element as a Python number."},
+    {"tolist", to_list, METH_NOARGS, "tolist()\n--\n\nNested lists of Python numbers."},
+    {"_reset", reset, METH_O, "_reset(other)\n--\n\nGives this object the value of another one."},
+    {"detach", detach, METH_NOARGS, "detach()\n--\n\nThe same value, cut from the tapes."},
+    {"_plain", plain, METH_NOARGS,
+     "_plain()\n--\n\nA plain Tensor: the integers of a quantised or low-bit one, the pairs of a complex "
+     "one."},
+    {"_meant_as", meant_as, METH_O,
+     "_meant_as(dtype)\n--\n\nThis plain Tensor as one of a quantised, complex or low-bit dtype."},
+    {"__round__", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&round_tensor)), METH_FASTCALL,
+     nullptr},
+    {"__floor__", floor_tensor, METH_NOARGS, nullptr},
+    {"__ceil__", ceil_tensor, METH_NOARGS, nullptr},
+    {"__complex__", complex_from_tensor, METH_NOARGS, nullptr},
+    {"__getnewargs__", pickled_arguments, METH_NOARGS, nullptr},
+    {nullptr, nullptr, 0, nullptr}};
+
+PyGetSetDef tensor_properties[] = {
+    {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
+    {"shape", get_shape, nullptr,
+     "Size of each axis: a tuple; under a trace with symbolic shapes an int32 Tensor.", nullptr},
+    {"_tuple_shape", get_tuple_shape, nullptr, "Extents as a tuple.", nullptr},
+    {"ndim", get_ndim, nullptr, "Number of axes.", nullptr},
+    {"size", get_size, nullptr, "Number of elements.", nullptr},
+    {"dtype", get_dtype, nullptr, "The NumPy dtype.", nullptr},
+    {"_meaning", get_meaning, nullptr, "The dtype when it is a quantised, complex or low-bit one, else None.",
+     nullptr},
+    {"_quantised", get_quantised, nullptr, "The dtype when it is a quantised one, else None.", nullptr},
+    {"_is_complex", get_is_complex, nullptr, "Whether the elements are complex numbers.", nullptr},
+    {"device", get_device, nullptr, "Where the value lies.", nullptr},
+    {"_is_symbolic", get_is_symbolic, nullptr, "A value of a graph, without memory.", nullptr},
+    {"name", get_name, set_name, "Name shown in dumped graphs.", nullptr},
+    {"grad", get_grad, set_grad, "What backward left here, or None.", nullptr},
+    {"format", get_format, set_format, "'default', 'nchw' or 'nhwc': a tag.", nullptr},
+    {nullptr, nullptr, nullptr, nullptr, nullptr}};
+
+}  // namespace mge::python

@@ -1,0 +1,420 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "python/src/tensor/tensor_object.h"
+
+#include <array>
+#include <cstddef>
+#include <cstring>
+#include <memory>
+#include <new>
+
+#include "libmge/device/default_device.h"
+#include "libmge/device/queue.h"
+#include "libmge/eager/trace.h"
+#include "python/src/errors.h"
+#include "python/src/gil_released.h"
+#include "python/src/graph_binding.h"
+#include "python/src/meaning.h"
+#include "python/src/reference.h"
+#include "python/src/subgraph_binding.h"
+#include "python/src/tensor/conversion.h"
+
+namespace mge::python {
+
+PyTypeObject* result_class = &tensor_type;
+
+namespace {
+
+// What a Tensor is before __init__ ran: no tensor object is ever without a value.
+const Tensor& empty_value() {
+    static const Tensor value = empty_tensor({DType::f32, {0}, {}});
+    return value;
+}
+
+bool is_of_dtype(PyObject* tensor, PyObject* dtype) {
+    Reference wanted = meaning_of(dtype, tensor);
+    if (!have_same_meaning(meaning(tensor), wanted.get())) return false;
+    return wanted ? is_made_of(wanted.get(), value_of(tensor).dtype())
+                  : parse_dtype(dtype) == value_of(tensor).dtype();
+}
+
+std::string name_of_dtype(PyObject* tensor) {
+    if (is_complex(tensor)) return "complex numbers";
+    if (is_low_bit(tensor)) return "low-bit numbers";
+    return text(meaning(tensor) ? "steps of " : "", value_of(tensor).dtype());
+}
+
+// Tensor(other) shares the value; a dtype or device asked for has to be the one it has.
+void init_from_tensor(PyTensor* self, PyObject* data, PyObject* dtype, PyObject* device) {
+    const Tensor& value = value_of(data);
+    if (dtype != Py_None && !is_of_dtype(data, dtype))
+        throw UserError(text("[Tensor] the data is a tensor of ", name_of_dtype(data),
+                             "; use astype to change its dtype"));
+    if (device != Py_None && !(parse_device_argument(device) == value.device()))
+        throw UserError("[Tensor] the data is a tensor on another device; use to() to move it");
+    self->value = value;
+    give_meaning(reinterpret_cast<PyObject*>(self), meaning(data));
+    self->format = as_tensor(data)->format;
+}
+
+// In a function that is recorded as a graph: a constant of it.
+Tensor made_of(PyObject* data, PyObject* dtype, PyObject* device) {
+    Tensor value = tensor_from_python(data, dtype == Py_None ? DType::none : parse_dtype(dtype),
+                                      parse_device_argument(device));
+    if (running_captures && innermost_capture()) value.impl()->symbol = literal_mark;
+    return value;
+}
+
+// Another library's array, whose memory the object takes where Tensors can have it; false where not.
+bool init_from_foreign(PyTensor* self, PyObject* data) {
+    bool is_plain = PyLong_Check(data) || PyFloat_Check(data) || PyList_Check(data) || PyTuple_Check(data);
+    if (is_plain || is_array(data) || running_captures || !PyObject_HasAttrString(data, "__dlpack__"))
+        return false;
+    Reference home(PyImport_ImportModule("megengine.utils.dlpack"));
+    Reference made(home ? PyObject_CallMethod(home.get(), "from_dlpack", "O", data) : nullptr);
+    if (!made && PyErr_ExceptionMatches(PyExc_BufferError)) {
+        PyErr_Clear();  // a dtype that is narrowed, or elements that are copied
+        return false;
+    }
+    if (!made) throw PythonError{};
+    self->value = value_of(made.get());
+    self->keeps_memory = as_tensor(made.get())->keeps_memory;
+    return true;
+}
+
+// Where a Tensor lies that says where it lay: the class's dmap_callback is set while megengine.load reads,
+// whichever module reads the pickle.
+Reference mapped_device(PyObject* object, PyObject* device) {
+    if (!PyUnicode_Check(device)) return Reference(Py_NewRef(device));
+    Reference map(PyObject_GetAttrString(reinterpret_cast<PyObject*>(Py_TYPE(object)), "dmap_callback"));
+    if (!map) clear_exception();  // none of megengine's classes
+    if (!map || map.get() == Py_None) return Reference(Py_NewRef(device));
+    Reference mapped(PyObject_CallOneArg(map.get(), device));
+    if (!mapped) throw PythonError{};
+    return mapped;
+}
+
+int init_tensor(PyObject* object, PyObject* args, PyObject* keywords);
+
+struct TensorArguments {
+    PyObject *data = nullptr, *dtype = Py_None, *device = Py_None, *name = Py_None, *format = nullptr;
+    int is_const = 0, no_cache = 0;
+};
+
+TensorArguments parse_tensor_arguments(PyObject* args, PyObject* keywords) {
+    static const char* names[] = {"data",     "dtype", "device", "is_const",
+                                  "no_cache", "name",  "format", nullptr};
+    TensorArguments a;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|OOppOO:Tensor", const_cast<char**>(names), &a.data,
+                                     &a.dtype, &a.device, &a.is_const, &a.no_cache, &a.name, &a.format))
+        throw PythonError{};
+    return a;
+}
+
+void give_name(PyObject* object, PyObject* name) {
+    if (name == Py_None) return;
+    if (!PyUnicode_Check(name)) throw UserError("[Tensor] name has to be a string", ErrorClass::type);
+    Py_XSETREF(as_tensor(object)->name, Py_NewRef(name));
+}
+
+void give_data(PyObject* object, const TensorArguments& a) {
+    PyTensor* self = as_tensor(object);
+    Reference place = mapped_device(object, a.device);
+    PyObject* device = place.get();
+    if (is_tensor(a.data)) {
+        init_from_tensor(self, a.data, a.dtype, device);
+    } else if (a.no_cache || a.dtype != Py_None || device != Py_None || !init_from_foreign(self, a.data)) {
+        Reference meant = meaning_of(a.dtype, a.data);
+        Reference plain = plain_data(meant.get(), a.data);
+        self->value = made_of(plain.get(), plain.get() == a.data ? a.dtype : Py_None, device);
+        give_meaning(object, meant.get());
+    }
+    give_name(object, a.name);
+    if (a.format) self->format = parse_format(a.format);
+    self->awaits_data = false;
+}
+
+// The arguments of a subclass's own __init__ may have names that Tensor does not know.
+Reference known_keywords(PyTypeObject* type, PyObject* keywords) {
+    if (!keywords || type->tp_init == init_tensor) return Reference(Py_XNewRef(keywords));
+    Reference known(PyDict_New());
+    for (const char* name : {"data", "dtype", "device", "is_const", "no_cache", "name", "format"}) {
+        PyObject* value = PyDict_GetItemString(keywords, name);
+        if (value && PyDict_SetItemString(known.get(), name, value) != 0) throw PythonError{};
+    }
+    return known;
+}
+
+// Data is set here, so that a subclass need not call __init__. Without arguments the object is empty, and
+// __init__ sets the data.
+PyObject* new_tensor(PyTypeObject* type, PyObject* args, PyObject* keywords) {
+    return guarded(
+        [&] {
+            Reference self(type->tp_alloc(type, 0));
+            if (!self) throw PythonError{};
+            ::new (&value_of(self.get())) Tensor(empty_value());
+            as_tensor(self.get())->awaits_data = true;
+            if (running_captures) as_tensor(self.get())->born = innermost_capture();
+            if (PyTuple_GET_SIZE(args) > 0 || (keywords && PyDict_GET_SIZE(keywords) > 0)) {
+                Reference known = known_keywords(type, keywords);
+                give_data(self.get(), parse_tensor_arguments(args, known.get()));
+            }
+            return self.release();
+        },
+        static_cast<PyObject*>(nullptr));
+}
+
+int init_tensor(PyObject* object, PyObject* args, PyObject* keywords) {
+    bool awaits_data = as_tensor(object)->awaits_data;
+    if (!awaits_data && !keywords && PyTuple_GET_SIZE(args) == 1) return 0;
+    return guarded(
+        [&] {
+            TensorArguments a = parse_tensor_arguments(args, keywords);
+            awaits_data ? give_data(object, a) : give_name(object, a.name);
+            return 0;
+        },
+        -1);
+}
+
+int traverse_tensor(PyObject* self, visitproc visit, void* arg) {
+    Py_VISIT(as_tensor(self)->grad);
+    Py_VISIT(as_tensor(self)->attributes);
+    return 0;
+}
+
+int clear_tensor(PyObject* self) {
+    Py_CLEAR(as_tensor(self)->grad);
+    Py_CLEAR(as_tensor(self)->attributes);
+    return 0;
+}
+
+bool has_attachments(const PyTensor& tensor) {
+    return tensor.grad || tensor.attributes || tensor.weak || tensor.name || tensor.meaning;
+}
+
+void let_go_of_attachments(PyObject* self) {
+    if (as_tensor(self)->weak) PyObject_ClearWeakRefs(self);
+    clear_tensor(self);
+    Py_CLEAR(as_tensor(self)->name);
+    Py_CLEAR(as_tensor(self)->meaning);
+}
+
+void delete_tensor(PyObject* self) {
+    PyObject_GC_UnTrack(self);
+    let_go_of_attachments(self);
+    std::destroy_at(&value_of(self));
+    Py_TYPE(self)->tp_free(self);
+}
+
+// --- objects of the result class ---
+// They come and go with every eager operator, and Python's way for classes written in Python takes as long as
+// half of a small operator. It does nothing here that is not done below: their attributes and weak references
+// lie in PyTensor itself.
+
+// Memory of some that are gone, for the next ones. Guarded by Python's lock.
+constexpr size_t most_kept = 64;
+std::array<PyObject*, most_kept> kept_objects;
+size_t kept_count = 0;
+
+void let_go_of_result(PyObject* self) {
+    PyTypeObject* type = Py_TYPE(self);
+    std::destroy_at(&value_of(self));
+    if (type == result_class && kept_count < most_kept)
+        kept_objects[kept_count++] = self;
+    else
+        type->tp_free(self);
+    Py_DECREF(type);
+}
+
+void delete_result(PyObject* self);
+
+[[gnu::noinline]] void delete_result_with_attachments(PyObject* self) {
+    if (Py_TYPE(self)->tp_finalize) {
+        PyObject_GC_Track(self);
+        if (PyObject_CallFinalizerFromDealloc(self) != 0) return;
+        PyObject_GC_UnTrack(self);
+    }
+    // Chains of attributes may be long.
+    Py_TRASHCAN_BEGIN(self, delete_result);
+    let_go_of_attachments(self);
+    let_go_of_result(self);
+    Py_TRASHCAN_END;
+}
+
+void delete_result(PyObject* self) {
+    PyObject_GC_UnTrack(self);
+    if (has_attachments(*as_tensor(self)) || Py_TYPE(self)->tp_finalize) [[unlikely]]
+        return delete_result_with_attachments(self);
+    let_go_of_result(self);
+}
+
+// Without a value yet, and not tracked; null when there is no memory.
+PyObject* new_result() {
+    if (kept_count == 0) {
+        PyObject* self = result_class->tp_alloc(result_class, 0);
+        if (self) PyObject_GC_UnTrack(self);
+        return self;
+    }
+    PyObject* self = kept_objects[--kept_count];
+    std::memset(static_cast<void*>(&value_of(self)), 0, sizeof(PyTensor) - offsetof(PyTensor, value));
+    return PyObject_Init(self, result_class);
+}
+
+// A view that nobody may write, of the memory that numpy() shows.
+int get_buffer(PyObject* self, Py_buffer* view, int flags) {
+    view->obj = nullptr;
+    return guarded(
+        [&] {
+            auto& value = concrete_value(self);
+            bool has_format = value.dtype() != DType::bf16 && !meaning(self);
+            if (!has_format || (flags & PyBUF_WRITABLE)) {
+                PyErr_SetString(PyExc_BufferError,
+                                has_format ? "[Tensor] its buffer is read only"
+                                           : "[Tensor] buffers have no such dtype; convert with astype");
+                throw PythonError{};
+            }
+            Reference array(numpy_from_tensor(value));
+            return PyObject_GetBuffer(array.get(), view, flags);
+        },
+        -1);
+}
+
+PyBufferProcs buffer_methods = {.bf_getbuffer = get_buffer, .bf_releasebuffer = nullptr};
+
+Py_hash_t hash_tensor(PyObject* self) { return _Py_HashPointer(self); }
+
+}  // namespace
+
+PyTypeObject tensor_type = {
+    .ob_base = PyVarObject_HEAD_INIT(nullptr, 0)  //
+                   .tp_name = "megengine._mge.Tensor",
+    .tp_basicsize = sizeof(PyTensor),
+    .tp_dealloc = delete_tensor,
+    .tp_as_number = &tensor_number_methods,
+    .tp_as_sequence = &tensor_sequence_methods,
+    .tp_as_mapping = &tensor_mapping_methods,
+    .tp_hash = hash_tensor,
+    .tp_as_buffer = &buffer_methods,
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC,
+    .tp_doc = PyDoc_STR("Tensor(data, dtype=None, device=None, is_const=False, no_cache=False, name=None, "
+                        "format='default')\n--\n\nA value on a device; megengine.Tensor adds the rest."),
+    .tp_traverse = traverse_tensor,
+    .tp_clear = clear_tensor,
+    .tp_richcompare = compare_tensors,
+    .tp_weaklistoffset = offsetof(PyTensor, weak),
+    .tp_methods = tensor_methods,
+    .tp_getset = tensor_properties,
+    .tp_dictoffset = offsetof(PyTensor, attributes),
+    .tp_init = init_tensor,
+    .tp_new = new_tensor,
+};
+
+const char* const format_names[] = {"default", "nchw", "nhwc"};
+
+uint8_t parse_format(PyObject* format) {
+    const char* name = PyUnicode_Check(format) ? PyUnicode_AsUTF8(format) : nullptr;
+    for (uint8_t i = 0; name && i < 3; ++i)
+        if (std::string_view(format_names[i]) == name) return i;
+    throw UserError("[Tensor] format has to be 'default', 'nchw' or 'nhwc'", ErrorClass::value);
+}
+
+const Tensor& concrete_value(const Tensor& tensor) {
+    if (tensor.is_symbolic()) [[unlikely]] {
+        if (auto* known = value_before_run(tensor)) return *known;
+        Tensor held = tensor;
+        GilReleased released;  // it may wait for other processes
+        Trace::compute(held);
+    }
+    return tensor;
+}
+
+const Tensor& concrete_value(PyObject* object) { return concrete_value(value_of(object)); }
+
+PyObject* number_from_tensor(PyObject* object) {
+    const Tensor& value = concrete_value(object);
+    if (!is_complex(object)) return scalar_from_tensor(value);
+    if (value.spec().numel() != 2)
+        throw UserError("[item] only a tensor of one element is a number", ErrorClass::assertion);
+    Reference array(numpy_from_tensor(value, meaning(object)));
+    PyObject* number = PyObject_CallMethod(array.get(), "item", nullptr);
+    if (!number) throw PythonError{};
+    return number;
+}
+
+namespace {
+
+// Whether the object has the value now: it may be too large for its memory, or something else. What tapes
+// know of the value they know of the object.
+bool write_value(PyTensor* object, const Tensor& given) {
+    const Tensor& value = concrete_value(given);
+    auto& mine = object->value;
+    object->keeps_memory =
+        value.dtype() == mine.dtype() && value.shape() == mine.shape() && value.device() == mine.device();
+    if (!object->keeps_memory || value.address() == mine.address()) return false;
+    size_t bytes = mine.spec().bytes();
+    if (mine.device().is_host()) {
+        std::memmove(mine.data(), value.data(), bytes);
+    } else {
+        // Other processes may be told of it at once, in ways that know nothing of queues.
+        auto& queue = queue_of(mine.device());
+        queue.copy(mine.address(), value.address(), bytes);
+        queue.wait();
+    }
+    const TensorImpl &before = *mine.impl(), &from = *value.impl();
+    Tensor written(before.spec, before.storage, before.offset, before.device);
+    written.impl()->tracked_by = from.tracked_by;
+    written.impl()->tape_node = from.tape_node;
+    mine = std::move(written);
+    return true;
+}
+
+}  // namespace
+
+void give_value(PyObject* object, Tensor value) {
+    if (running_captures) [[unlikely]]
+        note_change(object);
+    if (value.is_symbolic() && rebind(object, value)) [[unlikely]]
+        return;
+    if (as_tensor(object)->keeps_memory && write_value(as_tensor(object), value)) [[unlikely]]
+        return;
+    value_of(object) = std::move(value);
+}
+
+PyObject* wrap_tensor(Tensor value) {
+    if (value.is_symbolic()) [[unlikely]]
+        if (PyObject* object = object_of_symbol(value)) return object;
+    PyObject* self = new_result();
+    if (!self) throw PythonError{};
+    ::new (&value_of(self)) Tensor(std::move(value));
+    if (running_captures) [[unlikely]]
+        as_tensor(self)->born = innermost_capture();
+    PyObject_GC_Track(self);
+    return self;
+}
+
+PyObject* wrap_tensors(Tensors values) {
+    Reference tuple(PyTuple_New(Py_ssize_t(values.size())));
+    if (!tuple) throw PythonError{};
+    for (size_t i = 0; i < values.size(); ++i)
+        PyTuple_SET_ITEM(tuple.get(), Py_ssize_t(i), wrap_tensor(std::move(values[i])));
+    return tuple.release();
+}
+
+void set_result_class(PyTypeObject* type) {
+    if (!PyType_IsSubtype(type, &tensor_type))
+        throw UserError("[set_tensor_class] the class has to be a subclass of _mge.Tensor", ErrorClass::type);
+    if (type->tp_basicsize != sizeof(PyTensor))
+        throw UserError("[set_tensor_class] the class must not add slots", ErrorClass::type);
+    Py_INCREF(type);
+    if (type->tp_flags & Py_TPFLAGS_HEAPTYPE) type->tp_dealloc = delete_result;
+    // Classes given before stay alive: objects of theirs may still be on their way.
+    result_class = type;
+}
+
+void add_tensor_type(PyObject* module) {
+    prepare_number_slots();
+    if (PyType_Ready(&tensor_type) != 0 ||
+        PyModule_AddObjectRef(module, "Tensor", reinterpret_cast<PyObject*>(&tensor_type)) != 0)
+        throw PythonError{};
+}
+
+}  // namespace mge::python
