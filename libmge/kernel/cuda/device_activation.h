@@ -3,6 +3,8 @@
 #include "libmge/kernel/activation.h"
 #include "libmge/kernel/cuda/activation.h"
 
+// An Activation of the host as the enum of device text, which may not include the host's headers.
+
 namespace mge::cuda {
 
 constexpr Activation device_activation(mge::Activation activation) { return Activation(int(activation)); }

@@ -2,6 +2,8 @@
 #pragma once
 #include "libmge/kernel/cuda/scalar.cuh"
 
+// The functors of kernel/scalar/steps.inc as device functions.
+
 namespace mge::cuda::steps {
 
 using ::rint;
