@@ -100,9 +100,9 @@ struct Source {
 };
 
 // One entry of an archive, unpacked only as far as its own header says it is long.
-class Entry {
+class ArchiveMember {
 public:
-    Entry(Source& source, zip_uint64_t index) : source_(source) {
+    ArchiveMember(Source& source, zip_uint64_t index) : source_(source) {
         if (zip_stat_index(archive(), index, 0, &info_) != 0 || !info_.name)
             throw ModelError(text("'", source.label, "': entry ", index, " is damaged"));
         name_ = info_.name;
@@ -146,7 +146,7 @@ private:
 };
 
 Tensor read_entry(Source& source, zip_uint64_t index, std::string& name) {
-    Entry entry(source, index);
+    ArchiveMember entry(source, index);
     name = entry.name();
     Tensor result = entry.read();
     if (name.ends_with(".npy")) name.resize(name.size() - 4);

@@ -20,6 +20,7 @@ public:
                 std::function<Tensor(ValueId)> read, std::function<void(ValueId, Tensor)> write,
                 std::function<Tensor(const TensorSpec&, DeviceId)> make);
 
+    // `run`: the run of the program that this step is in; null outside of one.
     void run(const ProgramRun* run);
     // Values that nobody reads after this step: their memory is given back then.
     void release_after(std::vector<ValueId> values) { released_ = std::move(values); }

@@ -38,7 +38,8 @@ void in_processes(int count, const std::function<void(int rank)>& work) {
         if (children.back() != 0) continue;
         auto mesh = meshes[size_t(i)];
         meshes.clear();
-        mesh->connect(i, addresses, std::string(ProcessMesh::token_bytes, 't'), std::chrono::seconds(60));
+        std::vector<std::string> tokens(size_t(count), std::string(ProcessMesh::token_bytes, 't'));
+        mesh->connect(i, addresses, tokens, std::chrono::seconds(60), std::chrono::seconds(60));
         set_process_mesh(mesh);
         try {
             work(i);
