@@ -32,6 +32,9 @@ def pytest_configure():
         finally:
             os.close(terminal)
     signal.signal(signal.SIGHUP, before)
+    # A shell's background job ignores Ctrl-C, and so would the processes that tests interrupt.
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True)

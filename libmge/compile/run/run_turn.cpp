@@ -7,14 +7,18 @@
 namespace mge {
 namespace {
 
-// A holder is the address of a thread's mark, or null, and in the byte above addresses a bit that says that
-// there is one, and how often its process was forked.
+// A holder is the number of a thread, or 0, and in the highest byte a bit that says that there is one, and
+// how often its process was forked.
 constexpr int generation_shift = 56;
 constexpr uintptr_t is_held = uintptr_t(1) << 63, process_bits = uintptr_t(255) << generation_shift;
 
+// Unique in this process and its children. An address would not be: a thread of a child may have its memory
+// where a thread of the parent had it.
 uintptr_t mark_of_thread() {
-    static thread_local char mark;
-    return reinterpret_cast<uintptr_t>(&mark);
+    static std::atomic<uintptr_t> last{0};
+    static constinit thread_local uintptr_t mark = 0;
+    if (mark == 0) mark = ++last;
+    return mark;
 }
 
 uintptr_t mark_of_process() { return is_held | uintptr_t(fork_generation()) << generation_shift; }
