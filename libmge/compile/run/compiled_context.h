@@ -58,7 +58,7 @@ public:
     void stand_inside(const InnerPlace* place) { place_ = place; }
     // Where the arena that was lent lies in the next runs.
     void lend(void* data) { arenas_.lend(data); }
-    // What the next runs allocate comes from where these arenas have it from; null: their own.
+    // The next runs allocate from the allocator of these arenas; null: from their own.
     void allocate_with(const Arenas* arenas) { arenas_.allocate_with(arenas); }
     // The memory that the program's output memory `i` is in the next runs.
     void point_output(size_t i, void* data) { ports_.outputs.at(i).point(data); }

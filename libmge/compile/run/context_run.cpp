@@ -146,7 +146,7 @@ void CompiledContext::run_by_steps() {
     }
 }
 
-// What a context does alone, run after run in the same memory, may overlap.
+// Runs of a context that has its memory alone may overlap.
 void CompiledContext::begin_copies() {
     uint64_t arenas = arenas_.generation();
     bool is_same = std::exchange(late_.copied_arenas, arenas) == arenas;
@@ -179,7 +179,7 @@ void CompiledContext::record_for_later() {
     if (late_.recorded->is_over()) late_.recorded.reset();
 }
 
-// What fails later names its step, too.
+// An error of later work names its step, too.
 void CompiledContext::ask(size_t step) {
     try {
         std::optional<WorkOriginScope> scope;

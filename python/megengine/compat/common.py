@@ -33,7 +33,7 @@ pyintb1, pyintb2, pyintb4 = intb1.type, intb2.type, intb4.type
 
 @dataclasses.dataclass
 class TensorAttr:
-    """What is known of a Tensor without its values."""
+    """The properties of a Tensor without its values."""
 
     shape: tuple[int, ...] = ()
     dtype: Any = None

@@ -57,11 +57,11 @@ def close() -> None:
 
 
 class AsyncError(RuntimeError):
-    """What went wrong in an operator before the call that says so. Here the operator says it."""
+    """An error of an earlier operator. MGE raises errors at the operator itself."""
 
 
 class FormatType(enum.Enum):
-    """What the images of a Tensor are marked as."""
+    """The layout that a Tensor of images is marked with."""
 
     DEFAULT = 0
     NCHW = 1

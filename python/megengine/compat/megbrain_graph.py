@@ -210,7 +210,7 @@ class InputNode:
         return self.var.name
 
     def set_value(self, value) -> None:
-        """What the input is in the next run: a Tensor, or an array."""
+        """Set the input of the next run: a Tensor or an array."""
         self.graph.feeds[self.name] = at_least_vector(value, self.var.dtype)
         self.graph.results.clear()
 
@@ -275,7 +275,7 @@ class VirtualDepNode:
 
 
 class AttrOutputNode(OutputNode):
-    """The same, which tells of the value but its elements."""
+    """An output that reports the properties of its value, not the elements."""
 
     def get_value(self) -> TensorAttr:
         """Shape, dtype and device in the last run, or in one now."""

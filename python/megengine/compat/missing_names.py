@@ -20,7 +20,7 @@ from ..core.not_available import NotAvailableModuleError, NotAvailableNameError
 from ..core.room import contents
 from .borrowed_names import borrowed
 
-# What functional.nn has besides its own: the contents of these.
+# functional.nn also has the contents of these modules.
 _ALSO_IN = {
     "megengine.functional.nn": (
         "megengine.functional.loss",
@@ -67,7 +67,7 @@ def _lies_below(package: str, name: str) -> bool:
 
 
 def missing(module: str, name: str):
-    """What the ``__getattr__`` of a module does for a name that it does not have.
+    """Resolve a name that a module does not have, for its ``__getattr__``.
 
     A module below it is imported; a name that MegEngine's module of this name imports from another
     one comes from there.
@@ -90,7 +90,7 @@ def missing(module: str, name: str):
 
 
 def _found_or_missing(own: Callable[[str], Any] | None, module: str, name: str):
-    """What a module's own ``__getattr__`` finds, and ``missing`` behind it."""
+    """Try a module's own ``__getattr__``, then ``missing``."""
     try:
         if own is not None:
             return own(name)

@@ -18,5 +18,5 @@ def set_jit_enabled(option: bool) -> bool:
 
 
 def get_global_rng_seed() -> int:
-    """What the random numbers that all share began with."""
+    """The seed of the global random numbers."""
     return get_rng_state()["seed"]

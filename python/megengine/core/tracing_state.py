@@ -39,7 +39,7 @@ def is_recorded(*values: Any) -> bool:
 
 @contextmanager
 def exclude_from_trace() -> Iterator[None]:
-    """What runs in this context is not recorded: it runs at once in every call.
+    """Exclude operators from a trace: they run at once in every call.
 
     Example:
         >>> from megengine.jit import trace

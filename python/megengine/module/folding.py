@@ -5,7 +5,7 @@ from ..tensor import Tensor
 
 
 def fold_factor(gamma: Tensor | None, bn_var: Tensor, eps: float = 1e-5) -> Tensor:
-    """What a normalisation by running statistics multiplies each channel with.
+    """The factor of each channel in a normalisation by running statistics.
 
     Args:
         gamma: its factors; None: 1.

@@ -76,7 +76,7 @@ class OpDef:
             setattr(self, name, value)
 
     def __call__(self, *inputs: Tensor) -> Tensor | tuple[Tensor, ...]:
-        """What the operator gives: a Tensor, or several.
+        """Apply the operator; returns one Tensor or several.
 
         Args:
             inputs: Tensors, or a graph's VarNodes.
@@ -113,7 +113,7 @@ class OpDef:
 
 
 def apply(op: OpDef, *inputs: Tensor) -> tuple[Tensor, ...]:
-    """What an operator gives.
+    """Apply an operator.
 
     Args:
         op: the operator with its parameters.

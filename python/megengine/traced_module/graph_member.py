@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What nodes and expressions have in common, and the base of the Modules that have graphs."""
+"""The common base of nodes and expressions, and the base of Modules that have graphs."""
 
 from typing import Any
 

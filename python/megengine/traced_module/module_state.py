@@ -48,7 +48,7 @@ def _signature(rows: list | None) -> inspect.Signature | None:
 
 
 def module_state(module) -> dict:
-    """What a traced module is, as data for a file."""
+    """The state of a traced module as data for a file."""
     state = dict(vars(module))
     out_defs = state.pop("argdef_outdef_map")
     state["graphs"] = [

@@ -13,7 +13,7 @@ current = _Current()
 
 
 def recording():
-    """What is to be told of a call on this thread; None where nothing is."""
+    """The recorder of calls on this thread; None if calls are not recorded."""
     return None if current.is_paused else current.recorder
 
 

@@ -38,7 +38,7 @@ def get_dep_vars(var, var_type: str | Sequence[str] | None = None) -> list[VarNo
 
 
 def get_owner_opr_inputs(var: Tensor) -> tuple[VarNode, ...]:
-    """What the operator reads that computes a variable.
+    """The inputs of the operator that computes a variable.
 
     Example:
         >>> from megengine.utils.network import Network
@@ -85,7 +85,7 @@ def get_opr_type(opr: OpNode) -> str:
 
 
 def graph_traversal(outputs: Sequence[Tensor]):
-    """What is needed to walk the graph behind variables.
+    """The relations needed to walk the graph behind variables.
 
     Args:
         outputs: VarNodes of one graph.
