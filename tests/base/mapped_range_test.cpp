@@ -112,6 +112,8 @@ TEST_F(CutFiles, OfOthersAreNotOurs) {
     cut(0);
 #ifdef __SANITIZE_ADDRESS__
     auto ended = testing::ExitedWithCode(1);  // by the sanitizer's own handler
+#elif defined(__SANITIZE_THREAD__)
+    auto ended = testing::ExitedWithCode(66);
 #else
     auto ended = testing::KilledBySignal(SIGBUS);
 #endif
