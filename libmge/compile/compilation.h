@@ -14,7 +14,8 @@
 
 namespace mge {
 
-struct Compilation {
+// The parts of the program, and what only the stages need.
+struct Compilation : ProgramParts {
     // `graph` has a place for each operator, and the shapes of its inputs.
     Compilation(Graph graph, const CompileOptions& options);
     Compilation(const Compilation&) = delete;
@@ -22,10 +23,7 @@ struct Compilation {
     // Adds an option that had no effect, with a warning where the user compiles.
     void ignore(std::string option, std::string given, std::string reason);
 
-    uint64_t id;
-    CompileOptions options;            // as the stages so far have settled them
     const SurroundingProgram* around;  // the program that holds the graph; null: none
-    Graph graph;                       // as the stages so far have left it
 
     // The graph as it came.
     struct Source {
@@ -52,16 +50,7 @@ struct Compilation {
         std::vector<std::shared_ptr<const Program>> inside;  // programs of the graphs that steps hold
     } binding;
 
-    // Parts of the program.
-    Ports ports;
-    std::vector<DeviceId> places;
-    MemoryLayout placement;
-    std::vector<CompiledStep> steps;
-    Asking asking;
-    Pieces pieces;
-    Reports reports;
-    std::unique_ptr<const ReplacementCheck> check;
-    std::vector<StorageRef> arenas;
+    std::vector<StorageRef> arenas;  // by place; empty unless they are allocated ahead
 };
 
 // One step of a compilation, and the options with which it is taken.

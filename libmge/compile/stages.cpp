@@ -103,17 +103,15 @@ constexpr std::array stages{
 };
 
 std::shared_ptr<const Program> make_program(Compilation& c) {
-    auto first_use = std::make_unique<FirstUse>(std::move(c.arenas), c.options.var_sanity_check_first_run);
-    return std::make_shared<Program>(std::make_unique<ProgramParts>(
-        ProgramParts{c.id, std::move(c.options), std::move(c.graph), std::move(c.ports), std::move(c.places),
-                     std::move(c.placement), std::move(c.steps), std::move(c.asking), std::move(c.pieces),
-                     std::move(c.reports), std::move(c.check), std::move(first_use)}));
+    c.first_use = std::make_unique<FirstUse>(std::move(c.arenas), c.options.var_sanity_check_first_run);
+    return std::make_shared<Program>(std::make_unique<ProgramParts>(static_cast<ProgramParts&&>(c)));
 }
 
 }  // namespace
 
 Compilation::Compilation(Graph source_graph, const CompileOptions& asked)
-    : id(next_graph_id()), options(asked), around(asked.select.around), graph(std::move(source_graph)) {}
+    : ProgramParts{.id = next_graph_id(), .options = asked, .graph = std::move(source_graph)},
+      around(asked.select.around) {}
 
 void Compilation::ignore(std::string option, std::string given, std::string reason) {
     // The program around a graph warns for both.
