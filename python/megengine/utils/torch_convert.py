@@ -8,6 +8,7 @@ import numpy as np
 
 from .. import module as M
 from ..module import Module
+from .torch_functions import average_mode
 from .torch_graph import ADVICE, graph_module, tie
 from .torch_layers import (
     Attention,
@@ -118,13 +119,13 @@ def _max_pool1d(layer):
 def _avg_pool1d(layer):
     _refuse_unless(not layer.ceil_mode, "ceil_mode")
     kernel, stride, padding = map(_one, (layer.kernel_size, layer.stride, layer.padding))
-    mode = "average" if layer.count_include_pad else "average_count_exclude_padding"
+    mode = average_mode(layer.count_include_pad)
     return OneAxis(M.AvgPool2d((1, kernel), (1, stride), (0, padding), mode=mode))
 
 
 def _avg_pool(layer):
     _refuse_unless(not layer.ceil_mode and not layer.divisor_override, "ceil_mode or divisor")
-    mode = "average" if layer.count_include_pad else "average_count_exclude_padding"
+    mode = average_mode(layer.count_include_pad)
     return M.AvgPool2d(layer.kernel_size, layer.stride, layer.padding, mode=mode)
 
 
@@ -161,14 +162,12 @@ def _gelu(layer):
     return M.GELU()
 
 
-def _softmax(layer):
-    _refuse_unless(layer.dim is not None, "no dim")
-    return M.Softmax(layer.dim)
+def _along_dim(make):
+    def convert(layer):
+        _refuse_unless(layer.dim is not None, "no dim")
+        return make(layer.dim)
 
-
-def _log_softmax(layer):
-    _refuse_unless(layer.dim is not None, "no dim")
-    return Function("log_softmax", layer.dim)
+    return convert
 
 
 def _adaptive(cls, function: str):
@@ -227,7 +226,7 @@ _LAYERS = {
         layer.in_features, layer.out_features, bias=layer.bias is not None
     ),
     "LogSigmoid": lambda layer: Function("logsigmoid"),
-    "LogSoftmax": _log_softmax,
+    "LogSoftmax": _along_dim(lambda dim: Function("log_softmax", dim)),
     "MaxPool1d": _max_pool1d,
     "MaxPool2d": _max_pool,
     "Mish": lambda layer: Function("mish"),
@@ -240,7 +239,7 @@ _LAYERS = {
     "ReLU6": lambda layer: Function("relu6"),
     "SiLU": lambda layer: M.SiLU(),
     "Sigmoid": lambda layer: M.Sigmoid(),
-    "Softmax": _softmax,
+    "Softmax": _along_dim(M.Softmax),
     "Softplus": lambda layer: Function("softplus", layer.beta, layer.threshold),
     "Tanh": lambda layer: Function("tanh"),
     "Upsample": _interpolation,

@@ -170,10 +170,15 @@ def _dropout(x, p=0.5, training=True, inplace=False):
 
 def _stochastic_depth(x, p, mode, training=True):
     """Drop whole rows, or everything, as torchvision.ops does."""
-    if not training or not p:
+    return drop_whole(x, p, int(mode == "row")) if training else x
+
+
+def drop_whole(x: Tensor, p: float, axes: int) -> Tensor:
+    """Drop all that shares its place on the first axes with a chance of p, and scale the rest."""
+    if not p:
         return x
-    rows = x.shape[0] if mode == "row" else 1
-    return x * F.dropout(F.ones((rows,) + (1,) * (x.ndim - 1)), p)
+    kept = tuple(x.shape[k] for k in range(axes))
+    return x * F.dropout(F.ones(kept + (1,) * (x.ndim - axes)), p)
 
 
 def _activation(function: Callable) -> Callable:
@@ -214,8 +219,12 @@ def _max_pool2d(x, kernel_size, stride=None, padding=0):
 def _avg_pool2d(x, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True):
     if ceil_mode:
         raise NotImplementedError("[avg_pool2d] ceil_mode has no counterpart here")
-    mode = "average" if count_include_pad else "average_count_exclude_padding"
-    return F.avg_pool2d(x, kernel_size, stride, padding, mode)
+    return F.avg_pool2d(x, kernel_size, stride, padding, average_mode(count_include_pad))
+
+
+def average_mode(count_include_pad: bool) -> str:
+    """The mode of average pooling."""
+    return "average" if count_include_pad else "average_count_exclude_padding"
 
 
 def _adaptive(pool: Callable, reduce: Callable) -> Callable:

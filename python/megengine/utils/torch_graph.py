@@ -7,7 +7,7 @@ import operator
 import os
 import re
 from collections.abc import Callable, Iterator
-from functools import reduce
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 from ..module import Module
@@ -83,7 +83,7 @@ class GraphModule(_Parts):
             if step.kind == "function":
                 found = FUNCTIONS[step.target](*args, **kwargs)
             else:
-                found = reduce(getattr, step.target.split("."), self)
+                found = attrgetter(step.target)(self)
                 found = found(*args, **kwargs) if step.kind == "layer" else found
             values[step.name] = found
             for name in step.done:
@@ -140,7 +140,7 @@ def graph_module(layer, path: str, converted: Callable[[Any, str], Module], arra
                 )
         steps = [step for program in made._programs.values() for step in program.steps]
         targets = {step.target: step.kind for step in steps if step.kind != "function"}
-        found = {target: reduce(getattr, target.split("."), layer) for target in targets}
+        found = {target: attrgetter(target)(layer) for target in targets}
     for target, kind in targets.items():
         if kind == "layer":
             made.hold(target, converted(found[target], f"{path}.{target}"))
@@ -194,8 +194,8 @@ def tie(made: Module, layer) -> None:
     for name, value in layer.named_parameters(remove_duplicate=False):
         kept = first.setdefault(id(value), name)
         if kept != name and name in ours and kept in ours:
-            *owner, last = name.split(".")
-            setattr(reduce(getattr, owner, made), last, ours[kept])
+            path, _, last = name.rpartition(".")
+            setattr(attrgetter(path)(made) if path else made, last, ours[kept])
 
 
 def _recorded(layer, path: str):
@@ -287,7 +287,7 @@ class _Memory:
         """Adds the result of a step that changes nothing."""
         name = step.target
         if step.kind == "layer":
-            name = type(reduce(getattr, name.split("."), layer)).__name__
+            name = type(attrgetter(name)(layer)).__name__
         of_numbers = bool(node.all_input_nodes) and self.numbers.issuperset(node.all_input_nodes)
         is_attribute = name == "getattr" and node.args[1] not in ("T", "data")
         is_operator = getattr(node.target, "__module__", "") in ("_operator", "builtins", "math")
@@ -332,7 +332,7 @@ def _step(node, layer, path: str) -> tuple[Step, bool]:
     if node.op == "get_attr":
         return Step("tensor", node.name, node.target, (), {}, ()), False
     if node.op == "call_module":
-        called = reduce(getattr, node.target.split("."), layer)
+        called = attrgetter(node.target)(layer)
         is_in_place = has_value and getattr(called, "inplace", False)
         return Step("layer", node.name, node.target, args, kwargs, ()), is_in_place
     name = node.target if node.op == "call_method" else _name_of(node.target)

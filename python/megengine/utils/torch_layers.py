@@ -9,7 +9,7 @@ from .. import functional as F
 from .. import module as M
 from ..module import Module
 from ..tensor import Parameter, Tensor
-from .torch_functions import FUNCTIONS, with_mask
+from .torch_functions import FUNCTIONS, drop_whole, with_mask
 
 
 class Flatten(Module):
@@ -53,10 +53,7 @@ class ChannelDropout(Module):
         self.chance = chance
 
     def forward(self, inputs: Tensor) -> Tensor:
-        if not self.training or not self.chance:
-            return inputs
-        channels = (inputs.shape[0], inputs.shape[1]) + (1,) * (inputs.ndim - 2)
-        return inputs * F.dropout(F.ones(channels), self.chance)
+        return drop_whole(inputs, self.chance, 2) if self.training else inputs
 
 
 class PaddedEmbedding(M.Embedding):
