@@ -57,11 +57,6 @@ def time_limit() -> float:
     return seconds
 
 
-def has_given_secret() -> bool:
-    """True if ``MGE_DISTRIBUTED_SECRET`` is set."""
-    return bool(os.environ.get("MGE_DISTRIBUTED_SECRET"))
-
-
 def shared_secret() -> bytes:
     """The secret of this user's processes.
 
