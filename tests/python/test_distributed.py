@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``distributed`` in one process; test_processes_that_train.py has several."""
+"""``distributed`` in one process. For several, see test_processes_that_train.py."""
 
 import functools
 import os

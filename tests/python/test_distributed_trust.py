@@ -18,7 +18,6 @@ import pytest
 import megengine as mge
 import megengine.distributed as dist
 from megengine.distributed import _connection as connection
-from megengine.distributed import group as group_module
 from megengine.distributed import server as server_module
 from megengine.distributed.launcher import launcher
 
@@ -26,11 +25,7 @@ SECRET = "MGE_DISTRIBUTED_SECRET"
 TIME_LIMIT = "MGE_DISTRIBUTED_TIMEOUT"
 
 
-@pytest.fixture(autouse=True)
-def nothing(monkeypatch):
-    """No process group of an earlier test."""
-    monkeypatch.setattr(group_module, "_process", None)
-    monkeypatch.setattr(dist.WORLD, "proc_ranks", [])
+pytestmark = pytest.mark.usefixtures("no_process_group")
 
 
 @pytest.fixture
