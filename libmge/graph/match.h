@@ -17,9 +17,8 @@
 // absent input. Rules for captures, order and readers:
 //
 // - A name stands for one value: where it occurs again, only that value matches.
-// - Alternatives (`one_of`, `either_order`, `product`) are tried in the order in which they are written,
-// until
-//   the whole pattern matches and the rule accepts it. So a choice that fits locally may be taken back.
+// - Alternatives (`one_of`, `either_order`, `product`) are tried in their order, until the whole pattern
+//   matches and the rule accepts it. So a choice that fits locally may be taken back.
 // - A match takes over the nodes that its operators name, except for those in `shared`. Nobody outside of the
 //   match may read their results: they would have to be computed all the same. The root may have any readers.
 //

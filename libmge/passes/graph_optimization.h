@@ -32,8 +32,8 @@ struct JitConfig {
 };
 
 // Switches of single optimisations, named as in MegEngine's graph_opt. Unset: the engine decides, by the
-// optimisation level; true: done wherever it is legal, at every level; false: never done. What tools, files,
-// reports and Python call them stands in compile/options/option_list.cpp.
+// optimisation level; true: done wherever it is legal, at every level; false: never done.
+// compile/options/option_list.cpp lists their names in tools, files, reports and Python.
 struct GraphOptimization {
     std::optional<bool> fuse_conv_bias_nonlinearity;  // convolutions take in bias and activation
     std::optional<bool> fuse_conv_bias_with_z;        // and the sum with another image, its activation too
