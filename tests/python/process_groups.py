@@ -8,7 +8,7 @@ import megengine.distributed as dist
 
 
 def in_processes(count, work, *arguments):
-    """What a function gives in each of several processes, which are CPUs."""
+    """The results of a function in several processes, each on a CPU device."""
     return dist.launcher(work, n_gpus=count, device_type="cpu")(*arguments)
 
 

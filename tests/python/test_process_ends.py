@@ -279,7 +279,7 @@ print(float(dist.functional.all_reduce_sum(mge.Tensor(1.0))))
 
 
 def hosts_of_two_processes(second_knows):
-    """Where two processes listen and which addresses they are told; the first is at localhost."""
+    """The hosts at which two processes listen and connect; the first is at localhost."""
     server = dist.Server()
     processes = [
         subprocess.Popen(
@@ -305,7 +305,7 @@ def test_other_machines_find_the_one_that_calls_itself_localhost():
         except OSError:
             pytest.skip("this machine has no address that others reach")
         address = probe.getsockname()[0]
-    # What the second process does is the same on another machine.
+    # The second process does the same on another machine.
     assert hosts_of_two_processes(address) == [
         ["0.0.0.0", f"127.0.0.1 {address}"],
         [address, f"{address} {address}"],
