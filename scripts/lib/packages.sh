@@ -39,6 +39,10 @@ test_packages=(
     zsh
 )
 
+docs_packages=(
+    doxygen
+)
+
 lint_packages=(
     clang-format
 )
@@ -65,9 +69,10 @@ install_groups() {
         case $group in
             build) wanted+=("${build_packages[@]}") ;;
             test) wanted+=("${test_packages[@]}") ;;
+            docs) wanted+=("${docs_packages[@]}") ;;
             lint) wanted+=("${lint_packages[@]}") ;;
             fuzz) wanted+=("${fuzz_packages[@]}") ;;
-            *) die 2 "there is no package group '$group'; there are build, test, lint and fuzz" ;;
+            *) die 2 "there is no package group '$group'; there are build, test, docs, lint and fuzz" ;;
         esac
     done
     command -v dpkg-query >/dev/null || die 2 "this is not a Debian system; install these yourself: ${wanted[*]}"

@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 # The Python virtual environment in .venv: made with Debian's interpreter (CMake's search may find another one), filled
 # from pyproject.toml, and seeing the extension of a build tree. Sourced in the root folder, after progress.sh.
+# A script that sets venv_folder before gets an environment of its own there.
 
-venv_python=$PWD/.venv/bin/python
+venv_folder=${venv_folder:-$PWD/.venv}
+venv_python=$venv_folder/bin/python
 
-# make_python_environment [GROUP]: makes or completes .venv with what building and a group of pyproject.toml (dev unless named)
+# make_python_environment [GROUP]: makes or completes the environment with what building and a group of pyproject.toml (dev unless named)
 # need; does nothing when that is there.
 make_python_environment() {
-    local wanted stamp=.venv/requirements.txt
-    [ -x "$venv_python" ] || { say "making .venv" && /usr/bin/python3 -m venv .venv; }
+    local wanted stamp=$venv_folder/requirements.txt
+    [ -x "$venv_python" ] || { say "making $venv_folder" && /usr/bin/python3 -m venv "$venv_folder"; }
     wanted=$("$venv_python" scripts/lib/requirements.py "${1:-dev}")
     if [ -e "$stamp" ] && ! grep -qvxFf "$stamp" <<<"$wanted"; then
         say "all $(wc -l <<<"$wanted") Python packages are there"
