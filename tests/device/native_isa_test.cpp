@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a library for one machine (MGE_NATIVE_KERNELS) says of instruction sets: this program has the source
+// Instruction sets that a library for one machine (MGE_NATIVE_KERNELS) reports: this program has the source
 // that knows it, as it is for a machine with AVX2.
 #include <gtest/gtest.h>
 
