@@ -1,18 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes python/megengine/_mge.pyi, the extension module's stub, from the module itself.
+"""Writes the extension module's stub, _mge.pyi, from the module itself.
 
-Operators, their arguments, defaults and documentation come from the operators' definitions.
+Operators, their arguments, defaults and documentation come from the operators' definitions. The
+build writes the stub beside the extension; scripts/lint writes it for the checkers of types.
 
-    PYTHONPATH=build/dev/python python scripts/make_stubs.py [--check]
+    PYTHONPATH=build/dev/python python scripts/make_stubs.py [FILE]
 
-With --check nothing is written; the exit code is 1 if the file is not what it should be.
+FILE is python/megengine/_mge.pyi, which git ignores, unless given.
 """
 
 import argparse
 import inspect
 import math
-import sys
 import textwrap
 from pathlib import Path
 
@@ -20,7 +20,7 @@ from megengine import _mge
 
 STUB = Path(__file__).resolve().parents[1] / "python" / "megengine" / "_mge.pyi"
 HEAD = '''# SPDX-License-Identifier: Apache-2.0
-# Written by scripts/make_stubs.py; do not edit.
+# Written by scripts/make_stubs.py.
 """{doc}"""
 
 import collections.abc
@@ -234,17 +234,11 @@ def make_stub():
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--check", action="store_true", help="compare only, write nothing")
-    options = parser.parse_args()
-    stub = make_stub()
-    if options.check:
-        if STUB.exists() and STUB.read_text() == stub:
-            return 0
-        print(f"{STUB} is out of date; run scripts/make_stubs.py", file=sys.stderr)
-        return 1
-    STUB.write_text(stub)
-    return 0
+    parser.add_argument("file", nargs="?", type=Path, default=STUB, help="where to write the stub")
+    file = parser.parse_args().file
+    file.unlink(missing_ok=True)  # an older build tree has a link there
+    file.write_text(make_stub())
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

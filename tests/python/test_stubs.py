@@ -3,11 +3,13 @@
 
 import ast
 import importlib.util
+import os
 from pathlib import Path
 
 import pytest
 
 import megengine
+from megengine import _mge
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -20,13 +22,14 @@ def load_script():
     return script
 
 
-def test_stub_is_up_to_date():
-    script = load_script()
-    assert script.STUB.read_text() == script.make_stub(), "run scripts/make_stubs.py"
+@pytest.mark.skipif("MGE_SANITIZED" in os.environ, reason="a build with sanitizers writes no stub")
+def test_build_writes_stub_beside_extension():
+    stub = Path(_mge.__file__).with_name("_mge.pyi")
+    assert stub.read_text() == load_script().make_stub()
 
 
 def test_methods_in_the_stub_have_an_object_and_a_result():
-    tree = ast.parse(load_script().STUB.read_text())
+    tree = ast.parse(load_script().make_stub())
     tensor = next(n for n in tree.body if isinstance(n, ast.ClassDef) and n.name == "Tensor")
     methods = {n.name: n for n in tensor.body if isinstance(n, ast.FunctionDef)}
     assert {"numpy", "detach", "__radd__", "__neg__", "__iadd__", "__float__"} <= set(methods)
@@ -43,8 +46,6 @@ def test_packages_say_that_they_have_types(package):
 
 
 def test_stub_documents_every_operator():
-    from megengine import _mge
-
     tree = ast.parse(load_script().make_stub())
     classes = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
     found = {node.name: ast.get_docstring(node) for node in classes["ops"].body[1:]}
