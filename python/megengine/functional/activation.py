@@ -10,17 +10,15 @@ from ..core.operands import Operand
 from ..core.tensor.dtype import is_integer
 from ..core.tensor.shape_arguments import as_vector
 from ..tensor import Tensor
+from .elementwise_docs import floating, numeric
 from .math import max as _max
 from .math import sum as _sum
 
 
+@floating
 def sigmoid(x: Operand) -> Tensor:
     """1 / (1 + exp(-x)).
 
-    Args:
-        x: any shape, numeric; integers count as float32.
-    Returns:
-        Tensor of the shape of ``x``.
     Example:
         >>> F.sigmoid(Tensor([0.0, 1.0]))
         Tensor([0.5    0.7311], device=xpux:0)
@@ -28,13 +26,10 @@ def sigmoid(x: Operand) -> Tensor:
     return _mge.ops.sigmoid(x)
 
 
+@floating
 def hsigmoid(x: Operand) -> Tensor:
     """relu6(x + 3) / 6, the piecewise linear sigmoid.
 
-    Args:
-        x: any shape, numeric; integers count as float32.
-    Returns:
-        Tensor of the shape of ``x``.
     Example:
         >>> F.hsigmoid(Tensor([-3.0, 0.0]))
         Tensor([0.  0.5], device=xpux:0)
@@ -42,13 +37,10 @@ def hsigmoid(x: Operand) -> Tensor:
     return _mge.ops.hsigmoid(x)
 
 
+@floating
 def hswish(x: Operand) -> Tensor:
     """x * relu6(x + 3) / 6.
 
-    Args:
-        x: any shape, floating.
-    Returns:
-        Tensor of the shape of ``x``.
     Example:
         >>> F.hswish(Tensor([-3.0, 3.0]))
         Tensor([-0.  3.], device=xpux:0)
@@ -56,13 +48,10 @@ def hswish(x: Operand) -> Tensor:
     return _mge.ops.hswish(x)
 
 
+@numeric
 def relu(x: Operand) -> Tensor:
     """max(x, 0).
 
-    Args:
-        x: any shape, numeric.
-    Returns:
-        Tensor of the shape and dtype of ``x``.
     Example:
         >>> F.relu(Tensor([-1.0, 2.0]))
         Tensor([0. 2.], device=xpux:0)
@@ -70,13 +59,10 @@ def relu(x: Operand) -> Tensor:
     return _mge.ops.relu(x)
 
 
+@numeric
 def relu6(x: Operand) -> Tensor:
     """min(max(x, 0), 6).
 
-    Args:
-        x: any shape, numeric.
-    Returns:
-        Tensor of the shape and dtype of ``x``.
     Example:
         >>> F.relu6(Tensor([-1.0, 8.0]))
         Tensor([0. 6.], device=xpux:0)
@@ -114,13 +100,10 @@ def leaky_relu(inp: Operand, negative_slope: float = 0.01) -> Tensor:
     return _mge.ops.leaky_relu(inp, slope=negative_slope)
 
 
+@floating
 def silu(x: Operand) -> Tensor:
     """x * sigmoid(x).
 
-    Args:
-        x: any shape, floating.
-    Returns:
-        Tensor of the shape of ``x``.
     Example:
         >>> F.silu(Tensor([0.0, 1.0]))
         Tensor([0.     0.7311], device=xpux:0)
@@ -128,13 +111,10 @@ def silu(x: Operand) -> Tensor:
     return _mge.ops.silu(x)
 
 
+@floating
 def gelu(x: Operand) -> Tensor:
     """x times the normal distribution function of x (the exact form, by erf).
 
-    Args:
-        x: any shape, floating.
-    Returns:
-        Tensor of the shape of ``x``.
     Example:
         >>> F.gelu(Tensor([0.0, 1.0]))
         Tensor([0.     0.8413], device=xpux:0)
@@ -142,13 +122,10 @@ def gelu(x: Operand) -> Tensor:
     return _mge.ops.gelu(x)
 
 
+@floating
 def softplus(inp: Operand) -> Tensor:
     """log(1 + exp(x)) without overflow.
 
-    Args:
-        inp: any shape, numeric; integers count as float32.
-    Returns:
-        Tensor of the shape of ``inp``.
     Example:
         >>> F.softplus(Tensor([0.0, 100.0]))
         Tensor([  0.6931 100.    ], device=xpux:0)
@@ -156,13 +133,10 @@ def softplus(inp: Operand) -> Tensor:
     return _mge.ops.softplus(inp)
 
 
+@floating
 def logsigmoid(inp: Operand) -> Tensor:
     """log(sigmoid(x)) without overflow.
 
-    Args:
-        inp: any shape, numeric; integers count as float32.
-    Returns:
-        Tensor of the shape of ``inp``.
     Example:
         >>> F.logsigmoid(Tensor([0.0, -100.0]))
         Tensor([  -0.6931 -100.    ], device=xpux:0)

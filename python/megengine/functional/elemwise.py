@@ -11,6 +11,7 @@ from .. import _mge
 from ..core.operands import Operand
 from ..core.ops.elemwise_modes import elementwise
 from ..tensor import Tensor
+from .elementwise_docs import floating, numeric
 from .logic import (
     equal,
     greater,
@@ -94,16 +95,10 @@ __all__ = [
 ]
 
 
+@numeric
 def add(x: Operand, y: Operand) -> Tensor:
     """Sum.
 
-    Args:
-        x: any shape and numeric dtype.
-        y: as ``x``; the two shapes are broadcast.
-    Returns:
-        Tensor of the broadcast shape.
-    Raises:
-        RuntimeError: the shapes do not broadcast, or the dtypes are not allowed together.
     Example:
         >>> F.add(Tensor([1.0, 2.0]), Tensor([3.0, 4.0]))
         Tensor([4. 6.], device=xpux:0)
@@ -111,16 +106,10 @@ def add(x: Operand, y: Operand) -> Tensor:
     return _mge.ops.add(x, y)
 
 
+@numeric
 def sub(x: Operand, y: Operand) -> Tensor:
     """Difference x - y.
 
-    Args:
-        x: any shape and numeric dtype.
-        y: as ``x``; the two shapes are broadcast.
-    Returns:
-        Tensor of the broadcast shape.
-    Raises:
-        RuntimeError: the shapes do not broadcast, or the dtypes are not allowed together.
     Example:
         >>> F.sub(Tensor([1.0, 2.0]), Tensor([3.0, 5.0]))
         Tensor([-2. -3.], device=xpux:0)
@@ -128,16 +117,10 @@ def sub(x: Operand, y: Operand) -> Tensor:
     return _mge.ops.sub(x, y)
 
 
+@numeric
 def mul(x: Operand, y: Operand) -> Tensor:
     """Product.
 
-    Args:
-        x: any shape and numeric dtype.
-        y: as ``x``; the two shapes are broadcast.
-    Returns:
-        Tensor of the broadcast shape.
-    Raises:
-        RuntimeError: the shapes do not broadcast, or the dtypes are not allowed together.
     Example:
         >>> F.mul(Tensor([1.0, 2.0]), Tensor([3.0, 4.0]))
         Tensor([3. 8.], device=xpux:0)
@@ -145,16 +128,10 @@ def mul(x: Operand, y: Operand) -> Tensor:
     return _mge.ops.mul(x, y)
 
 
+@floating
 def div(x: Operand, y: Operand) -> Tensor:
     """Quotient x / y.
 
-    Args:
-        x: any shape and numeric dtype; integers count as float32.
-        y: as ``x``; the two shapes are broadcast.
-    Returns:
-        Tensor of the broadcast shape.
-    Raises:
-        RuntimeError: the shapes do not broadcast, or the dtypes are not allowed together.
     Example:
         >>> F.div(Tensor([1.0, 2.0]), Tensor([4.0, 4.0]))
         Tensor([0.25 0.5 ], device=xpux:0)
@@ -162,16 +139,10 @@ def div(x: Operand, y: Operand) -> Tensor:
     return _mge.ops.div(x, y)
 
 
+@numeric
 def floor_div(x: Operand, y: Operand) -> Tensor:
     """Largest integer not above x / y; integers follow Python's sign rule.
 
-    Args:
-        x: any shape and numeric dtype.
-        y: as ``x``; the two shapes are broadcast.
-    Returns:
-        Tensor of the broadcast shape.
-    Raises:
-        RuntimeError: the shapes do not broadcast, or the dtypes are not allowed together.
     Example:
         >>> F.floor_div(Tensor([7, -7]), Tensor([2, 2]))
         Tensor([ 3 -4], dtype=int32, device=xpux:0)
@@ -179,15 +150,10 @@ def floor_div(x: Operand, y: Operand) -> Tensor:
     return _mge.ops.floor_div(x, y)
 
 
+@numeric
 def neg(x: Operand) -> Tensor:
     """Negation.
 
-    Args:
-        x: any shape and numeric dtype.
-    Returns:
-        Tensor of the shape of ``x``.
-    Raises:
-        RuntimeError: the dtype of ``x`` is not allowed.
     Example:
         >>> F.neg(Tensor([1.0, -2.0]))
         Tensor([-1.  2.], device=xpux:0)
@@ -195,16 +161,10 @@ def neg(x: Operand) -> Tensor:
     return _mge.ops.neg(x)
 
 
+@floating
 def pow(x: Operand, y: Operand) -> Tensor:
     """Power x ** y.
 
-    Args:
-        x: any shape and numeric dtype; integers count as float32.
-        y: as ``x``; the two shapes are broadcast.
-    Returns:
-        Tensor of the broadcast shape.
-    Raises:
-        RuntimeError: the shapes do not broadcast, or the dtypes are not allowed together.
     Example:
         >>> F.pow(Tensor([2.0, 3.0]), Tensor([3.0, 2.0]))
         Tensor([8. 9.], device=xpux:0)
@@ -212,18 +172,12 @@ def pow(x: Operand, y: Operand) -> Tensor:
     return _mge.ops.pow(x, y)
 
 
+@numeric
 def mod(x: Operand, y: Operand) -> Tensor:
     """Remainder of x / y.
 
     Integers follow Python's sign rule, floats take the sign of ``x`` as C's fmod.
 
-    Args:
-        x: any shape and numeric dtype.
-        y: as ``x``; the two shapes are broadcast.
-    Returns:
-        Tensor of the broadcast shape.
-    Raises:
-        RuntimeError: the shapes do not broadcast, or the dtypes are not allowed together.
     Example:
         >>> F.mod(Tensor([7, -7]), Tensor([3, 3]))
         Tensor([1 2], dtype=int32, device=xpux:0)
@@ -231,15 +185,10 @@ def mod(x: Operand, y: Operand) -> Tensor:
     return _mge.ops.mod(x, y)
 
 
+@numeric
 def abs(x: Operand) -> Tensor:
     """Absolute value.
 
-    Args:
-        x: any shape and numeric dtype.
-    Returns:
-        Tensor of the shape of ``x``.
-    Raises:
-        RuntimeError: the dtype of ``x`` is not allowed.
     Example:
         >>> F.abs(Tensor([1.0, -2.0]))
         Tensor([1. 2.], device=xpux:0)
@@ -247,15 +196,10 @@ def abs(x: Operand) -> Tensor:
     return _mge.ops.abs(x)
 
 
+@floating
 def exp(x: Operand) -> Tensor:
     """Exponential.
 
-    Args:
-        x: any shape and numeric dtype; integers count as float32.
-    Returns:
-        Tensor of the shape of ``x``.
-    Raises:
-        RuntimeError: the dtype of ``x`` is not allowed.
     Example:
         >>> F.exp(Tensor([0.0, 1.0]))
         Tensor([1.     2.7183], device=xpux:0)
@@ -263,15 +207,10 @@ def exp(x: Operand) -> Tensor:
     return _mge.ops.exp(x)
 
 
+@floating
 def expm1(x: Operand) -> Tensor:
     """Exponential minus one, precise near zero.
 
-    Args:
-        x: any shape and numeric dtype; integers count as float32.
-    Returns:
-        Tensor of the shape of ``x``.
-    Raises:
-        RuntimeError: the dtype of ``x`` is not allowed.
     Example:
         >>> F.expm1(Tensor([0.0, 1.0]))
         Tensor([0.     1.7183], device=xpux:0)
@@ -279,15 +218,10 @@ def expm1(x: Operand) -> Tensor:
     return _mge.ops.expm1(x)
 
 
+@floating
 def erf(x: Operand) -> Tensor:
     """Gauss error function, 2/sqrt(pi) times the integral of exp(-t*t) from 0 to x.
 
-    Args:
-        x: any shape and numeric dtype; integers count as float32.
-    Returns:
-        Tensor of the shape of ``x``.
-    Raises:
-        RuntimeError: the dtype of ``x`` is not allowed.
     Example:
         >>> F.erf(Tensor([0.0, 1.0]))
         Tensor([0.     0.8427], device=xpux:0)
@@ -295,15 +229,10 @@ def erf(x: Operand) -> Tensor:
     return _mge.ops.erf(x)
 
 
+@floating
 def log(x: Operand) -> Tensor:
     """Natural logarithm; of a negative number NaN, of zero minus infinity.
 
-    Args:
-        x: any shape and numeric dtype; integers count as float32.
-    Returns:
-        Tensor of the shape of ``x``.
-    Raises:
-        RuntimeError: the dtype of ``x`` is not allowed.
     Example:
         >>> F.log(Tensor([1.0, 2.0]))
         Tensor([0.     0.6931], device=xpux:0)
@@ -311,15 +240,10 @@ def log(x: Operand) -> Tensor:
     return _mge.ops.log(x)
 
 
+@floating
 def log1p(x: Operand) -> Tensor:
     """Natural logarithm of one plus x, precise near zero.
 
-    Args:
-        x: any shape and numeric dtype; integers count as float32.
-    Returns:
-        Tensor of the shape of ``x``.
-    Raises:
-        RuntimeError: the dtype of ``x`` is not allowed.
     Example:
         >>> F.log1p(Tensor([0.0, 1.0]))
         Tensor([0.     0.6931], device=xpux:0)
@@ -327,15 +251,10 @@ def log1p(x: Operand) -> Tensor:
     return _mge.ops.log1p(x)
 
 
+@floating
 def sqrt(x: Operand) -> Tensor:
     """Square root; of a negative number NaN.
 
-    Args:
-        x: any shape and numeric dtype; integers count as float32.
-    Returns:
-        Tensor of the shape of ``x``.
-    Raises:
-        RuntimeError: the dtype of ``x`` is not allowed.
     Example:
         >>> F.sqrt(Tensor([4.0, 2.0]))
         Tensor([2.     1.4142], device=xpux:0)
@@ -343,15 +262,10 @@ def sqrt(x: Operand) -> Tensor:
     return _mge.ops.sqrt(x)
 
 
+@numeric
 def square(x: Operand) -> Tensor:
     """Square.
 
-    Args:
-        x: any shape and numeric dtype.
-    Returns:
-        Tensor of the shape of ``x``.
-    Raises:
-        RuntimeError: the dtype of ``x`` is not allowed.
     Example:
         >>> F.square(Tensor([3.0, -2.0]))
         Tensor([9. 4.], device=xpux:0)
@@ -359,16 +273,10 @@ def square(x: Operand) -> Tensor:
     return _mge.ops.square(x)
 
 
+@floating
 def logaddexp(x: Operand, y: Operand) -> Tensor:
     """log(exp(x) + exp(y)) without overflow.
 
-    Args:
-        x: any shape and numeric dtype; integers count as float32.
-        y: as ``x``; the two shapes are broadcast.
-    Returns:
-        Tensor of the broadcast shape.
-    Raises:
-        RuntimeError: the shapes do not broadcast, or the dtypes are not allowed together.
     Example:
         >>> F.logaddexp(Tensor([0.0, 100.0]), Tensor([0.0, 1.0]))
         Tensor([  0.6931 100.    ], device=xpux:0)
@@ -376,15 +284,10 @@ def logaddexp(x: Operand, y: Operand) -> Tensor:
     return _mge.ops.logaddexp(x, y)
 
 
+@numeric
 def round(x: Operand) -> Tensor:
     """Nearest integer, halves away from zero; integers are returned unchanged.
 
-    Args:
-        x: any shape and numeric dtype.
-    Returns:
-        Tensor of the shape of ``x``.
-    Raises:
-        RuntimeError: the dtype of ``x`` is not allowed.
     Example:
         >>> F.round(Tensor([0.5, 1.4, -1.5]))
         Tensor([ 1.  1. -2.], device=xpux:0)
@@ -392,15 +295,10 @@ def round(x: Operand) -> Tensor:
     return _mge.ops.round(x)
 
 
+@numeric
 def ceil(x: Operand) -> Tensor:
     """Smallest integer not below x; integers are returned unchanged.
 
-    Args:
-        x: any shape and numeric dtype.
-    Returns:
-        Tensor of the shape of ``x``.
-    Raises:
-        RuntimeError: the dtype of ``x`` is not allowed.
     Example:
         >>> F.ceil(Tensor([0.5, -1.5]))
         Tensor([ 1. -1.], device=xpux:0)
@@ -408,15 +306,10 @@ def ceil(x: Operand) -> Tensor:
     return _mge.ops.ceil(x)
 
 
+@numeric
 def floor(x: Operand) -> Tensor:
     """Largest integer not above x; integers are returned unchanged.
 
-    Args:
-        x: any shape and numeric dtype.
-    Returns:
-        Tensor of the shape of ``x``.
-    Raises:
-        RuntimeError: the dtype of ``x`` is not allowed.
     Example:
         >>> F.floor(Tensor([0.5, -1.5]))
         Tensor([ 0. -2.], device=xpux:0)
@@ -424,16 +317,10 @@ def floor(x: Operand) -> Tensor:
     return _mge.ops.floor(x)
 
 
+@numeric
 def maximum(x: Operand, y: Operand) -> Tensor:
     """Larger of two values; NaN wins.
 
-    Args:
-        x: any shape and numeric dtype.
-        y: as ``x``; the two shapes are broadcast.
-    Returns:
-        Tensor of the broadcast shape.
-    Raises:
-        RuntimeError: the shapes do not broadcast, or the dtypes are not allowed together.
     Example:
         >>> F.maximum(Tensor([1.0, 5.0]), Tensor([3.0, 4.0]))
         Tensor([3. 5.], device=xpux:0)
@@ -441,16 +328,10 @@ def maximum(x: Operand, y: Operand) -> Tensor:
     return _mge.ops.maximum(x, y)
 
 
+@numeric
 def minimum(x: Operand, y: Operand) -> Tensor:
     """Smaller of two values; NaN wins.
 
-    Args:
-        x: any shape and numeric dtype.
-        y: as ``x``; the two shapes are broadcast.
-    Returns:
-        Tensor of the broadcast shape.
-    Raises:
-        RuntimeError: the shapes do not broadcast, or the dtypes are not allowed together.
     Example:
         >>> F.minimum(Tensor([1.0, 5.0]), Tensor([3.0, 4.0]))
         Tensor([1. 4.], device=xpux:0)

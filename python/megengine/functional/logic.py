@@ -4,18 +4,13 @@
 from .. import _mge
 from ..core.operands import Operand
 from ..tensor import Tensor
+from .elementwise_docs import comparing, integer, logical
 
 
+@integer
 def left_shift(x: Operand, y: Operand) -> Tensor:
     """x shifted left by y bits.
 
-    Args:
-        x: any shape and integer dtype.
-        y: as ``x``; the two shapes are broadcast.
-    Returns:
-        Tensor of the broadcast shape.
-    Raises:
-        RuntimeError: the shapes do not broadcast, or the dtypes are not allowed together.
     Example:
         >>> F.left_shift(Tensor([1, 2]), Tensor([2, 2]))
         Tensor([4 8], dtype=int32, device=xpux:0)
@@ -23,16 +18,10 @@ def left_shift(x: Operand, y: Operand) -> Tensor:
     return _mge.ops.left_shift(x, y)
 
 
+@integer
 def right_shift(x: Operand, y: Operand) -> Tensor:
     """x shifted right by y bits, the sign is kept.
 
-    Args:
-        x: any shape and integer dtype.
-        y: as ``x``; the two shapes are broadcast.
-    Returns:
-        Tensor of the broadcast shape.
-    Raises:
-        RuntimeError: the shapes do not broadcast, or the dtypes are not allowed together.
     Example:
         >>> F.right_shift(Tensor([8, -8]), Tensor([2, 2]))
         Tensor([ 2 -2], dtype=int32, device=xpux:0)
@@ -40,16 +29,10 @@ def right_shift(x: Operand, y: Operand) -> Tensor:
     return _mge.ops.right_shift(x, y)
 
 
+@logical
 def logical_and(x: Operand, y: Operand) -> Tensor:
     """Logical and.
 
-    Args:
-        x: any shape, bool.
-        y: as ``x``; the two shapes are broadcast.
-    Returns:
-        Bool tensor of the broadcast shape.
-    Raises:
-        RuntimeError: the shapes do not broadcast, or the dtypes are not allowed together.
     Example:
         >>> F.logical_and(Tensor([True, False]), Tensor([True, True]))
         Tensor([ True False], dtype=bool, device=xpux:0)
@@ -57,15 +40,10 @@ def logical_and(x: Operand, y: Operand) -> Tensor:
     return _mge.ops.logical_and(x, y)
 
 
+@logical
 def logical_not(x: Operand) -> Tensor:
     """Logical not.
 
-    Args:
-        x: any shape, bool.
-    Returns:
-        Bool tensor of the shape of ``x``.
-    Raises:
-        RuntimeError: the dtype of ``x`` is not bool.
     Example:
         >>> F.logical_not(Tensor([True, False]))
         Tensor([False  True], dtype=bool, device=xpux:0)
@@ -73,16 +51,10 @@ def logical_not(x: Operand) -> Tensor:
     return _mge.ops.logical_not(x)
 
 
+@logical
 def logical_or(x: Operand, y: Operand) -> Tensor:
     """Logical or.
 
-    Args:
-        x: any shape, bool.
-        y: as ``x``; the two shapes are broadcast.
-    Returns:
-        Bool tensor of the broadcast shape.
-    Raises:
-        RuntimeError: the shapes do not broadcast, or the dtypes are not allowed together.
     Example:
         >>> F.logical_or(Tensor([True, False]), Tensor([False, False]))
         Tensor([ True False], dtype=bool, device=xpux:0)
@@ -90,16 +62,10 @@ def logical_or(x: Operand, y: Operand) -> Tensor:
     return _mge.ops.logical_or(x, y)
 
 
+@logical
 def logical_xor(x: Operand, y: Operand) -> Tensor:
     """Logical exclusive or.
 
-    Args:
-        x: any shape, bool.
-        y: as ``x``; the two shapes are broadcast.
-    Returns:
-        Bool tensor of the broadcast shape.
-    Raises:
-        RuntimeError: the shapes do not broadcast, or the dtypes are not allowed together.
     Example:
         >>> F.logical_xor(Tensor([True, False]), Tensor([True, True]))
         Tensor([False  True], dtype=bool, device=xpux:0)
@@ -107,16 +73,10 @@ def logical_xor(x: Operand, y: Operand) -> Tensor:
     return _mge.ops.logical_xor(x, y)
 
 
+@comparing
 def equal(x: Operand, y: Operand) -> Tensor:
     """Whether x equals y.
 
-    Args:
-        x: any shape and dtype.
-        y: as ``x``; the two shapes are broadcast.
-    Returns:
-        Bool tensor of the broadcast shape.
-    Raises:
-        RuntimeError: the shapes do not broadcast, or the dtypes are not allowed together.
     Example:
         >>> F.equal(Tensor([1, 2]), Tensor([1, 3]))
         Tensor([ True False], dtype=bool, device=xpux:0)
@@ -124,16 +84,10 @@ def equal(x: Operand, y: Operand) -> Tensor:
     return _mge.ops.equal(x, y)
 
 
+@comparing
 def not_equal(x: Operand, y: Operand) -> Tensor:
     """Whether x differs from y.
 
-    Args:
-        x: any shape and dtype.
-        y: as ``x``; the two shapes are broadcast.
-    Returns:
-        Bool tensor of the broadcast shape.
-    Raises:
-        RuntimeError: the shapes do not broadcast, or the dtypes are not allowed together.
     Example:
         >>> F.not_equal(Tensor([1, 2]), Tensor([1, 3]))
         Tensor([False  True], dtype=bool, device=xpux:0)
@@ -141,16 +95,10 @@ def not_equal(x: Operand, y: Operand) -> Tensor:
     return _mge.ops.not_equal(x, y)
 
 
+@comparing
 def less(x: Operand, y: Operand) -> Tensor:
     """Whether x is less than y.
 
-    Args:
-        x: any shape and dtype.
-        y: as ``x``; the two shapes are broadcast.
-    Returns:
-        Bool tensor of the broadcast shape.
-    Raises:
-        RuntimeError: the shapes do not broadcast, or the dtypes are not allowed together.
     Example:
         >>> F.less(Tensor([1, 2]), Tensor([1, 3]))
         Tensor([False  True], dtype=bool, device=xpux:0)
@@ -158,16 +106,10 @@ def less(x: Operand, y: Operand) -> Tensor:
     return _mge.ops.less(x, y)
 
 
+@comparing
 def less_equal(x: Operand, y: Operand) -> Tensor:
     """Whether x is at most y.
 
-    Args:
-        x: any shape and dtype.
-        y: as ``x``; the two shapes are broadcast.
-    Returns:
-        Bool tensor of the broadcast shape.
-    Raises:
-        RuntimeError: the shapes do not broadcast, or the dtypes are not allowed together.
     Example:
         >>> F.less_equal(Tensor([1, 2]), Tensor([1, 3]))
         Tensor([ True  True], dtype=bool, device=xpux:0)
@@ -175,16 +117,10 @@ def less_equal(x: Operand, y: Operand) -> Tensor:
     return _mge.ops.less_equal(x, y)
 
 
+@comparing
 def greater(x: Operand, y: Operand) -> Tensor:
     """Whether x is greater than y.
 
-    Args:
-        x: any shape and dtype.
-        y: as ``x``; the two shapes are broadcast.
-    Returns:
-        Bool tensor of the broadcast shape.
-    Raises:
-        RuntimeError: the shapes do not broadcast, or the dtypes are not allowed together.
     Example:
         >>> F.greater(Tensor([1, 4]), Tensor([1, 3]))
         Tensor([False  True], dtype=bool, device=xpux:0)
@@ -192,16 +128,10 @@ def greater(x: Operand, y: Operand) -> Tensor:
     return _mge.ops.greater(x, y)
 
 
+@comparing
 def greater_equal(x: Operand, y: Operand) -> Tensor:
     """Whether x is at least y.
 
-    Args:
-        x: any shape and dtype.
-        y: as ``x``; the two shapes are broadcast.
-    Returns:
-        Bool tensor of the broadcast shape.
-    Raises:
-        RuntimeError: the shapes do not broadcast, or the dtypes are not allowed together.
     Example:
         >>> F.greater_equal(Tensor([1, 2]), Tensor([1, 3]))
         Tensor([ True False], dtype=bool, device=xpux:0)
