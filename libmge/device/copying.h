@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Copies between a device and the host beside the device's work, for which nobody waits.
+// Asynchronous copies between a device and the host that overlap with the device's computation.
 
 #include <cstddef>
 #include <cstdint>
@@ -12,26 +12,26 @@ namespace mge {
 
 enum class CopyWay : uint8_t { to_device, to_host };
 
-// What a device is besides that copies while it computes.
+// Implemented by devices that can copy while they compute.
 class MGE_API CopyingDevice {
 public:
     virtual ~CopyingDevice();
-    // For each of its queues, by the stream number, one more for each way. They know nothing of its order:
-    // events do.
+    // Returns the copy queue of a stream for one direction. Copy queues do not follow the order of the
+    // stream's own queue: use events.
     virtual Queue& copies(int stream, CopyWay way) = 0;
-    // Asks that queue for a copy. The host's memory is read or written when the queue comes to it; false
-    // where that is over when the call returns, since it is not page-locked.
+    // Enqueues a copy. Returns false if the copy is already complete because the host memory is not
+    // page-locked; otherwise the host memory must stay valid until the queue is done with it.
     virtual bool start_copy(int stream, CopyWay way, void* target, const void* source, size_t bytes) = 0;
-    // Throws what the work of the stream's own queue, as far as it is done, has found wrong: for those who
-    // have waited for a copy of its results.
-    virtual void tell_faults(int stream) = 0;
+    // Throws the errors that completed work of the stream's own queue has left. Call it after waiting for a
+    // copy of that work's results.
+    virtual void throw_faults(int stream) = 0;
 };
 
-// Null where it copies in its queues alone.
+// Returns nullptr if the device copies only in its ordinary queues.
 CopyingDevice* copying_device(DeviceId id);
 
-// Memory at a place. What waits on the host for a device beside it comes and goes fastest in memory that is
-// locked for that device; there may be little of it.
+// Allocates memory on `place`. Host memory is page-locked for the device `beside` if the device supports it,
+// which makes copies to it fastest; page-locked memory may be scarce.
 StorageRef allocate_beside(DeviceId place, DeviceId beside, size_t bytes);
 
 }  // namespace mge

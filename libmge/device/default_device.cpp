@@ -9,7 +9,7 @@
 namespace mge {
 namespace {
 
-// As a word: Clang calls a library for an atomic struct of bytes.
+// Stored as an integer: Clang would call a library function for an atomic struct.
 using Word = uint32_t;
 static_assert(sizeof(DeviceId) == sizeof(Word));
 std::atomic<Word> of_process{std::bit_cast<Word>(DeviceId{})};

@@ -28,13 +28,13 @@ struct Kind {
 
 constexpr size_t max_kinds = 255;
 
-// Only ever longer. Read without a lock, which a child made by fork() could find taken for good; the lock is
-// between those who add.
+// Append-only. Reads take no lock, because a child of fork() could inherit it locked; the lock orders
+// writers.
 struct Kinds {
     std::array<Kind, max_kinds> list;
     std::atomic<size_t> count{1};
     std::mutex adding;
-    // By kind and index: somebody has asked for the device.
+    // [kind][index]: the device has been requested.
     std::array<std::array<std::atomic<bool>, 256>, max_kinds> is_used{};
 
     Kinds() { list[0] = {"cpu", 256, open_cpu, {}}; }
@@ -129,7 +129,7 @@ StorageRef Device::allocate_host(size_t bytes) { return queue_of(host_device).al
 MemoryStatus Device::memory_status() const { return mge::memory_status(); }
 
 double Event::milliseconds_since(const Event&) const {
-    throw InternalError("an event that does not know its time was asked for it");
+    throw InternalError("the event has no time stamp: it is not from record_time()");
 }
 
 Queue& queue_of(DeviceId id) { return device(id).queue(id.stream); }
@@ -176,7 +176,7 @@ void copy_between(DeviceId to, void* target, DeviceId from, const void* source, 
     if (to == from) return there.copy(target, source, bytes);
     there.come_behind(here);
     there.copy(target, source, bytes);
-    // Whatever uses the source's memory next comes after the copy.
+    // The source's memory must not be reused before the copy.
     here.come_behind(there);
 }
 
@@ -187,7 +187,7 @@ Tensor empty_tensor(const TensorSpec& spec, DeviceId id) {
 Tensor tensor_from_host(const TensorSpec& spec, const void* data, DeviceId id) {
     Tensor tensor = empty_tensor(spec, id);
     size_t bytes = spec.bytes();
-    std::vector<uint8_t> truths;  // any byte but 0 is one
+    std::vector<uint8_t> truths;  // normalises nonzero bytes to 1
     if (spec.dtype == DType::boolean) {
         auto* given = static_cast<const uint8_t*>(data);
         truths.resize(bytes);

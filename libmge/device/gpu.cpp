@@ -28,7 +28,7 @@ const DeviceKind* find_gpu(const std::vector<DeviceKind>& kinds) {
 
 std::atomic<CudaVersion> version_of{nullptr};
 
-// Adds the backend of the library; gives why it could not.
+// Loads the backend, which registers itself. Returns an error text or an empty string.
 std::string load_library() {
     std::error_code error;
     auto path = own_folder() / library_name;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The GPUs of this machine. Their backend is a library beside libmge, libmge_cuda.so, which is loaded when
-// somebody first asks for one; a process that names none opens nothing of CUDA.
+// The GPUs of this machine. Their backend is a separate library, libmge_cuda.so, which is loaded when the
+// first GPU is requested. A process that requests none never opens CUDA.
 
 #include <string>
 
@@ -11,18 +11,18 @@ namespace mge {
 
 struct GpuKind {
     int count = 0;
-    std::string why_none;  // what is missing when there are none, and what to do
+    std::string why_none;  // why `count` is 0 and how to change that
 };
 
-// The kind of devices "gpu". Never throws: a backend that cannot be loaded is a reason.
+// The device kind "gpu". Does not throw: if the backend cannot be loaded, `why_none` says why.
 MGE_API const GpuKind& gpus();
 
-// The version of what the backend stands on, as NVIDIA counts it (13010, 91900): "cuda", with which it was
-// built, "driver", the newest CUDA that the driver knows, or "cudnn", which is looked for. 0: it is not
-// there.
+// Returns a version as NVIDIA counts it (13010, 91900), or 0 if the library is missing. `library` is "cuda"
+// (the version of the build), "driver" (the newest CUDA that the driver supports) or "cudnn" (searched for on
+// the first call).
 MGE_API int cuda_version(const char* library);
 
-// Who answers that: set by the backend when it is loaded.
+// The implementation of cuda_version(), which the backend sets when it is loaded.
 using CudaVersion = int (*)(const char* library);
 MGE_API void set_cuda_version(CudaVersion source);
 

@@ -7,17 +7,17 @@
 
 namespace mge {
 
-// Devices of one kind: "gpu0" and "gpu1".
+// A kind of device, such as "gpu" for "gpu0" and "gpu1".
 struct DeviceKind {
     std::string name;
     int count = 0;
     std::string why_none;
 };
 
-// What was added to the CPU, in the order in which it came.
+// Returns the registered kinds besides the CPU, in order of registration.
 MGE_API std::vector<DeviceKind> added_device_kinds();
 
-// Device::release_cached() of all devices that somebody has used.
+// Calls Device::release_cached() of all devices in use.
 MGE_API void release_cached_memory();
 
 }  // namespace mge

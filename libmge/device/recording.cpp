@@ -3,7 +3,7 @@
 
 namespace mge {
 
-// Here, so that all libraries mean the same type.
+// Defined here, so that all libraries share one type_info.
 Recording::~Recording() = default;
 RecordingQueue::~RecordingQueue() = default;
 

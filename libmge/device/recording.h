@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Work that a queue keeps instead of doing it, to be asked for as a whole: one call where there were many.
+// Recordings of queue work, which are replayed by one call.
 
 #include <functional>
 #include <memory>
@@ -9,21 +9,21 @@
 
 namespace mge {
 
-// Its addresses are those that it was recorded with; whoever has it keeps that memory.
+// A recording contains memory addresses: its owner must keep that memory alive.
 class MGE_API Recording {
 public:
     virtual ~Recording();
-    // Asks the queue for all of it.
+    // Enqueues the recorded work.
     virtual void replay() const = 0;
 };
 
-// What a queue that can keep work is besides.
+// Implemented by queues that can record work.
 class MGE_API RecordingQueue {
 public:
     virtual ~RecordingQueue();
-    // What the calling thread asks of the queue inside of `ask`; others may use the queue meanwhile. Null
-    // when it cannot be kept, because somebody has to wait in the middle, or takes memory: none of it is done
-    // then. Throws what `ask` throws.
+    // Records the work that the calling thread enqueues inside `ask`. Other threads may use the queue
+    // meanwhile. Returns nullptr, and does none of the work, if `ask` waits or allocates. Rethrows what `ask`
+    // throws.
     virtual std::unique_ptr<const Recording> record_work(const std::function<void()>& ask) = 0;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Memory of a device that several processes of one machine have.
+// Device memory that is shared between processes of one machine.
 
 #include <cstddef>
 #include <memory>
@@ -12,18 +12,18 @@
 namespace mge {
 
 struct SharedBlock {
-    std::string handle;            // of a piece of the device's memory, for other processes
-    size_t offset = 0, bytes = 0;  // where in it the block is
+    std::string handle;            // names a segment of device memory across processes
+    size_t offset = 0, bytes = 0;  // position of the block in that segment
 };
 
-// What a device that can do so is besides.
+// Implemented by devices that can share memory between processes.
 class MGE_API SharingDevice {
 public:
     virtual ~SharingDevice();
-    // What was asked of the device before is done when the call returns. The memory must not be given back
-    // while another process has it.
+    // Exports a block. Earlier work of the device is complete when the call returns. The memory must not be
+    // freed while another process uses it.
     virtual SharedBlock share(const Storage& storage) = 0;
-    // What another process shares. `keeper` is released when nobody here has it any more.
+    // Opens a block of another process. `keeper` is released with the last reference to the storage.
     virtual StorageRef open_shared(const SharedBlock& block, std::shared_ptr<const void> keeper) = 0;
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Other libraries' streams of the device of a queue. They are named as DLPack names them: by their addresses,
-// or 1 for the stream of those who say none.
+// Synchronises a queue with streams of other libraries on its device. Streams are named as in DLPack: by
+// address, or 1 for the default stream.
 
 #include <cstdint>
 
@@ -11,18 +11,17 @@ namespace mge {
 
 inline constexpr uintptr_t unnamed_stream = 1;
 
-// What a queue that can do so is besides.
+// Implemented by queues that can synchronise with foreign streams.
 class MGE_API StreamSharingQueue {
 public:
     virtual ~StreamSharingQueue();
-    // The queue's own, for others to make it wait.
+    // Returns the address of the queue's own stream, so that other libraries can synchronise with it.
     virtual uintptr_t stream_address() = 0;
-    // What is asked of the stream from now on waits for what the queue was asked for before; and the other
-    // way round.
+    // let_wait() makes later work of `stream` wait for the queue's work so far; wait_for_stream() makes later
+    // work of the queue wait for that of `stream`.
     virtual void let_wait(uintptr_t stream) = 0;
     virtual void wait_for_stream(uintptr_t stream) = 0;
-    // What the queue, or anybody on its device, was asked for is done, with or without errors, which are told
-    // to others who wait.
+    // Waits for the work of the queue, or of its whole device. Errors are left for the next wait().
     virtual void finish() noexcept = 0;
     virtual void finish_device() noexcept = 0;
 };

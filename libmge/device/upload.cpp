@@ -7,7 +7,7 @@
 namespace mge {
 namespace {
 
-// Lets go of a block of the copies' queue that another queue has read.
+// Releases a block of the copy queue that another queue has read.
 struct Uploaded {
     Queue &copies, &reader;
     StorageRef block;
@@ -18,8 +18,8 @@ struct Uploaded {
     ~Uploaded() {
         if (!is_done_in_order()) static_cast<void>(std::make_unique<StorageRef>(block).release());
     }
-    // False where the queue cannot be asked, as one of a device that is lost, or one that keeps its work
-    // (device/recording.h): then nobody gets the block.
+    // Returns false if the queues cannot be synchronised, for example on a lost device or while recording
+    // (device/recording.h). The block is leaked then.
     bool is_done_in_order() const {
         try {
             copies.come_behind(reader);

@@ -4,12 +4,12 @@
 
 namespace mge {
 
-// A queue of each device's own, for copies beside the work of the others; the last one that a name can say.
+// Stream number of each device's queue for overlapping copies: the last number that a device name can hold.
 inline constexpr uint8_t copies_stream = 255;
 
-// A new tensor at a place, with what a host tensor holds, for work that comes later: unlike
-// tensor_from_host's, the copy waits for nothing that was asked of the place's queue before, which only waits
-// for the copy. The memory is the copies' queue's; nobody writes there.
+// Copies a host tensor to a device while the device works. Unlike with tensor_from_host(), the copy does not
+// wait for the device's queue; later work of that queue waits for the copy. The result's memory belongs to
+// the copy queue and must not be written to.
 MGE_API Tensor upload_beside(const Tensor& host, DeviceId id);
 
 }  // namespace mge

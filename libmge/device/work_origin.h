@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Whose work a queue does. Work that is done later than it was asked for fails when nobody is there to catch
-// the error: the queue keeps it until somebody waits, and the error says where it belongs.
+// Names the origin of queue work for error messages. Asynchronous work may fail after its caller has
+// returned; its queue then keeps the error until the next wait and adds the origin's text.
 
 #include <exception>
 #include <memory>
@@ -15,15 +15,17 @@ class MGE_API WorkOrigin {
 public:
     virtual ~WorkOrigin() = default;
     virtual std::string text() const = 0;  // "add"; "graph 3, conv2d 'conv1'"
-    // Takes the error if somebody waits for this work alone; else the queue tells it whoever waits there.
+    // Returns true to take the error, if this work has a wait of its own. Otherwise the next wait on the
+    // queue throws it.
     virtual bool keep(const std::exception_ptr&) const { return false; }
 };
 
-// What the calling thread asks queues for; null when nobody has said it. Work that is done later keeps it.
+// The origin that the calling thread's queue work carries; nullptr if none is set. Asynchronous work holds a
+// reference.
 MGE_API std::shared_ptr<const WorkOrigin> work_origin();
 MGE_API std::shared_ptr<const WorkOrigin> exchange_work_origin(std::shared_ptr<const WorkOrigin> origin);
 
-// For the life of the scope.
+// Sets the origin for the life of the scope.
 class WorkOriginScope {
 public:
     explicit WorkOriginScope(std::shared_ptr<const WorkOrigin> origin)
@@ -36,7 +38,8 @@ private:
     std::shared_ptr<const WorkOrigin> outer_;
 };
 
-// In a handler: the error with the origin's text, for the queue to keep; null when the origin has kept it.
+// Call inside a catch block. Returns the error with the origin's text for the queue to keep, or nullptr if
+// the origin took it.
 MGE_API std::exception_ptr fail_work(const WorkOrigin* origin);
 
 }  // namespace mge

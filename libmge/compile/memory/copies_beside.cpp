@@ -68,7 +68,7 @@ bool CopiesBeside::copy(size_t i, const Launch& launch) {
     if (place.device->start_copy(place.stream, way_of(copy), launch.outputs[0], launch.inputs[0], copy.bytes))
         late_[at] = lane_of(copy).queue->record();
     else if (!copy.is_upload)
-        place.device->tell_faults(place.stream);
+        place.device->throw_faults(place.stream);
     return true;
 }
 
@@ -76,7 +76,7 @@ bool CopiesBeside::copy(size_t i, const Launch& launch) {
 void CopiesBeside::wait_for(size_t step, const Event& copied) {
     copied.wait();
     auto& place = places_[plan_.copies[size_t(plan_.steps[step].copy)].place];
-    place.device->tell_faults(place.stream);
+    place.device->throw_faults(place.stream);
 }
 
 void CopiesBeside::reach(size_t i, Queue& queue) {

@@ -60,8 +60,8 @@ void in_each_thread(int threads, const std::function<void(int thread)>& work) {
     run_shares(shares, [&](int share, int) {
         bool is_caller = std::this_thread::get_id() == caller;
         if (is_caller) share_of_caller = share;
-        meet_other_shares();  // each share has a thread of its own now
-        // Any thread may have claimed the first share, which is to be the caller's.
+        meet_other_shares();  // Blocks until every share runs in a thread of its own.
+        // Any thread may have claimed share 0, which belongs to the caller: swap the two numbers.
         int number = is_caller ? 0 : share == 0 ? share_of_caller.load() : share;
         failure.guard([&] { work(number); });
     });
@@ -69,7 +69,7 @@ void in_each_thread(int threads, const std::function<void(int thread)>& work) {
 }
 
 void pin_threads(std::span<const int> cpus) {
-    allowed_cpus();  // as they are before anything is pinned
+    allowed_cpus();  // caches the set before it is changed
     in_each_thread(int(cpus.size()), [&](int thread) { pin_this_thread(cpus[size_t(thread)]); });
 }
 

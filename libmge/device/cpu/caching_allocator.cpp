@@ -17,7 +17,7 @@ namespace mge {
 namespace {
 
 constexpr size_t alignment = 64;
-constexpr int small_classes = CachingAllocator::small_classes;  // kept per thread
+constexpr int small_classes = CachingAllocator::small_classes;  // cached per thread
 constexpr int kept_per_class = 16;
 
 // Small class c holds blocks of 64 · 2^(c/4) · (1 + (c%4)/4) bytes.
@@ -34,8 +34,8 @@ int class_of(size_t bytes) {
     return 4 * power;
 }
 
-// Steps of 1/32 of the power of two below: what is rounded up stays under 3.2 %, which matters for weights
-// and arenas.
+// Rounds up in steps of 1/32 of the power of two below, which wastes less than 3.2 %. That matters for
+// weights and arenas.
 size_t rounded_bytes(int size_class, size_t bytes) {
     if (size_class < small_classes) return class_bytes(size_class);
     size_t step = std::max(alignment, std::bit_floor(bytes) / 32);
@@ -64,7 +64,7 @@ struct ThreadCache {
     ~ThreadCache();
 };
 
-// A plain pointer at a fixed place: reaching an object with a destructor costs two calls each time.
+// A plain pointer in static TLS: accessing an object with a destructor costs two calls each time.
 [[gnu::tls_model("initial-exec")]] constinit thread_local ThreadCache* thread_cache = nullptr;
 constinit thread_local bool is_cache_closed = false;
 
@@ -78,14 +78,14 @@ ThreadCache::~ThreadCache() {
 
 [[gnu::noinline]] ThreadCache* open_thread_cache() try {
     if (is_cache_closed) return nullptr;
-    // On the heap: the few bytes of static thread memory that a loaded library gets must do for all pointers.
+    // On the heap, because a dlopened library gets only a few bytes of static TLS, which the pointers need.
     thread_local const auto cache = std::make_unique<ThreadCache>();
     return cache.get();
 } catch (const std::bad_alloc&) {
     return nullptr;
 }
 
-// Null when the thread is ending, and when there is no memory for a cache.
+// Returns nullptr if the thread is ending or there is no memory for a cache.
 inline ThreadCache* cache_of_thread() {
     ThreadCache* cache = thread_cache;
     return cache ? cache : open_thread_cache();
@@ -95,7 +95,7 @@ inline ThreadCache* cache_of_thread() {
 
 namespace {
 
-// Never destroyed: tensors in static storage are released after static destructors started.
+// Never destroyed: tensors in static storage are released during static destruction.
 struct Allocators {
     std::array<std::atomic<CachingAllocator*>, 256> by_index{};
     std::mutex adding;
@@ -114,7 +114,7 @@ struct Allocators {
         for (auto& slot : by_index)
             if (auto* allocator = slot.load(std::memory_order_acquire)) fn(*allocator);
     }
-    // None is made between the two.
+    // No allocator can be added between the two steps.
     void lock_for_fork() {
         adding.lock();
         for_each([](auto& allocator) { allocator.lock_for_fork(); });
@@ -130,7 +130,7 @@ Allocators& allocators() {
     return all;
 }
 
-// What most memory comes from and goes back to: nobody needs to look for it.
+// Shortcut to the allocator of cpu0, which serves most requests.
 constinit std::atomic<CachingAllocator*> first_allocator = nullptr;
 
 CachingAllocator& make_first_allocator() {
@@ -158,7 +158,8 @@ void set_cpu_memory_limit(size_t bytes, ptrdiff_t beside) { cpu_allocator().set_
 void add_beside_cpu_memory_limit(ptrdiff_t bytes) { cpu_allocator().add_beside_limit(bytes); }
 
 StorageRef CachingAllocator::allocate(size_t bytes) {
-    // Nearly always the thread has kept a block: then nothing is called, and no registers are kept for that.
+    // Fast path: the thread usually has a cached block, and then this function calls nothing and saves no
+    // registers.
     if (index_ == 0 && bytes <= class_bytes(small_classes - 1)) {
         const int c = class_of(bytes);
         ThreadCache* cache = thread_cache;
@@ -178,7 +179,7 @@ StorageRef CachingAllocator::allocate_from_all(size_t bytes) {
     return hand_out(storage ? storage : make_block(c, rounded, bytes), bytes);
 }
 
-// The block with its first user.
+// Returns the block with its first reference.
 inline StorageRef CachingAllocator::hand_out(Storage* storage, size_t requested) {
     storage->users.store(1, std::memory_order_relaxed);
     const size_t bytes = storage->bytes, now = allocated_.fetch_add(bytes, std::memory_order_relaxed) + bytes;
@@ -189,7 +190,7 @@ inline StorageRef CachingAllocator::hand_out(Storage* storage, size_t requested)
 }
 
 StorageRef CachingAllocator::note_allocated(Storage* storage, size_t now, size_t requested) {
-    StorageRef result(storage);  // gives the block back where there is no room for it
+    StorageRef result(storage);  // frees the block if require_room() throws
     if (limit_.load(std::memory_order_relaxed))
         require_room(ptrdiff_t(now), ptrdiff_t(storage->bytes), requested);
     raise_to(peak_, now);
@@ -203,7 +204,7 @@ void CachingAllocator::note_reserved(size_t bytes) {
 void CachingAllocator::require_room(ptrdiff_t now, ptrdiff_t bytes, size_t requested) const {
     auto limit = ptrdiff_t(limit_.load(std::memory_order_relaxed));
     ptrdiff_t counted = now + beside_limit_.load(std::memory_order_relaxed);
-    // The caller's StorageRef gives the block back and takes `bytes` off again.
+    // The caller's StorageRef frees the block and subtracts `bytes` again.
     if (counted > limit)
         throw MemoryError(text("cannot allocate ", requested, " bytes: ", counted - bytes,
                                " of the limit of ", limit, " bytes are in use"));
@@ -250,8 +251,7 @@ void CachingAllocator::free_block(Storage* storage) {
     std::unique_ptr<Storage>{storage};
 }
 
-// Called where nothing may be thrown: a block for which there is no place in the lists goes back to the
-// system.
+// Must not throw: if the free list cannot grow, the block is returned to the system.
 void CachingAllocator::keep_for_all(Storage* block) try {
     std::lock_guard lock(mutex_);
     Storage*& list = free_list(block->size_class, block->bytes);

@@ -10,12 +10,13 @@
 
 namespace mge {
 
-// Host memory in size classes, four per power of two up to 16 KiB, 32 above it. A freed block stays in its
-// class for the next request; each thread keeps a few small ones for itself, so that eager operators take no
-// lock. Blocks of 2 MB and more sit in huge pages.
+// Allocates host memory in size classes: four per power of two up to 16 KiB, 32 above. A freed block stays in
+// its class for the next request. Each thread caches a few small blocks, so that eager operators take no
+// lock. Blocks of 2 MB and more use huge pages.
 class CachingAllocator {
 public:
-    // That of cpu0, cpu1, …: each has blocks and figures of its own. Threads keep blocks of cpu0 alone.
+    // `index` is the number of cpu0, cpu1, …, which have separate blocks and statistics. Thread caches hold
+    // only blocks of cpu0.
     explicit CachingAllocator(int index) : index_(uint8_t(index)) {}
     StorageRef allocate(size_t bytes);
     MemoryStats stats() const;
@@ -27,12 +28,11 @@ public:
     void reset_peaks();
     void release_cached();
 
-    // fork() may happen while another thread holds the lock: held across it, so that the child's copy is
-    // consistent.
+    // Held across fork(), so that the child's copy is consistent even if another thread was allocating.
     void lock_for_fork() { mutex_.lock(); }
     void unlock_after_fork() { mutex_.unlock(); }
 
-    // Up to 16 KiB; a larger block is of the class behind them.
+    // Classes up to 16 KiB. Larger blocks have this number as their class.
     static constexpr int small_classes = 4 * 8;
 
 private:
@@ -51,7 +51,7 @@ private:
     const uint8_t index_;
     std::mutex mutex_;
     std::array<Storage*, small_classes> free_{};
-    std::map<size_t, Storage*> free_large_;  // by their bytes
+    std::map<size_t, Storage*> free_large_;  // by size in bytes
     std::atomic<size_t> allocated_{0}, reserved_{0}, in_heap_{0}, peak_{0}, limit_{0}, peak_reserved_{0};
     std::atomic<ptrdiff_t> beside_limit_{0};
 };

@@ -14,7 +14,7 @@
 namespace mge {
 namespace {
 
-// The calling thread does the work at once.
+// Runs all work at once in the calling thread.
 class CpuQueue final : public Queue {
 public:
     explicit CpuQueue(CachingAllocator& allocator) : allocator_(allocator) {}
@@ -25,7 +25,7 @@ public:
     void copy_to_host(void* target, const void* source, size_t bytes) override {
         copy(target, source, bytes);
     }
-    // The memory of no bytes may be nowhere.
+    // memcpy() of 0 bytes still requires valid pointers.
     void copy(void* target, const void* source, size_t bytes) override {
         if (bytes) std::memcpy(target, source, bytes);
     }
@@ -69,12 +69,12 @@ std::string read_model() {
     return "unknown CPU";
 }
 
-// All but the first.
+// Index 0 is unused: see open_cpu().
 std::array<std::atomic<Device*>, 256> other_cpus{};
 
 }  // namespace
 
-// Never destroyed, as their allocators.
+// Never destroyed, like their allocators.
 Device& open_cpu(int index) {
     static Device& first = *std::make_unique<CpuDevice>(0).release();
     if (index == 0) [[likely]]

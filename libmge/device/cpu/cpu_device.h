@@ -4,13 +4,13 @@
 
 namespace mge {
 
-// The CPU. cpu0, cpu1, … are the same processors and the same memory, each with an allocator and figures of
-// its own.
+// Returns a CPU device. cpu0, cpu1, … share processors and memory, but each has its own allocator and
+// statistics.
 Device& open_cpu(int index);
-// Of those that were opened.
+// Releases the cached memory of all opened CPU devices.
 void release_cached_by_cpus();
 
-// The instruction sets a program may use, lowest first; MGE_ISA limits it, else the best the machine has.
+// Instruction sets, lowest first. cpu_isa() returns the best one of the machine that MGE_ISA permits.
 enum class Isa { sse4, avx2, avx_vnni, avx512, avx512_vnni, avx512_bf16, amx };
 MGE_API Isa cpu_isa();
 MGE_API std::string_view name_of(Isa isa);

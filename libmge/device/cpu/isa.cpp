@@ -44,12 +44,12 @@ Isa best_isa() {
     return avx_vnni ? Isa::avx_vnni : Isa::avx2;
 }
 
-// Kernels are compiled for vectors: several sets share those of the lowest.
+// Kernels are compiled per vector width: several sets share the kernels of the lowest.
 [[maybe_unused]] constexpr Isa vectors_of(Isa isa) {
     return isa < Isa::avx2 ? Isa::sse4 : isa < Isa::avx512 ? Isa::avx2 : Isa::avx512;
 }
 
-// A library for one machine (MGE_NATIVE_KERNELS) has kernels of that machine's vectors and of the baseline.
+// A library for one machine (MGE_NATIVE_KERNELS) has kernels for that machine's vectors and the baseline.
 constexpr bool has_kernels([[maybe_unused]] Isa isa) {
 #ifdef MGE_NATIVE_ISA
     return isa == Isa::sse4 || vectors_of(isa) == Isa::MGE_NATIVE_ISA;
@@ -65,7 +65,7 @@ std::string list_isas(bool (*is_listed)(Isa)) {
     return list;
 }
 
-// The limit that MGE_ISA names.
+// Returns the limit that MGE_ISA sets.
 std::optional<Isa> asked_isa() {
     auto name = env_string("MGE_ISA");
     if (!name) return {};

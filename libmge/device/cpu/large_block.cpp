@@ -18,7 +18,7 @@ void* map_large_block(size_t bytes) {
     char* data = begin + before;
     if (before) ::munmap(begin, before);
     if (size_t behind = mapped - before - wanted) ::munmap(data + wanted, behind);
-    // A huge page for the rest would be resident as a whole, however small the rest is.
+    // A huge page at the end would be fully resident, however few of its bytes are used.
     size_t huge = wanted / huge_page * huge_page;
     ::madvise(data, huge, MADV_HUGEPAGE);
     populate(data + huge, wanted - huge);
@@ -29,7 +29,7 @@ void populate([[maybe_unused]] void* data, [[maybe_unused]] size_t bytes) {
 #ifdef MADV_POPULATE_WRITE
     auto begin = reinterpret_cast<uintptr_t>(data), end = (begin + bytes) / page_size() * page_size();
     begin = (begin + page_size() - 1) / page_size() * page_size();
-    // A system that cannot says so, and gives them one by one.
+    // Fails on old kernels, which then populate page by page.
     if (begin < end) ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_POPULATE_WRITE);
 #endif
 }

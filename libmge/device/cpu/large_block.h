@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Memory of the system's own for large blocks. In the heap they would leave stretches behind that are advised
-// to be huge pages: a small allocation there would take 2 MB, and what is freed stays with the process.
+// Maps large blocks outside of the malloc heap. Inside it, their address ranges would stay advised as huge
+// pages after free(): a small allocation there would take 2 MB, and freed memory would stay resident.
 
 #include <cstddef>
 
@@ -9,11 +9,11 @@ namespace mge {
 
 constexpr size_t huge_page = size_t(2) << 20;
 
-// Begins at a multiple of a huge page; the whole ones in it are advised to be such. Null when the system has
-// no memory left.
+// Returns a block aligned to a huge page, whose whole huge pages are advised as such; nullptr if the system
+// is out of memory.
 void* map_large_block(size_t bytes);
-// Has the system give the small pages of a new block now, all at once: one by one, as they are first written
-// to, each costs a fault, several times what clearing it does.
+// Populates the small pages of a new block in one call. Otherwise each costs a page fault at its first write,
+// several times the cost of clearing it.
 void populate(void* data, size_t bytes);
 void unmap_large_block(void* data, size_t bytes);
 

@@ -6,7 +6,7 @@
 
 namespace mge {
 
-// "mge 0.1.0, oneDNN 2.6.3": what a measured time depends on besides the machine.
+// Returns "mge 0.1.0, oneDNN 2.6.3": the software that measured times depend on.
 MGE_API std::string library_versions();
 
 }  // namespace mge

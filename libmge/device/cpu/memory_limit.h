@@ -6,9 +6,8 @@
 
 namespace mge {
 
-// As Device::set_memory_limit of the CPU: what tensors have in use, plus `beside`, is never more than
-// `bytes`. `beside` is what else counts against the limit; less than nothing: so much of what is in use does
-// not count.
+// Sets the CPU's limit as in Device::set_memory_limit(): bytes in use by tensors plus `beside` must not
+// exceed `bytes`. A negative `beside` exempts that many bytes.
 MGE_API void set_cpu_memory_limit(size_t bytes, std::ptrdiff_t beside);
 MGE_API void add_beside_cpu_memory_limit(std::ptrdiff_t bytes);
 

@@ -10,11 +10,11 @@
 namespace mge::cuda {
 namespace {
 
-constexpr size_t granularity = 512;  // what cudaMalloc aligns to, and more than any access needs
-constexpr size_t largest_small = size_t(1) << 20;  // of a small block
+constexpr size_t granularity = 512;                // the alignment of cudaMalloc, sufficient for any access
+constexpr size_t largest_small = size_t(1) << 20;  // the largest small block
 constexpr size_t small_segment = size_t(2) << 20;
-constexpr size_t large_segment = size_t(20) << 20;  // for blocks up to half of it
-constexpr size_t segment_step = size_t(2) << 20;    // the driver's own pages
+constexpr size_t large_segment = size_t(20) << 20;  // for blocks up to half its size
+constexpr size_t segment_step = size_t(2) << 20;    // the driver's page size
 
 size_t round_up(size_t bytes, size_t step) { return (bytes + step - 1) / step * step; }
 
@@ -25,8 +25,8 @@ size_t segment_bytes(size_t bytes, bool is_small) {
 
 }  // namespace
 
-// A piece of a segment; those of one segment are linked in the order of their addresses. Their Storage's own
-// link leads to the first, which is there as long as the segment.
+// A part of a segment. Blocks of a segment are linked in address order. Storage::next_free points to the
+// first one, which exists as long as the segment.
 struct BlockPool::Block : Storage {
     BlockPool* pool = nullptr;
     Block *before = nullptr, *after = nullptr;
@@ -112,8 +112,8 @@ BlockPool::Block* BlockPool::new_segment(size_t bytes, bool is_small, int stream
     return block.release();
 }
 
-// Leaves `bytes` of a block and makes the rest one of its own. A large block keeps what is too little to be
-// another large one.
+// Shrinks a block to `bytes` and makes a new block of the remainder. A large block keeps a remainder that is
+// too small for another large block.
 void BlockPool::cut(Block& block, size_t bytes) {
     size_t rest = block.bytes - bytes;
     if (rest < (block.is_small ? granularity : largest_small)) return;
@@ -174,7 +174,7 @@ void BlockPool::release_free_segments(FreeBlocks& blocks) {
         std::unique_ptr<Block> segment(*it);
         it = blocks.erase(it);
         reserved_ -= segment->bytes;
-        ignore(cudaFree(segment->data));  // waits for what is under way
+        ignore(cudaFree(segment->data));  // waits for in-flight work
     }
 }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Memory of a GPU, taken from the driver in large segments and cut into blocks. Each queue has blocks of its
-// own, since what is still under way on a queue comes before whatever uses a block of it next. Other queues
-// read and write it in copies alone, for which its own queue waits (copy_between). Neighbours that are free
-// become one block again; segments of which all is free go back to the driver when memory is short.
+// Allocates GPU memory in large segments and cuts them into blocks. Each queue has its own blocks, because
+// its in-flight work runs before the next use of a block. Other queues access a block only in copies, for
+// which its own queue waits (copy_between). Adjacent free blocks are merged. Fully free segments are returned
+// to the driver when memory is short.
 
 #include <array>
 #include <atomic>
@@ -18,7 +18,8 @@ namespace mge::cuda {
 class BlockPool {
 public:
     explicit BlockPool(int device) : device_(device) {}
-    // At least `bytes` bytes, aligned to 512; MemoryError when the limit or the device refuses.
+    // Allocates at least `bytes` bytes, aligned to 512. Throws MemoryError if the limit or the device
+    // refuses.
     StorageRef allocate(size_t bytes, int stream);
     MemoryStats stats() const;
     void set_limit(size_t bytes) { limit_ = bytes; }
@@ -32,7 +33,7 @@ private:
     };
     using FreeBlocks = std::set<Block*, BySize>;
     struct Stream {
-        // Small blocks are cut of small segments, so that they never break up large ones.
+        // Small blocks come from small segments, so that they never fragment large ones.
         FreeBlocks small, large;
     };
 

@@ -6,9 +6,9 @@
 
 namespace mge::cuda {
 
-// cuBLASLt, opened at run time.
+// The functions of cuBLASLt, loaded at run time.
 struct CublasLt {
-    std::string why_not;  // empty: it can be used
+    std::string why_not;  // empty if the library is usable
 
     decltype(&cublasLtCreate) create = nullptr;
     decltype(&cublasLtGetVersion) version = nullptr;
@@ -26,12 +26,12 @@ struct CublasLt {
     decltype(&cublasLtMatmulAlgoConfigGetAttribute) get_config = nullptr;
     decltype(&cublasLtMatmulAlgoConfigSetAttribute) set_config = nullptr;
 
-    // DeviceError that names the call.
+    // Throws DeviceError that names the call unless the status is success.
     void check(cublasStatus_t status, const char* call) const;
 };
 const CublasLt& cublaslt();
 
-// Of a device, for all threads; that is the calling thread's device afterwards.
+// Returns the handle of a device, which all threads share. Makes the device current for the calling thread.
 cublasLtHandle_t cublaslt_handle(int device);
 
 }  // namespace mge::cuda

@@ -14,7 +14,7 @@ void CublasLt::check(cublasStatus_t status, const char* call) const {
     throw DeviceError(text("cuda: ", call, ": ", status_name(status), " (", int(status), ')'));
 }
 
-// Handles live as long as the process.
+// Handles are never destroyed.
 cublasLtHandle_t cublaslt_handle(int device) {
     static std::array<cublasLtHandle_t, 256> handles{};
     static std::mutex mutex;

@@ -25,7 +25,7 @@ cudaDeviceProp properties_of(int device) {
     return properties;
 }
 
-// Page-locked memory, counted.
+// Page-locked memory that counts in MemoryStats::page_locked.
 struct Locked final : Storage {
     std::atomic<size_t>* counted = nullptr;
 };
@@ -41,7 +41,7 @@ public:
     explicit CudaDevice(int index) : index_(index), properties_(properties_of(index)), memory_(index) {}
 
     std::string model() const override { return properties_.name; }
-    // The driver's version is left out: it compiles nothing here.
+    // Without the driver's version: the driver compiles none of our kernels.
     std::string fingerprint() const override {
         return text(properties_.name, " | sm_", properties_.major, properties_.minor, ", ",
                     properties_.multiProcessorCount, " multiprocessors | mge ", version, ", CUDA ",
@@ -73,7 +73,7 @@ public:
     }
     Queue& copies(int stream, CopyWay way) override { return copying_queue(stream, way); }
     bool start_copy(int stream, CopyWay way, void* target, const void* source, size_t bytes) override;
-    void tell_faults(int stream) override { queue_in(queues_, stream).throw_index_fault(); }
+    void throw_faults(int stream) override { queue_in(queues_, stream).throw_index_fault(); }
 
 private:
     using Queues = std::array<std::atomic<CudaQueue*>, 256>;  // by stream
@@ -90,7 +90,7 @@ private:
     std::mutex adding_;
 };
 
-// Queues live as long as the process.
+// Queues are never destroyed.
 CudaQueue& CudaDevice::queue_in(Queues& queues, int stream) {
     auto& slot = queues.at(size_t(stream));
     if (auto* found = slot.load(std::memory_order_acquire)) [[likely]]
@@ -106,7 +106,7 @@ bool CudaDevice::start_copy(int stream, CopyWay way, void* target, const void* s
     CudaQueue& queue = copying_queue(stream, way);
     bool is_upload = way == CopyWay::to_device;
     bool is_later = is_read_in_place(is_upload ? source : target);
-    // Then it is there when the call returns, which has to be so for what is written.
+    // Downloads to pageable memory must be complete when the call returns.
     if (!is_later && !is_upload) {
         queue.copy_to_host(target, source, bytes);
         return false;
@@ -135,7 +135,7 @@ StorageRef CudaDevice::allocate_host(size_t bytes) {
     return StorageRef(locked.release());
 }
 
-// What another process shares with this one is handed on by its handle.
+// A block that another process shares is passed on with its original handle.
 SharedBlock CudaDevice::share(const Storage& storage) {
     synchronize();
     if (auto* opened = opened_block(storage)) return *opened;
@@ -147,7 +147,7 @@ SharedBlock CudaDevice::share(const Storage& storage) {
 
 }  // namespace
 
-// Never destroyed: memory is given back late.
+// Never destroyed: memory may be freed during static destruction.
 Device& open_device(int index) {
     static std::array<std::atomic<CudaDevice*>, 256> devices{};
     static std::mutex opening;

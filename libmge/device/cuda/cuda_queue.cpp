@@ -17,10 +17,10 @@ namespace {
 class CudaEvent final : public Event {
 public:
     CudaEvent(const CudaQueue& queue, unsigned flags) : CudaEvent(queue, queue.stream(), flags) {}
-    // Of another's stream on the queue's device, which is the thread's.
+    // Records on any stream of the queue's device, which must be current.
     CudaEvent(const CudaQueue& queue, cudaStream_t stream, unsigned flags) : queue_(queue) {
         check(cudaEventCreateWithFlags(&event_, flags), "cudaEventCreate");
-        // Nothing is thrown behind this line but by what gives the event back.
+        // After this line only the branch that destroys the event may throw.
         if (cudaError_t status = cudaEventRecord(event_, stream); status != cudaSuccess) {
             ignore(cudaEventDestroy(event_));
             check(status, "cudaEventRecord");
@@ -44,7 +44,7 @@ public:
     cudaEvent_t get() const { return event_; }
 
 private:
-    const CudaQueue& queue_;  // lives as long as the process
+    const CudaQueue& queue_;  // never destroyed
     cudaEvent_t event_ = nullptr;
 };
 
@@ -65,18 +65,18 @@ cudaStream_t CudaQueue::stream() const {
     return recording ? recording : stream_;
 }
 
-// What is given back at the end of the run may be somebody else's when the recording comes to it.
+// A recording cannot allocate: its block would be free, and perhaps in use elsewhere, when it is replayed.
 StorageRef CudaQueue::allocate(size_t bytes) {
     refuse_recording();
     return memory_.allocate(bytes, number_);
 }
 
-// The host's memory is not the recording's.
+// A recording cannot read host memory, which may change before the replay.
 void CudaQueue::copy_from_host(void* target, const void* source, size_t bytes) {
     if (!bytes) return;
     refuse_recording();
     check(cudaMemcpyAsync(target, source, bytes, cudaMemcpyHostToDevice, stream()), "cudaMemcpyAsync");
-    // Pageable memory is copied aside before the call returns.
+    // CUDA copies pageable memory to a staging buffer before the call returns.
     if (is_read_in_place(source)) wait();
 }
 
@@ -144,7 +144,7 @@ void CudaQueue::wait_for_stream(uintptr_t stream) {
     wait_for(CudaEvent(*this, reinterpret_cast<cudaStream_t>(stream), cudaEventDisableTiming));
 }
 
-// Both may be called where nothing can be thrown any more, or in a child of fork().
+// May be called during destruction or in a child of fork(), so they must not throw.
 void CudaQueue::finish() noexcept { ignore(cudaStreamSynchronize(stream_)); }
 void CudaQueue::finish_device() noexcept {
     ignore(cudaSetDevice(device_));
@@ -156,7 +156,7 @@ void CudaQueue::throw_index_fault() const {
     if (state.load() != IndexFault::complete) [[likely]]
         return;
     IndexFault found = *fault_;
-    // Of several who wait one takes it.
+    // Only one of several waiting threads throws it.
     if (state.exchange(IndexFault::none) == IndexFault::complete)
         throw_index(found.op, found.axis, found.index, found.extent);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A queue of a GPU is a stream of CUDA's that does not wait for the process's default stream.
+// The queue of a GPU: a non-blocking CUDA stream, which does not synchronise with the default stream.
 
 #include <cuda_runtime_api.h>
 
@@ -32,13 +32,13 @@ public:
     void finish() noexcept override;
     void finish_device() noexcept override;
 
-    // For launches, where the calling thread records or else the queue's own: its device is the thread's
-    // afterwards.
+    // The stream for launches: that of the calling thread's recording, if any, else the queue's own. Makes
+    // the queue's device current.
     cudaStream_t stream() const;
     int device() const { return device_; }
 
-    // Where kernels tell of an index outside of its axis, and what throws that after a wait. The queue can be
-    // used again afterwards.
+    // Kernels report an out-of-range index in index_fault(). After a wait, throw_index_fault() throws and
+    // clears it.
     IndexFault* index_fault() const { return fault_; }
     void throw_index_fault() const;
 

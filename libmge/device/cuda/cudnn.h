@@ -7,9 +7,9 @@
 
 namespace mge::cuda {
 
-// cuDNN's backend API, opened at run time.
+// The functions of cuDNN's backend API, loaded at run time.
 struct Cudnn {
-    std::string why_not;  // empty: it can be used
+    std::string why_not;  // empty if the library is usable
 
     decltype(&cudnnCreate) create = nullptr;
     decltype(&cudnnGetVersion) version = nullptr;
@@ -23,12 +23,13 @@ struct Cudnn {
     decltype(&cudnnBackendFinalize) finalize = nullptr;
     decltype(&cudnnBackendExecute) execute = nullptr;
 
-    // DeviceError that names the call, with what cuDNN says about it.
+    // Throws DeviceError with the call and cuDNN's message unless the status is success.
     void check(cudnnStatus_t status, const std::string& call) const;
 };
 const Cudnn& cudnn();
 
-// A device's handle, which one thread at a time may use; that is the calling thread's device afterwards.
+// Locks a device's cuDNN handle, which only one thread at a time may use. Makes the device current for the
+// calling thread.
 class CudnnHandle {
 public:
     explicit CudnnHandle(int device);

@@ -8,7 +8,7 @@
 namespace mge::cuda {
 namespace {
 
-// Handles live as long as the process.
+// Handles are never destroyed.
 struct Slot {
     std::mutex mutex;
     cudnnHandle_t handle{};

@@ -4,8 +4,7 @@
 
 namespace mge::cuda {
 
-// What the device reads and writes by itself while the host goes on: page-locked memory, and managed memory
-// of others'.
+// True if the device can access the host memory asynchronously: page-locked or managed memory.
 inline bool is_read_in_place(const void* address) {
     cudaPointerAttributes attributes{};
     return cudaPointerGetAttributes(&attributes, address) == cudaSuccess &&

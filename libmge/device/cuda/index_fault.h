@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// An index outside of its axis that a kernel found. Each queue has one, in memory of the host that kernels
-// write too: who waits for the queue looks there, so that a launch waits for nothing and checks cost nothing
-// until one fails. The first one stays.
+// The first out-of-range index that a kernel of a queue found. It is in host memory that kernels can write
+// and that wait() inspects. So launches need no synchronisation, and checks are free until one fails.
 
 #include <cstdint>
 
@@ -14,7 +13,7 @@ struct IndexFault {
     int state;
     int axis, index;
     int64_t extent;
-    const char* op;  // of the host; ends with 0 and stays for ever
+    const char* op;  // static string on the host
 };
 
 }  // namespace mge::cuda

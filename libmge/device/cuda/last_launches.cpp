@@ -17,7 +17,7 @@ struct Launches {
     size_t next = 0;
 };
 
-// Never destroyed: memory is given back late.
+// Never destroyed: launches may happen during static destruction.
 Launches& launches() {
     static Launches& all = *std::make_unique<Launches>().release();
     return all;
@@ -31,7 +31,7 @@ void note_launch() {
     auto& all = launches();
     std::lock_guard lock(all.mutex);
     auto& slot = all.ring[all.next++ % kept];
-    std::swap(slot, origin);  // the old one is released behind the lock
+    std::swap(slot, origin);  // releases the old one after unlocking
 }
 
 std::string last_launches() {

@@ -4,10 +4,10 @@
 
 namespace mge::cuda {
 
-// Remembers for whom the calling thread has just launched something, if anybody has said so (WorkOrigin).
+// Remembers the calling thread's WorkOrigin, if it has one, as that of the latest launch.
 void note_launch();
 
-// The last of them of all threads, newest first: whose kernel it may have been that went wrong.
+// Returns the latest origins of all threads, newest first: candidates for a failed kernel.
 std::string last_launches();
 
 }  // namespace mge::cuda

@@ -15,7 +15,7 @@ namespace fs = std::filesystem;
 
 void* open_file(const fs::path& path) { return ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL); }
 
-// Folders that may hold a folder "nvidia": those above this library, and the interpreter's packages.
+// Returns folders that may contain "nvidia": those above this library and the interpreter's site-packages.
 std::vector<fs::path> package_roots() {
     std::vector<fs::path> roots;
     std::error_code error;

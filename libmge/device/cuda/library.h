@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// NVIDIA's libraries beside the runtime, opened when somebody first asks for one. Who has such a library's
-// functions in a table of decltype(&function) takes them from here.
+// Loads NVIDIA's libraries other than the runtime at their first use, into tables of decltype(&function).
 
 #include <string>
 
@@ -9,14 +8,13 @@ namespace mge::cuda {
 
 class Library {
 public:
-    // Looks for the file where the system looks (LD_LIBRARY_PATH, what the process has opened already), then
-    // in the folders of NVIDIA's Python packages: nvidia/<package>/lib beside this library or the
-    // interpreter.
+    // Searches as dlopen() does, then in NVIDIA's Python packages: nvidia/<package>/lib beside this library
+    // or in the interpreter's site-packages.
     Library(const char* file, const char* package);
 
-    // Empty when it is open and has had every function.
+    // Empty if the library was opened and had all functions.
     const std::string& why_not() const { return why_not_; }
-    // Takes the function of that name; where there is none the library counts as not opened.
+    // Loads a function by name. If it is missing, the library counts as not opened.
     template <class Function>
     void take(Function& function, const char* name) {
         function = reinterpret_cast<Function>(find(name));
@@ -30,10 +28,10 @@ private:
     void* handle_ = nullptr;
 };
 
-// Of those that are found: ", cuBLASLt 130100, cuDNN 91900". Opens them, which takes up to a second: asked
-// for by who keeps measured times of kernels, not by everybody who uses a GPU.
+// Returns the versions of the libraries found: ", cuBLASLt 130100, cuDNN 91900". Opens them, which takes up
+// to a second, so call it only to store measured kernel times.
 std::string library_versions();
-// As cuDNN counts; 0 where none is found.
+// Returns the version as cuDNN counts it, or 0 if cuDNN is missing.
 int cudnn_version();
 
 }  // namespace mge::cuda

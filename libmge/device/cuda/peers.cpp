@@ -16,7 +16,7 @@ struct Pairs {
     std::set<std::pair<int, int>> known;
 };
 
-// Never destroyed: memory is copied late.
+// Never destroyed: copies may happen during static destruction.
 Pairs& pairs() {
     static Pairs& all = *std::make_unique<Pairs>().release();
     return all;
@@ -47,7 +47,7 @@ void open_peer(int reader, int owner) {
     use_device(reader);
     int is_able = 0;
     check(cudaDeviceCanAccessPeer(&is_able, reader, owner), "cudaDeviceCanAccessPeer");
-    // Others may have done it, and a GPU has a bounded number of peers: copies work without.
+    // May fail: another library may have enabled it, or the GPU is out of peer slots. Copies work anyway.
     if (is_able && cudaDeviceEnablePeerAccess(owner, 0) != cudaSuccess) ignore(cudaGetLastError());
     all.known.emplace(reader, owner);
 }

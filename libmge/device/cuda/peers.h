@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// GPUs that read each other's memory.
+// Access of GPUs to each other's memory.
 
 namespace mge::cuda {
 
-// The GPU on which an address lies that `device` is to read: itself on a machine with one.
+// Returns the GPU that owns an address which `device` is to read. On a machine with one GPU that is `device`.
 int owner_of(const void* address, int device);
 
-// Lets `reader` get at the memory of `owner` without the host, where the two can do that; else the driver
-// copies through the host. Once for each pair.
+// Enables direct access of `reader` to the memory of `owner`, once per pair. If the hardware cannot do it,
+// the driver copies through the host.
 void open_peer(int reader, int owner);
 
 }  // namespace mge::cuda

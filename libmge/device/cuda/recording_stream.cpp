@@ -11,7 +11,7 @@
 namespace mge::cuda {
 namespace {
 
-// Thrown through whatever asks, and caught where the recording began.
+// Passes through the recorded code and is caught in record_graph().
 struct NotRecordable : ThrownAsIs {};
 
 struct RecordingThread {
@@ -32,11 +32,11 @@ public:
     }
 
 private:
-    const CudaQueue& queue_;  // lives as long as the process
+    const CudaQueue& queue_;  // never destroyed
     cudaGraphExec_t graph_;
 };
 
-// The calling thread records, until end() or for the life of the scope.
+// Puts the calling thread into recording mode until end() or the end of the scope.
 class Capture {
 public:
     explicit Capture(const CudaQueue& queue) {
@@ -55,7 +55,7 @@ public:
     }
     Capture(const Capture&) = delete;
 
-    // False when something was asked that a graph cannot hold.
+    // Returns false if the work contained a call that a graph cannot hold.
     bool end() {
         if (!recording.queue) return graph_;
         recording = {};
@@ -92,7 +92,7 @@ std::unique_ptr<const Recording> record_graph(const CudaQueue& queue, const std:
     } catch (...) {
         failure = std::current_exception();
     }
-    // A capture that a library has broken lets the calls behind it fail.
+    // A library that invalidates the capture makes later calls fail, too: not an error of `ask`.
     if (!capture.end()) return nullptr;
     if (failure) std::rethrow_exception(failure);
     cudaGraphExec_t graph = nullptr;

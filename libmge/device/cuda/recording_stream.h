@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Recordings are graphs of CUDA's. They are captured on a stream of their own, since what other threads ask
-// of a queue's stream meanwhile would become a part of them.
+// Recordings are CUDA graphs. They are captured on a separate stream: on the queue's own stream, work of
+// other threads would be captured, too.
 
 #include <cuda_runtime_api.h>
 
@@ -14,13 +14,13 @@ namespace mge::cuda {
 
 class CudaQueue;
 
-// Where the calling thread records what it asks of this queue; null when it does not. What it asks of other
-// queues meanwhile cannot be kept.
+// Returns the stream that captures the calling thread's work on this queue, or nullptr if it is not
+// recording. Work on another queue ends the recording as not recordable.
 cudaStream_t recording_stream(const CudaQueue& queue);
-// Ends a recording of the calling thread, if there is one: what comes now cannot be kept.
+// Ends the calling thread's recording, if any, as not recordable.
 void refuse_recording();
 
-// As RecordingQueue says; the device is the calling thread's.
+// Implements RecordingQueue::record_work(). The queue's device must be current.
 std::unique_ptr<const Recording> record_graph(const CudaQueue& queue, const std::function<void()>& ask);
 
 }  // namespace mge::cuda

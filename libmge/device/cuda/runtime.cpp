@@ -13,7 +13,7 @@
 namespace mge::cuda {
 namespace {
 
-// After these nothing works any more in this process (driver_types.h says so of each).
+// Sticky errors: the process cannot use CUDA afterwards (see driver_types.h).
 constexpr std::array lasting{
     cudaErrorIllegalAddress,      cudaErrorLaunchTimeout,     cudaErrorHardwareStackError,
     cudaErrorIllegalInstruction,  cudaErrorMisalignedAddress, cudaErrorInvalidAddressSpace,
@@ -38,7 +38,7 @@ std::string why_insufficient(int driver) {
 void check(cudaError_t status, const char* call) {
     if (status == cudaSuccess) [[likely]]
         return;
-    ignore(cudaGetLastError());  // those that do not last are told once
+    ignore(cudaGetLastError());  // clears non-sticky errors
     std::string what = text("cuda: ", call, ": ", cudaGetErrorName(status), " (", int(status),
                             "): ", cudaGetErrorString(status));
     if (status == cudaErrorMemoryAllocation) throw MemoryError(what);
@@ -53,7 +53,7 @@ void use_device(int index) {
     }();
     if (!watches_forks || is_child.load(std::memory_order_relaxed)) [[unlikely]]
         throw DeviceError("cuda: a GPU cannot be used in a child of fork(); start processes by spawn");
-    // Others in the process may choose another one for the thread, so the runtime is asked each time.
+    // Other code may make another device current, so query the runtime each time.
     thread_local bool has_begun = false;
     int current = -1;
     if (has_begun && cudaGetDevice(&current) == cudaSuccess && current == index) [[likely]]

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// NVIDIA's runtime, with errors that say what to do. Everything of this folder is part of libmge_cuda.so.
+// Error handling of NVIDIA's runtime. This folder is compiled into libmge_cuda.so.
 
 #include <cuda_runtime_api.h>
 
@@ -8,18 +8,19 @@
 
 namespace mge::cuda {
 
-// Throws what a call of the runtime refused: MemoryError for want of memory, else DeviceError with the call
-// and its code. Some faults (an address that is none, a kernel that never ends) leave the device useless for
-// this process; the error says so, and so does that of each later call.
+// Throws MemoryError if the device is out of memory, and DeviceError with the call and its code for other
+// errors. Sticky errors (an illegal address, a kernel timeout) make the device unusable for this process. The
+// message says so, and later calls fail with the same error.
 void check(cudaError_t status, const char* call);
 
-// For destructors and the end of the process: the call may fail.
+// Ignores a status in destructors and at the end of the process.
 inline void ignore(cudaError_t) {}
 
-// Makes the device the calling thread's. DeviceError in a child of fork(), where CUDA does not work.
+// Makes the device current for the calling thread. Throws DeviceError in a child of fork(), where CUDA does
+// not work.
 void use_device(int index);
 
-// How many GPUs can be used; when there are none, why, and what to do about it.
+// The number of usable GPUs. If it is 0, `why_none` gives the reason and the remedy.
 struct Installation {
     int devices = 0;
     std::string why_none;

@@ -12,7 +12,7 @@
 namespace mge::cuda {
 namespace {
 
-// Open while somebody has it.
+// An opened segment, which is closed with the last reference.
 class Segment {
 public:
     Segment(const std::string& handle, int device) : device_(device) {
@@ -23,7 +23,7 @@ public:
         use_device(device);
         check(cudaIpcOpenMemHandle(&base_, opened, cudaIpcMemLazyEnablePeerAccess), "cudaIpcOpenMemHandle");
     }
-    // What still reads it comes to its end first.
+    // Waits for in-flight reads.
     ~Segment() {
         ignore(cudaSetDevice(device_));
         ignore(cudaDeviceSynchronize());
@@ -42,13 +42,13 @@ struct Segments {
     std::map<std::pair<int, std::string>, std::weak_ptr<const Segment>> open;
 };
 
-// Never destroyed: memory is given back late.
+// Never destroyed: memory may be freed during static destruction.
 Segments& segments() {
     static Segments& all = *std::make_unique<Segments>().release();
     return all;
 }
 
-// The driver refuses to open one twice, so one that is being closed has to be closed before.
+// The driver refuses to open a segment twice, so closing one holds the lock, too.
 std::shared_ptr<const Segment> open_segment(const std::string& handle, int device) {
     auto& all = segments();
     std::lock_guard lock(all.mutex);
@@ -62,7 +62,7 @@ std::shared_ptr<const Segment> open_segment(const std::string& handle, int devic
 struct Opened final : Storage {
     SharedBlock block;
     std::shared_ptr<const void> keeper;
-    std::shared_ptr<const Segment> segment;  // closed before the keeper is told
+    std::shared_ptr<const Segment> segment;  // closed before the keeper is released
 };
 
 void close_block(Storage* storage) {

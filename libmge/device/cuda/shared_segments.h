@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Memory of a GPU that another process shares, by CUDA's handles of whole segments. A segment is opened once,
-// whatever number of blocks of it is used.
+// GPU memory that another process shares through CUDA IPC handles of whole segments. A segment is opened once
+// for all of its blocks.
 
 #include "libmge/device/sharing.h"
 
 namespace mge::cuda {
 
-// Where the driver's piece begins that a BlockPool has cut a storage of; null for other storage of GPUs.
+// Returns the start of the driver allocation that contains a storage of a BlockPool; nullptr for other GPU
+// storage.
 void* segment_of(const Storage& storage);
-// The handle of memory that begins at an address that the driver has given.
+// Returns the IPC handle of a driver allocation, given its start.
 std::string handle_of(void* segment);
 StorageRef open_block(const SharedBlock& block, int device, std::shared_ptr<const void> keeper);
-// Null when the storage was not made by open_block.
+// Returns nullptr unless open_block() made the storage.
 const SharedBlock* opened_block(const Storage& storage);
 
 }  // namespace mge::cuda
