@@ -4,12 +4,12 @@
 
 namespace mge {
 
-// When errors of operators that run at once come out, on devices that do their work later than they are asked
-// for it: 0 at the call, because each operator is waited for; 1 and 2 where somebody waits, with the name of
-// the operator that failed. Shapes and dtypes are checked at the call at every level, and on a CPU the work
-// is done there, too: all levels are alike. Of the process; 2 at the start.
+// When errors of eager operators are thrown on asynchronous devices. Level 0 waits for each operator and
+// throws at the call; levels 1 and 2 throw at the next wait, with the name of the failed operator. Shapes and
+// dtypes are checked at the call at every level. On a CPU all levels behave alike. The level applies to the
+// process and starts at 2.
 MGE_API int async_level();
-// UserError for other numbers.
+// Throws UserError unless 0 <= level <= 2.
 MGE_API void set_async_level(int level);
 
 }  // namespace mge

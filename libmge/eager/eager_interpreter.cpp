@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs operators at once. What an operator costs beyond its kernel is paid once per (operator, parameters,
-// specs): the inferred outputs and the prepared algorithm stay in a small cache of the thread.
+// Runs operators at once. The overhead of an operator is paid once per operator, parameters and specs: the
+// inferred outputs and the selected algorithm stay in a small cache of the thread.
 
 #include <array>
 #include <atomic>
@@ -28,28 +28,28 @@
 namespace mge {
 namespace {
 
-// Calls whose hashes meet share a set. To make a plan again may take milliseconds (a convolution's), so a set
-// has room for many: of 1,000 calls that a step may have, some set gets more in one process of two hundred.
+// A set-associative cache of plans. A new plan may take milliseconds (a convolution's), so a set is large:
+// with 1,000 calls per step, a set overflows in one of two hundred processes.
 constexpr size_t plan_sets = 64, plans_of_set = 32;
 constexpr size_t recent_slots = 64;
 
 struct Plan {
     const OpInfo* op = nullptr;
-    int running = 0;  // calls under way that may make other plans, which must not take its place
+    int running = 0;  // nested calls in progress; such a plan must not be evicted
     std::shared_ptr<const void> params;
     TensorSpecs inputs, outputs;
-    DeviceId device, output_device;  // where it runs, and where its outputs lie
+    DeviceId device, output_device;  // the kernel's, the outputs'
     int threads = 1;
-    SelectSettings settings;           // under which it was chosen
-    bool moves = false;                // the operator says where its outputs lie
-    std::vector<size_t> view_offsets;  // in the memory of input 0; then nothing is chosen
+    SelectSettings settings;           // in effect when the algorithm was chosen
+    bool moves = false;                // the operator chooses the device of its outputs
+    std::vector<size_t> view_offsets;  // into the memory of input 0; if set, there is no algorithm
     Choice choice;
     Queue *queue = nullptr, *output_queue = nullptr;
-    std::vector<size_t> output_bytes;          // 0 where only a run can tell
-    std::shared_ptr<const WorkOrigin> origin;  // null when the work is done at the call
+    std::vector<size_t> output_bytes;          // 0 if known only at run time
+    std::shared_ptr<const WorkOrigin> origin;  // null on synchronous devices
 };
 
-// Of an operator that is done after its call.
+// The origin of an asynchronous operator.
 class OperatorOrigin final : public WorkOrigin {
 public:
     explicit OperatorOrigin(const OpInfo& op) : op_(op) {}
@@ -60,18 +60,18 @@ private:
 };
 
 struct Plans {
-    std::array<std::unique_ptr<Plan>, plan_sets * plans_of_set> slots;  // set after set
-    std::array<uint32_t, plan_sets * plans_of_set> hashes{};            // of their calls
-    std::array<uint8_t, plan_sets> next{};                              // in a set, that is given up next
-    // By operator, where its last call found its plan: the next one looks there before it hashes anything.
+    std::array<std::unique_ptr<Plan>, plan_sets * plans_of_set> slots;  // grouped by set
+    std::array<uint32_t, plan_sets * plans_of_set> hashes{};            // hash values of the calls
+    std::array<uint8_t, plan_sets> next{};                              // next slot to evict in each set
+    // By operator: the plan of its last call, which the next call tries before it hashes anything.
     std::array<uint16_t, recent_slots> recent{};
 };
-// A plain pointer at a fixed place: reaching an object with a destructor costs two calls each time.
+// A plain pointer in static TLS: accessing an object with a destructor costs two calls each time.
 [[gnu::tls_model("initial-exec")]] constinit thread_local Plans* thread_plans = nullptr;
 
 constinit thread_local bool are_plans_closed = false;
-// The operator that update() applies. What that applies in turn takes over nothing: operands are lent, and
-// who lends one may be its only user.
+// The operator that update() applies. Operators nested in it must not take over memory: their operands are
+// lent, and the lender may be the only user.
 constinit thread_local const OpInfo* updated = nullptr;
 constinit std::atomic<OperatorObserver*> observer = nullptr;
 
@@ -84,7 +84,7 @@ constinit std::atomic<OperatorObserver*> observer = nullptr;
         }
     };
     if (are_plans_closed) {
-        // Operators applied by destructors of the ending thread: their few plans are never freed.
+        // Destructors of an ending thread may still apply operators. Their few plans are leaked.
         thread_plans = std::make_unique<Plans>().release();
     } else {
         thread_local Owner owner;
@@ -121,7 +121,7 @@ inline bool fits(const Plan& plan, const OpInfo& op, const void* params, std::sp
     return op.fields.empty() || op.params.equal(plan.params.get(), params);
 }
 
-// A value of a graph may only stand for its shape.
+// A graph value may only be used for its shape.
 inline void refuse_graph_values(const OpInfo& op, std::span<const Tensor> inputs) {
     for (auto& input : inputs)
         if (input && input.is_symbolic() && !op.traits.reads_only_specs) [[unlikely]]
@@ -166,18 +166,18 @@ inline uint16_t& recent_slot(Plans& plans, const OpInfo& op) {
     return plans.recent[reinterpret_cast<uintptr_t>(&op) / sizeof(OpInfo) % recent_slots];
 }
 
-// Of the plan in a set that was made first and does not run.
+// Returns the oldest idle plan of a set.
 size_t next_slot(Plans& plans, size_t set) {
     auto& next = plans.next[set];
     for (size_t tried = 0;; ++tried) {
-        MGE_CHECK(tried < plans_of_set, "so many operators run inside of each other: ", tried);
+        MGE_CHECK(tried < plans_of_set, "operators are nested too deeply: ", tried);
         size_t slot = set * plans_of_set + next;
         next = uint8_t((next + 1) % plans_of_set);
         if (!plans.slots[slot] || !plans.slots[slot]->running) return slot;
     }
 }
 
-// Apart from what nearly every call comes to, so that the compiler puts that where it is called.
+// The slow path, kept out of line so that the fast path can be inlined.
 [[gnu::noinline]] Plan& find_or_make_plan(const OpInfo& op, const void* params,
                                           std::span<const Tensor> inputs, DeviceId id) {
     Plans& plans = thread_plans ? *thread_plans : open_plans();
@@ -208,7 +208,7 @@ inline Plan& find_plan(const OpInfo& op, const void* params, std::span<const Ten
     return find_or_make_plan(op, params, inputs, id);
 }
 
-// A program inside of an operator may apply others on this thread while it runs.
+// Marks a plan as running: nested operators on this thread must not evict it.
 class Running {
 public:
     explicit Running(Plan& plan) : plan_(plan) { ++plan_.running; }
@@ -220,7 +220,7 @@ private:
     Plan& plan_;
 };
 
-// Memory for outputs that find out their own shape.
+// Allocates outputs whose shape is known only at run time.
 class RuntimeOutputs final : public OutputAllocator {
 public:
     RuntimeOutputs(Tensors& outputs, DeviceId id) : outputs_(outputs), id_(id) {}
@@ -234,13 +234,13 @@ private:
     DeviceId id_;
 };
 
-// `id`: that of the first input, as the user spelled it.
+// `id` is the device of the first input, as the user spelled it.
 [[gnu::always_inline]] inline Tensor make_output(const Plan& plan, size_t i, const DeviceId& id) {
     return Tensor(plan.outputs[i], plan.output_queue->allocate(plan.output_bytes[i]), 0,
                   plan.moves ? plan.output_device : id);
 }
 
-// The memory of an input that an output may overwrite; null when there is none.
+// Returns the memory of an input that an output may overwrite, or null.
 StorageRef taken_over(const Plan& plan, size_t output, std::span<const Tensor> inputs) {
     for (auto [to, from] : plan.op->in_place) {
         if (size_t(to) != output || size_t(from) >= inputs.size() || !inputs[size_t(from)]) continue;
@@ -262,16 +262,16 @@ Tensor make_output_of_update(const Plan& plan, size_t i, std::span<const Tensor>
     return place_of_inputs(op, inputs, default_device());
 }
 
-// Where the operator runs. The door has seen to it that inputs which are no host values lie at one place; the
-// first is one of them in nearly all calls. Otherwise `found` holds it, for as long as the caller's
-// expression.
+// Returns the device the operator runs on. All inputs except host values are on one device, which apply() has
+// checked. Usually the first input is one of them. Otherwise `found` holds the result for the duration of the
+// caller's expression.
 inline const DeviceId& place_of_call(const OpInfo& op, std::span<const Tensor> inputs,
                                      DeviceId&& found = {}) {
     if (!inputs.empty() && inputs[0] && op.inputs[0].kind != InputKind::host) return inputs[0].impl()->device;
     return found = find_place(op, inputs);
 }
 
-// A tensor without memory may only stand for its shape.
+// A tensor without memory may only be used for its shape.
 [[gnu::noinline]] void refuse_to_read(const OpInfo& op, std::span<const Tensor> inputs, size_t input) {
     refuse_graph_values(op, inputs);
     MGE_CHECK(op.traits.reads_only_specs, "input ", input, " of ", op.name, " has no memory");
@@ -330,8 +330,7 @@ inline void run_plan(const Plan& plan, std::span<const Tensor> inputs, std::span
     run_now_or_later(plan, inputs, outputs, allocator);
 }
 
-// A lack of memory is reported with the operator that it stopped, and so is an exception that is not ours,
-// which says nothing of operators.
+// Adds the operator's name to MemoryError and to exceptions of other libraries.
 template <class Call>
 auto naming(const OpInfo& op, Call call) {
     try {
@@ -403,7 +402,7 @@ private:
     }
 };
 
-// Not in the function: there each call would ask whether it was made.
+// At namespace scope: a function-local static would be checked at each call.
 constinit EagerInterpreter eager;
 
 }  // namespace

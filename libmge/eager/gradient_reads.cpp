@@ -11,7 +11,7 @@ namespace mge {
 namespace {
 
 constexpr size_t max_known = 64;      // bits of a mask
-constexpr size_t max_entries = 4096;  // then everything is found anew
+constexpr size_t max_entries = 4096;  // the cache is cleared beyond this
 
 struct Entry {
     const OpInfo* op;
@@ -36,7 +36,7 @@ Tensors symbols_for(GraphBuilder& builder, std::span<const Tensor> tensors) {
     return symbols;
 }
 
-// The values of the graph that its outputs depend on by more than dtype and shape.
+// Marks the values of the graph whose elements its outputs depend on.
 std::vector<bool> read_values(const Graph& graph) {
     std::vector<bool> read(graph.values().size());
     for (ValueId output : graph.outputs())
@@ -72,7 +72,7 @@ GradientReads find_reads(const OpInfo& op, const void* params, std::span<const T
     try {
         builder.set_outputs(op.gradient({op, params, x, y, dy, {needed.get(), inputs.size()}}));
     } catch (const Error&) {
-        // The backward pass will report it; until then nothing is dropped.
+        // The backward pass will report the error; until then keep everything.
         return {};
     }
     auto read = read_values(builder.graph());

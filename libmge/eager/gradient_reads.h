@@ -7,13 +7,13 @@
 
 namespace mge {
 
-// Which values a gradient rule reads, one bit per tensor; of the others it only wants dtype and shape.
+// The values that a gradient rule reads, one bit per tensor. It needs only dtype and shape of the others.
 struct GradientReads {
     uint64_t inputs = ~uint64_t(0), outputs = ~uint64_t(0);
 };
 
-// Found by running the rule once on symbols; kept per thread, operator, parameters and specs. All tensors
-// have to be concrete.
+// Runs the rule once on symbols. The result is cached per thread, operator, parameters and specs. All tensors
+// must be concrete.
 GradientReads gradient_reads(const OpInfo& op, const void* params, std::span<const Tensor> inputs,
                              std::span<const Tensor> outputs);
 

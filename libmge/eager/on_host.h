@@ -4,8 +4,8 @@
 
 namespace mge {
 
-// For the life of the scope, operators without operands that this thread applies at once give their results
-// on the host. For readers of files: their constants are there, whatever the default device is.
+// For the life of the scope, operators without operands that this thread applies eagerly return host tensors.
+// Used by file readers, whose constants are on the host whatever the default device is.
 class OnHost {
 private:
     DefaultDevice host_{host_device};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Looking at operators that run at once, as step observers look at programs. Without an observer an operator
-// costs one look at a pointer more.
+// Observes eager operators, as step observers observe programs. Without an observer an operator costs one
+// extra read of a pointer.
 
 #include <chrono>
 #include <cstdint>
@@ -20,26 +20,26 @@ struct OperatorRun {
     std::span<const Tensor> inputs, outputs;
     DeviceId device;
     std::chrono::steady_clock::time_point begin,
-        end;                               // when its work is done, on devices that work later too
-    std::span<const uint64_t> noted = {};  // what before() gave
-    // Where the observer reads clocks and the device has one: its work lies between them, and `end` is when
-    // it was asked for.
+        end;                               // when its work is done, also on asynchronous devices
+    std::span<const uint64_t> noted = {};  // the result of before()
+    // Set if the observer reads clocks and the device has one: events around the work. `end` is then the time
+    // of the launch.
     std::shared_ptr<const Event> device_begin = {}, device_end = {};
 };
 
 class MGE_API OperatorObserver {
 public:
     virtual ~OperatorObserver() = default;
-    // Before each operator, on its thread; what it gives is told behind it.
+    // Called before each operator on its thread. The result is passed to ran().
     virtual std::vector<uint64_t> before(std::span<const Tensor>, std::span<const Tensor>) { return {}; }
-    // Gets points in the work of devices that have clocks: nobody waits for the operators then.
+    // True to get events instead of waits, on devices that have clocks.
     virtual bool reads_clocks() const { return false; }
-    // Behind each operator, on the thread that called it.
+    // Called after each operator on the calling thread.
     virtual void ran(const OperatorRun& run) = 0;
 };
 
-// Who is told, by all threads; null: nobody. An observer lives as long as the process: another thread may
-// still be about to tell the one before.
+// Sets the observer of all threads; nullptr removes it. An observer must live as long as the process, because
+// another thread may still be calling the previous one.
 MGE_API void observe_operators(OperatorObserver* observer);
 
 }  // namespace mge

@@ -24,12 +24,12 @@ namespace {
 
 constexpr int max_tapes = 64;
 
-// TensorImpl::tape_node holds recorder, node number and output index.
+// TensorImpl::tape_node packs recorder, node number and output index.
 constexpr int output_bits = 12, number_bits = 40;
 constexpr uint64_t output_mask = (uint64_t(1) << output_bits) - 1;
 constexpr int recorder_count = 1 << (64 - output_bits - number_bits);
 
-// A number never comes back while values may still carry it, so that a stale note means nothing.
+// A number is reused only when no value can carry it any more, so stale tape_node entries are harmless.
 struct RecorderNumbers {
     std::mutex mutex;
     std::vector<int> free;
@@ -55,7 +55,7 @@ struct RecorderNumbers {
 
 RecorderNumbers& recorder_numbers() {
     static auto& numbers = *std::make_unique<RecorderNumbers>().release();
-    // Held across fork(), so that the child's copy is consistent and its lock free.
+    // Held across fork(), so that the child's copy is consistent and unlocked.
     static const int registered =
         pthread_atfork([] { recorder_numbers().mutex.lock(); }, [] { recorder_numbers().mutex.unlock(); },
                        [] { recorder_numbers().mutex.unlock(); });
@@ -63,10 +63,10 @@ RecorderNumbers& recorder_numbers() {
     return numbers;
 }
 
-// Below this many bytes a value costs less than finding out whether the gradient rule reads it.
+// Smaller values are kept: finding out whether the gradient rule reads them costs more.
 constexpr size_t bytes_worth_dropping = 16 << 10;
 
-// False as soon as one of the tensors has no memory: a trace knows itself what it keeps.
+// False if a tensor has no memory: a trace decides itself what it keeps.
 bool are_all_concrete(TapeNode& node) {
     return std::ranges::all_of(node.tensors(),
                                [](auto& t) { return !t || (!t.is_symbolic() && t.shape().is_known()); });
@@ -79,25 +79,25 @@ bool is_worth_dropping(TapeNode& node) {
     return bytes >= bytes_worth_dropping;
 }
 
-Tensor with_notes_of(const Tensor& tensor, Tensor result) {
+Tensor with_entries_of(const Tensor& tensor, Tensor result) {
     result.impl()->tracked_by = tensor.impl()->tracked_by;
     result.impl()->tape_node = tensor.impl()->tape_node;
     return result;
 }
 
-// The tensor without its memory, but with its notes.
+// Returns the tensor without its memory but with its tape entries.
 Tensor without_memory(const Tensor& tensor) {
-    return with_notes_of(tensor, Tensor(tensor.spec(), {}, 0, tensor.device()));
+    return with_entries_of(tensor, Tensor(tensor.spec(), {}, 0, tensor.device()));
 }
 
-// The value in memory of its own, with the notes.
+// Returns a copy of the value with its tape entries.
 Tensor in_own_memory(const Tensor& tensor) {
     Tensor copy = empty_tensor(tensor.spec(), tensor.device());
     queue_of(tensor.device()).copy(copy.address(), tensor.address(), tensor.spec().bytes());
-    return with_notes_of(tensor, std::move(copy));
+    return with_entries_of(tensor, std::move(copy));
 }
 
-// Lets go of what the gradient rule will not read; what it will read stays, whoever writes there.
+// Drops the values that the gradient rule does not read. Copies those that it reads and others may write.
 void keep_what_is_read(const OpInfo& op, const void* params, TapeNode& node, bool may_be_written) {
     GradientReads reads = gradient_reads(op, params, node.inputs(), node.outputs());
     auto keep = [&](std::span<Tensor> tensors, uint64_t read) {
@@ -113,16 +113,16 @@ void keep_what_is_read(const OpInfo& op, const void* params, TapeNode& node, boo
     keep(node.outputs(), reads.outputs);
 }
 
-// A new handle for the same value, unknown to all tapes.
+// Returns a new handle for the value that no tape follows.
 Tensor fresh_handle(const Tensor& tensor) { return current_interpreter().alias(tensor); }
 
 }  // namespace
 
-// The interpreter that records for all tapes of its thread. It is the innermost one while a tape is active.
+// Records for all tapes of a thread. It is the thread's innermost interpreter while a tape is active.
 struct Recorder final : Interpreter {
     TapeNodes nodes;
-    uint64_t used_bits = 0;    // tapes that exist
-    uint64_t active_bits = 0;  // those that record
+    uint64_t used_bits = 0;    // existing tapes
+    uint64_t active_bits = 0;  // recording tapes
     std::array<uint64_t, max_tapes> first_node{}, age{};
     uint64_t ages = 0;
     Interpreter* base = nullptr;
@@ -150,8 +150,8 @@ struct Recorder final : Interpreter {
     }
     static uint64_t output_of(const Tensor& tensor) { return tensor.impl()->tape_node & output_mask; }
 
-    // Those of `bits` that follow the value. A bit may be left from a tape that is gone: such a value is
-    // older than the tape that has the bit now.
+    // Returns the tapes of `bits` that follow the value. A bit may be stale: the value is then older than the
+    // tape that now has the bit.
     uint64_t followers(const Tensor& tensor, uint64_t bits) const {
         if (!tensor) return 0;
         const TensorImpl& impl = *tensor.impl();
@@ -214,7 +214,7 @@ struct Recorder final : Interpreter {
             keep_what_is_read(op, params, node, may_be_written);
     }
 
-    // Gives the values that nodes hold in a storage memory of their own.
+    // Copies the values that nodes hold in a storage.
     void keep_values(const Storage* storage) {
         for (uint64_t i = nodes.first(); i < nodes.next(); ++i)
             for (auto& tensor : nodes[i].tensors())
@@ -251,7 +251,7 @@ struct Recorder final : Interpreter {
         return bit;
     }
 
-    // This thread's; null before its first tape.
+    // The recorder of this thread; null before its first tape.
     static std::shared_ptr<Recorder>& of_thread() {
         thread_local std::shared_ptr<Recorder> recorder;
         return recorder;
@@ -266,7 +266,7 @@ struct Recorder final : Interpreter {
 
 namespace {
 
-// The gradients that have arrived at the outputs of each node during one backward pass.
+// Gradients of the outputs of each node, accumulated during one backward pass.
 class ArrivedGradients {
 public:
     ArrivedGradients(uint64_t first, uint64_t next) : first_(first), slots_(next - first) {}
@@ -279,7 +279,7 @@ public:
         slot.any = true;
     }
     bool any(uint64_t node) const { return slots_[node - first_].any; }
-    // Takes the gradients of a node's outputs out.
+    // Moves the gradients of a node's outputs to `grads`.
     void take(uint64_t node, std::span<Tensor> grads) {
         Slot& slot = slots_[node - first_];
         grads[0] = std::move(slot.first);
@@ -319,7 +319,7 @@ public:
         note_unused(y);
     }
 
-    // `leaves` are node numbers, the result has their gradients.
+    // Returns the gradients of `leaves`, which are node numbers.
     Tensors run(std::span<const uint64_t> leaves) {
         Tensors result(leaves.size());
         for (uint64_t number = last_; number-- > first_;) {
@@ -344,7 +344,7 @@ private:
     uint64_t mask() const { return uint64_t(1) << bit_; }
     bool follows(const Tensor& tensor) const { return recorder_.followers(tensor, mask()) != 0; }
 
-    // Adds the attached value that y is, and the earlier handles of the same value.
+    // Adds the attached value of y and the earlier handles of the same value to unused_.
     void note_unused(const Tensor& y) {
         for (const Tensor* value = &y; follows(*value);) {
             uint64_t number = Recorder::node_of(*value);
@@ -376,7 +376,7 @@ private:
             return;
         }
         Tensors input_grads = apply_rule(node, grads.span());
-        // The rule may have added nodes of outer tapes, but nodes never move.
+        // The rule may have added nodes of older tapes, but nodes never move.
         for (size_t i = 0; i < inputs && i < input_grads.size(); ++i)
             if (input_grads[i]) hand_on(node, i, input_grads[i]);
     }
@@ -399,7 +399,7 @@ private:
         return node.op->gradient({*node.op, params, inputs, node.outputs(), grads, {needed, inputs.size()}});
     }
 
-    // Room for the gradients of a node's outputs.
+    // Holds the gradients of a node's outputs.
     class Buffer {
     public:
         explicit Buffer(size_t size) : size_(size), many_(size > few_.size() ? size : 0) {}
@@ -415,10 +415,10 @@ private:
     int bit_;
     uint64_t first_, last_;
     ArrivedGradients arrived_;
-    std::vector<uint64_t> unused_;  // attached values that are results and that no operator has taken yet
+    std::vector<uint64_t> unused_;  // attached values that are results and that no operator has used so far
 };
 
-// Only the tapes that began before `age` record for the life of the scope.
+// Restricts recording to tapes older than `age` for the life of the scope.
 class OlderTapesOnly {
 public:
     OlderTapesOnly(Recorder& recorder, uint64_t age) : recorder_(recorder), active_(recorder.active_bits) {
@@ -497,7 +497,7 @@ Tensors Tape::backward(std::span<const Tensor> ys, std::span<const Tensor> dys) 
     Tensors grads;
     {
         OlderTapesOnly scope(*recorder_, age_);
-        MixedPrecisionPaused as_recorded;  // gradients have the dtypes of the values they belong to
+        MixedPrecisionPaused as_recorded;  // gradients have the dtypes of their values
         BackwardPass pass(*recorder_, bit_, first_node_);
         for (size_t i = 0; i < ys.size(); ++i) pass.seed(ys[i], dys.empty() ? Tensor() : dys[i]);
         grads = pass.run(leaves_);
@@ -523,7 +523,7 @@ RecordingPaused::RecordingPaused() : recorder_(Recorder::here()), active_(record
     if (active_) recorder_->set_active(0);
 }
 RecordingPaused::~RecordingPaused() {
-    // Tapes may have begun and ended meanwhile.
+    // Tapes may have started or ended meanwhile.
     if (active_) recorder_->set_active((active_ & recorder_->used_bits) | recorder_->active_bits);
 }
 

@@ -42,7 +42,7 @@ void TapeNodes::trim() {
         for (uint64_t i = 0; i < used; ++i)
             if ((*chunks_.front())[i].tapes) return;
         if (used < chunk_size) {
-            // The last chunk is only begun: its nodes are empty, go on behind them.
+            // The last chunk is partly used, and its nodes are freed: continue after them.
             first_ = next_;
             if (free_.size() < kept_chunks) free_.push_back(std::move(chunks_.front()));
             chunks_.pop_front();

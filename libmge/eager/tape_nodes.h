@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The memory of a thread's tapes: nodes in the order they were applied, numbered without gaps.
+// The nodes of a thread's tapes in order of application, numbered consecutively.
 
 #include <array>
 #include <cstdint>
@@ -14,17 +14,17 @@
 
 namespace mge {
 
-// An applied operator, a custom computation (op null, `custom` set), or a handle made by Tape::attach (both
-// null; one input when another tape knew the value).
+// An applied operator, a custom computation (null op, `custom` set), or a handle made by Tape::attach (both
+// null; one input if another tape followed the value).
 struct TapeNode {
     const OpInfo* op = nullptr;
-    uint64_t tapes = 0;  // one bit per tape that has this node; 0: forgotten
+    uint64_t tapes = 0;  // one bit per tape that has this node; 0: freed
     std::shared_ptr<const void> params;
     std::shared_ptr<CustomGradient> custom;
     uint16_t input_count = 0, output_count = 0;
-    uint16_t grad_count = 1;  // outputs that gradients may arrive at; a custom computation keeps none of them
+    uint16_t grad_count = 1;    // outputs that can receive gradients; custom computations store no outputs
     std::array<Tensor, 3> few;  // inputs, then outputs
-    std::vector<Tensor> many;   // the same when they are more
+    std::vector<Tensor> many;   // replaces `few` if there are more
 
     std::span<Tensor> tensors() {
         return many.empty() ? std::span(few.data(), size_t(input_count) + output_count) : std::span(many);
@@ -44,7 +44,7 @@ public:
     }
     uint64_t first() const { return first_; }
     uint64_t next() const { return next_; }
-    // Takes the memory of forgotten nodes at the front back.
+    // Reuses the memory of freed nodes at the front.
     void trim();
     void begin_at(uint64_t number) { first_ = next_ = number; }
 
@@ -53,7 +53,7 @@ private:
     using Chunk = std::array<TapeNode, chunk_size>;
     std::deque<std::unique_ptr<Chunk>> chunks_;
     std::vector<std::unique_ptr<Chunk>> free_;
-    uint64_t first_ = 0, next_ = 0;  // first_ is the number of the first node of the first chunk
+    uint64_t first_ = 0, next_ = 0;  // first_: number of the first node of the first chunk
 };
 
 }  // namespace mge

@@ -18,12 +18,12 @@ namespace {
 
 thread_local Trace* running_trace = nullptr;
 
-// Owner of tensors whose values an error lost.
+// Marks tensors whose values an error lost.
 char lost_owner;
 
-// Nobody but this call has the value and its memory: a parameter that was given its next value, which is not
+// True if only this call holds the value and its memory, as for a parameter whose update has not been
 // computed yet.
-bool is_left(const Tensor& handle) {
+bool is_sole_use(const Tensor& handle) {
     auto* impl = handle.impl();
     return impl->offset == 0 && handle.is_sole_owner() && !is_borrowed(*impl->storage.get());
 }
@@ -108,7 +108,7 @@ Tensors Trace::apply(const OpInfo& op, const void* params, std::span<const Tenso
     } else {
         record_step(op, params, ids, outputs);
     }
-    // Nothing can be inferred from a shape that only a run tells.
+    // Nothing can be inferred from a shape that is known only at run time.
     if (!is_known)
         flush();
     else
@@ -128,7 +128,7 @@ Tensor Trace::alias(const Tensor& tensor) {
     return alias;
 }
 
-// The variables computed by the steps that somebody outside still holds.
+// Returns the variables of these steps that are still held outside of the trace.
 std::vector<int> Trace::wanted(int begin, int end) const {
     auto is_held = [](const Tensor& tensor) {
         return tensor && tensor.is_symbolic() && tensor.impl()->users.load(std::memory_order_acquire) > 1;
@@ -170,7 +170,7 @@ Graph Trace::segment_graph(Segment& segment) const {
     return graph;
 }
 
-// In the present call; numbers in the program lie where their operands do.
+// Returns the devices of the steps' results in the present call.
 std::vector<DeviceId> Trace::places_of(int begin, int end) const {
     std::vector<DeviceId> places;
     for (int i = begin; i < end; ++i)
@@ -199,7 +199,7 @@ void Trace::fill(const Tensor& handle, const Tensor& value, int variable) {
     impl.spec = value.spec();
     impl.storage = value.impl()->storage;
     impl.offset = value.impl()->offset;
-    // Spelled as it was: a default place among the others is another one elsewhere.
+    // Keep the spelling: it matters for the default device.
     if (!(impl.device == value.device())) impl.device = value.device();
     impl.symbol_owner = nullptr;
     impl.symbol = -1;
@@ -219,19 +219,19 @@ void Trace::run_compiled(const std::vector<int>& wanted) {
     for (int input : segment.inputs) {
         const Tensor& handle = present_[size_t(input)].handle;
         MGE_CHECK(handle && !handle.is_symbolic(), "variable ", input, " has no value yet");
-        is_given_up.push_back(is_left(handle));
+        is_given_up.push_back(is_sole_use(handle));
         inputs.push_back(handle);
     }
     Tensors values = segment.executable->run(inputs, observer_.get(), is_given_up);
     for (size_t i = 0; i < values.size(); ++i) give_value(segment.outputs[i], values[i]);
 }
 
-bool Trace::acts(int begin, int end) const {
+bool Trace::has_effects(int begin, int end) const {
     return std::any_of(steps_.begin() + begin, steps_.begin() + end,
                        [](auto& step) { return has_effect(*step.op, step.params.get()); });
 }
 
-// Of the steps without values, those that the wanted variables depend on and those with effects.
+// Returns which pending steps the wanted variables depend on or which have side effects.
 std::vector<bool> Trace::needed_steps(const std::vector<int>& wanted) const {
     std::vector<bool> variables(variables_.size()), steps(size_t(position_ - computed_));
     for (int variable : wanted) variables[size_t(variable)] = true;
@@ -272,12 +272,12 @@ void Trace::run_one_by_one(const std::vector<int>& wanted) {
     for (int variable : wanted) give_value(variable, values[size_t(variable)]);
 }
 
-// Computes what is wanted of the steps whose values do not exist yet.
+// Computes the wanted values of all pending steps.
 void Trace::flush() {
     if (computed_ == position_) return;
     auto held = wanted(computed_, position_);
     std::ranges::sort(held);
-    if (!held.empty() || acts(computed_, position_))
+    if (!held.empty() || has_effects(computed_, position_))
         is_compiled() ? run_compiled(held) : run_one_by_one(held);
     computed_ = position_;
 }
@@ -362,14 +362,14 @@ void Trace::abort() {
         flush();
     } catch (const std::exception&) {
         // The first error is the one to report; its values are marked as lost.
-    } catch (...) {  // what has interrupted a wait
+    } catch (...) {  // an interrupted wait
         leave();
         throw;
     }
     leave();
 }
 
-// A program that can be used anywhere: what lies where its first argument did lies at the default place.
+// Builds a portable program: the device of the first argument becomes the default device.
 class Trace::Export {
 public:
     Export(const Trace& trace, const TensorNames& names) : trace_(trace), values_(trace.variables_.size()) {
@@ -398,7 +398,7 @@ private:
         if (variable.kind == Kind::argument)
             return builder_.input(variable.spec, text("arg_", variable.at), exported(variable.device));
         if (variable.constant) {
-            // The constant of a tensor at another place is a symbol: a host tensor would lie on the host.
+            // The constant of a tensor on another device is a symbol: a host tensor would stay on the host.
             auto named = names_.find(variable.constant.impl());
             ValueId id = builder_.graph().add_constant(variable.constant, {}, exported(variable.device));
             if (named != names_.end()) builder_.graph().value(id).name = named->second;
@@ -426,7 +426,7 @@ private:
         }
     }
 
-    // What has no inputs lies where it was made.
+    // Sets the device of a value that has no inputs.
     Tensor put(const Tensor& symbol, DeviceId place) {
         ValueId id = symbol.impl()->symbol;
         builder_.graph().value(id).device = exported(place);
@@ -445,8 +445,8 @@ Graph Trace::graph(const TensorNames& names) const {
     return Export(*this, names).run();
 }
 
-// What ran beside the trace may have put a value of its own in the place of any value from before, in this
-// call or in another one: whoever uses such a value later uses one from outside.
+// Work outside of the trace may have replaced any earlier value, in this call or another one. Later uses of
+// such a value count as external.
 void Trace::cut_off() {
     std::erase_if(ids_, [&](auto& entry) {
         Kind kind = variables_[size_t(entry.second)].kind;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a trace knows of values before they are computed: shapes, and small integers that follow from them.
+// Values that a trace knows before they are computed: shapes, and small integers that follow from shapes.
 
 #include <algorithm>
 
@@ -15,7 +15,7 @@ Tensor Trace::known_value(const Tensor& tensor, int id) const {
     return present_[size_t(id)].known;
 }
 
-// The same without waiting for a device: what lies there from outside is not known.
+// Like known_value(), but does not wait for a device: external values there are unknown.
 Tensor Trace::known_to_host(const Tensor& tensor, int id) const {
     if (!tensor || tensor.is_symbolic() || tensor.device().is_host()) return known_value(tensor, id);
     return variables_[size_t(id)].on_host;
@@ -37,8 +37,8 @@ TensorSpecs Trace::infer_step(const OpInfo& op, const void* params, std::span<co
     return op.infer(resolved.get(), specs);
 }
 
-// Small integers that follow from shapes are computed beside the recording: shapes need them. The host does
-// it wherever they lie, as it is the host that reads them; a GPU would have to be waited for in each call.
+// Computes small integers that follow from shapes during recording, because shapes depend on them. Always on
+// the host, which reads them: a GPU would force a wait in each call.
 void Trace::compute_known(const OpInfo& op, const void* params, std::span<const Tensor> inputs,
                           std::span<const int> ids, std::span<const int> outputs) {
     TensorSpecs specs, results;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which variable of a trace a tensor is: while it records, what comes gets one; in later calls the one that
-// the recording has there is expected.
+// Identifies tensors with variables of a trace. While recording, a new tensor gets a new variable. In later
+// calls the recorded variable is expected.
 
 #include <cstring>
 #include <utility>
@@ -13,7 +13,7 @@
 namespace mge {
 namespace {
 
-// Wherever they lie.
+// Compares values on any devices.
 bool same_bytes(const Tensor& a, const Tensor& b) {
     if (!(a.spec() == b.spec())) return false;
     if (a.address() == b.address()) return true;
@@ -39,7 +39,7 @@ int Trace::new_external(const Tensor& tensor) {
     return id;
 }
 
-// The recording had a value from outside here; `tensor` takes its place in this call.
+// Checks `tensor` against an external value of the recording, which it replaces in this call.
 int Trace::match_external(const Tensor& tensor, int expected) {
     const Variable& variable = variables_[size_t(expected)];
     if (variable.kind == Kind::computed) fail("a value of the function was expected, an external one came");
@@ -59,7 +59,7 @@ int Trace::match_external(const Tensor& tensor, int expected) {
     return expected;
 }
 
-// The variable that a tensor is; `expected` (-1 while recording) is what the recording has in its place.
+// Returns the variable of a tensor. `expected` is the recorded one, -1 while recording.
 int Trace::identify(const Tensor& tensor, int expected) {
     if (!tensor) return -1;
     if (tensor.is_symbolic()) {
@@ -69,7 +69,7 @@ int Trace::identify(const Tensor& tensor, int expected) {
     }
     if (auto it = ids_.find(tensor.impl()); it != ids_.end()) {
         bool other = expected >= 0 && it->second != expected;
-        // Two variables may hold one tensor in this call: whichever the recording had.
+        // Two variables may hold the same tensor in this call: take the recorded one.
         bool external = other && variables_[size_t(expected)].kind != Kind::computed &&
                         variables_[size_t(expected)].kind != Kind::argument &&
                         variables_[size_t(it->second)].kind != Kind::computed;

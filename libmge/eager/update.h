@@ -4,10 +4,9 @@
 
 namespace mge {
 
-// Applies an operator whose outputs are the next values of some of its inputs (OpInfo::in_place): where an
-// input is given by the only handle of its value and nobody else has its memory, the output takes that over
-// instead of new memory, so the input must not be read again. Where operators are recorded, and where a
-// tape or another tensor holds the value, it is as apply().
+// Applies an operator whose outputs update inputs in place (OpInfo::in_place). An input whose only handle is
+// passed and whose memory is not shared lends its memory to the output, so the caller must not read it again.
+// Otherwise, and while operators are recorded, it behaves like apply().
 MGE_API Tensors update(const OpInfo& op, const void* params, std::span<const Tensor> inputs);
 
 }  // namespace mge

@@ -13,13 +13,13 @@ namespace {
 
 struct Table {
     std::mutex mutex;
-    std::unordered_map<const Storage*, int> writers;  // how many others have the memory
+    std::unordered_map<const Storage*, int> writers;  // number of other users of the memory
     std::atomic<size_t> size{0};
 };
 
 Table& table() {
     static auto& all = *std::make_unique<Table>().release();
-    // Held across fork(), so that the child's copy is consistent and its lock free.
+    // Held across fork(), so that the child's copy is consistent and unlocked.
     static const int registered = pthread_atfork([] { table().mutex.lock(); }, [] { table().mutex.unlock(); },
                                                  [] { table().mutex.unlock(); });
     (void)registered;

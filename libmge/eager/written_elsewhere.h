@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Memory that others may write: other libraries that have it by DLPack, other processes, and this one through
-// an object that keeps its memory. A tape holds copies of the values in such memory that its gradient rules
-// will read, so a write between a forward and a backward pass leaves the gradient as it is.
+// Tracks memory that others may write: other libraries through DLPack, other processes, and objects of this
+// process that keep the memory. Tapes hold copies of values there that their gradient rules will read. So a
+// write between forward and backward pass does not change the gradient.
 
 #include <utility>
 
@@ -10,8 +10,8 @@
 
 namespace mge {
 
-// Says for its life that others may write to a storage, which need not live as long. Tapes of the calling
-// thread that hold values there get copies.
+// Marks a storage as writable by others for the life of this object. The storage may be freed earlier. Tapes
+// of the calling thread copy the values that they hold there.
 class MGE_API WrittenElsewhere {
 public:
     WrittenElsewhere() = default;
@@ -27,11 +27,11 @@ private:
     const Storage* storage_ = nullptr;
 };
 
-// Whether there is such memory at all: one relaxed load.
+// True if any memory is marked: one relaxed load.
 bool is_any_written_elsewhere();
 bool is_written_elsewhere(const Tensor& tensor);
 
-// Defined by tape.cpp: what the constructor asks of the tapes of this thread.
+// Copies the values that tapes of this thread hold in the storage. Defined in tape.cpp.
 void keep_values_for_tapes(const Storage* storage);
 
 }  // namespace mge
