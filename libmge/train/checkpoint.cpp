@@ -13,7 +13,7 @@
 namespace mge {
 namespace {
 
-// Names of values: parameter/NAME and state/PART/NAME. Keys of metadata:
+// Values are named parameter/NAME and state/PART/NAME. Keys of the metadata:
 constexpr const char *key_version = "checkpoint.version", *key_optimizer = "checkpoint.optimizer",
                      *key_rate = "checkpoint.learning_rate", *note_prefix = "note.";
 constexpr const char* version_written = "1";
@@ -31,8 +31,8 @@ class Reader {
 public:
     explicit Reader(const std::string& path) : path_(path), model_(read_model(path)) {
         auto version = find(key_version);
-        if (!version) fail(path, "is a model, and no checkpoint");
-        if (*version != version_written) fail(path, text("is of version ", *version));
+        if (!version) fail(path, "is a model, not a checkpoint");
+        if (*version != version_written) fail(path, text("has version ", *version));
         for (auto& value : model_.graph.values())
             if (value.is_constant()) tensors_[value.name] = value.constant;
     }
@@ -41,12 +41,12 @@ public:
         auto it = model_.metadata.find(key);
         return it == model_.metadata.end() ? nullptr : &it->second;
     }
-    // Like `like`, in memory of its own. Null when there is none of that name.
+    // Returns a copy of the value; null if the name is missing. Throws if the spec differs.
     Tensor take(const std::string& key, const TensorSpec& spec, DeviceId device) const {
         auto it = tensors_.find(key);
         if (it == tensors_.end()) return {};
         if (!(it->second.spec() == spec))
-            fail(path_, text("'", key, "' is ", it->second.spec(), ", here it is ", spec));
+            fail(path_, text("'", key, "' is ", it->second.spec(), ", expected ", spec));
         return tensor_from_host(spec, it->second.data(), device);
     }
     CheckpointNotes notes() const {
@@ -75,7 +75,7 @@ Tensors read_parameters(const Reader& reader, const std::string& path, const Par
         if (!values.back()) fail(path, text("has no parameter '", name, "'"));
     }
     if (size_t count = reader.parameter_count(); count != parameters.size())
-        fail(path, text("has ", counted(int64_t(count), "parameter"), ", here are ", parameters.size()));
+        fail(path, text("has ", counted(int64_t(count), "parameter"), ", expected ", parameters.size()));
     return values;
 }
 
@@ -83,7 +83,7 @@ std::vector<Tensors> read_state(const Reader& reader, const std::string& path, c
     auto kind = reader.find(key_optimizer);
     if (!kind) fail(path, "has no state of an optimizer");
     if (*kind != optimizer.kind())
-        fail(path, text("is of the optimizer '", *kind, "', not '", optimizer.kind(), "'"));
+        fail(path, text("is for optimizer '", *kind, "', not '", optimizer.kind(), "'"));
     auto& parameters = optimizer.parameters();
     std::vector<Tensors> state(parameters.size());
     for (size_t i = 0; i < parameters.size(); ++i)

@@ -9,7 +9,7 @@
 namespace mge {
 namespace {
 
-// Gradients of the outputs that can have one reach it.
+// Marks the candidates that gradients of the outputs reach.
 std::vector<bool> reached(Graph graph, const std::vector<ValueId>& candidates) {
     std::vector<ValueId> ys, dys;
     for (ValueId id : graph.outputs()) {
@@ -36,7 +36,7 @@ std::vector<ValueId> weights_of(const Graph& graph) {
     return weights;
 }
 
-// Constants whose values operators compute with, by value.
+// Marks constants whose elements operators compute with.
 std::vector<bool> constants_at_place(const Graph& graph) {
     std::vector<bool> result(graph.values().size());
     for (auto& node : graph.nodes())
@@ -52,7 +52,7 @@ std::vector<bool> constants_at_place(const Graph& graph) {
 
 GraphFunction::GraphFunction(Graph graph, DeviceId place) {
     std::vector<ValueId> inputs = graph.inputs();
-    auto hand_in = [&](ValueId id) {
+    auto make_input = [&](ValueId id) {
         auto& value = graph.value(id);
         Tensor given = tensor_from_host(value.spec, value.constant.data(), place);
         value.constant = {};
@@ -62,13 +62,13 @@ GraphFunction::GraphFunction(Graph graph, DeviceId place) {
     };
     for (ValueId id : weights_of(graph)) {
         std::string name = graph.value(id).name;
-        weights_.push_back({name, hand_in(id)});
+        weights_.push_back({name, make_input(id)});
     }
     if (!(place == host_device)) {
         auto lies_there = constants_at_place(graph);
         for (size_t i = 0; i < lies_there.size(); ++i)
             if (lies_there[i] && graph.value(ValueId(i)).is_constant())
-                others_.push_back(hand_in(ValueId(i)));
+                others_.push_back(make_input(ValueId(i)));
     }
     graph.set_inputs(std::move(inputs));
     function_ = make_subgraph(std::move(graph));

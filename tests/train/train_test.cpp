@@ -213,9 +213,9 @@ TEST(Checkpoint, RefusesAnotherTrainingAndChangesNothing) {
     other_shape.add("w", vector_of({1, 2}));
     EXPECT_THAT(refusal(other_shape), HasSubstr("'parameter/w' is"));
     fewer.add("w", vector_of({1, 2, 3}));
-    EXPECT_THAT(refusal(fewer), HasSubstr("has 2 parameters, here are 1"));
+    EXPECT_THAT(refusal(fewer), HasSubstr("has 2 parameters, expected 1"));
     auto sgd = make_sgd(same, {});
-    EXPECT_THAT(refusal(same, sgd.get()), HasSubstr("is of the optimizer 'adam', not 'sgd'"));
+    EXPECT_THAT(refusal(same, sgd.get()), HasSubstr("is for optimizer 'adam', not 'sgd'"));
     EXPECT_THAT(error_of([&] { save_checkpoint(file.path, same, adam.get()); }),
                 HasSubstr("other parameters"));
 }
@@ -226,7 +226,7 @@ TEST(Checkpoint, IsNoModel) {
     model.graph.set_outputs({model.graph.add_constant(vector_of({1}), "w")});
     write_model(file.path, model);
     Parameters p = start();
-    EXPECT_THAT(error_of([&] { load_checkpoint(file.path, p); }), HasSubstr("is a model, and no checkpoint"));
+    EXPECT_THAT(error_of([&] { load_checkpoint(file.path, p); }), HasSubstr("is a model, not a checkpoint"));
 }
 
 }  // namespace
