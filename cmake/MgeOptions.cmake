@@ -32,6 +32,14 @@ if(MGE_SANITIZE)
   target_link_options(mge_flags INTERFACE -fsanitize=${MGE_SANITIZE})
 endif()
 
+# mge_sources(OUT FOLDER [EXCEPT source…]): the C++ sources in a folder and below, sorted. CMake notices new ones by itself.
+function(mge_sources out folder)
+  cmake_parse_arguments(PARSE_ARGV 2 ARG "" "" "EXCEPT")
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} ${folder}/*.cpp)
+  list(REMOVE_ITEM sources ${ARG_EXCEPT})
+  set(${out} ${sources} PARENT_SCOPE)
+endfunction()
+
 # How MGE_QUICK_BUILD compiles what no run waits for. GCC's -Og makes machine code in less time than its -O1.
 set(MGE_LEAST_OPTIMISED $<IF:$<CXX_COMPILER_ID:GNU>,-Og,-O1>)
 

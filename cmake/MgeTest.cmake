@@ -21,13 +21,34 @@ function(mge_quick_test)
   endforeach()
 endfunction()
 
-# mge_test(NAME source…): one test program per folder below tests/, CTest label == folder. A large folder may have several,
-# named after their part of it: ops_shape carries the label ops, model_crypt the label model. They link the library's objects,
-# so that internals can be tested although libmge hides them.
+# mge_test_sources(OUT pattern…): the sources that match a pattern, and none behind EXCEPT. Objects of targets are passed on.
+function(mge_test_sources out)
+  cmake_parse_arguments(PARSE_ARGV 1 ARG "" "" "EXCEPT")
+  set(patterns ${ARG_UNPARSED_ARGUMENTS})
+  set(objects ${ARG_UNPARSED_ARGUMENTS})
+  list(FILTER objects INCLUDE REGEX "^[$]<")
+  list(REMOVE_ITEM patterns ${objects})
+  file(GLOB sources CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} ${patterns})
+  if(ARG_EXCEPT)
+    file(GLOB excepted RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} ${ARG_EXCEPT})
+    list(REMOVE_ITEM sources ${excepted})
+  endif()
+  set(${out} ${sources} ${objects} PARENT_SCOPE)
+endfunction()
+
+# mge_test(NAME [pattern…] [EXCEPT pattern…]): one test program per folder below tests/, CTest label == folder, of all its *_test.cpp
+# or of those that match a pattern. A large folder may have several programs, named after their part of it: ops_shape carries the label
+# ops, model_crypt the label model. They link the library's objects, so that internals can be tested although libmge hides them.
 function(mge_test name)
   set(target mge_${name}_test)
   string(REGEX REPLACE "^(lite|model|ops|out_of_memory)_.*" "\\1" folder ${name})
-  add_executable(${target} ${ARGN})
+  set(patterns ${ARGN})
+  if(NOT ARGN MATCHES "[.]cpp")
+    string(REGEX REPLACE "^${folder}_" "${folder}/" path ${name})
+    list(PREPEND patterns ${path}/*_test.cpp)
+  endif()
+  mge_test_sources(sources ${patterns})
+  add_executable(${target} ${sources})
   target_link_libraries(${target} PRIVATE mge_test_harness mge_internal GTest::gmock GTest::gtest_main)
   mge_quick_test(${target})
   add_test(NAME ${name} COMMAND ${target})
@@ -48,11 +69,12 @@ function(mge_nightly_test name)
   set_tests_properties(${name}.nightly PROPERTIES LABELS nightly TIMEOUT 14400 ENVIRONMENT MGE_NIGHTLY=1)
 endfunction()
 
-# mge_tool_test(FOLDER source… LIBRARIES target…): tests of the tools, which link libmge as users do.
+# mge_tool_test(FOLDER pattern… LIBRARIES target…): tests of the tools, which link libmge as users do.
 function(mge_tool_test folder)
   cmake_parse_arguments(PARSE_ARGV 1 ARG "" "" "LIBRARIES")
   set(target mge_${folder}_test)
-  add_executable(${target} ${ARG_UNPARSED_ARGUMENTS})
+  mge_test_sources(sources ${ARG_UNPARSED_ARGUMENTS})
+  add_executable(${target} ${sources})
   target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR})
   target_link_libraries(${target} PRIVATE ${ARG_LIBRARIES} GTest::gmock GTest::gtest_main)
   add_test(NAME ${folder} COMMAND ${target})

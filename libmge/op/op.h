@@ -241,7 +241,7 @@ MGE_API void check_dtypes(const OpInfo& op, std::span<const TensorSpec> specs);
 // The values of a host tensor (i32 or i64, concrete); an empty list for a null one.
 MGE_API IntList host_values(const Tensor& tensor);
 
-// Every operator of this project, in the order of ops/all.h. Defined in ops/all.cpp.
+// Every operator of this project, sorted by the name of its struct. Defined in ops/all.cpp.
 MGE_API std::span<const OpInfo* const> all_ops();
 // By name, also among those of libraries (operator_library.h); null when there is none.
 MGE_API const OpInfo* find_op(std::string_view name);

@@ -2,7 +2,7 @@
 #pragma once
 // What elementwise operators have in common. One more costs: its functor (kernel/scalar), its struct in the
 // header of its group, two lines and its derivative in the group's .cpp, two lines in the group's .cpu.cpp,
-// two in the group's .simd.cpp if it takes floats (without them nothing links), and its line in ops/all.h.
+// and two in the group's .simd.cpp if it takes floats. Without them nothing links.
 
 #include "libmge/op/apply.h"
 #include "libmge/op/backend.h"

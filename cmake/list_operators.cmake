@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0
+# Writes OUTPUT, which is libmge/ops/all.h: every struct below ROOT/libmge/ops that has an OpInfo, and the headers that define them.
+cmake_minimum_required(VERSION 3.25)
+file(GLOB_RECURSE headers RELATIVE ${ROOT} ${ROOT}/libmge/ops/*.h)
+foreach(header IN LISTS headers)
+  # A line that starts a struct, or the one by which it is an operator.
+  file(STRINGS ${ROOT}/${header} lines REGEX "^struct [A-Z]|^    (MGE_API )?static const OpInfo info;")
+  foreach(line IN LISTS lines)
+    if(line MATCHES "^struct ([A-Za-z0-9]+)")
+      set(struct ${CMAKE_MATCH_1})
+    else()
+      list(APPEND operators "    ops::${struct}")
+      list(APPEND includes "#include \"${header}\"")
+    endif()
+  endforeach()
+endforeach()
+list(SORT operators)
+list(REMOVE_DUPLICATES includes)
+list(JOIN operators ",\n" operators)
+list(JOIN includes "\n" includes)
+file(CONFIGURE OUTPUT ${OUTPUT} @ONLY CONTENT "// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Every operator, sorted by name, from the headers below libmge/ops. Kernel tables, Python, files, documentation and tests
+// are derived from this list. cmake/list_operators.cmake writes it.
+
+#include \"libmge/op/backend.h\"
+@includes@
+
+namespace mge {
+
+using AllOps = TypeList<
+@operators@>;
+
+}  // namespace mge
+")
