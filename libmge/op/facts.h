@@ -5,7 +5,6 @@
 // which nothing is known, which is never wrong.
 //
 //     struct Softmax {
-//         …
 //         // Largest, difference, exponential, sum, quotient.
 //         static constexpr PerInputElement operations{5};
 //         // The items of a batch are computed apart, unless the axis counts them.
@@ -25,6 +24,7 @@
 // | `physical_form` | what it is on tensors in another layout, for kernels that do not | physical_form.h |
 // | `autocast`      | in which dtype it belongs where values are stored as f16         | here            |
 // | `takes`         | which group of dtypes its inputs and outputs may have            | tensor/dtype.h  |
+// | `only_trains`   | that no importable format has it: deployment goes without        | ops/built.h     |
 
 #include <cstdint>
 #include <optional>

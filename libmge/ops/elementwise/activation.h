@@ -17,6 +17,7 @@ inline constexpr OpFunction<Gelu> gelu{};
 struct GeluSlope : Unary<GeluSlope, Accepts::floats, Promotion::floating> {
     static constexpr auto name = "gelu_slope";
     static constexpr auto doc = "Derivative of gelu.";
+    static constexpr bool only_trains = true;
     static constexpr CastAlways cast_to{CastTo::as_given};
     static Tensor derivative(const Tensor& x, const Tensor& y, const Tensor& dy);
     MGE_API static const OpInfo info;

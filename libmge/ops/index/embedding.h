@@ -25,6 +25,7 @@ inline constexpr OpFunction<Embedding> embedding{};
 struct EmbeddingBackward {
     static constexpr auto name = "embedding_backward";
     static constexpr auto doc = "The gradient of an embedding's weight: each row sums those of its uses.";
+    static constexpr bool only_trains = true;
     static constexpr auto inputs = names("index", "dy");
     static constexpr auto outputs = output_names("dweight");
     struct Params {

@@ -10,6 +10,7 @@ struct Svd {
     static constexpr auto doc =
         "Singular values of each matrix (..., m, n): x = u diag(s) v, with s falling, orthonormal columns "
         "in u (..., m, k) and rows in v (..., k, n), and k the smaller of m and n.";
+    static constexpr bool only_trains = true;
     static constexpr auto inputs = names("x");
     static constexpr auto outputs = output_names("u", "s", "v");
     static constexpr OpTraits traits{.promotion = Promotion::floating};

@@ -48,6 +48,7 @@ inline constexpr OpFunction<BatchNorm, false> batch_norm{};
 struct BatchNormBackward {
     static constexpr auto name = "batch_norm_backward";
     static constexpr auto doc = "Gradients of batch_norm's y with respect to x, scale and bias.";
+    static constexpr bool only_trains = true;
     static constexpr auto inputs =
         names("x", "dy", unpromoted("scale"), unpromoted("saved_mean"), unpromoted("saved_inv_std"));
     static constexpr auto outputs = output_names("dx", "dscale", "dbias");

@@ -12,6 +12,7 @@ struct CtcLoss {
         "Connectionist temporal classification (Graves et al., 2006): -log of the probability that the "
         "classes of probabilities x (T, N, C) spell the labels when repetitions and then blanks are dropped. "
         "Of sample n the first lengths[n] steps count.";
+    static constexpr bool only_trains = true;
     static constexpr auto inputs =
         names("x", unpromoted("lengths"), unpromoted("labels"), unpromoted("label_lengths"));
     static constexpr auto outputs = output_names("loss");
@@ -34,6 +35,7 @@ inline constexpr OpFunction<CtcLoss> ctc_loss{};
 struct CtcLossBackward {
     static constexpr auto name = "ctc_loss_backward";
     static constexpr auto doc = "Gradient of ctc_loss with respect to x.";
+    static constexpr bool only_trains = true;
     static constexpr auto inputs = names("x", unpromoted("lengths"), unpromoted("labels"),
                                          unpromoted("label_lengths"), unpromoted("dloss"));
     static constexpr auto outputs = output_names("dx");

@@ -36,6 +36,7 @@ inline constexpr OpFunction<GroupNorm, false> group_norm{};
 struct GroupNormBackward {
     static constexpr auto name = "group_norm_backward";
     static constexpr auto doc = "Gradients of group_norm with respect to x, weight and bias.";
+    static constexpr bool only_trains = true;
     // dmean, dinv_std: gradients of the statistics themselves, where somebody used them.
     static constexpr auto inputs =
         names("x", "dy", unpromoted("mean"), unpromoted("inv_std"), optional("weight"),

@@ -37,6 +37,7 @@ inline constexpr OpFunction<LayerNorm, false> layer_norm{};
 struct LayerNormBackward {
     static constexpr auto name = "layer_norm_backward";
     static constexpr auto doc = "Gradients of layer_norm with respect to x, weight and bias.";
+    static constexpr bool only_trains = true;
     // dmean, dinv_std: gradients of the statistics themselves, where somebody used them.
     static constexpr auto inputs =
         names("x", "dy", unpromoted("mean"), unpromoted("inv_std"), optional("weight"),

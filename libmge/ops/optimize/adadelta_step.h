@@ -11,6 +11,7 @@ struct AdadeltaStep {
         "One step of Adadelta (Zeiler, 2012): s = rho * square_avg + (1 - rho) * g * g, "
         "d = sqrt(delta_avg + epsilon) / sqrt(s + epsilon) * g, param - lr * d, "
         "delta_avg = rho * delta_avg + (1 - rho) * d * d.";
+    static constexpr bool only_trains = true;
     static constexpr auto inputs = names("param", "grad", "square_avg", "delta_avg", "step", "lr");
     static constexpr auto outputs = output_names("param", "square_avg", "delta_avg", "step");
     static constexpr OpTraits traits{.once = true};

@@ -10,6 +10,7 @@ struct AdagradStep {
     static constexpr auto doc =
         "One step of Adagrad (Duchi, Hazan and Singer, 2011): s = square_sum + g * g, "
         "param - lr / (1 + step * lr_decay) * g / sqrt(s + epsilon), step being the count before it.";
+    static constexpr bool only_trains = true;
     static constexpr auto inputs = names("param", "grad", "square_sum", "step", "lr");
     static constexpr auto outputs = output_names("param", "square_sum", "step");
     static constexpr OpTraits traits{.once = true};

@@ -10,6 +10,7 @@ struct AdamStep {
     static constexpr auto doc =
         "One step of Adam (Kingma and Ba, 2015), or of AdamW (Loshchilov and Hutter, 2019) when decoupled: "
         "the decay is then added to the step, not to the gradient.";
+    static constexpr bool only_trains = true;
     static constexpr auto inputs = names("param", "grad", "exp_avg", "exp_avg_sq", "step", "lr");
     static constexpr auto outputs = output_names("param", "exp_avg", "exp_avg_sq", "step");
     static constexpr OpTraits traits{.once = true};

@@ -9,6 +9,7 @@ struct LambStep {
     static constexpr auto name = "lamb_step";
     static constexpr auto doc =
         "One step of LAMB (You et al., 2020): a step of Adam, made as long as the parameter, times lr.";
+    static constexpr bool only_trains = true;
     static constexpr auto inputs = names("param", "grad", "exp_avg", "exp_avg_sq", "step", "lr");
     static constexpr auto outputs = output_names("param", "exp_avg", "exp_avg_sq", "step");
     static constexpr OpTraits traits{.once = true};

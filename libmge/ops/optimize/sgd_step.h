@@ -10,6 +10,7 @@ struct SgdStep {
     static constexpr auto doc =
         "One step of gradient descent: g = grad + weight_decay * param, v = momentum * velocity + g, "
         "param - lr * v. An absent velocity is zero; without momentum the velocity that comes out is empty.";
+    static constexpr bool only_trains = true;
     static constexpr auto inputs = names("param", "grad", optional("velocity"), "lr");
     static constexpr auto outputs = output_names("param", "velocity");
     static constexpr OpTraits traits{.once = true};

@@ -46,6 +46,7 @@ inline constexpr OpFunction<Pad> pad{};
 struct PadBackward {
     static constexpr auto name = "pad_backward";
     static constexpr auto doc = "The gradient of pad: each element collects those of its copies.";
+    static constexpr bool only_trains = true;
     static constexpr auto inputs = names("dy");
     static constexpr auto outputs = output_names("dx");
     static constexpr auto takes = DTypes::numbers;

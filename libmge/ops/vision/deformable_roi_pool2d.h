@@ -49,6 +49,7 @@ struct DeformableRoiPool2dBackward {
     static constexpr auto doc =
         "Gradients of deformable_roi_pool2d with respect to x and the offsets; the second is empty without "
         "them.";
+    static constexpr bool only_trains = true;
     static constexpr auto inputs = names("x", unpromoted("regions"), "dy", optional("offsets"));
     static constexpr auto outputs = output_names("dx", "doffsets");
     using Params = DeformableRoiPoolParams;

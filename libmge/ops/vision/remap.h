@@ -57,6 +57,7 @@ inline constexpr OpFunction<Remap> remap{};
 struct RemapBackwardData {
     static constexpr auto name = "remap_backward_data";
     static constexpr auto doc = "Gradient of remap with respect to x, of whom only the shape is read.";
+    static constexpr bool only_trains = true;
     static constexpr auto inputs =
         names(example("x"), unpromoted("map"), "dy", InputInfo("image", InputKind::optional, false, false));
     static constexpr auto outputs = output_names("dx");
@@ -75,6 +76,7 @@ inline constexpr OpFunction<RemapBackwardData> remap_backward_data{};
 struct RemapBackwardMap {
     static constexpr auto name = "remap_backward_map";
     static constexpr auto doc = "Gradient of remap with respect to the map.";
+    static constexpr bool only_trains = true;
     static constexpr auto inputs =
         names("x", unpromoted("map"), "dy", InputInfo("image", InputKind::optional, false, false));
     static constexpr auto outputs = output_names("dmap");

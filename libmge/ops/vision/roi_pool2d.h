@@ -51,6 +51,7 @@ struct RoiPool2dBackward {
     static constexpr auto name = "roi_pool2d_backward";
     static constexpr auto doc =
         "Gradient of roi_pool2d with respect to x; of a maximum it goes to the first of the largest pixels.";
+    static constexpr bool only_trains = true;
     static constexpr auto inputs = names("x", unpromoted("regions"), "dy");
     static constexpr auto outputs = output_names("dx");
     using Params = RoiPoolParams;

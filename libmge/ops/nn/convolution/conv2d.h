@@ -87,6 +87,7 @@ inline constexpr OpFunction<Conv2dBackwardData> conv2d_backward_data{};
 struct Conv2dBackwardWeight {
     static constexpr auto name = "conv2d_backward_weight";
     static constexpr auto doc = "The gradient of conv2d for its weight, which has the shape of `like`.";
+    static constexpr bool only_trains = true;
     static constexpr auto inputs = names("x", "dy", example("like"));
     static constexpr auto outputs = output_names("dweight");
     static constexpr OpTraits traits{.promotion = Promotion::common};

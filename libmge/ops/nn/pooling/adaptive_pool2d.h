@@ -34,6 +34,7 @@ struct AdaptiveMaxPool2dBackward {
     static constexpr auto name = "adaptive_max_pool2d_backward";
     static constexpr auto doc =
         "Gradient of adaptive_max_pool2d: dy goes to every element that is the largest of its window.";
+    static constexpr bool only_trains = true;
     static constexpr auto inputs = names("x", "y", "dy");
     static constexpr auto outputs = output_names("dx");
     using Params = AdaptiveMaxPool2d::Params;
@@ -54,6 +55,7 @@ struct AdaptiveMaxPool2dSelect {
     static constexpr auto doc =
         "Sum of v over the elements of each window of x that are its largest, y; the gradient of "
         "adaptive_max_pool2d_backward with respect to dy.";
+    static constexpr bool only_trains = true;
     static constexpr auto inputs = names("x", "y", "v");
     static constexpr auto outputs = output_names("z");
     using Params = AdaptiveMaxPool2d::Params;
@@ -95,6 +97,7 @@ inline constexpr OpFunction<AdaptiveAvgPool2d> adaptive_avg_pool2d{};
 struct AdaptiveAvgPool2dBackward {
     static constexpr auto name = "adaptive_avg_pool2d_backward";
     static constexpr auto doc = "Gradient of adaptive_avg_pool2d, of the shape of x.";
+    static constexpr bool only_trains = true;
     static constexpr auto inputs = names(example("x"), "dy");
     static constexpr auto outputs = output_names("dx");
     struct Params {

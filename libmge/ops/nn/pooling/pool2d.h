@@ -37,6 +37,7 @@ struct MaxPool2dBackward {
     static constexpr auto name = "max_pool2d_backward";
     static constexpr auto doc =
         "Gradient of max_pool2d: dy goes to every element that is the largest of its window.";
+    static constexpr bool only_trains = true;
     static constexpr auto inputs = names("x", "y", "dy");
     static constexpr auto outputs = output_names("dx");
     using Params = MaxPool2d::Params;
@@ -57,6 +58,7 @@ struct MaxPool2dSelect {
     static constexpr auto doc =
         "Sum of v over the elements of each window of x that are its largest, y; the gradient of "
         "max_pool2d_backward with respect to dy.";
+    static constexpr bool only_trains = true;
     static constexpr auto inputs = names("x", "y", "v");
     static constexpr auto outputs = output_names("z");
     using Params = MaxPool2d::Params;
@@ -104,6 +106,7 @@ inline constexpr OpFunction<AvgPool2d> avg_pool2d{};
 struct AvgPool2dBackward {
     static constexpr auto name = "avg_pool2d_backward";
     static constexpr auto doc = "Gradient of avg_pool2d, of the shape of x.";
+    static constexpr bool only_trains = true;
     static constexpr auto inputs = names(example("x"), "dy");
     static constexpr auto outputs = output_names("dx");
     struct Params {
