@@ -7,8 +7,9 @@
 namespace mge {
 namespace {
 
-// Builders at work and the numbers of their graphs, for messages: a symbol knows the address of its builder
-// alone, which may be gone. Without a lock, which a fork might leave taken; of very many some have no name.
+// Live builders and the ids of their graphs, for messages: a symbol knows only the address of its builder,
+// which may be destroyed. Lock-free, because a fork could leave a lock taken. Builders beyond the first 64
+// are unnamed.
 struct NamedBuilder {
     std::atomic<const void*> builder{nullptr};
     std::atomic<uint64_t> id{0};
@@ -56,7 +57,7 @@ void GraphBuilder::resume(Graph graph) {
     learn();
 }
 
-// What is known of the graph's values, and where its constants are.
+// Finds the known values and the constants of the graph.
 void GraphBuilder::learn() {
     for (size_t i = 0; i < graph_.nodes().size(); ++i) known_.add(graph_, NodeId(i));
     for (size_t i = 0; i < graph_.values().size(); ++i)
@@ -130,7 +131,7 @@ Tensors GraphBuilder::apply(const OpInfo& op, const void* params, std::span<cons
         specs.push_back(input ? input.spec() : TensorSpec{});
         values.push_back(known_.find(graph_, ids.back()));
     }
-    // The node keeps its host inputs: another input shape may give them other values.
+    // The node keeps its host inputs: they may have other values for another input shape.
     auto own_params = op.params.copy(params);
     auto inferred = infer_application(op, own_params, specs, values);
     NodeId id = graph_.add_node(op, own_params, std::move(ids), {}, &inferred.outputs);

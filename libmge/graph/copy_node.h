@@ -7,12 +7,11 @@
 
 namespace mge {
 
-// The specs of values of a graph, in their order.
+// Returns the specs of the values, in their order.
 MGE_API TensorSpecs specs_of(const Graph& graph, const std::vector<ValueId>& values);
 
-// A node of `source` once more, at the end of another graph, with these parameters and
-// inputs, which are values there. It does the same work: specs and places, names and origins of what it
-// computes are the original's.
+// Appends a copy of a node of `source` to another graph, with the given parameters and inputs (values of
+// `target`). Specs, devices, names and origins of the outputs are copied.
 MGE_API NodeId copy_node(const Graph& source, const Node& node, Graph& target,
                          std::shared_ptr<const void> params, std::vector<ValueId> inputs);
 

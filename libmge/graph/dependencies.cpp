@@ -15,7 +15,7 @@ namespace {
 
 constexpr auto dependencies_option = "extra_vardeps";
 
-// In the order of the nodes as far as nobody has to wait.
+// Sorts topologically, keeping the order of the nodes where possible.
 class Order {
 public:
     Order(const Graph& graph, std::string_view who)
@@ -63,7 +63,7 @@ private:
     const Graph& graph_;
     const std::string_view who_;
     std::vector<int> waits_;
-    std::vector<std::vector<NodeId>> followers_;  // by node: who waits for it, once per reason
+    std::vector<std::vector<NodeId>> followers_;  // by node: the nodes that wait for it, once per reason
 };
 
 void read_instead(Graph& graph, ValueId old, ValueId now, NodeId but) {

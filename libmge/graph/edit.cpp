@@ -18,7 +18,7 @@ ValueId find_or(const std::map<ValueId, ValueId>& map, ValueId id) {
     return found == map.end() ? id : found->second;
 }
 
-// By node, whether it needs a key of `known`; then it has to be computed again.
+// Returns, by node, whether it depends on a key of `known` and must be computed again.
 std::vector<bool> dependent_nodes(const Graph& graph, const std::map<ValueId, ValueId>& known) {
     std::vector<bool> depends(graph.nodes().size());
     for (size_t i = 0; i < depends.size(); ++i)
@@ -30,7 +30,7 @@ std::vector<bool> dependent_nodes(const Graph& graph, const std::map<ValueId, Va
     return depends;
 }
 
-// Needed when every key stands for what is beside it.
+// Returns the nodes needed if every key is replaced by its mapped value.
 std::vector<bool> nodes_to_copy(const Graph& graph, const std::vector<ValueId>& values,
                                 const std::map<ValueId, ValueId>& known) {
     std::vector<bool> needed(graph.nodes().size());
@@ -44,7 +44,7 @@ std::vector<bool> nodes_to_copy(const Graph& graph, const std::vector<ValueId>& 
     return needed;
 }
 
-// The value in the target, which gets the source's inputs and constants as they are asked for.
+// Returns the target's value. Copies inputs and constants of the source on demand.
 ValueId moved(Graph& target, const Graph& source, std::map<ValueId, ValueId>& known, ValueId id) {
     if (id == no_value) return no_value;
     if (auto found = known.find(id); found != known.end()) return found->second;
@@ -68,7 +68,7 @@ Graph infer_anew(Graph graph) {
 }
 
 Graph replace_values(Graph graph, const std::map<ValueId, ValueId>& by) {
-    std::map<ValueId, std::vector<bool>> makers;  // of each replacement
+    std::map<ValueId, std::vector<bool>> makers;  // the nodes each replacement depends on
     for (auto [old, now] : by) {
         require_value(graph, old, graph_edit);
         require_value(graph, now, graph_edit);
@@ -100,7 +100,7 @@ Graph with_inputs(Graph graph, NodeId node, std::vector<ValueId> inputs) {
 std::vector<ValueId> copy_values(Graph& target, const Graph& source, const std::vector<ValueId>& values,
                                  std::map<ValueId, ValueId>& known) {
     bool is_same = &target == &source;
-    // Nothing has changed when an operator refuses.
+    // Work on a copy: an operator may refuse.
     Graph grown = target;
     auto moves = known;
     auto needed = nodes_to_copy(source, values, known);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Changes that people make to a graph by hand. Ids of values stay, so whoever holds some can go on; nodes may
-// stand in another order, and what nothing needs any more stays until a pass drops it.
+// Manual changes to a graph. Value ids stay valid. Nodes may be reordered, and unused ones stay until a pass
+// removes them.
 
 #include <map>
 #include <vector>
@@ -10,28 +10,27 @@
 
 namespace mge {
 
-// Whoever reads a key, outputs of the graph too, reads the value beside it from now on; but for what that
-// value is itself computed from, so that something may be put behind a value: {x: relu(x)}. Specs are
-// inferred anew. UserError when a value would have to be there before itself, and when an operator refuses
-// what it reads now.
+// Redirects readers of each key, including graph outputs, to the mapped value. Nodes that the mapped value
+// depends on keep their inputs, so that {x: relu(x)} inserts a node after x. Specs are inferred anew. Throws
+// UserError for a cycle, and if an operator refuses its new inputs.
 MGE_API Graph replace_values(Graph graph, const std::map<ValueId, ValueId>& by);
 
-// The node reads other values, as many as its operator takes; absent inputs between them are no_value.
-// UserError as above.
+// Replaces the inputs of a node; no_value marks absent inputs between others. Throws UserError like
+// replace_values().
 MGE_API Graph with_inputs(Graph graph, NodeId node, std::vector<ValueId> inputs);
 
-// Infers all specs for what the inputs are now. Unlike infer_shapes it writes nothing else: a target of a
-// reshape that follows from the shape of an input still does. UserError when an operator refuses.
+// Infers all specs for the present inputs. Unlike infer_shapes(), it folds nothing into parameters: a reshape
+// target that follows from an input's shape still does. Throws UserError if an operator refuses.
 MGE_API Graph infer_anew(Graph graph);
 
-// Computes `values` of the source once more at the end of the target, with inputs and constants of its own;
-// where `known` has a value of the source, what stands beside it is taken; it gets what was copied, too.
-// Gives where they are. The target may be the source: then what depends on no key stays what it is.
+// Copies the computation of `values` to the end of the target, with its own inputs and constants. Values in
+// `known` are mapped to target values instead of copied; copied ones are added to it. Returns the target's
+// values. The target may be the source: then only nodes that depend on a key are copied.
 MGE_API std::vector<ValueId> copy_values(Graph& target, const Graph& source,
                                          const std::vector<ValueId>& values,
                                          std::map<ValueId, ValueId>& known);
 
-// By node, whether `values` need it.
+// Returns, by node, whether `values` depend on it.
 MGE_API std::vector<bool> needed_nodes(const Graph& graph, const std::vector<ValueId>& values);
 
 }  // namespace mge

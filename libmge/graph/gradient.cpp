@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The symbolic gradient: walks the nodes backwards and runs the gradient rule of each under a builder, so
-// that what the rule computes becomes nodes of the same graph.
+// The symbolic gradient: walks the nodes backwards and runs each gradient rule under a builder, which appends
+// the rule's operators to the same graph.
 
 #include <algorithm>
 

@@ -16,7 +16,7 @@ uint64_t next_graph_id() {
 }
 
 uint64_t Graph::id() const {
-    if (!identity_) return 0;  // what it was has been moved away
+    if (!identity_) return 0;  // moved-from
     uint64_t none = 0;
     if (!identity_->id) identity_->id.compare_exchange_strong(none, next_graph_id());
     return identity_->id;

@@ -6,8 +6,8 @@
 
 namespace mge {
 
-// By value: true if its dtype, or one on the way to it, has 16 bits or fewer. An f32 behind a half has the
-// rounding of the half.
+// Returns, by value, whether its dtype or that of a value it depends on has 16 bits or fewer. An f32 value
+// computed from a half has the rounding error of the half.
 MGE_API std::vector<bool> behind_halves(const Graph& graph);
 
 }  // namespace mge

@@ -21,14 +21,14 @@ TensorSpecs with_unknown_shapes(TensorSpecs specs) {
     return specs;
 }
 
-// What extents are tried: operators may insist on a last one (of places, of boxes, of regions), or on images
-// that are not smaller than their window.
+// Trial extents. Operators may require a certain last extent (indices, boxes, regions) or images not smaller
+// than their window.
 struct Extents {
     int64_t all, last;
 };
 constexpr Extents tried_extents[] = {{1, 1}, {1, 2}, {1, 4}, {1, 5}, {4, 4}, {64, 64}};
 
-// A vector has no last extent but its length.
+// A vector has no separate last extent.
 TensorSpec with_extents(TensorSpec spec, int rank, const Extents& extents) {
     spec.shape = Shape{};
     for (int i = 0; i < rank; ++i) spec.shape.push_back(i > 0 && i + 1 == rank ? extents.last : extents.all);
@@ -42,11 +42,11 @@ Tensor ones_value(const TensorSpec& spec, int count) {
     return tensor_from_host({DType::i32, {int64_t(values.size())}, {}}, values.data(), host_device);
 }
 
-// Ranks for up to this many inputs of unknown shape are tried in every combination.
+// Ranks of up to this many inputs of unknown shape are tried in all combinations.
 constexpr int most_combined = 3;
 
-// Dtypes do not depend on extents: tries extents and host values of one until the operator accepts them, with
-// one rank for all inputs of unknown shape before ranks of their own.
+// Finds dtypes, which do not depend on extents: tries extents and host values of ones until the operator
+// accepts them. Inputs of unknown shape get one common rank first, then different ranks.
 class Probe {
 public:
     Probe(const OpInfo& op, const std::shared_ptr<const void>& params, const TensorSpecs& inputs, size_t host)
@@ -55,7 +55,7 @@ public:
     }
 
     TensorSpecs outputs() const {
-        // No extents that are tried might fit the shape that somebody asks for.
+        // No trial extents might fit the requested shape.
         if (op_.traits.view) return with_unknown_shapes({inputs_[0]});
         int combinations = 1;
         for (int i = 0; i < std::min(unknown_, most_combined); ++i) combinations *= max_rank;
@@ -68,15 +68,15 @@ public:
                                     attempt({keep_known, tries == max_rank, is_list}, extents, ranks))
                                 return with_unknown_shapes(*specs);
         throw_user(op_.name,
-                   "its outputs cannot be foreseen: the shape of an input is known only when running");
+                   "its outputs cannot be inferred: the shape of an input is known only at run time");
     }
 
 private:
     struct Assumptions {
         bool keep_known, is_same;
-        bool is_list;  // a host value of unknown length has a number for each axis, or is a single one
+        bool is_list;  // a host value of unknown length has one number per axis, else a single one
     };
-    // `ranks` are digits, the last one that of the first unknown input.
+    // `ranks` has base-max_rank digits, the last one for the first unknown input.
     std::optional<TensorSpecs> attempt(const Assumptions& assumed, const Extents& extents, int ranks) const {
         TensorSpecs tried(inputs_.begin(), inputs_.begin() + ptrdiff_t(host_));
         int first_rank = ranks % max_rank + 1;
@@ -146,7 +146,7 @@ Tensors known_outputs(const OpInfo& op, const void* params, std::span<const Tens
                       std::span<const Tensor> values, std::span<const TensorSpec> outputs) {
     for (auto& output : outputs)
         if (!output.shape.is_known() || output.shape.numel() > known_value_limit) return {};
-    // What is known is known to the host, ahead of any run.
+    // Known values are on the host and computed before any run.
     if (op.place || op.traits.control || op.traits.effect) return {};
     Tensors operands;
     for (size_t i = 0; i < inputs.size(); ++i) {
@@ -186,7 +186,7 @@ TensorSpecs input_specs(const Graph& graph, const Node& node) {
 
 namespace {
 
-// Which input is not as it was when the graph was made, and what it was; empty: none.
+// Describes inputs that differ from the original ones; empty if they are equal.
 std::string changed_inputs(const Graph& graph, const TensorSpecs& inputs) {
     std::string result;
     for (size_t i = 0; i < inputs.size(); ++i) {

@@ -16,8 +16,8 @@ namespace {
 
 constexpr size_t kept_inferences = 8;
 
-// What a graph does, in text: values are numbered as they come, since a file numbers them otherwise. Shapes
-// but those of constants follow from the inputs, names mean nothing.
+// The canonical text of a graph. Values are numbered in order of use, because files number them differently.
+// Shapes except those of constants follow from the inputs, and names are irrelevant.
 class Canonical {
 public:
     explicit Canonical(const Graph& graph) : graph_(graph), numbers_(graph.values().size(), -1) {
@@ -54,7 +54,7 @@ private:
     std::string what_;
 };
 
-// Constants lie where the operator runs, and so does what has no inputs.
+// Constants and values without inputs are on the operator's device.
 Graph at_default_place(Graph graph) {
     for (size_t i = 0; i < graph.values().size(); ++i)
         if (auto& value = graph.value(ValueId(i)); value.is_constant()) value.device = {};
@@ -185,7 +185,7 @@ std::vector<HeldGraph> held_graphs(const Node& node) { return held_graphs(*node.
 
 std::vector<PathGraph> with_inner_graphs(const Graph& graph) {
     std::vector<PathGraph> all{{"", &graph}};
-    for (size_t i = 0; i < all.size(); ++i)  // grows
+    for (size_t i = 0; i < all.size(); ++i)  // `all` grows
         for (auto& node : all[i].graph->nodes())
             for (auto& held : held_graphs(node))
                 all.push_back({text(all[i].path, node_label(*all[i].graph, node), '/', held.parameter, '/'),

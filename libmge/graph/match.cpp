@@ -12,8 +12,8 @@
 namespace mge::match {
 namespace {
 
-// More operators than people write a formula's product with. From there on the rest is a value, so that no
-// node of a long chain walks all of it.
+// Bounds the factors of a formula's product. Operands beyond it count as one value, so that a node of a long
+// chain does not walk all of it.
 constexpr int most_multiplications = 8;
 
 std::optional<double> number_in(const Walk& walk, ValueId value) {
@@ -97,7 +97,7 @@ private:
     std::vector<Pattern> patterns_;
 };
 
-// A part around another one.
+// A part that wraps another one.
 class Around : public Part {
 public:
     explicit Around(Pattern inside) : inside_(std::move(inside)) {}
@@ -169,12 +169,12 @@ private:
         size_t count = 0;
         int multiplications = 0;
     };
-    // A product that the match may take over.
+    // Returns the node of a product that the match may take over, or nullptr.
     const Node* inner_product(const Walk& walk, ValueId value) const {
         const Node* node = walk.is_used_once(value) ? walk.maker(value) : nullptr;
         return node && may_start_at(*node) ? node : nullptr;
     }
-    // False: it is no product of numbers and as many values as there are factors.
+    // Returns false unless the value is a product of numbers and exactly as many values as there are factors.
     bool multiply(Walk& walk, Flat& flat, ValueId value) const {
         const Node* inner =
             flat.multiplications < most_multiplications ? inner_product(walk, value) : nullptr;
@@ -197,7 +197,7 @@ private:
             flat.factor /= *divisor;
             return true;
         }
-        // The other operand first: of long chains few links are walked.
+        // Visit the other operand first: few nodes of a long chain are walked then.
         size_t chain = inner_product(walk, node.inputs[0]) ? 0 : 1;
         return multiply(walk, flat, node.inputs[1 - chain]) && multiply(walk, flat, node.inputs[chain]);
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Patterns of operators, and rules that replace what matches them. A pass that looks for a shape of graph is
-// a table of rules; this driver does the walking, counts readers and rewrites.
+// Patterns of operators, and rules that replace their matches. A pass that searches for a subgraph is a table
+// of rules; this driver walks the graph, counts readers and rewrites.
 //
 //     // x · sigmoid(x) => silu(x)
 //     const Pattern x = any("x");
@@ -13,16 +13,17 @@
 //     };
 //     return replace_matches(std::move(graph), rules, options);
 //
-// A pattern is matched with a value and walks from there towards the inputs of the graph. It never matches an
-// absent input. Rules for captures, order and readers:
+// A pattern is matched against a value and walks from there towards the inputs of the graph. It never matches
+// an absent input. Rules for captures, order and readers:
 //
-// - A name stands for one value: where it occurs again, only that value matches.
+// - A name denotes one value: where it occurs again, only that value matches.
 // - Alternatives (`one_of`, `either_order`, `product`) are tried in their order, until the whole pattern
 //   matches and the rule accepts it. So a choice that fits locally may be taken back.
-// - A match takes over the nodes that its operators name, except for those in `shared`. Nobody outside of the
-//   match may read their results: they would have to be computed all the same. The root may have any readers.
+// - A match takes over the nodes that its operators name, except for those in `shared`. Their results must
+//   have no readers outside of the match: they would still have to be computed. The root may have any
+//   readers.
 //
-// Matching takes time in proportion to the pattern, whatever the size of the graph. Patterns are immutable
+// Matching time is proportional to the pattern, regardless of the size of the graph. Patterns are immutable
 // after construction, and several threads may match one pattern.
 
 #include <functional>
@@ -37,13 +38,14 @@
 
 namespace mge::match {
 
-// Where a pattern was found.
+// A match of a pattern.
 class MGE_API Match {
 public:
-    // The captured value; no_value when the alternative that matched does not have the name.
+    // Returns the captured value; no_value if the matching alternative does not have the name.
     ValueId operator[](std::string_view name) const;
     bool has(std::string_view name) const { return (*this)[name] != no_value; }
-    // The node that computes the captured value, and its parameters. InternalError when there is none.
+    // Returns the node that computes the captured value, or its parameters. Throws InternalError if there is
+    // none.
     const Node& node(std::string_view name) const;
     template <class O>
     const typename O::Params& params(std::string_view name) const {
@@ -53,9 +55,9 @@ public:
     const TensorSpec& spec(ValueId value) const {
         return is_root(value) ? *result_ : graph_.value(value).spec;
     }
-    // The captured constant, which has to be one.
+    // Returns the captured constant. The value must be one.
     const Tensor& constant(std::string_view name) const { return graph_.value((*this)[name]).constant; }
-    // The product of the numbers captured under the name; 1 without any.
+    // The product of the numbers captured under the name, or 1.
     double number(std::string_view name) const;
 
     // The graph of the captured values and of the root's inputs.
@@ -97,14 +99,14 @@ using NodeTest = std::function<bool(const Match&, const Node&)>;
 MGE_API Pattern any(std::string name = {});
 // A constant.
 MGE_API Pattern constant(std::string name = {});
-// A constant of one f32 element: any, or one that is `wanted` to the digits that people write.
+// A constant with one f32 element: any number, or `wanted` to about five digits.
 MGE_API Pattern number(std::string name);
 MGE_API Pattern number(double wanted);
 // True if `found` is `wanted` to about five digits.
 MGE_API bool is_near(double found, double wanted);
 
-// The first output of a node that passes the test. The operands match the node's first inputs; it may have
-// more.
+// Matches the first output of a node that passes the test. The operands match the node's first inputs; it may
+// have more.
 MGE_API Pattern node(NodeTest test, std::vector<Pattern> operands = {}, const OpInfo* op = nullptr,
                      bool either_order = false);
 template <class O, class... P>
@@ -115,37 +117,37 @@ template <class O, class... P>
 Pattern op_if(NodeTest test, P... operands) {
     return node(std::move(test), {std::move(operands)...}, &O::info);
 }
-// The same of an operator with two inputs, which may be swapped.
+// Like op(), for an operator with two inputs in any order.
 template <class O>
 Pattern either_order(Pattern a, Pattern b) {
     return node(nullptr, {std::move(a), std::move(b)}, &O::info, true);
 }
 
-// The pattern's value under a name.
+// Captures the pattern's value under a name.
 MGE_API Pattern capture(std::string name, Pattern pattern);
 MGE_API Pattern one_of(std::vector<Pattern> patterns);
-// A value that exactly one input reads.
+// A value with exactly one reader.
 MGE_API Pattern used_once(Pattern pattern);
-// The nodes of the pattern may have other readers, and the match does not take them over.
+// Nodes of the pattern may have other readers, and the match does not take them over.
 MGE_API Pattern shared(Pattern pattern);
 
-// A product of `factor` and the patterns, in any order, written with `mul`, and `div` by numbers. Products
-// within it are multiplied out when nobody else reads them, up to eight in all. A factor of 1 is exact,
-// others as in `number`.
+// Matches a product of `factor` and the patterns in any order, written with `mul`, or `div` by numbers. Inner
+// products without other readers are multiplied out, up to eight in all. A factor of 1 must be exact; others
+// are compared as in `number`.
 MGE_API Pattern product(double factor, std::vector<Pattern> factors);
-// The pattern times any numbers, whose product is captured; also the pattern alone. Only numbers that leave
-// the spec as it is, in products that nobody else reads.
+// Matches the pattern times any numbers, whose product is captured, and the pattern alone. Only numbers that
+// leave the spec unchanged, in products without other readers.
 MGE_API Pattern scaled(std::string number, Pattern pattern);
 
 // The replacement of a match: a value of the matched graph, a new constant, or a new node.
 class MGE_API New {
 public:
-    New(ValueId value) : value_(value) {}  // no_value: an absent input
+    New(ValueId value) : value_(value) {}  // no_value for an absent input
     New(Tensor constant) : constant_(std::move(constant)) {}
     New(const OpInfo& op, std::shared_ptr<const void> params, std::vector<New> operands,
         std::string name = {});
     New named(std::string name) const;
-    // A constant that is computed when the match is replaced.
+    // A constant that is computed only when the match is replaced.
     static New later(std::function<Tensor()> constant);
 
 private:
@@ -161,9 +163,9 @@ New made(const typename O::Params& params, std::vector<New> operands) {
     return {O::info, std::make_shared<const typename O::Params>(params), std::move(operands)};
 }
 
-// `replace` returns nullopt to decline; then the next alternative of the pattern is tried, and the next rule.
-// The replacement must have the spec of the root's result. `replace` is a pure function, and a cheap one: it
-// is called before and again while the graph is rewritten.
+// `replace` returns nullopt to decline; then the pattern's next alternative is tried, and the next rule. The
+// replacement must have the spec of the root's result. `replace` must be pure and cheap: it is called before
+// the rewrite and again during it.
 template <class C>
 struct Rule {
     Pattern pattern;
@@ -173,21 +175,21 @@ template <class C>
 using Table = std::vector<Rule<C>>;
 
 enum class Against : uint8_t {
-    // The graph as it was given, from its last node to its first: of nested matches the outermost wins.
+    // The original graph, from the last node to the first: the outermost of nested matches wins.
     source,
-    // The graph as the rules have rewritten it so far, from the first node to the last: chains collapse step
-    // by step. `root().outputs` are not values of this graph.
+    // The graph as rewritten so far, from the first node to the last, so that chains collapse step by step.
+    // `root().outputs` are not values of this graph.
     target,
 };
 
-// The rules without their types.
+// Type-erased rules.
 struct Rules {
     std::vector<const Pattern*> patterns;
     std::function<std::optional<New>(size_t rule, const Match&)> replace;
-    bool (*may_match)(const Match&) = nullptr;  // called before any pattern of the root is tried
+    bool (*may_match)(const Match&) = nullptr;  // called before any pattern is tried on a root
     Against against = Against::source;
 };
-// Returns the graph itself when nothing matches. Nodes in `shared` may stay behind without readers.
+// Returns the graph unchanged if nothing matches. Nodes in `shared` may remain without readers.
 MGE_API Graph replace_matches(Graph graph, const Rules& rules);
 
 template <class C>
@@ -199,7 +201,7 @@ Graph replace_matches(Graph graph, const Table<C>& table, const C& context,
     return replace_matches(std::move(graph), rules);
 }
 
-// The node that computes the value with the operator; null when another operator or none does.
+// Returns the node that computes the value if its operator is O, else nullptr.
 template <class O>
 const Node* made_by(const Graph& graph, ValueId value) {
     const Node* node = value == no_value ? nullptr : graph.find_node(graph.value(value).producer);

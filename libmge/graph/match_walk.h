@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// How a pattern is matched: the parts of patterns, which match.cpp defines, and the match as it grows. The
+// Internals of matching: the parts of patterns, which match.cpp defines, and the state of a match. The
 // driver, replace_matches.cpp, starts a walk at each root.
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 
 namespace mge::match {
 
-// The rest of the pattern, behind a part of it. False sends the part to its next alternative.
+// The continuation of a match. If it returns false, the part tries its next alternative.
 class Next {
 public:
     template <class F>
@@ -24,12 +24,12 @@ private:
     bool (*call_)(const void*);
 };
 
-// A match as it grows. A part that fails leaves it as it was.
+// A match in progress. A part that fails restores its state.
 class Walk : public Match {
 public:
     Walk(const Graph& graph, const std::vector<int>& uses) : Match(graph, uses) {}
 
-    // The graph may have grown since the last root.
+    // May be called after the graph has grown.
     void start(const Node& root, ValueId root_value, const TensorSpec& result) {
         root_ = &root;
         root_value_ = root_value;
@@ -56,7 +56,7 @@ public:
     }
     void bind_number(std::string_view name, double value) { numbers_.emplace_back(name, value); }
 
-    // The node whose first output the value is.
+    // Returns the node whose first output is the value.
     const Node* maker(ValueId value) const {
         if (is_root(value)) return root_;
         auto& v = graph_.value(value);
@@ -70,7 +70,7 @@ public:
     }
     bool is_used_once(ValueId value) const { return !is_root(value) && uses(value) == 1; }
 
-    // Nobody outside reads what the nodes compute.
+    // True if nothing outside reads the results of the nodes.
     bool is_closed() const {
         return std::ranges::all_of(nodes_, [&](NodeId id) {
             return std::ranges::all_of(graph_.node(id).outputs, [&](ValueId output) {
@@ -79,7 +79,7 @@ public:
         });
     }
     ValueId root_value() const { return root_value_; }
-    // The nodes that the match takes over, the root excepted.
+    // The nodes that the match takes over, without the root.
     const std::vector<NodeId>& nodes() const { return nodes_; }
 
     template <class F>
@@ -99,7 +99,7 @@ private:
 class Part {
 public:
     virtual ~Part() = default;
-    // Whether the pattern may have this root; looks at the operator alone.
+    // False if the operator cannot be the pattern's root.
     virtual bool may_start_at(const Node&) const { return false; }
     virtual bool match(Walk& walk, ValueId value, Next next) const = 0;
 };

@@ -91,7 +91,7 @@ std::optional<size_t> NodeProblem::find_heuristic_workspace(const SelectOptions&
 bool NodeProblem::is_accepted(const NamedCandidate& named, const SelectOptions& options) const {
     auto& attributes = named.candidate.attributes;
     if (attributes.naive || (options.reproducible && !attributes.reproducible)) return false;
-    // Only a prepared algorithm knows its workspace.
+    // The workspace is known only after prepare().
     return options.workspace_limit == SIZE_MAX ||
            named.algorithm->prepare({problem(), named.candidate, operands_.constants}).workspace() <=
                options.workspace_limit;

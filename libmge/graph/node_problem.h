@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A node of a graph as the Problem that kernels are chosen for.
-// Where values lie in other layouts than the plain one, it is that of the operator's physical form, if there
-// is one (op/physical_form.h).
+// A node of a graph as the Problem for which kernels are selected. If a value has a layout other than the
+// plain one, the problem is that of the operator's physical form, if it has one (op/physical_form.h).
 
 #include <memory>
 #include <optional>
@@ -14,24 +13,25 @@
 
 namespace mge {
 
-// Operands of a node: specs with layouts, absent ones included, and the constants among the inputs.
+// Operands of a node: specs with layouts, including absent ones, and the constants among the inputs.
 struct Operands {
     TensorSpecs inputs, outputs;
-    std::vector<const void*> constants;  // per input; null for those that are not constant
-    DeviceId device, output_device;      // where the node runs, and where its outputs lie
+    std::vector<const void*> constants;  // per input; nullptr unless it is constant
+    DeviceId device, output_device;      // the kernel's; the outputs'
 };
-// Where a node runs: where its outputs lie, unless it moves data.
+// Returns the device a node runs on: that of its outputs, unless the operator moves data.
 DeviceId running_place(const Graph& graph, const Node& node);
-// What a node on a device may read ahead of a constant; null when it lies elsewhere still.
+// Returns the address at which kernels on the device can prepare from a constant; nullptr if it is not there
+// yet.
 const void* address_for(DeviceId device, const Tensor& constant);
 
-// Without `packs` no input counts as constant, so that algorithms pack none ahead.
+// If `packs` is false, no input counts as constant, so that no algorithm packs in advance.
 Operands operands_of(const Graph& graph, const Node& node, bool packs = true);
 
-// Some operator is so much faster in other layouts than the plain one that layouts will be chosen for it.
+// True if some operator is fast enough in another layout that layouts are worth choosing.
 bool prefers_layouts(const Graph& graph);
 
-// Owns what its Problem points to.
+// Owns the data that its Problem refers to.
 class NodeProblem {
 public:
     NodeProblem(const OpInfo& op, std::shared_ptr<const void> params, Operands operands, int threads,
@@ -41,7 +41,7 @@ public:
     Choice choose(const SelectOptions& options) const;
     std::optional<Cost> find_cost(const SelectOptions& options) const;
     std::optional<size_t> find_heuristic_workspace(const SelectOptions& options) const;
-    // Some algorithm that is no mere reference accepts the problem, and the options accept it.
+    // True if an algorithm other than the reference accepts the problem and the options permit it.
     bool is_supported(const SelectOptions& options) const;
 
 private:

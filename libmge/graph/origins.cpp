@@ -11,11 +11,11 @@ namespace mge {
 namespace {
 
 constexpr size_t most_in_label = 24;  // operators
-// Sequences longer than this are compared by name alone: the table below would need gigabytes.
+// Longer sequences are matched only by name: the table below would need gigabytes.
 constexpr size_t most_cells = size_t(1) << 26;
 
-// What an operator does whatever the state of its network: all parameters but the one that says whether it
-// learns, which inputs it has, and how large those are that are constant.
+// Hashes what an operator does in any state of its network: all parameters except `training`, the present
+// inputs, and the sizes of constant ones.
 uint64_t kind_of(const Graph& graph, const Node& node) {
     std::string all = text(node.op->name, ':', node.op->version);
     for (auto& field : node.op->fields)
@@ -49,7 +49,7 @@ std::string label_of(const Graph& graph, const ValueOrigin& origin) {
     return source && source->outputs > 1 ? text(name, ":o", origin.output) : name;
 }
 
-// The longest sequence that both have: lengths[i][j] is that of what follows i in a and j in b.
+// Finds the longest common subsequence: lengths[i][j] is that of a[i:] and b[j:].
 void match_in_order(const std::vector<SourceNode>& a, const std::vector<SourceNode>& b,
                     std::vector<NodeId>& result) {
     auto same = [&](size_t i, size_t j) { return a[i].op == b[j].op && a[i].kind == b[j].kind; };
@@ -76,7 +76,7 @@ void match_in_order(const std::vector<SourceNode>& a, const std::vector<SourceNo
     }
 }
 
-// Numbers by name; −1 for a name that several have.
+// Maps names to numbers; -1 for an ambiguous name.
 std::unordered_map<std::string, NodeId> by_name(const std::vector<SourceNode>& nodes) {
     std::unordered_map<std::string, NodeId> result;
     for (size_t i = 0; i < nodes.size(); ++i)
@@ -174,12 +174,12 @@ std::string node_label(const Graph& graph, const Node& node) {
     ValueId first = node.outputs.at(0);
     if (!node.name.empty()) return node.name;
     if (!graph.value(first).name.empty()) return graph.value(first).name;
-    // Of two in a row the second only has its number: chains of them would not end.
+    // If the input was also created by a pass, use a number: a name would follow the whole chain.
     ValueId input = graph.source_nodes() && !node.inputs.empty() ? node.inputs[0] : no_value;
-    bool tells =
+    bool is_named =
         input != no_value && (!graph.value(input).name.empty() || !graph.value(input).origins.empty());
-    return tells ? text(node.op->name, " of ", value_label(graph, input))
-                 : text(node.op->name, '#', graph.value(first).producer);
+    return is_named ? text(node.op->name, " of ", value_label(graph, input))
+                    : text(node.op->name, '#', graph.value(first).producer);
 }
 
 std::string value_label(const Graph& graph, ValueId id) {

@@ -6,7 +6,7 @@
 namespace mge {
 namespace {
 
-// Nodes in their order: where an operator moves data, what has been put there stays.
+// Infers devices in the order of the nodes. Results of data movement operators stay where they are.
 Graph with_derived(Graph graph) {
     for (auto& node : graph.nodes()) {
         if (node.op->place || node.outputs.empty()) continue;

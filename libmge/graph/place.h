@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Where the values of a graph lie. What nobody put anywhere lies at the default place, a DeviceId with
-// `is_default`; where that is, whoever compiles the graph says. All else follows from the inputs, the
-// constants and the operators that move data, as shapes follow from shapes.
+// Devices of the values of a graph. Values that the user has not placed are on the default device, a DeviceId
+// with `is_default`, which is set at compilation. Other devices follow from the inputs, the constants and the
+// data movement operators, like shapes from shapes.
 
 #include <span>
 #include <vector>
@@ -11,14 +11,14 @@
 
 namespace mge {
 
-// Puts what lies at the default place there. UserError when an operator's inputs then lie at different ones.
+// Replaces the default device. Throws UserError if the inputs of an operator are on different devices then.
 MGE_API Graph place(Graph graph, DeviceId where);
 
-// Lets the inputs lie where the tensors do that are to be given for them, and all
-// that follows from them. UserError as above.
+// Moves the inputs to the devices of the tensors that will be passed for them, and infers the rest. Throws
+// UserError like place().
 MGE_API Graph place_inputs(Graph graph, std::span<const DeviceId> inputs);
 
-// The places of a node's inputs, null for absent ones.
+// Returns the devices of a node's inputs, nullptr for absent ones.
 std::vector<const DeviceId*> input_places(const Graph& graph, std::span<const ValueId> inputs);
 
 }  // namespace mge

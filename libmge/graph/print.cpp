@@ -18,7 +18,7 @@ std::string value_name(const Graph& graph, ValueId id) {
     return value.name.empty() ? name : name + ":" + printable(value.name);
 }
 
-// As every tool calls the operator, once the graph knows where it comes from.
+// The name that every tool uses, once the graph has origins.
 std::string node_name(const Graph& graph, const Node& node) {
     return graph.source_nodes() ? node_label(graph, node) : node.name;
 }
@@ -41,7 +41,7 @@ std::string in_quotes(std::string_view raw) {
 }
 
 std::string json_number(double value) {
-    // JSON has no infinities and no NaN.
+    // JSON has neither infinities nor NaN.
     if (!std::isfinite(value)) return in_quotes(std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf");
     return decimal_text(value, 17);
 }
@@ -70,7 +70,7 @@ struct JsonParam {
     }
 };
 
-// A graph that an operator holds, below it.
+// Prints a nested graph below its operator.
 std::string indented(std::string_view title, const std::string& lines) {
     std::string result = text("  ", title, ":\n");
     for (size_t begin = 0; begin < lines.size();) {

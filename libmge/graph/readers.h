@@ -6,7 +6,7 @@
 
 namespace mge {
 
-// By value, the nodes that read it, in their order; once per input that reads it.
+// Returns, by value, the nodes that read it in order, once per reading input.
 std::vector<std::vector<NodeId>> readers_of_values(const Graph& graph);
 
 }  // namespace mge

@@ -67,8 +67,8 @@ public:
         return !node.outputs.empty() &&
                std::ranges::any_of(rules_.patterns, [&](auto* p) { return p->part().may_start_at(node); });
     }
-    // By the first rule, from `first` on, that matches and accepts. The walk then has the nodes that the
-    // match takes over.
+    // Returns the replacement by the first rule, from `first` on, that matches and accepts. The walk then has
+    // the nodes that the match takes over.
     std::optional<Replaced> find(Walk& walk, size_t first = 0) const {
         std::optional<Replaced> found;
         if (rules_.may_match && !rules_.may_match(walk)) return found;
@@ -85,13 +85,13 @@ public:
         }
         return found;
     }
-    // Returns the value that stands for the root's.
+    // Returns the value that replaces the root's.
     ValueId place(Rewrite& rewrite, NodeId id, const New& made) const {
         auto& root = rewrite.source().node(id);
         ValueId value = Placer(rewrite, root, rules_.against)(made);
         const TensorSpec &is = rewrite.target().value(value).spec,
                          &was = rewrite.source().value(root.outputs[0]).spec;
-        MGE_CHECK(is == was, "a rule makes ", is, " of the ", was, " of ", root.op->name);
+        MGE_CHECK(is == was, "a rule replaces ", was, " by ", is, " for ", root.op->name);
         rewrite.replace(root.outputs[0], value);
         return value;
     }
@@ -100,8 +100,8 @@ private:
     const Rules& rules_;
 };
 
-// Decides on all matches, then rewrites. Their replacements are not kept in between: they are as many as the
-// nodes, and would lie all over the memory.
+// Decides on all matches, then rewrites. Replacements are built twice instead of stored, because there may be
+// as many as nodes, scattered over memory.
 class SourceRewriting {
 public:
     SourceRewriting(const Graph& graph, const Rules& rules) : graph_(graph), driver_(rules) {}
@@ -129,7 +129,7 @@ public:
             if (rules_of_[i] < 0) continue;
             start(NodeId(i));
             auto found = driver_.find(walk_, size_t(rules_of_[i]));
-            MGE_CHECK(found, "a rule takes its replacement back");
+            MGE_CHECK(found, "a rule declined a replacement that it had accepted");
             ValueId value = driver_.place(rewrite, NodeId(i), found->made);
             for (NodeId id : walk_.nodes()) rewrite.absorb(id, value);
         }
@@ -139,7 +139,7 @@ public:
 private:
     static constexpr int copied = -1, taken_over = -2;
 
-    // False: the node has more results than the one that a rule replaces.
+    // Returns false if results other than the first, which a rule replaces, are used.
     bool start(NodeId id) {
         auto& root = graph_.node(id);
         walk_.start(root, root.outputs[0], graph_.value(root.outputs[0]).spec);
@@ -154,8 +154,7 @@ private:
     bool is_any_ = false;
 };
 
-// Keeps the readers of the target's values counted: those that are there and those that the rest of the
-// source will copy.
+// Keeps reader counts of the target's values: present readers and those that the rest of the source will add.
 class TargetRewriting {
 public:
     TargetRewriting(const Graph& graph, const Rules& rules)
@@ -202,7 +201,7 @@ private:
         forget_readings(root_.inputs);
         return true;
     }
-    // A node that nobody reads any more does not count as a reader either.
+    // A node without readers no longer counts as a reader.
     void forget_readings(std::vector<ValueId> open) {
         while (!open.empty()) {
             ValueId value = open.back();
@@ -219,9 +218,9 @@ private:
     const Graph& graph_;
     Driver driver_;
     Rewrite rewrite_;
-    std::vector<int> uses_of_source_, uses_;  // by value of the source, and of the target
+    std::vector<int> uses_of_source_, uses_;  // by value of the source; by value of the target
     Walk walk_{rewrite_.target(), uses_};
-    Node root_;  // with its inputs in the target
+    Node root_;  // with inputs of the target
 };
 
 }  // namespace

@@ -14,7 +14,7 @@ namespace {
 
 constexpr auto static_inference = "static inference";
 
-// Of something that is made of two others.
+// The source of a result of two operands.
 InferSource both(InferSource a, InferSource b) { return std::max(a, b); }
 
 }  // namespace
@@ -70,7 +70,7 @@ void StaticInference::set_value(ValueId id, const Tensor& value) {
     input.value_source = InferSource::run_static;
 }
 
-// What does not stand any more had its readers forgotten before.
+// An invalid value has invalid readers already.
 void StaticInference::forget_readers(ValueId id) {
     std::vector<ValueId> changed{id};
     while (!changed.empty()) {
@@ -84,7 +84,7 @@ void StaticInference::forget_readers(ValueId id) {
 
 StaticInference::Known& StaticInference::known(ValueId id) {
     graph_.value(id);
-    // Chains may be longer than the stack: what is missing is found first.
+    // Evaluates missing operands first, iteratively: chains may be longer than the stack.
     std::vector<NodeId> wanted{graph_.value(id).producer};
     while (!wanted.empty()) {
         NodeId node = wanted.back();
@@ -123,7 +123,7 @@ void StaticInference::evaluate(NodeId id) {
     for (ValueId output : node.outputs) {
         auto& known = known_[size_t(output)];
         bool has_shape = known.spec.shape.is_known();
-        bool is_open = shapes <= InferSource::run_static && !has_shape;  // the operator's own doing
+        bool is_open = shapes <= InferSource::run_static && !has_shape;  // only the operator leaves it open
         known.shape_source = is_open ? InferSource::unknown : shapes;
         bool is_lost = values <= InferSource::run_static && !has_values;
         known.value_source = is_lost ? InferSource::unknown : both(values, known.shape_source);

@@ -22,8 +22,8 @@ void verify_value(const Graph& graph, ValueId id) {
     if (value.is_constant())
         MGE_CHECK(value.constant.device().is_host(), "the host cannot read constant ", id);
     if (value.is_constant())
-        MGE_CHECK(value.constant.spec() == value.spec, "value ", id, " is said to be ", value.spec,
-                  " but holds ", value.constant.spec());
+        MGE_CHECK(value.constant.spec() == value.spec, "value ", id, " has spec ", value.spec, " but holds ",
+                  value.constant.spec());
     if (value.producer < 0) return;
     MGE_CHECK(size_t(value.producer) < graph.nodes().size(), "value ", id, " has no such producer");
     auto& outputs = graph.node(value.producer).outputs;
@@ -45,7 +45,7 @@ void verify_inputs(const Graph& graph, NodeId id) {
         MGE_CHECK(in_range(graph, input), label(graph, id), " reads value ", input, ", which does not exist");
         auto& value = graph.value(input);
         MGE_CHECK(value.producer >= 0 || value.is_input || value.is_constant(), label(graph, id),
-                  " reads value ", input, ", which nobody makes");
+                  " reads value ", input, ", which no node computes");
         MGE_CHECK(value.producer < id, label(graph, id), " comes before ", label(graph, value.producer),
                   ", whose output it reads");
     }
@@ -66,15 +66,15 @@ void verify_outputs(const Graph& graph, NodeId id, const KnownValues& known) {
     for (auto& spec : inputs) spec.layout = {};
     auto inferred = infer_application(*node.op, node.params, inputs, values, &recorded).outputs;
     MGE_CHECK(inferred.size() == recorded.size(), label(graph, id), " has ", recorded.size(),
-              " outputs, inference says ", inferred.size());
+              " outputs, inferred are ", inferred.size());
     for (size_t i = 0; i < recorded.size(); ++i) {
         MGE_CHECK(inferred[i].dtype == recorded[i].dtype, label(graph, id), " output ", i, " is ",
-                  recorded[i], ", inference says ", inferred[i]);
-        // A traced graph may still hold the shape that was seen where inference cannot tell; and what a pass
-        // has made simpler may tell more than was recorded.
+                  recorded[i], ", inferred is ", inferred[i]);
+        // A traced graph may have shapes that inference cannot determine, and a simplified graph may allow
+        // more inference than was recorded.
         bool agrees = !inferred[i].shape.is_known() || !recorded[i].shape.is_known() ||
                       inferred[i].shape == recorded[i].shape;
-        MGE_CHECK(agrees, label(graph, id), " output ", i, " is ", recorded[i], ", inference says ",
+        MGE_CHECK(agrees, label(graph, id), " output ", i, " is ", recorded[i], ", inferred is ",
                   inferred[i]);
     }
 }
@@ -83,11 +83,11 @@ void verify_place(const Graph& graph, NodeId id) {
     auto& node = graph.node(id);
     for (ValueId output : node.outputs)
         MGE_CHECK(graph.value(output).device == graph.place(node), label(graph, id),
-                  " has outputs at different places");
+                  " has outputs on different devices");
     if (node.op->place) return;
     auto places = input_places(graph, node.inputs);
     MGE_CHECK(place_of_outputs(*node.op, node.params.get(), places, graph.place(node)) == graph.place(node),
-              label(graph, id), " does not lie where its inputs do");
+              label(graph, id), " is not on the device of its inputs");
 }
 
 }  // namespace
