@@ -45,7 +45,7 @@ DType promoted_dtype(const OpInfo& op, const void* params, std::span<const Tenso
     return mixed.enabled ? cast_dtype(cast_of(op, params), result) : result;
 }
 
-// True when promotion would change nothing, which is nearly always.
+// True if promotion changes nothing, which is the common case.
 bool is_promoted(const OpInfo& op, const void* params, std::span<const Tensor> inputs) {
     if (op.traits.promotion == Promotion::none) return true;
     if (mixed.enabled && cast_of(op, params) != CastTo::as_given) return false;
@@ -79,7 +79,7 @@ void check_inputs(const OpInfo& op, std::span<const Tensor> inputs) {
         if (!inputs[i]) throw_user(op.name, text("input ", i, " of the list is missing"), ErrorClass::type);
 }
 
-// Refuses inputs at different places, host values apart.
+// Refuses inputs on different devices, except host values.
 void check_places(const OpInfo& op, const void* params, std::span<const Tensor> inputs) {
     const TensorImpl* first = nullptr;
     for (auto& input : inputs) {
@@ -98,8 +98,8 @@ bool may_be_absent(const OpInfo& op, size_t first) {
     return true;
 }
 
-// True for nearly all calls: every input is there that has to be, all have one dtype and device, nothing is
-// to be promoted.
+// The fast path of nearly all calls: all required inputs are given and have one dtype and device, and none is
+// promoted.
 bool is_plain_call(const OpInfo& op, std::span<const Tensor> inputs) {
     if (mixed.enabled) return false;
     const size_t count = inputs.size();

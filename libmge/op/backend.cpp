@@ -14,12 +14,12 @@ namespace {
 
 using KernelMap = std::unordered_map<const OpInfo*, KernelList>;
 
-// Only ever longer. Read without a lock, which a child made by fork() could find taken for good; the lock is
-// between those who add.
+// Append-only. Reads take no lock, because a child of fork() could inherit it locked; the lock orders
+// writers.
 struct Tables {
     std::array<KernelMap, 256> by_kind;
-    // Of operators that were added since, by kind: the newest of maps that never change. Old ones stay,
-    // somebody may be reading them.
+    // Kernels added later, by kind: the newest of immutable maps. Old maps stay, because they may still be
+    // read.
     std::array<std::atomic<const KernelMap*>, 256> added{};
     std::deque<KernelMap> every_added;
     std::atomic<size_t> count{1};

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Included only by the .cpp that defines an operator: turns its struct into an OpInfo.
+// Included only by the .cpp file that defines an operator. Turns its struct into an OpInfo.
 //
 //     constinit const OpInfo Softmax::info = define<Softmax>();
 //
-// A struct that forgets a member does not compile; one without `gradient` has to say `stops_gradient = true`.
+// A struct that lacks a member does not compile; one without `gradient` must have `stops_gradient = true`.
 
 #include <concepts>
 

@@ -8,8 +8,8 @@
 namespace mge {
 namespace {
 
-// Of an operator that does not say: a view does nothing, an elementwise one combines its inputs with one
-// operation less than there are (one for a single input) per element; all others move elements.
+// The default rule: a view does nothing. An elementwise operator does one operation less per element than it
+// has inputs, at least one. All others move elements.
 double default_operations(const OpInfo& op, std::span<const TensorSpec> inputs,
                           std::span<const TensorSpec> outputs) {
     if (op.traits.view) return 0;

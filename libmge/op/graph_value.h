@@ -4,7 +4,7 @@
 
 namespace mge {
 
-// Refuses a value of a graph where elements are needed. `who` names the operator or argument.
+// Throws UserError because a value of a graph has no elements yet. `who` names the operator or argument.
 [[noreturn]] void throw_graph_value(std::string_view who);
 
 }  // namespace mge

@@ -7,7 +7,7 @@
 
 namespace mge {
 
-// For operators that give places among so many elements as int32: UserError where it has no number for all.
+// For operators that return positions as int32: throws UserError if there are more than int32 can number.
 MGE_API void require_int32_places(std::string_view op, int64_t elements);
 
 }  // namespace mge

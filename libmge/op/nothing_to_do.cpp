@@ -6,7 +6,7 @@
 namespace mge {
 namespace {
 
-// Only its `run` is used: it is not in any list.
+// In no list: only its `run` is used.
 constexpr Algorithm nothing{"nothing", always, nullptr, [](const Prepared&, const Launch&) {}};
 
 }  // namespace

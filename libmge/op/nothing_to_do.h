@@ -5,11 +5,11 @@
 
 namespace mge {
 
-// No result has an element, and there is nothing else to do: a kernel could still walk along other extents,
-// which may be as long as anybody likes.
+// True if the outputs have no elements and there are no side effects. Kernels are skipped then, because they
+// could still loop over other, arbitrarily large extents.
 MGE_API bool has_nothing_to_do(const OpInfo& op, std::span<const TensorSpec> outputs);
 
-// Afterwards running the choice does nothing.
+// Makes the choice a no-op.
 MGE_API void leave_undone(Choice& choice);
 
 }  // namespace mge

@@ -29,7 +29,7 @@ std::optional<size_t> view_offset(const OpInfo& op, const void* params, const Te
 
 namespace {
 
-// The place that an operator's inputs agree on; `at(i)` is null for an absent one.
+// Returns the device that an operator's inputs share; `at(i)` is null for an absent input.
 template <class At>
 const DeviceId* common_place(const OpInfo& op, size_t count, At at) {
     const DeviceId *found = nullptr, *of_host_value = nullptr;

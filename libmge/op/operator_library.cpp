@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What was added stands in snapshots that never change, so that looking up takes no lock: who adds publishes
-// a new one. Old ones stay, somebody may be reading them; there are as many as libraries were added.
+// Added operators are in immutable snapshots, so that lookups take no lock. A writer publishes a new
+// snapshot. Old ones stay, because they may still be read; there is one per added library.
 #include "libmge/op/operator_library.h"
 
 #include <dlfcn.h>
@@ -22,16 +22,16 @@
 namespace mge {
 namespace {
 
-// The function of a shared object that returns its devices: docs/own-operators.md.
+// The exported function that returns devices: docs/own-operators.md.
 constexpr const char* backend_symbol = "mge_backend";
 
 struct Snapshot {
     std::vector<const AddedLibrary*> libraries;
     std::unordered_map<std::string_view, const OpInfo*> by_name;
-    std::unordered_map<const OpInfo*, const AddedLibrary*> homes;  // of removed operators too
+    std::unordered_map<const OpInfo*, const AddedLibrary*> homes;  // also of removed operators
 };
 
-// What a file was when it was loaded: the system gives the code of then for its path ever after.
+// Identifies a file at the time it was loaded: afterwards dlopen() returns that code for its path.
 struct FileIdentity {
     dev_t device = 0;
     ino_t number = 0;
@@ -41,9 +41,9 @@ struct FileIdentity {
 };
 
 struct Registry {
-    std::recursive_mutex changing;  // a library that is being loaded may add operators itself
+    std::recursive_mutex changing;  // recursive: a library that is being loaded may add operators
     std::deque<AddedLibrary> libraries;
-    std::set<const AddedLibrary*> bring_devices;  // which stay
+    std::set<const AddedLibrary*> bring_devices;  // devices cannot be removed
     std::deque<Snapshot> snapshots{1};
     std::unordered_map<std::string, FileIdentity> files;  // by path
     std::atomic<const Snapshot*> now{&snapshots.front()};
@@ -132,7 +132,7 @@ void add_names(std::string_view label, Snapshot& snapshot, const AddedLibrary& l
     snapshot.libraries.push_back(&library);
 }
 
-// What a shared object brings, or who calls: one of the two may be null.
+// The result of a shared object, or the argument of a direct call. One of the two may be null.
 struct Offer {
     const OperatorLibrary* operators = nullptr;
     const Backend* backend = nullptr;
@@ -160,7 +160,7 @@ void check_offer(std::string_view label, const Offer& offer) {
     if (offer.backend) check_backend(label, *offer.backend);
 }
 
-// What came before: a library that was removed comes back as what it was.
+// Returns an earlier addition: a removed library is restored.
 const AddedLibrary* find_known(const Registry& all, const std::string& path, const Offer& offer) {
     if (offer.operators) {
         auto& homes = all.read().homes;
@@ -187,7 +187,7 @@ void add_devices(std::string_view label, const Backend& backend) {
     }
 }
 
-// Whoever calls holds the lock.
+// The caller must hold the lock.
 const AddedLibrary& add(Registry& all, std::string_view label, const std::string& path, const Offer& offer) {
     check_offer(label, offer);
     Snapshot next = all.read();
@@ -202,7 +202,7 @@ const AddedLibrary& add(Registry& all, std::string_view label, const std::string
             all.bring_devices.insert(&library);
         }
     }
-    // Names come last: what has one has kernels.
+    // Publish names last: a visible operator has kernels.
     if (offer.operators) add_kernels(host_device.kind, offer.operators->kernels);
     all.publish(std::move(next));
     return *all.read().libraries.back();
@@ -241,7 +241,7 @@ const T* ask(const std::string& path, void* handle, const char* symbol) {
 
 Offer offer_of(const std::string& path, void* handle, const char* symbol) {
     Offer offer{ask<OperatorLibrary>(path, handle, symbol), ask<Backend>(path, handle, backend_symbol)};
-    bool is_named = std::string_view(symbol) != operators_symbol;  // whoever named it wants it
+    bool is_named = std::string_view(symbol) != operators_symbol;  // a named function is required to exist
     if (!offer.operators && (!offer.backend || is_named))
         fail(path, text("has no function ", symbol, ", which returns its operators"));
     return offer;
@@ -271,12 +271,12 @@ const AddedLibrary& load_operators(const std::string& given, const char* symbol)
     try {
         offer = offer_of(path, handle.get(), symbol);
         auto& added = add(all, path, path, offer);
-        (void)handle.release();  // its code stays
+        (void)handle.release();  // keep the code loaded
         return added;
     } catch (...) {
-        if (offer.backend) (void)handle.release();  // its devices may be there
+        if (offer.backend) (void)handle.release();  // its devices may be in use
         handle.reset();
-        // Libraries with templates often stay for ever.
+        // dlclose() often does not unload libraries with templates.
         LibraryHandle stays(::dlopen(path.c_str(), RTLD_NOLOAD | RTLD_LAZY));
         if (!stays) all.files.erase(known);
         throw;

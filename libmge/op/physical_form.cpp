@@ -16,7 +16,7 @@ Shape aligned_right(const Shape& shape, int rank) {
     return result;
 }
 
-// A value in blocks has whole ones, of a single channel too: only operands that are plain are broadcast.
+// Blocked values have whole blocks, even of a single channel. Only plain operands are broadcast.
 bool is_padded(const Shape& shape, const Layout& layout) {
     for (int i = 0; i < layout.size(); ++i)
         if (layout[i].block > 1 && shape[layout[i].axis] == 1) return true;
@@ -45,7 +45,7 @@ std::optional<TensorSpecs> physical_specs(std::span<const TensorSpec> specs, con
     return result;
 }
 
-// Position of the digit that counts whole blocks of an axis.
+// Returns the position of the digit that counts whole blocks of an axis.
 int outer_digit(const Layout& layout, int axis) {
     for (int i = 0; i < layout.size(); ++i)
         if (layout[i].axis == axis && !layout[i].block) return i;
@@ -116,7 +116,7 @@ std::optional<FormAlongAxis> form_along_axis(std::string_view name, int axis, co
     for (auto* specs : {&*in, &*out})
         for (auto& spec : *specs)
             for (int d = 0; d < layout.size(); ++d)
-                // An extent of 1 hides how large the block is.
+                // An extent of 1 does not show the block size.
                 if (layout[d].axis == axis && layout[d].block && spec.shape[d] != layout[d].block)
                     return std::nullopt;
     return FormAlongAxis{outer_digit(layout, axis), std::move(*in), std::move(*out)};
