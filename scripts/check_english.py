@@ -50,7 +50,8 @@ def joined(comments):
     block, next_to = [], None
     for line, before, text in comments:
         is_prose = text and not text.startswith("SPDX-")
-        if block and ((line, len(before)) != next_to or before.strip() or not is_prose):
+        is_first = before.strip() or not is_prose or text.startswith("|")
+        if block and ((line, len(before)) != next_to or is_first):
             yield block
             block = []
         if is_prose:
