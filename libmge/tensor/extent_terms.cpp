@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libmge/tensor/extent_terms.h"
+
+#include <algorithm>
+#include <iterator>
+#include <mutex>
+#include <set>
+#include <tuple>
+
+namespace mge {
+namespace {
+
+struct AtomOrder {
+    static auto key(const ExtentAtom& atom) {
+        return std::make_tuple(std::string_view(atom.text), atom.kind, atom.bounds.lower, atom.bounds.upper,
+                               atom.a.raw(), atom.b.raw());
+    }
+    bool operator()(const ExtentAtom& a, const ExtentAtom& b) const { return key(a) < key(b); }
+    bool operator()(const ExtentAtom* a, const ExtentAtom* b) const { return a != b && key(*a) < key(*b); }
+};
+
+// Handles are addresses of what is kept here, for the life of the process.
+struct Interned {
+    std::mutex mutex;
+    std::set<ExtentAtom, AtomOrder> atoms;
+    std::set<ExtentTerms> sums;
+};
+Interned& interned() {
+    static auto& all = *new Interned;
+    return all;
+}
+
+constexpr int64_t handle_base = std::numeric_limits<int64_t>::min();
+
+}  // namespace
+
+bool ProductOrder::operator()(const ExtentProduct& a, const ExtentProduct& b) const {
+    if (a.size() != b.size()) return a.size() > b.size();
+    return std::lexicographical_compare(a.begin(), a.end(), b.begin(), b.end(), AtomOrder{});
+}
+
+const ExtentAtom* intern(ExtentAtom atom) {
+    auto& all = interned();
+    std::lock_guard lock(all.mutex);
+    return &*all.atoms.insert(std::move(atom)).first;
+}
+
+Extent extent_of(const ExtentTerms& terms) {
+    if (terms.empty()) return 0;
+    if (terms.size() == 1 && terms.begin()->first.empty()) return terms.begin()->second;
+    auto& all = interned();
+    std::lock_guard lock(all.mutex);
+    const ExtentTerms* sum = &*all.sums.insert(terms).first;
+    return Extent::from_raw(handle_base + int64_t(reinterpret_cast<intptr_t>(sum)));
+}
+
+Extent extent_of(const ExtentAtom* atom) { return extent_of(ExtentTerms{{{atom}, 1}}); }
+
+ExtentTerms terms_of(const Extent& extent) {
+    if (!extent.is_number())
+        return *reinterpret_cast<const ExtentTerms*>(intptr_t(extent.raw() - handle_base));
+    ExtentTerms terms;
+    if (extent.raw()) terms[{}] = extent.raw();
+    return terms;
+}
+
+void add_term(ExtentTerms& terms, const ExtentProduct& product, __int128 coefficient) {
+    auto found = terms.find(product);
+    if (found != terms.end()) coefficient += found->second;
+    if (coefficient < Extent::least_number || coefficient > std::numeric_limits<int64_t>::max())
+        throw_user("shape", "an extent is larger than 62 bits", ErrorClass::value);
+    if (coefficient == 0) {
+        if (found != terms.end()) terms.erase(found);
+    } else {
+        terms[product] = int64_t(coefficient);
+    }
+}
+
+ExtentProduct multiplied(const ExtentProduct& a, const ExtentProduct& b) {
+    ExtentProduct product;
+    std::merge(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(product), AtomOrder{});
+    return product;
+}
+
+}  // namespace mge
