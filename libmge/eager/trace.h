@@ -124,7 +124,7 @@ private:
                        std::span<const int> ids, std::span<const int> outputs);
     void flush();
     std::vector<int> wanted(int begin, int end) const;
-    bool acts(int begin, int end) const;  // some step has an effect
+    bool has_effects(int begin, int end) const;  // some step has an effect
     std::vector<bool> needed_steps(const std::vector<int>& wanted) const;
     void run_compiled(const std::vector<int>& wanted);
     void run_one_by_one(const std::vector<int>& wanted);
