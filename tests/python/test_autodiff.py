@@ -35,6 +35,24 @@ def test_several_results_and_gradients():
             gm.backward([x * y], [Tensor([1.0])] * 2)
 
 
+# MegEngine 1.13 keeps the last gradient of a result that is given several times.
+@pytest.mark.parametrize(
+    "gradients, wanted", [([1.0, 10.0, 7.0], 21.0), ([[1.0, 2.0], 7.0, [4.0, 5.0]], [12.0, 15.0])]
+)
+def test_result_given_several_times_has_its_last_gradient(gradients, wanted):
+    x = Tensor([1.0, 2.0])
+    with GradManager().attach(x) as gm:
+        y = x * 3
+        gm.backward([y, y, y], [Tensor(gradient) for gradient in gradients])
+    np.testing.assert_array_equal(x.grad.numpy(), np.broadcast_to(wanted, 2))
+    x.grad = None
+    with GradManager().attach(x) as gm:
+        y = x * 3
+        z = y * 2
+        gm.backward([z, y, z])
+    np.testing.assert_array_equal(x.grad.numpy(), [9, 9])
+
+
 # As in MegEngine 1.13, an attached tensor that is a result has a gradient only if it was used.
 @pytest.mark.parametrize(
     "results, gradient",

@@ -10,7 +10,7 @@ from ..core.counted import counted
 from ..core.tensor.dtype import is_differentible_dtype
 from ..tensor import Tensor
 from .recording import Recording
-from .result_gradients import like_results
+from .result_gradients import distinct_results
 
 
 class _Backwarding(threading.local):
@@ -149,7 +149,7 @@ class GradManager(Recording):
         before, _backwarding.manager = _backwarding.manager, self
         try:
             self._tape.stop()
-            grads = self._tape.backward(*self._with_kept(ys, like_results(ys, dys)))
+            grads = self._tape.backward(*self._with_kept(*distinct_results(ys, dys)))
             self._deliver(dict(zip(self._on_tape, grads, strict=True)))
         finally:
             _backwarding.manager = before

@@ -5,19 +5,23 @@ from .. import _mge
 from ..tensor import Tensor
 
 
-def like_results(ys: list[Tensor], dys: list[Tensor] | None) -> list[Tensor] | None:
-    """Gradients in the shapes of their results.
+def distinct_results(
+    ys: list[Tensor], dys: list[Tensor] | None
+) -> tuple[list[Tensor], list[Tensor] | None]:
+    """Returns each result once, with its gradient in its shape.
 
     Args:
-        ys: the results.
+        ys: the results; one that is given several times counts as the last of them, as in MegEngine.
         dys: their gradients, which may lack what broadcasting brings, or have axes of extent 1 in
             front; None: ones.
     Raises:
         RuntimeError: a shape does not broadcast to that of its result.
     """
-    if dys is None:
-        return None
-    return [_like(y, dy) for y, dy in zip(ys, dys, strict=True)]
+    last = {id(y): place for place, y in enumerate(ys)}.values()
+    if dys is not None:
+        dys = [_like(y, dy) for y, dy in zip(ys, dys, strict=True)]
+        dys = [dys[place] for place in last]
+    return [ys[place] for place in last], dys
 
 
 def _like(y: Tensor, dy: Tensor) -> Tensor:

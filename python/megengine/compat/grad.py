@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from ..autodiff.function import Function  # noqa: F401
 from ..autodiff.recording import Recording
-from ..autodiff.result_gradients import like_results
+from ..autodiff.result_gradients import distinct_results
 from ..tensor import Tensor
 
 _numbers = itertools.count()
@@ -78,7 +78,7 @@ class GradKey(Recording):
         """
         if self._tape is None:
             raise RuntimeError("[Grad] nothing is recorded: use it in a with block, or call wrt")
-        ys, dys = self._with_kept(list(ys), like_results(list(ys), list(dys)))
+        ys, dys = self._with_kept(*distinct_results(list(ys), list(dys)))
         tape = self._end()
         attached, self._attached = self._attached, []
         tape.stop()
