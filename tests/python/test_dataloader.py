@@ -181,10 +181,42 @@ def test_timeout():
     )  # it does not wait for the worker, however busy it is here
 
 
+def workers_of(iterator):
+    return iterator._batches.gi_frame.f_locals["workers"]
+
+
+# The worker is in the middle of its second batch, which is larger than what a pipe holds.
+@pytest.mark.parametrize(
+    "sent, message", [(signal.SIGSTOP, "timeout"), (signal.SIGKILL, "exited unexpectedly")]
+)
+def test_worker_that_stops_within_a_batch_is_noticed(sent, message):
+    big = np.arange(1_000_000, dtype=np.float32)
+    iterator = iter(DataLoader(Calls(lambda k: big + k), num_workers=1, timeout=1))
+    next(iterator)
+    workers = workers_of(iterator)
+    assert workers._pipes[0].poll(300)
+    signal.alarm(300)  # instead of a wait without end
+    os.kill(workers._processes[0].pid, sent)
+    with pytest.raises(RuntimeError, match=message):
+        list(iterator)
+    signal.alarm(0)
+
+
+def test_stopped_worker_that_reads_no_task_is_noticed():
+    data = Calls(lambda k: k, 200_000)
+    sampler = SequentialSampler(data, 50_000, indices=[70_000] * 200_000)
+    iterator = iter(DataLoader(data, sampler, num_workers=1, timeout=1))
+    signal.alarm(300)
+    with pytest.raises(RuntimeError, match="timeout"):
+        for _ in iterator:
+            os.kill(workers_of(iterator)._processes[0].pid, signal.SIGSTOP)
+    signal.alarm(0)
+
+
 def test_no_worker_stays_when_iteration_is_left():
     iterator = iter(DataLoader(DATA, SequentialSampler(DATA, 1), num_workers=2))
     next(iterator)
-    processes = iterator._batches.gi_frame.f_locals["workers"]._processes
+    processes = workers_of(iterator)._processes
     assert all(p.is_alive() for p in processes)
     iterator.close()
     assert not any(p.is_alive() for p in processes)

@@ -26,7 +26,7 @@ class DataLoader:
         transform: what is done to samples; None for nothing.
         collator: how samples are put together.
         num_workers: processes that make batches; 0 makes them here.
-        timeout: seconds to wait for a batch of a worker; 0 for any time.
+        timeout: seconds to wait for a worker that makes no progress; 0 for any time.
         preload: give Tensors, and make the next batch ahead; to a GPU it is copied beside its work.
         parallel_stream: the workers share a stream instead of each reading all of it: the data
             set divides it by ``get_worker_info``.

@@ -6,9 +6,13 @@ tasks round robin, keeps at most two per worker in flight and puts the results i
 a worker is seen by waiting on its sentinel beside its pipe, so a killed worker never means a hang.
 """
 
+import contextlib
 import multiprocessing
+import os
 import queue
 import random
+import socket
+import struct
 import threading
 import time
 import traceback
@@ -16,6 +20,7 @@ from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 from multiprocessing import connection
+from typing import NoReturn
 
 import numpy as np
 
@@ -108,6 +113,17 @@ def _serve(loader, index: int, seed: int, pipe, loaders_ends: list) -> None:
             pipe.send((number, "failure", failure))
 
 
+def _limit_waits(pipe, seconds: float) -> None:
+    """Make reads and writes of a pipe fail with BlockingIOError when nothing moves for so long.
+
+    A stopped worker may have sent a part of a batch, or may not read a large task.
+    """
+    limit = struct.pack("@ll", *divmod(max(1, round(seconds * 1e6)), 10**6))
+    with socket.socket(fileno=os.dup(pipe.fileno())) as end:
+        for option in (socket.SO_RCVTIMEO, socket.SO_SNDTIMEO):
+            end.setsockopt(socket.SOL_SOCKET, option, limit)
+
+
 class Workers:
     """The workers of one iteration over a loader.
 
@@ -123,6 +139,8 @@ class Workers:
         context = multiprocessing.get_context("fork")
         for index in range(loader.num_workers):
             here, there = context.Pipe()
+            if loader.timeout:
+                _limit_waits(here, loader.timeout)
             self._pipes.append(here)
             process = context.Process(
                 target=_serve,
@@ -184,28 +202,34 @@ class Workers:
     def _send(self, worker: int, task) -> None:
         try:
             self._pipes[worker].send(task)
+        except BlockingIOError:
+            self._raise_timeout(worker)
         except (BrokenPipeError, ConnectionResetError):
             self._raise_ended(worker)
 
     def _receive(self, worker: int, arrived: dict) -> None:
         """Wait until a worker sends something, ends, or its time is over."""
         pipe, process = self._pipes[worker], self._processes[worker]
-        timeout = self._loader.timeout or None
-        ready = connection.wait([pipe, process.sentinel], timeout)
+        ready = connection.wait([pipe, process.sentinel], self._loader.timeout or None)
         if not ready:
-            raise RuntimeError(
-                f"DataLoader timeout: worker {worker} sent no batch within {timeout} seconds"
-            )
-        if pipe in ready:
-            try:
-                number, kind, value = pipe.recv()
-            except (EOFError, ConnectionResetError):
-                self._raise_ended(worker)
-            arrived[number] = (kind, value)
-        else:
+            self._raise_timeout(worker)
+        if pipe not in ready:
             self._raise_ended(worker)
+        try:
+            number, kind, value = pipe.recv()
+        except BlockingIOError:
+            self._raise_timeout(worker)
+        except (EOFError, OSError):  # OSError: the worker ended while it sent a batch
+            self._raise_ended(worker)
+        arrived[number] = (kind, value)
 
-    def _raise_ended(self, worker: int) -> None:
+    def _raise_timeout(self, worker: int) -> NoReturn:
+        raise RuntimeError(
+            f"DataLoader timeout: worker {worker} made no progress within"
+            f" {self._loader.timeout} seconds"
+        )
+
+    def _raise_ended(self, worker: int) -> NoReturn:
         process = self._processes[worker]
         process.join(_STOP_SECONDS)
         raise RuntimeError(
@@ -216,10 +240,9 @@ class Workers:
     def stop(self) -> None:
         """End all workers."""
         for pipe in self._pipes:
-            try:
+            os.set_blocking(pipe.fileno(), False)  # a stopped worker reads nothing
+            with contextlib.suppress(OSError):
                 pipe.send(None)
-            except (BrokenPipeError, ConnectionResetError, OSError):
-                pass
             pipe.close()
         deadline = time.monotonic() + _STOP_SECONDS
         for process in self._processes:
