@@ -112,6 +112,36 @@ def test_attention_with_masks():
         np.testing.assert_allclose(attend(x, x, x, **given).numpy(), want, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.parametrize("dropout", [0.0, 0.5])
+def test_attention_of_a_query_that_sees_no_key_is_zero(dropout):
+    attend, mask = FUNCTIONS["scaled_dot_product_attention"], np.tri(3, dtype=bool)
+    mask[1] = False
+    added = np.where(mask, 0, -np.inf).astype(np.float32)
+    for given in (mask, added):
+        x = mge.Tensor(X)
+        with mge.autodiff.GradManager().attach(x) as gm:
+            found = attend(x, x, x, mge.Tensor(given), dropout)
+            gm.backward(F.sum(found * found))
+        assert not found.numpy()[:, 1].any() and np.isfinite(found.numpy()).all()
+        assert np.isfinite(x.grad.numpy()).all()
+
+
+@needs_torch
+@pytest.mark.parametrize("need_weights", [False, True])
+def test_attention_layer_treats_hidden_rows_as_pytorch(need_weights):
+    torch.manual_seed(0)
+    theirs = nn.MultiheadAttention(8, 2, batch_first=True)
+    ours = convert_module(theirs)
+    x = np.random.default_rng(0).normal(size=(2, 3, 8)).astype(np.float32)
+    hidden = ~np.tri(3, dtype=bool)
+    hidden[1] = True
+    t = torch.tensor(x)
+    want = theirs(t, t, t, attn_mask=torch.tensor(hidden), need_weights=need_weights)[0]
+    x = mge.Tensor(x)
+    got = ours(x, x, x, attn_mask=mge.Tensor(hidden), need_weights=need_weights)[0]
+    np.testing.assert_allclose(got.numpy(), want.detach().numpy(), rtol=1e-4, atol=1e-5)
+
+
 def test_halves_are_rounded_to_the_even_number():
     x = np.float32([-2.5, -1.5, -0.5, 0.5, 1.5, 2.5, 3.5, 0.4, -1.6, 2.0])
     np.testing.assert_array_equal(FUNCTIONS["round"](mge.Tensor(x)).numpy(), np.round(x))

@@ -289,8 +289,15 @@ def _attend(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, s
         attn_mask = Tensor(np.tri(scores.shape[-2], scores.shape[-1], dtype=bool))
     if attn_mask is not None:
         scores = with_mask(scores, attn_mask, False)
-    weights = F.softmax(scores, axis=-1)
+    weights = weights_of(scores)
     return F.matmul(F.dropout(weights, dropout_p) if dropout_p else weights, value)
+
+
+def weights_of(scores: Tensor) -> Tensor:
+    """Softmax along the last axis; zeros where a mask hides every key, as in PyTorch."""
+    sees_nothing = F.max(scores, -1, keepdims=True) == -np.inf
+    weights = F.softmax(F.where(sees_nothing, F.zeros_like(scores), scores), axis=-1)
+    return F.where(sees_nothing, F.zeros_like(weights), weights)
 
 
 def with_mask(scores: Tensor, mask: Tensor, blocked: bool) -> Tensor:

@@ -9,7 +9,7 @@ from .. import functional as F
 from .. import module as M
 from ..module import Module
 from ..tensor import Parameter, Tensor
-from .torch_functions import FUNCTIONS, drop_whole, with_mask
+from .torch_functions import FUNCTIONS, drop_whole, weights_of, with_mask
 
 
 class Flatten(Module):
@@ -129,7 +129,8 @@ class Attention(Module):
             scores = with_mask(scores, attn_mask, True)
         if key_padding_mask is not None:
             scores = with_mask(scores, key_padding_mask[:, None, None], True)
-        weights = F.softmax(scores, axis=-1)
+        # PyTorch's weights of a query that sees no key are NaN, its result without weights is 0.
+        weights = F.softmax(scores, axis=-1) if need_weights else weights_of(scores)
         if self.dropout:
             weights = F.dropout(weights, self.dropout, training=self.training)
         found = F.transpose(
