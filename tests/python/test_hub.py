@@ -5,6 +5,7 @@ import hashlib
 import http.server
 import os
 import shutil
+import signal
 import subprocess
 import threading
 
@@ -169,6 +170,17 @@ def test_load(origin, protocol):
     assert isinstance(net, M.Linear) and net.in_features == 3
     assert hub.load("owner/nets", "net", 4, **WHERE, protocol=protocol).in_features == 4
     assert hub.help("owner/nets", "net", **WHERE, protocol=protocol) == "A net of one layer."
+
+
+def test_connection_that_stands_still_is_given_up(tmp_path, home, monkeypatch):
+    monkeypatch.setenv("GIT_SSH_COMMAND", f"echo $$ > {tmp_path}/pid; exec sleep 300 #")
+    monkeypatch.setattr(fetcher, "_LONGEST", 1.0)
+    try:
+        with pytest.raises(exceptions.GitPullError, match="did not end within 1 seconds"):
+            hub.load("owner/nets", "net", **WHERE, protocol="SSH")
+    finally:
+        os.kill(int((tmp_path / "pid").read_text()), signal.SIGKILL)
+    assert not any(path.is_dir() for path in (home / "hub").iterdir())
 
 
 def test_branches_tags_and_commits(origin):

@@ -25,21 +25,31 @@ _LABEL = r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
 _HOST = re.compile(rf"{_LABEL}(?:\.{_LABEL})+")
 # When git gives up a connection by HTTP on which nothing comes: seconds with less than a byte each.
 _STANDSTILL = {"GIT_HTTP_LOW_SPEED_LIMIT": "1", "GIT_HTTP_LOW_SPEED_TIME": "120"}
+# SSH has no such limit, so a whole command of git has one, in seconds; large repositories need time.
+_LONGEST = 3600.0
 _COMMIT = re.compile(r"[0-9a-f]{4,64}")
 
 
 def _git(*arguments: str, folder: str | None = None, silent: bool) -> str | None:
-    """What git prints; None when it failed, which it has said on the terminal unless silent."""
+    """Returns what git prints; None when it failed, which it reports on the terminal unless silent.
+
+    Raises:
+        GitPullError: git does not end in time.
+    """
     environment = {**_STANDSTILL, **os.environ, "GIT_TERMINAL_PROMPT": "0"}
-    result = subprocess.run(
-        ["git", *arguments],
-        cwd=folder,
-        env=environment,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL if silent else None,
-        text=True,
-    )
+    try:
+        result = subprocess.run(
+            ["git", *arguments],
+            cwd=folder,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL if silent else None,
+            text=True,
+            timeout=_LONGEST,
+        )
+    except subprocess.TimeoutExpired:
+        raise GitPullError(f"git {arguments[0]} did not end within {_LONGEST:g} seconds") from None
     return result.stdout.strip() if result.returncode == 0 else None
 
 
@@ -79,7 +89,8 @@ class RepoFetcherBase:
         Raises:
             InvalidGitHost, InvalidRepo, GitCheckoutError: the host, repository or commit is not
                 written as above.
-            GitPullError: the repository or branch does not exist, or git is not installed.
+            GitPullError: the repository or branch does not exist, git is not installed or takes
+                longer than an hour.
             GitCheckoutError: the repository does not have the commit.
         """
         if not _HOST.fullmatch(git_host):
