@@ -11,7 +11,7 @@ def distinct_results(
     """Returns each result once, with its gradient in its shape.
 
     Args:
-        ys: the results; one that is given several times counts as the last of them, as in MegEngine.
+        ys: the results; of one that is given several times the last counts, as in MegEngine.
         dys: their gradients, which may lack what broadcasting brings, or have axes of extent 1 in
             front; None: ones.
     Raises:

@@ -25,7 +25,7 @@ _LABEL = r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
 _HOST = re.compile(rf"{_LABEL}(?:\.{_LABEL})+")
 # When git gives up a connection by HTTP on which nothing comes: seconds with less than a byte each.
 _STANDSTILL = {"GIT_HTTP_LOW_SPEED_LIMIT": "1", "GIT_HTTP_LOW_SPEED_TIME": "120"}
-# SSH has no such limit, so a whole command of git has one, in seconds; large repositories need time.
+# SSH has no such limit, so a whole command of git has one, in seconds; long enough to clone much.
 _LONGEST = 3600.0
 _COMMIT = re.compile(r"[0-9a-f]{4,64}")
 
