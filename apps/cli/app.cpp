@@ -28,7 +28,7 @@
 namespace mge::cli {
 namespace {
 
-// Changes of one letter that make b of a (Levenshtein).
+// The Levenshtein distance of a and b.
 size_t distance(const std::string& a, const std::string& b) {
     std::vector<size_t> row(b.size() + 1);
     for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
@@ -44,7 +44,7 @@ size_t distance(const std::string& a, const std::string& b) {
     return row.back();
 }
 
-// The name that was probably meant; empty when none is close.
+// Returns the most similar name, or an empty string if none is close.
 std::string nearest(const std::string& given, const std::set<std::string>& names) {
     std::string best;
     size_t least = given.size() < 4 ? 2 : std::max<size_t>(2, given.size() / 3) + 1;
@@ -73,7 +73,7 @@ App::App(Invocation& invocation, Manual manual)
       root_(std::make_unique<CLI::App>(manual_.description, invocation.tool)) {
     std::string examples = examples_text(manual_);
     root_->footer(manual_.footer + (manual_.footer.empty() || examples.empty() ? "" : "\n\n") + examples);
-    // As in MegEngine's tools the last of several values counts. Inherited by commands and their options.
+    // As in MegEngine's tools, the last of several values counts. Commands and their options inherit this.
     root_->option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
     add_global_flags();
 }
@@ -95,7 +95,7 @@ void App::add_global_flags() {
     app.add_flag("--wide", invocation_.wide,
                  "Whole lines, and tables with all their columns, however narrow the terminal is")
         ->group(group);
-    // For the help only: rewrite_arguments has read the files before CLI11 sees the arguments.
+    // Only for the help: rewrite_arguments() has expanded the files already.
     app.add_option("--flagfile", flag_file_, "Read flags from a file, one per line; # starts a comment")
         ->type_name("FILE")
         ->group(group);
@@ -129,7 +129,7 @@ void App::rewrite_arguments() {
     rewrite_negated_flags(arguments, names.flags, names.all);
     rewrite_truths(arguments, names.flags);
     refuse_empty_entries(arguments, names.lists);
-    // Known before the rest is parsed, for errors there.
+    // Set before the rest is parsed, for errors there.
     invocation_.json = value_of("--json", arguments);
     allow_terminal(true, std::ranges::find(arguments, "--no-color") == arguments.end());
 }
@@ -137,8 +137,8 @@ void App::rewrite_arguments() {
 void App::fail_on_unknown() {
     auto extra = root_->remaining(true);
     if (extra.size() == 1 && extra[0] == "--" && !commands_.empty())
-        throw UsageError("'--' stands in front of the command", "put it behind, before names with dashes");
-    // What stands behind "--" is no option, whatever it looks like.
+        throw UsageError("'--' precedes the command", "put it after the command, before names with dashes");
+    // Everything after "--" is positional.
     bool is_behind_mark = extra.size() > 1 && extra[0] == "--";
     std::string given = extra.at(is_behind_mark), help = invocation_.tool + " --help lists all";
     bool is_option = !is_behind_mark && given.size() > 1 && given[0] == '-';
@@ -187,14 +187,14 @@ void App::parse_arguments() {
     }
 }
 
-// What cannot be written is told before the work, which may take long.
+// Checks outputs before the work, which may take long.
 void App::check_output_places() {
     std::vector<const CLI::App*> apps{root_.get()};
     for (auto* command : root_->get_subcommands()) apps.push_back(command);
     try {
         refuse_same_outputs(apps);
     } catch (const UsageError&) {
-        invocation_.json.clear();  // the report would be one of them
+        invocation_.json.clear();  // the report would be one of the two
         throw;
     }
     refuse_unwritable(apps, invocation_.json);

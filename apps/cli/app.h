@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The command line of a tool: CLI11 with the flags that all tools share, MegEngine's spellings, and manual
-// page and shell completion made from the same definitions.
+// The command line of a tool: CLI11 with the flags that all tools share and MegEngine's spellings. The manual
+// page and shell completion are generated from the same definitions.
 
 #include <functional>
 #include <memory>
@@ -24,17 +24,17 @@ public:
     App(const App&) = delete;
     App& operator=(const App&) = delete;
 
-    // Where a tool without subcommands defines its options.
+    // A tool without subcommands defines its options here.
     CLI::App& root() { return *root_; }
     Invocation& invocation() { return invocation_; }
 
-    // A subcommand; `body` does its work. Global flags may stand before and behind its name.
+    // Adds a subcommand that `body` implements. Global flags may precede or follow its name.
     CLI::App& command(const std::string& name, const std::string& description, std::function<int()> body);
 
-    // Reads invocation.arguments and fills in the rest of the invocation. UsageError when they are wrong;
-    // Exit after --help, --version, --print-man and --print-completion.
+    // Parses invocation.arguments and fills in the rest of the invocation. Throws UsageError for wrong
+    // arguments, and Exit after --help, --version, --print-man and --print-completion.
     void parse();
-    // parse(), then the work of the subcommand that was given.
+    // Calls parse(), then the body of the given subcommand.
     int run();
 
 private:

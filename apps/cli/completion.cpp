@@ -29,7 +29,7 @@ std::string shell_function(std::string name) {
     return "_" + name;
 }
 
-// Branches of bash's `case` for one command: what may follow an option that takes a value …
+// Branches of bash's `case` for one command: completions of an option's value.
 std::string bash_values(const CLI::App& root, const CLI::App* command) {
     std::string result, of = (command ? command->get_name() : "") + ",";
     for (auto& option : with_globals(root, command)) {
@@ -42,7 +42,7 @@ std::string bash_values(const CLI::App& root, const CLI::App* command) {
     return result;
 }
 
-// … and which options there are.
+// Branches for the option names.
 std::string bash_options(const CLI::App& root, const CLI::App* command) {
     std::vector<std::string> names;
     for (auto& option : with_globals(root, command))
@@ -52,7 +52,7 @@ std::string bash_options(const CLI::App& root, const CLI::App* command) {
            "'; return ;;\n";
 }
 
-// In single quotes.
+// Quotes text in single quotes.
 std::string fish_text(const std::string& text) {
     std::string result = "'";
     for (char c : text) {
@@ -62,7 +62,7 @@ std::string fish_text(const std::string& text) {
     return result + "'";
 }
 
-// A line for each option; `condition`: when the command line has it.
+// One line per option. `condition` selects the command.
 std::string fish_options(const std::string& tool, const std::string& condition,
                          const std::vector<OptionText>& options) {
     std::string result;
@@ -79,7 +79,7 @@ std::string fish_options(const std::string& tool, const std::string& condition,
     return result;
 }
 
-// For zsh's _arguments: brackets, colons and quotes have a meaning there.
+// Escapes text for zsh's _arguments, which interprets brackets, colons and quotes.
 std::string zsh_text(const std::string& text) {
     std::string result;
     for (char c : text) {
@@ -126,7 +126,7 @@ std::string bash_completion(const CLI::App& app) {
     }
     values += bash_values(app, nullptr);
     options += bash_options(app, nullptr);
-    // What stands before the word: after "--name=" bash sees the equals sign as a word of its own.
+    // Completes the text before the word, too: bash splits "--name=" at the equals sign.
     return "# bash completion for " + name + ", made by it\n" + function + "() {\n" +
            "    local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} command= word\n"
            "    _mge_reply() { COMPREPLY=($(compgen \"$@\" -- \"$current\")); }\n"

@@ -8,7 +8,7 @@ class App;
 
 namespace mge::cli {
 
-// Scripts by which a shell completes the commands, options and values of a tool.
+// Shell scripts that complete the commands, options and values of a tool.
 std::string bash_completion(const CLI::App& app);
 std::string fish_completion(const CLI::App& app);
 std::string zsh_completion(const CLI::App& app);

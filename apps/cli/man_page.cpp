@@ -12,7 +12,7 @@
 namespace mge::cli {
 namespace {
 
-// Text that roff prints as it is.
+// Escapes text for roff.
 std::string escaped(const std::string& text) {
     std::string result;
     bool line_start = true;
@@ -106,7 +106,7 @@ std::string upper(std::string name) {
 std::string man_page(const CLI::App& app, const Manual& manual) {
     std::string name = app.get_name(), description = app.get_description();
     std::string summary = description.substr(0, description.find('.'));
-    // No date: the page of the same source is always the same.
+    // No date, so that equal sources give equal pages.
     std::string page = ".TH " + upper(escaped(name)) + " 1 \"\" \"mge " + version + "\" \"MGE\"\n";
     page += ".SH NAME\n" + escaped(name) + " \\- " + escaped(summary) + "\n.SH SYNOPSIS\n";
     auto commands = commands_of(app);

@@ -10,7 +10,7 @@ class App;
 
 namespace mge::cli {
 
-// The manual page of a tool, in roff.
+// Returns the manual page of a tool in roff.
 std::string man_page(const CLI::App& app, const Manual& manual);
 
 }  // namespace mge::cli

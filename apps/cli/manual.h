@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What --help and the manual page of a tool say besides its options, once per tool. What holds for all tools
-// (the environment, which tools there are) stands in manual.cpp.
+// Texts of --help and the manual page of a tool besides its options. Texts that all tools share (environment,
+// list of tools) are in manual.cpp.
 
 #include <span>
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace mge::cli {
 
-// A command line and what it does; those of a tool run one after the other.
+// A command line and its explanation. The examples of a tool can be run in sequence.
 struct Example {
     std::string command, does;
 };
@@ -20,17 +20,17 @@ struct Entry {
 
 struct Manual {
     std::string description;
-    std::string footer;  // below the options, shown as it is
+    std::string footer;  // printed verbatim below the options
     std::vector<Example> examples;
     std::vector<Entry> files;
 };
 
-// Variables of the environment that every tool obeys.
+// Environment variables that all tools use.
 std::span<const Entry> environment();
 // Names of all tools.
 std::span<const std::string> tool_names();
 
-// The examples as --help shows them.
+// Formats the examples for --help.
 std::string examples_text(const Manual& manual);
 
 }  // namespace mge::cli

@@ -17,7 +17,7 @@ std::string on_one_line(std::string message) {
     return message;
 }
 
-// The option or argument that a message is about: CLI11 begins it with the name.
+// Returns the option or argument that a message is about: CLI11 starts messages with its name.
 const CLI::Option* option_of(const std::string& message, const CLI::App& root) {
     auto apps = root.get_subcommands();
     apps.push_back(const_cast<CLI::App*>(&root));

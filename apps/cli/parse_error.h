@@ -9,8 +9,8 @@ class ParseError;
 
 namespace mge::cli {
 
-// Describes an error of CLI11 in one line that names the option or argument, its value and the values that it
-// takes. Looks at the root and at the command that was given.
+// Describes a CLI11 error in one line with the option or argument, its value and the accepted values.
+// Searches the root and the given command.
 std::string message_of(const CLI::ParseError& error, const CLI::App& root);
 
 }  // namespace mge::cli

@@ -21,10 +21,10 @@ namespace {
 
 constexpr size_t longest_line = 1024;
 constexpr char interrupt = '\x03', end_of_input = '\x04', backspace = '\x7f';
-// What a shell reports of a program that was interrupted.
+// The exit code that shells report for an interrupted program.
 constexpr int interrupted_code = 130;
 
-// Character by character and without signals, so that an interrupt does not leave the terminal silent.
+// Reads single characters without signals, so that an interrupt cannot leave echo disabled.
 class QuietTerminal {
 public:
     explicit QuietTerminal(int fd) : fd_(fd) {
@@ -94,7 +94,7 @@ SecretBytes read_secret(int descriptor, const std::string& where, size_t limit) 
     while (length <= limit) {
         ssize_t got = ::read(descriptor, content.data() + length, content.size() - length);
         if (got < 0 && errno == EINTR) continue;
-        if (got < 0 && errno == EAGAIN) {  // a writer is there
+        if (got < 0 && errno == EAGAIN) {  // a writer exists
             wait_for_input(descriptor);
             continue;
         }

@@ -7,12 +7,11 @@
 
 namespace mge::cli {
 
-// Asks at the terminal that controls the process and reads a line that is not shown; nullopt when there is no
-// terminal.
+// Prompts at the controlling terminal and reads a line without echo. Returns nullopt if there is no terminal.
 std::optional<SecretBytes> ask_secret(const std::string& prompt);
 
-// Everything that comes from a file descriptor, at most `limit` bytes; UserError names `where`, also for a
-// pipe that nobody opens to write within a second. The descriptor of a named pipe does not block.
+// Reads all data of a file descriptor, at most `limit` bytes. Throws UserError that names `where`, also if no
+// process opens a pipe for writing within a second. The descriptor of a named pipe must be non-blocking.
 SecretBytes read_secret(int descriptor, const std::string& where, size_t limit = 4096);
 
 }  // namespace mge::cli

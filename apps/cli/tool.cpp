@@ -45,8 +45,8 @@ class NullBuffer : public std::streambuf {
     std::streamsize xsputn(const char*, std::streamsize n) override { return n; }
 };
 
-// While a tool works std::cout may point elsewhere, and both streams make room for what they print where
-// there is a terminal; the guard of run_tool puts them back.
+// Redirects std::cout and std::cerr for the run of a tool, so that output on a terminal erases the progress
+// line. Restores both.
 struct TextGuard {
     std::streambuf *output = std::cout.rdbuf(), *errors = std::cerr.rdbuf();
     TextLines output_lines{output}, error_lines{errors};
@@ -63,20 +63,20 @@ struct TextGuard {
     }
 };
 
-// What is printed goes through the door, whatever stands in front of it.
-struct DoorGuard {
+// Filters everything that is printed.
+struct SafeTextGuard {
     std::streambuf *output = std::cout.rdbuf(), *errors = std::cerr.rdbuf();
-    SafeText output_door{output}, error_door{errors};
-    DoorGuard() {
-        std::cout.rdbuf(&output_door);
-        std::cerr.rdbuf(&error_door);
+    SafeText safe_output{output}, safe_errors{errors};
+    SafeTextGuard() {
+        std::cout.rdbuf(&safe_output);
+        std::cerr.rdbuf(&safe_errors);
     }
-    ~DoorGuard() {
+    ~SafeTextGuard() {
         std::cout.rdbuf(output);
         std::cerr.rdbuf(errors);
     }
-    DoorGuard(const DoorGuard&) = delete;
-    DoorGuard& operator=(const DoorGuard&) = delete;
+    SafeTextGuard(const SafeTextGuard&) = delete;
+    SafeTextGuard& operator=(const SafeTextGuard&) = delete;
 };
 
 void print_error(const Invocation& invocation, const std::string& message) {
@@ -95,9 +95,10 @@ Json error_json(ErrorCode code, const std::string& message, const std::string& h
     return error;
 }
 
-// What went wrong and, when not even the report can be written, that too: one line.
+// Prints one line with the error and, if the report cannot be written either, that error.
 template <class MakeReport>
-int tell(const Invocation& invocation, ErrorCode code, const std::string& message, MakeReport report) {
+int print_and_report(const Invocation& invocation, ErrorCode code, const std::string& message,
+                     MakeReport report) {
     std::string line = message;
     if (!invocation.json.empty()) {
         try {
@@ -112,26 +113,26 @@ int tell(const Invocation& invocation, ErrorCode code, const std::string& messag
 
 int report_error(const Invocation& invocation, ErrorCode code, const std::string& message,
                  const std::string& hint = {}) {
-    return tell(invocation, code, hint.empty() ? message : message + "; " + hint, [&] {
+    return print_and_report(invocation, code, hint.empty() ? message : message + "; " + hint, [&] {
         Json report = make_report(invocation);
         report["error"] = error_json(code, message, hint);
         return report;
     });
 }
 
-// The report itself cannot be written: that is told, and not in the report.
+// Writing the report failed: printed, but not reported.
 class ReportError : public Error {
 public:
     explicit ReportError(const Error& e) : Error(e.code(), e.error_class(), e.what()) {}
 };
 
-// Whoever reads stdout may have read enough (`| head`). That is no error, unlike a full disk.
+// The reader of a pipe may have read enough (`| head`). That is not an error, unlike a full disk.
 bool reader_may_leave() {
     struct stat info {};
     return ::fstat(STDOUT_FILENO, &info) == 0 && (S_ISFIFO(info.st_mode) || S_ISSOCK(info.st_mode));
 }
 
-// Nobody has given the tool a stdout.
+// The tool was started without stdout.
 bool is_stdout_closed = false;
 
 void write_stdout(const std::string& data) {
@@ -143,8 +144,8 @@ void write_stdout(const std::string& data) {
         throw UserError(text("stdout cannot be written: ", std::strerror(errno)));
 }
 
-// A file that is opened while one of them is closed would take its number, and get what is printed. Text for
-// people goes nowhere then; data that was asked for may not.
+// Opens closed standard descriptors on /dev/null: otherwise the next opened file would get their number, and
+// the printed text. Requested data is refused later.
 void open_standard_descriptors() {
     is_stdout_closed = ::fcntl(STDOUT_FILENO, F_GETFD) < 0 && errno == EBADF;
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd)
@@ -189,14 +190,14 @@ std::string_view kind_of(ErrorCode code) {
 int run_tool(const char* tool, int argc, const char* const* argv,
              const std::function<int(Invocation&)>& body) {
     open_standard_descriptors();
-    // Writing fails instead: the work goes on, its report is written, and no half of a file stays.
+    // Let writes fail instead: the work continues, its report is written, and no partial file is left.
     ::signal(SIGPIPE, SIG_IGN);
     ::signal(SIGXFSZ, SIG_IGN);
-    DoorGuard door;
+    SafeTextGuard safe_text;
     TextGuard guard;
     PipeScope pipes;
     Invocation invocation{tool, normalize_arguments(argc, argv), {}};
-    // An error of the command line is reported too.
+    // Command line errors are reported, too.
     invocation.json = value_of("--json", invocation.arguments);
     int code = run_guarded(invocation, body);
     std::cout.flush();
@@ -231,17 +232,17 @@ Json make_report(const Invocation& invocation) {
         host["isa"] = name_of(cpu_isa());
         host["threads"] = default_threads();
     } catch (const UserError&) {
-        // Nobody knows after a wrong MGE_ISA or MGE_THREADS: the error that the report is about says so.
+        // Left out if MGE_ISA or MGE_THREADS is invalid: the reported error says so.
     }
     return report;
 }
 
 void require_stdout() {
-    if (is_stdout_closed) throw UserError("stdout is closed, and what was asked for goes there");
+    if (is_stdout_closed) throw UserError("stdout is closed, but the output goes there");
 }
 
 void write_report(const Invocation& invocation, const Json& report) {
-    // Names from a hostile model may not be UTF-8: shown with replacement characters, never an exception.
+    // Names from a malicious model may not be UTF-8: use replacement characters instead of throwing.
     std::string data = report.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
     try {
         if (invocation.json == "-")
@@ -269,7 +270,7 @@ int finish(const Invocation& invocation, const Json& result, ErrorCode code, con
 
 int finish_report(const Invocation& invocation, Json report, ErrorCode code, const std::string& message) {
     std::cout.flush();
-    return tell(invocation, code, message, [&] {
+    return print_and_report(invocation, code, message, [&] {
         report["error"] = error_json(code, message);
         return std::move(report);
     });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What every tool does around its work: exit codes, one line per error, the JSON envelope.
+// The frame of every tool: exit codes, one line per error, the JSON envelope.
 
 #include <functional>
 #include <nlohmann/json_fwd.hpp>
@@ -16,12 +16,12 @@ namespace mge::cli {
 using Json = nlohmann::ordered_json;
 inline constexpr int schema_version = 1;
 
-// Thrown by argument parsing when there is nothing left to do (--help, --version).
+// Thrown by argument parsing when the tool should exit (--help, --version).
 struct Exit {
     int code;
 };
 
-// A mistake on the command line, and what to do about it.
+// A mistake on the command line, with a hint how to fix it.
 class UsageError : public UserError {
 public:
     UsageError(const std::string& message, std::string hint) : UserError(message), hint_(std::move(hint)) {}
@@ -31,7 +31,7 @@ private:
     std::string hint_;
 };
 
-// The exit codes of docs/error-codes.md; `kind` is their name in reports.
+// An exit code of docs/error-codes.md; `kind` is its name in reports.
 struct ExitCode {
     ErrorCode code;
     std::string_view kind, meaning;
@@ -39,41 +39,41 @@ struct ExitCode {
 std::span<const ExitCode> exit_codes();
 std::string_view kind_of(ErrorCode code);
 
-// The call of a tool: its arguments and what the global flags say. Filled in by App (app.h).
+// The arguments of a tool and the values of global flags. Filled in by App (app.h).
 struct Invocation {
     std::string tool;
     std::vector<std::string> arguments;  // normalised, flag files expanded
-    std::string json;                    // where the report goes: empty, a path, or "-" for stdout
+    std::string json;                    // destination of the report: empty, a path, or "-" for stdout
     bool quiet = false, verbose = false, no_color = false, wide = false;
 };
 
-// Runs `body`, which returns an exit code. An error becomes one line on stderr, the exit code of its kind,
-// and, with --json, a report that holds the error. What `body` prints on std::cout is the text for people: it
-// goes to stderr while the report is on stdout, and nowhere with --quiet.
+// Runs `body`, which returns an exit code. An error becomes one line on stderr, its exit code and, with
+// --json, a report that contains it. Text that `body` prints on std::cout goes to stderr while the report is
+// on stdout, and is dropped with --quiet.
 int run_tool(const char* tool, int argc, const char* const* argv,
              const std::function<int(Invocation&)>& body);
 
-// From here on std::cout goes where the flags say. Called once they are known.
+// Redirects std::cout according to the flags. Call once they are known.
 void direct_text(const Invocation& invocation);
 
-// The fields that all reports start with: schema_version, tool, version, command, host.
+// Returns the fields that all reports start with: schema_version, tool, version, command, host.
 Json make_report(const Invocation& invocation);
-// Writes to the path whole or not at all, or to stdout for "-".
+// Writes to the path atomically, or to stdout for "-".
 void write_report(const Invocation& invocation, const Json& report);
 
-// The envelope around a result; nothing without --json. Returns 0.
+// Writes the envelope around a result if --json is given. Returns 0.
 int finish(const Invocation& invocation, const Json& result);
-// The same for work that was done and whose answer is bad news: the report holds result and error, one line
-// goes to stderr. Returns the exit code.
+// Like finish(), for completed work with a negative result: the report has result and error, one line goes to
+// stderr. Returns the exit code.
 int finish(const Invocation& invocation, const Json& result, ErrorCode code, const std::string& message);
-// The same for a report made already.
+// Like the above, for a finished report.
 int finish_report(const Invocation& invocation, Json report, ErrorCode code, const std::string& message);
 
-// UserError when the tool was started with stdout closed: for those who are about to print data that was
-// asked for. Text for people goes nowhere then.
+// Throws UserError if the tool was started with stdout closed. Call before printing requested data; text for
+// people is dropped instead.
 void require_stdout();
 
-// Writes data that was asked for to a file, whole or not at all, or to stdout for "-", even with --quiet.
+// Writes requested data to a file atomically, or to stdout for "-", even with --quiet.
 void write_output(const Invocation& invocation, const std::string& path,
                   const std::function<void(std::ostream&)>& write);
 

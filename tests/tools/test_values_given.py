@@ -71,7 +71,7 @@ def test_numbers_are_as_a_whole_and_in_their_range(run_tool, small_model, flags,
         (["mge-profile", "show", "x", "--min-time", "nan"], "'nan' is no number of at least 0"),
         (["mge-dump", "iodiff", "x", "y", "-e", "-1"], "'-1' is no number of at least 0"),
         (["mge-dump", "testcase", "x", "y", "--data", "z", "--seed", "-1"], "whole number"),
-        (["mge-dump", "--", "info", "x"], "'--' stands in front of the command"),
+        (["mge-dump", "--", "info", "x"], "'--' precedes the command"),
     ],
     ids=lambda v: " ".join(v) if isinstance(v, list) else "",
 )

@@ -45,7 +45,7 @@ Tensor decode_png(std::span<const std::byte> bytes, const std::string& label) {
         ~Free() { png_image_free(&image); }
     } free{image};
     if (!png_image_begin_read_from_memory(&image, bytes.data(), bytes.size())) fail(label, image.message);
-    image.flags |= PNG_IMAGE_FLAG_16BIT_sRGB;  // 16-bit values are scaled to 8 bits, not given another gamma
+    image.flags |= PNG_IMAGE_FLAG_16BIT_sRGB;  // scales 16-bit values to 8 bits without changing the gamma
     bool is_color = image.format & PNG_FORMAT_FLAG_COLOR;
     check_size(label, bytes.size(), image.height, image.width, is_color ? 4 + 3 : 2 + 1);
     Tensor with_alpha = new_image(image.height, image.width, is_color ? 4 : 2);
@@ -75,7 +75,7 @@ Tensor decode_jpeg(std::span<const std::byte> bytes, const std::string& label) {
     check(
         tjDecompressHeader3(decoder.get(), data, bytes.size(), &width, &height, &subsampling, &color_space));
     bool is_grey = color_space == TJCS_GRAY;
-    // A progressive one keeps all coefficients, of two bytes, beside the image.
+    // A progressive JPEG keeps all coefficients, of two bytes each, besides the image.
     int channels = is_grey ? 1 : 3;
     check_size(label, bytes.size(), height, width, uint64_t(channels) * 3);
     Tensor result = new_image(height, width, channels);
@@ -84,7 +84,8 @@ Tensor decode_jpeg(std::span<const std::byte> bytes, const std::string& label) {
     return result;
 }
 
-// "P5" or "P6", width, height, largest value; blanks and comments between them, one blank before the pixels.
+// Parses "P5" or "P6", width, height and maximum value, separated by blanks and comments, then one blank and
+// the pixels.
 class PortableMap {
 public:
     PortableMap(std::span<const std::byte> bytes, const std::string& label)
@@ -94,7 +95,7 @@ public:
         int channels = text_[1] == '6' ? 3 : 1;
         int64_t width = number("width"), height = number("height"), largest = number("largest value");
         if (largest < 1 || largest > 255)
-            fail(label_, "its largest value is ", largest, ", 1 to 255 are read");
+            fail(label_, "its largest value is ", largest, ", expected 1 to 255");
         if (at_ >= text_.size()) fail(label_, "its pixels are missing");
         ++at_;
         check_size(label_, text_.size(), height, width, uint64_t(channels));
@@ -157,7 +158,7 @@ Tensor decode_image(std::span<const std::byte> bytes, const std::string& label, 
     else if (starts_with("P5") || starts_with("P6"))
         image = PortableMap(bytes, label).decode();
     else
-        fail(label, "it starts like none of PNG, JPEG, binary PPM (P6) and PGM (P5)");
+        fail(label, "it is not PNG, JPEG, binary PPM (P6) or PGM (P5)");
     if (channels == Channels::as_stored) return image;
     return with_channels(image, channels == Channels::grey ? 1 : 3);
 }

@@ -7,20 +7,20 @@
 
 namespace mge::cli {
 
-// What an image is read as: with the channels it has (1 or 3, an alpha channel is dropped), or converted.
-// Colours come as red, green, blue; grey is made of them as 0.299 R + 0.587 G + 0.114 B.
+// The channels to return: those of the file (1 or 3; an alpha channel is dropped), or a conversion. Colours
+// are in the order red, green, blue; grey is 0.299 R + 0.587 G + 0.114 B.
 enum class Channels { as_stored, grey, color };
 
-// True for the endings that people give image files: .png, .jpg, .jpeg, .ppm, .pgm.
+// True for the extensions .png, .jpg, .jpeg, .ppm and .pgm.
 bool is_image_name(const std::string& path);
 
-// A PNG, JPEG, or binary PPM or PGM file, told apart by content, as uint8 (1, height, width, channels).
-// UserError when it cannot be read, ModelError when it is damaged or none of these.
+// Decodes a PNG, JPEG, or binary PPM or PGM file, recognised by content, to uint8 (1, height, width,
+// channels). Throws UserError if it cannot be read, ModelError if it is damaged or has another format.
 Tensor read_image(const std::string& path, Channels channels = Channels::as_stored);
 Tensor decode_image(std::span<const std::byte> bytes, const std::string& label,
                     Channels channels = Channels::as_stored);
 
-// Red and blue exchanged, as OpenCV orders them; grey images stay.
+// Swaps red and blue, which gives OpenCV's order. Grey images are unchanged.
 Tensor swap_red_and_blue(const Tensor& image);
 
 }  // namespace mge::cli

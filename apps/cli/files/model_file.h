@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The model that a tool works on: its argument, and the options that opening it may need.
+// The model that a tool works on: its argument, and options needed to open it.
 
 #include <string>
 
@@ -19,12 +19,12 @@ struct ModelFile {
     ModelKeys keys;
     OperatorLibraries operators{};
 
-    // Loads the libraries first. `otherwise`: as of open_options().
+    // Loads the libraries, then the model. `otherwise` is passed to open_options().
     Model read(const KeyOptions* otherwise = nullptr) const;
 };
 
-// Defines the argument MODEL, required, the flags for its key, which begin with `prefix`, and those for
-// operators.
+// Defines the required argument MODEL, the flags for its key, which start with `prefix`, and those for
+// operator libraries.
 void add_model_file(CLI::App& command, ModelFile& file, const std::string& name = "model",
                     const std::string& prefix = {});
 

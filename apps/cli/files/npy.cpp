@@ -14,7 +14,7 @@ namespace mge::cli {
 namespace {
 
 struct ElementType {
-    std::string_view code;  // numpy's, without byte order
+    std::string_view code;  // NumPy's code without byte order
     DType dtype;
 };
 constexpr ElementType element_types[] = {
@@ -23,7 +23,7 @@ constexpr ElementType element_types[] = {
     {"i8", DType::i64},     {"f2", DType::f16}, {"f4", DType::f32}, {"f8", DType::f64},
 };
 
-// Turns big-endian elements into this machine's.
+// Converts big-endian elements to the byte order of this machine.
 void reverse_bytes(const Tensor& tensor) {
     auto* element = static_cast<std::byte*>(tensor.data());
     auto size = std::ptrdiff_t(size_of(tensor.dtype()));
@@ -31,7 +31,7 @@ void reverse_bytes(const Tensor& tensor) {
         std::reverse(element, element + size);
 }
 
-// The elements in the order of rows, of an array whose first axis is the fastest in memory.
+// Converts an array whose first axis is the fastest in memory to row-major order.
 Tensor from_columns(const Tensor& columns) {
     const Shape& shape = columns.shape();
     const size_t element = size_of(columns.dtype());
@@ -66,7 +66,7 @@ public:
         return array.is_in_columns ? from_columns(result) : result;
     }
 
-    // Of header and data, by the header alone.
+    // The size of header and data, from the header.
     size_t size() {
         Description array = describe();
         return (bytes_.size() - data_.size()) + array.count * size_of(array.type.dtype);
@@ -97,7 +97,7 @@ private:
     void read_header() {
         constexpr size_t fixed = 8;
         if (bytes_.size() < fixed + 4 || std::memcmp(bytes_.data(), "\x93NUMPY", 6) != 0)
-            fail("it does not start like one");
+            fail("it has no .npy signature");
         auto byte = [&](size_t i) { return size_t(std::to_integer<uint8_t>(bytes_[i])); };
         size_t version = byte(6), field = version == 1 ? 2 : 4;
         if (version < 1 || version > 3) fail("format version ", version);
@@ -156,7 +156,7 @@ auto with_model_errors(const std::string& label, const Fn& read) {
         return read();
     } catch (const ModelError&) {
         throw;
-    } catch (const UserError& e) {  // a shape too large to exist
+    } catch (const UserError& e) {  // a shape that is too large
         throw ModelError(text("'", label, "' is not a readable .npy array: ", e.what()));
     }
 }

@@ -14,8 +14,8 @@
 namespace mge::cli {
 namespace {
 
-// Deflate cannot expand by more: an entry that claims so is hostile, and is refused before memory is taken
-// for it.
+// The maximum expansion of Deflate. An entry that claims more is malicious and is refused before memory is
+// allocated.
 constexpr uint64_t largest_expansion = 1032;
 
 struct Discard {
@@ -60,7 +60,7 @@ std::string numpy_type(DType dtype) {
         case DType::f16:
             return "<f2";
         case DType::bf16:
-            return "<u2";  // numpy has no bfloat16: its bits
+            return "<u2";  // NumPy has no bfloat16: store the bits
         case DType::f32:
             return "<f4";
         case DType::f64:
@@ -69,7 +69,7 @@ std::string numpy_type(DType dtype) {
             break;
     }
     MGE_CHECK(is_narrow(dtype));
-    return "|u1";  // nor narrow ones
+    return "|u1";  // also no narrow types
 }
 
 std::string npy_bytes(const Tensor& tensor) {
@@ -88,7 +88,7 @@ std::string npy_bytes(const Tensor& tensor) {
     return result;
 }
 
-// An archive and what its entries may ask for together.
+// An archive with the memory budget of all its entries.
 struct Source {
     Archive archive;
     std::string label;
@@ -99,7 +99,7 @@ struct Source {
     Source(const Source&) = delete;
 };
 
-// One entry of an archive, unpacked only as far as its own header says it is long.
+// An entry of an archive, unpacked only up to the size in its own header.
 class ArchiveMember {
 public:
     ArchiveMember(Source& source, zip_uint64_t index) : source_(source) {
@@ -122,7 +122,7 @@ public:
         if (info_.size != needed)
             throw ModelError(text("'", label_, "' is not a readable .npy array: it has ", info_.size,
                                   " bytes, its header asks for ", needed));
-        // The bytes, and the tensor that is made of them.
+        // Once for the bytes and once for the tensor.
         source_.budget.take(needed, 2);
         size_t start = bytes.size();
         bytes.resize(needed);
@@ -161,7 +161,7 @@ bool is_special(const std::string& path) {
 }
 
 Archive open_new(const std::string& path) {
-    // libzip writes a temporary file and renames it itself when the archive is closed.
+    // libzip writes a temporary file and renames it when the archive is closed.
     int code = 0;
     Archive archive(zip_open(path.c_str(), ZIP_CREATE | ZIP_TRUNCATE, &code));
     if (!archive) throw UserError(text("cannot create '", path, "': ", message(code)));
@@ -183,7 +183,7 @@ void write_archive(Archive archive, const std::string& path,
             throw UserError(text("cannot write '", name, "' to '", path, "': ", zip_strerror(archive.get())));
         }
         zip_set_file_compression(archive.get(), zip_uint64_t(index), ZIP_CM_STORE, 0);
-        // The first day that a zip can name, as numpy does: equal arrays make equal files.
+        // The earliest date of a zip file, as NumPy uses: equal arrays give equal files.
         constexpr uint16_t midnight = 0, first_of_1980 = 1 << 5 | 1;
         zip_file_set_dostime(archive.get(), zip_uint64_t(index), midnight, first_of_1980, 0);
     }
@@ -256,7 +256,7 @@ std::map<std::string, Tensor> read_npz(const std::string& path) {
 void write_npz(const std::string& path, const std::vector<std::pair<std::string, Tensor>>& arrays) {
     bool is_file = path != "-" && !is_special(path);
     if (is_file) return write_archive(open_new(path), path, arrays);
-    // libzip would put a file in the place of a device.
+    // libzip would replace a device by a file.
     zip_error_t error;
     zip_error_init(&error);
     zip_source_t* memory = zip_source_buffer_create(nullptr, 0, 0, &error);

@@ -36,7 +36,7 @@ void write_safetensors(const std::string& path, const std::vector<std::pair<std:
         offset = end;
     }
     std::string head = header.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
-    head.append((8 - head.size() % 8) % 8, ' ');  // the data starts at a multiple of 8
+    head.append((8 - head.size() % 8) % 8, ' ');  // aligns the data to 8 bytes
     write_file_atomically(path, [&](std::ostream& stream) {
         uint64_t length = head.size();
         for (int i = 0; i < 8; ++i) stream.put(char(length >> 8 * i));

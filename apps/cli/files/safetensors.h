@@ -9,8 +9,9 @@
 
 namespace mge::cli {
 
-// Hugging Face's format for named tensors: eight bytes with the length of a JSON header, the header, the data
-// (https://github.com/huggingface/safetensors). Writes the file whole or not at all; `metadata` is free text.
+// Writes named tensors in the format of Hugging Face (https://github.com/huggingface/safetensors): eight
+// bytes with the length of a JSON header, the header, the data. Writes the file atomically; `metadata` is
+// free text.
 void write_safetensors(const std::string& path, const std::vector<std::pair<std::string, Tensor>>& arrays,
                        const std::map<std::string, std::string>& metadata = {});
 

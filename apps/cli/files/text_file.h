@@ -4,11 +4,11 @@
 
 namespace mge::cli {
 
-// The content of a file of flags, a list or JSON. Its objects take more memory than its text: ModelError when
-// that could be more than a file may ask for (libmge/base/files/file_limit.h), UserError when it cannot be
-// read.
+// Reads a file of flags, a list or JSON. Throws UserError if it cannot be read, and ModelError if its
+// objects, which take more memory than the text, could exceed the file limit
+// (libmge/base/files/file_limit.h).
 std::string read_text_for_objects(const std::string& path);
-// The same of JSON: ModelError when its values lie too deep in each other.
+// Reads JSON in the same way. Also throws ModelError if it is nested too deeply.
 std::string read_json_text(const std::string& path);
 
 }  // namespace mge::cli

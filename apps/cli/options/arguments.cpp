@@ -78,7 +78,7 @@ private:
         return flags;
     }
 
-    // Files that name others again and again could grow without end.
+    // Bounds the total size: files may include others many times.
     std::string content_of(const std::string& path) {
         std::string content;
         try {
@@ -108,7 +108,7 @@ private:
         return flags;
     }
 
-    Strings open_;  // the files being read, outermost first
+    Strings open_;  // files being read, outermost first
     const std::string label_ = "--flagfile";
     FileBudget budget_{label_, 0};
 };

@@ -9,8 +9,8 @@ TensorSpec with_batch(TensorSpec spec, int64_t batch, const std::string& name, c
     auto fail = [&](const char* why) {
         throw_user(option, text("the input '", name, "' ", why), ErrorClass::value);
     };
-    if (!spec.shape.is_known()) fail("has a shape that only a run can tell");
-    if (spec.shape.rank() == 0) fail("is a scalar: it has no first extent");
+    if (!spec.shape.is_known()) fail("has a shape that is known only at run time");
+    if (spec.shape.rank() == 0) fail("is a scalar: it has no batch axis");
     spec.shape[0] = batch;
     return spec;
 }

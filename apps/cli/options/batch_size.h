@@ -6,10 +6,10 @@
 
 namespace mge::cli {
 
-// The spec of an input with another first extent. UserError of `option`, the flag that asks for it, when it
-// has none: a scalar, or a shape that only a run can tell.
+// Returns the spec of an input with another batch size. Throws UserError in the name of `option` if the input
+// is a scalar or its shape is known only at run time.
 TensorSpec with_batch(TensorSpec spec, int64_t batch, const std::string& name, const char* option);
-// Those of all inputs of a graph, in its order.
+// Returns the specs of all inputs of a graph, in order.
 TensorSpecs with_batch(const Graph& graph, int64_t batch, const char* option);
 
 }  // namespace mge::cli

@@ -18,16 +18,16 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Excludes other writers of files in the same folder. The file itself cannot be locked: writing replaces it.
+// Excludes other writers in the same folder. The file itself cannot be locked, because writing replaces it.
 class FolderLock {
 public:
-    // UserError when another process keeps it for longer than the limit.
+    // Throws UserError if another process holds the lock for longer than the limit.
     FolderLock(const fs::path& file, std::chrono::seconds limit) {
         fs::path folder = file.has_parent_path() ? file.parent_path() : ".";
         fd_ = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         std::string what = text("the folder of fast-run cache '", file.string(), "'");
         LockWait wait(what, limit);
-        // Where folders cannot be locked the last writer wins; writing tells when there is no folder.
+        // If folders cannot be locked, the last writer wins. A missing folder is reported by the write.
         while (fd_ >= 0 && ::flock(fd_, LOCK_EX | LOCK_NB) != 0 && (errno == EINTR || errno == EWOULDBLOCK))
             if (!wait.wait_a_moment()) {
                 ::close(fd_);
@@ -46,7 +46,7 @@ private:
 };
 
 bool exists(const fs::path& path) {
-    std::error_code unknown;  // opening it tells it better
+    std::error_code unknown;  // opening reports it better
     return fs::exists(path, unknown) || unknown;
 }
 
@@ -78,9 +78,9 @@ std::unique_ptr<FastrunCache> open_encrypted(const std::string& path, const KeyO
     if (use == CacheUse::read || use == CacheUse::look_up)
         return FastrunCache::from_bytes(storage->read(), path);
     if (!exists(path)) {
-        // A bad key is told before anything is measured.
+        // Reports a bad key before anything is measured.
         encrypt_in_memory({}, path, cipher);
-        std::error_code ignored;  // writing tells it better
+        std::error_code ignored;  // writing reports it better
         if (fs::path(path).has_parent_path()) fs::create_directories(fs::path(path).parent_path(), ignored);
     }
     SecretBytes present = storage->read();

@@ -16,8 +16,8 @@ std::vector<std::string> split(const std::string& list, char separator) {
     return words;
 }
 
-// CLI11 writes the values of IsMember as "TEXT:{a,b}"; ours that are checked elsewhere are "a|b". What is
-// meant as it stands is in small letters.
+// CLI11 formats the values of IsMember as "TEXT:{a,b}"; ours, checked elsewhere, are "a|b". Literal values
+// are in lower case.
 std::vector<std::string> choices_in(const std::string& type) {
     size_t begin = type.find(":{"), end = type.rfind('}');
     if (begin != type.npos && end != type.npos) return split(type.substr(begin + 2, end - begin - 2), ',');
@@ -27,7 +27,7 @@ std::vector<std::string> choices_in(const std::string& type) {
     return is_list ? split(type, '|') : std::vector<std::string>();
 }
 
-// "N:INT in [1 - 10]" → "N": what validators say stands behind a colon, which names may have themselves.
+// "N:INT in [1 - 10]" → "N". Validator texts follow a colon, but names may contain colons, too.
 std::string without_validators(const std::string& type) {
     constexpr std::string_view validators[] = {":{",    ":INT",    ":UINT",  ":FLOAT",       ":TEXT",
                                                ":FILE", ":NUMBER", ":PATH(", ":NONNEGATIVE", ":POSITIVE"};

@@ -10,11 +10,11 @@ class Option;
 
 namespace mge::cli {
 
-// What manual page and completion need to know of an option or argument.
+// The properties of an option or argument that the manual page and completion need.
 struct OptionText {
-    std::vector<std::string> names;    // with their dashes; an argument has its one name without
+    std::vector<std::string> names;    // with dashes; an argument has one name without
     std::string value;                 // "FILE", "N", …; empty for a flag
-    std::vector<std::string> choices;  // the values there are, when they are few
+    std::vector<std::string> choices;  // the valid values, if they are few
     bool takes_file = false;
     bool required = false;
     std::string description, default_value;
@@ -22,7 +22,7 @@ struct OptionText {
 
 OptionText text_of(const CLI::Option& option);
 
-// Those of one command that a user may see, in the order of their definition.
+// The visible options, arguments and subcommands of a command, in order of definition.
 std::vector<OptionText> options_of(const CLI::App& app);
 std::vector<OptionText> arguments_of(const CLI::App& app);
 std::vector<const CLI::App*> commands_of(const CLI::App& app);

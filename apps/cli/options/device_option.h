@@ -10,10 +10,11 @@ class App;
 
 namespace mge::cli {
 
-// Defines --device; `what` is done there: "Run". Libraries with devices come by add_operator_libraries().
+// Defines --device. `what` starts its description: "Run". add_operator_libraries() provides libraries with
+// devices.
 void add_device_option(CLI::App& command, std::string& device, const std::string& what);
-// The place of that name, the first CPU when it is empty. UserError or DeviceError, of that option, when
-// there is none. Libraries may bring devices: load them first.
+// Returns the device of that name, or the first CPU for an empty name. Throws UserError or DeviceError in the
+// name of `option`. Libraries that provide devices must be loaded before.
 DeviceId device_of(const std::string& name, const char* option = "--device");
 
 }  // namespace mge::cli

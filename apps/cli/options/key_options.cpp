@@ -41,7 +41,7 @@ KeySource read_key_file(const std::string& path) {
     return {read_secret(fd, where), where};
 }
 
-// The environment is memory that others may read (/proc/PID/environ) and that children inherit.
+// Removes the variable: others may read the environment (/proc/PID/environ), and children inherit it.
 KeySource take_variable(const std::string& name, const std::string& prefix) {
     char* value = std::getenv(name.c_str());
     if (!value) throw UserError(text("--", prefix, "key-env: there is no environment variable '", name, "'"));
@@ -60,7 +60,7 @@ KeySource read_source(const KeyOptions& options, const KeyRequest& request) {
     }
     std::string id = request.key_id.empty() ? "" : text(" (key id ", request.key_id, ')');
     auto typed = ask_secret(text("Key for '", request.file, "'", id, ", hexadecimal: "));
-    // Of a file that is there the key's id is known; else it may be one that is about to be written.
+    // The key id is known for an existing file, but not for one that is about to be written.
     std::string missing =
         request.key_id.empty()
             ? text("no key was given for ", request.cipher, ", to read or write '", request.file, "'")

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Where tools take keys from. Never from the command line, which every user of the machine can read.
+// Sources of keys. Never the command line, which every user of the machine can read.
 
 #include <memory>
 #include <string>
@@ -17,35 +17,36 @@ namespace mge::cli {
 struct KeyOptions {
     std::string file, env;
     int fd = -1;
-    std::string prefix;  // of the flags: "new-" for --new-key-file
+    std::string prefix;  // prefix of the flags: "new-" for --new-key-file
     struct Kept;
-    std::shared_ptr<Kept> kept;  // shared by copies
+    std::shared_ptr<Kept> kept;  // shared between copies
 
     bool are_given() const { return !file.empty() || !env.empty() || fd >= 0; }
 };
 
-// Defines --key-file, --key-env and --key-fd, of which one may be given. `prefix` makes others of the same
-// kind: "new-" → --new-key-file; `what` says whose key it is.
+// Defines --key-file, --key-env and --key-fd, which exclude each other. With the prefix "new-" they are
+// --new-key-file etc. `what` describes the key in help texts.
 void add_key_options(CLI::App& command, KeyOptions& options, const std::string& what,
                      const std::string& prefix = {});
 
-// Reads the key when it is asked for; without options it asks at the terminal, or leaves a cipher of
-// MegEngine's its default key. What can be read only once (a variable, which is removed from the environment,
-// a descriptor, the terminal) is kept in `options` until they go; a key file is read each time and not kept.
-// CryptoError when the key has the wrong length or there is none, UserError when it cannot be read.
+// Returns a provider that reads the key on demand. Without options it prompts at the terminal, or uses the
+// default key of a MegEngine cipher. A key that can be read only once (a variable, which is removed from the
+// environment, a descriptor, the terminal) is kept for the lifetime of `options`. A key file is read each
+// time. The provider throws CryptoError for a missing key or one of wrong length, UserError if it cannot be
+// read.
 KeyProvider key_provider(const KeyOptions& options);
 
-// What opening a model may need.
+// Options for opening a model.
 struct ModelKeys {
     KeyOptions key;
-    std::string cipher;  // of a model in one of MegEngine's encrypted formats
+    std::string cipher;  // for MegEngine's encrypted formats
 };
 
-// Defines the key flags and --cipher, all with `prefix`, unless the command has them. `what` is theirs.
+// Defines the key flags and --cipher, all with `prefix`, unless the command has them already. `what`
+// describes the encrypted object.
 void add_model_keys(CLI::App& command, ModelKeys& keys, const std::string& prefix = {},
                     const std::string& what = "an encrypted model");
-// With a key on the command line a plain model is refused. `otherwise`: the key to try when none was given;
-// then a plain one is as good.
+// If a key is given, plain models are refused. If not, `otherwise` is tried, and plain models are accepted.
 OpenOptions open_options(const ModelKeys& keys, const KeyOptions* otherwise = nullptr);
 
 }  // namespace mge::cli

@@ -9,17 +9,17 @@ class App;
 
 namespace mge::cli {
 
-// How images shall lie in memory.
+// The memory layout of images.
 struct LayoutOptions {
-    std::vector<std::string> formats;  // of --enable-nchw4 and its like: at most one
-    std::string transform;             // --layout-transform: by measured times
+    std::vector<std::string> formats;  // from --enable-nchw4 etc.; at most one
+    std::string transform;             // --layout-transform: choose by measured times
 };
 
 void add_layout_options(CLI::App& app, LayoutOptions& options);
-// UserError for contradictions, DeviceError for a device that is not there.
+// Throws UserError for contradictions, DeviceError for a missing device.
 void check(const LayoutOptions& options);
 
-// The flag of a format: NCHW44_DOT → --enable-nchw44-dot.
+// Returns the flag of a format: NCHW44_DOT → --enable-nchw44-dot.
 std::string layout_flag(std::string format);
 
 }  // namespace mge::cli

@@ -11,7 +11,8 @@ std::string_view without_blanks(std::string_view word) {
     return word.substr(begin, word.find_last_not_of(' ') + 1 - begin);
 }
 
-// Bytes of the longest name that the text begins with, blanks and a ':' behind it; npos: none.
+// Returns the length of the longest name at the start of the text, including blanks and ':' after it, or
+// npos.
 size_t known_name(std::string_view text, std::span<const std::string> names) {
     size_t longest = text.npos;
     for (auto& name : names) {

@@ -8,9 +8,9 @@
 
 namespace mge::cli {
 
-// "a:1,2;b:x.npy" → {a, 1,2}, {b, x.npy}. A name may have colons and semicolons: a part begins with the
-// longest of `names` that stands before a ':'. Otherwise its name ends at the first ':'; a part without one
-// has none.
+// Splits "a:1,2;b:x.npy" into {a, 1,2}, {b, x.npy}. Names may contain colons and semicolons: a part starts
+// with the longest of `names` that is followed by ':'. Otherwise its name ends at the first ':'; without one
+// its name is empty.
 std::vector<std::pair<std::string, std::string>> split_named_values(std::string_view list,
                                                                     std::span<const std::string> names);
 

@@ -43,7 +43,7 @@ ValueCheck whole_number(int64_t least, uint64_t most) {
 ValueCheck real_number(double least, double most) {
     return [=](const std::string& word) {
         auto value = parse_whole<double>(word);
-        bool is_good = value && *value >= least && *value <= most;  // not for NaN
+        bool is_good = value && *value >= least && *value <= most;  // false for NaN
         return is_good ? "" : refusal(word, "number", least, most);
     };
 }

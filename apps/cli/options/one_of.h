@@ -9,7 +9,7 @@
 
 namespace mge::cli {
 
-// A check that a value is one of these words. Help and completion show them.
+// Checks that a value is one of these words, which help and completion show.
 inline CLI::Validator one_of(const std::vector<std::string>& words) {
     std::string all;
     for (auto& word : words) all += (all.empty() ? "" : ",") + word;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Libraries with operators that a model may use besides those of mge.
+// Libraries with additional operators for models.
 
 #include <string>
 #include <vector>
@@ -13,12 +13,13 @@ namespace mge::cli {
 
 struct OperatorLibraries {
     std::vector<std::string> paths;
-    std::string entry;  // the function that names the operators; empty: the usual one
+    std::string entry;  // exported function that returns the operators; empty: the default name
 };
 
 // Defines --c-opr-lib and --c-opr-init-interface.
 void add_operator_libraries(CLI::App& command, OperatorLibraries& libraries);
-// Does nothing for one that was loaded already. OperatorLibraryError says why one cannot be.
+// Skips libraries that are loaded already. Throws OperatorLibraryError with the reason if one cannot be
+// loaded.
 void load(const OperatorLibraries& libraries);
 
 }  // namespace mge::cli

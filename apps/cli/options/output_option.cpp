@@ -27,14 +27,14 @@ bool is_marked(const CLI::Option& option, const char* as) {
     }
 }
 
-// What names the place and nothing else; empty for what takes any number of writers (stdout, /dev/null).
+// Returns a canonical path; empty for places that accept several writers (stdout, /dev/null).
 std::string place_of(const std::string& path) {
     std::error_code unknown;
     if (path.empty() || path == "-") return {};
     if (fs::exists(path, unknown) && !fs::is_regular_file(path, unknown) && !fs::is_directory(path, unknown))
         return {};
     fs::path place = fs::absolute(path, unknown);
-    // Of a link to what is not there yet the file system knows no place.
+    // Canonicalise the target of a dangling symlink by hand.
     if (fs::is_symlink(place, unknown) && !fs::exists(place, unknown))
         place = place.parent_path() / fs::read_symlink(place, unknown);
     place = fs::weakly_canonical(place, unknown);

@@ -4,8 +4,8 @@
 
 namespace mge::cli {
 
-// " (commit 0123456789ab)", with ", changed" behind it where files differed from the commit; empty where the
-// sources were no git repository when this was built.
+// Returns " (commit 0123456789ab)", or "…, changed)" if files differed from the commit. Empty if the build
+// had no git repository.
 std::string commit_text();
 
 }  // namespace mge::cli

@@ -22,7 +22,7 @@ void fit_numbers(Tensor& tensor, const std::function<double(int64_t)>& number_at
         for (int64_t i = 0; i < n; ++i) {
             double number = number_at(i);
             codes[i] = narrow_bits(dtype, number);
-            // Floats saturate; what the integers cannot hold would wrap round.
+            // Floats saturate, but narrow integers would wrap around.
             bool has_to_fit = is_narrow_int(dtype);
             if (has_to_fit && double(narrow_value(dtype, codes[i])) != std::trunc(number))
                 throw_unfit(option, number, dtype);

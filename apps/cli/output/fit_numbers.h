@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Numbers that users give, as elements of an input's dtype. None wraps round: what a dtype cannot hold is a
-// UserError of the option.
+// Converts numbers of users to elements of an input's dtype. Values never wrap around: if a value does not
+// fit the dtype, it is a UserError of the option.
 
 #include <cmath>
 #include <functional>
@@ -16,7 +16,7 @@ namespace mge::cli {
 
 [[noreturn]] void throw_unfit(const char* option, double value, DType dtype);
 
-// As numpy converts: towards zero for integers; truth is what is not zero.
+// Converts like NumPy: integers truncate towards zero, nonzero values are true.
 template <class T>
 T fit_number(double value, const char* option) {
     if constexpr (std::is_same_v<T, bool>) {
@@ -24,7 +24,7 @@ T fit_number(double value, const char* option) {
     } else if constexpr (std::is_integral_v<T>) {
         double whole = std::trunc(value);
         using Limits = std::numeric_limits<T>;
-        // The largest 64-bit integer is no double; the next power of two is.
+        // The largest 64-bit integer is not a double, but the next power of two is.
         if (!(whole >= double(Limits::min())) || !(whole < std::exp2(Limits::digits)))
             throw_unfit(option, value, DTypeOf<T>);
         return T(whole);
@@ -36,12 +36,12 @@ T fit_number(double value, const char* option) {
     }
 }
 
-// Gives every element the number that `number_at` says.
+// Sets every element to the result of `number_at`.
 void fit_numbers(Tensor& tensor, const std::function<double(int64_t)>& number_at, const char* option);
 
 Tensor fit_dtype(const Tensor& tensor, DType dtype, const char* option);
 
-// Uniform in [low, high), the same for the same seed.
+// Returns values uniform in [low, high), equal for equal seeds.
 Tensor random_tensor(const TensorSpec& spec, double low, double high, uint64_t seed, const char* option);
 
 }  // namespace mge::cli

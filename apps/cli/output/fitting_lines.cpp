@@ -11,8 +11,8 @@ namespace {
 
 bool begins_character(char c) { return (uint8_t(c) & 0xc0) != 0x80; }
 
-// Bytes of the part of a line that is shown first: the whole line, or what ends behind the last blanks after
-// `indent` bytes that still fit, or, where the first word is longer, the first ones.
+// Returns the length of the first part of a line in bytes: the whole line if it fits, else up to the last
+// blank after `indent` bytes that fits, else the first word.
 size_t first_part(std::string_view line, size_t indent, size_t characters) {
     size_t shown = 0, part = line.size();
     bool is_found = false;

@@ -4,11 +4,11 @@
 
 namespace mge::cli {
 
-// Lines that are longer than so many characters, broken behind blanks; what follows is indented by two more
-// than the line was. A word that is longer than that stays whole: it may be a path that somebody copies.
+// Breaks longer lines after blanks and indents the continuation by two more than the line. A longer word
+// stays whole, because it may be a path to copy.
 std::string broken_behind_blanks(std::string_view lines, size_t characters);
 
-// Breaks what is printed for people to text_width().
+// Breaks text for people at text_width().
 class FittingLines final : public WholeLines {
 public:
     using WholeLines::WholeLines;

@@ -9,8 +9,8 @@
 
 namespace mge::cli {
 
-// A whole number out of a file. What is none, or does not fit, is a Json::exception as anything else of
-// another kind: get() would take a part of it.
+// Reads an integer from a file. Throws Json::exception for other numbers and values out of range, which get()
+// would truncate.
 template <std::integral T>
 T whole_number(const Json& value) {
     bool fits = value.is_number_unsigned()  ? std::in_range<T>(value.get<uint64_t>())

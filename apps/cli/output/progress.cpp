@@ -19,13 +19,13 @@ using Clock = ProgressClock;
 
 constexpr std::chrono::milliseconds quiet_time = 1s, redraw_time = 100ms;
 
-// Of all activities and silences, of which there are few, and of a clock that a test moves.
+// Shared by all activities and silences, of which there are few, and the test clock.
 std::mutex mutex;
 std::condition_variable changed;
 int silences = 0;
-Clock::time_point last_silence{};  // its end
+Clock::time_point last_silence{};  // when the last Silence ended
 
-// Where the clock stands, or by how much it is ahead of the system's while it runs.
+// The time of a stopped clock, and the lead over the system's clock of a running one.
 constexpr auto running = Clock::duration::min();
 std::atomic<Clock::duration> stopped_at{running}, ahead{};
 
@@ -131,10 +131,10 @@ struct Activity::Ticker {
     void tick() {
         std::unique_lock lock(mutex);
         while (!ends) {
-            // Sleeps through what is being measured.
+            // Sleep during measurements.
             changed.wait(lock, [&] { return silences == 0 || ends; });
             if (changed.wait_until(lock, due(), [&] { return silences > 0 || ends; })) continue;
-            if (Clock::now() < due()) continue;  // something else is done since
+            if (Clock::now() < due()) continue;  // now() was called meanwhile
             quiet_from = Clock::now();
             if (is_at_line_start()) show_line(text(what, ", ", int64_t(seconds_since(start)), " s"));
         }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// One line on stderr that says how far a longer piece of work is. It appears only on a terminal, only after a
-// second, and is gone when the work is done or anything else is printed.
+// A progress line on stderr. It appears only on a terminal and only after a second, and disappears when the
+// work ends or anything else is printed.
 
 #include <chrono>
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace mge::cli {
 
-// The time as progress takes it: steady, unless a test stops it and moves it itself.
+// The clock of progress lines: steady, but tests can stop and set it.
 class ProgressClock {
 public:
     using duration = std::chrono::steady_clock::duration;
@@ -23,25 +23,25 @@ public:
 
     static time_point now();
     static void stop();
-    static void advance(duration time);  // while it is stopped
+    static void advance(duration time);  // only while stopped
     static void go_on();
 };
 
-// Work in parts, with the time left. Drawn by advance() alone, so that nothing disturbs a measurement
-// between.
+// Progress of work in parts, with the remaining time. Only advance() draws, so that measurements in between
+// are not disturbed.
 class Progress {
 public:
-    // total 0: not known, the count alone is shown.
+    // If total is 0, it is unknown and only the count is shown.
     Progress(std::string what, size_t total);
     ~Progress();
     Progress(const Progress&) = delete;
     Progress& operator=(const Progress&) = delete;
 
     void advance(size_t steps = 1, const std::string& note = {});
-    // The work turned out larger or smaller.
+    // Call when the amount of work changes.
     void set_total(size_t total) { total_ = total; }
-    // What the library tells of its work, in the place of our own parts; `label` stands in front. It must not
-    // outlive this.
+    // Returns an observer that shows the library's progress instead of our parts, prefixed by `label`. It
+    // must not outlive this object.
     WorkObserver observer(std::string label = {});
 
 private:
@@ -53,13 +53,12 @@ private:
     size_t total_, done_ = 0;
     bool wanted_;
     Clock::time_point start_ = Clock::now(), drawn_{};
-    std::string stage_;  // of the observer
+    std::string stage_;  // reported by the observer
     Clock::time_point stage_start_{};
 };
 
-// What a tool is busy with, for work that tells nothing by itself: the words and the seconds since they were
-// said, once a second, by a thread of its own (none where there is no terminal). Silent while a Progress or a
-// Silence exists.
+// Shows the current activity and its seconds, once a second from a thread of its own (if there is a
+// terminal). For work that reports no progress. Suspended while a Progress or a Silence exists.
 class Activity {
 public:
     explicit Activity(std::string what);
@@ -74,7 +73,7 @@ private:
     std::unique_ptr<Ticker> ticker_;
 };
 
-// While it exists no Activity draws: something is being measured, or the user is typing.
+// Suspends every Activity while it exists, during measurements and while the user types.
 class Silence {
 public:
     Silence();

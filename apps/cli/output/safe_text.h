@@ -4,9 +4,8 @@
 
 namespace mge::cli {
 
-// The door to the terminal: what tools print goes through it, and comes out with everything that terminals
-// would obey as \x1b, \u202e …, but for ends of lines, tabs and the colours of paint(). Names of strangers
-// need no care where they are printed.
+// Filters everything that tools print. Characters that terminals interpret become \x1b, \u202e …, except line
+// ends, tabs and the colours of paint(). So untrusted names need no escaping where they are printed.
 class SafeText final : public WholeLines {
 public:
     using WholeLines::WholeLines;

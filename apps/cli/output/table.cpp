@@ -12,13 +12,13 @@ namespace {
 
 using Row = std::vector<std::string>;
 
-// No narrower does a column get by breaking its cells.
+// Wrapping cells makes no column narrower than this.
 constexpr size_t narrowest = 20;
 constexpr size_t gap = 2;
 
 bool continues_character(char c) { return (uint8_t(c) & 0xc0) == 0x80; }
 
-// Characters of UTF-8: all bytes but those that continue one.
+// Returns the UTF-8 characters: all bytes except continuation bytes.
 size_t width(const std::string& cell) {
     return cell.size() - size_t(std::ranges::count_if(cell, continues_character));
 }
@@ -38,7 +38,7 @@ size_t line_width(const std::vector<size_t>& widths, size_t widest_column) {
     return total;
 }
 
-// Leaves out columns as long as the others would not fit; their headings.
+// Removes columns while the rest does not fit, and returns their headings.
 Row leave_out(std::vector<Row>& rows, const Row& left_out_first, size_t limit) {
     Row left_out;
     for (auto& heading : left_out_first) {
@@ -52,7 +52,7 @@ Row leave_out(std::vector<Row>& rows, const Row& left_out_first, size_t limit) {
     return left_out;
 }
 
-// The widest columns give way first.
+// Narrows the widest columns first.
 void narrow(std::vector<size_t>& widths, size_t limit) {
     while (line_width(widths, SIZE_MAX) > limit) {
         auto widest = std::ranges::max_element(widths);
@@ -86,7 +86,7 @@ std::vector<std::string> wrapped(const std::string& text, size_t limit) {
     Row lines;
     std::string rest = text;
     while (limit > 0 && width(rest) > limit) {
-        size_t end = 0, blank = 0, mark = 0;  // of what fits, and behind the last places to break at
+        size_t end = 0, blank = 0, mark = 0;  // end of the text that fits; last break after a blank or mark
         for (size_t count = 0; end < rest.size(); ++end) {
             if (!continues_character(rest[end]) && count++ == limit) break;
             if (rest[end] == ' ') blank = end + 1;

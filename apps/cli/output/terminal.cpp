@@ -27,7 +27,7 @@ bool is_line_shown = false;
 std::atomic<bool> at_line_start{true};
 
 bool wants_colors(int descriptor) {
-    // https://no-color.org: any value but an empty one.
+    // https://no-color.org: any value except an empty one.
     return colors_allowed && !env_string("NO_COLOR") && env_string("TERM") != "dumb" && ::isatty(descriptor);
 }
 
@@ -65,7 +65,7 @@ void limit_text_width(size_t characters) { widest_text = characters; }
 
 void show_line(const std::string& line) {
     std::lock_guard lock(line_mutex);
-    // In the last column some terminals begin a new line.
+    // Some terminals wrap after the last column.
     std::string fitting = first_characters(printable(line), terminal_width(2, usual_width) - 1);
     std::fprintf(stderr, "\r%s\033[K", fitting.c_str());
     is_line_shown = true;

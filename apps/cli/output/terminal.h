@@ -8,30 +8,30 @@
 
 namespace mge::cli {
 
-// What of a terminal's abilities may be used; set once by App from --quiet, --no-color and NO_COLOR.
+// Enables features of the terminal. Set once by App from --quiet, --no-color and NO_COLOR.
 void allow_terminal(bool progress, bool colors);
 
-// True when stderr is a terminal and progress is wanted.
+// True if stderr is a terminal and progress is enabled.
 bool shows_progress();
 
-// Characters in a line of the terminal behind a descriptor; `otherwise` when there is none.
+// Returns the columns of the terminal at a descriptor, or `otherwise` if it is not a terminal.
 size_t terminal_width(int descriptor, size_t otherwise);
 
-// Characters in a line of text for people; SIZE_MAX where there is no limit. Set once by the tool.
+// Width of text for people in characters; SIZE_MAX means unlimited. Set once by the tool.
 size_t text_width();
 void limit_text_width(size_t characters);
 
-// As much of UTF-8 text as so many characters are.
+// Returns the prefix of a UTF-8 text with at most that many characters.
 std::string first_characters(const std::string& text, size_t characters);
 
-// The line of progress at the foot of the terminal on stderr: one at a time, cut to its width.
+// Shows the single progress line at the bottom of the terminal on stderr, cut to its width.
 void show_line(const std::string& line);
-// Takes it away, before anything else is written.
+// Erases the progress line. Call before writing anything else.
 void erase_line();
-// False while the last line that went through TextLines has no end: nothing may be drawn over it.
+// False if the last TextLines output did not end its line, so that nothing may be drawn over it.
 bool is_at_line_start();
 
-// Text for people on its way to `target`, before which the line of progress is erased.
+// Passes text to `target` after erasing the progress line.
 class TextLines : public std::streambuf {
 public:
     explicit TextLines(std::streambuf* target) : target_(target) {}
@@ -44,14 +44,14 @@ private:
     std::streambuf* target_;
 };
 
-// One line on stderr.
+// Prints one line to stderr.
 void print_note(const std::string& line);
 
 enum class Paint { bold = 1, red = 31, green = 32, yellow = 33 };
-// The text in a colour where file descriptor 1 or 2 is a terminal that wants colours, else as it is: for what
-// is written to the descriptor as it stands.
+// Colours text for direct output to descriptor 1 or 2; returns it unchanged unless that is a terminal with
+// colours.
 std::string paint(int descriptor, Paint color, const std::string& text);
-// The same for std::cout, whose door lets only these colours through.
+// Colours text for std::cout, whose SafeText filter passes only these colours.
 std::string painted(Paint color, const std::string& text);
 
 }  // namespace mge::cli

@@ -33,7 +33,7 @@ bool WholeLines::pass_on(size_t count) {
 
 std::streamsize WholeLines::xsputn(const char* data, std::streamsize n) {
     waiting_.append(data, size_t(n));
-    size_t lines = waiting_.rfind('\n') + 1;  // 0 when there is no end of a line
+    size_t lines = waiting_.rfind('\n') + 1;  // 0 without a line end
     if (lines == 0 && waiting_.size() > longest_wait) lines = waiting_.size();
     return lines == 0 || pass_on(lines) ? n : 0;
 }

@@ -6,8 +6,8 @@
 
 namespace mge::cli {
 
-// Text that is changed on its way to `target`, by whole lines: a character of several bytes may come in
-// parts, and a line in many. What has no end yet goes on when the stream is flushed.
+// Transforms text on its way to `target` by whole lines: characters of several bytes, and lines, may arrive
+// in pieces. An unfinished line is passed on when the stream is flushed.
 class WholeLines : public std::streambuf {
 public:
     explicit WholeLines(std::streambuf* target) : target_(target) {}
@@ -25,14 +25,14 @@ private:
     std::string waiting_;
 };
 
-// The mark of a colour in text for a terminal. It contains a secret, so that names in files of others cannot
-// set colours.
+// Returns a colour mark for terminal text. It contains a secret, so that names in untrusted files cannot set
+// colours.
 std::string color_mark(int code);
-// How long the mark is that the text begins with; 0 when it is none.
+// Returns the length of the colour mark at the start of the text, or 0.
 size_t color_mark_length(std::string_view text);
-// The same, for terminals' own "\033[31m" too: what takes no room in a line.
+// Like color_mark_length(), also for terminal sequences such as "\033[31m". They take no columns.
 size_t color_length(std::string_view text);
-// The escape sequence that replaces such a mark on a terminal: "\033[31m".
+// Returns the escape sequence for a colour mark: "\033[31m".
 std::string color_code(std::string_view mark);
 
 }  // namespace mge::cli
