@@ -42,6 +42,7 @@ CPP_TOKEN = re.compile(
 HASH_COMMENT = re.compile(r"(?:^|\s)#+(?:\s+(.*)|$)")
 CODE_SPAN = re.compile(r"`+[^`]*`+")
 LINK = re.compile(r"!?\[([^\]]*)\](?:\([^)]*\)|\[[^\]]*\])")
+TABLE_ROW = re.compile(r"^\||\S   +\S")
 NEW_BLOCK = re.compile(r"^\s*(?:#+|>|[-*+]|\d+\.)\s+")
 
 
@@ -50,7 +51,7 @@ def joined(comments):
     block, next_to = [], None
     for line, before, text in comments:
         is_prose = text and not text.startswith("SPDX-")
-        is_first = before.strip() or not is_prose or text.startswith("|")
+        is_first = before.strip() or not is_prose or TABLE_ROW.search(text)
         if block and ((line, len(before)) != next_to or is_first):
             yield block
             block = []
