@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// encrypt, decrypt and rekey: the commands that make a file of a file.
+// encrypt, decrypt and rekey: commands that convert a file.
 
 #include <CLI/CLI.hpp>
 #include <memory>
@@ -15,7 +15,7 @@ namespace {
 
 constexpr int mebibyte_bits = 20;
 
-// Shows bytes as MiB.
+// Progress in MiB.
 class FileProgress {
 public:
     explicit FileProgress(const std::string& what) : progress_(what, 0) {}
@@ -33,8 +33,7 @@ private:
     uint64_t done_ = 0;
 };
 
-// What the result says of the encrypted one of both files. Its start has to be read before it may be
-// replaced.
+// Describes the encrypted one of the two files. Call before the file may be overwritten.
 EncryptedFileInfo describe(const std::string& path, const std::string& cipher) {
     if (cipher == container_cipher) return examine_file(path);
     EncryptedFileInfo info;
@@ -66,7 +65,7 @@ struct RekeyJob : FileJob {
 
 int rekey(const cli::Invocation& invocation, RekeyJob& job) {
     job.begin();
-    std::vector<std::string> old_warnings, warnings;  // what the old format lacks is no concern any more
+    std::vector<std::string> old_warnings, warnings;  // weaknesses of the old format no longer matter
     FileCipher from = file_cipher(job.cipher, job.key, old_warnings);
     FileCipher to = file_cipher(job.new_cipher, job.new_key, warnings);
     rekey_file(job.in, job.out, from, to, FileProgress("changing the key").callback());

@@ -4,7 +4,7 @@
 
 namespace mge::crypt {
 
-// Each adds its subcommand.
+// Each function adds its subcommand.
 void add_encrypt(cli::App& app);
 void add_decrypt(cli::App& app);
 void add_info(cli::App& app);

@@ -26,7 +26,7 @@ void add_file_job(CLI::App& command, FileJob& job, const std::string& whose_key)
 
 void FileJob::begin() {
     start = std::chrono::steady_clock::now();
-    std::error_code missing;  // opening the file tells it better
+    std::error_code missing;  // opening the file reports it better
     input_bytes = std::filesystem::file_size(in, missing);
 }
 

@@ -15,7 +15,7 @@ class App;
 
 namespace mge::crypt {
 
-// What encrypt, decrypt and rekey have in common.
+// Common state of encrypt, decrypt and rekey.
 struct FileJob {
     std::string in, out, cipher = container_cipher;
     cli::KeyOptions key;
@@ -28,12 +28,12 @@ struct FileJob {
 // Defines IN, OUT, --cipher and the key flags.
 void add_file_job(CLI::App& command, FileJob& job, const std::string& whose_key);
 
-// The cipher with its key; MegEngine's formats use MegEngine's own key when no other was given, which is a
-// warning. `warnings` also gets what the cipher does not protect.
+// Returns the cipher with its key. MegEngine's formats fall back to MegEngine's default key, with a warning.
+// `warnings` also receives weaknesses of the cipher.
 FileCipher file_cipher(const std::string& name, const cli::KeyOptions& key,
                        std::vector<std::string>& warnings);
 
-// Fills in the JSON result, prints a line about it and the warnings.
+// Returns the JSON result, and prints it as a line with the warnings.
 cli::Json report_job(const FileJob& job, const char* done, const EncryptedFileInfo& sealed,
                      const std::vector<std::string>& warnings);
 

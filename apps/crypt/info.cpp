@@ -46,7 +46,7 @@ std::string cell(const cli::Json& value) {
 int info(const cli::Invocation& invocation, const InfoJob& job) {
     std::optional<FileCipher> cipher;
     std::string name = job.cipher.empty() ? container_cipher : job.cipher;
-    // Only a key, or the name of a format with a default key, makes it look inside.
+    // Decrypts only if a key is given, or a format with a default key.
     if (job.key.are_given() || (!job.cipher.empty() && find_cipher(name)->default_key))
         cipher = FileCipher{name, cli::key_provider(job.key)};
     cli::Json result = to_json(job.file, examine_file(job.file, cipher));

@@ -21,9 +21,10 @@ struct KeygenJob {
     bool force = false;
 };
 
-// By a file, or by a link that leads nowhere: it would be followed to a place that nobody named.
+// True for a regular file and for a dangling link, which would be followed to a place that the user did not
+// name.
 bool is_taken(const std::string& path) {
-    std::error_code unknown;  // writing tells it better
+    std::error_code unknown;  // writing reports it better
     auto there = std::filesystem::status(path, unknown);
     return std::filesystem::is_regular_file(there) ||
            (!std::filesystem::exists(there) && std::filesystem::is_symlink(path, unknown));
@@ -34,8 +35,8 @@ int keygen(const cli::Invocation& invocation, const KeygenJob& job) {
         throw cli::UsageError(
             text("'", job.out, "' exists; files encrypted by it could never be opened again"),
             "choose another name, or --force");
-    // The user did not name the target of a link, so it stays as it is, and a link that appears meanwhile is
-    // not followed. A dangling link is followed: no file can be lost by that.
+    // The user did not name the target of a link, so the link itself is replaced, and one that appears
+    // meanwhile is not followed. Following a dangling link is safe: no file can be lost.
     std::error_code unknown;
     bool is_link = std::filesystem::is_symlink(job.out, unknown) && std::filesystem::exists(job.out, unknown);
     if (is_link) std::filesystem::remove(job.out, unknown);

@@ -25,7 +25,7 @@ cli::Manual manual() {
 
 constexpr void (*commands[])(cli::App&) = {add_encrypt, add_decrypt, add_info, add_rekey, add_keygen};
 
-// "--aes IN OUT" is "encrypt IN OUT", whose cipher is AES unless another is named.
+// Expands "--aes IN OUT" to "encrypt IN OUT", with AES unless another cipher is named.
 void expand_short_form(std::vector<std::string>& arguments) {
     auto end = std::ranges::find(arguments, "--");
     auto found = std::find(arguments.begin(), end, "--aes");
@@ -38,7 +38,7 @@ int run(cli::Invocation& invocation) {
     expand_short_form(invocation.arguments);
     cli::App app(invocation, manual());
     for (auto add : commands) add(app);
-    // For help and completion; expand_short_form has replaced it.
+    // For help and completion only: expand_short_form() has replaced it.
     bool is_short = false;
     app.root().add_flag("--aes", is_short, "Short for: encrypt")->group("Short form");
     return app.run();

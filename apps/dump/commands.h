@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The commands of mge-dump; each stands in a file of its own and defines its options and its work.
+// The commands of mge-dump. Each is in a file of its own, which defines its options and implements it.
 
 #include "apps/cli/app.h"
 

@@ -24,7 +24,7 @@ struct ConvertOptions {
     bool no_test_cases = false;
 };
 
-// Endings of files that other programs keep models in.
+// File extensions of other model formats.
 constexpr std::string_view foreign_endings[] = {
     ".caffemodel", ".ckpt", ".engine", ".h5",     ".keras",       ".mlmodel", ".param", ".pb", ".pkl",
     ".plan",       ".pt",   ".pth",    ".tflite", ".safetensors", ".tm",      ".torch", ".xml"};
@@ -47,7 +47,7 @@ int convert(const ConvertOptions& options, const cli::Invocation& invocation) {
         log_warning("mge-dump: --opset has no effect: a .mge file has no operator set");
         without_effect.push_back("--opset");
     }
-    // ONNX has no test cases.
+    // ONNX files have no test cases.
     if (options.no_test_cases || format == "onnx") model.test_cases.clear();
     if (format == "onnx")
         write_onnx(options.output, model, {.opset = options.opset.value_or(default_onnx_opset)});

@@ -28,7 +28,7 @@ std::string name_of(MachineState state) {
     return "missing";
 }
 
-// Its texts are sentences, which columns of a narrow terminal would tear apart.
+// Below this width facts are printed as lists: narrow columns would break up their sentences.
 constexpr size_t least_table = 120;
 
 void print(const std::vector<MachineFact>& facts) {
@@ -45,7 +45,7 @@ void print(const std::vector<MachineFact>& facts) {
     cli::print_table(std::cout, rows);
 }
 
-// Why the machine does not do; empty when it does.
+// Returns the required features that are not in use; empty if there are none.
 std::string lacking(const std::vector<MachineFact>& facts, const std::vector<std::string>& required) {
     std::string result;
     for (auto& fact : facts) {

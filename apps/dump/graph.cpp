@@ -43,7 +43,7 @@ std::string render(const Graph& graph, const std::string& format, const PictureO
     return format == "svg" ? svg_from_dot(dot) : dot;
 }
 
-// The file, and how much of it is drawn.
+// The file name and the part that is drawn.
 std::string title(const GraphOptions& options, const Graph& graph) {
     std::string file = std::filesystem::path(options.input.path).filename().string();
     auto& around = options.picture.around;

@@ -29,7 +29,7 @@ namespace {
 struct Kind {
     std::string_view fill, meaning;
 };
-// Light fills, so that black text stays readable.
+// Light fills keep black text readable.
 constexpr Kind product{"#cfe2ff", "convolutions, products"};
 constexpr Kind elementwise{"#fde2e4", "element by element"};
 constexpr Kind movement{"#eee4f7", "moving data"};
@@ -38,7 +38,7 @@ constexpr Kind normalisation{"#d8f3dc", "as many from several: normalisation"};
 constexpr Kind other{"#f2f2f2", "others"};
 constexpr std::array kinds{product, elementwise, movement, reduction, normalisation, other};
 
-// By what the operator says of itself.
+// Classifies an operator by its facts.
 const Kind& kind_of(const Graph& graph, const Node& node) {
     auto& op = *node.op;
     if (op.epilogue || op.autocast == Autocast::narrow) return product;
@@ -52,7 +52,7 @@ const Kind& kind_of(const Graph& graph, const Node& node) {
     return element_count(to) < element_count(from) ? reduction : normalisation;
 }
 
-// For labels in HTML.
+// Escapes HTML labels.
 std::string html(std::string_view text) {
     std::string result;
     for (char c : text) {
@@ -64,7 +64,7 @@ std::string html(std::string_view text) {
     return result;
 }
 
-// The name of a fused operator is long: a line for each of its parts that would not fit behind the last.
+// Breaks the long name of a fused operator before parts that do not fit in a line.
 std::string broken(std::string_view name) {
     constexpr size_t width = 28;
     std::string result;
@@ -82,7 +82,7 @@ std::string broken(std::string_view name) {
     return result;
 }
 
-// Labels break lines with \n; quotes and backslashes are escaped.
+// Quotes a label: \n breaks lines; quotes and backslashes are escaped.
 std::string in_quotes(const std::string& raw) {
     std::string result = "\"";
     for (char c : raw) {
@@ -118,7 +118,7 @@ public:
     }
 
 private:
-    // Above the graph what it is, and which colour means what.
+    // The title above the graph, and the legend of colours.
     std::string title() const {
         std::string cells;
         for (auto& kind : kinds)
@@ -156,7 +156,7 @@ private:
             if (is_named) nodes_.insert(NodeId(i));
         }
     }
-    // By its whole name, or that of one of the operators whose work it does.
+    // True if this is the node's name, or that of an operator whose work it does.
     bool is_called(const Node& node, const std::string& name) const {
         if (node.name == name || node_label(graph_, node) == name) return true;
         return std::ranges::any_of(
@@ -177,8 +177,8 @@ private:
     void draw_node(NodeId id) {
         auto& node = graph_.node(id);
         std::string label(node.op->name), name = node_label(graph_, node);
-        bool tells_type = name.starts_with(label + "#") && name.find('+') == name.npos;
-        label = tells_type || name == label ? name : label + "\n" + broken(name);
+        bool has_type = name.starts_with(label + "#") && name.find('+') == name.npos;
+        label = has_type || name == label ? name : label + "\n" + broken(name);
         if (options_.params)
             if (std::string params = params_text(node.op->fields, node.params.get()); !params.empty())
                 label += "\n" + params;
@@ -186,7 +186,7 @@ private:
         kinds_.insert(kind.fill);
         text_ += text("  n", id, " [label=", in_quotes(label), ", fillcolor=\"", kind.fill, "\"];\n");
     }
-    // Values that no drawn node makes are drawn themselves, once.
+    // Draws values that no drawn node computes, once each.
     std::string source(ValueId id) {
         auto& value = graph_.value(id);
         if (value.producer >= 0 && nodes_.contains(value.producer)) return text("n", value.producer);
@@ -201,7 +201,7 @@ private:
         }
         return name;
     }
-    // Beside the operator that reads it, each time it is read, rather than above among all others.
+    // Draws a constant beside each reader instead of above all nodes.
     bool draw_constant(ValueId id, NodeId reader) {
         auto& value = graph_.value(id);
         if (!value.is_constant()) return false;
@@ -237,11 +237,11 @@ private:
     std::set<ValueId> drawn_;
     std::set<std::string> drawn_constants_;
     std::map<NodeId, std::string> constants_of_;  // names in the picture
-    std::set<std::string_view> kinds_;            // fills of those that are drawn
+    std::set<std::string_view> kinds_;            // fills in use
     std::string text_;
 };
 
-// Files without a name: what `dot` reads and writes, gone when closed.
+// Anonymous temporary files for the input and output of `dot`, which close() removes.
 using File = std::unique_ptr<FILE, int (*)(FILE*)>;
 File temporary() {
     File file(std::tmpfile(), std::fclose);

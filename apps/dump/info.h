@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What mge-dump info knows of a model: figures per weight, per operator and in all.
+// Figures of a model that mge-dump info prints: per weight, per operator and in total.
 
 #include <optional>
 #include <string>
@@ -14,19 +14,19 @@ namespace mge::dump {
 struct WeightRow {
     std::string name;
     TensorSpec spec;
-    double mean = 0, deviation = 0;  // of the elements
+    double mean = 0, deviation = 0;  // over all elements
 };
 
 struct OperatorRow {
     std::string name, op;
     TensorSpecs inputs, outputs;
-    std::optional<double> flops;  // a multiplication and an addition are two; none: no rule for the operator
+    std::optional<double> flops;  // a multiply-add counts twice; nullopt: no rule for the operator
 };
 
 // One row per output of an operator.
 struct ActivationRow {
     std::string name, op;
-    TensorSpec spec;  // the shape may be unknown: then it counts as nothing
+    TensorSpec spec;  // an unknown shape counts as 0 bytes
 };
 
 struct ModelFigures {

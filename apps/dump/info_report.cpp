@@ -23,7 +23,7 @@ std::string joined(const TensorSpecs& specs) {
     return result;
 }
 
-// Adds to each row of a table what it is of the whole: so far, in percent, and as a bar.
+// Appends shares of the total to table rows: cumulative, in percent, and as a bar.
 class Shares {
 public:
     Shares(double total, double largest, int bar_length, std::string (*format)(double))

@@ -17,7 +17,7 @@ namespace mge::dump {
 namespace {
 
 constexpr const char* option = "--input-transform";
-constexpr int deepest = 64;  // parentheses within each other
+constexpr int deepest = 64;  // nested parentheses
 
 struct Array {
     Shape shape;
@@ -34,7 +34,7 @@ std::vector<int64_t> strides_of(const Shape& shape) {
     return strides;
 }
 
-// Calls fn(place) with the place of each element of `shape`, row by row.
+// Calls fn(place) with the indices of each element of `shape` in row-major order.
 template <class Fn>
 void for_each_place(const Shape& shape, Fn&& fn) {
     std::vector<int64_t> place(size_t(shape.rank()), 0);
@@ -46,7 +46,7 @@ void for_each_place(const Shape& shape, Fn&& fn) {
 }
 
 double element(const Array& x, const std::vector<int64_t>& place) {
-    // Broadcasting: the axes are aligned at their ends, and one element stands for a whole axis.
+    // Broadcasting: axes are aligned at the end, and an extent of 1 repeats.
     size_t skipped = place.size() - size_t(x.shape.rank());
     int64_t at = 0;
     for (int axis = 0; axis < x.shape.rank(); ++axis)
@@ -67,7 +67,7 @@ Array combined(const Array& a, const Array& b, char operation) {
     return result;
 }
 
-// Element (…, i, …) of the result is element (…, order[i], …).
+// Returns the array with the elements of an axis reordered: result[…, i, …] = x[…, order[i], …].
 Array reordered(const Array& x, int axis, const std::vector<int64_t>& order) {
     Array result{x.shape, {}};
     result.shape[axis] = int64_t(order.size());
@@ -95,7 +95,7 @@ Array transposed(const Array& x, const std::vector<int64_t>& axes) {
     return result;
 }
 
-// Reads the expression and computes it on the way.
+// Parses and evaluates the expression.
 class Expression {
 public:
     Expression(const std::string& text, const Array& data) : text_(text), data_(data) {}
@@ -117,7 +117,7 @@ private:
                    ErrorClass::value);
     }
 
-    // Words and signs.
+    // Tokens.
     void skip_blanks() {
         while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\t')) ++at_;
     }
@@ -172,7 +172,7 @@ private:
         }
         return result;
     }
-    // (1, 2) or ((1, 2)), the first parenthesis being read.
+    // Parses (1, 2) or ((1, 2)) after the first parenthesis.
     std::vector<int64_t> tuple() {
         if (!accept("(") && !accept("[")) return integers(")");
         auto result = integers(text_[at_ - 1] == '(' ? ")" : "]");
@@ -180,7 +180,7 @@ private:
         return result;
     }
 
-    // What binds weakest comes first.
+    // The grammar, lowest precedence first.
     Array sum() {
         Array result = product();
         for (;;) {
@@ -301,7 +301,7 @@ private:
         return x;
     }
 
-    // "[" is read.
+    // Parses an index after "[".
     Array indexed(Array x) {
         int axis = 0;
         for (bool is_first = true; !accept("]"); is_first = false) {
@@ -324,7 +324,7 @@ private:
         }
         return x;
     }
-    // How many axes the rest of an index is about.
+    // Returns the number of axes in the rest of an index.
     int axes_behind() const {
         int depth = 0, count = 0;
         for (size_t i = at_; i < text_.size() && (depth > 0 || text_[i] != ']'); ++i) {

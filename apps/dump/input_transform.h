@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What is done to the data of files before it becomes an input: the part of Python and numpy that pictures
-// need, read as Python reads it.
+// Transforms file data before it becomes an input, with the subset of Python and NumPy that images need:
 //
-//   data                               what the file holds
+//   data                               the content of the file
 //   x + y, x - y, x * y, x / y, -x     numbers, and arrays that broadcast
-//   np.array([103.5, 116.3, 123.7])    numbers in a row, for the channels
-//   x.transpose(0, 3, 1, 2)            the axes in another order
-//   x.reshape(1, 3, 1, 1)              the same numbers in another shape; -1 once
-//   x[:, ::-1], x[..., [2, 1, 0]]      axes as they are, backwards, or in the order of a list
-//   x.astype("float32"), np.float32(x) nothing: all are real numbers until they become the input's dtype
+//   np.array([103.5, 116.3, 123.7])    a vector, for the channels
+//   x.transpose(0, 3, 1, 2)            permuted axes
+//   x.reshape(1, 3, 1, 1)              another shape; one extent may be -1
+//   x[:, ::-1], x[..., [2, 1, 0]]      axes unchanged, reversed, or in the order of a list
+//   x.astype("float32"), np.float32(x) no effect: values are real until converted to the input's dtype
 
 #include <string>
 
@@ -17,8 +16,8 @@
 
 namespace mge::dump {
 
-// UserError names the place in the expression and says what else there is, or that the result does not fit
-// the dtype.
+// Throws UserError with the position in the expression and the supported syntax, or if the result does not
+// fit the dtype.
 Tensor transformed(const Tensor& data, const std::string& expression, DType dtype);
 
 }  // namespace mge::dump

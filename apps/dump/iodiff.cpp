@@ -21,7 +21,8 @@
 namespace mge::dump {
 namespace {
 
-// Elements in a text dump have four digits and figures three: both are wrong by at most half of the last one.
+// Precision of text dumps: four digits for elements, three for figures, wrong by at most half of the last
+// digit.
 constexpr double text_precision = 1e-3, figure_precision = 5.1e-3;
 
 struct IodiffOptions {
@@ -32,11 +33,11 @@ struct IodiffOptions {
 
 struct Difference {
     const DumpRecord* record;
-    std::string what;  // one line
+    std::string what;  // a single line
     double error = 0;
-    int64_t index = -1;  // flat; -1: not of one element
+    int64_t index = -1;  // flat; -1: not specific to an element
     bool is_root = false;
-    // Of a root: what it depends on that was not compared, and may be at fault as well.
+    // For a root: values it depends on that were not compared, and may be wrong, too.
     std::vector<const DumpRecord*> before;
 };
 
@@ -46,7 +47,7 @@ bool is_beyond(double got, double expected, double allowed) {
     return !(std::abs(got - expected) / std::max({std::abs(got), std::abs(expected), 1.0}) <= allowed);
 }
 
-// Compares the first elements and the figures, which is all that text dumps hold.
+// Compares the first elements and the figures, the only content of text dumps.
 std::optional<Difference> compare_texts(const DumpRecord& a, const DumpRecord& b, double allowed,
                                         double figures_allowed) {
     allowed = std::max(allowed, text_precision);
@@ -79,8 +80,8 @@ std::optional<Difference> compare_values(const DumpRecord& a, const DumpRecord& 
     return Difference{&a, what, comparison.error, first ? first->index : -1};
 }
 
-// The record as a text dump of its value would hold it: as many elements as the other record has, and the
-// figures unless NaN or infinities make them meaningless.
+// Returns the record as a text dump would contain it: as many elements as the other record, and the figures
+// unless NaN or infinities make them meaningless.
 DumpRecord as_text(const DumpRecord& binary, const DumpRecord& other) {
     DumpRecord record = binary;
     Tensor value = read_binary_record(binary.path).value;
@@ -102,8 +103,8 @@ std::optional<Difference> compare(const DumpPair& pair, bool is_a_text, bool is_
     return difference;
 }
 
-// An operator is at the root when what it read was the same, and it gave something else. Where nothing tells
-// whether an input was the same, those of its own operator decide.
+// An operator is a root if its inputs are equal and its output differs. For an input that was not compared,
+// the inputs of its own operator are checked.
 class RootFinder {
 public:
     RootFinder(const IoDump& dump, std::span<const DumpPair> compared,

@@ -28,7 +28,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The first line of a file; empty when it cannot be read.
+// Returns the first line of a file; empty if it cannot be read.
 std::string first_line(const std::string& path) {
     std::ifstream file(path);
     std::string line;
@@ -36,7 +36,7 @@ std::string first_line(const std::string& path) {
     return line;
 }
 
-// The value behind "key :" in files like /proc/cpuinfo and /proc/meminfo.
+// Returns the value after "key :" in files such as /proc/cpuinfo and /proc/meminfo.
 std::string value_in(const std::string& path, std::string_view key) {
     std::ifstream file(path);
     for (std::string line; std::getline(file, line);) {
@@ -49,7 +49,7 @@ std::string value_in(const std::string& path, std::string_view key) {
 }
 
 MachineFact isa() {
-    // What MGE can use of what Linux says the processor has.
+    // Instruction sets that MGE can use, as Linux names them.
     constexpr std::string_view used[] = {"sse4_2",  "avx2",        "fma",         "f16c",     "avx_vnni",
                                          "avx512f", "avx512_vnni", "avx512_bf16", "amx_bf16", "amx_int8"};
     std::istringstream flags(value_in("/proc/cpuinfo", "flags"));
@@ -133,7 +133,7 @@ MachineFact frequency() {
     return fact;
 }
 
-// The library's file as the system loaded it.
+// Returns the path of a library that is loaded in this process.
 std::string loaded_file(std::string_view name) {
     std::ifstream maps("/proc/self/maps");
     for (std::string line; std::getline(maps, line);)

@@ -5,16 +5,15 @@
 
 namespace mge::dump {
 
-// ok: used; limited: there, but not all of it is used; missing: not there, or there and of no use to this
-// program.
+// ok: in use; limited: only partly in use; missing: does not exist, or this program cannot use it.
 enum class MachineState { ok, limited, missing };
 
 struct MachineFact {
     std::string name;  // "isa", "threads", …
     MachineState state = MachineState::ok;
-    std::string found;    // what there is
-    std::string advice;   // what to do; empty when all is well
-    bool needed = false;  // the program does not work without it
+    std::string found;    // the state found
+    std::string advice;   // the remedy; empty if all is well
+    bool needed = false;  // the program does not run without it
 };
 
 std::vector<MachineFact> examine_machine();

@@ -14,15 +14,15 @@ namespace mge::dump {
 namespace {
 
 using Keys = std::vector<std::string>;
-using KeysOf = std::function<Keys(const DumpRecord&)>;  // the best first; none for what has no partner
+using KeysOf = std::function<Keys(const DumpRecord&)>;  // best first; empty if the record cannot match
 
 struct Keyed {
     const DumpRecord* record;
     Keys keys;
-    std::string label;  // for people
+    std::string label;  // for messages
 };
 
-// A value may come several times, once per run: the first goes with the first.
+// Values may occur once per run: n-th occurrences match each other.
 std::vector<Keyed> keyed(const IoDump& dump, const KeysOf& keys, bool by_file) {
     std::vector<Keyed> result;
     std::map<std::string, int> seen, seen_labels;
@@ -45,7 +45,7 @@ MatchedDumps match(const std::vector<Keyed>& a, const std::vector<Keyed>& b) {
         for (auto& key : b[i].keys) in_b.try_emplace(key, i);
     std::vector<bool> is_matched(b.size());
     for (auto& each : a) {
-        // One value may be several of the other, which are equal to each other.
+        // Several values of the other dump may correspond to this one: they are equal.
         std::set<size_t> partners;
         for (auto& key : each.keys)
             if (auto it = in_b.find(key); it != in_b.end()) partners.insert(it->second);
@@ -65,7 +65,7 @@ MatchedDumps match_labels(const IoDump& a, const IoDump& b, bool by_file) {
     return match(keyed(a, keys, by_file), keyed(b, keys, by_file));
 }
 
-bool tells_origins(const IoDump& dump) {
+bool has_origins(const IoDump& dump) {
     return std::ranges::any_of(dump.records, [](auto& record) { return !record.origin.values.empty(); });
 }
 
@@ -73,8 +73,7 @@ bool is_nameless(const DumpRecord& record) {
     return record.owner_type == "ImmutableTensor" && record.name.starts_with("constant#");
 }
 
-// Values that are no results of operators are known by the name that somebody gave them; what passes made up
-// has no partner.
+// Other values than results of operators have user-defined names. Values that a pass created do not match.
 Keys own_name(const DumpRecord& record) {
     bool is_given = record.owner_type == "Host2DeviceCopy" || record.owner_type == "ImmutableTensor";
     return is_given ? Keys{record.name} : Keys{};
@@ -95,7 +94,7 @@ MatchedDumps match_origins(const IoDump& a, const IoDump& b) {
         return keys(record, [&](NodeId there) { return operators.number(there); });
     };
     auto of_a = keyed(a, in_a, false), of_b = keyed(b, in_b, false);
-    // Weights without a name are never compared: who wants to know of them has --match name.
+    // Weights without a name are not compared; --match name compares them.
     for (auto* all : {&of_a, &of_b})
         std::erase_if(*all, [](auto& each) { return is_nameless(*each.record); });
     return match(of_a, of_b);
@@ -106,7 +105,7 @@ bool has_same_files(const IoDump& a, const IoDump& b) {
            std::ranges::equal(a.records, b.records, {}, &DumpRecord::file, &DumpRecord::file);
 }
 
-// Two runs of one program, as far as the dumps tell.
+// True if the dumps look like two runs of one program.
 bool is_same_program(const IoDump& a, const IoDump& b) {
     return std::ranges::equal(a.records, b.records, [](const DumpRecord& x, const DumpRecord& y) {
         return x.id == y.id && x.name == y.name && x.inputs == y.inputs &&
@@ -119,11 +118,11 @@ bool is_same_program(const IoDump& a, const IoDump& b) {
 MatchedDumps match_dumps(const IoDump& a, const IoDump& b, const std::string& how) {
     if (how == "file" && (a.is_text || b.is_text))
         throw cli::UsageError("--match file needs two binary dumps", "leave it out, or give two folders");
-    bool have_origins = tells_origins(a) && tells_origins(b);
+    bool have_origins = has_origins(a) && has_origins(b);
     if (how == "origin" && !have_origins)
         throw cli::UsageError("--match origin needs dumps that say where values come from",
                               "load_and_run writes such dumps; MegEngine's are matched by name");
-    // Two single files are meant to be compared, whatever they are called.
+    // Two single files are compared whatever their names.
     if (!a.is_text && !b.is_text && a.records.size() == 1 && b.records.size() == 1)
         return {{{&a.records[0], &b.records[0]}}, {}, {}};
     if (how == "origin" || (how == "auto" && have_origins && !is_same_program(a, b)))

@@ -12,14 +12,14 @@ struct DumpPair {
     const DumpRecord* b;
 };
 
-// Which values of two dumps are the same; the dumps have to live as long.
+// Pairs of corresponding values of two dumps. The dumps must outlive it.
 struct MatchedDumps {
-    std::vector<DumpPair> pairs;                    // in the order of the first
-    std::vector<std::string> only_in_a, only_in_b;  // names, or of files
+    std::vector<DumpPair> pairs;                    // in the order of the first dump
+    std::vector<std::string> only_in_a, only_in_b;  // names of values or files
 };
 
-// `how`: "file", "name", "origin" (where values come from in the network, whatever the passes made of it) or
-// "auto", which takes what fits. UsageError when the dumps do not have what it needs.
+// Matches by "file", "name", "origin" (the source operator of a value, whatever the passes did) or "auto",
+// which selects one. Throws UsageError if the dumps lack the required data.
 MatchedDumps match_dumps(const IoDump& a, const IoDump& b, const std::string& how);
 
 }  // namespace mge::dump

@@ -33,13 +33,13 @@ struct OptimizeOptions {
     bool const_shape = false;
     cli::LayoutOptions layout;
     std::string device;
-    int weight_bits = 0;  // 0: as the model asks
+    int weight_bits = 0;  // 0: as stored in the model
     bool pack = false;
-    int threads = 0;  // 0: what this machine allows
+    int threads = 0;  // 0: all that this machine allows
     std::string cache;
 };
 
-// Its choice belongs to the machine that runs the model, so it is made there.
+// Its choice depends on the machine that runs the model, so it runs there.
 constexpr std::string_view machine_pass = "choose_layout";
 constexpr std::string_view compressing_pass = "compress_weights";
 
@@ -60,7 +60,7 @@ bool is_wanted(const Pass& pass, const OptimizeOptions& options, int weight_bits
     return options.only.empty() ? pass.level <= options.level : holds(options.only, pass.name);
 }
 
-// As the option says, or else a dump of the model, for which it would be done at each load.
+// Returns the option's value, else the one stored in the model, which would otherwise apply at each load.
 int weight_bits_of(const OptimizeOptions& options, const Model& model) {
     const bool is_named = holds(options.only, compressing_pass);
     int bits = options.weight_bits;
@@ -78,7 +78,7 @@ bool is_compressed(const Graph& graph) {
 }
 
 struct LayoutChoice {
-    std::string layout;  // empty: left to the run
+    std::string layout;  // empty: chosen at run time
     std::vector<std::string> without_effect;
 };
 
@@ -86,7 +86,7 @@ bool asks_for_layout(const cli::LayoutOptions& options) {
     return !options.formats.empty() || !options.transform.empty();
 }
 
-// For load_and_run, in the model's metadata: the layout that was named, or the one that is the fastest here.
+// Stores the layout for load_and_run in the model's metadata: the one given, or the fastest here.
 LayoutChoice choose_layout(Model& model, const cli::LayoutOptions& options, DeviceId device) {
     if (!asks_for_layout(options)) return {};
     CompileOptions compile;
@@ -106,7 +106,7 @@ LayoutChoice choose_layout(Model& model, const cli::LayoutOptions& options, Devi
     return choice;
 }
 
-// As a network is compiled that runs with these threads and this cache.
+// Packs constants for runs with these threads and this cache.
 PackedConstants pack(const Graph& graph, const OptimizeOptions& options) {
     TensorSpecs inputs;
     for (ValueId id : graph.inputs()) inputs.push_back(graph.value(id).spec);
@@ -121,7 +121,7 @@ PackedConstants pack(const Graph& graph, const OptimizeOptions& options) {
     return pack_constants(infer_shapes(graph, inputs), compile);
 }
 
-// A test case of other shapes could not be run any more.
+// Refuses test cases of other shapes, which could not run any more.
 void check_test_cases(const Model& model) {
     for (auto& test : model.test_cases)
         for (size_t i = 0; i < test.inputs.size(); ++i) {

@@ -30,7 +30,7 @@ void clear(std::string& name, size_t& count) {
     name.clear();
 }
 
-// Inputs keep their names: without them no values could be given.
+// Keeps the names of inputs, which callers need.
 Removed strip(Model& model, const StripOptions& options) {
     Removed removed;
     Graph& graph = model.graph;

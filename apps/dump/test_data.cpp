@@ -53,7 +53,7 @@ double number(const std::string& word, const std::string& part) {
     return value;
 }
 
-// The extents behind min and max; "..." takes those of the input that are left.
+// Returns the extents after min and max; "..." expands to the remaining extents of the input.
 Shape random_shape(const std::vector<std::string>& words, const std::string& part, const Shape& wanted) {
     if (words.size() == 2) return wanted;
     Shape shape;
@@ -88,7 +88,7 @@ Tensor random_values(const std::string& part, const Value& input, uint64_t seed)
     return cli::random_tensor(spec, low, high, seed, "--data");
 }
 
-// Where the channels of images lie in an input: (batch,) C, H, W or (batch,) H, W, C.
+// The axes of images in an input: (batch,) C, H, W or (batch,) H, W, C.
 struct ImageLayout {
     bool has_batch, channels_first;
     int64_t channels, height, width;
@@ -107,7 +107,7 @@ ImageLayout image_layout(const Value& input) {
          "; it has to have 1 or 3 channels, before or behind height and width");
 }
 
-// Bilinear, pixel centres at whole numbers plus a half, as OpenCV does it.
+// Bilinear with pixel centres at half-integers, like OpenCV.
 Tensor resized(const Tensor& image, int64_t height, int64_t width) {
     int64_t from_height = image.shape()[1], from_width = image.shape()[2], channels = image.shape()[3];
     if (from_height == height && from_width == width) return image;
@@ -139,7 +139,7 @@ Tensor resized(const Tensor& image, int64_t height, int64_t width) {
     return result;
 }
 
-// (1, H, W, C) to the layout of the input.
+// Converts (1, H, W, C) to the layout of the input.
 Tensor arranged(const Tensor& image, const ImageLayout& layout) {
     int64_t height = image.shape()[1], width = image.shape()[2], channels = image.shape()[3];
     Shape shape = layout.channels_first ? Shape{1, channels, height, width} : image.shape();

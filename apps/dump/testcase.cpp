@@ -30,7 +30,7 @@ struct TestCaseOptions {
     std::optional<double> max_error;
 };
 
-// The graph as it is, not optimised: what later runs are compared with.
+// Runs the graph without optimisations, as a reference for later runs.
 Tensors run_plainly(const Graph& graph, const Tensors& inputs, DeviceId device) {
     CompileOptions options;
     options.device = device;

@@ -23,7 +23,7 @@ size_t constants_of(const Graph& graph) {
 std::vector<std::string> value_names(const Graph& graph) {
     std::vector<std::string> names;
     std::set<std::string> taken;
-    Graph named = name_values(graph);  // as runs, profiles and dumps name them
+    Graph named = name_values(graph);  // the names in runs, profiles and dumps
     for (size_t i = 0; i < named.values().size(); ++i) {
         auto& value = named.value(ValueId(i));
         std::string name = value.name.empty() ? text(value.is_constant() ? "c" : "v", i) : value.name;

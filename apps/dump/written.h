@@ -7,12 +7,12 @@
 
 namespace mge::dump {
 
-// Names of the values for people and files: the model's own where it has one; else "v7", made unique.
+// Returns unique names of the values: the model's own, else "v7".
 std::vector<std::string> value_names(const Graph& graph);
 
-// Writes the model and says so: one line, and the figures for the report.
+// Writes the model, prints a line about it and returns figures for the report.
 cli::Json write_and_describe(const std::string& path, const Model& model);
-// Of a file that holds the model already.
+// Describes a file that was written already.
 cli::Json describe_written(const std::string& path, const Model& model);
 
 }  // namespace mge::dump

@@ -23,8 +23,7 @@ struct BuildJob {
     Variants variants;
 };
 
-// How many steps of a program were measured now, how many the cache knew, and of how many the time is not
-// trusted.
+// Counts the steps of a program that were measured now, that the cache had, and whose time is doubtful.
 cli::Json tally(const Program& program) {
     int measured = 0, known = 0, doubtful = 0;
     for (auto& step : program.steps()) {

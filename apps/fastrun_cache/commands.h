@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The commands of mge-fastrun-cache, one file each, and what they share.
+// The commands of mge-fastrun-cache, one file each, and their common parts.
 
 #include <set>
 #include <string>
@@ -22,31 +22,31 @@ void add_prune(cli::App& app);
 void add_export(cli::App& app);
 void add_import(cli::App& app);
 
-// Which rows a command is about: regular expressions that have to be found in the text.
+// Selects rows: regular expressions that must match a part of the text.
 struct RowFilter {
     std::string machine, problem, algorithm;
-    bool only_here = false;            // rows of this machine
-    cli::OperatorLibraries libraries;  // which may bring devices to it
+    bool only_here = false;            // only rows of this machine
+    cli::OperatorLibraries libraries;  // may provide devices of this machine
     bool is_empty() const { return machine.empty() && problem.empty() && algorithm.empty() && !only_here; }
     std::vector<CacheRow> select(std::vector<CacheRow> rows) const;
 };
 void add_filter(CLI::App& command, RowFilter& filter);
 
-// What rows that were measured on this machine say, on its CPU or another of its devices.
+// Returns the machine names of rows measured here, for the CPU and all other devices.
 std::set<std::string> machines_here(const cli::OperatorLibraries& libraries);
 
-// Of the flags for the keys of models: those for the cache have none. Without a key of their own models are
-// opened by the cache's.
+// Prefix of the flags for model keys; those of the cache have no prefix. Models without a key of their own
+// use that of the cache.
 inline constexpr const char* model_key_prefix = "model-";
 
-// The cache of a command and its key. With a key it has to be encrypted, or is when it is made.
+// The cache of a command and its key. With a key, a new cache is encrypted, and an existing one must be.
 struct CacheArgument {
     std::string path;
     cli::KeyOptions key;
 
-    // UserError (exit code 2) when it does not exist.
+    // Throws UserError (exit code 2) if the cache does not exist.
     std::unique_ptr<FastrunCache> open_to_read() const;
-    // Made when it does not exist.
+    // Creates a missing cache.
     std::unique_ptr<FastrunCache> open_to_write() const;
 };
 void add_cache(CLI::App& command, CacheArgument& cache, const char* description = "The cache",

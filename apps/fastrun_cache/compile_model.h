@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Programs of a model for several batch sizes and numbers of threads, on one device.
+// Compiles a model for several batch sizes and thread counts on one device.
 
 #include <string>
 #include <vector>
@@ -16,8 +16,8 @@ namespace mge::fastrun_cache {
 
 struct Variants {
     std::vector<int64_t> batches;  // empty: the model's own
-    std::vector<int> threads;      // empty: what the machine allows
-    std::string device;            // by name; empty: the first CPU
+    std::vector<int> threads;      // empty: all that the machine allows
+    std::string device;            // empty: the first CPU
 };
 void add_variants(CLI::App& command, Variants& variants);
 
@@ -26,11 +26,12 @@ struct Variant {
     int threads = 1;
     DeviceId device;
 };
-// UserError or DeviceError when there is no such device; libraries may bring devices: load them first.
+// Throws UserError or DeviceError for an unknown device. Libraries that provide devices must be loaded
+// before.
 std::vector<Variant> all_variants(const Variants& variants);
 
-// Compiles for a variant with the given ways of choosing algorithms. UserError when the model does not take
-// the batch. The observer is told how far it is.
+// Compiles for a variant with the given selection of algorithms. Throws UserError if the model does not
+// accept the batch size. Reports progress to the observer.
 std::shared_ptr<const Program> compile_variant(const Model& model, const Variant& variant,
                                                SelectOptions select, WorkObserver progress = {});
 

@@ -65,7 +65,7 @@ CacheRow row_of(const cli::Json& j) {
     row.measured_at = cli::whole_number<int64_t>(j.at("measured_at"));
     row.measured.workspace = size_t(cli::whole_number<int64_t>(j.at("workspace")));
     row.measured.attributes = attributes_of(j.at("attributes"));
-    // Earlier versions did not know what else ran beside a measurement.
+    // Earlier versions did not record the load of the machine.
     row.measured.doubts = j.contains("doubts") ? cli::whole_number<int>(j["doubts"]) : 1;
     return row;
 }

@@ -24,7 +24,7 @@ struct ExplainJob {
     SelectOptions select;
 };
 
-// What a run with this cache would look up and not find, for one variant.
+// Returns the lookups of a run with this cache that would miss, for one variant.
 cli::Json misses_of(const Program& program, const std::vector<CacheRow>& rows, const std::string& machine,
                     const SelectOptions& select) {
     cli::Json misses = cli::Json::array();
@@ -53,7 +53,7 @@ void print_indented(const std::string& line) {
         std::cout << std::string(indent, ' ') << part << '\n';
 }
 
-// What differs from the nearest entry says all that is known of both; the whole problems are for who asks.
+// Prints the fields that differ from the nearest entry; --verbose prints both problems in full.
 void print(const cli::Json& miss, bool verbose) {
     std::string name = miss["name"], detail = miss["detail"];
     std::cout << "  step " << miss["step"] << ", " << miss["op"].get<std::string>()
@@ -88,7 +88,7 @@ int explain(const cli::Invocation& invocation, const ExplainJob& job) {
     std::string machine = FastrunCache::machine(variants.at(0).device);
     for (auto& variant : variants) {
         SelectOptions select = job.select;
-        select.profile = true;  // with the heuristic: what the cache knows, nothing is measured
+        select.profile = true;  // with the heuristic: uses the cache without measuring
         select.cache = cache.get();
         auto program = compile_variant(model, variant, select);
         auto lookups = std::ranges::count_if(program->steps(), [](auto& s) { return !s.problem.empty(); });

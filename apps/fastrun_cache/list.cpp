@@ -16,10 +16,10 @@ struct ListJob {
     RowFilter filter;
 };
 
-// Characters in a line of the list where there is no terminal. Problems alone may have several hundred.
+// Width of list lines without a terminal. Problems may have several hundred characters.
 constexpr size_t width_of_files = 120;
 
-// Imported rows have no time, and a file may say one that no calendar has.
+// Imported rows have no time, and files may have times outside of any calendar.
 std::string date_of(int64_t seconds) {
     std::time_t time = seconds;
     std::tm parts{};
@@ -33,7 +33,7 @@ std::string remark_on(const CacheRow& row) {
     return !row.is_intact ? "damaged" : row.measured.doubts ? "doubtful" : "";
 }
 
-// Rows of one machine and problem, the fastest first.
+// Groups rows of one machine and problem, fastest first.
 std::vector<std::vector<CacheRow>> by_problem(std::vector<CacheRow> rows) {
     std::vector<std::vector<CacheRow>> groups;
     for (auto& row : rows) {

@@ -34,10 +34,10 @@ struct MergeJob {
 };
 
 int merge(const cli::Invocation& invocation, const MergeJob& job) {
-    // All are read before anything is written.
+    // Read all caches before anything is written.
     std::vector<CacheRow> rows;
     for (auto& path : job.in) {
-        // With the key of the cache that they go to, if they are encrypted.
+        // Encrypted inputs use the key of the output cache.
         auto more = cli::open_cache(path, job.out.key, cli::CacheUse::read, false)->rows();
         rows.insert(rows.end(), more.begin(), more.end());
     }
@@ -66,7 +66,7 @@ struct PruneJob {
     }
 };
 
-// Rows are in order of machine, problem and time.
+// Rows are ordered by machine, problem and time.
 std::vector<CacheRow> beyond_the_fastest(const std::vector<CacheRow>& rows, int keep) {
     std::vector<CacheRow> slow;
     int rank = 0;

@@ -26,7 +26,7 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-// The rows that a table asks for when --top is not given; profile_analyze shows three.
+// Default rows per table without --top; profile_analyze shows three.
 constexpr size_t rows_of_table = 10, rows_of_grid = 3;
 
 template <class T>
@@ -48,7 +48,7 @@ void add_statistic(CLI::App& app, RunStatistic& statistic) {
                              "Time of an operator that ran several times (default: median)");
 }
 
-// The filters that show and diff share.
+// The filters shared by show and diff.
 void add_selection(CLI::App& app, RowSelection& s, int& top) {
     app.add_option("-t,--top", top, "So many operators; 0: all")->check(cli::whole_number(0, 1'000'000'000));
     app.add_option("--type", s.types, "Only operators of this type; may be given several times")
@@ -82,7 +82,7 @@ void check_selection(const RowSelection& s) {
         throw cli::UsageError("--min-time is larger than --max-time", "nothing could be shown");
 }
 
-// A type or dtype that no operator has is a slip of the pen rather than a question.
+// Refuses a type or dtype that no operator has: it is probably a typo.
 void check_filters(const RowSelection& s, std::initializer_list<const Profile*> profiles) {
     std::set<std::string> types, dtypes;
     for (auto* profile : profiles)
@@ -157,12 +157,12 @@ int diff(const cli::Invocation& invocation, DiffArguments& a) {
 
 struct ExportArguments {
     std::string file;
-    std::map<std::string, std::string> outputs;  // by format
+    std::map<std::string, std::string> outputs;  // format to path
     RunStatistic statistic = RunStatistic::median;
     bool wants_peak = false;
 };
 
-// Of two formats in one file the later would stand, or both mixed on stdout.
+// Refuses two formats with the same file, or both on stdout.
 void check_outputs(const ExportArguments& a) {
     std::set<std::string> taken{a.file};
     for (auto& [format, path] : a.outputs)
@@ -200,7 +200,7 @@ cli::Json checked(const std::string& file) {
             {"model", profile.model}};
 }
 
-// Every file is looked at, also behind a damaged one.
+// Checks every file, even after a damaged one.
 int check(const cli::Invocation& invocation, const Names& files) {
     cli::Json list = cli::Json::array();
     std::string first_fault;

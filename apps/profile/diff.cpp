@@ -15,7 +15,7 @@
 namespace mge::profile {
 namespace {
 
-// What makes an operator the same one in another profile.
+// The key that identifies an operator in another profile.
 std::string identity(const ProfileRow& row, bool by_type) {
     return by_type ? row.type : row.type + '\n' + row.name;
 }
@@ -32,7 +32,7 @@ std::string ratio_text(const Change& change) {
 
 std::string maybe_time(std::optional<double> time) { return time ? time_text(*time) : not_known; }
 
-// "4 -> 1" steps, where they are not as many.
+// Returns "4 -> 1" steps, or one number if both are equal.
 std::string count_text(const Change& c) {
     if (c.count_before == c.count_after || !c.time_before || !c.time_after)
         return std::to_string(std::max(c.count_before, c.count_after));
@@ -41,8 +41,7 @@ std::string count_text(const Change& c) {
 
 std::string signed_time(double difference) { return (difference < 0 ? "" : "+") + time_text(difference); }
 
-// Numbers of groups of rows that belong together: which operators of the network several rows have between
-// them belong to one group.
+// Union-find over rows that share operators of the network.
 class Groups {
 public:
     size_t find(size_t i) {
@@ -65,9 +64,9 @@ struct Row {
     bool is_after;
 };
 
-// What makes a row the same one in another profile, row by row. Where both tell which operators of the
-// network their steps compute, rows with operators in common are one group: a fused kernel, and what it
-// consists of in the other. Others go together one by one, the first of two equal ones with the first.
+// Returns the group of each row; corresponding rows are in one group. If both profiles have origins, rows
+// with common operators form a group, such as a fused kernel and its parts. Other rows match one by one by
+// name and type, in order.
 std::vector<size_t> group_rows(const std::vector<Row>& rows, const Profile& before, const Profile& after,
                                const RowSelection& selection) {
     bool by_origin =
@@ -77,7 +76,7 @@ std::vector<size_t> group_rows(const std::vector<Row>& rows, const Profile& befo
                            std::ranges::none_of(numbers, [](NodeId id) { return id < 0; });
     Groups groups;
     std::map<std::pair<bool, NodeId>, size_t> of_operator;  // {only the second has it, number}
-    std::map<std::string, std::deque<size_t>> unmatched;    // by identity, of the first
+    std::map<std::string, std::deque<size_t>> unmatched;    // by identity, from the first profile
     std::vector<size_t> result;
     for (auto& [profile, row, is_after] : rows) {
         size_t group = result.emplace_back(groups.add());
@@ -90,7 +89,7 @@ std::vector<size_t> group_rows(const std::vector<Row>& rows, const Profile& befo
             }
             continue;
         }
-        // What passes made up is called after operators by their numbers.
+        // Names of operators that passes created depend on operator numbers.
         if (by_origin && !is_same_network) continue;
         auto& places = unmatched[identity(row, selection.by_type)];
         if (!is_after) {
@@ -115,7 +114,7 @@ void add(Change& change, const Row& row) {
     time = time.value_or(0) + r.time;
     add_part(is_after ? change.algorithm_after : change.algorithm_before, algorithm_of(*profile, r));
     (is_after ? change.count_after : change.count_before) += r.count;
-    // Called as in the first.
+    // Use the names of the first profile.
     if (is_after && change.time_before) return;
     add_part(change.name, r.name);
     add_part(change.type, r.type);
@@ -137,7 +136,7 @@ Comparison compare(const Profile& before, const Profile& after, const RowSelecti
         }
     }
     auto groups = group_rows(rows, before, after, selection);
-    std::map<size_t, size_t> place_of;  // of groups, in `changes`
+    std::map<size_t, size_t> place_of;  // position of each group in `changes`
     for (size_t i = 0; i < rows.size(); ++i) {
         auto [place, is_new] = place_of.try_emplace(groups[i], result.changes.size());
         if (is_new) result.changes.emplace_back();

@@ -7,12 +7,11 @@
 
 namespace mge::profile {
 
-// The same work in two profiles: steps that compute the same operators of the network, whatever the passes
-// made of them. Where a profile does not tell that, those of one type and name, the n-th of several equal
-// ones with the n-th. One side may be missing.
+// The same work in two profiles: steps with the same source operators, whatever the passes did. Without
+// origins, steps of the same type and name match in order. One side may be missing.
 struct Change {
     std::string name, type;
-    size_t count_before = 0, count_after = 0;  // steps
+    size_t count_before = 0, count_after = 0;  // number of steps
     std::optional<double> time_before, time_after;
     double difference() const { return time_after.value_or(0) - time_before.value_or(0); }
     std::string algorithm_before, algorithm_after;
@@ -20,7 +19,7 @@ struct Change {
 
 struct Comparison {
     double total_before = 0, total_after = 0;
-    std::vector<Change> changes;  // the largest difference first
+    std::vector<Change> changes;  // largest difference first
 };
 
 Comparison compare(const Profile& before, const Profile& after, const RowSelection& selection);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The files that `mge-profile export` writes.
+// The output formats of `mge-profile export`.
 
 #include <ostream>
 #include <span>
@@ -10,11 +10,11 @@
 
 namespace mge::profile {
 
-// Trace events as Chrome and Perfetto read them.
+// Trace events for Chrome and Perfetto.
 void write_chrome(std::ostream& stream, const Profile& profile);
 // One line per step.
 void write_csv(std::ostream& stream, const Profile& profile, RunStatistic statistic);
-// One page that needs nothing else.
+// A self-contained page.
 void write_html(std::ostream& stream, const Profile& profile, RunStatistic statistic);
 
 struct ExportFormat {

@@ -13,14 +13,14 @@ namespace mge::profile {
 namespace {
 
 using Lines = std::vector<std::string>;
-using Cells = std::vector<Lines>;  // of one row
+using Cells = std::vector<Lines>;  // one row
 
 std::string format(const char* how, double value) {
     char buffer[64];
     return {buffer, size_t(std::snprintf(buffer, sizeof buffer, how, value))};
 }
 
-// "2.30" and "KFLO" below each other. `units` are the words without and with a prefix.
+// Formats "2.30" above "KFLO". `units` are the unit without and with a prefix.
 Lines quantity(std::optional<double> value, double base, const char* plain_unit, const char* prefixed_unit) {
     if (!value) return {"N/A", plain_unit};
     constexpr const char* prefixes[] = {"", "K", "M", "G", "T", "P"};
@@ -31,13 +31,13 @@ Lines quantity(std::optional<double> value, double base, const char* plain_unit,
     return {format("%.2f", scaled), prefix ? text(prefixes[prefix], prefixed_unit) : std::string(plain_unit)};
 }
 
-// Code points: what a terminal shows in one column each, but for wide letters.
+// Returns the number of code points, which are one column each, except wide characters.
 size_t columns_of(const std::string& text) {
     return size_t(std::ranges::count_if(text, [](char c) { return (uint8_t(c) & 0xC0) != 0x80; }));
 }
 
-// At most 30 characters per line, cut at spaces and behind hyphens where there are any; every further line is
-// marked.
+// Breaks text to at most 30 characters per line, at spaces and after hyphens if possible. Continuation lines
+// are marked.
 Lines wrapped(const std::string& raw) {
     constexpr size_t width = 30;
     Lines lines;
@@ -136,7 +136,7 @@ std::string three_digits(double value) {
 }
 
 void print_grid_summary(std::ostream& stream, const std::vector<NamedNumber>& rows) {
-    // Numbers stand with their points below each other.
+    // Align decimal points.
     size_t name_width = 0, before = 0, behind = 0;
     auto point = [](const std::string& s) { return std::min(s.find('.'), s.size()); };
     for (auto& row : rows) {
@@ -170,7 +170,7 @@ void print_grid(std::ostream& stream, const Profile& profile, ProfileSide side,
         cumulative += rows[i].time;
         table.push_back(cells_of(profile, rows[i], i, total, cumulative));
     }
-    // A heading gets room to breathe, as in the original.
+    // Headings are padded, as in the original.
     std::vector<size_t> widths(table[0].size());
     for (size_t row = 0; row < table.size(); ++row)
         for (size_t i = 0; i < widths.size(); ++i)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The tables as MegEngine's profile_analyze prints them, letter for letter: `show --style grid`, for scripts
-// and eyes that are used to them.
+// Tables identical to those of MegEngine's profile_analyze: `show --style grid`, for scripts and users that
+// expect them.
 
 #include <ostream>
 
@@ -16,7 +16,7 @@ struct NamedNumber {
 void print_grid_summary(std::ostream& stream, const std::vector<NamedNumber>& rows);
 void print_grid(std::ostream& stream, const Profile& profile, ProfileSide side,
                 const std::vector<ProfileRow>& rows, double total);
-// As Python's format(value, ".3").
+// Equals Python's format(value, ".3").
 std::string three_digits(double value);
 
 }  // namespace mge::profile

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The page of `mge-profile export --html`, made by CMake from page/page.html, page.css and page.js: the text
-// before and after the data.
+// The page of `mge-profile export --html` before and after the data. CMake generates it from page/page.html,
+// page.css and page.js.
 
 #include <string_view>
 

@@ -18,7 +18,7 @@ using Table = std::vector<std::vector<std::string>>;
 
 const char* name_of(ProfileSide side) { return side == ProfileSide::device ? "device" : "host"; }
 
-// An operator reaches at most the lower of what the arithmetic and what the memory of the machine allow.
+// Returns the fraction of the roofline: the lower of the limits by arithmetic and by memory.
 std::optional<double> share_of_roof(const Profile& profile, const ProfileRow& row) {
     auto* peak = profile.roof();
     if (!peak || !row.operations || !row.bytes || !(*row.bytes > 0) || !(row.time > 0)) return {};
@@ -38,7 +38,7 @@ struct Times {
     }
 };
 
-// Of the operators that copy between devices.
+// Returns the times of operators that copy between devices.
 Times copy_times(const Profile& profile, const RowSelection& selection, bool until_kernel) {
     RowSelection copies;
     copies.types = {"Copy"};
@@ -89,7 +89,7 @@ void print_summary(std::ostream& stream, const Profile& profile, const Shown& sh
                << (peak->is_busy ? " (on a busy machine; it may be higher)" : "") << '\n';
 }
 
-// Which of the optional columns have something in them.
+// The optional columns that are not empty.
 struct Filled {
     bool algorithm = false, layout = false, sources = false, roof = false;
     Filled(const Profile& profile, const std::vector<ProfileRow>& rows) {
@@ -194,7 +194,7 @@ void print_side(std::ostream& stream, const Profile& profile, ProfileSide side,
         print_rows(stream, profile, rows, table);
 }
 
-// Nanoseconds in one run of the program.
+// Returns nanoseconds per run of the program.
 double time_per_run(const Profile& profile, const ProfileInnerStep& step) {
     return double(step.total) / double(std::max<int64_t>(1, profile.runs_total));
 }

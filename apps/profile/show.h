@@ -14,11 +14,11 @@ struct ShowOptions {
     bool copy_time = false, show_host = false, names_only = false;
 };
 
-// What `show` found, for text and report alike.
+// The result of `show`, for text and report.
 struct Shown {
     std::optional<double> device_total, host_total;
     std::vector<ProfileRow> device, host;
-    std::vector<ProfileInnerStep> inside;  // of operators that hold graphs, the longest first
+    std::vector<ProfileInnerStep> inside;  // in nested graphs, longest first
 };
 
 Shown select(const Profile& profile, const ShowOptions& options);

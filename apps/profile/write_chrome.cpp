@@ -12,7 +12,7 @@ namespace {
 
 constexpr int process = 1;
 constexpr double microseconds = 1e6;
-// Larger traces say the details of a step in its first run only.
+// Larger traces describe a step only in its first run.
 constexpr size_t fully_described_events = 50'000;
 
 class Trace {
@@ -118,7 +118,7 @@ private:
     const Profile& profile_;
     SpanTracks tracks_;
     std::vector<double> live_;
-    std::vector<int> position_;  // of each step in the order of execution; -1: it is not in it
+    std::vector<int> position_;  // by step: position in the order of execution; -1: not executed
     bool is_long_ = false;
 };
 

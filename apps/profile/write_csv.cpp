@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// RFC 4180: fields with commas, quotes or line ends stand in quotes.
+// RFC 4180: fields with commas, quotes or line ends are quoted.
 
 #include "apps/cli/output/table.h"
 #include "apps/profile/files.h"
@@ -9,8 +9,8 @@
 namespace mge::profile {
 namespace {
 
-// Without what a terminal or a spreadsheet would take for more than text: a cell that begins like a formula
-// gets an apostrophe in front.
+// Neutralises text that terminals and spreadsheets interpret: a cell that starts like a formula is prefixed
+// by an apostrophe.
 std::string field(const std::string& name) {
     std::string raw = printable(name);
     if (!raw.empty() && std::string_view("=+-@").find(raw[0]) != std::string_view::npos)

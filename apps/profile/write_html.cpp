@@ -12,7 +12,7 @@
 namespace mge::profile {
 namespace {
 
-// What a browser takes well. The page says so when it shows less than the profile holds.
+// Limits for browsers. The page says if it shows less than the profile has.
 constexpr size_t largest_steps = 20'000, largest_spans = 40'000, largest_boxes = 10'000;
 
 struct Placed {
@@ -60,7 +60,7 @@ public:
     }
 
 private:
-    // The most costly steps, in the order of the profile.
+    // Selects the most costly steps, in the order of the profile.
     void choose_steps() {
         for (size_t i = 0; i < times_.size(); ++i)
             if (times_[i]) shown_.push_back(int(i));
@@ -84,7 +84,7 @@ private:
         size_t fitting = largest_spans / std::max<size_t>(1, profile_.steps.size() * 2);
         size_t runs = std::min(profile_.runs.size(), std::max<size_t>(1, fitting));
         if (runs < profile_.runs.size()) notes_.push_back(text("the timeline has ", runs, " of the runs"));
-        // The last ones, or the typical one when there is room for no more.
+        // The last runs, or the median run if only one fits.
         for (size_t i = 0; i < runs; ++i)
             each_span_of_run(profile_, tracks,
                              runs == 1 ? median_run(profile_) : int(profile_.runs.size() - runs + i), add);
@@ -123,7 +123,7 @@ private:
         });
     }
 
-    // Microseconds with three digits: nanoseconds.
+    // Microseconds with three decimals.
     static double micros(double seconds) { return std::round(seconds * 1e9) / 1e3; }
 
     void write_spans() {
@@ -137,7 +137,7 @@ private:
                 json_.member("duration", micros(s.span.seconds()));
             });
         });
-        // One run fills the view at first.
+        // The initial view is one run.
         json_.key("first_view");
         if (spans_.empty() || profile_.runs.empty()) return json_.value(std::nullopt);
         auto& run = profile_.runs[size_t(spans_.front().run)];
@@ -161,7 +161,7 @@ private:
         });
     }
 
-    // Values whose place in the arena is known.
+    // Values with a known position in the arena.
     void write_boxes(size_t positions) {
         std::vector<int> maker(profile_.values.size(), -1);
         for (size_t i = 0; i < profile_.steps.size(); ++i)
@@ -205,7 +205,7 @@ private:
     JsonWriter json_;
     const Profile& profile_;
     std::vector<std::optional<double>> times_;
-    std::vector<int> shown_, place_;  // steps on the page; the place of each step there, or -1
+    std::vector<int> shown_, place_;  // steps on the page; position of each step there, or -1
     std::vector<Placed> spans_;
     std::vector<ProfileTrack> tracks_;
     std::vector<double> live_;
