@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Where new tensors lie when nobody says where: for those who face users. All else is told, by its operands
-// or its options.
+// The default device of new tensors, for interfaces that users call. Internal code gets its device from
+// operands or options.
 
 #include <optional>
 
@@ -9,15 +9,15 @@
 
 namespace mge {
 
-// The calling thread's, where a DefaultDevice says one; else that of the process.
+// Returns the calling thread's default device, or that of the process if the thread has none.
 MGE_API DeviceId default_device();
-// Of the process: for all threads that have none of their own.
+// Sets the default of the process, which applies to all threads without one of their own.
 MGE_API void set_default_device(DeviceId id);
 
-// Of the calling thread, until further notice; nullopt: that of the process. Gives the one before.
+// Sets the calling thread's default device and returns the previous one. nullopt selects that of the process.
 MGE_API std::optional<DeviceId> exchange_thread_device(std::optional<DeviceId> id);
 
-// The calling thread's default device for the life of the scope; scopes nest.
+// Sets the calling thread's default device for the life of the scope. Scopes nest.
 class DefaultDevice {
 public:
     explicit DefaultDevice(DeviceId id) : outer_(exchange_thread_device(id)) {}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Devices, their memory and their queues. The CPU is built in; a further backend registers its kind when its
-// library is loaded.
+// Devices, their memory and their queues. The CPU is built in; other backends register their kind of device
+// when their library is loaded.
 
 #include <cstddef>
 #include <cstdint>
@@ -19,65 +19,65 @@ namespace mge {
 
 struct MemoryStats {
     size_t allocated = 0;      // bytes in use by tensors
-    size_t reserved = 0;       // bytes held from the system, the cached ones included
-    size_t in_heap = 0;        // of those, what malloc() counts too
+    size_t reserved = 0;       // bytes held from the system, including cached ones
+    size_t in_heap = 0;        // the part of `reserved` that malloc() also counts
     size_t peak = 0;           // largest `allocated` since the last reset
-    size_t limit = 0;          // 0: none
+    size_t limit = 0;          // 0: no limit
     size_t peak_reserved = 0;  // largest `reserved` since the last reset
-    size_t page_locked = 0;    // of the host's memory: see Device::allocate_host
+    size_t page_locked = 0;    // host memory, see Device::allocate_host
 };
 
 class MGE_API Device {
 public:
     virtual ~Device() = default;
     virtual std::string model() const = 0;  // "AMD EPYC 9B14", for reports
-    // What measured times depend on: the model and the versions of what computes there. A key of caches.
+    // The key of caches of measured times: the model and the versions of the libraries that compute there.
     virtual std::string fingerprint() const = 0;
-    // By the stream number of a DeviceId; the same one each time.
+    // Returns the queue of a stream number (DeviceId::stream), always the same one.
     virtual Queue& queue(int stream) = 0;
     virtual MemoryStats memory() const = 0;
     virtual void set_memory_limit(size_t bytes) = 0;
     virtual void reset_peak() = 0;
-    virtual void release_cached() = 0;  // give cached blocks back to the system
-    // Waits for all of its queues.
+    virtual void release_cached() = 0;  // returns cached blocks to the system
+    // Waits for all queues of the device.
     virtual void synchronize() = 0;
-    // Memory of the host that copies to and from this device do best with: page-locked where the device can
-    // do that. For a CPU it is plain memory.
+    // Allocates host memory for fast copies to and from this device: page-locked if the device supports that,
+    // plain memory for a CPU.
     virtual StorageRef allocate_host(size_t bytes);
     virtual bool locks_host_memory() const { return false; }
-    // Bytes of its memory, in all and free, whoever uses the rest. Main memory where nothing else is said.
+    // Total and free bytes of the device's memory, counting all processes. Defaults to main memory.
     virtual MemoryStatus memory_status() const;
-    // Of foreign data after which its caches hold nothing of what they held; 0: nothing is known of them.
+    // Bytes of unrelated data to read in order to evict the device's caches; 0 if unknown.
     virtual size_t eviction_bytes() const { return 0; }
-    // Ten times the compute capability of NVIDIA's GPUs; 0 for what is none.
+    // Ten times the compute capability of an NVIDIA GPU; 0 for other devices.
     virtual int compute_capability() const { return 0; }
 };
 
-// "xpux", "cpu0", "cpu1:0", "multithread4:0", "gpu0" (or "cuda0"), "<name of a registered backend>0":
-// UserError for anything else, DeviceError for a device that is not there. The first GPU that is named loads
-// the backend of CUDA.
+// Parses "xpux", "cpu0", "cpu1:0", "multithread4:0", "gpu0" (or "cuda0"), "<name of a registered backend>0".
+// Throws UserError for anything else and DeviceError for a device that does not exist. The first GPU name
+// loads the CUDA backend.
 MGE_API DeviceId parse_device(std::string_view name);
 MGE_API std::string logical_name(DeviceId id);   // as the user wrote it: "xpux:0", "cpu0:0"
 MGE_API std::string physical_name(DeviceId id);  // "cpu0:0"
 
 MGE_API Device& device(DeviceId id);
 
-// Gives a new kind of device a number. `open` is called once per index at its first use; `count` devices
-// exist; why there are none, if so, is for the DeviceError of who names one.
+// Registers a kind of device and returns its number. `open` is called once per index, at its first use. If
+// `count` is 0, `why_none` becomes the DeviceError for its names.
 MGE_API uint8_t add_device_kind(std::string name, int count, Device& (*open)(int index),
                                 std::string why_none = {});
 
-// A new tensor with undefined contents.
+// Returns a new tensor with undefined contents.
 MGE_API Tensor empty_tensor(const TensorSpec& spec, DeviceId id);
-// A new tensor with a copy of host data (dense, row-major).
+// Returns a new tensor with a copy of host data (dense, row-major).
 MGE_API Tensor tensor_from_host(const TensorSpec& spec, const void* data, DeviceId id);
 MGE_API Tensor scalar_tensor(double value, DType dtype, DeviceId id);
-// The same values in memory of another place. A tensor that lies there already is given back as it is.
+// Returns the tensor itself if it is on the device already, else a copy there.
 MGE_API Tensor to_device(const Tensor& tensor, DeviceId id);
-// The same where the host can read it.
+// Returns the tensor itself if the host can read it, else a copy in host memory.
 MGE_API Tensor to_host(const Tensor& tensor);
 
-// As a parameter of an operator a device is its name, as the user wrote it.
+// The operator parameter for a device is its name as the user wrote it.
 template <>
 struct ParamCodec<DeviceId> {
     MGE_API static ParamValue get(DeviceId id);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Where the work of a device happens in order. A launch or a copy may be done later than the call that asks
-// for it, but after all that was asked of its queue before; queues run beside each other. On a CPU the
-// calling thread does the work at once, so that there is nothing to wait for.
+// A queue runs the work of a device in order. Launches and copies may run after the call that enqueues them
+// has returned. Different queues run concurrently. On a CPU the calling thread does the work at once, so
+// there is nothing to wait for.
 
 #include <cstddef>
 #include <memory>
@@ -13,52 +13,51 @@
 
 namespace mge {
 
-// A point in the work of a queue: all that was asked of it before.
+// A point in a queue: everything enqueued before it.
 class MGE_API Event {
 public:
     virtual ~Event() = default;
-    // The calling thread waits. Throws what went wrong in that work.
+    // Blocks the calling thread until the point is reached. Throws the errors of that work.
     virtual void wait() const = 0;
-    // For two of record_time(), the earlier one given: the time between them by the device's own clock. Waits
-    // for both.
+    // Returns the time since an earlier event, measured by the device's clock, and waits for both. Both
+    // events must come from record_time().
     virtual double milliseconds_since(const Event& earlier) const;
 };
 
 class MGE_API Queue {
 public:
     virtual ~Queue() = default;
-    // At least `bytes` bytes aligned to 64, for work of this queue; MemoryError when the limit or the system
-    // refuses. A block that was given back may be handed out again at once: what is still under way on the
-    // queue comes before whatever uses it next.
+    // Allocates at least `bytes` bytes, aligned to 64, for work of this queue. Throws MemoryError if the
+    // limit or the system refuses. Freed blocks may be reused at once, because in-flight work of the queue
+    // runs before their next use.
     virtual StorageRef allocate(size_t bytes) = 0;
-    // The host's memory may change as soon as the call returns.
+    // The host memory may be changed as soon as the call returns.
     virtual void copy_from_host(void* target, const void* source, size_t bytes) = 0;
-    // The bytes are there when the call returns. Throws what went wrong in the work before it.
+    // The data has arrived when the call returns. Throws the errors of earlier work.
     virtual void copy_to_host(void* target, const void* source, size_t bytes) = 0;
-    // From memory of this device, or of another one of the same kind.
+    // The source may be on this device or on another one of the same kind.
     virtual void copy(void* target, const void* source, size_t bytes) = 0;
     virtual void fill(void* target, int byte, size_t bytes) = 0;
-    // Null when nothing can be under way.
+    // Returns nullptr if no work can be in flight.
     virtual std::shared_ptr<const Event> record() = 0;
-    // One that knows when the queue came to it. Null where the host's clock tells, because the work is done
-    // when the call that asks for it returns.
+    // Returns an event with a time stamp, or nullptr if the host's clock suffices because calls return when
+    // their work is done.
     virtual std::shared_ptr<const Event> record_time() { return nullptr; }
-    // What is asked of this queue from now on waits for the event, of whatever device.
+    // Makes all later work of this queue wait for the event, which may belong to any device.
     virtual void wait_for(const Event& event) = 0;
-    // The same for all that was asked of the other queue up to now.
+    // Makes all later work of this queue wait for all work that `other` has so far.
     void come_behind(Queue& other) {
         if (auto point = other.record()) wait_for(*point);
     }
-    // The calling thread waits for all of it. Throws the first error of the work since the last wait, but not
-    // those that a WorkOrigin has kept; the queue can be used again afterwards.
+    // Blocks the calling thread until the queue is empty. Throws the first error since the last wait, except
+    // errors that a WorkOrigin has kept. The queue remains usable.
     virtual void wait() = 0;
 };
 
-// Moves bytes between any two places: after what is under way on both queues and before what is asked of them
-// next.
+// Copies bytes between any two devices: after the work that both queues have, and before their later work.
 MGE_API void copy_between(DeviceId to, void* target, DeviceId from, const void* source, size_t bytes);
 
-// That of a device and its stream number.
+// Returns the queue of the device and stream that `id` names.
 MGE_API Queue& queue_of(DeviceId id);
 
 }  // namespace mge

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Tapes remember the operators that were applied to certain values, so that gradients can be computed
-// afterwards. Several tapes may record at once on a thread; one recorder does the work for all of them: a
-// node is kept once and says which tapes it belongs to. A tape's backward pass applies ordinary operators,
-// which the tapes that began before it record in turn: that gives derivatives of higher order.
+// Tapes record the operators applied to attached values, in order to compute gradients later. Several tapes
+// of a thread may record at once. They share one recorder, which stores each node once with the set of its
+// tapes. A backward pass applies ordinary operators, which older tapes record in turn: this gives higher
+// derivatives.
 
 #include <memory>
 #include <span>
@@ -15,17 +15,16 @@ namespace mge {
 
 struct Recorder;
 
-// A gradient rule written by the user. `output_grads` has null entries for outputs that were not used,
-// `needed` says per input whether its gradient is wanted; the result has one entry per input, null where
-// there is no gradient.
+// A user-defined gradient rule. `output_grads` has null entries for unused outputs, and `needed` says which
+// inputs need a gradient. Returns one entry per input, null for a zero gradient.
 class MGE_API CustomGradient {
 public:
     virtual ~CustomGradient() = default;
     virtual Tensors backward(std::span<const Tensor> output_grads, std::span<const bool> needed) = 0;
 };
 
-// A tape belongs to the thread that made it; UserError when another one uses it. Destroying or releasing it
-// from elsewhere is fine.
+// A tape belongs to the thread that made it; use on another thread throws UserError. Any thread may destroy
+// or release it.
 class MGE_API Tape {
 public:
     Tape();
@@ -33,17 +32,17 @@ public:
     Tape(const Tape&) = delete;
     Tape& operator=(const Tape&) = delete;
 
-    // A new handle for the value; what is applied to it from now on is recorded, as it is by the tapes that
-    // knew the value before.
+    // Returns a new handle for the value. Operators applied to it from now on are recorded, also by the tapes
+    // that follow `tensor`.
     Tensor attach(const Tensor& tensor);
     void start();
     void stop();
     bool is_recording() const;
-    // Returns the gradients of sum(ys · dys) in the order of attaching. A null dy counts as ones. The
-    // gradient is null where no y depends on the value. It is also null if the value itself is a y and no
-    // recorded operator took it. The tape stops recording and frees its nodes on the way.
+    // Returns the gradients of sum(ys · dys) in the order of attaching. A null dy counts as ones. A gradient
+    // is null if no y depends on the value, or if the value is itself a y and no recorded operator used it.
+    // Stops recording and frees the tape's nodes.
     Tensors backward(std::span<const Tensor> ys, std::span<const Tensor> dys);
-    // Forgets everything and lets go of its memory.
+    // Frees everything that the tape holds.
     void release();
 
 private:
@@ -57,7 +56,7 @@ private:
     friend struct Recorder;
 };
 
-// Nothing is recorded on this thread for the life of the scope.
+// Pauses recording on this thread for the life of the scope.
 class MGE_API RecordingPaused {
 public:
     RecordingPaused();
@@ -70,15 +69,15 @@ private:
     uint64_t active_;
 };
 
-// True when an active tape of this thread follows the value.
+// True if an active tape of this thread follows the value.
 MGE_API bool is_recorded(const Tensor& tensor);
 
-// Puts a computation with its own gradient rule on the active tapes; gives new handles for the outputs.
+// Records a computation with its own gradient rule on the active tapes. Returns new handles for the outputs.
 MGE_API Tensors record_custom(std::span<const Tensor> inputs, std::span<const Tensor> outputs,
                               std::shared_ptr<CustomGradient> gradient);
 
-// What lies below the tapes of this thread: a trace, or null for the eager interpreter. Returns what lay
-// there before.
+// Sets the interpreter below the tapes of this thread: a trace, or nullptr for the eager interpreter. Returns
+// the previous one.
 MGE_API Interpreter* exchange_base_interpreter(Interpreter* base);
 
 }  // namespace mge

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A function recorded once and checked on every later call. Its operators only hand out tensors without
-// memory; what they stand for is computed as soon as somebody asks for a value, and at the end for all values
-// that are still held. So the function falls into segments, from one place where a value is read to the
-// next. Later calls run the function again, and each segment as a compiled program, made per set of wanted
-// values; the first call, the recording, runs the operators one by one unless it is symbolic.
+// Records a function once and checks later calls against the recording. Operators return tensors without
+// memory. Their values are computed when one is read, and at the end of the call for all values still held.
+// So reads divide the function into segments. Later calls run the function again, but each segment as a
+// compiled program, one per set of wanted values. The first call runs the operators one by one, unless the
+// trace is symbolic.
 
 #include <map>
 #include <memory>
@@ -23,13 +23,13 @@
 namespace mge {
 
 struct TraceOptions {
-    bool symbolic = false;          // compile the first call, too
-    bool capture_as_const = false;  // tensors that are no arguments become constants
-    bool record_only = false;       // record every call anew, compile nothing
+    bool symbolic = false;          // also compile the first call
+    bool capture_as_const = false;  // external tensors become constants
+    bool record_only = false;       // record each call anew and compile nothing
     CompileOptions compile;
 };
 
-// Tensors from outside of a function, and what they are called.
+// External tensors of a function and their names.
 using TensorNames = std::vector<std::pair<Tensor, std::string>>;
 
 class MGE_API Trace final : public Interpreter {
@@ -39,49 +39,50 @@ public:
     Trace(const Trace&) = delete;
     Trace& operator=(const Trace&) = delete;
 
-    // One call of the function on this thread: operators go to this trace until end() or abort(). A
-    // recording is complete with end(); `outputs` are what the function returned (null entries allowed).
-    // UserError "trace error because …" when the call did something else than the recording. `observer` is
-    // told of the programs that the call runs, one after the other; a call that is not compiled runs none.
+    // Begins or ends one call of the function. In between, operators of this thread go to this trace. end()
+    // completes a recording; `outputs` are the results of the function, and may be null. A call that differs
+    // from the recording throws UserError "trace error because …". `observer` observes the programs of the
+    // call; a call that is not compiled has none.
     void begin(std::span<const Tensor> arguments, std::shared_ptr<StepObserver> observer = nullptr);
     void end(std::span<const Tensor> outputs);
-    // The call failed: what it computed so far stays usable, a recording is dropped.
+    // Ends a failed call. Values computed so far stay usable; an unfinished recording is dropped.
     void abort();
 
     bool is_recorded() const { return recorded_; }
     bool is_running() const { return running_; }
-    // How many operators the recording has so far; they are the nodes of graph(), in their order.
+    // The number of operators recorded so far: the nodes of graph(), in order.
     size_t step_count() const { return steps_.size(); }
-    // The whole recording, with the arguments as inputs and what the function returned as outputs; constants
-    // have the names of the tensors that they are. UserError when there is no recording or it used tensors
-    // that are neither arguments nor constants.
+    // Returns the whole recording. Its inputs are the arguments, its outputs the results of the function.
+    // Constants are named by `names`. Throws UserError if there is no recording, or if it uses external
+    // tensors that are not constants.
     Graph graph(const TensorNames& names = {}) const;
 
     Tensors apply(const OpInfo& op, const void* params, std::span<const Tensor> inputs) override;
     Tensor alias(const Tensor& tensor) override;
 
-    // Gives a tensor without memory its value. UserError when an error in the traced function lost it.
+    // Computes the value of a tensor without memory. Throws UserError if an error in the traced function lost
+    // it.
     static void compute(const Tensor& tensor);
-    // The arguments of the function that runs on this thread, by number, from whose shapes the value follows
-    // ahead of any run; empty if it follows from none.
+    // Returns the argument numbers, of the function that runs on this thread, whose shapes determine the
+    // value before any run. Empty if shapes do not determine it.
     static std::vector<int> shape_arguments(const Tensor& tensor);
 
-    // The trace that runs on this thread steps aside (null: none does) and comes back. Values from before are
-    // values from outside then, unless those become constants.
+    // Suspends the trace of this thread (returns nullptr if there is none), and resumes it. Earlier values
+    // become external values then, unless they become constants.
     static Trace* pause();
     static void resume(Trace* trace);
 
 private:
     class Export;
     enum class Kind : uint8_t { argument, external, literal, computed };
-    // What stands for a value in all calls.
+    // A value of the recording.
     struct Variable {
         Kind kind;
         TensorSpec spec;
-        DeviceId device;  // at the recording
+        DeviceId device;  // in the recording
         int at = 0;       // argument number, or the step that computes it
         Tensor constant;  // literals and captured tensors
-        Tensor on_host;   // the same, of literals and of captured integers that shapes may follow from
+        Tensor on_host;   // a host copy of literals and captured integers that shapes may depend on
     };
     struct Step {
         const OpInfo* op;
@@ -89,18 +90,18 @@ private:
         std::vector<int> inputs;  // -1: absent
         std::vector<int> outputs;
     };
-    // What a variable is in the present call.
+    // A variable in the present call.
     struct Present {
         Tensor handle;
         Tensors aliases;
-        Tensor known;  // the value on the host, where it follows from shapes
+        Tensor known;  // on the host, if shapes determine it
         bool bound = false;
     };
     struct Segment {
         int begin, end;
         std::vector<int> inputs, outputs;  // variables
-        std::vector<DeviceId> places;      // by step, where its results lie
-        SelectSettings settings;           // under which it is compiled
+        std::vector<DeviceId> places;      // device of each step's results
+        SelectSettings settings;           // in effect when it was compiled
         std::unique_ptr<Executable> executable;
     };
 
@@ -124,7 +125,7 @@ private:
                        std::span<const int> ids, std::span<const int> outputs);
     void flush();
     std::vector<int> wanted(int begin, int end) const;
-    bool has_effects(int begin, int end) const;  // some step has an effect
+    bool has_effects(int begin, int end) const;
     std::vector<bool> needed_steps(const std::vector<int>& wanted) const;
     void run_compiled(const std::vector<int>& wanted);
     void run_one_by_one(const std::vector<int>& wanted);
@@ -145,11 +146,11 @@ private:
     size_t argument_count_ = 0;
     std::vector<std::unique_ptr<Segment>> segments_;
 
-    // Of the present call.
-    int position_ = 0, computed_ = 0;  // steps applied, steps whose values exist
+    // State of the present call.
+    int position_ = 0, computed_ = 0;  // applied steps, computed steps
     std::vector<Present> present_;
-    std::unordered_map<const TensorImpl*, int> ids_;  // of concrete tensors
-    Tensors kept_;                                    // keeps their addresses theirs
+    std::unordered_map<const TensorImpl*, int> ids_;  // only tensors with memory
+    Tensors kept_;                                    // keeps the addresses in ids_ valid
     std::shared_ptr<StepObserver> observer_;
     Interpreter* outer_ = nullptr;
 };

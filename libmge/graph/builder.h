@@ -8,8 +8,8 @@
 
 namespace mge {
 
-// Records operators applied to symbolic tensors into a graph. Concrete tensors become constants, one per
-// value however often it is used. What has no inputs lies at the graph's default place.
+// Records operators on symbolic tensors into a graph. Concrete tensors become constants, one per value.
+// Values without inputs are on the graph's default device.
 //
 //     GraphBuilder builder;
 //     Tensor x = builder.input({DType::f32, {1, 10}, {}}, "x");
@@ -19,33 +19,33 @@ namespace mge {
 class MGE_API GraphBuilder final : public Interpreter {
 public:
     GraphBuilder();
-    explicit GraphBuilder(Graph graph);  // goes on with an existing graph
+    explicit GraphBuilder(Graph graph);  // continues an existing graph
     ~GraphBuilder() override;
     GraphBuilder(const GraphBuilder&) = delete;
 
     Tensor input(const TensorSpec& spec, std::string name, DeviceId device = {});
-    // A tensor that stands for a value of the graph; null for no_value.
+    // Returns a symbolic tensor for a value of the graph; null for no_value.
     Tensor symbol(ValueId id);
-    // The value a tensor stands for; a concrete one is added as a constant, a null one is no_value.
+    // Returns the value of a symbolic tensor, no_value for a null one. Adds a concrete tensor as a constant.
     ValueId value_of(const Tensor& tensor);
-    // Goes on with the graph as somebody has changed it. Symbols stay what they are: ids of values may not
-    // have changed, their specs may.
+    // Continues with the graph after the caller has changed it. Symbols stay valid: the caller may change
+    // specs of values but not their ids.
     void resume(Graph graph);
-    // What is known of a value before any run; null: nothing.
+    // Returns the value if it is known before any run, else null.
     Tensor known_value(ValueId id) const { return known_.find(graph_, id); }
     void set_outputs(std::span<const Tensor> outputs);
     void set_outputs(std::initializer_list<Tensor> outputs) {
         set_outputs(std::span(outputs.begin(), outputs.size()));
     }
 
-    // From now on a tensor from outside becomes a further input instead of a constant, and values of other
-    // graphs may be used; numbers of the program stay constants. `already` are inputs from the start.
-    // Symbols say that they lie at `place`, so that they go together with what lies there; in the graph it is
-    // the default place.
+    // From now on, external tensors become additional inputs instead of constants, and values of other graphs
+    // are accepted. Numbers of the program stay constants. `already` lists initial inputs. Symbols report
+    // `place` as their device, so that they can be combined with other values there; in the graph it is the
+    // default device.
     void capture(std::span<const Tensor> already, DeviceId place = {});
-    // Ends it: whoever still holds a symbol cannot use it any more.
+    // Ends capturing and returns the graph. Existing symbols become invalid.
     Graph take_captured();
-    // The tensors that these inputs stand for, in their order.
+    // The tensors that correspond to the additional inputs, in order.
     const Tensors& captured() const { return captured_; }
 
     Tensors apply(const OpInfo& op, const void* params, std::span<const Tensor> inputs) override;
@@ -61,11 +61,11 @@ private:
 
     Graph graph_;
     KnownValues known_;
-    // Keeps the tensors alive, so that their addresses stay theirs.
+    // Keeps the tensors alive, so that their addresses remain valid keys.
     std::unordered_map<const TensorImpl*, std::pair<Tensor, ValueId>> constants_;
     bool captures_ = false;
     DeviceId capture_place_;
-    Tensors captured_, handles_;  // of what was captured, and of all symbols since
+    Tensors captured_, handles_;  // captured tensors; all symbols since capture()
 };
 
 }  // namespace mge

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// An order between values that nothing computes from each other. It is written down as an operator
-// (`wait_for`), so that gradients, passes, schedules, recomputation and files keep it like any other.
+// Control dependencies: an order between values that do not depend on each other. They are `wait_for`
+// operators, so gradients, passes, schedules, recomputation and files preserve them.
 
 #include <map>
 #include <string_view>
@@ -11,13 +11,13 @@
 
 namespace mge {
 
-// The graph in which nobody reads a value of `others` (by their ids) before what stands beside it has been
-// computed, whether that is read or not. Ids of values stay; nodes may stand in another order. UserError for
-// values that do not exist, and when one would have to wait for itself.
+// Returns the graph in which each key of `others` is read only after the values mapped to it are computed,
+// even if those are unused. Value ids stay; nodes may be reordered. Throws UserError for unknown values and
+// for cycles.
 MGE_API Graph order_after(Graph graph, const std::map<ValueId, std::vector<ValueId>>& others);
 
-// The nodes, each behind those whose values it reads, effects in their order; else as they stand. UserError
-// of `who` when one would have to wait for itself.
+// Returns the nodes in topological order, with effects in their original order, and otherwise as they are.
+// Throws UserError in the name of `who` for a cycle.
 MGE_API std::vector<NodeId> dependency_order(const Graph& graph, std::string_view who);
 
 }  // namespace mge

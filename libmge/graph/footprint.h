@@ -5,7 +5,7 @@
 
 namespace mge {
 
-// What one run of a node has to compute and to move (op/footprint.h).
+// Returns the arithmetic and data movement of one run of a node (op/footprint.h).
 MGE_API Footprint footprint(const Graph& graph, const Node& node);
 
 }  // namespace mge

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The graphs that operators hold, as graphs.
+// Graphs nested in operators.
 
 #include <functional>
 #include <memory>
@@ -14,7 +14,7 @@
 
 namespace mge {
 
-// Everything in it lies where the operator runs, but what its own operators move.
+// Everything inside is on the device of the operator, except results of data movement operators inside.
 class MGE_API InnerGraph final : public Subgraph {
 public:
     explicit InnerGraph(Graph graph);
@@ -35,7 +35,7 @@ private:
     bool has_effect_;
     mutable std::once_flag hashed_;
     mutable uint64_t hash_ = 0;
-    // Inference is asked for again and again with the same specs.
+    // A cache, because inference is repeated with the same specs.
     mutable std::mutex mutex_;
     mutable std::vector<std::pair<TensorSpecs, TensorSpecs>> inferred_;
 };
@@ -43,7 +43,7 @@ private:
 MGE_API SubgraphRef make_subgraph(Graph graph);
 MGE_API const Graph& graph_of(const SubgraphRef& subgraph);
 
-// The graphs that an operator holds, by the names of its parameters; most hold none.
+// A graph nested in an operator and the parameter that holds it.
 struct HeldGraph {
     std::string_view parameter;
     SubgraphRef graph;
@@ -51,24 +51,23 @@ struct HeldGraph {
 MGE_API std::vector<HeldGraph> held_graphs(const OpInfo& op, const void* params);
 MGE_API std::vector<HeldGraph> held_graphs(const Node& node);
 
-// A graph, or one that an operator of it holds, and what stands before the names of its values:
-// "scan#1/body/".
+// A graph, or a nested one, with the prefix of its values' names: "scan#1/body/".
 struct PathGraph {
     std::string path;
     const Graph* graph;
 };
-// All of them, the graph itself first.
+// Returns the graph itself, followed by all graphs nested in it.
 MGE_API std::vector<PathGraph> with_inner_graphs(const Graph& graph);
-// The value of that path: "scan#1/body/add#2", by value_label(). Null when there is none.
+// Returns the value with that path, such as "scan#1/body/add#2" (value_label()), or nullptr.
 MGE_API const Value* find_value(const Graph& graph, std::string_view path);
 
-// The operator, or one in a graph that it holds, does something beyond its results.
+// True if the operator, or one nested in it, has a side effect.
 MGE_API bool has_effect(const OpInfo& op, const void* params);
 MGE_API bool has_effect(const Node& node);
 
-// A graph of what `function` does, where other tensors than its own become further inputs: `captured` holds
-// them, those that are there already as well. Numbers of the program become constants. `place`: where what
-// is given for the inputs lies.
+// Returns a graph of `function`, in which external tensors become additional inputs: they are appended to
+// `captured`, which may have entries already. Numbers of the program become constants. `place` is the device
+// of the input values.
 MGE_API SubgraphRef capture_subgraph(std::span<const TensorSpec> inputs, Tensors& captured,
                                      const std::function<Tensors(std::span<const Tensor>)>& function,
                                      DeviceId place = {});

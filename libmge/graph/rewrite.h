@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// How passes change a graph: they walk the old one in order and build a new one, copying what stays and
-// emitting what replaces the rest. Dead constants stay behind by themselves.
+// How passes change a graph: they walk the old one in order and build a new one, copying nodes or emitting
+// replacements. Dead constants are left behind.
 
 #include <initializer_list>
 #include <optional>
@@ -18,21 +18,21 @@ public:
     const Graph& source() const { return source_; }
     Graph& target() { return target_; }
 
-    // Where a value of the source is in the target. Inputs and constants are there from the start; what a
-    // node computes, once it was copied or replaced.
+    // Returns the target's value for a value of the source. Inputs and constants exist from the start; other
+    // values once their node is copied or replaced.
     ValueId operator()(ValueId value);
     std::vector<ValueId> operator()(const std::vector<ValueId>& values);
 
     void copy(NodeId node);
-    // The same node with other parameters or inputs (values of the target).
+    // Copies a node with other parameters or inputs (values of the target).
     void copy_with(NodeId node, std::shared_ptr<const void> params, std::vector<ValueId> inputs);
-    // One output, inferred anew: stands for output 0 of the source's node.
+    // Emits a node with one inferred output, which replaces output 0 of the source's node.
     void emit(NodeId node, const OpInfo& op, std::shared_ptr<const void> params, std::vector<ValueId> inputs,
               std::string name);
-    // Readers of the source's value will read the target's, which is the same value from now on, and whose
-    // node does the work of the source's.
+    // Redirects readers of the source's value to the target's. The target's node does the work of the
+    // source's from now on.
     void replace(ValueId source, ValueId target);
-    // Work of another node of the source that the target's value stands for as well: for fusions.
+    // Notes that the target's value also does the work of another node of the source. For fusions.
     void absorb(NodeId source, ValueId target);
 
     Graph finish();
@@ -43,25 +43,25 @@ private:
     std::vector<ValueId> moved_;
 };
 
-// `to` does the work of `from` as well.
+// Adds the work of `from` to that of `to`.
 MGE_API void take_work(const Node& from, Node& to);
 
-// A parameter by its name; nullopt when the operator has none of that name.
+// Returns a parameter by name; nullopt if the operator has no such parameter.
 MGE_API std::optional<ParamValue> find_param(const Node& node, std::string_view name);
-// A copy of the parameters with one changed; UserError when the operator has no such parameter or value.
+// Returns a copy of the parameters with one changed. Throws UserError if the operator has no such parameter
+// or refuses the value.
 MGE_API std::shared_ptr<const void> with_param(const OpInfo& op, const void* params, std::string_view name,
                                                const ParamValue& value);
 
-// Whether a node is one of these operators: a graph without them is left as it is, since building one anew
-// costs more than looking.
+// True if a node is one of these operators. Rebuilding a graph without them would cost more than this check.
 MGE_API bool has_operator(const Graph& graph, std::initializer_list<const OpInfo*> ops);
 
-// The input of that name; no_value when it is absent or the operator has none.
+// Returns the input of that name; no_value if it is absent or does not exist.
 MGE_API ValueId named_input(const Node& node, std::string_view name);
-// Position of the input of that name; nullopt when the operator has none.
+// Returns the position of the input of that name; nullopt if it does not exist.
 MGE_API std::optional<size_t> input_position(const OpInfo& op, std::string_view name);
 
-// The constant behind a value, null when it is none.
+// Returns the constant of a value; null if it is not a constant.
 MGE_API Tensor constant_of(const Graph& graph, ValueId value);
 
 MGE_API bool same_params(const Node& a, const Node& b);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What can be told of a graph's values ahead of any run: shapes, and elements of small ones (arithmetic on
-// shapes, bounds of slices), from constants and from what is said of the inputs. Nothing is computed before
-// it is asked for, and what an input's change does not reach is not computed again.
+// Values of a graph that are known before any run: shapes, and elements of small values (arithmetic on
+// shapes, bounds of slices). They follow from constants and from facts about the inputs. Evaluation is lazy,
+// and a change of an input invalidates only what depends on it.
 
 #include <optional>
 #include <vector>
@@ -11,33 +11,34 @@
 
 namespace mge {
 
-// Where what is known of a value comes from.
+// The source of knowledge about a value.
 enum class InferSource : uint8_t {
-    constant,    // constants alone: it never changes
-    run_static,  // inputs as well
-    missing,     // it would be known if more were said of an input
-    unknown,     // only a run can tell: large values, random ones, results of effects
+    constant,    // constants only: it never changes
+    run_static,  // also inputs
+    missing,     // would be known if more were known about an input
+    unknown,     // known only at run time: large or random values, results of effects
 };
 MGE_API std::string_view name_of(InferSource source);
 
 class MGE_API StaticInference {
 public:
-    // Inputs have the shapes of the graph, as far as they are known, and no values.
+    // Inputs start with the known shapes of the graph and without values.
     explicit StaticInference(const Graph& graph);
 
-    // For an input of the graph, of its dtype; also its value is forgotten.
+    // Sets the shape of a graph input and forgets its value.
     void set_shape(ValueId input, const Shape& shape);
-    // Its elements, and so its shape; null: not known any more.
+    // Sets the value, and thus the shape, of a graph input; null forgets it.
     void set_value(ValueId input, const Tensor& value);
 
     InferSource shape_source(ValueId id);
     InferSource value_source(ValueId id);
-    // UserError that names value and reason; find_…: nothing instead.
+    // shape() and value() throw UserError that names value and reason; the find functions return nullopt or
+    // null.
     Shape shape(ValueId id);
     Tensor value(ValueId id);
     std::optional<Shape> find_shape(ValueId id);
     Tensor find_value(ValueId id);
-    // How often an operator has been looked at.
+    // The number of operator evaluations so far.
     size_t evaluations() const { return evaluations_; }
 
 private:
@@ -45,7 +46,7 @@ private:
         TensorSpec spec;
         Tensor value;
         InferSource shape_source = InferSource::unknown, value_source = InferSource::unknown;
-        bool is_current = false;  // what an operator makes: since its inputs changed last
+        bool is_current = false;  // for results of an operator: valid since the last change of its inputs
     };
     Known& known(ValueId id);
     Known& input(ValueId id);

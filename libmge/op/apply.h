@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The one door through which all operators are applied: dtype promotion, then the innermost interpreter of
-// this thread.
+// The single entry point for applying operators: dtype promotion, then the innermost interpreter of this
+// thread.
 
 #include <span>
 #include <utility>
@@ -10,21 +10,20 @@
 
 namespace mge {
 
-// Marks a concrete tensor (in TensorImpl::symbol, which it has no other use for) as a number written in the
-// program: whoever records takes it as a constant and a trace expects the same number in later calls.
+// Marks a concrete tensor as a number literal of the program, in TensorImpl::symbol, which concrete tensors
+// do not use otherwise. Recorders store it as a constant, and traces expect the same number in later calls.
 inline constexpr int literal_mark = -2;
 
-// Runs an operator now, or records it. Interpreters form a stack per thread; the eager one lies below all
-// others.
+// Runs or records operators. Interpreters form a stack per thread; the eager one is at the bottom.
 class MGE_API Interpreter {
 public:
     virtual ~Interpreter() = default;
     virtual Tensors apply(const OpInfo& op, const void* params, std::span<const Tensor> inputs) = 0;
-    // The same for operators with exactly one output; spares a vector.
+    // Like apply() for operators with exactly one output; saves a vector.
     virtual Tensor apply_one(const OpInfo& op, const void* params, std::span<const Tensor> inputs) {
         return apply(op, params, inputs).at(0);
     }
-    // Another handle for a symbolic value of this interpreter.
+    // Returns another handle for a symbolic value of this interpreter.
     virtual Tensor alias(const Tensor& symbol) {
         const TensorImpl& impl = *symbol.impl();
         return Tensor::symbolic(impl.spec, impl.symbol_owner, impl.symbol, impl.device);
@@ -44,15 +43,15 @@ private:
 };
 
 MGE_API Interpreter& current_interpreter();
-// Makes `interpreter` the innermost one until further notice (null: the eager one) and gives the one before.
-// For what is started and stopped by calls; scopes put their own above.
+// Sets the innermost interpreter (nullptr: the eager one) and returns the previous one. For recording that
+// calls start and stop; scopes push theirs on top.
 MGE_API Interpreter* exchange_interpreter(Interpreter* interpreter);
-// Defined by eager/eager_interpreter.cpp: this layer knows only that there is one.
+// Defined by eager/eager_interpreter.cpp, a higher layer.
 MGE_API Interpreter& eager_interpreter();
 
-// Inputs in the order of op.inputs, null where an optional one is absent; the variadic ones follow at the
-// end. Trailing absent inputs may be left out. UserError (class TypeError) when a required input is missing
-// or too many are given.
+// `inputs` are in the order of op.inputs, null for absent optional ones, with variadic ones at the end.
+// Trailing absent inputs may be omitted. Throws UserError (class TypeError) if a required input is missing or
+// there are too many.
 MGE_API Tensors apply(const OpInfo& op, const void* params, std::span<const Tensor> inputs);
 MGE_API Tensor apply_one(const OpInfo& op, const void* params, std::span<const Tensor> inputs);
 

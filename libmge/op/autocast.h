@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Automatic mixed precision. While it is on for a thread, apply() gives operators their floating inputs in
-// the dtype in which they belong, where it promotes dtypes: so eager work, tapes and traces see conversions
-// like any others, and gradients come back in the dtype of what they belong to.
+// Automatic mixed precision. While it is enabled for a thread, apply() converts floating inputs of operators
+// to their preferred dtype, as part of dtype promotion. Eager execution, tapes and traces see ordinary
+// conversions, and gradients have the dtypes of their values.
 
 #include <cstdint>
 
@@ -10,12 +10,12 @@
 
 namespace mge {
 
-// The dtype in which an operator takes the inputs that are promoted. Products (`autocast` says narrow) are
-// low, what promotes integers to floats is high, everything else stays as it is given; an operator of which
-// that is not true has a member `cast_to`.
+// The dtype to which an operator's promoted inputs are converted. The default is `low` for products
+// (`autocast` is narrow), `high` for operators that promote integers to floats, and `as_given` for others. An
+// operator with another preference has a member `cast_to`.
 enum class CastTo : uint8_t { as_given, low, high };
 
-// As an operator's `cast_to`, which may depend on its parameters: these do not matter.
+// An operator's `cast_to` that does not depend on its parameters.
 struct CastAlways {
     CastTo to;
     constexpr CastTo operator()(const auto&) const { return to; }
@@ -26,12 +26,12 @@ struct MixedPrecision {
     DType low = DType::f16, high = DType::f32;
 };
 
-// Of this thread. Defined by apply.cpp, which looks at it in each call.
+// The setting of this thread. Defined by apply.cpp, which reads it in each call.
 MGE_API MixedPrecision mixed_precision();
-// UserError when a dtype is not floating.
+// Throws UserError unless both dtypes are floating.
 MGE_API void set_mixed_precision(const MixedPrecision& settings);
 
-// Off for the life of the scope.
+// Disables mixed precision for the life of the scope.
 class MGE_API MixedPrecisionPaused {
 public:
     MixedPrecisionPaused();
@@ -43,7 +43,7 @@ private:
     bool was_enabled_;
 };
 
-// Defined by ops/cast_to.cpp: this layer knows no operator.
+// Defined by ops/cast_to.cpp, a higher layer.
 MGE_API CastTo cast_of(const OpInfo& op, const void* params);
 
 }  // namespace mge

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Where operators meet devices: one kernel table per backend. The CPU's is part of libmge
-// (ops/cpu_table.cpp); another backend is a shared object that exports one C function returning a Backend. It
-// links with -Wl,--no-undefined, so a forgotten kernel fails its link.
+// Connects operators and devices: one kernel table per backend. The CPU's is part of libmge
+// (ops/cpu_table.cpp). Another backend is a shared object that exports one C function returning a Backend. It
+// links with -Wl,--no-undefined, so that a missing kernel is a link error.
 
 #include <array>
 #include <cstdint>
@@ -18,7 +18,7 @@ namespace mge {
 struct Cpu {};
 struct Cuda {};
 
-// Specialized by the x.cuda.cpp of each operator.
+// Specialised by the x.cuda.cpp of each operator.
 template <class O>
 KernelList kernels(Cuda, O);
 
@@ -29,7 +29,7 @@ struct TypeList {
 
 struct KernelEntry {
     const OpInfo* op;
-    KernelList (*kernels)();  // null: this backend does not have the operator
+    KernelList (*kernels)();  // nullptr: the backend lacks the operator
 };
 
 template <class... T>
@@ -38,8 +38,8 @@ constexpr uint32_t hash_of_sizes() {
     ((hash = hash * 31 + uint32_t(sizeof(T))), ...);
     return hash % 1'000'000;
 }
-// What shared objects that know these types have to agree on: a number, raised whenever one of them changes
-// its meaning, and their sizes, which say themselves when they change.
+// Detects incompatible shared objects: a number, incremented when the meaning of one of these types changes,
+// plus a hash of their sizes.
 inline constexpr uint32_t backend_abi =
     8'000'000 +
     hash_of_sizes<Algorithm, Problem, Launch, PrepareContext, Prepared, Candidate, OpInfo, InputInfo,
@@ -47,11 +47,11 @@ inline constexpr uint32_t backend_abi =
 
 struct Backend {
     uint32_t abi;
-    const char* name;  // the name of its devices: "cuda" → cuda0
+    const char* name;  // device name prefix: "cuda" → cuda0
     std::span<const KernelEntry> kernels;
     int device_count;
     Device& (*open_device)(int index);
-    const char* why_no_device = nullptr;  // when device_count is 0: what is missing, and what to do
+    const char* why_no_device = nullptr;  // set if device_count is 0: what is missing, and the remedy
 };
 
 template <class O>
@@ -71,7 +71,7 @@ constexpr std::array<KernelEntry, sizeof...(O)> kernel_table(TypeList<O...>) {
     return {kernel_entry<B, O>()...};
 }
 
-// A problem of the operator on the host in one thread; who wants another sets the rest.
+// Returns a problem of the operator on the host in one thread. The caller may change the other fields.
 inline Problem make_problem(const OpInfo& op, const void* params, std::span<const TensorSpec> inputs,
                             std::span<const TensorSpec> outputs) {
     return {.op = op.name,
@@ -82,16 +82,16 @@ inline Problem make_problem(const OpInfo& op, const void* params, std::span<cons
             .items_apart = op.items_apart};
 }
 
-// Registers a backend and gives its kind number; DeviceError when its ABI is another one.
+// Registers a backend and returns the number of its device kind. Throws DeviceError if its ABI differs.
 MGE_API uint8_t add_backend(const Backend& backend);
-// Loads a shared object and calls its C function `symbol` (returning const Backend*); DeviceError when that
-// fails.
+// Loads a shared object and calls its C function `symbol`, which returns a const Backend*. Throws DeviceError
+// on failure.
 MGE_API uint8_t load_backend(const char* path, const char* symbol);
 
-// Gives a kind of devices the kernels of more operators (operator_library.h), or other ones.
+// Adds or replaces kernels of operators for a kind of device (operator_library.h).
 MGE_API void add_kernels(uint8_t kind, std::span<const KernelEntry> entries);
 
-// The algorithms of an operator on a device; DeviceError when the backend does not have it.
+// Returns the algorithms of an operator on a device. Throws DeviceError if its backend lacks the operator.
 MGE_API KernelList find_kernels(const OpInfo& op, DeviceId device);
 
 // Defined by ops/cpu_table.cpp.

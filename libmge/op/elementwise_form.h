@@ -4,8 +4,8 @@
 
 namespace mge {
 
-// The physical form of an operator that computes an element of its output from those at the same (broadcast)
-// place of its inputs.
+// Returns the physical form of an elementwise operator: each output element depends on the input elements at
+// the same (broadcast) position.
 MGE_API std::optional<PhysicalForm> elementwise_form(const std::shared_ptr<const void>& params,
                                                      const Layout& layout, std::span<const TensorSpec> inputs,
                                                      std::span<const TensorSpec> outputs);

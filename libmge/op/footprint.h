@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What one run of an operator has to compute and to move, whatever algorithm does it: the figures that
-// achieved FLOP/s and GB/s are made of. The rules are MegEngine's where it has one; a multiply-add counts as
-// two operations.
+// The arithmetic and data movement of one run of an operator, regardless of the algorithm. Achieved FLOP/s
+// and GB/s are computed from it. The rules are MegEngine's where it has one; a multiply-add counts as two
+// operations.
 
 #include <optional>
 #include <span>
@@ -15,15 +15,15 @@ namespace mge {
 struct OpInfo;
 
 struct Footprint {
-    std::optional<double> operations;  // none: nobody can tell, or a shape is known only in a run
-    std::optional<double> bytes;       // inputs read and outputs written, each once; none: shape not known
+    std::optional<double> operations;  // nullopt: unknown, or a shape is known only at run time
+    std::optional<double> bytes;       // inputs and outputs, each once; nullopt: unknown shape
 };
 
-// `inputs` has a spec of dtype none where an optional input is absent.
+// An absent optional input has a spec with DType::none.
 MGE_API Footprint footprint(const OpInfo& op, const void* params, std::span<const TensorSpec> inputs,
                             std::span<const TensorSpec> outputs);
 
-// Counts are doubles: shapes of hostile models overflow integers.
+// Counts are doubles, because shapes of malicious models overflow integers.
 inline double element_count(const TensorSpec& spec) {
     double n = 1;
     for (int64_t extent : spec.shape.dims()) n *= double(extent);
@@ -38,7 +38,7 @@ inline bool is_given(std::span<const TensorSpec> specs, size_t i) {
     return i < specs.size() && !specs[i].is_absent();
 }
 
-// What many operators say as their `operations`: so many for each element of input 0, or that comes out.
+// Common rules for `operations`: a fixed number per element of input 0, or of the outputs.
 struct PerInputElement {
     double times = 1;
     double operator()(const auto&, std::span<const TensorSpec> in, std::span<const TensorSpec>) const {
@@ -51,7 +51,7 @@ struct PerOutputElement {
         return times * element_count(out);
     }
 };
-// The values decide.
+// The count depends on the values.
 struct NobodyCanTell {
     std::optional<double> operator()(const auto&, std::span<const TensorSpec>,
                                      std::span<const TensorSpec>) const {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What an operator is. An operator is a struct (see ops/shape/concat.h for a small one); OpInfo is its
-// type-erased view, all that the rest of the library needs. How a struct becomes an OpInfo: define.h. How it
-// is applied: apply.h.
+// Definition of operators. An operator is a struct (ops/shape/concat.h is a small example). OpInfo is its
+// type-erased view, which the rest of the library uses. define.h makes an OpInfo from a struct, and apply.h
+// applies it.
 
 #include <array>
 #include <cstddef>
@@ -26,15 +26,15 @@ namespace mge {
 
 enum class InputKind : uint8_t {
     required,
-    optional,  // may be absent: a null Tensor
-    variadic,  // any number; at most one, and last
-    host,      // shape inference needs its value (i32); optional; `resolve` folds it into the parameters
+    optional,  // may be a null Tensor
+    variadic,  // any number; at most one such input, in last position
+    host,      // i32 value needed by shape inference; optional; folded into the parameters by `resolve`
 };
 
 struct InputInfo {
     std::string_view name;
     InputKind kind = InputKind::required;
-    bool variadic_host = false;  // host values, any number
+    bool variadic_host = false;  // any number of host values
     bool promoted = true;        // takes part in dtype promotion
     bool is_example = false;     // only its dtype and shape are read
     constexpr InputInfo(const char* n) : name(n) {}
@@ -51,7 +51,7 @@ constexpr InputInfo example(const char* name, InputKind kind = InputKind::requir
     info.is_example = true;
     return info;
 }
-// A mask or an index: keeps its dtype when the others are promoted.
+// A mask or an index: keeps its dtype during promotion.
 constexpr InputInfo unpromoted(const char* name) { return {name, InputKind::required, false, false}; }
 
 template <class... I>
@@ -63,15 +63,15 @@ constexpr auto output_names(S... outputs) {
     return std::array<std::string_view, sizeof...(S)>{outputs...};
 }
 
-// What `apply` does to the dtypes of the promoted inputs before the operator sees them.
+// The conversion that `apply` does on the promoted inputs.
 enum class Promotion : uint8_t {
     none,
-    common,    // all to their common dtype (MegEngine's rule, tensor/dtype.h)
-    floating,  // the same; then integers to f32
-    to_first,  // all to the dtype of the first
+    common,    // to their common dtype (MegEngine's rule, tensor/dtype.h)
+    floating,  // to their common dtype; integers to f32
+    to_first,  // to the dtype of the first
 };
 
-// Output `output` may take over the memory of input `input` when nobody else reads it.
+// Output `output` may reuse the memory of input `input` if it has no other readers.
 struct InPlace {
     int output, input;
 };
@@ -82,29 +82,32 @@ constexpr auto in_place_list(P... pairs) {
 
 struct OpTraits {
     Promotion promotion = Promotion::none;
-    bool elementwise = false;    // one output element from the input elements at the same (broadcast) place
-    bool view = false;           // the output is input 0's whole memory under another shape
-    bool runtime_shape = false;  // only a run can tell the output shapes
+    bool elementwise = false;  // an output element depends on input elements at the same (broadcast) position
+    bool view = false;         // the output is the whole memory of input 0 in another shape
+    bool runtime_shape = false;     // output shapes are known only at run time
     bool variadic_outputs = false;  // the number of outputs depends on the parameters
-    bool once = false;              // draws random numbers or updates state: recomputation leaves it alone
-    bool reads_only_specs = false;  // the result depends on dtype and shape of the inputs, not on values
-    bool reads_selection = false;   // of input 0 it reads no more than comes out
-    // Does something beyond its results (fails, prints, talks to others): computed once per run and in order,
-    // read or not, and never ahead of a run.
+    bool once = false;              // draws random numbers or updates state: not recomputed
+    bool reads_only_specs = false;  // the result depends only on dtype and shape of the inputs
+    bool reads_selection = false;   // reads no more of input 0 than it returns
+    // Has side effects (fails, prints, communicates): runs once per run, in order, even if unused, and never
+    // before a run.
     bool effect = false;
-    bool control = false;          // holds graphs (subgraph.h): it may take for ever, so only runs compute it
-    bool of_every_device = false;  // has the same kernels on all: what they do, they ask queues for
+    bool control =
+        false;  // holds graphs (subgraph.h): may not terminate, so it is never computed before a run
+    bool of_every_device = false;  // kernels are the same for all devices and work through queues
 };
 
 struct OpInfo;
-MGE_API size_t index_of_input(const OpInfo& op, std::string_view name);  // InternalError when there is none
+MGE_API size_t index_of_input(const OpInfo& op,
+                              std::string_view name);  // throws InternalError if there is none
 
-// What a gradient rule sees. Tensors may be null: an absent optional input, the gradient of an unused output.
+// The arguments of a gradient rule. Tensors are null for absent optional inputs and for gradients of unused
+// outputs.
 struct GradientArguments {
     const OpInfo& op;
     const void* params;
     std::span<const Tensor> inputs, outputs, output_grads;
-    std::span<const bool> needed;  // per input: is its gradient wanted?
+    std::span<const bool> needed;  // per input: its gradient is needed
 };
 
 template <class P>
@@ -121,7 +124,7 @@ struct GradientContext : GradientArguments {
         size_t i = index_of_input(op, name);
         return i < needed.size() && needed[i];
     }
-    // The gradients by input name; inputs not mentioned get none, and absent ones want none.
+    // Returns gradients by input name, null for inputs not mentioned. Absent inputs are skipped.
     Tensors result(std::initializer_list<std::pair<std::string_view, Tensor>> grads) const {
         Tensors all(inputs.size());
         for (auto& [name, grad] : grads)
@@ -133,7 +136,7 @@ private:
     const Tensor& find_input(std::string_view name) const;
 };
 
-// The type of an operator's parameters.
+// Type-erased operations on an operator's parameters.
 struct ParamsType {
     std::shared_ptr<void> (*make)();  // with default values
     std::shared_ptr<const void> (*copy)(const void*);
@@ -148,24 +151,24 @@ struct OpInfo {
     FieldList fields;
     ParamsType params;
     OpTraits traits;
-    int version = 1;  // of its meaning; stored in model files
+    int version = 1;  // incremented when the meaning changes; stored in model files
     std::span<const InPlace> in_place;
     TensorSpecs (*infer)(const void* params, std::span<const TensorSpec> inputs);
-    // Null when gradients stop here.
+    // nullptr: gradients stop here
     Tensors (*gradient)(const GradientArguments&);
-    // Null when the outputs lie where the inputs do; else where they lie, for an operator that moves data and
-    // runs where its inputs lie.
+    // For data movement operators: the device of the outputs; the operator runs on that of its inputs.
+    // nullptr: both are equal.
     DeviceId (*place)(const void* params);
-    // Null when the outputs have memory of their own; else where the first lies among input 0's elements, the
-    // others right behind it, all dense; or none for an input that they gather from. `traits.view`: 0.
+    // The offset of the first output in input 0, in elements; further outputs follow, all dense. Returns
+    // nullopt if this input must be gathered. nullptr: the outputs have their own memory. `traits.view`
+    // implies 0.
     std::optional<int64_t> (*part_of_input)(const void* params, const TensorSpec& input);
-    // Null for operators without host values: parameters with the values of the host inputs (null ones
-    // absent) folded in.
+    // Folds the values of host inputs (null: absent) into a copy of the parameters. nullptr: no host inputs.
     std::shared_ptr<const void> (*resolve)(const void* params, std::span<const Tensor> host_values);
-    // Makes of the parameters of an older version of the operator those of this one; null: there was none.
+    // Converts parameters of an older version of the operator. nullptr: there is no older version.
     void (*upgrade)(int from, ParamMap& params);
 
-    // Facts (facts.h); null or the default where the operator does not say.
+    // Facts (facts.h): nullptr or the default if the operator does not define them.
     std::optional<double> (*operations)(const void* params, std::span<const TensorSpec> inputs,
                                         std::span<const TensorSpec> outputs);
     Footprint (*footprint)(const void* params, std::span<const TensorSpec> inputs,
@@ -173,16 +176,17 @@ struct OpInfo {
     ItemsApartRule items_apart;
     const Epilogue* epilogue;
     const ImageLayouts* layouts;
-    // `layout`: that of the inputs that are not plain. Nullopt: there is none for these operands.
+    // `layout` is that of the inputs that are not plain. Returns nullopt if these operands have no physical
+    // form.
     std::optional<PhysicalForm> (*physical_form)(const void* params, const Layout& layout,
                                                  std::span<const TensorSpec> inputs,
                                                  std::span<const TensorSpec> outputs);
     Autocast autocast = Autocast::either;
     DTypes takes = DTypes::common;
 
-    // How many of `count` given inputs stand before the host values.
+    // The number of inputs before the host values, out of `count` given ones.
     inline size_t plain_inputs(size_t count) const;
-    // Number of inputs before a variadic one; the smallest number that has to be given.
+    // The number of inputs before a variadic one, which is the minimum number of inputs.
     size_t fixed_inputs() const {
         bool many =
             !inputs.empty() && (inputs.back().kind == InputKind::variadic || inputs.back().variadic_host);
@@ -191,11 +195,11 @@ struct OpInfo {
     bool is_variadic() const { return fixed_inputs() != inputs.size(); }
 };
 
-// Where in the memory of input 0 the output lies, in bytes; none when it has memory of its own.
+// Returns the offset of the output in the memory of input 0, in bytes; nullopt if it has its own memory.
 MGE_API std::optional<size_t> view_offset(const OpInfo& op, const void* params, const TensorSpec& input);
 
 MGE_API const InputInfo& input_info(const OpInfo& op,
-                                    size_t position);  // the variadic one for all positions behind it
+                                    size_t position);  // also returns the variadic one for later positions
 
 size_t OpInfo::plain_inputs(size_t count) const {
     size_t n = 0;
@@ -214,36 +218,37 @@ std::span<const Tensor> GradientContext<P>::variadic_inputs() const {
     return inputs.subspan(op.fixed_inputs());
 }
 
-// Where an operator's outputs lie: where its inputs do, host values apart; where its host values do when it
-// has no other inputs; `elsewhere` when it has none at all. Absent inputs are null. UserError that names both
-// places when inputs that are no host values lie at different ones.
+// Returns the device of an operator's outputs: that of its inputs except host values, else that of its host
+// values, else `elsewhere`. Absent inputs are null. Throws UserError that names both devices if inputs other
+// than host values are on different ones.
 MGE_API DeviceId place_of_outputs(const OpInfo& op, const void* params,
                                   std::span<const DeviceId* const> inputs, DeviceId elsewhere);
 MGE_API DeviceId place_of_outputs(const OpInfo& op, const void* params, std::span<const Tensor> inputs,
                                   DeviceId elsewhere);
-// Where the inputs lie, as above: where the operator runs.
+// Returns the device of the inputs by the same rules, where the operator runs.
 MGE_API DeviceId place_of_inputs(const OpInfo& op, std::span<const Tensor> inputs, DeviceId elsewhere);
 
-// Host values that follow from shapes are known ahead of a run when they are this few; more are data.
+// Host values up to this size that follow from shapes are known before a run; larger ones are data.
 inline constexpr int64_t known_value_limit = 1024;
 
-// Stands for a tensor where only dtype and shape are read: it has no memory.
+// Returns a tensor without memory, for uses that read only dtype and shape.
 MGE_API Tensor without_memory(const TensorSpec& spec, DeviceId device = host_device);
 
-// Says that an operator does not take a dtype.
+// An operator does not accept a dtype.
 class MGE_API DTypeError : public UserError {
 public:
     explicit DTypeError(const std::string& message) : UserError(message, ErrorClass::type) {}
 };
-// DTypeError for a dtype of inputs or outputs that is not among those that the operator takes.
+// Throws DTypeError if the operator does not accept the dtype of an input or output.
 MGE_API void check_dtypes(const OpInfo& op, std::span<const TensorSpec> specs);
 
-// The values of a host tensor (i32 or i64, concrete); an empty list for a null one.
+// Returns the values of a concrete host tensor (i32 or i64); empty for a null one.
 MGE_API IntList host_values(const Tensor& tensor);
 
-// Every operator of this project, sorted by the name of its struct. Defined in ops/all.cpp.
+// All operators of this project, sorted by struct name. Defined in ops/all.cpp.
 MGE_API std::span<const OpInfo* const> all_ops();
-// By name, also among those of libraries (operator_library.h); null when there is none.
+// Finds an operator by name, also in loaded libraries (operator_library.h). Returns nullptr for an unknown
+// name.
 MGE_API const OpInfo* find_op(std::string_view name);
 
 }  // namespace mge

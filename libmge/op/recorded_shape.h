@@ -4,9 +4,9 @@
 
 namespace mge {
 
-// The shape that a tensor had when the function which is traced on this thread was recorded; its shape where
-// none is. Whoever asks shapes which operators to apply asks these too: each call has to apply those that the
-// recording has. Defined by eager/trace.cpp: this layer knows only that there are recordings.
+// Returns the shape that a tensor had when the function traced on this thread was recorded, or its own shape
+// outside of a trace. Code that selects operators by shape must use it, because later calls must apply the
+// recorded operators. Defined by eager/trace.cpp, a higher layer.
 MGE_API Shape recorded_shape(const Tensor& x);
 
 }  // namespace mge

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A graph that an operator holds (ops/control). Operators know it by what they can do with it; what it is
-// inside (graph/inner_graph.h) and how it becomes a program (compile/run/inner_program.cpp) are matters of
-// later layers, which define the functions below. Like a function it sees nothing but its inputs and its
-// constants.
+// A graph nested in an operator (ops/control), as seen by operators. Higher layers implement it
+// (graph/inner_graph.h), compile it (compile/run/inner_program.cpp) and define the functions below. It
+// depends only on its inputs and constants.
 
 #include <functional>
 #include <map>
@@ -27,23 +26,23 @@ public:
     virtual ~Subgraph() = default;
     virtual size_t input_count() const = 0;
     virtual size_t output_count() const = 0;
-    // Shapes are unknown where only a run can tell. UserError when an operator refuses the inputs.
+    // Shapes known only at run time are unknown. Throws UserError if an operator refuses the inputs.
     virtual TensorSpecs infer(std::span<const TensorSpec> inputs) const = 0;
-    // Applies its operators, one by one, through the interpreter of this thread.
+    // Applies its operators one by one through the interpreter of this thread.
     virtual Tensors apply(std::span<const Tensor> inputs) const = 0;
-    // The inputs, then gradients of the outputs `of`, to the gradients of the inputs `wrt`: zeros where there
-    // is none. Both are positions.
+    // Returns a graph from the inputs, followed by gradients of the outputs `of`, to the gradients of the
+    // inputs `wrt`. Missing gradients are zeros. Both lists are positions.
     virtual SubgraphRef gradient(const std::vector<size_t>& of, const std::vector<size_t>& wrt) const = 0;
-    // With some inputs, by their positions, fixed to constants: they are inputs no more.
+    // Returns the graph with inputs at these positions replaced by constants.
     virtual SubgraphRef with_constants(const std::map<size_t, Tensor>& values) const = 0;
-    // One run, as far as it can be told: what nobody can tell counts as nothing.
+    // The footprint of one run. Unknown parts count as 0.
     virtual Footprint footprint(std::span<const TensorSpec> inputs) const = 0;
-    // Some operator inside has an effect (OpTraits).
+    // True if an operator inside has an effect (OpTraits).
     virtual bool has_effect() const = 0;
     // Equal for graphs that do the same with the same constants.
     virtual uint64_t hash() const = 0;
 
-    // What an operator makes of this graph for itself, made once per key.
+    // Returns a graph that an operator derives from this one. Made once per key.
     SubgraphRef derived(const std::string& key, const std::function<SubgraphRef()>& make) const;
 
 private:
@@ -51,46 +50,46 @@ private:
     mutable std::vector<std::pair<std::string, SubgraphRef>> derived_;
 };
 
-// Records what `function` does with tensors of these specs. Other tensors that it uses become constants;
-// UserError when one of them is a value of another graph.
+// Records `function` on tensors of these specs. Other tensors that it uses become constants. Throws UserError
+// if one of them is a value of another graph.
 MGE_API SubgraphRef make_subgraph(std::span<const TensorSpec> inputs,
                                   const std::function<Tensors(std::span<const Tensor>)>& function);
 
-// A subgraph compiled for fixed specs. One call at a time.
+// A subgraph compiled for fixed specs. Not thread-safe.
 class SubgraphProgram {
 public:
     virtual ~SubgraphProgram() = default;
-    // Their shapes are unknown where only the run tells.
+    // Shapes known only at run time are unknown.
     virtual const TensorSpecs& outputs() const = 0;
-    // Asks the queue for one run on memory of the program's device. An output of unknown shape is null here
-    // and taken from output() after the run.
+    // Enqueues a run on the program's device. For outputs of unknown shape, pass nullptr and call output()
+    // after the run.
     virtual void run(std::span<const void* const> inputs, std::span<void* const> outputs) = 0;
     virtual Tensor output(size_t i) = 0;
     virtual Queue& queue() = 0;
 };
 
-// What several threads may run at once: each call borrows a program, and one is made when none is free.
+// A thread-safe pool: each call borrows a program, which is compiled if none is free.
 class MGE_API SubgraphPrograms {
 public:
     virtual ~SubgraphPrograms() = default;
-    // Bytes in which a program has its values at the place of the operator: a part of the operator's own
-    // workspace, so that they are planned with everything around them.
+    // Bytes of a program's values on the operator's device. They are part of the operator's workspace, so
+    // that they are planned with everything around them.
     virtual size_t workspace() const = 0;
-    // For one launch of the operator. The program's runs work in `workspace` (aligned to 64) until it is
-    // given back.
+    // Borrows a program for one launch of the operator. It uses `workspace` (aligned to 64) until it is
+    // returned.
     virtual std::unique_ptr<SubgraphProgram> borrow(const Launch& launch, void* workspace) const = 0;
     virtual void give_back(std::unique_ptr<SubgraphProgram> program) const = 0;
 };
-// What the graph is to its operator, for those who look at runs and for messages.
+// The role of the graph in its operator, for observers and messages.
 struct SubgraphUse {
-    std::string_view parameter;  // that holds it, for ever: "body"
-    bool is_repeated = true;     // by one call of the operator
+    std::string_view parameter;  // name of the parameter, a static string: "body"
+    bool is_repeated = true;     // runs several times per call of the operator
 };
 MGE_API std::unique_ptr<SubgraphPrograms> compile_subgraph(const Subgraph& graph, const SubgraphUse& use,
                                                            std::span<const TensorSpec> inputs,
                                                            const PrepareContext& context);
 
-// A program for the time of a call.
+// Borrows a program for the life of the object.
 class BorrowedProgram {
 public:
     BorrowedProgram(const SubgraphPrograms& programs, const Launch& launch, void* workspace)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The state of a training in a file, so that it can go on as if nothing had happened. The file is a .mge file
-// without operators: its values are the parameters and the parts of the optimizer's state, with checksums.
+// Saves the state of a training run, so that it can resume exactly. The format is a .mge file without
+// operators: its values are the parameters and the optimizer's state, with checksums.
 
 #include <map>
 #include <string>
@@ -10,16 +10,16 @@
 
 namespace mge {
 
-// What a program wants to remember besides: the epoch, the state of its random numbers, …
+// Additional state of the program: the epoch, the random state, …
 using CheckpointNotes = std::map<std::string, std::string>;
 
-// Writes the file whole or not at all. Without an optimizer: the parameters alone.
+// Writes the file atomically. Without an optimizer, only the parameters are saved.
 MGE_API void save_checkpoint(const std::string& path, const Parameters& parameters,
                              const Optimizer* optimizer = nullptr, const CheckpointNotes& notes = {});
 
-// Puts everything back and gives the notes. ModelError when the file is damaged, no checkpoint, or its
-// parameters or optimizer are others than these: nothing has changed then. The learning rate comes back too.
-// Without an optimizer the parameters alone are read.
+// Restores parameters, optimizer state and learning rate, and returns the notes. Throws ModelError, and
+// changes nothing, if the file is damaged or not a checkpoint, or if its parameters or optimizer do not
+// match. Without an optimizer, only the parameters are loaded.
 MGE_API CheckpointNotes load_checkpoint(const std::string& path, Parameters& parameters,
                                         Optimizer* optimizer = nullptr);
 

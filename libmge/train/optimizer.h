@@ -9,25 +9,25 @@
 
 namespace mge {
 
-// Replaces parameters by better ones, from their gradients. Each parameter has a state, tensors by name.
+// Updates parameters from their gradients. Each parameter has a state of named tensors.
 class MGE_API Optimizer {
 public:
-    // The parameters have to outlive it, and may not become more.
+    // The parameters must outlive the optimizer, and none may be added.
     virtual ~Optimizer() = default;
     Optimizer(const Optimizer&) = delete;
     Optimizer& operator=(const Optimizer&) = delete;
 
-    // One gradient per parameter; a null one leaves its parameter as it is.
+    // Takes one gradient per parameter; null skips the parameter.
     void step(std::span<const Tensor> gradients);
 
     double learning_rate() const { return learning_rate_; }
-    // UserError when it is negative or not finite.
+    // Throws UserError if the rate is negative or not finite.
     void set_learning_rate(double rate);
 
     Parameters& parameters() { return parameters_; }
     const Parameters& parameters() const { return parameters_; }
-    // What a checkpoint keeps: which kind it is, what the parts of the state are called, and the state by
-    // parameter and part. Null parts stand for zeros.
+    // State for checkpoints: the optimizer's kind, the names of the state's parts, and the state as
+    // [parameter][part]. Null parts mean zeros.
     virtual std::string_view kind() const = 0;
     virtual std::span<const std::string_view> state_names() const = 0;
     const std::vector<Tensors>& state() const { return state_; }
@@ -37,7 +37,7 @@ protected:
     Optimizer(Parameters& parameters, double learning_rate);
 
 private:
-    // The new value; changes the state.
+    // Returns the new value and updates the state.
     virtual Tensor update(const Tensor& value, const Tensor& gradient, const Tensor& rate,
                           Tensors& state) const = 0;
 
@@ -52,7 +52,7 @@ struct SgdOptions {
     bool nesterov = false;
 };
 // g += weight_decay · p; v = momentum · v + g; p −= learning_rate · v, or learning_rate · (g + momentum · v).
-// UserError for options out of range.
+// Throws UserError for options out of range.
 MGE_API std::unique_ptr<Optimizer> make_sgd(Parameters& parameters, const SgdOptions& options);
 
 struct AdamOptions {

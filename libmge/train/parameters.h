@@ -11,20 +11,20 @@
 
 namespace mge {
 
-// What a network learns: values by name, in the order in which they were added. A step of an optimizer
-// replaces values, so that whoever holds an old one keeps it.
+// Learnable values by name, in insertion order. An optimizer step replaces values, so holders of an old value
+// keep it.
 class MGE_API Parameters {
 public:
-    // Gives its index. UserError when the name is empty or taken.
+    // Returns the index. Throws UserError if the name is empty or taken.
     size_t add(std::string name, Tensor value);
-    // UserError when dtype, shape or device differ from what is there.
+    // Throws UserError if dtype, shape or device differ from the current value's.
     void set(size_t i, Tensor value);
 
     size_t size() const { return values_.size(); }
     const std::vector<std::string>& names() const { return names_; }
     const Tensors& values() const { return values_; }
     const Tensor& operator[](size_t i) const { return values_[i]; }
-    // UserError when there is none of that name.
+    // Throws UserError if the name is unknown.
     const Tensor& at(std::string_view name) const;
 
 private:
@@ -34,10 +34,10 @@ private:
 
 struct LossAndGradients {
     Tensor loss;
-    Tensors gradients;  // in the order of the parameters; null where the loss does not depend on one
+    Tensors gradients;  // in the order of the parameters; null if the loss does not depend on one
 };
 
-// Calls `loss` with the parameters recorded on a tape, and differentiates the sum of what it gives:
+// Calls `loss` with the parameters recorded on a tape, and differentiates the sum of its result:
 //
 //     auto [loss, gradients] = differentiate(parameters, [&](const Parameters& p) {
 //         return ops::mean(ops::square(ops::sub(ops::matmul(x, p.at("weight")), y)));
