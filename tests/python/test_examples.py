@@ -8,11 +8,11 @@ import inspect
 import pkgutil
 
 import pytest
+from interface_names import INTERFACE
 
 import megengine as mge
 import megengine.functional as F
 import megengine.module as M
-from megengine.core.interface import INTERFACE
 from megengine.hub.fetcher import GitHTTPSFetcher
 
 # Modules that need packages of others.

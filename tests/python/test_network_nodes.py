@@ -9,12 +9,12 @@ import weakref
 
 import numpy as np
 import pytest
+from interface_names import INTERFACE
 from network_samples import dumped, run, small, sums
 
 import megengine as mge
 import megengine.functional as F
 import megengine.module as M
-from megengine.core.interface import INTERFACE
 from megengine.jit import trace
 from megengine.utils import network_node as nodes
 from megengine.utils.network import Network

@@ -14,13 +14,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from interface_names import INTERFACE
 
 import megengine as mge
 import megengine.data.transform as T
 import megengine.distributed as dist
 import megengine.module as M
 import megengine.quantization as Q
-from megengine.core.interface import INTERFACE
 from megengine.core.tensor import dtype as D
 from megengine.core.tensor.dtype import QuantDtypeMeta, _builtin_quant_dtypes
 from megengine.serialization import DamagedFileError, MissingClassError, MissingModuleError

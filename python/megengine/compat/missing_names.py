@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A clear error for the modules and names of the interface that this version does not have.
 
-They follow from ``interface``, the table of all names, and from what there is: no module lists what
-it lacks. ``hasattr`` is False for them, and ``try: import …`` with ``except ImportError`` works.
+``hasattr`` is False for them, and ``try: import …`` with ``except ImportError`` works.
 """
 
 import contextlib
@@ -15,10 +14,32 @@ from types import ModuleType
 from typing import Any
 
 from ..core.hints import hint_for
-from ..core.interface import INTERFACE
 from ..core.not_available import NotAvailableModuleError, NotAvailableNameError
 from ..core.room import contents
 from .borrowed_names import borrowed
+
+# By module, the names of MegEngine 1.13 that this version lacks.
+_MISSING = {
+    f"megengine.{module}": frozenset(names.split())
+    for module, names in {
+        "amp.grad_scaler": "Xla_GradScaler",
+        "data.transform.meta_transform": "CudaTransform",
+        "functional.external": "atlas_runtime_opr cambricon_runtime_opr extern_opr_subgraph"
+        " magicmind_runtime_opr tensorrt_runtime_opr",
+        "functional.vision": "nvof",
+        "jit.tracing": "trace.check_external trace.ops trace.vars",
+        "jit.xla_backend": "xla_trace",
+        "lite": "",
+        "logger": "call_countlog_func",
+        "module.external": "AtlasRuntimeSubgraph CambriconRuntimeSubgraph ExternOprSubgraph"
+        " MagicMindRuntimeSubgraph TensorrtRuntimeSubgraph",
+        "tensor": "Tensor.graph Tensor.value_id Tensor.var",
+        "tools.benchmark_op": "get_avg_time get_perf_results perf_func",
+        "tools.load_network_and_run": "run_model",
+        "utils.network_node": "OpNode.add_out_var VarNode.set_owner_opr",
+        "xla.build": "build_xla",
+    }.items()
+}
 
 # functional.nn also has the contents of these modules.
 _ALSO_IN = {
@@ -37,8 +58,8 @@ def _message(name: str) -> str:
 
 @functools.cache
 def _modules() -> frozenset[str]:
-    """The modules of the interface with the packages that they lie in."""
-    parts = (name.split(".") for name in INTERFACE)
+    """The modules of the table with the packages that they lie in."""
+    parts = (name.split(".") for name in _MISSING)
     return frozenset(".".join(p[:n]) for p in parts for n in range(1, len(p) + 1))
 
 
@@ -47,14 +68,14 @@ def _homes(module: str):
     yield module
     yield from _ALSO_IN.get(module, ())
     if module != "megengine":
-        yield from (name for name in INTERFACE if name.startswith(module + "."))
+        yield from (name for name in _MISSING if name.startswith(module + "."))
 
 
 def _belongs(module: str, name: str) -> bool:
-    """Whether the interface has a name in a module and this version has it nowhere."""
+    """Whether MegEngine has a name in a module and this version has it nowhere."""
     if f"{module}.{name}" in _modules():
         return True
-    homes = [home for home in _homes(module) if name in INTERFACE.get(home, ())]
+    homes = [home for home in _homes(module) if name in _MISSING.get(home, ())]
     others = (sys.modules[home] for home in homes if home != module and home in sys.modules)
     return bool(homes) and not any(name in contents(other) for other in others)
 
@@ -73,7 +94,7 @@ def missing(module: str, name: str):
     one comes from there.
 
     Raises:
-        NotAvailableNameError: the interface has it, this version has not.
+        NotAvailableNameError: MegEngine has it, this version has not.
         AttributeError: nobody has it.
     """
     if f"{module}.{name}" in _modules() or _lies_below(module, name):
@@ -144,7 +165,7 @@ def _mark(name: str, module: ModuleType) -> None:
         module.__getattr__ = functools.partial(_found_or_missing, own, name)
         # With a path, be it empty, `from module import name` asks the finders.
         contents(module).setdefault("__path__", [])
-    _mark_members(module, INTERFACE.get(name, frozenset()))
+    _mark_members(module, _MISSING.get(name, frozenset()))
 
 
 class _LaterModules:

@@ -10,12 +10,12 @@ from ..core.operands import Operand
 from ..core.tensor.dtype import is_integer
 from ..core.tensor.shape_arguments import as_vector
 from ..tensor import Tensor
-from .elementwise_docs import floating, numeric
+from .elementwise_docs import _floating, _numeric
 from .math import max as _max
 from .math import sum as _sum
 
 
-@floating
+@_floating
 def sigmoid(x: Operand) -> Tensor:
     """1 / (1 + exp(-x)).
 
@@ -26,7 +26,7 @@ def sigmoid(x: Operand) -> Tensor:
     return _mge.ops.sigmoid(x)
 
 
-@floating
+@_floating
 def hsigmoid(x: Operand) -> Tensor:
     """relu6(x + 3) / 6, the piecewise linear sigmoid.
 
@@ -37,7 +37,7 @@ def hsigmoid(x: Operand) -> Tensor:
     return _mge.ops.hsigmoid(x)
 
 
-@floating
+@_floating
 def hswish(x: Operand) -> Tensor:
     """x * relu6(x + 3) / 6.
 
@@ -48,7 +48,7 @@ def hswish(x: Operand) -> Tensor:
     return _mge.ops.hswish(x)
 
 
-@numeric
+@_numeric
 def relu(x: Operand) -> Tensor:
     """max(x, 0).
 
@@ -59,7 +59,7 @@ def relu(x: Operand) -> Tensor:
     return _mge.ops.relu(x)
 
 
-@numeric
+@_numeric
 def relu6(x: Operand) -> Tensor:
     """min(max(x, 0), 6).
 
@@ -100,7 +100,7 @@ def leaky_relu(inp: Operand, negative_slope: float = 0.01) -> Tensor:
     return _mge.ops.leaky_relu(inp, slope=negative_slope)
 
 
-@floating
+@_floating
 def silu(x: Operand) -> Tensor:
     """x * sigmoid(x).
 
@@ -111,7 +111,7 @@ def silu(x: Operand) -> Tensor:
     return _mge.ops.silu(x)
 
 
-@floating
+@_floating
 def gelu(x: Operand) -> Tensor:
     """x times the normal distribution function of x (the exact form, by erf).
 
@@ -122,7 +122,7 @@ def gelu(x: Operand) -> Tensor:
     return _mge.ops.gelu(x)
 
 
-@floating
+@_floating
 def softplus(inp: Operand) -> Tensor:
     """log(1 + exp(x)) without overflow.
 
@@ -133,7 +133,7 @@ def softplus(inp: Operand) -> Tensor:
     return _mge.ops.softplus(inp)
 
 
-@floating
+@_floating
 def logsigmoid(inp: Operand) -> Tensor:
     """log(sigmoid(x)) without overflow.
 

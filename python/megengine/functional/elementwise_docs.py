@@ -44,8 +44,8 @@ def _elementwise(operands: str, result: str = "Tensor") -> Callable[[_Function],
     return complete
 
 
-numeric = _elementwise("any shape and numeric dtype")
-floating = _elementwise("any shape and numeric dtype; integers count as float32")
-integer = _elementwise("any shape and integer dtype")
-logical = _elementwise("any shape, bool", "Bool tensor")
-comparing = _elementwise("any shape and dtype", "Bool tensor")
+_numeric = _elementwise("any shape and numeric dtype")
+_floating = _elementwise("any shape and numeric dtype; integers count as float32")
+_integer = _elementwise("any shape and integer dtype")
+_logical = _elementwise("any shape, bool", "Bool tensor")
+_comparing = _elementwise("any shape and dtype", "Bool tensor")

@@ -11,7 +11,7 @@ from .. import _mge
 from ..core.operands import Operand
 from ..core.ops.elemwise_modes import elementwise
 from ..tensor import Tensor
-from .elementwise_docs import floating, numeric
+from .elementwise_docs import _floating, _numeric
 from .logic import (
     equal,
     greater,
@@ -95,7 +95,7 @@ __all__ = [
 ]
 
 
-@numeric
+@_numeric
 def add(x: Operand, y: Operand) -> Tensor:
     """Sum.
 
@@ -106,7 +106,7 @@ def add(x: Operand, y: Operand) -> Tensor:
     return _mge.ops.add(x, y)
 
 
-@numeric
+@_numeric
 def sub(x: Operand, y: Operand) -> Tensor:
     """Difference x - y.
 
@@ -117,7 +117,7 @@ def sub(x: Operand, y: Operand) -> Tensor:
     return _mge.ops.sub(x, y)
 
 
-@numeric
+@_numeric
 def mul(x: Operand, y: Operand) -> Tensor:
     """Product.
 
@@ -128,7 +128,7 @@ def mul(x: Operand, y: Operand) -> Tensor:
     return _mge.ops.mul(x, y)
 
 
-@floating
+@_floating
 def div(x: Operand, y: Operand) -> Tensor:
     """Quotient x / y.
 
@@ -139,7 +139,7 @@ def div(x: Operand, y: Operand) -> Tensor:
     return _mge.ops.div(x, y)
 
 
-@numeric
+@_numeric
 def floor_div(x: Operand, y: Operand) -> Tensor:
     """Largest integer not above x / y; integers follow Python's sign rule.
 
@@ -150,7 +150,7 @@ def floor_div(x: Operand, y: Operand) -> Tensor:
     return _mge.ops.floor_div(x, y)
 
 
-@numeric
+@_numeric
 def neg(x: Operand) -> Tensor:
     """Negation.
 
@@ -161,7 +161,7 @@ def neg(x: Operand) -> Tensor:
     return _mge.ops.neg(x)
 
 
-@floating
+@_floating
 def pow(x: Operand, y: Operand) -> Tensor:
     """Power x ** y.
 
@@ -172,7 +172,7 @@ def pow(x: Operand, y: Operand) -> Tensor:
     return _mge.ops.pow(x, y)
 
 
-@numeric
+@_numeric
 def mod(x: Operand, y: Operand) -> Tensor:
     """Remainder of x / y.
 
@@ -185,7 +185,7 @@ def mod(x: Operand, y: Operand) -> Tensor:
     return _mge.ops.mod(x, y)
 
 
-@numeric
+@_numeric
 def abs(x: Operand) -> Tensor:
     """Absolute value.
 
@@ -196,7 +196,7 @@ def abs(x: Operand) -> Tensor:
     return _mge.ops.abs(x)
 
 
-@floating
+@_floating
 def exp(x: Operand) -> Tensor:
     """Exponential.
 
@@ -207,7 +207,7 @@ def exp(x: Operand) -> Tensor:
     return _mge.ops.exp(x)
 
 
-@floating
+@_floating
 def expm1(x: Operand) -> Tensor:
     """Exponential minus one, precise near zero.
 
@@ -218,7 +218,7 @@ def expm1(x: Operand) -> Tensor:
     return _mge.ops.expm1(x)
 
 
-@floating
+@_floating
 def erf(x: Operand) -> Tensor:
     """Gauss error function, 2/sqrt(pi) times the integral of exp(-t*t) from 0 to x.
 
@@ -229,7 +229,7 @@ def erf(x: Operand) -> Tensor:
     return _mge.ops.erf(x)
 
 
-@floating
+@_floating
 def log(x: Operand) -> Tensor:
     """Natural logarithm; of a negative number NaN, of zero minus infinity.
 
@@ -240,7 +240,7 @@ def log(x: Operand) -> Tensor:
     return _mge.ops.log(x)
 
 
-@floating
+@_floating
 def log1p(x: Operand) -> Tensor:
     """Natural logarithm of one plus x, precise near zero.
 
@@ -251,7 +251,7 @@ def log1p(x: Operand) -> Tensor:
     return _mge.ops.log1p(x)
 
 
-@floating
+@_floating
 def sqrt(x: Operand) -> Tensor:
     """Square root; of a negative number NaN.
 
@@ -262,7 +262,7 @@ def sqrt(x: Operand) -> Tensor:
     return _mge.ops.sqrt(x)
 
 
-@numeric
+@_numeric
 def square(x: Operand) -> Tensor:
     """Square.
 
@@ -273,7 +273,7 @@ def square(x: Operand) -> Tensor:
     return _mge.ops.square(x)
 
 
-@floating
+@_floating
 def logaddexp(x: Operand, y: Operand) -> Tensor:
     """log(exp(x) + exp(y)) without overflow.
 
@@ -284,7 +284,7 @@ def logaddexp(x: Operand, y: Operand) -> Tensor:
     return _mge.ops.logaddexp(x, y)
 
 
-@numeric
+@_numeric
 def round(x: Operand) -> Tensor:
     """Nearest integer, halves away from zero; integers are returned unchanged.
 
@@ -295,7 +295,7 @@ def round(x: Operand) -> Tensor:
     return _mge.ops.round(x)
 
 
-@numeric
+@_numeric
 def ceil(x: Operand) -> Tensor:
     """Smallest integer not below x; integers are returned unchanged.
 
@@ -306,7 +306,7 @@ def ceil(x: Operand) -> Tensor:
     return _mge.ops.ceil(x)
 
 
-@numeric
+@_numeric
 def floor(x: Operand) -> Tensor:
     """Largest integer not above x; integers are returned unchanged.
 
@@ -317,7 +317,7 @@ def floor(x: Operand) -> Tensor:
     return _mge.ops.floor(x)
 
 
-@numeric
+@_numeric
 def maximum(x: Operand, y: Operand) -> Tensor:
     """Larger of two values; NaN wins.
 
@@ -328,7 +328,7 @@ def maximum(x: Operand, y: Operand) -> Tensor:
     return _mge.ops.maximum(x, y)
 
 
-@numeric
+@_numeric
 def minimum(x: Operand, y: Operand) -> Tensor:
     """Smaller of two values; NaN wins.
 

@@ -4,10 +4,10 @@
 from .. import _mge
 from ..core.operands import Operand
 from ..tensor import Tensor
-from .elementwise_docs import comparing, integer, logical
+from .elementwise_docs import _comparing, _integer, _logical
 
 
-@integer
+@_integer
 def left_shift(x: Operand, y: Operand) -> Tensor:
     """x shifted left by y bits.
 
@@ -18,7 +18,7 @@ def left_shift(x: Operand, y: Operand) -> Tensor:
     return _mge.ops.left_shift(x, y)
 
 
-@integer
+@_integer
 def right_shift(x: Operand, y: Operand) -> Tensor:
     """x shifted right by y bits, the sign is kept.
 
@@ -29,7 +29,7 @@ def right_shift(x: Operand, y: Operand) -> Tensor:
     return _mge.ops.right_shift(x, y)
 
 
-@logical
+@_logical
 def logical_and(x: Operand, y: Operand) -> Tensor:
     """Logical and.
 
@@ -40,7 +40,7 @@ def logical_and(x: Operand, y: Operand) -> Tensor:
     return _mge.ops.logical_and(x, y)
 
 
-@logical
+@_logical
 def logical_not(x: Operand) -> Tensor:
     """Logical not.
 
@@ -51,7 +51,7 @@ def logical_not(x: Operand) -> Tensor:
     return _mge.ops.logical_not(x)
 
 
-@logical
+@_logical
 def logical_or(x: Operand, y: Operand) -> Tensor:
     """Logical or.
 
@@ -62,7 +62,7 @@ def logical_or(x: Operand, y: Operand) -> Tensor:
     return _mge.ops.logical_or(x, y)
 
 
-@logical
+@_logical
 def logical_xor(x: Operand, y: Operand) -> Tensor:
     """Logical exclusive or.
 
@@ -73,7 +73,7 @@ def logical_xor(x: Operand, y: Operand) -> Tensor:
     return _mge.ops.logical_xor(x, y)
 
 
-@comparing
+@_comparing
 def equal(x: Operand, y: Operand) -> Tensor:
     """Whether x equals y.
 
@@ -84,7 +84,7 @@ def equal(x: Operand, y: Operand) -> Tensor:
     return _mge.ops.equal(x, y)
 
 
-@comparing
+@_comparing
 def not_equal(x: Operand, y: Operand) -> Tensor:
     """Whether x differs from y.
 
@@ -95,7 +95,7 @@ def not_equal(x: Operand, y: Operand) -> Tensor:
     return _mge.ops.not_equal(x, y)
 
 
-@comparing
+@_comparing
 def less(x: Operand, y: Operand) -> Tensor:
     """Whether x is less than y.
 
@@ -106,7 +106,7 @@ def less(x: Operand, y: Operand) -> Tensor:
     return _mge.ops.less(x, y)
 
 
-@comparing
+@_comparing
 def less_equal(x: Operand, y: Operand) -> Tensor:
     """Whether x is at most y.
 
@@ -117,7 +117,7 @@ def less_equal(x: Operand, y: Operand) -> Tensor:
     return _mge.ops.less_equal(x, y)
 
 
-@comparing
+@_comparing
 def greater(x: Operand, y: Operand) -> Tensor:
     """Whether x is greater than y.
 
@@ -128,7 +128,7 @@ def greater(x: Operand, y: Operand) -> Tensor:
     return _mge.ops.greater(x, y)
 
 
-@comparing
+@_comparing
 def greater_equal(x: Operand, y: Operand) -> Tensor:
     """Whether x is at least y.
 

@@ -4,10 +4,10 @@
 from .. import _mge
 from ..core.operands import Operand
 from ..tensor import Tensor
-from .elementwise_docs import floating
+from .elementwise_docs import _floating
 
 
-@floating
+@_floating
 def cos(x: Operand) -> Tensor:
     """Cosine of an angle in radians.
 
@@ -18,7 +18,7 @@ def cos(x: Operand) -> Tensor:
     return _mge.ops.cos(x)
 
 
-@floating
+@_floating
 def sin(x: Operand) -> Tensor:
     """Sine of an angle in radians; of an infinity NaN.
 
@@ -29,7 +29,7 @@ def sin(x: Operand) -> Tensor:
     return _mge.ops.sin(x)
 
 
-@floating
+@_floating
 def tan(x: Operand) -> Tensor:
     """Tangent of an angle in radians.
 
@@ -40,7 +40,7 @@ def tan(x: Operand) -> Tensor:
     return _mge.ops.tan(x)
 
 
-@floating
+@_floating
 def acos(x: Operand) -> Tensor:
     """Inverse cosine in radians; NaN outside [-1, 1].
 
@@ -51,7 +51,7 @@ def acos(x: Operand) -> Tensor:
     return _mge.ops.acos(x)
 
 
-@floating
+@_floating
 def asin(x: Operand) -> Tensor:
     """Inverse sine in radians; NaN outside [-1, 1].
 
@@ -62,7 +62,7 @@ def asin(x: Operand) -> Tensor:
     return _mge.ops.asin(x)
 
 
-@floating
+@_floating
 def atan(x: Operand) -> Tensor:
     """Inverse tangent in radians.
 
@@ -73,7 +73,7 @@ def atan(x: Operand) -> Tensor:
     return _mge.ops.atan(x)
 
 
-@floating
+@_floating
 def atan2(y: Operand, x: Operand) -> Tensor:
     """Angle in radians of the point (x, y), in [-pi, pi].
 
@@ -84,7 +84,7 @@ def atan2(y: Operand, x: Operand) -> Tensor:
     return _mge.ops.atan2(y, x)
 
 
-@floating
+@_floating
 def cosh(x: Operand) -> Tensor:
     """Hyperbolic cosine.
 
@@ -95,7 +95,7 @@ def cosh(x: Operand) -> Tensor:
     return _mge.ops.cosh(x)
 
 
-@floating
+@_floating
 def sinh(x: Operand) -> Tensor:
     """Hyperbolic sine.
 
@@ -106,7 +106,7 @@ def sinh(x: Operand) -> Tensor:
     return _mge.ops.sinh(x)
 
 
-@floating
+@_floating
 def tanh(x: Operand) -> Tensor:
     """Hyperbolic tangent.
 
@@ -117,7 +117,7 @@ def tanh(x: Operand) -> Tensor:
     return _mge.ops.tanh(x)
 
 
-@floating
+@_floating
 def asinh(x: Operand) -> Tensor:
     """Inverse hyperbolic sine.
 
@@ -128,7 +128,7 @@ def asinh(x: Operand) -> Tensor:
     return _mge.ops.asinh(x)
 
 
-@floating
+@_floating
 def acosh(x: Operand) -> Tensor:
     """Inverse hyperbolic cosine; NaN below 1.
 
@@ -139,7 +139,7 @@ def acosh(x: Operand) -> Tensor:
     return _mge.ops.acosh(x)
 
 
-@floating
+@_floating
 def atanh(x: Operand) -> Tensor:
     """Inverse hyperbolic tangent; NaN outside [-1, 1].
 

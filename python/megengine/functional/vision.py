@@ -12,11 +12,26 @@ from ..core.operands import at_least, is_whole
 from ..core.quantised import on_steps
 from ..core.tensor.extents import extent_argument, extents, greatest, known, least
 from ..tensor import Tensor
-from .color import cvt_color  # noqa: F401
-from .detection import nms, roi_align, roi_pooling  # noqa: F401
+from .color import cvt_color
+from .detection import nms, roi_align, roi_pooling
 from .resampling import resample, scaled
-from .warping import remap, rotate, warp_affine, warp_perspective  # noqa: F401
-from .window_convolution import correlation  # noqa: F401
+from .warping import remap, rotate, warp_affine, warp_perspective
+from .window_convolution import correlation
+
+__all__ = [
+    "correlation",
+    "cvt_color",
+    "flip",
+    "interpolate",
+    "nms",
+    "remap",
+    "resize",
+    "roi_align",
+    "roi_pooling",
+    "rotate",
+    "warp_affine",
+    "warp_perspective",
+]
 
 _RANKS = {"linear": 3, "trilinear": 5, "bilinear": 4, "bicubic": 4, "nearest": 4}
 _GREATEST = 2**31 - 1  # of an extent

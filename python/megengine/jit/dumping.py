@@ -8,7 +8,7 @@ from collections import namedtuple
 from pathlib import Path
 
 from ..core.counted import counted
-from ..core.interface import operator_class
+from ..core.operator_classes import operator_class
 from ..files.model_metadata import stored_metadata
 from ..files.opening import written_whole
 from ..logger import get_logger

@@ -10,7 +10,6 @@ import types
 from collections.abc import Callable
 
 from ..autodiff import Function
-from ..core.interface import INTERFACE
 from ..core.not_available import NotAvailableError
 from ..core.ops import custom
 from ..files import plain_pickle
@@ -26,14 +25,14 @@ _homes: dict[int, tuple[str, str]] = {}  # where the interface has them, for pri
 def _collect() -> dict[int, types.FunctionType]:
     global _own
     if _own is None:
-        # The interface's modules first, so that a function has the name that users know.
-        names = [name for name in INTERFACE if name.startswith(_PACKAGE + ".")]
+        # The modules that users know first: a function may be defined in another one.
+        names = [f"{_PACKAGE}.{name}" for name in "elemwise math tensor vision nn".split()]
         names += [name for name in sys.modules if name.startswith(_PACKAGE)]
         found: dict[int, types.FunctionType] = {}
         for module_name in names:
-            module = sys.modules.get(module_name)
-            public = INTERFACE.get(module_name, frozenset())
-            for name, value in vars(module).items() if module is not None else ():
+            module = sys.modules[module_name]
+            public = getattr(module, "__all__", ())
+            for name, value in vars(module).items():
                 if not isinstance(value, types.FunctionType) or name.startswith("_"):
                     continue
                 if not value.__module__.startswith(_PACKAGE):

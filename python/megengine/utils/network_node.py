@@ -13,7 +13,7 @@ from weakref import WeakKeyDictionary, WeakValueDictionary
 import numpy as np
 
 from .. import _mge
-from ..core.interface import INTERFACE, operator_class
+from ..core.operator_classes import CLASSES, operator_class
 from ..core.tracing_state import state
 from ..files.opening import open_input
 from ..tensor import Tensor
@@ -21,7 +21,7 @@ from .compiled_graph import Compiled, at_least_vector
 from .operator_params import OperatorParams
 
 # Classes that nobody has asked for too: see the end.
-__all__ = sorted(name for name in INTERFACE[__name__] if "." not in name)  # noqa: PLE0605
+__all__ = sorted(CLASSES)  # noqa: PLE0605
 
 
 class OpenGraph(_mge.Graph):
@@ -338,7 +338,7 @@ class OpNode(NetworkNode):
         """The type as MegEngine's graphs say it, such as ``"ConvolutionForward"``."""
         name = type(self).__name__
         kind = self.graph.operator_type(self._number)[0]
-        return name if name in INTERFACE[__name__] else _TYPES.get(kind, kind)
+        return name if name in CLASSES else _TYPES.get(kind, kind)
 
     @property
     def params(self) -> Any:
@@ -569,7 +569,7 @@ def class_of(kind: str) -> type[OpNode]:
     name = operator_class(kind)
     module = sys.modules[__name__]
     if name not in vars(module):
-        base = ReadOnlyOpNode if name not in INTERFACE[__name__] else OpNode
+        base = ReadOnlyOpNode if name not in CLASSES else OpNode
         setattr(module, name, _derived(name, RNGOpr if kind.endswith("RNG") else base))
     return vars(module)[name]
 
@@ -594,6 +594,6 @@ def str_to_mge_class(classname: str) -> type[OpNode]:
 
 def __getattr__(name: str) -> type[OpNode]:
     """The class of a type that no graph has shown yet."""
-    if name not in INTERFACE[__name__]:
+    if name not in CLASSES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return class_of(name)

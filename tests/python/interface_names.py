@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The names of MegEngine's public interface, each in the module that defines it.
-
-What of it is missing here follows from this table and what there is: see ``not_available``.
-"""
+"""The names of MegEngine's public interface, each in the module that defines it."""
 
 _NAMES = """
 megengine
@@ -564,17 +561,3 @@ def _read(text: str) -> dict[str, frozenset[str]]:
 
 
 INTERFACE = _read(_NAMES)
-
-
-def operator_class(kind: str) -> str:
-    """The name of MegEngine's class for an operator of a graph, as far as the interface has one.
-
-    Args:
-        kind: the type as MegEngine's files say it, such as ``"Convolution"``.
-    Example:
-        >>> operator_class("Convolution"), operator_class("Elemwise")
-        ('ConvolutionForward', 'Elemwise')
-    """
-    names = INTERFACE["megengine.utils.network_node"]
-    candidates = (kind, f"{kind}Forward", kind.removesuffix("MGB"))
-    return next((name for name in candidates if name in names), kind)
