@@ -2,52 +2,8 @@
 """What is done to samples."""
 
 from .meta_transform import PseudoTransform, Transform
-from .vision import (
-    BrightnessTransform,
-    CenterCrop,
-    ColorJitter,
-    Compose,
-    ContrastTransform,
-    GaussianNoise,
-    HueTransform,
-    Lighting,
-    Normalize,
-    Pad,
-    RandomCrop,
-    RandomHorizontalFlip,
-    RandomResize,
-    RandomResizedCrop,
-    RandomVerticalFlip,
-    Resize,
-    SaturationTransform,
-    ShortestEdgeResize,
-    ToMode,
-    TorchTransformCompose,
-    VisionTransform,
-)
+from .vision import transform
+from .vision.transform import *  # noqa: F403
 
-__all__ = [
-    "BrightnessTransform",
-    "CenterCrop",
-    "ColorJitter",
-    "Compose",
-    "ContrastTransform",
-    "GaussianNoise",
-    "HueTransform",
-    "Lighting",
-    "Normalize",
-    "Pad",
-    "PseudoTransform",
-    "RandomCrop",
-    "RandomHorizontalFlip",
-    "RandomResize",
-    "RandomResizedCrop",
-    "RandomVerticalFlip",
-    "Resize",
-    "SaturationTransform",
-    "ShortestEdgeResize",
-    "ToMode",
-    "TorchTransformCompose",
-    "Transform",
-    "VisionTransform",
-]
+__all__ = ["PseudoTransform", "Transform"]
+__all__ += transform.__all__

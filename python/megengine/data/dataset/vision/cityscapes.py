@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ....core.opencv import opencv
+from .class_names import names_of
 from .meta_vision import VisionDataset
 from .utils import _read_picture, read_image
 
@@ -81,24 +82,4 @@ class Cityscapes(VisionDataset):
     def _get_target_suffix(self, mode: str) -> str:
         return f"{mode}_labelIds.png"
 
-    class_names = (
-        "road",
-        "sidewalk",
-        "building",
-        "wall",
-        "fence",
-        "pole",
-        "traffic light",
-        "traffic sign",
-        "vegetation",
-        "terrain",
-        "sky",
-        "person",
-        "rider",
-        "car",
-        "truck",
-        "bus",
-        "train",
-        "motorcycle",
-        "bicycle",
-    )
+    class_names = names_of("Cityscapes")

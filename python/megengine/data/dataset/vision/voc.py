@@ -8,6 +8,7 @@ from xml.etree import ElementTree as ET
 import numpy as np
 
 from ....files.opening import open_input
+from .class_names import names_of
 from .meta_vision import VisionDataset
 from .utils import read_image
 
@@ -149,28 +150,7 @@ class PascalVOC(VisionDataset):
                 children[tag] = value
         return {node.tag: children}
 
-    class_names = (
-        "aeroplane",
-        "bicycle",
-        "bird",
-        "boat",
-        "bottle",
-        "bus",
-        "car",
-        "cat",
-        "chair",
-        "cow",
-        "diningtable",
-        "dog",
-        "horse",
-        "motorbike",
-        "person",
-        "pottedplant",
-        "sheep",
-        "sofa",
-        "train",
-        "tvmonitor",
-    )
+    class_names = names_of("PascalVOC")
     # Of the background and the classes, in blue, green, red.
     class_colors = [
         [0, 0, 0],

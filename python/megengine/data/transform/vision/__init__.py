@@ -1,52 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is done to images."""
 
-from . import functional
-from .transform import (
-    BrightnessTransform,
-    CenterCrop,
-    ColorJitter,
-    Compose,
-    ContrastTransform,
-    GaussianNoise,
-    HueTransform,
-    Lighting,
-    Normalize,
-    Pad,
-    RandomCrop,
-    RandomHorizontalFlip,
-    RandomResize,
-    RandomResizedCrop,
-    RandomVerticalFlip,
-    Resize,
-    SaturationTransform,
-    ShortestEdgeResize,
-    ToMode,
-    TorchTransformCompose,
-    VisionTransform,
-)
+from . import functional, transform
+from .transform import *  # noqa: F403
 
-__all__ = [
-    "BrightnessTransform",
-    "CenterCrop",
-    "ColorJitter",
-    "Compose",
-    "ContrastTransform",
-    "GaussianNoise",
-    "HueTransform",
-    "Lighting",
-    "Normalize",
-    "Pad",
-    "RandomCrop",
-    "RandomHorizontalFlip",
-    "RandomResize",
-    "RandomResizedCrop",
-    "RandomVerticalFlip",
-    "Resize",
-    "SaturationTransform",
-    "ShortestEdgeResize",
-    "ToMode",
-    "TorchTransformCompose",
-    "VisionTransform",
-    "functional",
-]
+__all__ = ["functional"]
+__all__ += transform.__all__
