@@ -4,7 +4,7 @@
 
 namespace mge::python {
 
-// Automatic mixed precision of the calling thread: mixed_precision() and set_mixed_precision().
+// Adds mixed_precision() and set_mixed_precision(), the automatic mixed precision of the calling thread.
 void add_autocast(PyObject* module);
 
 }  // namespace mge::python

@@ -15,7 +15,7 @@ namespace mge::python {
 namespace {
 
 bool is_large(std::span<const Tensor> inputs) {
-    // What lies in a storage is no larger than that, which is quicker to ask.
+    // The size of the storage is an upper bound that is faster to get.
     size_t bytes = 0;
     for (auto& input : inputs)
         if (input && input.impl()->storage) bytes += input.impl()->storage->bytes;
@@ -27,7 +27,7 @@ bool is_large(std::span<const Tensor> inputs) {
     return bytes >= bytes_worth_releasing;
 }
 
-// Numbers are weak beside tensors only where dtypes are promoted at all.
+// Numbers are weak only for operators that promote dtypes.
 bool has_weak_operands(const OpInfo& op) {
     return op.traits.elementwise || op.traits.promotion != Promotion::none;
 }
@@ -38,7 +38,7 @@ struct TensorOperands {
     bool any = false;
 };
 
-// What the tensors among the operands have in common.
+// Returns the common properties of the tensor operands.
 TensorOperands look_at_tensors(const OpInfo& op, std::span<PyObject* const> objects) {
     TensorOperands found;
     for (size_t i = 0; i < objects.size(); ++i) {
@@ -56,7 +56,7 @@ TensorOperands look_at_tensors(const OpInfo& op, std::span<PyObject* const> obje
     return found;
 }
 
-// Whether results are images as the inputs are.
+// True if results inherit the image format of the inputs.
 bool keeps_format(const OpInfo& op) {
     return op.traits.elementwise || op.layouts || op.physical_form || &op == &ops::Slice::info ||
            &op == &ops::BroadcastTo::info;
@@ -72,7 +72,7 @@ void set_formats(PyObject* result, uint8_t format) {
     if (rank == 4 || rank == 5) as_tensor(result)->format = format;
 }
 
-// Index and mask inputs take what the constructor makes of a list, host inputs integers.
+// Index and mask inputs convert lists like the constructor, host inputs to integers.
 Tensor convert_plain(const InputInfo& info, PyObject* object, DeviceId device) {
     return tensor_from_python(object, info.kind == InputKind::host ? DType::i32 : DType::none, device);
 }
@@ -148,7 +148,7 @@ PyObject* call_op(const OpInfo& op, const void* params, Inputs& inputs) {
     PyObject* result;
     if (Interpreter* graph = graph_among(inputs.span())) [[unlikely]] {
         result = record(*graph, op, params, inputs.span());
-    } else if (is_large(inputs.span()) || op.traits.effect) {  // an effect may wait for others
+    } else if (is_large(inputs.span()) || op.traits.effect) {  // an effect may wait for other processes
         inputs.own_all();
         Tensors outputs;
         {

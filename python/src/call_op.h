@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// From Python arguments to an applied operator.
+// Applies operators to Python arguments.
 
 #include <Python.h>
 
@@ -15,11 +15,11 @@
 
 namespace mge::python {
 
-// Work on fewer bytes is done before another thread could take the GIL.
+// Smaller inputs are processed faster than another thread could take the GIL.
 inline constexpr size_t bytes_worth_releasing = 64 << 10;
 
-// Whether an operand is a Tensor of which an operator's call needs the value alone: it lies in so little
-// memory that nobody releases the GIL for a few of them, and the result is no image and means nothing else.
+// True if the operand is a Tensor whose value alone matters: so small that the GIL is not released for a few
+// of them, without format and meaning.
 inline bool is_light(PyObject* object) {
     if (Py_TYPE(object) != result_class) return false;
     const PyTensor& tensor = *as_tensor(object);
@@ -27,9 +27,9 @@ inline bool is_light(PyObject* object) {
     return storage && storage->bytes < bytes_worth_releasing / 4 && !tensor.format && !tensor.meaning;
 }
 
-// The inputs of one call as a span of Tensors. Tensor objects lend their handles (no reference counting:
-// the caller's references keep the objects alive and the GIL keeps others from changing them, so lent()
-// inputs must be turned into owned ones before the GIL is released); converted values are owned.
+// The inputs of one call as a span of Tensors. Tensor objects lend their handles without reference counting:
+// the caller's references and the GIL protect them. Lent inputs must become owned before the GIL is released.
+// Converted values are owned.
 class Inputs {
 public:
     explicit Inputs(size_t count) : data_(reinterpret_cast<Tensor*>(&few_)), count_(count) {
@@ -48,14 +48,14 @@ public:
     }
     void own(size_t i, Tensor tensor);
     void own_all();
-    // The format of an input that has one; results of operators on images have it too.
+    // The format of an image input. Results of operators on images inherit it.
     void note_format(uint8_t format) { format_ = std::max(format_, format); }
     uint8_t format() const { return format_; }
     std::span<const Tensor> span() const { return {data_, count_}; }
 
 private:
     static constexpr size_t max_inline = 8;
-    // Zeros are null tensors.
+    // All zeros is a null Tensor.
     struct Slot {
         alignas(Tensor) std::array<std::byte, sizeof(Tensor)> bytes;
     };
@@ -73,18 +73,18 @@ private:
     bool& is_owned(size_t i) { return many_ ? many_owned_[i] : few_owned_[i]; }
 };
 
-// Fills `inputs` from Python objects, null pointers and None being absent inputs, with the rules of
-// promotion for what is no tensor.
+// Fills `inputs` from Python objects. Null pointers and None are absent inputs; other objects that are not
+// Tensors follow the promotion rules.
 void convert_inputs(const OpInfo& op, std::span<PyObject* const> objects, Inputs& inputs);
 
-// Applies and wraps: one Tensor, or a tuple for operators with several outputs. Releases the GIL while large
-// inputs are worked on.
+// Applies the operator and returns a Tensor, or a tuple for several outputs. Releases the GIL for large
+// inputs.
 PyObject* call_op(const OpInfo& op, const void* params, Inputs& inputs);
 
-// The same for one operand.
+// Like call_op() for one operand.
 PyObject* call_with(const OpInfo& op, const void* params, PyObject* x);
 
-// The submodule `ops` with a function per operator.
+// Adds the submodule `ops` with a function per operator.
 void add_ops_module(PyObject* module);
 
 }  // namespace mge::python

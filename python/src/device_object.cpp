@@ -30,7 +30,7 @@ struct DeviceObject {
 
 bool same_spelling(DeviceId a, DeviceId b) { return a == b && logical_name(a) == logical_name(b); }
 
-// Equal to another Device, and to a string that names it in the spelling the user chose.
+// Equal to another Device, and to a string that names it in the user's spelling.
 bool is_equal(const DeviceObject& self, nb::handle other) {
     if (nb::isinstance<DeviceObject>(other)) return same_spelling(self.id, nb::cast<DeviceObject&>(other).id);
     if (!PyUnicode_Check(other.ptr())) return false;

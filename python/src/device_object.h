@@ -8,13 +8,14 @@
 
 namespace mge::python {
 
-// A new reference to the Device object of an id; equal to strings that name it in its own spelling.
+// Returns a new reference to the Device object of an id. It equals strings that name the device in the same
+// spelling.
 PyObject* device_object(DeviceId id);
-// nullopt when `object` is no Device.
+// Returns nullopt if `object` is not a Device.
 std::optional<DeviceId> id_of_device_object(PyObject* object);
 
 void add_device_type(PyObject* module);
-// Default device, memory figures, threads.
+// Adds functions for the default device, memory statistics and threads.
 void add_device_functions(PyObject* module);
 
 }  // namespace mge::python

@@ -11,7 +11,8 @@ namespace {
 
 PyObject* internal_error = nullptr;
 PyObject* trace_error = nullptr;
-// Python's closest class and, as MegEngine raises for all that its library refuses, RuntimeError.
+// Subclasses of Python's closest class and of RuntimeError, which MegEngine raises for all errors of its
+// library.
 PyObject* out_of_range_error = nullptr;
 PyObject* refused_value_error = nullptr;
 PyObject* refused_type_error = nullptr;
@@ -52,7 +53,7 @@ PyObject* add_runtime_class(PyObject* module, const char* name, PyObject* closes
     return add_class(module, name, bases.get(), doc);
 }
 
-// Messages may quote what is no UTF-8.
+// Messages may contain text that is not UTF-8.
 void set_error(PyObject* exception_class, const char* message) {
     Reference decoded(PyUnicode_DecodeUTF8(message, Py_ssize_t(std::strlen(message)), "backslashreplace"));
     if (decoded) PyErr_SetObject(exception_class, decoded.get());

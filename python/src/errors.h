@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// C++ errors as Python exceptions, and back.
+// Translates C++ errors to Python exceptions, and back.
 
 #include <Python.h>
 
@@ -12,27 +12,28 @@
 
 namespace mge::python {
 
-// Thrown when a Python call failed: its exception is set already.
+// Thrown after a failed Python call: the Python exception is already set.
 struct PythonError : ThrownAsIs {};
 
 // Sets the Python exception for the C++ exception in flight.
 void set_python_error() noexcept;
 
-// Creates megengine.InternalError and the like in the module; the classes live for ever.
+// Creates megengine.InternalError etc. in the module. The classes are never destroyed.
 void add_exceptions(PyObject* module);
-// The class of "trace error because …".
+// The class of errors "trace error because …".
 PyObject* trace_error_class();
 
-// Clears the exception of an optional step, if there is one. Throws PythonError for those that end a program,
-// such as KeyboardInterrupt: Ctrl-C may come while any Python code runs.
+// Clears the exception of an optional step, if any. Throws PythonError for exceptions that end a program,
+// such as KeyboardInterrupt: Ctrl-C may arrive while any Python code runs.
 void clear_exception();
 
-// What the Python exception says that is set, which is no longer set then.
+// Clears the current Python exception and returns its message.
 std::string taken_message();
 
 [[noreturn]] void throw_python(PyObject* exception_class, const std::string& message);
 
-// Runs `body` (which returns a pointer or an int); on an exception sets the Python error and gives `failed`.
+// Runs `body`, which returns a pointer or an int. On an exception, sets the Python error and returns
+// `failed`.
 template <class Body>
 auto guarded(Body&& body, decltype(body()) failed = {}) noexcept {
     try {

@@ -15,7 +15,7 @@ namespace {
 
 std::string text_of(const nb::bytes& path) { return {path.c_str(), path.size()}; }
 
-// What the system refuses is an OSError, as with Python's own files.
+// System errors become OSError, as for Python's own files.
 template <class Fn>
 auto with_system_errors(const nb::bytes& path, const Fn& work) {
     try {
@@ -27,7 +27,7 @@ auto with_system_errors(const nb::bytes& path, const Fn& work) {
     }
 }
 
-// Keeps the path for errors.
+// Keeps the path for error messages.
 struct NewFileObject {
     nb::bytes path;
     NewFile file;
@@ -43,7 +43,7 @@ void add_files(PyObject* module_object) {
             "__init__",
             [](NewFileObject* self, nb::bytes path) {
                 with_system_errors(path, [&, name = text_of(path)] {
-                    nb::gil_scoped_release released;  // it may wait for the reader of a pipe
+                    nb::gil_scoped_release released;  // may wait for the reader of a pipe
                     new (&self->file) NewFile(name);
                 });
                 new (&self->path) nb::bytes(path);
@@ -64,7 +64,7 @@ void add_files(PyObject* module_object) {
         "open_input",
         [](nb::bytes path) {
             return with_system_errors(path, [&, name = text_of(path)] {
-                nb::gil_scoped_release released;  // it may wait for the writer of a pipe
+                nb::gil_scoped_release released;  // may wait for the writer of a pipe
                 return open_input(name);
             });
         },

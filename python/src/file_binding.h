@@ -4,7 +4,7 @@
 
 namespace mge::python {
 
-// How files are written and read safely, for Python's own ones.
+// Adds safe reading and writing of files for Python code.
 void add_files(PyObject* module);
 
 }  // namespace mge::python

@@ -4,7 +4,7 @@
 
 namespace mge::python {
 
-// Other threads of Python run meanwhile.
+// Lets other Python threads run for the life of the scope.
 class GilReleased {
 public:
     GilReleased() : state_(PyEval_SaveThread()) {}

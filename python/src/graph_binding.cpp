@@ -40,8 +40,8 @@ namespace {
 
 using Ids = std::vector<ValueId>;
 
-// An operator is known by the id of its first output, an input or a constant by its own: ids of values stay
-// when a graph is changed, those of nodes do not.
+// An operator is identified by the id of its first output, an input or constant by its own id: value ids
+// survive changes of the graph, node ids do not.
 class OpenGraph {
 public:
     OpenGraph() { register_this(); }
@@ -67,7 +67,7 @@ public:
         builder_.resume(std::move(graph));
         known_.clear();
     }
-    // Null: only a run can tell.
+    // Returns nullptr if the value is known only at run time.
     const Tensor* known(ValueId id) {
         auto& value = graph().value(id);
         if (value.is_constant()) return &value.constant;
@@ -81,7 +81,7 @@ public:
         if (producer < 0) throw_user("graph", text("no operator computes '", name(id), "'"));
         return graph().node(producer);
     }
-    // Whose output it is; itself for inputs and constants.
+    // Returns the id of the value's operator: itself for inputs and constants.
     ValueId owner(ValueId id) const {
         NodeId producer = graph().value(id).producer;
         return producer < 0 ? id : graph().node(producer).outputs.at(0);
@@ -100,7 +100,7 @@ public:
     }
 
 private:
-    static inline std::unordered_map<const void*, OpenGraph*> all;  // by builder; guarded by Python's lock
+    static inline std::unordered_map<const void*, OpenGraph*> all;  // by builder; guarded by the GIL
 
     void register_this() { all[&builder_] = this; }
 
@@ -128,8 +128,8 @@ private:
         return name.empty() || node.outputs.size() > 1 ? text(node.op->name, '#', first) : name;
     }
 
-    // Its own source, with names that tell: of the operators that stand for one of another program's, the
-    // last has its name.
+    // Makes the graph its own source and completes its names. If several operators come from one of another
+    // framework's, the last one has its name.
     static Graph prepared(Graph graph) {
         graph = name_values(std::move(graph));
         std::set<std::string> taken;
@@ -155,7 +155,7 @@ Tensor at_default_place(const Tensor& tensor) {
     return Tensor(here.spec(), here.impl()->storage, here.impl()->offset);
 }
 
-// A method of the graph's object in Python.
+// Calls a method of the graph's Python object.
 template <class... Args>
 nb::object call_method(OpenGraph& graph, const char* name, Args&&... args) {
     try {
@@ -170,7 +170,7 @@ nb::object param_object(const ParamValue& value) {
     return std::visit(
         [](auto& v) -> nb::object {
             if constexpr (std::is_same_v<std::decay_t<decltype(v)>, SubgraphRef>)
-                return nb::none();  // graphs of control flow are not shown
+                return nb::none();  // nested graphs are not exposed
             else
                 return nb::cast(v);
         },
@@ -195,7 +195,7 @@ void set_param(OpenGraph& graph, ValueId id, const std::string& name, nb::handle
     graph.change_to(infer_anew(std::move(changed)));
 }
 
-// (type, mode) in MegEngine's words.
+// Returns (type, mode) in MegEngine's terms.
 nb::tuple type_of(const OpenGraph& graph, ValueId id) {
     auto& value = graph.graph().value(id);
     if (value.producer < 0)
@@ -216,7 +216,7 @@ Ids outputs_of(const OpenGraph& graph, ValueId id) {
     return graph.graph().value(id).producer < 0 ? Ids{id} : graph.maker(id).outputs;
 }
 
-// The operators, inputs and constants that the values need, each behind what it reads.
+// Returns the operators, inputs and constants that the values depend on, in topological order.
 Ids order(const OpenGraph& graph, const Ids& values) {
     auto& g = graph.graph();
     std::set<ValueId> seen;
@@ -236,7 +236,7 @@ Ids order(const OpenGraph& graph, const Ids& values) {
 
 Ids readers(const OpenGraph& graph, ValueId id) {
     Ids result;
-    graph.graph().value(id);  // exists
+    graph.graph().value(id);  // throws for an unknown id
     for (auto& node : graph.graph().nodes())
         if (std::ranges::find(node.inputs, id) != node.inputs.end()) result.push_back(node.outputs.at(0));
     return result;
@@ -252,7 +252,7 @@ void set_shape(OpenGraph& graph, const std::map<ValueId, std::vector<int64_t>>& 
     graph.change_to(infer_anew(std::move(changed)));
 }
 
-// Inputs that the operator does without stay absent; further ones follow at the end.
+// Absent inputs stay absent. Surplus inputs are appended.
 void set_inputs(OpenGraph& graph, ValueId id, const Ids& inputs) {
     Ids all = graph.maker(id).inputs;
     size_t next = 0;
@@ -277,11 +277,11 @@ void set_constant(OpenGraph& graph, ValueId id, nb::handle tensor) {
     graph.change_to(infer_anew(std::move(changed)));
 }
 
-// (ids here, all that is known of the source now)
+// Returns (ids in this graph, the complete mapping from the source).
 nb::tuple copy_from(OpenGraph& graph, const OpenGraph& source, const Ids& values,
                     std::map<ValueId, ValueId> known) {
     Graph changed = graph.graph();
-    // Copying within a graph shares what does not change, so both have to be the same object.
+    // Copying within a graph shares unchanged parts, so both arguments must be the same object.
     Ids result = &graph == &source ? copy_values(changed, changed, values, known)
                                    : copy_values(changed, source.graph(), values, known);
     graph.change_to(std::move(changed));
@@ -295,7 +295,7 @@ nb::object to_model(const OpenGraph& open, const Ids& outputs, const std::vector
     Ids inputs;
     for (ValueId id : order(open, outputs))
         if (graph.value(id).is_input) inputs.push_back(id);
-    std::ranges::sort(inputs);  // as they were made
+    std::ranges::sort(inputs);  // in order of creation
     graph.set_inputs(inputs);
     graph.set_outputs(outputs);
     std::vector<std::string> input_names;
@@ -305,7 +305,7 @@ nb::object to_model(const OpenGraph& open, const Ids& outputs, const std::vector
     return model_object(std::move(graph), input_names, names, metadata, options);
 }
 
-// More may follow a model: what was appended, or what a longer one has left in a file object.
+// Other data may follow a model: appended data, or the rest of a longer model in a file object.
 std::span<const std::byte> first_model(std::span<const std::byte> bytes) {
     ModelHeader header;
     if (!is_model(bytes) || bytes.size() < sizeof header) return bytes;
@@ -328,7 +328,7 @@ Model read(nb::bytes bytes, const std::string& label, const OpenOptions& options
     return read(decrypt_model(ModelBytes{*kept, kept, label}, options));
 }
 
-// Who gives a key wants an encrypted model.
+// A key implies that the model must be encrypted.
 OpenOptions with_key(const std::optional<nb::bytes>& key) {
     OpenOptions options;
     if (key) options.key = provide_key(SecretBytes(octets(*key)));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Graphs that people change from Python, and the tensors that stand for their values: operators on such a
-// tensor are recorded into its graph.
+// Graphs that Python code edits, and tensors for their values: operators on such a tensor are recorded into
+// its graph.
 
 #include <Python.h>
 
@@ -9,10 +9,10 @@
 
 namespace mge::python {
 
-// What records operators on this value; null: it is none of an open graph.
+// Returns the interpreter of the open graph that the value belongs to, or nullptr.
 Interpreter* graph_behind(const Tensor& symbol);
 
-// The first value of an open graph among the inputs; null: there is none.
+// Returns the interpreter of the first input that is a value of an open graph, or nullptr.
 inline Interpreter* graph_among(std::span<const Tensor> inputs) {
     for (auto& input : inputs)
         if (input && input.is_symbolic()) [[unlikely]]
@@ -20,17 +20,18 @@ inline Interpreter* graph_among(std::span<const Tensor> inputs) {
     return nullptr;
 }
 
-// Operands as a graph takes them: what lies on the default device lies at the graph's default place.
+// Moves operands from the default device to the graph's default device.
 Tensors operands_for_graph(std::span<const Tensor> operands);
 
-// A new reference to the object for the value; null: it is none of an open graph.
+// Returns a new reference to the object for a value of an open graph, or nullptr.
 PyObject* object_of_symbol(const Tensor& symbol);
 
-// Lets an object for a value of an open graph stand for another; false: `symbol` is none of an open graph.
+// Makes the object of an open graph's value stand for another value. Returns false if `symbol` is not a value
+// of an open graph.
 bool rebind(PyObject* object, const Tensor& symbol);
 
-// What is known of the value before its graph runs, as long as the graph stays as it is; null: it is none of
-// an open graph. UserError when only a run can tell.
+// Returns the value if it is known before a run; valid until the graph changes. Returns nullptr if `symbol`
+// is not a value of an open graph. Throws UserError if the value is known only at run time.
 const Tensor* value_before_run(const Tensor& symbol);
 
 void add_graphs(PyObject* module);

@@ -48,7 +48,7 @@ public:
     const std::map<std::string, std::string> metadata;
 
 private:
-    // Tensors may be values that are being recorded.
+    // Tensors may be values of a graph that is being recorded.
     static Tensor operand(nb::handle object, DType wanted) {
         if (!is_tensor(object.ptr())) return model_input_from_python(object.ptr(), wanted);
         if (running_captures) note_use(object.ptr());

@@ -4,7 +4,7 @@
 
 namespace mge::python {
 
-// The class `GraphFunction`: model files as functions whose weights are arguments.
+// Adds the class `GraphFunction`: model files as functions whose weights are arguments.
 void add_graph_functions(PyObject* module);
 
 }  // namespace mge::python

@@ -33,7 +33,7 @@ bool has_bias(const Node& node) {
     return named_input(node, "bias") != no_value;
 }
 
-// Where the operator that MegEngine's function ends with is another one than ours.
+// Operators that MegEngine's function ends with, if they are not ours.
 constexpr std::pair<const OpInfo*, std::string_view> last_steps[] = {
     {&ops::AddAxis::info, "AddAxis"},       {&ops::Atan::info, "ATAN2"},
     {&ops::Copy::info, "Identity"},         {&ops::Greater::info, "LT"},
@@ -41,7 +41,7 @@ constexpr std::pair<const OpInfo*, std::string_view> last_steps[] = {
     {&ops::RemoveAxis::info, "RemoveAxis"},
 };
 
-// Empty: the operator itself.
+// Empty if it is the operator itself.
 std::string_view last_step(const Node& node) {
     if (has_bias(node)) return "ADD";
     bool is_place = node.op == &ops::Argmax::info || node.op == &ops::Argmin::info;
@@ -50,8 +50,8 @@ std::string_view last_step(const Node& node) {
     return row == std::end(last_steps) ? "" : row->second;
 }
 
-// What the results of a node are called: after the last thing that MegEngine's function does, such as a sum
-// where the operator adds a bias.
+// Returns the name of a node's results: that of the last step of MegEngine's function, such as a sum if the
+// operator adds a bias.
 std::string result_name(const std::string& name, const Node& node) {
     std::string_view last = last_step(node);
     if (last.empty()) return name;
@@ -59,7 +59,7 @@ std::string result_name(const std::string& name, const Node& node) {
     return text(dot == std::string::npos ? "" : name.substr(0, dot + 1), last);
 }
 
-// Names that stand several times are numbered.
+// Numbers duplicate names.
 void number_equal(std::vector<std::string>& names) {
     std::map<std::string, int> counts, next;
     for (auto& name : names) ++counts[name];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What the operators, values and constants of a graph are called that goes into a file.
+// Names of operators, values and constants in graphs that are written to files.
 
 #include <string>
 #include <utility>
@@ -12,18 +12,18 @@ namespace mge::python {
 
 std::vector<std::string> names_of(const Graph& graph, const std::vector<ValueId>& ids);
 
-// Which names a file has; inputs have theirs anyway.
+// The names that a file keeps. Inputs always keep theirs.
 struct KeptNames {
-    int values = 1;  // 0: none; 1: outputs; 2: all, constants too
+    int values = 1;  // 0: none; 1: outputs; 2: all, including constants
     bool operators = false, constants = false;
 };
 void drop_names(Graph& graph, const KeptNames& kept);
 
-// Where in a recorded function a module began or ended to run: from this operator on it is the innermost one.
+// The operators of a recorded function at which the innermost running module changes, and that module's name.
 using NameScopes = std::vector<std::pair<size_t, std::string>>;
 
-// Names of operators as MegEngine gives them: "net.conv.Convolution", "net.ADD[1]" where a module has
-// several. They are those of the recorded function, in their order.
+// Names operators as MegEngine does: "net.conv.Convolution", and "net.ADD[1]" for one of several in a module.
+// The operators are in the order of the recording.
 void name_recorded(Graph& graph, const NameScopes& scopes);
 
 }  // namespace mge::python

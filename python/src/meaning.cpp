@@ -35,8 +35,8 @@ Reference metadata_of(PyObject* dtype) {
 
 bool has_metadata(PyObject* dtype) { return metadata_of(dtype).get() != Py_None; }
 
-// The dtype that says what data becomes, before anybody looks at the elements; null when nothing does.
-Reference dtype_told(PyObject* dtype, PyObject* data) {
+// Returns the requested dtype, or that of the data, without inspecting elements; null if there is none.
+Reference requested_dtype(PyObject* dtype, PyObject* data) {
     if (dtype != Py_None) return Reference::borrow(dtype);
     if (!data) return {};
     if (PyComplex_Check(data)) return complex_dtype();
@@ -49,7 +49,7 @@ bool is_complex(PyObject* tensor) { return meaning(tensor) && is_complex_dtype(m
 bool is_low_bit(PyObject* tensor) { return meaning(tensor) && is_low_bit_dtype(meaning(tensor)); }
 
 Reference meaning_of(PyObject* dtype, PyObject* data) {
-    Reference candidate = dtype_told(dtype, data);
+    Reference candidate = requested_dtype(dtype, data);
     if (!candidate) return {};
     if (is_complex_dtype(candidate.get())) return complex_dtype();
     if (is_low_bit_dtype(candidate.get())) return candidate;
@@ -105,7 +105,7 @@ PyObject* call_by_meaning(const OpInfo& op, PyObject* const* args, Py_ssize_t po
             return argument && is_tensor(argument) && is_such(argument);
         });
     };
-    // Numbers beside the Tensors become Tensors there.
+    // Numbers beside the Tensors become Tensors on the same device.
     std::optional<DefaultDevice> beside;
     for (Py_ssize_t i = 0; i < count && !beside; ++i)
         if (args[i] && is_tensor(args[i])) beside.emplace(value_of(args[i]).device());

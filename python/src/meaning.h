@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Tensors whose elements stand for something else: steps of quantised dtypes, pairs of floats that are
-// complex numbers, and odd numbers of few bits. The library knows what the elements are, plain numbers; the
-// Python object keeps the NumPy dtype that says what they mean. What operators do with such Tensors stands in
-// megengine.core.quantised, megengine.core.complex_numbers and megengine.core.low_bit.
+// Tensors whose elements encode other values: quantised values, pairs of floats that are complex numbers, and
+// odd numbers of few bits. The library sees plain numbers; the Python object keeps the NumPy dtype that
+// defines their meaning. megengine.core.quantised, megengine.core.complex_numbers and megengine.core.low_bit
+// implement the operators on them.
 
 #include <Python.h>
 
@@ -15,7 +15,7 @@
 
 namespace mge::python {
 
-// Whether there was ever one: until then nobody needs to look.
+// True once the first such tensor was made. A shortcut.
 extern bool tensors_with_meaning;
 
 inline PyObject* meaning(PyObject* tensor) { return as_tensor(tensor)->meaning; }
@@ -28,28 +28,27 @@ inline bool any_meaning(PyObject* const* objects, Py_ssize_t count) {
     return false;
 }
 
-// Whether a Tensor's elements are pairs along its last axis, the real and the imaginary parts.
+// True if a Tensor's elements are pairs of real and imaginary parts along its last axis.
 bool is_complex(PyObject* tensor);
-// Whether they are numbers of few bits.
+// True if they are numbers of few bits.
 bool is_low_bit(PyObject* tensor);
 
-// What the elements of a Tensor mean that is made of data with a dtype asked for (or None); null for those
-// that mean themselves.
+// Returns the meaning of a Tensor made from data with the requested dtype (or None); null for plain elements.
 Reference meaning_of(PyObject* dtype, PyObject* data);
-// Data as the Tensor of that meaning holds it.
+// Converts data to the plain elements that encode the meaning.
 Reference plain_data(PyObject* meaning, PyObject* data);
-// Whether a meaning can be that of elements of the dtype.
+// True if elements of the dtype can encode the meaning.
 bool is_made_of(PyObject* meaning, DType dtype);
 
-// The object's elements have this meaning from now on, none when null.
+// Sets the meaning of the object's elements; null removes it.
 void give_meaning(PyObject* object, PyObject* meaning);
-// It gets the value and the meaning of another one.
+// Copies value and meaning of another object.
 void take_over(PyObject* object, PyObject* other);
-// A new object with a value and the meaning of another object.
+// Returns a new object with a value and the meaning of another object.
 PyObject* wrap_like(Tensor value, PyObject* other);
 bool have_same_meaning(PyObject* a, PyObject* b);
 
-// The result of an operator that has such Tensors among its operands, in CPython's calling convention.
+// Applies an operator to operands with meaning, in CPython's calling convention.
 PyObject* call_by_meaning(const OpInfo& op, PyObject* const* args, Py_ssize_t positional, PyObject* keywords);
 
 }  // namespace mge::python

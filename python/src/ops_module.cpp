@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The submodule `ops`: one Python function per operator, made from its definition alone, also of those that a
-// library adds.
+// The submodule `ops`: one Python function per operator, generated from its definition, also for operators of
+// loaded libraries.
 
 #include <dlfcn.h>
 #include <nanobind/nanobind.h>
@@ -36,15 +36,15 @@ std::string python_text(const ParamValue& value) {
     if (auto* b = std::get_if<bool>(&value)) return *b ? "True" : "False";
     if (auto* s = std::get_if<std::string>(&value)) return '\'' + *s + '\'';
     if (auto* d = std::get_if<double>(&value); d && std::isinf(*d))
-        return *d > 0 ? "1e999" : "-1e999";  // a literal, as inspect.signature wants
+        return *d > 0 ? "1e999" : "-1e999";  // a literal, as inspect.signature requires
     std::string shown = to_text(value);
-    // Tells a float from an int where both print alike.
+    // Distinguishes a float from an int.
     if (std::holds_alternative<double>(value) && shown.find_first_of(".en") == std::string::npos)
         shown += ".0";
     return shown;
 }
 
-// "add(a, b, /)\n--\n\n…": the first lines become inspect.signature.
+// Returns "add(a, b, /)\n--\n\n…". inspect.signature parses the first lines.
 std::string make_doc(const OpInfo& op) {
     std::string doc(op.name);
     doc += '(';
@@ -52,7 +52,7 @@ std::string make_doc(const OpInfo& op) {
     for (auto& input : op.inputs) {
         bool many = input.kind == InputKind::variadic || input.variadic_host;
         doc += separator + (many ? "*" : "") + std::string(input.name);
-        // Python wants no argument without a default after one that has it.
+        // Python requires a default for every argument after the first one with a default.
         bool may_be_left_out = std::all_of(&input, op.inputs.data() + op.inputs.size(),
                                            [](auto& later) { return later.kind != InputKind::required; });
         if (!many && may_be_left_out) doc += "=None";
@@ -73,8 +73,8 @@ std::string make_doc(const OpInfo& op) {
     return doc + '\n';
 }
 
-// The keywords of a call and the parameters that they are: with those of its last calls a function is called
-// again nearly always. Of values that never change, and guarded by Python's lock.
+// The keywords of a call and the parameters made from them. Calls usually repeat one of the last few keyword
+// sets. Contains only immutable values; guarded by the GIL.
 struct KnownKeywords {
     Reference names;
     std::vector<Reference> values;
@@ -88,7 +88,7 @@ struct OpFunctionObject {
     PyMethodDef method;
     std::shared_ptr<void> defaults;
     std::array<KnownKeywords, most_known> known{};
-    size_t oldest = 0;  // of those that are known
+    size_t oldest = 0;  // index in `known`
 };
 
 bool is_list_of_ints(PyObject* value) {
@@ -98,8 +98,7 @@ bool is_list_of_ints(PyObject* value) {
                        [](PyObject* item) { return PyLong_CheckExact(item); });
 }
 
-// What is kept of a value, as an object that never changes: of a list its items as a tuple. Null where there
-// is none.
+// Returns an immutable copy of a value, a tuple for a list; null if there is none.
 Reference kept_value(PyObject* value) {
     if (is_list_of_ints(value)) return Reference(PySequence_Tuple(value));
     bool never_changes = value == Py_None || PyBool_Check(value) || PyLong_CheckExact(value) ||
@@ -112,7 +111,7 @@ bool is_same_int(PyObject* a, PyObject* b) {
            (PyLong_CheckExact(a) && PyLong_CheckExact(b) && PyObject_RichCompareBool(a, b, Py_EQ) == 1);
 }
 
-// The same object, or lists of the same integers.
+// True for the same object, and for lists of equal integers.
 bool is_same(PyObject* kept, PyObject* value) {
     if (kept == value) return true;
     if (!PyTuple_CheckExact(kept) || (!PyTuple_CheckExact(value) && !PyList_CheckExact(value))) return false;
@@ -157,9 +156,9 @@ bool equals(PyObject* keyword, std::string_view name) {
                ErrorClass::type);
 }
 
-// Inputs given by position and by name, in the order of the definition.
+// Inputs in the order of the definition, whether given by position or by name.
 struct Arguments {
-    std::vector<PyObject*> named;  // only filled when an input came by name
+    std::vector<PyObject*> named;  // only filled if an input was given by name
     std::span<PyObject* const> inputs;
     std::shared_ptr<void> params;
 };
@@ -200,12 +199,12 @@ void take_keywords(OpFunctionObject& function, PyObject* names, std::span<PyObje
     if (arguments.params) return;
     for (size_t i = 0; i < values.size(); ++i)
         set_keyword(function, PyTuple_GET_ITEM(names, Py_ssize_t(i)), values[i], arguments);
-    // What a name of a device means, only the call can tell.
+    // The meaning of a device name may change between calls.
     const bool is_noted = arguments.params && arguments.named.empty() && !function.op->place;
     if (is_noted) note_params(function, names, values, arguments.params);
 }
 
-// The inputs' objects get the outputs that may take over their memory.
+// Assigns outputs to the objects of the inputs whose memory they may reuse.
 PyObject* reset_inputs(const OpInfo& op, std::span<PyObject* const> objects, const Tensors& outputs) {
     for (auto [output, input] : op.in_place)
         if (size_t(input) < objects.size() && is_tensor(objects[size_t(input)]))
@@ -250,8 +249,8 @@ PyObject* ops_module() {
     return ops;
 }
 
-// The one function of an operator, made when it is asked for first: Python may hold it for ever, and what it
-// holds of Python's is not let go of after Python has ended.
+// Returns the only function object of an operator, made on first use. Never destroyed: Python may hold it
+// forever, and its Python objects must not be released after Python has ended.
 OpFunctionObject& function_of(const OpInfo& op) {
     static auto& functions = *std::make_unique<std::deque<OpFunctionObject>>().release();
     static std::unordered_map<const OpInfo*, OpFunctionObject*> known;
@@ -277,9 +276,9 @@ std::string make_update_doc(const OpInfo& op) {
                 "where nobody else holds the old.");
 }
 
-// Operators whose outputs are the next values of inputs, as functions that change these.
+// Adds operators whose outputs update inputs, as functions that change these inputs.
 void add_updates_module(PyObject* module) {
-    // Python's functions point into these for ever.
+    // Never destroyed: Python's functions point to them.
     static auto& functions = *std::make_unique<std::deque<OpFunctionObject>>().release();
     PyObject* updates = PyImport_AddModule("megengine._mge.updates");
     if (!updates || PyModule_AddObjectRef(module, "updates", updates) != 0) throw PythonError{};
@@ -297,7 +296,7 @@ void add_updates_module(PyObject* module) {
     }
 }
 
-// As Python writes paths that are no UTF-8.
+// Decodes paths that are not UTF-8 as Python does.
 nb::object path_text(std::string_view path) {
     auto text = nb::steal(PyUnicode_DecodeFSDefaultAndSize(path.data(), Py_ssize_t(path.size())));
     if (!text) throw nb::python_error();

@@ -23,7 +23,7 @@ namespace nb = nanobind;
 namespace mge::python {
 namespace {
 
-// The one that listens and is not connected yet.
+// The mesh that listens and is not connected yet.
 std::shared_ptr<ProcessMesh>& listening_mesh() {
     static std::shared_ptr<ProcessMesh> mesh;
     return mesh;
@@ -34,7 +34,7 @@ int listen(const std::string& host) {
     return listening_mesh()->port();
 }
 
-// Python handles signals on its main thread alone: that of the process, or the only one after fork().
+// Python handles signals only on its main thread: that of the process, or the only one after fork().
 void look_for_signals() {
     if (::gettid() != ::getpid()) return;
     nb::gil_scoped_acquire gil;

@@ -4,7 +4,7 @@
 
 namespace mge::python {
 
-// The connections of this process to others (base/process_mesh.h).
+// Adds the connections between processes (base/process_mesh.h).
 void add_processes(PyObject* module);
 
 }  // namespace mge::python

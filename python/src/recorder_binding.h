@@ -4,7 +4,7 @@
 
 namespace mge::python {
 
-// The recorder of operators that run at once (inspect/operator_recorder.h).
+// Adds the recorder of eager operators (inspect/operator_recorder.h).
 void add_recorder(PyObject* module);
 
 }  // namespace mge::python

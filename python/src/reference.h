@@ -6,7 +6,7 @@
 
 namespace mge::python {
 
-// An owned reference to a Python object; the GIL has to be held wherever it is made, copied or destroyed.
+// An owned reference to a Python object. Making, copying and destroying it requires the GIL.
 class Reference {
 public:
     Reference() = default;

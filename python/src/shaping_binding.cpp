@@ -17,7 +17,7 @@ namespace nb = nanobind;
 namespace mge::python {
 namespace {
 
-// Sizes, of which one may follow from the others.
+// True for sizes of which at most one is -1.
 bool is_target(const IntList& sizes) {
     return std::ranges::all_of(sizes, [](int64_t size) { return size >= -1; }) &&
            std::ranges::count(sizes, -1) <= 1;

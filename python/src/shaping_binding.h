@@ -4,7 +4,7 @@
 
 namespace mge::python {
 
-// Functions of megengine.core.tensor.shaping that are called often.
+// Adds frequently called functions of megengine.core.tensor.shaping.
 void add_shaping(PyObject* module);
 
 }  // namespace mge::python

@@ -31,7 +31,7 @@ void release_shared(Storage* storage) {
     throw_user("share_memory", text("no ", bytes, " bytes of shared memory: ", std::strerror(errno)));
 }
 
-// Pages that are written so need not be cleared first, as those would that are written where they are mapped.
+// Writing is faster than copying into a mapping, whose pages would be cleared first.
 bool write_all(int descriptor, const void* data, size_t bytes) {
     for (size_t done = 0; done < bytes;) {
         ssize_t count = pwrite(descriptor, static_cast<const char*>(data) + done, bytes - done, off_t(done));
@@ -41,7 +41,7 @@ bool write_all(int descriptor, const void* data, size_t bytes) {
     return true;
 }
 
-// Takes the descriptor over, whatever happens.
+// Always takes ownership of the descriptor.
 StorageRef map(int descriptor, size_t bytes) {
     auto storage = std::make_unique<SharedStorage>();
     void* data = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
@@ -63,7 +63,7 @@ StorageRef make_shared_memory(const void* data, size_t bytes) {
     size_t size = std::max<size_t>(bytes, 1);
     int descriptor = memfd_create("megengine", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (descriptor < 0) throw_refused(size);
-    // Nobody can cut it off behind the others' backs.
+    // Sealed, so that no process can truncate it.
     bool is_made = ftruncate(descriptor, off_t(size)) == 0 && write_all(descriptor, data, bytes) &&
                    fcntl(descriptor, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0;
     if (!is_made) {

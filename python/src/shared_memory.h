@@ -4,13 +4,13 @@
 
 namespace mge::python {
 
-// Memory that processes share: a file without a name, which lives as long as one of them has it. Made with a
-// copy of data in it, or opened by a descriptor, which is taken over; UserErrors where the system refuses, or
-// the file is too small.
+// Memory shared by processes: an anonymous file, freed with its last user. It is created with a copy of data,
+// or opened by a descriptor, which is then owned. Throws UserError if the system refuses or the file is too
+// small.
 StorageRef make_shared_memory(const void* data, size_t bytes);
 StorageRef open_shared_memory(int descriptor, size_t bytes);
 
-// The file behind it; -1 for other memory.
+// Returns the descriptor of shared memory; -1 for other memory.
 int descriptor_of(const Storage& storage);
 
 }  // namespace mge::python

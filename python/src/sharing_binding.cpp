@@ -59,20 +59,20 @@ DType imported_type(dlpack::DataType type) {
                             " bits and ", type.lanes, " lanes cannot be a Tensor's; convert them first"));
 }
 
-// The queue where a value lies, as others' streams get to know it; null: others cannot have its memory.
+// Returns the queue of a device whose memory other libraries can use, or nullptr.
 StreamSharingQueue* sharing_queue(DeviceId id) {
     return id.is_host() ? nullptr : dynamic_cast<StreamSharingQueue*>(&queue_of(id));
 }
 
-// By DLPack: nothing is the unnamed stream, 0 is none, below nobody has to wait.
+// DLPack's stream numbers: None is the default stream, 0 is invalid, negative means no synchronisation.
 std::optional<uintptr_t> stream_of(std::optional<int64_t> named, const char* who) {
     if (named == 0) throw_buffer_error(text("[", who, "] 0 is no stream of a GPU; 1 is the default one"));
     if (named && *named < 0) return std::nullopt;
     return named ? uintptr_t(*named) : unnamed_stream;
 }
 
-// What a consumer holds: the tensor lives until it calls the deleter, in whatever thread. What the consumer
-// asked of a GPU before comes to its end first: of a stream that is always there without a wait.
+// The consumer's handle: the tensor lives until the consumer calls the deleter, on any thread. The deleter
+// waits for the consumer's earlier GPU work; for the default stream it need not block.
 template <class Managed>
 struct Export {
     Managed managed{};
@@ -87,7 +87,7 @@ struct Export {
     ~Export() {
         if (queue && !follows_unnamed()) queue->finish_device();
     }
-    // Whether what is asked of the queue next comes behind all that was asked of that stream.
+    // True if later work of the queue runs after all earlier work of that stream.
     bool follows_unnamed() const {
         if (stream != unnamed_stream) return false;
         try {
@@ -99,7 +99,7 @@ struct Export {
     }
 };
 
-// `queue`: of a GPU, whose memory the consumer's stream reads; null: the host's.
+// `queue` is that of the GPU whose memory the consumer's stream reads; nullptr for host memory.
 template <class Managed>
 PyObject* export_tensor(Tensor tensor, bool is_copy, StreamSharingQueue* queue,
                         std::optional<uintptr_t> stream) {
@@ -131,7 +131,7 @@ PyObject* export_tensor(Tensor tensor, bool is_copy, StreamSharingQueue* queue,
         if (is_copy) managed.flags = dlpack::is_copied;
     }
     PyObject* capsule = PyCapsule_New(&managed, Managed::name, [](PyObject* self) {
-        // Who takes the memory renames the capsule.
+        // A consumer that took the memory has renamed the capsule.
         if (!PyCapsule_IsValid(self, Managed::name)) return;
         auto* unused = static_cast<Managed*>(PyCapsule_GetPointer(self, Managed::name));
         unused->deleter(unused);
@@ -141,15 +141,14 @@ PyObject* export_tensor(Tensor tensor, bool is_copy, StreamSharingQueue* queue,
     return capsule;
 }
 
-// Others may write there without changing what nobody may change: a file's weights, an array that is read
-// only.
+// False for memory that must not change, such as weights of a file or a read-only array.
 bool may_be_written(PyObject* object) {
     auto& value = value_of(object);
     return as_tensor(object)->keeps_memory || !value.impl()->storage ||
            !is_borrowed(*value.impl()->storage.get());
 }
 
-// Memory of its own, where the value lies or on the host.
+// Returns a copy on the value's device, or on the host.
 Tensor copied(const Tensor& value, bool to_the_host) {
     if (to_the_host) {
         Tensor there = to_host(value);
@@ -184,10 +183,10 @@ nb::object to_capsule(nb::handle object, bool versioned, std::optional<bool> cop
                          : export_tensor<dlpack::Managed>(std::move(value), is_copy, queue, waits));
 }
 
-// Where others' memory is for us: at the default device where that is a CPU.
+// The device for foreign host memory: the default device if it is a CPU.
 DeviceId default_host() { return default_device().is_host() ? default_device() : host_device; }
 
-// The place of a view. BufferError where that is none of ours.
+// Returns the device of a view. Throws BufferError if it is not supported.
 DeviceId imported_place(const dlpack::View& view) {
     if (view.device.type == dlpack::cpu || view.device.type == dlpack::cuda_host) return default_host();
     std::string why = "only CPUs and GPUs are known here";
@@ -203,8 +202,7 @@ DeviceId imported_place(const dlpack::View& view) {
                             " and number ", view.device.index, ": ", why));
 }
 
-// Memory of a GPU's that is another library's. What reads it here comes to its end before that library has it
-// back.
+// GPU memory of another library. Our reads finish before it is returned to that library.
 template <class Owner>
 std::shared_ptr<const void> finished_first(std::shared_ptr<Owner> owner, StreamSharingQueue& queue) {
     return {owner.get(), [owner, &queue](const void*) mutable {
@@ -224,7 +222,7 @@ bool is_dense(const dlpack::View& view) {
     return true;
 }
 
-// The elements in row-major order.
+// Copies the elements in row-major order.
 Tensor dense_copy(const dlpack::View& view, const TensorSpec& spec, const char* data) {
     Tensor result = empty_tensor(spec, host_device);
     auto size = int64_t(size_of(spec.dtype));
@@ -245,7 +243,7 @@ TensorSpec imported_spec(const dlpack::View& view) {
     return {imported_type(view.dtype), Shape(std::span<const int64_t>(view.shape, size_t(view.rank))), {}};
 }
 
-// Memory of somebody who may write there.
+// Borrows memory that its owner may write to.
 StorageRef borrow_from_others(const void* data, size_t bytes, std::shared_ptr<const void> owner) {
     struct Kept {
         std::shared_ptr<const void> owner;
@@ -306,7 +304,7 @@ nb::object from_capsule(nb::handle capsule, std::optional<bool> copy, std::optio
     throw UserError("[from_dlpack] expected a capsule of DLPack that nobody has used yet", ErrorClass::value);
 }
 
-// Nothing for a device whose work no stream does.
+// Returns nullopt for a device whose queue has no stream.
 std::optional<uintptr_t> stream_address(const std::string& name) {
     auto* queue = sharing_queue(parse_device(name));
     return queue ? std::optional(queue->stream_address()) : std::nullopt;
@@ -317,12 +315,12 @@ int shared_descriptor(nb::handle object) {
     return storage ? descriptor_of(*storage.get()) : -1;
 }
 
-// What its memory can be shared by; null where the host has it.
+// Returns the device if its memory can be shared; nullptr for host memory.
 SharingDevice* sharing_device(DeviceId id) {
     return id.is_host() ? nullptr : dynamic_cast<SharingDevice*>(&device(id));
 }
 
-// Memory of a GPU stays where it is; what was given to the object alone is then the others', too.
+// GPU memory is shared in place; then new values of the object are written to it, too.
 bool is_shared(nb::handle object) {
     auto& value = tensor_argument(object, "is_shared");
     if (value.is_symbolic() || !value.device().is_host())
@@ -330,7 +328,7 @@ bool is_shared(nb::handle object) {
     return shared_descriptor(object) >= 0;
 }
 
-// The object's value moves to memory that processes share.
+// Moves the object's value to memory that processes can share.
 void share_memory(nb::handle object) {
     if (is_shared(object) && as_tensor(object.ptr())->keeps_memory) return;
     tensor_argument(object, "share_memory");
@@ -348,13 +346,13 @@ void share_memory(nb::handle object) {
     as_tensor(object.ptr())->keeps_memory = true;
 }
 
-// Descriptor, bytes behind it, and where in them the value lies.
+// Returns descriptor, size in bytes, and offset of the value.
 nb::tuple shared_part(nb::handle object) {
     auto& impl = *tensor_argument(object, "shared_part").impl();
     return nb::make_tuple(shared_descriptor(object), impl.storage->bytes, impl.offset);
 }
 
-// For another process: device, descriptor to send, the block and where in it the value lies.
+// Returns device, descriptor to send, the block and the offset of the value in it.
 nb::object lend_memory(nb::handle object) {
     share_memory(object);
     auto& value = value_of(object.ptr());
@@ -365,7 +363,7 @@ nb::object lend_memory(nb::handle object) {
                           value.impl()->offset);
 }
 
-// By what a device is called here when that is the sender's, else by its own name.
+// Parses the logical name if it names the sender's device here, too; else the physical name.
 DeviceId received_device(const std::string& physical, const std::string& logical) {
     DeviceId id = parse_device(logical);
     return physical_name(id) == physical ? id : parse_device(physical);

@@ -4,7 +4,7 @@
 
 namespace mge::python {
 
-// Memory that others have too: DLPack's capsules, and memory that processes share.
+// Adds DLPack exchange and memory shared by processes.
 void add_sharing(PyObject* module);
 
 }  // namespace mge::python

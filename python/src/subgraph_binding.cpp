@@ -26,12 +26,12 @@ constinit int running_captures = 0;
 
 namespace {
 
-// Its own class, so that no graph of the library has to wait for Python's lock when it goes.
+// A separate class, so that destroying a graph of the library never needs the GIL.
 struct PythonSubgraph {
     SubgraphRef graph;
 };
 
-// A recording on this thread, and the tensors from outside that it has given other values.
+// A recording on this thread, and the external tensors whose values it has changed.
 class Capture {
 public:
     explicit Capture(bool takes_grads)
@@ -55,7 +55,7 @@ public:
             changes.push_back({nb::borrow(nb::handle(tensor)), value_of(tensor)});
     }
 
-    // A tape has given the tensor another handle, which is no other value.
+    // A new handle from a tape is not a new value.
     static void note_attached(PyObject* tensor) {
         if (!innermost) return;
         for (auto& change : innermost->changes_)
@@ -78,7 +78,7 @@ public:
         PyObject* before = as_tensor(tensor)->grad;
         grads.push_back({nb::borrow(nb::handle(tensor)), nb::borrow(nb::handle(before))});
     }
-    // Tensors have their gradients from before again. Those that are values of the graph go to the list,
+    // Restores the gradients of tensors. Gradients that are values of the graph are appended to `values`,
     // their tensors to `owners`.
     void take_back_grads(Tensors* values = nullptr, nb::list* owners = nullptr) {
         for (auto& [tensor, before] : std::exchange(grads_, {})) {
@@ -95,7 +95,7 @@ public:
         if (!innermost || as_tensor(tensor)->born == innermost->number_) return;
         innermost->used_.try_emplace(value_of(tensor).impl(), nb::borrow(nb::handle(tensor)));
     }
-    // The objects whose values these are; new ones where a value has had another owner meanwhile.
+    // Returns the objects that have these values; new objects for values that have changed hands.
     nb::list objects_of(const Tensors& outside) const {
         nb::list objects;
         for (auto& tensor : outside) {
@@ -106,7 +106,7 @@ public:
         return objects;
     }
 
-    // The tensors have their values from before again. Returns those that they had.
+    // Restores the values of tensors. Returns the replaced ones.
     Tensors take_back() {
         Tensors after;
         for (auto& change : changes_)
@@ -134,7 +134,7 @@ private:
         nb::object tensor, before;
     };
     static thread_local Capture* innermost;
-    static inline uint32_t last_number = 0;  // of all threads; guarded by Python's lock
+    static inline uint32_t last_number = 0;  // over all threads; guarded by the GIL
     friend uint32_t mge::python::innermost_capture();
 
     Capture* outer_;
@@ -146,7 +146,7 @@ private:
 };
 thread_local Capture* Capture::innermost = nullptr;
 
-// Of the last `sliced` ones without their first axes.
+// Removes the first axis from the last `sliced` specs.
 TensorSpecs specs_of_list(nb::handle tensors, size_t sliced) {
     TensorSpecs specs = specs_of(tensor_list(tensors, "capture_subgraph"));
     if (sliced > specs.size())
@@ -162,7 +162,7 @@ std::vector<size_t> positions_of(const Tensors& tensors, const Tensors& all) {
     return positions;
 }
 
-// Tapes of the function record over the graph; those from outside record nothing of it.
+// Lets tapes of the function record over the graph, while outer tapes record nothing of it.
 class TapesOverGraph {
 public:
     TapesOverGraph() {
@@ -179,9 +179,9 @@ private:
     Interpreter* before_;
 };
 
-// (graph, all that it captures, tensors that it changes, where their values from before are among what it
-// captures). Behind its results the graph has the gradients that it leaves, if there is a list for their
-// tensors, the new values of the changed tensors and those from before.
+// Returns (graph, captured tensors, changed tensors, positions of their old values among the captured ones).
+// After its results, the graph returns the gradients that it leaves (if `grad_owners` is a list), the new
+// values of the changed tensors and the old ones.
 nb::tuple capture(nb::handle function, nb::handle inputs, nb::handle captured, size_t sliced,
                   nb::object grad_owners) {
     Tensors outside = tensor_list(captured, "capture_subgraph"), before;
@@ -209,8 +209,8 @@ nb::tuple capture(nb::handle function, nb::handle inputs, nb::handle captured, s
                           positions_of(before, outside));
 }
 
-// The graph with its inputs in another order, -1: a further one like the next of `like`, which nobody reads;
-// and with these results: its own, or its new inputs, counted back from -1.
+// Returns the graph with reordered inputs, where -1 is a new, unused input like the next tensor of `like`.
+// `outputs` selects its results; negative numbers select new inputs, from -1 on.
 PythonSubgraph arranged(const PythonSubgraph& subgraph, const std::vector<int>& inputs, nb::handle like,
                         const std::vector<int>& outputs) {
     Graph graph = graph_of(subgraph.graph);

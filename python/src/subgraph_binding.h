@@ -10,29 +10,29 @@
 
 namespace mge::python {
 
-// How many functions are being recorded as graphs, on all threads; guarded by Python's lock.
+// The number of functions being recorded as graphs, on all threads. Guarded by the GIL.
 extern constinit int running_captures;
-// The innermost recording on this thread; 0: there is none.
+// Returns the number of the innermost recording on this thread, or 0.
 uint32_t innermost_capture();
 
-// A tensor object is about to get another value in a recording. One that was there before is given its value
-// back when the recording ends, and the operator has to hand the new one out.
+// Call before a tensor object gets another value in a recording. An object that existed before gets its old
+// value back when the recording ends, and the operator must return the new one.
 void note_change(PyObject* tensor);
 
-// An operator reads a tensor object in a recording: what the graph captures is told as the object whose value
-// it is, which may have another one when the graph runs.
+// Call when an operator reads a tensor object in a recording. The graph captures the object, whose value may
+// have changed when the graph runs.
 void note_use(PyObject* tensor);
 
-// A tape has given it a new handle, after note_change.
+// Call after note_change() if the new value is only a new handle from a tape.
 void note_attached(PyObject* tensor);
 
-// It is about to get another gradient in a recording.
+// Call before a tensor object gets another gradient in a recording.
 void note_grad(PyObject* tensor);
 
-// The class `Subgraph` and the functions that make them of Python functions.
+// Adds the class `Subgraph` and the functions that record Python functions as such.
 void add_subgraphs(PyObject* module);
 
-// The graph of a Subgraph object; null for any other object.
+// Returns the graph of a Subgraph object; null for any other object.
 SubgraphRef subgraph_of(PyObject* object);
 
 }  // namespace mge::python

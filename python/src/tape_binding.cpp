@@ -18,8 +18,8 @@ namespace nb = nanobind;
 namespace mge::python {
 namespace {
 
-// A gradient rule written in Python: called with a tuple that says which inputs' gradients are wanted, then
-// one Tensor or None per output; gives one per input.
+// A gradient rule written in Python. It is called with a tuple of bools, the inputs that need a gradient,
+// followed by one Tensor or None per output. It returns one gradient per input.
 class PythonGradient final : public CustomGradient {
 public:
     PythonGradient(nb::object rule, size_t inputs) : rule_(std::move(rule)), inputs_(inputs) {}
@@ -51,7 +51,7 @@ private:
     size_t inputs_;
 };
 
-// Fresh objects, so that what forward does in place stays there.
+// New objects, so that in-place changes by `forward` do not affect the caller's.
 nb::object fresh_arguments(const Tensors& inputs) {
     nb::object arguments = nb::steal(PyTuple_New(Py_ssize_t(inputs.size())));
     for (size_t i = 0; i < inputs.size(); ++i)
@@ -72,13 +72,14 @@ nb::object call_function(nb::object forward, nb::object backward, nb::handle arg
     if (!results.is_valid()) throw PythonError{};
     Tensors outputs = tensor_list(results, "Function.forward");
     outputs = record_custom(inputs, outputs, std::make_shared<PythonGradient>(backward, inputs.size()));
-    // The objects that forward made get the recorded values: the rule may have kept them.
+    // Keep the objects that `forward` returned, because the rule may hold them, and give them the recorded
+    // values.
     for (size_t i = 0; i < outputs.size(); ++i)
         value_of(PyTuple_GET_ITEM(results.ptr(), Py_ssize_t(i))) = outputs[i];
     return is_one ? result : results;
 }
 
-// What is derived are floats, and a complex number is two of them.
+// Gradients are defined for floats; a complex number is two of them.
 void refuse_complex(nb::handle object, const char* where) {
     if (is_complex(object.ptr()))
         throw_user(where, "a complex Tensor has no gradient; take its real and imaginary parts",
@@ -110,7 +111,7 @@ void attach(Tape& tape, nb::handle object) {
         note_attached(object.ptr());
 }
 
-// RecordingPaused, ended by a call.
+// A RecordingPaused that a call ends.
 class PausedRecording {
 public:
     void end() { paused_.reset(); }

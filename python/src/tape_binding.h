@@ -4,7 +4,7 @@
 
 namespace mge::python {
 
-// The class Tape, and call_function for gradients written in Python.
+// Adds the class Tape, and call_function for gradients written in Python.
 void add_tape(PyObject* module);
 
 }  // namespace mge::python

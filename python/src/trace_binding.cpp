@@ -44,12 +44,12 @@ namespace nb = nanobind;
 namespace mge::python {
 namespace {
 
-// What a model file is made of: its graph, runnable for any input shapes, its test cases and metadata. Its
-// default place is where its first input lies.
+// The content of a model file: its graph, runnable for any input shapes, test cases and metadata. Its default
+// device is that of the first input.
 class LoadedModel {
 public:
-    // Runs as `options` say, as far as the model does not. ModelError when it carries some that cannot be
-    // read.
+    // Runs with `options`, except those that the model stores itself. Throws ModelError if the stored options
+    // cannot be read.
     explicit LoadedModel(Model model, CompileOptions options = {})
         : model_(std::move(model)), carried_(std::move(options)) {
         if (auto stored = stored_options(model_)) carried_ = with_stored(carried_, *stored);
@@ -80,9 +80,9 @@ private:
     }
 
     Model model_;
-    CompileOptions carried_;  // by the model
+    CompileOptions carried_;  // stored in the model
     std::mutex mutex_;
-    std::shared_ptr<Executable> executable_;  // made under these settings, for that place
+    std::shared_ptr<Executable> executable_;  // compiled for settings_ and place_
     SelectSettings settings_;
     DeviceId place_;
 };
@@ -99,7 +99,7 @@ void name_values(Graph& graph, const std::vector<ValueId>& ids, const std::vecto
     for (size_t i = 0; i < ids.size(); ++i) graph.value(ids[i]).name = names[i];
 }
 
-// A file is for inference: a batch norm that still learns would give every batch other results.
+// Files are for inference: a batch norm in training mode would give different results for every batch.
 void refuse_training(const Graph& graph) {
     for (auto& node : graph.nodes())
         if (node.op == &ops::BatchNorm::info && node.as<ops::BatchNorm::Params>().training)
@@ -108,8 +108,7 @@ void refuse_training(const Graph& graph) {
                        "training=True to write the graph as it is");
 }
 
-// A value that is an input, a constant, or an output twice over gets a copy of its own, so that every output
-// has its own name.
+// Copies outputs that are inputs, constants or duplicates, so that every output has its own name.
 void separate_outputs(Graph& graph) {
     std::set<ValueId> seen(graph.inputs().begin(), graph.inputs().end());
     std::vector<ValueId> outputs = graph.outputs();
@@ -122,7 +121,7 @@ void separate_outputs(Graph& graph) {
     graph.set_outputs(outputs);
 }
 
-// The names that outputs have when nobody gives any: their own, else those of their operators.
+// Returns the default names of outputs: their own, else those of their operators.
 std::vector<std::string> default_output_names(const Graph& graph,
                                               const std::vector<std::string>& input_names) {
     std::vector<std::string> names;
@@ -137,7 +136,7 @@ std::vector<std::string> default_output_names(const Graph& graph,
     return names;
 }
 
-// Those that are given, and the others in the place of empty ones.
+// Fills empty names from `others`.
 std::vector<std::string> completed(std::vector<std::string> given, const std::vector<std::string>& others) {
     for (size_t i = 0; i < std::min(given.size(), others.size()); ++i)
         if (given[i].empty()) given[i] = others[i];
@@ -151,7 +150,7 @@ void refuse_shared_names(const std::vector<std::string>& inputs, const std::vect
                        ErrorClass::value);
 }
 
-// Batch norms go into convolutions first, while their scales are still exact.
+// Folds batch norms into convolutions first, while their scales are exact.
 Graph with_halves(Graph graph) {
     PassOptions options{.level = 0, .fixed_shapes = false};
     options.passes["fold_batch_norm"] = options.passes["store_as_f16"] = true;
@@ -191,7 +190,7 @@ nb::object to_object(const OptionValue& value) {
         value);
 }
 
-// By the names of the list of options. Messages call them by `words`.
+// Parses options by name. Messages use the spelling that `words` selects.
 CompileOptions to_options(const nb::dict& given, OptionWords words = OptionWords::keywords) {
     CompileOptions options;
     for (auto [key, value] : given) {
@@ -204,13 +203,13 @@ CompileOptions to_options(const nb::dict& given, OptionWords words = OptionWords
     return options;
 }
 
-bool says_something(const CompileOptions& options) {
+bool has_settings(const CompileOptions& options) {
     return std::ranges::any_of(compile_option_list(), [&](auto& option) {
         return option.is_value() && option.get(options) != option.get(CompileOptions());
     });
 }
 
-// The list, for those who take keywords.
+// Returns the option list, for functions that take keywords.
 nb::list list_options() {
     nb::list result;
     for (auto& option : compile_option_list()) {
@@ -241,18 +240,18 @@ std::shared_ptr<LoadedModel> make_model(Graph graph, const std::vector<std::stri
     auto names = default_output_names(model.graph, input_names);
     if (!output_names.empty()) names = completed(output_names, names);
     refuse_shared_names(input_names, names);
-    // Before the passes, so that operators are called the same with and without them.
+    // Before the passes, so that operators have the same names with and without them.
     name_values(model.graph, model.graph.inputs(), input_names, "inputs");
     name_values(model.graph, model.graph.outputs(), names, "outputs");
     auto& graph_opt = options.graph_opt;
     if (graph_opt.f16_io_comp || graph_opt.f16_io_f32_comp) model.graph = with_halves(std::move(model.graph));
     graph_opt.f16_io_comp = graph_opt.f16_io_f32_comp = false;  // done
     model.metadata = metadata;
-    if (says_something(options)) store_options(model, options);
+    if (has_settings(options)) store_options(model, options);
     return std::make_shared<LoadedModel>(std::move(model), std::move(options));
 }
 
-// Of a list of (Tensor, name).
+// Converts a list of (Tensor, name).
 TensorNames tensor_names(nb::handle list) {
     TensorNames names;
     for (nb::handle pair : list)
@@ -310,7 +309,7 @@ nb::dict statistics(const LoadedModel& model) {
             if (!value.name.empty()) params.append(value.name);
         }
     nb::dict result;
-    // What gives inputs and constants counts, as in MegEngine.
+    // Sources of inputs and constants count, as in MegEngine.
     result["nr_opr"] = graph.inputs().size() + constants + graph.nodes().size();
     result["tensor_value_bytes"] = weights;
     result["inputs"] = names_of(graph, graph.inputs());
@@ -325,7 +324,7 @@ std::vector<std::string> operators(const LoadedModel& model) {
     return names;
 }
 
-// (type, mode) of each operator in MegEngine's words.
+// Returns (type, mode) of each operator in MegEngine's terms.
 nb::list counterparts(const LoadedModel& model) {
     const Graph& graph = model.model().graph;
     nb::list result;
@@ -345,7 +344,7 @@ std::vector<std::string> dtypes(const LoadedModel& model) {
 nb::list run_model(LoadedModel& model, nb::handle inputs, StepObserver* observer) {
     auto& graph = model.model().graph;
     Tensors values;
-    // Arrays among the inputs become Tensors beside the others.
+    // Arrays among the inputs become Tensors on the device of the others.
     std::optional<DefaultDevice> beside;
     for (nb::handle input : inputs)
         if (!beside && is_tensor(input.ptr())) beside.emplace(value_of(input.ptr()).device());
@@ -395,7 +394,7 @@ void add_profiler(nb::module_& module) {
              "What it has recorded, as the JSON of MegEngine's graph profiles.");
 }
 
-// (shape, dtype) of each input; None where the shape is not known.
+// Returns (shape, dtype) of each input; None for an unknown shape.
 nb::list input_specs(const LoadedModel& loaded) {
     const Graph& graph = loaded.model().graph;
     nb::list specs;

@@ -11,14 +11,14 @@
 
 namespace mge::python {
 
-// A Model with these names; `options` are those of a compilation, by name. Outputs without names are called
-// as their operators.
+// Returns a Model with these names. `options` are compile options by name. Unnamed outputs get the names of
+// their operators.
 nanobind::object model_object(Graph graph, const std::vector<std::string>& input_names,
                               const std::vector<std::string>& output_names,
                               const std::map<std::string, std::string>& metadata,
                               const nanobind::dict& options);
 
-// The classes Trace and Model, and load.
+// Adds the classes Trace and Model, and load().
 void add_trace(PyObject* module);
 
 }  // namespace mge::python

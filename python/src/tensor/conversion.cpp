@@ -31,14 +31,14 @@ constexpr size_t numpy_max_rank = 64;
 
 std::array<PyObject*, dtype_count> numpy_dtypes{};
 
-// NumPy's number of the type, or of one with the same elements where NumPy has none.
+// NumPy's type number, or that of a type with the same bits if NumPy has none.
 constexpr int type_number(DType dtype) {
     constexpr int numbers[] = {NPY_NOTYPE, NPY_BOOL,  NPY_UBYTE, NPY_BYTE, NPY_USHORT, NPY_SHORT, NPY_UINT,
                                NPY_INT,    NPY_ULONG, NPY_LONG,  NPY_HALF, NPY_USHORT, NPY_FLOAT, NPY_DOUBLE};
     return is_narrow(dtype) ? NPY_UBYTE : numbers[size_t(dtype)];
 }
 
-// A dtype of the same elements that says in its metadata what they are: NumPy itself has no such type.
+// Makes a dtype with a name in its metadata, for types that NumPy lacks.
 PyObject* make_named_dtype(const char* elements, std::string_view dtype_name) {
     Reference numpy(PyImport_ImportModule("numpy"));
     if (!numpy) throw PythonError{};
@@ -52,7 +52,7 @@ PyObject* make_named_dtype(const char* elements, std::string_view dtype_name) {
     return dtype;
 }
 
-// That of the package ml_dtypes, if it is installed.
+// Returns the dtype of the package ml_dtypes, if installed.
 PyObject* make_narrow_dtype(DType dtype) {
     std::string name(name_of(dtype));
     Reference package(PyImport_ImportModule("ml_dtypes"));
@@ -64,7 +64,7 @@ PyObject* make_narrow_dtype(DType dtype) {
     return make_named_dtype("uint8", name);
 }
 
-// What a dtype made here says in its metadata; "" for any other.
+// Returns the name in the metadata of a dtype made here; "" for others.
 std::string name_in_metadata(PyArray_Descr* descr) {
     Reference metadata(PyObject_GetAttrString(reinterpret_cast<PyObject*>(descr), "metadata"));
     if (!metadata || metadata.get() == Py_None) {
@@ -83,7 +83,7 @@ bool is_bfloat16(PyArray_Descr* descr) {
     return descr->type_num == NPY_USHORT && name_in_metadata(descr) == "bfloat16";
 }
 
-// The tensor dtype equal to a NumPy dtype; none where there is none.
+// Returns the tensor dtype equal to a NumPy dtype, or DType::none.
 DType exact_dtype(PyArray_Descr* descr) {
     if (is_bfloat16(descr)) return DType::bf16;
     switch (descr->type_num) {
@@ -108,7 +108,7 @@ DType exact_dtype(PyArray_Descr* descr) {
     }
 }
 
-// What Tensors have; models of other formats have more.
+// True for dtypes of Tensors. Models of other formats have more.
 bool is_of_tensors(DType dtype) {
     return dtype != DType::none && dtype != DType::i64 && is_among(dtype, DTypes::common);
 }
@@ -119,7 +119,7 @@ std::string name_of_dtype(PyArray_Descr* descr) {
     return utf8 ? utf8 : "?";
 }
 
-// What the constructor makes of a NumPy dtype: float64 and int64 are narrowed.
+// Returns the constructor's dtype for a NumPy dtype: float64 and int64 are narrowed.
 DType narrowed_dtype(PyArray_Descr* descr) {
     if (DType exact = exact_dtype(descr); exact != DType::none) return exact;
     if (descr->type_num == NPY_DOUBLE) return DType::f32;
@@ -138,10 +138,10 @@ bool is_container(PyObject* object) {
            !PyUnicode_Check(object) && !PyBytes_Check(object) && !PyDict_Check(object);
 }
 
-// Refuses a list that is nested deeper than tensors have axes, perhaps because it holds itself: NumPy would
-// follow every path through it. The first elements suffice, since NumPy stops where others are nested deeper.
+// Refuses a list nested deeper than the maximum rank, perhaps because it contains itself: NumPy would follow
+// every path. Checking the first elements suffices, because NumPy stops where others are nested deeper.
 void refuse_deep_nesting(PyObject* data) {
-    constexpr int most_lists = max_rank + 1;  // those of one axis too many have their own message
+    constexpr int most_lists = max_rank + 1;  // one axis too many has its own message
     Reference part = Reference::borrow(data);
     for (int lists = 0; part && is_container(part.get()) && PySequence_Size(part.get()) > 0; ++lists) {
         if (lists == most_lists)
@@ -150,10 +150,10 @@ void refuse_deep_nesting(PyObject* data) {
                             ErrorClass::value);
         part = Reference(PySequence_GetItem(part.get(), 0));
     }
-    clear_exception();  // NumPy finds it again and says more
+    clear_exception();  // NumPy fails again with a better message
 }
 
-// Any Python data as an array; lists of tensors become arrays of their numbers.
+// Converts any Python data to an array. Lists of tensors become arrays of their numbers.
 Reference to_array(PyObject* data) {
     if (data == Py_None) {
         npy_intp zero = 0;
@@ -164,7 +164,7 @@ Reference to_array(PyObject* data) {
     refuse_deep_nesting(data);
     Reference array(PyArray_FROM_O(data));
     if (!array) {
-        // A list of lists of different lengths, and the like: one class of error for all bad data.
+        // For example ragged lists. All bad data raises one class of error.
         std::string what =
             text("[tensor] no array can be made of a ", Py_TYPE(data)->tp_name, ": ", taken_message());
         throw UserError(what, ErrorClass::value);
@@ -172,7 +172,7 @@ Reference to_array(PyObject* data) {
     return array;
 }
 
-// What is neither a number nor a Tensor among the elements of an array of objects; NumPy takes None for NaN.
+// Refuses elements of an object array that are neither numbers nor Tensors; NumPy would convert None to NaN.
 void refuse_objects(const Reference& array, PyObject* data) {
     Reference elements(PyObject_GetAttrString(array.get(), "flat"));
     if (!elements) throw PythonError{};
@@ -188,7 +188,7 @@ void refuse_objects(const Reference& array, PyObject* data) {
     if (PyErr_Occurred()) throw PythonError{};
 }
 
-// The array with elements of a type, dense, in native byte order.
+// Returns a dense array with elements of a type in native byte order.
 Reference cast_array(const Reference& array, int type_number) {
     PyArray_Descr* descr = PyArray_DescrFromType(type_number);
     Reference cast(PyArray_FromArray(as_array(array), descr,
@@ -204,7 +204,7 @@ Shape shape_of(const Reference& array) {
     return Shape(std::span<const int64_t>(dims.data(), size_t(rank)));
 }
 
-// Tensors hold no more than 32 bits, and MegEngine takes the lowest.
+// Tensors hold at most 32 bits; MegEngine keeps the lowest.
 void warn_of_wrapping() {
     if (PyErr_WarnEx(PyExc_RuntimeWarning,
                      "[tensor] integers beyond 32 bits wrap around: a Tensor has int32 for int64", 1) < 0)
@@ -241,7 +241,7 @@ Category category_of(DType dtype) {
                                    : Category::integer;
 }
 
-// A Python number: its category and value, which a double holds exactly for all that i32 and f32 can take.
+// A Python number: its category and value. A double is exact for all values of i32 and f32.
 struct Number {
     Category category;
     double value;
@@ -259,7 +259,7 @@ std::optional<Number> read_number(PyObject* data) {
     return std::nullopt;
 }
 
-// Numbers beside tensors are often the same few: their tensors are kept per thread.
+// Numbers beside tensors often repeat: their tensors are cached per thread.
 Tensor number_tensor(double value, DType dtype, DeviceId device) {
     struct Kept {
         uint64_t bits = 0;
@@ -285,7 +285,7 @@ Tensor wrapped_int_tensor(PyObject* data, DType dtype, DeviceId device) {
     if (overflow) throw UserError("[tensor] the integer does not fit in 64 bits", ErrorClass::value);
     if (dtype == DType::i32 && value != int32_t(value)) warn_of_wrapping();
     Tensor result;
-    // Integers wrap as NumPy's casts do; a double would lose their low bits.
+    // Integers wrap around like NumPy's casts; a double would lose low bits.
     dispatch_dtype(dtype, IntTypes{}, [&](auto type) {
         auto element = typename decltype(type)::type(value);
         result = tensor_from_host({dtype, {}, {}}, &element, device);
@@ -298,13 +298,13 @@ Tensor wrapped_int_tensor(PyObject* data, DType dtype, DeviceId device) {
                          ": convert the array, for example with astype('float32')"));
 }
 
-// An array beside tensors counts like a tensor unless its category is lower: then it takes their dtype.
+// An array beside tensors counts as a tensor. An array of a lower category takes their dtype.
 DType operand_dtype(PyArray_Descr* descr, DType other) {
     DType exact = exact_dtype(descr);
     bool is_wide_int = descr->type_num == NPY_LONG || descr->type_num == NPY_LONGLONG;
     if (is_wide_int && is_float(other) && other != DType::bf16) return other;
     if (exact == DType::none) throw_operand_dtype(descr, other);
-    // NumPy's rule for signed beside unsigned, which tensors do not have.
+    // NumPy's promotion of signed with unsigned, which tensors lack.
     if (exact == DType::u8 && other == DType::i8) return DType::i16;
     if (exact == DType::u8 && (other == DType::i16 || other == DType::i32)) return other;
     if (category_of(exact) >= category_of(other)) return exact;
@@ -359,7 +359,7 @@ bool is_complex_dtype(PyObject* object) {
 
 PyObject* numpy_dtype(DType dtype) {
     PyObject*& known = numpy_dtypes[size_t(dtype)];
-    if (!known) known = make_narrow_dtype(dtype);  // only here: the import of a package takes its time
+    if (!known) known = make_narrow_dtype(dtype);  // lazily, because importing a package is slow
     return known;
 }
 
@@ -387,7 +387,7 @@ Tensor tensor_from_python(PyObject* data, DType dtype, DeviceId device) {
     PyArray_Descr* descr = PyArray_DESCR(as_array(array));
     bool is_number = PyTypeNum_ISNUMBER(descr->type_num) || PyTypeNum_ISBOOL(descr->type_num);
     if (descr->type_num == NPY_OBJECT && PyArray_SIZE(as_array(array)) > 0) {
-        // Tensors and integers inside lists arrive as objects.
+        // Lists that contain Tensors or integers arrive as object arrays.
         refuse_objects(array, data);
         array = cast_array(array, dtype != DType::none && !is_float(dtype) ? NPY_LONG : NPY_DOUBLE);
         descr = PyArray_DESCR(as_array(array));
@@ -400,7 +400,7 @@ Tensor tensor_from_python(PyObject* data, DType dtype, DeviceId device) {
 
 namespace {
 
-// The elements as they are, if they have the dtype.
+// Returns the elements unchanged if they have the dtype.
 Tensor exact_tensor(const Reference& array, DType wanted) {
     PyArray_Descr* descr = PyArray_DESCR(as_array(array));
     std::string name = name_in_metadata(descr);
@@ -412,7 +412,7 @@ Tensor exact_tensor(const Reference& array, DType wanted) {
     return tensor_from_host({wanted, shape_of(dense), {}}, PyArray_DATA(as_array(dense)), default_device());
 }
 
-// Nothing is lost on the way from elements of that kind to the dtype, which Tensors do not have.
+// True if converting such elements to the dtype, which Tensors lack, is lossless.
 bool widens(PyArray_Descr* descr, bool is_array, DType wanted) {
     if (is_of_tensors(wanted) || is_narrow(wanted)) return false;
     bool is_integer = PyTypeNum_ISINTEGER(descr->type_num);
@@ -442,7 +442,7 @@ Tensor model_input_from_tensor(const Tensor& value, DType wanted) {
 Tensor operand_from_python(PyObject* data, DType other, DeviceId device) {
     if (data == Py_None) throw UserError("the operand is None and is not supported.", ErrorClass::type);
     if (other == DType::none) {
-        // Only the constructor narrows arrays; operators take them as they are.
+        // Only the constructor narrows arrays; operators use them unchanged.
         if (is_numpy_value(data)) {
             Reference array = to_array(data);
             if (exact_dtype(PyArray_DESCR(as_array(array))) == DType::none)
@@ -520,7 +520,7 @@ PyObject* scalar_from_tensor(const Tensor& tensor) {
 
 namespace {
 
-// All but a list, which it reports.
+// Converts everything except a list, which it reports.
 std::optional<ParamValue> single_param(PyObject* object, bool& is_list) {
     if (object == Py_None) return std::nullopt;
     if (PyBool_Check(object)) return ParamValue(object == Py_True);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The structures of DLPack, by which array libraries hand memory to each other: version 1, and the older
-// form without a version. Field names and order are the protocol's.
+// The structures of DLPack, the protocol by which array libraries exchange memory: version 1, and the older
+// unversioned form. Field names and order are those of the protocol.
 
 #include <cstdint>
 
@@ -23,7 +23,7 @@ struct View {
     Device device;
     int32_t rank;
     DataType dtype;
-    int64_t *shape, *strides;  // strides count elements; null: dense, in row-major order
+    int64_t *shape, *strides;  // in elements; null: dense, row-major
     uint64_t byte_offset;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// x[key]: nearly every key is integers and slices of integers, which is one operator without a step in
-// Python. The others are megengine.core.tensor.indexing's.
+// x[key]. Most keys consist of integers and slices of integers: one operator, without any Python code.
+// megengine.core.tensor.indexing handles the others.
 
 #include "libmge/ops/index/slice/slice.h"
 #include "libmge/ops/index/slice/slice_items.h"
@@ -16,7 +16,7 @@ namespace {
 
 bool read_bound(PyObject* bound, int64_t& value) { return bound == Py_None || read_integer(bound, value); }
 
-// False for an entry that is no integer and no slice of them.
+// Returns false if the entry is neither an integer nor a slice of integers.
 bool add_items(int64_t axis, PyObject* entry, IntList& items) {
     int64_t begin = ops::absent_bound, end = ops::absent_bound, step = 1;
     const bool is_index = read_integer(entry, begin);
@@ -32,7 +32,7 @@ bool add_items(int64_t axis, PyObject* entry, IntList& items) {
     return true;
 }
 
-// What ops::Slice calls the places of a key; empty where it needs more than that operator.
+// Returns the items of ops::Slice for a key; empty if the key needs more than that operator.
 IntList items_of(PyObject* self, PyObject* key) {
     PyObject* const* entries = PyTuple_CheckExact(key) ? PySequence_Fast_ITEMS(key) : &key;
     const Py_ssize_t count = PyTuple_CheckExact(key) ? PyTuple_GET_SIZE(key) : 1;
@@ -56,7 +56,7 @@ PyObject* get_item(PyObject* self, PyObject* key) {
     });
 }
 
-// Of Python's protocol of sequences, by which reversed() reads.
+// Implements the sequence protocol, which reversed() uses.
 PyObject* get_item_at(PyObject* self, Py_ssize_t at) {
     Reference key(PyLong_FromSsize_t(at));
     return key ? get_item(self, key.get()) : nullptr;

@@ -38,7 +38,7 @@ struct Loan {
 
     Loan(StorageRef lent, SharedBlock block, int ours, int sent)
         : storage(std::move(lent)), block(std::move(block)), ours(ours), sent(sent) {}
-    // False when the receiver is done with it.
+    // Returns false if the receiver is done.
     bool is_held() {
         char byte;
         for (;;) {
@@ -58,7 +58,7 @@ struct Loans {
     std::list<Loan> all;
 };
 
-// Never destroyed: at the end of the process the GPU may be gone.
+// Never destroyed: the GPU may be closed already at the end of the process.
 Loans& loans() {
     static Loans& all = *std::make_unique<Loans>().release();
     return all;
@@ -98,7 +98,7 @@ void collect_loans() {
 
 std::shared_ptr<const void> receive_loan(int descriptor) {
     auto end = std::make_shared<const End>(descriptor);
-    // Without a sender there is nobody to tell, and opening the memory will fail.
+    // If the sender has ended, opening the memory will fail.
     [[maybe_unused]] ssize_t written = write(descriptor, "", 1);
     return end;
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Memory of a GPU that this process has given other processes: it stays until none of them has it any more,
-// however they end. With each block goes the end of a pipe. Who has received it says so by a byte, whereupon
-// nobody else holds that end; when it is closed, the block is let go, at the next look.
+// GPU memory lent to other processes. It is kept until no process uses it, however they end. A block is sent
+// with one end of a pipe. The receiver writes a byte, after which only it holds that end. When that end is
+// closed, the next collect_loans() releases the block.
 
 #include <memory>
 
@@ -10,16 +10,16 @@
 
 namespace mge::python {
 
-// The end to send, which stays ours: the receiver gets a copy.
+// Returns the pipe end to send. We keep it open; the receiver gets a copy.
 int lend(StorageRef storage, SharedBlock block);
 
-// A block that this process has lent, and that has come back to it; null for others.
+// Returns a lent block that another process sent back, or null for other blocks.
 StorageRef find_lent(const SharedBlock& block);
 
-// Lets go of what nobody has any more.
+// Releases blocks without users.
 void collect_loans();
 
-// The receiver's end, which is taken over, and closed with what is returned.
+// Takes ownership of the receiver's end, and closes it with the returned object.
 std::shared_ptr<const void> receive_loan(int descriptor);
 
 }  // namespace mge::python

@@ -23,7 +23,7 @@ constexpr std::array<int, 3> bit_counts = {1, 2, 4};
 
 constexpr int largest(int bits) { return (1 << bits) - 1; }
 
-// False with Python's error set where the number is not one of the dtype.
+// Sets a Python error and returns false if the number is not one of the dtype.
 bool check(long long value, int bits) {
     if (value % 2 != 0 && std::abs(value) <= largest(bits)) return true;
     PyErr_Format(PyExc_ValueError,
@@ -32,7 +32,7 @@ bool check(long long value, int bits) {
     return false;
 }
 
-// --- one number, as NumPy hands it out ---
+// --- scalars ---
 
 struct Scalar {
     PyObject_HEAD int8_t value;
@@ -41,7 +41,7 @@ struct Scalar {
 template <int bits>
 struct LowBit {
     static PyTypeObject type;
-    static int number;  // NumPy's, -1 before it knows the dtype
+    static int number;  // NumPy's type number, -1 before registration
     static bool is_one(PyObject* object) { return PyObject_TypeCheck(object, &type); }
 };
 template <int bits>
@@ -49,14 +49,14 @@ int LowBit<bits>::number = -1;
 
 int8_t& value_of_scalar(PyObject* object) { return reinterpret_cast<Scalar*>(object)->value; }
 
-// The whole number near 0 that a float is; else 0, which no dtype here has.
+// Returns the integer equal to a float near 0; else 0, which is invalid for every dtype here.
 template <class T>
 long long small_integer(T value) {
     if (!(value >= T(-128) && value <= T(127))) return 0;
     return T(int(value)) == value ? int(value) : 0;
 }
 
-// The integer that an object is, a float too; false with Python's error set where it is none.
+// Reads an integer, also from a float. Sets a Python error and returns false for other objects.
 template <int bits>
 bool read(PyObject* object, int8_t& value) {
     long long given = 0;
@@ -125,7 +125,7 @@ PyTypeObject LowBit<bits>::type = {
     .tp_new = make_scalar<bits>,
 };
 
-// --- what NumPy asks of a dtype ---
+// --- NumPy's dtype protocol ---
 
 template <int bits>
 PyObject* get_item(void* data, void*) {
@@ -154,7 +154,7 @@ int compare_items(const void* a, const void* b, void*) {
     return (x > y) - (x < y);
 }
 
-// What `arange` asks for: the first two elements tell the rest.
+// Implements `arange`: extends the sequence of the first two elements.
 template <int bits>
 int fill(void* data, npy_intp count, void*) {
     auto* items = static_cast<int8_t*>(data);
@@ -236,7 +236,7 @@ void add_dtype() {
     add_casts<bits, npy_ulonglong>(descr, NPY_ULONGLONG);
     add_casts<bits, npy_float>(descr, NPY_FLOAT);
     add_casts<bits, npy_double>(descr, NPY_DOUBLE);
-    // Arithmetic of arrays is that of float64.
+    // Arithmetic on arrays uses float64.
     if (PyArray_RegisterCanCast(descr, NPY_DOUBLE, NPY_NOSCALAR) != 0) throw PythonError{};
 }
 

@@ -111,7 +111,7 @@ bool is_bool_like(PyObject* operand) {
     return kind && PyUnicode_Check(kind.get()) && PyUnicode_CompareWithASCIIString(kind.get(), "b") == 0;
 }
 
-// & | ^ take bool tensors and arrays only.
+// & | ^ accept only bool tensors and arrays.
 template <Slot slot>
 PyObject* logical(PyObject* a, PyObject* b) {
     return guarded([&] {

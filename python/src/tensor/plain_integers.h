@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Integers as users write them nearly always: Python's own.
+// Fast path for integers: objects of Python's own int.
 
 #include <Python.h>
 
@@ -8,7 +8,7 @@
 
 namespace mge::python {
 
-// False for anything but an object of Python's int, no class made of it, of 64 bits.
+// Returns false unless the object is a Python int (not a subclass) that fits in 64 bits.
 inline bool read_integer(PyObject* object, int64_t& value) {
     if (!PyLong_CheckExact(object)) return false;
     int overflow = 0;
@@ -16,7 +16,7 @@ inline bool read_integer(PyObject* object, int64_t& value) {
     return overflow == 0;
 }
 
-// The same for a tuple or a list of them.
+// Reads a tuple or a list of such integers.
 inline bool read_integers(PyObject* object, IntList& values) {
     if (!PyTuple_CheckExact(object) && !PyList_CheckExact(object)) return false;
     values.resize(size_t(PySequence_Fast_GET_SIZE(object)));

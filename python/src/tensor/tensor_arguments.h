@@ -18,7 +18,7 @@ inline const Tensor& tensor_argument(nanobind::handle object, const char* who) {
     return value_of(object.ptr());
 }
 
-// Null for None.
+// None becomes a null Tensor.
 inline Tensors tensor_list(nanobind::handle list, const char* who) {
     Tensors tensors;
     for (nanobind::handle object : list)

@@ -17,8 +17,8 @@ constinit thread_local bool has_symbolic_shapes = false;
 
 namespace {
 
-// The shape has to be known: a value whose shape only a run tells is computed now. The axis of a complex
-// number's parts does not count.
+// Returns the shape without the axis of complex parts. A value whose shape is known only at run time is
+// computed.
 std::span<const int64_t> known_shape(PyObject* self) {
     const Tensor& value = value_of(self);
     auto extents = (value.shape().is_known() ? value : concrete_value(self)).shape().dims();
@@ -134,7 +134,7 @@ PyObject* reset(PyObject* self, PyObject* other) {
     });
 }
 
-// The same memory, unknown to all tapes.
+// Shares the memory, but no tape follows the result.
 PyObject* detach(PyObject* self, PyObject*) {
     return guarded([&] { return wrap_like(current_interpreter().alias(value_of(self)), self); });
 }

@@ -24,7 +24,7 @@ PyTypeObject* result_class = &tensor_type;
 
 namespace {
 
-// What a Tensor is before __init__ ran: no tensor object is ever without a value.
+// The value of a Tensor before __init__ ran: objects always have a value.
 const Tensor& empty_value() {
     static const Tensor value = empty_tensor({DType::f32, {0}, {}});
     return value;
@@ -43,7 +43,7 @@ std::string name_of_dtype(PyObject* tensor) {
     return text(meaning(tensor) ? "steps of " : "", value_of(tensor).dtype());
 }
 
-// Tensor(other) shares the value; a dtype or device asked for has to be the one it has.
+// Tensor(other) shares the value; a given dtype or device must be equal.
 void init_from_tensor(PyTensor* self, PyObject* data, PyObject* dtype, PyObject* device) {
     const Tensor& value = value_of(data);
     if (dtype != Py_None && !is_of_dtype(data, dtype))
@@ -56,7 +56,7 @@ void init_from_tensor(PyTensor* self, PyObject* data, PyObject* dtype, PyObject*
     self->format = as_tensor(data)->format;
 }
 
-// In a function that is recorded as a graph: a constant of it.
+// In a function that is recorded as a graph, the value becomes a constant.
 Tensor made_of(PyObject* data, PyObject* dtype, PyObject* device) {
     Tensor value = tensor_from_python(data, dtype == Py_None ? DType::none : parse_dtype(dtype),
                                       parse_device_argument(device));
@@ -64,7 +64,7 @@ Tensor made_of(PyObject* data, PyObject* dtype, PyObject* device) {
     return value;
 }
 
-// Another library's array, whose memory the object takes where Tensors can have it; false where not.
+// Adopts the memory of another library's array. Returns false if Tensors cannot use it.
 bool init_from_foreign(PyTensor* self, PyObject* data) {
     bool is_plain = PyLong_Check(data) || PyFloat_Check(data) || PyList_Check(data) || PyTuple_Check(data);
     if (is_plain || is_array(data) || running_captures || !PyObject_HasAttrString(data, "__dlpack__"))
@@ -72,7 +72,7 @@ bool init_from_foreign(PyTensor* self, PyObject* data) {
     Reference home(PyImport_ImportModule("megengine.utils.dlpack"));
     Reference made(home ? PyObject_CallMethod(home.get(), "from_dlpack", "O", data) : nullptr);
     if (!made && PyErr_ExceptionMatches(PyExc_BufferError)) {
-        PyErr_Clear();  // a dtype that is narrowed, or elements that are copied
+        PyErr_Clear();  // a dtype to narrow, or elements to copy
         return false;
     }
     if (!made) throw PythonError{};
@@ -81,12 +81,12 @@ bool init_from_foreign(PyTensor* self, PyObject* data) {
     return true;
 }
 
-// Where a Tensor lies that says where it lay: the class's dmap_callback is set while megengine.load reads,
-// whichever module reads the pickle.
+// Maps the device in a pickle. The class's dmap_callback is set while megengine.load() reads, whatever module
+// does the unpickling.
 Reference mapped_device(PyObject* object, PyObject* device) {
     if (!PyUnicode_Check(device)) return Reference(Py_NewRef(device));
     Reference map(PyObject_GetAttrString(reinterpret_cast<PyObject*>(Py_TYPE(object)), "dmap_callback"));
-    if (!map) clear_exception();  // none of megengine's classes
+    if (!map) clear_exception();  // not a class of megengine
     if (!map || map.get() == Py_None) return Reference(Py_NewRef(device));
     Reference mapped(PyObject_CallOneArg(map.get(), device));
     if (!mapped) throw PythonError{};
@@ -133,7 +133,7 @@ void give_data(PyObject* object, const TensorArguments& a) {
     self->awaits_data = false;
 }
 
-// The arguments of a subclass's own __init__ may have names that Tensor does not know.
+// Arguments of a subclass's own __init__ may have names that Tensor does not accept.
 Reference known_keywords(PyTypeObject* type, PyObject* keywords) {
     if (!keywords || type->tp_init == init_tensor) return Reference(Py_XNewRef(keywords));
     Reference known(PyDict_New());
@@ -144,7 +144,7 @@ Reference known_keywords(PyTypeObject* type, PyObject* keywords) {
     return known;
 }
 
-// Data is set here, so that a subclass need not call __init__. Without arguments the object is empty, and
+// Sets the data, so that a subclass need not call __init__. Without arguments the object is empty, and
 // __init__ sets the data.
 PyObject* new_tensor(PyTypeObject* type, PyObject* args, PyObject* keywords) {
     return guarded(
@@ -206,11 +206,11 @@ void delete_tensor(PyObject* self) {
 }
 
 // --- objects of the result class ---
-// They come and go with every eager operator, and Python's way for classes written in Python takes as long as
-// half of a small operator. It does nothing here that is not done below: their attributes and weak references
-// lie in PyTensor itself.
+// They are created and destroyed by every eager operator, and Python's own allocation for heap classes takes
+// half the time of a small operator. Attributes and weak references are stored in PyTensor itself, so nothing
+// is lost.
 
-// Memory of some that are gone, for the next ones. Guarded by Python's lock.
+// Memory of destroyed objects for reuse. Guarded by the GIL.
 constexpr size_t most_kept = 64;
 std::array<PyObject*, most_kept> kept_objects;
 size_t kept_count = 0;
@@ -247,7 +247,7 @@ void delete_result(PyObject* self) {
     let_go_of_result(self);
 }
 
-// Without a value yet, and not tracked; null when there is no memory.
+// Returns an untracked object without a value; nullptr if out of memory.
 PyObject* new_result() {
     if (kept_count == 0) {
         PyObject* self = result_class->tp_alloc(result_class, 0);
@@ -259,7 +259,7 @@ PyObject* new_result() {
     return PyObject_Init(self, result_class);
 }
 
-// A view that nobody may write, of the memory that numpy() shows.
+// A read-only view of the memory that numpy() shows.
 int get_buffer(PyObject* self, Py_buffer* view, int flags) {
     view->obj = nullptr;
     return guarded(
@@ -321,7 +321,7 @@ const Tensor& concrete_value(const Tensor& tensor) {
     if (tensor.is_symbolic()) [[unlikely]] {
         if (auto* known = value_before_run(tensor)) return *known;
         Tensor held = tensor;
-        GilReleased released;  // it may wait for other processes
+        GilReleased released;  // may wait for other processes
         Trace::compute(held);
     }
     return tensor;
@@ -342,8 +342,8 @@ PyObject* number_from_tensor(PyObject* object) {
 
 namespace {
 
-// Whether the object has the value now: it may be too large for its memory, or something else. What tapes
-// know of the value they know of the object.
+// Returns true if the value was written: it may be too large for the object's memory, or have another dtype.
+// Tape entries of the value are copied to the object.
 bool write_value(PyTensor* object, const Tensor& given) {
     const Tensor& value = concrete_value(given);
     auto& mine = object->value;
@@ -354,7 +354,7 @@ bool write_value(PyTensor* object, const Tensor& given) {
     if (mine.device().is_host()) {
         std::memmove(mine.data(), value.data(), bytes);
     } else {
-        // Other processes may be told of it at once, in ways that know nothing of queues.
+        // Wait: other processes may be notified without regard to queues.
         auto& queue = queue_of(mine.device());
         queue.copy(mine.address(), value.address(), bytes);
         queue.wait();
@@ -406,7 +406,7 @@ void set_result_class(PyTypeObject* type) {
         throw UserError("[set_tensor_class] the class must not add slots", ErrorClass::type);
     Py_INCREF(type);
     if (type->tp_flags & Py_TPFLAGS_HEAPTYPE) type->tp_dealloc = delete_result;
-    // Classes given before stay alive: objects of theirs may still be on their way.
+    // Earlier classes stay alive, because objects of them may still be in use.
     result_class = type;
 }
 

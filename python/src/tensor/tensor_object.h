@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The Python type `_mge.Tensor`: a plain CPython type, because every nanosecond of an eager operator counts.
-// megengine.Tensor is a Python subclass; results of operators are made as the class given to
-// set_tensor_class.
+// megengine.Tensor is a Python subclass. Results of operators have the class given to set_tensor_class.
 
 #include <Python.h>
 
@@ -15,19 +14,19 @@ struct PyTensor {
     Tensor value;          // never null
     PyObject* name;        // str or null
     PyObject* grad;        // any object or null
-    PyObject* meaning;     // the NumPy dtype of what the elements stand for (meaning.h), or null
+    PyObject* meaning;     // NumPy dtype that the elements encode (meaning.h), or null
     uint8_t format;        // index into format_names: a tag only
-    bool keeps_memory;     // others have the memory too: what the object is given is written there
-    bool awaits_data;      // made without arguments: __init__ gives it a value
-    uint32_t born;         // in which recording of a graph (subgraph_binding.h); 0: in none
-    PyObject* attributes;  // of a class of Python's, a dict or null
-    PyObject* weak;        // who refers to the object weakly; null: nobody
+    bool keeps_memory;     // memory is shared: new values are written into it
+    bool awaits_data;      // constructed without arguments: __init__ sets the value
+    uint32_t born;         // number of the graph recording that made it (subgraph_binding.h), or 0
+    PyObject* attributes;  // a dict for Python subclasses, or null
+    PyObject* weak;        // list of weak references, or null
 };
 
 extern PyTypeObject tensor_type;
-extern PyTypeObject* result_class;  // what operators make
+extern PyTypeObject* result_class;  // class of operator results
 
-// On this thread x.shape is a Tensor, which a trace follows, and no tuple.
+// True if x.shape is a Tensor on this thread, which a trace follows, instead of a tuple.
 extern thread_local bool has_symbolic_shapes;
 
 extern const char* const format_names[];
@@ -39,42 +38,42 @@ inline bool is_tensor(PyObject* object) {
 inline PyTensor* as_tensor(PyObject* object) { return reinterpret_cast<PyTensor*>(object); }
 inline Tensor& value_of(PyObject* object) { return as_tensor(object)->value; }
 
-// The object has this value from now on, in its own memory where it keeps that and the value fits; a
-// recording of a function takes note of it.
+// Sets the value of the object. Writes it into the object's memory if that is shared and the value fits.
+// Recordings of functions note the change.
 void give_value(PyObject* object, Tensor value);
 
-// The value with memory: one that a trace holds back is computed now.
+// Returns the value with memory: a pending value of a trace is computed.
 const Tensor& concrete_value(PyObject* object);
 const Tensor& concrete_value(const Tensor& tensor);
 
-// The only element as a Python number.
+// Returns the only element as a Python number.
 PyObject* number_from_tensor(PyObject* object);
 
-// A new object of the result class; throws PythonError.
+// Returns a new object of the result class. Throws PythonError.
 PyObject* wrap_tensor(Tensor value);
-// A tuple of them.
+// Returns a tuple of new objects.
 PyObject* wrap_tensors(Tensors values);
 
 void set_result_class(PyTypeObject* type);
 
-// Readies the types and adds them to the module.
+// Initialises the types and adds them to the module.
 void add_tensor_type(PyObject* module);
 
-// Filled in by number_slots.cpp.
+// Defined in number_slots.cpp.
 extern PyNumberMethods tensor_number_methods;
 PyObject* compare_tensors(PyObject* a, PyObject* b, int operation);
 PyObject* round_tensor(PyObject* self, PyObject* const* args, Py_ssize_t count);
 PyObject* floor_tensor(PyObject* self, PyObject*);
 PyObject* ceil_tensor(PyObject* self, PyObject*);
 PyObject* complex_from_tensor(PyObject* self, PyObject*);
-// Looks up the operators behind the slots.
+// Looks up the operators of the slots.
 void prepare_number_slots();
 
-// index_slots.cpp
+// Defined in index_slots.cpp.
 extern PyMappingMethods tensor_mapping_methods;
 extern PySequenceMethods tensor_sequence_methods;
 
-// tensor_methods.cpp
+// Defined in tensor_methods.cpp.
 extern PyMethodDef tensor_methods[];
 extern PyGetSetDef tensor_properties[];
 
