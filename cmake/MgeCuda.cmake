@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-# The backend for NVIDIA's GPUs: off unless MGE_CUDA asks for it, and then it needs the compiler of CUDA 13 or newer.
+# The backend for NVIDIA's GPUs: off unless MGE_CUDA is set. Needs the compiler of CUDA 13 or newer.
 #
-# mge_cuda_library(TARGET [EMULATED]): the objects of the backend. EMULATED: the same sources, built by the host's compiler
-# against a runtime that emulates a GPU (tests/cuda/emulated), so that they run on any machine.
+# mge_cuda_library(TARGET [EMULATED]): the objects of the backend. With EMULATED, the host's compiler builds the same
+# sources against a runtime that emulates a GPU (tests/cuda/emulated), so that they run on any machine.
 set(MGE_CUDA_ARCHITECTURES "80-real;90-real;90-virtual" CACHE STRING "GPUs to compile for, as CMAKE_CUDA_ARCHITECTURES")
 
 option(MGE_CUDA "Build the backend for NVIDIA's GPUs" OFF)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# What `cmake --install` puts in place for C++ programs: the library, its headers, and the files by which CMake (find_package) and
-# pkg-config find them. Tools and Python package install themselves where they are built.
+# Files that `cmake --install` installs for C++ programs: the library, its headers, and the files for find_package and
+# pkg-config. Tools and the Python package are installed where they are built.
 include(CMakePackageConfigHelpers)
 set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/mge)
 
@@ -18,7 +18,7 @@ if(MGE_LITE_ONLY)
   install(TARGETS lite_shared mge_lite_headers EXPORT mge_targets
     LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} NAMELINK_COMPONENT development)
   install(EXPORT mge_targets NAMESPACE mge:: FILE mgeTargets.cmake DESTINATION ${package_folder} COMPONENT development)
-  # For the wheel alone (python/lite_wheel): the package, and the library under its SONAME, because wheels know no links.
+  # For the wheel only (python/lite_wheel): the package, and the library under its SONAME, because wheels have no links.
   install(DIRECTORY python/megenginelite DESTINATION . COMPONENT python EXCLUDE_FROM_ALL
     FILES_MATCHING PATTERN "*.py" PATTERN "py.typed" PATTERN "__pycache__" EXCLUDE)
   install(FILES $<TARGET_FILE:lite_shared> DESTINATION megenginelite RENAME $<TARGET_SONAME_FILE_NAME:lite_shared>
@@ -30,7 +30,8 @@ install(TARGETS mge mge_lite mge_lite_headers EXPORT mge_targets
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT library NAMELINK_COMPONENT development)
 install(EXPORT mge_targets NAMESPACE mge:: FILE mgeTargets.cmake DESTINATION ${package_folder} COMPONENT development)
 
-# Those that libmge/mge.h and libmge/own_operators.h reach. Which headers are public is not listed anywhere: it follows from the includes, at the time of installing.
+# The headers that libmge/mge.h and libmge/own_operators.h include. No list says which headers are public: it follows
+# from the includes at install time.
 install(CODE "
   set(MGE_SOURCE_ROOT \"${PROJECT_SOURCE_DIR}\")
   set(MGE_GENERATED_ROOT \"${PROJECT_BINARY_DIR}/generated\")

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-# The library for deployment, liblite_shared.so: Lite in C++ and C and what it reaches, in one file that needs oneDNN, xxHash and
-# the C library besides. It is linked from the objects of libmge, but for the few sources that know which of the two they are in;
-# what nothing reaches from there (training, tapes, the kernels of gradients) the linker leaves out. -DMGE_LITE_ONLY=ON builds it
-# alone; where there are tests it is built for them.
+# The deployment library liblite_shared.so: Lite in C++ and C with everything it needs, in one file that depends on
+# oneDNN, xxHash and the C library. It links the objects of libmge, except the few sources that differ between the two
+# libraries. The linker removes unreachable code (training, tapes, gradient kernels). -DMGE_LITE_ONLY=ON builds only
+# this library; a build with tests also builds it.
 if(MGE_LITE_ONLY)
-  # Then it leaves out function by function, else file by file.
+  # Lets the linker remove single functions instead of whole files.
   target_compile_options(mge_flags INTERFACE -ffunction-sections -fdata-sections)
   set_target_properties(mge PROPERTIES EXCLUDE_FROM_ALL ON)
 endif()
@@ -13,14 +13,14 @@ add_library(mge_lite_own OBJECT ${own_sources})
 target_compile_definitions(mge_lite_own PRIVATE MGE_LITE_ONLY)
 target_link_libraries(mge_lite_own PRIVATE mge_objects)
 
-# What is small is a part of the library.
+# Small dependencies are linked statically.
 find_library(LITE_SQLITE NAMES libsqlite3.a sqlite3 REQUIRED)
 find_library(LITE_CRYPTO NAMES libcrypto.a crypto REQUIRED)
 mark_as_advanced(LITE_SQLITE LITE_CRYPTO)
 
 set(exports ${PROJECT_SOURCE_DIR}/cmake/lite_exports.map)
 add_library(lite_shared SHARED $<TARGET_OBJECTS:mge_lite_own> $<TARGET_OBJECTS:mge_lite_objects>)
-# After the objects: of those that are in both, the library takes the ones before.
+# After the objects: the linker takes symbols that are in both from the first.
 target_link_libraries(lite_shared
   PRIVATE $<TARGET_FILE:mge_internal> ${OneDNN_LIBRARY} ${LITE_SQLITE} ${LITE_CRYPTO} ${XXHASH} ${CMAKE_DL_LIBS}
   INTERFACE mge_lite_headers)
@@ -31,6 +31,6 @@ set_target_properties(lite_shared PROPERTIES
   LINKER_LANGUAGE CXX LINK_DEPENDS "${exports};$<TARGET_FILE:mge_internal>"
   VERSION ${PROJECT_VERSION} SOVERSION ${MGE_SOVERSION} EXPORT_NAME lite)
 if(NOT MGE_LITE_ONLY)
-  # Beside libmge megenginelite would take it for its own.
+  # Beside libmge, megenginelite would mistake it for its own.
   set_target_properties(lite_shared PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${CMAKE_LIBRARY_OUTPUT_DIRECTORY}/lite)
 endif()

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-# MGE_NATIVE_KERNELS: of what is compiled once per instruction set, what the baseline and this machine need. Such a library runs
-# on other machines too, with the better of the two that there is (libmge/device/cpu/isa.cpp).
+# MGE_NATIVE_KERNELS builds sources that are compiled once per instruction set only for the baseline and this machine.
+# The library also runs on other machines, with the better set that they support (libmge/device/cpu/isa.cpp).
 
-# mge_native_isa(OUT): the lowest instruction set with this machine's vectors (sse4, avx2 or avx512), or nothing where it has
-# but a part of what Highway wants for them.
+# mge_native_isa(OUT): the lowest instruction set with this machine's vectors (sse4, avx2 or avx512), or nothing if the
+# machine lacks some of the instructions that Highway requires.
 function(mge_native_isa out)
   file(STRINGS /proc/cpuinfo flags REGEX "^flags" LIMIT_COUNT 1)
   separate_arguments(flags)
@@ -25,8 +25,8 @@ function(mge_native_isa out)
   set(${out} "${isa}" PARENT_SCOPE)
 endfunction()
 
-# mge_native_kernels(TARGET): tells a target whose sources Highway compiles once per instruction set, and in libmge the source that says which
-# there are.
+# mge_native_kernels(TARGET): restricts a target whose sources Highway compiles per instruction set, and defines the
+# available sets for the source in libmge that reports them.
 function(mge_native_kernels target)
   if(NOT MGE_NATIVE_KERNELS)
     return()

@@ -5,8 +5,8 @@ set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 set(CMAKE_CXX_VISIBILITY_PRESET hidden)
 set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
 include(GNUInstallDirs)
-# Programs find the library beside them, wherever the prefix, or the build folder, is moved to. Built with what they are
-# installed with: a path that CMake changes later ends in a colon, and an empty entry is the current folder.
+# Programs find the library beside them, wherever the prefix or the build folder is moved. They are built with the
+# install path: a path that CMake changes later ends in a colon, and the empty entry means the current folder.
 set(CMAKE_INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}" "$ORIGIN/../lib")
 list(REMOVE_DUPLICATES CMAKE_INSTALL_RPATH)
 set(CMAKE_BUILD_WITH_INSTALL_RPATH ON)
@@ -16,16 +16,16 @@ set(CMAKE_LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/lib")
 add_library(mge_flags INTERFACE)
 add_library(mge::flags ALIAS mge_flags)
 target_compile_features(mge_flags INTERFACE cxx_std_20)
-# The baseline: every x86-64 from SSE4.2 up; faster instruction sets are chosen at run time. -maes -mpclmul: Highway's SSE4
-# target needs them. No contraction to FMA in plain C++: the references mean what they say.
-# GCC 12 reports uninitialised values in its own AVX-512 header and in <regex> (bugs 105593 and 105562). At -O3 it also reports
-# overlaps and overruns that do not exist (bugs 105651 and 107852); those warnings stay on in the other builds.
+# The baseline is x86-64 with SSE4.2; faster instruction sets are chosen at run time. Highway's SSE4 target needs -maes
+# -mpclmul. Plain C++ is not contracted to FMA, so that reference kernels are exact.
+# GCC 12 reports uninitialised values in its own AVX-512 header and in <regex> (bugs 105593 and 105562). At -O3 it also
+# reports overlaps and overruns that do not exist (bugs 105651 and 107852); those warnings stay on in the other builds.
 target_compile_options(mge_flags INTERFACE
   -march=x86-64-v2 -maes -mpclmul -ffp-contract=off
   -Wall -Wextra -Wno-missing-field-initializers -Wno-unknown-pragmas
   "$<$<AND:$<CXX_COMPILER_ID:GNU>,$<CONFIG:Release>>:-Wno-restrict;-Wno-array-bounds;-Wno-stringop-overflow;-Wno-stringop-overread>"
   "$<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>")
-# GCC looks for garbage each time that 128 MiB have doubled; a source here needs up to 460 MiB, and its compiling 8 % longer for it.
+# GCC collects garbage whenever 128 MiB have doubled. Sources here need up to 460 MiB, which costs 8 % of compile time.
 target_compile_options(mge_flags INTERFACE $<$<CXX_COMPILER_ID:GNU>:--param=ggc-min-heapsize=524288>)
 if(MGE_SANITIZE)
   target_compile_options(mge_flags INTERFACE -fsanitize=${MGE_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=undefined)
@@ -40,12 +40,12 @@ function(mge_sources out folder)
   set(${out} ${sources} PARENT_SCOPE)
 endfunction()
 
-# How MGE_QUICK_BUILD compiles what no run waits for. GCC's -Og makes machine code in less time than its -O1.
+# Flags of MGE_QUICK_BUILD for code whose speed does not matter. GCC's -Og compiles faster than -O1.
 set(MGE_LEAST_OPTIMISED $<IF:$<CXX_COMPILER_ID:GNU>,-Og,-O1>)
 
-# mge_quick_build(TARGET [HEADER...] [REUSE OTHER]): reads the standard headers that most sources include, and those named, once for a
-# target, or for several with the same flags, instead of once per source: 0.8 s of the 2.4 s that one of the library takes. Sources still
-# include what they use: the other builds see to it.
+# mge_quick_build(TARGET [HEADER...] [REUSE OTHER]): precompiles the standard headers that most sources include, and the
+# given ones, once per target or for several targets with equal flags. That saves 0.8 s of the 2.4 s per source of the
+# library. Sources still include what they use, which the other builds verify.
 function(mge_quick_build target)
   cmake_parse_arguments(PARSE_ARGV 1 ARG "" "REUSE" "")
   if(NOT MGE_QUICK_BUILD)
@@ -60,8 +60,9 @@ function(mge_quick_build target)
   endif()
 endfunction()
 
-# mge_quick_join(TARGET FOLDER...): what lies in a folder is compiled sixteen sources at a time, where most of a source is
-# headers: eight of ONNX's take 12 s so, and 32 one by one. What such sources keep for themselves needs names that are theirs alone.
+# mge_quick_join(TARGET FOLDER...): compiles sources of a folder in groups of sixteen if headers dominate their compile
+# time: eight of ONNX's take 12 s together, and 32 s separately. Internal names of such sources must be unique in the
+# folder.
 function(mge_quick_join target)
   if(NOT MGE_QUICK_BUILD)
     return()

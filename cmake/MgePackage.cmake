@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-# Debian's packages of a build tree, by `cpack -G DEB`: libmge0 (the library), libmge0-cuda (its backend for NVIDIA's GPUs), libmge-dev
-# (headers, and the files by which CMake and pkg-config find them), mge-tools. What they need is found by dpkg-shlibdeps.
+# Debian packages of a build tree, by `cpack -G DEB`: libmge0 (the library), libmge0-cuda (its backend for NVIDIA's
+# GPUs), libmge-dev (headers, and the files for CMake and pkg-config), mge-tools. dpkg-shlibdeps finds their
+# dependencies.
 if(MGE_NATIVE_KERNELS)
-  # Packages are for every machine.
+  # Packages must run on every machine.
   set(CPACK_INSTALL_SCRIPTS ${PROJECT_SOURCE_DIR}/cmake/refuse_package.cmake)
 endif()
 set(CPACK_PACKAGE_NAME mge)
@@ -22,7 +23,7 @@ set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${PROJECT_BINARY_DIR}/lib)
 set(own_version "(= ${PROJECT_VERSION})")
 
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_NAME libmge${MGE_SOVERSION})
-# No library that libmge is linked with, but one that it opens (libmge/model/crypt/openssl.h), by its names in Debian and in Ubuntu.
+# A library that libmge opens at run time (libmge/model/crypt/openssl.h), by its names in Debian and Ubuntu.
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_DEPENDS "libssl3 | libssl3t64")
 set(CPACK_COMPONENT_LIBRARY_DESCRIPTION "Deep-learning engine: the library\nTensors, operators, the graph compiler, training, and the Lite interface in C++ and C.")
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Which Python: -DPython_EXECUTABLE, else the virtual environment .venv of this checkout, else (in a git worktree) that of the
-# main checkout. CMake's own search may find an interpreter that lacks nanobind.
+# The Python interpreter: -DPython_EXECUTABLE, else the virtual environment .venv of this checkout, else (in a git
+# worktree) that of the main checkout. CMake's own search may find an interpreter that lacks nanobind.
 function(mge_find_environment)
   set(candidates ${PROJECT_SOURCE_DIR}/.venv)
   execute_process(COMMAND git rev-parse --path-format=absolute --git-common-dir WORKING_DIRECTORY ${PROJECT_SOURCE_DIR}

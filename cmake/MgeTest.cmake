@@ -3,12 +3,13 @@ if(MGE_TESTS AND NOT MGE_FUZZ)
   find_package(GTest REQUIRED)
 endif()
 
-# Folders whose tests depend on the instruction set: they run on the best there is and on these older ones.
+# Folders whose tests depend on the instruction set: they run on the best one and on these older ones.
 set(MGE_ISA_FOLDERS kernel ops passes)
 set(MGE_ISA_TESTED avx2 sse4)
 
-# mge_quick_test(TARGET…): how MGE_QUICK_BUILD compiles tests: with the harness's precompiled header, which holds GoogleTest and mge.h,
-# and without the optimisation that only what users run needs. Each source stays one of its own: their helpers often have equal names.
+# mge_quick_test(TARGET…): compiles tests for MGE_QUICK_BUILD: with the harness's precompiled header, which contains
+# GoogleTest and mge.h, and without expensive optimisations. Sources are not joined, because their helpers often have
+# equal names.
 function(mge_quick_test)
   if(NOT MGE_QUICK_BUILD)
     return()
@@ -21,7 +22,8 @@ function(mge_quick_test)
   endforeach()
 endfunction()
 
-# mge_test_sources(OUT pattern…): the sources that match a pattern, and none behind EXCEPT. Objects of targets are passed on.
+# mge_test_sources(OUT pattern…): the sources that match a pattern, without those after EXCEPT. Objects of targets are
+# passed on.
 function(mge_test_sources out)
   cmake_parse_arguments(PARSE_ARGV 1 ARG "" "" "EXCEPT")
   set(patterns ${ARG_UNPARSED_ARGUMENTS})
@@ -36,9 +38,10 @@ function(mge_test_sources out)
   set(${out} ${sources} ${objects} PARENT_SCOPE)
 endfunction()
 
-# mge_test(NAME [pattern…] [EXCEPT pattern…]): one test program per folder below tests/, CTest label == folder, of all its *_test.cpp
-# or of those that match a pattern. A large folder may have several programs, named after their part of it: ops_shape carries the label
-# ops, model_crypt the label model. They link the library's objects, so that internals can be tested although libmge hides them.
+# mge_test(NAME [pattern…] [EXCEPT pattern…]): one test program per folder below tests/, with the folder as CTest label,
+# from all of its *_test.cpp or those that match a pattern. A large folder may have several programs, named after their
+# part: ops_shape has the label ops, model_crypt the label model. They link the library's objects, so that tests reach
+# internals that libmge hides.
 function(mge_test name)
   set(target mge_${name}_test)
   string(REGEX REPLACE "^(lite|model|ops|out_of_memory)_.*" "\\1" folder ${name})
@@ -62,8 +65,8 @@ function(mge_test name)
   endif()
 endfunction()
 
-# mge_nightly_test(NAME): the program of mge_test(NAME …) with the full counts of what otherwise takes a sample:
-# ctest -C nightly -L nightly
+# mge_nightly_test(NAME): the program of mge_test(NAME …) with full counts instead of samples: ctest -C nightly -L
+# nightly
 function(mge_nightly_test name)
   add_test(NAME ${name}.nightly CONFIGURATIONS nightly COMMAND mge_${name}_test)
   set_tests_properties(${name}.nightly PROPERTIES LABELS nightly TIMEOUT 14400 ENVIRONMENT MGE_NIGHTLY=1)

@@ -3,15 +3,16 @@
 function(mge_tool name folder)
   mge_sources(sources ${folder})
   mge_program(${name} SOURCES ${sources} LIBRARIES mge_cli)
-  # Not for the mains of load_and_run and mge-profile: each source makes the templates of a precompiled header, which takes 4 s.
+  # Not for the mains of load_and_run and mge-profile: each source would instantiate the templates of a precompiled
+  # header, which takes 4 s.
   mge_quick_build(${name} REUSE mge_cli)
   if(MGE_QUICK_BUILD)
     set_target_properties(${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 0)
   endif()
 endfunction()
 
-# mge_program(NAME SOURCES source… LIBRARIES target…): the program of a tool. Once linked, it writes its own manual page and shell
-# completions into share/ of the build tree, from where they are installed.
+# mge_program(NAME SOURCES source… LIBRARIES target…): the program of a tool. Once linked, it writes its manual page and
+# shell completions to share/ of the build tree, from where they are installed.
 function(mge_program name)
   cmake_parse_arguments(PARSE_ARGV 1 ARG "" "" "SOURCES;LIBRARIES")
   add_executable(${name} ${ARG_SOURCES})

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-# Installs libmge/mge.h, libmge/own_operators.h and every header of the project that they include, directly or not.
-# Given: MGE_SOURCE_ROOT and MGE_GENERATED_ROOT, where headers are looked for, and MGE_HEADER_DESTINATION.
+# Installs libmge/mge.h, libmge/own_operators.h and every header of the project that they include, directly or
+# indirectly. Parameters: MGE_SOURCE_ROOT and MGE_GENERATED_ROOT, the search path of headers, and
+# MGE_HEADER_DESTINATION.
 cmake_minimum_required(VERSION 3.25)
 
-# Directories of the source tree come first; generated headers stand in the build tree.
+# Directories of the source tree come first; generated headers are in the build tree.
 function(find_header header result)
   foreach(root ${MGE_SOURCE_ROOT} ${MGE_GENERATED_ROOT})
     if(EXISTS "${root}/${header}")

@@ -3,7 +3,7 @@
 cmake_minimum_required(VERSION 3.25)
 file(GLOB_RECURSE headers RELATIVE ${ROOT} ${ROOT}/libmge/ops/*.h)
 foreach(header IN LISTS headers)
-  # A line that starts a struct, or the one by which it is an operator.
+  # Matches a line that starts a struct, and the line that makes it an operator.
   file(STRINGS ${ROOT}/${header} lines REGEX "^struct [A-Z]|^    (MGE_API )?static const OpInfo info;")
   foreach(line IN LISTS lines)
     if(line MATCHES "^struct ([A-Za-z0-9]+)")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Writes the commit of SOURCES to the header OUTPUT, which stays as it is while the commit does.
+# Writes the commit of SOURCES to the header OUTPUT. Leaves the file untouched if the commit is unchanged.
 execute_process(COMMAND git -C ${SOURCES} rev-parse --short=12 HEAD OUTPUT_VARIABLE commit RESULT_VARIABLE failed
   ERROR_QUIET OUTPUT_STRIP_TRAILING_WHITESPACE)
 if(failed)

@@ -38,7 +38,7 @@ def installed_headers(root):
 
 
 class Scope:
-    """What a brace opens: a namespace, a class or something else, whose inside does not matter."""
+    """The kind of scope that a brace opens: a namespace, a class or something else (ignored)."""
 
     def __init__(self, head):
         self.is_namespace = bool(re.search(r"\bnamespace\b[^()]*$|^extern\s*$", head))
@@ -48,7 +48,7 @@ class Scope:
 
 
 def faults_of(text, is_operator_header):
-    """Yields (line, declaration) of what nobody could link."""
+    """Yields (line, declaration) of functions that cannot be linked."""
     blank = IGNORED.sub(lambda m: re.sub(r"[^\n]", " ", m[0]), text)
     scopes, start = [], 0
     for brace in re.finditer(r"[{};]", blank):

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Check that no macro is defined but those of scripts/macro_allowlist.
+"""Check that only macros of scripts/macro_allowlist are defined.
 
-Macros hide from readers, tools and namespaces, so each one needs a reason, which stands beside its
-name in the list: `NAME  reason`. A macro that no file defines any more has to leave the list.
+Macros bypass namespaces and tools, so each one needs a reason, which follows its name in the list:
+`NAME  reason`. A listed macro that no file defines is a fault, too.
 """
 
 import argparse

@@ -6,8 +6,8 @@
 
 Prints how many of each kind are read, and a table of reasons, the most frequent first; with --list
 the name and the message of each refused case too. --write keeps the models, which
-build/release/bin/mge_fuzz_onnx --corpus FOLDER starts from. What the results are worth
-tests/python/test_onnx_import.py says.
+build/release/bin/mge_fuzz_onnx --corpus FOLDER starts from. tests/python/test_onnx_import.py checks
+the results.
 """
 
 import argparse
@@ -21,7 +21,7 @@ from pathlib import Path
 
 from megengine import _mge
 
-# What a message has, and what is said of it; the first that fits counts.
+# Patterns of messages and the reason to count; the first match wins.
 KINDS = [
     (r"no tensor|Sequence|Optional", "sequences and optionals"),
     (r"STRING|String|Regex", "text"),

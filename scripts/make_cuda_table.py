@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Write the table of docs/cuda.md that says which algorithm has computed what on a GPU.
+"""Write the table of docs/cuda.md: the algorithms that have run on a GPU, by operator and dtype.
 
     MGE_CUDA_RAN=FILE mge_cuda_emulated_test       leaves in FILE what it has seen right
     scripts/make_cuda_table.py FILE...             rewrites the table from all of them
@@ -19,7 +19,7 @@ from pathlib import Path
 PAGE = Path(__file__).resolve().parents[1] / "docs/cuda.md"
 HEAD = "| operators | dtypes that each algorithm has computed |\n|---|---|\n"
 
-# Sets that many operators have stand under one name.
+# Names of sets that many operators share.
 SETS = {
     "floats": {"float32", "float16", "bfloat16"},
     "integers": {"uint8", "int8", "uint16", "int16", "int32", "int64"},
@@ -37,7 +37,7 @@ def named(dtypes):
 
 
 def read(files):
-    """Of each operator its algorithms, of these the dtypes."""
+    """Returns {operator: {algorithm: dtypes}}."""
     ran = defaultdict(lambda: defaultdict(set))
     for file in files:
         for line in Path(file).read_text().splitlines():
@@ -47,7 +47,7 @@ def read(files):
 
 
 def table(ran):
-    """Operators that agree stand in one row."""
+    """Operators with equal cells share a row."""
     rows = defaultdict(list)
     for operator, algorithms in sorted(ran.items()):
         by_dtypes = defaultdict(list)

@@ -83,7 +83,7 @@ def type_of(default):
     """Annotation of a parameter by its default value."""
     if isinstance(default, tuple):
         return "Sequence[int]"
-    if default is None:  # of plain parameters each has a value
+    if default is None:  # plain parameters always have a default
         return "Subgraph | None"
     return type(default).__name__
 

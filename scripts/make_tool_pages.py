@@ -33,7 +33,7 @@ ROOT = Path(__file__).resolve().parents[1]
 # The name of the processor on the pages, whatever the machine's is: no pattern matches them all.
 CPU = "AMD EPYC"
 
-# What differs from run to run and from machine to machine: times and what follows from them,
+# Output that differs between runs and machines: times and what follows from them,
 # memory of the process, instruction sets, versions.
 VARYING = [
     r"\d+(\.\d+)?(e[+-]\d+)? ?(ns|us|µs|ms|s)\b",

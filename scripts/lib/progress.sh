@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Progress of a script, told the same way everywhere: numbered steps with the time since the start. Sourced.
+# Progress of a script in a uniform format: numbered steps with the time since the start. Sourced.
 
 step_number=0
 

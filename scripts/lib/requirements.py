@@ -3,7 +3,7 @@
 
     requirements.py GROUP
 
-They stand once, in pyproject.toml: those of the build backend, of the package, of the groups.
+pyproject.toml lists them: those of the build backend, of the package, of the groups.
 """
 
 import sys

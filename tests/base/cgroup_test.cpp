@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A made-up machine: its /proc and /sys lie in a folder.
+// A made-up machine: its /proc and /sys are in a folder.
 class Cgroups : public testing::Test {
 protected:
     fs::path root_ = new_folder("mge_cgroup");
@@ -166,7 +166,7 @@ TEST_F(Cgroups, WhatIsNotUnderstoodIsNoLimit) {
     }
 }
 
-// What a child of this process, in a group of its own with this quota, finds; its exit status then is the
+// The result of a child process in a group of its own with this quota; its exit status then is the
 // quota in percent. The group is made below the one that this process is in.
 TEST(RealCgroups, AQuotaOfThisMachineIsFound) {
     fs::path parent;

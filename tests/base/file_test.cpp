@@ -112,7 +112,7 @@ TEST_F(Files, AProcessThatDiesLeavesNothing) {
     }
 }
 
-// The version that the file is, all of it; 0: it is none.
+// Returns the version that the whole file contains, or 0.
 unsigned version_of(const std::string& path) {
     auto file = MappedFile::open(path);
     std::vector<unsigned> words(file->bytes().size() / sizeof(unsigned));
@@ -164,7 +164,7 @@ TEST_F(Files, ErrorsNameThePath) {
     EXPECT_THROW(write_file_atomically("/dev/full", [](std::ostream& s) { s << "x"; }), UserError);
 }
 
-// Whoever can write into the folder plants links by every name that can be guessed.
+// An attacker who can write to the folder plants links for every predictable name.
 TEST_F(Files, LinksThatWerePlantedAreNotFollowed) {
     std::ofstream(path("victim")) << "precious";
     for (int near = -5; near < 5; ++near)

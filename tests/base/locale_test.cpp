@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is written is the same in a program that asked for a language with a decimal comma.
+// Output is the same in a program whose locale has a decimal comma.
 
 #include <gtest/gtest.h>
 

@@ -154,7 +154,7 @@ TEST(ProcessMesh, LeavesTheOthersWhenItsWaitIsInterrupted) {
         };
         if (mesh.rank() == 1) {
             was_interrupted.wait();
-            auto twice = [&] { exchange(), exchange(); };  // what was sent before can be taken
+            auto twice = [&] { exchange(), exchange(); };  // data sent before can be received
             EXPECT_THAT(test::error_of(twice), HasSubstr("process 0 is gone"));
             return was_told.count_down();
         }

@@ -35,7 +35,7 @@ TEST(TeamWidth, PausesDoubleWhileItStaysCrowded) {
         now += 14;  // it does not last
     }
     EXPECT_EQ(lengths, (std::vector<TeamWidth::Ticks>{10, 20, 40, 40, 40}));
-    now += 1000;  // it lasts: the neighbour has gone
+    now += 1000;  // it lasts: the neighbour has ended
     width.lose_cpu(now);
     EXPECT_EQ(width.at(now + 9), 1);
     EXPECT_EQ(width.at(now + 10), 2);
@@ -87,7 +87,7 @@ TEST(TeamWidth, IdleProcessorsEndThePause) {
     EXPECT_EQ(width.at(8), 8);
 }
 
-// Who was disturbed for long is not soon disturbed for long again.
+// After a long disturbance, another long one is not expected soon.
 TEST(TeamWidth, IdleProcessorsMakePausesShortAgain) {
     TeamWidth width(2, 2, pauses);
     TeamWidth::Ticks now = 100;

@@ -68,7 +68,7 @@ TEST(Text, IsLongAndThenShort) {
     EXPECT_EQ(text(2), "2");
 }
 
-// A destructor of the thread's own may write a text when the kept streams are gone.
+// A destructor of the thread's own may write a text after the cached streams are destroyed.
 TEST(Text, IsWrittenWhileAThreadEnds) {
     static std::string last;
     struct Late {

@@ -84,7 +84,7 @@ TEST(Table, LinesEndWithoutBlanks) {
     EXPECT_EQ(stream.str(), "a  b  c\nd\n");
 }
 
-// What print_table makes of rows where lines have so many characters.
+// Returns the output of print_table for lines of that width.
 std::string printed(size_t width, const std::vector<std::vector<std::string>>& rows,
                     const std::vector<std::string>& left_out_first = {}) {
     std::ostringstream stream;

@@ -61,7 +61,7 @@ protected:
 class ProgressTest : public StoppedClock {};
 class ActivityTest : public StoppedClock {};
 
-// What `work` writes on stderr while stderr is a terminal.
+// Returns the output of `work` on stderr while stderr is a terminal.
 template <class Work>
 std::string shown_on_terminal(Work work) {
     Terminal terminal;

@@ -18,7 +18,7 @@
 namespace mge {
 namespace {
 
-// Walking along it takes minutes, whatever is done at each place.
+// A loop over it takes minutes, even if it does nothing.
 constexpr int64_t endless = int64_t(1) << 40;
 // Far from what a call takes on the busiest machine, and from what walking takes.
 constexpr unsigned most_seconds = 60;

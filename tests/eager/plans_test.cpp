@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an eager call costs beside its kernel is paid once, however many different calls a step has.
+// The overhead of an eager call is paid once, however many different calls a step has.
 #include <gtest/gtest.h>
 
 #include <memory>

@@ -35,7 +35,7 @@ private:
     int times_;
 };
 
-// Keeps what it is told.
+// Records its arguments.
 class Listening final : public CustomGradient {
 public:
     explicit Listening(std::vector<bool>& needed) : needed_(needed) {}

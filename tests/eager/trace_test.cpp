@@ -63,7 +63,7 @@ TEST_P(TraceModes, ComputesOnlyWhenAskedAndAtTheEnd) {
     }
 }
 
-// A step of training: the next value of a parameter lies where the last one did, unless somebody has that.
+// A step of training: the next value of a parameter reuses its memory, unless the old value is held.
 TEST(Trace, WritesAParameterInPlace) {
     Trace trace({.symbolic = true});
     Tensor parameter = vector_of({1, 2, 3}), one = vector_of({1, 1, 1});

@@ -15,7 +15,7 @@ using testing::Optional;
 
 TensorSpec f32(Shape shape) { return {DType::f32, shape, {}}; }
 
-// Of the last node of a graph made by `make` from inputs with these specs.
+// Returns the footprint of the last node of a graph made by `make` from inputs with these specs.
 Footprint footprint_of(const TensorSpecs& inputs, const std::function<Tensor(const Tensors&)>& make) {
     GraphBuilder builder;
     Tensors tensors;

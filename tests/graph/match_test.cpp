@@ -131,7 +131,7 @@ TEST(Match, TheOutermostMatchWinsInTheSource) {
 }
 
 TEST(Match, ChainsCollapseInTheTarget) {
-    // relu(relu(x)) => relu(x), for any number of them that nobody else reads.
+    // relu(relu(x)) => relu(x), for a chain without other readers.
     const Table<int> rules{
         {op<ops::Relu>(op<ops::Relu>(any("x"))),
          [](const Match& m, const int&) -> std::optional<New> { return made<ops::Relu>({}, {m["x"]}); }}};

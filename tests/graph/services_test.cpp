@@ -140,7 +140,7 @@ TEST(Receivers, AreToldApart) {
     EXPECT_TRUE(receivers(unread, 0).is_empty());
     EXPECT_EQ(receivers(unread, 0).to_string(), "nobody");
     EXPECT_THAT(error_of([&] { receivers(unread, 5); }), HasSubstr("there is no value 5"));
-    // What was fused is read by nobody.
+    // Fused values have no readers.
     auto program = Program::compile(
         record({f32({64})}, [](auto& x) { return Tensors{ops::mul(ops::exp(x[0]), ops::neg(x[0]))}; }), {});
     EXPECT_EQ(receivers(program->graph(), program->graph().inputs()[0]).values,

@@ -20,7 +20,7 @@ TEST(Harness, AcceptsARightOperator) {
         check_op<ops::Add>({}, {{.shape = shape}, {.shape = shape}});
 }
 
-// What check_op finds wrong with `add` when the truth is said to be another.
+// The faults that check_op finds in `add` when it is given a wrong truth.
 std::vector<std::string> faults(const Reference& truth) {
     testing::TestPartResultArray results;
     {

@@ -54,7 +54,7 @@ TEST(Narrow, EveryNumberComesBack) {
         EXPECT_EQ(narrow_bits(DType::e8m0, narrow_value(DType::e8m0, uint8_t(code))), code);
 }
 
-// Of all numbers of the format, found by looking at each.
+// Searches all numbers of the format.
 double nearest(DType dtype, double x) {
     double best = 0;
     uint8_t best_code = 0;

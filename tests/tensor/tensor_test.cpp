@@ -90,7 +90,7 @@ TEST(DType, OneNumberAsAnElement) {
     EXPECT_EQ(element_bytes(DType::u32, 4294967295.0), UINT32_MAX);
     EXPECT_EQ(element_bytes(DType::f64, 0.1), std::bit_cast<uint64_t>(0.1));
     EXPECT_EQ(element_bytes(DType::i4, -1), 15U);
-    // What no integer is near.
+    // No integer is near.
     constexpr double infinity = std::numeric_limits<double>::infinity();
     for (double far : {infinity, -infinity, 0x1p64, std::numeric_limits<double>::quiet_NaN()}) {
         EXPECT_EQ(element_bytes(DType::i64, far), uint64_t(1) << 63);

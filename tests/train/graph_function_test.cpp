@@ -23,7 +23,7 @@ using test::values_of;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-// x w + b, reshaped to where a constant says, times a scale that nobody named.
+// x w + b, reshaped to a constant shape, times an unnamed scale.
 Graph net() {
     GraphBuilder builder;
     Tensor x = builder.input({DType::f32, {1, 2}, {}}, "x");

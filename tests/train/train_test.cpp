@@ -33,7 +33,7 @@ constexpr double tolerance = 1e-6;  // a few f32 steps of values near 1
 
 Tensor vector_of(std::vector<float> values) { return tensor_of<float>({int64_t(values.size())}, values); }
 
-// What the optimizers are defined to do, one number at a time.
+// The definition of the optimizers, one number at a time.
 using Rule = std::function<double(double p, double g)>;
 void expect_rule(const std::function<std::unique_ptr<Optimizer>(Parameters&)>& make,
                  const std::function<Rule()>& make_rule) {
