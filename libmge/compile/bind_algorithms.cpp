@@ -17,7 +17,7 @@
 namespace mge {
 namespace {
 
-// The known algorithm of the same work; null when there is none.
+// Returns the known algorithm of the same work, or nullptr.
 const std::string* known_algorithm(const Node& node, const CompileOptions& options) {
     if (node.origins.empty()) return nullptr;
     for (auto& known : options.known_algorithms)
@@ -47,7 +47,7 @@ Choice choose(const Graph& graph, const Node& node, const CompileOptions& option
     return problem.choose(how);
 }
 
-// A lack of memory is told with the node at which it showed.
+// Adds the node to MemoryError.
 template <class Fn>
 auto at_node(const Graph& graph, const Node& node, Fn&& fn) {
     try {
@@ -63,7 +63,7 @@ Choice bind(const Graph& graph, const Node& node, const CompileOptions& options,
     return at_node(graph, node, [&] { return choose(graph, node, options, how); });
 }
 
-// Exactly the named algorithms; a step without a name chooses by itself.
+// Uses exactly the named algorithms; a step without a name selects its own.
 std::vector<Choice> bind_named(const Graph& graph, const Schedule& schedule, const CompileOptions& options,
                                const Bound& bound) {
     if (options.algorithms.size() != schedule.steps.size())
@@ -86,8 +86,8 @@ std::vector<Choice> bind_named(const Graph& graph, const Schedule& schedule, con
     return choices;
 }
 
-// What the heuristic's choice for a node needs. Times that are measured for it tell that without preparing
-// it; they are measured here, when they may be, as they are needed next.
+// Returns the workspace of the heuristic choice for a node. Measured times determine it without preparing the
+// node. If measuring is permitted, it happens here, because the times are needed next.
 size_t heuristic_workspace(const Graph& graph, const Node& node, const CompileOptions& options) {
     SelectOptions heuristic = options.select;
     heuristic.profile = false;
@@ -101,7 +101,7 @@ size_t heuristic_workspace(const Graph& graph, const Node& node, const CompileOp
     return workspace;
 }
 
-// What is left for a step's workspace when the arena may not grow beyond the options' factor.
+// Returns the maximum workspace of each step if the arena may grow only by the options' factor.
 std::vector<size_t> workspace_limits(const Graph& graph, const Schedule& schedule,
                                      const CompileOptions& options) {
     std::vector<size_t> workspaces;
@@ -124,7 +124,7 @@ std::vector<size_t> workspace_limits(const Graph& graph, const Schedule& schedul
     return limits;
 }
 
-// Of fused steps on a GPU, whose texts are then compiled together before the first of them is measured.
+// Collects fused steps on a GPU, whose sources are compiled together before the first is measured.
 void prepare_fused(const Graph& graph, const Schedule& schedule, const CompileOptions& options) {
     SelectOptions heuristic = options.select;
     heuristic.profile = false;
@@ -142,7 +142,7 @@ std::vector<Choice> bind_chosen(const Graph& graph, const Schedule& schedule, co
         together.finish();
     }
     std::vector<size_t> limits;
-    // Limits that follow from the plan would depend on the batch.
+    // Limits that follow from the plan would depend on the batch size.
     if (options.select.profile && !options.select.same_between_batches)
         limits = workspace_limits(graph, schedule, options);
     std::vector<Choice> choices;
@@ -165,7 +165,7 @@ std::vector<Choice> bind_algorithms(const Graph& graph, const Schedule& schedule
                                     const CompileOptions& options, const Bound& bound) {
     PrepareTogether together;
     CompileOptions shared = options;
-    // A graph inside of a step leaves its parts to the program around it.
+    // A nested graph leaves its parts to the enclosing program.
     if (!shared.select.together) shared.select.together = &together;
     auto choices = options.algorithms.empty() ? bind_chosen(graph, schedule, shared, bound, together)
                                               : bind_named(graph, schedule, shared, bound);

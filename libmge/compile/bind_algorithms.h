@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Which algorithm computes each step. Constant inputs are handed to `prepare`, so that weights are packed
-// once, ahead. With fast-run the fastest measured candidate is taken, unless its workspace would raise the
-// arena above `workspace_factor` times what the heuristic choice needs.
+// Selects the algorithm of each step. `prepare` receives constant inputs, so that weights are packed once, in
+// advance. Fast-run selects the fastest measured candidate, unless its workspace would raise the arena above
+// `workspace_factor` times the need of the heuristic choice.
 
 #include <functional>
 #include <vector>
@@ -15,14 +15,14 @@
 
 namespace mge {
 
-// One entry per step; empty (no algorithm) for dynamic steps. `bound` hears of each one that is final, before
-// the next step's algorithm is prepared.
+// Returns one entry per step; empty (no algorithm) for dynamic steps. Calls `bound` for each final choice,
+// before the next step's algorithm is prepared.
 using Bound = std::function<void(size_t step, const Prepared&)>;
 std::vector<Choice> bind_algorithms(const Graph& graph, const Schedule& schedule,
                                     const CompileOptions& options, const Bound& bound);
 
-// The buffers that lie in the arena followed by the workspaces: what plan_memory gets. `buffer_block` and
-// `workspace_block` say which block belongs to which buffer and step, -1 for none.
+// The blocks for plan_memory(): arena buffers, followed by workspaces. `buffer_block` and `workspace_block`
+// map buffers and steps to blocks, -1 for none.
 struct ArenaBlocks {
     std::vector<MemoryBlock> blocks;
     std::vector<int> buffer_block, workspace_block;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The stages of a compilation that change the graph, from the one that came to the one that is scheduled.
+// Compilation stages that change the graph, from the original to the scheduled one.
 
 #include <algorithm>
 #include <limits>
@@ -27,17 +27,17 @@ PortInfo port_of(const Graph& graph, ValueId id, std::string_view kind, size_t i
     return {value.name.empty() ? text(kind, '_', index) : value.name, value.spec, no_value, value.device};
 }
 
-// Reading the pages of smaller constants again costs more than their memory is worth.
+// Reading the pages of smaller constants again would cost more than their memory is worth.
 constexpr size_t large_constant = size_t(16) << 20;
 
-// Gives back the pages of constants of at least so many bytes in mapped files.
+// Drops the pages of constants of at least `smallest` bytes in mapped files.
 void release_mapped(const ConstantBytes& constants, size_t smallest) {
     for (auto [address, bytes] : constants)
         if (bytes >= smallest) release_pages({static_cast<const std::byte*>(address), bytes});
 }
 
-// Bytes that a run reads and writes: each value and constant once, in each graph once. The largest number
-// where a shape is found out by the run.
+// Returns the bytes that a run accesses: each value and constant once per graph; the maximum number if a
+// shape is known only at run time.
 int64_t touched_bytes(const Graph& graph, const ConstantBytes& constants) {
     int64_t bytes = 0;
     for (auto [address, size] : constants) bytes += int64_t(size);
@@ -81,13 +81,13 @@ void settle_options(Compilation& c) {
     auto& o = c.options;
     o.layout = wanted_layout(o);
     o.graph_opt.layout_transform = LayoutTransform::unset;
-    // Two programs that both measure may choose differently: for equal results they need one cache.
+    // Two programs that both measure may choose differently: equal results require a common cache.
     if (o.select.same_between_batches && !o.select.cache) o.select.profile = false;
 }
 
 void prepare_measuring(Compilation& c) {
     auto& select = c.options.select;
-    // Equal problems are measured once, also when the caller keeps no cache.
+    // Measures equal problems once, even without a cache of the caller.
     if ((select.profile || c.options.measure_layouts) && !select.cache) {
         c.measuring.own_cache = FastrunCache::in_memory();
         select.cache = c.measuring.own_cache.get();
@@ -95,9 +95,9 @@ void prepare_measuring(Compilation& c) {
     select.lookups = &c.measuring.lookups;
     c.source.run_bytes =
         std::max(touched_bytes(c.graph, c.source.constants), c.around ? c.around->bytes : int64_t(0));
-    // Programs of other batches touch more or less, and have to find the same times.
+    // Programs for other batch sizes access more or fewer bytes, but must find the same times.
     if (!select.same_between_batches) c.measuring.lookups.set_program_bytes(c.source.run_bytes);
-    // Algorithms are measured layer by layer, each on weights that come back for it; large weights are packed
+    // Algorithms are measured layer by layer, on weights that are read again for it. Large weights are packed
     // in the same way.
     if (select.profile) release_mapped(c.source.constants, large_constant);
     c.measuring.lookups.before_measuring([&c] { release_mapped(c.source.constants, 0); });

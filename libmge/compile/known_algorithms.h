@@ -4,8 +4,8 @@
 
 namespace mge {
 
-// The options for further programs of a graph, for other shapes: the algorithms of the first one, and nothing
-// is measured any more (no_profiling_on_shape_change).
+// Returns options for further programs of a graph, for other shapes: the algorithms of the first one, without
+// measuring (no_profiling_on_shape_change).
 MGE_API CompileOptions with_known_algorithms(const CompileOptions& options, const Program& first);
 
 }  // namespace mge

@@ -16,8 +16,8 @@ namespace {
 
 struct Access {
     Location::Kind kind;
-    size_t at;     // its place; of ports, which
-    size_t place;  // where it lies
+    size_t at;     // position; for ports, the index
+    size_t place;  // place of the memory
     size_t begin, end;
     bool writes;
 };
@@ -49,7 +49,7 @@ public:
     }
 
 private:
-    // Those of a place, then its uploads, then its downloads.
+    // Lanes of the steps of each place, then uploads, then downloads.
     size_t lane_count() const { return 3 * places_.size(); }
     size_t lane_of(size_t step) const {
         if (int copy = plan_.steps[step].copy; copy >= 0) {
@@ -101,7 +101,7 @@ private:
                                 is_upload ? is_target_shared : is_source_shared});
     }
 
-    // Work of the host, which is done when it was asked for, is tied to that of devices by copies alone.
+    // Host work is complete when its call returns: only copies connect it to devices.
     bool reaches_over(const CompiledStep& step) const {
         auto i = size_t(&step - steps_.data());
         return !is_copy(i) && is_on_host(step.place) &&
@@ -109,8 +109,8 @@ private:
     }
 
     enum class Wait : uint8_t { none, of_lane, of_host };
-    // Who waits where step `i` comes behind step `k`. What a step that is no copy does with the host's memory
-    // is over when it was asked for.
+    // Says who waits if step `i` follows step `k`. Host memory access by steps other than copies is complete
+    // when they are enqueued.
     Wait wait_for(size_t i, size_t k) const {
         Wait wait = Wait::none;
         for (auto& a : accesses_[i])
@@ -160,8 +160,8 @@ private:
         return true;
     }
 
-    // The last one of each lane. What touches the memory in this run, before it, is behind those anyway; what
-    // is still copied to and from the host's memory of a context, its next run waits for.
+    // Notes the last access in each lane. Accesses earlier in this run are ordered anyway. The next run waits
+    // for copies that still access a context's host memory.
     void order_behind_last(const LanePlan::Copy& copy) {
         std::vector<bool> is_known(lane_count());
         is_known[lane_of(copy.step)] = true;
@@ -180,8 +180,8 @@ private:
     std::span<const CompiledStep> steps_;
     std::span<const DeviceId> places_;
     std::vector<std::vector<Access>> accesses_;  // by step
-    std::vector<std::vector<int>> known_;        // by lane: of each lane, the last step that it is behind
-    std::vector<std::vector<int>> known_at_;     // the same by step, when it is done
+    std::vector<std::vector<int>> known_;        // by lane: the last step of each lane that it follows
+    std::vector<std::vector<int>> known_at_;     // the same by step, at its end
     LanePlan plan_;
 };
 
@@ -205,7 +205,7 @@ LanePlan plan_lanes(const Graph& graph, std::span<const CompiledStep> steps,
 
 namespace {
 
-// The bytes alive at each step, and the most of them.
+// The bytes alive at each step, and their maximum.
 struct Alive {
     std::vector<size_t> bytes;
     size_t most;
@@ -220,7 +220,8 @@ struct Alive {
     bool has_room(int step, size_t more) const {
         return step >= 0 && step < int(bytes.size()) && bytes[size_t(step)] + align_up(more) <= most;
     }
-    // From `begin` on, in one direction, by so many steps at most. Returns how many have room.
+    // Extends a life from `begin` in one direction by at most `most_steps` steps. Returns by how many it
+    // fits.
     int take(int begin, int by, int most_steps, size_t more) {
         int taken = 0;
         for (int at = begin; taken < most_steps && has_room(at, more); at += by, ++taken)

@@ -26,10 +26,10 @@ void check(const Graph& graph, const std::vector<std::vector<ValueId>>& parts,
         for (ValueId id : part) require_value(graph, id, who);
 }
 
-// By node, the part that computes it; -1: none.
+// Returns, by node, the part that computes it; -1: none.
 std::vector<int> part_of_nodes(const Graph& graph, const std::vector<std::vector<ValueId>>& parts) {
     std::vector<int> result(graph.nodes().size(), -1);
-    // Inputs stand before a node, so one walk backwards finds all that a part needs.
+    // Producers precede readers, so one backward walk finds all that a part needs.
     auto take = [&](std::vector<NodeId> wanted, int part) {
         while (!wanted.empty()) {
             NodeId id = wanted.back();
@@ -45,7 +45,7 @@ std::vector<int> part_of_nodes(const Graph& graph, const std::vector<std::vector
         for (ValueId id : parts[part]) wanted.push_back(graph.value(id).producer);
         take(std::move(wanted), int(part));
         bool is_last = part + 1 == parts.size();
-        // Down from the last node that the part computes, what has an effect is done as well.
+        // Effects before the last node of the part belong to it as well.
         auto end = std::find(result.rbegin(), result.rend(), int(part));
         size_t count = is_last ? result.size() : size_t(result.rend() - end);
         for (size_t i = 0; i < count; ++i)
@@ -57,18 +57,17 @@ std::vector<int> part_of_nodes(const Graph& graph, const std::vector<std::vector
 }  // namespace
 
 struct PartedExecutable::Part {
-    std::vector<std::string> inputs;  // of the graph that it reads
-    std::vector<ValueId> sources;     // of the inputs of its graph: values of the whole one
-    std::vector<ValueId> results;     // of its outputs: those that were asked for, then those that wait
+    std::vector<std::string> inputs;  // inputs of the whole graph that it reads
+    std::vector<ValueId> sources;     // its graph's inputs: values of the whole graph
+    std::vector<ValueId> results;     // its outputs: requested values, then those for later parts
     size_t asked = 0;
-    std::vector<ValueId> done_with;  // that no later part reads
+    std::vector<ValueId> done_with;  // values without readers in later parts
     std::unique_ptr<Executable> executable;
 };
 
 namespace {
 
-// The graph of one part: what it computes, its inputs being those of the whole graph and what comes from
-// other parts.
+// The graph of a part. Its inputs are those of the whole graph and values from other parts.
 class PartGraph {
 public:
     PartGraph(const Graph& whole, const std::vector<int>& part_of, int part)
@@ -117,7 +116,7 @@ private:
     std::vector<ValueId> sources_;  // by input
 };
 
-// By value, the last part that reads it; -1: none.
+// Returns, by value, the last part that reads it; -1: none.
 std::vector<int> last_readers(const Graph& graph, const std::vector<int>& part_of,
                               const std::vector<std::vector<ValueId>>& parts) {
     std::vector<int> last(graph.values().size(), -1);
@@ -193,7 +192,7 @@ Tensors PartedExecutable::run(size_t index, const std::map<std::string, Tensor>&
             throw_user(who, text("part ", index, " needs the input '", name, "'"), ErrorClass::value);
         operands.push_back(waiting == waiting_.end() ? given->second : waiting->second);
     }
-    next_ = 0;  // unless it comes to its end
+    next_ = 0;  // unless it completes
     Tensors results = part.executable->run(operands);
     for (size_t i = part.asked; i < results.size(); ++i) waiting_[part.results[i]] = results[i];
     for (ValueId id : part.done_with) waiting_.erase(id);

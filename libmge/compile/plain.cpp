@@ -24,7 +24,7 @@ Tensor in_layout(const Tensor& tensor, const Layout& layout) {
     return result;
 }
 
-// On the host there are kernels for every layout.
+// The host has kernels for every layout.
 Tensor plain_on_host(const Tensor& tensor) { return to_plain(to_host(tensor)); }
 
 Tensor copy_plain(const Tensor& tensor) {

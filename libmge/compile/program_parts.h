@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The parts of a Program, for the files of this folder only. The stages of a compilation make them one after
-// another (compile/compilation.h); nothing changes them afterwards.
+// The parts of a Program, for this folder only. The stages of a compilation make them one after another
+// (compile/compilation.h); they are immutable afterwards.
 
 #include <atomic>
 #include <map>
@@ -27,39 +27,39 @@ struct Ports {
     std::vector<bool> is_callback_output;  // by output: only a callback reads it
 };
 
-// The memory that the values of a program need, and where in it each of them is.
+// The memory that values of a program need, and the location of each.
 struct MemoryLayout {
-    std::vector<Location> values;      // by value; absent for those that no step computes
+    std::vector<Location> values;      // by value; absent if no step computes it
     std::vector<Location> workspaces;  // by step
-    // The memory of each input and of each output. Several graph outputs may be in one output memory.
+    // The memory of each input and output. Several graph outputs may share one output memory.
     struct PortMemory {
         size_t bytes = 0, place = 0;
     };
     std::vector<PortMemory> inputs, outputs;
-    std::vector<int> output_steps;    // by output memory, the step that fills it
+    std::vector<int> output_steps;    // by output memory: the step that fills it
     std::vector<size_t> arena_bytes;  // by place
-    // With force_dynamic_alloc, instead of an arena: values and workspaces, and the steps that need them.
+    // With force_dynamic_alloc, instead of an arena: values and workspaces, with the steps that need them.
     std::vector<MemoryBlock> blocks;
-    // An output memory that may be the memory of an input which is given up for it.
+    // An output memory that may reuse the memory of a donated input.
     struct TakenInput {
         size_t output, input;
     };
     std::vector<TakenInput> taken_inputs;
 
-    // InternalError for a value without a place.
+    // Throws InternalError for a value without a location.
     Location locate(ValueId id) const;
 };
 
-// How the queues are asked for the steps.
+// How steps are enqueued.
 struct Asking {
-    std::vector<StepThreads> threads;  // by step; empty when the caller asks for all of them
-    LanePlan copies;                   // empty where all steps go to the queues of their places
+    std::vector<StepThreads> threads;  // by step; empty if the caller enqueues all of them
+    LanePlan copies;                   // empty if all steps use the queues of their places
 };
 
 using ConstantBytes = std::map<const void*, size_t>;  // by address
 
-// The memory of a program without that of its contexts, with that of the graphs that its steps hold:
-// constants that are read as they are, packed copies, generated code; and how many steps there are.
+// Memory of a program without its contexts, including that of nested graphs: constants read unchanged, packed
+// copies, generated code. Also the number of steps.
 struct Pieces {
     ConstantBytes kept, packed, code;
     size_t steps = 0;
@@ -73,17 +73,17 @@ struct Reports {
     MemoryReport memory;
 };
 
-// Things that only the first context, or the first run, of a program takes. May be used by several threads.
+// Resources for the first context or the first run of a program. Thread-safe.
 class FirstUse {
 public:
     FirstUse(std::vector<StorageRef> arenas, bool is_checked)
         : arenas_(std::move(arenas)), is_checked_(is_checked) {}
-    // By place, the arenas that were allocated during the compilation; empty for all but the first caller.
+    // Returns the arenas allocated during compilation by place; empty except for the first caller.
     std::vector<StorageRef> take_arenas() {
         std::lock_guard lock(mutex_);
         return std::exchange(arenas_, {});
     }
-    // True for the first caller: its run checks the operators.
+    // True for the first caller, whose run checks the operators.
     bool take_check() { return is_checked_.exchange(false, std::memory_order_relaxed); }
 
 private:
@@ -106,7 +106,7 @@ struct ProgramParts {
     std::unique_ptr<const ReplacementCheck> check;  // null unless the level is below zero
     std::unique_ptr<FirstUse> first_use;
 
-    // ModelError when a mapped file was cut that the steps read constants of.
+    // Throws ModelError if a mapped file with constants that the steps read was truncated.
     void require_whole_constants() const;
 };
 

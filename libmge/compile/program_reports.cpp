@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The stages of a compilation that describe what it has made.
+// Compilation stages that describe the result.
 
 #include <algorithm>
 #include <array>
@@ -26,11 +26,11 @@ DType compute_dtype(const Graph& graph, const Node& node) {
     return graph.value(node.outputs.at(0)).spec.dtype;
 }
 
-// The memory of a step with its report, the descriptions of its operands and all that it shares with no other
-// step: an average over the programs of seven nets.
+// Memory of a step with its report, descriptions of its operands and unshared data: an average over the
+// programs of seven networks.
 constexpr size_t bytes_of_step = 8 << 10;
 
-// Adds the programs of the graphs that steps hold.
+// Adds the programs of nested graphs.
 void count_inside(Compilation& c) {
     for (auto& program : c.binding.inside) {
         auto& [kept, packed, code, steps] = program->parts().pieces;

@@ -17,9 +17,9 @@
 namespace mge {
 namespace {
 
-// Differences relative to the largest magnitude of a value that algorithms may make by rounding.
+// Rounding differences between algorithms, relative to the largest magnitude of a value.
 constexpr double f32_tolerance = 1e-4, half_tolerance = 1e-2;
-// What cancels out to less than this was larger on the way.
+// Smaller values are results of cancellation: intermediate values were larger.
 constexpr double least_magnitude = 1e-2;
 
 double tolerance_of(const CompileOptions& o) {
@@ -50,7 +50,7 @@ std::optional<Difference> first_difference(const T* got, const U* expected, int6
     return std::nullopt;
 }
 
-// Of plain tensors of one shape.
+// Compares plain tensors of one shape.
 std::optional<Difference> first_difference(const Tensor& got_there, const Tensor& expected_there,
                                            double tolerance) {
     Tensor got = to_host(got_there), expected = to_host(expected_there);
@@ -59,7 +59,7 @@ std::optional<Difference> first_difference(const Tensor& got_there, const Tensor
     if (!is_float(expected.dtype())) tolerance = 0;
     std::optional<Difference> result;
     if (is_narrow(got.dtype()) || is_narrow(expected.dtype())) {
-        // They are only moved and made.
+        // Narrow values are only moved and converted.
         auto *a = static_cast<const uint8_t*>(got.data()), *b = static_cast<const uint8_t*>(expected.data());
         return first_difference(a, b, got.spec().numel(), 0);
     }
@@ -73,7 +73,7 @@ std::optional<Difference> first_difference(const Tensor& got_there, const Tensor
     return result;
 }
 
-// A NaN has a sign that nobody wants to know.
+// The sign of a NaN is irrelevant.
 std::string number_text(double value) { return std::isnan(value) ? "nan" : text(value); }
 
 CompileOptions without_passes(int threads) {
@@ -110,7 +110,7 @@ ReplacementCheck::ReplacementCheck(Graph source, std::vector<PassStage> stages, 
     if (!replaced_.empty()) make_reference();
 }
 
-// A reorder has its input's.
+// A reorder has the source of its input.
 ValueId ReplacementCheck::source_of(const Graph& graph, ValueId id) const {
     auto& value = graph.value(id);
     if (value.producer < 0) return no_value;
@@ -120,7 +120,7 @@ ValueId ReplacementCheck::source_of(const Graph& graph, ValueId id) const {
     return node.op == &ops::Reorder::info ? source_of(graph, node.inputs[0]) : no_value;
 }
 
-// How each value is computed, in words that do not depend on the numbering of the graph.
+// Describes how each value is computed, independently of the numbering of the graph.
 std::map<ValueId, std::string> ReplacementCheck::descriptions(const Graph& graph) const {
     std::map<ValueId, std::string> result;
     std::map<ValueId, size_t> inputs;
@@ -171,7 +171,7 @@ Tensor ReplacementCheck::as_in_source(ValueId id, const Tensor& value) const {
     return in_source_order(result(), id, plain_on_host(value));
 }
 
-// Outputs that have become inputs or constants.
+// Notes outputs that have become inputs or constants.
 void ReplacementCheck::note_outputs() {
     for (size_t i = 0; i < source_.outputs().size(); ++i) {
         ValueId source = source_.outputs()[i], now = result().outputs()[i];
@@ -199,7 +199,7 @@ ValueId ReplacementCheck::find(const Graph& graph, const Place& place) const {
     return no_value;
 }
 
-// The first pass after which the value is another one, found by computing what each of them has made.
+// Returns the first pass that changes the value, found by computing the result of each.
 std::string ReplacementCheck::responsible(int index, const Tensor& expected, const Tensors& inputs) const {
     for (auto& stage : stages_) {
         ValueId id = find(stage.graph, places_[size_t(index)]);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What an optimisation level below zero adds to a program: a second program of the graph as it was, whose
-// outputs are the values that passes compute in another way now. Each run computes it first, and then
-// compares each of those values when its step has written it. For the files of this folder only.
+// The check of optimisation levels below zero: a second program of the original graph, whose outputs are the
+// values that passes compute in another way. Each run computes it first, then compares each of these values
+// after its step. For this folder only.
 
 #include <map>
 #include <memory>
@@ -17,26 +17,26 @@ namespace mge {
 
 class ReplacementCheck {
 public:
-    // `source` before the passes, `stages` after each of them.
+    // `source` is the graph before the passes, `stages` that after each of them.
     ReplacementCheck(Graph source, std::vector<PassStage> stages, const CompileOptions& options);
 
     const std::vector<ReplacedValue>& replaced() const { return replaced_; }
-    // Which of them a value of the optimised program is; -1: none.
+    // Returns the index of a value of the optimised program in replaced(); -1: not replaced.
     int index_of(ValueId id) const { return by_value_[size_t(id)]; }
-    // The content of a value of the optimised program as the source has it: plain, its channels in their
+    // Returns a value of the optimised program in the form of the source: plain, with channels in source
     // order.
     Tensor as_in_source(ValueId id, const Tensor& value) const;
-    // Has them as its outputs; null when there are none.
+    // The program that outputs the values; null if there are none.
     const std::shared_ptr<const Program>& reference() const { return reference_; }
-    // Error with code `accuracy` when the tensors differ beyond rounding.
+    // Throws Error with code `accuracy` if the tensors differ beyond rounding.
     void compare(int index, const Tensor& got, const Tensor& expected, const Tensors& inputs) const;
 
 private:
     struct Place {
-        ValueId value = no_value;  // of the source
-        int output = -1;           // of the graph: for one that no node computes any more
+        ValueId value = no_value;  // in the source
+        int output = -1;           // graph output, if no node computes the value any more
     };
-    // The value of the source that a value of another stage is; no_value: none.
+    // Returns the source's value for a value of another stage; no_value: none.
     ValueId source_of(const Graph& graph, ValueId id) const;
     // By value of the source.
     std::map<ValueId, std::string> descriptions(const Graph& graph) const;
@@ -54,14 +54,14 @@ private:
     std::vector<PassStage> stages_;
     int threads_;
     double tolerance_;
-    std::vector<bool> has_halves_;  // of the source's values
+    std::vector<bool> has_halves_;  // by value of the source
     std::vector<ReplacedValue> replaced_;
-    std::vector<Place> places_;  // of replaced_
-    std::vector<int> by_value_;  // of the result of all passes
+    std::vector<Place> places_;  // parallel to replaced_
+    std::vector<int> by_value_;  // by value of the result of all passes
     std::shared_ptr<const Program> reference_;
 };
 
-// The check in one context: an observer of its runs.
+// The check in one context, as an observer of its runs.
 class CheckedRun final : public StepObserver {
 public:
     CheckedRun(const Program& program, const ReplacementCheck& check);
@@ -74,8 +74,8 @@ private:
     void compare(ValueId id, Context& context) const;
 
     const ReplacementCheck& check_;
-    std::vector<std::vector<ValueId>> by_step_;  // what is compared after each step
-    std::vector<ValueId> others_;                // and after the last one
+    std::vector<std::vector<ValueId>> by_step_;  // values to compare after each step
+    std::vector<ValueId> others_;                // values to compare after the last one
     Tensors inputs_;
     std::unique_ptr<Context> reference_;
 };

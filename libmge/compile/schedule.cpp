@@ -39,7 +39,7 @@ private:
             if (!result_.steps[i].is_dynamic) take_over_inputs(int(i));
     }
 
-    // What lies in the memory of a buffer, which only grows by taking over what another one holds.
+    // Values by buffer. Buffers grow only by taking over others.
     std::vector<std::vector<ValueId>> values_by_buffer() const {
         std::vector<std::vector<ValueId>> values(result_.buffers.size());
         for (size_t id = 0; id < result_.buffer_of.size(); ++id)
@@ -49,7 +49,7 @@ private:
     Buffer& buffer(ValueId id) { return result_.buffers[size_t(result_.buffer_of[size_t(id)])]; }
     bool is_view(const Node& node) const { return result_.view_of[size_t(node.outputs[0])] != no_value; }
 
-    // Whoever takes an output takes its whole memory, so it is no part of something larger.
+    // Marks values whose memory callers receive as outputs: they must not be part of larger memory.
     std::vector<bool> handed_out() const {
         std::vector<bool> result(graph_.values().size());
         for (ValueId id : graph_.outputs()) {
@@ -63,7 +63,7 @@ private:
         return result;
     }
 
-    // Where its outputs lie in the memory of its first input; empty when it is a step.
+    // Returns the offsets of its outputs in its first input; empty if the node is a step.
     std::vector<size_t> offsets_of_views(const Node& node) const {
         auto& op = *node.op;
         if (!shares_views_ || (!op.traits.view && !op.part_of_input)) return {};
@@ -148,7 +148,7 @@ private:
         }
     }
 
-    // Nobody reads it after the step, and its memory is of that kind.
+    // True if the value has no readers after the step, and its memory is of that kind.
     bool is_free(ValueId input, int step, Buffer::Kind kind) {
         return result_.buffer_of[size_t(input)] >= 0 && buffer(input).kind == kind &&
                buffer(input).last == step;
@@ -156,7 +156,7 @@ private:
 
     void share_in_place(int step) {
         auto& node = graph_.node(result_.steps[size_t(step)].node);
-        std::vector<int> taken;  // no two outputs may take over the same buffer
+        std::vector<int> taken;  // no two outputs may reuse the same buffer
         for (auto [output, input] : in_place_pairs(graph_, node, result_.view_of)) {
             ValueId to = node.outputs[size_t(output)], from = node.inputs[size_t(input)];
             int merged = result_.buffer_of[size_t(to)];
@@ -217,7 +217,7 @@ private:
     Schedule result_;
 };
 
-// Results of a node beside the operands that they might overwrite, the best first.
+// Returns results of a node with the operands that they might overwrite, best first.
 std::vector<InPlace> candidates(const Node& node) {
     std::vector<InPlace> pairs(node.op->in_place.begin(), node.op->in_place.end());
     if (pairs.empty() && node.op->traits.elementwise)
@@ -229,7 +229,7 @@ std::vector<InPlace> candidates(const Node& node) {
     return pairs;
 }
 
-// Libraries that convolve on a GPU do not say that they read a residual before they write in its place.
+// GPU convolution libraries do not guarantee to read a residual before they overwrite it.
 bool is_for_libraries(const Node& node, DeviceId place) {
     return node.op->layouts && node.op->layouts->is_preferred && !place.is_host() &&
            device(place).compute_capability() > 0;
@@ -254,7 +254,7 @@ std::vector<InPlace> in_place_pairs(const Graph& graph, const Node& node,
             a.bytes() != b.bytes() || size_of(a.dtype) != size_of(b.dtype) || !(a.layout == b.layout) ||
             graph.value(owner).spec.bytes() != b.bytes())
             return true;
-        // Another input in the same memory, read at other places, would see what was written.
+        // Another input in the same memory, read at other positions, would see the new values.
         auto reads_elsewhere = [&](ValueId other) {
             return other != no_value && other != input && owner_of(other, view_of) == owner;
         };
@@ -266,7 +266,7 @@ std::vector<InPlace> in_place_pairs(const Graph& graph, const Node& node,
 
 SharedMemory shared_memory(const CompileOptions& options) {
     bool shares = options.seq_opt.enable_mem_plan_opt;
-    // Without a plan every result is a block of its own.
+    // Without a plan every result is a separate block.
     return {shares, shares && !options.force_dynamic_alloc};
 }
 

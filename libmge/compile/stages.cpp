@@ -34,69 +34,68 @@ bool writes_to_user_memory(const O& o) { return o.force_output_use_user_specifie
 bool allocates_ahead(const O& o) { return o.allocate_static_mem_after_graph_compile; }
 bool gives_graph_up(const O& o) { return o.comp_node_seq_record_level == 2; }
 
-// The table of contents of a compilation. Order matters where a line says so.
+// The table of contents of a compilation. Where order matters, the line says so.
 constexpr std::array stages{
-    // The graph's constants, and whether the files that they are mapped from are whole.
+    // The graph's constants, and a check that their mapped files are complete.
     Stage{stage::note_constants},
     // Names and specs of inputs and outputs. Before the passes, which may replace an output by an equal
     // value.
     Stage{stage::name_ports},
-    // Options that depend on each other get the value that counts.
+    // Resolves options that depend on each other.
     Stage{stage::settle_options},
     // The cache and the state that all measurements share.
     Stage{stage::prepare_measuring},
-    // Named operators, by their numbers in the graph as it came.
+    // Numbers of named operators in the original graph.
     Stage{stage::find_endpoints},
-    // Everything in passes/pipeline.cpp. Below level 0 each stage of it is kept for the check of every run.
+    // All passes of passes/pipeline.cpp. Below level 0 every stage is kept for the check of each run.
     Stage{stage::run_passes},
-    // A layout that was asked for and that no value has is reported.
+    // Reports a requested layout that no value has.
     Stage{stage::check_layout},
-    // Operators that write over an operand come after its other readers.
+    // Moves operators that overwrite an operand after its other readers.
     Stage{stage::order_updates},
-    // After the passes, which would merge what is computed twice.
+    // After the passes, which would merge repeated work.
     Stage{stage::repeat_values, gives_values_up},
-    // Values wait in host memory where their device is fullest.
+    // Moves values to host memory if their device is too full.
     Stage{stage::swap_values, swaps_values},
-    // After all that computes outputs: each becomes memory that the last step writes.
+    // After all changes of outputs: the last step writes each to its own memory.
     Stage{stage::give_outputs_memory, writes_to_user_memory},
-    // The ids of inputs and outputs in the graph, which is final from here on.
+    // The ids of inputs and outputs in the graph, which is final now.
     Stage{stage::number_ports},
-    // The order of steps, and which values share memory.
+    // The order of steps, and sharing of memory between values.
     Stage{stage::make_schedule},
-    // The devices and queues, in the order in which steps come to them.
+    // The devices and queues, in order of first use.
     Stage{stage::find_places},
-    // Before anything expensive: whether options ask for what this graph cannot do.
+    // Before anything expensive: whether the options are possible for this graph.
     Stage{stage::check_recording},
     Stage{stage::check_outputs},
-    // Constants go to the devices that cannot read the host's memory.
+    // Copies constants to devices that cannot read host memory.
     Stage{stage::upload_constants},
-    // An algorithm for each step, measured where the options say so, with its packed weights. Constants that
-    // only packed copies replace are released meanwhile.
+    // An algorithm for each step with its packed weights, measured if the options require it. Constants that
+    // packed copies replace are released meanwhile.
     Stage{stage::bind},
-    // Which constants stay in memory. The others give their pages back to the files that they are mapped
-    // from.
+    // Determines which constants stay in memory. The others return their pages to the mapped files.
     Stage{stage::count_constants},
-    // Offsets in the arenas. After the binding, which says what workspaces are needed.
+    // Offsets in the arenas. After binding, which determines workspaces.
     Stage{stage::place_values},
-    // Which outputs may take over the memory of inputs that a caller gives up.
+    // Determines which outputs may reuse memory of donated inputs.
     Stage{stage::find_taken_inputs},
-    // Steps with algorithm and locations: what contexts turn into instructions.
+    // Steps with algorithm and locations, from which contexts make instructions.
     Stage{stage::make_steps},
-    // Copies between host and device run beside the other steps, behind what touches the same bytes.
+    // Overlaps copies between host and device with other steps that do not access the same bytes.
     Stage{stage::plan_copies},
-    // Which thread asks for which step.
+    // The enqueuing thread of each step.
     Stage{stage::assign_threads},
     // Reports about memory, steps and values.
     Stage{stage::count_pieces},
     Stage{stage::report_steps},
     Stage{stage::report_values},
-    // Once more: a file may have been cut while its constants were read.
+    // Checks again: a file may have been truncated while its constants were read.
     Stage{stage::check_files},
-    // Last of what reads the user's options: those that found nothing to do.
+    // Options without effect. After all other uses of the user's options.
     Stage{stage::report_options},
-    // Nothing of the caller outlives the compilation.
+    // Drops references to the caller's objects.
     Stage{forget_caller},
-    // A lack of memory shows here instead of in the first context.
+    // Allocates now, so that a lack of memory shows here.
     Stage{stage::take_arenas, allocates_ahead},
     // Recorded kernels need no graph.
     Stage{forget_nodes, gives_graph_up},
@@ -114,7 +113,7 @@ Compilation::Compilation(Graph source_graph, const CompileOptions& asked)
       around(asked.select.around) {}
 
 void Compilation::ignore(std::string option, std::string given, std::string reason) {
-    // The program around a graph warns for both.
+    // The enclosing program warns for both.
     if (options.log_level > 0 && !around) log_warning(text(option, ' ', given, " has no effect: ", reason));
     reports.ignored.push_back({std::move(option), std::move(given), std::move(reason)});
 }

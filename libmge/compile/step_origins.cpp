@@ -14,7 +14,7 @@ void KeptErrors::keep(std::exception_ptr error) {
     has_any_ = true;
 }
 
-void KeptErrors::tell_first() {
+void KeptErrors::rethrow_first() {
     std::unique_lock lock(mutex_);
     auto error = std::exchange(first_, nullptr);
     has_any_ = false;

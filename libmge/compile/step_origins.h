@@ -11,41 +11,41 @@
 
 namespace mge {
 
-// What went wrong in work of one context that nobody was there to catch, until somebody waits for it.
+// Holds asynchronous errors of a context until the next wait().
 class KeptErrors {
 public:
     void keep(std::exception_ptr error);
-    // Throws the first and forgets them all.
-    void tell() {
+    // Throws the first error and clears all.
+    void rethrow() {
         if (has_any_.load(std::memory_order_relaxed)) [[unlikely]]
-            tell_first();
+            rethrow_first();
     }
 
 private:
-    void tell_first();
+    void rethrow_first();
 
     std::atomic<bool> has_any_{false};
     std::mutex mutex_;
     std::exception_ptr first_;
 };
 
-// What a context runs in when its program is a graph that an operator holds.
+// The operator that runs a context's program as a nested graph.
 struct InnerPlace {
     std::string_view graph;  // the operator's parameter: "body"
-    int64_t iteration = -1;  // -1: it runs once in a call
+    int64_t iteration = -1;  // -1: runs once per call
     std::string text() const { return graph_text(graph, iteration); }
 };
 
-// "graph 3, conv2d 'conv1'"; inside of an operator, whose text names the graph, "conv2d 'conv1'".
+// Returns "graph 3, conv2d 'conv1'"; inside of an operator, whose text names the graph, "conv2d 'conv1'".
 std::string step_text(const Program& program, size_t step, const InnerPlace* place = nullptr);
 
-// Where the work of each step of a context comes from. Queues keep them as long as the work is under way.
-// Without somebody who waits for the context its errors are the queues'.
+// The origins of a context's work by step. Queues hold them while the work is in flight. If no caller waits
+// for the context, its errors are left to the queues.
 class StepOrigins : public std::enable_shared_from_this<StepOrigins> {
 public:
     StepOrigins(std::shared_ptr<const Program> program, bool is_waited_for);
     ~StepOrigins();
-    // `place`: what the thread asks for now is a part of what it asked for before.
+    // `place`: the thread's work is part of the work that it enqueued before.
     std::shared_ptr<const WorkOrigin> of_step(size_t step, const InnerPlace* place = nullptr) const;
     KeptErrors& errors() const { return errors_; }
 

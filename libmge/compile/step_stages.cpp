@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The stages of a compilation that turn the graph into steps: their order, places, algorithms and threads.
+// Compilation stages that turn the graph into steps: their order, places, algorithms and threads.
 
 #include <algorithm>
 #include <set>
@@ -23,7 +23,7 @@ bool is_idle(const Graph& graph, const Node& node) {
     return has_nothing_to_do(*node.op, outputs);
 }
 
-// Passes may have used constants that are no operand of a step.
+// Passes may have used constants that are not operands of a step.
 void verify_read(const Compilation& c, const std::set<const void*>& unread) {
     std::vector<std::span<const std::byte>> read;
     for (auto [address, bytes] : c.source.constants)
@@ -31,7 +31,7 @@ void verify_read(const Compilation& c, const std::set<const void*>& unread) {
     verify_constants(read, c.options.threads);
 }
 
-// Only operands tie places together, each of which has an arena of its own, and the order of effects.
+// Places have separate arenas: only operands connect them, and the order of effects.
 StepThreads threads_of(const Compilation& c, const Step& step, std::span<const int> thread_of_place) {
     StepThreads threads{thread_of_place[index_of(step.device, c.places)], {}};
     auto invite = [&](int thread) {
@@ -67,7 +67,7 @@ void make_schedule(Compilation& c) {
     c.order.schedule = schedule(c.graph, shared_memory(c.options), c.ports.is_callback_output);
 }
 
-// One at least.
+// Finds at least one place.
 void find_places(Compilation& c) {
     auto add = [&](DeviceId place) {
         if (index_of(place, c.places) == c.places.size()) c.places.push_back(place);

@@ -7,15 +7,15 @@
 
 namespace mge {
 
-// Moves values of a run at one place together, by way of the host's memory, so that what lies free between
-// them becomes one piece. What somebody else holds stays where it is.
+// Moves values of a run on one place together, through host memory, so that the free space between them
+// becomes contiguous. Values that are held elsewhere stay.
 class Compaction {
 public:
     Compaction(const Arenas& arenas, size_t place) : arenas_(arenas), place_(place) {}
     void add(Tensor& value);
-    // `moved` is given the new memory, and first a null one: to let the old one go.
+    // `moved` is called twice: with null, to drop the old memory, and with the new memory.
     void add(const StorageRef& storage, std::function<void(StorageRef)> moved);
-    // So that `needed` bytes more may find room. False when there was nothing to move.
+    // Makes space for `needed` more bytes. Returns false if there is nothing to move.
     bool run(size_t needed);
 
 private:

@@ -38,7 +38,7 @@ void CopiesBeside::begin(bool continues) {
     is_running_ = true;
 }
 
-// The queue that the step is asked of.
+// Returns the queue of the step after making it wait.
 Queue& CopiesBeside::come_behind(size_t i, size_t place) {
     auto& step = plan_.steps[i];
     for (size_t other : step.host_waits) wait_for(other, *reached_[other]);
@@ -48,7 +48,7 @@ Queue& CopiesBeside::come_behind(size_t i, size_t place) {
         auto& lane = lane_of(copy);
         queue = lane.queue;
         lane.is_used = true;
-        // Its memory may have been anybody's before the run.
+        // Other work may have used its memory before the run.
         bool follows_start = !continues_ || copy.is_device_shared;
         if (follows_start && !std::exchange(lane.has_started, true))
             queue->wait_for(*places_[copy.place].start);
@@ -59,7 +59,7 @@ Queue& CopiesBeside::come_behind(size_t i, size_t place) {
     return *queue;
 }
 
-// False where the step is none.
+// Returns false if the step is not a copy.
 bool CopiesBeside::copy(size_t i, const Launch& launch) {
     if (plan_.steps[i].copy < 0) return false;
     auto at = size_t(plan_.steps[i].copy);
@@ -72,7 +72,7 @@ bool CopiesBeside::copy(size_t i, const Launch& launch) {
     return true;
 }
 
-// On the host.
+// Waits on the host.
 void CopiesBeside::wait_for(size_t step, const Event& copied) {
     copied.wait();
     auto& place = places_[plan_.copies[size_t(plan_.steps[step].copy)].place];
@@ -83,7 +83,7 @@ void CopiesBeside::reach(size_t i, Queue& queue) {
     if (plan_.steps[i].is_waited_for) reached_[i] = queue.record();
 }
 
-// Whatever comes next is behind the copies.
+// Makes the queues of the places wait for the copies.
 void CopiesBeside::join() {
     for (auto& place : places_)
         for (auto* lane : {&place.uploads, &place.downloads})
@@ -110,7 +110,7 @@ void CopiesBeside::give_up() noexcept {
                     lane->queue->wait();
                     lane->is_used = false;
                 } catch (...) {
-                    // Nothing is under way on what fails; the run's own error is told.
+                    // A failed queue has no work in flight; the run's own error is reported.
                 }
 }
 

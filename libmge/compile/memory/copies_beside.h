@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The runs of a context whose program has copies beside its work (compile/lane_plan.h): each copy is asked of
-// its lane's queue, and events keep the order that the plan says. Between runs the queues of the places are
-// behind all copies.
+// Runs of a program with overlapping copies (compile/lane_plan.h): each copy is enqueued on its lane's queue,
+// and events enforce the planned order. Between runs, the queues of the places wait for all copies.
 
 #include <functional>
 #include <memory>
@@ -19,10 +18,10 @@ class CopiesBeside {
 public:
     CopiesBeside(const LanePlan& plan, std::span<const DeviceId> places);
 
-    // A run begins. `continues`: its memory is what the run before had, and nobody has touched it meanwhile.
+    // Begins a run. `continues`: its memory is the previous run's, unused in between.
     void begin(bool continues);
     bool is_running() const { return is_running_; }
-    // A step of it, which is either a copy or whatever `ask` asks its place's queue for.
+    // Runs a step: a copy, or work that `ask` enqueues on its place's queue.
     template <class Ask>
     void step(size_t i, size_t place, const Launch& launch, Ask&& ask) {
         if (is_last(i) && !is_ending_) return;
@@ -30,19 +29,19 @@ public:
         if (!copy(i, launch)) ask();
         reach(i, queue);
     }
-    // All steps were asked for, but those that come last, which `ask` gets.
+    // Call after all other steps: enqueues the last copies through `ask`.
     template <class Ask>
     void ask_last(Ask&& ask) {
         is_ending_ = true;
         for (auto& copy : plan_.copies)
             if (copy.is_last) ask(copy.step);
     }
-    // So were these. Waits for the copies that still read or write memory of the host: `in_step` calls what
-    // it gets with a step, and says in its errors which one it is.
+    // Ends the run. Waits for copies that still access host memory. `in_step` calls its argument for a step
+    // and adds the step to errors.
     void end(const std::function<void(size_t, const std::function<void()>&)>& in_step);
-    // The run has failed. Nothing is under way afterwards.
+    // Cleans up after a failed run. No copies are in flight afterwards.
     void give_up() noexcept;
-    // There was a run of another kind.
+    // Call if a run of another kind happened.
     void interrupt() { is_running_ = has_ended_ = false; }
 
 private:
@@ -52,10 +51,10 @@ private:
     };
     struct Place {
         Queue* queue = nullptr;
-        CopyingDevice* device = nullptr;  // null where there are no copies
+        CopyingDevice* device = nullptr;  // nullptr: no copies
         int stream = 0;
         Lane uploads, downloads;
-        std::shared_ptr<const Event> start;  // of the run
+        std::shared_ptr<const Event> start;  // start of the run
     };
     bool is_last(size_t i) const {
         int copy = plan_.steps[i].copy;
@@ -70,8 +69,8 @@ private:
 
     const LanePlan& plan_;
     std::vector<Place> places_;
-    std::vector<std::shared_ptr<const Event>> reached_;  // by step, in this run or the one before
-    std::vector<std::shared_ptr<const Event>> late_;     // by copy; null where the host's memory is free
+    std::vector<std::shared_ptr<const Event>> reached_;  // by step, in this run or the previous one
+    std::vector<std::shared_ptr<const Event>> late_;     // by copy; null if its host memory is free
     bool is_running_ = false, is_ending_ = false, continues_ = false, has_ended_ = false;
 };
 

@@ -16,10 +16,10 @@
 namespace mge {
 namespace {
 
-// Shorter segments would be cut between the values of one operator.
+// Shorter segments would separate the values of one operator.
 constexpr size_t smallest_threshold = 1024;
 
-// The first n points of one sequence that fills [0, 1): more tries look at what fewer did, and at more.
+// Returns point n of a low-discrepancy sequence in [0, 1), so that more tries include those of fewer.
 double even_point(unsigned n) {
     double result = 0, digit = 0.5;
     for (; n > 0; n /= 2, digit /= 2) result += digit * (n % 2);
@@ -83,7 +83,7 @@ void CutSearch::try_thresholds(const std::vector<size_t>& thresholds, std::vecto
     }
 }
 
-// Rounds of children that differ a little from one of the best so far, or take after two of them.
+// A genetic search: children are mutations of one of the best candidates, or combine two of them.
 void CutSearch::mutate(std::vector<Found>& pool) const {
     std::vector<NodeId> legal;
     for (size_t i = 0; i + 1 < bytes.size(); ++i)
@@ -119,7 +119,7 @@ void CutSearch::mutate(std::vector<Found>& pool) const {
     }
 }
 
-// The last segments first: their values are wanted soonest.
+// Last segments first, because their values are needed first.
 void CutSearch::repeat_less(Found& found, size_t bound) const {
     size_t limit = std::max(found.peak, bound);
     for (size_t i = found.cuts.count(); i-- > 0;) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Where recomputation cuts: for recompute.cpp only.
+// The search for cuts of recompute.cpp.
 
 #include <functional>
 #include <optional>
@@ -14,11 +14,12 @@ namespace mge {
 // Segments of the nodes before the turn.
 class Cuts {
 public:
-    // `ends`: the last nodes of all segments but the last, ascending. All segments are repeated at first.
+    // `ends` are the last nodes of all segments except the last, ascending. Initially all segments are
+    // repeated.
     explicit Cuts(std::vector<NodeId> ends) : ends_(std::move(ends)), repeats_(ends_.size() + 1, true) {}
     const std::vector<NodeId>& ends() const { return ends_; }
     bool repeats(NodeId node) const { return repeats_[segment_of(node)]; }
-    // Some segment ends between the two: at `from` or behind it, but before `to`.
+    // True if a segment ends at or after `from` and before `to`.
     bool is_crossed(NodeId from, NodeId to) const { return to > from && segment_of(from) != segment_of(to); }
     size_t count() const { return repeats_.size(); }
     size_t count_repeated() const;
@@ -37,12 +38,12 @@ struct CutSearch {
     };
     const SublinearMemConfig& config;
     int log_level;
-    std::vector<size_t> bytes;                   // by node: what it adds to a segment's values
+    std::vector<size_t> bytes;                   // by node: bytes that it adds to a segment's values
     std::vector<bool> may_end;                   // by node: a segment may end with it
     std::function<size_t(const Cuts&)> peak_of;  // called from several threads
 
-    // Nothing when no cuts bring the peak below `plain_peak`. Segments are repeated only as far as that
-    // lowers the peak, and not below `bound`.
+    // Returns nullopt if no cuts bring the peak below `plain_peak`. Segments are repeated only if that lowers
+    // the peak, and not below `bound`.
     std::optional<Found> run(size_t plain_peak, size_t bound) const;
 
 private:

@@ -9,7 +9,7 @@
 
 namespace mge {
 
-// Where an operand of a step is stored. A context turns it into an address once.
+// The storage of a step's operand. A context converts it to an address once.
 struct Location {
     enum class Kind : uint8_t { absent, arena, block, input, output, constant, dynamic };
     Kind kind = Kind::absent;
@@ -17,23 +17,23 @@ struct Location {
     // dynamic: value id
     size_t at = 0;
     const void* constant = nullptr;
-    size_t place = 0;   // arena: which of the program's places
-    size_t offset = 0;  // bytes from the beginning of that to a view
+    size_t place = 0;   // arena: index into the program's places
+    size_t offset = 0;  // offset of a view in bytes
 };
 
 struct CompiledStep {
     NodeId node = -1;
     bool is_dynamic = false;
-    size_t place = 0;  // where it runs
+    size_t place = 0;  // device index
     Choice choice;
     std::vector<Location> inputs, outputs;
     Location workspace;
-    bool is_idle = false;  // there is nothing to compute
+    bool is_idle = false;  // nothing to compute
 };
 
-// The index of a place in a program's list; the size of the list when it is not there.
+// Returns the index of a place in a list, or the list's size.
 size_t index_of(DeviceId place, std::span<const DeviceId> places);
-// Nothing is in flight when a run returns.
+// True if no work is in flight when a run returns.
 bool are_on_host(std::span<const DeviceId> places);
 
 }  // namespace mge

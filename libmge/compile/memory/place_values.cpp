@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The stages of a compilation that give each value its memory.
+// Compilation stages that assign memory to values.
 
 #include <utility>
 
@@ -10,7 +10,7 @@
 namespace mge {
 namespace {
 
-// Nothing shares memory: everything is alive all the time.
+// Without sharing, everything is alive all the time.
 void keep_all_alive(std::vector<MemoryBlock>& blocks, size_t steps) {
     for (auto& block : blocks) {
         block.first = 0;
@@ -39,8 +39,7 @@ ArenaBlocks blocks_of(const Compilation& c) {
     return blocks;
 }
 
-// By place, a plan with as much room for copies as costs nothing, or next to nothing where memory is not
-// short.
+// Returns a plan per place, with as much slack for copies as is free, or almost free if memory is not short.
 std::vector<MemoryPlan> plan_lives(const Compilation& c, const ArenaBlocks& blocks) {
     auto plans = plan_places(blocks.blocks, c.places.size());
     if (!c.order.has_copies_beside) return plans;
@@ -60,7 +59,7 @@ std::vector<MemoryPlan> plan_lives(const Compilation& c, const ArenaBlocks& bloc
     return plans;
 }
 
-// By block, its location in the arena of its place.
+// Returns, by block, its location in the arena of its place.
 std::vector<Location> plan_arenas(Compilation& c, const ArenaBlocks& blocks) {
     auto plans = plan_lives(c, blocks);
     for (size_t i = 0; i < plans.size(); ++i) {
@@ -76,7 +75,7 @@ std::vector<Location> plan_arenas(Compilation& c, const ArenaBlocks& blocks) {
     return locations;
 }
 
-// The location of each block, planned or not.
+// Returns the location of each block, with or without a plan.
 std::vector<Location> place_blocks(Compilation& c, ArenaBlocks& blocks) {
     c.placement.arena_bytes.resize(c.places.size());
     if (!c.options.force_dynamic_alloc) {
@@ -105,7 +104,7 @@ Location place_buffer(Compilation& c, const Buffer& buffer, const Location& in_p
         case Buffer::Kind::constant:
             break;
     }
-    // Null when it was released: the steps read packed copies.
+    // nullptr after release: the steps read packed copies.
     auto& constant = c.graph.value(buffer.constant).constant;
     return {Location::Kind::constant, 0, constant ? constant.address() : nullptr};
 }
@@ -151,7 +150,7 @@ void place_values(Compilation& c) {
                                           " blocks, lower bound ", memory.plan_lower_bound));
 }
 
-// Where steps run in their order, on the host or on one queue, and nobody reads inputs behind them.
+// Applies if steps run in order, on the host or on one queue, and inputs have no later readers.
 void find_taken_inputs(Compilation& c) {
     if (c.places.size() != 1 || c.order.has_copies_beside || c.check || c.options.force_dynamic_alloc) return;
     for (auto& [output, port] : c.order.schedule.takeovers)

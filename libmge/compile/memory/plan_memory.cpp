@@ -15,10 +15,10 @@
 namespace mge {
 namespace {
 
-// Looks at blocks by the whole search: some tens of milliseconds.
+// Limit of block inspections in the search: some tens of milliseconds.
 constexpr size_t search_budget = 50'000'000;
 constexpr size_t search_rounds = 300;
-// A placement that takes more is not tried.
+// Larger placements are not tried.
 constexpr size_t most_placer_looks = 8 * search_budget;
 
 bool alive_together(const MemoryBlock& a, const MemoryBlock& b) {
@@ -35,10 +35,10 @@ std::vector<int> by_first(std::span<const MemoryBlock> blocks, std::vector<int> 
     return ids;
 }
 
-// By block, the others that are alive with it; in a large graph they are few.
+// By block, the blocks alive at the same time; few in a large graph.
 class Contemporaries {
 public:
-    // How many pairs there are.
+    // Returns the number of pairs.
     static size_t count(std::span<const MemoryBlock> blocks, const std::vector<int>& ids) {
         std::vector<int> ends;
         for (int id : ids) ends.push_back(blocks[size_t(id)].last);
@@ -71,13 +71,13 @@ private:
 class Placer {
 public:
     Placer(std::span<const MemoryBlock> blocks, const std::vector<int>& ids) : blocks_(blocks) {
-        constexpr size_t cost_of_pair = 16;  // which is found in a list, and sorted
+        constexpr size_t cost_of_pair = 16;  // found in a list, and sorted
         size_t pairs = Contemporaries::count(blocks, ids), all = ids.size() * ids.size() / 2;
         looks_ = 1 + std::min(cost_of_pair * pairs, all);
         if (cost_of_pair * pairs < all && looks_ <= most_placer_looks) contemporaries_.emplace(blocks, ids);
     }
 
-    // Looks at blocks that place() takes.
+    // The number of block inspections of place().
     size_t looks() const { return looks_; }
 
     Placement place(const std::vector<int>& order) {
@@ -100,7 +100,7 @@ public:
 private:
     static constexpr size_t unplaced = SIZE_MAX;
 
-    // The smallest gap that holds the block, else the end of its contemporaries.
+    // Returns the smallest gap that holds the block, else the end of its contemporaries.
     size_t find_gap(int id, const std::vector<size_t>& offsets) {
         auto& block = blocks_[size_t(id)];
         if (contemporaries_) {
@@ -123,15 +123,16 @@ private:
     }
 
     std::span<const MemoryBlock> blocks_;
-    std::optional<Contemporaries> contemporaries_;  // none: it is as quick to look at all
+    std::optional<Contemporaries> contemporaries_;  // nullopt: inspecting all blocks is as fast
     size_t looks_ = 0;
-    std::vector<int> by_offset_;  // the placed ones; with contemporaries_, those of one block
+    std::vector<int> by_offset_;  // placed blocks; with contemporaries_, only those of one block
 };
 
-// Each block when it begins, in the tightest gap between those alive then: for more than can be searched.
+// Places each block when its life begins, in the tightest gap between live blocks. For programs too large to
+// search.
 Placement place_in_time(std::span<const MemoryBlock> blocks, const std::vector<int>& ids) {
     Placement result{std::vector<size_t>(blocks.size()), 0};
-    std::set<std::pair<size_t, size_t>> by_size, by_offset;  // gaps: size and offset, offset and size
+    std::set<std::pair<size_t, size_t>> by_size, by_offset;  // gaps: (size, offset) and (offset, size)
     auto add_gap = [&](size_t offset, size_t size) {
         by_offset.emplace(offset, size);
         by_size.emplace(size, offset);
@@ -158,7 +159,7 @@ Placement place_in_time(std::span<const MemoryBlock> blocks, const std::vector<i
         }
         add_gap(offset, size);
     };
-    using End = std::pair<int, int>;  // of a block's time, the block
+    using End = std::pair<int, int>;  // (end of life, block)
     std::priority_queue<End, std::vector<End>, std::greater<>> alive;
     for (int id : by_first(blocks, ids)) {
         auto& block = blocks[size_t(id)];
@@ -192,8 +193,7 @@ std::vector<int> ordered_by(std::span<const MemoryBlock> blocks, const std::vect
     return order;
 }
 
-// Moves the blocks that reach the top of the arena to the front of the order, with one random swap so that
-// the search does not run in circles.
+// Moves blocks at the top of the arena to the front of the order, with one random swap to avoid cycles.
 void disturb(std::vector<int>& order, const Placement& placement, std::span<const MemoryBlock> blocks,
              uint32_t& random) {
     std::stable_partition(order.begin(), order.end(), [&](int id) {
@@ -232,7 +232,8 @@ Placement search(std::span<const MemoryBlock> blocks, const std::vector<int>& id
         auto tried = order;
         disturb(tried, current, blocks, random);
         Placement placement = placer.place(tried);
-        if (placement.bytes > current.bytes + current.bytes / 50) continue;  // a little worse is a way out
+        if (placement.bytes > current.bytes + current.bytes / 50)
+            continue;  // accepts slightly worse results to escape local minima
         order = std::move(tried);
         current = std::move(placement);
         if (current.bytes < best.bytes) best = current;
@@ -274,13 +275,13 @@ void verify_plan(std::span<const MemoryBlock> blocks, const MemoryPlan& plan) {
     size_t bound = live.empty() ? 0 : *std::max_element(live.begin(), live.end());
     MGE_CHECK(plan.lower_bound == bound && plan.bytes >= bound, plan.lower_bound, " ", bound, " ",
               plan.bytes);
-    // In the order of time: whoever begins has to fit between those that are alive, who lie apart.
+    // In order of time: a new block must fit between the live ones, which are disjoint.
     std::vector<int> ids;
     for (size_t i = 0; i < blocks.size(); ++i)
         if (blocks[i].bytes) ids.push_back(int(i));
     auto end_of = [&](int id) { return plan.offsets[size_t(id)] + blocks[size_t(id)].bytes; };
     std::map<size_t, int> alive;         // by offset
-    std::multimap<int, size_t> offsets;  // of them, by their last steps
+    std::multimap<int, size_t> offsets;  // offsets of live blocks by their last steps
     for (int id : by_first(blocks, ids)) {
         auto& block = blocks[size_t(id)];
         size_t offset = plan.offsets[size_t(id)];

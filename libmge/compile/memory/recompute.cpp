@@ -25,10 +25,10 @@ std::vector<MemoryBlock> blocks_of(const Schedule& schedule) {
     return blocks;
 }
 
-// The graph with its turn: what may be given up there.
+// The graph, its turn, and the values that may be freed there.
 class Turned {
 public:
-    // Values of fewer bytes than `smallest` are not given up.
+    // Values smaller than `smallest` bytes are kept.
     Turned(const Graph& graph, SharedMemory shared, size_t smallest)
         : graph_(graph), shared_(shared), smallest_(smallest) {
         Schedule plain = schedule(graph, shared);
@@ -40,7 +40,7 @@ public:
         note_readers(plain);
     }
 
-    // What a segment up to each node would keep: bytes of values with a reader behind the turn.
+    // Returns the bytes that a segment up to each node would keep: values with readers after the turn.
     std::vector<size_t> kept_bytes() const {
         std::vector<size_t> bytes(size_t(turn_ + 1));
         for (size_t i = 0; i < bytes.size(); ++i)
@@ -71,8 +71,8 @@ private:
     size_t smallest_;
     NodeId turn_ = no_turn;
     std::vector<bool> may_repeat_;           // by node
-    std::vector<bool> is_wanted_late_;       // by value: a node behind the turn reads it
-    std::vector<bool> is_output_;            // by value, or its memory is
+    std::vector<bool> is_wanted_late_;       // by value: a node after the turn reads it
+    std::vector<bool> is_output_;            // by value: it is an output or shares memory with one
     std::vector<NodeId> last_early_reader_;  // by value, up to the turn
 };
 
@@ -95,7 +95,7 @@ void Turned::note_readers(const Schedule& plain) {
                 is_wanted_late_[size_t(id)] = true;
         }
     }
-    // A view keeps the memory of its source.
+    // A view keeps the memory of its source alive.
     for (size_t i = graph_.nodes().size(); i-- > 0;) {
         auto& node = graph_.node(NodeId(i));
         for (ValueId id : node.outputs) {
@@ -108,7 +108,7 @@ void Turned::note_readers(const Schedule& plain) {
     }
 }
 
-// Nodes behind the turn read the value itself, not a repeated one.
+// True if nodes after the turn read the value itself instead of a repeated one.
 bool Turned::is_kept(ValueId id, const Cuts& cuts) const {
     NodeId producer = graph_.value(id).producer;
     if (graph_.value(id).spec.bytes() < smallest_) return true;
@@ -117,7 +117,7 @@ bool Turned::is_kept(ValueId id, const Cuts& cuts) const {
     return !cuts.repeats(producer) || cuts.is_crossed(producer, last_early_reader_[size_t(id)]);
 }
 
-// Rewrites the nodes behind the turn.
+// Rewrites the nodes after the turn.
 class Turned::Repeats {
 public:
     Repeats(const Turned& turned, const Cuts& cuts)
@@ -150,11 +150,11 @@ private:
         }
         return result;
     }
-    // All nodes that have to run again before this one can read.
+    // Repeats all nodes that must run again before this one.
     void repeat_for(const Node& reader) {
         auto& graph = turned_.graph_;
         std::vector<ValueId> open(reader.inputs);
-        std::set<NodeId> missing;  // in the order in which they ran
+        std::set<NodeId> missing;  // in original order
         while (!open.empty()) {
             ValueId id = open.back();
             open.pop_back();
@@ -177,13 +177,13 @@ private:
     const Turned& turned_;
     const Cuts& cuts_;
     Rewrite rewrite_;
-    std::vector<ValueId> again_;  // by value: the repeated one in the target
+    std::vector<ValueId> again_;  // by value: the repeated value in the target
     std::vector<NodeId> repeated_;
 };
 
 Turned::Result Turned::apply(const Cuts& cuts) const { return Repeats(*this, cuts).run(); }
 
-// Where segments may end.
+// Marks nodes after which a segment may end.
 std::vector<bool> legal_ends(const Graph& graph, size_t count, const std::vector<NodeId>& endpoints) {
     std::vector<bool> legal(count, endpoints.empty());
     for (size_t i = 0; i < count && !endpoints.empty(); ++i)

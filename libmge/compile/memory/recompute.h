@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Less memory for more work: values that are kept for long (those of a forward pass, for the backward pass)
-// are given up after their last early reader and computed again before their first late one.
+// Trades work for memory: values that are kept for long (of a forward pass, for the backward pass) are freed
+// after their last early reader and computed again before their first late one.
 //
-// The turn is the step at which most is alive. The nodes before it are cut into segments. What crosses a cut
-// is kept; everything else that nodes behind the turn read is computed again, segment by segment, from what
-// is kept. With n values and √n segments about 2·√n of them are alive at once, for one more forward pass.
-// Where to cut is searched: a segment ends when the values that it would have kept exceed a threshold; the
-// arena's lower bound of each threshold is simulated, then (if asked for) that of random changes to the best
-// sets of cuts. In the end the segments that need not be computed again are left alone.
+// The turn is the step at which most bytes are alive. The nodes before it are cut into segments. Values that
+// cross a cut are kept. All other values that nodes after the turn read are computed again, segment by
+// segment, from the kept ones. With n values and √n segments about 2·√n are alive at once, for one more
+// forward pass. The cuts are searched: a segment ends when the values it would have kept exceed a threshold.
+// For each threshold, and then (if requested) for random changes to the best cuts, the arena's lower bound is
+// simulated. In the end, segments that need not be repeated are left alone.
 //
-// Operators that draw random numbers or update state run once; so do those whose shapes only a run can tell.
+// Operators that draw random numbers or update state run once, as do those whose shapes are known only at run
+// time.
 
 #include <vector>
 
@@ -21,16 +22,16 @@ namespace mge {
 
 struct Recomputation {
     Graph graph;
-    std::vector<NodeId> repeated;     // nodes that compute again what earlier ones did, ascending
-    size_t segments = 0;              // that are computed again
-    size_t plain_peak = 0, peak = 0;  // bytes of values alive at once, before and after
+    std::vector<NodeId> repeated;     // nodes that repeat the work of earlier ones, ascending
+    size_t segments = 0;              // repeated segments
+    size_t plain_peak = 0, peak = 0;  // bytes alive at once, before and after
 };
 
-// `endpoints`: the nodes, by their ids in the graph that compilation began with (Node::sources), behind which
-// alone a segment may end; empty: any.
+// `endpoints` are the only nodes after which a segment may end, by their ids in the original graph
+// (Node::sources); empty: any node.
 Recomputation recompute(Graph graph, const CompileOptions& options, const std::vector<NodeId>& endpoints);
 
-// The nodes of those names, or that make values of those names; UserError for a name that is not there.
+// Returns the nodes with these names, or whose values have them. Throws UserError for an unknown name.
 std::vector<NodeId> find_endpoints(const Graph& graph, const std::vector<std::string>& names);
 
 }  // namespace mge

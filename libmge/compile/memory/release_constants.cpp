@@ -9,7 +9,7 @@
 namespace mge {
 namespace {
 
-// Smaller ones of a file are given back in the end, with their neighbours (release_mapped).
+// Smaller ones are dropped in the end, together with their neighbours (release_mapped).
 constexpr size_t released_at_once = size_t(1) << 20;
 
 std::span<const std::byte> bytes_of(const Tensor& tensor) {
@@ -76,7 +76,7 @@ std::set<const void*> ConstantRelease::unread() const {
     std::set<const void*> unread;
     for (auto& readers : readers_)
         if (readers.take_from_file) unread.insert(readers.original);
-    // Several buffers may be views of one.
+    // Several buffers may be views of one constant.
     for (auto& readers : readers_)
         if (!readers.take_from_file) unread.erase(readers.original);
     return unread;
@@ -89,9 +89,9 @@ void release_pages_of_constants(const Graph& graph, const Node& node) {
 }
 
 void release_mapped(std::vector<std::span<const std::byte>> pieces, const std::set<const void*>& kept) {
-    // Files align what they hold: less than a page between two pieces belongs to nobody, unless a constant
-    // that stays lies there. Its pages have to remain outside what is given back, since reading it brings its
-    // neighbours within the same stretch of memory with it.
+    // Files align their content: a gap of less than a page belongs to no piece, unless it contains a constant
+    // that stays. Pages of that must not be dropped, because reading it would bring back its neighbours in
+    // the same readahead range.
     constexpr ptrdiff_t largest_gap = 4096;
     auto joins = [&](const std::byte* end, const std::byte* next) {
         auto between = kept.lower_bound(end);

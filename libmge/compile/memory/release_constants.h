@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Constants that the steps read only as packed copies give their memory back while algorithms are bound: the
-// pages of a mapped file are dropped (they come back when somebody reads them), other memory is let go, and
-// is free once the graph that was compiled is gone as well.
+// Releases constants that steps read only as packed copies while algorithms are bound. Pages of a mapped file
+// are dropped and come back if read again. Other memory is freed once the source graph is destroyed as well.
 
 #include <map>
 #include <set>
@@ -14,28 +13,28 @@
 
 namespace mge {
 
-// What a node's constants hold of a mapped file; it comes back from there when they are read again.
+// Drops the pages that a node's constants occupy of mapped files. They come back when read again.
 void release_pages_of_constants(const Graph& graph, const Node& node);
 
 class ConstantRelease {
 public:
-    // Both have to outlive it; the constants are taken out of the graph.
+    // Both must outlive it. Constants are removed from the graph.
     ConstantRelease(Graph& graph, const Schedule& schedule);
-    // The step's algorithm is prepared. After its last reader a constant is released, unless one of them
-    // reads the original.
+    // Call when a step's algorithm is prepared. A constant is released after its last reader, unless a reader
+    // needs the original.
     void bound(size_t step, const Prepared& prepared);
-    // By value id.
+    // by value id
     std::vector<bool> released() && { return std::move(released_); }
-    // The constants, by address, whose bytes no step has used: each read a copy that lies in a file.
+    // Returns addresses of constants whose bytes no step uses: each step reads a copy in a file.
     std::set<const void*> unread() const;
 
 private:
     struct Readers {
         int unbound = 0;
         bool need_original = false;   // in each run
-        bool take_from_file = false;  // each of those that are bound reads one of `copies`
+        bool take_from_file = false;  // each bound reader reads one of `copies`
         const void* original = nullptr;
-        std::vector<const void*> copies;  // that lie in a file
+        std::vector<const void*> copies;  // copies in a file
     };
     void release_unread(int buffer);
 
@@ -45,11 +44,11 @@ private:
     std::vector<bool> released_;
 };
 
-// Gives back the pages of what lies in mapped files, those between neighbours too; `kept`: where constants
-// begin that are still read.
+// Drops the pages of pieces of mapped files and of the gaps between them. `kept` lists the starts of
+// constants still in use.
 void release_mapped(std::vector<std::span<const std::byte>> pieces, const std::set<const void*>& kept);
 
-// ModelError when a mapped file was cut that some of these constants (by address) lie in.
+// Throws ModelError if a mapped file that contains one of these constants (by address) was truncated.
 void require_whole_files(const std::map<const void*, size_t>& constants);
 
 }  // namespace mge

@@ -16,18 +16,18 @@
 namespace mge {
 namespace {
 
-// Smaller values take longer to start on their way than to travel.
+// For smaller values the latency of a copy exceeds its transfer time.
 constexpr size_t smallest_value = size_t(1) << 20;
-// One by one they may not lower the peak, when several steps are as full as the fullest.
+// A single swap may not lower the peak if several steps are equally full.
 constexpr int patience = 8;
 
-// A value leaves after node `last_reader` and is back before node `next_reader`.
+// A value leaves after node `last_reader` and returns before node `next_reader`.
 struct Journey {
     ValueId value;
     NodeId last_reader, next_reader;
 };
 
-// How full the devices are, step by step.
+// The bytes alive on the devices, by step.
 class Fullness {
 public:
     Fullness(const Graph& graph, const CompileOptions& options)
@@ -45,7 +45,8 @@ public:
     }
     size_t peak() const { return peak_; }
 
-    // The largest value that could be away at the fullest step; of equal ones, that for the longest time.
+    // Returns the largest value that could be away at the fullest step; of equal ones, that with the longest
+    // absence.
     std::optional<Journey> best() const {
         std::optional<Journey> best;
         auto rank = [&](const Journey& j) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Values that nobody reads for long wait in host memory, so that fewer are alive at once on their device.
+// Moves values with distant readers to host memory, so that fewer are alive on their device at once.
 
 #include "libmge/compile/options/options.h"
 #include "libmge/graph/graph.h"
@@ -9,12 +9,12 @@ namespace mge {
 
 struct Swapped {
     Graph graph;
-    size_t values = 0;  // that go out and come back
+    size_t values = 0;  // swapped values
 };
 
-// Copies out what is alive at the fullest step of a device and not read around it, the largest value first,
-// as long as that lowers what is alive at once. Values that lie on the host, inputs, outputs, constants, and
-// those of run-time shapes stay. The graph has its specs and places.
+// Swaps values that are alive at the fullest step of a device and not read around it, largest first, while
+// that lowers the peak. Host values, inputs, outputs, constants and values of run-time shape stay. The graph
+// must have specs and devices.
 Swapped swap_values(Graph graph, const CompileOptions& options);
 
 }  // namespace mge

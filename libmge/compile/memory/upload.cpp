@@ -10,7 +10,7 @@ Tensor ConstantUploads::find(const Tensor& constant, DeviceId device) {
     std::lock_guard lock(mutex_);
     auto& upload = uploads_[{constant.address(), constant.spec().bytes(), device.hash()}];
     if (!upload.uploaded) upload = {constant, to_device(constant, device)};
-    // Equal bytes may be known under another shape.
+    // Equal bytes may be stored with another shape.
     return Tensor(constant.spec(), upload.uploaded.impl()->storage, upload.uploaded.impl()->offset, device);
 }
 

@@ -8,16 +8,16 @@
 
 namespace mge {
 
-// Constants in the memory of devices that cannot read the host's, each once: the programs of one Executable
-// share them. May be used by several threads.
+// Copies of constants on devices that cannot read host memory, shared by the programs of an Executable.
+// Thread-safe.
 class ConstantUploads {
 public:
-    // The constant where `device` can read it: itself, if that is so already.
+    // Returns the constant in memory that `device` can read: itself if possible.
     Tensor find(const Tensor& constant, DeviceId device);
 
 private:
     struct Upload {
-        Tensor host, uploaded;  // the first keeps its address its own
+        Tensor host, uploaded;  // holding `host` keeps its address valid as a key
     };
     std::mutex mutex_;
     std::map<std::tuple<const void*, size_t, uint64_t>, Upload> uploads_;

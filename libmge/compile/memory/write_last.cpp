@@ -15,19 +15,19 @@
 namespace mge {
 namespace {
 
-// Nodes that are looked at in all: some hundreds of milliseconds.
+// Limit of node inspections: some hundreds of milliseconds.
 constexpr size_t most_node_looks = 16'000'000;
 
 bool may_wait(const Node& node) {
     return !node.op->in_place.empty() && !node.op->traits.elementwise && !has_effect(node);
 }
 
-// The nodes one after the other, and what that leads to. Values count by their owners, in whose memory they
-// lie; only those that the plan places.
+// An order of the nodes and its effects. Values are represented by the owners of their memory, and only
+// planned values count.
 class Order {
 public:
     struct Outcome {
-        size_t in_place = 0;  // results of operators that may wait which lie in the memory of an operand
+        size_t in_place = 0;  // results of movable operators that are in the memory of an operand
         size_t peak = 0;      // bytes alive at once
     };
 
@@ -48,14 +48,14 @@ public:
 
     const std::vector<NodeId>& nodes() const { return nodes_; }
     size_t position(NodeId node) const { return positions_[size_t(node)]; }
-    // Where the last reader stands of what a node may overwrite.
+    // Returns the position of the last reader of operands that a node may overwrite.
     size_t last_reader(NodeId writer) const {
         size_t last = position(writer);
         for (auto [from, to] : uses_[size_t(writer)].pairs) last = std::max(last, last_[from]);
         return last;
     }
-    // The nodes from this one to that position, in the order in which it, and what needs its results, comes
-    // last. None: somebody who reads what it may overwrite needs its results.
+    // Returns the nodes up to that position, reordered so that `writer` and its dependents come last. Returns
+    // nullopt if a reader of those operands depends on the writer.
     std::optional<std::vector<NodeId>> with_last(NodeId writer, size_t last) {
         std::vector<NodeId> ordered, waiting;
         bool can_wait = true;
@@ -71,8 +71,8 @@ public:
         ordered.insert(ordered.end(), waiting.begin(), waiting.end());
         return ordered;
     }
-    // What the nodes from one position to another one lead to. What lies before and behind them is the same
-    // in whatever order they stand.
+    // Returns the outcome of the nodes between two positions. Nodes before and after are unaffected by their
+    // order.
     Outcome look(size_t first, size_t last) {
         Outcome found;
         size_t alive = entering_[first];
@@ -89,7 +89,7 @@ public:
         }
         return found;
     }
-    // Puts the nodes there, which are those that stand there.
+    // Reorders nodes at these positions; `nodes` is a permutation of them.
     void arrange(size_t first, const std::vector<NodeId>& nodes) {
         size_t end = first + nodes.size();
         for (size_t i = 0; i < nodes.size(); ++i) {
@@ -103,10 +103,10 @@ public:
     }
 
 private:
-    // Of a node that is a step: owners.
+    // The owners that a step uses.
     struct Use {
         std::vector<size_t> reads, makes;              // each once
-        std::vector<std::pair<size_t, size_t>> pairs;  // operand and the result that may lie there
+        std::vector<std::pair<size_t, size_t>> pairs;  // operand, and the result that may overwrite it
         bool may_wait = false;
     };
 
@@ -131,7 +131,7 @@ private:
                 use.pairs.emplace_back(from, to);
         }
     }
-    // How many results lie in the memory of operands, and their bytes.
+    // Returns the number of results in the memory of operands, and their bytes.
     std::pair<size_t, size_t> taken_over(const Use& use, size_t at) const {
         std::vector<size_t> taken;
         size_t total = 0;
@@ -157,12 +157,12 @@ private:
 
     const Graph& graph_;
     Schedule schedule_;
-    std::vector<Use> uses_;          // by node; none for views
-    std::vector<size_t> last_;       // by owner, the position of the last reader; of an output behind all
+    std::vector<Use> uses_;          // by node; empty for views
+    std::vector<size_t> last_;       // by owner: position of the last reader; after all for outputs
     std::vector<NodeId> nodes_;      // by position
     std::vector<size_t> positions_;  // by node
-    std::vector<size_t> entering_;   // by position, bytes alive that were made before
-    std::vector<bool> waits_;        // by node, while with_last() looks
+    std::vector<size_t> entering_;   // by position: bytes alive that were made before
+    std::vector<bool> waits_;        // by node, during with_last()
 };
 
 }  // namespace

@@ -10,7 +10,7 @@ namespace mge {
 
 Arenas::Arenas(const Program& program, std::shared_ptr<ContextMemory> memory, LentArena lent)
     : memory_(memory ? std::move(memory) : std::make_shared<ContextMemory>()), lent_(lent) {
-    auto taken = program.parts().first_use->take_arenas();  // while compiling, from the queues
+    auto taken = program.parts().first_use->take_arenas();  // allocated during compilation, from the queues
     memory_->enter();
     try {
         for (size_t i = 0; i < program.places().size(); ++i) {

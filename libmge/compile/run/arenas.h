@@ -10,23 +10,24 @@ namespace mge {
 
 class Program;
 
-// An arena that is a part of somebody else's memory, aligned to 64.
+// An arena that is a part of another context's memory, aligned to 64.
 struct LentArena {
     size_t place = 0;
-    void* data = nullptr;  // null: there is none
+    void* data = nullptr;  // nullptr: no arena is lent
 };
 
-// The arenas of one context, by place: its share of a ContextMemory, and who has addresses in them.
+// The arenas of one context by place: its share of a ContextMemory, and the addresses that refer to them.
 class Arenas {
 public:
-    // Takes the memory at once, so that a lack of it shows.
+    // Allocates at once, so that a lack of memory shows here.
     Arenas(const Program& program, std::shared_ptr<ContextMemory> memory, LentArena lent = {});
     ~Arenas();
     Arenas(const Arenas&) = delete;
 
-    // `slot` holds the address of a byte of an arena from here on, whenever a run has begun.
+    // Keeps `slot` pointing to byte `at` of an arena. Valid once a run has begun.
     void follow(void** slot, size_t place, size_t at);
-    // A run begins: the memory is there, and nobody else's. UserError when another context runs on it.
+    // Begins a run: the memory exists and is reserved for this context. Throws UserError if another context
+    // is running on it.
     void enter() {
         memory_->enter();
         bool is_known = generation_ == memory_->generation_.load(std::memory_order_relaxed);
@@ -36,21 +37,21 @@ public:
     void hand_over() { memory_->hand_over(); }
     void leave() { memory_->leave(); }
 
-    // Absent after clear().
+    // Returns the tensor at an offset; null after clear().
     Tensor at(size_t place, size_t offset, const TensorSpec& spec, DeviceId device) const;
     StorageRef allocate_dynamic(size_t place, size_t bytes) const;
-    // Takes what runs allocate from where these have it from; null: from its own memory.
+    // Lets runs allocate from the source of `others`; nullptr restores the own memory.
     void allocate_with(const Arenas* others) { dynamic_ = others ? others->dynamic_ : memory_.get(); }
-    // Values of so many bytes in all are about to be allocated, one after the other.
+    // Announces that values of so many bytes in total will be allocated next.
     void prepare_dynamic(size_t place, size_t bytes) const;
     DeviceId place(size_t place) const { return arenas_[place]->place; }
     size_t bytes(size_t place) const { return arenas_[place]->held; }
-    // The arena that was lent lies here in the next runs.
+    // Sets the memory of the lent arena for later runs.
     void lend(void* data);
     bool is_lent(size_t place) const { return lent_.data && lent_.place == place; }
-    // Another one when they lie elsewhere than before.
+    // Changes when the arenas move.
     uint64_t generation() const { return generation_; }
-    // No other context has them.
+    // True if no other context shares them.
     bool are_alone() const;
     const std::shared_ptr<ContextMemory>& memory() const { return memory_; }
 
@@ -71,7 +72,7 @@ private:
     uint64_t generation_ = 0;
 };
 
-// A run on them.
+// Holds the arenas for a run.
 class HeldArenas {
 public:
     explicit HeldArenas(Arenas& arenas) : arenas_(&arenas) { arenas.enter(); }
@@ -80,7 +81,7 @@ public:
     }
     HeldArenas(const HeldArenas&) = delete;
     HeldArenas& operator=(const HeldArenas&) = delete;
-    // `start` starts a thread that ends the run; if it throws, nothing is handed over.
+    // Calls `start`, which starts a thread that will end the run. If it throws, this object keeps the arenas.
     template <class Start>
     void hand_over(Start&& start) {
         arenas_->hand_over();

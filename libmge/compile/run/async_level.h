@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// CompileOptions::async_exec_level: which threads ask the queues of a program for its work. 0 is the thread
-// that runs the context, others are the context's own.
+// CompileOptions::async_exec_level: the threads that enqueue the work of a program. Thread 0 runs the
+// context; others belong to the context.
 //
-//   0       the caller asks for everything
-//   1       when the program runs on other devices than CPUs: each of them has a thread and all CPUs together
-//           one. With one of these alone the caller asks
-//   bit 2   every place has a thread, CPUs too, when there are several
-//   bit 4   never the caller: what it would ask for, thread 1 does
+//   0       the caller enqueues everything
+//   1       for programs on devices other than CPUs: one thread per such device and one for all CPUs; the
+//           caller if there is only one of these
+//   bit 2   one thread per place, including CPUs, if there are several
+//   bit 4   thread 1 instead of the caller
 
 #include <span>
 #include <vector>
@@ -16,10 +16,10 @@
 
 namespace mge {
 
-// By place.
+// Returns the thread of each place.
 std::vector<int> threads_of_places(std::span<const DeviceId> places, int level);
 
-// Who takes part in a step: the thread that asks for it, and those of other places that its operands lie at.
+// The threads of a step: the one that enqueues it, and those of other places of its operands.
 struct StepThreads {
     int owner = 0;
     std::vector<int> guests;

@@ -6,8 +6,9 @@
 
 namespace mge {
 
-// A context that has no memory for inputs and outputs: before each run all of them are bound, outputs unless
-// the program's options give them memory in each run. Null: working memory of its own.
+// Creates a context without memory for inputs and outputs. Before each run all of them must be bound, except
+// outputs that the program's options allocate in each run. If `memory` is null, the context has working
+// memory of its own.
 std::unique_ptr<Context> create_bound_context(std::shared_ptr<const Program> program,
                                               std::shared_ptr<ContextMemory> memory = nullptr);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The inside of a Context, for the files of this folder only.
+// Internals of Context, for this folder only.
 
 #include <exception>
 #include <memory>
@@ -23,7 +23,7 @@
 
 namespace mge {
 
-// One instruction: everything a kernel needs, addresses included.
+// One instruction: all data that a kernel needs, including addresses.
 struct Instruction {
     void (*run)(const Prepared&, const Launch&);
     const Prepared* prepared;
@@ -54,24 +54,23 @@ public:
     Tensor value(ValueId id) override;
     std::vector<double> time_steps() override;
 
-    // It runs as a part of an operator; `place` outlives it.
+    // Marks the context as part of an operator. `place` must outlive it.
     void stand_inside(const InnerPlace* place) { place_ = place; }
-    // Where the arena that was lent lies in the next runs.
+    // Sets the memory of the lent arena for later runs.
     void lend(void* data) { arenas_.lend(data); }
-    // The next runs allocate from the allocator of these arenas; null: from their own.
+    // Lets later runs allocate from the allocator of these arenas; nullptr restores the own one.
     void allocate_with(const Arenas* arenas) { arenas_.allocate_with(arenas); }
-    // The memory that the program's output memory `i` is in the next runs.
+    // Sets the memory of output memory `i` for later runs.
     void point_output(size_t i, void* data) { ports_.outputs.at(i).point(data); }
-    void skip_next_run(bool skips);  // whatever the options say
-    // The run itself, for whoever has the turn or is alone with the context.
+    void skip_next_run(bool skips);  // regardless of the options
+    // Runs without taking the turn, for callers that have it or own the context exclusively.
     void run_in_turn();
-    // Until the queues have been asked for the whole run.
+    // Waits until the whole run is enqueued.
     void wait_until_asked();
-    // Gives the outputs new memory, which belongs to whoever takes them: for results that outlive the next
-    // run. `given` (by output memory, null for none; empty: none at all) is the memory that they have
-    // instead.
+    // Gives the outputs new memory, owned by their consumers, so that results outlive the next run. `given`
+    // replaces it by output memory; null entries, or an empty span, mean new memory.
     void renew_outputs(std::span<const StorageRef> given = {});
-    // The output memory belongs to who has taken the outputs, and to nobody else.
+    // Leaves the output memory to the consumers of the outputs.
     void hand_over(size_t output_memory) { ports_.outputs.at(output_memory).forget(); }
 
 private:
@@ -89,13 +88,13 @@ private:
     void forget_blocks();
     void keep(std::exception_ptr failure) { origins_->errors().keep(std::move(failure)); }
 
-    // How a run asks for its steps. choose_mode() takes one when the context is made, and again when what
-    // the choice depends on changes.
+    // How a run enqueues its steps. choose_mode() selects one when the context is made, and again when a
+    // condition changes.
     using Mode = void (CompiledContext::*)();
     void choose_mode();
-    void run_plainly();   // a flat loop: the work is done when a step returns
-    void run_late();      // queues do the work later: as a recording, or step by step with copies beside
-    void run_observed();  // step by step, with what happens around steps
+    void run_plainly();   // a flat loop: steps are synchronous
+    void run_late();      // asynchronous queues: a recording, or step by step with overlapping copies
+    void run_observed();  // step by step, with observers, checks and callbacks
     void skip_run();
     void refuse_run();  // an output has no memory
     bool is_dispatched() const;
@@ -108,7 +107,7 @@ private:
     void end_copies();
     void record_for_later();
     void observe_steps();
-    void tell_arenas();
+    void report_arenas();
     void call_back(size_t steps);
 
     std::shared_ptr<const Program> program_;
@@ -118,47 +117,47 @@ private:
     ContextPorts ports_;
 
     struct Code {
-        std::vector<void*> addresses;  // of all instructions, one behind the other
+        std::vector<void*> addresses;  // all instructions' addresses, consecutively
         std::vector<Instruction> instructions;
         std::vector<std::unique_ptr<DynamicStep>> dynamic_steps;
         Tensors dynamic_values;  // by value id
         const Prepared nothing;
     } code_;
 
-    // Without a plan, the memory that comes before a step and goes after it: blocks, and outputs.
+    // Without a memory plan: blocks and outputs to allocate before a step, and blocks to free after it.
     struct BlockLives {
         std::vector<size_t> blocks, outputs, ended_blocks;
     };
-    std::vector<BlockLives> lives_;  // by step; empty: there is a plan
+    std::vector<BlockLives> lives_;  // by step; empty if there is a plan
 
     Mode mode_ = &CompiledContext::run_plainly;
-    ProgramRun run_{&arenas_, this};  // the run at hand
+    ProgramRun run_{&arenas_, this};  // the current run
     const InnerPlace* place_ = nullptr;
 
-    // Things that happen around the steps of a run.
+    // Actions around the steps of a run.
     struct Around {
         ObserverList observers;             // attached by the user
         std::unique_ptr<CheckedRun> check;  // null unless every run is compared
         OutputCallbacks callbacks;
         bool skips_next = false, was_checked = false;
-        ObserverList telling;  // in the run at hand: the checks of the program, then the observers
-        uint64_t arenas = 0;   // their generation when observers last heard of them
+        ObserverList active;  // in the current run: the program's checks, then the observers
+        uint64_t arenas = 0;  // generation that observers were last notified of
     } around_;
 
-    // Work that queues do after they were asked for it.
+    // State of asynchronous runs.
     struct Late {
         bool is_late = false;
-        bool output_waits = false;              // output() waits until its value is there
-        std::unique_ptr<RecordedRun> recorded;  // null where runs are asked for step by step
-        std::unique_ptr<CopiesBeside> copies;   // null where there are none
-        uint64_t copied_arenas = 0;             // their generation in the last run with copies
+        bool output_waits = false;              // output() waits for the value
+        std::unique_ptr<RecordedRun> recorded;  // null if runs are never recorded
+        std::unique_ptr<CopiesBeside> copies;   // null if there are no copies
+        uint64_t copied_arenas = 0;             // generation in the last run with copies
     } late_;
 
     std::shared_ptr<StepOrigins> origins_;
     RunTurn turn_;
-    // Last: their threads end before what they work on.
+    // Last members: their threads end before the data that they use.
     Worker worker_{[this] { run_for_start(); }};
-    std::unique_ptr<Dispatch> dispatch_;  // null when the caller asks for everything
+    std::unique_ptr<Dispatch> dispatch_;  // null if the caller enqueues everything
 };
 
 }  // namespace mge

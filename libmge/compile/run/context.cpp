@@ -20,12 +20,12 @@ std::vector<Queue*> queues_of(std::span<const DeviceId> places) {
     return queues;
 }
 
-// Outputs are made anew in each run, or bound by the caller: the context has no memory for them.
+// True if outputs are allocated in each run, or bound by the caller: the context has no memory for them.
 bool gives_outputs_memory(const CompileOptions& o) {
     return o.force_dynamic_alloc || o.force_output_dynamic_alloc || o.force_output_use_user_specified_memory;
 }
 
-// By step: the dynamic values that are read there for the last time, or made there and never read.
+// Returns, by step, the dynamic values to free: last read there, or made there and never read.
 std::vector<std::vector<ValueId>> released_values(const Program& program) {
     auto& steps = program.parts().steps;
     std::map<ValueId, size_t> last;
@@ -35,7 +35,7 @@ std::vector<std::vector<ValueId>> released_values(const Program& program) {
             for (auto& location : *locations)
                 if (location.kind == Location::Kind::dynamic) last[ValueId(location.at)] = i;
     }
-    // Those that only a callback reads stay with it when no step reads them.
+    // Values that only a callback reads are freed after its step.
     auto& outputs = program.graph().outputs();
     auto ready = ready_steps(program);
     for (size_t i = 0; i < outputs.size(); ++i)
@@ -94,7 +94,7 @@ CompiledContext::CompiledContext(std::shared_ptr<const Program> program,
     choose_mode();
 }
 
-// Where runs may be kept: the addresses of their work stay, on one queue that can record.
+// Recordings need fixed addresses and a single queue that can record.
 void CompiledContext::make_recordable() {
     auto& options = parts_.options;
     bool is_recorded = options.comp_node_seq_record_level || options.seq_opt.enable_run_recording;
@@ -129,7 +129,7 @@ void CompiledContext::make_instructions() {
     for (auto& step : steps) count += step.inputs.size() + step.outputs.size();
     code_.addresses.resize(count);
     code_.dynamic_values.resize(parts_.graph.values().size());
-    code_.instructions.reserve(steps.size());  // workspaces without a plan are followed
+    code_.instructions.reserve(steps.size());  // never reallocates: workspaces without a plan are followed
     auto released = released_values(*program_);
     void** next = code_.addresses.data();
     for (size_t i = 0; i < steps.size(); ++i) {
@@ -177,7 +177,7 @@ void CompiledContext::note_block_lives() {
         lives_.at(size_t(blocks[i].first)).blocks.push_back(i);
         lives_.at(size_t(blocks[i].last)).ended_blocks.push_back(i);
     }
-    if (parts_.options.force_output_use_user_specified_memory) return;  // they have theirs
+    if (parts_.options.force_output_use_user_specified_memory) return;  // bound by the user
     for (size_t i = 0; i < ports_.outputs.size(); ++i)
         lives_.at(size_t(parts_.placement.output_steps[i])).outputs.push_back(i);
 }
@@ -194,7 +194,7 @@ StorageRef CompiledContext::allocate_dynamic(size_t place, size_t bytes) {
     return arenas_.allocate_dynamic(place, bytes);
 }
 
-// False when there is nothing to move.
+// Returns false if there is nothing to move.
 bool CompiledContext::move_together(size_t place, size_t needed) {
     Compaction compaction(arenas_, place);
     DeviceId device = program_->places()[place];
@@ -229,7 +229,7 @@ void CompiledContext::give_blocks(size_t step) {
     for (size_t i : lives_[step].ended_blocks) ports_.blocks[i].forget();
 }
 
-// Drops what is left of an earlier run: outputs, and after an error all values that were alive.
+// Frees the remains of an earlier run: outputs and, after an error, all values then alive.
 void CompiledContext::forget_blocks() {
     for (auto& port : ports_.blocks) port.forget();
     if (parts_.options.force_output_use_user_specified_memory) return;
@@ -242,7 +242,7 @@ void CompiledContext::bind_output(size_t i, void* data, size_t bytes) {
 }
 
 void CompiledContext::renew_outputs(std::span<const StorageRef> given) {
-    if (parts_.options.force_dynamic_alloc) return;  // each at its step
+    if (parts_.options.force_dynamic_alloc) return;  // allocated at their steps
     for (size_t i = 0; i < ports_.outputs.size(); ++i) {
         auto& port = ports_.outputs[i];
         if (i < given.size() && given[i])
@@ -260,7 +260,7 @@ Tensor CompiledContext::tensor_at(ValueId id) {
         return arenas_.at(location.place, location.at + location.offset, value.spec, value.device);
     if (location.kind != Location::Kind::constant) return code_.dynamic_values[size_t(id)];
     if (!location.constant && value.spec.bytes()) return {};
-    // The spec of the value: a view of a constant has another shape.
+    // Use the value's spec: a view of a constant has another shape.
     auto* address = static_cast<const char*>(location.constant) + location.offset;
     return Tensor(value.spec, borrow_storage(address, value.spec.bytes(), program_), 0, value.device);
 }

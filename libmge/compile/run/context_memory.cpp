@@ -56,7 +56,7 @@ void ContextMemory::make_ready(Arena& arena) {
     arena.storage = {};
     arena.held = 0;
     ++generation_;
-    // An arena of no bytes is none of the allocator's business.
+    // Do not call the allocator for an empty arena.
     bool is_own = allocator_ && arena.wanted > 0;
     DeviceId beside = arena.place;
     if (arena.place.is_host())
@@ -74,7 +74,7 @@ void ContextMemory::make_ready(Arena& arena) {
 }
 
 void ContextMemory::adopt(Arena& arena, StorageRef storage, size_t bytes) {
-    // Touching every page now spares the runs their page faults.
+    // Touch every page now, so that runs have no page faults.
     if (arena.place.is_host())
         for (size_t at = 0; at < bytes; at += page_size()) static_cast<std::byte*>(storage->data)[at] = {};
     else

@@ -15,7 +15,7 @@ void throw_no_port(std::string_view kind, size_t i, size_t count) {
 }
 
 Tensor Port::tensor(const TensorSpec& spec, size_t bytes_behind, DeviceId device) const {
-    if (!data) return {};  // not yet, or no more
+    if (!data) return {};  // not yet, or no longer
     if (storage) return Tensor(spec, storage, offset + bytes_behind, device);
     return Tensor(spec, borrow_storage(static_cast<const char*>(data) + bytes_behind, spec.bytes(), nullptr),
                   0, device);
@@ -37,7 +37,7 @@ ContextPorts::ContextPorts(const ProgramParts& parts, std::span<Queue* const> qu
     for (size_t i = 0; i < bytes.size(); ++i) {
         if (!bytes[i]) continue;
         memory_[i] = allocate(i, *bytes[i]);
-        // Touching every page now spares the runs their page faults.
+        // Touch every page now, so that runs have no page faults.
         queues[i]->fill(memory_[i]->data, 0, *bytes[i]);
     }
     auto fill = [&](std::vector<Port>& ports) {
@@ -51,7 +51,7 @@ ContextPorts::ContextPorts(const ProgramParts& parts, std::span<Queue* const> qu
     for (auto& block : parts.placement.blocks) blocks.emplace_back(block.place);
 }
 
-// Memory that a device copies from and to while it computes has to be locked for it.
+// Overlapping copies to and from a device need page-locked memory.
 StorageRef ContextPorts::allocate(size_t place, size_t bytes) const {
     auto& copies = parts_.asking.copies.copies;
     auto& places = parts_.places;
@@ -84,7 +84,7 @@ void ContextPorts::bind_input(size_t i, const void* data) {
     inputs[i].point(data ? const_cast<void*>(data) : own);
 }
 
-// The memory of an output that is nobody else's.
+// Returns the memory of an output that no other value shares.
 Port& ContextPorts::own_output(size_t i) {
     auto& ids = parts_.graph.outputs();
     if (i >= ids.size()) throw_no_port("output", i, ids.size());

@@ -10,17 +10,17 @@ namespace mge {
 
 class Queue;
 
-// UserError: there is no input, or output, of that number.
+// Throws UserError for an unknown input or output number.
 [[noreturn]] void throw_no_port(std::string_view kind, size_t i, size_t count);
 
-// The ports that a context has memory of its own for. The rest has to be bound before each run.
+// The ports for which a context has memory of its own. Others must be bound before each run.
 struct OwnPorts {
     bool inputs = true, outputs = true;
-    // Somebody waits for the context, gets its errors, and gets outputs when they are there.
+    // A caller waits for the context, receives its errors, and reads outputs after waiting.
     bool is_waited_for = true;
 };
 
-// One piece of memory outside of the arenas, and the addresses of instructions that follow it.
+// A piece of memory outside of the arenas, with the instruction addresses that follow it.
 struct Port {
     explicit Port(size_t of_place, size_t begin = 0) : offset(begin), place(of_place) {}
 
@@ -45,7 +45,7 @@ struct Port {
         storage = {};
         data = nullptr;
     }
-    // `bytes_behind` bytes behind the beginning of the memory; absent when there is none.
+    // Returns the tensor `bytes_behind` bytes after the start of the memory; null if there is no memory.
     Tensor tensor(const TensorSpec& spec, size_t bytes_behind, DeviceId device) const;
 
 private:
@@ -59,26 +59,26 @@ private:
     std::vector<Follower> followers_;
 };
 
-// The memory of a context outside of its arenas: inputs, outputs, and the blocks of a program without a plan.
+// Memory of a context outside of its arenas: inputs, outputs, and blocks of a program without a memory plan.
 class ContextPorts {
 public:
     using Addresses = std::vector<void*>;
 
-    // Allocates and touches the memory of ports that the context owns.
+    // Allocates and touches the memory that the context owns.
     ContextPorts(const ProgramParts& parts, std::span<Queue* const> queues, OwnPorts own);
 
     std::vector<Port> inputs, outputs, blocks;
 
-    // The port of a location; null for one that is no port.
+    // Returns the port of a location, or nullptr.
     Port* find(const Location& location);
-    // The address of an input in the context's own memory, or where it is bound to when it has none.
+    // Returns the address of an input: in the context's own memory, else where it is bound.
     void* input(size_t i) const;
     void bind_input(size_t i, const void* data);
     void bind_output(size_t i, void* data, size_t bytes);
     bool are_outputs_bound() const;
-    // The output's memory is neither the context's own nor held by anybody else.
+    // True if the output's memory is neither the context's own nor held elsewhere.
     bool is_free(const Port& output) const;
-    // The addresses of inputs and outputs, as they are now; valid until the next call.
+    // The present addresses of inputs and outputs. Valid until the next call.
     const Addresses& addresses();
 
 private:
@@ -87,7 +87,7 @@ private:
 
     const ProgramParts& parts_;
     OwnPorts own_;
-    std::vector<StorageRef> memory_;  // by place: inputs, then outputs; null where the context has none
+    std::vector<StorageRef> memory_;  // by place: inputs, then outputs; null if the context has none
     Addresses addresses_;
 };
 

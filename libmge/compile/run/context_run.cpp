@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a context runs: plainly, late, observed, and on other threads.
+// The ways in which a context runs: plainly, asynchronously, observed, and on other threads.
 #include <algorithm>
 #include <chrono>
 #include <optional>
@@ -15,7 +15,7 @@ namespace mge {
 
 void CompiledContext::run() {
     HeldTurn turn(turn_);
-    origins_->errors().tell();
+    origins_->errors().rethrow();
     if (!is_dispatched()) return run_in_turn();
     HeldArenas arenas(arenas_);
     if (late_.copies) begin_copies();
@@ -25,7 +25,7 @@ void CompiledContext::run() {
 void CompiledContext::start() {
     if (is_dispatched()) return run();
     HeldTurn turn(turn_);
-    origins_->errors().tell();
+    origins_->errors().rethrow();
     turn.hand_over([this] { worker_.start(); });
 }
 
@@ -71,12 +71,12 @@ void CompiledContext::wait() {
     wait_until_asked();
     if (parts_.options.comp_seq_sync_device)
         for (Queue* queue : queues_) queue->wait();
-    origins_->errors().tell();
+    origins_->errors().rethrow();
 }
 
 void CompiledContext::wait_until_asked() {
     turn_.wait();
-    origins_->errors().tell();
+    origins_->errors().rethrow();
 }
 
 void CompiledContext::run_in_turn() {
@@ -101,7 +101,7 @@ void CompiledContext::choose_mode() {
                                          : &CompiledContext::run_plainly;
 }
 
-// Threads of the context ask for the steps, since nobody looks at them.
+// True if the context's threads enqueue the steps, because no observer is attached.
 bool CompiledContext::is_dispatched() const {
     return dispatch_ && (mode_ == &CompiledContext::run_plainly || mode_ == &CompiledContext::run_late);
 }
@@ -146,7 +146,7 @@ void CompiledContext::run_by_steps() {
     }
 }
 
-// Runs of a context that has its memory alone may overlap.
+// Runs may overlap only if the context does not share its memory.
 void CompiledContext::begin_copies() {
     uint64_t arenas = arenas_.generation();
     bool is_same = std::exchange(late_.copied_arenas, arenas) == arenas;
@@ -164,7 +164,7 @@ void CompiledContext::end_copies() {
     });
 }
 
-// Behind a run that went step by step, when the next one may be a recording.
+// Call after a run step by step that the next run may replay as a recording.
 void CompiledContext::record_for_later() {
     if (!late_.recorded || place_ || mode_ != &CompiledContext::run_late) return;
     auto& inputs = ports_.inputs;
@@ -179,7 +179,7 @@ void CompiledContext::record_for_later() {
     if (late_.recorded->is_over()) late_.recorded.reset();
 }
 
-// An error of later work names its step, too.
+// Adds the step's name to asynchronous errors.
 void CompiledContext::ask(size_t step) {
     try {
         std::optional<WorkOriginScope> scope;
@@ -211,14 +211,14 @@ void CompiledContext::run_observed() {
     if (options.force_output_dynamic_alloc) renew_outputs();
     if (options.force_dynamic_alloc) forget_blocks();
     std::optional<FirstRunCheck> first;
-    around_.telling.clear();
+    around_.active.clear();
     if (options.var_sanity_check_first_run && !std::exchange(around_.was_checked, true)) {
         choose_mode();
-        if (parts_.first_use->take_check()) around_.telling.add(first.emplace(*program_, options.threads));
+        if (parts_.first_use->take_check()) around_.active.add(first.emplace(*program_, options.threads));
     }
-    if (around_.check) around_.telling.add(*around_.check);
-    for (auto* observer : around_.observers.all()) around_.telling.add(*observer);
-    StepObserver* observer = run_.observer = around_.telling.as_one();
+    if (around_.check) around_.active.add(*around_.check);
+    for (auto* observer : around_.observers.all()) around_.active.add(*observer);
+    StepObserver* observer = run_.observer = around_.active.as_one();
     try {
         observe_steps();
         run_.observer = nullptr;
@@ -234,7 +234,7 @@ void CompiledContext::observe_steps() {
     StepObserver* observer = run_.observer;
     if (observer) {
         observer->before_run(*this);
-        tell_arenas();
+        report_arenas();
     }
     call_back(0);
     for (size_t i = 0; i < code_.instructions.size(); ++i) {
@@ -249,13 +249,13 @@ void CompiledContext::observe_steps() {
     if (observer) observer->after_run(*this);
 }
 
-void CompiledContext::tell_arenas() {
+void CompiledContext::report_arenas() {
     if (std::exchange(around_.arenas, arenas_.generation()) == arenas_.generation()) return;
     for (size_t i = 0; i < parts_.places.size(); ++i)
         if (!arenas_.is_lent(i)) run_.observer->allocated({parts_.places[i], arenas_.bytes(i), true}, *this);
 }
 
-// For the outputs that are ready after `steps` steps.
+// Calls the callbacks of outputs that are ready after `steps` steps.
 void CompiledContext::call_back(size_t steps) {
     if (around_.callbacks.is_empty()) return;
     for (size_t i : around_.callbacks.ready(steps))

@@ -30,12 +30,12 @@ void Dispatch::start() {
         meeting->is_over = false;
     }
     has_failed_ = false;
-    for (auto& worker : workers_) worker->open();  // all of them, before one begins and waits for another
+    for (auto& worker : workers_) worker->open();  // all threads, before one starts and waits for another
     under_way_ = workers_.size();
     for (auto& worker : workers_) worker->start();
 }
 
-// After an error the others go on without asking for anything, so that all come to their ends.
+// After an error the other threads continue without enqueuing anything, so that all finish.
 void Dispatch::ask(size_t step) {
     if (has_failed_) return;
     try {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The threads that ask several queues for the work of a program, each for that of its own places. Within a
-// place the order is that of the program. A step whose operands lie at places of several threads is a
-// meeting: one of them asks for it when all others have come, and those go on when that is done.
+// Threads that enqueue the work of a program, each for its own places and in the order of the program. A step
+// with operands at places of several threads is a meeting: one thread enqueues it after all others have
+// arrived, and they continue afterwards.
 
 #include <atomic>
 #include <exception>
@@ -19,13 +19,13 @@ namespace mge {
 class Dispatch {
 public:
     struct Work {
-        std::function<void(size_t)> ask;  // for a step
-        // The last one has asked for its last step; with the first error, if there was one.
+        std::function<void(size_t)> ask;  // enqueues a step
+        // Called once, by the last thread, after its last step, with the first error or null.
         std::function<void(std::exception_ptr)> finish;
     };
-    // The threads of all steps are counted from 1 on.
+    // The threads of all steps are numbered from 1.
     Dispatch(std::span<const StepThreads> steps, Work work);
-    // One run, after the one before has finished.
+    // Starts a run. The previous one must have finished.
     void start();
 
 private:
@@ -49,7 +49,7 @@ private:
     std::atomic<size_t> under_way_{0};
     std::atomic<bool> has_failed_{false};
     std::exception_ptr failure_;
-    std::vector<std::unique_ptr<Worker>> workers_;  // last: they end before what they work on
+    std::vector<std::unique_ptr<Worker>> workers_;  // last: they end before the data that they use
 };
 
 }  // namespace mge

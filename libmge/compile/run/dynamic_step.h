@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A step whose shapes only a run can tell: it infers, chooses an algorithm and allocates while running. What
-// it found out for some shapes is kept for the next run with the same ones.
+// A step whose shapes are known only at run time: it infers shapes, selects an algorithm and allocates during
+// the run. The results are cached by shape.
 
 #include <array>
 #include <functional>
@@ -14,19 +14,19 @@ namespace mge {
 
 class DynamicStep final : public OutputAllocator {
 public:
-    // `read` gives the tensor of an input value, `write` takes that of an output, `make` allocates it.
-    // `may_view`: the memory of input 0 is not part of the plan, so an output may go on using it.
+    // `read` returns the tensor of an input value, `write` stores that of an output, `make` allocates it. If
+    // `may_view`, outputs may share the memory of input 0, which is not part of the memory plan.
     DynamicStep(const Graph& graph, const Node& node, const CompileOptions& options, bool may_view,
                 std::function<Tensor(ValueId)> read, std::function<void(ValueId, Tensor)> write,
                 std::function<Tensor(const TensorSpec&, DeviceId)> make);
 
-    // `run`: the run of the program that this step is in; null outside of one.
+    // `run` is the run of the program that contains this step, or nullptr.
     void run(const ProgramRun* run);
-    // Values that nobody reads after this step: their memory is given back then.
+    // Values whose last reader is this step; it frees them.
     void release_after(std::vector<ValueId> values) { released_ = std::move(values); }
     void* allocate(size_t output, const TensorSpec& spec) override;
 
-    // As an instruction's function: the step itself stands in launch.allocator.
+    // The function of an instruction: launch.allocator is the step.
     static void run_instruction(const Prepared&, const Launch& launch) {
         static_cast<DynamicStep*>(launch.allocator)->run(launch.run);
     }
@@ -35,13 +35,13 @@ private:
     struct Plan {
         std::shared_ptr<const void> params;
         TensorSpecs inputs, outputs;
-        std::vector<size_t> view_offsets;  // in the memory of input 0; then nothing is chosen
+        std::vector<size_t> view_offsets;  // into the memory of input 0; if set, there is no algorithm
         Choice choice;
     };
     Plan& find_plan(std::shared_ptr<const void> params, std::span<const Tensor> inputs);
     Plan make_plan(std::shared_ptr<const void> params, std::span<const Tensor> inputs) const;
-    // What the graph says of the outputs could not be compared with anything before. ModelError when it is
-    // not so.
+    // Checks the specs of outputs in the graph, which could not be checked earlier. Throws ModelError if they
+    // are wrong.
     void check_outputs(const TensorSpecs& inferred) const;
 
     static constexpr size_t kept_plans = 8;
@@ -50,7 +50,7 @@ private:
     const Node& node_;
     const CompileOptions& options_;
     bool may_view_;
-    DeviceId device_, output_device_;  // where it runs, and where its outputs lie
+    DeviceId device_, output_device_;  // the kernel's; the outputs'
     std::function<Tensor(ValueId)> read_;
     std::function<void(ValueId, Tensor)> write_;
     std::function<Tensor(const TensorSpec&, DeviceId)> make_;

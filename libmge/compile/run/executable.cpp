@@ -14,10 +14,10 @@
 
 namespace mge {
 
-// Outside of the unnamed namespace: an Executable has them.
+// Outside of the unnamed namespace, because Executable has members of these types.
 struct KeptProgram {
     TensorSpecs inputs;
-    std::vector<DeviceId> places;  // of the inputs
+    std::vector<DeviceId> places;  // the inputs' devices
     std::shared_ptr<const Program> program;
     std::unique_ptr<CompiledContext> context;
 };
@@ -25,7 +25,7 @@ struct KeptProgram {
 struct KeptPrograms {
     std::mutex mutex;
     std::list<std::shared_ptr<KeptProgram>> list;  // most recently used first
-    std::mutex running;                            // one run at a time: the contexts share their memory
+    std::mutex running;                            // one run at a time: the contexts share memory
     std::shared_ptr<ContextMemory> memory;
 };
 
@@ -33,7 +33,7 @@ namespace {
 
 constexpr size_t kept_programs = 16;
 
-// A child made by fork() keeps the programs, but not the contexts, in which a thread of its parent may be.
+// A child of fork() keeps the programs but not the contexts, in which a thread of the parent may be.
 std::unique_ptr<KeptPrograms> make_entries(KeptPrograms* of_parent) {
     auto entries = std::make_unique<KeptPrograms>();
     entries->memory = std::make_shared<ContextMemory>();
@@ -49,7 +49,7 @@ std::unique_ptr<KeptPrograms> make_entries(KeptPrograms* of_parent) {
     return entries;
 }
 
-// What a run gives that computes nothing: no memory that anybody has seen.
+// The output of a run that computes nothing: fresh memory.
 Tensor output_of_fake_run(const TensorSpec& spec, DeviceId device) {
     if (!spec.shape.is_known()) return {};
     Tensor result = empty_tensor(spec, device);
@@ -57,7 +57,7 @@ Tensor output_of_fake_run(const TensorSpec& spec, DeviceId device) {
     return result;
 }
 
-// By output memory, that of an input which is given up for it; empty when none is.
+// Returns, by output memory, the memory of an input that is donated to it; empty if there is none.
 std::vector<StorageRef> memory_given_up(const Program& program, std::span<const Tensor> inputs,
                                         const std::vector<bool>& is_given_up) {
     std::vector<StorageRef> given;
@@ -69,7 +69,7 @@ std::vector<StorageRef> memory_given_up(const Program& program, std::span<const 
     return given;
 }
 
-// An observer of a context for the life of the scope; null: none.
+// Attaches an observer to a context for the life of the scope; nullptr does nothing.
 class ObserverScope {
 public:
     ObserverScope(Context& context, StepObserver* observer) : context_(context), observer_(observer) {
@@ -106,7 +106,7 @@ struct Executable::State {
         }
     }
 
-    // The first ones have fixed them. The same shapes at other places are another recording.
+    // The first inputs fix the shapes. The same shapes on other devices are another recording.
     void require_recorded_shapes(const TensorSpecs& recorded, const TensorSpecs& inputs) const {
         for (size_t i = 0; i < inputs.size(); ++i)
             if (!(recorded[i] == inputs[i]))
@@ -194,13 +194,13 @@ Tensors Executable::run(std::span<const Tensor> inputs, StepObserver* observer,
         entry->context = std::make_unique<CompiledContext>(
             entry->program, shared.memory,
             OwnPorts{.inputs = false, .outputs = false, .is_waited_for = false});
-        entry->context->skip_next_run(false);  // one run of all contexts is left out, not one of each
+        entry->context->skip_next_run(false);  // one run over all contexts is skipped, not one of each
     }
     auto& context = *entry->context;
     bool is_fake = state_->skips_next.exchange(false, std::memory_order_relaxed);
     for (size_t i = 0; i < inputs.size(); ++i) context.bind_input(i, inputs[i].address());
     std::vector<StorageRef> given;
-    // The first run is checked (var_sanity_check_first_run), and a value that changes is a fault there.
+    // The first run is checked (var_sanity_check_first_run), which treats changed inputs as faults.
     if (!is_first && !is_fake) given = memory_given_up(*entry->program, inputs, is_given_up);
     context.renew_outputs(given);
     if (!is_fake) {
@@ -212,7 +212,7 @@ Tensors Executable::run(std::span<const Tensor> inputs, StepObserver* observer,
     for (size_t i = 0; i < entry->program->outputs().size(); ++i) {
         auto& graph = entry->program->graph();
         Location location = entry->program->parts().placement.locate(graph.outputs()[i]);
-        // An input that is handed through shares the caller's memory, so it has to be its tensor.
+        // An input that is returned shares the caller's memory, so return the caller's tensor.
         auto& spec = graph.value(graph.outputs()[i]).spec;
         if (location.kind == Location::Kind::input)
             outputs.push_back(inputs[location.at].with_shape(spec.shape));

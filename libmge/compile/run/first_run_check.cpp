@@ -14,7 +14,7 @@
 namespace mge {
 namespace {
 
-// Of a large value that of its parts', which the threads share.
+// The checksum of a large value is that of its parts' checksums, which threads share.
 uint64_t sum_of_bytes(const std::byte* data, size_t bytes, int threads) {
     constexpr size_t part_bytes = size_t(1) << 18;
     if (threads <= 1 || bytes < 2 * part_bytes) return checksum(data, bytes);
@@ -73,13 +73,13 @@ void FirstRunCheck::after_step(size_t step, Context& context) {
         if (auto sum = sum_of(id, context)) sums_[id] = {*sum, int(step), int(step)};
 }
 
-// The value whose memory a view gives another shape.
+// Returns the value whose memory a view shares.
 ValueId FirstRunCheck::owner_of(ValueId id) const {
     while (program_.values()[size_t(id)].view_of != no_value) id = program_.values()[size_t(id)].view_of;
     return id;
 }
 
-// A result may take the place of an input: that one is gone, and was meant to be.
+// True if a result legitimately reuses the input's memory.
 bool FirstRunCheck::is_overwritten(size_t step, ValueId input) const {
     auto& from = program_.values()[size_t(input)];
     if (from.place == ValueReport::Place::dynamic) return false;
@@ -98,7 +98,7 @@ std::optional<uint64_t> FirstRunCheck::sum_of(ValueId id, Context& context) cons
     return sum_of_bytes(static_cast<const std::byte*>(on_host.data()), on_host.spec().bytes(), threads_);
 }
 
-// Nothing ran since. What is written late after all shows after the step.
+// No step ran since the last check. A late write will show after the step.
 bool FirstRunCheck::was_just_seen(ValueId id, size_t step) const {
     int seen = sums_.at(id).seen;
     return seen >= 0 && seen + 1 == int(step);
@@ -109,7 +109,7 @@ void FirstRunCheck::expect_unchanged(ValueId id, size_t reader, const char* when
     if (it == sums_.end()) return;
     auto [sum, writer, seen] = it->second;
     auto now = sum_of(id, context);
-    // A value made at run time is released by its last reader.
+    // A value allocated at run time is freed by its last reader.
     if (!now || *now == sum) return;
     std::string owner = writer < 0 ? "" : " of " + describe(size_t(writer));
     throw InternalError(text("the value '", path_, program_.values()[size_t(id)].name, "'", owner,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A graph that an operator holds, as a program: its inputs and outputs lie wherever the operator's are, step
-// by step, its values in the operator's workspace, and nothing is allocated once it has run. What it has at
-// other places is its own; values of run-time shapes come from the allocator of the context around it.
+// A nested graph as a program. Its inputs and outputs use the operator's memory, step by step, and its values
+// the operator's workspace; after the first run nothing is allocated. It has memory of its own at other
+// places. Values of run-time shapes come from the allocator of the enclosing context.
 
 #include <algorithm>
 #include <array>
@@ -18,7 +18,7 @@
 namespace mge {
 namespace {
 
-// Tells the observer of the step that runs the graph: each run asks it who is to be told.
+// Notifies the observer of the step that runs the graph, which selects an observer for each run.
 class InsideObserver final : public StepObserver {
 public:
     explicit InsideObserver(const InnerPlace& place) : place_(place) {}
@@ -53,7 +53,7 @@ private:
     StepObserver* told_ = nullptr;
 };
 
-// The arena that the operator gives: that at its own place.
+// The arena that the operator provides on its own device.
 struct Arena {
     size_t place = 0, bytes = 0;
 
@@ -88,7 +88,7 @@ public:
         context_.stand_inside(&place_);
     }
 
-    // From here on it belongs to one call of the operator, whose step may be observed.
+    // Binds the program to one call of the operator, whose step may be observed.
     void begin(const ProgramRun* run, LentArena arena) {
         if (arena.data != arena_) context_.lend(arena_ = arena.data);
         context_.allocate_with(run ? run->arenas : nullptr);
@@ -125,22 +125,22 @@ public:
 private:
     static constexpr size_t no_port = SIZE_MAX;
 
-    // An input or a constant that is a result, or one that is a result twice.
+    // Copies a result that is an input, a constant or a duplicate.
     void copy_output(size_t i, void* to) {
         Tensor result = context_.output(i);
         queue_.copy(to, result.address(), result.spec().bytes());
     }
 
     CompiledContext context_;
-    void* arena_;  // as it is lent
+    void* arena_;  // as lent
     bool is_repeated_, is_observed_ = false;
     InnerPlace place_;
     InsideObserver observer_{place_};
     Queue& queue_;
-    std::vector<const void*> inputs_;  // as they are bound
-    std::vector<size_t> ports_;        // by output, whose memory is bound; no_port: copied
+    std::vector<const void*> inputs_;  // as bound
+    std::vector<size_t> ports_;        // by output: the port whose memory is bound; no_port: copied
     std::vector<void*> outputs_;       // by port
-    TensorSpecs specs_;                // of the outputs
+    TensorSpecs specs_;                // specs of the outputs
 };
 
 class InnerPrograms final : public SubgraphPrograms {
@@ -181,7 +181,7 @@ private:
     mutable std::array<std::atomic<SubgraphProgram*>, 8> spares_{};
 };
 
-// `around`: the program that holds the graph; null: none.
+// `around` is the program that holds the graph, or nullptr.
 CompileOptions options_of(const PrepareContext& context, const SurroundingProgram* around) {
     CompileOptions options{.device = context.problem.device};
     if (context.select) options.select = *context.select;
@@ -190,7 +190,7 @@ CompileOptions options_of(const PrepareContext& context, const SurroundingProgra
     options.select.around = around;
     options.threads = context.problem.threads;
     options.precision = context.problem.precision;
-    options.var_sanity_check_first_run = false;  // the check of the program around it goes inside
+    options.var_sanity_check_first_run = false;  // the enclosing program's check covers it
     options.log_level = around ? around->options->log_level : 0;
     options.no_force_inplace = around && around->options->no_force_inplace;
     options.keeps_weights = around && around->options->keeps_weights;

@@ -6,7 +6,7 @@
 namespace mge {
 namespace {
 
-// The last one first.
+// Calls the observers in reverse order.
 template <class Fn>
 void backwards(const std::vector<StepObserver*>& observers, Fn&& tell) {
     for (auto it = observers.rbegin(); it != observers.rend(); ++it) tell(**it);

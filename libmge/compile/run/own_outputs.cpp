@@ -8,7 +8,7 @@
 namespace mge {
 namespace {
 
-// Whose memory a value is.
+// Returns the value that owns the memory.
 ValueId root_of(const Graph& graph, ValueId id) {
     while (graph.value(id).producer >= 0 && graph.node(graph.value(id).producer).op->traits.view)
         id = graph.node(graph.value(id).producer).inputs[0];

@@ -4,8 +4,8 @@
 
 namespace mge {
 
-// Lets each output of a graph be memory of its own that the last step writes: what is an input, a constant, a
-// view of one, or lies where another output does gets a copy.
+// Gives each output of a graph its own memory, written by the last step: inputs, constants, views of these,
+// and duplicates are copied.
 Graph give_outputs_own_memory(Graph graph);
 
 }  // namespace mge

@@ -8,13 +8,12 @@ class Arenas;
 class Context;
 class StepObserver;
 
-// The run of a program, for the graphs that its steps hold (Launch::run): their programs allocate where it
-// does, and report to the same observer.
+// The run of a program, for graphs nested in its steps (Launch::run): they use its allocator and observer.
 struct ProgramRun {
     const Arenas* arenas = nullptr;
     Context* context = nullptr;
-    StepObserver* observer = nullptr;  // null: the run is not observed
-    size_t step = 0;                   // of an observed run
+    StepObserver* observer = nullptr;  // nullptr: not observed
+    size_t step = 0;                   // step of an observed run
 };
 
 }  // namespace mge

@@ -9,12 +9,12 @@
 namespace mge {
 namespace {
 
-// A copy costs about as much as a step does without a recording.
+// Limits: a copy costs about as much as a step without a recording.
 constexpr size_t most_copied_bytes = size_t(1) << 20;
 constexpr ptrdiff_t most_copies = 8;
-// What takes turns in memory, such as batches that are prepared ahead, has so many places.
+// Covers memory that is used in turns, such as batches prepared in advance.
 constexpr size_t most_kept = 4;
-// Whoever finds no end of other places goes step by step.
+// Gives up on addresses that keep changing.
 constexpr int most_made = 16;
 
 }  // namespace
@@ -39,7 +39,7 @@ RecordedRun::RecordedRun(Queue& queue, RecordingQueue& recorder, std::vector<Por
 
 RecordedRun::~RecordedRun() = default;
 
-// As far as places matter.
+// Compares addresses, except those of copied ports.
 bool RecordedRun::are_alike(const Addresses& a, const Addresses& b, const IsCopied& is_copied) {
     for (size_t i = 0; i < a.size(); ++i)
         if (a[i] != b[i] && !is_copied[i]) return false;
@@ -89,7 +89,7 @@ RecordedRun::IsCopied RecordedRun::copied_ports() const {
     return is_copied;
 }
 
-// Whether a run before this one had the same places, or all of them are the context's own.
+// True if an earlier run had the same addresses, or if all ports have addresses of their own.
 bool RecordedRun::was_seen(const Addresses& data, const IsCopied& is_copied) const {
     if (std::ranges::all_of(ports_, [](auto& port) { return bool(port.own); })) return true;
     return std::ranges::any_of(seen_, [&](auto& earlier) { return are_alike(data, earlier, is_copied); });

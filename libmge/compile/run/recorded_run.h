@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Runs of a context as recordings, where its queue can keep work (device/recording.h): one call instead of
-// one for each step. A recording is made behind a run that went step by step, since kernels make themselves
-// ready in it, and its addresses stay: it stands for runs whose inputs and outputs lie where they lay then. A
-// few small ones may lie elsewhere and those that have a place of their own in the context: they are copied
-// before it and behind it.
+// Recordings of a context's runs, if its queue can record (device/recording.h): one call instead of one per
+// step. A recording is made after a run step by step, because kernels initialise themselves in that. Its
+// addresses are fixed, so it serves runs with the same addresses of inputs and outputs. A few small ports may
+// differ, as may ports with memory in the context: they are copied before or after the replay.
 
 #include <functional>
 #include <memory>
@@ -18,35 +17,35 @@ namespace mge {
 
 class RecordedRun {
 public:
-    // Memory of an input or output. `own`: where it lies as long as the context lives; null: it comes and
-    // goes.
+    // Memory of an input or output. `own` is its address for the lifetime of the context, or nullptr if it
+    // varies.
     struct Port {
         void* own = nullptr;
         size_t bytes = 0;
         bool is_output = false;
     };
     using Addresses = std::vector<void*>;  // by port
-    // Both are one queue. `text`: whose work it is, for errors that are found later.
+    // `queue` and `recorder` are the same object. `text` names the work in later errors.
     RecordedRun(Queue& queue, RecordingQueue& recorder, std::vector<Port> ports, std::string text);
     ~RecordedRun();
 
-    // The run whose ports are at `data`; false when there is no recording of it. `arenas` is another number
-    // when they lie elsewhere than before.
+    // Replays the run with ports at `data`; returns false if there is no recording. `arenas` changes when the
+    // arenas move.
     bool replay(const Addresses& data, uint64_t arenas);
 
-    // The caller's steps, and how it lets port `i` lie somewhere else.
+    // Enqueues the steps; moves port `i`.
     struct Steps {
         std::function<void()> ask;
         std::function<void(size_t, void*)> point;
     };
-    // Behind such a run that went step by step: records it if others are likely to be like it.
+    // Call after a run step by step: records it if similar runs are likely.
     void note_run(const Addresses& data, uint64_t arenas, const Steps& steps);
-    // Whether any later run may be recorded or replayed.
+    // True if no later run can be recorded or replayed.
     bool is_over() const { return !left_ && kept_.empty(); }
 
 private:
     class Origin;
-    using IsCopied = std::vector<bool>;  // by port: it may lie elsewhere
+    using IsCopied = std::vector<bool>;  // by port: may be elsewhere
     struct Kept {
         Addresses at;
         IsCopied is_copied;
@@ -63,11 +62,11 @@ private:
     Queue& queue_;
     RecordingQueue& recorder_;
     std::vector<Port> ports_;
-    std::vector<bool> varies_;      // by port: it lay elsewhere in the run before
-    std::vector<StorageRef> held_;  // by port, for those that are copied and have no place of their own
-    std::vector<Addresses> seen_;   // of the last runs that went step by step
+    std::vector<bool> varies_;      // by port: it was elsewhere in the previous run
+    std::vector<StorageRef> held_;  // by port: staging memory of copied ports without an address of their own
+    std::vector<Addresses> seen_;   // addresses of the last runs step by step
     std::vector<Kept> kept_;        // oldest first
-    int left_;                      // recordings that may still be made; none where a run cannot be kept
+    int left_;  // number of recordings that may still be made; 0 if a run cannot be recorded
     std::shared_ptr<const Origin> origin_;
     uint64_t arenas_ = 0;
 };

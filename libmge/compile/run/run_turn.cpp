@@ -7,13 +7,13 @@
 namespace mge {
 namespace {
 
-// A holder is the number of a thread, or 0, and in the highest byte a bit that says that there is one, and
-// how often its process was forked.
+// A holder is a thread number (or 0). Its highest byte has a bit that marks a holder, and the number of forks
+// of its process.
 constexpr int generation_shift = 56;
 constexpr uintptr_t is_held = uintptr_t(1) << 63, process_bits = uintptr_t(255) << generation_shift;
 
-// Unique in this process and its children. An address would not be: a thread of a child may have its memory
-// where a thread of the parent had it.
+// Unique in this process and its children, unlike an address: a thread of a child may use memory at the
+// address of a parent's thread.
 uintptr_t mark_of_thread() {
     static std::atomic<uintptr_t> last{0};
     static constinit thread_local uintptr_t mark = 0;

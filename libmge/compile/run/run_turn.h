@@ -5,32 +5,31 @@
 
 namespace mge {
 
-// One run of a context at a time, whichever threads ask for it: the next one waits. As long as nobody has to
-// wait it is one atomic exchange. In a child made by fork() the runs of other threads than the one that
-// forked are over: these threads do not exist there.
+// Serialises the runs of a context over all threads. Without contention it is one atomic exchange. In a child
+// of fork(), runs of other threads than the forking one are over, because these threads do not exist there.
 class RunTurn {
 public:
-    // Waits for the run under way. UserError when that is one of the calling thread, around this call.
+    // Waits for the current run. Throws UserError if the calling thread is inside of that run.
     void take();
-    // Takes the turn unless a run is under way. Returns whether it did.
+    // Takes the turn unless a run is in progress. Returns whether it did.
     bool try_take();
-    // Whoever has taken it leaves it to another thread, which adopts it.
+    // Passes the turn to another thread, which calls adopt().
     void hand_over();
     void adopt();
     void give_back();
-    // Until no run is under way; at once inside of the calling thread's own.
+    // Waits until no run is in progress. Returns at once inside of the calling thread's own run.
     void wait() const;
-    // A run is under way that began before a fork(), on a thread that this process does not have.
+    // True if the current run began before a fork(), on a thread that this process does not have.
     bool is_lost() const { return is_lost(holder_.load(std::memory_order_acquire)); }
 
 private:
     static bool is_lost(uintptr_t holder);
 
-    // 0: no run is under way. Else a mark of the thread, or none before one adopts it, and of the process.
+    // 0: no run. Else a mark of the thread (none until adopted) and of the process.
     mutable std::atomic<uintptr_t> holder_{0};
 };
 
-// For a scope, unless it is handed over in it.
+// Holds the turn for a scope, unless it is handed over.
 class HeldTurn {
 public:
     explicit HeldTurn(RunTurn& turn) : turn_(&turn) { turn.take(); }
@@ -39,7 +38,7 @@ public:
     }
     HeldTurn(const HeldTurn&) = delete;
     HeldTurn& operator=(const HeldTurn&) = delete;
-    // `start` sees to it that another thread gives it back; if it throws, nothing is handed over.
+    // Calls `start`, which makes another thread give the turn back. If it throws, this object keeps the turn.
     template <class Start>
     void hand_over(Start&& start) {
         turn_->hand_over();

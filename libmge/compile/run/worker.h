@@ -9,17 +9,17 @@
 
 namespace mge {
 
-// A thread that does the same task whenever it is asked to. It is made by open(), or when it is asked for the
-// first time; in a child made by fork() anew.
+// A thread that repeats a task on request. open(), or the first request, creates it; a child of fork()
+// creates its own.
 class Worker {
 public:
-    // The task throws nothing.
+    // The task must not throw.
     explicit Worker(std::function<void()> task) : task_(std::move(task)) {}
-    // Waits for the task, if it is under way.
+    // Waits for a running task.
     ~Worker();
-    // Makes the thread, if there is none. MemoryError when there is no room for it.
+    // Creates the thread if there is none. Throws MemoryError if that fails.
     void open();
-    // Once more, after what is under way.
+    // Requests a run of the task, after a running one.
     void start();
 
 private:
