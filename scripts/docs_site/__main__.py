@@ -16,7 +16,7 @@ SITE = ROOT / "build/site"
 
 def main() -> None:
     Stage(ROOT, PAGES).run()
-    cli(["build", "--strict", "--quiet", "-f", str(ROOT / "mkdocs.yml")], standalone_mode=False)
+    cli(["build", "--strict", "-f", str(ROOT / "mkdocs.yml")], standalone_mode=False)
     if faults := broken_links(SITE):
         sys.exit("\n".join(faults))
 

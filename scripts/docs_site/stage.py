@@ -36,7 +36,7 @@ class Stage:
 
     def run(self) -> None:
         shutil.rmtree(self.out, ignore_errors=True)
-        for path in sorted((self.root / "docs").rglob("*")):
+        for path in [*self.root.glob("*.md"), *sorted((self.root / "docs").rglob("*"))]:
             if path.is_file():
                 self.add(path)
         while self.waiting:

@@ -5,10 +5,13 @@
 
 Python blocks of a page share one namespace. Bash blocks run with `set -euo pipefail`. C and C++
 blocks need a name: `<!-- file: NAME -->` on the line above writes a block to that file, Python
-blocks and others too. `<!-- skip: REASON -->` keeps a block from running. Blocks of other
-languages (text, console, json, toml) are not run.
+blocks and others too. `<!-- skip: REASON -->` keeps a block from running. `<!-- output -->` above
+a text block compares it with what the block before printed; "..." alone on a line stands for any
+number of lines. Blocks of other languages (console, json, toml) are not run.
 """
 
+import contextlib
+import io
 import re
 import subprocess
 import sys
@@ -16,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 BLOCK = re.compile(
-    r"(?:^<!-- (?P<mark>file|skip): (?P<value>[^\n]+?) -->\n+)?"
+    r"(?:^ *<!-- (?P<mark>file|skip|output)(?:: (?P<value>[^\n]+?))? -->\n+)?"
     r"^(?P<indent> *)```(?P<language>\w+)[^\n]*\n(?P<code>.*?)^(?P=indent)```$",
     re.MULTILINE | re.DOTALL,
 )
@@ -28,8 +31,8 @@ class Block:
     language: str
     code: str
     line: int
-    file: str | None = None
-    skip: str | None = None
+    mark: str | None = None
+    value: str | None = None
 
 
 def blocks_of(text: str) -> list[Block]:
@@ -39,33 +42,54 @@ def blocks_of(text: str) -> list[Block]:
         indent = match["indent"]
         code = re.sub(f"^{indent}", "", match["code"], flags=re.MULTILINE)
         line = text.count("\n", 0, match.start("code"))
-        block = Block(match["language"], code, line + 1)
-        if match["mark"]:
-            setattr(block, match["mark"], match["value"])
-        if block.language in RUN or block.file:
+        block = Block(match["language"], code, line + 1, match["mark"], match["value"])
+        if block.language in RUN or block.mark:
             found.append(block)
     return found
 
 
+def run_python(block: Block, page: Path, names: dict[str, object]) -> str:
+    # Lines of an error are those of the page.
+    source = "\n" * (block.line - 1) + block.code
+    with contextlib.redirect_stdout(io.StringIO()) as out:
+        exec(compile(source, str(page), "exec"), names)
+    return out.getvalue()
+
+
+def run_bash(block: Block, page: Path) -> str:
+    command = ["bash", "-c", "set -euo pipefail\n" + block.code]
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
+    if done.returncode:
+        sys.stderr.write(done.stdout)
+        sys.exit(f"{page.name}:{block.line}: the block ended with exit code {done.returncode}")
+    return done.stdout
+
+
+def check_output(block: Block, page: Path, printed: str) -> None:
+    pattern = re.escape(block.code.strip()).replace(r"\.\.\.", r"(?:.*\n)*?.*")
+    if not re.fullmatch(pattern, printed.strip()):
+        sys.exit(f"{page.name}:{block.line}: the page shows another output than:\n{printed}")
+
+
 def run(page: Path) -> None:
     names: dict[str, object] = {"__name__": "page"}
+    printed = ""
     for block in blocks_of(page.read_text()):
-        place = f"{page.name}:{block.line}"
-        if block.skip:
+        if block.mark == "skip":
             continue
-        if block.file:
-            Path(block.file).write_text(block.code)
+        if block.mark == "file":
+            Path(str(block.value)).write_text(block.code)
+        elif block.mark == "output":
+            check_output(block, page, printed)
         elif block.language == "python":
-            # Lines of an error are those of the page.
-            source = "\n" * (block.line - 1) + block.code
-            exec(compile(source, str(page), "exec"), names)
+            printed = run_python(block, page, names)
         elif block.language == "bash":
-            script = "set -euo pipefail\n" + block.code
-            done = subprocess.run(["bash", "-c", script], stdin=subprocess.DEVNULL)
-            if done.returncode:
-                sys.exit(f"{place}: the block ended with exit code {done.returncode}")
+            printed = run_bash(block, page)
         else:
-            sys.exit(f"{place}: a block in {block.language} needs a name: <!-- file: NAME -->")
+            sys.exit(
+                f"{page.name}:{block.line}: a block in {block.language} needs a name:"
+                " <!-- file: NAME -->"
+            )
 
 
 if __name__ == "__main__":

@@ -43,7 +43,7 @@ def prefix(build_dir, tmp_path_factory):
 
 @pytest.fixture
 def environment(build_dir, prefix, tmp_path):
-    """That of a user who has installed mge in $PREFIX and has its repository in $MGE."""
+    """The environment of a user: mge is installed in $PREFIX, its repository is $MGE."""
     found = [build_dir / "bin", Path(sys.executable).parent, os.environ["PATH"]]
     return {
         **os.environ,
@@ -106,7 +106,8 @@ no code
 def test_blocks_are_found():
     blocks = run_page.blocks_of(TEXT)
     assert [block.language for block in blocks] == ["python", "cpp", "bash", "bash"]
-    assert (blocks[1].file, blocks[2].skip) == ("a.cpp", "needs a GPU")
+    assert (blocks[1].mark, blocks[1].value) == ("file", "a.cpp")
+    assert (blocks[2].mark, blocks[2].value) == ("skip", "needs a GPU")
     assert blocks[3].code == "true\n"
 
 
@@ -116,6 +117,8 @@ def test_blocks_are_found():
         ("```python\nx = 1 / 0\n```\n", "ZeroDivisionError"),
         ("```bash\nfalse\n```\n", "exit code 1"),
         ("```cpp\nint x;\n```\n", "needs a name"),
+        ("```bash\necho 1\n```\n\n<!-- output -->\n```text\n2\n```\n", "another output"),
+        ("```python\nprint(1)\n```\n\n<!-- output -->\n```text\n2\n```\n", "another output"),
     ],
 )
 def test_a_wrong_block_fails(block, fault, tmp_path):

@@ -124,7 +124,7 @@ def test_nothing_outside_of_the_models_folder_is_read(run_tool, folder, location
 
 
 def test_a_weight_inside_is_read(run_tool, folder):
-    # A hard link is a plain file of its folder: docs/security.md says why it is read.
+    # A hard link is a plain file of its folder: docs/explanation/security.md says why it is read.
     os.link(folder.parent / "secret.bin", folder / "hard.bin")
     for location in ("inside.bin", "./inside.bin", "sub/../inside.bin", "hard.bin"):
         assert run_tool("mge-dump", "info", model_with_a_weight_at(location, folder)).code == 0
