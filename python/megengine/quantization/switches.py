@@ -49,65 +49,37 @@ def hook_qat_module(module: Module, func: Callable) -> list:
     return [part.register_forward_hook(func) for part in qat_modules(module, "hook_qat_module")]
 
 
-def disable_fake_quant(module: Module) -> None:
-    """Let all fake quantisers of a net pass values as they are.
+def _switch(name: str, part: str, enable: bool, summary: str) -> Callable[[Module], None]:
+    """Makes the function that switches a part of all QAT modules of a net."""
+
+    def switch(module: Module) -> None:
+        for found in qat_modules(module, name):
+            getattr(found, f"set_{part}")(enable)
+
+    switch.__name__ = switch.__qualname__ = name
+    switch.__doc__ = f"""{summary}
 
     Raises:
         TypeError: ``module`` is no Module.
     Example:
         >>> import megengine.quantization as Q
         >>> net = Q.quantize_qat(M.Sequential(M.ConvRelu2d(1, 2, 3)))
-        >>> Q.disable_fake_quant(net)
-        >>> net[0].act_fake_quant.enabled
-        False
+        >>> Q.{name}(net)
+        >>> net[0].act_{part}.enabled
+        {enable}
     """
-    for part in qat_modules(module, "disable_fake_quant"):
-        part.set_fake_quant(False)
+    return switch
 
 
-def disable_observer(module: Module) -> None:
-    """Let all observers of a net rest.
-
-    Raises:
-        TypeError: ``module`` is no Module.
-    Example:
-        >>> import megengine.quantization as Q
-        >>> net = Q.quantize_qat(M.Sequential(M.ConvRelu2d(1, 2, 3)))
-        >>> Q.disable_observer(net)
-        >>> net[0].act_observer.enabled
-        False
-    """
-    for part in qat_modules(module, "disable_observer"):
-        part.set_observer(False)
-
-
-def enable_fake_quant(module: Module) -> None:
-    """Let all fake quantisers of a net quantise.
-
-    Raises:
-        TypeError: ``module`` is no Module.
-    Example:
-        >>> import megengine.quantization as Q
-        >>> net = Q.quantize_qat(M.Sequential(M.ConvRelu2d(1, 2, 3)))
-        >>> Q.enable_fake_quant(net)
-        >>> net[0].act_fake_quant.enabled
-        True
-    """
-    for part in qat_modules(module, "enable_fake_quant"):
-        part.set_fake_quant(True)
-
-
-def enable_observer(module: Module) -> None:
-    """Let all observers of a net observe.
-
-    Raises:
-        TypeError: ``module`` is no Module.
-    Example:
-        >>> import megengine.quantization as Q
-        >>> net = Q.quantize_qat(M.Sequential(M.ConvRelu2d(1, 2, 3)))
-        >>> Q.enable_observer(net)
-        >>> net[0].act_observer.enabled
-        True
-    """
-    for part in qat_modules(module, "enable_observer"):
-        part.set_observer(True)
+disable_fake_quant = _switch(
+    "disable_fake_quant", "fake_quant", False, "Let all fake quantisers pass values as they are."
+)
+disable_observer = _switch(
+    "disable_observer", "observer", False, "Let all observers of a net rest."
+)
+enable_fake_quant = _switch(
+    "enable_fake_quant", "fake_quant", True, "Let all fake quantisers of a net quantise."
+)
+enable_observer = _switch(
+    "enable_observer", "observer", True, "Let all observers of a net observe."
+)

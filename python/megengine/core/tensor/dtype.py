@@ -6,6 +6,7 @@ an integer dtype whose values, the steps, stand for ``(step - zero_point) * scal
 """
 
 import re
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -424,29 +425,25 @@ def _convert_from(arr: Any, name: str) -> np.ndarray:
     return np.asarray(steps * about["scale"], np.float32)
 
 
-def convert_to_quint8(arr: np.ndarray, q: np.dtype) -> np.ndarray:
-    """Real numbers as steps of a quint8 dtype; see ``convert_to_qint8``.
+def _converters(
+    kind: str, dtype: str, steps: list[int]
+) -> tuple[Callable[[np.ndarray, np.dtype], np.ndarray], Callable[[np.ndarray], np.ndarray]]:
+    """Makes the two functions between real numbers and the steps of a kind.
 
-    Example:
-        >>> convert_to_quint8(np.array([0.5, -0.5], np.float32), quint8(0.5, 2)).tolist()
-        [3, 1]
+    Args:
+        kind: its name.
+        dtype: one of this kind, for the examples.
+        steps: its steps for 0.5 and -0.5.
     """
-    return _convert_to(arr, q, "quint8")
 
+    def convert_to(arr: np.ndarray, q: np.dtype) -> np.ndarray:
+        return _convert_to(arr, q, kind)
 
-def convert_from_quint8(arr: np.ndarray) -> np.ndarray:
-    """The real numbers of a quint8 array; see ``convert_from_qint8``.
+    def convert_from(arr: np.ndarray) -> np.ndarray:
+        return _convert_from(arr, kind)
 
-    Example:
-        >>> steps = convert_to_quint8(np.array([0.5, -0.5], np.float32), quint8(0.5, 2))
-        >>> convert_from_quint8(steps)
-        array([ 0.5, -0.5], dtype=float32)
-    """
-    return _convert_from(arr, "quint8")
-
-
-def convert_to_qint8(arr: np.ndarray, q: np.dtype) -> np.ndarray:
-    """Real numbers as steps of a qint8 dtype.
+    real = [0.5, -0.5 if kind != "qint1" else 0.0]
+    convert_to.__doc__ = f"""Real numbers as steps of a {kind} dtype.
 
     Args:
         arr: numbers.
@@ -456,14 +453,10 @@ def convert_to_qint8(arr: np.ndarray, q: np.dtype) -> np.ndarray:
     Raises:
         ValueError: ``arr`` is no array, or ``q`` another dtype.
     Example:
-        >>> convert_to_qint8(np.array([1.0, 1.25, 999.0]), qint8(0.5))
-        array([  2,   2, 127], dtype=int8)
+        >>> convert_to_{kind}(np.array([0.5, -0.5], np.float32), {dtype}).tolist()
+        {steps}
     """
-    return _convert_to(arr, q, "qint8")
-
-
-def convert_from_qint8(arr: np.ndarray) -> np.ndarray:
-    """The real numbers of a qint8 array.
+    convert_from.__doc__ = f"""The real numbers of a {kind} array.
 
     Args:
         arr: steps.
@@ -472,91 +465,17 @@ def convert_from_qint8(arr: np.ndarray) -> np.ndarray:
     Raises:
         ValueError: ``arr`` is no array, or of another dtype.
     Example:
-        >>> convert_from_qint8(np.array([1, -2], dtype=qint8(0.5)))
-        array([ 0.5, -1. ], dtype=float32)
+        >>> convert_from_{kind}(np.array({steps}, dtype={dtype})).tolist()
+        {real}
     """
-    return _convert_from(arr, "qint8")
+    convert_to.__name__ = convert_to.__qualname__ = f"convert_to_{kind}"
+    convert_from.__name__ = convert_from.__qualname__ = f"convert_from_{kind}"
+    return convert_to, convert_from
 
 
-def convert_to_qint32(arr: np.ndarray, q: np.dtype) -> np.ndarray:
-    """Real numbers as steps of a qint32 dtype; see ``convert_to_qint8``.
-
-    Example:
-        >>> convert_to_qint32(np.array([0.5, -0.5], np.float32), qint32(0.5)).tolist()
-        [1, -1]
-    """
-    return _convert_to(arr, q, "qint32")
-
-
-def convert_from_qint32(arr: np.ndarray) -> np.ndarray:
-    """The real numbers of a qint32 array; see ``convert_from_qint8``.
-
-    Example:
-        >>> steps = convert_to_qint32(np.array([0.5, -0.5], np.float32), qint32(0.5))
-        >>> convert_from_qint32(steps)
-        array([ 0.5, -0.5], dtype=float32)
-    """
-    return _convert_from(arr, "qint32")
-
-
-def convert_to_quint4(arr: np.ndarray, q: np.dtype) -> np.ndarray:
-    """Real numbers as steps of a quint4 dtype; see ``convert_to_qint8``.
-
-    Example:
-        >>> convert_to_quint4(np.array([0.5, -0.5], np.float32), quint4(0.5, 2)).tolist()
-        [3, 1]
-    """
-    return _convert_to(arr, q, "quint4")
-
-
-def convert_from_quint4(arr: np.ndarray) -> np.ndarray:
-    """The real numbers of a quint4 array; see ``convert_from_qint8``.
-
-    Example:
-        >>> steps = convert_to_quint4(np.array([0.5, -0.5], np.float32), quint4(0.5, 2))
-        >>> convert_from_quint4(steps)
-        array([ 0.5, -0.5], dtype=float32)
-    """
-    return _convert_from(arr, "quint4")
-
-
-def convert_to_qint4(arr: np.ndarray, q: np.dtype) -> np.ndarray:
-    """Real numbers as steps of a qint4 dtype; see ``convert_to_qint8``.
-
-    Example:
-        >>> convert_to_qint4(np.array([0.5, -0.5], np.float32), qint4(0.5)).tolist()
-        [1, -1]
-    """
-    return _convert_to(arr, q, "qint4")
-
-
-def convert_from_qint4(arr: np.ndarray) -> np.ndarray:
-    """The real numbers of a qint4 array; see ``convert_from_qint8``.
-
-    Example:
-        >>> steps = convert_to_qint4(np.array([0.5, -0.5], np.float32), qint4(0.5))
-        >>> convert_from_qint4(steps)
-        array([ 0.5, -0.5], dtype=float32)
-    """
-    return _convert_from(arr, "qint4")
-
-
-def convert_to_qint1(arr: np.ndarray, q: np.dtype) -> np.ndarray:
-    """Real numbers as steps of a qint1 dtype; see ``convert_to_qint8``.
-
-    Example:
-        >>> convert_to_qint1(np.array([0.5, -0.5], np.float32), qint1(0.5)).tolist()
-        [1, 0]
-    """
-    return _convert_to(arr, q, "qint1")
-
-
-def convert_from_qint1(arr: np.ndarray) -> np.ndarray:
-    """The real numbers of a qint1 array; see ``convert_from_qint8``.
-
-    Example:
-        >>> steps = convert_to_qint1(np.array([0.5, -0.5], np.float32), qint1(0.5))
-        >>> convert_from_qint1(steps)
-        array([0.5, 0. ], dtype=float32)
-    """
-    return _convert_from(arr, "qint1")
+convert_to_quint8, convert_from_quint8 = _converters("quint8", "quint8(0.5, 2)", [3, 1])
+convert_to_qint8, convert_from_qint8 = _converters("qint8", "qint8(0.5)", [1, -1])
+convert_to_qint32, convert_from_qint32 = _converters("qint32", "qint32(0.5)", [1, -1])
+convert_to_quint4, convert_from_quint4 = _converters("quint4", "quint4(0.5, 2)", [3, 1])
+convert_to_qint4, convert_from_qint4 = _converters("qint4", "qint4(0.5)", [1, -1])
+convert_to_qint1, convert_from_qint1 = _converters("qint1", "qint1(0.5)", [1, 0])

@@ -6,9 +6,10 @@ from ...functional import quantized as FQ
 from ...tensor import Tensor
 from .. import conv as Float
 from ..qat import QATModule
-from .module import QuantizedModule
+from .module import QuantizedModule, converted
 
 
+@converted("M.Conv2d(3, 4, 1)", "(1, 3, 4, 4)")
 class Conv2d(Float.Conv2d, QuantizedModule):
     """``module.Conv2d`` in integers.
 
@@ -16,14 +17,6 @@ class Conv2d(Float.Conv2d, QuantizedModule):
         in_channels, out_channels, kernel_size, stride, padding, dilation, groups, conv_mode,
             compute_mode, padding_mode: as of ``module.Conv2d``.
         dtype: of the result.
-    Example:
-        >>> import megengine.quantization as Q
-        >>> net = Q.quantize_qat(M.Sequential(M.QuantStub(), M.Conv2d(3, 4, 1)))
-        >>> _ = net(F.ones((1, 3, 4, 4)))
-        >>> _ = net.eval()
-        >>> net = Q.quantize(net)
-        >>> type(net[1]).__module__, type(net[1]).__name__
-        ('megengine.module.quantized.conv', 'Conv2d')
     """
 
     _channel_shape = (1, -1, 1, 1)
@@ -87,23 +80,15 @@ class Conv2d(Float.Conv2d, QuantizedModule):
         return self.calc_conv_quantized(inp)
 
 
+@converted("M.ConvRelu2d(3, 4, 1)", "(1, 3, 4, 4)")
 class ConvRelu2d(Conv2d):
-    """``module.ConvRelu2d`` in integers; arguments as of ``Conv2d``.
-
-    Example:
-        >>> import megengine.quantization as Q
-        >>> net = Q.quantize_qat(M.Sequential(M.QuantStub(), M.ConvRelu2d(3, 4, 1)))
-        >>> _ = net(F.ones((1, 3, 4, 4)))
-        >>> _ = net.eval()
-        >>> net = Q.quantize(net)
-        >>> type(net[1]).__module__, type(net[1]).__name__
-        ('megengine.module.quantized.conv', 'ConvRelu2d')
-    """
+    """``module.ConvRelu2d`` in integers; arguments as of ``Conv2d``."""
 
     def forward(self, inp: Tensor) -> Tensor:
         return self.calc_conv_quantized(inp, "relu")
 
 
+@converted("M.ConvTranspose2d(3, 4, 1)", "(1, 3, 4, 4)")
 class ConvTranspose2d(Float.ConvTranspose2d, QuantizedModule):
     """``module.ConvTranspose2d`` in integers.
 
@@ -111,14 +96,6 @@ class ConvTranspose2d(Float.ConvTranspose2d, QuantizedModule):
         in_channels, out_channels, kernel_size, stride, padding, output_padding, dilation, groups,
             bias, conv_mode, compute_mode: as of ``module.ConvTranspose2d``.
         dtype: of the result.
-    Example:
-        >>> import megengine.quantization as Q
-        >>> net = Q.quantize_qat(M.Sequential(M.QuantStub(), M.ConvTranspose2d(3, 4, 1)))
-        >>> _ = net(F.ones((1, 3, 4, 4)))
-        >>> _ = net.eval()
-        >>> net = Q.quantize(net)
-        >>> type(net[1]).__module__, type(net[1]).__name__
-        ('megengine.module.quantized.conv', 'ConvTranspose2d')
     """
 
     _channel_shape = (1, -1, 1, 1)
@@ -184,18 +161,9 @@ class ConvTranspose2d(Float.ConvTranspose2d, QuantizedModule):
         return self.calc_conv_transpose2d_quantized(inp)
 
 
+@converted("M.ConvTransposeRelu2d(3, 4, 1)", "(1, 3, 4, 4)")
 class ConvTransposeRelu2d(ConvTranspose2d):
-    """``module.ConvTransposeRelu2d`` in integers; arguments as of ``ConvTranspose2d``.
-
-    Example:
-        >>> import megengine.quantization as Q
-        >>> net = Q.quantize_qat(M.Sequential(M.QuantStub(), M.ConvTransposeRelu2d(3, 4, 1)))
-        >>> _ = net(F.ones((1, 3, 4, 4)))
-        >>> _ = net.eval()
-        >>> net = Q.quantize(net)
-        >>> type(net[1]).__module__, type(net[1]).__name__
-        ('megengine.module.quantized.conv', 'ConvTransposeRelu2d')
-    """
+    """``module.ConvTransposeRelu2d`` in integers; arguments as of ``ConvTranspose2d``."""
 
     def forward(self, inp: Tensor) -> Tensor:
         return self.calc_conv_transpose2d_quantized(inp, "relu")

@@ -5,6 +5,7 @@ from ...tensor import Tensor
 from ..qat import QATModule
 from ..qat.folding import folded
 from .conv import ConvTranspose2d
+from .module import converted
 
 
 class _ConvTransposeBnActivation2d(ConvTranspose2d):
@@ -15,35 +16,17 @@ class _ConvTransposeBnActivation2d(ConvTranspose2d):
         return cls._with_weight(qat_module, part, *folded(part, qat_module.bn, transpose=True))
 
 
+@converted("M.ConvTransposeBn2d(3, 4, 1)", "(1, 3, 4, 4)")
 class ConvTransposeBn2d(_ConvTransposeBnActivation2d):
-    """``module.ConvTransposeBn2d`` in integers; arguments as of ``ConvTranspose2d``.
-
-    Example:
-        >>> import megengine.quantization as Q
-        >>> net = Q.quantize_qat(M.Sequential(M.QuantStub(), M.ConvTransposeBn2d(3, 4, 1)))
-        >>> _ = net(F.ones((1, 3, 4, 4)))
-        >>> _ = net.eval()
-        >>> net = Q.quantize(net)
-        >>> type(net[1]).__module__, type(net[1]).__name__
-        ('megengine.module.quantized.conv_transpose_bn', 'ConvTransposeBn2d')
-    """
+    """``module.ConvTransposeBn2d`` in integers; arguments as of ``ConvTranspose2d``."""
 
     def forward(self, inp: Tensor) -> Tensor:
         return self.calc_conv_transpose2d_quantized(inp)
 
 
+@converted("M.ConvTransposeBnRelu2d(3, 4, 1)", "(1, 3, 4, 4)")
 class ConvTransposeBnRelu2d(_ConvTransposeBnActivation2d):
-    """``module.ConvTransposeBnRelu2d`` in integers; arguments as of ``ConvTranspose2d``.
-
-    Example:
-        >>> import megengine.quantization as Q
-        >>> net = Q.quantize_qat(M.Sequential(M.QuantStub(), M.ConvTransposeBnRelu2d(3, 4, 1)))
-        >>> _ = net(F.ones((1, 3, 4, 4)))
-        >>> _ = net.eval()
-        >>> net = Q.quantize(net)
-        >>> type(net[1]).__module__, type(net[1]).__name__
-        ('megengine.module.quantized.conv_transpose_bn', 'ConvTransposeBnRelu2d')
-    """
+    """``module.ConvTransposeBnRelu2d`` in integers; arguments as of ``ConvTranspose2d``."""
 
     def forward(self, inp: Tensor) -> Tensor:
         return self.calc_conv_transpose2d_quantized(inp, "relu")

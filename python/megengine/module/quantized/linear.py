@@ -4,22 +4,15 @@
 from ... import functional as F
 from ...tensor import Tensor
 from ..qat import QATModule
-from .module import QuantizedModule
+from .module import QuantizedModule, converted
 
 
+@converted("M.Linear(3, 2)", "(1, 3)")
 class Linear(QuantizedModule):
     """``module.Linear`` in integers; ``from_qat_module`` gives it a weight.
 
     Args:
         dtype: of the result.
-    Example:
-        >>> import megengine.quantization as Q
-        >>> net = Q.quantize_qat(M.Sequential(M.QuantStub(), M.Linear(3, 2)))
-        >>> _ = net(F.ones((1, 3)))
-        >>> _ = net.eval()
-        >>> net = Q.quantize(net)
-        >>> type(net[1]).__module__, type(net[1]).__name__
-        ('megengine.module.quantized.linear', 'Linear')
     """
 
     def __init__(self, dtype=None, **kwargs):
@@ -48,18 +41,9 @@ class Linear(QuantizedModule):
         return self.calc_linear_quantized(inp)
 
 
+@converted("M.LinearRelu(3, 2)", "(1, 3)")
 class LinearRelu(Linear):
-    """``module.LinearRelu`` in integers.
-
-    Example:
-        >>> import megengine.quantization as Q
-        >>> net = Q.quantize_qat(M.Sequential(M.QuantStub(), M.LinearRelu(3, 2)))
-        >>> _ = net(F.ones((1, 3)))
-        >>> _ = net.eval()
-        >>> net = Q.quantize(net)
-        >>> type(net[1]).__module__, type(net[1]).__name__
-        ('megengine.module.quantized.linear', 'LinearRelu')
-    """
+    """``module.LinearRelu`` in integers."""
 
     def forward(self, inp: Tensor) -> Tensor:
         return self.calc_linear_quantized(inp, "relu")

@@ -5,6 +5,7 @@ from ...tensor import Tensor
 from ..qat import QATModule
 from ..qat.folding import folded
 from .linear import Linear
+from .module import converted
 
 
 class _LinearBnActivation1d(Linear):
@@ -15,35 +16,17 @@ class _LinearBnActivation1d(Linear):
         return cls._with_weight(qat_module, part, *folded(part, qat_module.bn))
 
 
+@converted("M.LinearBn1d(3, 2)", "(2, 3)")
 class LinearBn1d(_LinearBnActivation1d):
-    """``module.LinearBn1d`` in integers.
-
-    Example:
-        >>> import megengine.quantization as Q
-        >>> net = Q.quantize_qat(M.Sequential(M.QuantStub(), M.LinearBn1d(3, 2)))
-        >>> _ = net(F.ones((2, 3)))
-        >>> _ = net.eval()
-        >>> net = Q.quantize(net)
-        >>> type(net[1]).__module__, type(net[1]).__name__
-        ('megengine.module.quantized.linear_bn', 'LinearBn1d')
-    """
+    """``module.LinearBn1d`` in integers."""
 
     def forward(self, inp: Tensor) -> Tensor:
         return self.calc_linear_quantized(inp)
 
 
+@converted("M.LinearBnRelu1d(3, 2)", "(2, 3)")
 class LinearBnRelu1d(_LinearBnActivation1d):
-    """``module.LinearBnRelu1d`` in integers.
-
-    Example:
-        >>> import megengine.quantization as Q
-        >>> net = Q.quantize_qat(M.Sequential(M.QuantStub(), M.LinearBnRelu1d(3, 2)))
-        >>> _ = net(F.ones((2, 3)))
-        >>> _ = net.eval()
-        >>> net = Q.quantize(net)
-        >>> type(net[1]).__module__, type(net[1]).__name__
-        ('megengine.module.quantized.linear_bn', 'LinearBnRelu1d')
-    """
+    """``module.LinearBnRelu1d`` in integers."""
 
     def forward(self, inp: Tensor) -> Tensor:
         return self.calc_linear_quantized(inp, "relu")

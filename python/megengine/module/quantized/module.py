@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """What quantised modules have in common."""
 
+from collections.abc import Callable
+from typing import TypeVar
+
 from ... import functional as F
 from ...core.tensor.dtype import get_scale, is_quantize, qint8, qint32
 from ...tensor import Parameter, Tensor
 from ..module import Module
 from ..qat import QATModule
 
+_Class = TypeVar("_Class", bound=type)
 # What a QAT module has for its training alone.
 _OF_TRAINING = ("weight_observer", "act_observer", "weight_fake_quant", "act_fake_quant")
 
@@ -123,6 +127,31 @@ class QuantizedModule(Module):
             sums = sums.astype("float32") * self.weight_scale
         out = sums.astype(self.output_dtype)
         return F.relu(out) if nonlinear_mode == "relu" else out
+
+
+def converted(layer: str, shape: str) -> Callable[[_Class], _Class]:
+    """Returns a decorator that adds an example of the conversion to a class's docstring.
+
+    Args:
+        layer: the float layer, as an expression.
+        shape: of its input.
+    """
+
+    def complete(cls: _Class) -> _Class:
+        cls.__doc__ = f"""{(cls.__doc__ or "").rstrip()}
+
+    Example:
+        >>> import megengine.quantization as Q
+        >>> net = Q.quantize_qat(M.Sequential(M.QuantStub(), {layer}))
+        >>> _ = net(F.ones({shape}))
+        >>> _ = net.eval()
+        >>> net = Q.quantize(net)
+        >>> type(net[1]).__module__, type(net[1]).__name__
+        ('{cls.__module__}', '{cls.__name__}')
+    """
+        return cls
+
+    return complete
 
 
 def _scale_is_missing(qat_module: QATModule, what: str) -> str:
