@@ -56,13 +56,7 @@ def dump_graph(
     dumping.warn_of(
         keep_opr_priority=keep_opr_priority, dump_format=dump_format, model_version=model_version
     )
-    named = isinstance(output_vars, Mapping)
-    outputs = list(output_vars.values() if named else output_vars)
-    if not outputs:
-        raise ValueError("[dump_graph] there are no outputs")
-    if len({var.id for var in outputs}) < len(outputs):
-        raise ValueError("[dump_graph] one variable is given twice, so two names would be its own")
-    names = list(output_vars) if named else [var.name for var in outputs]
+    names, outputs = _named_outputs(output_vars)
     model = outputs[0].graph.to_model(
         [var.id for var in outputs],
         names,
@@ -75,6 +69,21 @@ def dump_graph(
         model, stream, strip_info_file=strip_info_file, append_json=append_json
     )
     return stream.getvalue(), info
+
+
+def _named_outputs(output_vars: Mapping[str, Tensor] | Sequence[Tensor]) -> tuple[list, list]:
+    """The names of outputs, and the outputs.
+
+    Raises:
+        ValueError: there are no outputs, or one variable has two names.
+    """
+    named = isinstance(output_vars, Mapping)
+    outputs = list(output_vars.values() if named else output_vars)
+    if not outputs:
+        raise ValueError("[dump_graph] there are no outputs")
+    if len({var.id for var in outputs}) < len(outputs):
+        raise ValueError("[dump_graph] one variable is given twice, so two names would be its own")
+    return list(output_vars) if named else [var.name for var in outputs], outputs
 
 
 def optimize_for_inference(dest_vars: Sequence[Tensor], **kwargs) -> tuple[list[Tensor], dict]:

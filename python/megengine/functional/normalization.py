@@ -72,12 +72,17 @@ def batch_norm(
         return y
     if not inplace:
         return y, mean, var
-    for old, new in ((running_mean, mean), (running_var, var)):
-        if old is not None:
-            kept = old._tuple_shape
-            new = new.detach().astype(old.dtype)
-            old[...] = new if kept == shape else _mge.ops.reshape(new, shape=kept)
+    _update(running_mean, mean)
+    _update(running_var, var)
     return y
+
+
+def _update(old: Tensor | None, new: Tensor) -> None:
+    """Put a new statistic into the tensor of the old one, in its shape and dtype."""
+    if old is not None:
+        new = new.detach().astype(old.dtype)
+        kept = old._tuple_shape
+        old[...] = new if kept == new._tuple_shape else _mge.ops.reshape(new, shape=kept)
 
 
 def _per_channel(

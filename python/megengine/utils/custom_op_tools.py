@@ -292,10 +292,8 @@ def build(
         build_dir: where the file goes; the user's cache otherwise.
         verbose: print command and messages.
         abi_tag: 0 or 1 for ``_GLIBCXX_USE_CXX11_ABI``; None: the compiler's own.
-
     Returns:
-        the path of the library.
-
+        The path of the library.
     Raises:
         RuntimeError: the compiler failed (its messages are in the error), or there is none.
     Example:

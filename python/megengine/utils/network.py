@@ -162,11 +162,9 @@ class Network:
 
         Args:
             file: path, or a binary file object.
-            keep_var_name: which variables keep their names beside inputs: 0 none, 1 outputs, 2 or
-                True all, constants too.
-            keep_opr_name: operators keep their names.
-            keep_param_name: constants keep theirs.
-            keep_opr_priority: without effect, which a warning says: there are no priorities.
+            keep_var_name, keep_opr_name, keep_param_name: which variables, operators and constants
+                keep their names, as in ``jit.trace.dump``, which has most of the others too.
+            keep_opr_priority, dump_format, compat_older_version: without effect.
             strip_info_file: path of a JSON file that lists the operators and dtypes used.
             append_json: merge with what this file has.
             optimize_for_inference: put batch norms of evaluation mode into the weights of the
@@ -174,8 +172,6 @@ class Network:
             append: write behind what the file has.
             user_info: any picklable object to keep in the file.
             enable_metadata: keep metadata at all.
-            dump_format: ``"FBS"`` and ``"FBS_V2"`` are without effect: the format is .mge.
-            compat_older_version: without effect, for the same reason.
             kwargs: ``enable_ioc16``, ``enable_nchw88``, …: those of ``jit.trace.dump``.
                 ``arg_names`` and ``output_names`` are without effect, which a warning says: rename
                 the variables.
