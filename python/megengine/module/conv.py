@@ -5,13 +5,11 @@ Weights start normal with standard deviation sqrt(1 / (IC * KH * KW)), all input
 even with groups; biases start at zero.
 """
 
-import math
-
 from .. import functional as F
 from ..core.operands import Pair, pair
 from ..core.public_home import set_public_home
 from ..tensor import Tensor
-from .conv_base import _ConvNd, _PaddedConv
+from .conv_base import _ConvTransposeNd, _PaddedConv
 from .volume_conv import Conv3d, ConvTranspose3d
 from .window_conv import DeformableConv2d, LocalConv2d, RegionRestrictedConv
 
@@ -67,14 +65,6 @@ class Conv1d(_PaddedConv):
         )
         self.conv_mode, self.compute_mode = conv_mode, compute_mode
         self._set_padding_mode(padding_mode)
-
-    def _infer_weight_shape(self) -> tuple[int, ...]:
-        ic, oc, g = self.in_channels, self.out_channels, self.groups
-        shape = (oc // g, ic // g, self.kernel_size)
-        return shape if g == 1 else (g, *shape)
-
-    def _infer_bias_shape(self) -> tuple[int, ...]:
-        return (1, self.out_channels, 1)
 
     def calc_conv(self, inp: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
         """The convolution with another weight and bias."""
@@ -143,14 +133,6 @@ class Conv2d(_PaddedConv):
         self.conv_mode, self.compute_mode = conv_mode, compute_mode
         self._set_padding_mode(padding_mode)
 
-    def _infer_weight_shape(self) -> tuple[int, ...]:
-        ic, oc, g = self.in_channels, self.out_channels, self.groups
-        shape = (oc // g, ic // g, *self.kernel_size)
-        return shape if g == 1 else (g, *shape)
-
-    def _infer_bias_shape(self) -> tuple[int, ...]:
-        return (1, self.out_channels, 1, 1)
-
     def calc_conv(self, inp: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
         """The convolution with another weight and bias."""
         inp, padding = self._with_border(inp)
@@ -170,7 +152,7 @@ class Conv2d(_PaddedConv):
         return self.calc_conv(inp, self.weight, self.bias)
 
 
-class ConvTranspose2d(_ConvNd):
+class ConvTranspose2d(_ConvTransposeNd):
     """``functional.conv_transpose2d`` with its weight.
 
     Args:
@@ -215,17 +197,6 @@ class ConvTranspose2d(_ConvNd):
             **kwargs,
         )
         self.conv_mode, self.compute_mode = conv_mode, compute_mode
-
-    def _get_fanin(self) -> int:
-        return self.out_channels * math.prod(self.kernel_size)
-
-    def _infer_weight_shape(self) -> tuple[int, ...]:
-        ic, oc, g = self.in_channels, self.out_channels, self.groups
-        shape = (ic // g, oc // g, *self.kernel_size)
-        return shape if g == 1 else (g, *shape)
-
-    def _infer_bias_shape(self) -> tuple[int, ...]:
-        return (1, self.out_channels, 1, 1)
 
     def calc_conv_transpose2d(self, inp: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
         """The transposed convolution with another weight and bias."""

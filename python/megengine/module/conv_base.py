@@ -2,7 +2,6 @@
 """What convolution modules share."""
 
 import math
-from abc import abstractmethod
 
 import numpy as np
 
@@ -54,17 +53,22 @@ class _ConvNd(Module):
             self.bias = Parameter(np.zeros(self._infer_bias_shape(), np.float32))
         self.reset_parameters()
 
-    @abstractmethod
-    def _infer_weight_shape(self) -> tuple[int, ...]:
-        """Shape of the weight."""
+    def _window(self) -> tuple[int, ...]:
+        return (self.kernel_size,) if isinstance(self.kernel_size, int) else self.kernel_size
 
-    @abstractmethod
+    def _infer_weight_shape(self) -> tuple[int, ...]:
+        return self._by_groups(self.out_channels, self.in_channels)
+
+    def _by_groups(self, rows: int, columns: int) -> tuple[int, ...]:
+        g = self.groups
+        shape = (rows // g, columns // g, *self._window())
+        return shape if g == 1 else (g, *shape)
+
     def _infer_bias_shape(self) -> tuple[int, ...]:
-        """Shape of the bias."""
+        return (1, self.out_channels, *(1 for _ in self._window()))
 
     def _get_fanin(self) -> int:
-        kernel = self.kernel_size
-        return self.in_channels * (kernel if isinstance(kernel, int) else math.prod(kernel))
+        return self.in_channels * math.prod(self._window())
 
     def reset_parameters(self) -> None:
         """Draw the weight again and set the bias to zero."""
@@ -73,7 +77,7 @@ class _ConvNd(Module):
             init.zeros_(self.bias)
 
     def _module_info_string(self) -> str:
-        rank = 1 if isinstance(self.kernel_size, int) else len(self.kernel_size)
+        rank = len(self._window())
 
         def differs(value, usual: int) -> bool:
             return value not in (usual, (usual,) * rank)
@@ -90,6 +94,14 @@ class _ConvNd(Module):
         if self.bias is None:
             text += ", bias=False"
         return text
+
+
+class _ConvTransposeNd(_ConvNd):
+    def _infer_weight_shape(self) -> tuple[int, ...]:
+        return self._by_groups(self.in_channels, self.out_channels)
+
+    def _get_fanin(self) -> int:
+        return self.out_channels * math.prod(self._window())
 
 
 class _PaddedConv(_ConvNd):

@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Convolutions of volumes as modules."""
 
-import math
-
 from .. import functional as F
 from ..core.operands import Triple, triple
 from ..tensor import Tensor
-from .conv_base import _ConvNd
+from .conv_base import _ConvNd, _ConvTransposeNd
 
 
 class Conv3d(_ConvNd):
@@ -50,14 +48,6 @@ class Conv3d(_ConvNd):
         )
         self.conv_mode = conv_mode
 
-    def _infer_weight_shape(self) -> tuple[int, ...]:
-        ic, oc, g = self.in_channels, self.out_channels, self.groups
-        shape = (oc // g, ic // g, *self.kernel_size)
-        return shape if g == 1 else (g, *shape)
-
-    def _infer_bias_shape(self) -> tuple[int, ...]:
-        return (1, self.out_channels, 1, 1, 1)
-
     def calc_conv(self, inp: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
         """The convolution with another weight and bias."""
         return F.conv3d(
@@ -75,7 +65,7 @@ class Conv3d(_ConvNd):
         return self.calc_conv(inp, self.weight, self.bias)
 
 
-class ConvTranspose3d(_ConvNd):
+class ConvTranspose3d(_ConvTransposeNd):
     """``functional.conv_transpose3d`` with its weight.
 
     Args:
@@ -114,17 +104,6 @@ class ConvTranspose3d(_ConvNd):
             groups,
             bias,
         )
-
-    def _get_fanin(self) -> int:
-        return self.out_channels * math.prod(self.kernel_size)
-
-    def _infer_weight_shape(self) -> tuple[int, ...]:
-        ic, oc, g = self.in_channels, self.out_channels, self.groups
-        shape = (ic // g, oc // g, *self.kernel_size)
-        return shape if g == 1 else (g, *shape)
-
-    def _infer_bias_shape(self) -> tuple[int, ...]:
-        return (1, self.out_channels, 1, 1, 1)
 
     def forward(self, inp: Tensor) -> Tensor:
         return F.conv_transpose3d(

@@ -38,14 +38,6 @@ class _WindowConv(_ConvNd):
         )
         self.conv_mode, self.compute_mode = conv_mode, compute_mode
 
-    def _infer_weight_shape(self) -> tuple[int, ...]:
-        ic, oc, g = self.in_channels, self.out_channels, self.groups
-        shape = (oc // g, ic // g, *self.kernel_size)
-        return shape if g == 1 else (g, *shape)
-
-    def _infer_bias_shape(self) -> tuple[int, ...]:
-        return (1, self.out_channels, 1, 1)
-
 
 class LocalConv2d(_WindowConv):
     """``functional.local_conv2d`` with its weight.
