@@ -362,14 +362,7 @@ class LiteNetworkIO:
         io_type: LiteIOType = LiteIOType.LITE_IO_VALUE,
         layout: LiteLayout | None = None,
     ) -> None:
-        """Add an output.
-
-        Args:
-            obj: a LiteIO, or a name; the other arguments are those of LiteIO then.
-            is_host: see LiteIO.
-            io_type: see LiteIO.
-            layout: see LiteIO.
-        """
+        """Add an output; see ``add_input``."""
         if not isinstance(obj, LiteIO):
             obj = LiteIO(obj, is_host, io_type, layout)
         self.outputs.append(obj)

@@ -104,11 +104,7 @@ def list(
     """The entry points of a repository; see ``import_module``.
 
     Args:
-        repo_info: ``"owner/name"`` or ``"owner/name:branch"``.
-        git_host: where it is.
-        use_cache: take what was fetched before.
-        commit: the beginning of a hash.
-        protocol: ``"HTTPS"`` or ``"SSH"``.
+        repo_info, git_host, use_cache, commit, protocol: as in ``import_module``.
     Returns:
         Sorted names of what can be called in its ``hubconf.py``.
     Raises:
@@ -140,14 +136,9 @@ def load(
     """Call an entry point of a repository; see ``import_module``.
 
     Args:
-        repo_info: ``"owner/name"`` or ``"owner/name:branch"``.
         entry: its name.
-        args: what it is called with.
-        git_host: where the repository is.
-        use_cache: take what was fetched before.
-        commit: the beginning of a hash.
-        protocol: ``"HTTPS"`` or ``"SSH"``.
-        kwargs: what it is called with.
+        args, kwargs: what it is called with.
+        repo_info, git_host, use_cache, commit, protocol: as in ``import_module``.
     Returns:
         What it gives: mostly a Module.
     Raises:
@@ -173,12 +164,8 @@ def help(
     """The documentation of an entry point; see ``import_module``.
 
     Args:
-        repo_info: ``"owner/name"`` or ``"owner/name:branch"``.
         entry: its name.
-        git_host: where it is.
-        use_cache: take what was fetched before.
-        commit: the beginning of a hash.
-        protocol: ``"HTTPS"`` or ``"SSH"``.
+        repo_info, git_host, use_cache, commit, protocol: as in ``import_module``.
     Returns:
         Its docstring.
     Raises:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import datetime
 import functools
+import importlib
 import os
 import socket
 import time
@@ -25,6 +26,18 @@ if TYPE_CHECKING:
     from tensorboard.summary.writer.event_file_writer import EventFileWriter
 
 _STRING = 7  # of TensorFlow's dtypes
+# TensorBoard's messages and its writer, by module. They are imported on first use: it is optional.
+_CLASSES = {
+    "compat.proto.attr_value_pb2": "AttrValue",
+    "compat.proto.event_pb2": "Event SessionLog",
+    "compat.proto.graph_pb2": "GraphDef",
+    "compat.proto.node_def_pb2": "NodeDef",
+    "compat.proto.summary_pb2": "Summary SummaryMetadata",
+    "compat.proto.tensor_pb2": "TensorProto",
+    "compat.proto.tensor_shape_pb2": "TensorShapeProto",
+    "compat.proto.versions_pb2": "VersionDef",
+    "summary.writer.event_file_writer": "EventFileWriter",
+}
 
 
 @functools.cache
@@ -35,36 +48,17 @@ def _tensorboard() -> SimpleNamespace:
         NotAvailableModuleError: TensorBoard is not installed.
     """
     try:
-        # TensorBoard is optional.
-        from tensorboard.compat.proto import (
-            attr_value_pb2,
-            event_pb2,
-            graph_pb2,
-            node_def_pb2,
-            summary_pb2,
-            tensor_pb2,
-            tensor_shape_pb2,
-            versions_pb2,
-        )
-        from tensorboard.summary.writer.event_file_writer import EventFileWriter
+        found = {
+            name: getattr(importlib.import_module(f"tensorboard.{module}"), name)
+            for module, names in _CLASSES.items()
+            for name in names.split()
+        }
     except ImportError as e:
         raise NotAvailableModuleError(
             "megengine.utils.tensorboard needs TensorBoard: pip install megengine[tensorboard]"
             f" ({e})"
         ) from e
-    return SimpleNamespace(
-        AttrValue=attr_value_pb2.AttrValue,
-        Event=event_pb2.Event,
-        EventFileWriter=EventFileWriter,
-        GraphDef=graph_pb2.GraphDef,
-        NodeDef=node_def_pb2.NodeDef,
-        SessionLog=event_pb2.SessionLog,
-        Summary=summary_pb2.Summary,
-        SummaryMetadata=summary_pb2.SummaryMetadata,
-        TensorProto=tensor_pb2.TensorProto,
-        TensorShapeProto=tensor_shape_pb2.TensorShapeProto,
-        VersionDef=versions_pb2.VersionDef,
-    )
+    return SimpleNamespace(**found)
 
 
 def tensor_shape_proto(shape: Iterable[int]) -> TensorShapeProto:
