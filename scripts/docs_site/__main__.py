@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Builds the site: stages the pages, runs mkdocs and checks every link of the result."""
+"""Builds the site: stages pages, writes the reference, runs mkdocs, checks every link."""
 
 import sys
 from pathlib import Path
@@ -7,6 +7,8 @@ from pathlib import Path
 from mkdocs.__main__ import cli
 
 from docs_site.check_site import broken_links
+from docs_site.cpp_pages import write_cpp
+from docs_site.python_pages import write_operators, write_python
 from docs_site.stage import Stage
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -16,6 +18,10 @@ SITE = ROOT / "build/site"
 
 def main() -> None:
     Stage(ROOT, PAGES).run()
+    reference = PAGES / "reference"
+    write_python(reference / "python")
+    write_operators(reference / "operators", ROOT)
+    write_cpp(reference / "cpp", ROOT, ROOT / "build/doxygen")
     cli(["build", "--strict", "-f", str(ROOT / "mkdocs.yml")], standalone_mode=False)
     if faults := broken_links(SITE):
         sys.exit("\n".join(faults))
