@@ -104,6 +104,8 @@ def read_tables(architecture):
 def folder_of(path):
     """The folder a file or header belongs to in the layering table; None for foreign headers."""
     parts = path.split("/")
+    if path.startswith("libmge/ops/") and path.endswith(".onnx.cpp"):
+        return "model"
     if parts[0] == "libmge" and len(parts) > 2:
         return parts[1]
     return parts[0] if parts[0] in ("apps", "python") and len(parts) > 1 else None

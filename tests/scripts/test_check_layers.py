@@ -51,6 +51,7 @@ def faults(tree):
         ("libmge/ops/add.cpp", '"libmge/ops/op.h"'),
         ("libmge/ops/nn/softmax.cpu.cpp", '"libmge/kernel/cpu/simd.h"'),
         ("libmge/ops/nn/softmax.cpu.cpp", "<hwy/highway.h>"),
+        ("libmge/ops/nn/softmax.onnx.cpp", '"libmge/model/site.h"'),
         ("libmge/train/sgd.cpp", "<vector>"),
         ("libmge/mge.h", '"libmge/train/sgd.h"'),
         ("apps/tool/main.cpp", '"libmge/mge.h"'),

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Our operators in terms of ONNX: one row per operator in operators.cpp, one small function each in the file
-// of its family. A function makes nodes and gives the operands that are the operator's results; those that
-// nobody reads may be left out.
+// Our operators in terms of ONNX: a small function and a row for each in the *.onnx.cpp file beside the
+// operator. A function makes nodes and gives the operands that are the operator's results; those that nobody
+// reads may be left out. Operators without a row have no counterpart in ONNX: gradients, steps of optimizers,
+// random numbers, effects.
 
+#include <span>
 #include <string_view>
 
 #include "libmge/model/export/onnx/site.h"
@@ -12,14 +14,18 @@ namespace mge::to_onnx {
 
 using ExportFunction = Operands (*)(Site&);
 
-struct OperatorRow {
+struct ExportRow {
     const OpInfo* op;
     ExportFunction function;
     // The nodes that it becomes; the one for functions that serve several operators.
     std::string_view type;
 };
 
+// A file of rules ends with a function `ExportRows <name>_rows()`. The build collects all of them
+// (cmake/list_onnx_rules.cmake); no list names them.
+using ExportRows = std::span<const ExportRow>;
+
 // Null when there is no counterpart.
-const OperatorRow* find_operator(const OpInfo& op);
+const ExportRow* find_operator(const OpInfo& op);
 
 }  // namespace mge::to_onnx

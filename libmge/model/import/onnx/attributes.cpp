@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
-#include "libmge/model/import/onnx/families.h"
+#include "libmge/model/import/onnx/parts.h"
 
 namespace mge::onnx {
 

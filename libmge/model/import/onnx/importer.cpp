@@ -5,7 +5,7 @@
 
 #include "libmge/base/hash.h"
 #include "libmge/base/number_text.h"
-#include "libmge/model/import/onnx/families.h"
+#include "libmge/model/import/onnx/parts.h"
 #include "libmge/model/import/onnx/shapes/open_extents.h"
 #include "libmge/model/import/onnx/steps.h"
 #include "libmge/ops/effect/assert_equal.h"
@@ -327,8 +327,8 @@ Tensors Importer::translated(const file::NodeProto& node, std::span<const Tensor
     auto* row = find_operator(node.domain(), node.op_type(), version_of(node.domain()));
     if (!row) unsupported("there is no such operator here");
     for (auto& input : inputs) {
-        bool is_taken = (row->takes_sequences && sequences_.find(input)) ||
-                        (row->takes_many_axes && of_many_axes_.find(input));
+        bool is_taken = (row->takes == Takes::sequences && sequences_.find(input)) ||
+                        (row->takes == Takes::many_axes && of_many_axes_.find(input));
         if (!is_taken) require_tensor(input, "as its input");
     }
     if (!node.output_size()) invalid("it makes nothing");

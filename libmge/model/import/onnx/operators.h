@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// ONNX's operators in terms of ours: one row per operator and range of versions in `operators.cpp`, one small
-// function each in the file of its family. A function applies our operators to symbolic tensors, so whatever
-// it builds also works for other extents of the inputs.
+// ONNX's operators in terms of ours: one small function for each, and one row per operator and range of
+// versions in the file of the function. A function applies our operators to symbolic tensors, so the graph
+// that it builds also works for other shapes of the inputs.
 
 #include <algorithm>
 #include <memory>
@@ -109,17 +109,26 @@ private:
 
 using ImportFunction = Tensors (*)(const Site&);
 
-// The versions of the operator set that it holds for.
-struct OperatorRow {
-    std::string_view name;
-    int first, last;
-    ImportFunction import;
-    bool takes_sequences = false;  // and optionals; all others take tensors
-    bool takes_many_axes = false;  // tensors of more axes than ours
+enum class Takes : uint8_t {
+    tensors,
+    sequences,  // and optionals
+    many_axes,  // also tensors of more axes than ours
 };
 
+// An operator of ONNX, with the versions of the operator set whose meaning the function has.
+struct ImportRow {
+    std::string_view name;  // behind its domain and a dot, if that is not the standard's
+    ImportFunction import;
+    int first = oldest_opset, last = newest_opset;
+    Takes takes = Takes::tensors;
+};
+
+// A file of rules ends with a function `ImportRows <name>_rows()`. The build collects all of them
+// (cmake/list_onnx_rules.cmake); no list names them.
+using ImportRows = std::span<const ImportRow>;
+
 // Null when there is no counterpart.
-const OperatorRow* find_operator(std::string_view domain, std::string_view name, int opset);
+const ImportRow* find_operator(std::string_view domain, std::string_view name, int opset);
 
 // That of classical learning; the versions of its rows are its own.
 inline constexpr std::string_view learning_domain = "ai.onnx.ml";

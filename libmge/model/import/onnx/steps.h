@@ -5,7 +5,7 @@
 // results may differ by one step where a sum lies exactly between two.
 
 #include "libmge/graph/builder.h"
-#include "libmge/model/import/onnx/families.h"
+#include "libmge/model/import/onnx/parts.h"
 #include "libmge/ops/nn/convolution/conv2d.h"
 
 namespace mge::onnx {

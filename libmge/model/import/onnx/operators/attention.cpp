@@ -112,19 +112,6 @@ Tensor in_precision(const Site& site, const Tensor& scores) {
     return as_dtype(scores, *dtype);
 }
 
-}  // namespace
-
-Tensor heads_apart(const Site& site, const Tensor& x, int64_t heads) {
-    if (rank_of(x) == 4) return x;
-    return ops::transpose(in_heads(site, x, heads), {.pattern = {0, 2, 1, 3}});
-}
-
-Tensor side_by_side(const Tensor& x) {
-    return ops::flatten(ops::transpose(x, {.pattern = {0, 2, 1, 3}}), {.start = 2, .end = 3});
-}
-
-namespace {
-
 // The steps one by one: what they give in between is asked for, or they are more than the operator's.
 Tensors composed(const Site& site) {
     Tensor queries = with_heads(site, 0, "q_num_heads");
@@ -220,14 +207,10 @@ Tensors fused(const Site& site) {
     return {ops::flatten(y, {.start = 2, .end = 3}), keys, values};
 }
 
-}  // namespace
-
 Tensors import_attention(const Site& site) {
     if (is_fused(site)) return fused(site);
     return composed(site);
 }
-
-namespace {
 
 // What a graph that the node holds makes of all scores, or of what the softmax makes of them.
 Tensor modified(const Site& site, std::string_view attribute, const Tensor& scores) {
@@ -240,8 +223,6 @@ Tensor modified(const Site& site, std::string_view attribute, const Tensor& scor
         invalid("its '", attribute, "' makes ", results[0].spec(), " of ", scores.spec());
     return results[0];
 }
-
-}  // namespace
 
 // What is masked, capped or biased stands in graphs that the node holds.
 Tensors import_flex_attention(const Site& site) {
@@ -264,6 +245,37 @@ Tensors import_flex_attention(const Site& site) {
     Tensor weights = modified(site, "prob_mod", softmax_along(modified(site, "score_mod", scores), -1));
     values = ops::repeated_heads(as_dtype(values, weights.dtype()), heads / shared);
     return {as_dtype(ops::matmul(weights, values), queries.dtype())};
+}
+
+Tensors import_rotary_embedding(const Site& site) {
+    return {rotated_heads(site, site.in(1), site.in(2), site.optional(3))};
+}
+
+// New keys or values at places of their own in each sequence of the batch.
+Tensors import_tensor_scatter(const Site& site) {
+    const Tensor &x = site.in(0), &update = site.in(1);
+    int axis = site.axis(site.attributes.integer("axis", -2), rank_of(x));
+    std::string mode = site.attributes.word("mode", "linear");
+    if (mode != "linear" && mode != "circular") unsupported("the mode '", mode, "'");
+    if (axis < 1) invalid("it scatters along the batch");
+    Tensor batch = as_column(count_up(extent_of(x, 0), DType::i32), 1);
+    Tensor place = count_up(extent_of(update, axis), DType::i64);
+    if (site.has(2)) place = ops::add(place, as_column(as_dtype(site.in(2), DType::i64), 1));
+    if (mode == "circular") place = ops::mod(place, std::get<Tensor>(extent_of(x, axis)));
+    Tensor changed = ops::set_take(
+        {moved_axis(x, axis, 1), moved_axis(update, axis, 1), batch, as_index(place)}, {.axes = {0, 1}});
+    return {moved_axis(changed, 1, axis)};
+}
+
+}  // namespace
+
+Tensor heads_apart(const Site& site, const Tensor& x, int64_t heads) {
+    if (rank_of(x) == 4) return x;
+    return ops::transpose(in_heads(site, x, heads), {.pattern = {0, 2, 1, 3}});
+}
+
+Tensor side_by_side(const Tensor& x) {
+    return ops::flatten(ops::transpose(x, {.pattern = {0, 2, 1, 3}}), {.start = 2, .end = 3});
 }
 
 Tensor rotated(const Site& site, const Tensor& x, const Rotation& rotation) {
@@ -306,24 +318,14 @@ Tensor rotated_heads(const Site& site, const Tensor& cosines, const Tensor& sine
     return ops::transpose(y, {.pattern = {0, 2, 1, 3}});
 }
 
-Tensors import_rotary_embedding(const Site& site) {
-    return {rotated_heads(site, site.in(1), site.in(2), site.optional(3))};
-}
-
-// New keys or values at places of their own in each sequence of the batch.
-Tensors import_tensor_scatter(const Site& site) {
-    const Tensor &x = site.in(0), &update = site.in(1);
-    int axis = site.axis(site.attributes.integer("axis", -2), rank_of(x));
-    std::string mode = site.attributes.word("mode", "linear");
-    if (mode != "linear" && mode != "circular") unsupported("the mode '", mode, "'");
-    if (axis < 1) invalid("it scatters along the batch");
-    Tensor batch = as_column(count_up(extent_of(x, 0), DType::i32), 1);
-    Tensor place = count_up(extent_of(update, axis), DType::i64);
-    if (site.has(2)) place = ops::add(place, as_column(as_dtype(site.in(2), DType::i64), 1));
-    if (mode == "circular") place = ops::mod(place, std::get<Tensor>(extent_of(x, axis)));
-    Tensor changed = ops::set_take(
-        {moved_axis(x, axis, 1), moved_axis(update, axis, 1), batch, as_index(place)}, {.axes = {0, 1}});
-    return {moved_axis(changed, 1, axis)};
+ImportRows attention_rows() {
+    static constexpr ImportRow rows[] = {
+        {"Attention", import_attention, 23},
+        {"RotaryEmbedding", import_rotary_embedding, 23},
+        {"TensorScatter", import_tensor_scatter, 24},
+        {"ai.onnx.preview.FlexAttention", import_flex_attention, 1, 1},
+    };
+    return rows;
 }
 
 }  // namespace mge::onnx

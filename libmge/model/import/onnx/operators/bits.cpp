@@ -3,7 +3,7 @@
 
 #include "libmge/ops/elementwise/bits.h"
 
-#include "libmge/model/import/onnx/families.h"
+#include "libmge/model/import/onnx/parts.h"
 #include "libmge/ops/elementwise/arithmetic.h"
 #include "libmge/ops/elementwise/comparison.h"
 #include "libmge/ops/elementwise/convert/bit_cast.h"
@@ -11,6 +11,7 @@
 #include "libmge/tensor/narrow.h"
 
 namespace mge::onnx {
+namespace {
 
 Tensors import_bit_shift(const Site& site) {
     std::string direction = site.attributes.word("direction", "");
@@ -33,8 +34,6 @@ Tensors import_bit_cast(const Site& site) {
     Tensor byte = ops::bit_cast(x, {.dtype = DType::u8});
     return {ops::not_equal(byte, number(byte, 0))};
 }
-
-namespace {
 
 // x^n for n from 0 to 63, by squares; beyond them only powers of 0, 1 and -1 have a place in 64 bits.
 Tensor whole_power(const Tensor& x, const Tensor& n) {
@@ -59,6 +58,14 @@ Tensor integer_power(const Tensor& x, const Tensor& exponent) {
     Tensor power = whole_power(x, ops::where(is_below, parity, small));
     Tensor is_unit = ops::equal(ops::mul(x, x), number(x, 1));
     return ops::where(ops::logical_and(is_below, ops::logical_not(is_unit)), number(x, 0), power);
+}
+
+ImportRows bits_rows() {
+    static constexpr ImportRow rows[] = {
+        {"BitCast", import_bit_cast, 26},
+        {"BitShift", import_bit_shift, 11},
+    };
+    return rows;
 }
 
 }  // namespace mge::onnx

@@ -4,9 +4,9 @@
 // the extents that it is recorded with, and a run with others that lead elsewhere ends with an error.
 
 #include "libmge/base/number_text.h"
-#include "libmge/model/import/onnx/families.h"
 #include "libmge/model/import/onnx/importer.h"
 #include "libmge/model/import/onnx/inner_graphs.h"
+#include "libmge/model/import/onnx/parts.h"
 #include "libmge/ops/control/cond.h"
 #include "libmge/ops/effect/assert_equal.h"
 #include "libmge/ops/shape/reshape.h"
@@ -35,8 +35,6 @@ bool is_of_one_rank(const OtherSpecs& a, const OtherSpecs& b) {
     }
     return true;
 }
-
-}  // namespace
 
 Tensors import_if(const Site& site) {
     auto *then_graph = site.attributes.graph("then_branch"),
@@ -73,6 +71,15 @@ Tensors import_if(const Site& site) {
         assume_either(site, results[i], then.others[i], otherwise.others[i]);
     }
     return results;
+}
+
+}  // namespace
+
+ImportRows branches_rows() {
+    static constexpr ImportRow rows[] = {
+        {"If", import_if, oldest_opset, newest_opset, Takes::sequences},
+    };
+    return rows;
 }
 
 }  // namespace mge::onnx

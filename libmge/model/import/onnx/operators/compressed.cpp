@@ -2,7 +2,7 @@
 // Products with weights of few bits, as tools for language models write them: com.microsoft's MatMulNBits.
 
 #include "libmge/base/number_text.h"
-#include "libmge/model/import/onnx/families.h"
+#include "libmge/model/import/onnx/parts.h"
 #include "libmge/op/apply.h"
 #include "libmge/ops/create/full.h"
 #include "libmge/ops/quantize/compressed/compressed_matmul.h"
@@ -47,8 +47,6 @@ Tensor zeros_of(const Site& site, const Weight& w) {
                     DType::u8);
 }
 
-}  // namespace
-
 Tensors import_matmul_nbits(const Site& site) {
     // How accurate the arithmetic has to be at least; it is f32.
     site.attributes.integer("accuracy_level", 0);
@@ -61,6 +59,15 @@ Tensors import_matmul_nbits(const Site& site) {
     Tensor y = ops::compressed_matmul(as_dtype(site.in(a), DType::f32), steps, scale, zeros_of(site, w),
                                       added, {.bits = w.bits, .group = w.group});
     return {as_dtype(y, site.in(a).dtype())};
+}
+
+}  // namespace
+
+ImportRows compressed_rows() {
+    static constexpr ImportRow rows[] = {
+        {"com.microsoft.MatMulNBits", import_matmul_nbits, 1, newest_opset},
+    };
+    return rows;
 }
 
 }  // namespace mge::onnx

@@ -58,18 +58,6 @@ void Call::take_over(file::NodeProto& node) const {
     node.mutable_attribute()->Swap(&kept);
 }
 
-}  // namespace
-
-google::protobuf::RepeatedPtrField<file::NodeProto> body_of_call(const file::FunctionProto& function,
-                                                                 const file::NodeProto& caller) {
-    Call call{function, caller};
-    for (int i = 0; i < function.input_size(); ++i)
-        if (i >= caller.input_size() || caller.input(i).empty()) call.left_out.insert(function.input(i));
-    auto nodes = function.node();
-    for (auto& node : nodes) call.take_over(node);
-    return nodes;
-}
-
 Tensors import_constant(const Site& site) {
     auto& attributes = site.attributes;
     if (auto* value = attributes.tensor("value")) return {site.importer.constant_of(*value)};
@@ -106,6 +94,26 @@ Tensors import_constant_of_shape(const Site& site) {
     if (!known) return {with_shape_of(ops::full(site.in(0), p), site.in(0))};
     p.shape = *known;
     return {ops::full(p)};
+}
+
+}  // namespace
+
+google::protobuf::RepeatedPtrField<file::NodeProto> body_of_call(const file::FunctionProto& function,
+                                                                 const file::NodeProto& caller) {
+    Call call{function, caller};
+    for (int i = 0; i < function.input_size(); ++i)
+        if (i >= caller.input_size() || caller.input(i).empty()) call.left_out.insert(function.input(i));
+    auto nodes = function.node();
+    for (auto& node : nodes) call.take_over(node);
+    return nodes;
+}
+
+ImportRows constants_rows() {
+    static constexpr ImportRow rows[] = {
+        {"Constant", import_constant},
+        {"ConstantOfShape", import_constant_of_shape, 9},
+    };
+    return rows;
 }
 
 }  // namespace mge::onnx

@@ -234,13 +234,6 @@ Tensor steps_of_sums(const Site& site, const StepConvolution& steps, const Steps
     return convolved_steps(all, y);
 }
 
-}  // namespace
-
-Tensors import_conv(const Site& site) {
-    Tensor y = convolved(site, site.in(0), site.in(1), weight_extents(site, 1));
-    return {site.has(2) ? ops::add(y, per_channel(site.in(2), rank_of(y))) : y};
-}
-
 // Sums of products of steps, which float32 holds exactly as long as they are few.
 Tensors import_conv_integer(const Site& site) {
     StepConvolution steps{{{}, {}, site.optional(2)}, {{}, {}, site.optional(3)}, {}, {}};
@@ -305,6 +298,22 @@ Tensors import_conv_transpose(const Site& site) {
                                     axes);
     y = trimmed(y, t);
     return {site.has(2) ? ops::add(y, per_channel(site.in(2), rank_of(y))) : y};
+}
+
+}  // namespace
+
+Tensors import_conv(const Site& site) {
+    Tensor y = convolved(site, site.in(0), site.in(1), weight_extents(site, 1));
+    return {site.has(2) ? ops::add(y, per_channel(site.in(2), rank_of(y))) : y};
+}
+
+ImportRows convolution_rows() {
+    static constexpr ImportRow rows[] = {
+        {"CausalConvWithState", import_causal_conv, 27}, {"Conv", import_conv},
+        {"ConvInteger", import_conv_integer, 10},        {"ConvTranspose", import_conv_transpose},
+        {"QLinearConv", import_qlinear_conv, 10},
+    };
+    return rows;
 }
 
 }  // namespace mge::onnx

@@ -175,8 +175,6 @@ Operand Contraction::product(Operand a, Operand b, const Labels& needed) const {
     return {extents.empty() ? Tensor(ops::reshape(y, {.shape = {}})) : reshaped(y, extents), result};
 }
 
-}  // namespace
-
 Tensors import_einsum(const Site& site) {
     std::string equation;
     for (char c : site.attributes.word("equation", ""))
@@ -214,6 +212,15 @@ Tensors import_einsum(const Site& site) {
     if (pattern.size() != all.labels.size()) invalid("its result names an axis twice");
     Tensor y = pattern.empty() ? all.x : Tensor(ops::transpose(all.x, {.pattern = pattern}));
     return {as_dtype(y, dtype)};
+}
+
+}  // namespace
+
+ImportRows einsum_rows() {
+    static constexpr ImportRow rows[] = {
+        {"Einsum", import_einsum, 12},
+    };
+    return rows;
 }
 
 }  // namespace mge::onnx

@@ -8,8 +8,9 @@
 #include <numbers>
 
 #include "libmge/device/device.h"
-#include "libmge/model/import/onnx/families.h"
 #include "libmge/model/import/onnx/importer.h"
+#include "libmge/model/import/onnx/operators/many_axes.h"
+#include "libmge/model/import/onnx/parts.h"
 #include "libmge/ops/elementwise/activation.h"
 #include "libmge/ops/elementwise/arithmetic.h"
 #include "libmge/ops/elementwise/bits.h"
@@ -104,44 +105,6 @@ Tensor extreme_with_nan(const Tensor& a, const Tensor& b) {
     if (holds_numbers(a)) return extreme(a, b);
     if (holds_numbers(b)) return extreme(b, a);
     return ops::where(ops::isnan(a), a, extreme(a, b));
-}
-
-}  // namespace
-
-Tensor rectified(const Tensor& x) { return ops::relu(x, {.keeps_nan = true}); }
-// Activations keep their names: passes let convolutions compute them.
-Tensor clipped(const Tensor& x, double lower, double upper) {
-    if (lower == 0 && upper == 6) return ops::relu6(x, {.keeps_nan = true});
-    return ops::clip(x, {.lower = lower, .upper = upper, .keeps_nan = true});
-}
-Tensor larger(const Tensor& a, const Tensor& b) { return extreme_with_nan<ops::maximum>(a, b); }
-Tensor smaller(const Tensor& a, const Tensor& b) { return extreme_with_nan<ops::minimum>(a, b); }
-
-// 1.5957 x (1 + 0.044715 x^2), whose logistic function is half of one plus a hyperbolic tangent.
-Tensor gelu_by_tanh(const Tensor& x) {
-    Tensor inner = ops::add(ops::mul(ops::square(x), number(x, 0.044715)), number(x, 1));
-    return ops::mul(
-        x, ops::sigmoid(ops::mul(ops::mul(x, inner), number(x, 2 * std::sqrt(2 / std::numbers::pi)))));
-}
-
-DType target_dtype(const Site& site) {
-    auto to = int(site.attributes.integer("to", 0));
-    auto dtype = dtype_of(to);
-    if (!dtype) unsupported("a conversion to ", name_of_data_type(to));
-    return *dtype;
-}
-
-Tensor as_cast(const Site& site, const Tensor& x, DType dtype) {
-    bool saturates = site.attributes.integer("saturate", 1);
-    std::string rounding = site.attributes.word("round_mode", "up");
-    if (rounding != "up" && rounding != "down" && rounding != "nearest")
-        invalid("it rounds to '", rounding, "'");
-    bool is_plain = saturates && (rounding == "up" || dtype != DType::e8m0);
-    if (!is_narrow(dtype) || is_narrow_int(dtype) || is_plain) return ops::convert(x, {.dtype = dtype});
-    ops::ConvertNarrow::Params p{.dtype = dtype};
-    if (!saturates) p.overflow = Overflow::escapes;
-    if (rounding != "up") p.rounding = rounding == "down" ? PowerRounding::down : PowerRounding::nearest;
-    return ops::convert_narrow(is_float(x.dtype()) ? x : as_dtype(x, DType::f32), p);
 }
 
 Tensors import_div(const Site& site) {
@@ -303,5 +266,97 @@ Tensors import_gelu(const Site& site) {
 }
 
 Tensors import_identity(const Site& site) { return {site.in(0)}; }
+
+// Of tensors of more axes than ours, too.
+template <ImportFunction f>
+Tensors along_any_axes(const Site& site) {
+    Tensor combined = combined_axes(site, f);
+    return combined ? Tensors{combined} : f(site);
+}
+
+}  // namespace
+
+Tensor rectified(const Tensor& x) { return ops::relu(x, {.keeps_nan = true}); }
+
+// Activations keep their names: passes let convolutions compute them.
+Tensor clipped(const Tensor& x, double lower, double upper) {
+    if (lower == 0 && upper == 6) return ops::relu6(x, {.keeps_nan = true});
+    return ops::clip(x, {.lower = lower, .upper = upper, .keeps_nan = true});
+}
+
+Tensor larger(const Tensor& a, const Tensor& b) { return extreme_with_nan<ops::maximum>(a, b); }
+
+Tensor smaller(const Tensor& a, const Tensor& b) { return extreme_with_nan<ops::minimum>(a, b); }
+
+// 1.5957 x (1 + 0.044715 x^2), whose logistic function is half of one plus a hyperbolic tangent.
+Tensor gelu_by_tanh(const Tensor& x) {
+    Tensor inner = ops::add(ops::mul(ops::square(x), number(x, 0.044715)), number(x, 1));
+    return ops::mul(
+        x, ops::sigmoid(ops::mul(ops::mul(x, inner), number(x, 2 * std::sqrt(2 / std::numbers::pi)))));
+}
+
+DType target_dtype(const Site& site) {
+    auto to = int(site.attributes.integer("to", 0));
+    auto dtype = dtype_of(to);
+    if (!dtype) unsupported("a conversion to ", name_of_data_type(to));
+    return *dtype;
+}
+
+Tensor as_cast(const Site& site, const Tensor& x, DType dtype) {
+    bool saturates = site.attributes.integer("saturate", 1);
+    std::string rounding = site.attributes.word("round_mode", "up");
+    if (rounding != "up" && rounding != "down" && rounding != "nearest")
+        invalid("it rounds to '", rounding, "'");
+    bool is_plain = saturates && (rounding == "up" || dtype != DType::e8m0);
+    if (!is_narrow(dtype) || is_narrow_int(dtype) || is_plain) return ops::convert(x, {.dtype = dtype});
+    ops::ConvertNarrow::Params p{.dtype = dtype};
+    if (!saturates) p.overflow = Overflow::escapes;
+    if (rounding != "up") p.rounding = rounding == "down" ? PowerRounding::down : PowerRounding::nearest;
+    return ops::convert_narrow(is_float(x.dtype()) ? x : as_dtype(x, DType::f32), p);
+}
+
+ImportRows elementwise_rows() {
+    static constexpr ImportRow rows[] = {
+        {"Add", along_any_axes<import_add>, oldest_opset, newest_opset, Takes::many_axes},
+        {"And", import_and},
+        {"Cast", import_cast},
+        {"CastLike", import_cast_like, 15},
+        {"Celu", import_celu, 12},
+        {"Clip", import_clip},
+        {"Div", import_div},
+        {"Elu", import_elu},
+        {"Equal", import_equal},
+        {"Erfc", import_erfc, 9},
+        {"Gelu", import_gelu, 20},
+        {"Greater", import_greater},
+        {"HardSigmoid", import_hard_sigmoid},
+        {"Identity", import_identity, oldest_opset, newest_opset, Takes::sequences},
+        {"IsInf", import_is_inf, 10},
+        {"LeakyRelu", import_leaky_relu},
+        {"Less", import_less},
+        {"Max", import_max},
+        {"Mean", import_mean},
+        {"Min", import_min},
+        {"Mish", import_mish, 18},
+        {"Mod", import_mod, 10},
+        {"Mul", along_any_axes<import_mul>, oldest_opset, newest_opset, Takes::many_axes},
+        {"Or", import_or},
+        {"PRelu", import_prelu},
+        {"Pow", import_pow},
+        {"Relu", import_relu},
+        {"Selu", import_selu},
+        {"Shrink", import_shrink, 9},
+        {"Sign", import_sign, 9},
+        {"Softsign", import_softsign},
+        {"Sub", along_any_axes<import_sub>, oldest_opset, newest_opset, Takes::many_axes},
+        {"Sum", import_sum},
+        {"SwiGLU", import_swiglu, 28},
+        {"Swish", import_swish, 24},
+        {"ThresholdedRelu", import_thresholded_relu, 10},
+        {"Where", import_where, 9},
+        {"Xor", import_xor},
+    };
+    return rows;
+}
 
 }  // namespace mge::onnx

@@ -5,8 +5,8 @@
 
 #include "libmge/base/number_text.h"
 #include "libmge/device/device.h"
-#include "libmge/model/import/onnx/families.h"
 #include "libmge/model/import/onnx/inner_graphs.h"
+#include "libmge/model/import/onnx/parts.h"
 #include "libmge/model/import/onnx/shapes/late_values.h"
 #include "libmge/op/apply.h"
 #include "libmge/ops/elementwise/arithmetic.h"
@@ -112,8 +112,6 @@ void require_plain(const Site& site) {
     if (site.has(3) != site.has(4)) invalid("it has keys or values of the past alone");
 }
 
-}  // namespace
-
 // The places of all words, or of the first one.
 Tensors import_runtime_rotary_embedding(const Site& site) {
     Tensor places = as_dtype(site.in(1), DType::i64);
@@ -148,6 +146,16 @@ Tensors import_group_query_attention(const Site& site) {
     ops::Attention::Params params{.scale = site.attributes.number("scale", 0)};
     Tensor y = ops::attention({queries, keys, values, hidden_keys(site, places, keys)}, params)[0];
     return {side_by_side(y), keys, values};
+}
+
+}  // namespace
+
+ImportRows grouped_attention_rows() {
+    static constexpr ImportRow rows[] = {
+        {"com.microsoft.GroupQueryAttention", import_group_query_attention, 1, newest_opset},
+        {"com.microsoft.RotaryEmbedding", import_runtime_rotary_embedding, 1, newest_opset},
+    };
+    return rows;
 }
 
 }  // namespace mge::onnx

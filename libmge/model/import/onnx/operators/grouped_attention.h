@@ -19,7 +19,4 @@ Tensor rotated(const Site& site, const Tensor& x, const Rotation& rotation);
 // Of the first input, whose heads lie side by side or are the second axis.
 Tensor rotated_heads(const Site& site, const Tensor& cosines, const Tensor& sines, const Tensor& places);
 
-Tensors import_runtime_rotary_embedding(const Site& site);
-Tensors import_group_query_attention(const Site& site);
-
 }  // namespace mge::onnx

@@ -107,8 +107,6 @@ Tensors extreme_place(const Site& site) {
     return {ops::sub(last, from_end)};
 }
 
-}  // namespace
-
 Tensors import_gather(const Site& site) {
     const Tensor& x = site.in(0);
     int axis = site.axis(site.attributes.integer("axis", 0), rank_of(x));
@@ -236,14 +234,12 @@ Tensors import_trilu(const Site& site) {
     return {ops::where(is_kept, x, number(x, 0))};
 }
 
-namespace {
 // One place later along an axis: a zero comes in, the last element goes.
 Tensor one_later(const Tensor& x, int axis) {
     IntList before(size_t(rank_of(x)), 0), none = before;
     before[size_t(axis)] = 1;
     return cut(ops::pad(x, {.before = before, .after = none}), axis, 0, -1);
 }
-}  // namespace
 
 // Without the element itself: the sums up to the one before. Taking it off again would lose digits.
 Tensors import_cum_sum(const Site& site) {
@@ -291,16 +287,6 @@ Tensors import_compress(const Site& site) {
     return {ops::take({x, index}, {.axes = {axis}})};
 }
 
-Tensor reversed_sequences(const Tensor& x, int batch, const Tensor& lengths) {
-    Tensor sequences = moved_axis(x, batch, 0);
-    Tensor length = as_column(as_dtype(lengths, DType::i64), 1);
-    Tensor step = count_up(extent_of(x, 1 - batch), DType::i64);
-    Tensor last = ops::sub(length, number(length, 1));
-    Tensor place = ops::where(ops::less(step, length), ops::sub(last, step), step);
-    Tensor number = as_column(count_up(extent_of(x, batch), DType::i32), 1);
-    return moved_axis(ops::take({sequences, number, as_index(place)}, {.axes = {0, 1}}), 0, batch);
-}
-
 Tensors import_reverse_sequence(const Site& site) {
     const Tensor& x = site.in(0);
     int time = site.axis(site.attributes.integer("time_axis", 0), rank_of(x));
@@ -329,6 +315,42 @@ Tensors import_cum_prod(const Site& site) {
     if (!axes) return {along_late_axis(site.in(0), site.in(1), products_along)};
     if (axes->size() != 1) invalid("it multiplies along ", axes->size(), " axes");
     return {products_along(site.axis((*axes)[0], site.rank(0)))};
+}
+
+}  // namespace
+
+Tensor reversed_sequences(const Tensor& x, int batch, const Tensor& lengths) {
+    Tensor sequences = moved_axis(x, batch, 0);
+    Tensor length = as_column(as_dtype(lengths, DType::i64), 1);
+    Tensor step = count_up(extent_of(x, 1 - batch), DType::i64);
+    Tensor last = ops::sub(length, number(length, 1));
+    Tensor place = ops::where(ops::less(step, length), ops::sub(last, step), step);
+    Tensor number = as_column(count_up(extent_of(x, batch), DType::i32), 1);
+    return moved_axis(ops::take({sequences, number, as_index(place)}, {.axes = {0, 1}}), 0, batch);
+}
+
+ImportRows indexing_rows() {
+    static constexpr ImportRow rows[] = {
+        {"ArgMax", import_arg_max},
+        {"ArgMin", import_arg_min},
+        {"Compress", import_compress, 9},
+        {"CumProd", import_cum_prod, 26},
+        {"CumSum", import_cum_sum, 11},
+        {"EyeLike", import_eye_like, 9},
+        {"Gather", import_gather},
+        {"GatherElements", import_gather_elements, 11},
+        {"GatherND", import_gather_nd, 11},
+        {"NonZero", import_non_zero, 9},
+        {"OneHot", import_one_hot, 9},
+        {"Range", import_range, 11},
+        {"ReverseSequence", import_reverse_sequence, 10},
+        {"Scatter", import_scatter_elements, 9, 10},
+        {"ScatterElements", import_scatter_elements, 11},
+        {"ScatterND", import_scatter_nd, 11},
+        {"TopK", import_topk},
+        {"Trilu", import_trilu, 14},
+    };
+    return rows;
 }
 
 }  // namespace mge::onnx

@@ -5,7 +5,7 @@
 
 #include "libmge/base/number_text.h"
 #include "libmge/graph/inner_graph.h"
-#include "libmge/model/import/onnx/families.h"
+#include "libmge/model/import/onnx/parts.h"
 #include "libmge/op/apply.h"
 #include "libmge/ops/control/scan.h"
 #include "libmge/ops/create/full.h"
@@ -74,8 +74,6 @@ Tensors step(const Rule& rule, std::span<const Tensor> in) {
     return {memory, ops::matmul(queries, memory)};
 }
 
-}  // namespace
-
 Tensors import_linear_attention(const Site& site) {
     site.attributes.integer("chunk_size", 0);
     Rule rule = rule_of(site);
@@ -108,6 +106,15 @@ Tensors import_linear_attention(const Site& site) {
     y = ops::mul(y, real(scale ? scale : 1 / std::sqrt(double(keys))));
     DType memory = site.has(3) ? site.in(3).dtype() : x.dtype();
     return {as_dtype(y, x.dtype()), as_dtype(results[0], memory)};
+}
+
+}  // namespace
+
+ImportRows linear_attention_rows() {
+    static constexpr ImportRow rows[] = {
+        {"LinearAttention", import_linear_attention, 27},
+    };
+    return rows;
 }
 
 }  // namespace mge::onnx

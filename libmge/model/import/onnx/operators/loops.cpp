@@ -8,10 +8,10 @@
 #include "libmge/base/number_text.h"
 #include "libmge/device/device.h"
 #include "libmge/graph/inner_graph.h"
-#include "libmge/model/import/onnx/families.h"
 #include "libmge/model/import/onnx/importer.h"
 #include "libmge/model/import/onnx/inner_graphs.h"
 #include "libmge/model/import/onnx/operators/loop_appends.h"
+#include "libmge/model/import/onnx/parts.h"
 #include "libmge/model/import/onnx/shapes/loop_bounds.h"
 #include "libmge/op/apply.h"
 #include "libmge/ops/control/scan.h"
@@ -386,8 +386,6 @@ Tensors scan_of_examples(const Site& site, const file::GraphProto& graph) {
     return results;
 }
 
-}  // namespace
-
 Tensors import_loop(const Site& site) {
     Loop loop = loop_of(site);
     if (loop.trips && !loop.go.is_symbolic() && !is_true(loop.go)) loop.trips = 0;
@@ -420,6 +418,16 @@ Tensors import_scan(const Site& site) {
         y = moved_axis(y, 0, site.axis(result_axes[i], rank_of(y)));
     }
     return results;
+}
+
+}  // namespace
+
+ImportRows loops_rows() {
+    static constexpr ImportRow rows[] = {
+        {"Loop", import_loop, oldest_opset, newest_opset, Takes::sequences},
+        {"Scan", import_scan, 8},
+    };
+    return rows;
 }
 
 }  // namespace mge::onnx

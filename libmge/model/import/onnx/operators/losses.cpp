@@ -2,7 +2,7 @@
 // Losses of scores (N, C, …) for the classes (N, …).
 
 #include "libmge/device/device.h"
-#include "libmge/model/import/onnx/families.h"
+#include "libmge/model/import/onnx/parts.h"
 #include "libmge/ops/create/full.h"
 #include "libmge/ops/elementwise/arithmetic.h"
 #include "libmge/ops/elementwise/comparison.h"
@@ -39,13 +39,21 @@ Tensor likelihood_loss(const Site& site, const Tensor& log_probability) {
     unsupported("the reduction '", reduction, "'");
 }
 
-}  // namespace
-
 Tensors import_negative_log_likelihood(const Site& site) { return {likelihood_loss(site, site.in(0))}; }
 
 Tensors import_softmax_cross_entropy(const Site& site) {
     Tensor log_probability = log_softmax_along(site.in(0), 1);
     return {likelihood_loss(site, log_probability), log_probability};
+}
+
+}  // namespace
+
+ImportRows losses_rows() {
+    static constexpr ImportRow rows[] = {
+        {"NegativeLogLikelihoodLoss", import_negative_log_likelihood, 12},
+        {"SoftmaxCrossEntropyLoss", import_softmax_cross_entropy, 12},
+    };
+    return rows;
 }
 
 }  // namespace mge::onnx

@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "libmge/base/number_text.h"
-#include "libmge/model/import/onnx/families.h"
 #include "libmge/model/import/onnx/importer.h"
+#include "libmge/model/import/onnx/parts.h"
 #include "libmge/ops/shape/layout/transpose.h"
 #include "libmge/ops/shape/reshape.h"
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "libmge/base/number_text.h"
-#include "libmge/model/import/onnx/families.h"
+#include "libmge/model/import/onnx/parts.h"
 #include "libmge/ops/elementwise/arithmetic.h"
 #include "libmge/ops/elementwise/comparison.h"
 #include "libmge/ops/elementwise/exponential.h"
@@ -71,29 +71,6 @@ Tensors in_training(const Site& site) {
     return {as_dtype(y, x.dtype()), moved(3, mean), moved(4, variance)};
 }
 
-}  // namespace
-
-// The mean of the squares over the trailing axes is 1 afterwards.
-Tensor by_root_mean_square(const Tensor& x, int first, double epsilon) {
-    IntList axes;
-    for (int i = first; i < rank_of(x); ++i) axes.push_back(i);
-    Tensor mean = ops::mean(ops::square(x), {.axes = axes, .keepdims = true});
-    return ops::mul(x, ops::rsqrt(ops::add(mean, number(mean, epsilon))));
-}
-
-// Our operator computes in f32. ONNX's definition rounds to f16 after each step.
-Tensor softmax_along(const Tensor& x, int axis) {
-    bool is_in_steps = x.dtype() == DType::f64 || x.dtype() == DType::f16;
-    if (!is_in_steps) return ops::softmax(x, {.axis = axis});
-    Exponentials e = exponentials_along(x, axis);
-    return ops::div(e.powers, e.sum);
-}
-Tensor log_softmax_along(const Tensor& x, int axis) {
-    if (x.dtype() != DType::f64) return ops::softmax(x, {.axis = axis, .log = true});
-    Exponentials e = exponentials_along(x, axis);
-    return ops::sub(e.shifted, ops::log(e.sum));
-}
-
 Tensors import_batch_norm(const Site& site) {
     require_channels(site);
     bool is_training = site.attributes.integer("training_mode", 0);
@@ -138,7 +115,6 @@ Tensors import_group_norm(const Site& site) {
                             {.groups = groups, .epsilon = epsilon})[0]};
 }
 
-namespace {
 // Whether a scale has a number for each element of the axes from one on; otherwise it repeats.
 bool has_all_from(const Site& site, const Tensor& scale, int axis) {
     const Tensor& x = site.in(0);
@@ -149,7 +125,6 @@ bool has_all_from(const Site& site, const Tensor& scale, int axis) {
     }
     return true;
 }
-}  // namespace
 
 Tensors import_layer_norm(const Site& site) {
     const Tensor& x = site.in(0);
@@ -198,10 +173,6 @@ Tensors import_lp_norm(const Site& site) {
     Tensor norm = p == 1 ? sum : ops::sqrt(sum);
     return {ops::div(x, ops::where(ops::equal(norm, number(norm, 0)), number(norm, 1), norm))};
 }
-
-Tensors import_softmax(const Site& site) {
-    return over_axis(site, [](auto& x, int axis) { return softmax_along(x, axis); });
-}
 Tensors import_log_softmax(const Site& site) {
     return over_axis(site, [](auto& x, int axis) { return log_softmax_along(x, axis); });
 }
@@ -213,6 +184,52 @@ Tensors import_hardmax(const Site& site) {
         Tensor places = with_trailing_axes(count_up(extent_of(x, axis), DType::i32), rank_of(x) - 1 - axis);
         return as_dtype(ops::equal(largest, places), x.dtype());
     });
+}
+
+}  // namespace
+
+// The mean of the squares over the trailing axes is 1 afterwards.
+Tensor by_root_mean_square(const Tensor& x, int first, double epsilon) {
+    IntList axes;
+    for (int i = first; i < rank_of(x); ++i) axes.push_back(i);
+    Tensor mean = ops::mean(ops::square(x), {.axes = axes, .keepdims = true});
+    return ops::mul(x, ops::rsqrt(ops::add(mean, number(mean, epsilon))));
+}
+
+// Our operator computes in f32. ONNX's definition rounds to f16 after each step.
+Tensor softmax_along(const Tensor& x, int axis) {
+    bool is_in_steps = x.dtype() == DType::f64 || x.dtype() == DType::f16;
+    if (!is_in_steps) return ops::softmax(x, {.axis = axis});
+    Exponentials e = exponentials_along(x, axis);
+    return ops::div(e.powers, e.sum);
+}
+
+Tensor log_softmax_along(const Tensor& x, int axis) {
+    if (x.dtype() != DType::f64) return ops::softmax(x, {.axis = axis, .log = true});
+    Exponentials e = exponentials_along(x, axis);
+    return ops::sub(e.shifted, ops::log(e.sum));
+}
+
+Tensors import_softmax(const Site& site) {
+    return over_axis(site, [](auto& x, int axis) { return softmax_along(x, axis); });
+}
+
+ImportRows normalisation_rows() {
+    static constexpr ImportRow rows[] = {
+        {"BatchNormalization", import_batch_norm},
+        {"GroupNormalization", import_group_norm, 18},
+        {"Hardmax", import_hardmax},
+        {"InstanceNormalization", import_instance_norm},
+        {"LayerNormalization", import_layer_norm},
+        {"LogSoftmax", import_log_softmax},
+        {"LpNormalization", import_lp_norm},
+        {"MeanVarianceNormalization", import_mean_variance_norm, 9},
+        {"RMSNormalization", import_rms_norm, 23},
+        // ONNX Runtime puts it, and older LayerNormalization, into the domain of the standard.
+        {"SimplifiedLayerNormalization", import_rms_norm},
+        {"Softmax", import_softmax},
+    };
+    return rows;
 }
 
 }  // namespace mge::onnx

@@ -142,8 +142,6 @@ double lowest_of(DType dtype) {
     return -std::numeric_limits<double>::infinity();
 }
 
-}  // namespace
-
 Tensors import_max_pool(const Site& site) {
     Tensor x = site.in(0);
     bool columns_first = site.attributes.integer("storage_order", 0);
@@ -173,36 +171,6 @@ Tensors import_max_pool(const Site& site) {
                      axes)};
 }
 
-// Where the margins count, those that the file names do; what rounding up adds never does.
-Tensors import_average_pool(const Site& site) {
-    Tensor x = site.in(0);
-    bool counts_margins = site.attributes.integer("count_include_pad", 0);
-    Window window = open_pool_window(site);
-    IntList more = overhang(site, window);
-    bool has_more = std::ranges::any_of(more, [](int64_t n) { return n > 0; });
-    int axes = int(window.axes());
-    if (axes <= 2 && !is_dilated(window) && has_equal_margins(window) && !has_more && window.late.empty())
-        return {as_given(ops::avg_pool2d(as_images(x, axes), {.kernel = as_pair(window.kernel, 1),
-                                                              .stride = as_pair(window.stride, 1),
-                                                              .padding = as_pair(window.before, 0),
-                                                              .count_include_pad = counts_margins}),
-                         axes)};
-    Tensor ones = with_late_margins(ops::full_like(x, {.value = 1}), window, counts_margins);
-    x = with_late_margins(x, window, 0);
-    Window bare = window;
-    if (counts_margins) ones = with_window_margins(ones, bare, 1);
-    // The window's margins are those that are left to add, plus what rounding up adds.
-    Window around = window;
-    if (counts_margins) around.before = around.after = IntList(window.axes(), 0);
-    add_overhang(around, more);
-    add_overhang(window, more);
-    x = with_window_margins(x, window, 0);
-    ones = with_window_margins(ones, around, 0);
-    return {ops::div(joined_taps(x, window, sum_of), joined_taps(ones, window, sum_of))};
-}
-
-namespace {
-
 // A number between steps: |x|^p and the p-th root.
 Tensor to_power(const Tensor& x, int64_t p) {
     if (p < 1) invalid("the norm of order ", p);
@@ -213,8 +181,6 @@ Tensor root_of(const Tensor& x, int64_t p) {
     if (p == 1) return x;
     return p == 2 ? Tensor(ops::sqrt(x)) : Tensor(ops::pow(x, number(x, 1 / double(p))));
 }
-
-}  // namespace
 
 Tensors import_lp_pool(const Site& site) {
     int64_t p = site.attributes.integer("p", 2);
@@ -252,16 +218,12 @@ Tensors import_max_unpool(const Site& site) {
     return {y};
 }
 
-namespace {
-
 IntList image_axes(const Site& site) {
     IntList axes;
     for (int i = 2; i < site.rank(0); ++i) axes.push_back(i);
     if (axes.empty()) unsupported("an input of rank ", site.rank(0));
     return axes;
 }
-
-}  // namespace
 
 Tensors import_global_average_pool(const Site& site) {
     const Tensor& x = site.in(0);
@@ -295,6 +257,50 @@ Tensors import_local_response_norm(const Site& site) {
     Tensor base = ops::add(ops::mul(sum, number(x, alpha / double(size))),
                            number(x, site.attributes.number("bias", 1)));
     return {ops::div(x, ops::pow(base, number(x, beta)))};
+}
+
+}  // namespace
+
+// Where the margins count, those that the file names do; what rounding up adds never does.
+Tensors import_average_pool(const Site& site) {
+    Tensor x = site.in(0);
+    bool counts_margins = site.attributes.integer("count_include_pad", 0);
+    Window window = open_pool_window(site);
+    IntList more = overhang(site, window);
+    bool has_more = std::ranges::any_of(more, [](int64_t n) { return n > 0; });
+    int axes = int(window.axes());
+    if (axes <= 2 && !is_dilated(window) && has_equal_margins(window) && !has_more && window.late.empty())
+        return {as_given(ops::avg_pool2d(as_images(x, axes), {.kernel = as_pair(window.kernel, 1),
+                                                              .stride = as_pair(window.stride, 1),
+                                                              .padding = as_pair(window.before, 0),
+                                                              .count_include_pad = counts_margins}),
+                         axes)};
+    Tensor ones = with_late_margins(ops::full_like(x, {.value = 1}), window, counts_margins);
+    x = with_late_margins(x, window, 0);
+    Window bare = window;
+    if (counts_margins) ones = with_window_margins(ones, bare, 1);
+    // The window's margins are those that are left to add, plus what rounding up adds.
+    Window around = window;
+    if (counts_margins) around.before = around.after = IntList(window.axes(), 0);
+    add_overhang(around, more);
+    add_overhang(window, more);
+    x = with_window_margins(x, window, 0);
+    ones = with_window_margins(ones, around, 0);
+    return {ops::div(joined_taps(x, window, sum_of), joined_taps(ones, window, sum_of))};
+}
+
+ImportRows pooling_rows() {
+    static constexpr ImportRow rows[] = {
+        {"AveragePool", import_average_pool},
+        {"GlobalAveragePool", import_global_average_pool},
+        {"GlobalLpPool", import_global_lp_pool},
+        {"GlobalMaxPool", import_global_max_pool},
+        {"LRN", import_local_response_norm},
+        {"LpPool", import_lp_pool},
+        {"MaxPool", import_max_pool},
+        {"MaxUnpool", import_max_unpool, 9},
+    };
+    return rows;
 }
 
 }  // namespace mge::onnx

@@ -49,23 +49,9 @@ Tensor whole_product(const Tensor& a, const Tensor& b) {
     return gone.empty() ? y : Tensor(ops::remove_axis(y, {.axes = gone}));
 }
 
-}  // namespace
-
 Tensors import_matmul(const Site& site) {
     if (!is_float(site.in(0).dtype())) return {whole_product(site.in(0), site.in(1))};
     return {ops::matmul(site.in(0), site.in(1))};
-}
-
-// alpha a b + beta c, with either transposed.
-Tensors import_gemm(const Site& site) {
-    require_floats(site.in(0));
-    double alpha = site.attributes.number("alpha", 1), beta = site.attributes.number("beta", 1);
-    site.attributes.integer("broadcast", 0);
-    Tensor y = ops::matmul(site.in(0), site.in(1),
-                           {.transpose_a = bool(site.attributes.integer("transA", 0)),
-                            .transpose_b = bool(site.attributes.integer("transB", 0))});
-    y = scaled(y, alpha);
-    return {site.has(2) && beta != 0 ? ops::add(y, scaled(site.in(2), beta)) : y};
 }
 
 // In parts that f32 holds exactly, summed as integers.
@@ -130,6 +116,31 @@ Tensors import_det(const Site& site) {
         rest = cut(ops::sub(others, ops::mul(part, chosen)), columns, 1, left);
     }
     return {ops::remove_axis(result, {.axes = {rows, columns}})};
+}
+
+}  // namespace
+
+// alpha a b + beta c, with either transposed.
+Tensors import_gemm(const Site& site) {
+    require_floats(site.in(0));
+    double alpha = site.attributes.number("alpha", 1), beta = site.attributes.number("beta", 1);
+    site.attributes.integer("broadcast", 0);
+    Tensor y = ops::matmul(site.in(0), site.in(1),
+                           {.transpose_a = bool(site.attributes.integer("transA", 0)),
+                            .transpose_b = bool(site.attributes.integer("transB", 0))});
+    y = scaled(y, alpha);
+    return {site.has(2) && beta != 0 ? ops::add(y, scaled(site.in(2), beta)) : y};
+}
+
+ImportRows products_rows() {
+    static constexpr ImportRow rows[] = {
+        {"Det", import_det, 11},
+        {"Gemm", import_gemm},
+        {"MatMul", import_matmul},
+        {"MatMulInteger", import_matmul_integer, 10},
+        {"QLinearMatMul", import_qlinear_matmul, 10},
+    };
+    return rows;
 }
 
 }  // namespace mge::onnx

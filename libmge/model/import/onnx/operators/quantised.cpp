@@ -83,18 +83,6 @@ bool are_ours(const Tensor& scale, const Tensor& zero) {
            (!zero || zero.shape() == scale.shape());
 }
 
-}  // namespace
-
-Tensor steps_of(const Tensor& x, const Tensor& scale, const Tensor& zero, DType dtype) {
-    if (is_byte(dtype) && x.dtype() == DType::f32 && are_ours(scale, zero))
-        return ops::quantize(x, scale, zero ? as_dtype(zero, DType::i32) : zero,
-                             {.dtype = dtype, .rounding = ops::StepRounding::half_even});
-    Range range = range_of(dtype);
-    Tensor steps = ops::round_to_even(ops::div(x, scale));
-    if (zero) steps = ops::add(steps, as_dtype(zero, steps.dtype()));
-    return as_dtype(ops::clip(steps, {.lower = range.lowest, .upper = range.highest}), dtype);
-}
-
 Tensors import_quantize_linear(const Site& site) {
     site.attributes.integer("precision", 0);
     Tensor x = as_dtype(site.in(0), DType::f32);
@@ -124,6 +112,18 @@ Tensors import_dequantize_linear(const Site& site) {
     return {as_dtype(ops::dequantize(x, scale, zero ? as_dtype(zero, DType::i32) : zero), *dtype)};
 }
 
+}  // namespace
+
+Tensor steps_of(const Tensor& x, const Tensor& scale, const Tensor& zero, DType dtype) {
+    if (is_byte(dtype) && x.dtype() == DType::f32 && are_ours(scale, zero))
+        return ops::quantize(x, scale, zero ? as_dtype(zero, DType::i32) : zero,
+                             {.dtype = dtype, .rounding = ops::StepRounding::half_even});
+    Range range = range_of(dtype);
+    Tensor steps = ops::round_to_even(ops::div(x, scale));
+    if (zero) steps = ops::add(steps, as_dtype(zero, steps.dtype()));
+    return as_dtype(ops::clip(steps, {.lower = range.lowest, .upper = range.highest}), dtype);
+}
+
 // The range of x, widened to hold 0, in 255 steps.
 Tensors import_dynamic_quantize_linear(const Site& site) {
     const Tensor& x = site.in(0);
@@ -135,6 +135,17 @@ Tensors import_dynamic_quantize_linear(const Site& site) {
     Tensor zero =
         ops::clip(ops::round_to_even(ops::neg(ops::div(lowest, scale))), {.lower = 0, .upper = 255});
     return {steps_of(x, scale, zero, DType::u8), scale, as_dtype(zero, DType::u8)};
+}
+
+ImportRows quantised_rows() {
+    static constexpr ImportRow rows[] = {
+        {"DequantizeLinear", import_dequantize_linear, 10},
+        {"DynamicQuantizeLinear", import_dynamic_quantize_linear, 11},
+        {"QuantizeLinear", import_quantize_linear, 10},
+        {"com.microsoft.DequantizeLinear", import_dequantize_linear, 1, newest_opset},
+        {"com.microsoft.QuantizeLinear", import_quantize_linear, 1, newest_opset},
+    };
+    return rows;
 }
 
 }  // namespace mge::onnx

@@ -4,7 +4,7 @@
 #include <bit>
 
 #include "libmge/device/device.h"
-#include "libmge/model/import/onnx/families.h"
+#include "libmge/model/import/onnx/parts.h"
 #include "libmge/op/apply.h"
 #include "libmge/ops/elementwise/arithmetic.h"
 #include "libmge/ops/elementwise/bits.h"
@@ -77,8 +77,6 @@ Tensors normal(const Site& site, const Target& target, DType dtype) {
     return {as_dtype(y, dtype)};
 }
 
-}  // namespace
-
 Tensors import_random_uniform(const Site& site) {
     return uniform(site, target_in(site), result_dtype(site, DType::f32));
 }
@@ -107,8 +105,6 @@ Tensors import_multinomial(const Site& site) {
     return {as_dtype(drawn, result_dtype(site, DType::i32))};
 }
 
-namespace {
-
 bool is_known_inference(const Site& site) {
     if (!site.has(2)) return true;
     auto training = site.find_values(2);
@@ -123,8 +119,6 @@ Tensors undropped(const Site& site) {
     Tensor is_same = ops::logical_or(ops::equal(x, x), ops::isnan(x));
     return {x, site.opset < 10 ? as_dtype(is_same, x.dtype()) : is_same};
 }
-
-}  // namespace
 
 // In training so many elements become 0, and those that stay are larger.
 Tensors import_dropout(const Site& site) {
@@ -142,6 +136,21 @@ Tensors import_dropout(const Site& site) {
     Tensor kept_part = ops::where(is_inference, real(1), ops::sub(real(1), ratio));
     Tensor y = ops::div(as_float(x), kept_part);
     return {ops::where(is_kept, as_dtype(y, x.dtype()), number(x, 0)), is_kept};
+}
+
+}  // namespace
+
+ImportRows random_rows() {
+    static constexpr ImportRow rows[] = {
+        {"Bernoulli", import_bernoulli, 15},
+        {"Dropout", import_dropout},
+        {"Multinomial", import_multinomial, 7},
+        {"RandomNormal", import_random_normal},
+        {"RandomNormalLike", import_random_normal_like},
+        {"RandomUniform", import_random_uniform},
+        {"RandomUniformLike", import_random_uniform_like},
+    };
+    return rows;
 }
 
 }  // namespace mge::onnx

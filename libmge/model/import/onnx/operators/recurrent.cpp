@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "libmge/graph/inner_graph.h"
-#include "libmge/model/import/onnx/families.h"
+#include "libmge/model/import/onnx/parts.h"
 #include "libmge/op/apply.h"
 #include "libmge/ops/control/scan.h"
 #include "libmge/ops/create/full.h"
@@ -282,12 +282,22 @@ Tensors layer(const Site& site, const Kind& kind) {
     return results;
 }
 
-}  // namespace
-
 Tensors import_rnn(const Site& site) { return layer(site, {1, rnn_step, {"Tanh"}}); }
 Tensors import_gru(const Site& site) { return layer(site, {3, gru_step, {"Sigmoid", "Tanh"}}); }
+
+}  // namespace
+
 Tensors import_lstm(const Site& site) {
     return layer(site, {4, lstm_step, {"Sigmoid", "Tanh", "Tanh"}, true});
+}
+
+ImportRows recurrent_rows() {
+    static constexpr ImportRow rows[] = {
+        {"GRU", import_gru, 7},
+        {"LSTM", import_lstm, 7},
+        {"RNN", import_rnn, 7},
+    };
+    return rows;
 }
 
 }  // namespace mge::onnx

@@ -103,8 +103,6 @@ Tensors reduced(const Site& site, Reduce reduce) {
     return {reduce(ops::add_axis(x, {.axes = {0}}), {{0}, false})};
 }
 
-}  // namespace
-
 Tensors import_reduce_sum(const Site& site) { return reduced(site, sum); }
 Tensors import_reduce_prod(const Site& site) { return reduced(site, prod); }
 Tensors import_reduce_mean(const Site& site) { return reduced(site, mean); }
@@ -115,5 +113,18 @@ Tensors import_reduce_l2(const Site& site) { return reduced(site, l2); }
 Tensors import_reduce_log_sum(const Site& site) { return reduced(site, log_sum); }
 Tensors import_reduce_log_sum_exp(const Site& site) { return reduced(site, log_sum_exp); }
 Tensors import_reduce_sum_square(const Site& site) { return reduced(site, sum_square); }
+
+}  // namespace
+
+ImportRows reduction_rows() {
+    static constexpr ImportRow rows[] = {
+        {"ReduceL1", import_reduce_l1},          {"ReduceL2", import_reduce_l2},
+        {"ReduceLogSum", import_reduce_log_sum}, {"ReduceLogSumExp", import_reduce_log_sum_exp},
+        {"ReduceMax", import_reduce_max},        {"ReduceMean", import_reduce_mean},
+        {"ReduceMin", import_reduce_min},        {"ReduceProd", import_reduce_prod},
+        {"ReduceSum", import_reduce_sum},        {"ReduceSumSquare", import_reduce_sum_square},
+    };
+    return rows;
+}
 
 }  // namespace mge::onnx

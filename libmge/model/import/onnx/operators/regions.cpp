@@ -138,8 +138,6 @@ Tensor largest_part(const Tensor& x, const Samples& y_axis, const Samples& x_axi
     return result;
 }
 
-}  // namespace
-
 // The middle of an axis, or zeros at both of its ends.
 Tensors import_center_crop_pad(const Site& site) {
     const Tensor& x = site.in(0);
@@ -324,6 +322,17 @@ Tensors import_deform_conv(const Site& site) {
     if (groups > 1) flat = {groups, flat[0] / groups, flat[1], 1, 1};
     Tensor y = ops::conv2d(all, ops::reshape(site.in(1), {.shape = flat}), {.groups = groups});
     return {site.has(3) ? Tensor(ops::add(y, ops::reshape(site.in(3), {.shape = {1, -1, 1, 1}}))) : y};
+}
+
+}  // namespace
+
+ImportRows regions_rows() {
+    static constexpr ImportRow rows[] = {
+        {"AffineGrid", import_affine_grid, 20}, {"CenterCropPad", import_center_crop_pad, 18},
+        {"Col2Im", import_col2im, 18},          {"DeformConv", import_deform_conv, 19},
+        {"MaxRoiPool", import_max_roi_pool},    {"RoiAlign", import_roi_align, 10},
+    };
+    return rows;
 }
 
 }  // namespace mge::onnx

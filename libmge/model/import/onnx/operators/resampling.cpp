@@ -308,8 +308,6 @@ Tensor in_new_size(const Site& site, const Request& request, const Style& style)
     return as_dtype(makes_integers ? within_range(y, x.dtype()) : y, x.dtype());
 }
 
-}  // namespace
-
 // Before version 10: scales only, from the corner.
 Tensors import_upsample(const Site& site) {
     Style style{.mode = site.attributes.word("mode", "nearest")};
@@ -349,6 +347,16 @@ Tensors import_resize(const Site& site) {
         invalid(counted(count, "size"), " for ", counted(request.axes.size(), "axis", "axes"));
     if (site.has(3)) keep_ratio(site.in(0), policy, request);
     return {in_new_size(site, request, style)};
+}
+
+}  // namespace
+
+ImportRows resampling_rows() {
+    static constexpr ImportRow rows[] = {
+        {"Resize", import_resize, 10},
+        {"Upsample", import_upsample, 7, 9},
+    };
+    return rows;
 }
 
 }  // namespace mge::onnx

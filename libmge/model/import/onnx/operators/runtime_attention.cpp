@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "libmge/device/device.h"
-#include "libmge/model/import/onnx/families.h"
+#include "libmge/model/import/onnx/parts.h"
 #include "libmge/op/apply.h"
 #include "libmge/ops/elementwise/arithmetic.h"
 #include "libmge/ops/elementwise/comparison.h"
@@ -61,6 +61,28 @@ Tensor attended(const Site& site, const Heads& heads, const Tensor& mask, const 
 
 Tensor behind(const Tensor& past, const Tensor& x) { return ops::concat({past, x}, {.axis = 2}); }
 
+Tensors import_multi_head_attention(const Site& site) {
+    int64_t count = site.attributes.integer("num_heads", 0);
+    if (!site.has(1) || !site.has(2)) unsupported("queries, keys and values in one operand");
+    Tensor bias = site.optional(3);
+    auto width = site.extents.find_extent(site.in(0), 2);
+    if (!width) unsupported("a width that differs between runs");
+    auto apart = [&](size_t i) {
+        Tensor x = site.in(i);
+        bool has_heads = rank_of(x) == 4;
+        if (bias && !has_heads) {
+            int64_t begin = i * *width, end = i == 2 ? bias.shape()[0] : begin + *width;
+            x = ops::add(x, cut(bias, 0, begin, end));
+        }
+        return heads_apart(site, x, count);
+    };
+    Heads heads{apart(0), apart(1), apart(2)};
+    if (site.has(6)) heads.keys = behind(site.in(6), heads.keys);
+    if (site.has(7)) heads.values = behind(site.in(7), heads.values);
+    Tensor y = attended(site, heads, site.optional(4), site.optional(5));
+    return {y, heads.keys, heads.values};
+}
+
 }  // namespace
 
 // Queries, keys and values are one product; the past is both its keys and values, and so is what comes out.
@@ -88,28 +110,6 @@ Tensors import_runtime_attention(const Site& site) {
     return {y, ops::concat({keys, values}, {.axis = 0})};
 }
 
-Tensors import_multi_head_attention(const Site& site) {
-    int64_t count = site.attributes.integer("num_heads", 0);
-    if (!site.has(1) || !site.has(2)) unsupported("queries, keys and values in one operand");
-    Tensor bias = site.optional(3);
-    auto width = site.extents.find_extent(site.in(0), 2);
-    if (!width) unsupported("a width that differs between runs");
-    auto apart = [&](size_t i) {
-        Tensor x = site.in(i);
-        bool has_heads = rank_of(x) == 4;
-        if (bias && !has_heads) {
-            int64_t begin = i * *width, end = i == 2 ? bias.shape()[0] : begin + *width;
-            x = ops::add(x, cut(bias, 0, begin, end));
-        }
-        return heads_apart(site, x, count);
-    };
-    Heads heads{apart(0), apart(1), apart(2)};
-    if (site.has(6)) heads.keys = behind(site.in(6), heads.keys);
-    if (site.has(7)) heads.values = behind(site.in(7), heads.values);
-    Tensor y = attended(site, heads, site.optional(4), site.optional(5));
-    return {y, heads.keys, heads.values};
-}
-
 // Of words, places and segments; how many words are no padding.
 Tensors import_embed_layer_norm(const Site& site) {
     auto rows = [&](size_t table, const Tensor& index) -> Tensor {
@@ -125,6 +125,15 @@ Tensors import_embed_layer_norm(const Site& site) {
     Tensor words = ops::sum(as_dtype(mask, DType::i32), {.axes = {1}});
     if (!site.has(7)) words = ops::mul(words, number(words, 0));
     return {y, words, sum};
+}
+
+ImportRows runtime_attention_rows() {
+    static constexpr ImportRow rows[] = {
+        {"com.microsoft.Attention", import_runtime_attention, 1, newest_opset},
+        {"com.microsoft.EmbedLayerNormalization", import_embed_layer_norm, 1, newest_opset},
+        {"com.microsoft.MultiHeadAttention", import_multi_head_attention, 1, newest_opset},
+    };
+    return rows;
 }
 
 }  // namespace mge::onnx

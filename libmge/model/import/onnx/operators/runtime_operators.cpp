@@ -61,20 +61,6 @@ Tensor gemm_in_steps(const Site& site, bool transposes_b) {
     return multiplied_steps(product, {kind, site.in(7), site.optional(8)});
 }
 
-}  // namespace
-
-Tensor real_numbers(const Site& site, size_t steps, size_t scale, size_t zero) {
-    Tensor x = as_dtype(site.in(steps), DType::f32);
-    if (site.has(zero)) x = ops::sub(x, as_dtype(site.in(zero), DType::f32));
-    return ops::mul(x, as_dtype(site.in(scale), DType::f32));
-}
-
-Tensor real_of_one(const Site& site) { return real_numbers(site, 0, 1, 2); }
-
-Tensor steps_of_one(const Site& site, const Tensor& y) {
-    return steps_of(y, as_dtype(site.in(3), DType::f32), site.optional(4), site.in(0).dtype());
-}
-
 // A fourth input is added to the sums.
 Tensors import_fused_conv(const Site& site) {
     Tensor y = import_conv(site)[0];
@@ -198,6 +184,41 @@ Tensors import_quantised_average(const Site& site) {
     for (int i = 2; i < site.rank(0); ++i) axes.push_back(i);
     Tensor mean = ops::mean(x, {.axes = axes, .keepdims = true});
     return {steps_of_one(site, mean)};
+}
+
+}  // namespace
+
+Tensor real_numbers(const Site& site, size_t steps, size_t scale, size_t zero) {
+    Tensor x = as_dtype(site.in(steps), DType::f32);
+    if (site.has(zero)) x = ops::sub(x, as_dtype(site.in(zero), DType::f32));
+    return ops::mul(x, as_dtype(site.in(scale), DType::f32));
+}
+
+Tensor real_of_one(const Site& site) { return real_numbers(site, 0, 1, 2); }
+
+Tensor steps_of_one(const Site& site, const Tensor& y) {
+    return steps_of(y, as_dtype(site.in(3), DType::f32), site.optional(4), site.in(0).dtype());
+}
+
+ImportRows runtime_operators_rows() {
+    static constexpr ImportRow rows[] = {
+        {"com.microsoft.BiasGelu", import_bias_gelu, 1, newest_opset},
+        {"com.microsoft.FastGelu", import_fast_gelu, 1, newest_opset},
+        {"com.microsoft.FusedConv", import_fused_conv, 1, newest_opset},
+        {"com.microsoft.FusedGemm", import_fused_gemm, 1, newest_opset},
+        {"com.microsoft.FusedMatMul", import_fused_matmul, 1, newest_opset},
+        {"com.microsoft.QGemm", import_quantised_gemm, 1, newest_opset},
+        {"com.microsoft.QLinearAdd", import_quantised_add, 1, newest_opset},
+        {"com.microsoft.QLinearConcat", import_quantised_concat, 1, newest_opset},
+        {"com.microsoft.QLinearGlobalAveragePool", import_quantised_average, 1, newest_opset},
+        {"com.microsoft.QLinearLeakyRelu", import_quantised_leaky_relu, 1, newest_opset},
+        {"com.microsoft.QLinearMul", import_quantised_mul, 1, newest_opset},
+        {"com.microsoft.QLinearSigmoid", import_quantised_sigmoid, 1, newest_opset},
+        {"com.microsoft.QuickGelu", import_quick_gelu, 1, newest_opset},
+        {"com.microsoft.SkipLayerNormalization", import_skip_layer_norm, 1, newest_opset},
+        {"com.microsoft.SkipSimplifiedLayerNormalization", import_skip_rms_norm, 1, newest_opset},
+    };
+    return rows;
 }
 
 }  // namespace mge::onnx

@@ -2,7 +2,7 @@
 // The domain com.microsoft: operators on steps that its quantiser writes for operators on real numbers. They
 // are computed as those, between the real numbers that the steps stand for.
 
-#include "libmge/model/import/onnx/families.h"
+#include "libmge/model/import/onnx/parts.h"
 #include "libmge/model/import/onnx/steps.h"
 #include "libmge/op/apply.h"
 #include "libmge/ops/elementwise/arithmetic.h"
@@ -32,8 +32,6 @@ Tensor real_recurrence(const Site& site, size_t steps, size_t scale) {
     Tensor zero = site.has(scale + 1) ? spread(site.in(scale + 1)) : Tensor();
     return moved_axis(real_matrix(site.in(steps), spread(site.in(scale)), zero), 2, 1);
 }
-
-}  // namespace
 
 Tensors import_quantised_average_pool(const Site& site) {
     if (site.attributes.integer("channels_last", 0)) unsupported("images with channels last");
@@ -103,6 +101,23 @@ Tensors import_quantised_embed_layer_norm(const Site& site) {
                                      : Tensor());
     inputs.push_back(site.optional(7));
     return import_embed_layer_norm(site.with(inputs));
+}
+
+}  // namespace
+
+ImportRows runtime_steps_rows() {
+    static constexpr ImportRow rows[] = {
+        {"com.microsoft.DynamicQuantizeLSTM", import_quantised_lstm, 1, newest_opset},
+        {"com.microsoft.DynamicQuantizeMatMul", import_product_with_integers, 1, newest_opset},
+        {"com.microsoft.MatMulIntegerToFloat", import_product_of_integers, 1, newest_opset},
+        {"com.microsoft.QAttention", import_quantised_attention, 1, newest_opset},
+        {"com.microsoft.QEmbedLayerNormalization", import_quantised_embed_layer_norm, 1, newest_opset},
+        {"com.microsoft.QLinearAveragePool", import_quantised_average_pool, 1, newest_opset},
+        {"com.microsoft.QLinearReduceMean", import_quantised_mean, 1, newest_opset},
+        {"com.microsoft.QLinearSoftmax", import_quantised_softmax, 1, newest_opset},
+        {"com.microsoft.QLinearWhere", import_quantised_where, 1, newest_opset},
+    };
+    return rows;
 }
 
 }  // namespace mge::onnx

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What only a run can tell the number of: boxes that stay, values that differ.
 
-#include "libmge/model/import/onnx/families.h"
+#include "libmge/model/import/onnx/parts.h"
 #include "libmge/ops/index/order/unique.h"
 #include "libmge/ops/shape/reshape.h"
 #include "libmge/ops/vision/class_nms.h"
@@ -25,8 +25,6 @@ void assume_rows(const Site& site, const Tensor& result, const OtherSpecs& like)
     }
     site.extents.assume(result, shapes);
 }
-
-}  // namespace
 
 Tensors import_non_max_suppression(const Site& site) {
     bool is_centered = site.attributes.integer("center_point_box", 0);
@@ -56,6 +54,16 @@ Tensors import_unique(const Site& site) {
     site.extents.assume(results[2], inverse);
     results[0] = moved_axis(results[0], 0, axis);
     return results;
+}
+
+}  // namespace
+
+ImportRows selection_rows() {
+    static constexpr ImportRow rows[] = {
+        {"NonMaxSuppression", import_non_max_suppression, 10},
+        {"Unique", import_unique, 11},
+    };
+    return rows;
 }
 
 }  // namespace mge::onnx

@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "libmge/device/device.h"
-#include "libmge/model/import/onnx/families.h"
 #include "libmge/model/import/onnx/importer.h"
+#include "libmge/model/import/onnx/parts.h"
 #include "libmge/model/import/onnx/shapes/late_values.h"
 #include "libmge/op/apply.h"
 #include "libmge/ops/index/take.h"
@@ -68,8 +68,6 @@ IntList split_sizes(const Site& site, int64_t extent) {
     for (int64_t rest = extent; rest > 0; rest -= size) sizes.push_back(std::min(rest, size));
     return sizes;
 }
-
-}  // namespace
 
 Tensors import_sequence_empty(const Site& site) {
     site.attributes.integer("dtype", 1);
@@ -209,6 +207,26 @@ Tensors import_optional_get_element(const Site& site) {
     if (!found || !found->is_optional) return {site.in(0)};
     if (found->items.empty()) invalid("there is nothing in it");
     return {found->items[0]};
+}
+
+}  // namespace
+
+ImportRows sequences_rows() {
+    static constexpr ImportRow rows[] = {
+        {"ConcatFromSequence", import_concat_from_sequence, 11, newest_opset, Takes::sequences},
+        {"Optional", import_optional, 15, newest_opset, Takes::sequences},
+        {"OptionalGetElement", import_optional_get_element, 15, newest_opset, Takes::sequences},
+        {"OptionalHasElement", import_optional_has_element, 15, newest_opset, Takes::sequences},
+        {"SequenceAt", import_sequence_at, 11, newest_opset, Takes::sequences},
+        {"SequenceConstruct", import_sequence_construct, 11, newest_opset, Takes::sequences},
+        {"SequenceEmpty", import_sequence_empty, 11, newest_opset, Takes::sequences},
+        {"SequenceErase", import_sequence_erase, 11, newest_opset, Takes::sequences},
+        {"SequenceInsert", import_sequence_insert, 11, newest_opset, Takes::sequences},
+        {"SequenceLength", import_sequence_length, 11, newest_opset, Takes::sequences},
+        {"SequenceMap", import_sequence_map, 17, newest_opset, Takes::sequences},
+        {"SplitToSequence", import_split_to_sequence, 11, newest_opset, Takes::sequences},
+    };
+    return rows;
 }
 
 }  // namespace mge::onnx

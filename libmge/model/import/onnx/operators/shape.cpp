@@ -230,8 +230,6 @@ std::optional<Extents> positive(std::optional<Extents> extents) {
     return extents;
 }
 
-}  // namespace
-
 Tensors import_shape(const Site& site) {
     int rank = site.rank(0);
     auto bound = [&](std::string_view name, int64_t otherwise) {
@@ -337,11 +335,9 @@ Tensors import_slice(const Site& site) {
     return {count ? sliced(site, x, bounds) : x};
 }
 
-namespace {
 bool has_late_axes(const Site& site) {
     return !site.attributes.has("axes") && site.has(1) && !site.find_values(1);
 }
-}  // namespace
 
 // An axis that stays, whose extent differs between runs: one in which it is 1 would have another rank.
 void check_longer_axis(const Tensor& x, int axis) {
@@ -397,7 +393,6 @@ Tensors import_tile(const Site& site) {
     return {x};
 }
 
-namespace {
 Tensors with_late_margins(const Site& site) {
     std::string mode = site.attributes.word("mode", "constant");
     Outside outside = mode == "constant"  ? Outside::value
@@ -417,7 +412,6 @@ bool has_late_margins(const Site& site) {
     bool is_late_value = site.has(2) && !site.extents.find_value(site.in(2));
     return is_late(1) || is_late_value || is_late(3);
 }
-}  // namespace
 
 Tensors import_pad(const Site& site) {
     const Tensor& x = site.in(0);
@@ -479,6 +473,29 @@ Tensors import_space_to_depth(const Site& site) {
     IntList order = mode == "DCR" ? IntList{0, 3, 5, 1, 2, 4} : IntList{0, 1, 3, 5, 2, 4};
     Tensor moved = ops::transpose(parts, {.pattern = order});
     return {ops::flatten(moved, {.start = 1, .end = 3})};
+}
+
+}  // namespace
+
+ImportRows shape_rows() {
+    static constexpr ImportRow rows[] = {
+        {"Concat", import_concat},
+        {"DepthToSpace", import_depth_to_space},
+        {"Expand", import_expand, 8},
+        {"Flatten", import_flatten},
+        {"Pad", import_pad},
+        {"Reshape", import_reshape, oldest_opset, newest_opset, Takes::many_axes},
+        {"Shape", import_shape},
+        {"Size", import_size},
+        {"Slice", import_slice},
+        {"SpaceToDepth", import_space_to_depth},
+        {"Split", import_split},
+        {"Squeeze", import_squeeze},
+        {"Tile", import_tile},
+        {"Transpose", import_transpose, oldest_opset, newest_opset, Takes::many_axes},
+        {"Unsqueeze", import_unsqueeze, oldest_opset, newest_opset, Takes::many_axes},
+    };
+    return rows;
 }
 
 }  // namespace mge::onnx

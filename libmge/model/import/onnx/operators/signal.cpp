@@ -123,8 +123,6 @@ Tensor hertz_of(const Tensor& mel) {
     return ops::mul(ops::expm1(ops::mul(mel, real(std::numbers::ln10 / 2595))), real(700));
 }
 
-}  // namespace
-
 // The axis is an attribute before version 20, an input since. The axes before and behind it become one each.
 Tensors import_dft(const Site& site) {
     const Tensor& x = site.in(0);
@@ -213,6 +211,17 @@ Tensors import_mel_weight_matrix(const Site& site) {
     Tensor y = ops::where(is_rising, rising, real(0));
     y = ops::where(is_falling, slope(right, centre), y);
     return {as_dtype(y, output_dtype(site))};
+}
+
+}  // namespace
+
+ImportRows signal_rows() {
+    static constexpr ImportRow rows[] = {
+        {"BlackmanWindow", import_blackman_window, 17},    {"DFT", import_dft, 17},
+        {"HammingWindow", import_hamming_window, 17},      {"HannWindow", import_hann_window, 17},
+        {"MelWeightMatrix", import_mel_weight_matrix, 17}, {"STFT", import_stft, 17},
+    };
+    return rows;
 }
 
 }  // namespace mge::onnx

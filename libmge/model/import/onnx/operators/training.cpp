@@ -3,7 +3,7 @@
 // them all weights, all their gradients, and what is kept of earlier steps.
 
 #include "libmge/base/number_text.h"
-#include "libmge/model/import/onnx/families.h"
+#include "libmge/model/import/onnx/parts.h"
 #include "libmge/op/apply.h"
 #include "libmge/ops/elementwise/arithmetic.h"
 #include "libmge/ops/elementwise/comparison.h"
@@ -57,8 +57,6 @@ Tensor correction(const Tensor& steps, double base) {
 // w a + (1 - w) b
 Tensor mixed(double w, const Tensor& a, const Tensor& b) { return ops::add(scaled(a, w), scaled(b, 1 - w)); }
 
-}  // namespace
-
 Tensors import_adagrad(const Site& site) {
     double decay = site.attributes.number("decay_factor", 0);
     return each_weight(site, 3, [&](OfWeight given) -> Tensors {
@@ -102,6 +100,17 @@ Tensors import_momentum(const Site& site) {
         Tensor change = mode == "standard" ? kept : Tensor(ops::add(gradient, scaled(kept, alpha)));
         return {ops::sub(x, ops::mul(rate_of(site, x), change)), kept};
     });
+}
+
+}  // namespace
+
+ImportRows training_rows() {
+    static constexpr ImportRow rows[] = {
+        {"ai.onnx.preview.training.Adagrad", import_adagrad, 1, 1},
+        {"ai.onnx.preview.training.Adam", import_adam, 1, 1},
+        {"ai.onnx.preview.training.Momentum", import_momentum, 1, 1},
+    };
+    return rows;
 }
 
 }  // namespace mge::onnx

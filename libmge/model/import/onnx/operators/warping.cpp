@@ -148,8 +148,6 @@ Tensor warped(const Rows& rows, const std::vector<std::vector<Tap>>& taps, const
     return sum;
 }
 
-}  // namespace
-
 Tensors import_grid_sample(const Site& site) {
     const Tensor &x = site.in(0), &grid = site.in(1);
     std::string mode = site.attributes.word("mode", "linear");
@@ -181,6 +179,15 @@ Tensors import_grid_sample(const Site& site) {
     }
     Tensor y = warped(rows, taps, warp);
     return {as_dtype(moved_axis(y, axes + 1, 1), x.dtype())};
+}
+
+}  // namespace
+
+ImportRows warping_rows() {
+    static constexpr ImportRow rows[] = {
+        {"GridSample", import_grid_sample, 16},
+    };
+    return rows;
 }
 
 }  // namespace mge::onnx

@@ -2,7 +2,7 @@
 #pragma once
 // Windows that move over images: what convolutions and pools have in common.
 
-#include "libmge/model/import/onnx/families.h"
+#include "libmge/model/import/onnx/parts.h"
 #include "libmge/ops/nn/convolution/conv2d.h"
 
 namespace mge::onnx {

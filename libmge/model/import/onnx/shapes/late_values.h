@@ -4,7 +4,7 @@
 // our operators have as parameters is said here by shapes and places that are computed before each run. The
 // rank of what is read has to be known; of results nothing may be.
 
-#include "libmge/model/import/onnx/families.h"
+#include "libmge/model/import/onnx/parts.h"
 
 namespace mge::onnx {
 

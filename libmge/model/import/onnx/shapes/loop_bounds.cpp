@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "libmge/model/import/onnx/families.h"
+#include "libmge/model/import/onnx/parts.h"
 #include "libmge/op/apply.h"
 #include "libmge/ops/elementwise/arithmetic.h"
 #include "libmge/ops/elementwise/bits.h"

@@ -7,8 +7,8 @@
 #include <cmath>
 
 #include "libmge/base/number_text.h"
-#include "libmge/model/import/onnx/families.h"
 #include "libmge/model/import/onnx/importer.h"
+#include "libmge/model/import/onnx/parts.h"
 #include "libmge/op/apply.h"
 #include "libmge/ops/effect/assert_equal.h"
 #include "libmge/ops/elementwise/activation.h"
@@ -67,75 +67,6 @@ Tensor otherwise_of(const Site& site, DType dtype, bool is_text) {
         return ops::reshape(site.importer.constant_of(*tensor), {.shape = {}});
     if (is_text) whole = texts.number_of(word);
     return as_literal(scalar_tensor(is_float(dtype) ? number_of : double(whole), dtype, host_device));
-}
-
-}  // namespace
-
-Tensor table_of(const Tensor& x) {
-    Tensor table = as_dtype(x, DType::f32);
-    return rank_of(table) == 1 ? ops::reshape(table, {.shape = {1, -1}}) : table;
-}
-
-FloatList needed_numbers(const Site& site, std::string_view name) {
-    auto numbers = site.attributes.numbers(name);
-    if (!numbers || numbers->empty()) invalid("it has no ", name);
-    return *numbers;
-}
-
-FloatList tensor_numbers(const Site& site, const std::string& name) {
-    auto* tensor = site.attributes.tensor(name);
-    if (!tensor) return {};
-    FloatList numbers;
-    Tensor value = tensor_of(*tensor, site.importer.external_files());
-    if (value.dtype() == DType::boolean || is_narrow(value.dtype()))
-        invalid("numbers of ", value.dtype(), " in '", name, "'");
-    dispatch_dtype(value.dtype(), NumberTypes{}, [&]<class T>(std::type_identity<T>) {
-        for (int64_t i = 0; i < value.spec().numel(); ++i) numbers.push_back(double(value.data<T>()[i]));
-    });
-    return numbers;
-}
-
-FloatList numbers_or_tensor(const Site& site, const std::string& name) {
-    if (site.attributes.has(name + "_as_tensor")) return tensor_numbers(site, name + "_as_tensor");
-    return site.attributes.numbers(name).value_or(FloatList());
-}
-
-Tensor float_table(const FloatList& numbers, int64_t rows, DType dtype) {
-    auto count = int64_t(numbers.size());
-    Shape shape = rows ? Shape{rows, count / rows} : Shape{count};
-    std::vector<float> narrow(numbers.begin(), numbers.end());
-    const void* data = dtype == DType::f64 ? static_cast<const void*>(numbers.data()) : narrow.data();
-    return as_literal(tensor_from_host({dtype, shape, {}}, data, host_device));
-}
-
-Tensor with_base(const Tensor& scores, const FloatList& base) {
-    return base.empty() ? scores : ops::add(scores, float_table(base, 0));
-}
-
-Tensor transformed(const Tensor& scores, std::string_view how) {
-    if (how == "NONE") return scores;
-    if (how == "SOFTMAX") return ops::softmax(scores, {.axis = -1});
-    if (how == "LOGISTIC") return ops::sigmoid(scores);
-    unsupported("the transformation '", how, "' of scores");
-}
-
-Tensor joined_columns(const Tensors& parts) { return ops::concat(TensorList(parts), {.axis = 1}); }
-
-Tensor Classes::at(const Tensor& places) const {
-    Tensor found = ops::take({vector_of(labels), places}, {.axes = {0}});
-    return texts ? texts->mark(found) : found;
-}
-Tensor Classes::best(const Tensor& scores) const { return at(ops::argmax(scores, {.axis = 1})); }
-
-Classes classes_of(const Site& site) {
-    if (auto names = site.attributes.words("classlabels_strings"); !names.empty()) {
-        auto& texts = site.importer.texts();
-        return {int64_t(names.size()), texts.numbers_of(names), &texts};
-    }
-    auto labels = site.attributes.integers("classlabels_int64s");
-    if (!labels) labels = site.attributes.integers("classlabels_ints");
-    if (!labels || labels->empty()) invalid("it has no class labels");
-    return {int64_t(labels->size()), *labels};
 }
 
 Tensors import_linear_regressor(const Site& site) {
@@ -254,6 +185,93 @@ Tensors import_zip_map(const Site& site) {
     if (!labels || (columns && *columns != int64_t(labels)))
         invalid(counted(labels, "label"), " for ", site.in(0).shape());
     return {site.in(0)};
+}
+
+}  // namespace
+
+Tensor table_of(const Tensor& x) {
+    Tensor table = as_dtype(x, DType::f32);
+    return rank_of(table) == 1 ? ops::reshape(table, {.shape = {1, -1}}) : table;
+}
+
+FloatList needed_numbers(const Site& site, std::string_view name) {
+    auto numbers = site.attributes.numbers(name);
+    if (!numbers || numbers->empty()) invalid("it has no ", name);
+    return *numbers;
+}
+
+FloatList tensor_numbers(const Site& site, const std::string& name) {
+    auto* tensor = site.attributes.tensor(name);
+    if (!tensor) return {};
+    FloatList numbers;
+    Tensor value = tensor_of(*tensor, site.importer.external_files());
+    if (value.dtype() == DType::boolean || is_narrow(value.dtype()))
+        invalid("numbers of ", value.dtype(), " in '", name, "'");
+    dispatch_dtype(value.dtype(), NumberTypes{}, [&]<class T>(std::type_identity<T>) {
+        for (int64_t i = 0; i < value.spec().numel(); ++i) numbers.push_back(double(value.data<T>()[i]));
+    });
+    return numbers;
+}
+
+FloatList numbers_or_tensor(const Site& site, const std::string& name) {
+    if (site.attributes.has(name + "_as_tensor")) return tensor_numbers(site, name + "_as_tensor");
+    return site.attributes.numbers(name).value_or(FloatList());
+}
+
+Tensor float_table(const FloatList& numbers, int64_t rows, DType dtype) {
+    auto count = int64_t(numbers.size());
+    Shape shape = rows ? Shape{rows, count / rows} : Shape{count};
+    std::vector<float> narrow(numbers.begin(), numbers.end());
+    const void* data = dtype == DType::f64 ? static_cast<const void*>(numbers.data()) : narrow.data();
+    return as_literal(tensor_from_host({dtype, shape, {}}, data, host_device));
+}
+
+Tensor with_base(const Tensor& scores, const FloatList& base) {
+    return base.empty() ? scores : ops::add(scores, float_table(base, 0));
+}
+
+Tensor transformed(const Tensor& scores, std::string_view how) {
+    if (how == "NONE") return scores;
+    if (how == "SOFTMAX") return ops::softmax(scores, {.axis = -1});
+    if (how == "LOGISTIC") return ops::sigmoid(scores);
+    unsupported("the transformation '", how, "' of scores");
+}
+
+Tensor joined_columns(const Tensors& parts) { return ops::concat(TensorList(parts), {.axis = 1}); }
+
+Tensor Classes::at(const Tensor& places) const {
+    Tensor found = ops::take({vector_of(labels), places}, {.axes = {0}});
+    return texts ? texts->mark(found) : found;
+}
+
+Tensor Classes::best(const Tensor& scores) const { return at(ops::argmax(scores, {.axis = 1})); }
+
+Classes classes_of(const Site& site) {
+    if (auto names = site.attributes.words("classlabels_strings"); !names.empty()) {
+        auto& texts = site.importer.texts();
+        return {int64_t(names.size()), texts.numbers_of(names), &texts};
+    }
+    auto labels = site.attributes.integers("classlabels_int64s");
+    if (!labels) labels = site.attributes.integers("classlabels_ints");
+    if (!labels || labels->empty()) invalid("it has no class labels");
+    return {int64_t(labels->size()), *labels};
+}
+
+ImportRows learned_rows() {
+    static constexpr ImportRow rows[] = {
+        {"ai.onnx.ml.ArrayFeatureExtractor", import_array_feature_extractor, 1, newest_learning},
+        {"ai.onnx.ml.Binarizer", import_binarizer, 1, newest_learning},
+        {"ai.onnx.ml.FeatureVectorizer", import_feature_vectorizer, 1, newest_learning},
+        {"ai.onnx.ml.Imputer", import_imputer, 1, newest_learning},
+        {"ai.onnx.ml.LabelEncoder", import_label_encoder, 2, newest_learning},
+        {"ai.onnx.ml.LinearClassifier", import_linear_classifier, 1, newest_learning},
+        {"ai.onnx.ml.LinearRegressor", import_linear_regressor, 1, newest_learning},
+        {"ai.onnx.ml.Normalizer", import_normalizer, 1, newest_learning},
+        {"ai.onnx.ml.OneHotEncoder", import_one_hot_encoder, 1, newest_learning},
+        {"ai.onnx.ml.Scaler", import_scaler, 1, newest_learning},
+        {"ai.onnx.ml.ZipMap", import_zip_map, 1, newest_learning},
+    };
+    return rows;
 }
 
 }  // namespace mge::onnx

@@ -7,6 +7,9 @@
 
 namespace mge::onnx {
 
+// The newest version of the domain, which has versions of its own.
+inline constexpr int newest_learning = 5;
+
 // Rows of f32 numbers, whatever the file has.
 Tensor table_of(const Tensor& x);
 FloatList needed_numbers(const Site& site, std::string_view name);

@@ -6,8 +6,8 @@
 
 #include "libmge/base/number_text.h"
 #include "libmge/device/device.h"
-#include "libmge/model/import/onnx/families.h"
 #include "libmge/model/import/onnx/importer.h"
+#include "libmge/model/import/onnx/parts.h"
 #include "libmge/op/apply.h"
 #include "libmge/ops/create/full.h"
 #include "libmge/ops/elementwise/arithmetic.h"
@@ -117,8 +117,6 @@ Tensor weighted(const Site& site, const Tensor& counts, const Tensor& weights) {
     return mode == "TF" || !weights ? y : Tensor(ops::mul(y, weights));
 }
 
-}  // namespace
-
 Tensors import_tf_idf_vectorizer(const Site& site) {
     IntList columns = needed(site, "ngram_indexes");
     int64_t last = std::ranges::max(columns), skipped = site.attributes.integer("max_skip_count", 0);
@@ -149,6 +147,15 @@ Tensors import_tf_idf_vectorizer(const Site& site) {
     for (size_t number : numbers) places.push_back(columns[number]);
     y = in_columns(y, places, width);
     return {is_row ? Tensor(ops::reshape(y, {.shape = {-1}})) : y};
+}
+
+}  // namespace
+
+ImportRows ngrams_rows() {
+    static constexpr ImportRow rows[] = {
+        {"TfIdfVectorizer", import_tf_idf_vectorizer, 9},
+    };
+    return rows;
 }
 
 }  // namespace mge::onnx

@@ -6,9 +6,9 @@
 
 #include "libmge/base/number_text.h"
 #include "libmge/device/device.h"
-#include "libmge/model/import/onnx/families.h"
 #include "libmge/model/import/onnx/inner_graphs.h"
 #include "libmge/model/import/onnx/operators/learned/learned.h"
+#include "libmge/model/import/onnx/parts.h"
 #include "libmge/op/apply.h"
 #include "libmge/ops/control/while_loop.h"
 #include "libmge/ops/elementwise/activation.h"
@@ -192,8 +192,6 @@ Tensor probabilities(const Site& site, const Pairs& pairs, const Tensor& sums, c
     return coupled(site, table_of_pairs(pairs, probability), pairs.classes);
 }
 
-}  // namespace
-
 Tensors import_svm_regressor(const Site& site) {
     Tensor x = table_of(site.in(0));
     int64_t count = site.attributes.integer("n_supports", 0);
@@ -242,6 +240,16 @@ Tensors import_svm_classifier(const Site& site) {
     site.attributes.numbers("prob_b");
     if (classes.count > 2) return {label, transformed(sums, how)};
     return {label, transformed(joined_columns({ops::neg(sums), sums}), how)};
+}
+
+}  // namespace
+
+ImportRows support_vectors_rows() {
+    static constexpr ImportRow rows[] = {
+        {"ai.onnx.ml.SVMClassifier", import_svm_classifier, 1, newest_learning},
+        {"ai.onnx.ml.SVMRegressor", import_svm_regressor, 1, newest_learning},
+    };
+    return rows;
 }
 
 }  // namespace mge::onnx

@@ -7,9 +7,9 @@
 #include <map>
 #include <set>
 
-#include "libmge/model/import/onnx/families.h"
 #include "libmge/model/import/onnx/importer.h"
 #include "libmge/model/import/onnx/operators/learned/learned.h"
+#include "libmge/model/import/onnx/parts.h"
 #include "libmge/op/apply.h"
 #include "libmge/ops/elementwise/arithmetic.h"
 #include "libmge/ops/elementwise/comparison.h"
@@ -313,8 +313,6 @@ Tensors binary(const Site& site, const Tensor& score, bool is_probability) {
     return {as_index(is_second), transformed(joined_columns({other, score}), how)};
 }
 
-}  // namespace
-
 Tensors import_tree_ensemble_regressor(const Site& site) {
     FileTrees trees = listed_trees(site, "target");
     trees.targets = site.attributes.integer("n_targets", 1);
@@ -361,6 +359,17 @@ Tensors import_tree_ensemble_classifier(const Site& site) {
     trees.targets = classes.count;
     Tensor scores = with_base(grown(site, trees, ops::TreeAggregate::sum), base);
     return {classes.best(scores), transformed(scores, site.attributes.word("post_transform", "NONE"))};
+}
+
+}  // namespace
+
+ImportRows trees_rows() {
+    static constexpr ImportRow rows[] = {
+        {"ai.onnx.ml.TreeEnsemble", import_tree_ensemble, 5, newest_learning},
+        {"ai.onnx.ml.TreeEnsembleClassifier", import_tree_ensemble_classifier, 1, newest_learning},
+        {"ai.onnx.ml.TreeEnsembleRegressor", import_tree_ensemble_regressor, 1, newest_learning},
+    };
+    return rows;
 }
 
 }  // namespace mge::onnx

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "libmge/model/export/onnx/families.h"
+#include "libmge/model/export/onnx/parts.h"
 #include "libmge/ops/create/arange.h"
 #include "libmge/ops/create/eye.h"
 #include "libmge/ops/create/full.h"
@@ -16,8 +16,6 @@ Operand counted_up(Site& s, const Operand& count) {
     Operand all = s.emit("Range", {s.integer(0), count, s.integer(1)});
     return s.cast(all, DType::f32);
 }
-
-}  // namespace
 
 // In f32 as long as the result is no whole number, in int64 else.
 Operands export_arange(Site& s) {
@@ -60,6 +58,19 @@ Operands export_full(Site& s) {
 
 Operands export_full_like(Site& s) {
     return {filled(s, s.shape_of(0), s.params<ops::FullLike>().value, s.dtype())};
+}
+
+}  // namespace
+
+ExportRows create_rows() {
+    static constexpr ExportRow rows[] = {
+        {&ops::Arange::info, export_arange, "Range"},
+        {&ops::Eye::info, export_eye, "EyeLike"},
+        {&ops::Full::info, export_full, "ConstantOfShape"},
+        {&ops::FullLike::info, export_full_like, "ConstantOfShape"},
+        {&ops::Linspace::info, export_linspace, "Range"},
+    };
+    return rows;
 }
 
 }  // namespace mge::to_onnx

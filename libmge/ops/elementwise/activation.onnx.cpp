@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <numbers>
-#include <numeric>
 
-#include "libmge/model/export/onnx/families.h"
+#include "libmge/model/export/onnx/parts.h"
 #include "libmge/ops/elementwise/activation.h"
-#include "libmge/ops/nn/softmax.h"
 
 namespace mge::to_onnx {
 namespace {
@@ -36,6 +34,28 @@ Operand relu6(Site& s, const Operand& x, DType dtype) {
 
 Operand silu(Site& s, const Operand& x) { return s.emit("Mul", {x, s.emit("Sigmoid", {x})}); }
 
+Operands export_gelu(Site& s) { return {gelu(s, s.in(0), s.dtype())}; }
+Operands export_hsigmoid(Site& s) { return {hsigmoid(s, s.in(0))}; }
+Operands export_hswish(Site& s) { return {hswish(s, s.in(0))}; }
+Operands export_relu(Site& s) { return {relu(s, s.in(0), s.dtype())}; }
+Operands export_relu6(Site& s) { return {relu6(s, s.in(0), s.dtype())}; }
+Operands export_silu(Site& s) { return {silu(s, s.in(0))}; }
+
+Operands export_leaky_relu(Site& s) {
+    return {s.emit("LeakyRelu", {s.in(0)}, {{"alpha", s.params<ops::LeakyRelu>().slope}})};
+}
+
+Operands export_logsigmoid(Site& s) {
+    return {s.emit("Neg", {s.emit("Softplus", {s.emit("Neg", {s.in(0)})})})};
+}
+
+Operands export_prelu(Site& s) {
+    // ONNX's own repeats the slope to the shape of x, never x to that of the slope.
+    if (is_float(s.dtype()) && s.shapes.is_same(s.id(0), s.out_id())) return {s.emit("PRelu", s.all())};
+    Operand is_negative = s.emit("Less", {s.in(0), s.number(0, s.dtype())});
+    return {s.emit("Where", {is_negative, s.emit("Mul", {s.in(0), s.in(1)}), s.in(0)})};
+}
+
 }  // namespace
 
 Operand activated(Site& s, Activation activation, const Operand& x, DType dtype) {
@@ -62,39 +82,19 @@ Operand activated(Site& s, Activation activation, const Operand& x, DType dtype)
     unsupported("its activation");
 }
 
-Operands export_gelu(Site& s) { return {gelu(s, s.in(0), s.dtype())}; }
-Operands export_hsigmoid(Site& s) { return {hsigmoid(s, s.in(0))}; }
-Operands export_hswish(Site& s) { return {hswish(s, s.in(0))}; }
-Operands export_relu(Site& s) { return {relu(s, s.in(0), s.dtype())}; }
-Operands export_relu6(Site& s) { return {relu6(s, s.in(0), s.dtype())}; }
-Operands export_silu(Site& s) { return {silu(s, s.in(0))}; }
-
-Operands export_leaky_relu(Site& s) {
-    return {s.emit("LeakyRelu", {s.in(0)}, {{"alpha", s.params<ops::LeakyRelu>().slope}})};
-}
-
-Operands export_logsigmoid(Site& s) {
-    return {s.emit("Neg", {s.emit("Softplus", {s.emit("Neg", {s.in(0)})})})};
-}
-
-Operands export_prelu(Site& s) {
-    // ONNX's own repeats the slope to the shape of x, never x to that of the slope.
-    if (is_float(s.dtype()) && s.shapes.is_same(s.id(0), s.out_id())) return {s.emit("PRelu", s.all())};
-    Operand is_negative = s.emit("Less", {s.in(0), s.number(0, s.dtype())});
-    return {s.emit("Where", {is_negative, s.emit("Mul", {s.in(0), s.in(1)}), s.in(0)})};
-}
-
-Operands export_softmax(Site& s) {
-    auto& p = s.params<ops::Softmax>();
-    std::string type = p.log ? "LogSoftmax" : "Softmax";
-    if (s.opset() >= 13) return {s.emit(type, {s.in(0)}, {{"axis", p.axis}})};
-    // Over all axes from that one on, in older operator sets: over one where that is the last.
-    int rank = s.rank(0), axis = normalize_axis("softmax", p.axis, rank);
-    IntList swapped(static_cast<size_t>(rank));
-    std::iota(swapped.begin(), swapped.end(), 0);
-    std::swap(swapped[size_t(axis)], swapped.back());
-    Operand y = s.emit(type, {s.transpose(s.in(0), swapped)}, {{"axis", int64_t(rank) - 1}});
-    return {s.transpose(y, swapped)};
+ExportRows activation_rows() {
+    static constexpr ExportRow rows[] = {
+        {&ops::Gelu::info, export_gelu, "Gelu"},
+        {&ops::Hsigmoid::info, export_hsigmoid, "HardSigmoid"},
+        {&ops::Hswish::info, export_hswish, "HardSwish"},
+        {&ops::LeakyRelu::info, export_leaky_relu, "LeakyRelu"},
+        {&ops::Logsigmoid::info, export_logsigmoid, "Softplus, Neg"},
+        {&ops::Prelu::info, export_prelu, "PRelu"},
+        {&ops::Relu::info, export_relu, "Relu"},
+        {&ops::Relu6::info, export_relu6, "Clip"},
+        {&ops::Silu::info, export_silu, "Sigmoid, Mul"},
+    };
+    return rows;
 }
 
 }  // namespace mge::to_onnx

@@ -3,7 +3,7 @@
 // names outside as well, so what no step changes need not be handed in.
 
 #include "libmge/graph/inner_graph.h"
-#include "libmge/model/export/onnx/families.h"
+#include "libmge/model/export/onnx/parts.h"
 #include "libmge/model/export/onnx/translation.h"
 #include "libmge/op/op.h"
 #include "libmge/ops/control/cond.h"
@@ -44,8 +44,6 @@ Operands joined(Operands a, const Operands& b) {
     a.insert(a.end(), b.begin(), b.end());
     return a;
 }
-
-}  // namespace
 
 Operands export_cond(Site& s) {
     auto& p = s.params<ops::Cond>();
@@ -121,6 +119,17 @@ Operands export_scan(Site& s) {
         attributes.push_back({"scan_output_directions", IntList(results.size() - carried, 1)});
     }
     return s.emit_many("Scan", inputs, attributes, results.size());
+}
+
+}  // namespace
+
+ExportRows control_rows() {
+    static constexpr ExportRow rows[] = {
+        {&ops::Cond::info, export_cond, "If"},
+        {&ops::Scan::info, export_scan, "Scan"},
+        {&ops::WhileLoop::info, export_while_loop, "Loop"},
+    };
+    return rows;
 }
 
 }  // namespace mge::to_onnx

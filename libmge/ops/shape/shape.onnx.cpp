@@ -3,18 +3,31 @@
 #include <limits>
 #include <numeric>
 
-#include "libmge/model/export/onnx/families.h"
+#include "libmge/model/export/onnx/parts.h"
 #include "libmge/ops/shape/broadcast.h"
 #include "libmge/ops/shape/concat.h"
 #include "libmge/ops/shape/flip.h"
 #include "libmge/ops/shape/layout/transpose.h"
 #include "libmge/ops/shape/pad.h"
+#include "libmge/ops/shape/reduce_to_shape.h"
 #include "libmge/ops/shape/reshape.h"
 #include "libmge/ops/shape/shape_of.h"
 #include "libmge/ops/shape/split.h"
+#include "libmge/ops/shape/wait_for.h"
 
 namespace mge::to_onnx {
 namespace {
+
+// Leading axes that the result does not have go, others along which it has extent 1 stay.
+Operands export_reduce_to_shape(Site& s) {
+    int surplus = s.rank(0) - s.out_rank();
+    IntList gone, kept;
+    for (int i = 0; i < surplus; ++i) gone.push_back(i);
+    for (int i = 0; i < s.out_rank(); ++i)
+        if (!s.shapes.is_same_extent(s.out_id(), i, s.id(0), i + surplus)) kept.push_back(i);
+    Operand x = gone.empty() ? s.in(0) : reduced(s, "ReduceSum", s.in(0), gone, false);
+    return {kept.empty() ? x : reduced(s, "ReduceSum", x, kept, true)};
+}
 
 // The shape of the result, with -1 for the one extent that depends on the batch; nullopt when there are more.
 std::optional<IntList> target_of(Site& s) {
@@ -26,8 +39,6 @@ std::optional<IntList> target_of(Site& s) {
     auto unknown = std::ranges::count(target, -1);
     return unknown > 1 || (unknown == 1 && has_zero) ? std::nullopt : std::optional(target);
 }
-
-}  // namespace
 
 Operands export_broadcast_to(Site& s) {
     return {s.expanded(s.in(0), s.id(0), s.out_id(), s.has(1) ? s.wide(1) : Operand())};
@@ -100,6 +111,29 @@ Operands export_split(Site& s) {
 Operands export_transpose(Site& s) {
     auto pattern = ops::transpose_axes(s.params<ops::Transpose>(), s.rank(0));
     return {s.transpose(s.in(0), IntList(pattern.begin(), pattern.end()))};
+}
+
+}  // namespace
+
+ExportRows shape_rows() {
+    static constexpr ExportRow rows[] = {
+        {&ops::AddAxis::info, export_add_axis, "Unsqueeze"},
+        {&ops::BroadcastLike::info, export_broadcast_like, "Expand"},
+        {&ops::BroadcastTo::info, export_broadcast_to, "Expand"},
+        {&ops::Concat::info, export_concat, "Concat"},
+        {&ops::Flatten::info, export_flatten, "Reshape"},
+        {&ops::Flip::info, export_flip, "Slice"},
+        {&ops::Pad::info, export_pad, "Pad"},
+        {&ops::ReduceToShape::info, export_reduce_to_shape, "ReduceSum"},
+        {&ops::RemoveAxis::info, export_remove_axis, "Squeeze"},
+        {&ops::Reshape::info, export_reshape, "Reshape"},
+        {&ops::ReshapeLike::info, export_reshape_like, "Reshape"},
+        {&ops::ShapeOf::info, export_shape_of, "Shape"},
+        {&ops::Split::info, export_split, "Split"},
+        {&ops::Transpose::info, export_transpose, "Transpose"},
+        {&ops::WaitFor::info, export_identity, "Identity"},
+    };
+    return rows;
 }
 
 }  // namespace mge::to_onnx

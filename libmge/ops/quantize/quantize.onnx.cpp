@@ -2,13 +2,14 @@
 // Quantised values as QuantizeLinear and DequantizeLinear around operators on real numbers, the form that
 // other engines recognise and run on integers.
 
+#include "libmge/ops/quantize/quantize.h"
 #include "libmge/device/device.h"
-#include "libmge/model/export/onnx/families.h"
+#include "libmge/model/export/onnx/parts.h"
 #include "libmge/op/apply.h"
 #include "libmge/ops/quantize/convolution/quantized_conv2d.h"
 #include "libmge/ops/quantize/fake_quantize.h"
+#include "libmge/ops/quantize/map_bytes.h"
 #include "libmge/ops/quantize/quantisation.h"
-#include "libmge/ops/quantize/quantize.h"
 #include "libmge/ops/quantize/quantized_add.h"
 
 namespace mge::to_onnx {
@@ -84,8 +85,6 @@ Operand wide_steps(Site& s) {
     return s.has(2) ? s.emit("Add", {y, s.cast(s.in(2), s.dtype(2), p.dtype)}) : y;
 }
 
-}  // namespace
-
 Operands export_quantize(Site& s) {
     auto& p = s.params<ops::Quantize>();
     if (Tensor steps = s.known_out()) return {s.constant(steps)};
@@ -154,6 +153,20 @@ Operands export_quantized_conv2d(Site& s) {
     y = activated(s, p.activation, y, DType::f32);
     Steps of_result{one_scale(s, Conv::y_scale), zero_point(s, Conv::y_zero, p.dtype, {})};
     return {steps_from(s, y, of_result, p.dtype, p.lower, p.upper, {})};
+}
+
+}  // namespace
+
+ExportRows quantize_rows() {
+    static constexpr ExportRow rows[] = {
+        {&ops::Dequantize::info, export_dequantize, "DequantizeLinear"},
+        {&ops::FakeQuantize::info, export_fake_quantize, "QuantizeLinear, DequantizeLinear"},
+        {&ops::MapBytes::info, export_map_bytes, "Gather"},
+        {&ops::Quantize::info, export_quantize, "QuantizeLinear"},
+        {&ops::QuantizedAdd::info, export_quantized_add, "DequantizeLinear, Add, QuantizeLinear"},
+        {&ops::QuantizedConv2d::info, export_quantized_conv2d, "DequantizeLinear, Conv, QuantizeLinear"},
+    };
+    return rows;
 }
 
 }  // namespace mge::to_onnx

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <map>
 
-#include "libmge/model/export/onnx/families.h"
+#include "libmge/model/export/onnx/parts.h"
 #include "libmge/ops/trees/tree_ensemble.h"
 
 namespace mge::to_onnx {
@@ -91,8 +91,6 @@ private:
     Lists lists_;
 };
 
-}  // namespace
-
 Operands export_tree_ensemble(Site& s) {
     auto& p = s.params<ops::TreeEnsemble>();
     Lists lists = Forest(s).lists();
@@ -112,6 +110,15 @@ Operands export_tree_ensemble(Site& s) {
                     {"target_nodeids", lists.weight_nodes},
                     {"target_ids", lists.targets},
                     {"target_weights", lists.weights}})};
+}
+
+}  // namespace
+
+ExportRows tree_ensemble_rows() {
+    static constexpr ExportRow rows[] = {
+        {&ops::TreeEnsemble::info, export_tree_ensemble, "ai.onnx.ml.TreeEnsembleRegressor"},
+    };
+    return rows;
 }
 
 }  // namespace mge::to_onnx

@@ -3,7 +3,7 @@
 #include <limits>
 #include <numeric>
 
-#include "libmge/model/export/onnx/families.h"
+#include "libmge/model/export/onnx/parts.h"
 #include "libmge/ops/index/slice/slice.h"
 #include "libmge/ops/index/slice/slice_items.h"
 
@@ -159,10 +159,19 @@ Operands changed(Site& s, const IntList& items, bool adds) {
     return {s.transpose(result, places.back)};
 }
 
-}  // namespace
-
 Operands export_slice(Site& s) { return {read(s, s.in(0), items_of(s, s.params<ops::Slice>().items, 1))}; }
 Operands export_set_slice(Site& s) { return changed(s, s.params<ops::SetSlice>().items, false); }
 Operands export_add_slice(Site& s) { return changed(s, s.params<ops::AddSlice>().items, true); }
+
+}  // namespace
+
+ExportRows slice_rows() {
+    static constexpr ExportRow rows[] = {
+        {&ops::AddSlice::info, export_add_slice, "Slice, Add, ScatterND"},
+        {&ops::SetSlice::info, export_set_slice, "ScatterND"},
+        {&ops::Slice::info, export_slice, "Slice"},
+    };
+    return rows;
+}
 
 }  // namespace mge::to_onnx

@@ -4,7 +4,7 @@
 
 #include "libmge/device/device.h"
 #include "libmge/kernel/compressed_weight.h"
-#include "libmge/model/export/onnx/families.h"
+#include "libmge/model/export/onnx/parts.h"
 #include "libmge/ops/quantize/compressed/compressed_matmul.h"
 #include "libmge/ops/quantize/compressed/expand_weight.h"
 
@@ -12,7 +12,7 @@ namespace mge::to_onnx {
 namespace {
 
 // Where steps, scales and zero points are among the inputs.
-struct Places {
+struct WeightPlaces {
     size_t steps, scale, zero;
 };
 
@@ -26,7 +26,7 @@ Tensor bytes_of(const Tensor& packed, const CompressedWeight& weight) {
     return tensor_from_host({DType::u8, {int64_t(count)}, {}}, bytes.data(), host_device);
 }
 
-Operand zero_points(Site& s, const Places& places, const CompressedWeight& weight) {
+Operand zero_points(Site& s, const WeightPlaces& places, const CompressedWeight& weight) {
     if (s.has(places.zero)) return s.in(places.zero);
     std::vector<uint8_t> middle(size_t(weight.rows * weight.groups()), uint8_t(weight.middle()));
     return s.constant(
@@ -34,7 +34,7 @@ Operand zero_points(Site& s, const Places& places, const CompressedWeight& weigh
 }
 
 // The matrix (rows, columns) of real numbers.
-Operand real_weight(Site& s, const Places& places, CompressedWeight weight) {
+Operand real_weight(Site& s, const WeightPlaces& places, CompressedWeight weight) {
     Tensor packed = s.constant_of(places.steps);
     if (!packed) unsupported("weights in ", weight.bits, " bits that are computed");
     if (!weight.group) weight.group = weight.columns;
@@ -49,8 +49,6 @@ Operand real_weight(Site& s, const Places& places, CompressedWeight weight) {
     if (groups * weight.group == weight.columns) return w;
     return s.emit("Slice", {w, s.integers({0}), s.integers({weight.columns}), s.integers({1})});
 }
-
-}  // namespace
 
 Operands export_expand_weight(Site& s) {
     auto& p = s.params<ops::ExpandWeight>();
@@ -67,6 +65,16 @@ Operands export_compressed_matmul(Site& s) {
     if (s.has(bias)) y = s.emit("Add", {y, s.in(bias)});
     if (s.has(residual)) y = s.emit("Add", {y, s.in(residual)});
     return {activated(s, p.activation, y, DType::f32)};
+}
+
+}  // namespace
+
+ExportRows compressed_rows() {
+    static constexpr ExportRow rows[] = {
+        {&ops::CompressedMatmul::info, export_compressed_matmul, "Sub, Mul, MatMul"},
+        {&ops::ExpandWeight::info, export_expand_weight, "Sub, Mul"},
+    };
+    return rows;
 }
 
 }  // namespace mge::to_onnx

@@ -2,7 +2,9 @@
 #include <algorithm>
 #include <numeric>
 
-#include "libmge/model/export/onnx/families.h"
+#include "libmge/model/export/onnx/parts.h"
+#include "libmge/ops/index/cond_take.h"
+#include "libmge/ops/index/embedding.h"
 #include "libmge/ops/index/gather.h"
 #include "libmge/ops/index/one_hot.h"
 #include "libmge/ops/index/order/sort.h"
@@ -89,8 +91,6 @@ Operand extent_operand(Site& s, int axis) {
     return s.emit("Gather", {s.emit("Shape", {s.in(0)}), s.integers({axis})});
 }
 
-}  // namespace
-
 Operands export_take(Site& s) {
     auto& p = s.params<ops::Take>();
     if (p.axes.size() == 1) return {s.emit("Gather", {s.in(0), s.in(1)}, {{"axis", p.axes[0]}})};
@@ -166,6 +166,28 @@ Operands export_unique(Site& s) {
                                  {{"axis", 0}, {"sorted", int64_t(s.params<ops::Unique>().sorted)}}, 4);
     found[0] = s.cast(found[0], known, dtype);
     return found;
+}
+
+}  // namespace
+
+ExportRows index_rows() {
+    static constexpr ExportRow rows[] = {
+        {&ops::AddTake::info, export_add_take, "ScatterND"},
+        {&ops::CondTake::info, export_cond_take, "Compress, NonZero"},
+        {&ops::Embedding::info, export_embedding, "Gather"},
+        {&ops::Gather::info, export_gather, "GatherElements"},
+        {&ops::IndexingOneHot::info, export_indexing_one_hot, "GatherElements"},
+        {&ops::IndexingSetOneHot::info, export_indexing_set_one_hot, "ScatterElements"},
+        {&ops::OneHot::info, export_one_hot, "OneHot"},
+        {&ops::Scatter::info, export_scatter, "ScatterElements"},
+        {&ops::ScatterAdd::info, export_scatter_add, "ScatterElements"},
+        {&ops::SetTake::info, export_set_take, "ScatterND"},
+        {&ops::Sort::info, export_sort, "TopK"},
+        {&ops::Take::info, export_take, "Gather"},
+        {&ops::Topk::info, export_topk, "TopK"},
+        {&ops::Unique::info, export_unique, "Unique"},
+    };
+    return rows;
 }
 
 }  // namespace mge::to_onnx

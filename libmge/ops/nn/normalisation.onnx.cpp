@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "libmge/model/export/onnx/families.h"
+#include "libmge/model/export/onnx/parts.h"
 #include "libmge/ops/nn/batch_norm.h"
 #include "libmge/ops/nn/group_norm.h"
 #include "libmge/ops/nn/layer_norm.h"
@@ -33,8 +33,6 @@ Operands normalised_rows(Site& s, int axes, double epsilon) {
     Operand y = s.cast(s.emit("Mul", {difference, inverse}), DType::f32, s.dtype());
     return {scaled(s, y, s.in(1), s.in(2)), mean, inverse};
 }
-
-}  // namespace
 
 Operands export_batch_norm(Site& s) {
     auto& p = s.params<ops::BatchNorm>();
@@ -92,10 +90,15 @@ Operands export_group_norm(Site& s) {
     return {scaled(s, y, factor(1), factor(2))};
 }
 
-// In inference nothing is dropped.
-Operands export_dropout(Site& s) {
-    if (s.is_read(1)) unsupported("its mask is read");
-    return {s.in(0)};
+}  // namespace
+
+ExportRows normalisation_rows() {
+    static constexpr ExportRow rows[] = {
+        {&ops::BatchNorm::info, export_batch_norm, "BatchNormalization"},
+        {&ops::GroupNorm::info, export_group_norm, "GroupNormalization"},
+        {&ops::LayerNorm::info, export_layer_norm, "LayerNormalization"},
+    };
+    return rows;
 }
 
 }  // namespace mge::to_onnx

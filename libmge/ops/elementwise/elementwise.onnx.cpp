@@ -3,12 +3,19 @@
 #include <cmath>
 #include <numbers>
 
-#include "libmge/model/export/onnx/families.h"
+#include "libmge/model/export/onnx/parts.h"
+#include "libmge/model/import/onnx/parts.h"
+#include "libmge/ops/elementwise/activation.h"
+#include "libmge/ops/elementwise/arithmetic.h"
 #include "libmge/ops/elementwise/bits.h"
 #include "libmge/ops/elementwise/clip.h"
+#include "libmge/ops/elementwise/comparison.h"
 #include "libmge/ops/elementwise/convert/bit_cast.h"
 #include "libmge/ops/elementwise/convert/convert.h"
 #include "libmge/ops/elementwise/convert/convert_narrow.h"
+#include "libmge/ops/elementwise/exponential.h"
+#include "libmge/ops/elementwise/trigonometric.h"
+#include "libmge/ops/elementwise/where.h"
 
 namespace mge::to_onnx {
 namespace {
@@ -29,8 +36,6 @@ Operand zero_where(Site& s, const Operand& mask, const Operand& x) {
     return mask.empty() ? x : s.emit("Where", {mask, s.number(0, s.dtype()), x});
 }
 
-}  // namespace
-
 Operands export_same(Site& s) { return {s.emit(std::string(s.type), s.all())}; }
 
 Operands export_rounding(Site& s) { return is_float(s.dtype()) ? export_same(s) : export_identity(s); }
@@ -45,8 +50,6 @@ Operands export_bit_cast(Site& s) {
     return {s.emit("BitCast", {s.in(0)}, {{"to", type_number(s.params<ops::BitCast>().dtype)}})};
 }
 
-Operands export_identity(Site& s) { return {s.in(0)}; }
-
 Operands export_convert(Site& s) { return {s.cast(s.in(0), s.dtype(), s.params<ops::Convert>().dtype)}; }
 
 Operands export_convert_narrow(Site& s) {
@@ -59,13 +62,6 @@ Operands export_convert_narrow(Site& s) {
     constexpr std::string_view roundings[] = {"up", "down", "nearest"};
     if (is_power) attributes.push_back({"round_mode", std::string(roundings[size_t(p.rounding)])});
     return {s.emit("Cast", {s.in(0)}, attributes)};
-}
-
-// Bounds may be empty.
-Operand clipped(Site& s, const Operand& x, DType dtype, const Operand& lower, const Operand& upper) {
-    if (s.opset() >= 12 || is_float(dtype)) return s.emit("Clip", {x, lower, upper});
-    Operand y = lower.empty() ? x : s.extreme("Max", x, lower, dtype);
-    return upper.empty() ? y : s.extreme("Min", y, upper, dtype);
 }
 
 Operands export_clip(Site& s) {
@@ -182,4 +178,132 @@ Operands export_atan2(Site& s) {
     return {s.emit("Where", {is_origin, zero, turned})};
 }
 
+}  // namespace
+
+Operands export_identity(Site& s) { return {s.in(0)}; }
+
+// Bounds may be empty.
+Operand clipped(Site& s, const Operand& x, DType dtype, const Operand& lower, const Operand& upper) {
+    if (s.opset() >= 12 || is_float(dtype)) return s.emit("Clip", {x, lower, upper});
+    Operand y = lower.empty() ? x : s.extreme("Max", x, lower, dtype);
+    return upper.empty() ? y : s.extreme("Min", y, upper, dtype);
+}
+
+ExportRows elementwise_rows() {
+    static constexpr ExportRow rows[] = {
+        {&ops::Abs::info, export_same, "Abs"},
+        {&ops::Acos::info, export_same, "Acos"},
+        {&ops::Acosh::info, export_same, "Acosh"},
+        {&ops::Add::info, export_same, "Add"},
+        {&ops::Asin::info, export_same, "Asin"},
+        {&ops::Asinh::info, export_same, "Asinh"},
+        {&ops::Atan::info, export_same, "Atan"},
+        {&ops::Atan2::info, export_atan2, "Div, Atan, Where"},
+        {&ops::Atanh::info, export_same, "Atanh"},
+        {&ops::BitCast::info, export_bit_cast, "BitCast"},
+        {&ops::BitwiseAnd::info, export_bitwise, "BitwiseAnd"},
+        {&ops::BitwiseNot::info, export_bitwise, "BitwiseNot"},
+        {&ops::BitwiseOr::info, export_bitwise, "BitwiseOr"},
+        {&ops::BitwiseXor::info, export_bitwise, "BitwiseXor"},
+        {&ops::Ceil::info, export_rounding, "Ceil"},
+        {&ops::Clip::info, export_clip, "Clip"},
+        {&ops::Convert::info, export_convert, "Cast"},
+        {&ops::ConvertNarrow::info, export_convert_narrow, "Cast"},
+        {&ops::Copy::info, export_identity, "Identity"},
+        {&ops::Cos::info, export_same, "Cos"},
+        {&ops::Cosh::info, export_same, "Cosh"},
+        {&ops::Div::info, export_same, "Div"},
+        {&ops::Equal::info, export_comparison, "Equal"},
+        {&ops::Erf::info, export_same, "Erf"},
+        {&ops::Exp::info, export_same, "Exp"},
+        {&ops::Expm1::info, export_expm1, "Add, Exp, Mul, Tanh"},
+        {&ops::Floor::info, export_rounding, "Floor"},
+        {&ops::FloorDiv::info, export_floor_div, "Div, Floor"},
+        {&ops::Greater::info, export_comparison, "Greater"},
+        {&ops::GreaterEqual::info, export_comparison, "GreaterOrEqual"},
+        {&ops::IsInf::info, export_float_test, "IsInf"},
+        {&ops::IsNan::info, export_float_test, "IsNaN"},
+        {&ops::LeftShift::info, export_shift, "Pow, Mul"},
+        {&ops::Less::info, export_comparison, "Less"},
+        {&ops::LessEqual::info, export_comparison, "LessOrEqual"},
+        {&ops::Log::info, export_same, "Log"},
+        {&ops::Log1p::info, export_log1p, "Add, Div, Equal, Log, Sub, Where"},
+        {&ops::Logaddexp::info, export_logaddexp, "Max, Softplus"},
+        {&ops::LogicalAnd::info, export_same, "And"},
+        {&ops::LogicalNot::info, export_same, "Not"},
+        {&ops::LogicalOr::info, export_same, "Or"},
+        {&ops::LogicalXor::info, export_same, "Xor"},
+        {&ops::Maximum::info, export_extreme, "Max"},
+        {&ops::Minimum::info, export_extreme, "Min"},
+        {&ops::Mod::info, export_mod, "Mod"},
+        {&ops::Mul::info, export_same, "Mul"},
+        {&ops::Neg::info, export_same, "Neg"},
+        {&ops::NotEqual::info, export_not_equal, "Equal, Not"},
+        {&ops::Pow::info, export_pow, "Pow"},
+        {&ops::Reciprocal::info, export_same, "Reciprocal"},
+        {&ops::RightShift::info, export_shift, "Pow, Div"},
+        {&ops::Round::info, export_round, "Floor, Sign"},
+        {&ops::RoundToEven::info, export_rounding, "Round"},
+        {&ops::Rsqrt::info, export_rsqrt, "Sqrt, Reciprocal"},
+        {&ops::Sigmoid::info, export_same, "Sigmoid"},
+        {&ops::Sign::info, export_same, "Sign"},
+        {&ops::Sin::info, export_same, "Sin"},
+        {&ops::Sinh::info, export_same, "Sinh"},
+        {&ops::Softplus::info, export_same, "Softplus"},
+        {&ops::Sqrt::info, export_same, "Sqrt"},
+        {&ops::Square::info, export_square, "Mul"},
+        {&ops::Sub::info, export_same, "Sub"},
+        {&ops::Tan::info, export_same, "Tan"},
+        {&ops::Tanh::info, export_same, "Tanh"},
+        {&ops::Where::info, export_same, "Where"},
+    };
+    return rows;
+}
+
 }  // namespace mge::to_onnx
+
+namespace mge::onnx {
+
+// Operators of ONNX that are one of ours. Those that need more are in
+// model/import/onnx/operators/elementwise.cpp.
+ImportRows elementwise_operator_rows() {
+    static constexpr ImportRow rows[] = {
+        {"Abs", one<ops::abs>},
+        {"Acos", one<ops::acos>},
+        {"Acosh", one<ops::acosh>},
+        {"Asin", one<ops::asin>},
+        {"Asinh", one<ops::asinh>},
+        {"Atan", one<ops::atan>},
+        {"Atanh", one<ops::atanh>},
+        {"BitwiseAnd", of_two<ops::bitwise_and>, 18},
+        {"BitwiseNot", one<ops::bitwise_not>, 18},
+        {"BitwiseOr", of_two<ops::bitwise_or>, 18},
+        {"BitwiseXor", of_two<ops::bitwise_xor>, 18},
+        {"Ceil", one<ops::ceil>},
+        {"Cos", one<ops::cos>},
+        {"Cosh", one<ops::cosh>},
+        {"Erf", one<ops::erf>, 9},
+        {"Exp", one<ops::exp>},
+        {"Floor", one<ops::floor>},
+        {"GreaterOrEqual", of_two<ops::greater_equal>, 12},
+        {"HardSwish", one<ops::hswish>, 14},
+        {"IsNaN", one<ops::isnan>, 9},
+        {"LessOrEqual", of_two<ops::less_equal>, 12},
+        {"Log", one<ops::log>},
+        {"Neg", one<ops::neg>},
+        {"Not", one<ops::logical_not>, 1},
+        {"Reciprocal", one<ops::reciprocal>},
+        {"Round", one<ops::round_to_even>, 11},
+        {"Sigmoid", one<ops::sigmoid>},
+        {"Sin", one<ops::sin>},
+        {"Sinh", one<ops::sinh>},
+        {"Softplus", one<ops::softplus>},
+        {"Sqrt", one<ops::sqrt>},
+        {"Tan", one<ops::tan>},
+        {"Tanh", one<ops::tanh>},
+        {"com.microsoft.Gelu", one<ops::gelu>, 1, newest_opset},
+    };
+    return rows;
+}
+
+}  // namespace mge::onnx

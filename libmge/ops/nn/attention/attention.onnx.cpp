@@ -8,7 +8,8 @@
 #include <vector>
 
 #include "libmge/device/device.h"
-#include "libmge/model/export/onnx/families.h"
+#include "libmge/model/export/onnx/parts.h"
+#include "libmge/ops/nn/attention/attention.h"
 #include "libmge/ops/nn/attention/geometry.h"
 
 namespace mge::to_onnx {
@@ -106,8 +107,6 @@ Weights weights_of(Site& s, const ops::AttentionParams& p, const Extents& x) {
     return made;
 }
 
-}  // namespace
-
 Operands export_attention(Site& s) {
     auto& p = s.params<ops::Attention>();
     Extents x = extents_of(s, p);
@@ -117,6 +116,15 @@ Operands export_attention(Site& s) {
     if (p.side_by_side) y = s.transpose(y, {0, 2, 1, 3});
     if (!s.is_read(log_sum_exp)) return {y};
     return {y, weights.logarithm(s)};
+}
+
+}  // namespace
+
+ExportRows attention_rows() {
+    static constexpr ExportRow rows[] = {
+        {&ops::Attention::info, export_attention, "Attention"},
+    };
+    return rows;
 }
 
 }  // namespace mge::to_onnx
