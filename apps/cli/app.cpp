@@ -89,19 +89,20 @@ void App::add_global_flags() {
         ->type_name("FILE|-")
         ->group(group);
     app.add_flag("--quiet", invocation_.quiet, "Print errors only")->group(group);
-    app.add_flag("--verbose", invocation_.verbose, "Print more about what is done")->group(group);
+    app.add_flag("--verbose", invocation_.verbose, "Print more details")->group(group);
     app.add_flag("--no-color", invocation_.no_color, "No colours (as with the environment variable NO_COLOR)")
         ->group(group);
     app.add_flag("--wide", invocation_.wide,
-                 "Whole lines, and tables with all their columns, however narrow the terminal is")
+                 "Neither wrap lines nor drop columns of tables to fit the terminal")
         ->group(group);
     // Only for the help: rewrite_arguments() has expanded the files already.
     app.add_option("--flagfile", flag_file_, "Read flags from a file, one per line; # starts a comment")
         ->type_name("FILE")
         ->group(group);
     auto limit_files = [](const std::string& size) { set_file_limit(parse_bytes("--file-limit", size)); };
-    app.add_option_function<std::string>("--file-limit", limit_files,
-                                         "How much memory one file may ask for, if it is not as large itself")
+    app.add_option_function<std::string>(
+           "--file-limit", limit_files,
+           "Memory that reading one file may allocate, unless the file itself is larger")
         ->default_str("1GiB")
         ->type_name("SIZE")
         ->group(group);

@@ -6,9 +6,9 @@ namespace mge::cli {
 std::span<const Entry> environment() {
     static const std::vector<Entry> entries{
         {"MGE_THREADS", "Threads an operator may use; default: the smaller of CPU affinity and cgroup quota"},
-        {"MGE_THREAD_TEAM", "Whose threads work on an operator: own (default) or openmp"},
+        {"MGE_THREAD_TEAM", "Threads that run operators: own (default) or openmp"},
         {"MGE_FILE_LIMIT",
-         "What a file may make a tool allocate, as --file-limit; default: 1GiB, or the file's own size"},
+         "Memory that reading one file may allocate, as --file-limit; default: 1GiB, or the file's own size"},
         {"MGE_MAP_FILES", "0: read files into memory instead of mapping them"},
         {"MGE_ISA",
          "Limits the instruction set: sse4, avx2, avx_vnni, avx512, avx512_vnni, avx512_bf16 or amx"},
@@ -16,9 +16,9 @@ std::span<const Entry> environment() {
          "Channels of the log on stderr, separated by commas, or all: dispatch, passes, memory, fastrun, "
          "program"},
         {"XDG_CACHE_HOME",
-         "The fast-run cache is mge/fastrun.sqlite in it; default: .cache in HOME, or in the home that the "
-         "system knows, or a folder of the user's own in TMPDIR"},
-        {"NO_COLOR", "With any value but an empty one: no colours"},
+         "Folder of the fast-run cache mge/fastrun.sqlite; default: .cache in HOME, else in the home folder "
+         "of the account, else a private folder in TMPDIR"},
+        {"NO_COLOR", "Disables colours if not empty"},
     };
     return entries;
 }

@@ -87,8 +87,7 @@ std::shared_ptr<Job> add(cli::App& app, const char* name, const char* descriptio
 void add_encrypt(cli::App& app) { add<FileJob>(app, "encrypt", "Encrypt a file", "the key", encrypt); }
 
 void add_decrypt(cli::App& app) {
-    add<FileJob>(app, "decrypt", "Decrypt a file; only its owner may read what is written", "the key",
-                 decrypt);
+    add<FileJob>(app, "decrypt", "Decrypt a file; only its owner may read the output", "the key", decrypt);
 }
 
 void add_rekey(cli::App& app) {

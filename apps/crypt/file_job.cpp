@@ -16,7 +16,7 @@ namespace mge::crypt {
 
 void add_file_job(CLI::App& command, FileJob& job, const std::string& whose_key) {
     command.add_option("in", job.in, "File to read")->required()->type_name("FILE");
-    cli::add_written_file(command, "out", job.out, "File to write, whole or not at all; may be the same");
+    cli::add_written_file(command, "out", job.out, "File to write atomically; may be the input");
     command.add_option("--cipher", job.cipher, "Cipher or format: aes-256-gcm, or one of MegEngine's")
         ->type_name("NAME")
         ->capture_default_str()

@@ -62,7 +62,7 @@ void add_info(cli::App& app) {
     auto& command = app.command("info", "Say how a file is encrypted; with the key, whether it is authentic",
                                 [=, &invocation] { return info(invocation, *job); });
     command.add_option("file", job->file, "File to look at")->required()->type_name("FILE");
-    command.add_option("--cipher", job->cipher, "What the file is encrypted by, for MegEngine's formats")
+    command.add_option("--cipher", job->cipher, "Cipher of the file, for MegEngine's formats")
         ->type_name("NAME")
         ->check(cli::one_of(cipher_names()));
     cli::add_key_options(command, job->key, "the key");

@@ -66,7 +66,7 @@ void add_keygen(cli::App& app) {
         ->type_name("NAME")
         ->capture_default_str()
         ->check(cli::one_of(cipher_names()));
-    command.add_flag("--force", job->force, "Replace an existing file, or a link but not what it leads to");
+    command.add_flag("--force", job->force, "Replace an existing file, or a link but not its target");
 }
 
 }  // namespace mge::crypt

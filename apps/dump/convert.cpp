@@ -68,7 +68,7 @@ void add_convert(cli::App& app) {
     cli::add_written_file(command, "output", options->output, "The file to write");
     command
         .add_option("--format", options->format,
-                    "What to write; without it the file's ending decides: onnx for .onnx, else mge")
+                    "Output format; default: by the file's extension: onnx for .onnx, else mge")
         ->check(cli::one_of({"mge", "onnx"}));
     command.add_option("--opset", options->opset, "Operator set of an ONNX file")
         ->check(cli::whole_number(least_onnx_opset, largest_onnx_opset))

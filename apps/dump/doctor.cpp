@@ -88,11 +88,12 @@ int run(const DoctorOptions& options, const cli::Invocation& invocation) {
 
 void add_doctor(cli::App& app) {
     auto options = std::make_shared<DoctorOptions>();
-    auto& command = app.command("doctor", "Says what of this machine is used, what is not, and what to do",
-                                [options, &app] { return run(*options, app.invocation()); });
+    auto& command = app.command(
+        "doctor", "Reports which features of this machine are used, which are not, and the remedies",
+        [options, &app] { return run(*options, app.invocation()); });
     command
         .add_option("--require", options->required,
-                    "Exit with 4 unless these are all used: gpu, huge_pages, threads, ...")
+                    "Exit with 4 unless all of these are used: gpu, huge_pages, threads, ...")
         ->delimiter(',')
         ->type_name("NAME,...");
 }

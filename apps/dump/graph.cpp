@@ -79,16 +79,16 @@ void add_graph(cli::App& app) {
         ->capture_default_str();
     command
         .add_option("--format", options->format,
-                    "What to write; without it the file's ending decides, else dot. svg needs Graphviz")
+                    "Output format; default: by the file's extension, else dot. svg needs Graphviz")
         ->check(cli::one_of({"dot", "svg", "text", "json"}));
     command.add_flag("--constants", options->picture.constants, "Draw weights, too");
-    command.add_flag("--params", options->picture.params, "Write the parameters of operators beside them");
+    command.add_flag("--params", options->picture.params, "Show the parameters of operators");
     command
         .add_option("--around", options->picture.around,
-                    "Draw only the operator or value of this name and what is near")
+                    "Draw only the operator or value of this name and its neighbourhood")
         ->type_name("NAME");
     command
-        .add_option("--depth", options->picture.depth, "How many operators away from --around are still near")
+        .add_option("--depth", options->picture.depth, "Size of the neighbourhood of --around in operators")
         ->check(cli::whole_number(0, 1'000'000))
         ->capture_default_str();
 }

@@ -40,16 +40,15 @@ int run(InfoOptions options, const cli::Invocation& invocation) {
 
 void add_info(cli::App& app) {
     auto options = std::make_shared<InfoOptions>();
-    auto& command = app.command("info", "Inputs, outputs, operators, weights and what a run costs",
+    auto& command = app.command("info", "Inputs, outputs, operators, weights and the cost of a run",
                                 [options, &app] { return run(*options, app.invocation()); });
     cli::add_model_file(command, options->input);
     command.add_flag("--params", options->tables.params, "A table of all weights");
-    command.add_flag("--flops", options->tables.flops, "A table of all operators with what they compute");
-    command.add_flag("--activations", options->tables.activations, "A table of what the operators produce");
+    command.add_flag("--flops", options->tables.flops, "A table of all operators with their arithmetic");
+    command.add_flag("--activations", options->tables.activations, "A table of the operators' outputs");
     command.add_flag("--all", options->all, "All tables");
     command
-        .add_option("--batch-size", options->batch_size,
-                    "Count for inputs with this first extent instead of the model's")
+        .add_option("--batch-size", options->batch_size, "Count for this batch size instead of the model's")
         ->check(cli::whole_number(1, 1u << 31));
     command.add_option("--bar-length-max", options->tables.bar_length, "Length of the longest bar in tables")
         ->check(cli::whole_number(0, 200))

@@ -228,9 +228,8 @@ int run(const IodiffOptions& options, const cli::Invocation& invocation) {
 
 void add_iodiff(cli::App& app) {
     auto options = std::make_shared<IodiffOptions>();
-    auto& command =
-        app.command("iodiff", "Compares two dumps of all values and names where they begin to differ",
-                    [options, &app] { return run(*options, app.invocation()); });
+    auto& command = app.command("iodiff", "Compares two dumps of all values and finds the first differences",
+                                [options, &app] { return run(*options, app.invocation()); });
     command.add_option("a", options->a, "An io dump: a folder of files, one such file, or a text")
         ->required()
         ->type_name("FILE");

@@ -6,14 +6,14 @@ namespace {
 
 cli::Manual manual() {
     return {
-        .description = "Shows what is in a model file, and rewrites it.",
+        .description = "Shows the content of a model file, and rewrites it.",
         .footer = {},
-        .examples = {{"mge-dump info model.mge --all", "Operators, weights, values and what a run costs"},
-                     {"mge-dump graph model.mge --format dot", "The graph as Graphviz reads it, on stdout"},
+        .examples = {{"mge-dump info model.mge --all", "Operators, weights, values and the cost of a run"},
+                     {"mge-dump graph model.mge --format dot", "The graph in Graphviz's format, on stdout"},
                      {"mge-dump optimize model.mge optimized.mge",
-                      "Runs the passes that need no machine ahead of time"},
-                     {"mge-dump weights model.mge weights.npz", "The weights as NumPy reads them"},
-                     {"mge-dump doctor", "What of this machine is used, what is not, and what to do"}},
+                      "Runs the machine-independent passes in advance"},
+                     {"mge-dump weights model.mge weights.npz", "The weights as a NumPy file"},
+                     {"mge-dump doctor", "Features of this machine that are used or not, and remedies"}},
         .files = {},
     };
 }

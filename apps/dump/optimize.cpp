@@ -67,8 +67,9 @@ int weight_bits_of(const OptimizeOptions& options, const Model& model) {
     if (auto stored = stored_options(model); stored && !bits && (options.only.empty() || is_named))
         bits = with_stored({}, *stored).weight_bits;
     if (is_named && !bits)
-        throw cli::UsageError(text("--passes names ", compressing_pass, ", and nothing says how many bits"),
-                              "add --weight-bits 8 or 4");
+        throw cli::UsageError(
+            text("--passes names ", compressing_pass, ", but the number of bits is not given"),
+            "add --weight-bits 8 or 4");
     return bits;
 }
 
@@ -137,12 +138,11 @@ void check_test_cases(const Model& model) {
 int run(const OptimizeOptions& options, const cli::Invocation& invocation) {
     check(options.layout);
     if (!options.device.empty() && !asks_for_layout(options.layout))
-        throw cli::UsageError("--device is where a layout is tried, and none is asked for",
-                              "add --layout-transform or --enable-nchw88 and its like, or leave it out");
+        throw cli::UsageError("--device selects where layouts are tried, but no layout is requested",
+                              "add --layout-transform or a flag such as --enable-nchw88, or omit it");
     if (!options.pack && (options.threads || !options.cache.empty()))
-        throw cli::UsageError(
-            "--threads and --cache say how the packed weights are used, and none are asked for",
-            "add --pack, or leave them out");
+        throw cli::UsageError("--threads and --cache apply to packed weights, but --pack is not given",
+                              "add --pack, or omit them");
     Model model = options.input.read();
     DeviceId device = cli::device_of(options.device);
     if (options.const_shape) check_test_cases(model);
@@ -194,23 +194,25 @@ void add_optimize(cli::App& app) {
         ->check(cli::whole_number(0, 2))
         ->capture_default_str();
     auto names = cli::one_of(pass_names());
-    command.add_option("--passes", options->only, "Run these and no others, in the order of the pipeline")
+    command.add_option("--passes", options->only, "Run only these, in the order of the pipeline")
         ->delimiter(',')
         ->check(names);
     command.add_option("--without", options->without, "Leave these out")->delimiter(',')->check(names);
     command.add_flag("--const-shape", options->const_shape,
-                     "Fix the shapes of the inputs as they are in the model: what follows from them is "
-                     "computed now, and the model runs at no others (default: at all that it runs at now)");
+                     "Fix the input shapes of the model: values that follow from them are computed now, and "
+                     "the model accepts no others (default: all that it accepts now)");
     command
         .add_option("--weight-bits", options->weight_bits,
-                    "Keep the weights of large linear layers in so many bits, 8 or 4; arithmetic stays f32 "
-                    "(default: what the model asks for)")
+                    "Store the weights of large linear layers in 8 or 4 bits; arithmetic stays f32 "
+                    "(default: the model's setting)")
         ->check(cli::one_of({"8", "4"}))
         ->type_name("N");
     command.add_flag("--pack", options->pack,
-                     "Store the weights also as kernels of this machine read them, so that loading packs "
-                     "nothing; the file grows by as much");
-    command.add_option("--threads", options->threads, "Of the runs for which --pack packs (default: all)")
+                     "Also store the weights as packed for kernels of this machine, so that loading need "
+                     "not pack them; the file grows accordingly");
+    command
+        .add_option("--threads", options->threads,
+                    "Threads of the runs for which --pack packs (default: all)")
         ->check(cli::whole_number(1, 1024))
         ->type_name("N");
     command.add_option("--cache", options->cache, "The fast-run cache of the runs for which --pack packs")

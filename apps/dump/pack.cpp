@@ -68,7 +68,7 @@ void add_pack(cli::App& app) {
     auto& command =
         app.command("pack", "Puts a model, its info and measured algorithms into one file for Lite",
                     [options, &app] { return run(*options, app.invocation()); });
-    command.add_option("model", options->model, "Model file; goes into the packed file as it is")
+    command.add_option("model", options->model, "Model file, packed unchanged")
         ->required()
         ->type_name("FILE");
     cli::add_written_file(command, "output", options->output, "The packed file to write");

@@ -56,7 +56,7 @@ cli::Json describe(const TestCase& test) {
 
 int run(const TestCaseOptions& options, const cli::Invocation& invocation) {
     if (options.max_error && std::isnan(*options.max_error))
-        throw cli::UsageError("--maxerr is not a number", "give the largest error that is none, as in 1e-4");
+        throw cli::UsageError("--maxerr is not a number", "give the tolerated error, as in 1e-4");
     Model model = options.input.read();
     DeviceId device = cli::device_of(options.device);
     if (!options.append) model.test_cases.clear();
@@ -111,15 +111,15 @@ void add_testcase(cli::App& app) {
         ->capture_default_str();
     command
         .add_option("--input-transform", options->reading.transform,
-                    "What to do to the data of files, in Python, see below")
+                    "Python expression that transforms file data, see below")
         ->type_name("EXPRESSION");
     cli::add_device_option(command, options->device, "Compute the outputs");
-    auto* no_assert =
-        command.add_flag("--no-assert", options->no_assert, "Inputs only: nothing is compared with later");
+    auto* no_assert = command.add_flag("--no-assert", options->no_assert,
+                                       "Store inputs only, without outputs to compare with");
     command
         .add_option("--maxerr", options->max_error,
-                    "The largest error that is none, as |got - expected| / max(min(|got|, |expected|), 1); "
-                    "kept with the outputs (default: load_and_run's tolerance)")
+                    "Tolerated error |got - expected| / max(min(|got|, |expected|), 1), "
+                    "stored with the outputs (default: load_and_run's tolerance)")
         ->check(cli::real_number())
         ->type_name("E")
         ->excludes(no_assert);

@@ -20,7 +20,7 @@ struct UnpackOptions {
 int run(const UnpackOptions& options, const cli::Invocation& invocation) {
     auto& wanted = options.paths;
     if (wanted.model.empty() && wanted.info.empty() && wanted.cache.empty())
-        throw cli::UsageError("nothing is to be written", "name a file for the model, --info or --cache");
+        throw cli::UsageError("no output is given", "name a file for the model, --info or --cache");
     UnpackPaths written = unpack_model(options.packed, wanted, cli::key_provider(options.key));
     cli::Json parts = cli::Json::object();
     auto report = [&](const char* part, const std::string& asked, const std::string& path) {
@@ -41,14 +41,14 @@ int run(const UnpackOptions& options, const cli::Invocation& invocation) {
 
 void add_unpack(cli::App& app) {
     auto options = std::make_shared<UnpackOptions>();
-    auto& command = app.command("unpack", "Takes a packed Lite model apart",
+    auto& command = app.command("unpack", "Extracts the parts of a packed Lite model",
                                 [options, &app] { return run(*options, app.invocation()); });
     command.add_option("packed", options->packed, "The packed file")->required()->type_name("FILE");
-    cli::written(command.add_option("output", options->paths.model, "Where the model goes, decrypted"))
+    cli::written(command.add_option("output", options->paths.model, "Output file for the decrypted model"))
         ->type_name("FILE");
-    cli::written(command.add_option("--info", options->paths.info, "Where the JSON about it goes"))
+    cli::written(command.add_option("--info", options->paths.info, "Output file for the JSON about it"))
         ->type_name("FILE");
-    cli::written(command.add_option("--cache", options->paths.cache, "Where the fast-run cache goes"))
+    cli::written(command.add_option("--cache", options->paths.cache, "Output file for the fast-run cache"))
         ->type_name("FILE");
     cli::add_key_options(command, options->key, "the key of encrypted parts");
 }

@@ -69,8 +69,7 @@ void add_weights(cli::App& app) {
                                 [options, &app] { return run(*options, app.invocation()); });
     cli::add_model_file(command, options->input);
     cli::add_written_file(command, "output", options->output, "The file to write, .npz or .safetensors");
-    command
-        .add_option("--name", options->name_pattern, "Only weights whose name has a match of this pattern")
+    command.add_option("--name", options->name_pattern, "Only weights whose name matches this pattern")
         ->type_name("REGEX")
         ->check([](const std::string& pattern) {
             try {

@@ -61,14 +61,13 @@ std::set<std::string> machines_here(const cli::OperatorLibraries& libraries) {
 }
 
 void add_filter(CLI::App& command, RowFilter& filter) {
-    command.add_option("--machine", filter.machine, "Only machines in which this is found")->type_name("RE");
+    command.add_option("--machine", filter.machine, "Only machines that match this")->type_name("RE");
     command
         .add_option("--problem", filter.problem,
-                    "Only problems in which this is found; they begin with the operator")
+                    "Only problems that match this; they begin with the operator")
         ->type_name("RE");
-    command.add_option("--algorithm", filter.algorithm, "Only algorithms in which this is found")
-        ->type_name("RE");
-    command.add_flag("--here", filter.only_here, "Only what was measured on a machine like this one");
+    command.add_option("--algorithm", filter.algorithm, "Only algorithms that match this")->type_name("RE");
+    command.add_flag("--here", filter.only_here, "Only measurements of a machine like this one");
     cli::add_operator_libraries(command, filter.libraries);
 }
 

@@ -11,12 +11,13 @@
 namespace mge::fastrun_cache {
 
 void add_variants(CLI::App& command, Variants& variants) {
-    command.add_option("--batch", variants.batches, "First extents of all inputs (default: the model's)")
+    command.add_option("--batch", variants.batches, "Batch sizes of all inputs (default: the model's)")
         ->delimiter(',')
         ->check(cli::whole_number(1, 1u << 31))
         ->type_name("N,...");
     command
-        .add_option("--threads", variants.threads, "Numbers of threads (default: what this machine allows)")
+        .add_option("--threads", variants.threads,
+                    "Numbers of threads (default: all that this machine allows)")
         ->delimiter(',')
         ->check(cli::whole_number(1, 1024))
         ->type_name("N,...");

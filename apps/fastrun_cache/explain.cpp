@@ -112,7 +112,7 @@ int explain(const cli::Invocation& invocation, const ExplainJob& job) {
 void add_explain(cli::App& app) {
     auto job = std::make_shared<ExplainJob>();
     auto& command = app.command(
-        "explain", "Say for each step of a model why the cache has no answer, and what comes nearest",
+        "explain", "Explain for each step of a model why the cache has no entry, with the nearest one",
         [job, &app] { return explain(app.invocation(), *job); });
     add_cache(command, job->cache);
     cli::add_model_file(command, job->model, "model", model_key_prefix);
@@ -123,9 +123,9 @@ void add_explain(cli::App& app) {
             [job](const std::string& bytes) {
                 job->select.workspace_limit = cli::parse_bytes("--workspace-limit", bytes, 0);
             },
-            "As the run will have it: 65536, 1MiB")
+            "Workspace limit of the run: 65536, 1MiB")
         ->type_name("BYTES");
-    command.add_flag("--reproducible", job->select.reproducible, "As the run will have it");
+    command.add_flag("--reproducible", job->select.reproducible, "The run is reproducible");
 }
 
 }  // namespace mge::fastrun_cache

@@ -15,10 +15,11 @@ cli::Manual manual() {
                       "Measures all algorithms of the model's steps"},
                      {"mge-fastrun-cache list cache.sqlite", "Problems, each with its fastest algorithm"},
                      {"mge-fastrun-cache explain cache.sqlite model.mge --threads 1",
-                      "Why a run with one thread would find no answer"},
+                      "Explains which lookups of a run with one thread would miss"},
                      {"load_and_run model.mge --fast-run-algo-policy cache.sqlite",
-                      "Runs with what is known"},
-                     {"mge-fastrun-cache prune cache.sqlite --other-machines", "Keeps what is of use here"}},
+                      "Runs with the stored measurements"},
+                     {"mge-fastrun-cache prune cache.sqlite --other-machines",
+                      "Keeps only entries of this machine"}},
         .files = {{"$XDG_CACHE_HOME/mge/fastrun.sqlite", "The cache that load_and_run uses by default"}},
     };
 }

@@ -50,17 +50,18 @@ void add_statistic(CLI::App& app, RunStatistic& statistic) {
 
 // The filters shared by show and diff.
 void add_selection(CLI::App& app, RowSelection& s, int& top) {
-    app.add_option("-t,--top", top, "So many operators; 0: all")->check(cli::whole_number(0, 1'000'000'000));
-    app.add_option("--type", s.types, "Only operators of this type; may be given several times")
+    app.add_option("-t,--top", top, "Number of operators; 0: all")
+        ->check(cli::whole_number(0, 1'000'000'000));
+    app.add_option("--type", s.types, "Only operators of this type; may be repeated")
         ->allow_extra_args(false);
     app.add_option("--opr-name", s.name_pattern, "Only operators whose name matches from its start")
         ->type_name("REGEX");
     app.add_option("--input-dtype", s.input_dtype, "Only operators with an input of this dtype")
         ->type_name("DTYPE");
-    app.add_option("--min-time", s.min_time, "Only operators that take at least so long")
+    app.add_option("--min-time", s.min_time, "Only operators that take at least this time")
         ->check(cli::real_number())
         ->type_name("SECONDS");
-    app.add_option("--max-time", s.max_time, "Only operators that take at most so long")
+    app.add_option("--max-time", s.max_time, "Only operators that take at most this time")
         ->check(cli::real_number())
         ->type_name("SECONDS");
     add_choice<Aggregate>(app, "--aggregate", s.aggregate,
@@ -68,8 +69,8 @@ void add_selection(CLI::App& app, RowSelection& s, int& top) {
                            {"min", Aggregate::min},
                            {"sum", Aggregate::sum},
                            {"mean", Aggregate::mean}},
-                          "Put the operators together into one row");
-    app.add_option("--aggregate-by", "Put together what has the same type; needs --aggregate")
+                          "Combine the operators into one row");
+    app.add_option("--aggregate-by", "Combine operators of the same type; needs --aggregate")
         ->check(cli::one_of({"type"}))
         ->each([&s](const std::string&) { s.by_type = true; });
     add_statistic(app, s.statistic);
@@ -114,7 +115,7 @@ Profile open(const std::string& file, bool wants_peak) {
     if (!profile.devices.empty())
         throw cli::UsageError(text("--peak measures a CPU; '", file, "' was recorded on ",
                                    printable(profile.devices.front().model)),
-                              "load_and_run --profile measures what that can do at best");
+                              "load_and_run --profile measures its peak performance");
     profile.peak = measure_peak(profile.threads ? profile.threads : default_threads());
     if (!profile.peak) throw MemoryError("[--peak] there are no 128 MiB to measure it with");
     return profile;
@@ -232,7 +233,7 @@ void add_show(cli::App& app) {
     for (auto column : row_columns()) columns += text(columns.empty() ? "" : ", ", column);
     command
         .add_option("--order-by", o.selection.order_by,
-                    "Column to sort by, '+' in front: ascending; " + columns)
+                    "Column to sort by, ascending with a leading '+'; " + columns)
         ->type_name("[+]COLUMN");
     command
         .add_option("--top-end-key", a->end_key, "end: all of an operator's time; kern: until its work began")
@@ -249,16 +250,16 @@ void add_show(cli::App& app) {
                                    {{"table", ShowOptions::Style::table},
                                     {"grid", ShowOptions::Style::grid},
                                     {"confluence", ShowOptions::Style::confluence}},
-                                   "grid: letter for letter as MegEngine's profile_analyze (default: table)");
+                                   "grid: identical to MegEngine's profile_analyze (default: table)");
     command.add_flag_callback(
         "--confluence,--wiki", [a] { a->options.style = ShowOptions::Style::confluence; },
         "The same as --style confluence");
-    command.add_flag("--peak", a->wants_peak, "Measure what this machine can do at best and compare with it");
+    command.add_flag("--peak", a->wants_peak, "Measure this machine's peak performance and compare with it");
 }
 
 void add_diff(cli::App& app) {
     auto a = std::make_shared<DiffArguments>();
-    auto& command = app.command("diff", "What takes longer and what shorter in a second profile",
+    auto& command = app.command("diff", "Shows what became slower and faster in a second profile",
                                 [a, &app] { return diff(app.invocation(), *a); });
     command.add_option("BEFORE", a->before, "Profile")->required();
     command.add_option("AFTER", a->after, "Profile to compare with it")->required();
@@ -275,12 +276,12 @@ void add_export(cli::App& app) {
                                         format.description))
             ->type_name("OUT");
     add_statistic(command, a->statistic);
-    command.add_flag("--peak", a->wants_peak, "Measure what this machine can do at best, for the roofline");
+    command.add_flag("--peak", a->wants_peak, "Measure this machine's peak performance for the roofline");
 }
 
 void add_check(cli::App& app) {
     auto files = std::make_shared<Names>();
-    auto& command = app.command("check", "Says whether files are sound profiles",
+    auto& command = app.command("check", "Checks whether files are valid profiles",
                                 [files, &app] { return check(app.invocation(), *files); });
     command.add_option("FILE", *files, "Profiles")->required();
 }

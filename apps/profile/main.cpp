@@ -6,14 +6,14 @@ namespace {
 
 cli::Manual manual() {
     return {
-        .description = "Reads what load_and_run --profile recorded, and MegEngine's graph profiles.",
+        .description = "Reads profiles of load_and_run --profile, and MegEngine's graph profiles.",
         .footer = {},
         .examples = {{"load_and_run model.mge --profile run.json", "Records a profile"},
-                     {"mge-profile show run.json --top 20", "The operators that take longest"},
+                     {"mge-profile show run.json --top 20", "The slowest operators"},
                      {"mge-profile show run.json --aggregate sum --aggregate-by type", "One row per type"},
                      {"mge-profile export run.json --html run.html",
                       "One page with timeline, memory, roofline and tables"},
-                     {"mge-profile diff run.json run.json", "What takes longer and what shorter"}},
+                     {"mge-profile diff run.json run.json", "Operators that became slower or faster"}},
         .files = {},
     };
 }

@@ -102,7 +102,7 @@ void add_model_keys(CLI::App& command, ModelKeys& keys, const std::string& prefi
     add_key_options(command, keys.key, "the key of " + what, prefix);
     command
         .add_option("--" + prefix + "cipher", keys.cipher,
-                    "The cipher of " + what + " in a format of MegEngine's, which does not say it")
+                    "The cipher of " + what + " in a MegEngine format, which does not record it")
         ->type_name("NAME")
         ->check(cli::one_of(cipher_names()))
         ->group("Keys");

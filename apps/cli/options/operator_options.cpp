@@ -9,14 +9,13 @@ namespace mge::cli {
 
 void add_operator_libraries(CLI::App& command, OperatorLibraries& libraries) {
     command
-        .add_option(
-            "--c-opr-lib", libraries.paths,
-            "Library with operators or devices besides ours, which the model may use; may be given again")
+        .add_option("--c-opr-lib", libraries.paths,
+                    "Library with additional operators or devices for the model; may be repeated")
         ->type_name("FILE.so")
         ->allow_extra_args(false);
     command
         .add_option("--c-opr-init-interface", libraries.entry,
-                    text("Name of the library's first function (", operators_symbol, ")"))
+                    text("Name of the library's entry function (", operators_symbol, ")"))
         ->type_name("SYMBOL");
 }
 
