@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the memory of a run comes from: plans, none, outputs of their own, arenas taken early.
+// Sources of a run's memory: plans, no plan, outputs with their own memory, arenas allocated in advance.
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs that wait for each other, errors that wait to be told, and the threads that ask for work.
+// Runs that wait for each other, errors kept for the next wait, and the threads that enqueue work.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -138,7 +138,7 @@ TEST(Runs, AnErrorNamesOperatorNodeAndGraph) {
     EXPECT_THAT(error_of([&] { context->run(); }), HasSubstr(where));
     context->start();
     EXPECT_THAT(error_of([&] { context->wait(); }), HasSubstr(where));
-    context->wait();  // told once
+    context->wait();  // thrown only once
     set_target(*context, 2, 3);
     context->start();
     context->wait();

@@ -97,7 +97,7 @@ TEST(Level, NoneTakesANumberOverItselfForOne) {
     }
 }
 
-// Where the algebra differs from the graph, a level below zero says so.
+// A level below zero reports values that the algebra changes.
 TEST(CheckedLevel, FindsWhatTheAlgebraChanges) {
     Tensors much{constant({4}, {200, 1, 2, 3})}, little{constant({4}, {1, 1, 2, 3})};
     for (int level : {-1, -2, -3}) {
@@ -213,7 +213,7 @@ TEST(CheckedLevel, ReportsWhatItCompares) {
     EXPECT_THAT(again->replaced()[0].passes, ElementsAre("simplify_algebra"));
 }
 
-// Every run is checked, and whoever observes is told as well.
+// Every run is checked, and observers are called as well.
 TEST(CheckedLevel, ChecksEachRunBesideAnObserver) {
     class Counter : public StepObserver {
     public:

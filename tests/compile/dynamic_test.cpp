@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shapes that only a run can tell.
+// Shapes that are known only at run time.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

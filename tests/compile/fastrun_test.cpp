@@ -56,7 +56,7 @@ TEST(FastRun, MeasuresEachProblemOnceAndThenNever) {
     EXPECT_EQ(again->steps()[0].source, ChoiceSource::cache);
 }
 
-// Of the products in graphs that an operator holds, beside a step that touches 32 MB.
+// Returns the neighbourhood of a product in a nested graph, beside a step that accesses 32 MB.
 std::string neighbourhood_of_product(
     const std::function<Tensor(const SubgraphRef&, const Tensors&)>& around) {
     const TensorSpecs operands{f32({1, 64}), f32({64, 64})};

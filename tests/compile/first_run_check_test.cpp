@@ -21,7 +21,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// What the operators of this backend do beside their work.
+// Faults that the operators of this backend have on request.
 bool relu_writes_its_input = false, exp_writes_later = false;
 int64_t relu_writes_at = 1;
 float* result_of_exp = nullptr;

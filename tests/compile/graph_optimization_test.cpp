@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What switches of graph optimisation do to the steps and the memory of a program.
+// Effects of the switches of graph optimisation on steps and memory of a program.
 
 #include <gtest/gtest.h>
 
@@ -255,7 +255,7 @@ Graph large_conv_net(int64_t channels, int64_t size) {
     });
 }
 
-// What the images' dtypes are between the first and the last step.
+// Checks the images' dtypes between the first and the last step.
 void expect_inner_values_are_f16(const Program& program) {
     for (auto& value : program.values())
         if (value.place == ValueReport::Place::arena || value.place == ValueReport::Place::constant) {

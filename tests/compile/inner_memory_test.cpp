@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The values of graphs that operators hold lie in the arena of the program around them.
+// Values of nested graphs are in the arena of the enclosing program.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -85,7 +85,7 @@ TEST(InnerMemory, IsAPartOfTheOuterPlan) {
     EXPECT_EQ(run(*context), first);
 }
 
-// What a product with constant weights has, alone and as the body of a loop.
+// Memory of a product with constant weights, alone and as the body of a loop.
 TEST(InnerMemory, WeightsAndCodeInsideAreCounted) {
     Tensor w = ops::full({.shape = {1024, 1024}, .value = 1.0 / 1024});
     auto outside =
@@ -178,7 +178,7 @@ TEST(InnerMemory, FollowsAnArenaThatMoves) {
     float first = run(*context);
     EXPECT_EQ(memory->bytes(), program->memory().plan);
     memory->clear();
-    Tensor elsewhere = ops::full({.shape = {256, 1024}, .value = 0});  // where the arena may have been
+    Tensor elsewhere = ops::full({.shape = {256, 1024}, .value = 0});  // may reuse the arena's memory
     EXPECT_EQ(run(*context), first);
     EXPECT_EQ(elsewhere.data<float>()[7], 0);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What MGE_LOG shows of a compilation at each log_level. The channels are read once per process, so each
+// The output of MGE_LOG for a compilation at each log_level. The channels are read once per process, so each
 // level has a process of its own.
 
 #include <gmock/gmock.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whose memory programs run in: the caller's outputs, an allocator per context, arenas that contexts share.
+// The memory of programs: the caller's outputs, an allocator per context, arenas that contexts share.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -383,7 +383,7 @@ private:
     std::map<size_t, size_t> free_;  // by offset, bytes
 };
 
-// Of run-time shapes: a, b, c, d of 4 KiB each; a and c go, b and d stay while 8 KiB are wanted.
+// Values of run-time shape: a, b, c, d of 4 KiB each. a and c are freed, b and d stay while 8 KiB are needed.
 Graph fragments() {
     return record({f32({1024})}, [](const Tensors& x) {
         Tensor mask = ops::greater(x[0], ops::sub(x[0], constant({1}, {1})));
@@ -476,7 +476,7 @@ TEST(MemoryOptions, ThatDoNothingAreListed) {
                                                        "dtr_config.recomp_time_factor"));
 }
 
-// What comes last is written where the caller says, whatever it is.
+// The last value is written to the caller's memory, regardless of its kind.
 TEST(BoundOutputs, AreWrittenInPlace) {
     struct Case {
         const char* name;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a program tells about its steps and values, and what an observer sees of a run.
+// Reports of a program about its steps and values, and the events of a run that an observer receives.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -135,7 +135,7 @@ TEST(Observer, IsToldOfOneRunOfAnExecutable) {
         void before_run(Context&) override { throw_user("failing", "enough"); }
     } failing;
     EXPECT_THROW(run(&failing, {1, 2}), UserError);
-    run(nullptr, {1, 2});  // nobody is left behind
+    run(nullptr, {1, 2});  // no observer remains
 }
 
 TEST(Observer, EndsARunByThrowing) {
@@ -154,7 +154,7 @@ TEST(Observer, EndsARunByThrowing) {
     context->run();
 }
 
-// Tells what it is told, under its name.
+// Logs the events that it receives, with its name.
 struct Teller : StepObserver {
     Teller(std::string name, std::vector<std::string>& told) : name(std::move(name)), told(told) {}
     void tell(const std::string& what) { told.push_back(name + ' ' + what); }

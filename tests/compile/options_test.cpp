@@ -77,7 +77,7 @@ std::vector<std::string> ignored(const Graph& graph, const CompileOptions& o) {
 
 using Fields = std::vector<std::string>;
 
-// A switch that is on and finds nothing is told, one that is off or unset is not.
+// A switch without effect is reported if it is on, but not if it is off or unset.
 TEST(GraphOptimization, SwitchesThatFindNothingAreListed) {
     Graph nothing = record({f32({4, 4})}, [](const Tensors& x) { return Tensors{ops::matmul(x[0], x[0])}; });
     auto with = [](auto member, bool on) {

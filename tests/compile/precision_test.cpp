@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `precision` does: relaxed rounds the factors of products and nothing else, fast stores values between
+// Effects of `precision`: relaxed rounds the factors of products and nothing else, fast stores values between
 // steps so as well, and neither does anything where the processor has no units for it.
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Programs from given algorithms, and what reports tell about values.
+// Programs from given algorithms, and reports about values.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -55,7 +55,7 @@ TEST(SharedCode, IsGeneratedOnceForEqualSteps) {
 
 TEST(SharedCode, IsNotSharedWhenTheWorkDiffers) {
     Tensor weight = ramp({channels, channels, 3, 3}, 1), x = ramp({1, channels, 14, 14}, 2);
-    std::vector<std::unique_ptr<Context>> alive;  // what is gone is shared with nobody
+    std::vector<std::unique_ptr<Context>> alive;  // destroyed contexts share nothing
     auto run = [&](auto&& behind) {
         Graph graph = record({f32({1, channels, 14, 14})}, [&](const Tensors& in) {
             return Tensors{behind(ops::conv2d(in[0], weight, {.padding = {1, 1}}), in[0])};

@@ -87,7 +87,7 @@ private:
 
     std::mt19937 random_;
     Tensors pool_;
-    DeviceId device_;  // of constants
+    DeviceId device_;  // the constants' device
 };
 
 }  // namespace mge::test

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parts that are dense pieces of what they were cut from lie in its memory: nothing is copied, and nobody who
-// writes over one of them touches what others still read.
+// Dense parts of a value share its memory: nothing is copied, and overwriting one part does not affect the
+// readers of others.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -82,7 +82,7 @@ TEST(SplitViews, OthersAreCopied) {
     expect_steps(1, {2, 8, 3}, {.axis = 1, .sizes = {4, 4}});
 }
 
-// Whoever takes an output takes its memory; it must not hold what the output was cut from.
+// A caller that holds an output holds its memory, which must not contain the value that it was cut from.
 TEST(SplitViews, AnOutputIsNoPartOfAnotherValue) {
     Graph graph = record({f32({6, 5})}, [](const Tensors& x) {
         Tensors parts = ops::split(ops::neg(x[0]), {.axis = 0, .sizes = {2, 4}});
@@ -91,7 +91,7 @@ TEST(SplitViews, AnOutputIsNoPartOfAnotherValue) {
     EXPECT_EQ(count_steps(*Program::compile(graph, unfused()), "split"), 1u);
 }
 
-// Whole blocks of channels lie behind each other where there is one image.
+// Whole blocks of channels are contiguous if there is one image.
 TEST(SplitViews, LayoutsMakeThemDense) {
     auto blocked = [](Shape shape) { return TensorSpec{DType::f32, shape, Layout::named("nChw16c")}; };
     ops::Split::Params params{.axis = 1, .sizes = {16, 32}};
@@ -165,7 +165,7 @@ TEST(SplitViews, ShapesThatOnlyARunTells) {
     Tensors all = ops::split(ops::reshape(x[0], {.shape = {64}}), {.axis = 0, .sizes = {20, 0, 44}});
     Tensors got = run(graph, unfused(), x);
     expect_same_bytes({got[0], got[1], got[2]}, {ops::exp(all[2]), ops::exp(all[0]), all[2]});
-    // Its memory is none of the plan's, so the parts lie in it.
+    // Its memory is not part of the plan, so the parts share it.
     auto context = Context::create(Program::compile(graph, unfused()));
     context->fill_inputs(x);
     context->run();
@@ -209,7 +209,7 @@ TEST(SplitViews, DumpsAndReportsNameThem) {
     expect_same_bytes(parts, wanted);
 }
 
-// What a program computes with parts in place is what it computes with copies, whatever memory it has.
+// Programs with parts in place compute the same as with copies, with every kind of memory.
 TEST(SplitViews, RandomGraphsComputeAsWithCopies) {
     CompileOptions dynamic = unfused(), saving = unfused(), checking = unfused(), optimised;
     dynamic.force_dynamic_alloc = true;

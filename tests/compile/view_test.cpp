@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Slices that are dense pieces of their input lie in its memory and are no steps.
+// Dense slices share the memory of their input and are not steps.
 
 #include <gtest/gtest.h>
 
@@ -92,7 +92,7 @@ TEST(Views, OthersAreGathered) {
     expect_view(false, f32({6, 5}), [](auto& x) { return rows(x, 4, 2); });
 }
 
-// Whoever takes an output takes its memory; it must not hold what the output was cut from.
+// A caller that holds an output holds its memory, which must not contain the value that it was cut from.
 TEST(Views, AnOutputIsNoPartOfAnotherValue) {
     Graph graph = record({f32({6, 5})}, [](const Tensors& x) {
         Tensor y = ops::exp(x[0]);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What becomes of weights when algorithms pack them: the originals give their memory back.
+// Weights that algorithms pack: the memory of the originals is released.
 
 #include <gtest/gtest.h>
 
@@ -155,7 +155,7 @@ TEST(WeightPreprocess, ObserversFindOriginalsWhenTheyAskForThem) {
     EXPECT_FALSE(value_of_weight(false));
 }
 
-// A bias less than a page long lies between two released kernels: reading it must not bring them back.
+// A bias of less than a page is stored between two released kernels: reading it must not bring them back.
 TEST(WeightPreprocess, WhatStaysBringsNoNeighbourBack) {
     NewFolder folder("mge_weights");
     const std::string path = folder.file("model.mge");

@@ -40,7 +40,7 @@ const StepReport& step_of(const Program& program, std::string_view op) {
     return *std::ranges::find(program.steps(), op, &StepReport::op);
 }
 
-// Whether the result of an operator lies where its operand did.
+// True if the result of an operator reuses the memory of its operand.
 bool is_in_place(const Program& program, std::string_view op, size_t operand = 0, size_t result = 0) {
     auto& step = step_of(program, op);
     auto &from = program.values()[size_t(step.inputs[operand])],
@@ -136,7 +136,7 @@ TEST(WriteLast, OfTwoUpdatesOneIsInPlace) {
     EXPECT_TRUE(is_in_place(*Program::compile(graph, plain()), "add_slice"));
 }
 
-// What the update reads besides would wait with it, while more is alive than before.
+// Other operands of the update would have to stay alive, which raises the peak.
 TEST(WriteLast, APeakDoesNotRise) {
     Graph graph = record({f32({64, 64}), f32({64, 1024}), f32({64, 2048})}, [](const Tensors& x) {
         Tensor h = ops::exp(x[0]);

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-# What the script calls before it looks for clang.
+# Programs that the script calls before it looks for clang.
 NEEDED = ["bash", "basename", "dirname", "env", "sed"]
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compilers are called through ccache; the checksum of a precompiled header lies beside it."""
+"""Compilers are called through ccache; the checksum of a precompiled header is stored beside it."""
 
 import hashlib
 import os
@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 LAUNCHER = Path(__file__).resolve().parents[2] / "cmake/launch_ccache"
-# Says what it finds of an earlier header, then makes one; fails when told to.
+# Lists an earlier header, then makes one; fails on request.
 CCACHE = """#!/bin/sh
 echo "$CCACHE_BASEDIR:$*"
 ls

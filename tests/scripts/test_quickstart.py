@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the quickstart builds: the library for GPUs only when asked, as nvcc takes long. It fetches
-the example's packages meanwhile."""
+"""The targets of the quickstart: the library for GPUs only on request, because nvcc takes long. The
+example's packages are fetched meanwhile."""
 
 import os
 import shutil
