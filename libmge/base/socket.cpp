@@ -133,12 +133,16 @@ int wait_for_events(std::span<pollfd> entries, Deadline end) {
         if (ready > 0) return ready;
         if (ready < 0 && errno != EINTR)
             throw UserError(text("cannot wait for other processes: ", std::strerror(errno)));
-        if (auto may_throw = interruption.load()) may_throw();
+        check_interruption();
         if (std::chrono::steady_clock::now() >= end) return 0;
     }
 }
 
 void set_interruption(void (*may_throw)()) { interruption = may_throw; }
+
+void check_interruption() {
+    if (auto may_throw = interruption.load()) may_throw();
+}
 
 bool send_all(const Socket& socket, std::span<const std::byte> bytes, Deadline end) {
     return move_all(socket, bytes, POLLOUT, end, [&](auto rest) {

@@ -43,6 +43,8 @@ int wait_for_events(std::span<pollfd> entries, Deadline end);
 // What may end a wait for others: it is called meanwhile, ten times a second and when a signal has come, and
 // throws to do so. There is none until somebody sets it.
 MGE_API void set_interruption(void (*may_throw)());
+// Calls it, for waits of another kind.
+MGE_API void check_interruption();
 
 // Whether all bytes went through before the deadline.
 bool send_all(const Socket& socket, std::span<const std::byte> bytes, Deadline end);

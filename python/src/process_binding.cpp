@@ -9,12 +9,14 @@
 
 #include <chrono>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "libmge/base/error.h"
-#include "libmge/base/process_mesh.h"
+#include "libmge/comm/engine.h"
+#include "libmge/comm/process_mesh.h"
 #include "libmge/base/socket.h"
 #include "python/src/errors.h"
 
@@ -50,7 +52,65 @@ void connect(int rank, const std::vector<std::pair<std::string, int>>& processes
     nb::gil_scoped_release released;
     auto longest_silence = std::chrono::ceil<std::chrono::milliseconds>(std::chrono::duration<double>(limit));
     mesh->connect(rank, addresses, tokens, std::chrono::seconds(patience), longest_silence);
-    set_process_mesh(std::move(mesh));
+    set_communicator(std::move(mesh));
+}
+
+// The engine that is open and not joined with the other processes yet.
+std::shared_ptr<MessageCommunicator>& open_communicator() {
+    static std::shared_ptr<MessageCommunicator> communicator;
+    return communicator;
+}
+
+nb::bytes open(const std::string& engine, const std::string& host, int rank, int size) {
+    {
+        nb::gil_scoped_release released;
+        open_communicator() = open_engine(engine, {host, rank, size});
+    }
+    std::string address = open_communicator()->address();
+    return nb::bytes(address.data(), address.size());
+}
+
+void join(const std::vector<nb::bytes>& addresses, double patience, double limit) {
+    auto communicator = std::move(open_communicator());
+    if (!communicator) throw UserError("[join_processes] open_engine was not called");
+    std::vector<std::string> texts;
+    for (auto& address : addresses) texts.emplace_back(address.c_str(), address.size());
+    nb::gil_scoped_release released;
+    auto milliseconds = [](double seconds) {
+        return std::chrono::ceil<std::chrono::milliseconds>(std::chrono::duration<double>(seconds));
+    };
+    communicator->join(texts, milliseconds(patience), milliseconds(limit));
+    set_communicator(std::move(communicator));
+}
+
+// All to all, of equal sizes.
+std::vector<nb::bytes> exchange_bytes(nb::bytes mine, const std::string& what) {
+    auto processes = communicator();
+    if (!processes) throw UserError("[exchange_bytes] this process has no others");
+    size_t bytes = mine.size();
+    std::vector<std::string> all(size_t(processes->size()), std::string(bytes, '\0'));
+    all[size_t(processes->rank())].assign(mine.c_str(), bytes);
+    {
+        nb::gil_scoped_release released;
+        std::vector<Transfer> transfers;
+        for (int other = 0; other < processes->size(); ++other)
+            if (other != processes->rank())
+                transfers.push_back({other, std::as_bytes(std::span(all[size_t(processes->rank())])),
+                                     std::as_writable_bytes(std::span(all[size_t(other)]))});
+        auto turn = processes->take_turn();
+        processes->exchange(what, transfers);
+    }
+    std::vector<nb::bytes> result;
+    for (auto& text : all) result.emplace_back(text.data(), text.size());
+    return result;
+}
+
+void close(bool has_failed) {
+    auto processes = communicator();
+    if (!processes) return;
+    nb::gil_scoped_release released;
+    processes->close(has_failed);
+    set_communicator(nullptr);
 }
 
 }  // namespace
@@ -60,6 +120,17 @@ void add_processes(PyObject* object) {
     auto module = nb::borrow<nb::module_>(object);
     module.def("listen_for_processes", listen, nb::arg("host"),
                "Listens at an address of this machine; gives the port. RuntimeError where it cannot.");
+    module.def("open_engine", open, nb::arg("engine"), nb::arg("host"), nb::arg("rank"), nb::arg("size"),
+               "Opens an engine for several processes at an address of this machine. Returns the bytes by which the "
+               "others reach it. RuntimeError if its plugin or its library is not installed.");
+    module.def("join_processes", join, nb::arg("addresses"), nb::arg("patience"), nb::arg("limit"),
+               "Connects the open engine with those of the other processes, whose addresses are given by rank. "
+               "RuntimeError if one has not come within `patience` seconds; so are exchanges without an answer "
+               "for `limit` seconds.");
+    module.def("exchange_bytes", exchange_bytes, nb::arg("mine"), nb::arg("what"),
+               "Gives every process the bytes of all, by rank. All have the same size.");
+    module.def("close_processes", close, nb::arg("has_failed"),
+               "Ends the work with the other processes. After a failure, MPI ends the others too.");
     module.def(
         "connect_processes", connect, nb::arg("rank"), nb::arg("processes"), nb::arg("tokens"),
         nb::arg("patience"), nb::arg("limit"),

@@ -4,7 +4,7 @@
 
 namespace mge::python {
 
-// Adds the connections between processes (base/process_mesh.h).
+// Adds the connections between processes (libmge/comm).
 void add_processes(PyObject* module);
 
 }  // namespace mge::python

@@ -43,6 +43,15 @@ docs_packages=(
     doxygen
 )
 
+# The engines that carry exchanges between processes: a build has those whose packages are installed.
+distributed_packages=(
+    libgloo-dev
+    libmpich-dev
+    libopenmpi-dev
+    mpich
+    openmpi-bin
+)
+
 lint_packages=(
     clang-format
 )
@@ -70,9 +79,10 @@ install_groups() {
             build) wanted+=("${build_packages[@]}") ;;
             test) wanted+=("${test_packages[@]}") ;;
             docs) wanted+=("${docs_packages[@]}") ;;
+            distributed) wanted+=("${distributed_packages[@]}") ;;
             lint) wanted+=("${lint_packages[@]}") ;;
             fuzz) wanted+=("${fuzz_packages[@]}") ;;
-            *) die 2 "there is no package group '$group'; there are build, test, docs, lint and fuzz" ;;
+            *) die 2 "there is no package group '$group'; there are build, test, distributed, docs, lint and fuzz" ;;
         esac
     done
     command -v dpkg-query >/dev/null || die 2 "this is not a Debian system; install these yourself: ${wanted[*]}"

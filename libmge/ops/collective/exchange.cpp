@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "libmge/base/process_mesh.h"
+#include "libmge/comm/communicator.h"
 #include "libmge/kernel/plain_layouts.h"
 #include "libmge/ops/collective/collective.h"
 #include "libmge/ops/effect/on_host.h"
@@ -66,18 +66,18 @@ class Exchange {
 public:
     explicit Exchange(const State& state)
         : state_(state),
-          mesh_(process_mesh()),
+          processes_(communicator()),
           n_(state.params.ranks.size()),
           me_(size_t(state.params.rank)) {
         if (n_ == 1) return;
         auto largest = *std::ranges::max_element(state.params.ranks);
-        if (!mesh_ || largest >= mesh_->size())
+        if (!processes_ || largest >= processes_->size())
             throw_user(Collective::name, text("there is no process ", largest, ": ",
-                                              mesh_ ? "the group has fewer" : "this one has no others"));
-        if (state.params.ranks[me_] != mesh_->rank())
-            throw_user(Collective::name, text("this is process ", mesh_->rank(), ", not ",
+                                              processes_ ? "the group has fewer" : "this one has no others"));
+        if (state.params.ranks[me_] != processes_->rank())
+            throw_user(Collective::name, text("this is process ", processes_->rank(), ", not ",
                                               state.params.ranks[me_], " of the operator's parameters"));
-        turn_ = mesh_->take_turn();
+        turn_ = processes_->take_turn();
     }
 
     void run(ConstBytes x, Bytes y) {
@@ -132,7 +132,7 @@ private:
             else if (from.size() == to.size() && from.data() != to.data())
                 std::ranges::copy(from, to.begin());
         }
-        if (n_ > 1) mesh_->exchange(state_.what, transfers);
+        if (n_ > 1) processes_->exchange(state_.what, transfers);
     }
 
     // y is the reduction of what all processes give this one, each given(i).
@@ -178,7 +178,7 @@ private:
     }
 
     const State& state_;
-    std::shared_ptr<ProcessMesh> mesh_;
+    std::shared_ptr<Communicator> processes_;
     std::unique_lock<std::mutex> turn_;
     size_t n_, me_;
     std::vector<std::byte> room_;

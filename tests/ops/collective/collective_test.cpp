@@ -7,7 +7,7 @@
 #include <memory>
 #include <numeric>
 
-#include "libmge/base/process_mesh.h"
+#include "libmge/comm/process_mesh.h"
 #include "libmge/mge.h"
 #include "tests/harness/check_op.h"
 #include "tests/harness/expect_error.h"
@@ -40,7 +40,7 @@ void in_processes(int count, const std::function<void(int rank)>& work) {
         meshes.clear();
         std::vector<std::string> tokens(size_t(count), std::string(ProcessMesh::token_bytes, 't'));
         mesh->connect(i, addresses, tokens, std::chrono::seconds(60), std::chrono::seconds(60));
-        set_process_mesh(mesh);
+        set_communicator(mesh);
         try {
             work(i);
         } catch (const std::exception& e) {

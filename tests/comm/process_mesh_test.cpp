@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Each thread stands for a process.
-#include "libmge/base/process_mesh.h"
+#include "libmge/comm/process_mesh.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "libmge/base/process_mesh.h"
+#include "libmge/comm/process_mesh.h"
 
-#include <pthread.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -14,7 +13,7 @@
 #include <utility>
 
 #include "libmge/base/error.h"
-#include "libmge/base/threads/per_process.h"
+#include "libmge/comm/announcement.h"
 
 namespace mge {
 
@@ -29,20 +28,6 @@ struct Hello {
 
 // Connections that have not said yet which process they are. When there are more, the oldest is closed.
 constexpr size_t most_guests = 128;
-
-// Comes before the bytes of a transfer.
-struct Announcement {
-    uint64_t bytes = 0;
-    char what[120] = {};  // cut off where it is longer; ends with a zero
-
-    Announcement() = default;
-    Announcement(std::string_view name, size_t n) : bytes(n) {
-        std::memcpy(what, name.data(), std::min(name.size(), sizeof what - 1));
-    }
-    bool operator==(const Announcement& other) const {
-        return bytes == other.bytes && std::memcmp(what, other.what, sizeof what) == 0;
-    }
-};
 
 template <class T>
 std::span<const std::byte> bytes_of_value(const T& value) {
@@ -149,13 +134,7 @@ private:
             throw UserError(text("process ", rank_, " is gone: it has ended, or its connection is lost"));
     }
     void check() {
-        theirs_.what[sizeof theirs_.what - 1] = 0;
-        if (!(theirs_ == expected_))
-            throw UserError(text("process ", rank_, " is at another exchange: '", theirs_.what, "' with ",
-                                 theirs_.bytes, " bytes, here it is '", expected_.what, "' with ",
-                                 expected_.bytes,
-                                 "; all processes of a group have to exchange the same, in the ",
-                                 "same order, with tensors of one shape and dtype"));
+        expected_.require_same(theirs_, rank_);
         is_checked_ = true;
     }
 
@@ -195,21 +174,6 @@ void finish(std::deque<Conversation>& conversations, std::chrono::milliseconds l
     }
 }
 
-thread_local bool is_exchanging = false;
-
-struct ExchangingScope {
-    ExchangingScope() { is_exchanging = true; }
-    ~ExchangingScope() { is_exchanging = false; }
-    ExchangingScope(const ExchangingScope&) = delete;
-    ExchangingScope& operator=(const ExchangingScope&) = delete;
-};
-
-PerProcess<std::shared_ptr<ProcessMesh>>& own_mesh() {
-    static PerProcess<std::shared_ptr<ProcessMesh>> mesh(
-        [](auto*) { return std::make_unique<std::shared_ptr<ProcessMesh>>(); });
-    return mesh;
-}
-
 }  // namespace
 
 ProcessMesh::ProcessMesh(const std::string& host) : listening_(listen_at(host, SOMAXCONN)) {}
@@ -224,7 +188,7 @@ void ProcessMesh::connect(int rank, std::span<const ProcessAddress> processes,
     MGE_CHECK(peers_.empty() && tokens.size() == processes.size());
     for (auto& token : tokens) MGE_CHECK(token.size() == token_bytes);
     Deadline end = std::chrono::steady_clock::now() + patience;
-    rank_ = rank;
+    set_place(rank, int(processes.size()));
     limit_ = limit;
     peers_.resize(processes.size());
     Hello hello;
@@ -242,9 +206,9 @@ void ProcessMesh::connect(int rank, std::span<const ProcessAddress> processes,
 void ProcessMesh::let_in_others(std::span<const std::string> tokens, std::chrono::seconds patience,
                                 Deadline end) {
     std::list<Guest> guests;
-    int missing = size() - 1 - rank_;
+    int missing = size() - 1 - rank();
     auto is_ours = [&](const Hello& hello) {
-        return std::ranges::equal(hello.name, Hello().name) && hello.rank > rank_ && hello.rank < size() &&
+        return std::ranges::equal(hello.name, Hello().name) && hello.rank > rank() && hello.rank < size() &&
                !peers_[size_t(hello.rank)] &&
                is_same_secret({hello.token, token_bytes}, tokens[size_t(hello.rank)]);
     };
@@ -261,7 +225,7 @@ void ProcessMesh::let_in_others(std::span<const std::string> tokens, std::chrono
         std::vector<pollfd> events{{listening_.descriptor(), POLLIN, 0}};
         for (auto& guest : guests) events.push_back({guest.descriptor(), POLLIN, 0});
         if (wait_for_events(events, end) == 0)
-            throw UserError(text("process ", rank_, " waited ", patience.count(), " s for ", missing, " of ",
+            throw UserError(text("process ", rank(), " waited ", patience.count(), " s for ", missing, " of ",
                                  size(), " processes, which have not come"));
         guests.remove_if(is_to_go);
         if (!events[0].revents) continue;
@@ -272,49 +236,20 @@ void ProcessMesh::let_in_others(std::span<const std::string> tokens, std::chrono
     }
 }
 
-std::unique_lock<std::mutex> ProcessMesh::take_turn() {
-    if (is_exchanging)
-        throw UserError("an exchange between processes waits on this thread: none begins meanwhile");
-    return std::unique_lock(turn_);
-}
-
-void ProcessMesh::exchange(std::string_view what, std::span<const Transfer> transfers) {
-    if (is_broken_)
-        throw UserError(
-            "an exchange between processes has failed before, and this one is no longer connected with them");
-    ExchangingScope scope;
+void ProcessMesh::transfer(std::string_view what, std::span<const Transfer> transfers) {
     std::deque<Conversation> conversations;
-    try {
-        for (auto& transfer : transfers)
-            conversations.emplace_back(peers_.at(size_t(transfer.rank)).descriptor(), what, transfer);
-        finish(conversations, limit_);
-    } catch (...) {
-        leave();
-        throw;
-    }
+    for (auto& transfer : transfers)
+        conversations.emplace_back(peers_.at(size_t(transfer.rank)).descriptor(), what, transfer);
+    finish(conversations, limit_);
 }
 
 void ProcessMesh::leave() {
-    is_broken_ = true;
     for (auto& peer : peers_) peer = {};
 }
 
 void ProcessMesh::close_in_child() const {
     for (auto& peer : peers_)
         if (peer) ::close(peer.descriptor());
-}
-
-std::shared_ptr<ProcessMesh> process_mesh() { return own_mesh().get(); }
-void set_process_mesh(std::shared_ptr<ProcessMesh> mesh) {
-    // The child's handler must not ask own_mesh(): it has none there.
-    static const ProcessMesh* of_parent = nullptr;
-    static const int registered = pthread_atfork(nullptr, nullptr, [] {
-        if (of_parent) of_parent->close_in_child();
-        of_parent = nullptr;
-    });
-    (void)registered;
-    of_parent = mesh.get();
-    own_mesh().get() = std::move(mesh);
 }
 
 }  // namespace mge

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libmge/comm/engine.h"
+
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "libmge/base/error.h"
+
+namespace mge {
+namespace {
+
+struct EngineInfo {
+    std::string_view name, build_package, run_package;  // of Debian
+};
+constexpr EngineInfo engines[] = {
+    {"gloo", "libgloo-dev", "libgloo0"},
+    {"openmpi", "libopenmpi-dev", "libopenmpi3"},
+    {"mpich", "libmpich-dev", "libmpich12"},
+};
+
+const EngineInfo& find_engine(const std::string& name) {
+    auto* found = std::ranges::find(engines, name, &EngineInfo::name);
+    if (found == std::end(engines))
+        throw UserError(text("there is no engine '", name, "' for several processes; there are gloo, openmpi ",
+                             "and mpich"),
+                        ErrorClass::value);
+    return *found;
+}
+
+std::filesystem::path own_folder() {
+    Dl_info info{};
+    if (!::dladdr(reinterpret_cast<const void*>(&open_engine), &info) || !info.dli_fname) return {};
+    return std::filesystem::path(info.dli_fname).parent_path();
+}
+
+OpenEngine load(const EngineInfo& engine) {
+    auto path = own_folder() / text("libmge_", engine.name, ".so");
+    std::error_code ignored;
+    if (!std::filesystem::exists(path, ignored))
+        throw UserError(text("this build has no engine ", engine.name, " (there is no ", path.string(),
+                             "): install Debian's package ", engine.build_package, " and build again"));
+    // MPI opens components of its own, which look for its symbols.
+    void* library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL);
+    if (!library)
+        throw UserError(text("cannot open the engine ", engine.name, ": ", ::dlerror(),
+                             "; Debian's package ", engine.run_package, " has its library"));
+    auto open = reinterpret_cast<OpenEngine>(::dlsym(library, "mge_open_engine"));
+    if (!open) throw UserError(text(path.string(), " is not an engine of MGE"));
+    return open;
+}
+
+}  // namespace
+
+std::shared_ptr<MessageCommunicator> open_engine(const std::string& name, const EngineSettings& settings) {
+    return std::shared_ptr<MessageCommunicator>(load(find_engine(name))(settings));
+}
+
+}  // namespace mge
