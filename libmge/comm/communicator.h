@@ -13,8 +13,8 @@
 
 namespace mge {
 
-// The bytes that this process sends to another one and receives from it in one exchange. The other process has
-// to expect the same sizes.
+// The bytes that this process sends to another one and receives from it in one exchange. The other process
+// has to expect the same sizes.
 struct Transfer {
     int rank;
     std::span<const std::byte> send;
@@ -43,8 +43,8 @@ public:
     // be half done: later exchanges are UserErrors, and the others see this process as gone.
     void exchange(std::string_view what, std::span<const Transfer> transfers);
 
-    // Closes the descriptors that a child made by fork() has inherited. The others would not notice the end of
-    // this process while the child lives.
+    // Closes the descriptors that a child made by fork() has inherited. The others would not notice the end
+    // of this process while the child lives.
     virtual void close_in_child() const {}
     // Ends the work with the other processes; the connections close with the object. A process that fails
     // calls it with `has_failed`: MPI then ends the others too.

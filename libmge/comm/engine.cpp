@@ -23,8 +23,8 @@ constexpr EngineInfo engines[] = {
 const EngineInfo& find_engine(const std::string& name) {
     auto* found = std::ranges::find(engines, name, &EngineInfo::name);
     if (found == std::end(engines))
-        throw UserError(text("there is no engine '", name, "' for several processes; there are gloo, openmpi ",
-                             "and mpich"),
+        throw UserError(text("there is no engine '", name,
+                             "' for several processes; there are gloo, openmpi ", "and mpich"),
                         ErrorClass::value);
     return *found;
 }
@@ -44,8 +44,8 @@ OpenEngine load(const EngineInfo& engine) {
     // MPI opens components of its own, which look for its symbols.
     void* library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL);
     if (!library)
-        throw UserError(text("cannot open the engine ", engine.name, ": ", ::dlerror(),
-                             "; Debian's package ", engine.run_package, " has its library"));
+        throw UserError(text("cannot open the engine ", engine.name, ": ", ::dlerror(), "; Debian's package ",
+                             engine.run_package, " has its library"));
     auto open = reinterpret_cast<OpenEngine>(::dlsym(library, "mge_open_engine"));
     if (!open) throw UserError(text(path.string(), " is not an engine of MGE"));
     return open;

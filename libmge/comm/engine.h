@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The engines that are plugin libraries beside libmge, opened when first asked for: libmge links none of them.
+// The engines that are plugin libraries beside libmge, opened when first asked for: libmge links none of
+// them.
 
 #include <memory>
 #include <string>

@@ -15,9 +15,9 @@
 #include <vector>
 
 #include "libmge/base/error.h"
+#include "libmge/base/socket.h"
 #include "libmge/comm/engine.h"
 #include "libmge/comm/process_mesh.h"
-#include "libmge/base/socket.h"
 #include "python/src/errors.h"
 
 namespace nb = nanobind;
@@ -120,13 +120,15 @@ void add_processes(PyObject* object) {
     auto module = nb::borrow<nb::module_>(object);
     module.def("listen_for_processes", listen, nb::arg("host"),
                "Listens at an address of this machine; gives the port. RuntimeError where it cannot.");
-    module.def("open_engine", open, nb::arg("engine"), nb::arg("host"), nb::arg("rank"), nb::arg("size"),
-               "Opens an engine for several processes at an address of this machine. Returns the bytes by which the "
-               "others reach it. RuntimeError if its plugin or its library is not installed.");
-    module.def("join_processes", join, nb::arg("addresses"), nb::arg("patience"), nb::arg("limit"),
-               "Connects the open engine with those of the other processes, whose addresses are given by rank. "
-               "RuntimeError if one has not come within `patience` seconds; so are exchanges without an answer "
-               "for `limit` seconds.");
+    module.def(
+        "open_engine", open, nb::arg("engine"), nb::arg("host"), nb::arg("rank"), nb::arg("size"),
+        "Opens an engine for several processes at an address of this machine. Returns the bytes by which the "
+        "others reach it. RuntimeError if its plugin or its library is not installed.");
+    module.def(
+        "join_processes", join, nb::arg("addresses"), nb::arg("patience"), nb::arg("limit"),
+        "Connects the open engine with those of the other processes, whose addresses are given by rank. "
+        "RuntimeError if one has not come within `patience` seconds; so are exchanges without an answer "
+        "for `limit` seconds.");
     module.def("exchange_bytes", exchange_bytes, nb::arg("mine"), nb::arg("what"),
                "Gives every process the bytes of all, by rank. All have the same size.");
     module.def("close_processes", close, nb::arg("has_failed"),

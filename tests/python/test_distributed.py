@@ -263,7 +263,7 @@ def test_one_client_tells_the_others(clients):
 
 @pytest.mark.parametrize("rank", [0, 1])
 def test_a_process_that_does_not_come(nothing, monkeypatch, rank):
-    monkeypatch.setattr(group_module, "_PATIENCE_SECONDS", 0.5)
+    monkeypatch.setattr(dist.meeting, "_PATIENCE_SECONDS", 0.5)
     server = dist.Server()
     with pytest.raises(RuntimeError, match=f"process {1 - rank} has not come within 0.5 s"):
         dist.init_process_group("localhost", server.py_server_port, 2, rank, 0)

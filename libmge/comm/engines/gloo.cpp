@@ -123,7 +123,8 @@ private:
             message.is_sent ? message.buffer->abortWaitSend() : message.buffer->abortWaitRecv();
     }
 
-    // Closes at once, so that the others notice; bytes on their way may be lost. The destructor does not lose any.
+    // Closes at once, so that the others notice; bytes on their way may be lost. The destructor does not lose
+    // any.
     void leave() override {
         for (int other = 0; other < size(); ++other)
             if (auto& pair = context_->getPair(other); other != rank() && pair) pair->close();

@@ -18,7 +18,7 @@
 namespace mge {
 namespace {
 
-constexpr int tag = 0;  // messages between two processes keep their order
+constexpr int tag = 0;                               // messages between two processes keep their order
 constexpr size_t largest_message = size_t(1) << 30;  // MPI counts in int
 // For so long a wait asks again and again; then it lets others use the CPU in between.
 constexpr std::chrono::milliseconds busy_time(1);

@@ -17,7 +17,7 @@ from .. import _mge
 from ..autodiff.recording import active_recordings
 from ..core.tensor.dtype import is_bfloat16, is_quantize, quantised_dtype_of
 from ..tensor import Tensor
-from .group import WORLD, Group, _as_group, _name_of, _this, get_client, get_rank, new_group
+from .group import WORLD, Group, _as_group, _this, get_rank, new_group
 
 __all__ = [
     "all_gather",
@@ -79,8 +79,9 @@ def _check_cut(shape: Sequence[int], axis: int, group: Group | None) -> None:
 def _tell(group: Group, value: Callable):
     """What the first process of a group says, to all of them: plain data."""
     process, said = _this(), value() if group.rank == 0 else None
-    source = _name_of(process, group._ranks()[0])
-    return get_client().bcast_val(said, f"{process.meeting} {group.key}", group.size, source)
+    meeting = process.meeting
+    source = meeting.name_of(group._ranks()[0])
+    return meeting.client.bcast_val(said, f"{meeting.name} {group.key}", group.size, source)
 
 
 def _as_data(dtype) -> str | dict:

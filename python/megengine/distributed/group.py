@@ -3,20 +3,17 @@
 
 import atexit
 import contextlib
-import hmac
-import ipaddress
-import secrets
-import socket
-from collections.abc import Callable, Iterator, Sequence
+import sys
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from .. import _mge, random
 from ..core._wrap import as_device
 from ..device import set_default_device
 from ..random.rng import seed_of_time
+from .launch import Launch, find_launch
+from .meeting import Meeting, meet
 from .server import Client
-
-_PATIENCE_SECONDS = 300  # until the slowest process has come
 
 
 @dataclass
@@ -27,8 +24,7 @@ class _Process:
     backend: str
     device_type: str
     server: tuple[str, int]
-    client: Client | None = None  # of one process there is none
-    meeting: str = ""  # its name at the server, where others may have met before
+    meeting: Meeting | None = None  # one process has none
     machine_ranks: list[int] | None = None
 
 
@@ -144,35 +140,41 @@ def _as_group(group: Group | None) -> Group:
 
 
 def init_process_group(
-    master_ip: str,
-    port: int,
-    world_size: int,
-    rank: int,
-    device: int,
+    master_ip: str | None = None,
+    port: int | None = None,
+    world_size: int | None = None,
+    rank: int | None = None,
+    device: int | None = None,
     backend: str | None = "auto",
     device_type: str = "xpu",
 ) -> None:
     """Make this process one of several that train together; waits for the others.
 
+    Without arguments, the program that started the process says which one it is: torchrun (or any
+    other that sets RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT), mpirun of Open MPI or MPICH, or
+    srun. A process that none of them started is alone.
+
     Processes on other machines, or of other users, need the same ``MGE_DISTRIBUTED_SECRET``. An
     exchange that gets no answer for ``MGE_DISTRIBUTED_TIMEOUT`` seconds (1800) is a RuntimeError.
-    Its default device is the given one from now on, and its random numbers are not theirs.
+    The default device becomes the given one, and each process gets random numbers of its own.
 
     Args:
         master_ip: machine of the ``Server`` through which the processes find each other.
         port: the server's port.
-        world_size: how many processes there are.
-        rank: which of them this is.
-        device: number of the device that it works on.
-        backend: a name that ``get_backend`` tells. Whatever it is, data goes through the host's
-            memory and connections by TCP, each process with each.
+        world_size: number of processes.
+        rank: number of this process, from 0 on.
+        device: number of the device that it works on; None: its number on its machine.
+        backend: engine that carries the data: ``gloo``, ``openmpi``, ``mpich`` or ``mesh`` (TCP
+            connections of MGE's own). Any other name, such as ``auto`` or ``nccl``, means that of
+            the launcher, else Gloo if it is installed, else the mesh.
         device_type: kind of the device.
     Raises:
-        TypeError: an argument is of another type.
-        ValueError: ``rank`` is not below ``world_size``.
+        TypeError: an argument is of another type, or only some of the first four are given.
+        ValueError: ``rank`` is not below ``world_size``, or variables of launchers contradict.
         AssertionError: this process belongs to several already.
         ConnectionError: there is no server, or it has another secret.
-        RuntimeError: other processes have not come within five minutes.
+        RuntimeError: the engine is not installed, or other processes have not come within five
+            minutes.
     Example:
         >>> import megengine.distributed as dist
         >>> dist.init_process_group("localhost", 0, 1, 0, 0)
@@ -180,107 +182,47 @@ def init_process_group(
         (1, 0)
     """
     global _process
-    numbers = {"port": port, "world_size": world_size, "rank": rank, "device": device}
-    for name, value in numbers.items():
-        if not isinstance(value, int):
-            raise TypeError(f"[init_process_group] {name} is a whole number, got {value!r}")
-    if not isinstance(master_ip, str):
-        raise TypeError(f"[init_process_group] master_ip is a text, got {master_ip!r}")
-    if not 0 <= rank < world_size:
-        raise ValueError(f"[init_process_group] rank is below {world_size}, got {rank}")
+    launch, is_served = _launch_of(master_ip, port, world_size, rank)
+    device = launch.local_rank if device is None else device
+    if not isinstance(device, int):
+        raise TypeError(f"[init_process_group] device is a whole number, got {device!r}")
     assert _process is None or _process.world_size == 1, (
         "[init_process_group] this process belongs to several already; it can be called once"
     )
-    process = _Process(rank, world_size, device, str(backend), device_type, (master_ip, port))
-    if world_size > 1:
-        process.client = _meet(process)
+    place = launch.rank, launch.world_size
+    process = _Process(
+        *place, device, str(backend), device_type, (launch.master_ip or "localhost", launch.port)
+    )
+    if launch.world_size > 1:
+        process.meeting = meet(launch, str(backend), is_served)
+        process.backend = process.meeting.engine
+        process.server = process.meeting.server
         atexit.register(_leave, process)
         set_default_device(f"{device_type}{device}")
-        random.seed(seed_of_time() + rank)
+        random.seed(seed_of_time() + launch.rank)
     _process = process
-    WORLD.reset(range(world_size))
+    WORLD.reset(range(launch.world_size))
 
 
-def _meet(process: _Process) -> Client:
-    """Connect with the other processes, which the server tells where they are."""
-    client, is_first = Client(*process.server), process.rank == 0
-    name = secrets.token_hex(32) if is_first else None
-    try:
-        name = _asked(0, client.bcast_val, name, "token", process.world_size)
-        process.meeting = name
-        _connect(process, client)
-    except BaseException:
-        if is_first:  # those who come now would take it for that of the next meeting
-            with contextlib.suppress(OSError, RuntimeError):
-                client.take_back("token")
-        raise
-    return client
-
-
-def _name_of(process: _Process, rank: int) -> str:
-    """The name of a process of a meeting; those of an earlier one may still leave the server."""
-    return f"{process.meeting}: process {rank}"
-
-
-def _tokens(client: Client, process: _Process) -> list[str]:
-    """By rank, what this process and that one prove themselves by, once and to each other."""
-
-    def token(other: int) -> str:
-        pair = "{} {} {}".format(process.meeting, *sorted((process.rank, other)))
-        return hmac.new(client._secret, pair.encode(), "sha256").hexdigest()
-
-    return [token(other) for other in range(process.world_size)]
-
-
-def _connect(process: _Process, client: Client) -> None:
-    """Connect with the others of this meeting."""
-    size, rank, meeting = process.world_size, process.rank, process.meeting
-
-    def told_by_all(what: str, mine):
-        # The server may know what processes have told that met there before these.
-        client.user_set(f"{meeting} {what} {rank}", mine)
-        keys = [f"{meeting} {what} {other}" for other in range(size)]
-        return [_asked(other, client.user_get, key) for other, key in enumerate(keys)]
-
-    with socket.create_connection(process.server, _PATIENCE_SECONDS) as to_server:
-        host, server = to_server.getsockname()[0], to_server.getpeername()[0]
-    hosts = told_by_all("host", host)
-    ports = told_by_all("port", _mge.listen_for_processes(_listening_host(host, hosts)))
-    # Who reaches the server by loopback is on its machine.
-    hosts = [server if _is_loopback(other) else other for other in hosts]
-    _mge.connect_processes(
-        rank,
-        list(zip(hosts, ports, strict=True)),
-        _tokens(client, process),
-        _PATIENCE_SECONDS,
-        client._time_limit,
-    )
-
-
-def _asked(other: int, ask: Callable, *arguments):
-    """What a process tells."""
-    try:
-        return ask(*arguments, patience=_PATIENCE_SECONDS)
-    except RuntimeError:
-        raise RuntimeError(
-            f"[init_process_group] process {other} has not come within {_PATIENCE_SECONDS} s"
-        ) from None
-
-
-def _is_loopback(host: str) -> bool:
-    return ipaddress.ip_address(host).is_loopback
-
-
-def _listening_host(mine: str, hosts: list[str]) -> str:
-    """Where a process listens: at its address, or, where others do not reach that, at all."""
-    is_unreachable = _is_loopback(mine) and not all(map(_is_loopback, hosts))
-    return "0.0.0.0" if is_unreachable else mine
+def _launch_of(
+    master_ip: str | None, port: int | None, world_size: int | None, rank: int | None
+) -> tuple[Launch, bool]:
+    """The place of this process, and whether somebody runs the server for it."""
+    given = {"master_ip": master_ip, "port": port, "world_size": world_size, "rank": rank}
+    if all(value is None for value in given.values()):
+        return find_launch(), False
+    for name, value in given.items():
+        kind, words = (str, "a text") if name == "master_ip" else (int, "a whole number")
+        if not isinstance(value, kind):
+            raise TypeError(f"[init_process_group] {name} is {words}, got {value!r}")
+    if not 0 <= rank < world_size:
+        raise ValueError(f"[init_process_group] rank is below {world_size}, got {rank}")
+    return Launch(rank, world_size, rank, "", master_ip, port), True
 
 
 def _leave(process: _Process) -> None:
-    """Tell those who wait for what this process would say."""
-    with contextlib.suppress(OSError):  # the server may have ended before
-        process.client.leave(_name_of(process, process.rank))
+    """Tell the others, which may wait for a value of this process, that it ends."""
+    process.meeting.leave(has_failed=getattr(sys, "last_value", None) is not None)
 
 
 def _set_machine_ranks(ranks: list[int]) -> None:
@@ -381,9 +323,9 @@ def get_client() -> Client:
         >>> dist.launcher(work, n_gpus=2)()
         ['digits', 'digits']
     """
-    client = _this().client
-    assert client is not None, "[get_client] one process has no server"
-    return client
+    meeting = _this().meeting
+    assert meeting is not None, "[get_client] one process has no server"
+    return meeting.client
 
 
 def get_py_server_addr() -> tuple[str, int]:
