@@ -23,7 +23,7 @@ std::string product_text(const ExtentProduct& product) {
 
 // Deeper nesting than any tool writes.
 constexpr int deepest_extent_text = 64;
-constexpr int64_t largest_power = 8;
+constexpr int64_t largest_exponent = 8;
 
 // sum := product (('+' | '-') product)*
 // product := factor (('*' | '//' | '%') factor)*
@@ -95,7 +95,7 @@ private:
         if (take("**") || take("^")) {
             next();
             Result exponent = number();
-            if (!exponent || exponent->number() > largest_power) return std::nullopt;
+            if (!exponent || exponent->number() > largest_exponent) return std::nullopt;
             Extent power = 1;
             for (int64_t i = 0; i < exponent->number(); ++i) power *= *base;
             base = power;
