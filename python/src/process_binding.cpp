@@ -31,7 +31,7 @@ std::shared_ptr<ProcessMesh>& listening_mesh() {
     return mesh;
 }
 
-int listen(const std::string& host) {
+int listen_for_processes(const std::string& host) {
     listening_mesh() = std::make_shared<ProcessMesh>(host);
     return listening_mesh()->port();
 }
@@ -61,7 +61,7 @@ std::shared_ptr<MessageCommunicator>& open_communicator() {
     return communicator;
 }
 
-nb::bytes open(const std::string& engine, const std::string& host, int rank, int size) {
+nb::bytes open_named_engine(const std::string& engine, const std::string& host, int rank, int size) {
     {
         nb::gil_scoped_release released;
         open_communicator() = open_engine(engine, {host, rank, size});
@@ -70,7 +70,7 @@ nb::bytes open(const std::string& engine, const std::string& host, int rank, int
     return nb::bytes(address.data(), address.size());
 }
 
-void join(const std::vector<nb::bytes>& addresses, double patience, double limit) {
+void join_processes(const std::vector<nb::bytes>& addresses, double patience, double limit) {
     auto communicator = std::move(open_communicator());
     if (!communicator) throw UserError("[join_processes] open_engine was not called");
     std::vector<std::string> texts;
@@ -105,7 +105,7 @@ std::vector<nb::bytes> exchange_bytes(nb::bytes mine, const std::string& what) {
     return result;
 }
 
-void close(bool has_failed) {
+void close_processes(bool has_failed) {
     auto processes = communicator();
     if (!processes) return;
     nb::gil_scoped_release released;
@@ -118,20 +118,21 @@ void close(bool has_failed) {
 void add_processes(PyObject* object) {
     set_interruption(look_for_signals);
     auto module = nb::borrow<nb::module_>(object);
-    module.def("listen_for_processes", listen, nb::arg("host"),
+    module.def("listen_for_processes", listen_for_processes, nb::arg("host"),
                "Listens at an address of this machine; gives the port. RuntimeError where it cannot.");
     module.def(
-        "open_engine", open, nb::arg("engine"), nb::arg("host"), nb::arg("rank"), nb::arg("size"),
+        "open_engine", open_named_engine, nb::arg("engine"), nb::arg("host"), nb::arg("rank"),
+        nb::arg("size"),
         "Opens an engine for several processes at an address of this machine. Returns the bytes by which the "
         "others reach it. RuntimeError if its plugin or its library is not installed.");
     module.def(
-        "join_processes", join, nb::arg("addresses"), nb::arg("patience"), nb::arg("limit"),
+        "join_processes", join_processes, nb::arg("addresses"), nb::arg("patience"), nb::arg("limit"),
         "Connects the open engine with those of the other processes, whose addresses are given by rank. "
         "RuntimeError if one has not come within `patience` seconds; so are exchanges without an answer "
         "for `limit` seconds.");
     module.def("exchange_bytes", exchange_bytes, nb::arg("mine"), nb::arg("what"),
                "Gives every process the bytes of all, by rank. All have the same size.");
-    module.def("close_processes", close, nb::arg("has_failed"),
+    module.def("close_processes", close_processes, nb::arg("has_failed"),
                "Ends the work with the other processes. After a failure, MPI ends the others too.");
     module.def(
         "connect_processes", connect, nb::arg("rank"), nb::arg("processes"), nb::arg("tokens"),

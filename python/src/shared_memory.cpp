@@ -24,7 +24,7 @@ struct SharedStorage : Storage {
 void release_shared(Storage* storage) {
     std::unique_ptr<SharedStorage> shared(static_cast<SharedStorage*>(storage));
     munmap(shared->data, shared->bytes);
-    close(shared->descriptor);
+    ::close(shared->descriptor);
 }
 
 [[noreturn]] void throw_refused(size_t bytes) {
@@ -46,7 +46,7 @@ StorageRef map(int descriptor, size_t bytes) {
     auto storage = std::make_unique<SharedStorage>();
     void* data = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
     if (data == MAP_FAILED) {
-        close(descriptor);
+        ::close(descriptor);
         throw_refused(bytes);
     }
     storage->data = data;
@@ -67,7 +67,7 @@ StorageRef make_shared_memory(const void* data, size_t bytes) {
     bool is_made = ftruncate(descriptor, off_t(size)) == 0 && write_all(descriptor, data, bytes) &&
                    fcntl(descriptor, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0;
     if (!is_made) {
-        close(descriptor);
+        ::close(descriptor);
         throw_refused(size);
     }
     return map(descriptor, size);
@@ -76,7 +76,7 @@ StorageRef make_shared_memory(const void* data, size_t bytes) {
 StorageRef open_shared_memory(int descriptor, size_t bytes) {
     struct stat about;
     if (bytes == 0 || fstat(descriptor, &about) != 0 || size_t(about.st_size) < bytes) {
-        close(descriptor);
+        ::close(descriptor);
         throw_user("share_memory", text("the descriptor holds no ", bytes, " bytes of shared memory"));
     }
     return map(descriptor, bytes);

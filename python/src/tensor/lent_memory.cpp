@@ -22,7 +22,7 @@ public:
     End(const End&) = delete;
     int get() const { return descriptor_; }
     void close_now() {
-        if (descriptor_ >= 0) close(descriptor_);
+        if (descriptor_ >= 0) ::close(descriptor_);
         descriptor_ = -1;
     }
 
@@ -99,7 +99,7 @@ void collect_loans() {
 std::shared_ptr<const void> receive_loan(int descriptor) {
     auto end = std::make_shared<const End>(descriptor);
     // If the sender has ended, opening the memory will fail.
-    [[maybe_unused]] ssize_t written = write(descriptor, "", 1);
+    [[maybe_unused]] ssize_t written = ::write(descriptor, "", 1);
     return end;
 }
 
