@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Functions of Python that the library calls, and what they raise.
+"""Calls from the library into Python functions, and the exceptions that they raise.
 
-C knows no exceptions: one that a callback raises is kept here until the function of the library, of
-which the callback was a part, has failed.
+C has no exceptions: an exception that a callback raises is kept here until the library function
+that called it has failed.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def keep(error: BaseException) -> None:
 
 
 def check(function: Any, what: str) -> None:
-    """Refuse what cannot be called, before the library keeps it.
+    """Raise TypeError for a value that cannot be called, before the library keeps it.
 
     Raises:
         TypeError: it cannot be called.
@@ -36,7 +36,7 @@ def call(function: Any, *arguments: Any) -> None:
     """Call a function of the library that calls back.
 
     Raises:
-        BaseException: what a callback raised and made the function fail with.
+        BaseException: the exception of a callback that made the function fail.
         RuntimeError: another failure.
     """
     _thread.error = None
@@ -62,7 +62,7 @@ def forever(thunk: Any) -> Any:
 
 
 def log(what: str, error: BaseException) -> None:
-    """Write down what a callback raised on a thread where nobody would see it."""
+    """Log an exception that a callback raised on a thread where no caller would see it."""
     import logging  # takes half of the time that this package takes
 
     logging.getLogger("megenginelite").error("%s raised %r", what, error, exc_info=error)

@@ -45,13 +45,13 @@ class CallsBack:
         raise NotImplementedError
 
     def async_with_callback(self, async_callback: Callable[[], Any] | None) -> None:
-        """Have a function called when all outputs are there; nobody needs to wait then.
+        """Set a function that is called when all outputs are ready; no wait() is needed then.
 
         Args:
-            async_callback: is called on a thread of the library. What it raises is logged, and
+            async_callback: is called on a thread of the library. Its exceptions are logged, and
                 raised by the next wait(). None removes the callback.
         Raises:
-            RuntimeError: the network computes in forward(), or outputs lie in the user's memory.
+            RuntimeError: the network computes in forward(), or outputs are in the user's memory.
             TypeError: it cannot be called.
         """
         if async_callback is None:
@@ -75,8 +75,8 @@ class CallsBack:
         """Have a function called by forward(), before the first operator.
 
         Args:
-            start_callback: gets the inputs. What it raises ends the run and comes out of forward().
-                None removes the callback.
+            start_callback: gets the inputs. An exception ends the run and leaves forward(). None
+                removes the callback.
         Raises:
             TypeError: it cannot be called.
         """
@@ -102,7 +102,7 @@ class CallsBack:
         callback.
 
         Args:
-            finish_callback: gets the outputs. What it raises comes out of wait(). None removes the
+            finish_callback: gets the outputs. Its exceptions leave wait(). None removes the
                 callback.
         Raises:
             TypeError: it cannot be called.
@@ -128,8 +128,8 @@ class CallsBack:
         """Call a function once in each thread that computes, for example to bind it to a core.
 
         Args:
-            callback: gets the number of the thread, from 0; the last one calls the runs. What it
-                raises comes out of here.
+            callback: gets the number of the thread, from 0; the last one calls the runs. Its
+                exceptions leave this function.
         Raises:
             RuntimeError: no model is loaded, or the network does not run on a CPU.
             TypeError: it cannot be called.
@@ -165,14 +165,14 @@ class CallsBack:
     ) -> None:
         """Take all memory of the network's runs from the caller.
 
-        Both functions may be called by several threads and are kept as long as the process lives.
+        Several threads may call both functions. They are kept until the process ends.
 
         Args:
-            allocate: gets the type and number of the device, how many bytes are needed, and what
-                their address has to be divisible by. Returns the address, or None without memory.
+            allocate: gets the type and number of the device, the number of bytes, and their
+                alignment. Returns the address, or None without memory.
             free: gets type and number of the device, and the address.
         Raises:
-            RuntimeError: a model is loaded, or the network has another one's memory.
+            RuntimeError: a model is loaded, or the network uses another network's memory.
             TypeError: one of the two cannot be called.
         """
         _callback.check(allocate, "the function that allocates")
@@ -210,13 +210,13 @@ class CallsBack:
 
         def call_back(ios: Any, tensors: Any, size: int) -> None:
             here = network()
-            if here is not None:  # else it is being destroyed
+            if here is not None:  # otherwise it is being destroyed
                 callback({copy_of(ios[i]): here._tensor(tensors[i]) for i in range(size)})
 
         return call_back
 
     def _set(self, name: str, function: Any, thunk: Any) -> None:
-        """Give C a callback, or null; the one before is kept until C has the new one."""
+        """Pass a function or null to C; the previous one is kept until C has the new one."""
         function(self._network, thunk)
         if thunk:
             self._thunks[name] = thunk

@@ -25,7 +25,7 @@ def expect(kind: type[Value], value: Value, who: str) -> Value:
 
 
 def _check_fits(value: Any, what: str) -> None:
-    """Refuse a number that is none of C's: ctypes would drop its upper bits.
+    """Refuse a number that no C integer can hold: ctypes would drop its upper bits.
 
     Raises:
         RuntimeError: it does not fit into an int.
@@ -44,12 +44,12 @@ class Int(c_int):
 
 
 def named(kind: type[IntEnum], number: int) -> int:
-    """The member of an enum, or the number itself where there is none."""
+    """The member of an enum, or the number itself without such a member."""
     return kind(number) if number in kind._value2member_map_ else number
 
 
 class Struct(Structure):
-    """A struct that has no other attributes, and whose ints are what they were set to."""
+    """A struct that accepts no new attributes and whose ints are read back as they were set."""
 
     def __setattr__(self, name: str, value: Any) -> None:
         if not hasattr(type(self), name):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a network is told before it loads its model, as C programs lay it out."""
+"""Configuration of a network before it loads its model, with the memory layout of C."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _NUMBERS = ("enable_f16_io_comp", "precision", "weight_bits", "copy_model_files"
 
 
 def _bytes_of(name: str | bytes | None) -> bytes:
-    """As C reads a name; a number would be an address to it.
+    """A name as bytes for C; a number would be taken as an address.
 
     Raises:
         AssertionError: it is neither text nor bytes.
@@ -50,36 +50,36 @@ def _bytes_of(name: str | bytes | None) -> bytes:
 
 
 def _text_of(name: bytes | None) -> str:
-    """A name of C's as text; bytes that are no UTF-8 become surrogates, as in paths."""
+    """A name from C as text; bytes that are not UTF-8 become surrogates, as in paths."""
     return (name or b"").decode(errors="surrogateescape")
 
 
 class LiteOptions(Struct):
-    """How a model is compiled; ``docs/compile-options.md`` says what each option does.
+    """How a model is compiled; ``docs/compile-options.md`` describes each option.
 
     All are numbers, 0 and 1 where an option is on or off.
 
     Attributes:
-        weight_preprocess: weights are brought into the form that kernels want when loading.
-        fuse_preprocess: what prepares images is done in one step with the first operator.
+        weight_preprocess: weights are packed for the kernels when the model is loaded.
+        fuse_preprocess: the preparation of images is fused with the first operator.
         fake_next_exec: the first run only allocates.
         var_sanity_check_first_run: the first run checks what operators write (1).
         const_shape: shapes of inputs never change.
         force_dynamic_alloc: each value is allocated when it is computed.
-        force_output_dynamic_alloc: outputs are the run's own memory and not copied.
-        force_output_use_user_specified_memory: outputs are written where the user's memory is.
+        force_output_dynamic_alloc: outputs are returned in the run's own memory, without a copy.
+        force_output_use_user_specified_memory: outputs are written to the user's memory.
         no_profiling_on_shape_change: new shapes do not measure algorithms.
         jit_level: 0, 1 (elementwise operators are fused) or 2 (reductions, too).
         comp_node_seq_record_level: 0, 1 (a run is recorded) or 2 (and the graph released).
         graph_opt_level: 0 to 3 (2).
         async_exec_level: how devices run (1).
-        enable_nchw44, enable_nchw44_dot, enable_nchw88, enable_nhwcd4, enable_nchw4,
-            enable_nchw32, enable_nchw64: the layout of images inside; one at most.
+        enable_nchw44, enable_nchw44_dot, enable_nchw88, enable_nhwcd4, enable_nchw4, enable_nchw32,
+            enable_nchw64: the internal layout of images; at most one.
         enable_f16_io_comp: inputs, outputs and arithmetic are float16.
         precision: how far results may be from float32 arithmetic where that is faster: 0 strict,
             1 relaxed (factors of products as bfloat16), 2 fast (values between steps, too).
-        weight_bits: in how many bits linear layers keep each weight: 8 or 4; 0: as they are, or as
-            the model says.
+        weight_bits: number of bits per weight in linear layers: 8 or 4; 0: unchanged, or as the
+            model specifies.
         copy_model_files: 1: model files are read into memory instead of being mapped, for files
             that may change while in use.
     Example:
@@ -128,10 +128,10 @@ class LiteOptions(Struct):
 
 
 class LiteConfig(Struct):
-    """Where and how a network runs, and how its model is encrypted.
+    """The device of a network, its compile options, and how its model is encrypted.
 
     Args:
-        device_type: where it runs.
+        device_type: the type of device that runs it.
         option: a LiteOptions, or None for the defaults.
     Attributes:
         has_compression: weights may be stored in 8 or 16 bits; they are recognised anyway.
@@ -184,7 +184,7 @@ class LiteConfig(Struct):
 
     @property
     def bare_model_cryption_name(self) -> str:
-        """By which cipher a model that is not packed is read; set from str or bytes."""
+        """Name of the cipher of a model that is not packed; set from str or bytes."""
         return _text_of(self._bare_model_cryption_name)
 
     @bare_model_cryption_name.setter
@@ -193,7 +193,7 @@ class LiteConfig(Struct):
 
     @property
     def discrete_input_name(self) -> bytes:
-        """An input whose images are given as tensors of their own; set from str or bytes."""
+        """Name of an input whose images are given as separate tensors; set from str or bytes."""
         return self._discrete_input_name or b""
 
     @discrete_input_name.setter
@@ -215,10 +215,10 @@ class LiteConfig(Struct):
 
 
 class LiteExtraConfig(Struct):
-    """What else a network is told.
+    """Further settings of a network.
 
     Args:
-        disable_model_config: what a packed model says about itself is not applied.
+        disable_model_config: the configuration inside a packed model is ignored.
     """
 
     _fields_ = [("disable_configure_by_model_info", c_int)]
@@ -233,13 +233,13 @@ class LiteExtraConfig(Struct):
 
 
 class LiteIO(Struct):
-    """What is wanted of an input or output.
+    """Settings of one input or output.
 
     Args:
-        name: of the input or output; str or bytes.
-        is_host: its data lies on the host; False: on the network's device.
+        name: name of the input or output; str or bytes.
+        is_host: True: its data is on the host; False: on the network's device.
         io_type: a LiteIOType: values, or the shape only.
-        layout: of an input, instead of the model's.
+        layout: layout of an input that replaces the model's.
     Attributes:
         is_host: 0 or 1.
         io_type: number of the LiteIOType.
@@ -294,7 +294,7 @@ class LiteIO(Struct):
 
 
 class _LiteNetworkIO(Struct):
-    """What C programs call LiteNetworkIO."""
+    """The struct that C programs call LiteNetworkIO."""
 
     _fields_ = [
         ("inputs", POINTER(LiteIO)),
@@ -305,11 +305,11 @@ class _LiteNetworkIO(Struct):
 
 
 class LiteNetworkIO:
-    """What is wanted of the inputs and outputs of a network; those not named are as by default.
+    """Settings of the inputs and outputs of a network; all others have the defaults.
 
     Args:
         inputs: LiteIOs, or lists of arguments of LiteIO.
-        outputs: likewise.
+        outputs: LiteIOs, or lists of arguments of LiteIO.
     Attributes:
         inputs: list of LiteIO.
         outputs: list of LiteIO.
@@ -346,7 +346,7 @@ class LiteNetworkIO:
         """Add an input.
 
         Args:
-            obj: a LiteIO, or a name; the other arguments are those of LiteIO then.
+            obj: a LiteIO, or a name; with a name, the other arguments are those of LiteIO.
             is_host: see LiteIO.
             io_type: see LiteIO.
             layout: see LiteIO.

@@ -37,7 +37,7 @@ def is_swapped(kind: type) -> bool:
 
 
 def address_of(data: Any) -> int:
-    """The address that an int, a pointer or an array of ctypes stands for."""
+    """The address given as an int, a pointer or a ctypes array."""
     try:
         if isinstance(data, str):  # ctypes would take the memory of its letters
             raise TypeError
@@ -63,10 +63,10 @@ def array_of(data: Any, is_copied: bool = False) -> np.ndarray | None:
         data: an array, or something else.
         is_copied: elements are copied, so they may be converted as well.
     Returns:
-        The array; None when the data is none.
+        The array; None when the data is not an array.
     Raises:
         AssertionError: it has gaps.
-        TypeError: its elements are objects, or have to be converted and are not copied.
+        TypeError: its elements are objects, or need a conversion without a copy.
     """
     if not hasattr(data, "__array_interface__") and not (is_copied and hasattr(data, "__array__")):
         return None
@@ -88,7 +88,7 @@ def array_of(data: Any, is_copied: bool = False) -> np.ndarray | None:
 
 
 def converted(numbers: Sequence[Any], dtype: np.dtype) -> np.ndarray:
-    """Numbers of a list as elements of a type, which has to hold them."""
+    """The numbers of a list as elements of a type; an error if one is out of its range."""
     values = np.array(numbers).ravel()
     if values.dtype.kind not in "biuf":
         raise TypeError(f"[LiteTensor] data is a list of numbers, got {numbers!r}")

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """DLPack capsules, by which array libraries take a tensor's memory.
 
-NumPy makes them, of an array over the memory: consumers may let go in any thread and while an
-exception is raised, which functions of Python cannot stand. The device is corrected afterwards.
+NumPy makes the capsules, from an array over the memory. Consumers may release them on any thread
+and while an exception is raised, which Python functions do not support. The device is corrected
+afterwards.
 """
 
 from __future__ import annotations
@@ -54,15 +55,15 @@ def capsule_of(array: np.ndarray, place: tuple[int, int], max_version: Any) -> A
     """Return a capsule for the memory of an array, which lives until the consumer is done.
 
     Args:
-        array: its address may be one of a device.
+        array: its address may be a device address.
         place: the protocol's number of the device's type, and that of the device.
-        max_version: the consumer's; None: it knows the form without a version only.
+        max_version: the newest version that the consumer knows; None: only unversioned capsules.
     Raises:
-        BufferError: the array is read-only, which a capsule without a version cannot say.
+        BufferError: the array is read-only, which an unversioned capsule cannot express.
     """
     try:
         capsule = array.__dlpack__(max_version=max_version)
-    except TypeError:  # NumPy before 2.1 knows no versions
+    except TypeError:  # NumPy before 2.1 has no versions
         capsule = array.__dlpack__()
     if place != CPU:
         view = _view_of(capsule)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 MAX_DIM = 7
 
-# By LiteDataType; NumPy's names.
+# NumPy's names, indexed by LiteDataType.
 _NAMES = (
     "float32",
     "float16",
@@ -34,13 +34,13 @@ _BYTES = (4, 2, 4, 2, 1, 1, 4, 2, 8)
 
 
 class UnknownDataTypeError(RuntimeError, KeyError):
-    """Lite has no such type of elements; MegEngine's package raises the KeyError of its table."""
+    """Lite has no such element type; MegEngine's package raises KeyError for it."""
 
     __str__ = RuntimeError.__str__  # a KeyError's is in quotation marks
 
 
 def data_type_of(dtype: Any) -> LiteDataType:
-    """The element type that something stands for.
+    """The LiteDataType of a dtype, name or type.
 
     Args:
         dtype: a LiteDataType, a name like ``"int8"``, a NumPy dtype or scalar type; None: float32.
@@ -83,16 +83,16 @@ class LiteLayout(Struct):
     """The shape of a tensor and the type of its elements; two of equal contents are equal.
 
     Args:
-        shape: up to 7 numbers; None or empty: of no tensor yet.
+        shape: up to 7 numbers; None or empty: not set yet.
         dtype: ``"int8"`` and the like, a LiteDataType, a NumPy dtype or scalar type; None: float32.
     Attributes:
-        ndim: how many dimensions there are.
+        ndim: number of dimensions.
         data_type: number of the LiteDataType.
     Raises:
         AssertionError: the shape has more than 7 numbers, or one that is negative or has more than
             64 bits.
-        RuntimeError: there is no such type; it is a KeyError, too.
-        TypeError: a size is no whole number.
+        RuntimeError: there is no such type; the exception is a KeyError, too.
+        TypeError: a size is not an integer.
     Example:
         >>> layout = LiteLayout([1, 3, 224, 224], "uint8")
         >>> layout.shapes, layout.ndim, layout.dtype
@@ -132,7 +132,7 @@ class LiteLayout(Struct):
 
     @property
     def _nbytes(self) -> int:
-        """Of a tensor without gaps."""
+        """Size in bytes of a tensor without gaps."""
         return prod(self.shapes) * _BYTES[self.data_type] if self.ndim else 0
 
     def __eq__(self, other: object) -> bool:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The library and its functions.
 
-``library.LITE_forward(network)`` calls a function of C; a failure is a RuntimeError with what the
-library says. Other threads run meanwhile.
+``library.LITE_forward(network)`` calls the C function; a failure raises RuntimeError with the
+library's message. Other threads run meanwhile.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-# The library for deployment, which the wheel of megenginelite brings, and that of megengine's.
+# The library for deployment, which the wheel of megenginelite contains, and megengine's.
 _SONAMES = ("liblite_shared.so.0", "libmge.so.0")
 _VARIABLE = "LITE_LIB_PATH"
 
 
 class _LiteTensorDesc(Struct):
-    """What a new tensor is to be."""
+    """Description of a new tensor."""
 
     _fields_ = [
         ("is_pinned_host", c_int),
@@ -169,7 +169,7 @@ ARGUMENTS: dict[str, tuple[Any, ...]] = {
 
 
 def _places() -> Iterator[str]:
-    """Where the library is looked for when nobody says where it is."""
+    """Candidate paths of the library when no path is configured."""
     package = os.path.dirname(os.path.abspath(__file__))
     around = os.path.dirname(package)
     yield package

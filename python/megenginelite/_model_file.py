@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a network is loaded from."""
+"""The model that a network is loaded from: a path or bytes."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ class Model:
     """A model file: a path, or contents in memory.
 
     Args:
-        file: what ModelFile says.
+        file: a ModelFile.
     Attributes:
         path: None: the model is in memory.
-        address, size: of the memory, which lives as long as this object.
+        address, size: the model's memory, which lives as long as this object.
     Raises:
         OSError: there is no such file.
         AssertionError: it is something else.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The version of the library, and what it writes to standard error."""
+"""The version of the library, and its log level."""
 
 from ctypes import byref, c_int
 
@@ -20,7 +20,7 @@ def set_log_level(level: LiteLogLevel) -> None:
     """Set which lines are written to standard error.
 
     Args:
-        level: those of this level and above; ``LiteLogLevel.ERROR`` at first.
+        level: messages of this level and above are logged; ``LiteLogLevel.ERROR`` by default.
     Raises:
         RuntimeError: there is no such level.
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What concerns the process and not one network."""
+"""Settings of the process instead of one network."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def _bytes_at(address: int | None, size: int, is_output: bool = False) -> Any:
 
 
 def decryption_func(function: Callable[[Any, Any, Any], int]) -> Any:
-    """Make of a function what register_decryption_and_key() takes; a decorator.
+    """Decorator that converts a function for register_decryption_and_key().
 
     Args:
         function: gets the encrypted bytes, the key and the output as arrays of uint8. The output is
@@ -76,7 +76,7 @@ def decryption_func(function: Callable[[Any, Any, Any], int]) -> Any:
         ...     return out_arr.size
     """
     _callback.check(function, "the decryption function")
-    # What a thread was told by the first call: the size of the output.
+    # The output size that the first call on this thread returned.
     thread = threading.local()
 
     def call_back(
@@ -96,7 +96,7 @@ def decryption_func(function: Callable[[Any, Any, Any], int]) -> Any:
     return LiteDecryptionFunc(call_back)
 
 
-# Where an argument has its name.
+# Alias for functions with an argument named decryption_func.
 _as_callback = decryption_func
 
 
@@ -134,8 +134,7 @@ class LiteGlobal:
                 ``"SIMPLE_FAST_RC4_default"`` or one that was registered.
             key: bytes, or numbers from 0 to 255; 32 for AES, 16 for the other two.
         Raises:
-            RuntimeError: there is no such cipher, or the key has another length than it takes; an
-                empty key has 0 bytes.
+            RuntimeError: there is no such cipher, or the key has the wrong length.
         """
         values = _key_of(key)
         name = _bytes_of(decryption_name)
@@ -146,9 +145,9 @@ class LiteGlobal:
         """Load a library of operators.
 
         Args:
-            path: of the shared library.
+            path: path of the shared library.
         Raises:
-            RuntimeError: it cannot be opened, or is no such library.
+            RuntimeError: it cannot be opened, or is not such a library.
         """
         library.LITE_set_loader_lib_path(_path(path))
 
@@ -164,7 +163,7 @@ class LiteGlobal:
 
     @staticmethod
     def dump_persistent_cache(path: str | os.PathLike[str]) -> None:
-        """Write what is known of measured times; nothing known gives an empty file of that kind.
+        """Write the measured times to a file; without any, the file is valid and empty.
 
         Args:
             path: of the file.
@@ -173,10 +172,10 @@ class LiteGlobal:
 
     @staticmethod
     def set_tensorrt_cache(path: str | os.PathLike[str]) -> None:
-        """Set a file for what TensorRT builds.
+        """Set the file for the engines that TensorRT builds.
 
         Args:
-            path: of the file.
+            path: path of the file.
         Raises:
             RuntimeError: this build has no TensorRT.
         """
@@ -184,7 +183,7 @@ class LiteGlobal:
 
     @staticmethod
     def dump_tensorrt_cache() -> None:
-        """Write what TensorRT built.
+        """Write the engines that TensorRT built.
 
         Raises:
             RuntimeError: this build has no TensorRT.
@@ -240,10 +239,10 @@ class LiteGlobal:
         device: LiteDeviceType,
         backend: LiteBackend = LiteBackend.LITE_DEFAULT,
     ) -> None:
-        """Forget what register_memory_pair() was told.
+        """Undo register_memory_pair().
 
         Args:
-            vir_ptr: address of the piece.
+            vir_ptr: virtual address of the memory.
             phy_ptr: its physical address.
             device: kind of the device.
             backend: a LiteBackend.

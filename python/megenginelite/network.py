@@ -47,7 +47,7 @@ __all__ = [
     "get_model_io_info",
 ]
 
-# The library's answers live until it is asked about the same memory again.
+# Strings of the library are valid until the next query about the same memory.
 _info_lock = threading.Lock()
 
 
@@ -65,17 +65,18 @@ def _natural(name: str, number: int, kind: Any = c_size_t) -> int:
 
 
 class LiteNetwork(CallsBack):
-    """A model that runs on one device; one thread at a time may use it, several may run at once.
+    """A model that runs on one device. One thread at a time may use a network; several networks may
+    run at once.
 
     Args:
         config: a LiteConfig; None: the defaults.
-        io: a LiteNetworkIO; None: inputs and outputs are as the model says, on the host.
+        io: a LiteNetworkIO; None: inputs and outputs follow the model, on the host.
     Attributes:
-        config: what was given, or the defaults.
-        network_io: likewise.
+        config: the argument, or the defaults.
+        network_io: the argument ``io``, or the defaults.
     Raises:
         RuntimeError: there is no such backend or type of device.
-        TypeError: it is no LiteConfig, or no LiteNetworkIO.
+        TypeError: it is not a LiteConfig, or not a LiteNetworkIO.
     Example:
         >>> network = LiteNetwork()
         >>> network.load(model_path)
@@ -94,9 +95,9 @@ class LiteNetwork(CallsBack):
         made = c_void_p()
         library.LITE_make_network(byref(made), self.config, self.network_io._create_network_io())
         self._network = made.value
-        self._model: Any = None  # what the network's weights may lie in
-        self._shares: list[LiteNetwork] = []  # networks whose memory it uses
-        # By handle, for as long as the network reads and writes there.
+        self._model: Any = None  # may own the memory of the network's weights
+        self._shares: list[LiteNetwork] = []  # networks whose memory this one uses
+        # Memory by handle, kept while the network reads and writes it.
         self._taken: dict[int | None, _Taken] = {}
         # Also when the interpreter ends, before callbacks have no Python to run in.
         self._end = weakref.finalize(self, library.LITE_destroy_network, self._network)
@@ -108,16 +109,16 @@ class LiteNetwork(CallsBack):
         return repr({"config": self.config, "IOs": self.network_io})
 
     def load(self, file: ModelFile) -> None:
-        """Load a model of any kind, told by its contents, and compile it.
+        """Load a model, whose format is detected from its contents, and compile it.
 
         Args:
             file: a path; or the contents, as bytes or a file opened for reading bytes.
         Raises:
             OSError: the file cannot be found.
-            RuntimeError: it is no model, is damaged or encrypted otherwise, or does not go with the
-                configuration; or the LiteNetworkIO has a name twice. Another model may be loaded
-                then.
-            ValueError: it is somewhere else (``s3://…``).
+            RuntimeError: it is not a model, is damaged, is encrypted differently, or does not fit
+                the configuration; or the LiteNetworkIO has a name twice. The network can load
+                another model then.
+            ValueError: it is a remote path (``s3://…``).
         """
         model = Model(file)
         if model.path is not None:
@@ -129,11 +130,11 @@ class LiteNetwork(CallsBack):
         self._note_loaded(model)
 
     def forward(self) -> None:
-        """Start a run with what the inputs hold; an earlier run is waited for.
+        """Start a run with the current inputs; waits for an earlier run.
 
         Raises:
             RuntimeError: no model is loaded, or the run cannot start.
-            BaseException: what the start callback raised.
+            BaseException: the exception of the start callback.
         """
         if "start" in self._thunks:
             _callback.call(library.LITE_forward, self._network)
@@ -145,7 +146,7 @@ class LiteNetwork(CallsBack):
 
         Raises:
             RuntimeError: no model is loaded, or the run failed.
-            BaseException: what the asynchronous or the finish callback raised.
+            BaseException: the exception of the asynchronous or the finish callback.
         """
         try:
             library.LITE_wait(self._network)
@@ -177,7 +178,7 @@ class LiteNetwork(CallsBack):
         """Ask for TensorRT.
 
         Raises:
-            RuntimeError: this build has none.
+            RuntimeError: this build has no such support.
         """
         library.LITE_use_tensorrt(self._network)
 
@@ -201,7 +202,7 @@ class LiteNetwork(CallsBack):
 
     @property
     def threads_number(self) -> int:
-        """How many threads of a CPU compute; set before loading."""
+        """Number of CPU threads that compute; set before loading."""
         return self._get(library.LITE_get_cpu_threads_number, c_size_t)
 
     @threads_number.setter
@@ -210,11 +211,11 @@ class LiteNetwork(CallsBack):
 
     @property
     def device_type(self) -> LiteDeviceType:
-        """Where it runs; after loading, the device that was chosen."""
+        """The device type of the network; after loading, the one that was chosen."""
         return LiteDeviceType(self._get(library.LITE_get_device_type))
 
     def get_model_extra_info(self) -> str:
-        """Return what a packed model says about itself beside the network; ``""`` if nothing."""
+        """Return the information that a packed model has besides the network; ``""`` if none."""
         text, size = c_char_p(), c_int()
         library.LITE_get_model_extra_info(self._network, byref(text), byref(size))
         return _text_of(string_at(text, size.value) if size.value else b"")
@@ -222,11 +223,11 @@ class LiteNetwork(CallsBack):
     def get_io_tensor(
         self, name: str, phase: LiteTensorPhase = LiteTensorPhase.LITE_IO
     ) -> LiteTensor:
-        """Return an input or output: the network's own, so that forward() reads what is written.
+        """Return an input or output of the network; forward() reads values that are written to it.
 
         Args:
             name: of the input or output.
-            phase: whether it is an input or output, where both have the name.
+            phase: selects the input or the output if both have the name.
         Raises:
             RuntimeError: no model is loaded, or it has no such input or output.
         """
@@ -241,10 +242,10 @@ class LiteNetwork(CallsBack):
 
         Args:
             name: of the input.
-            n_idx: which image of the batch.
+            n_idx: index of the image in the batch.
             phase: ``LITE_INPUT``.
         Raises:
-            RuntimeError: it is not that input, or the batch has no such image.
+            RuntimeError: it is not the discrete input, or the batch has no such image.
         """
         tensor = c_void_p()
         library.LITE_get_discrete_tensor(
@@ -256,7 +257,7 @@ class LiteNetwork(CallsBack):
         """Return the name of an input.
 
         Args:
-            index: in the order of the model.
+            index: index in the order of the model.
         Raises:
             RuntimeError: no model is loaded, or it has no such input.
         """
@@ -266,7 +267,7 @@ class LiteNetwork(CallsBack):
         """Return the name of an output.
 
         Args:
-            index: in the order of the model.
+            index: index in the order of the model.
         Raises:
             RuntimeError: no model is loaded, or it has no such output.
         """
@@ -289,7 +290,7 @@ class LiteNetwork(CallsBack):
         return self._names(library.LITE_get_all_output_name)
 
     def extra_configure(self, extra_config: LiteExtraConfig) -> None:
-        """Set what else the network is told before loading.
+        """Change further settings before loading.
 
         Args:
             extra_config: a LiteExtraConfig.
@@ -297,28 +298,28 @@ class LiteNetwork(CallsBack):
         library.LITE_extra_configure(self._network, extra_config)
 
     def share_weights_with(self, src_network: LiteNetwork) -> None:
-        """Load the model of another network, with the same weights in memory; both may run at once.
+        """Load the model of another network and share its weights in memory; both may run at once.
 
         Args:
-            src_network: has a model, and may go afterwards.
+            src_network: a network with a model; it may be destroyed afterwards.
         Raises:
-            RuntimeError: one of the two has no model, the other one does.
-            TypeError: it is no LiteNetwork.
+            RuntimeError: this network has a model, or ``src_network`` has no model.
+            TypeError: it is not a LiteNetwork.
         """
         expect(LiteNetwork, src_network, "share_weights_with")
         _callback.call(library.LITE_shared_weight_with_network, self._network, src_network._network)
         self._note_loaded(src_network._model)
 
     def share_runtime_memory(self, src_network: LiteNetwork) -> None:
-        """Use another network's memory for what lies between inputs and outputs.
+        """Share another network's memory for intermediate values.
 
-        The two do not run at once. MegEngine's name for it is ``share_runtime_memroy``.
+        The two must not run at once. MegEngine also calls it ``share_runtime_memroy``.
 
         Args:
-            src_network: the other one; this one is not loaded yet.
+            src_network: the other network; this one must not be loaded yet.
         Raises:
-            RuntimeError: this network is loaded, or it is the other one.
-            TypeError: it is no LiteNetwork.
+            RuntimeError: this network is loaded, or is ``src_network`` itself.
+            TypeError: it is not a LiteNetwork.
         """
         expect(LiteNetwork, src_network, "share_runtime_memory")
         library.LITE_share_runtime_memory(self._network, src_network._network)
@@ -354,12 +355,12 @@ class LiteNetwork(CallsBack):
         """Set how the algorithms of operators are chosen.
 
         Args:
-            policy: ``LITE_ALGO_HEURISTIC`` or ``LITE_ALGO_PROFILE``, with the others.
-            shared_batch_size: algorithms are measured for this batch and taken for all; 0: each
-                batch has its own.
-            binary_equal_between_batch: equal images of a batch have results of equal bits.
+            policy: ``LITE_ALGO_HEURISTIC`` or ``LITE_ALGO_PROFILE``, and optional other flags.
+            shared_batch_size: algorithms are measured for this batch size and used for all; 0: each
+                batch size is measured.
+            binary_equal_between_batch: equal images of a batch have bit-identical results.
         Raises:
-            RuntimeError: the policy says neither.
+            RuntimeError: the policy contains neither.
         """
         batch = _natural("shared_batch_size", shared_batch_size, c_uint)
         library.LITE_set_network_algo_policy(self._network, policy)
@@ -377,7 +378,7 @@ class LiteNetwork(CallsBack):
         library.LITE_enable_io_txt_dump(self._network, _path(txt_file))
 
     def io_bin_dump(self, bin_dir: str | os.PathLike[str]) -> None:
-        """Write every value of each run to a file of its own.
+        """Write every value of each run to a separate file.
 
         Args:
             bin_dir: the folder, which is made if it is not there; ``""`` ends the dump, of either
@@ -386,7 +387,7 @@ class LiteNetwork(CallsBack):
         library.LITE_enable_io_bin_dump(self._network, _path(bin_dir))
 
     def get_static_memory_alloc_info(self, log_dir: str | os.PathLike[str] = "logs/test") -> None:
-        """Write where values lie in memory, as JSON.
+        """Write the memory plan as JSON.
 
         Args:
             log_dir: the folder, which is made if it is not there.
@@ -432,7 +433,7 @@ class LiteNetwork(CallsBack):
         return [_text_of(name) for name in names]
 
     def _note_loaded(self, model: Any) -> None:
-        """Keep the model, and no more what the tensors of the one before lie in."""
+        """Keep the model, and release the memory of the previous model's tensors."""
         self._model = model
         self._taken = {}
 
@@ -445,12 +446,13 @@ def get_model_io_info(model_path: ModelFile, config: LiteConfig | None = None) -
 
     Args:
         model_path: as LiteNetwork.load() takes it.
-        config: how the model is encrypted, and the like; None: the defaults.
+        config: the model's encryption and further settings; None: the defaults.
     Returns:
-        LiteNetworkIO whose LiteIOs have layouts; one without dimensions is known only to a run.
+        A LiteNetworkIO whose LiteIOs have layouts. A layout without dimensions is unknown before a
+        run.
     Raises:
         OSError: the file cannot be found.
-        RuntimeError: it is no model, or is damaged.
+        RuntimeError: it is not a model, or is damaged.
     Example:
         >>> get_model_io_info(model_path).outputs[0].config_layout.shapes
         [1, 1000]

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The numbers that the interface gives names to; they are those of lite/common_enum_c.h."""
+"""The enums of the interface; their values are those of lite/common_enum_c.h."""
 
 from enum import IntEnum, IntFlag
 
 
 class LiteLogLevel(IntEnum):
-    """What is written to standard error: lines of this level and above."""
+    """The log level: messages of this level and above go to standard error."""
 
     DEBUG = 0
     INFO = 1
@@ -14,13 +14,14 @@ class LiteLogLevel(IntEnum):
 
 
 class LiteBackend(IntEnum):
-    """What runs a model; there is one."""
+    """The engine that runs a model; there is one."""
 
     LITE_DEFAULT = 0
 
 
 class LiteDeviceType(IntEnum):
-    """Where a tensor lies or a network runs; ``LITE_DEVICE_DEFAULT``: where the model file says."""
+    """The type of device of a tensor or network; ``LITE_DEVICE_DEFAULT``: as the model file
+    specifies."""
 
     LITE_CPU = 0
     LITE_CUDA = 1
@@ -31,7 +32,7 @@ class LiteDeviceType(IntEnum):
 
 
 class LiteDataType(IntEnum):
-    """Of a tensor's elements."""
+    """The type of a tensor's elements."""
 
     LITE_FLOAT = 0
     LITE_HALF = 1
@@ -45,7 +46,7 @@ class LiteDataType(IntEnum):
 
 
 class LiteTensorPhase(IntEnum):
-    """Which tensors of a network a name means; ``LITE_IO``: the input, or else the output."""
+    """The tensors of a network that a name refers to; ``LITE_IO``: the input, else the output."""
 
     LITE_IO = 0
     LITE_INPUT = 1
@@ -53,18 +54,18 @@ class LiteTensorPhase(IntEnum):
 
 
 class LiteIOType(IntEnum):
-    """What is wanted of an output: its values, or its shape only."""
+    """Whether a run computes an output's values, or its shape only."""
 
     LITE_IO_VALUE = 0
     LITE_IO_SHAPE = 1
 
 
 class LiteAlgoSelectStrategy(IntFlag):
-    """How the algorithms of operators are chosen; combined with ``|``.
+    """How the algorithms of operators are chosen; combine flags with ``|``.
 
-    ``LITE_ALGO_HEURISTIC`` takes what is known to be good, ``LITE_ALGO_PROFILE`` measures. With
-    ``LITE_ALGO_REPRODUCIBLE`` only those are taken whose results are the same bits each time, with
-    ``LITE_ALGO_OPTIMIZED`` none that is slow on purpose.
+    ``LITE_ALGO_HEURISTIC`` uses the built-in order of preference, ``LITE_ALGO_PROFILE`` measures.
+    With ``LITE_ALGO_REPRODUCIBLE`` only algorithms with bit-identical results on every run are
+    used, with ``LITE_ALGO_OPTIMIZED`` no reference algorithms.
 
     Example:
         >>> LiteAlgoSelectStrategy.LITE_ALGO_PROFILE | LiteAlgoSelectStrategy.LITE_ALGO_REPRODUCIBLE

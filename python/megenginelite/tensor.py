@@ -23,17 +23,17 @@ __all__ = ["MAX_DIM", "LiteLayout", "LiteTensor", "LiteTensorConcat", "lite_dtyp
 
 
 class _Taken:
-    """Memory of others that a tensor was told to lie in."""
+    """External memory that a tensor uses."""
 
     __slots__ = ("memory", "read_only")
 
     def __init__(self, memory: Any = None, read_only: range = range(0)) -> None:
-        self.memory = memory  # what keeps it
-        self.read_only = read_only  # addresses that nobody may write to
+        self.memory = memory  # owner of the memory
+        self.read_only = read_only  # addresses that must not be written
 
 
 class _View:
-    """What an array over a tensor's memory holds: the memory stays as long as the array."""
+    """The owner behind an array over a tensor's memory: the memory lives as long as the array."""
 
     def __init__(self, interface: dict[str, Any], *keeps: Any) -> None:
         self.__array_interface__ = interface
@@ -44,15 +44,15 @@ class LiteTensor:
     """A tensor, or a view of one; its memory is allocated when it is first needed.
 
     Args:
-        layout: its shape and type of elements; None: of ``shapes`` and ``dtype``.
+        layout: its shape and element type; None: those of ``shapes`` and ``dtype``.
         device_type: a LiteDeviceType.
         device_id: number of the device.
-        is_pinned_host: memory of the host that copies to and from the device do best with.
-        shapes: sizes of its dimensions.
-        dtype: of its elements, as LiteLayout takes it.
-        physic_construct: False: there is no tensor behind it yet.
+        is_pinned_host: host memory is pinned, which makes copies to and from the device faster.
+        shapes: its shape.
+        dtype: its element type, as for LiteLayout.
+        physic_construct: False: no tensor is created yet.
     Raises:
-        RuntimeError: there is no such device, or nobody computes with that type.
+        RuntimeError: there is no such device, or no operator supports that type.
     Example:
         >>> tensor = LiteTensor(shapes=[2, 3], dtype="int8")
         >>> tensor.set_data_by_copy([1, 2, 3, 4, 5, 6])
@@ -74,7 +74,7 @@ class LiteTensor:
         physic_construct: bool = True,
     ) -> None:
         self._tensor: int | None = None
-        self._network: Any = None  # that the tensor is a part of; None: it is this object's
+        self._network: Any = None  # the network that owns the tensor; None: this object owns it
         self._taken = _Taken()
         if not physic_construct:
             return
@@ -99,7 +99,7 @@ class LiteTensor:
         raise TypeError("a LiteTensor can be neither copied nor pickled; its to_numpy() can")
 
     def _get(self, function: Any) -> int:
-        """A number that the library tells."""
+        """Call a getter of the library that returns a number."""
         value = c_int()
         function(self._tensor, byref(value))
         return value.value
@@ -127,17 +127,17 @@ class LiteTensor:
 
     @property
     def device_type(self) -> LiteDeviceType:
-        """Where it lies."""
+        """The type of its device."""
         return LiteDeviceType(self._get(library.LITE_get_tensor_device_type))
 
     @property
     def device_id(self) -> int:
-        """Number of the device where it lies."""
+        """Number of its device."""
         return self._get(library.LITE_get_tensor_device_id)
 
     @property
     def is_continue(self) -> bool:
-        """Whether its elements lie without gaps; those of a slice may have some."""
+        """Whether its elements are contiguous; those of a slice may not be."""
         return bool(self._get(library.LITE_is_memory_continue))
 
     @property
@@ -148,13 +148,13 @@ class LiteTensor:
         return size.value
 
     def update(self) -> None:
-        """Read what the properties tell from the library; they do so each time anyway."""
+        """Refresh the properties from the library; every access does so anyway."""
 
     def fill_zero(self) -> None:
         """Make all its elements 0.
 
         Raises:
-            RuntimeError: it has no layout, or is the memory of a read-only array.
+            RuntimeError: it has no layout, or its memory is a read-only array.
         """
         self._require_writable()
         library.LITE_tensor_fill_zero(self._tensor)
@@ -163,10 +163,10 @@ class LiteTensor:
         """Be another tensor: take its layout, its device and its memory, which stays.
 
         Args:
-            src_tensor: on the host if this one is, on a device if this one is.
+            src_tensor: a tensor on the host if this one is on the host, else on a device.
         Raises:
-            RuntimeError: it has no layout, or one of the two lies on the host and one does not.
-            TypeError: it is no LiteTensor.
+            RuntimeError: it has no layout, or only one of the two is on the host.
+            TypeError: it is not a LiteTensor.
         """
         expect(LiteTensor, src_tensor, "share_memory_with")
         library.LITE_tensor_share_memory_with(self._tensor, src_tensor._tensor)
@@ -174,14 +174,15 @@ class LiteTensor:
         self._take(lent.memory, lent.read_only)
 
     def copy_from(self, src_tensor: LiteTensor) -> None:
-        """Copy another tensor's elements, wherever it lies.
+        """Copy another tensor's elements from any device.
 
         Args:
-            src_tensor: gives this one its layout, too; a slice with gaps keeps its own.
+            src_tensor: the source; this tensor gets its layout, too, unless it is a slice with
+                gaps.
         Raises:
-            RuntimeError: it has no layout, or not that of this slice; or this tensor lies in a
-                read-only array.
-            TypeError: it is no LiteTensor.
+            RuntimeError: it has no layout, or not the layout of this slice; or this tensor's memory
+                is a read-only array.
+            TypeError: it is not a LiteTensor.
         """
         expect(LiteTensor, src_tensor, "copy_from")
         self._require_writable()
@@ -207,11 +208,11 @@ class LiteTensor:
         """Return a part of the tensor, in the same memory.
 
         Args:
-            start: where the part begins in the first dimensions; the others are whole.
-            end: where it ends, as many numbers.
-            step: as many numbers, which are 1 otherwise.
+            start: start indices in the first dimensions; the slice covers the others in full.
+            end: end indices, as many as ``start``.
+            step: steps, as many as ``start``; 1 by default.
         Raises:
-            AssertionError: the numbers are not equally many.
+            AssertionError: the lists differ in length.
             RuntimeError: they are not within the tensor.
         Example:
             >>> tensor = LiteTensor(shapes=[4, 8], dtype="int32")
@@ -228,7 +229,7 @@ class LiteTensor:
         return LiteTensor._of(part.value, None, self._lent())
 
     def get_ctypes_memory(self) -> c_void_p:
-        """Return where its first element lies, on its device.
+        """Return the address of its first element, on its device.
 
         Raises:
             RuntimeError: it has no layout.
@@ -240,20 +241,20 @@ class LiteTensor:
     def set_data_by_share(
         self, data: Any, length: int = 0, layout: LiteLayout | None = None
     ) -> None:
-        """Take memory that is there: nothing is copied.
+        """Use existing memory without a copy.
 
         Args:
-            data: an array, which is kept and gives the tensor its type and shape (one of another
-                rank with as many elements leaves the shape, so that a vector that was read from a
-                file is an image); or a pointer of ctypes or an address, whose memory the caller
-                keeps.
-            length: bytes at a pointer; 0: those of the tensor.
-            layout: which the tensor gets first; of as many bytes.
+            data: an array, which is kept and sets the tensor's type and shape; an array of another
+                rank with as many elements keeps the tensor's shape, so a vector from a file can
+                become an image. Or a ctypes pointer or an address, whose memory the caller keeps
+                alive.
+            length: number of bytes at a pointer; 0: the tensor's size.
+            layout: a layout of the same size in bytes that the tensor gets first.
         Raises:
-            AssertionError: the array or the tensor has gaps, the tensor lies on a device, or the
-                length is another than the tensor's.
-            RuntimeError: there is no type of elements like the array's.
-            TypeError: the elements are objects, or of another machine's byte order.
+            AssertionError: the array or the tensor has gaps, the tensor is on a device, or the
+                length differs from the tensor's.
+            RuntimeError: no element type matches the array's.
+            TypeError: the elements are objects, or have another byte order.
         Example:
             >>> import numpy as np
             >>> image = np.zeros([2, 2], "float32")
@@ -289,18 +290,17 @@ class LiteTensor:
         """Copy elements into the tensor.
 
         Args:
-            data: an array, or what NumPy makes one of, which gives the tensor its shape and type
-                (elements of another byte order are converted); a list, which is converted to
-                the tensor's type and fills its first elements; or a pointer of ctypes or an
-                address.
-            data_length: bytes at a pointer; those of the tensor.
-            layout: which the tensor gets first; of as many bytes.
+            data: an array or a value that NumPy converts to one, which sets the tensor's shape and
+                type (elements of another byte order are converted); a list, which is converted to
+                the tensor's type and fills its first elements; or a ctypes pointer or an address.
+            data_length: number of bytes at a pointer; by default the tensor's size.
+            layout: a layout of the same size in bytes that the tensor gets first.
         Raises:
-            AssertionError: the array has gaps, the list is longer than the tensor, or the length is
-                another than the tensor's.
-            RuntimeError: there is no type of elements like the array's, an element of the list is
-                beyond the range of the tensor's type, or the tensor is a slice of another shape.
-            TypeError: the elements are objects, or at a pointer and of another byte order.
+            AssertionError: the array has gaps, the list is longer than the tensor, or the length
+                differs from the tensor's.
+            RuntimeError: no element type matches the array's, an element of the list is out of the
+                range of the tensor's type, or the tensor is a slice of another shape.
+            TypeError: the elements are objects, or another byte order is given with a pointer.
         """
         if isinstance(data, list | tuple):
             if layout is not None:
@@ -318,10 +318,10 @@ class LiteTensor:
     def get_data_by_share(self) -> np.ndarray:
         """Return the tensor's memory as an array, which is alive for as long as it is used.
 
-        What is written into the tensor is seen in the array: so is the next run of its network.
+        The array shares the tensor's memory: it shows later writes and the next run of the network.
 
         Raises:
-            AssertionError: it lies on a device.
+            AssertionError: the tensor is on a device.
             RuntimeError: it has no layout.
         """
         self._require_on_host("get_data_by_share")
@@ -332,7 +332,7 @@ class LiteTensor:
         return self._array(holder)
 
     def to_numpy(self) -> np.ndarray:
-        """Return a copy of its elements, wherever it lies; without a layout an empty array."""
+        """Return a copy of its elements, from any device; an empty array without a layout."""
         layout = self.layout
         if layout.ndim == 0:
             return np.empty(0, layout.dtype)
@@ -343,12 +343,12 @@ class LiteTensor:
         return on_host._array(on_host).copy()
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        """Its elements as an array, which numpy.asarray() asks for.
+        """Its elements as an array, for numpy.asarray().
 
         Args:
-            dtype: of the array; None: the tensor's.
-            copy: False: an error where elements have to be copied, because they lie on a device or
-                are converted; None: the tensor's own memory where it can be.
+            dtype: type of the array; None: the tensor's.
+            copy: False: an error if the elements must be copied, because they are on a device or
+                are converted; None: the tensor's memory if possible.
         Raises:
             ValueError: the elements have to be copied and must not be.
         """
@@ -380,12 +380,12 @@ class LiteTensor:
         A run has to be waited for before its outputs are read.
 
         Args:
-            stream: not used: the elements are there.
+            stream: not used, because the elements are ready.
             max_version: the newest version that the consumer knows.
-            dl_device: where the consumer wants it; None: where it is.
-            copy: True: memory of its own; False: an error where that has to be.
+            dl_device: the device that the consumer requests; None: the tensor's.
+            copy: True: always copy; False: an error if a copy is necessary.
         Raises:
-            BufferError: it cannot be handed out so.
+            BufferError: it cannot be exported so.
             RuntimeError: it has no layout.
         """
         place = self.__dlpack_device__()
@@ -414,11 +414,11 @@ class LiteTensor:
         return repr(fields)
 
     def _lent(self) -> _Taken:
-        """This tensor's memory as that of another one."""
+        """This tensor's memory for another tensor."""
         return _Taken((self._taken.memory, self._network), self._taken.read_only)
 
     def _take(self, memory: Any, read_only: range) -> None:
-        """Lie in the memory of others from now on; what kept the memory so far goes."""
+        """Use external memory from now on, and release the previous owner."""
         self._taken.memory, self._taken.read_only = memory, read_only
 
     def _is_read_only(self) -> bool:
@@ -445,7 +445,7 @@ class LiteTensor:
         return layout
 
     def _with_first(self, numbers: Sequence[Any]) -> np.ndarray:
-        """The tensor's elements, the first of which are those of a list."""
+        """The tensor's elements with the first ones replaced by those of a list."""
         layout = self.layout
         values = converted(numbers, np.dtype(layout.dtype))
         total = prod(layout.shapes) if layout.ndim else 0
@@ -495,13 +495,13 @@ def LiteTensorConcat(
     """Put tensors behind each other along a dimension, as a new one.
 
     Args:
-        tensors: of equal type and, but for that dimension, shape.
+        tensors: tensors of one type and, except in ``dim``, one shape.
         dim: the dimension; negative ones count from the end.
-        device_type: where the result lies; ``LITE_DEVICE_DEFAULT``: where the first tensor does.
+        device_type: device type of the result; ``LITE_DEVICE_DEFAULT``: the first tensor's.
         device_id: number of the device; -1: the first tensor's.
     Raises:
         RuntimeError: the tensors do not fit, or there is no such dimension.
-        TypeError: one is no LiteTensor.
+        TypeError: one is not a LiteTensor.
     Example:
         >>> ones = LiteTensor(shapes=[1, 2], dtype="int8")
         >>> ones.set_data_by_copy([1, 1])

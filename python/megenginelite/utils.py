@@ -29,17 +29,17 @@ def _require(holds: bool, message: str) -> None:
 
 
 class TensorBatchCollector:
-    """A tensor whose items are filled one by one, by any number of threads.
+    """A tensor whose items are filled one by one, from any number of threads.
 
     Args:
-        shape: of the batch; the first number is how many items there are.
-        dtype: of the elements.
-        device_type: where the batch lies.
+        shape: shape of the batch; the first number is the number of items.
+        dtype: type of the elements.
+        device_type: device type of the batch.
         device_id: number of the device.
-        is_pinned_host: memory of the host that copies to and from the device do best with.
-        tensor: one of that shape to be filled, which also says dtype and device; None: a new one.
+        is_pinned_host: host memory is pinned, which makes copies to and from the device faster.
+        tensor: a tensor of that shape to fill, which also sets dtype and device; None: a new one.
     Attributes:
-        shape, dtype, dev_type, dev_id, is_pinned_host: of the batch.
+        shape, dtype, dev_type, dev_id, is_pinned_host: properties of the batch.
     Raises:
         AssertionError: the tensor has another shape, or another dtype than the one given.
         RuntimeError: there is no such device.
@@ -76,7 +76,7 @@ class TensorBatchCollector:
         )
         self._tensor = tensor
         self.dtype = LiteDataType(tensor.layout.data_type)
-        # Who gives a tensor leaves the dtype out.
+        # With a tensor, the dtype is optional.
         _require(
             data_type_of(dtype) in (self.dtype, LiteDataType.LITE_INT8),
             f"the tensor has the dtype {self.dtype!r}, the batch {dtype!r}",
@@ -92,7 +92,7 @@ class TensorBatchCollector:
         """Copy into the next item that is free.
 
         Args:
-            array: of an item's shape and type; an array of NumPy or a LiteTensor.
+            array: a NumPy array or LiteTensor with the shape and type of an item.
         Returns:
             Number of the item; -1, with a warning, when none is free.
         Raises:
@@ -110,7 +110,7 @@ class TensorBatchCollector:
         """Copy into one item, with a warning when it is in use.
 
         Args:
-            array: of an item's shape and type; an array of NumPy or a LiteTensor.
+            array: a NumPy array or LiteTensor with the shape and type of an item.
             batch_id: number of the item.
         Raises:
             AssertionError: it has another shape or type, or there is no such item.
@@ -135,12 +135,12 @@ class TensorBatchCollector:
         """Copy bytes into the next item that is free.
 
         Args:
-            data: a pointer of ctypes.
-            length: bytes, as many as an item has.
+            data: a ctypes pointer.
+            length: size of an item in bytes.
         Returns:
             Number of the item; -1, with a warning, when none is free.
         Raises:
-            AssertionError: the length is another one.
+            AssertionError: the length differs from an item's.
         """
         _require(
             length == self._item._nbytes,
@@ -153,7 +153,7 @@ class TensorBatchCollector:
         return item
 
     def free(self, indexes: Iterable[int]) -> None:
-        """Let items be collected anew; what is in them stays until then.
+        """Free items for new data; their contents stay until then.
 
         Args:
             indexes: numbers of items; one that is not in use is a warning.
@@ -170,7 +170,7 @@ class TensorBatchCollector:
                 warnings.warn(f"item {item} of the batch was not in use", stacklevel=2)
 
     def get(self) -> LiteTensor:
-        """Return the whole batch, not a copy."""
+        """Return the whole batch without a copy."""
         return self._tensor
 
     def get_tensor_at(self, idx: int) -> LiteTensor:
