@@ -122,7 +122,7 @@ __all__ = [
 ]
 
 
-# What is imported when somebody first asks for it: half of the time that all of it would take.
+# Names that are imported on first use: half of the package's import time.
 _LATER = {
     "autodiff": "autodiff",
     "cgtools": "utils.comp_graph_tools",

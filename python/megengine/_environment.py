@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Looks at the environment first, so that what is wrong in it is not told by whoever needs it."""
+"""Checks the environment on import, so that a wrong setting is reported here and not by its
+first user."""
 
 from . import _mge
 

@@ -1,18 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Settings of the process, as attributes of this module.
 
-``async_level``: when an error of an operator comes out. 0: at the call, because each operator is
-waited for; 1 and 2: where somebody waits (``.numpy()``, ``synchronize``), with the name of the
-operator that failed. Wrong shapes and dtypes are refused by the call at every level. Of a CPU the
-work is done when the call returns, so there the levels are alike; they differ on devices that work
-later than they are asked to. ``benchmark_kernel``: the algorithm of an operator is the fastest of
-those that can do it, measured when the operator first meets such shapes, for operators that run
-at once and in traces; ``utils.persistent_cache`` tells where the times are kept.
-``deterministic_kernel``: only algorithms that give the same bits each time. Both act from the next
-call on. ``_compute_mode``: ``"float32"`` computes products of half precision in single precision,
-which every kernel of a CPU does in both modes. ``disable_memory_forwarding``,
-``benchmark_with_subprocess``, ``_auto_format_convert``: without effect, which a warning says when
-one is set to True.
+``async_level``: when an operator's error is raised. 0: by the call, which waits for the operator; 1
+and 2: by the next function that waits (``.numpy()``, ``synchronize``), with the name of the failed
+operator. Wrong shapes and dtypes are refused by the call at every level. On a CPU the work is done
+when the call returns, so the levels differ only on asynchronous devices. ``benchmark_kernel``: the
+algorithm of an operator is the fastest one that supports it, measured when the operator first runs
+with such shapes, eagerly and in traces; ``utils.persistent_cache`` describes where the times are
+stored. ``deterministic_kernel``: only algorithms with bit-identical results. Both take effect at
+the next call. ``_compute_mode``: ``"float32"`` computes products of half precision in single
+precision, as every CPU kernel does in both modes. ``disable_memory_forwarding``,
+``benchmark_with_subprocess``, ``_auto_format_convert``: no effect; setting one to True prints a
+warning.
 """
 
 import contextlib
@@ -41,7 +40,7 @@ _values = {
     "_auto_format_convert": False,
 }
 
-# Settings that change nothing here, and why.
+# Settings without an effect here, with the reason.
 _without_effect = {
     "disable_memory_forwarding": "views of a tensor share its memory, and writing to one copies",
     "benchmark_with_subprocess": "algorithms are measured in this process",
@@ -102,7 +101,7 @@ def _override(
     async_level: int | None = None,
     compute_mode: str | None = None,
 ):
-    """Other settings inside of a ``with`` block; None leaves one as it is.
+    """Temporary settings for a ``with`` block; None leaves a setting unchanged.
 
     Raises:
         AssertionError: a value is not allowed.

@@ -19,14 +19,14 @@ _KINDS = ("cpu", "gpu", "cuda", "rocm", "cambricon", "atlas", "multithread", "xp
 
 
 def get_device_count(device_type: str) -> int:
-    """How many devices of a kind there are.
+    """Number of devices of a type.
 
     Args:
-        device_type: ``"cpu"``, ``"gpu"`` or ``"xpu"`` (the kind of the default device).
+        device_type: ``"cpu"``, ``"gpu"`` or ``"xpu"`` (the type of the default device).
     Returns:
         Number of devices.
     Raises:
-        AssertionError: there is no such kind.
+        AssertionError: there is no such type.
     Example:
         >>> get_device_count("cpu") > 0
         True
@@ -86,7 +86,7 @@ def set_default_device(device: str = "xpux") -> None:
     Args:
         device: name of the device.
     Raises:
-        AssertionError: ``device`` is no name of a device.
+        AssertionError: ``device`` is not a valid name of a device.
         RuntimeError: there is no such device.
     Example:
         >>> set_default_device("cpu0")
@@ -103,7 +103,7 @@ def set_default_device(device: str = "xpux") -> None:
 
 
 class default_device(contextlib.ContextDecorator):
-    """Where new Tensors of this thread live, for a block or a function.
+    """Default device of this thread's new Tensors, for a block or a function.
 
     Blocks nest; other threads and Tensors that exist already are left alone.
 
@@ -133,7 +133,7 @@ def get_default_device() -> str:
     """Name of the device where new Tensors of this thread live.
 
     Returns:
-        What ``set_default_device`` was given; else its name, in which the first queue is not.
+        The argument of ``set_default_device``; without one, the device's name without the queue.
     Example:
         >>> get_default_device()
         'xpux'
@@ -219,7 +219,7 @@ def get_mem_status_bytes(device: str | None = None) -> tuple[int, int]:
 
 
 def coalesce_free_memory() -> None:
-    """Give unused memory back to the system, of a GPU also what other processes had and let go.
+    """Return unused memory to the system; for a GPU also memory that other processes have released.
 
     Example:
         >>> coalesce_free_memory()
@@ -235,15 +235,14 @@ def set_prealloc_config(
     growth_factor: float = 2.0,
     device_type="cuda",
 ) -> None:
-    """How memory of CUDA devices is taken ahead. Accepted, and nothing to do: memory is taken when
-    it is needed, and kept for the next who needs it.
+    """Set how CUDA memory is preallocated. No effect: memory is allocated on demand and cached.
 
     Args:
-        alignment: of every piece of memory, in bytes.
+        alignment: alignment of every block, in bytes.
         min_req: smallest request to the driver, in bytes.
-        max_overhead: most that is asked for beyond the need, in bytes.
-        growth_factor: of a request over the one before.
-        device_type: kind of device.
+        max_overhead: largest unused part of a request, in bytes.
+        growth_factor: ratio of a request to the previous one.
+        device_type: type of device.
     Example:
         >>> set_prealloc_config(min_req=64 * 1024 * 1024)
     """
@@ -254,7 +253,7 @@ def get_cuda_compute_capability(device: int, device_type="cuda") -> int:
 
     Args:
         device: number of the device.
-        device_type: kind of device.
+        device_type: type of device.
     Raises:
         RuntimeError: there is no such device.
     Example:
@@ -283,7 +282,7 @@ class DeviceType(enum.IntEnum):
 
 
 class DeviceProperties(NamedTuple):
-    """What a GPU is: its name, bytes of memory, and the two parts of its compute capability."""
+    """Properties of a GPU: name, bytes of memory, and the two parts of its compute capability."""
 
     name: str
     total_memory: int
@@ -292,13 +291,13 @@ class DeviceProperties(NamedTuple):
 
 
 def get_cuda_device_property(device: int, device_type=DeviceType.CUDA) -> DeviceProperties:
-    """What a CUDA device is.
+    """Return the properties of a CUDA device.
 
     Args:
         device: number of the device.
-        device_type: kind of device, ``"cuda"`` or ``DeviceType.CUDA``.
+        device_type: type of device, ``"cuda"`` or ``DeviceType.CUDA``.
     Raises:
-        RuntimeError: there is no such device, or the kind is another one.
+        RuntimeError: there is no such device, or it has another type.
     Example:
         >>> if is_cuda_available():
         ...     assert get_cuda_device_property(0).total_memory > 0
@@ -328,8 +327,8 @@ def get_cuda_version() -> int:
 
 
 def get_cuda_driver_version() -> int:
-    """The newest version of CUDA that the driver knows, counted as ``get_cuda_version``; 0 without
-    a driver.
+    """The newest CUDA version that the driver supports, in the format of ``get_cuda_version``; 0
+    without a driver.
 
     Example:
         >>> get_cuda_driver_version() > 0 or not is_cuda_available()

@@ -67,9 +67,9 @@ def set_log_level(level: int | str, update_existing: bool = True):
 
     Args:
         level: as in ``logging``, a number or a name.
-        update_existing: loggers that exist too, not only later ones.
+        update_existing: apply it to existing loggers, too.
     Returns:
-        The level before.
+        The previous level.
     Raises:
         ValueError: there is no such level.
     Example:
@@ -120,7 +120,7 @@ def set_log_file(fout, mode: str = "a") -> None:
 
 
 def set_mgb_log_level(level: int | str) -> int:
-    """The level of the library's own messages: kept with that of the loggers.
+    """Set the level of the library's messages, which is that of the loggers.
 
     Args:
         level: as in ``logging``.

@@ -21,15 +21,15 @@ from .tensor import Parameter, Tensor, restoring
 
 
 class DamagedFileError(pickle.UnpicklingError, EOFError):
-    """A file that ends too early, holds nonsense, or was written by something else."""
+    """A file is truncated, corrupt, or has another format."""
 
 
 class MissingClassError(pickle.UnpicklingError, AttributeError):
-    """A file holds an object of a class that its module does not have here."""
+    """A file contains an object of a class that its module does not define here."""
 
 
 class MissingModuleError(pickle.UnpicklingError, ModuleNotFoundError):
-    """A file holds an object of a class whose module is not here."""
+    """A file contains an object of a class whose module is not available."""
 
 
 def save(
@@ -45,9 +45,10 @@ def save(
         obj: anything that can be pickled; Tensors are stored with dtype and device. For
             ``"safetensors"`` a dict of Tensors and arrays by their names, such as a state dict.
         f: path, or a binary stream.
-        pickle_module: what pickles.
+        pickle_module: the module that pickles.
         pickle_protocol: its protocol.
-        format: ``"pickle"``, or ``"safetensors"``, which many programs read and which runs nothing.
+        format: ``"pickle"``, or ``"safetensors"``, which many programs read and which contains no
+            code.
     Raises:
         OSError: the file cannot be written.
         TypeError: safetensors cannot hold the object.
@@ -71,14 +72,14 @@ def save(
 
 
 def _present(device: str) -> str:
-    """Where "xpux" of a file lies, the device that there is: on the default GPU, if it is one."""
+    """The device for "xpux" of a file: the number on the default GPU, else the CPU."""
     default = get_default_device()
     is_gpu = not default.startswith(("cpu", "multithread", "xpu"))
     return default if is_gpu and device.startswith("xpux") else device
 
 
 class _Thread(threading.local):
-    place: Callable | None = None  # where Tensors go that it loads; None: it loads none
+    place: Callable | None = None  # map of devices for loaded Tensors; None: none is loading
 
 
 _thread = _Thread()
@@ -94,12 +95,12 @@ def _count_loads(change: int) -> None:
     global _loads
     with _lock:
         _loads += change
-        # All threads have one: those that load nothing find their devices as they are.
+        # All threads share one callback; threads that load nothing keep their devices.
         Tensor.dmap_callback = staticmethod(_mapped) if _loads else None
 
 
 class _DeviceMap:
-    """Where Tensors go that this thread loads."""
+    """Maps the devices of Tensors that this thread loads."""
 
     def __init__(self, map_location):
         if isinstance(map_location, str):
@@ -135,10 +136,10 @@ class _OtherDtype(Exception):
 
 
 class _Watching:
-    """What unpicklers share: one warning when a file names more than data."""
+    """Common part of the unpicklers: one warning if a file names more than data."""
 
     _has_warned = False
-    _frames = 0  # of pickle's between the call of load() and find_class
+    _frames = 0  # stack frames of pickle between the call of load() and find_class
 
     def find_class(self, module: str, name: str):
         if not self._has_warned and not is_plain(module, name):
@@ -152,7 +153,7 @@ class _Watching:
             return _TENSORS[module, name]
         if (module, name) in MEGENGINE_DTYPES:
             return self._dtype(MEGENGINE_DTYPES[module, name])
-        # Objects of MegEngine's traced modules; this package's files hold none of them.
+        # Objects of MegEngine's traced modules; files of this package contain none.
         return record_class(module, name) or self._found(module, name)
 
     def _found(self, module: str, name: str):
@@ -177,7 +178,7 @@ class _WatchingUnpickler(_Watching, pickle.Unpickler):
 
 
 class _PatientUnpickler(_Watching, pickle._Unpickler):
-    """The same in Python: MegEngine's dtypes are those of this package, which nothing changes."""
+    """The same in Python; MegEngine's dtypes map to those of this package."""
 
     dispatch = dict(pickle._Unpickler.dispatch)
     _frames = 2
@@ -194,7 +195,7 @@ class _PatientUnpickler(_Watching, pickle._Unpickler):
     dispatch[pickle.BUILD[0]] = load_build
 
 
-# How files begin that others write.
+# First bytes of files of other programs.
 _FOREIGN = {
     b"PK\x03\x04": "a zip archive, as NumPy writes them (.npz), or a checkpoint that is cut off",
     b"\x93NUMPY": "an array of NumPy's (.npy)",
@@ -217,8 +218,8 @@ _READERS = (__file__, pickle.__file__)
 
 
 def _unpickle(unpickler: _Watching, start: bytes):
-    """Return the loaded value. Errors of functions that the file names stay as they are; any
-    other error means a damaged file, such as a length for which there is no memory.
+    """Return the loaded value. Errors of functions that the file names are passed on; any other
+    error means a damaged file, such as a length that exceeds the memory.
     """
     try:
         return unpickler.load()
@@ -250,14 +251,14 @@ def _load_any(stream, pickle_module, start: bytes):
 def _load_plain(stream, label: str):
     content, place = rest_of(stream)
     found, count = load_plain(content, label)
-    # As pickle does it leaves a stream behind the object.
+    # Leaves the stream positioned after the object, as pickle does.
     if stream.seekable():
         stream.seek(place + count)
     return found
 
 
 def _first_bytes(stream) -> bytes:
-    """What a stream begins with, as far as that can be known without reading on."""
+    """The first bytes of a stream, as far as they are available without reading further."""
     if hasattr(stream, "peek"):
         return stream.peek(9)[:9]
     if not getattr(stream, "seekable", bool)():
@@ -271,29 +272,29 @@ def _first_bytes(stream) -> bytes:
 def load(f, map_location=None, pickle_module=pickle, weights_only: bool = False) -> Any:
     """Read an object that ``save`` wrote, in whatever format.
 
-    A pickle is a program: who wrote the file decides what loading it does. With ``weights_only``
-    that cannot be: only numbers, text, containers, arrays, Tensors and the modules of
-    ``megengine.module`` are read, and nothing of the file is run.
+    A pickle is a program: its author decides what loading it does. With ``weights_only`` only
+    numbers, text, containers, arrays, Tensors and the modules of ``megengine.module`` are read, and
+    no code of the file runs.
 
     Args:
-        f: path, or a binary stream. Of safetensors it may be the path of an ``….index.json``, which
+        f: path, or a binary stream. For safetensors also the path of an ``….index.json``, which
             names several files.
-        map_location: where Tensors go: None for where they were, a device for all, a dict of
-            devices, or a function of the device's name. ``xpux`` is the default device where that
-            is a GPU, else the CPU.
-        pickle_module: what reads the pickle.
-        weights_only: read nothing but data. Without it a file that names anything else is read too,
-            with a warning.
+        map_location: devices of the Tensors: None: those in the file; a device for all, a dict of
+            devices, or a function of the device's name. ``xpux`` is the default device if that is a
+            GPU, else the CPU.
+        pickle_module: the module that reads the pickle.
+        weights_only: read only data. Without it, a file that names anything else is read with a
+            warning.
     Returns:
-        The object. Of a checkpoint of PyTorch's (.pt) plain data with arrays for its tensors, never
-        more than that. Of safetensors a mapping with ``metadata`` that reads each Tensor when it is
-        asked for; float64 becomes float32, and wide integers int32.
+        The object. For a PyTorch checkpoint (.pt), only plain data, with arrays for its tensors.
+        For safetensors, a mapping with ``metadata`` that reads each Tensor on access; float64
+        becomes float32, and wide integers int32.
     Raises:
         OSError: the file cannot be read.
-        TypeError: ``map_location`` is something else.
+        TypeError: ``map_location`` has another type.
         ValueError: ``weights_only`` with another ``pickle_module``, or a damaged safetensors file.
-        pickle.UnpicklingError: the file is damaged, another program's, or names what is not here or
-            what ``weights_only`` does not allow.
+        pickle.UnpicklingError: the file is damaged, has another format, or names something
+            unavailable or not allowed with ``weights_only``.
     Example:
         >>> import io, megengine as mge
         >>> file = io.BytesIO()

@@ -2,7 +2,8 @@
 """``Tensor`` and ``Parameter``: values on a device.
 
 A Tensor never shares its value with another one: in-place operators and item assignment give the
-object a new value. The arithmetic lives in the C++ base class; here is what is made of operators.
+object a new value. The C++ base class defines the arithmetic; methods built from operators are
+here.
 """
 
 import copy
@@ -34,8 +35,8 @@ class Tensor(_mge.Tensor):
             int32, complex128 complex64; the value of a Tensor is shared, not copied.
         dtype: dtype of the result; None takes that of ``data``.
         device: for example ``"cpu0"``; None takes that of ``data``, else the default device.
-        is_const: a trace may take the value as a constant.
-        no_cache: copy the data even where sharing it would do.
+        is_const: a trace may treat the value as a constant.
+        no_cache: copy the data even if it could be shared.
         name: name shown in dumped graphs.
         format: ``"default"``, ``"nchw"`` or ``"nhwc"``: a tag, the memory stays as it is.
     Raises:
@@ -46,12 +47,12 @@ class Tensor(_mge.Tensor):
     """
 
     _qparams: QParams | None = None
-    dmap_callback = None  # set by megengine.load; Tensors with a device of their own ask it
+    dmap_callback = None  # set by megengine.load; called by Tensors with a device name
     __array_priority__ = 1000  # NumPy leaves ``ndarray + Tensor`` to Tensor
 
     @property
     def size(self):
-        """How many elements there are; under a trace with symbolic shapes an int32 Tensor."""
+        """Number of elements; an int32 Tensor under a trace with symbolic shapes."""
         return self.shape.prod() if state.symbolic_shape else math.prod(self._tuple_shape)
 
     @property
@@ -66,7 +67,7 @@ class Tensor(_mge.Tensor):
 
     @property
     def qparams(self) -> QParams:
-        """How the values are to be quantised; modules of ``module.qat`` hand this on.
+        """How to quantise the values; modules of ``module.qat`` pass it on.
 
         Example:
             >>> Tensor([1.0]).qparams.scale is None
@@ -78,7 +79,7 @@ class Tensor(_mge.Tensor):
 
     @property
     def requires_grad(self):
-        """There is no such flag: see ``megengine.autodiff.GradManager``."""
+        """Not available: see ``megengine.autodiff.GradManager``."""
         raise AttributeError("Tensor has no requires_grad; attach it to an autodiff.GradManager")
 
     @requires_grad.setter
@@ -144,15 +145,16 @@ class Tensor(_mge.Tensor):
         """A capsule of DLPack with the memory of the Tensor, for other libraries to take.
 
         Args:
-            stream: which of a GPU waits for the value: its address, None or 1 for the default
-                stream, -1 for none. None on a CPU.
-            max_version: newest version of DLPack that is understood; None for those before 1.
-            dl_device: where the data is wanted, as ``__dlpack_device__`` gives it.
-            copy: True for memory of its own, False to raise where the memory cannot be shared.
+            stream: the GPU stream that waits for the value: its address, None or 1 for the default
+                stream, -1 to skip the wait. None on a CPU.
+            max_version: newest version of DLPack that the consumer supports; None: versions below
+                1.
+            dl_device: the requested device, in the format of ``__dlpack_device__``.
+            copy: True: always copy; False: an error if the memory cannot be shared.
         Returns:
-            PyCapsule, to be used once.
+            PyCapsule, which can be used once.
         Raises:
-            BufferError: it cannot be handed out so.
+            BufferError: it cannot be exported so.
         Example:
             >>> np.from_dlpack(Tensor([1.0, 2.0]))
             array([1., 2.], dtype=float32)
@@ -231,10 +233,10 @@ class Tensor(_mge.Tensor):
         """The values in another dtype.
 
         Args:
-            dtype: the dtype wanted, or a Tensor that has it.
+            dtype: the new dtype, or a Tensor with that dtype.
         Returns:
-            Tensor of that dtype. Floats lose their fraction on the way to integers, and become
-            the nearest steps of a quantised dtype (halves away from zero).
+            Tensor of that dtype. Floats are truncated to integers, and rounded to the nearest step
+            of a quantised dtype (halves away from zero).
         Raises:
             ValueError: there is no such dtype.
             RuntimeError: Tensors cannot have it.
@@ -274,7 +276,7 @@ class Tensor(_mge.Tensor):
         Returns:
             The Tensor.
         Raises:
-            RuntimeError: it is on neither CPU nor GPU, or the system has no such memory left.
+            RuntimeError: it is on neither CPU nor GPU, or the system has no shared memory left.
         Example:
             >>> Tensor([1.0]).share_memory().is_shared()
             True
@@ -283,7 +285,7 @@ class Tensor(_mge.Tensor):
         return self
 
     def is_shared(self) -> bool:
-        """Whether the value lies in memory that other processes can have too.
+        """Whether the value is in memory that can be shared with other processes.
 
         Example:
             >>> Tensor([1.0]).is_shared()
@@ -298,7 +300,7 @@ class Tensor(_mge.Tensor):
         return not self._tuple_shape
 
     def _dev_tensor(self) -> "Tensor":
-        """The value alone, as code that feeds graphs by hand wants it."""
+        """The value alone, for code that feeds graphs manually."""
         return DeviceTensorND(self.detach())
 
     def _drop(self) -> None:
@@ -338,14 +340,14 @@ class Tensor(_mge.Tensor):
         return {} if self._qparams is None else {"qparams": self._qparams}
 
     def __setstate__(self, state) -> None:
-        """Accepts what this version writes and what older ones wrote."""
+        """Accepts the state of this version and of older ones."""
         if isinstance(state, dict) and "qparams" in state:
             self._qparams = state["qparams"]
         if isinstance(state, dict) and "data" in state:
             self._reset(Tensor(state["data"], dtype=state.get("dtype"), device=state.get("device")))
 
     def __reduce_ex__(self, protocol):
-        # Calls that MegEngine answers too, so that it reads what is written here. A subclass's own
+        # Calls that MegEngine supports, too, so that it can read the file. A subclass's own
         # __init__ is not called: its arguments are unknown.
         if type(self) in (Tensor, Parameter):
             return type(self), self.__getnewargs__(), self.__getstate__() or None
@@ -375,7 +377,7 @@ class Parameter(Tensor):
 
 
 class DeviceTensorND(Tensor):
-    """A value alone, which knows its device by this name too: what graphs are fed with by hand."""
+    """A value alone, which also has its device under this name: the input of manual graphs."""
 
     @property
     def comp_node(self):
@@ -390,7 +392,7 @@ def _restored(cls, array, dtype, device, *ignored) -> Tensor:
 
 
 def restoring(cls: type[Tensor]) -> type:
-    """What makes Tensors in MegEngine's pickles: there ``__new__`` alone gets the values."""
+    """The constructor of Tensors in MegEngine's pickles, where only ``__new__`` gets the values."""
 
     def __new__(_, array=None, dtype=None, device=None, *ignored):
         return cls([]) if array is None else _restored(cls, array, dtype, device)

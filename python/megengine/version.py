@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The version of MegEngine whose interface this is, and the version of the engine."""
+"""The version of MegEngine whose interface this package has, and the version of the engine."""
 
 from . import _mge
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Automatic mixed precision: products in half precision, what needs the digits in float32.
+"""Automatic mixed precision: products in half precision, sensitive operators in float32.
 
 ``enabled``, ``low_prec_dtype`` and ``high_prec_dtype`` are the settings of the calling thread; they
 can be set, but ``autocast`` puts them back.
@@ -38,7 +38,7 @@ class _Amp(types.ModuleType):
 
     @property
     def high_prec_dtype(self) -> str:
-        """The dtype of what leaves the range of half precision or needs the digits."""
+        """The dtype of operators that exceed the range of half precision or need more digits."""
         return settings.high
 
     @high_prec_dtype.setter

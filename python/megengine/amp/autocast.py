@@ -8,7 +8,7 @@ from .. import _mge, config
 
 
 class _Field:
-    """One of the three settings that the library keeps for each thread."""
+    """One of the three settings that the library keeps per thread."""
 
     def __init__(self, index: int):
         self._index = index
@@ -37,19 +37,19 @@ settings = _Settings()
 class autocast:
     """A context, or a decorator, in which operators take floating inputs in fitting dtypes.
 
-    Convolutions, products of matrices and batch norms (their images) take low precision; layer and
-    group norms, logarithms of softmax, and the elementwise functions that make floats of integers
-    (``exp``, ``log``, ``sqrt``, ``pow``, ``/``, trigonometry …) high precision. Everything else
-    keeps its rules, ``tanh``, ``sigmoid``, ``silu``, ``gelu`` and ``softmax`` among it. Operators
-    that run at once, tapes and traces see conversions like any others, so parameters and gradients
-    keep their dtypes. A backward pass casts nothing by itself.
+    Convolutions, matrix products and the images of batch norms use low precision. Layer and group
+    norms, ``log_softmax``, and the elementwise functions that turn integers into floats (``exp``,
+    ``log``, ``sqrt``, ``pow``, ``/``, trigonometry …) use high precision. All other operators keep
+    their rules, among them ``tanh``, ``sigmoid``, ``silu``, ``gelu`` and ``softmax``. Eager
+    operators, tapes and traces treat the conversions as operators, so parameters and gradients keep
+    their dtypes. A backward pass casts nothing by itself.
 
     Args:
-        enabled: False does nothing, and switches nothing off that is on outside.
+        enabled: False has no effect; an outer ``autocast`` stays on.
         low_prec_dtype: ``"float16"`` or ``"bfloat16"``.
         high_prec_dtype: ``"float32"``.
     Raises:
-        RuntimeError: when it is entered with a dtype that is not floating.
+        RuntimeError: on entry, if a dtype is not floating.
     Example:
         >>> x = F.ones((2, 2))
         >>> with autocast():

@@ -11,7 +11,7 @@ def convert_tensor_format(x: Tensor, inplace: bool = True) -> Tensor:
     """Mark images, or weights of convolutions, as NHWC.
 
     The mark is ``x.format``, and results of operators on images have it too. Shape, values and the
-    order of axes stay those of NCHW; which memory layout is used, the compiler of graphs decides.
+    order of axes stay those of NCHW; the graph compiler chooses the memory layout.
 
     Args:
         x: of rank 4 or 5; others stay as they are.
@@ -32,8 +32,8 @@ def convert_module_format(module: Module, inplace: bool = True) -> Module:
     """Mark the weights, biases and buffers of a Module as NHWC.
 
     Args:
-        module: its parameters and buffers of rank 4 and 5 are marked.
-        inplace: mark those of ``module`` itself, not of a copy.
+        module: the Module whose parameters and buffers of rank 4 and 5 are marked.
+        inplace: mark ``module`` itself instead of a copy.
     Returns:
         The Module.
     Example:

@@ -12,14 +12,15 @@ from ..tensor import Tensor
 class GradScaler:
     """Scales gradients up for a backward pass and down again behind it.
 
-    Gradients that are infinite or NaN are all dropped, and the scale becomes smaller; after
-    ``growth_interval`` passes without such it becomes larger.
+    If a gradient is infinite or NaN, all gradients are dropped and the scale shrinks; after
+    ``growth_interval`` finite passes it grows.
 
     Args:
         init_scale: the scale of the first pass.
-        growth_factor: what a growing scale is multiplied by.
-        backoff_factor: what the scale is multiplied by behind gradients that are not finite.
-        growth_interval: passes between two growths; 0 keeps the scale and checks nothing.
+        growth_factor: factor of a growing scale.
+        backoff_factor: factor of the scale after gradients that are not finite.
+        growth_interval: number of passes between two growths; 0 keeps the scale and disables the
+            check.
     Example:
         >>> w = Parameter([1.0, 2.0])
         >>> gm, scaler = GradManager().attach(w), GradScaler()
@@ -55,12 +56,12 @@ class GradScaler:
         """``gm.backward`` with scaled gradients.
 
         Args:
-            gm: what records.
+            gm: the GradManager that has recorded ``y``.
             y: results to differentiate.
             dy: their gradients; None for ones.
             unscale_grad: undo the scale, and drop the gradients if they are not finite. Without it
                 call ``unscale`` and ``update`` yourself: to accumulate gradients, or to clip them.
-            update_scale: whether the scale changes with it; ignored without ``unscale_grad``.
+            update_scale: update the scale, too; ignored without ``unscale_grad``.
         Raises:
             RuntimeError: nothing was recorded.
         Example:
@@ -103,7 +104,7 @@ class GradScaler:
             Tensor([2.], device=xpux:0)
         """
         tensors = [tensor for tensor in grad_tensors if tensor.grad is not None]
-        # Without a check there is nothing to update either.
+        # Without a check there is nothing to update.
         if self.growth_interval == 0:
             for tensor in tensors:
                 tensor.grad *= 1 / self.scale_factor
@@ -121,7 +122,7 @@ class GradScaler:
         """Change the scale as the passes since the last update went.
 
         Args:
-            new_scale: the scale from now on; None lets it grow or shrink.
+            new_scale: the new scale; None lets it grow or shrink.
         Example:
             >>> scaler = GradScaler(growth_interval=1)
             >>> scaler.update()
@@ -163,9 +164,9 @@ class GradScaler:
         """Go on as another scaler would.
 
         Args:
-            state: what its ``state_dict`` gave.
+            state: a dict from ``state_dict``.
         Raises:
-            KeyError: an entry is missing; nothing has changed then.
+            KeyError: an entry is missing; nothing is changed then.
         Example:
             >>> scaler = GradScaler()
             >>> scaler.load_state_dict(GradScaler(init_scale=64).state_dict())

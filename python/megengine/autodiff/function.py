@@ -10,11 +10,11 @@ from ..tensor import Tensor
 
 
 class Function:
-    """A function whose gradient is written by hand. Make one object per call.
+    """A function with a hand-written gradient. Make one object per call.
 
     Attributes:
-        needs_input_grad: during ``backward``, for each input whether its gradient is wanted; what
-            is given for the others is not used.
+        needs_input_grad: during ``backward``, whether the gradient of each input is needed; values
+            for the others are ignored.
     Example:
         >>> class Scaled(Function):
         ...     def forward(self, x):
@@ -28,7 +28,7 @@ class Function:
     needs_input_grad: tuple[bool, ...] = ()
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """Compute the result: a Tensor, or a tuple or list, which may hold other values too.
+        """Compute the result: a Tensor, or a tuple or list, which may also contain other values.
 
         Raises:
             NotImplementedError: the class does not have one.
@@ -36,15 +36,15 @@ class Function:
         raise NotImplementedError(f"[{type(self).__name__}] forward is not defined")
 
     def backward(self, *output_grads: Any, **kwargs: Any) -> Any:
-        """Compute the inputs' gradients from those of the results (None where there is none, and
-        for what is no Tensor).
+        """Compute the gradients of the inputs from those of the results (None for a missing
+        gradient, and for a value that is not a Tensor).
 
         Returns:
-            One per input; None for an input without gradient. Nones beyond the inputs do not
-            count: ``forward`` may leave out its last arguments.
+            One per input; None for an input without gradient. Extra Nones are ignored, because
+            ``forward`` may omit its last arguments.
         Raises:
-            NotImplementedError: the class does not have one.
-            RuntimeError: there are too few, or a Tensor is too much.
+            NotImplementedError: the class does not define it.
+            RuntimeError: there are too few gradients, or an extra one is a Tensor.
         """
         raise NotImplementedError(f"[{type(self).__name__}] backward is not defined")
 
@@ -94,7 +94,7 @@ class Function:
 
 
 def _each_of_its_own(out):
-    """What ``forward`` gave, where a Tensor that stands in several places is several."""
+    """The results of ``forward``, where repetitions of a Tensor are separate Tensors."""
     tensors = [v for v in out if isinstance(v, Tensor)] if isinstance(out, (tuple, list)) else []
     if len(tensors) == len(set(map(id, tensors))):
         return out

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``GradManager``: records what happens to tensors, then computes gradients."""
+"""``GradManager``: records operators on tensors, then computes gradients."""
 
 import functools
 import threading
@@ -31,7 +31,7 @@ def get_backwarding_grad_manager() -> "GradManager | None":
 
 
 class _Attached:
-    """A tensor that is watched, what to call when it dies, and what with its gradient."""
+    """An attached tensor with its finalizer and the callbacks for its gradient."""
 
     def __init__(self, tensor: Tensor, forget: Callable):
         self.tensor = weakref.ref(tensor, forget)
@@ -64,16 +64,16 @@ class GradManager(Recording):
     def attach(
         self, tensors: Tensor | Iterable[Tensor], callbacks: Callable | Iterable | None = None
     ) -> "GradManager":
-        """Watch tensors; what is recorded from now on counts.
+        """Attach tensors; their gradients are computed for everything recorded from now on.
 
         Args:
             tensors: floating Tensors; they are not kept alive.
-            callbacks: ``callback(tensor, gradient)``, or several; what the last one returns (or
-                what its ``get()`` gives) becomes the gradient.
+            callbacks: ``callback(tensor, gradient)``, or several; the result of the last one (or of
+                its ``get()``) becomes the gradient.
         Returns:
             The manager.
         Raises:
-            AssertionError: one of them is no floating Tensor.
+            AssertionError: one of them is not a floating Tensor.
         """
         tensors = [tensors] if isinstance(tensors, Tensor) else list(tensors)
         if callbacks is None:
@@ -101,7 +101,7 @@ class GradManager(Recording):
         self._on_tape.append(key)
 
     def follow(self, tensor: Tensor) -> None:
-        """Record what happens to a tensor, though nobody wants its gradient."""
+        """Record operators on a tensor without computing its gradient."""
         self._tape.attach(tensor)
         self._on_tape.append(None)
 
@@ -129,7 +129,7 @@ class GradManager(Recording):
         """Compute the gradients, add them to ``grad`` of the attached tensors, stop recording.
 
         Args:
-            y: results to differentiate; None for nothing.
+            y: results to differentiate; None: no results.
             dy: their gradients, of shapes that broadcast to the results'; None for ones.
         Raises:
             RuntimeError: nothing was recorded, or the numbers of results and gradients differ.
@@ -173,12 +173,12 @@ class GradManager(Recording):
                 grad.format = tensor.format
             old = getattr(tensor, "grad", None)
             if old is not None and grad is not None:
-                old += grad  # who holds the gradient sees the sum
+                old += grad  # owners of the gradient see the sum
                 grad = old
             tensor.grad = grad
 
     def release(self) -> None:
-        """Stop recording and forget what was recorded."""
+        """Stop recording and discard the recorded operators."""
         if self._tape is not None:
             tape = self._end()
             self._on_tape = []

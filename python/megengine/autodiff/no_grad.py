@@ -9,8 +9,8 @@ from .. import _mge
 
 @contextmanager
 def no_grad() -> Iterator[None]:
-    """Nothing is recorded inside of the ``with`` block: its results count as constants, and what
-    they were made from is not kept. A manager that begins to record in the block does so.
+    """Context in which nothing is recorded: results are constants, and their inputs are not kept. A
+    manager that begins to record in the block does record.
 
     Example:
         >>> from megengine.autodiff import GradManager

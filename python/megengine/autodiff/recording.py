@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What ``GradManager`` and ``Grad`` are to those whose gradients are more than values."""
+"""The interface of ``GradManager`` and ``Grad`` for code whose gradients have side effects."""
 
 import itertools
 import weakref
@@ -14,11 +14,11 @@ _active: "weakref.WeakSet[Recording]" = weakref.WeakSet()
 class Recording:
     """Owns a tape while it records: the base of ``GradManager`` and ``GradKey``.
 
-    The gradient of an operator may be an exchange with other processes: no process may leave it
-    out because nothing there depends on it.
+    The gradient of an operator may be an exchange with other processes. Every process must take
+    part, even if none of its results depends on it.
 
     Args:
-        name: the same in all processes that run one program; None: by the order of making.
+        name: the same in all processes of a program; None: numbered in the order of construction.
     """
 
     def __init__(self, name: str | None = None) -> None:
@@ -28,11 +28,11 @@ class Recording:
         self._kept: list[Tensor] = []
 
     def follow(self, tensor: Tensor) -> None:
-        """Record what happens to a tensor, though nobody wants its gradient."""
+        """Record operators on a tensor without computing its gradient."""
         raise NotImplementedError
 
     def keep(self, result: Tensor) -> None:
-        """Go through a result when gradients are computed, though nothing may depend on it."""
+        """Traverse a result when gradients are computed, even if no output depends on it."""
         self._kept.append(result)
 
     def _begin(self) -> None:
@@ -47,7 +47,7 @@ class Recording:
     def _with_kept(
         self, ys: list[Tensor], dys: list[Tensor] | None
     ) -> tuple[list[Tensor], list[Tensor] | None]:
-        """Results and their gradients, and what is kept with zeros."""
+        """Results and their gradients, where the kept results have zeros."""
         if not self._kept:
             return ys, dys
         dys = [_mge.ops.full_like(y, value=1.0) for y in ys] if dys is None else dys
@@ -56,7 +56,7 @@ class Recording:
 
 
 def active_recordings() -> list[Recording]:
-    """Those that record now, in the order in which they were made.
+    """The active recordings, in the order in which they were made.
 
     Example:
         >>> from megengine.autodiff.recording import active_recordings

@@ -11,9 +11,9 @@ def distinct_results(
     """Returns each result once, with its gradient in its shape.
 
     Args:
-        ys: the results; of one that is given several times the last counts, as in MegEngine.
-        dys: their gradients, which may lack what broadcasting brings, or have axes of extent 1 in
-            front; None: ones.
+        ys: the results; if one is given several times, the last one counts, as in MegEngine.
+        dys: their gradients, in shapes that broadcast to the results', or with leading axes of size
+            1; None: ones.
     Raises:
         RuntimeError: a shape does not broadcast to that of its result.
     """

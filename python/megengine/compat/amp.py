@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The settings of ``megengine.amp``, where MegEngine has their definitions.
 
-``enabled``, ``low_prec_dtype`` and ``high_prec_dtype`` are what holds on the calling thread.
+``enabled``, ``low_prec_dtype`` and ``high_prec_dtype`` are the settings of the calling thread.
 """
 
 from ..amp.autocast import settings
@@ -13,7 +13,7 @@ def _get_amp_dtype_autocast() -> bool:
 
 
 def _set_amp_dtype_autocast(value: bool) -> bool:
-    """Say whether operators get the dtypes that they belong in; what was set before is returned."""
+    """Switch automatic casts on or off; returns the previous setting."""
     before, settings.enabled = settings.enabled, bool(value)
     return before
 
@@ -30,12 +30,12 @@ def _set_amp_low_prec_dtype(dtype: str) -> str:
 
 
 def _get_amp_high_prec_dtype() -> str:
-    """The dtype of what needs the digits."""
+    """The dtype of operators that need more digits."""
     return settings.high
 
 
 def _set_amp_high_prec_dtype(dtype: str) -> str:
-    """Choose the dtype of what needs the digits; the one before is returned."""
+    """Set the dtype of operators that need more digits; returns the previous one."""
     before, settings.high = settings.high, dtype
     return before
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What Tensor's operators are made of, under MegEngine's names."""
+"""The base class of Tensor's operators, under MegEngine's names."""
 
 import abc
 from collections.abc import Callable
@@ -18,8 +18,8 @@ def _reduce(mode: str) -> Callable[..., Tensor]:
     return getattr(Tensor, {"product": "prod"}.get(mode.lower(), mode.lower()))
 
 
-class ArrayMethodMixin(abc.ABC):  # noqa: B024 - nobody derives from it
-    """Tensors and the variables of graphs are instances: what has their operators and methods."""
+class ArrayMethodMixin(abc.ABC):  # noqa: B024 - it has no derived classes
+    """The common interface of Tensors and variables of graphs: their operators and methods."""
 
 
 ArrayMethodMixin.register(Tensor)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Names that modules of MegEngine import from each other, which code written for it finds there.
 
-Below each module stand the homes of such names, with the names; ``F=`` is the home itself.
+Maps each module to the modules that define its borrowed names; ``F=`` is the module itself.
 """
 
 import functools
@@ -304,7 +304,7 @@ utils.tensor_sanity_check
 
 @functools.cache
 def borrowed() -> dict[str, dict[str, tuple[str, str]]]:
-    """By module and name, the module that defines it and its name there, empty for the module."""
+    """By module and name, the defining module and the name there; an empty name is the module."""
     found: dict[str, dict[str, tuple[str, str]]] = {}
     names: dict[str, tuple[str, str]] = {}
     home = ""

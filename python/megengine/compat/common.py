@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Devices, dtypes, and what is known of a Tensor without its values."""
+"""Devices, dtypes, and properties of a Tensor without its values."""
 
 import dataclasses
 from typing import Any
@@ -47,7 +47,7 @@ class TensorAttr:
 
 @dataclasses.dataclass
 class OperatorNodeConfig:
-    """Name, dtype and places of a new operator; None leaves them open."""
+    """Name, dtype and devices of a new operator; None leaves them unset."""
 
     name: str | None = None
     dtype: Any = None

@@ -29,7 +29,7 @@ def convert_inputs(dst: Sequence[Tensor], inputs: Sequence[Tensor] | None = None
 
     Args:
         dst: VarNodes of one graph.
-        inputs: which; None: all that ``dst`` needs.
+        inputs: the inputs to convert; None: all inputs of ``dst``.
     Returns:
         ``dst``, and an OrderedDict from names to InputNodes.
     Example:
@@ -45,10 +45,10 @@ def convert_inputs(dst: Sequence[Tensor], inputs: Sequence[Tensor] | None = None
 
 
 def convert_outputs(dst: Sequence[Tensor]):
-    """Let the values of variables be asked for.
+    """Make the values of variables readable.
 
     Args:
-        dst: VarNodes of a graph whose inputs ``convert_inputs`` has made ready.
+        dst: VarNodes of a graph whose inputs ``convert_inputs`` has converted.
     Returns:
         ``dst``, and an OrderedDict from names to OutputNodes.
     Example:
@@ -70,9 +70,10 @@ def embed_inputs(dst: Sequence[Tensor], data: Sequence, inputs: Sequence[Tensor]
     Args:
         dst: VarNodes of one graph.
         data: a Tensor or an array for each input.
-        inputs: which; None: all that ``dst`` needs, in their order.
+        inputs: the inputs to replace; None: all inputs of ``dst`` in order.
     Returns:
-        VarNodes as ``dst`` with these constants, and an OrderedDict from names of inputs to the
+        Copies of the VarNodes ``dst`` with these constants, and an OrderedDict from names of inputs
+        to the
         constants.
     Raises:
         AssertionError: there are more or fewer inputs than data.
@@ -101,12 +102,12 @@ class GraphInference:
     """A model file that runs.
 
     Args:
-        file: path, or a binary file object; of any kind.
+        file: path of a model file, or a binary file object.
         outputs: names of the variables to compute; None: the file's outputs.
         profiling: as in MegEngine, without effect: ``jit.trace`` and ``load_and_run`` profile.
         optimize_for_inference: as in MegEngine, without effect: the engine optimises each run.
     Raises:
-        AssertionError: there is no variable of such a name.
+        AssertionError: no variable has such a name.
     Example:
         >>> import io
         >>> from megengine.utils.network import Network
@@ -140,14 +141,14 @@ class GraphInference:
         """Compute the outputs.
 
         Args:
-            inp_args: an array or a Tensor for each input, in the order of ``get_dep_vars``: that of
-                the inputs' distances to the outputs, which need not be that of the arguments of
-                the function that was traced.
-            inp_dict: further ones by name; the better way for more than one.
+            inp_args: an array or a Tensor for each input, in the order of ``get_dep_vars``: by
+                distance to the outputs, which may differ from the order of the traced function's
+                arguments.
+            inp_dict: further inputs by name; recommended for several inputs.
         Returns:
             Arrays by the names of the outputs.
         Raises:
-            AssertionError: an input is missing, or there is none of that name.
+            AssertionError: an input is missing, or no input has that name.
         """
         names = list(self._dtypes)
         given = dict(zip(names, inp_args, strict=False)) | (inp_dict or {})
@@ -165,7 +166,7 @@ class GraphInference:
 
 
 def set_priority_to_id(dest_vars: Sequence[Tensor]) -> None:
-    """Order operators as they were made, which they always are: nothing has another priority.
+    """Run operators in the order of their creation. No effect: there are no other priorities.
 
     Args:
         dest_vars: VarNodes of one graph.

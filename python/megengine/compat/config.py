@@ -17,7 +17,7 @@ def set_auto_format_convert(option: bool) -> None:
 
 
 def _clear_algorithm_cache() -> None:
-    """Forget choices of algorithms: they are made for each call, so none are kept."""
+    """Clear the choices of algorithms. No effect: they are made per call and not kept."""
 
 
 def __getattr__(name: str):

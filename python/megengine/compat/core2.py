@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tensors below ``functional``, what runs operators on them, and settings of the process."""
+"""The class below ``functional``'s Tensors, the function that applies operators, and process
+settings."""
 
 import enum
 from weakref import ref as TensorWeakRef  # noqa: F401, N812
@@ -44,7 +45,7 @@ push_scope = AutoNaming.push_scope
 
 
 def pop_scope(scope: str | None = None) -> None:
-    """Leave the innermost module, whose name is given."""
+    """Leave the innermost module, which must have the given name."""
     AutoNaming.pop_scope()
 
 
@@ -82,5 +83,5 @@ def astype_cpp(tensor: Tensor, dtype) -> Tensor:
 
 
 def cupti_available() -> bool:
-    """Whether profiles ask CUDA's tools: they do not."""
+    """Whether profiles use CUPTI: always False."""
     return False

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``Grad``: one tape, whose gradients go to functions."""
+"""``Grad``: one tape, which passes gradients to functions."""
 
 import itertools
 import weakref
@@ -25,7 +25,7 @@ class GradKey(Recording):
     It records from ``enter``, or from the first ``attach``, to ``backward`` or ``exit``.
 
     Args:
-        name: what it is called.
+        name: its name.
     Example:
         >>> key, x = GradKey("example"), Tensor([3.0])
         >>> key.attach(x, print)
@@ -50,15 +50,15 @@ class GradKey(Recording):
         self._attached.append((weakref.ref(tensor), callback))
 
     def follow(self, tensor: Tensor) -> None:
-        """Record what happens to a tensor, though nobody wants its gradient."""
+        """Record operators on a tensor without computing its gradient."""
         self.attach(tensor)
 
     def is_attached_to(self, tensor: Tensor) -> bool:
-        """Whether the gradient of a Tensor was asked for."""
+        """Whether the gradient of a Tensor was requested."""
         return any(reference() is tensor for reference, _ in self._attached)
 
     def suppress(self) -> None:
-        """Record nothing until ``resume``."""
+        """Pause recording until ``resume``."""
         self.enter()
         self._tape.stop()
 
@@ -72,7 +72,7 @@ class GradKey(Recording):
 
         Args:
             ys: results.
-            dys: their gradients, of shapes that broadcast to theirs.
+            dys: their gradients, of shapes that broadcast to the results'.
         Raises:
             RuntimeError: nothing is recorded.
         """
@@ -129,7 +129,7 @@ class Grad:
 
         Args:
             tensors: floating Tensors.
-            callback: is called with the gradient of each that has one.
+            callback: called with the gradient of each Tensor that has one.
         Returns:
             This object.
         """
@@ -142,14 +142,14 @@ class Grad:
 
         Args:
             ys: results.
-            dys: their gradients, of shapes that broadcast to theirs.
+            dys: their gradients, of shapes that broadcast to the results'.
         Raises:
             RuntimeError: nothing is recorded.
         """
         self._impl.backward(*([v] if isinstance(v, Tensor) else list(v) for v in (ys, dys)))
 
     def suppress(self) -> None:
-        """Record nothing until ``resume``."""
+        """Pause recording until ``resume``."""
         self._impl.suppress()
 
     def resume(self) -> None:

@@ -23,7 +23,7 @@ from .megbrain_graph import (  # noqa: F401
 
 
 def make_h2d(graph: ComputingGraph, device, dtype, shape=None, name: str | None = None) -> VarNode:
-    """A further input of a graph; of rank 1 if nothing is said of its shape.
+    """Make a further input of a graph; of rank 1 without a shape.
 
     Example:
         >>> from megengine.core.tensor.megbrain_graph import Graph

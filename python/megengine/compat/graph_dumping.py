@@ -24,22 +24,22 @@ def dump_graph(
     dump_format: str | None = None,
     model_version: int = 2,
 ) -> tuple[bytes, CompGraphDumpResult]:
-    """Write what variables of a graph need, as a .mge file in memory.
+    """Write the operators that compute variables of a graph, as a .mge file in memory.
 
     Args:
         output_vars: the outputs; a dict gives them names.
-        keep_var_name: which variables keep their names: 0 none, 1 outputs, 2 all.
+        keep_var_name: which variables keep their names: 0: no variables, 1: outputs, 2: all.
         keep_opr_name: operators keep their names.
-        keep_param_name: constants keep theirs.
-        keep_opr_priority: without effect, which a warning says: there are no priorities.
+        keep_param_name: constants keep their names.
+        keep_opr_priority: no effect, with a warning: there are no priorities.
         no_change_graph: without effect: the graph is written as it is.
         strip_info_file: path of a JSON file that lists the operators and dtypes used.
-        append_json: merge with what this file has.
-        metadata: texts that the file keeps.
-        dump_format: ``"FBS"`` and ``"FBS_V2"`` are without effect: the format is .mge.
+        append_json: merge with the contents of this file.
+        metadata: texts to store in the file.
+        dump_format: ``"FBS"`` and ``"FBS_V2"`` have no effect: the format is .mge.
         model_version: without effect, for the same reason.
     Returns:
-        The content of the file, and what it has.
+        The bytes of the file, and a summary of its contents.
     Raises:
         ValueError: there are no outputs, or one variable has two names.
     Example:
@@ -93,7 +93,7 @@ def optimize_for_inference(dest_vars: Sequence[Tensor], **kwargs) -> tuple[list[
         dest_vars: outputs of a graph.
         kwargs: ``enable_ioc16``, ``enable_nchw88``, …: those of ``jit.trace.dump``.
     Returns:
-        The outputs as they are, and the options that were asked for.
+        The unchanged outputs, and the requested options.
     Raises:
         ValueError: there is no such option, or two contradict each other.
     """

@@ -6,22 +6,22 @@ from typing import Any
 from .. import _mge
 from ..jit.options import LIST
 
-# Where MegEngine calls a field otherwise.
+# Fields with another name in MegEngine.
 _RENAMED = {
     "level": "graph_opt_level",
     "sublinear_mem_config.lb_memory": "sublinear_mem_config.lb_memory_mb",
 }
 _ROWS = {_RENAMED.get(row["field"], row["field"]): row for row in LIST}
 _GROUPS = {path[: at + 1] for path in _ROWS for at, char in enumerate(path) if char == "."}
-# MegEngine's numbers for what the engine decides, and what is off and on.
+# MegEngine's numbers for automatic, off and on.
 _THREE_WAYS = {0: None, 1: False, 2: True}
 
 
 class GraphOptions:
     """Options of a compilation as attributes; assigning one that does not exist is an error.
 
-    Each is checked when it is assigned, and acts from the next run of the graph on.
-    docs/compile-options.md says what each does.
+    Each option is checked when it is assigned, and takes effect at the next run of the graph.
+    docs/compile-options.md describes each.
 
     Example:
         >>> options = GraphOptions()

@@ -19,16 +19,16 @@ def make_backward_graph(
     needs_grad: Sequence[bool],
     output_has_grad: Sequence[bool],
 ) -> tuple[str, list[bool], list[bool]]:
-    """Ask what the gradient of an operator reads.
+    """Return the values that the gradient of an operator reads.
 
     Args:
         op: the operator with its parameters.
         attrs: shape, dtype and device of each input.
-        needs_grad: which inputs want a gradient.
+        needs_grad: which inputs need a gradient.
         output_has_grad: which outputs have one.
     Returns:
-        A word for the graph; whether it reads each input, each output and each gradient of an
-        output; whether each input gets a gradient.
+        A key of the graph; whether it reads each input, each output and each output gradient;
+        whether each input gets a gradient.
     Example:
         >>> from megengine.core.ops.builtin import Elemwise
         >>> vector = TensorAttr((2,), "float32", "xpux")

@@ -30,8 +30,8 @@ CompGraphLoadResult = namedtuple(
 class Graph(OpenGraph):
     """A graph that is built by hand, compiled and run.
 
-    ``execute`` asks for a run, which happens when the inputs have values and somebody wants a
-    result; ``wait`` ends it.
+    ``execute`` requests a run, which happens when the inputs have values and a result is read;
+    ``wait`` ends it.
 
     Example:
         >>> graph = Graph()
@@ -62,7 +62,7 @@ class Graph(OpenGraph):
         return self._options
 
     def compile_options(self) -> dict[str, Any]:
-        """As ``options`` say."""
+        """The compile options that ``options`` describe."""
         return self._options._values
 
     def type_of(self, operator: OpNode) -> str:
@@ -78,14 +78,14 @@ class Graph(OpenGraph):
         return found
 
     def make_h2d(self, *, dtype, device, shape=None, name: str | None = None) -> VarNode:
-        """An input; of rank 1 if nothing is said of its shape."""
+        """Make an input; of rank 1 without a shape."""
         place = None if device is None else str(device)
         return self.variable(self.add_input(name or "", dtype, list(shape or (1,)), place))
 
     make_input = make_h2d
 
     def compile(self, *outputs: Tensor) -> "Graph":
-        """Say what is to be computed.
+        """Set the variables to compute.
 
         Args:
             outputs: variables of this graph.
@@ -121,7 +121,7 @@ class Graph(OpenGraph):
 class LoadedGraph(Graph):
     """A graph that ``load_graph`` gave."""
 
-    compile = OpenGraph.compile  # MegEngine has one of its own for graphs by hand
+    compile = OpenGraph.compile  # MegEngine has a separate function for manual graphs
 
     def params_of(self, operator: OpNode) -> str:
         """The parameters of an operator as JSON text."""
@@ -134,8 +134,7 @@ def load_graph(fpath) -> CompGraphLoadResult:
     Args:
         fpath: path, or a binary file object.
     Returns:
-        The graph, its outputs by name and in their order, and what the file says of itself as it is
-        stored.
+        The graph, its outputs by name and in order, and the metadata of the file.
     """
     graph = LoadedGraph.load(fpath)
     outputs = [graph.variable(number) for number in graph.outputs]
@@ -144,7 +143,7 @@ def load_graph(fpath) -> CompGraphLoadResult:
 
 
 def _run(graph: OpenGraph, variables: list[Tensor]) -> None:
-    """Compute variables; inputs that functions give are asked for, once in a run."""
+    """Compute variables; each input callback is called once per run."""
     for var, source in graph._sources if isinstance(graph, Graph) else ():
         if var.name not in graph.feeds:
             graph.feeds[var.name] = at_least_vector(source(), var.dtype)
@@ -152,16 +151,16 @@ def _run(graph: OpenGraph, variables: list[Tensor]) -> None:
 
 
 def input_callback(callback: Callable, *, device, dtype, shape=None, graph: Graph) -> tuple:
-    """An input whose value a function gives in each run.
+    """Make an input whose value a function returns in each run.
 
     Args:
-        callback: gives a Tensor.
-        device: of the input.
-        dtype: of the input.
-        shape: of the input; None: a vector.
-        graph: gets the input.
+        callback: returns a Tensor.
+        device: device of the input.
+        dtype: dtype of the input.
+        shape: shape of the input; None: a vector.
+        graph: the graph that gets the input.
     Returns:
-        The variable, twice (MegEngine's second one keeps an order).
+        The variable, twice (in MegEngine the second one fixes an order).
     """
     var = graph.make_h2d(dtype=dtype, device=device, shape=shape)
     graph._sources.append((var, callback))
@@ -190,11 +189,11 @@ class InputNode:
     """An input of a graph that gets values by hand.
 
     Args:
-        var: the input; without it one is made.
-        device: of the new one.
-        dtype: of the new one.
-        shape: of the new one; None: a vector.
-        graph: a ``Graph``, which gets the new one.
+        var: the input; None: a new one.
+        device: device of a new input.
+        dtype: dtype of a new input.
+        shape: shape of a new input; None: a vector.
+        graph: the ``Graph`` of a new input.
     """
 
     def __init__(
@@ -206,7 +205,7 @@ class InputNode:
 
     @property
     def name(self) -> str:
-        """That of the variable."""
+        """Name of the variable."""
         return self.var.name
 
     def set_value(self, value) -> None:
@@ -221,7 +220,7 @@ class InputNode:
 
 
 class OutputNode:
-    """A variable whose value can be asked for.
+    """A variable whose value can be read.
 
     Args:
         var: of a graph.
@@ -234,7 +233,7 @@ class OutputNode:
 
     @property
     def name(self) -> str:
-        """That of the variable."""
+        """Name of the variable."""
         return self.var.name
 
     def get_value(self) -> Tensor:
@@ -253,7 +252,7 @@ class OutputNode:
 
 
 class ValueOutputNode(OutputNode):
-    """The same, whose value is an array."""
+    """An OutputNode whose value is an array."""
 
     def get_value(self) -> np.ndarray:
         """The value of the last run, or of one now."""

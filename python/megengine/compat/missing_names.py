@@ -18,7 +18,7 @@ from ..core.not_available import NotAvailableModuleError, NotAvailableNameError
 from ..core.room import contents
 from .borrowed_names import borrowed
 
-# By module, the names of MegEngine 1.13 that this version lacks.
+# Names of MegEngine 1.13 that this version lacks, by module.
 _MISSING = {
     f"megengine.{module}": frozenset(names.split())
     for module, names in {
@@ -58,13 +58,14 @@ def _message(name: str) -> str:
 
 @functools.cache
 def _modules() -> frozenset[str]:
-    """The modules of the table with the packages that they lie in."""
+    """The modules of the table with their packages."""
     parts = (name.split(".") for name in _MISSING)
     return frozenset(".".join(p[:n]) for p in parts for n in range(1, len(p) + 1))
 
 
 def _homes(module: str):
-    """Where a name of a module may be defined: in it, and, for a package, in what lies below."""
+    """Yields the modules that may define a name: the module itself and, for a package, its
+    submodules."""
     yield module
     yield from _ALSO_IN.get(module, ())
     if module != "megengine":
@@ -94,8 +95,8 @@ def missing(module: str, name: str):
     one comes from there.
 
     Raises:
-        NotAvailableNameError: MegEngine has it, this version has not.
-        AttributeError: nobody has it.
+        NotAvailableNameError: MegEngine has the name, this version does not.
+        AttributeError: MegEngine does not have it either.
     """
     if f"{module}.{name}" in _modules() or _lies_below(module, name):
         # There are packages and modules that are imported when they are first used.
@@ -123,14 +124,14 @@ def _found_or_missing(own: Callable[[str], Any] | None, module: str, name: str):
 
 
 class _MissingModules:
-    """The finder behind all others: what nobody has found, but should be there."""
+    """The last finder on the path, for modules that MegEngine has and this version lacks."""
 
     @staticmethod
     def find_spec(name: str, path=None, target=None):
         module, _, last = name.rpartition(".")
         if module.partition(".")[0] != "megengine" or not _belongs(module, last):
             return None
-        # importlib.util.find_spec only asks; its answer is None.
+        # importlib.util.find_spec only queries, and gets None.
         if sys._getframe(2).f_globals.get("__name__") == "importlib.util":
             return None
         # Without the module's name in the error: `from package import module` would hide it.
@@ -138,7 +139,7 @@ class _MissingModules:
 
 
 class _MissingMember:
-    """In the place of a method or property that a class lacks."""
+    """A placeholder for a method or property that a class lacks."""
 
     def __set_name__(self, owner: type, name: str) -> None:
         self._message = _message(f"{owner.__module__}.{owner.__qualname__}.{name}")
@@ -158,12 +159,12 @@ def _mark_members(module: ModuleType, names: frozenset[str]) -> None:
 
 
 def _mark(name: str, module: ModuleType) -> None:
-    """Make a module, now that all of it is there, tell what it lacks."""
+    """Make a fully loaded module report the names that it lacks."""
     known = name in _modules() or name in borrowed() or getattr(module, "__path__", None)
     if known:
         own = contents(module).get("__getattr__")
         module.__getattr__ = functools.partial(_found_or_missing, own, name)
-        # With a path, be it empty, `from module import name` asks the finders.
+        # With a path, even an empty one, `from module import name` uses the finders.
         contents(module).setdefault("__path__", [])
     _mark_members(module, _MISSING.get(name, frozenset()))
 
@@ -197,7 +198,8 @@ class _MarkingLoader:
 
 
 def watch(package: str) -> None:
-    """Make every module of a package tell what it lacks, those imported later too.
+    """Make every module of a package report the names that it lacks, including modules imported
+    later.
 
     Args:
         package: ``"megengine"``.

@@ -8,12 +8,12 @@ from ..random import get_rng_state
 from ..random import seed as set_global_rng_seed  # noqa: F401
 
 __getattr__ = _builtin.__getattr__
-# No kernels are made for single operators: a trace fuses what it records.
+# Single operators are not compiled: a trace fuses the operators that it records.
 jit_supported = False
 
 
 def set_jit_enabled(option: bool) -> bool:
-    """Without effect, as there is nothing to switch; what was set before is False."""
+    """No effect, because there is nothing to switch; returns False as the previous setting."""
     return False
 
 

@@ -13,7 +13,7 @@ _defrag = _try_coalesce_all_free_memory
 
 
 class Logger:
-    """The level of the library's own messages, and who gets them."""
+    """The level and handler of the library's log messages."""
 
     class LogLevel(enum.IntEnum):
         """Levels, with the numbers of ``logging``."""
@@ -39,14 +39,14 @@ class Logger:
 
     @staticmethod
     def set_log_handler(logger: logging.Logger | None) -> None:
-        """Without effect: messages go to the logger of the module that they come from."""
+        """No effect: messages go to the logger of the module that emits them."""
 
 
 class AtomicUint64:
     """A counter of 64 bits.
 
     Args:
-        value: what it begins with.
+        value: the initial value.
     Example:
         >>> counter = AtomicUint64(2)
         >>> counter.fetch_add(3), counter.load()

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Functions written in operators: ``subgraph_fn``, under MegEngine's names.
 
-Such a function is described once, in terms of operators and of places for its operands. Here its
-operators run one after the other, wherever it is called; what compiles and fuses them is a trace.
+Such a function is described once, by operators and placeholders for its operands. Here a call runs
+its operators one after the other; a trace compiles and fuses them.
 """
 
 from collections.abc import Callable, Sequence
@@ -15,7 +15,7 @@ from ..operators.opdef import OpDef, apply
 from ..tensor import Tensor
 from .tensor_utils import Const
 
-# No kernels are made for single functions: a trace fuses what it records.
+# Single functions are not compiled: a trace fuses the operators that it records.
 jit_supported = False
 
 _OPERATORS = {
@@ -44,7 +44,7 @@ _OPERATORS = {
 
 
 def _operator(op: OpDef | str, count: int) -> OpDef:
-    """An operator, or the one that a sign stands for with so many operands."""
+    """An operator, or the operator that a sign denotes with so many operands."""
     if not isinstance(op, str):
         return op
     assert (op, count) in _OPERATORS, (
@@ -54,7 +54,7 @@ def _operator(op: OpDef | str, count: int) -> OpDef:
 
 
 class _Described(OpDef):
-    """Operators and constants in order, each with the numbers of what it takes and gives."""
+    """Operators and constants in order, each with the indices of its operands and results."""
 
     name: str = ""
     operands: tuple = ()
@@ -108,17 +108,17 @@ class SubgraphBuilder:
         return list(range(self._count - count, self._count))
 
     def input(self) -> int:
-        """One operand more."""
+        """Add an operand."""
         self._operands += self._numbers(1)
         return self._operands[-1]
 
     def apply(self, op: OpDef, inputs: Sequence[int], nr_out: int) -> list[int]:
-        """What an operator gives.
+        """Add the results of an operator.
 
         Args:
             op: the operator with its parameters.
-            inputs: what it is applied to.
-            nr_out: how many results it has.
+            inputs: indices of its operands.
+            nr_out: number of results.
         """
         results = self._numbers(nr_out)
         self._steps.append((op, tuple(inputs), tuple(results)))
@@ -131,11 +131,11 @@ class SubgraphBuilder:
         return number
 
     def outputs(self, outputs: Sequence[int]) -> None:
-        """Say what the function gives."""
+        """Set the results of the function."""
         self._outputs = tuple(outputs)
 
     def outputs_has_grad(self, flags: Sequence[bool]) -> None:
-        """Say through which results gradients go; through all if nothing is said."""
+        """Set the results that propagate gradients; all by default."""
         self._outputs_has_grad = tuple(flags)
 
     def get(self) -> OpDef:
@@ -150,7 +150,7 @@ class SubgraphBuilder:
         )
 
     def compile(self, gopt_level: int) -> OpDef:
-        """The function as an operator; the level is that of the trace that records it."""
+        """The function as an operator; the trace that records it determines the level."""
         return self.get()
 
     def jit_fuse(self) -> OpDef:
@@ -159,7 +159,7 @@ class SubgraphBuilder:
 
 
 class _Describing:
-    """What a description is written with: a function for operators and one for constants."""
+    """The two functions passed to a description: one for operators and one for constants."""
 
     def __init__(self, builder: SubgraphBuilder, dtype, device):
         self._builder = builder
@@ -181,7 +181,7 @@ class _Describing:
 
 
 def _with_gradient(func: Callable, describing: _Describing, inputs: list[int]) -> type[Function]:
-    """A function that describes its own backward pass behind its ``yield``."""
+    """A function that describes its own backward pass after its ``yield``."""
     description = func(inputs, describing.operator, describing.constant)
     outputs = next(description)
     forward = describing.function(outputs, [False] * len(outputs))
@@ -220,17 +220,17 @@ def subgraph(
 
     The description is called once, with the inputs, ``f`` for operators (an ``OpDef`` or a sign
     like ``"+"``, then operands, and ``nr_out`` for several results) and ``c`` for constants. It
-    returns results and, for each, whether gradients go through it. With ``custom_grad`` it yields
-    results, is sent their gradients, and yields those of the inputs.
+    returns the results and, for each, whether it propagates gradients. With ``custom_grad`` it
+    yields the results, is sent their gradients, and yields those of the inputs.
 
     Args:
-        name: of the operator.
-        dtype: of constants.
-        device: of constants.
-        nr_inputs: how many inputs there are.
-        gopt_level: without effect, as ``jit_fusion``: a trace compiles what it records.
-        jit_fusion: see there.
-        custom_grad: whether the description says what the gradients are.
+        name: name of the operator.
+        dtype: dtype of constants.
+        device: device of constants.
+        nr_inputs: number of inputs.
+        gopt_level: no effect: a trace compiles the operators that it records.
+        jit_fusion: no effect, as ``gopt_level``.
+        custom_grad: whether the description computes the gradients itself.
     Returns:
         A decorator whose result gives the operator (an ``OpDef``, or a ``Function``) when called.
     """
@@ -289,14 +289,14 @@ def subgraph_fn(
     """A decorator that makes a function of Tensors of a description; see ``subgraph``.
 
     Args:
-        name: of the operator.
-        dtype: of constants.
-        device: of constants.
-        nr_inputs: how many Tensors it takes.
-        gopt_level: without effect, as ``jit_fusion``.
-        jit_fusion: see there.
-        custom_grad: whether the description says what the gradients are.
-        interpret: follow the description at each call.
+        name: name of the operator.
+        dtype: dtype of constants.
+        device: device of constants.
+        nr_inputs: number of input Tensors.
+        gopt_level: no effect.
+        jit_fusion: no effect.
+        custom_grad: whether the description computes the gradients itself.
+        interpret: call the description at each call.
     Example:
         >>> @subgraph_fn("square_sum", "float32", "xpux", 2)
         ... def square_sum(inputs, f, c):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What MegEngine's own tests and some of its users' code take from here, under its names."""
+"""Functions that MegEngine's tests and some user code import, under MegEngine's names."""
 
 import contextlib
 from collections.abc import Iterable
@@ -13,7 +13,7 @@ from . import amp
 
 
 def _items(x) -> Iterable:
-    """The numbers of a shape: of a tensor or an array, or of what holds numbers and tensors."""
+    """The numbers of a shape: of a tensor, an array, or a container of numbers and tensors."""
     if isinstance(x, Tensor):
         return _numbers(x)
     return (
@@ -29,9 +29,9 @@ def make_shape_tuple(shape) -> tuple[int, ...]:
     """A shape as a tuple of ints.
 
     Args:
-        shape: ints, or vectors and scalars (Tensors too) of whole numbers, or such a one.
+        shape: an int, a vector or scalar of integers (also a Tensor), or a sequence of them.
     Raises:
-        TypeError: something in it is no whole number.
+        TypeError: an element is not an integer.
     Example:
         >>> make_shape_tuple((Tensor(2), 3))
         (2, 3)
@@ -47,10 +47,10 @@ def astensor1d(x, *reference, dtype=None, device=None) -> Tensor:
 
     Args:
         x: a Tensor, or numbers and Tensors of rank 0 or 1, which are joined.
-        reference: Tensors, the first of which has the device; None: the default one. Where one is
+        reference: Tensors, the first of which sets the device; None: the default device. If one is
             a variable of a ``Network``, so is the result.
-        dtype: of the result; None: that of ``x``.
-        device: of the result.
+        dtype: dtype of the result; None: that of ``x``.
+        device: device of the result.
     Example:
         >>> astensor1d((Tensor(2), 3)).numpy()
         array([2, 3], dtype=int32)
@@ -68,7 +68,7 @@ def astensor1d(x, *reference, dtype=None, device=None) -> Tensor:
 
 
 def isscalar(x) -> bool:
-    """Whether something has no axes: a number, or a Tensor of rank 0.
+    """Whether a value has no axes: a number, or a Tensor of rank 0.
 
     Example:
         >>> isscalar(Tensor(1.0)), isscalar(Tensor([1.0]))
@@ -114,7 +114,7 @@ def set_convert_inputs(flag: bool) -> bool:
     Operators give their operands a common dtype in any case.
 
     Returns:
-        What was set before.
+        The previous setting.
     """
     global _convert_inputs_enabled
     before, _convert_inputs_enabled = _convert_inputs_enabled, bool(flag)
@@ -126,8 +126,8 @@ def convert_single_value(v, *, dtype=None, device=None) -> Tensor:
 
     Args:
         v: Tensor, number or array.
-        dtype: of the new Tensor, or what a Tensor is cast to.
-        device: of the new Tensor.
+        dtype: dtype of the new Tensor, or the dtype to which a Tensor is cast.
+        device: device of the new Tensor.
     """
     if isinstance(v, Tensor):
         return v if dtype is None or v.dtype == dtype else v.astype(dtype)
@@ -135,7 +135,7 @@ def convert_single_value(v, *, dtype=None, device=None) -> Tensor:
 
 
 def cast_tensors(*args, promote: bool = False) -> tuple:
-    """Tensors in the low precision of ``megengine.amp``; None stays.
+    """Tensors in the low precision of ``megengine.amp``; None is kept.
 
     Args:
         args: Tensors and Nones.
@@ -146,7 +146,7 @@ def cast_tensors(*args, promote: bool = False) -> tuple:
 
 
 def result_type(*args) -> np.dtype:
-    """The dtype that NumPy gives Tensors and dtypes in common; what is neither does not count.
+    """The common dtype of Tensors and dtypes by NumPy's rules; other values are ignored.
 
     Args:
         args: Tensors, and whatever NumPy takes for a dtype.
@@ -163,7 +163,7 @@ def result_type(*args) -> np.dtype:
 
 
 def _category(one: Tensor) -> int:
-    """0 for bool, 1 for integers, 2 for what is floating."""
+    """0 for bool, 1 for integers, 2 for floating dtypes."""
     return {"b": 0, "i": 1, "u": 1}.get(one.dtype.kind, 2)
 
 
@@ -171,8 +171,8 @@ def dtype_promotion(args) -> np.dtype:
     """The dtype that operands of an operator have in common.
 
     Args:
-        args: Tensors, arrays and numbers; those that are no Tensors count when their category
-            (bool, integer, floating) is above the Tensors'.
+        args: Tensors, arrays and numbers; arrays and numbers count only if their category (bool,
+            integer, floating) is above the Tensors'.
     Example:
         >>> dtype_promotion([Tensor([1]), 0.5])
         dtype('float32')
@@ -197,7 +197,7 @@ def get_device(args):
 
 
 def convert_inputs(*args, device=None) -> tuple:
-    """Operands as Tensors of the dtype that they have in common; None stays.
+    """Operands as Tensors of their common dtype; None is kept.
 
     Args:
         args: Tensors, arrays and numbers; a float makes integers float32.

@@ -150,7 +150,7 @@ def softmax(inp: Tensor, axis: int | None = None, **others: Any) -> Tensor:
 
     Args:
         inp: any rank, floating; a value of rank 0 is a vector of one element.
-        axis: the axis; None takes 0 for rank 1 and 3, and 1 for the others.
+        axis: the axis; None: 0 for rank 1 and 3, 1 for other ranks.
     Returns:
         Tensor of the shape of ``inp``.
     Raises:

@@ -18,11 +18,11 @@ from .tensor import arange, broadcast_to, expand_dims, reshape, transpose
 
 __all__ = ["multi_head_attention"]
 
-_HIDDEN = -math.inf  # added to what a query must not see
+_HIDDEN = -math.inf  # added to the scores of masked keys
 
 
 class _Packed:
-    """Matrices and biases that lie behind each other in one parameter."""
+    """Matrices and biases that are stored one after the other in one parameter."""
 
     def __init__(self, values: Tensor | None) -> None:
         self._values = None if values is None else values.reshape(-1)
@@ -77,7 +77,8 @@ def _heads_first(x: Tensor) -> Tensor:
 
 
 def _added(mask: Tensor) -> Tensor:
-    """What a mask adds to the scores: itself, or for a mask of bool nothing or minus infinity."""
+    """The term that a mask adds to the scores: the mask, or 0 and minus infinity for a bool
+    mask."""
     if mask.dtype != np.bool_:
         return mask
     return _mge.ops.where(mask, _HIDDEN, 0.0)
@@ -97,7 +98,8 @@ def _masks(
     key_padding_mask: Tensor | None,
     maybe_cudnn_style_mask: bool,
 ) -> Iterator[Tensor]:
-    """What is added to scores of ``sizes``, (N, heads, L, S), but for what is hidden as later."""
+    """Yields the terms added to scores of ``sizes``, (N, heads, L, S), except for the causal
+    mask."""
     n, heads, queries, keys = sizes
     if attn_mask is not None:
         if maybe_cudnn_style_mask and tuple(attn_mask.shape) == (2, queries):
@@ -138,8 +140,7 @@ def _attended(
     drop: float,
     need_weights: bool,
 ) -> tuple[Tensor, Tensor | None]:
-    """What the queries make of the values, (N, L, heads, E), and the weights, (N, heads, L, S),
-    or None."""
+    """The attention output, (N, L, heads, E), and the weights, (N, heads, L, S), or None."""
     if drop:
         weights = softmax(_scores(q, k, mask, is_causal), -1)
         seen = matmul(dropout(weights, drop, True), _heads_first(v))
@@ -157,7 +158,7 @@ def _checked_widths(
     """Returns how many rows each matrix has: of query, key, value and output.
 
     Raises:
-        AssertionError: the heads do not divide what they share.
+        AssertionError: a size is not divisible by the number of heads.
     """
     widths = [x.shape[-1] for x in operands]
     projected = [size or width for size, width in zip(sizes, widths, strict=False)]
@@ -195,46 +196,47 @@ def multi_head_attention(
     reslink: bool = False,
     training: bool = True,
 ) -> tuple[Tensor, Tensor | None]:
-    """Each query's mean of the values, weighted by how much it resembles their keys, in several
-    heads at once.
+    """Multi-head attention: each query's mean of the values, weighted by its similarity to their
+    keys.
 
     Args:
         query: (N, L, Eq), floating.
         key: (N, S, Ek).
         value: (N, S, Ev).
-        embed_dim: of all heads together; ``num_heads`` divides it.
-        num_heads: how many there are.
-        attn_drop: chance of a weight to be dropped.
-        out_drop: chance of an element of the output to be dropped.
-        io_weight_bias: the matrices of query, key, value and output (x @ W, row by row), then
-            their biases, behind each other; any shape.
-        qproj_size: columns of the query's matrix; 0: it has none; ``embed_dim`` if not given.
-        kproj_size: the same of the key.
-        vproj_size: the same of the value.
-        oproj_size: the same of the output.
-        qbias: there is a bias of the query.
-        kbias: the same of the key.
-        vbias: the same of the value.
-        obias: the same of the output.
-        bias_k: has to be None, as in MegEngine.
-        bias_v: has to be None, as in MegEngine.
-        add_zero_attn: has to be False, as in MegEngine.
+        embed_dim: total size of all heads; divisible by ``num_heads``.
+        num_heads: number of heads.
+        attn_drop: probability that a weight is dropped.
+        out_drop: probability that an element of the output is dropped.
+        io_weight_bias: the matrices of query, key, value and output (x @ W, row by row), then their
+            biases, concatenated; any shape.
+        qproj_size: columns of the query's matrix; 0: no matrix; ``embed_dim`` by default.
+        kproj_size: columns of the key's matrix.
+        vproj_size: columns of the value's matrix.
+        oproj_size: columns of the output's matrix.
+        qbias: the query has a bias.
+        kbias: the key has a bias.
+        vbias: the value has a bias.
+        obias: the output has a bias.
+        bias_k: must be None, as in MegEngine.
+        bias_v: must be None, as in MegEngine.
+        add_zero_attn: must be False, as in MegEngine.
         key_padding_mask: (N, S): True hides a key, numbers are added to its scores. In cuDNN's
-            style (2, N): the second row says how many keys there are. A query that sees no key
-            takes nothing of the values, unless weights are dropped: then it is NaN.
-        attn_mask: (L, S), or (N * heads, L, S): the same for a query and a key. In cuDNN's style
-            (2, L): from which key on each query sees, and to which.
+            style (2, N): the second row has the number of keys. The output of a query that sees no
+            key is 0, or NaN if weights are dropped.
+        attn_mask: (L, S), or (N * heads, L, S): the same for each pair of query and key. In cuDNN's
+            style (2, L): the first key that each query sees, and the end.
         need_weights: return the weights, too.
-        average_attn_weights: their mean over the heads instead of each head's.
-        is_causal: a query sees no key behind its own place.
-        maybe_cudnn_style_mask: masks of two rows are in cuDNN's style.
+        average_attn_weights: return their mean over the heads instead of each head's.
+        is_causal: a query sees no key after its own position.
+        maybe_cudnn_style_mask: masks with two rows are in cuDNN's style.
         reslink: add the query to the output.
-        training: False drops nothing.
+        training: False disables dropout.
     Returns:
         The output (N, L, ``oproj_size``), and with ``need_weights`` the weights: (N * heads, L, S),
         or (N, L, S) when averaged.
     Raises:
-        AssertionError: ``bias_k``, ``bias_v`` or ``add_zero_attn``, or heads that do not divide.
+        AssertionError: ``bias_k``, ``bias_v`` or ``add_zero_attn`` is given, or ``num_heads`` does
+            not divide a size.
         ValueError: ``io_weight_bias`` has too few or too many elements.
     Example:
         >>> x = F.ones((1, 2, 4))

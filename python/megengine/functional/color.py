@@ -21,7 +21,7 @@ _ORDERS = {
 }
 # Shares of red, green and blue in the brightness (ITU-R BT.601).
 _BRIGHTNESS = (0.299, 0.587, 0.114)
-_BLUE_DIFFERENCE, _RED_DIFFERENCE = 0.492, 0.877  # of U and V
+_BLUE_DIFFERENCE, _RED_DIFFERENCE = 0.492, 0.877  # scales of U and V
 _FROM_YUV = {"blue": 2.032, "green_u": -0.395, "green_v": -0.581, "red": 1.140}
 # Integers are computed with this many binary places.
 _SHIFT = 14
@@ -33,16 +33,16 @@ def cvt_color(inp: Tensor, mode: str = "") -> Tensor:
     Args:
         inp: (N, H, W, C), uint8 (0 to 255) or float32 (0 to 1).
         mode: ``"RGB2GRAY"``, ``"BGR2GRAY"``, ``"RGBA2GRAY"``, ``"RGB2YUV"``, ``"YUV2RGB"``,
-            ``"RGB2BGR"``, ``"BGR2RGB"``, ``"RGBA2RGB"``, ``"RGBA2BGR"``,
-            ``"GRAY2RGB"`` or ``"GRAY2BGR"``. As in MegEngine, channel 0 of the two YUV modes is
-            blue. Of uint8 (N, 3 H / 2, W, 1), which has half of the colours of each axis behind the
-            brightness: ``"YUV2RGB_NV21"``, with ``BGR`` or ``GRAY`` in it, ``NV12``, ``YV12`` or
-            ``YU12`` at the end, and ``BT601_`` before it where bytes are 16 to 235;
-            ``"YCrCb2RGB"`` and ``"YCrCb2BGR"`` are those of ``NV21``.
+            ``"RGB2BGR"``, ``"BGR2RGB"``, ``"RGBA2RGB"``, ``"RGBA2BGR"``, ``"GRAY2RGB"`` or
+            ``"GRAY2BGR"``. As in MegEngine, channel 0 of the two YUV modes is blue. For 4:2:0
+            images, uint8 (N, 3 H / 2, W, 1): ``"YUV2RGB_NV21"``, also with ``BGR`` or ``GRAY``
+            instead of ``RGB``, with ``NV12``, ``YV12`` or ``YU12`` instead of ``NV21``, and with
+            ``BT601_`` before it for bytes from 16 to 235; ``"YCrCb2RGB"`` and ``"YCrCb2BGR"`` mean
+            ``NV21``.
     Returns:
-        (N, H, W, channels of the new system), of the dtype of ``inp``.
+        (N, H, W, channels of the new colour space), of the dtype of ``inp``.
     Raises:
-        AssertionError: ``mode`` is another one.
+        AssertionError: ``mode`` is unknown.
         RuntimeError: the number of channels is not that of the mode.
         TypeError: ``inp`` is neither uint8 nor float32.
     Example:
@@ -90,7 +90,7 @@ def _sum(parts: Sequence[Tensor]) -> Tensor:
 
 
 def _computed(inp: Tensor, compute: Callable[..., Sequence[Tensor]]) -> Tensor:
-    """compute(channels, middle of the range); integers are clipped to what a byte holds."""
+    """compute(channels, middle of the range); integers are clipped to the range of a byte."""
     if inp.dtype == np.float32:
         parts = compute([_channel(inp, i) for i in range(inp._tuple_shape[3])], 0.5)
     else:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Complex Tensors from real ones and back.
 
-They are added, subtracted, multiplied, divided, compared for equality, summed, reshaped, indexed
-and moved about; everything else works on their parts.
+They support addition, subtraction, multiplication, division, equality, sums, reshaping, indexing
+and data movement; all other functions work on their parts.
 """
 
 import numpy as np
@@ -73,7 +73,7 @@ def real(complex: Tensor) -> Tensor:
     Returns:
         float32 Tensor of that shape.
     Raises:
-        RuntimeError: it is no complex Tensor.
+        RuntimeError: ``complex`` is not a complex Tensor.
     Example:
         >>> F.real(F.complex(Tensor([1.0]), Tensor([2.0])))
         Tensor([1.], device=xpux:0)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Branches and loops that a trace records as such, whatever way they take."""
+"""Branches and loops that a trace records as control flow."""
 
 from collections.abc import Callable
 from typing import Any
@@ -17,21 +17,22 @@ def cond(
     else_function: Callable[..., Any],
     *operands: Any,
 ) -> Any:
-    """One of two functions of the operands, which a value chooses.
+    """Call one of two functions, chosen by a predicate.
 
-    In a traced function both are recorded, and each run computes the one that its own
-    predicate chooses. Elsewhere the chosen one is simply called.
+    A traced function records both functions, and each run computes the one that its predicate
+    chooses. Otherwise the chosen function is simply called.
 
     Args:
-        predicate: a bool, or a Tensor of one element: zero is False.
-        then_function: called with the operands where the predicate is True.
-        else_function: called where it is not. In a traced function the two give the same
-            structure of Tensors with the same dtypes; their shapes may differ.
-        operands: Tensors, or lists, tuples and dicts of them. The functions may use others too.
+        predicate: a bool, or a Tensor of one element (zero is False).
+        then_function: called with the operands if the predicate is True.
+        else_function: called if it is False. In a traced function both must return the same
+            structure of Tensors with the same dtypes; the shapes may differ.
+        operands: Tensors, or lists, tuples and dicts of them. The functions may use other Tensors,
+            too.
     Returns:
-        What the chosen function gives. Gradients go through it.
+        The result of the chosen function. It propagates gradients.
     Raises:
-        TypeError: the two functions give different structures or dtypes.
+        TypeError: the two functions return different structures or dtypes.
     Example:
         >>> x = Tensor([1.0, -2.0])
         >>> F.cond(x.sum() > 0, lambda a: a * 2, lambda a: -a, x)
@@ -58,22 +59,22 @@ def while_loop(
     loop_vars: Any,
     max_iterations: int | None = None,
 ) -> Any:
-    """The loop variables after as many calls of a function as a condition asks for.
+    """Call a function on loop variables while a condition holds.
 
-    In a traced function the loop itself is recorded, so that each run goes round as often as its
-    own values say. Elsewhere it is a loop of Python.
+    A traced function records the loop, so the number of iterations depends on the values of each
+    run. Otherwise it is a Python loop.
 
     Args:
-        cond_function: called with the loop variables; gives a bool or a Tensor of one element.
-        body_function: called with the loop variables; gives new ones. In a traced function each
-            keeps its shape and dtype.
+        cond_function: called with the loop variables; returns a bool or a Tensor of one element.
+        body_function: called with the loop variables; returns new ones. In a traced function each
+            must keep its shape and dtype.
         loop_vars: a tuple or list of Tensors, or of lists, tuples and dicts of them.
-        max_iterations: goes round no more often than that. In a traced function gradients go
-            through the loop only with this limit, and their memory is proportional to it.
+        max_iterations: the largest number of iterations. In a traced function the loop propagates
+            gradients only with this limit, and their memory is proportional to it.
     Returns:
         The last loop variables, in the structure of ``loop_vars``.
     Raises:
-        TypeError: ``loop_vars`` is no tuple or list, or the body gives another structure.
+        TypeError: ``loop_vars`` is not a tuple or list, or the body returns another structure.
         ValueError: a loop variable changes its shape or dtype in a traced function.
     Example:
         >>> start = Tensor(0), Tensor([1.0])
@@ -112,22 +113,21 @@ def scan(
 ) -> Any:
     """A function applied along the first axis, which hands a value from step to step.
 
-    In a traced function the walk itself is recorded as one operator, elsewhere it is a loop of
-    Python.
+    A traced function records the scan as one operator; otherwise it is a Python loop.
 
     Args:
-        function: called with the carried value and a slice of ``xs``; gives the next carried
+        function: called with the carried value and a slice of ``xs``; returns the next carried
             value, of the same structure, shapes and dtypes, and a slice of the results (or None).
-        init: what is carried into the first step: a Tensor, or a list, tuple or dict of them.
-        xs: Tensors of the same first extent in any structure; None: ``function`` gets None.
-        length: the number of steps; needed where ``xs`` is None.
-        reverse: from the last slice to the first.
+        init: the carried value of the first step: a Tensor, or a list, tuple or dict of them.
+        xs: Tensors of the same first size in any structure; None: ``function`` gets None.
+        length: the number of steps; required if ``xs`` is None.
+        reverse: go from the last slice to the first.
     Returns:
-        The last carried value, and the slices stacked along a new first axis. Gradients go
-        through both.
+        The last carried value, and the slices stacked along a new first axis. Both propagate
+        gradients.
     Raises:
         TypeError: the carried value changes its structure.
-        ValueError: the first extents differ, or there is no length.
+        ValueError: the first sizes differ, or there is no length.
     Example:
         >>> F.scan(lambda total, x: (total + x, total * x), Tensor(0.0), Tensor([1.0, 2.0, 3.0]))
         (Tensor(6.0, device=xpux:0), Tensor([0. 2. 9.], device=xpux:0))
@@ -160,10 +160,10 @@ def scan(
 
 
 class _Graphs:
-    """The functions of one operator as graphs, whose inputs come to be the same.
+    """The functions of one operator as graphs that end up with the same inputs.
 
-    Tensors from outside that one of them uses are inputs of all. Those that one of them changes (a
-    stream of random numbers, the statistics of a normalisation) are handed on, and get their new
+    Outer tensors that one of them uses become inputs of all. Tensors that one of them changes (a
+    random number stream, the statistics of a normalisation) are passed through, and get their new
     values at the end.
     """
 
@@ -175,11 +175,11 @@ class _Graphs:
         self._carried, self._sliced = carried, sliced
         self.captured: list[Tensor] = []
         self.changed: list[Tensor] = []
-        self._places: list[int] = []  # of the changed ones among the captured
-        self.results: list[Any] = []  # by graph, the structure of what its function gives
+        self._places: list[int] = []  # indices of the changed tensors among the captured ones
+        self.results: list[Any] = []  # by graph, the structure of its function's result
         self._parts: list[
             Any
-        ] = []  # by graph: itself, captured so far, its results, what it changes
+        ] = []  # by graph: the graph, the tensors captured so far, its results, the changed tensors
 
     def add(self, function: Callable[..., Any], may_change: bool = True) -> None:
         """Record a function of the inputs, of the last ``sliced`` ones by their slices."""
@@ -204,7 +204,7 @@ class _Graphs:
 
     @property
     def carried(self) -> int:
-        """How many operands go from step to step, the changed ones too."""
+        """Number of operands carried from step to step, including the changed tensors."""
         return self._carried + len(self.changed)
 
     @property
@@ -220,7 +220,7 @@ class _Graphs:
     def graph(self, index: int, results: int | None = None, hands_on: bool = True) -> Any:
         """A recorded function of the operands.
 
-        What is changed comes behind the first ``results`` of it (None: all) if it ``hands_on``.
+        The changed tensors follow the first ``results`` results (None: all) if it ``hands_on``.
         """
         graph, captured, count, changed = self._parts[index]
         results = count if results is None else results

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Convolutions, and windows that slide over an image.
+"""Convolutions, and sliding windows over images.
 
 Weights are (OC, IC, KH, KW), with groups (G, OC/G, IC/G, KH, KW); images are NCHW.
 """
@@ -17,7 +17,7 @@ from ..tensor import Tensor
 
 
 def check_modes(conv_mode: str, compute_mode: str, who: str) -> None:
-    """Refuse what no convolution has.
+    """Refuse modes that no convolution supports.
 
     Raises:
         AttributeError: the mode is not ``"cross_correlation"``.
@@ -59,17 +59,17 @@ def conv2d(
     Args:
         inp: (N, IC, H, W).
         weight: (OC, IC, KH, KW); (G, OC/G, IC/G, KH, KW) with groups.
-        bias: (1, OC, 1, 1), or what else broadcasts to the result, or None.
+        bias: (1, OC, 1, 1), or another shape that broadcasts to the result, or None.
         stride: step of the window, in pixels.
         padding: zeros added on each side, in pixels.
-        dilation: distance of two weights, in pixels.
+        dilation: distance between two weights, in pixels.
         groups: number of groups of channels.
         conv_mode: only ``"cross_correlation"``.
         compute_mode: ``"default"`` or ``"float32"``; float16 is always summed in float32.
     Returns:
         (N, OC, OH, OW), OH = (H + 2 * padding - dilation * (KH - 1) - 1) // stride + 1.
     Raises:
-        AttributeError: ``conv_mode`` is another one.
+        AttributeError: ``conv_mode`` is unknown.
         ValueError: ``groups`` is below 1.
         RuntimeError: the shapes do not fit, or ``weight`` has the wrong rank for ``groups``.
     Example:
@@ -132,7 +132,7 @@ def conv1d(
     Args:
         inp: (N, IC, L).
         weight: (OC, IC, K); (G, OC/G, IC/G, K) with groups.
-        bias: (1, OC, 1), or what else of rank 3 broadcasts to the result, or None.
+        bias: (1, OC, 1), or another shape of rank 3 that broadcasts to the result, or None.
         stride, padding, dilation, groups, conv_mode, compute_mode: as in ``conv2d``.
     Returns:
         (N, OC, OL).
@@ -234,7 +234,7 @@ def _enlarged(
 ) -> Tensor:
     """The transposed convolution, with ``extra`` rows and columns behind the smallest result."""
     how: dict[str, Any] = {"stride": stride, "dilation": dilation, "groups": groups}
-    # 0 is the smallest extent, whatever the image's: a dumped net takes images of other sizes.
+    # 0 is the smallest size for any image: a dumped net accepts images of other sizes.
     height = width = 0
     if any(extra) and not extents_follow(inp):
         height, width = (
@@ -250,7 +250,7 @@ def _enlarged(
             )
         )
     elif any(extra):
-        # What is behind comes out of the padding, where that reaches, and else is zero.
+        # The elements behind come from the padding as far as it reaches; the rest are zeros.
         kept = [max(p - e, 0) for p, e in zip(padding, extra, strict=True)]
         top, left = (p - k for p, k in zip(padding, kept, strict=True))
         out = _mge.ops.conv2d_backward_data(weight, inp, padding=kept, height=0, width=0, **how)
@@ -264,7 +264,7 @@ def _enlarged(
 def _window_slices(
     kernel: tuple[int, int], stride: tuple[int, int], dilation: tuple[int, int]
 ) -> Iterator[tuple[tuple[int, int], tuple[Any, ...]]]:
-    """For each place in the window its index and the slices of the image that lie under it.
+    """For each position in the window, its index and the matching slices of the image.
 
     They end at a distance from the image's end, so that a dumped net takes images of other sizes.
     """
@@ -302,7 +302,7 @@ def sliding_window(
         kernel_size: size of the window, in pixels.
         padding: zeros added on each side.
         stride: step of the window.
-        dilation: distance of two pixels of a window.
+        dilation: distance between two pixels of a window.
     Returns:
         (N, C, OH, OW, KH, KW).
     Raises:

@@ -37,7 +37,7 @@ def _bound(value: Any) -> Any:
 def _with_gradients(line: Tensor, start: Any, step: Any) -> Tensor:
     """The values of ``arange``, with the gradients of a start and a step that tapes follow."""
     followed = [isinstance(v, _mge.Tensor) and _mge.is_recorded(v) for v in (start, step)]
-    # y[i] = start + i * step; what is added is 0.
+    # y[i] = start + i * step; the added value is 0.
     if followed[0]:
         line = line + _zero(start).astype(line.dtype)
     if followed[1]:
@@ -51,7 +51,7 @@ def _zero(value: Tensor) -> Tensor:
 
 
 def _has_float(*values: Any) -> bool:
-    """Whether one of the numbers or Tensors is floating and not known to be a whole number."""
+    """Whether a number or Tensor is floating and not known to be an integer."""
     for value in values:
         if isinstance(value, _mge.Tensor):
             if np.dtype(value.dtype).kind == "f":
@@ -64,7 +64,7 @@ def _has_float(*values: Any) -> bool:
 def _counted_in_float32(
     first: float, last: float, gap: float, tensors: list[Any]
 ) -> tuple[float, float, float, list[Any]]:
-    """Bounds with ``last`` half a step behind the last value, whose count is MegEngine's.
+    """Bounds with ``last`` half a step after the last value, and MegEngine's count of values.
 
     MegEngine counts the values in float32, which decides whether one that is almost ``last``
     belongs to them: 0.6 / 0.2 is 3 in float32, and more in float64.
@@ -99,9 +99,9 @@ def arange(
     Args:
         start: first value; the end, if ``stop`` is not given.
         stop: end of the range.
-        step: distance of two values; not zero.
+        step: difference of two values; not zero.
         dtype: dtype of the result.
-        device: where the result lives; None: beside a Tensor among the bounds, else on the default
+        device: device of the result; None: that of a Tensor among the bounds, else the default
             device.
     Returns:
         Vector.
@@ -168,7 +168,7 @@ def logspace(
     dtype: Any = "float32",
     device: Any = None,
 ) -> Tensor:
-    """``num`` powers of a base whose exponents are evenly spaced, both ends included.
+    """``num`` powers of a base with evenly spaced exponents, both ends included.
 
     Args:
         start: first exponent.
@@ -193,10 +193,10 @@ def eye(N: Any, M: int | None = None, *, dtype: Any = "float32", device: Any = N
     """A matrix with ones on the diagonal.
 
     Args:
-        N: rows; or both sizes as a pair or a vector.
-        M: columns; None for as many as rows.
+        N: number of rows; or both sizes as a pair or a vector.
+        M: number of columns; None: as many as rows.
         dtype: dtype of the result.
-        device: where the result lives.
+        device: device of the result.
     Returns:
         Matrix.
     Raises:
@@ -219,9 +219,9 @@ def full(shape: Shape, value: Number | Tensor, *, dtype: Any = None, device: Any
 
     Args:
         shape: ints, Tensors or an int32 vector; ``()`` gives rank 0.
-        value: the value; a Tensor, an array or a list is repeated.
-        dtype: dtype of the result; None takes that of the value (float32, int32 or bool).
-        device: where the result lives; None: beside a Tensor ``value``, else on the default device.
+        value: the value; a Tensor, an array or a list is broadcast.
+        dtype: dtype of the result; None: that of the value (float32, int32 or bool).
+        device: device of the result; None: that of a Tensor ``value``, else the default device.
     Returns:
         Tensor.
     Raises:

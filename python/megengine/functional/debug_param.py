@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How algorithms are chosen (experts only): the settings of ``megengine.config`` in other words."""
+"""How algorithms are chosen (experts only): aliases of settings of ``megengine.config``."""
 
 import warnings
 
@@ -8,7 +8,7 @@ from ..core.choices import Strategy
 
 
 def get_execution_strategy() -> Strategy:
-    """How algorithms are chosen: HEURISTIC or PROFILE, with REPRODUCIBLE or without.
+    """Return how algorithms are chosen: HEURISTIC or PROFILE, with REPRODUCIBLE or without.
 
     Example:
         >>> get_execution_strategy()
@@ -22,11 +22,11 @@ def set_execution_strategy(option: str | Strategy) -> None:
     """Choose algorithms otherwise from the next call on.
 
     Args:
-        option: ``"HEURISTIC"``; ``"PROFILE"`` measures and takes the fastest; ``"REPRODUCIBLE"``
-            takes reproducible ones only. Names are joined by ``_``, as ``"PROFILE_REPRODUCIBLE"``.
+        option: ``"HEURISTIC"``; ``"PROFILE"`` measures and uses the fastest; ``"REPRODUCIBLE"``
+            uses reproducible ones only. Names are joined by ``_``, as ``"PROFILE_REPRODUCIBLE"``.
     Raises:
         ValueError: there is no such strategy.
-        AssertionError: ``option`` is no name and no Strategy.
+        AssertionError: ``option`` is neither a name nor a Strategy.
     Example:
         >>> set_execution_strategy("HEURISTIC_REPRODUCIBLE")
         >>> set_execution_strategy("HEURISTIC")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What detectors need: suppression of overlapping boxes, and features of regions."""
+"""Detection operators: RoI pooling and non-maximum suppression."""
 
 import numpy as np
 
@@ -17,12 +17,12 @@ def nms(boxes: Tensor, scores: Tensor, iou_thresh: float, max_output: int | None
         boxes: (N, 4), corners x1, y1, x2, y2.
         scores: (N,).
         iou_thresh: largest accepted intersection over union of two boxes.
-        max_output: how many boxes at most; None: all.
+        max_output: largest number of boxes; None: all.
     Returns:
-        int32 indices of the boxes kept, best score first. Of equal scores the last is the best, as
-        ``argsort`` has them with ``descending``.
+        int32 indices of the kept boxes, best score first. Among equal scores the last box is first,
+        as in ``argsort`` with ``descending``.
     Raises:
-        AssertionError: the shapes are others.
+        AssertionError: the shapes are wrong.
     Example:
         >>> boxes = Tensor([[0.0, 0.0, 2.0, 2.0], [0.0, 0.0, 2.0, 1.9], [3.0, 3.0, 4.0, 4.0]])
         >>> F.vision.nms(boxes, Tensor([0.5, 0.6, 0.7]), 0.5)
@@ -90,17 +90,17 @@ def roi_align(
     """Regions of feature maps, sampled without rounding (Mask R-CNN).
 
     Args:
-        inp: (N, C, H, W); what lies outside is 0.
+        inp: (N, C, H, W); pixels outside are 0.
         rois: (R, 5): index of the image and the corners x1, y1, x2, y2. They have no gradient.
         output_shape: height and width of the result.
-        mode: ``"average"`` or ``"max"`` of the samples of a cell.
+        mode: ``"average"`` or ``"max"`` over the samples of a cell.
         spatial_scale: pixels of ``inp`` per unit of ``rois``.
         sample_points: rows and columns of samples in each cell.
-        aligned: whether a pixel's centre, not its corner, is its place.
+        aligned: whether a pixel's position is its centre instead of its corner.
     Returns:
         (R, C, *output_shape).
     Raises:
-        AssertionError: ``mode`` is another one.
+        AssertionError: ``mode`` is unknown.
         ValueError: the result or the samples have no rows or columns.
         RuntimeError: the shapes do not fit.
     Example:
@@ -130,7 +130,7 @@ def roi_align(
         axis=3,
     )
     if inp.ndim == 4 and 0 in inp._tuple_shape[2:]:
-        # One pixel of 0 more per row and column: what lies outside is 0, too.
+        # One more zero per row and column: pixels outside are 0, too.
         inp = _mge.ops.pad(inp, before=[0, 0, 0, 0], after=[0, 0, 1, 1])
     sampled = _mge.ops.remap(inp, places, rois[:, 0].astype("int32"), border="constant", value=0.0)
     return (max_pool2d if mode == "max" else avg_pool2d)(sampled, samples)
@@ -155,7 +155,7 @@ def deformable_psroi_pooling(
     spatial_scale: float,
     trans_std: float = 0.1,
 ) -> Tensor:
-    """Means of regions of feature maps whose parts are moved (Deformable ConvNets).
+    """Means of regions of feature maps with moved parts (Deformable ConvNets).
 
     Args:
         inp: float32 (N, C, H, W).

@@ -7,7 +7,7 @@ from ..tensor import Tensor
 
 
 def dropout(inp: Tensor, drop_prob: float, training: bool = True) -> Tensor:
-    """Random elements set to zero, the others scaled so that the mean is kept.
+    """Set random elements to zero and scale the others so that the mean is kept.
 
     Args:
         inp: any shape, floating.

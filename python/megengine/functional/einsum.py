@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sums of products written with Einstein's convention.
 
-Operands are contracted from left to right, two at a time: an axis that nobody needs any more is
-summed away in a matrix product, one that the rest needs becomes a batch axis.
+Operands are contracted from left to right, two at a time: an axis that no later operand or result
+needs is summed in a matrix product; other common axes become batch axes.
 """
 
 from collections.abc import Sequence
@@ -26,10 +26,10 @@ def einsum(equation: str, *args: Tensor) -> Tensor:
     """Sum of products (Einstein's convention).
 
     Args:
-        equation: a letter for each axis of each operand, operands separated by commas, and perhaps
-            ``->`` and the letters of the result; ``...`` stands for axes that broadcast. Without
-            ``->`` the result has the letters that occur once, in alphabetical order. A letter
-            that occurs twice in one operand takes its diagonal.
+        equation: a letter for each axis of each operand, operands separated by commas, and
+            optionally ``->`` and the letters of the result; ``...`` denotes axes that broadcast.
+            Without ``->`` the result has the letters that occur once, in alphabetical order. A
+            letter that occurs twice in one operand selects its diagonal.
         args: the operands.
     Returns:
         Tensor.
@@ -140,7 +140,7 @@ def _contract(
 def _sizes(
     a: Tensor, a_labels: list[Any], b: Tensor, b_labels: list[Any]
 ) -> tuple[dict[Any, Any], dict[Any, Any]]:
-    """The sizes of labels, and as extents, which follow the operands where a trace has to."""
+    """The sizes of labels, as numbers and as extents, which follow the operands in a trace."""
     known: dict[Any, Any] = {}
     sizes: dict[Any, Any] = {}
     for x, labels in ((a, a_labels), (b, b_labels)):
@@ -171,7 +171,7 @@ def _as_matrices(
 
 
 def _shaped(x: Tensor, shape: list[Any], first: int) -> Tensor:
-    """The same values in another shape, whose extent ``first`` follows from the others."""
+    """The same values in another shape, whose size ``first`` follows from the others."""
     if not all(isinstance(size, int) for size in shape):
         made: Tensor = reshaped(x, shape)
         return made

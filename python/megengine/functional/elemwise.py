@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Elementwise functions with NumPy's broadcasting.
 
-Operands are Tensors, numbers, lists or NumPy arrays; at least one decides the device, else the
-default device is used. Which dtype two operands meet in is the rule of ``Tensor`` arithmetic.
+Operands are Tensors, numbers, lists or NumPy arrays. The first Tensor sets the device; without one
+it is the default device. Dtypes are promoted by the rules of ``Tensor`` arithmetic.
 """
 
 import numpy as np
@@ -344,8 +344,8 @@ def clip(x: Operand, lower: Operand | None = None, upper: Operand | None = None)
 
     Args:
         x: any shape and numeric dtype.
-        lower: smallest value of the result; None for no limit.
-        upper: largest value of the result, not below ``lower``; None for no limit.
+        lower: smallest value of the result; None: no limit.
+        upper: largest value of the result, not below ``lower``; None: no limit.
     Returns:
         Tensor of the broadcast shape.
     Raises:

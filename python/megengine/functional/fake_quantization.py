@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Quantisation and back, in floats, with gradients as if nothing were rounded."""
+"""Quantisation and dequantisation in floats, with gradients as if nothing were rounded."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from .elemwise import round
 
 
 class Round(Function):
-    """Rounding, half away from zero, whose gradient is that of the identity.
+    """Rounding, half away from zero, with the gradient of the identity.
 
     Example:
         >>> Round()(Tensor([0.5, 1.2]))
@@ -33,8 +33,8 @@ def fake_quant_tensor(inp: Tensor, qparams: QParams) -> Tensor:
         qparams: scale, zero point and range; ``scale`` broadcasts with ``inp``.
     Returns:
         ``(clip(round(inp / scale) + zero_point) - zero_point) * scale``, of the shape of ``inp``.
-        The gradient is that of the identity inside of the range and zero outside; scale and zero
-        point have none. NaN stays NaN.
+        The gradient is that of the identity inside the range and zero outside; scale and zero point
+        have no gradient. NaN stays NaN.
     Raises:
         TypeError: ``qparams`` has no scale, or no zero point in asymmetric mode.
         RuntimeError: ``inp`` is not float32.
@@ -105,11 +105,11 @@ def fake_quant_bias(bias: Tensor | None, inp: Tensor, w_qat: Tensor) -> Tensor |
 
     Args:
         bias: float32, any shape, or None.
-        inp: what the weight is multiplied with; its ``qparams`` tell how it is quantised.
+        inp: the input that the weight multiplies, with ``qparams``.
         w_qat: the weight, with ``qparams``.
     Returns:
-        The bias on its steps, with ``qparams``; as it is where the two are not quantised, or not
-        symmetrically to 8 bits or fewer.
+        The quantised bias, with ``qparams``; the unchanged bias if the two are not quantised
+        symmetrically to at most 8 bits.
     Example:
         >>> from megengine.quantization import fake_quant_bias
         >>> bias = Tensor([0.3])

@@ -20,7 +20,7 @@ def left_shift(x: Operand, y: Operand) -> Tensor:
 
 @_integer
 def right_shift(x: Operand, y: Operand) -> Tensor:
-    """x shifted right by y bits, the sign is kept.
+    """x shifted right by y bits; the sign is kept.
 
     Example:
         >>> F.right_shift(Tensor([8, -8]), Tensor([2, 2]))

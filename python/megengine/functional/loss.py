@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Losses. ``reduction`` is ``"mean"``, ``"sum"`` or ``"none"`` and is a keyword only: given by
-position it is ignored, as callers of the interface rely on.
+"""Losses. ``reduction`` is ``"mean"``, ``"sum"`` or ``"none"`` and is keyword-only: as a positional
+argument it is ignored, because callers rely on that.
 """
 
 import functools
@@ -183,15 +183,15 @@ def ctc_loss(
 
     Args:
         pred: (T, N, C), probabilities.
-        pred_lengths: (N,), how many of the T steps count.
-        label: (N, S), of which the first ``label_lengths`` count, or all labels in one vector.
+        pred_lengths: (N,), number of valid steps of T.
+        label: (N, S), where the first ``label_lengths`` are valid, or all labels in one vector.
         label_lengths: (N,).
-        blank: the class that stands for no label.
+        blank: the class that means no label.
         reduction: ``"mean"`` of loss over label length, ``"sum"`` or ``"none"``; also by position.
     Returns:
         Tensor: a number, or (N,).
     Raises:
-        AssertionError: shapes or lengths do not fit, or a label is no class.
+        AssertionError: shapes or lengths do not fit, or a label is not a class.
         ValueError: ``reduction`` is unknown.
     Example:
         >>> pred = F.full((2, 1, 2), 0.5)

@@ -76,13 +76,13 @@ def isinf(inp: Operand) -> Tensor:
 
 
 def _check_non_finite(inps: Iterable[Tensor], scale: float = 1.0) -> Tensor:
-    """Scale Tensors in place, and tell whether an element of one is infinite or NaN.
+    """Scale Tensors in place, and return whether any element is infinite or NaN.
 
     Args:
         inps: at least one floating Tensor.
-        scale: what each is multiplied by.
+        scale: factor of each Tensor.
     Returns:
-        int32 Tensor, 1 when something is not finite.
+        int32 Tensor, 1 if an element is not finite.
     Example:
         >>> x = Tensor([1.0, 2.0])
         >>> _check_non_finite([x], 3.0), x
@@ -241,9 +241,9 @@ def argmin(inp: Operand, axis: Axis = None, keepdims: bool = False, **others: An
     Args:
         inp: any shape, numeric.
         axis: axis to search; None searches the flattened tensor. Several axes are searched one
-            after the other from the last, each in the positions that the one before has found (as
-            MegEngine does it): the result is no place in ``inp``. Flatten them to search a block.
-            No axis leaves ``inp`` as it is.
+            after the other from the last, each in the positions found by the previous search (as in
+            MegEngine), so the result is not an index into ``inp``. Flatten the axes to search a
+            block. An empty list returns ``inp`` unchanged.
         keepdims: keep the axis with size 1.
     Returns:
         int32 tensor.
@@ -448,7 +448,7 @@ def norm(
 
     Args:
         inp: any rank; without ``axis`` it must be a vector.
-        ord: p: 0 counts what is not zero, infinity takes the largest and minus infinity the
+        ord: p: 0 counts the nonzero elements, infinity is the largest and minus infinity the
             smallest absolute value, None is 2.
         axis: axis that holds the vectors.
         keepdims: keep that axis with size 1.
@@ -518,7 +518,7 @@ def matinv(inp: Tensor) -> Tensor:
     Returns:
         Tensor of that shape.
     Raises:
-        RuntimeError: the matrices are not square, or one has no inverse.
+        RuntimeError: the matrices are not square, or one is singular.
     Example:
         >>> F.matinv(Tensor([[2.0, 0.0], [0.0, 4.0]]))
         Tensor([[0.5  0.  ]

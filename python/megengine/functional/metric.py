@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How good a prediction is."""
+"""Metrics of predictions."""
 
 from collections.abc import Sequence
 
@@ -11,7 +11,7 @@ from .math import topk as _topk
 def topk_accuracy(
     logits: Tensor, target: Tensor, topk: int | Sequence[int] = 1
 ) -> Tensor | list[Tensor]:
-    """Share of samples whose class is among the k likeliest.
+    """Share of samples whose class is among the k most likely ones.
 
     Args:
         logits: (N, C).

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What networks are made of: linear maps, convolutions, pooling, normalisation, activations."""
+"""Functions for networks: linear maps, convolutions, pooling, normalisation, activations."""
 
 from collections.abc import Sequence
 
@@ -134,7 +134,7 @@ def linear(
     Args:
         inp: (..., IN).
         weight: (OUT, IN).
-        bias: (OUT,), or what else broadcasts to the result, or None.
+        bias: (OUT,), or another shape that broadcasts to the result, or None.
         compute_mode: ``"default"`` or ``"float32"``; float16 is always summed in float32.
     Returns:
         (..., OUT).
@@ -203,7 +203,7 @@ def embedding(
 
 
 def indexing_one_hot(src: Tensor, index: Tensor, axis: int = 1, keepdims: bool = False) -> Tensor:
-    """One element along an axis for each place of the others.
+    """Select one element along an axis at each position of the other axes.
 
     Args:
         src: any rank from 1.

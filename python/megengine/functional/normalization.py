@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Normalisation. Variances are those of the population, statistics are float32."""
+"""Normalisation. Variances are population variances; statistics are float32."""
 
 import math
 from collections.abc import Sequence
@@ -140,12 +140,12 @@ def sync_batch_norm(
         inp: (N, C, ...); N may differ from process to process.
         running_mean, running_var, weight, bias, training, momentum, eps: as in ``batch_norm``.
         eps_mode: ``"additive"`` adds eps to the variance, ``"max"`` takes the larger of the two.
-        group: processes that take part; None: all.
+        group: the processes that take part; None: all.
     Returns:
         Tensor of the shape of ``inp``.
     Raises:
-        ValueError: ``eps_mode`` is another one.
-        TypeError: ``group`` is no ``distributed.Group``.
+        ValueError: ``eps_mode`` is unknown.
+        TypeError: ``group`` is not a ``distributed.Group``.
     Example:
         >>> F.sync_batch_norm(F.ones((2, 1)), None, None, training=True).shape
         (2, 1)
@@ -181,7 +181,8 @@ def _all_reduced(x: Tensor, group: Any) -> Tensor:
 
 
 def _mean_and_variance(inp: Tensor, group: Any) -> tuple[Tensor, Tensor, Tensor]:
-    """Of each channel, (1, C, 1, 1), in all processes of a group; and of how many numbers."""
+    """Mean and variance of each channel, (1, C, 1, 1), over all processes of a group, and the
+    number of elements."""
     shape = (1, inp._tuple_shape[1], 1, 1)
 
     def total(x: Tensor) -> Tensor:

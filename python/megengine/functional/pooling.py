@@ -15,7 +15,7 @@ _AVERAGE_MODES = {"average": True, "average_count_exclude_padding": False}
 
 
 def _pooled(op: Callable[..., Tensor], inp: Tensor, rounds: bool = False, **windows: Any) -> Tensor:
-    """Bytes are pooled as floats; of a mean stays the whole part, or the nearest number."""
+    """Integers are pooled as floats; a mean is truncated, or rounded to the nearest number."""
     if is_quantize(inp.dtype) or inp.dtype not in (np.int8, np.uint8):
         return op(inp, **windows)
     pooled = op(inp.astype("float32"), **windows)
@@ -28,10 +28,10 @@ def max_pool2d(
     """Largest value of each window.
 
     Args:
-        inp: (N, C, H, W), of floats or bytes.
+        inp: (N, C, H, W), floating or 8-bit integers.
         kernel_size: size of the window, in pixels.
-        stride: step of the window; None for its size.
-        padding: border added on each side, never chosen.
+        stride: step of the window; None: its size.
+        padding: border added on each side; its pixels are never chosen.
     Returns:
         (N, C, OH, OW), of the dtype of ``inp``.
     Raises:
@@ -60,18 +60,18 @@ def avg_pool2d(
     """Mean of each window.
 
     Args:
-        inp: (N, C, H, W), of floats or bytes.
+        inp: (N, C, H, W), floating or 8-bit integers.
         kernel_size: size of the window, in pixels.
-        stride: step of the window; None for its size.
+        stride: step of the window; None: its size.
         padding: zeros added on each side.
-        mode: ``"average_count_exclude_padding"`` divides by the pixels inside of the image,
-            ``"average"`` by the size of the window. Means of bytes are rounded to the nearest
-            with the first (halves go away from zero), towards zero with the second. ``"max"``
-            takes the largest, as ``max_pool2d``.
+        mode: ``"average_count_exclude_padding"`` divides by the number of pixels inside the image,
+            ``"average"`` by the size of the window. Means of integers are rounded to nearest with
+            the first (halves away from zero), and towards zero with the second. ``"max"`` is
+            ``max_pool2d``.
     Returns:
         (N, C, OH, OW), of the dtype of ``inp``.
     Raises:
-        RuntimeError: ``mode`` is another one, or the window is larger than the padded image.
+        RuntimeError: ``mode`` is unknown, or the window is larger than the padded image.
     Example:
         >>> F.avg_pool2d(F.reshape(F.arange(4), (1, 1, 2, 2)), 2)
         Tensor([[[[1.5]]]], device=xpux:0)
@@ -119,8 +119,8 @@ def adaptive_avg_pool2d(inp: Tensor, oshp: Pair | Tensor) -> Tensor:
     """Mean of each cell of a grid laid over the image.
 
     Args:
-        inp: (N, C, H, W), of floats or bytes, whose means are rounded towards zero.
-        oshp: rows and columns of the grid.
+        inp: (N, C, H, W), floating or 8-bit integers, whose means are rounded towards zero.
+        oshp: height and width of the result.
     Returns:
         (N, C, *oshp), of the dtype of ``inp``.
     Example:

@@ -29,15 +29,15 @@ def _elemwise_multi_type(*args: Tensor, mode: str, dtype: Any) -> Tensor:
     ones.
 
     Args:
-        args: of one kind of quantised dtypes, whose scales may differ; they are broadcast.
+        args: Tensors of one quantised type, whose scales may differ; they are broadcast.
         mode: its name with a ``q`` before it, in any case, for example ``"qadd"``; or ``"eq"``,
-            ``"neq"``, ``"lt"``, ``"leq"``, ``"isnan"`` or ``"isinf"`` of plain Tensors.
-        dtype: the quantised dtype of the result; that of the answer, bool.
+            ``"neq"``, ``"lt"``, ``"leq"``, ``"isnan"`` or ``"isinf"`` for plain Tensors.
+        dtype: the quantised dtype of the result; bool for comparisons and predicates.
     Returns:
-        Tensor of that dtype: the nearest steps.
+        Tensor of that dtype, rounded to the nearest steps.
     Raises:
-        RuntimeError: there is no such mode, the dtypes are not quantised or of several kinds, or
-            that of an answer is not bool.
+        RuntimeError: there is no such mode, the dtypes are not quantised or of several types, or
+            the dtype of a comparison is not bool.
     Example:
         >>> from megengine.core.tensor.dtype import qint8
         >>> x = Tensor([0.5, 1.0]).astype(qint8(0.5))

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Convolutions of quantised Tensors, for inference.
 
-Sums of products are exact integers; what is made of them is computed in float32 and rounded to the
-steps of the result, halves away from zero.
+Sums of products are exact integers; later steps are computed in float32 and rounded to the steps of
+the result, halves away from zero.
 """
 
 from typing import Any
@@ -37,16 +37,16 @@ def conv_bias_activation(
 
     Args:
         inp: (N, IC, H, W), of a quantised dtype of 8 or 4 bits.
-        weight: (OC, IC, KH, KW), (G, OC/G, IC/G, KH, KW) with groups; of the kind of ``inp``.
-        bias: (1, OC, 1, 1), qint32 whose scale is the product of the other two.
+        weight: (OC, IC, KH, KW), (G, OC/G, IC/G, KH, KW) with groups; of the type of ``inp``.
+        bias: (1, OC, 1, 1), qint32 whose scale is the product of the other two scales.
         dtype: quantised dtype of the result; None: qint32 with that scale.
         stride, padding, dilation, groups, conv_mode, compute_mode: as in ``conv2d``; the border
-            stands for zeros.
+            represents zeros.
         nonlinear_mode: ``"identity"``, ``"relu"`` or ``"h_swish"``.
     Returns:
         (N, OC, OH, OW) of ``dtype``.
     Raises:
-        RuntimeError: the dtypes do not go together, or there is no such activation.
+        RuntimeError: the dtypes do not match, or there is no such activation.
     Example:
         >>> from megengine.core.tensor.dtype import qint8, qint32
         >>> x = Tensor([[[[1.0, 2.0]]]]).astype(qint8(0.5))
@@ -74,20 +74,20 @@ def convolved_by_channels(
     nonlinear_mode: str,
     **window: Any,
 ) -> Tensor:
-    """``conv_bias_activation`` of a weight whose output channels have scales of their own.
+    """``conv_bias_activation`` with a per-channel quantised weight.
 
     Args:
         inp: (N, IC, H, W), of a quantised dtype.
-        weight: as there, of the scale 1.
-        bias: (1, OC, 1, 1), qint32 of the scale of ``inp`` before ``scales``; or None.
-        scales: float32, OC numbers: of the channels of ``weight``.
+        weight: as in ``conv_bias_activation``, with scale 1.
+        bias: (1, OC, 1, 1), qint32 with the scale of ``inp`` before ``scales``; or None.
+        scales: float32, OC numbers: the scales of the output channels of ``weight``.
         dtype: quantised dtype of the result.
         nonlinear_mode: ``"identity"``, ``"relu"`` or ``"h_swish"``.
         window: ``stride``, ``padding``, ``dilation`` as pairs, and ``groups``.
     Returns:
         (N, OC, OH, OW) of ``dtype``.
     Raises:
-        RuntimeError: as there.
+        RuntimeError: as in ``conv_bias_activation``.
     Example:
         >>> from megengine.core.tensor.dtype import qint8
         >>> from megengine.functional.quantized import convolved_by_channels
@@ -184,7 +184,7 @@ def batch_conv_bias_activation(
     conv_mode: str = "cross_correlation",
     compute_mode: str = "default",
 ) -> Tensor:
-    """The same with a weight of its own for each image.
+    """``conv_bias_activation`` with a separate weight for each image.
 
     Args:
         inp: (N, IC, H, W).
@@ -245,7 +245,7 @@ def conv_transpose2d(
 
     Args:
         inp: (N, IC, H, W), qint8 or quint8.
-        weight: (IC, OC, KH, KW), (G, IC/G, OC/G, KH, KW) with groups; of the kind of ``inp``.
+        weight: (IC, OC, KH, KW), (G, IC/G, OC/G, KH, KW) with groups; of the type of ``inp``.
         bias: (1, OC, 1, 1), qint32 whose scale is the product of the other two, or None.
         dtype: quantised dtype of the result; None: qint32 with that scale.
         stride, padding, output_padding, dilation, groups, conv_mode, compute_mode: as in
@@ -253,7 +253,7 @@ def conv_transpose2d(
     Returns:
         (N, OC, OH, OW) of ``dtype``.
     Raises:
-        RuntimeError: the dtypes do not go together, or the padding is larger than the window.
+        RuntimeError: the dtypes do not match, or the padding is larger than the window.
     Example:
         >>> from megengine.core.tensor.dtype import qint8
         >>> x = Tensor([[[[1.0, 2.0]]]]).astype(qint8(0.5))

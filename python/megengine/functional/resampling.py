@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Images in another size, one axis after the other: which pixels, and how much of each.
 
-Places are fractions of whole numbers that follow from the two extents. So NumPy, which computes
-them where these are numbers, and a graph, which does where they follow its input, agree.
+Positions are fractions of integers that follow from the two sizes. So they agree whether NumPy
+computes them from numbers, or a graph from the shape of its input.
 """
 
 from fractions import Fraction
@@ -16,15 +16,15 @@ from ..core.tensor.extents import Extent, greatest
 from ..tensor import Tensor
 
 _CUBIC = -0.75  # Keys' parameter, as OpenCV and others choose it
-_DENOMINATOR = 10_000  # more than people write; extents times numerators stay in 32 bits
+_DENOMINATOR = 10_000  # larger than common denominators; sizes times numerators fit in 32 bits
 
 
 def scaled(have: Extent, factor: float) -> Extent:
-    """An extent times a factor, rounded down; 100 times 0.29 is 29.
+    """A size times a factor, rounded down; 100 times 0.29 is 29.
 
     Args:
-        have: the extent.
-        factor: positive.
+        have: the size.
+        factor: the positive factor.
     """
     fraction = _as_fraction(factor)
     return have * fraction.numerator // fraction.denominator
@@ -41,14 +41,14 @@ def resample(
     """Images in another size along one axis.
 
     Args:
-        x: floats or bytes.
-        axis: counted from the front.
-        have: its extent.
-        want: the result's.
-        mode: of ``interpolate``.
-        align_corners: of ``interpolate``.
+        x: a Tensor of floats or bytes.
+        axis: the axis, not negative.
+        have: its size.
+        want: the size of the result.
+        mode: mode of ``interpolate``.
+        align_corners: as in ``interpolate``.
     Returns:
-        Tensor, of floats where pixels are mixed.
+        Tensor, floating if pixels are blended.
     """
     total = None
     for place, weight in _taps(have, want, mode, align_corners):
@@ -68,7 +68,7 @@ def _along(weight: Any, axis: int, rank: int) -> Any:
 
 
 def _taps(have: Extent, want: Extent, mode: str, align_corners: bool) -> list[tuple[Any, Any]]:
-    """Of each pixel that a new one is made of its place and its weight (want,), if it has one."""
+    """Position and weight, (want,), of each source pixel of a new pixel; None for a weight of 1."""
     is_known = isinstance(have, int) and isinstance(want, int)
     ops: Any
     at: Any
@@ -82,7 +82,8 @@ def _taps(have: Extent, want: Extent, mode: str, align_corners: bool) -> list[tu
         numerator, denominator = (at * 2 + 1) * have - want, want * 2
     base = numerator // denominator
     rest = numerator - base * denominator
-    after, before = rest / denominator, (denominator - rest) / denominator  # of two centres
+    after, before = rest / denominator, (denominator - rest) / denominator  # weights of the two
+    # nearest centres
     return [
         (ops.minimum(ops.maximum(base + step, 0), have - 1), weight)
         for step, weight in (_cubic if mode == "bicubic" else _linear)(after, before)

@@ -124,7 +124,8 @@ def where(
 
 
 def _common_dtype(a: Any, b: Any) -> np.dtype:
-    """As NumPy's, but a float beside integers keeps its width; bfloat16 meets others in float32."""
+    """NumPy's rules, but a float with an integer keeps its width, and bfloat16 with others
+    becomes float32."""
     if is_bfloat16(a) or is_bfloat16(b):
         return np.dtype(np.float32)
     floats = [d for d in (a, b) if np.dtype(d).kind == "f"]
@@ -156,7 +157,7 @@ def cond_take(mask: Tensor, x: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def non_zero(condition: Tensor, as_tuple: bool = False) -> Tensor | tuple[Tensor, ...]:
-    """Where a tensor is not zero.
+    """Indices of the nonzero elements.
 
     Args:
         condition: any rank from 1.

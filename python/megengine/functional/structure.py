@@ -7,13 +7,13 @@ from typing import Any
 from ..core.nesting import Nesting
 from ..tensor import Tensor
 
-LEAF = "Tensor"  # stands for a Tensor in a structure
+LEAF = "Tensor"  # marks a Tensor in a structure
 
 
 def flatten(value: Any, who: str) -> tuple[list[Tensor], object]:
     """The Tensors of a value, and its structure: the value with ``LEAF`` in their places.
 
-    Numbers become Tensors. Raises TypeError that starts with ``[who]`` for anything else, and
+    Numbers become Tensors. Raises TypeError that starts with ``[who]`` for any other value, and
     ValueError for containers that are nested too deep.
     """
     tensors: list[Tensor] = []

@@ -82,7 +82,7 @@ def _tensor(value: Any) -> Any:
 
 
 def _tensors(values: Iterable[Operand], device: Any = None) -> list[Tensor]:
-    """Operands as Tensors on a device; None: the others beside the first Tensor among them."""
+    """Operands as Tensors on a device; None: the device of the first Tensor among them."""
     values = list(values)
     with beside(*values):
         tensors = [_tensor(value) for value in values]
@@ -94,7 +94,7 @@ def broadcast_to(inp: Operand, shape: Shape) -> Tensor:
 
     Args:
         inp: any shape.
-        shape: shape wanted; None keeps an axis.
+        shape: the new shape; None keeps an axis.
     Returns:
         Tensor of that shape.
     Raises:
@@ -114,13 +114,13 @@ def concat(inps: Sequence[Tensor], axis: int = 0, device: Any = None, **others: 
 
     Args:
         inps: tensors that agree in all other axes; their dtypes are promoted. Values of rank 0
-            are vectors of one element.
+            count as vectors of one element.
         axis: axis to join along.
-        device: where the result lives; None for that of the inputs.
+        device: device of the result; None: that of the inputs.
     Returns:
         Tensor.
     Raises:
-        TypeError: there is nothing to join.
+        TypeError: ``inps`` is empty.
         RuntimeError: the shapes or devices differ, or the axis is out of range.
     Example:
         >>> F.concat([Tensor([1]), Tensor([2, 3])])
@@ -170,7 +170,8 @@ def split(
     axis: int = 0,
     **others: Any,
 ) -> tuple[Tensor, ...]:
-    """A tensor cut along an axis; along the first of more than one place nothing is copied.
+    """Split a tensor along an axis. Nothing is copied along the first axis with more than one
+    element.
 
     Args:
         inp: any rank from 1.
@@ -354,7 +355,8 @@ def repeat(inp: Tensor, repeats: int, axis: int | None = None, **others: Any) ->
 
     Args:
         inp: any rank.
-        repeats: how often, at least 1; a traced Tensor may have another value in each call.
+        repeats: number of repetitions, at least 1; a traced Tensor may have another value in each
+            call.
         axis: axis to repeat along; None flattens first.
     Returns:
         Tensor.
@@ -379,7 +381,7 @@ def repeat(inp: Tensor, repeats: int, axis: int | None = None, **others: Any) ->
 
 
 def tile(inp: Tensor, reps: Sequence[int]) -> Tensor:
-    """The whole tensor repeated along axes.
+    """Repeat a tensor along axes.
 
     Args:
         inp: any rank.
@@ -421,12 +423,12 @@ def roll(
 
     Args:
         inp: any rank.
-        shift: by how many places.
+        shift: number of positions.
         axis: axis for each shift; None rolls the flattened tensor and restores the shape.
     Returns:
         Tensor of the shape of ``inp``.
     Raises:
-        TypeError: several shifts of one axis.
+        TypeError: an axis has several shifts.
         AssertionError: the numbers of shifts and axes differ, or an axis is out of range.
     Example:
         >>> F.roll(Tensor([1, 2, 3]), 1)
@@ -462,12 +464,13 @@ def diag(inp: Tensor, k: int = 0) -> Tensor:
     """The diagonal of a matrix, or the matrix with a given diagonal.
 
     Args:
-        inp: rank 2 to read a diagonal, rank 1 (or one element of rank 0) to make a matrix.
-        k: which diagonal; positive ones lie above the main one.
+        inp: a matrix, whose diagonal is returned, or a vector (also a Tensor of rank 0), which
+            becomes the diagonal of a matrix.
+        k: the diagonal; a positive number selects one above the main diagonal.
     Returns:
         Tensor.
     Raises:
-        RuntimeError: the rank is not 1 or 2, or the diagonal lies outside the matrix.
+        RuntimeError: the rank is not 1 or 2, or the diagonal is outside the matrix.
     Example:
         >>> F.diag(Tensor([[1, 2], [3, 4]]))
         Tensor([1 4], dtype=int32, device=xpux:0)
@@ -525,7 +528,7 @@ def meshgrid(*inputs: Tensor, indexing: str = "xy") -> tuple[Tensor, ...]:
     Returns:
         One Tensor per input, all of one shape.
     Raises:
-        RuntimeError: ``indexing`` is something else.
+        RuntimeError: ``indexing`` is unknown.
     Example:
         >>> F.meshgrid(Tensor([1, 2]), Tensor([3, 4]))[0]
         Tensor([[1 2]
@@ -553,7 +556,7 @@ def copy(inp: Tensor, device: Any = None) -> Tensor:
 
     Args:
         inp: any shape.
-        device: for example ``"cpu1"``; None for that of ``inp``.
+        device: for example ``"cpu1"``; None: that of ``inp``.
     Returns:
         Tensor.
     Raises:

@@ -13,9 +13,9 @@ def _assert_equal(
     """Check that two tensors agree, in each run of a traced function as well.
 
     Args:
-        expect: what should be there.
-        actual: what is there.
-        maxerr: largest relative (for values above 1) or absolute error allowed.
+        expect: the expected values.
+        actual: the actual values.
+        maxerr: largest allowed error, relative for values above 1, else absolute.
         verbose: print the error to standard error.
     Returns:
         ``expect``.

@@ -34,7 +34,7 @@ __all__ = [
 ]
 
 _RANKS = {"linear": 3, "trilinear": 5, "bilinear": 4, "bicubic": 4, "nearest": 4}
-_GREATEST = 2**31 - 1  # of an extent
+_GREATEST = 2**31 - 1  # largest size of an axis
 
 
 def flip(inp: Tensor, vertical: bool = True, horizontal: bool = True) -> Tensor:
@@ -88,13 +88,14 @@ def interpolate(
 
     Args:
         inp: (N, C, W) for ``"linear"``, (N, C, D, H, W) for ``"trilinear"``, else (N, C, H, W).
-        size: sizes of the result; an int is the first of them, the others are 1.
-        scale_factor: sizes of the result over those of the input, instead of ``size``.
+        size: sizes of the result; an int sets the first, and the others are 1.
+        scale_factor: ratio of the result's sizes to the input's, instead of ``size``.
         mode: ``"nearest"``, ``"linear"``, ``"bilinear"``, ``"trilinear"`` or ``"bicubic"``.
-        align_corners: whether the corner pixels' centres, not their outer edges, stay in place;
-            for the linear modes only.
+        align_corners: whether the centres of the corner pixels stay in place instead of their outer
+            edges; for the linear modes only.
     Returns:
-        Tensor of the dtype of ``inp``, bytes rounded; float16 and larger integers become float32.
+        Tensor of the dtype of ``inp``, rounded for 8-bit integers; float16 and larger integers
+        become float32.
     Raises:
         ValueError: not exactly one of ``size`` and ``scale_factor`` is given, the mode is unknown,
             ``align_corners`` is given for another mode, or a size is below 1 or above 2**31 - 1.
@@ -192,7 +193,7 @@ def _interpolated_steps(
 
 
 def _as_bytes(x: Tensor, dtype: Any) -> Tensor:
-    """Rounded; what a cubic polynomial throws beyond the range of int8 wraps around."""
+    """Rounded; values of a cubic polynomial outside the range of int8 wrap around."""
     if x.dtype == dtype:
         return x
     whole = _mge.ops.round(x)

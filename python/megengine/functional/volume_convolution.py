@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Convolutions of volumes (N, C, D, H, W), made from those of images: slices under the depth of a
-weight are channels of one image.
+"""Convolutions of volumes (N, C, D, H, W), built from 2D convolutions: the slices below the depth
+of a weight become channels of one image.
 """
 
 from .. import _mge

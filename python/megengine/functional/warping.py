@@ -29,13 +29,13 @@ def remap(
     scalar: float = 0.0,
     interp_mode: str = "linear",
 ) -> Tensor:
-    """Images whose pixels are those of the input at given places.
+    """Sample images at given positions.
 
     Args:
         inp: (N, C, H, W), floats, uint8 or int8.
-        map_xy: (N, OH, OW, 2), float32: column and row of the place, in pixels.
-        border_mode: what is outside of the images: ``"replicate"``, ``"constant"``,
-            ``"reflect"`` (with the edge twice), ``"reflect_101"`` or ``"wrap"``.
+        map_xy: (N, OH, OW, 2), float32: column and row of each sample, in pixels.
+        border_mode: the values outside of the images: ``"replicate"``, ``"constant"``,
+            ``"reflect"`` (the edge is repeated), ``"reflect_101"`` or ``"wrap"``.
         scalar: the constant.
         interp_mode: ``"linear"`` or ``"nearest"``.
     Returns:
@@ -99,7 +99,8 @@ def warp_affine(
     format: str = "NHWC",
     interp_mode: str = "linear",
 ) -> Tensor:
-    """Affine transformation: result pixel (x, y) is that of the input at ``mat @ (x, y, 1)``.
+    """Affine transformation: pixel (x, y) of the result is the input's pixel at ``mat @ (x, y,
+    1)``.
 
     Args:
         inp: (N, H, W, C), or (N, C, H, W) with ``format="NCHW"``.
@@ -140,14 +141,14 @@ def warp_perspective(
     format: str = "NCHW",
     interp_mode: str = "linear",
 ) -> Tensor:
-    """Perspective transformation: pixel (x, y) of the result is that of the input at
-    (u / w, v / w), where (u, v, w) = ``mat @ (x, y, 1)``.
+    """Perspective transformation: pixel (x, y) of the result is the input's pixel at (u / w, v /
+    w), where (u, v, w) = ``mat @ (x, y, 1)``.
 
     Args:
         inp: (N, C, H, W), or (N, H, W, C) with ``format="NHWC"``; floats, uint8 or int8.
         mat: (M, 3, 3).
         out_shape: height and width of the result.
-        mat_idx: (M,), the image that each matrix is for; None: M = N, one after the other.
+        mat_idx: (M,), the image for each matrix; None: M = N, one matrix per image.
         border_mode: as in ``remap``.
         border_val: the constant of border mode ``"constant"``.
         format: ``"NCHW"`` or ``"NHWC"``.
@@ -155,7 +156,7 @@ def warp_perspective(
     Returns:
         (M, C, *out_shape), or (M, *out_shape, C), of the dtype of ``inp``; float32 for float16.
     Raises:
-        RuntimeError: the shapes do not fit, or a mode or the format is another one.
+        RuntimeError: the shapes do not fit, or a mode or the format is unknown.
     Example:
         >>> moved = Tensor([[[1.0, 0.0, 1.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]])
         >>> F.warp_perspective(F.reshape(F.arange(4), (1, 1, 2, 2)), moved, (1, 1)).item()
@@ -185,7 +186,7 @@ def warp_perspective(
 def rotate(
     inp: Tensor, angle: float = 0.0, format: str = "NCHW", interp_mode: str = "bilinear"
 ) -> Tensor:
-    """Images turned about their middle; what comes from outside of them is 0.
+    """Rotate images about their centre; pixels from outside are 0.
 
     Args:
         inp: (N, C, H, W), or (N, H, W, C) with ``format="NHWC"``.

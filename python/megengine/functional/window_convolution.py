@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Convolutions whose window or weight is another one at every place."""
+"""Convolutions whose window or weight differs at every position."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -36,7 +36,7 @@ def _window_places(
     dilation: Sequence[Any],
     out: Sequence[Any],
 ) -> Tensor | np.ndarray:
-    """(KH * KW * OH, OW, 2): column and row under each place of the window for each result."""
+    """(KH * KW * OH, OW, 2): column and row below each window position for each result."""
     if len(known(out)) < 2:
         return _following_places(kernel, stride, padding, dilation, out)
     row = np.arange(kernel[0])[:, None, None, None] * dilation[0]
@@ -152,17 +152,17 @@ def local_conv2d(
     dilation: Pair = 1,
     conv_mode: str = "cross_correlation",
 ) -> Tensor:
-    """Convolution with a weight of its own for every place.
+    """Convolution with a separate weight for every position.
 
     Args:
         inp: (N, IC, H, W).
         weight: (G, OH, OW, IC/G, KH, KW, OC/G).
-        bias: (1, OC, OH, OW) or what broadcasts to it, or None.
+        bias: (1, OC, OH, OW), or a shape that broadcasts to it, or None.
         stride, padding, dilation, conv_mode: as in ``conv2d``.
     Returns:
         (N, OC, OH, OW).
     Raises:
-        AttributeError: ``conv_mode`` is another one.
+        AttributeError: ``conv_mode`` is unknown.
         RuntimeError: the shapes do not fit.
     Example:
         >>> F.local_conv2d(F.ones((1, 1, 2, 2)), F.ones((1, 1, 2, 1, 2, 1, 3))).shape
@@ -179,7 +179,7 @@ def local_conv2d(
             f"[{who}] the weight {weight._tuple_shape} does not fit the input {inp._tuple_shape}"
         )
     places, depth = height * width, channels * kernel[0] * kernel[1]
-    # Of the batch that there is: a dumped net refuses images of another size.
+    # The actual batch size: a dumped net refuses images of another size.
     batch = extent(inp, 0) if extents_follow(inp) else -1
     windows = reshaped(windows, [batch, groups, channels, places, kernel[0] * kernel[1]])
     windows = _mge.ops.transpose(windows, pattern=[1, 3, 0, 2, 4])
@@ -253,7 +253,7 @@ def correlation(
     pad_size: int = 0,
     is_multiply: bool = True,
 ) -> Tensor:
-    """How alike patches of two images are, for every displacement between them (FlowNet).
+    """Correlation of patches of two images, for every displacement (FlowNet).
 
     Args:
         data1: (N, C, H, W).

@@ -12,7 +12,8 @@ _PAIRS, _PLANES = ("NV21", "NV12"), ("YV12", "YU12")
 _RED_FIRST = ("NV21", "YV12")
 _RGB = ("RGB", "BGR")
 
-# Layout, order of the colours and whether the bytes are those of ITU-R BT.601, 16 to 235, by mode.
+# Layout, order of the colours, and whether the bytes are those of ITU-R BT.601 (16 to 235), by
+# mode.
 MODES = {
     **{f"YUV2{to}_{layout}": (layout, to, False) for layout in _PAIRS + _PLANES for to in _RGB},
     **{f"YUV2GRAY_{layout}": (layout, "GRAY", False) for layout in _PAIRS + _PLANES},
@@ -24,7 +25,7 @@ MODES = {
 
 
 def from_yuv420(inp: Tensor, mode: str) -> Tensor:
-    """Red, green and blue, or the brightness, of such images.
+    """Red, green and blue, or the brightness, of 4:2:0 images.
 
     Args:
         inp: uint8 (N, 3 H / 2, W, 1).

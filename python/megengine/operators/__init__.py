@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The operators as objects, under MegEngine's names: ``apply(Elemwise("add"), x, y)``.
 
-What MegEngine has besides runs on hardware of vendors, between processes, or computes gradients; it
-is an error that says so.
+MegEngine's other operators run on vendor hardware, between processes, or compute gradients; using
+one raises an error that says so.
 """
 
 from ..core.not_available import NotAvailableNameError

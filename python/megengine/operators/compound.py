@@ -188,7 +188,7 @@ class NMSKeep(OpDef):
 
 
 class DeformablePSROIPooling(OpDef):
-    """Means of regions whose parts are moved, and of how many samples."""
+    """Means of regions with moved parts, and the numbers of samples."""
 
     no_trans: bool = True
     spatial_scale: float = 1.0
@@ -249,7 +249,8 @@ class ParamPackSplit(OpDef):
 
 
 class RNNCell(OpDef):
-    """One step of a recurrent network: input, its weight and bias, state, its weight and bias."""
+    """One step of a recurrent network. Inputs: x, its weight and bias, state, its weight and
+    bias."""
 
     NonlineMode = choice("NonlineMode", "IDENTITY RELU TANH")
     nonlineMode: str = NonlineMode.IDENTITY  # noqa: N815
@@ -364,7 +365,7 @@ class _Nowhere(OpDef):
 
 
 class MultiHeadAttn(_Nowhere):
-    """``functional.multi_head_attention`` is what there is of it."""
+    """Use ``functional.multi_head_attention`` instead."""
 
     AttnMaskType = choice("AttnMaskType", "NO_MASK DEFAULT_MASK CUDNN_STYLE_MASK USER_DEFINED_MASK")
     TensorCombinationType = choice("TensorCombinationType", "NONE ONLY_MASK ONLY_BIASKV ALL")

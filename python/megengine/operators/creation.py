@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Operators that make Tensors: filled ones, and random numbers.
 
-``handle`` names a stream of random numbers of its own, see ``new_rng_handle``; 0 is the one that
-all share. ``seed`` is what such a stream begins with and changes nothing here.
+``handle`` names a separate random number stream, see ``new_rng_handle``; 0 is the shared one.
+``seed`` is the stream's initial seed and has no effect here.
 """
 
 import itertools
@@ -26,10 +26,10 @@ def new_rng_handle(device: str, seed: int) -> int:
     """Begin a stream of random numbers.
 
     Args:
-        device: where the numbers are made.
+        device: device of the numbers.
         seed: equal seeds give equal numbers.
     Returns:
-        What the operators take as ``handle``.
+        A ``handle`` for the operators.
     """
     handle = next(_next_handle)
     _streams[handle] = random.RNG(seed, str(device))
@@ -37,12 +37,12 @@ def new_rng_handle(device: str, seed: int) -> int:
 
 
 def delete_rng_handle(handle: int) -> None:
-    """Forget such a stream; unknown ones are let be."""
+    """Delete a random number stream; unknown handles are ignored."""
     _streams.pop(handle, None)
 
 
 def get_rng_handle_compnode(handle: int):
-    """Where such a stream makes its numbers."""
+    """The device of a random number stream."""
     return _stream(handle)._stream.device
 
 
@@ -78,7 +78,7 @@ class FillLike(OpDef):
 
 
 class Eye(OpDef):
-    """Ones on the ``k``-th diagonal of a matrix whose extents are the input."""
+    """Ones on the ``k``-th diagonal of a matrix whose shape is the input."""
 
     k: int = 0
     dtype: Any = np.dtype("float32")
@@ -102,7 +102,7 @@ class Linspace(OpDef):
 
 
 class UniformRNG(OpDef):
-    """Numbers between 0 and 1, as many as the input, a shape, says.
+    """Uniform numbers between 0 and 1; the input is the shape.
 
     Example:
         >>> UniformRNG()(Tensor([2, 3], dtype="int32")).shape
@@ -118,7 +118,7 @@ class UniformRNG(OpDef):
 
 
 class GaussianRNG(OpDef):
-    """Numbers from a normal distribution, as many as the input, a shape, says.
+    """Numbers from a normal distribution; the input is the shape.
 
     Example:
         >>> GaussianRNG(mean=1.0, std=0.0)(Tensor([2], dtype="int32"))
@@ -156,7 +156,7 @@ class BetaRNG(OpDef):
 
 
 class PoissonRNG(OpDef):
-    """Numbers from Poisson distributions, whose expectations are the input."""
+    """Numbers from Poisson distributions; the input is their means."""
 
     seed: int = 0
     handle: int = 0
@@ -189,7 +189,7 @@ class ShuffleRNG(OpDef):
 
 
 class Dropout(OpDef):
-    """The input with a share of its elements 0 and the others larger, and what was kept."""
+    """The input with a share of its elements set to 0 and the others scaled, and the mask."""
 
     drop_prob: float = 0.0
     seed: int = 0

@@ -66,7 +66,7 @@ class FastpathCopy(Identity):
 class Copy(OpDef):
     """A copy of a Tensor.
 
-    ``comp_node`` is the device it goes to; None: where the Tensor is.
+    ``comp_node`` is the target device; None: the Tensor's.
 
     Example:
         >>> Copy()(Tensor([1.0]))
@@ -131,7 +131,7 @@ class TQT(OpDef):
 
 
 class LSQ(OpDef):
-    """The same with a scale that is learned, its zero point, and what its gradient is times."""
+    """TQT with a learned scale, its zero point, and a factor of its gradient."""
 
     qmin: int = -(2**31)
     qmax: int = 2**31 - 1

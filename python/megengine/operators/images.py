@@ -32,7 +32,7 @@ def _groups(sparse: str, weight: Tensor) -> int:
 
 
 class _Window(OpDef):
-    """What operators have whose window slides over images."""
+    """Common parameters of operators with a sliding window."""
 
     @property
     def _padding(self) -> tuple[int, int]:
@@ -99,7 +99,7 @@ class ConvolutionBackwardData(_Convolution):
 
 
 class DeformableConv(_Convolution):
-    """Convolution whose window is bent: the inputs are images, weight, offsets and mask."""
+    """Deformable convolution: the inputs are images, weight, offsets and mask."""
 
     Strategy = Strategy
     strategy: Strategy = Strategy.HEURISTIC
@@ -120,7 +120,7 @@ class RegionRestrictedConvolution(_Convolution):
 
 
 class GroupLocal(_Convolution):
-    """Convolution with a weight of its own at each place."""
+    """Convolution with a separate weight at each position."""
 
     def __call__(self, x: Tensor, weight: Tensor) -> Tensor:
         self._only(format="NCHW", mode="CROSS_CORRELATION")
@@ -175,7 +175,7 @@ class Convolution3DBackwardData(_VolumeConvolution):
 
 
 class Pooling(_Window):
-    """Largest or mean value in windows."""
+    """Maximum or mean over windows."""
 
     Mode = choice("Mode", "MAX AVERAGE AVERAGE_COUNT_EXCLUDE_PADDING")
     Format = choice("Format", _FORMATS)
@@ -200,7 +200,7 @@ class Pooling(_Window):
 
 
 class AdaptivePooling(OpDef):
-    """Pooling to the height and width that the second input, or ``shape``, says."""
+    """Pooling to the height and width given by the second input, or ``shape``."""
 
     Mode = choice("Mode", "MAX AVERAGE AVERAGE_COUNT_EXCLUDE_PADDING")
     Format = choice("Format", _FORMATS)
@@ -233,7 +233,7 @@ class Images2Neibs(_Window):
 
 
 class SlidingWindowTranspose(_Window):
-    """Images of the sums of windows."""
+    """Images from sums of windows: the inverse of sliding windows."""
 
     out_h: int = 0
     out_w: int = 0
@@ -254,7 +254,7 @@ class SlidingWindowTranspose(_Window):
 
 
 class Correlation(OpDef):
-    """How alike two images are at neighbouring places."""
+    """Correlation of two images at neighbouring positions."""
 
     Format = choice("Format", _FORMATS)
     format: str = Format.NCHW
@@ -340,7 +340,7 @@ class Resize(OpDef):
 
 
 class Remap(OpDef):
-    """Images whose pixels are those of the first input at the places of the second."""
+    """Samples the first input at the positions of the second."""
 
     InterpolationMode = choice("InterpolationMode", _INTERPOLATIONS)
     BorderMode = choice("BorderMode", _BORDERS)
@@ -379,7 +379,8 @@ class WarpAffine(OpDef):
 
 
 class WarpPerspective(OpDef):
-    """Images seen from elsewhere; the inputs are images, matrices, maybe whose, and the size."""
+    """Perspective transformation; the inputs are images, matrices, optional image indices, and
+    the size."""
 
     InterpolationMode = choice("InterpolationMode", _INTERPOLATIONS)
     BorderMode = choice("BorderMode", _BORDERS)
@@ -431,7 +432,7 @@ class ROIAlign(OpDef):
 
 
 class ROIPooling(OpDef):
-    """Regions of images as small images, whose size is the third input."""
+    """Regions of images pooled to the size of the third input."""
 
     Mode = choice("Mode", "MAX AVERAGE")
     mode: str = Mode.MAX

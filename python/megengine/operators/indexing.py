@@ -21,7 +21,7 @@ def _bound(bound):
 
 
 def _entries(items: _Items, bounds: tuple, who: str) -> dict[int, object]:
-    """By axis: a slice or an index."""
+    """A slice or an index by axis."""
     wanted = sum(bool(given) for item in items for given in item[1:])
     if wanted != len(bounds):
         raise RuntimeError(f"[{who}] the items name {counted(wanted, 'input')}, got {len(bounds)}")
@@ -39,7 +39,7 @@ class _Indexing(OpDef):
     items: _Items = ()
 
     def _key(self, x: Tensor, bounds: tuple) -> tuple:
-        """What stands in brackets."""
+        """The indexing expression."""
         entries = _entries(self.items, bounds, type(self).__name__)
         return tuple(entries.get(axis, slice(None)) for axis in range(x.ndim))
 
@@ -50,7 +50,7 @@ class _OfBasic(_Indexing):
 
 
 class _OfMesh(_Indexing):
-    """Each index counts along an axis of its own, as with ``numpy.ix_``."""
+    """Each index has its own axis in the result, as with ``numpy.ix_``."""
 
     def _key(self, x: Tensor, bounds: tuple) -> tuple:
         whole = super()._key(x, bounds)
@@ -93,7 +93,7 @@ class _Set(_Indexing):
 
 
 class _Add(_Indexing):
-    """Where an element is named twice, both values are added."""
+    """Values are added for elements that are indexed twice."""
 
     def __call__(self, x: Tensor, value: Tensor, *bounds: Tensor) -> Tensor:
         key = self._key(x, bounds)
@@ -111,7 +111,7 @@ def _places(x: Tensor) -> Tensor:
 
 
 class Subtensor(_Get, _OfBasic):
-    """A part by slices and whole numbers.
+    """Basic indexing with slices and integers.
 
     Example:
         >>> Subtensor([(0, True, False, False, False)])(Tensor([1, 2, 3]), Tensor(1))
@@ -132,11 +132,11 @@ class IndexingMultiAxisVec(_Get):
 
 
 class IndexingSetMultiAxisVec(_Set):
-    """The first input with the second in such elements."""
+    """The first input with those elements replaced by the second."""
 
 
 class IndexingIncrMultiAxisVec(_Add):
-    """The first input with the second added to such elements."""
+    """The first input with the second added to those elements."""
 
 
 class MeshIndexing(_Get, _OfMesh):
@@ -150,11 +150,11 @@ class MeshIndexing(_Get, _OfMesh):
 
 
 class SetMeshIndexing(_Set, _OfMesh):
-    """The first input with the second in such elements."""
+    """The first input with those elements replaced by the second."""
 
 
 class IncrMeshIndexing(_Add, _OfMesh):
-    """The first input with the second added to such elements."""
+    """The first input with the second added to those elements."""
 
 
 class BatchedMeshIndexing(_Get, _OfBatchedMesh):
@@ -162,15 +162,15 @@ class BatchedMeshIndexing(_Get, _OfBatchedMesh):
 
 
 class BatchedSetMeshIndexing(_Set, _OfBatchedMesh):
-    """The first input with the second in such elements."""
+    """The first input with those elements replaced by the second."""
 
 
 class BatchedIncrMeshIndexing(_Add, _OfBatchedMesh):
-    """The first input with the second added to such elements."""
+    """The first input with the second added to those elements."""
 
 
 class IndexingOneHot(OpDef):
-    """One element along an axis, by an index for each place; the axis stays, with extent 1."""
+    """One element along an axis, by an index for each position; the axis is kept with size 1."""
 
     axis: int = 0
     ndim: int = 0

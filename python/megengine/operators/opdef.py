@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """``OpDef``: an operator with its parameters as an object, and ``apply``, which runs it.
 
-``functional`` is the way to compute. These objects are for code that speaks of operators: traced
-modules hold some, and programs that were written for MegEngine's ``core`` make them by themselves.
-Names, parameters, defaults and their order are those of MegEngine 1.13.
+``functional`` is the interface for computing. These objects represent operators: traced modules
+contain some, and programs written for MegEngine's ``core`` make them. Names, parameters, defaults
+and their order are those of MegEngine 1.13.
 """
 
 import dataclasses
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from ..core.choices import Choice, Strategy, choice  # noqa: F401
 from ..tensor import Tensor
 
-# Where MegEngine has the classes of operators, and where programs and pickles look for them.
+# The module of MegEngine's operator classes, where programs and pickles look for them.
 _HOME = "megengine.core._imperative_rt.ops"
 
 
@@ -34,7 +34,7 @@ class OpDef:
         # Each class has the parameters that its annotations name.
         def __init__(self, *args: Any, **params: Any) -> None: ...
 
-    _kinds: ClassVar[dict[str, type]] = {}  # of the parameters whose values have names
+    _kinds: ClassVar[dict[str, type]] = {}  # enum classes of the parameters whose values have names
 
     def __init_subclass__(cls):
         dataclasses.dataclass(repr=False, unsafe_hash=True)(cls)
@@ -84,7 +84,7 @@ class OpDef:
         raise NotImplementedError
 
     def _applied(self, inputs: tuple):
-        """The same for ``apply``: what records modules takes note of that here."""
+        """As ``apply`` calls it; the recorder of modules hooks in here."""
         return self(*inputs)
 
     def params(self) -> dict:
@@ -119,10 +119,10 @@ def apply(op: OpDef, *inputs: Tensor) -> tuple[Tensor, ...]:
         op: the operator with its parameters.
         inputs: Tensors, or a graph's VarNodes.
     Returns:
-        All of its results, also when there is one.
+        A list of all results, even for a single one.
     Raises:
-        TypeError: ``op`` is no operator, or takes another number of inputs.
-        RuntimeError: the operator does not take such inputs.
+        TypeError: ``op`` is not an operator, or has another number of inputs.
+        RuntimeError: the operator does not support such inputs.
     Example:
         >>> from megengine.core.ops.builtin import Elemwise
         >>> apply(Elemwise("add"), Tensor([1.0]), Tensor([2.0]))

@@ -7,7 +7,7 @@ from ..tensor import Tensor
 from .opdef import OpDef, Strategy, choice
 
 _ops = _mge.ops
-_ALL = 2**31 - 1  # the axis that stands for the flattened Tensor
+_ALL = 2**31 - 1  # the axis number that denotes the flattened Tensor
 
 
 class Reduce(OpDef):
@@ -46,7 +46,7 @@ class Reduce(OpDef):
 
 
 class Argmax(OpDef):
-    """Where the largest element lies along an axis, which stays with extent 1; int32."""
+    """Index of the largest element along an axis, which is kept with size 1; int32."""
 
     axis: int = 0
 
@@ -55,7 +55,7 @@ class Argmax(OpDef):
 
 
 class Argmin(OpDef):
-    """Where the smallest element lies along an axis, which stays with extent 1; int32."""
+    """Index of the smallest element along an axis, which is kept with size 1; int32."""
 
     axis: int = 0
 
@@ -76,7 +76,7 @@ class Argsort(OpDef):
 class TopK(OpDef):
     """The ``k`` smallest elements of each row (a negative second input: largest), and their places.
 
-    With ``KTH_ONLY`` the last of them alone.
+    With ``KTH_ONLY`` only the last of them.
     """
 
     Mode = choice("Mode", "KTH_ONLY VALUE_IDX_NOSORT VALUE_IDX_SORTED")

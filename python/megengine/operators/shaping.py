@@ -8,12 +8,12 @@ from ..tensor import Tensor
 from .opdef import OpDef, choice
 
 _ops = _mge.ops
-_WHOLE = 7  # the axis that stands for all of a shape
+_WHOLE = 7  # the axis number that denotes the whole shape
 _MOST_AXES = 7
 
 
 class GetVarShape(OpDef):
-    """The shape of a Tensor as an int32 Tensor, or one of its extents.
+    """The shape of a Tensor as an int32 Tensor, or the size of one axis.
 
     Example:
         >>> GetVarShape()(Tensor([[1.0, 2.0]]))
@@ -30,7 +30,7 @@ class GetVarShape(OpDef):
 
 
 class AddAxis(OpDef):
-    """New axes of extent 1, one after the other."""
+    """Inserts axes of size 1, one after the other."""
 
     axis: tuple[int, ...] = ()
 
@@ -41,7 +41,7 @@ class AddAxis(OpDef):
 
 
 class RemoveAxis(OpDef):
-    """Axes of extent 1 taken away, one after the other."""
+    """Removes axes of size 1, one after the other."""
 
     axis: tuple[int, ...] = ()
 
@@ -61,7 +61,7 @@ class Dimshuffle(OpDef):
 
 
 class Reshape(OpDef):
-    """The elements in the shape of the second input, or ``shape``; ``axis`` is the free extent."""
+    """Reshapes to the second input, or ``shape``; ``axis`` is the axis whose size is inferred."""
 
     axis: int = _WHOLE
     shape: tuple[int, ...] = ()
@@ -75,7 +75,7 @@ class Reshape(OpDef):
 
 
 class Broadcast(OpDef):
-    """The elements repeated to the shape that the second input, or ``shape``, says."""
+    """Broadcasts to the shape given by the second input, or ``shape``."""
 
     shape: tuple[int, ...] = ()
 
@@ -104,7 +104,8 @@ class Stack(OpDef):
 
 
 class Split(OpDef):
-    """Parts along an axis: ``nsections`` of one extent, or with the extents of the other inputs."""
+    """Splits along an axis: ``nsections`` equal parts, or parts with the sizes of the other
+    inputs."""
 
     axis: int = 0
     nsections: int = 0
@@ -147,7 +148,7 @@ class PixelShuffle(OpDef):
 
 
 class Padding(OpDef):
-    """More elements before and after those of each axis, up to seven axes."""
+    """Adds elements before and after each axis; up to seven axes."""
 
     PaddingMode = choice("PaddingMode", "REPLICATE REFLECT CONSTANT")
     front_offset_dim0: int = 0
