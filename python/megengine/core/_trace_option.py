@@ -13,9 +13,9 @@ def set_symbolic_shape(option: bool) -> bool:
     """Say whether ``x.shape`` is a Tensor, or a VarNode, that follows the inputs, on this thread.
 
     Args:
-        option: True for that, False for a tuple.
+        option: True: a Tensor, False: a tuple.
     Returns:
-        What was set before.
+        The previous setting.
     Example:
         >>> set_symbolic_shape(True)
         False
@@ -27,7 +27,7 @@ def set_symbolic_shape(option: bool) -> bool:
 
 
 def use_xla_backend() -> bool:
-    """Whether XLA compiles traces: it is no part of this engine.
+    """Whether XLA compiles traces: always False.
 
     Example:
         >>> use_xla_backend()

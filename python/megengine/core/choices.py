@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parameters of operators whose values have names."""
+"""Parameters of operators that are enums."""
 
 from enum import Flag, StrEnum
 from typing import Any
@@ -19,7 +19,7 @@ class Choice(StrEnum):
 
 
 def choice(name: str, members: str) -> Any:
-    """The class of such values, a ``type[Choice]``.
+    """The enum class of such a parameter, a ``type[Choice]``.
 
     Args:
         name: of the class.

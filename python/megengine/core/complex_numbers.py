@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What operators do with Tensors of complex numbers.
+"""Operators on Tensors of complex numbers.
 
-The library computes with floats. A complex Tensor is float32 pairs along one axis more, the real
-and the imaginary parts, and the dtype that says so; an operator that has one among its operands
-comes here. In graphs, traces and files there are the pairs alone.
+The library computes with floats. A complex Tensor consists of float32 pairs along an extra axis,
+the real and imaginary parts, and a complex dtype. Operators with a complex operand are implemented
+here. Graphs, traces and files contain only the pairs.
 """
 
 from collections.abc import Callable, Sequence
@@ -20,7 +20,7 @@ def pairs_of(data: Any) -> np.ndarray:
     """Numbers as float32 pairs along one axis more.
 
     Args:
-        data: what NumPy makes an array of.
+        data: a value that NumPy converts to an array.
     """
     return np.array(array_of(data, "tensor"), np.complex64, order="C")[..., np.newaxis].view(
         np.float32
@@ -31,7 +31,7 @@ def call(op: str, /, *args: Any, **kwargs: Any) -> Any:
     """The result of an operator that has complex Tensors among its operands.
 
     Raises:
-        RuntimeError: it has no meaning for them.
+        RuntimeError: the operator does not support complex numbers.
     """
     rule = _RULES.get(op)
     if rule is None:
@@ -60,7 +60,7 @@ def joined(real: Any, imag: Any) -> Tensor:
 
 
 def to_complex(value: Any) -> Any:
-    """A complex Tensor of what is one, or of real or complex numbers."""
+    """A value as a complex Tensor: a complex Tensor, or real or complex numbers."""
     if not isinstance(value, _mge.Tensor):
         return to_complex(_mge.Tensor(array_of(value, "complex")))
     if value._is_complex:
@@ -84,13 +84,13 @@ def _apply(op: str, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
 
 
 def _is_number(value: Any) -> bool:
-    """Whether an operand is numbers to compute with, and no index, mask or extent."""
+    """Whether an operand consists of numbers, and is not an index, a mask or a size."""
     dtype = getattr(value, "dtype", None)
     return isinstance(value, (float, complex)) or (dtype is not None and dtype.kind in "fc")
 
 
 def _on_pairs(op: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """What works on both parts alike."""
+    """Operators that apply to both parts alike."""
     return _apply(op, [to_complex(arg)._plain() for arg in args], kwargs)._meant_as(np.complex64)
 
 
@@ -101,7 +101,8 @@ def _rejoined(real: Any, imag: Any) -> Any:
 
 
 def _on_each(op: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """What moves, chooses or adds up numbers: the same on the real and on the imaginary parts."""
+    """Operators that move, select or add numbers: apply them to the real and the imaginary
+    parts."""
     operands = [parts(to_complex(a)) if _is_number(a) else (a, a) for a in args]
     return _rejoined(*(_apply(op, [both[i] for both in operands], kwargs) for i in (0, 1)))
 

@@ -28,7 +28,7 @@ _FUNCTIONS = {
     "unsqueeze": "F.expand_dims",
     "view": "F.reshape",
 }
-# By module, MegEngine's way to what PyTorch has under a name there.
+# MegEngine's equivalents of PyTorch's names, by module.
 _NAMES = {
     "megengine": {
         **_FUNCTIONS,
@@ -62,11 +62,11 @@ _NAMES = {
 
 
 def hint_for(module: str, name: str) -> str:
-    """The end of a message about a name that a module does not have; empty where nobody knows it.
+    """A hint for the error message about a name that a module lacks; empty for an unknown name.
 
     Args:
         module: name of the module.
-        name: the name that was asked for.
+        name: the missing name.
     """
     way = _NAMES.get(module, {}).get(name)
     return f"; MegEngine's is {way}" if way else ""
@@ -77,9 +77,9 @@ def refuse_keywords(who: str, others: dict[str, Any]) -> None:
 
     Args:
         who: the function.
-        others: what it was given.
+        others: its unexpected arguments.
     Raises:
-        TypeError: there are some.
+        TypeError: there are unexpected arguments.
     """
     for name in others:
         word = _ARGUMENTS.get(name)

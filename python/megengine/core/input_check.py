@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Watching whether operators change what they read."""
+"""Checks that operators do not change their inputs."""
 
 from .. import _mge
 from .profiling_state import state
 
 
 class TensorSanityCheckImpl:
-    """What ``utils.tensor_sanity_check`` is made of."""
+    """The implementation of ``utils.tensor_sanity_check``."""
 
     def enable(self) -> None:
         """Begin.
 
         Raises:
-            RuntimeError: a profiler runs; only one of the two is told of operators.
+            RuntimeError: a profiler runs; only one of the two can observe operators.
         """
         if state.calls is not None:
             raise RuntimeError("[TensorSanityCheck] a profiler runs: stop it first")
@@ -22,7 +22,7 @@ class TensorSanityCheckImpl:
         """End.
 
         Raises:
-            RuntimeError: operators have changed what they read.
+            RuntimeError: operators have changed their inputs.
         """
         found = _mge.stop_input_check()
         if found:

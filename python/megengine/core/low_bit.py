@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What operators do with Tensors of intb1, intb2 and intb4.
+"""Operators on Tensors of intb1, intb2 and intb4.
 
-The library sees int8. Such numbers are moved about and become others by ``astype``; nothing
+The library sees int8. Such numbers can be moved, and converted with ``astype``; no operator
 computes with them, as in MegEngine.
 """
 
@@ -15,7 +15,7 @@ def call(op: str, /, *args: Any, **kwargs: Any) -> Any:
     """The result of an operator that has Tensors of these dtypes among its operands.
 
     Raises:
-        RuntimeError: it has no meaning for them, or not all that has to be of one dtype is.
+        RuntimeError: the operator does not support them, or operands of different dtypes are given.
     """
     if op == "convert":
         return _mge.ops.convert(args[0]._plain(), **kwargs)
@@ -43,7 +43,7 @@ def _plain(value: Any) -> Any:
     return value._plain() if isinstance(value, _mge.Tensor) else value
 
 
-# Which operands are numbers that the result may have; the others are indices, masks and extents.
+# Positions of the operands that are numbers; the others are indices, masks and sizes.
 _MOVING = {
     **dict.fromkeys(
         (

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Limits for walks over nested containers: a list may hold itself, or one part in many places."""
+"""Limits for walks over nested containers: a list may contain itself, or share parts."""
 
 from collections.abc import Collection, Iterator
 from typing import Any
@@ -15,7 +15,7 @@ class Nesting:
     """Counts depth and parts of a nested value for a function that calls itself.
 
     Args:
-        who: named in the errors.
+        who: name of the function in the errors.
     """
 
     def __init__(self, who: str) -> None:
@@ -47,13 +47,13 @@ class Nesting:
 def array_of(value: Any, who: str, dtype: Any = None) -> np.ndarray:
     """An array of numbers in nested lists.
 
-    NumPy would follow every path into a list that holds itself. It stops where other elements are
-    nested deeper than the first, so those need no look.
+    NumPy would follow every path into a list that contains itself. It stops where other elements
+    are nested deeper than the first, so those are not checked.
 
     Args:
-        value: what NumPy makes an array of.
-        who: named in the error.
-        dtype: of the array; None: NumPy's choice.
+        value: a value that NumPy converts to an array.
+        who: name of the function in the error.
+        dtype: dtype of the array; None: NumPy's choice.
     Raises:
         ValueError: the lists are nested deeper than Tensors can be.
     """

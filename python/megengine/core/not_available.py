@@ -3,7 +3,7 @@
 
 
 class NotAvailableError(NotImplementedError):
-    """What was asked for belongs to the interface but is not in this version.
+    """A feature belongs to the interface but is not in this version.
 
     Example:
         >>> import megengine as mge

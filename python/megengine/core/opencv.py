@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""OpenCV, which is asked for by what works with it and not before."""
+"""OpenCV, imported on first use."""
 
 import functools
 from typing import Any

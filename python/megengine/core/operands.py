@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What functions accept where they want a tensor."""
+"""The values that functions accept as tensors."""
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -23,9 +23,9 @@ Triple = int | tuple[int, int, int]
 
 
 def is_whole(value: Any) -> "TypeIs[int]":
-    """Whether something is one whole number: of Python or NumPy, or an array of one without axes.
+    """Whether a value is one integer: of Python or NumPy, or an array of rank 0.
 
-    A float without a fraction is: half of an extent, ``n / 2``, is written so.
+    A float without a fraction counts as an integer: half a size is written ``n / 2``.
 
     Args:
         value: of any kind.
@@ -65,11 +65,11 @@ def triple(value: Triple, who: str, argument: str) -> tuple[int, int, int]:
 
 
 def has_shape(operand: Operand, shape: Callable[[], tuple[int, ...]]) -> bool:
-    """Whether a Tensor has a shape; True where only a run can tell.
+    """Whether a Tensor has a given shape; True if only a run can decide.
 
     Args:
-        operand: a number has none.
-        shape: gives the shape; it may ask other operands for theirs.
+        operand: a Tensor, or a number, which has no shape.
+        shape: returns the shape; it may read the shapes of other operands.
     """
     try:
         return getattr(operand, "_tuple_shape", None) == shape()
@@ -80,12 +80,12 @@ def has_shape(operand: Operand, shape: Callable[[], tuple[int, ...]]) -> bool:
 def beside(*operands: Operand) -> AbstractContextManager[Any]:
     """Returns a context in which new Tensors are created where the operands are located.
 
-    An operator places an array among its operands beside its Tensors. So a constant that meets a
-    Tensor in its first operator stays an array; this context is for the others, such as ranges,
-    zeros and random numbers.
+    An operator puts array operands on the device of its Tensors. So a constant whose first operator
+    has a Tensor operand stays an array; this context is for the others, such as ranges, zeros and
+    random numbers.
 
     Args:
-        operands: the first Tensor among them counts; without one nothing changes.
+        operands: the first Tensor among them sets the device; without a Tensor, nothing changes.
     """
     for operand in operands:
         if isinstance(operand, _mge.Tensor):
@@ -97,11 +97,11 @@ def at_least(who: str, least: int, **sizes: Any) -> None:
     """Check sizes, each an integer or several of them.
 
     Args:
-        who: in front of the message.
-        least: the smallest that is allowed.
-        sizes: by their names.
+        who: prefix of the message.
+        least: the smallest allowed size.
+        sizes: sizes by name.
     Raises:
-        ValueError: one is smaller.
+        ValueError: a size is smaller.
     """
     for name, value in sizes.items():
         for number in value if isinstance(value, (tuple, list)) else (value,):
@@ -113,9 +113,9 @@ def of_rank(who: str, rank: int, **operands: Any) -> None:
     """Check ranks.
 
     Args:
-        who: in front of the message.
-        rank: the one that is allowed.
-        operands: Tensors, by their names.
+        who: prefix of the message.
+        rank: the allowed rank.
+        operands: Tensors by name.
     Raises:
         RuntimeError: one has another rank.
     """

@@ -23,7 +23,7 @@ def operator_class(kind: str) -> str:
     """Returns the name of MegEngine's class for an operator of a graph, or the type itself.
 
     Args:
-        kind: the type as MegEngine's files say it, such as ``"Convolution"``.
+        kind: the type in MegEngine's files, such as ``"Convolution"``.
     Example:
         >>> operator_class("Convolution"), operator_class("Elemwise")
         ('ConvolutionForward', 'Elemwise')

@@ -2,8 +2,7 @@
 """Options of the interpreter, under the names that MegEngine has for them.
 
 ``async_level`` and ``disable_memory_forwarding`` are those of ``megengine.config``. The others are
-kept and change nothing: what they steer in MegEngine (dropping of results, workers of its
-interpreter) is not there to be steered.
+stored without an effect: they control parts of MegEngine's interpreter that do not exist here.
 """
 
 from .. import config
@@ -43,7 +42,7 @@ def get_option(name: str) -> int:
 
 
 def set_option(name: str, value: int) -> None:
-    """Give an option a value, a whole number.
+    """Set an option to an integer.
 
     Raises:
         RuntimeError: there is no such option.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How Tensors are printed. NumPy's own options stay as they are."""
+"""Printing of Tensors. NumPy's own options are not changed."""
 
 import sys
 from contextlib import AbstractContextManager
@@ -22,15 +22,15 @@ def set_printoptions(
     linewidth: int | None = None,
     profile: str | None = None,
 ) -> None:
-    """Set how Tensors are printed; None leaves an option as it is.
+    """Set how Tensors are printed; None leaves an option unchanged.
 
     Args:
-        precision: digits after the point.
-        threshold: Tensors of more elements are shown by their ends; infinity: none is.
-        edgeitems: how many of each end.
-        linewidth: characters of a line.
-        profile: sets all that is not given: ``"default"``; ``"short"`` with 2 digits and 2 items
-            of each end; ``"full"`` without threshold.
+        precision: number of digits after the point.
+        threshold: Tensors with more elements are abbreviated; infinity: no Tensor is.
+        edgeitems: number of items shown at each end.
+        linewidth: number of characters in a line.
+        profile: sets the options that are not given: ``"default"``; ``"short"`` with 2 digits and 2
+            items at each end; ``"full"`` without threshold.
     Raises:
         ValueError: there is no such profile, or an option is not a number from 0.
     Example:

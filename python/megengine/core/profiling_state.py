@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether a profiler records, known without importing ``megengine.utils.profiler``."""
+"""Whether a profiler records, without an import of ``megengine.utils.profiler``."""
 
 from typing import Any
 
 
 class _State:
-    # What traced functions ran while one records: (nanoseconds at which the call began, the
-    # CallProfiler that watched it). None: no profiler records.
+    # Calls of traced functions while a profiler records: (start in nanoseconds, the CallProfiler
+    # that observed it). None: no profiler records.
     calls: list[Any] | None = None
 
 

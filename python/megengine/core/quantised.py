@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What operators do with Tensors of quantised dtypes.
+"""Operators on Tensors of quantised dtypes.
 
-The library computes with steps, plain integers. A Tensor of a quantised dtype is such integers and
-the dtype that says what they mean; an operator that has one among its operands comes here, and its
-rule says what it does: work on the steps, or on the real numbers, or nothing. Plain values beside
+The library computes with steps, which are integers. A Tensor of a quantised dtype consists of such
+integers and the dtype that maps them to real numbers. Operators with a quantised operand have a
+rule here: they work on the steps, or on the real numbers, or raise an error. Plain operands next to
 quantised ones are real numbers.
 """
 
@@ -37,7 +37,7 @@ def meta_of(dtype: Any) -> QuantDtypeMeta:
 
 
 def tensor_dtype(dtype: Any) -> Any:
-    """A quantised dtype as Tensors have it, whose scale is a float32; None for other dtypes."""
+    """A quantised dtype as Tensors have it, with a float32 scale; None for other dtypes."""
     meta = quantised_meta(dtype)
     if meta is None:
         return None
@@ -50,7 +50,7 @@ def call(op: str, /, *args: Any, **kwargs: Any) -> Any:
     """The result of an operator that has Tensors of quantised dtypes among its operands.
 
     Raises:
-        RuntimeError: it has no meaning for them, or their dtypes do not go together.
+        RuntimeError: the operator does not support them, or their dtypes do not match.
     """
     rule = _RULES.get(op)
     if rule is None:
@@ -62,7 +62,7 @@ def call(op: str, /, *args: Any, **kwargs: Any) -> Any:
 
 
 def zero_point(dtype: Any) -> int:
-    """The step that stands for 0, of any quantised dtype."""
+    """The step that represents 0, for any quantised dtype."""
     return int(dtype.metadata["mgb_dtype"].get("zero_point", 0))
 
 
@@ -72,19 +72,19 @@ def scale_tensor(dtype: Any, device: Any) -> _mge.Tensor:
 
 
 def zero_tensor(dtype: Any, device: Any) -> _mge.Tensor | None:
-    """The zero point as operators take it; None when it is 0."""
+    """The zero point as an operand; None if it is 0."""
     zero = zero_point(dtype)
     return _mge.Tensor(np.int32(zero), device=device) if zero else None
 
 
 def to_real(x: Tensor) -> Tensor:
-    """The float32 numbers that a Tensor of a quantised dtype stands for."""
+    """The float32 numbers that a Tensor of a quantised dtype represents."""
     dtype, device = x._quantised, x.device
     return _mge.ops.dequantize(x._plain(), scale_tensor(dtype, device), zero_tensor(dtype, device))
 
 
 def _as_plain(x: Any, dtype: Any) -> Any:
-    """A Tensor in another plain dtype; where it has that, nothing is recorded."""
+    """A Tensor in another plain dtype; records nothing if it has that dtype already."""
     return x if x.dtype == dtype else _mge.ops.convert(x, dtype=dtype)
 
 
@@ -119,7 +119,7 @@ def converted(x: Any, dtype: Any) -> Any:
 
 
 def on_steps(function: Callable[..., Any], x: Tensor, *args: Any, **kwargs: Any) -> Any:
-    """What a function makes of the steps of a quantised Tensor, in its dtype."""
+    """Apply a function to the steps of a quantised Tensor; the result keeps the dtype."""
     return function(x._plain(), *args, **kwargs)._meant_as(x._quantised)
 
 
@@ -165,7 +165,7 @@ def shown(dtype: Any) -> str:
 
 
 def _is_real(value: Any) -> bool:
-    """Whether a plain operand is real numbers, and no index, mask or extent."""
+    """Whether a plain operand consists of real numbers, and is not an index, a mask or a size."""
     return hasattr(value, "dtype") and np.issubdtype(value.dtype, np.floating)
 
 
@@ -204,13 +204,13 @@ def _exchanged(op: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 
 
 def _with_places(op: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Steps and the places that they come from, which are plain."""
+    """Operators that return steps and their indices, which are plain."""
     steps, places = getattr(_mge.ops, op)(args[0]._plain(), *args[1:], **kwargs)
     return steps._meant_as(args[0]._quantised), places
 
 
 def _looked_at(op: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Results that are no values of the operand: shapes and places."""
+    """Operators whose results are not values of the operand: shapes and indices."""
     return getattr(_mge.ops, op)(args[0]._plain(), *args[1:], **kwargs)
 
 
@@ -256,7 +256,7 @@ def _summed(op: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tensor:
 
 
 def _multiplied(op: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Of the steps themselves, and of 32 bits only: what the reference makes of them."""
+    """Products of the steps themselves, in 32 bits only, as the reference computes them."""
     if meta_of(args[0]._quantised).np_dtype_str != "int32":
         raise RuntimeError(f"[{op}] has no meaning for Tensors of {shown(args[0]._quantised)}")
     return _moved(op, args, kwargs)
@@ -267,14 +267,15 @@ def _of_reals(op: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 
 
 def _largest(op: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tensor:
-    """Largest steps of windows."""
+    """Maximum of the steps in each window."""
     dtype = args[0]._quantised
     steps = getattr(_mge.ops, op)(_mge.ops.convert(args[0]._plain(), dtype="float32"), **kwargs)
     return _in_range(steps, meta_of(dtype))._meant_as(dtype)
 
 
 def _pooled(op: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tensor:
-    """Means of windows, rounded to steps; halves go away from 0, those of unsigned steps up."""
+    """Means over windows, rounded to steps; halves are rounded away from 0, for unsigned steps
+    up."""
     dtype = args[0]._quantised
     zero = zero_point(dtype)
     steps = _mge.ops.convert(args[0]._plain(), dtype="float32") - float(zero)

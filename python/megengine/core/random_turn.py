@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One thread at a time draws random numbers.
+"""Serialises the threads that draw random numbers.
 
 A traced call changes the state of a stream by operators that run when it ends. Until then no other
 thread can know the state, so the call keeps the turn.
@@ -59,7 +59,7 @@ class turn:
 
 
 def keep_turn(restore: Callable[[], None]) -> None:
-    """Keep the turn until the traced call of this thread ends; else only ``turn`` has it.
+    """Keep the turn until the traced call of this thread ends; otherwise it ends with ``turn``.
 
     Args:
         restore: gives a stream the state that it has now.
@@ -73,7 +73,7 @@ def keep_turn(restore: Callable[[], None]) -> None:
 
 @contextmanager
 def traced_call() -> Iterator[None]:
-    """The context of a traced call, which gives a turn back that it has kept."""
+    """The context of a traced call, which releases a turn that it has kept."""
     before, state.keeps_turn = state.keeps_turn, False
     try:
         yield

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parts of the package that are imported when somebody first asks for them."""
+"""Parts of the package that are imported on first use."""
 
 import importlib
 import sys
@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from types import ModuleType
 from typing import Any
 
-# The dictionary of a module, as it is now: that of a package with rooms fills itself when it is
-# asked for as an attribute.
+# The current dictionary of a module: a package with lazy names fills itself when it is read as an
+# attribute.
 _OF_MODULES: Any = vars(ModuleType)["__dict__"]
 contents: Callable[[ModuleType], dict[str, Any]] = _OF_MODULES.__get__
 
@@ -33,10 +33,9 @@ def room(package: str, later: Mapping[str, str]) -> Callable[[str], Any]:
 
     Args:
         package: its ``__name__``; it keeps ``later`` as ``_LATER``.
-        later: by name, the module below the package that is meant, or the name in a module:
-            ``"vision:MNIST"``.
+        later: by name, the submodule that it denotes, or a name in a submodule: ``"vision:MNIST"``.
     Returns:
-        A function that imports what a name means, and keeps it in the package.
+        A function that imports the object of a name, and stores it in the package.
     """
     sys.modules[package].__class__ = _LateModule
 

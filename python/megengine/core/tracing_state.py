@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether a trace records on this thread, known without importing ``megengine.jit``."""
+"""Whether a trace records on this thread, without an import of ``megengine.jit``."""
 
 import threading
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ class _State(threading.local):
 
     @property
     def symbolic_shape(self) -> bool:
-        """Whether Tensor.shape gives a Tensor, which knows it from the binding."""
+        """Whether Tensor.shape is a Tensor; the binding decides that."""
         return _mge.symbolic_shapes()
 
     @symbolic_shape.setter
@@ -28,7 +28,7 @@ state = _State()
 
 
 def is_recorded(*values: Any) -> bool:
-    """Whether what is done with values is recorded: then Tensors among them stay Tensors.
+    """Whether operators on values are recorded, in which case Tensors must stay Tensors.
 
     Args:
         values: of any kind.
@@ -39,7 +39,7 @@ def is_recorded(*values: Any) -> bool:
 
 @contextmanager
 def exclude_from_trace() -> Iterator[None]:
-    """Exclude operators from a trace: they run at once in every call.
+    """Exclude operators from a trace: they run eagerly in every call.
 
     Example:
         >>> from megengine.jit import trace

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Samples, batches of them, and what is done to them on the way."""
+"""Data sets, samplers, transforms, collators and loaders."""
 
 from . import dataset, transform
 from .collator import Collator

@@ -21,19 +21,20 @@ class DataLoader:
     """Batches of a data set.
 
     Args:
-        dataset: where samples come from.
-        sampler: in which order; None takes single samples in order.
-        transform: what is done to samples; None for nothing.
-        collator: how samples are put together.
-        num_workers: processes that make batches; 0 makes them here.
-        timeout: seconds to wait for a worker that makes no progress; 0 for any time.
-        preload: give Tensors, and make the next batch ahead; to a GPU it is copied beside its work.
+        dataset: the source of the samples.
+        sampler: the order of the samples; None: single samples in order.
+        transform: applied to the samples; None: no transform.
+        collator: combines samples into a batch.
+        num_workers: number of processes that make batches; 0: this process makes them.
+        timeout: seconds to wait for a worker that makes no progress; 0: no limit.
+        preload: return Tensors, and make the next batch ahead; copies to a GPU overlap with its
+            work.
         parallel_stream: the workers share a stream instead of each reading all of it: the data
             set divides it by ``get_worker_info``.
     Raises:
         ValueError: ``num_workers`` or ``timeout`` is negative.
-        TypeError: ``transform`` or ``collator`` is something else.
-        AssertionError: ``dataset`` is none, or the sampler does not fit it.
+        TypeError: ``transform`` or ``collator`` has another type.
+        AssertionError: ``dataset`` is not a data set, or the sampler does not fit it.
     Example:
         >>> from megengine.data.dataset import ArrayDataset
         >>> next(iter(DataLoader(ArrayDataset([1, 2]))))
@@ -95,7 +96,7 @@ class DataLoader:
         return batches if self.is_stream else _Epoch(batches, self.sampler)
 
     def check_memory_rationality(self) -> None:
-        """Whether the batches in flight fit the memory is the caller's to know: does nothing."""
+        """No effect: the caller has to ensure that the batches in flight fit in memory."""
 
     def make_batch(self, samples: list):
         """The batch of a list of samples."""
@@ -129,7 +130,7 @@ class DataLoader:
 
 
 class _Epoch(Iterator):
-    """The batches of an epoch; ``len`` is that of all of them, whichever were taken."""
+    """The batches of an epoch; ``len`` counts all of them, including those already taken."""
 
     def __init__(self, batches: Iterator, sampler):
         self._batches, self._sampler = batches, sampler
@@ -163,7 +164,7 @@ def _to_tensors(value):
         device = _mge.get_default_device()
         if not device.startswith("gpu"):
             return Tensor(value)
-        # The copy runs beside what the GPU computes with the batches before.
+        # The copy overlaps with the GPU's work on earlier batches.
         return _mge.upload_beside(Tensor(value, device="cpu0"), device)
     if isinstance(value, dict):
         return {key: _to_tensors(part) for key, part in value.items()}

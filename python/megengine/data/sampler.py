@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""In which order samples are taken, and how many at once."""
+"""Samplers: the order of samples, and the batches."""
 
 import math
 from abc import ABC, abstractmethod
@@ -38,13 +38,13 @@ class MapSampler(Sampler):
 
     Args:
         dataset: data set with a length.
-        batch_size: samples of a batch.
-        drop_last: leave out a last batch that is smaller.
-        num_samples: samples of an epoch; None for all.
-        world_size: processes that share the samples; None: those that train together.
-        rank: number of this process; None: its number among those.
-        seed: of the random order; None for another one each time, and for 0 where processes share
-            the samples, which need the same order.
+        batch_size: number of samples in a batch.
+        drop_last: omit a smaller last batch.
+        num_samples: number of samples in an epoch; None: all.
+        world_size: number of processes that share the samples; None: those that train together.
+        rank: number of this process; None: its rank.
+        seed: seed of the random order; None: a new one each time, but 0 if processes share the
+            samples, because they need the same order.
     Raises:
         ValueError: an argument is out of its range, or a process gets less than one batch.
     Example:
@@ -168,7 +168,7 @@ class SequentialSampler(MapSampler):
 
     Args:
         dataset, batch_size, drop_last, world_size, rank: as in ``MapSampler``.
-        indices: the sample numbers to take; None for all.
+        indices: indices of the samples to use; None: all.
     Raises:
         ValueError: ``indices`` is not a sequence; see also ``MapSampler``.
     Example:
@@ -198,7 +198,7 @@ class RandomSampler(MapSampler):
 
     Args:
         dataset, batch_size, drop_last, world_size, rank, seed: as in ``MapSampler``.
-        indices: the sample numbers to take; None for all.
+        indices: indices of the samples to use; None: all.
     Raises:
         ValueError: ``indices`` is not a sequence; see also ``MapSampler``.
     Example:
@@ -231,7 +231,7 @@ class ReplacementSampler(MapSampler):
 
     Args:
         dataset, batch_size, drop_last, num_samples, world_size, rank, seed: as in ``MapSampler``.
-        weights: chance of each sample, not negative; None for equal ones.
+        weights: probability of each sample, not negative; None: equal weights.
     Raises:
         ValueError: the number of weights is not that of the samples; see also ``MapSampler``.
     Example:
@@ -272,7 +272,7 @@ class ReplacementSampler(MapSampler):
 
 
 class Infinite(MapSampler):
-    """A sampler that starts again when it is over. Its attributes are those of the sampler.
+    """A sampler that restarts after its end. Its attributes are those of the wrapped sampler.
 
     Args:
         sampler: the sampler.
@@ -285,7 +285,7 @@ class Infinite(MapSampler):
     """
 
     def sample(self):
-        """Not there: what is drawn without an end has no list.
+        """Not available, because an infinite sequence has no list.
 
         Raises:
             NotImplementedError: always.

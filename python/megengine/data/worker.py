@@ -25,7 +25,7 @@ from typing import NoReturn
 import numpy as np
 
 _TASKS_PER_WORKER = 2
-_STOP_SECONDS = 5.0  # patience with a worker that was asked to end
+_STOP_SECONDS = 5.0  # time limit for a worker to end
 
 
 @dataclass(frozen=True)
@@ -34,14 +34,14 @@ class WorkerInfo:
 
     idx: int  # number of the worker
     worker: int  # number of workers
-    seed: int  # of its random numbers
+    seed: int  # seed of its random numbers
 
 
 _info: WorkerInfo | None = None
 
 
 def get_worker_info() -> WorkerInfo | None:
-    """Which worker this process is; None outside of workers.
+    """Information about this worker process; None outside of workers.
 
     Returns:
         ``idx``, ``worker`` (how many there are) and ``seed``, read-only; or None.
@@ -61,10 +61,10 @@ class _Failure:
 
 
 def _tasks_of(pipe) -> queue.SimpleQueue:
-    """The tasks that a pipe brings; None when it ends.
+    """The tasks that arrive through a pipe; None at its end.
 
-    They leave the pipe on a thread of their own: the loader waits until there is room for a task,
-    and a worker until its batch is read, so one thread for both would let the two wait for ever.
+    A separate thread reads the pipe: the loader blocks until the pipe has space for a task, and a
+    worker until its batch is read, so a single thread would deadlock.
     """
     tasks: queue.SimpleQueue = queue.SimpleQueue()
 
@@ -83,7 +83,7 @@ def _tasks_of(pipe) -> queue.SimpleQueue:
 
 
 def _serve(loader, index: int, seed: int, pipe, loaders_ends: list) -> None:
-    """What a worker does until its pipe ends."""
+    """The main loop of a worker, until its pipe ends."""
     global _info
     for end in loaders_ends:
         end.close()  # otherwise the pipe of a dead loader would stay open here
@@ -114,7 +114,7 @@ def _serve(loader, index: int, seed: int, pipe, loaders_ends: list) -> None:
 
 
 def _limit_waits(pipe, seconds: float) -> None:
-    """Make reads and writes of a pipe fail with BlockingIOError when nothing moves for so long.
+    """Make reads and writes of a pipe fail with BlockingIOError after a time without progress.
 
     A stopped worker may have sent a part of a batch, or may not read a large task.
     """
@@ -158,7 +158,7 @@ class Workers:
             RuntimeError: a worker met an error, ended, or took longer than the time limit.
         """
         tasks = self._tasks()
-        waiting: deque = deque()  # (number, worker) of what was given out, in order
+        waiting: deque = deque()  # (number, worker) of the pending tasks, in order
         arrived: dict = {}
         self._alive = list(range(len(self._pipes)))
         self._fill(tasks, waiting)
@@ -240,7 +240,7 @@ class Workers:
     def stop(self) -> None:
         """End all workers."""
         for pipe in self._pipes:
-            os.set_blocking(pipe.fileno(), False)  # a stopped worker reads nothing
+            os.set_blocking(pipe.fileno(), False)  # a stopped worker does not read
             with contextlib.suppress(OSError):
                 pipe.send(None)
             pipe.close()

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Groups of processes that train one net.
 
-``launcher`` starts them, ``init_process_group`` makes a process one of them; ``functional`` has
-what they exchange, ``make_allreduce_cb`` reduces gradients. Data goes through the host's memory
-and connections by TCP.
+``launcher`` starts processes, and ``init_process_group`` joins one to them; ``functional`` has the
+collective operators, and ``make_allreduce_cb`` reduces gradients. Data goes through host memory and
+TCP connections.
 """
 
 import sys
@@ -63,7 +63,7 @@ class _Distributed(types.ModuleType):
 
     @property
     def backend(self) -> str:
-        """What carries the data; it can be set."""
+        """Name of the engine that carries the data; it can be set."""
         return get_backend()
 
     @backend.setter

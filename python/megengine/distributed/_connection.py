@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Connections whose two ends have proved that they know one secret, which is never sent.
+"""Connections whose two ends have authenticated each other with a shared secret, which is never
+sent.
 
-The end that accepts sends a challenge of random bytes. The other end answers with an HMAC of it and
-with a challenge of its own, which the first end answers in turn. What follows is neither encrypted
+The accepting end sends a challenge of random bytes. The other end answers with an HMAC of it and
+with its own challenge, which the first end answers in turn. Later messages are neither encrypted
 nor signed.
 """
 
@@ -60,8 +61,8 @@ def time_limit() -> float:
 def shared_secret() -> bytes:
     """The secret of this user's processes.
 
-    It is ``MGE_DISTRIBUTED_SECRET`` if that is set, else a random one in a file of the user's cache
-    folder, or that of ``multiprocessing`` where such a file cannot be had.
+    The secret is ``MGE_DISTRIBUTED_SECRET`` if that is set, else a random one in a file of the
+    user's cache folder, or that of ``multiprocessing`` if such a file cannot be used.
 
     Raises:
         ValueError: the variable is too short.
@@ -77,12 +78,12 @@ def shared_secret() -> bytes:
     folder = _mge.cache_folder()
     try:
         return _secret_of_file(Path(os.fsdecode(folder)) / "mge")
-    except (OSError, TypeError):  # there is no folder, or nothing can be written to it
+    except (OSError, TypeError):  # there is no folder, or it is not writable
         return bytes(multiprocessing.current_process().authkey)
 
 
 def _secret_of_file(folder: Path) -> bytes:
-    """The secret in a file that only this user may read; makes the file if there is none."""
+    """The secret in a file that only this user can read; makes a missing file."""
     path, mine = folder / "distributed-secret", folder / f".{secrets.token_hex(8)}"
     if not os.path.lexists(path):
         folder.mkdir(parents=True, exist_ok=True)
@@ -131,7 +132,7 @@ def _proof(secret: bytes, role: bytes, *challenges: bytes) -> bytes:
 
 
 def welcome(connection: socket.socket, secret: bytes, end: float) -> None:
-    """Has the end that has connected prove that it knows the secret, and proves it in turn.
+    """Make the connecting end prove that it knows the secret, and prove it in turn.
 
     Args:
         end: when to give up, by ``time.monotonic``.
@@ -150,7 +151,7 @@ def welcome(connection: socket.socket, secret: bytes, end: float) -> None:
 
 
 def introduce(connection: socket.socket, secret: bytes, end: float) -> None:
-    """Proves to the end that has accepted that this one knows the secret; has it prove the same.
+    """Prove to the accepting end that this one knows the secret; make it prove the same.
 
     Args:
         end: when to give up, by ``time.monotonic``.
@@ -185,7 +186,7 @@ def send_message(connection: socket.socket, message: bytes, end: float) -> None:
 
 
 def receive_message(connection: socket.socket, end: float) -> bytes:
-    """The bytes that the other end sends. No memory is taken for more than are allowed.
+    """Receive a message. Messages above the size limit are refused before memory is allocated.
 
     Raises:
         ConnectionError: the other end announces more than ``MAX_MESSAGE_BYTES``.
@@ -211,10 +212,10 @@ def is_closed(connection: socket.socket) -> bool:
 
 
 class Listener(socketserver.ThreadingTCPServer):
-    """Lets guests in that know the secret, each on a thread of its own.
+    """Accepts peers that know the secret, each on its own thread.
 
-    Silent guests hold up no other. When too many have not proved anything yet, the one that came
-    first is turned away.
+    Silent peers do not block others. When too many peers are unauthenticated, the oldest is
+    rejected.
     """
 
     daemon_threads = True

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Data between the processes of a group.
 
-All processes of the group call the same function, in the same order, with Tensors of one shape and
-dtype; who is at another one gets a RuntimeError, as do those who wait for a process that has ended.
-Sums are added in the order of the ranks, so that all have the same bits. Gradients go through, to
-the processes that gave the values; each process has to call ``backward`` then. Within a trace they
-are part of it. All raise AssertionError before ``init_process_group``, and TypeError where
-``group`` is no ``Group``. Tensors of quantised dtypes travel as steps; there are no sums of them.
+All processes of the group call the same functions in the same order, with Tensors of one shape and
+dtype. A process at another function gets a RuntimeError, as do processes that wait for a process
+that has ended. Sums are added in the order of the ranks, so all processes have the same bits.
+Gradients are propagated to the processes that provided the values, so each process has to call
+``backward``. A trace records the operators. All raise AssertionError before ``init_process_group``,
+and TypeError if ``group`` is not a ``Group``. Tensors of quantised dtypes are sent as steps and
+cannot be summed.
 """
 
 from collections.abc import Callable, Sequence
@@ -48,7 +49,7 @@ def _check_axis(shape: Sequence[int], axis: int) -> None:
 
 
 def _axis_first(inp: Tensor, axis: int) -> Tensor:
-    """What lies along an axis comes along the first one; a number is a vector of one."""
+    """Move an axis to the front; a number becomes a vector of one element."""
     _check_axis(inp._tuple_shape, axis)
     if not inp.ndim:
         return _mge.ops.reshape(inp, shape=[1])
@@ -77,7 +78,7 @@ def _check_cut(shape: Sequence[int], axis: int, group: Group | None) -> None:
 
 
 def _tell(group: Group, value: Callable):
-    """What the first process of a group says, to all of them: plain data."""
+    """Broadcast plain data from the first process of a group to all."""
     process, said = _this(), value() if group.rank == 0 else None
     meeting = process.meeting
     source = meeting.name_of(group._ranks()[0])
@@ -85,14 +86,14 @@ def _tell(group: Group, value: Callable):
 
 
 def _as_data(dtype) -> str | dict:
-    """A dtype as processes tell each other."""
+    """A dtype in a form that processes can exchange."""
     if is_quantize(dtype):
         return dict(dtype.metadata["mgb_dtype"])
     return "bfloat16" if is_bfloat16(dtype) else np.dtype(dtype).name
 
 
 def _zeros(shape: Sequence[int], dtype: str | dict) -> Tensor:
-    """Of a dtype that a process has told."""
+    """Zeros of a dtype received from another process."""
     if isinstance(dtype, str):
         return _mge.ops.full(shape=shape, value=0.0, dtype=dtype)
     quantised = quantised_dtype_of(dtype["name"], dtype["scale"], dtype.get("zero_point"))
@@ -103,9 +104,9 @@ def _zeros(shape: Sequence[int], dtype: str | dict) -> Tensor:
 def _one_sided(
     mode: str, inp: Tensor | None, group: Group, device: str | None, axis: int = 0
 ) -> Tensor:
-    """What the first process has, in all, or a part of it, along an axis, in each.
+    """Broadcast the first process's value to all, or distribute its parts along an axis.
 
-    The others do not know of what shape and dtype it is, and whether its gradient is wanted.
+    The others do not know its shape and dtype, and whether it needs a gradient.
     """
     if group.size == 1:
         inp = _axis_first(inp, axis) if mode == "scatter" else inp
@@ -143,7 +144,7 @@ def _keep(recordings: list, result: Tensor) -> None:
 
 
 def _to_first(mode: str, inp: Tensor, group: Group | None, device: str | None) -> Tensor | None:
-    """What the first process gets from all."""
+    """Collect the values of all in the first process."""
     group = _as_group(group)
     recordings = [r for r in active_recordings() if _mge.is_recorded(inp)]
     result = _collective(mode, inp, group, device)
@@ -155,18 +156,18 @@ def _to_first(mode: str, inp: Tensor, group: Group | None, device: str | None) -
 def collective_comm(
     inp: Tensor, mode: str, group: Group | None = WORLD, device: str | None = None
 ) -> Tensor:
-    """What processes exchange, by the name that MegEngine's operator has for it.
+    """Run a collective operator by MegEngine's name for it.
 
     Args:
-        inp: of one shape on all processes.
-        mode: in small or large letters, or one of ``core.ops.builtin.CollectiveComm.Mode``:
+        inp: Tensor of the same shape on all processes.
+        mode: in lower or upper case, or one of ``core.ops.builtin.CollectiveComm.Mode``:
             ``"ALL_REDUCE_SUM"``, ``"ALL_REDUCE_MAX"``, ``"ALL_REDUCE_MIN"``, ``"REDUCE_SUM"``,
             ``"BROADCAST"``, ``"ALL_GATHER"``, ``"GATHER"``, ``"REDUCE_SCATTER_SUM"``,
-            ``"SCATTER"``, ``"ALL_TO_ALL"``. What is cut or joined is so along the first axis.
+            ``"SCATTER"``, ``"ALL_TO_ALL"``. Tensors are split or joined along the first axis.
         group: the processes; None: all.
-        device: where the result lives; None: where ``inp`` does.
+        device: device of the result; None: that of ``inp``.
     Returns:
-        The result; of what is for the first process alone an empty Tensor on the others.
+        The result; an empty Tensor on the other processes if only the first one gets it.
     Raises:
         RuntimeError: there is no such mode.
     Example:
@@ -188,9 +189,9 @@ def reduce_sum(
     """The sum of the processes' Tensors, on the first of them.
 
     Args:
-        inp: of one shape on all processes.
+        inp: Tensor of the same shape on all processes.
         group: the processes; None: all.
-        device: where the result lives; None: where ``inp`` does.
+        device: device of the result; None: that of ``inp``.
     Returns:
         The sum; None on the other processes.
     Example:
@@ -206,7 +207,7 @@ def broadcast(inp: Tensor, group: Group | None = WORLD, device: str | None = Non
     """The first process's Tensor; see ``reduce_sum``.
 
     Args:
-        inp: of the first process; what the others give is not looked at.
+        inp: Tensor of the first process; ignored on the others.
     Example:
         >>> import megengine.distributed as dist
         >>> dist.init_process_group("localhost", 0, 1, 0, 0)
@@ -217,7 +218,7 @@ def broadcast(inp: Tensor, group: Group | None = WORLD, device: str | None = Non
 
 
 def _bcast_param(inp: Tensor, group: Group | None = WORLD, device: str | None = None) -> Tensor:
-    """``broadcast`` of what has the same shape everywhere, and needs no gradient."""
+    """``broadcast`` of a Tensor with a known shape and without a gradient."""
     if inp._quantised is not None:
         return broadcast(inp, group, device)  # processes may have found other scales
     return _collective("broadcast", inp, group, device)
@@ -245,8 +246,8 @@ def reduce_scatter_sum(
     """The process's part, along an axis, of the sum; see ``reduce_sum``.
 
     Raises:
-        AssertionError: there is no such axis, or it cannot be cut into as many equal
-            parts as there are processes.
+        AssertionError: there is no such axis, or it cannot be split into equal parts for all
+            processes.
     Example:
         >>> import megengine.distributed as dist
         >>> dist.init_process_group("localhost", 0, 1, 0, 0)
@@ -321,8 +322,8 @@ def scatter(
     """The process's part, along an axis, of the first one's Tensor; see ``broadcast``.
 
     Raises:
-        AssertionError: there is no such axis, or it cannot be cut into as many equal
-            parts as there are processes.
+        AssertionError: there is no such axis, or it cannot be split into equal parts for all
+            processes.
     Example:
         >>> import megengine.distributed as dist
         >>> dist.init_process_group("localhost", 0, 1, 0, 0)
@@ -340,11 +341,12 @@ def all_to_all(
     split_axis: int = 0,
     concat_axis: int = 0,
 ) -> Tensor:
-    """What each process has for this one, cut and joined along two axes; see ``reduce_sum``.
+    """Exchange parts between all processes: split along one axis, joined along another; see
+    ``reduce_sum``.
 
     Raises:
-        AssertionError: there is no such axis, or it cannot be cut into as many equal
-            parts as there are processes.
+        AssertionError: there is no such axis, or it cannot be split into equal parts for all
+            processes.
     Example:
         >>> import megengine.distributed as dist
         >>> dist.init_process_group("localhost", 0, 1, 0, 0)
@@ -363,11 +365,11 @@ def all_to_all(
 def remote_send(inp: Tensor, dest_rank: int) -> None:
     """Send a Tensor to a process, which calls ``remote_recv``.
 
-    Where its gradient is wanted, ``backward`` waits for what the other process sends back.
+    If its gradient is needed, ``backward`` waits for the gradient from the other process.
 
     Args:
         inp: the Tensor.
-        dest_rank: the process.
+        dest_rank: rank of the receiver.
     Raises:
         AssertionError: there is no such process, or it is this one.
     Example:
@@ -386,9 +388,9 @@ def remote_recv(src_rank: int, device: str | None = None, inp: Tensor | None = N
     """Wait for a Tensor that a process sends by ``remote_send``.
 
     Args:
-        src_rank: the process.
-        device: where the result lives; None: on the default device.
-        inp: not looked at: the sender knows shape and dtype.
+        src_rank: rank of the sender.
+        device: device of the result; None: the default device.
+        inp: ignored, because the sender knows shape and dtype.
     Raises:
         AssertionError: there is no such process, or it is this one.
     Example:

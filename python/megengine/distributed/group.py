@@ -24,7 +24,7 @@ class _Process:
     backend: str
     device_type: str
     server: tuple[str, int]
-    meeting: Meeting | None = None  # one process has none
+    meeting: Meeting | None = None  # a single process has no meeting
     machine_ranks: list[int] | None = None
 
 
@@ -40,10 +40,10 @@ class Group:
     """Processes that take part in an operation.
 
     Args:
-        proc_ranks: their ranks; the first one is that of the root. This process is among them.
+        proc_ranks: their ranks, root first. This process must be among them.
     Raises:
-        AssertionError: ``init_process_group`` was not called, a rank is that of no process or there
-            twice, or this process is not among them.
+        AssertionError: ``init_process_group`` was not called, a rank does not exist or is repeated,
+            or this process is not among them.
     Example:
         >>> init_process_group("localhost", 0, 1, 0, 0)
         >>> group = Group([0])
@@ -59,12 +59,12 @@ class Group:
         self.reset(proc_ranks)
 
     def __getstate__(self) -> dict:
-        # Who reads a file may have more processes, or fewer.
+        # The reader of a file may have more or fewer processes.
         is_world = self.proc_ranks == list(range(get_world_size()))
         return {"proc_ranks": [] if is_world else self.proc_ranks}
 
     def __setstate__(self, state: dict) -> None:
-        # Of all processes MegEngine's has None.
+        # MegEngine stores None for the group of all processes.
         self.proc_ranks = state.get("proc_ranks") or []
 
     def reset(self, proc_ranks: Sequence[int]) -> None:
@@ -90,12 +90,12 @@ class Group:
         )
 
     def _ranks(self) -> list[int]:
-        # That of all processes, from a file, knows of none.
+        # The group of all processes, loaded from a file, has no ranks.
         return self.proc_ranks or list(range(_this().world_size))
 
     @property
     def size(self) -> int:
-        """How many processes there are."""
+        """Number of processes."""
         return len(self._ranks())
 
     @property
@@ -116,7 +116,7 @@ class Group:
 
     @property
     def is_single_machine(self) -> bool:
-        """Whether all run on the machine of this one, as far as ``launcher`` has told."""
+        """Whether all run on this machine, as far as ``launcher`` knows."""
         process = _this()
         return process.world_size == 1 or set(self._ranks()) <= set(process.machine_ranks or [])
 
@@ -125,10 +125,10 @@ WORLD = Group([])
 
 
 def _as_group(group: Group | None) -> Group:
-    """A group; None is that of all processes.
+    """A group; None means the group of all processes.
 
     Raises:
-        TypeError: it is something else, such as a list of ranks.
+        TypeError: it has another type, such as a list of ranks.
     """
     if group is None:
         return WORLD
@@ -150,30 +150,31 @@ def init_process_group(
 ) -> None:
     """Make this process one of several that train together; waits for the others.
 
-    Without arguments, the program that started the process says which one it is: torchrun (or any
-    other that sets RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT), mpirun of Open MPI or MPICH, or
-    srun. A process that none of them started is alone.
+    Without arguments, the variables of the launcher are used: torchrun (or another launcher that
+    sets RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT), mpirun of Open MPI or MPICH, or srun. A
+    process without a launcher is alone.
 
     Processes on other machines, or of other users, need the same ``MGE_DISTRIBUTED_SECRET``. An
-    exchange that gets no answer for ``MGE_DISTRIBUTED_TIMEOUT`` seconds (1800) is a RuntimeError.
-    The default device becomes the given one, and each process gets random numbers of its own.
+    exchange without an answer for ``MGE_DISTRIBUTED_TIMEOUT`` seconds (1800) raises RuntimeError.
+    The given device becomes the default device, and each process gets different random numbers.
 
     Args:
         master_ip: machine of the ``Server`` through which the processes find each other.
         port: the server's port.
         world_size: number of processes.
-        rank: number of this process, from 0 on.
-        device: number of the device that it works on; None: its number on its machine.
+        rank: number of this process, from 0.
+        device: number of its device; None: the process's number on its machine.
         backend: engine that carries the data: ``gloo``, ``openmpi``, ``mpich`` or ``mesh`` (TCP
-            connections of MGE's own). Any other name, such as ``auto`` or ``nccl``, means that of
-            the launcher, else Gloo if it is installed, else the mesh.
-        device_type: kind of the device.
+            connections of MGE's own). Any other name, such as ``auto`` or ``nccl``, selects the
+            launcher's engine, else Gloo if it is installed, else the mesh.
+        device_type: type of the device.
     Raises:
-        TypeError: an argument is of another type, or only some of the first four are given.
-        ValueError: ``rank`` is not below ``world_size``, or variables of launchers contradict.
-        AssertionError: this process belongs to several already.
+        TypeError: an argument has another type, or only some of the first four are given.
+        ValueError: ``rank`` is not below ``world_size``, or variables of launchers contradict each
+            other.
+        AssertionError: ``init_process_group`` was called before.
         ConnectionError: there is no server, or it has another secret.
-        RuntimeError: the engine is not installed, or other processes have not come within five
+        RuntimeError: the engine is not installed, or other processes have not connected within five
             minutes.
     Example:
         >>> import megengine.distributed as dist
@@ -252,7 +253,7 @@ def get_rank() -> int:
 
 
 def get_world_size() -> int:
-    """How many processes there are.
+    """The number of processes.
 
     Example:
         >>> get_world_size()
@@ -275,7 +276,7 @@ def get_local_device_id() -> int:
 
 
 def get_backend() -> str:
-    """What carries the data.
+    """Name of the engine that carries the data.
 
     Raises:
         AssertionError: ``init_process_group`` was not called.
@@ -310,7 +311,7 @@ def override_backend(new_backend: str) -> Iterator[None]:
 
 
 def get_client() -> Client:
-    """What speaks with the server through which the processes met.
+    """The client of the server through which the processes connected.
 
     Raises:
         AssertionError: ``init_process_group`` was not called, or there is one process.
@@ -348,9 +349,9 @@ def new_group(proc_ranks: Sequence[int]) -> Group:
     """A group of some of the processes.
 
     Args:
-        proc_ranks: their ranks; the first one is that of the root.
+        proc_ranks: their ranks, root first.
     Raises:
-        AssertionError: as of ``Group``.
+        AssertionError: as for ``Group``.
     Example:
         >>> init_process_group("localhost", 0, 1, 0, 0)
         >>> new_group([0]).size
@@ -365,7 +366,7 @@ def group_barrier(group: Group | None = WORLD) -> None:
     Args:
         group: the processes; None: all.
     Raises:
-        TypeError: ``group`` is something else.
+        TypeError: ``group`` is not a ``Group``.
     Example:
         >>> init_process_group("localhost", 0, 1, 0, 0)
         >>> group_barrier()
@@ -379,7 +380,7 @@ def group_barrier(group: Group | None = WORLD) -> None:
 def group_start() -> None:
     """Begin operations that need not go one after the other: here each still does.
 
-    So of two processes that send to each other, one has to receive first, within a group too.
+    So if two processes send to each other, one has to receive first, within a group too.
 
     Example:
         >>> import megengine.distributed as dist
@@ -393,7 +394,7 @@ def group_start() -> None:
 
 
 def group_end() -> None:
-    """End what ``group_start`` began.
+    """End the block begun by ``group_start``.
 
     Example:
         >>> group_start()

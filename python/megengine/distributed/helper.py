@@ -26,11 +26,11 @@ from .group import (
 )
 
 _PROBE_SECONDS = 120  # drivers of GPUs may take some
-_PACK_BYTES = 10 << 20  # what gradients wait for before they go to the other processes
+_PACK_BYTES = 10 << 20  # gradients are collected up to this size before they are sent
 
 
 def get_device_count_by_fork(device_type: str) -> int:
-    """``device.get_device_count``, asked by another process: this one may be forked afterwards.
+    """``device.get_device_count`` in another process, so that this one can be forked afterwards.
 
     Args:
         device_type: kind of the devices.
@@ -75,7 +75,7 @@ def _send_device_count(sender, device_type: str) -> None:
 
 
 def get_offsets(shapes: Sequence[Sequence[int]]) -> list[int]:
-    """Where each of several Tensors begins and ends when they lie one behind the other.
+    """Start and end of each of several Tensors that are concatenated.
 
     Args:
         shapes: of the Tensors.
@@ -131,7 +131,7 @@ def pack_allreduce_split(
 
     Args:
         pack_list: the Tensors.
-        shapes: theirs.
+        shapes: their shapes.
         group: the processes.
         reduce_method: ``"sum"`` or ``"mean"``.
     Example:
@@ -153,10 +153,10 @@ def bcast_list_(inps: Iterable[Tensor], group: Group | None = WORLD) -> None:
     """Give the Tensors of all processes the values of the first one's.
 
     Args:
-        inps: Tensors that change; of the same shapes and dtypes on all processes.
+        inps: the Tensors to change; of the same shapes and dtypes on all processes.
         group: the processes; None: all.
     Raises:
-        TypeError: ``group`` is no ``Group``.
+        TypeError: ``group`` is not a ``Group``.
     Example:
         >>> import megengine.distributed as dist
         >>> dist.init_process_group("localhost", 0, 1, 0, 0)
@@ -192,11 +192,11 @@ def synchronized(func: Callable) -> Callable:
 
 
 class TensorFuture(Future):
-    """A Tensor that is computed when somebody asks for it.
+    """A Tensor that is computed on first access.
 
     Args:
-        bring: called then; it sets the value.
-        ack: as of ``Future``.
+        bring: called on first access; it sets the value.
+        ack: as for ``Future``.
     """
 
     def __init__(self, bring: Callable[[], None] = lambda: None, ack: bool = False) -> None:
@@ -213,7 +213,7 @@ class TensorFuture(Future):
 class _Pack:
     """Gradients of one ``backward`` that wait for their exchange, by dtype.
 
-    Of one that fails they are not exchanged: others may have come further, or less far.
+    After a failure gradients are not exchanged, because other processes may be at another point.
     """
 
     def __init__(self, exchange: Callable[[list[Tensor]], tuple[Tensor, ...]]) -> None:
@@ -223,7 +223,7 @@ class _Pack:
         self._has_failed = False
 
     def add(self, grad: Tensor) -> TensorFuture:
-        """What the gradient will be reduced to."""
+        """A future for the reduced gradient."""
         future, dtype = TensorFuture(self._send_all), np.dtype(grad.dtype)
         self._waiting[dtype.name].append((future, grad))
         self._bytes[dtype.name] += math.prod(grad._tuple_shape) * dtype.itemsize
@@ -247,17 +247,17 @@ class _Pack:
 
 
 class AllreduceCallback:
-    """What a ``GradManager`` calls with each gradient: it becomes the processes' sum or mean.
+    """A ``GradManager`` callback that replaces each gradient by the processes' sum or mean.
 
-    Gradients go to the other processes together, about 10 MB at once.
+    Gradients are sent to the other processes in batches of about 10 MB.
 
     Args:
         reduce_method: ``"sum"`` or ``"mean"``.
         group: the processes; None: all.
-        backend: the name that ``get_backend`` has meanwhile; None: the one that it has.
+        backend: the name that ``get_backend`` returns meanwhile; None: the current one.
     Raises:
         AssertionError: there is no such method, or ``init_process_group`` was not called.
-        TypeError: ``group`` is no ``Group``.
+        TypeError: ``group`` is not a ``Group``.
     Example:
         >>> import megengine.distributed as dist
         >>> from megengine.autodiff import GradManager
@@ -288,8 +288,8 @@ class AllreduceCallback:
         """The reduced gradient, which is there when ``get`` returns it.
 
         Args:
-            param: whose gradient it is.
-            grad: that of this process.
+            param: the parameter of the gradient.
+            grad: the gradient of this process.
         """
         manager = get_backwarding_grad_manager()
         backward = None if manager is None else manager._tape

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which process of how many this one is, as the program that started it says in the environment."""
+"""Rank and number of processes from the environment variables of the launcher."""
 
 import os
 from collections.abc import Mapping
@@ -11,12 +11,12 @@ class Launch:
     """The place of a process among those that were started together.
 
     Args:
-        rank: number of the process, from 0 on.
+        rank: number of the process, from 0.
         world_size: number of processes.
         local_rank: number of the process among those of its machine.
-        engine: engine that the launcher implies; empty if it implies none.
-        master_ip: machine of the first process; empty if the engine finds it.
-        port: port at which the first process serves the others; 0 if the engine finds it.
+        engine: engine that the launcher implies; empty without one.
+        master_ip: machine of the first process; empty if the engine determines it.
+        port: port at which the first process serves the others; 0 if the engine determines it.
     """
 
     rank: int
@@ -52,16 +52,16 @@ _LAUNCHERS = (
     ),
     _Launcher("MPICH", "PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "mpich"),
 )
-# In an allocation these are also set for scripts that srun did not start, so they come last.
+# In an allocation these are also set for scripts that srun did not start, so they are last.
 _SLURM = _Launcher("Slurm", "SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID")
 
 
 def find_launch(environment: Mapping[str, str] = os.environ) -> Launch:
     """The place of this process, read from the environment.
 
-    These launchers are known, the first one wins: torchrun and what sets the same variables (RANK,
-    WORLD_SIZE, LOCAL_RANK, MASTER_ADDR, MASTER_PORT), Open MPI, MPICH and srun. A process that
-    none of them started is alone.
+    The following launchers are detected, in this order: torchrun and others that set the same
+    variables (RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR, MASTER_PORT), Open MPI, MPICH and srun. A
+    process without a launcher is alone.
 
     Args:
         environment: the variables.

@@ -18,13 +18,13 @@ from . import group
 from .helper import get_device_count_by_fork
 from .server import Server
 
-_GRACE_SECONDS = 5  # that a process has to end when it is told to
-_LOOK_SECONDS = 0.5  # between looks at processes that have not said that they ended
-_PR_SET_PDEATHSIG = 1  # of prctl(2): the signal that a process gets when its parent ends
+_GRACE_SECONDS = 5  # time for a process to end after a signal
+_LOOK_SECONDS = 0.5  # interval between checks of processes that have not reported their end
+_PR_SET_PDEATHSIG = 1  # option of prctl(2): the signal that a process gets when its parent ends
 
 
 def _end_with(parent: int) -> None:
-    """Be ended as ``_end`` does it when the process that started this one is gone."""
+    """End this process as ``_end`` does when its parent ends."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, ctypes.c_ulong(signal.SIGTERM))
     if os.getppid() != parent:  # before the system knew
@@ -32,33 +32,33 @@ def _end_with(parent: int) -> None:
 
 
 def _share_processors(processes: int) -> None:
-    """Threads of this process, when so many share the processors and the user has not said."""
+    """Limit the threads of this process to its share of the processors, unless the user has set
+    a number."""
     if "MGE_THREADS" not in os.environ:
         _mge.set_threads(max(1, _mge.get_threads() // processes))
 
 
 class launcher:
-    """Make a function run in several processes, each with a rank and a device of its own.
+    """Run a function in several processes, each with its own rank and device.
 
     The processes are forked from this one, which must not have used a GPU before, and end with it.
-    One process alone is this one, after ``init_process_group``.
+    A single process is this one, after ``init_process_group``.
 
     Args:
-        func: the function; without it, what is made is a decorator.
-        n_gpus: processes on this machine; None: one for each GPU; one where there is none, whose
-            threads share the work.
-        world_size: processes on all machines; None: those of this machine.
+        func: the function; without it, the result is a decorator.
+        n_gpus: number of processes on this machine; None: one for each GPU, or one without a GPU,
+            whose threads share the work.
+        world_size: number of processes on all machines; None: those of this machine.
         rank_start: rank of the first process here.
         master_ip: machine of the first process.
-        port: of that machine, through which processes find each other; 0: a free one, where all
-            are on this machine. Processes on other machines need the same
-            ``MGE_DISTRIBUTED_SECRET``.
-        device_type: kind of the devices. Processes on a CPU share its processors: each has its part
-            of the threads, unless ``MGE_THREADS`` says how many.
-        backend: a name that ``get_backend`` tells.
+        port: port on that machine, through which processes connect; 0: a free one, if all are on
+            this machine. Processes on other machines need the same ``MGE_DISTRIBUTED_SECRET``.
+        device_type: type of the devices. Processes on a CPU share its processors: each has its
+            share of the threads, unless ``MGE_THREADS`` sets a number.
+        backend: the name that ``get_backend`` returns.
     Raises:
-        AssertionError: there is no port, though the first process is on another machine; when it is
-            called, a process has failed: ``"subprocess 1 exit with code 3"``. The others are ended.
+        AssertionError: there is no port although the first process is on another machine; or, in a
+            call, a process has failed: ``"subprocess 1 exit with code 3"``. The others are ended.
     Example:
         >>> import megengine.distributed as dist
         >>> dist.launcher(lambda x: (dist.get_rank(), x))(3)
@@ -97,7 +97,7 @@ class launcher:
         functools.update_wrapper(self, func)
 
     def __call__(self, *args, **kwargs) -> list:
-        """What the function returned, in each process of this machine."""
+        """Return the function's results in the processes of this machine."""
         if self.world_size == 1:
             self._join(0, self.port)
             return [self.func(*args, **kwargs)]
@@ -137,14 +137,14 @@ class launcher:
     def _work(
         self, device: int, port: int, parent: int, result: Connection, args: tuple, kwargs: dict
     ) -> None:
-        """What each process does."""
+        """The main function of each process."""
         _end_with(parent)
         if "cpu" in (self.device_type, what_is_xpu()):
             _share_processors(self.n_gpus)
         self._join(device, port)
         result.send(self.func(*args, **kwargs))
         _mge.synchronize()
-        group._leave(group._this())  # what atexit knows is not done at the end of such a process
+        group._leave(group._this())  # such a process skips the functions registered with atexit
         if self.world_size > self.n_gpus:
             group.group_barrier()  # the machine of the first process has the server
 
@@ -153,10 +153,10 @@ class launcher:
         running = dict(enumerate(processes))
         while running:
             unread = [r for r in receivers if not r.closed]
-            # What a process has started may hold its sentinel: its end is no more than a hint.
+            # Children of a process may keep its sentinel open, so its end is only a hint.
             wait([*unread, *(p.sentinel for p in running.values())], _LOOK_SECONDS)
             for i, process in list(running.items()):
-                code = process.exitcode  # first: who has ended sends no more
+                code = process.exitcode  # read first: an ended process sends no more
                 _take(receivers[i], i, results)
                 if code is not None:
                     assert code == 0, f"subprocess {i + self.rank_start} exit with code {code}"
@@ -167,7 +167,7 @@ class launcher:
 
 
 def _take(receiver: Connection, i: int, results: dict) -> None:
-    """The result of a process, if there is one; what it started may hold the other end."""
+    """The result of a process, if it sent one; its children may keep the other end open."""
     try:
         if not receiver.closed and receiver.poll():
             results[i] = receiver.recv()
@@ -183,7 +183,7 @@ def _end(processes: list) -> None:
     end = time.monotonic() + _GRACE_SECONDS
     for process in processes:
         while process.is_alive() and time.monotonic() < end:
-            time.sleep(0.01)  # join with a limit waits for what the process has started, too
+            time.sleep(0.01)  # join with a timeout would also wait for the process's children
         if process.is_alive():
             process.kill()
         process.join()

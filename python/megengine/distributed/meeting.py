@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How the processes of a run find each other and connect."""
+"""Connects the processes of a run."""
 
 import contextlib
 import hmac
@@ -17,19 +17,20 @@ from .launch import Launch
 from .server import Client, Server
 
 _PATIENCE_SECONDS = 300  # until the slowest process has come
-_MESSAGE_BYTES = 1024  # by which the first process of an MPI run says where its server is
+_MESSAGE_BYTES = 1024  # size of the message with the server's address from the first process of an
+# MPI run
 
 _MPI = ("openmpi", "mpich")
 
 
 @dataclass
 class Meeting:
-    """The processes of a run, as one of them knows them.
+    """The processes of a run, as seen by one of them.
 
     Args:
-        engine: what carries the data.
-        client: speaks with the server.
-        name: name of the meeting at the server, where others may have met before.
+        engine: carries the data.
+        client: client of the server.
+        name: name of the meeting on the server, which may have had earlier meetings.
         rank: number of this process.
         own_server: server that this process runs for the others, if it does.
     """
@@ -46,7 +47,8 @@ class Meeting:
         return self.client.master_ip, self.client.port
 
     def name_of(self, rank: int) -> str:
-        """The name of a process of this meeting; those of an earlier one may still leave."""
+        """The name of a process of this meeting; processes of an earlier one may still be
+        leaving."""
         return f"{self.name}: process {rank}"
 
     def leave(self, has_failed: bool) -> None:
@@ -64,9 +66,9 @@ def meet(launch: Launch, backend: str, is_served: bool) -> Meeting:
     """Connect with the other processes.
 
     Args:
-        launch: the place of this process among them.
-        backend: engine, or any other name for the engine's own choice.
-        is_served: whether a server runs already; else that of the first process does.
+        launch: rank of this process and the number of processes.
+        backend: engine, or any other name for an automatic choice.
+        is_served: whether a server runs already; else the first process starts one.
     """
     engine = _choose_engine(launch, backend)
     server = None
@@ -116,7 +118,7 @@ def _meet_by_mpi(launch: Launch, engine: str) -> tuple[Server | None, Launch]:
 
 @dataclass
 class _Board:
-    """Where processes of a meeting tell each other where they are."""
+    """Exchanges the addresses of a meeting's processes."""
 
     client: Client
     meeting: str
@@ -130,7 +132,7 @@ class _Board:
         return [_ask(other, self.client.user_get, key) for other, key in enumerate(keys)]
 
     def hosts(self) -> tuple[str, list[str]]:
-        """The address at which this process listens, and those of all as this one reaches them."""
+        """The address at which this process listens, and those of all as this one sees them."""
         place = self.client.master_ip, self.client.port
         with socket.create_connection(place, _PATIENCE_SECONDS) as to_server:
             host, server = to_server.getsockname()[0], to_server.getpeername()[0]
@@ -140,7 +142,7 @@ class _Board:
         return _listening_host(host, hosts), reached
 
     def tokens(self) -> list[str]:
-        """By rank, the text by which this process and that one know each other."""
+        """By rank, the token by which this process and that one authenticate each other."""
 
         def token(other: int) -> str:
             pair = "{} {} {}".format(self.meeting, *sorted((self.launch.rank, other)))

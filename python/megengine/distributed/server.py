@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Values that the processes of a run tell each other: a server of the first, clients of all.
+"""A key-value store of the processes of a run: a server in the first process, clients in all.
 
-Plain data goes through it (numbers below 2**31, texts, lists, dicts), no Tensors. Server and
-clients prove to each other that they know one secret: ``MGE_DISTRIBUTED_SECRET``, or where that is
-not set, that of the user's processes on this machine. Messages are not encrypted.
+It stores plain data (numbers below 2**31, strings, lists, dicts), no Tensors. Server and clients
+authenticate each other with a secret: ``MGE_DISTRIBUTED_SECRET``, or if that is not set, the secret
+of the user's processes on this machine. Messages are not encrypted.
 """
 
 import argparse
@@ -47,7 +47,7 @@ class _Meeting:
 
 
 class _Board:
-    """What the clients call, each call on a thread of its own."""
+    """The functions that clients call, each call on its own thread."""
 
     calls = frozenset(
         "bcast_val connect group_barrier leave take_back user_get user_pop user_set".split()
@@ -58,7 +58,7 @@ class _Board:
         self._values: dict = {}
         self._barriers: dict[str, _Meeting] = {}
         self._broadcasts: dict[str, _Meeting] = {}
-        self._gone: set = set()  # whose values will not come
+        self._gone: set = set()  # sources whose values will not arrive
         self._guest = threading.local()  # the connection that a thread answers
 
     def answer(self, guest: socket.socket, method: str, arguments: tuple):
@@ -105,7 +105,8 @@ class _Board:
         if not isinstance(size, int) or size < 1:
             raise ValueError(f"size is the number of clients, at least 1, got {size!r}")
         meeting = meetings.setdefault(key, _Meeting(size))
-        if size != meeting.size and not meeting.failure:  # some would wait in vain: all are told
+        if size != meeting.size and not meeting.failure:  # some would wait forever, so all get an
+            # error
             meeting.failure = f"one client says that {size} take part, another {meeting.size}"
             meeting.is_over = True
             self._changed.notify_all()
@@ -182,12 +183,12 @@ class _ThreadedServer(Listener):
         send_message(guest, message, time.monotonic() + _GRACE_SECONDS)
 
 
-# Those of this process.
+# The servers of this process.
 _servers: "weakref.WeakSet[Server]" = weakref.WeakSet()
 
 
 def _leave_to_parent() -> None:
-    """A child made by fork() has copies of the parent's servers: ports where nobody answers."""
+    """Close the parent's servers in a child made by fork(): nothing answers at their ports."""
     for server in _servers:
         server._leave_to_parent()
 
@@ -207,7 +208,7 @@ class Server:
     (``MGE_DISTRIBUTED_SECRET``) is turned away.
 
     Args:
-        port: where; 0 takes a free one, which ``py_server_port`` tells.
+        port: its port; 0 selects a free one, which ``py_server_port`` returns.
         host: the address at which it listens; by default all addresses of this machine.
     Raises:
         OSError: the port is taken.
@@ -243,7 +244,7 @@ class Client:
         master_ip: the server's machine.
         port: the server's port.
     Raises:
-        ConnectionError: nobody has answered for a minute, or the server has another secret.
+        ConnectionError: no server has answered for a minute, or it has another secret.
         ValueError: ``MGE_DISTRIBUTED_SECRET`` or ``MGE_DISTRIBUTED_TIMEOUT`` has no valid value.
     Example:
         >>> server = Server()
@@ -270,7 +271,7 @@ class Client:
         return self._ask(method, (*arguments, patience), patience)
 
     def _ask(self, method: str, arguments: tuple, patience: float):
-        # A connection for each call: one that waits holds up no other.
+        # Each call has its own connection, so a waiting call blocks no other.
         limit = patience + _GRACE_SECONDS
         request = dumps(arguments, method, allow_none=True).encode("utf-8", "xmlcharrefreplace")
         try:
@@ -296,7 +297,7 @@ class Client:
         """Wait until the server is there.
 
         Raises:
-            ConnectionError: nobody has answered for a minute, or the server has another secret.
+            ConnectionError: no server has answered for a minute, or it has another secret.
         """
         end = time.monotonic() + _PATIENCE_SECONDS
         while True:
@@ -314,10 +315,10 @@ class Client:
         """Wait until so many clients wait.
 
         Args:
-            key: what they call it.
-            size: how many they are.
+            key: name of the barrier.
+            size: number of clients.
         Raises:
-            RuntimeError: the others have not come in time, or name another size.
+            RuntimeError: the others have not arrived in time, or name another size.
         """
         self._call_patiently("group_barrier", key, size)
 
@@ -339,7 +340,7 @@ class Client:
         Returns:
             The value.
         Raises:
-            RuntimeError: nobody has given one meanwhile.
+            RuntimeError: no client has set it in time.
         """
         return self._call_patiently("user_get", key, patience=patience)
 
@@ -347,7 +348,7 @@ class Client:
         """The value of a name, which it loses; waits until there is one.
 
         Raises:
-            RuntimeError: nobody has given one in time.
+            RuntimeError: no client has set it in time.
         """
         return self._call_patiently("user_pop", key)
 
@@ -355,7 +356,7 @@ class Client:
         """Say that somebody gives no values any more.
 
         Args:
-            who: the ``source`` that others wait for.
+            who: the ``source`` for which others wait.
         """
         self._call("leave", who)
 
@@ -367,19 +368,19 @@ class Client:
         source: str | None = None,
         patience: float | None = None,
     ):
-        """What one of several clients gives, for all of them.
+        """Broadcast the value of one of several clients to all of them.
 
         Args:
-            val: plain data, of one of them; None of the others.
-            key: what they call it; it may be used again.
-            size: how many they are.
-            source: who gives it, as ``leave`` would name it.
+            val: plain data on one of them; None on the others.
+            key: name of the value; it may be reused.
+            size: number of clients.
+            source: the client that sets it, as passed to ``leave``.
             patience: seconds to wait at most; None: ``MGE_DISTRIBUTED_TIMEOUT``.
         Returns:
             The value.
         Raises:
-            RuntimeError: who gives it has left, nobody has given it meanwhile, or another client
-                names another size.
+            RuntimeError: the source has left, has not set it in time, or another client names
+                another size.
         """
         self._broadcasts[key] += 1
         return self._call_patiently(
@@ -387,10 +388,10 @@ class Client:
         )
 
     def take_back(self, key: str) -> None:
-        """Give nothing to those who have not come yet for the last ``bcast_val`` of that name.
+        """Withdraw the last ``bcast_val`` of that name for clients that have not read it yet.
 
         Args:
-            key: what the clients call it.
+            key: name of the value.
         """
         self._call("take_back", self._turn(key))
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Probability distributions: to draw from, and to ask for densities."""
+"""Probability distributions: sampling and densities."""
 
 from .distribution import Distribution
 from .exponential import Exponential

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What all distributions have."""
+"""The base class of all distributions."""
 
 from collections.abc import Sequence
 
@@ -8,11 +8,11 @@ from ..tensor import Tensor
 
 
 class Distribution:
-    """Base of the distributions: several at once, as many as ``batch_shape`` says.
+    """Base of the distributions: a batch of them of shape ``batch_shape``.
 
     Args:
         batch_shape: shape of their parameters.
-        event_shape: shape of what one of them draws.
+        event_shape: shape of a sample of one of them.
     Example:
         >>> from megengine.distributions import Exponential
         >>> isinstance(Exponential(F.ones(2)), Distribution)
@@ -27,11 +27,11 @@ class Distribution:
         """The distributions repeated to reach a shape.
 
         Args:
-            batch_shape: shape wanted.
+            batch_shape: the new shape.
         Returns:
             A distribution of the same class.
         Raises:
-            NotImplementedError: the class has none.
+            NotImplementedError: the class does not define it.
         """
         raise self._missing("expand")
 
@@ -42,7 +42,7 @@ class Distribution:
 
     @property
     def event_shape(self) -> tuple[int, ...]:
-        """Shape of what one distribution draws."""
+        """Shape of a sample of one distribution."""
         return self._event_shape
 
     @property
@@ -64,11 +64,11 @@ class Distribution:
         """Draw from each.
 
         Args:
-            sample_shape: shape put before that of the distributions.
+            sample_shape: leading shape, before that of the distributions.
         Returns:
             Tensor of the shape ``sample_shape + batch_shape + event_shape``.
         Raises:
-            NotImplementedError: the class has none.
+            NotImplementedError: the class does not define it.
         """
         raise self._missing("sample")
 
@@ -76,11 +76,11 @@ class Distribution:
         """The logarithm of the density.
 
         Args:
-            value: where.
+            value: the point.
         Returns:
             Tensor.
         Raises:
-            NotImplementedError: the class has none.
+            NotImplementedError: the class does not define it.
         """
         raise self._missing("log_prob")
 
@@ -92,7 +92,7 @@ class Distribution:
         Returns:
             Tensor.
         Raises:
-            NotImplementedError: the class has none.
+            NotImplementedError: the class does not define it.
         """
         raise self._missing("cdf")
 
@@ -100,11 +100,11 @@ class Distribution:
         """The inverse of ``cdf``.
 
         Args:
-            value: probability.
+            value: the probability.
         Returns:
             Tensor.
         Raises:
-            NotImplementedError: the class has none.
+            NotImplementedError: the class does not define it.
         """
         raise self._missing("icdf")
 

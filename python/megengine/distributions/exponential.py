@@ -57,7 +57,7 @@ class Exponential(Distribution):
         """Draw from each.
 
         Args:
-            sample_shape: shape put before that of the rates.
+            sample_shape: leading shape, before that of the rates.
         Returns:
             float32 Tensor.
         Example:

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Settings of dynamic tensor rematerialisation, as attributes of this module.
 
-Operators that run at once keep their results here as long as somebody needs them, so ``enable`` has
-no effect, which a warning says; ``jit.trace(dtr_config=…)`` computes values again to save memory.
-``eviction_threshold``, ``evictee_minimum_size``: bytes, given as an int or as a text with a unit
-(``"5GB"``). ``enable_sqrt_sampling``: a truth value.
+Eager operators keep their results as long as they are referenced, so ``enable`` only prints a
+warning; ``jit.trace(dtr_config=…)`` recomputes values to save memory. ``eviction_threshold``,
+``evictee_minimum_size``: bytes, given as an int or as a string with a unit (``"5GB"``).
+``enable_sqrt_sampling``: a bool.
 """
 
 import re
@@ -35,7 +35,7 @@ def _bytes(value) -> int:
 
 
 def enable() -> None:
-    """Without effect, which a warning says.
+    """No effect; prints a warning.
 
     Example:
         >>> import megengine as mge

@@ -1,4 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What may still change."""
+"""Functions that may still change."""
 
 from .weight_scaler import get_scaled_model  # noqa: F401

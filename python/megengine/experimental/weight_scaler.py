@@ -17,7 +17,7 @@ from ..utils.module_utils import set_module_mode_safe
 
 
 def get_norm_mod_value(weight: Tensor, norm_value: float) -> Tensor:
-    """The power of two that brings a weight's norm nearest to a value, from below.
+    """The largest power of two that scales a weight's norm to at most a value.
 
     Args:
         weight: any shape.
@@ -33,7 +33,7 @@ def get_norm_mod_value(weight: Tensor, norm_value: float) -> Tensor:
 
 
 def _scaled(compute, weight_scale, bias_scale):
-    """What computes a layer, with its parameters scaled in training."""
+    """Wraps the forward function of a layer, to scale its parameters in training."""
 
     def computed(self, inp, weight, bias):
         if self.training:
@@ -53,8 +53,8 @@ class _Plan:
 
     def __init__(self, wanted: Mapping[str, tuple[str, float]]):
         self._wanted = wanted
-        self._how: tuple[str, float] | None = None  # of the part that is running
-        self._product: Tensor | float = 1.0  # of all scales since the last normalisation
+        self._how: tuple[str, float] | None = None  # scaling of the part that is running
+        self._product: Tensor | float = 1.0  # product of all scales since the last normalisation
 
     def visit(self, name: str, module: Module) -> None:
         """A module is about to run."""
@@ -85,11 +85,11 @@ def get_scaled_model(
     The net runs once, in evaluation mode, to see in which order its layers are called.
 
     Args:
-        model: the net; it is changed.
-        scale_submodel: by the names of modules how they are scaled: ``("CONST", scale)``, or
-            ``("NORM", norm)`` for ``get_norm_mod_value``. A Conv2d or Linear is scaled itself, of
-            another module all of them that are called up to the next BatchNorm2d.
-        input_shape: of the net's input.
+        model: the net, which is modified.
+        scale_submodel: the scaling of each module by name: ``("CONST", scale)``, or ``("NORM",
+            norm)`` for ``get_norm_mod_value``. A Conv2d or Linear is scaled itself; in another
+            module, all of them up to the next BatchNorm2d are scaled.
+        input_shape: shape of the net's input.
     Returns:
         The net.
     Raises:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Objects of MegEngine's traced modules as they stand in its files: a class's name and a state.
+"""Objects of MegEngine's traced modules as stored in its files: a class's name and a state.
 
-``traced_module.megengine_files`` makes graphs of them. Making them runs nothing.
+``traced_module.megengine_files`` converts them to graphs. Creating them runs no code of the file.
 """
 
 import functools
@@ -28,7 +28,7 @@ class Record:
     made = None  # the object that was made of it
 
     def __new__(cls, *arguments):
-        """Keep what the object was made of."""
+        """Keep the arguments of the constructor."""
         made = object.__new__(cls)
         made.arguments = arguments
         return made
@@ -39,7 +39,8 @@ class Record:
 
 @functools.lru_cache(maxsize=1024)  # a file chooses the names of operators
 def record_class(module: str, name: str) -> type[Record] | None:
-    """The class of records for a class in a file; None for what is no part of traced modules."""
+    """The class of records for a class in a file; None for a class that does not belong to
+    traced modules."""
     if name in _NAMES.get(module, ()) or (module == _OPERATORS and name.isidentifier()):
         return type(name, (Record,), {})
     return None

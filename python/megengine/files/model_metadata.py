@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a model file says of itself, in MegEngine's words and in the words of files."""
+"""Metadata of a model file, under MegEngine's names and under those in files."""
 
 import base64
 import binascii
@@ -11,20 +11,20 @@ from .plain_pickle import load_plain
 
 NO_METADATA = {"user_info": None, "graph_modified": False, "optimized_for_inference": False}
 
-# What is written, and what MegEngine's files have. Options are words, or "none".
+# Keys that are written, and those of MegEngine's files. Options are words, or "none".
 _USER_INFO, _MODIFIED, _OPTIMISED = "user_info", "graph_modified", "optimized_for_inference"
 _OPTIONS, _MEGENGINE_VERSION = "optimize_options", "megengine_version"
 _OWN = {_USER_INFO, _MODIFIED, _OPTIMISED, _OPTIONS, _MEGENGINE_VERSION}
 
 
 def metadata_of(stored: dict[str, str], keywords: dict[str, str]) -> dict | None:
-    """``Network.metadata`` of what a file stores; None when it stores nothing of that kind.
+    """``Network.metadata`` from the stored metadata; None if nothing of that kind is stored.
 
     Args:
-        stored: of the file.
-        keywords: by word of an option, what Python calls it.
+        stored: metadata of the file.
+        keywords: Python's name of each option, by its name in files.
     Raises:
-        UnsafePickleError: the user's part is more than plain values; it is not unpickled.
+        UnsafePickleError: the user's part contains more than plain values; it is not unpickled.
     """
     if not set(stored) & (_OWN - {_MEGENGINE_VERSION}):
         return None
@@ -54,7 +54,7 @@ def _user_info(stored: dict[str, str]):
 def stored_metadata(
     user_info, *, is_modified: bool, is_optimised: bool, options: Iterable[str]
 ) -> dict[str, str]:
-    """What a dumped model stores.
+    """The metadata to store in a dumped model.
 
     Args:
         user_info: any picklable object, or None.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How this package writes and opens files."""
+"""Writing and opening of files."""
 
 import contextlib
 import io
@@ -13,7 +13,7 @@ from .. import _mge
 
 @contextlib.contextmanager
 def _named_as_given(path) -> Iterator[None]:
-    """Errors of the system call the file what the caller calls it, as Python's own do."""
+    """Errors of system calls name the file as the caller does, as Python's own errors do."""
     try:
         yield
     except OSError as error:
@@ -23,10 +23,10 @@ def _named_as_given(path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def written_whole(path) -> Iterator[BinaryIO]:
-    """A file that is written whole or not at all: it gets its name when the block ends well.
+    """Write a file completely or not at all: it gets its name when the block ends without an error.
 
-    Until then it has none, or one that nobody can guess and that no link stands in for. A symbolic
-    link at ``path`` stays, what it leads to is written; permissions of an old file are kept.
+    Until then it has a random name that no link can take over. A symbolic link at ``path`` stays,
+    and its target is written; permissions of an old file are kept.
 
     Args:
         path: where it goes.
@@ -42,7 +42,7 @@ def written_whole(path) -> Iterator[BinaryIO]:
 
 
 def open_input(path) -> BinaryIO:
-    """A file to read: a regular one, or all that comes out of a pipe; nothing waits for ever.
+    """Open a file for reading: a regular one, or all data of a pipe; never waits forever.
 
     Args:
         path: of the file.
@@ -55,7 +55,7 @@ def open_input(path) -> BinaryIO:
 
 
 def rest_of(stream) -> tuple[memoryview, int]:
-    """What is left of a stream: a file is mapped, not copied.
+    """The rest of a stream; a file is mapped, not copied.
 
     Args:
         stream: a binary stream.

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arrays and Tensors in plain pickles: their constructors check what the file gives them.
+"""Arrays and Tensors in plain pickles: their constructors check the arguments from the file.
 
-Arrays together hold no more bytes than the file has.
+All arrays together have at most as many bytes as the file.
 """
 
 import functools
@@ -126,7 +126,8 @@ class ArrayReader(Machine):
         )
         self._count(len(data))
         if is_lowbit(dtype):
-            np.frombuffer(data, np.int8).astype(dtype)  # it refuses what such a dtype cannot hold
+            np.frombuffer(data, np.int8).astype(dtype)  # it refuses values out of the range of such
+            # a dtype
         return np.frombuffer(data, dtype)
 
     def _count(self, array_bytes: int) -> None:

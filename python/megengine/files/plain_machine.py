@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The machine that runs the instructions of plain pickles: a stack, a memo, and containers.
 
-What a file may name, call and build is said by the class that follows: ``plain_objects.Reader``.
+The derived class ``plain_objects.Reader`` defines what a file may name, call and build.
 """
 
 import pickle
@@ -14,14 +14,14 @@ from .. import _mge
 from ..core.nesting import MOST_DEPTH
 from .graph_records import Record
 
-STEP_BYTES = 128  # what an object and its places on the stack and in the memo take at most
+STEP_BYTES = 128  # upper bound of the memory of an object with its stack and memo entries
 _STEPS_OF_VISIT = 64  # that a graph needs for a call, in the time of instructions
 _SCALARS = (bool, int, float, str, bytes, type(None))
 _MARK = object()
 
 
 class UnsafePickleError(pickle.UnpicklingError):
-    """A file that is no plain pickle, or a damaged one."""
+    """A file is not a plain pickle, or is damaged."""
 
 
 class Name:
@@ -37,7 +37,7 @@ class Name:
 
 
 def check(condition: bool, what: str) -> None:
-    """An UnsafePickleError that says what is wrong, unless the condition holds."""
+    """Raise an UnsafePickleError with a message unless the condition holds."""
     if not condition:
         raise UnsafePickleError(what)
 
@@ -52,26 +52,26 @@ class Machine:
         self._steps = max(_mge.file_limit(), len(self._bytes)) // STEP_BYTES
         self._stack: list = []
         self._memo: dict = {}
-        # Arrays that wait for their content, modules that wait for their state, tuples that hold
-        # names: the first and the last may not be used elsewhere.
+        # Arrays that wait for their content, modules that wait for their state, tuples that contain
+        # names. Arrays and tuples must not be used elsewhere before they are complete.
         self._unfinished: dict[int, np.ndarray] = {}
         self._without_state: dict[int, object] = {}
         self._arguments: dict[int, tuple[tuple, int]] = {}  # with their depths
-        self._values: dict[int, tuple] = {}  # of the same tuples, with objects for the names
+        self._values: dict[int, tuple] = {}  # the same tuples, with objects for the names
         self._visited: dict[int, object] = {}  # which lets no other object have the number
         self._has_graphs = False  # it names a traced module
 
     def spend(self, steps: int) -> None:
-        """Count work whose size the file decides.
+        """Count work whose amount the file determines.
 
         Raises:
-            UnsafePickleError: the file has asked for more than its limit allows.
+            UnsafePickleError: the file exceeds its limit.
         """
         self._steps -= steps
         check(self._steps >= 0, "it holds more objects than MGE_FILE_LIMIT allows")
 
     def visit(self, part, size: int) -> None:
-        """Count the second and each further visit of an object as that of many new ones."""
+        """Count the second and each further visit of an object as that many new ones."""
         self.spend(size * (_STEPS_OF_VISIT if id(part) in self._visited else 1))
         self._visited[id(part)] = part
 
@@ -115,7 +115,7 @@ class Machine:
         return found
 
     def _value(self, value):
-        """What may be an element, or the result."""
+        """A value that may be an element, or the result."""
         if isinstance(value, Name):
             return self._named_value(value)
         if id(value) in self._arguments:
@@ -234,18 +234,18 @@ class Machine:
         name = self._pop()
         self.name(self._pop(), name)
 
-    # What the file may name, call and build.
+    # Rules for names, calls and constructors.
 
     def is_allowed(self, module: str, name: str) -> bool:
         """Whether a file may name this global object."""
         raise NotImplementedError
 
     def _named_value(self, name: Name):
-        """What a name stands for where it is a value itself."""
+        """The value of a name that is used as a value itself."""
         raise NotImplementedError
 
     def call(self) -> None:
-        """Call what lies on the stack, with the arguments above it."""
+        """Call the function on the stack, with the arguments above it."""
         raise NotImplementedError
 
     def new_object(self) -> None:

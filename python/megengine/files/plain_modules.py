@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Modules of this package by the names that pickles have for them, and the groups they hold."""
+"""The Modules of this package by their names in pickles, and the groups in them."""
 
 import functools
 import importlib
@@ -27,8 +27,8 @@ def _module_classes() -> dict[tuple[str, str], type]:
 
 
 def group_class() -> type:
-    """``distributed.Group``, which is imported only where somebody asks for it."""
-    # Groups import sockets and multiprocessing, and few files hold one.
+    """``distributed.Group``, imported on first use."""
+    # Group imports sockets and multiprocessing, and few files contain one.
     from ..distributed.group import Group
 
     return Group
@@ -40,7 +40,7 @@ def traced_module_class() -> type:
 
 
 def module_class(module: str, name: str) -> type | None:
-    """The class of Modules of this package that has a name; None if it has none."""
+    """The class of Modules of this package with a name; None if there is no such class."""
     return _module_classes().get((module, name)) or plain_quantised.module_class(module, name)
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What plain pickles may name, call and build: each constructor checks its arguments.
+"""The names, calls and constructors of plain pickles: each constructor checks its arguments.
 
-No name in a file is looked up but in the tables here; no other object is called, given attributes
-or a state.
+A name in a file is only looked up in the tables here; no other object is called, or given
+attributes or a state.
 """
 
 from collections import OrderedDict
@@ -22,7 +22,7 @@ from .plain_modules import GROUP, give_group_state, group_class, module_class, t
 _BUILTINS = ("builtins", "__builtin__")
 _ARRAY = ("numpy", "ndarray")
 _MODULE = ("megengine.module.module", "Module")
-# In the structures of traced modules some names stand for themselves.
+# Names that stay names in the structures of traced modules.
 _STRUCTURE_NAMES = {
     kind.__name__: kind
     for kind in (bool, int, float, complex, str, bytes, list, tuple, dict, slice)
@@ -55,8 +55,8 @@ class Reader(ArrayReader):
         return is_plain(module, name)
 
     def _named_value(self, name: Name):
-        """What a name stands for in the structures of traced modules; the class of all Modules
-        anywhere, which nothing here calls.
+        """The value of a name: a name in the structures of traced modules, or the class of all
+        Modules, which is never called here.
         """
         key = name.module, name.name
         found = record_class(*key) or self._tensors.get(key)
@@ -157,7 +157,7 @@ class Reader(ArrayReader):
         return OrderedDict()
 
     def default_dict(self, factory=None) -> dict:
-        # Nobody may call what the file gives, so there are no defaults.
+        # No function from the file may be called, so there are no defaults.
         return {}
 
     def type_of(self, value) -> type:
@@ -189,8 +189,8 @@ class Reader(ArrayReader):
             raise UnsafePickleError("bytes in it are damaged") from None
 
 
-# Every function that a file may name, with the fewest and the most arguments. NumPy 1 and 2 have
-# different homes for theirs.
+# Every function that a file may name, with the fewest and the most arguments. NumPy 1 and 2 define
+# theirs in different modules.
 _CALLS = {
     ("collections", "OrderedDict"): (Reader.ordered_dict, 0, 0),
     ("collections", "defaultdict"): (Reader.default_dict, 0, 1),
@@ -201,7 +201,7 @@ _CALLS = {
 }
 for _name, (_make, _count) in plain_quantised.CALLS.items():
     _CALLS[_name] = (_make, _count, _count)
-# Before protocol 4 sets had no instruction of their own, before 3 bytes had none.
+# Sets have an instruction since protocol 4, bytes since protocol 3.
 for _home in _BUILTINS:
     _CALLS[_home, "type"] = (Reader.type_of, 1, 1)
     _CALLS[_home, "bytes"] = (Reader.no_bytes, 0, 0)

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pickles of tensors, state and this package's modules, read without running what is in them.
+"""Pickles of tensors, state and this package's modules, read without running their code.
 
-A pickle is a program. There is a machine for a small part of it (``plain_machine``): plain values
+A pickle is a program. This machine supports a small part of it (``plain_machine``): plain values
 and containers, and calls of a few constructors, each a function that checks its arguments
-(``plain_arrays``, ``plain_objects``). No name in a file is looked up, but in the table of these; no
-other object is called, given attributes or a state; a container takes elements only if this machine
-made it. Memory is bounded: by the number of steps, and arrays together hold no more bytes than the
-file has.
+(``plain_arrays``, ``plain_objects``). A name in a file is only looked up in the table of these; no
+other object is called, or given attributes or a state; only containers made by this machine get
+elements. Memory is bounded by the number of steps, and all arrays together have at most as many
+bytes as the file.
 """
 
 import threading
@@ -16,14 +16,15 @@ from .plain_objects import Reader
 
 
 class _Reading(threading.local):
-    machine: Machine | None = None  # reads a file on this thread, of which nothing may be run
+    machine: Machine | None = None  # the machine that reads a file on this thread without running
+    # its code
 
 
 _reading = _Reading()
 
 
 def allow_import(name: str) -> None:
-    """Refuse to import what a file names while it is read as plain data.
+    """Refuse imports requested by a file that is read as plain data.
 
     Args:
         name: of the object that is needed, with its module.
@@ -39,25 +40,25 @@ def count_visit(part, size: int = 1) -> None:
     The work on a part that is visited once is bounded by the size of the file.
 
     Args:
-        part: an object that the file holds.
-        size: how many objects' work it is.
+        part: an object in the file.
+        size: amount of work, in objects.
     Raises:
-        UnsafePickleError: the file has asked for more than its limit allows.
+        UnsafePickleError: the file exceeds its limit.
     """
     if _reading.machine is not None:
         _reading.machine.visit(part, size)
 
 
 def load_plain(content: bytes | memoryview, label: str):
-    """The object that a plain pickle holds.
+    """Load the object in a plain pickle.
 
     Args:
-        content: of the file.
-        label: names the file in errors.
+        content: content of the file.
+        label: name of the file in errors.
     Returns:
-        The object, and how many bytes it took.
+        The object, and the number of bytes read.
     Raises:
-        UnsafePickleError: it is damaged, or names something else.
+        UnsafePickleError: it is damaged, or contains a name that is not allowed.
     """
     try:
         return read_plain(content)
@@ -68,11 +69,11 @@ def load_plain(content: bytes | memoryview, label: str):
 
 
 def read_plain(content: bytes | memoryview, has_old_texts: bool = False):
-    """The same for other readers, whose errors name the file.
+    """Load a plain pickle for other readers, which name the file in their errors.
 
     Args:
-        content: of the file.
-        has_old_texts: it may be from Python 2, whose texts become bytes.
+        content: content of the file.
+        has_old_texts: it may be from Python 2, whose strings become bytes.
     """
     before = _reading.machine
     try:

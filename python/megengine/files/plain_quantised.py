@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Objects of quantisation in plain pickles: each constructor checks what the file gives it."""
+"""Objects of quantisation in plain pickles: each constructor checks the arguments from the file."""
 
 import functools
 import math
@@ -26,12 +26,12 @@ def _classes() -> dict[tuple[str, str], type]:
 
 
 def module_class(module: str, name: str) -> type | None:
-    """The class of quantisation's Modules that has a name; None if it has none."""
+    """The class of quantisation's Modules with a name; None if there is no such class."""
     return _classes().get((module, name)) if module.startswith(_HOMES) else None
 
 
 def dtype_of(steps: np.dtype, metadata) -> np.dtype:
-    """The quantised dtype that a dtype's metadata make of it.
+    """The quantised dtype for a dtype with metadata.
 
     Raises:
         ValueError: they do not.
@@ -92,7 +92,7 @@ def give_state(made: QParams, state) -> None:
 _UTILS = "megengine.quantization.utils"
 
 META = ("megengine.core.tensor.dtype", "QuantDtypeMeta")
-# What a file may call, with the number of arguments.
+# Functions that a file may call, with the number of arguments.
 CALLS = {
     META: (dtype_meta, 6),
     ("megengine.core.tensor.dtype", "_meta_of"): (dtype_meta, 6),
@@ -101,5 +101,5 @@ for _home in (_UTILS, "megengine.core.tensor.qparams"):  # the latter in files o
     CALLS[_home, "LSQParams"] = (lsq_params, 5)
     CALLS[_home, "QParams"] = (qparams, 4)
     CALLS[_home, "QuantMode"] = (quant_mode, 1)
-# What MegEngine's files make objects of: META from arguments, these without and with a state.
+# Classes of objects in MegEngine's files: META from arguments, these without and with a state.
 WITH_STATE = {(_UTILS, "QParams"): QParams, (_UTILS, "LSQParams"): LSQParams}

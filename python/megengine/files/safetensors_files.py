@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Files of safetensors: a length, a header in JSON, and the bytes of tensors behind it.
 
-The rules are those of the ``safetensors`` package, and stricter where it lets a file say two
-things: a name stands once, the header begins at once, a truth value is 0 or 1. Nothing in a file is
-run. Tensors of quantised dtypes are integers whose scale and zero point stand in the metadata.
+The rules are those of the ``safetensors`` package, but stricter where that accepts ambiguous files:
+a name occurs once, the header has no leading spaces, a bool is 0 or 1. No code in a file is run.
+Tensors of quantised dtypes are integers with scale and zero point in the metadata.
 """
 
 import json
@@ -63,7 +63,7 @@ def _is_count(value) -> bool:
 
 
 def _check_memory(text: bytes, room: int, label: str) -> None:
-    """Refuse a header that would take more memory than a file may ask for."""
+    """Refuse a header that needs more memory than allowed."""
     values = sum(text.count(sign) for sign in (b",", b":", b"[", b"{"))
     needed = 4 * len(text) + _BYTES_OF_VALUE * values  # a character takes up to four bytes
     room = max(room, _mge.file_limit())
@@ -98,7 +98,8 @@ def _parsed_header(text: bytes, room: int, label: str) -> dict:
 
 
 def _count(shape: list[int]) -> int:
-    """The elements of a shape; of those that no file has room for a number that is too large.
+    """The number of elements of a shape; for one that exceeds every file, a number that is too
+    large.
 
     The product itself would take hours for a header of many dimensions.
     """
@@ -109,7 +110,7 @@ def _count(shape: list[int]) -> int:
 
 
 class _Entry:
-    """What the header says about a tensor."""
+    """The header entry of a tensor."""
 
     def __init__(self, name: str, said, label: str):
         what = f"the entry of tensor {name!r}"
@@ -122,7 +123,7 @@ class _Entry:
         _check(all(map(_is_count, offsets)), label, f"{what} has no place")
         self.shape = tuple(shape)
         self.begin, self.end = offsets
-        # What has a dtype of another time has its place; whoever asks for it is told.
+        # An unknown dtype only has a size; reading the tensor is an error.
         bits = _count(shape) * _BITS.get(self.dtype, 0)
         _check(
             self.dtype not in _BITS or bits == 8 * (self.end - self.begin),
@@ -133,12 +134,12 @@ class _Entry:
 
 
 class SafetensorsFile(Mapping):
-    """The tensors of a file by their names; each is read when it is asked for.
+    """The tensors of a file by name; each is read on access.
 
     Args:
-        content: of the file.
-        label: names the file in errors.
-        place: makes the device of a tensor from the default one; None for that itself.
+        content: content of the file.
+        label: name of the file in errors.
+        place: maps the default device to that of a tensor; None: the default device.
     Raises:
         SafetensorsError: the file is damaged.
     """
@@ -233,7 +234,7 @@ class Shards(Mapping):
         index: path of a file in JSON.
         place: as for ``SafetensorsFile``.
     Raises:
-        SafetensorsError: one of the files is damaged, or lacks what the index names.
+        SafetensorsError: one of the files is damaged, or lacks a tensor of the index.
     """
 
     def __init__(self, index, place=None):
@@ -296,7 +297,7 @@ def write(tensors: Mapping, stream) -> None:
         tensors: Tensors and arrays.
         stream: a binary stream.
     Raises:
-        TypeError: it is something else, or of a dtype that the format does not have.
+        TypeError: a value is something else, or has a dtype that the format does not support.
     """
     if not isinstance(tensors, Mapping):
         raise TypeError(

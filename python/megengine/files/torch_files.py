@@ -2,8 +2,8 @@
 """PyTorch's checkpoints (.pt, .pth), read as arrays without PyTorch and without running anything.
 
 Such a file is a zip archive with a pickle and one entry for the memory of each storage. Before
-PyTorch 1.6 it was a row of pickles, followed by the storages. A pickle is a program: this reader
-knows the few names that state dicts need, and refuses all others.
+PyTorch 1.6 it was a sequence of pickles, followed by the storages. A pickle is a program: this
+reader supports the few names that state dicts need, and refuses all others.
 """
 
 import io
@@ -31,7 +31,7 @@ _DTYPES = {
     "IntStorage": "i4",
     "LongStorage": "i8",
     "ShortStorage": "i2",
-    "UntypedStorage": "u1",  # of tensors whose dtype has no storage class
+    "UntypedStorage": "u1",  # storage of dtypes without their own storage class
 }
 _NEWER_DTYPES = ("uint16", "uint32", "uint64")
 _BUILTINS: dict[str, Callable] = {
@@ -49,12 +49,12 @@ _PLAIN: dict[str, dict[str, Callable]] = {
 }
 _LEGACY_START = pickle.dumps(0x1950A86A20F9469CFC6C, 2)
 _LEGACY_PROTOCOL = 1001
-_MOST_EXPANDED = 1 << 28  # elements of a tensor that repeats those of its storage
-_MOST_COPIES = 8  # of the file, which tensors that share storages may take
+_MOST_EXPANDED = 1 << 28  # largest number of elements of a tensor that repeats those of its storage
+_MOST_COPIES = 8  # largest total size of tensors that share storages, in multiples of the file
 
 
 def is_torch_file(stream) -> bool:
-    """Whether a seekable stream holds a checkpoint of PyTorch's; the stream stays where it is."""
+    """Whether a seekable stream contains a PyTorch checkpoint; the position is kept."""
     place = stream.tell()
     try:
         start = stream.read(len(_LEGACY_START))
@@ -73,14 +73,14 @@ def load_torch_file(stream, label: str) -> Any:
     """The object in a checkpoint of PyTorch's, with arrays for its tensors.
 
     Args:
-        stream: seekable, binary.
-        label: names the file in errors.
+        stream: a seekable binary stream.
+        label: name of the file in errors.
     Returns:
-        As ``torch.load(weights_only=True)`` gives it; bfloat16 becomes float32. An array that
+        The result of ``torch.load(weights_only=True)``, with arrays; bfloat16 becomes float32. An
+        array that
         repeats elements of its storage is read-only.
     Raises:
-        pickle.UnpicklingError: the file is damaged, or names something else than tensors and plain
-            data.
+        pickle.UnpicklingError: the file is damaged, or contains more than tensors and plain data.
     """
     try:
         place = stream.tell()
@@ -106,7 +106,7 @@ class _Wanted(NamedTuple):
     count: int
 
     def values(self, content: bytes, order: str = "<") -> np.ndarray:
-        """The elements, of which there may be more than the pickle says."""
+        """The elements, which may be more than the pickle declares."""
         values = np.frombuffer(content, np.dtype(_DTYPES[self.kind]).newbyteorder(order))
         if len(values) < self.count:
             raise ValueError(f"storage {self.key} has {len(values)} elements, not {self.count}")
@@ -115,7 +115,7 @@ class _Wanted(NamedTuple):
         return values.astype(values.dtype.newbyteorder("="))
 
 
-class _Reader(pickle._Unpickler):  # that of C takes memory for the highest number of a memo
+class _Reader(pickle._Unpickler):  # the C version allocates memory for the highest number in a memo
     """Reads the pickle of an object.
 
     Args:
@@ -162,7 +162,8 @@ class _Reader(pickle._Unpickler):  # that of C takes memory for the highest numb
 
 
 def _maker(make: Callable) -> Callable:
-    """Calls another function. A pickle can set attributes of what it names: this is its own."""
+    """Wraps a function. A pickle can set attributes of the objects that it names, so each has
+    its own wrapper."""
 
     def call(*arguments):
         # An expanded tensor has more elements than the file has bytes.
@@ -197,7 +198,7 @@ def _load_archive(archive: zipfile.ZipFile, size: int) -> Any:
 
 
 def _load_legacy(stream, size: int) -> Any:
-    """Reads what follows the magic number: the storages come last, so the object is read twice."""
+    """Reads the part after the magic number. The storages are last, so the object is read twice."""
 
     def refuse(wanted: _Wanted) -> None:
         raise ValueError(f"storage {wanted.key} is where none is expected")
@@ -224,7 +225,7 @@ def _load_legacy(stream, size: int) -> Any:
 def _tensor(
     storage: np.ndarray | None, offset: int, size: tuple, stride: tuple, flags: Any = None
 ) -> np.ndarray | None:
-    """A part of a storage, as an array of its own; None where the storages are not read yet."""
+    """A part of a storage as a separate array; None before the storages are read."""
     if storage is None:
         return None
     whole = [offset, *size, *stride]

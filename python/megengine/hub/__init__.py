@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Modules and weights that others publish: in git repositories with a ``hubconf.py``.
 
-Its functions are the repository's entry points. They are code of others, which runs here as soon
-as one asks for them: name only repositories that you trust, and their commit if you can.
+Its functions are the repository's entry points. They are foreign code, which runs here when a
+function is called: use only repositories that you trust, and give the commit if you can.
 """
 
 from .hub import (

@@ -28,7 +28,7 @@ class InvalidRepo(FetcherError):
 
 
 class InvalidGitHost(FetcherError):
-    """The host is no name of a machine.
+    """The host is not a valid host name.
 
     Example:
         >>> import megengine.hub as hub

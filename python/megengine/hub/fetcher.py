@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Repositories cloned by git, into folders that are whole or not there."""
+"""Repositories cloned by git, into folders that are complete or absent."""
 
 import contextlib
 import hashlib
@@ -23,15 +23,16 @@ _NAME = r"[A-Za-z0-9_.][A-Za-z0-9_.-]*"
 _REPO = re.compile(rf"({_NAME})/({_NAME})(?::({_NAME}(?:/{_NAME})*))?")
 _LABEL = r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
 _HOST = re.compile(rf"{_LABEL}(?:\.{_LABEL})+")
-# When git gives up a connection by HTTP on which nothing comes: seconds with less than a byte each.
+# When git closes a stalled HTTP connection: seconds with less than a byte each.
 _STANDSTILL = {"GIT_HTTP_LOW_SPEED_LIMIT": "1", "GIT_HTTP_LOW_SPEED_TIME": "120"}
-# SSH has no such limit, so a whole command of git has one, in seconds; long enough to clone much.
+# Time limit of a git command in seconds, because SSH has no such limit; long enough for large
+# repositories.
 _LONGEST = 3600.0
 _COMMIT = re.compile(r"[0-9a-f]{4,64}")
 
 
 def _git(*arguments: str, folder: str | None = None, silent: bool) -> str | None:
-    """Returns what git prints; None when it failed, which it reports on the terminal unless silent.
+    """Returns the output of git; None if it failed, which it reports on the terminal unless silent.
 
     Raises:
         GitPullError: git does not end in time.
@@ -78,17 +79,16 @@ class RepoFetcherBase:
 
         Args:
             git_host: for example ``"github.com"``.
-            repo_info: ``"owner/name"`` or ``"owner/name:branch"``, a tag being as good; without
-                one ``master``.
-            use_cache: take what was fetched before.
-            commit: the beginning of its hash, four digits at least; the branch does not matter
-                then.
-            silent: show nothing of what git says.
+            repo_info: ``"owner/name"``, ``"owner/name:branch"`` or ``"owner/name:tag"``; default:
+                ``master``.
+            use_cache: use an existing clone.
+            commit: prefix of its hash, at least four digits; the branch is ignored then.
+            silent: hide the output of git.
         Returns:
             Path of the folder; each repository, branch and commit has its own.
         Raises:
-            InvalidGitHost, InvalidRepo, GitCheckoutError: the host, repository or commit is not
-                written as above.
+            InvalidGitHost, InvalidRepo, GitCheckoutError: the host, repository or commit has
+                another form.
             GitPullError: the repository or branch does not exist, git is not installed or takes
                 longer than an hour.
             GitCheckoutError: the repository does not have the commit.
@@ -130,10 +130,11 @@ class RepoFetcherBase:
 
 
 def _put(new: str, folder: str, before: str | None) -> None:
-    """Move a repository to its place; what is there goes to ``before``, or stays if that is None.
+    """Move a repository to its final path; an existing one moves to ``before``, or is kept if that
+    is None.
 
-    Other processes may do the same: who comes late takes what is there, since those that import it
-    must not lose it.
+    Other processes may do the same: a later one uses the existing repository, because processes
+    that import it must not lose it.
     """
     if before is not None:
         with contextlib.suppress(FileNotFoundError):

@@ -29,7 +29,7 @@ _FETCHERS = {"HTTPS": GitHTTPSFetcher, "SSH": GitSSHFetcher}
 
 
 def _get_megengine_home() -> str:
-    """Where fetched things are kept: ``$MGE_HOME``, else ``megengine`` in the user's cache."""
+    """Cache folder of fetched files: ``$MGE_HOME``, else ``megengine`` in the user's cache."""
     cache = os.environ.get(ENV_XDG_CACHE_HOME, DEFAULT_CACHE_DIR)
     home = os.environ.get(ENV_MGE_HOME, os.path.join(cache, "megengine"))
     return os.path.expanduser(home)
@@ -66,16 +66,16 @@ def import_module(
     commit: str | None = None,
     protocol: str = DEFAULT_PROTOCOL,
 ) -> types.ModuleType:
-    """Fetch a repository and run its ``hubconf.py``. This runs code of others.
+    """Fetch a repository and run its ``hubconf.py``. This runs foreign code.
 
     Args:
-        repo_info: ``"owner/name"`` or ``"owner/name:branch"``; a tag is as good as a branch.
-        git_host: where it is.
-        use_cache: take what was fetched before.
-        commit: the beginning of a hash: exactly this commit.
+        repo_info: ``"owner/name"``, ``"owner/name:branch"`` or ``"owner/name:tag"``.
+        git_host: host of the repository.
+        use_cache: use an existing clone.
+        commit: prefix of the hash of an exact commit.
         protocol: ``"HTTPS"`` or ``"SSH"``.
     Returns:
-        What the file defines, as a module.
+        The file as a module.
     Raises:
         FetcherError: the repository cannot be fetched.
         RuntimeError: it depends on modules that are not installed.
@@ -106,7 +106,7 @@ def list(
     Args:
         repo_info, git_host, use_cache, commit, protocol: as in ``import_module``.
     Returns:
-        Sorted names of what can be called in its ``hubconf.py``.
+        Sorted names of the callables in its ``hubconf.py``.
     Raises:
         FetcherError: the repository cannot be fetched.
         RuntimeError: it depends on modules that are not installed.
@@ -137,10 +137,10 @@ def load(
 
     Args:
         entry: its name.
-        args, kwargs: what it is called with.
+        args, kwargs: its arguments.
         repo_info, git_host, use_cache, commit, protocol: as in ``import_module``.
     Returns:
-        What it gives: mostly a Module.
+        Its result, usually a Module.
     Raises:
         FetcherError: the repository cannot be fetched.
         RuntimeError: there is no such entry point, or modules are not installed.
@@ -195,17 +195,17 @@ def _check_hash(path: str, wanted: str) -> None:
 def load_serialized_obj_from_url(url: str, model_dir: str | None = None) -> Any:
     """Fetch a file, unless it was fetched before, and load it.
 
-    Loading runs what a foreign file asks for, as ``megengine.load`` says; a hash makes sure that
-    it is the file you know.
+    Loading runs code from the file, see ``megengine.load``; a hash ensures that it is the expected
+    file.
 
     Args:
-        url: ``http://…`` or ``https://…``; with ``#sha256=…`` at its end the file has to have that
+        url: ``http://…`` or ``https://…``; with ``#sha256=…`` at its end the file must have that
             hash.
-        model_dir: where it is kept; None: ``serialized`` in ``$MGE_HOME``.
+        model_dir: folder for the file; None: ``serialized`` in ``$MGE_HOME``.
     Returns:
-        What was saved in it.
+        The object saved in it.
     Raises:
-        HTTPDownloadError: it cannot be fetched, or is another file.
+        HTTPDownloadError: it cannot be fetched, or has another hash.
     Example:
         >>> load_serialized_obj_from_url("https://example.org/linear.pkl")["bias"]
         Tensor([0.5], device=xpux:0)

@@ -16,7 +16,7 @@ def cd(target: str) -> Iterator[None]:
     Args:
         target: path of the directory.
     Raises:
-        OSError: there is none.
+        OSError: there is no such directory.
     """
     before = os.getcwd()
     os.chdir(target)
@@ -39,7 +39,7 @@ def check_module_exists(module: str) -> bool:
     """
     try:
         return importlib.util.find_spec(module) is not None
-    except ModuleNotFoundError:  # what it would be a part of is not there
+    except ModuleNotFoundError:  # the parent module does not exist
         return False
 
 

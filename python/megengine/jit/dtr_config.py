@@ -6,16 +6,16 @@ from dataclasses import dataclass
 
 @dataclass
 class DTRConfig:
-    """How far a ``trace`` gives values up and computes them again.
+    """Limits for the values that a ``trace`` evicts and recomputes.
 
     Args:
-        eviction_threshold: bytes alive at once above which values are given up.
-        evictee_minimum_size: smaller values stay, in bytes.
-        recomp_memory_factor: without effect, which a warning says: what is given up is found by
-            simulated plans, not by weighing single values.
-        recomp_time_factor: the same.
+        eviction_threshold: bytes of live values above which values are evicted.
+        evictee_minimum_size: smaller values are kept, in bytes.
+        recomp_memory_factor: no effect, with a warning: values are selected by simulated plans
+            instead of weights.
+        recomp_time_factor: no effect, with a warning.
     Raises:
-        TypeError: one of the four is no number.
+        TypeError: one of the four is not a number.
         AssertionError: the threshold is not positive, or another number is negative.
     Example:
         >>> DTRConfig(eviction_threshold=1024).eviction_threshold

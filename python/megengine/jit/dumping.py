@@ -33,22 +33,22 @@ DEFAULT_MAXERR = 1e-4
 
 # Keywords of optimisations, by the names of their options.
 OPTIMISATIONS = {word: name for word, name in NAMES.items() if word.startswith("enable_")}
-# Those that take a value: a word that stands in the list, or how many bits.
+# Options with a value: a word of the list, or a number of bits.
 VALUED = {
     row["keyword"]: row["name"]
     for row in LIST
     if row["keyword"] and (row["words"] or row["keyword"] == "weight_bits")
 }
 
-# What Python calls the options that a model's metadata names.
+# Python's names of the options in a model's metadata.
 KEYWORDS = {name: word for word, name in OPTIMISATIONS.items()} | {
     f"layout={layout.lower()}": word for word, layout in LAYOUTS.items()
 }
 
-# What MegEngine calls the dtypes that it does not call by their names with a capital.
+# MegEngine's names of dtypes that are not the capitalised name.
 _DTYPE_NAMES = {"bfloat16": "BFloat16"}
 
-# Arguments that change nothing here: the value that asks for nothing, and why.
+# Arguments without an effect here: the default value, and the reason.
 WITHOUT_EFFECT = {
     "arg_names": (None, "rename the variables of the network"),
     "output_names": (None, "rename the variables of the network"),
@@ -95,61 +95,60 @@ def dump(
     opset=17,
     **kwargs,
 ) -> DumpInfo:
-    """Write what was traced as a .mge file, for ``load_and_run`` and ``_mge.load``, or as ONNX.
+    """Write a trace as a .mge file, for ``load_and_run`` and ``_mge.load``, or as ONNX.
 
     Args:
-        traced: the ``trace`` object; it has to be traced with ``capture_as_const``.
+        traced: the ``trace`` object, made with ``capture_as_const``.
         file: path, or a binary file object.
-        arg_names: names of the inputs, a string or a list; default ``arg_0``, …. Tensors that were
-            given by keyword are called so, and need none here.
-        output_names: names of the outputs; default: what the function called them (``y.name``),
-            else their own (``net.ADD``, see ``keep_var_name``), or the keys of the dict that the
-            function returned.
-        append: write behind what the file has.
-        keep_var_name: which values have names after the modules and operators that compute them
-            (``net.conv.Convolution``) beside the inputs: 0 none, where outputs are called as their
-            operators, 1 the outputs, 2 or True all, parameters too.
+        arg_names: names of the inputs, a string or a list; default ``arg_0``, …. Tensors passed by
+            keyword have that name, and need no name here.
+        output_names: names of the outputs; default: ``y.name`` as set by the function, else the
+            operator's name (``net.ADD``, see ``keep_var_name``), or the keys of the returned dict.
+        append: append to the file.
+        keep_var_name: which values besides the inputs are named after the modules and operators
+            that compute them (``net.conv.Convolution``): 0: no values, and outputs are named after
+            their operators; 1: the outputs; 2 or True: all, including parameters.
         keep_opr_name: operators have these names.
-        keep_param_name: parameters have the names that modules have for them: ``net.conv.weight``.
-        keep_opr_priority: without effect, which a warning says: there are no priorities.
-        no_change_graph: write the graph as it was traced, batch norms too.
+        keep_param_name: parameters keep their names in modules: ``net.conv.weight``.
+        keep_opr_priority: no effect, with a warning: there are no priorities.
+        no_change_graph: write the graph as it was traced, including batch norms.
         strip_info_file: path of a JSON file (or one that is open for reading and writing) that
             lists the operators and dtypes used, by MegEngine's names.
-        append_json: merge with what this file has.
-        optimize_for_inference: put batch norms of evaluation mode into the weights of the layers
-            before them, but for ONNX, and let ``kwargs`` act. What these ask for happens when the
-            model is compiled, but for the two that store float16.
-        user_info: any picklable object to keep in the file.
-        enable_metadata: keep metadata at all.
+        append_json: merge with the contents of this file.
+        optimize_for_inference: fold batch norms of evaluation mode into the weights of the layers
+            before them, except for ONNX, and apply ``kwargs``. These take effect when the model is
+            compiled, except for the two that store float16.
+        user_info: any picklable object to store in the file.
+        enable_metadata: store metadata.
         input_data: test cases: ``"#rand(min,max)"`` with the inputs' shapes,
-            ``"#rand(min,max,shape…)"``, where ``...`` stands for the rest of the input's,
+            ``"#rand(min,max,shape…)"``, where ``...`` means the rest of the input's shape,
             ``"x.npy"``, ``"image.png"``, ``"name:…;name2:…"``, ``"@list.txt"``.
-        repeat: how often the batch of a file comes, one behind the other.
+        repeat: number of repetitions of a file's batch.
         silent: do not log.
-        no_assert: write the test cases without what the outputs have to be.
-        maxerr: largest error of an output in a test case that is none, as |got − expected| /
-            max(min(|got|, |expected|), 1); the default leaves the tolerance to the reader.
-        resize_input: give images the size that the input has.
+        no_assert: write the test cases without expected outputs.
+        maxerr: largest accepted error of an output in a test case, as |got − expected| /
+            max(min(|got|, |expected|), 1); by default the reader chooses the tolerance.
+        resize_input: resize images to the size of the input.
         input_transform: expression over ``data``, applied to every test input.
-        dump_format: ``"FBS"`` and ``"FBS_V2"`` are without effect: the format is .mge.
-        model_version: without effect, for the same reason.
-        compat_older_version: without effect, for the same reason.
-        training: write a graph whose batch norms take the statistics of each batch, too, to look
-            at it or compare it with that of inference; without it they are refused.
+        dump_format: ``"FBS"`` and ``"FBS_V2"`` have no effect: the format is .mge.
+        model_version: no effect, for the same reason.
+        compat_older_version: no effect, for the same reason.
+        training: accept batch norms in training mode, to inspect the graph or compare it with that
+            of inference; without it they are refused.
         kwargs: ``enable_io16xc32`` or ``enable_ioc16`` stores weights and values between operators
-            as float16, inputs and outputs keep their dtype; the operators compute in float32 (with
-            ``enable_ioc16`` in float16 where a device can). ``precision="relaxed"`` lets products
-            round their factors to bfloat16, ``"fast"`` values between operators too, where the
-            processor that runs the model is faster then. ``weight_bits=8`` or ``4`` lets large
-            linear layers keep each weight in so many bits while they run. ``enable_fuse_…`` (done
+            as float16; inputs and outputs keep their dtypes. The operators compute in float32 (with
+            ``enable_ioc16`` in float16 if the device supports it). ``precision="relaxed"`` lets
+            products round their factors to bfloat16, ``"fast"`` also values between operators, if
+            that is faster on the processor that runs the model. ``weight_bits=8`` or ``4`` stores
+            each weight of large linear layers in so many bits at run time. ``enable_fuse_…`` (done
             wherever it is legal, at every level of optimisation) and a layout such as
-            ``enable_nchw88`` are written into the model: ``load_and_run`` without options of its
-            own, and ``_mge.load``, compile it so.
+            ``enable_nchw88`` are written into the model: ``load_and_run`` without explicit options,
+            and ``_mge.load``, apply them.
     Returns:
         Number of operators, inputs and constants among them, bytes, bytes of weights, content hash,
         names of inputs, outputs and parameters.
     Raises:
-        ValueError: nothing to dump, or wrong names or options.
+        ValueError: there is nothing to dump, or names or options are wrong.
         RuntimeError: a batch norm is in training mode, and ``training`` is False; or ONNX has no
             counterpart of some operators, each of which the message names.
     """
@@ -221,16 +220,16 @@ def write_model(
     append_json: bool = False,
     opset: int | None = None,
 ) -> DumpInfo:
-    """Write a ``_mge.Model`` and what there is to tell about it.
+    """Write a ``_mge.Model`` and return a summary of it.
 
     Args:
         model: the model.
         file: path, or a binary file object.
-        append: behind what the file has.
+        append: append to the file.
         strip_info_file: path of a JSON file (or one that is open for reading and writing) that
             lists the operators and dtypes used.
-        append_json: merge with what this file has.
-        opset: write ONNX of this operator set.
+        append_json: merge with the contents of this file.
+        opset: write ONNX with this operator set.
     """
     if opset is None:
         data = model.to_bytes()
@@ -256,13 +255,13 @@ def _check_options(traced, dump_format, kwargs) -> None:
 
 
 def kept_names(keep_var_name, keep_opr_name, keep_param_name) -> tuple[int, bool, bool]:
-    """These arguments for ``_mge``: True is all values."""
+    """Converts these arguments for ``_mge``: True means all values."""
     values = 2 if keep_var_name is True else int(keep_var_name)
     return values, bool(keep_opr_name), bool(keep_param_name)
 
 
 def _check_file_format(format: str, input_data, append: bool) -> bool:
-    """Whether it is ONNX; a ValueError when there is none of that name."""
+    """Whether the format is ONNX; a ValueError for an unknown name."""
     if format not in ("mge", "onnx"):
         raise ValueError(f"[dump] format is 'mge' or 'onnx', got {format!r}")
     if format == "onnx" and input_data is not None:
@@ -273,7 +272,7 @@ def _check_file_format(format: str, input_data, append: bool) -> bool:
 
 
 def check_format(dump_format: str | None) -> None:
-    """A ValueError when MegEngine has no such format."""
+    """A ValueError for a format that MegEngine does not have."""
     if dump_format not in (None, "FBS", "FBS_V2"):
         raise ValueError(f"[dump] dump_format is None, 'FBS' or 'FBS_V2', got {dump_format!r}")
 
@@ -285,7 +284,7 @@ def _check_known(kwargs) -> None:
 
 
 def warn_of(**arguments) -> None:
-    """Warn of arguments that change nothing, and say why."""
+    """Warn about arguments without an effect, with the reason."""
     for name, value in arguments.items():
         nothing, reason = WITHOUT_EFFECT[name]
         if value != nothing:
@@ -293,7 +292,7 @@ def warn_of(**arguments) -> None:
 
 
 def optimisations(kwargs: dict, is_wanted: bool) -> dict:
-    """What the model shall carry, by the names of the options."""
+    """The optimisations that the model requests, by the names of the options."""
     _check_known(kwargs)
     given = {word: value if word in VALUED else bool(value) for word, value in kwargs.items()}
     # On unless it is given as False; all others say something only as True.
@@ -313,8 +312,8 @@ def optimisations(kwargs: dict, is_wanted: bool) -> dict:
 
 
 def metadata(user_info, is_modified: bool, is_optimised: bool, kwargs: dict) -> dict[str, str]:
-    """What a model that is dumped with these optimisations says of itself."""
-    # The fusion that is on unless it is given as False counts as asked for.
+    """The metadata of a model that is dumped with these optimisations."""
+    # The fusion that is on by default counts as requested unless it is False.
     asked = [
         option
         for option, word in KEYWORDS.items()
@@ -326,7 +325,7 @@ def metadata(user_info, is_modified: bool, is_optimised: bool, kwargs: dict) -> 
 
 
 def _input_names(traced, given) -> list[str]:
-    """The names of the inputs; those by keyword keep theirs where only the others get some."""
+    """The names of the inputs; inputs by keyword keep theirs if only the others get new names."""
     default = traced._arguments
     if given is None:
         return default
@@ -354,7 +353,7 @@ def _output_names(traced, given, input_names: list[str]) -> list[str]:
 
 
 def _write(file, data: bytes, append: bool) -> None:
-    """To a file object, or to a path: whole or not at all."""
+    """Write to a file object, or to a path: completely or not at all."""
     if hasattr(file, "write"):
         file.write(data)
         return
@@ -365,7 +364,7 @@ def _write(file, data: bytes, append: bool) -> None:
 
 
 def _write_onnx(file, model, opset: int) -> bytes:
-    """To a file object, or to a path, where large weights lie in a second file."""
+    """Write to a file object, or to a path, with large weights in a second file."""
     if hasattr(file, "write"):
         data = model.to_onnx_bytes(opset)
         file.write(data)
@@ -375,7 +374,7 @@ def _write_onnx(file, model, opset: int) -> bytes:
 
 
 def _write_strip_info(path, model, append: bool, data: bytes) -> None:
-    """To a path, or a text file that is open for reading and writing."""
+    """Write to a path, or a text file that is open for reading and writing."""
     types = {operator_class(kind) for kind, _ in model.counterparts}
     if model.input_names:
         types.add("Host2DeviceCopy")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 @dataclass(repr=False)
 class GraphOptimizationConfig:
-    """What fused elementwise operators may be fused with; None leaves it to the engine.
+    """Further operators for elementwise fusion; None leaves the choice to the engine.
 
     Args:
         jit_fuse_dimshuffle: transpositions that they read.

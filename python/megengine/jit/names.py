@@ -37,8 +37,8 @@ class RecordedNames:
 
     Args:
         trace: the ``_mge.Trace`` that records.
-        has_constants: it keeps Tensors from outside as constants; else nobody may hold them, so
-            that updates in place stay that.
+        has_constants: it keeps outer Tensors as constants; otherwise no reference to them may be
+            kept, so that updates stay in place.
     """
 
     def __init__(self, trace, has_constants: bool):
@@ -49,7 +49,7 @@ class RecordedNames:
         self.shape_constants: list[ShapeConstant] = []
 
     def enter(self, path: str) -> None:
-        """From now on operators belong to the module of this path."""
+        """Subsequent operators belong to the module of this path."""
         self.scopes.append((self._trace.step_count, path))
 
     def noted(self, tensor: Tensor, read: Callable[[], int]) -> int:

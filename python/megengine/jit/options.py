@@ -6,7 +6,7 @@ from .. import _mge
 LIST = _mge.list_options()
 # Name by keyword.
 NAMES = {row["keyword"]: row["name"] for row in LIST if row["keyword"]}
-# Layouts that images can be asked to have, by the keyword of a dump. MegEngine calls one otherwise.
+# Layouts for images, by the keyword of a dump. MegEngine has another name for one of them.
 LAYOUTS = {
     f"enable_{word.lower().replace('nhwcd4', 'hwcd4')}": word
     for row in LIST
@@ -17,7 +17,7 @@ LAYOUTS = {
 
 
 def options_of(keyword: str, config) -> dict:
-    """What an object with settings says, by the names of the options."""
+    """The settings of an object, by the names of the options."""
     return {
         name: getattr(config, word.partition(".")[2])
         for word, name in NAMES.items()

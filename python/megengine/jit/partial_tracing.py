@@ -33,7 +33,7 @@ def partial_trace(
     trace_gmcallback: bool = True,
     **trace_options,
 ) -> Any:
-    """Compile the forward and the backward pass of a function, in training that is eager else.
+    """Compile the forward and the backward pass of a function for use in eager training.
 
     The Python code runs once for each combination of shapes, dtypes and other arguments (and of
     ``training``, where the function is a method of a Module, or a Module is an argument); graphs
@@ -42,17 +42,17 @@ def partial_trace(
     them.
 
     Args:
-        func: a function or a Module; None gives a decorator.
+        func: a function or a Module; None: return a decorator.
         backend: ``"default"``; ``"xla"`` is not in this version.
         without_host: False runs the Python code in each call and checks it, as ``trace`` does;
-            gradients are computed operator by operator then.
-        trace_gmcallback: without effect: callbacks of a GradManager run outside of graphs.
-        trace_options: options of ``trace``; they act if ``without_host`` is False, else they have
-            no effect, which a warning says.
+            gradients are computed eagerly then.
+        trace_gmcallback: no effect: callbacks of a GradManager run outside of graphs.
+        trace_options: options of ``trace``; they apply if ``without_host`` is False, otherwise they
+            only cause a warning.
     Returns:
         The function, compiled.
     Raises:
-        NotAvailableError: of the backend.
+        NotAvailableError: the backend is not available.
         ValueError: there is no such backend.
     Example:
         >>> from megengine.autodiff import GradManager

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Functions whose Python code runs once for each kind of arguments; a graph runs from then on."""
+"""Functions whose Python code runs once per combination of argument types; afterwards a graph
+runs."""
 
 from collections.abc import Callable, Hashable
 from contextlib import nullcontext
@@ -48,7 +49,7 @@ def _split(value, tensors: list[Tensor], nesting: Nesting | None = None):
 
 
 def _join(structure, tensors):
-    """The value whose Tensors an iterator gives."""
+    """The value with the Tensors of an iterator."""
     if isinstance(structure, _Place):
         return structure.fill(next(tensors))
     if isinstance(structure, dict):
@@ -65,7 +66,7 @@ def _like(sequence, parts: list):
 
 
 def _kind(value, nesting: Nesting | None = None) -> Hashable:
-    """What has to be equal for a recording to do: shapes and dtypes of Tensors, other values."""
+    """The key of a recording: shapes and dtypes of Tensors, and other values."""
     if isinstance(value, Tensor):
         return Tensor, str(value.dtype), value._tuple_shape, str(value.device)
     if isinstance(value, Module):
@@ -92,13 +93,13 @@ def _without_params(group: dict) -> dict:
 
 
 class _Recording:
-    """One run of a function as a graph. Tensors from outside that it uses are operands of each
-    call, so that it sees their values of then; those that it changes get their new ones."""
+    """One run of a function as a graph. Outer Tensors that it uses are operands of each call, so
+    that it sees their current values; changed ones get their new values."""
 
     def __init__(self, function: Callable, args: tuple, kwargs: dict):
         inputs: list[Tensor] = []
         structure = _split((args, kwargs), inputs)
-        # Objects that are told apart by their number have to stay.
+        # Objects that are compared by identity must stay alive.
         self._kept = structure
 
         def run(arguments: list[Tensor]) -> list[Tensor]:
@@ -130,7 +131,8 @@ class _Recording:
     def run(self, inputs: list[Tensor]):
         results: tuple = ()
         if self._graph.output_count:
-            # A branch whose two ways are one is a call: it has gradients, and is compiled once.
+            # A conditional whose branches are the same graph is a call: it has gradients, and is
+            # compiled once.
             results = _mge.ops.cond(
                 True,
                 *map(_plain, [*inputs, *self._captured]),
@@ -148,7 +150,7 @@ class RecordedCalls:
     """A function with its recordings.
 
     Args:
-        function: what is recorded.
+        function: the function to record.
     """
 
     def __init__(self, function: Callable):
@@ -158,7 +160,7 @@ class RecordedCalls:
 
     @property
     def count(self) -> int:
-        """How often the Python code has run."""
+        """Number of runs of the Python code."""
         return len(self._recordings)
 
     def __call__(self, *args, **kwargs):
@@ -171,13 +173,13 @@ class RecordedCalls:
             recording = self._recorded(key, args, kwargs)
         inputs: list[Tensor] = []
         _split((args, kwargs), inputs)
-        # No other call reads what this one changes, such as a stream of random numbers.
+        # No other call reads the tensors that this one changes, such as a random number stream.
         with turn() if recording.changes_something else nullcontext():
             return recording.run(inputs)
 
     def _recorded(self, key: Hashable, args: tuple, kwargs: dict) -> _Recording:
         with turn(), traced_call():
-            recording = self._recordings.get(key)  # of another thread
+            recording = self._recordings.get(key)  # recorded by another thread
             if recording is None:
                 recording = self._recordings[key] = _Recording(self._function, args, kwargs)
             return recording

@@ -8,14 +8,14 @@ from ..device import get_device_count
 
 @dataclass
 class SublinearMemoryConfig:
-    """How hard a ``trace`` searches for values to compute twice instead of keeping them.
+    """Effort of a ``trace`` in its search for values to recompute instead of keeping.
 
     Args:
-        thresh_nr_try: sizes of pieces that are tried around the best of the first ones.
-        genetic_nr_iter: rounds of random changes to the best cuts.
-        genetic_pool_size: sets of cuts that go into the next round, at least 2.
-        lb_memory_mb: no more is given up than brings the peak below so many megabytes.
-        num_worker: threads that search.
+        thresh_nr_try: number of piece sizes to try around the best initial one.
+        genetic_nr_iter: number of rounds of random changes to the best cuts.
+        genetic_pool_size: number of sets of cuts kept for the next round, at least 2.
+        lb_memory_mb: recompute only as much as needed for a peak below this many megabytes.
+        num_worker: number of threads that search.
     Example:
         >>> SublinearMemoryConfig(thresh_nr_try=5).thresh_nr_try
         5

@@ -14,7 +14,7 @@ _RANDOM = re.compile(r"#rand\((.*)\)")
 
 
 class ModelInput(NamedTuple):
-    """An input of a model; the shape is None where only a run can tell."""
+    """An input of a model; the shape is None if it is known only at run time."""
 
     name: str
     shape: tuple[int, ...] | None
@@ -22,12 +22,12 @@ class ModelInput(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """How files become arrays.
+    """How to convert files to arrays.
 
     Args:
-        repeat: how often the batch of a file comes, along the first axis.
-        transform: Python expression over ``data``, applied to each array; None for none.
-        resize: give images the size that the input has.
+        repeat: number of repetitions of a file's batch along the first axis.
+        transform: Python expression over ``data``, applied to each array; None: no transform.
+        resize: resize images to the size of the input.
     """
 
     repeat: int = 1
@@ -41,11 +41,11 @@ def read_test_cases(
     """Name and input arrays of each test case.
 
     Args:
-        input_data: a text or several; None for no test cases. ``@file`` stands for the lines of it.
-        inputs: in their order.
-        reading: how files become arrays.
+        input_data: a string or several; None: no test cases. ``@file`` means the lines of the file.
+        inputs: the inputs in order.
+        reading: how to convert files to arrays.
     Raises:
-        ValueError: a text has another form, or names other inputs than there are.
+        ValueError: a string has another form, or names an unknown input.
     """
     for number, text in enumerate(_texts(input_data)):
         parts = _parts(text, [one.name for one in inputs])
@@ -69,7 +69,7 @@ def _texts(input_data) -> Iterator[str]:
 
 
 def _parts(text: str, names: list[str]) -> dict[str, str]:
-    """What each input is read from; random numbers without a name are for all of them."""
+    """The source of each input; random numbers without a name apply to all of them."""
     if text.startswith("#") and ";" not in text:
         return dict.fromkeys(names, text.strip())
     parts = {}

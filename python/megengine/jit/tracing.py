@@ -37,10 +37,10 @@ def sideeffect(function: Callable) -> Callable:
     """Mark a function that does something beyond its result: a trace leaves it out.
 
     Args:
-        function: it runs at once in every call of a traced function that calls it, with the values
+        function: a function that runs eagerly in every call of a traced function, with the values
             of that call.
     Returns:
-        The function, to be called in its place.
+        The wrapped function.
     Example:
         >>> seen = []
         >>> note = sideeffect(lambda x: seen.append(x.item()))
@@ -68,26 +68,25 @@ class trace:
     again, check each operator against the recording, and take the values from the compiled graph.
 
     Args:
-        function: what to trace: a function or a Module. Its positional Tensors are the inputs.
-        symbolic: record without running; values are computed when they are asked for.
-        capture_as_const: Tensors that are no arguments become constants; needed for ``dump``.
+        function: the function or Module to trace. Its positional Tensors are the inputs.
+        symbolic: record without running; values are computed on access.
+        capture_as_const: Tensors that are not arguments become constants; required for ``dump``.
         record_only: record every call anew, as with ``capture_as_const``, and compile nothing.
-        sublinear_memory_config: a ``SublinearMemoryConfig``: values that wait long for their last
-            readers are computed again instead of kept.
-        dtr_config: a ``DTRConfig``: the same under a budget. Not with ``sublinear_memory_config``.
-        profiling: record when each operator of a compiled call begins and ends:
-            ``get_profile`` tells it.
-        opt_level: 0 none, 1 algebra, 2 fusions and layouts as well. Below zero: the same, and each
-            call compares the values that were replaced with those of the graph as recorded.
+        sublinear_memory_config: a ``SublinearMemoryConfig``: values with a long lifetime are
+            recomputed instead of kept.
+        dtr_config: a ``DTRConfig``: recompute values within a memory budget. Not with
+            ``sublinear_memory_config``.
+        profiling: record the times of each operator of a compiled call for ``get_profile``.
+        opt_level: 0: no optimisation, 1: algebra, 2: also fusions and layouts. A negative level
+            also compares the replaced values of each call with those of the recorded graph.
         graph_opt_config: a ``GraphOptimizationConfig``.
         symbolic_shape: inside the function ``x.shape`` is a Tensor.
         without_host: run the Python code only at the first call; without ``capture_as_const`` at
-            the first one for each combination of shapes, dtypes and other arguments: Tensors from
-            outside are read and changed by each call then.
-        imperative: without effect, which a warning says: what is recorded is always checked call
-            by call.
+            the first call for each combination of shapes, dtypes and other arguments, and each call
+            reads and changes the current outer Tensors.
+        imperative: no effect, with a warning: each call is always checked against the recording.
     Raises:
-        TraceError: a later call did something else than the recording.
+        TraceError: a later call differs from the recording.
     Example:
         >>> @trace(symbolic=True, capture_as_const=True)
         ... def double(x):
@@ -140,12 +139,13 @@ class trace:
         runs_alone = without_host and not capture_as_const
         if record_only or runs_alone:
             configured["symbolic"] = symbolic and record_only
-            configured["profiling"] = profiling and not record_only  # else get_profile says why
+            configured["profiling"] = profiling and not record_only  # otherwise get_profile reports
+            # why
             why = "nothing is compiled" if record_only else "the graph is compiled as an operator"
             for name in (name for name, is_given in configured.items() if is_given):
                 _warn(name, why)
         self.__wrapped__ = function
-        self._origin = self  # of copies for other threads
+        self._origin = self  # the original of copies for other threads
         self._copies: list[trace] = []  # that no thread calls now
         self._alone = RecordedCalls(function) if runs_alone and not record_only else None
         functools.update_wrapper(self, function, updated=())
@@ -165,7 +165,8 @@ class trace:
         self._symbolic = symbolic
         self._record_only = record_only
         self._profiling = profiling
-        self._profile: _mge.CallProfiler | None = None  # of the last call that ran a program
+        self._profile: _mge.CallProfiler | None = None  # profile of the last call that ran a
+        # program
         self._begin_anew()
 
     def _begin_anew(self) -> None:
@@ -181,7 +182,7 @@ class trace:
         self._result_keys: list[str] | None = None  # set when the results are a dict
         self._has_result = False
         self._result_names: list[str] = []  # that the function gave to its results
-        self._meanings: list = []  # the quantised and complex dtypes among those of the results
+        self._meanings: list = []  # quantised and complex dtypes of the results
         self._model = None
 
     @property
@@ -204,7 +205,7 @@ class trace:
                     return self._call(inputs, names, args, kwargs)
             finally:
                 self._calling.release()
-        # A recording replays one call at a time: another call at that time gets its own.
+        # A recording replays one call at a time; a concurrent call uses a copy.
         copy = self._idle_copy()
         try:
             return copy(*args, **kwargs)
@@ -273,8 +274,8 @@ class trace:
                     "Only support tensor type args when capture_as_const is enabled"
                 )
             named = {name: arg for name, arg in kwargs.items() if isinstance(arg, Tensor)}
-            # Their order may be another one than that of the recording, which has them by number;
-            # what it had by position is not known by name, and comes first.
+            # Their order may differ from that of the recording, which identifies them by index.
+            # Positional arguments have no name, and are first.
             known = self._arguments[self._by_position :] if self._trace.is_recorded else []
             place = {name: number for number, name in enumerate(known)}
             for name in sorted(named, key=lambda name: place.get(name, -1)):
@@ -283,7 +284,7 @@ class trace:
         return inputs, names
 
     def _is_method_call(self, args) -> bool:
-        """Whether the first argument is the object whose class has this trace as a method."""
+        """Whether the first argument is an object whose class has this trace as a method."""
         return any(self._origin in vars(cls).values() for cls in type(args[0]).__mro__)
 
     def _flatten(self, result) -> list:
@@ -336,7 +337,7 @@ class trace:
         training=False,
         kept=(1, False, False),
     ):
-        """The recording as a ``_mge.Model``; no output names: those of the operators."""
+        """The recording as a ``_mge.Model``; without output names, those of the operators."""
         return self._trace.to_model(
             list(input_names),
             list(output_names),
@@ -351,21 +352,21 @@ class trace:
     dump = dump
 
     def get_profile(self) -> dict:
-        """What the last compiled call ran, as MegEngine's ``GraphProfiler`` tells it.
+        """Profile of the last compiled call, in the format of MegEngine's ``GraphProfiler``.
 
-        Calls that are not compiled leave the profile of the call before: the recording, unless it
-        is symbolic, and all with ``record_only``. What ``exclude_from_trace`` runs is not in it.
+        Calls that are not compiled keep the previous profile: the recording, unless it is symbolic,
+        and all calls with ``record_only``. Functions in ``exclude_from_trace`` are not included.
 
         Returns:
-            A dict that ``json`` can write; ``mge-profile`` reads such a file. ``graph_exec`` is the
+            A dict for ``json``; ``mge-profile`` reads such a file. ``graph_exec`` is the
             compiled graph for the shapes of that call: ``operator``, ``var`` and ``mem_chunk`` by
             id, and in ``comp_seq`` the operators in the order in which they ran. ``profiler`` has
             ``start``, ``kern`` and ``end`` by operator, in seconds since the first one began
             (``device``: its kernel, ``host``: with its dispatching), its bytes and operations
-            (``opr_footprint``), and the steps inside of branches and loops (``opr_internal_pf``).
+            (``opr_footprint``), and the steps inside branches and loops (``opr_internal_pf``).
         Raises:
-            TypeError: there is none: the trace was not made with ``profiling=True``, or no compiled
-                call has run.
+            TypeError: there is no profile: the trace was not made with ``profiling=True``, or no
+                compiled call has run.
         Example:
             >>> double = trace(lambda x: x * 2, profiling=True)
             >>> for value in (1.0, 2.0):

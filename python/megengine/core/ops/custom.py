@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Operators of libraries of your own: each is a function of this module while it is loaded.
 
-``docs/own-operators.md`` tells how such a library is written.
+``docs/own-operators.md`` describes how to write such a library.
 """
 
 import os
@@ -17,8 +17,8 @@ class OperatorLibrary:
     """A library that was loaded; its operators are attributes.
 
     Args:
-        name: what models that use its operators call it.
-        path: of its file.
+        name: its name in models that use its operators.
+        path: path of its file.
         operators: names of its operators.
     Example:
         >>> from megengine.core.ops import custom
@@ -41,7 +41,7 @@ class OperatorLibrary:
 
 
 def load(path: str | os.PathLike[str], symbol: str = _mge.operators_symbol) -> OperatorLibrary:
-    """Add the operators of a library; once more does nothing.
+    """Add the operators of a library; a second call has no effect.
 
     Args:
         path: of the shared object.
@@ -51,8 +51,8 @@ def load(path: str | os.PathLike[str], symbol: str = _mge.operators_symbol) -> O
         the library, with its operators as attributes; they are also functions of this module.
 
     Raises:
-        RuntimeError: the file cannot be loaded, was built for another version, or an operator in it
-            is wrong or has a name that is taken. Nothing has been added then.
+        RuntimeError: the file cannot be loaded, was built for another version, or one of its
+            operators is invalid or has a name in use. No operator is added then.
 
     Examples:
 
@@ -71,7 +71,7 @@ def unload(library: str | os.PathLike[str] | OperatorLibrary) -> None:
     Models, traces and tensors that were made with them work on; the code stays in memory.
 
     Args:
-        library: what ``load`` gave, its name, or the path of its file.
+        library: the result of ``load``, its name, or the path of its file.
 
     Raises:
         KeyError: it is not loaded.

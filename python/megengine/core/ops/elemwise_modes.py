@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the modes of elementwise operators compute, by MegEngine's names for them."""
+"""The elementwise operators behind MegEngine's mode names."""
 
 from typing import Any
 
@@ -198,7 +198,7 @@ FUNCTIONS = UNARY | BINARY | TERNARY | QUATERNARY
 
 
 def mode_of(name: Any) -> str:
-    """Returns the mode that a name in any case stands for.
+    """Returns the mode for a name in any case.
 
     Raises:
         RuntimeError: there is no such mode.
@@ -217,7 +217,7 @@ def elementwise(mode: str, *inputs: Any) -> Tensor:
         mode: its name, in any case.
         inputs: the operands.
     Raises:
-        RuntimeError: there is no such mode, or it takes another number of inputs.
+        RuntimeError: there is no such mode, or it has another number of inputs.
     """
     mode = mode_of(mode)
     wanted = ARITIES[mode]

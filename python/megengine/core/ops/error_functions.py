@@ -34,7 +34,7 @@ def _polynomial(x: Tensor, coefficients: Sequence[float]) -> Any:
 
 
 def _in_float32(function: Function) -> Function:
-    """A function whose steps are computed in float32, whatever floats it is given."""
+    """A function whose steps are computed in float32 for every floating dtype."""
 
     def computed(x: Tensor) -> Tensor:
         is_half = str(x.dtype) in ("float16", "bfloat16")
@@ -65,7 +65,7 @@ def erfcinv(x: Tensor) -> Tensor:
 
 @_in_float32
 def erfc(x: Tensor) -> Tensor:
-    """1 - erf(x), which has no digits left for large x; there 2 gelu(t) / t, t = -x sqrt(2)."""
+    """1 - erf(x), which cancels for large x; there 2 gelu(t) / t, t = -x sqrt(2)."""
     is_near = x < 0.5
     t = -math.sqrt(2.0) * _ops.where(is_near, 1.0, x)
     return _ops.where(is_near, 1.0 - _ops.erf(x), 2.0 * _ops.gelu(t) / t)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The dtypes of Tensors, among them those that NumPy does not have.
 
-bfloat16 and the quantised ones are NumPy dtypes with metadata ``mgb_dtype``. A quantised dtype is
-an integer dtype whose values, the steps, stand for ``(step - zero_point) * scale``.
+bfloat16 and the quantised dtypes are NumPy dtypes with metadata ``mgb_dtype``. A quantised dtype is
+an integer dtype whose values, the steps, represent ``(step - zero_point) * scale``.
 """
 
 import re
@@ -26,10 +26,10 @@ def checked_dtype(dtype: Any) -> Any:
     Args:
         dtype: name, NumPy dtype or type.
     Returns:
-        What operators take.
+        The dtype for operators.
     Raises:
         ValueError: it is not a dtype.
-        RuntimeError: Tensors cannot have it.
+        RuntimeError: Tensors do not support it.
     Example:
         >>> checked_dtype(np.float32)
         'float32'
@@ -52,7 +52,7 @@ def checked_dtype(dtype: Any) -> Any:
 
 
 def is_complex(dtype: Any) -> bool:
-    """Whether a dtype is that of complex numbers.
+    """Whether a dtype is complex.
 
     Args:
         dtype: name, NumPy dtype or type.
@@ -69,9 +69,9 @@ def get_dtype_bit(dtype_name: str) -> int:
     Args:
         dtype_name: for example ``"float32"``.
     Returns:
-        Number of bits.
+        The number of bits.
     Raises:
-        AssertionError: the name has no number in it, or several.
+        AssertionError: the name contains no number, or several.
     Example:
         >>> get_dtype_bit("float32"), get_dtype_bit("qint4")
         (32, 4)
@@ -95,7 +95,7 @@ def is_bfloat16(dtype: Any) -> bool:
 
 
 def is_integer(dtype: Any) -> bool:
-    """Whether values of a dtype are integers: bool and bfloat16 are none.
+    """Whether values of a dtype are integers; False for bool and bfloat16.
 
     Example:
         >>> is_integer("uint8"), is_integer(bfloat16)
@@ -138,7 +138,7 @@ def is_lowbit(dtype: Any) -> bool:
     return dtype is intb1 or dtype is intb2 or dtype is intb4
 
 
-# By name. One that equals another one of these is that one, so that `is` survives a pickle.
+# By name. Equal dtypes are one object, so that `is` holds after a pickle round trip.
 _builtin_quant_dtypes: dict[str, "QuantDtypeMeta"] = {}
 
 
@@ -152,15 +152,15 @@ class _Meta(NamedTuple):
 
 
 class QuantDtypeMeta(_Meta):
-    """What all quantised dtypes of a kind have in common.
+    """The common properties of all quantised dtypes of a type.
 
     Args:
         name: for example ``"qint8"``.
-        cname: its name in the metadata of dtypes; None: Tensors cannot have it.
+        cname: its name in the metadata of dtypes; None: Tensors do not support it.
         np_dtype_str: the NumPy dtype of the steps.
         qmin: smallest step.
         qmax: largest step.
-        is_unsigned: whether it has a zero point; None: when its steps are unsigned.
+        is_unsigned: whether it has a zero point; None: only if its steps are unsigned.
     Example:
         >>> three_bits = QuantDtypeMeta("qint3", None, "int8", qmin=-4, qmax=3)
         >>> from megengine.quantization import FakeQuantize, create_qparams
@@ -217,19 +217,19 @@ _builtin_quant_dtypes.update(
     )
 )
 
-# By the name in the metadata; of two the one with the full range.
+# By the name in the metadata; for duplicates the one with the full range.
 _METAS = {meta.cname: meta for meta in reversed(_builtin_quant_dtypes.values()) if meta.cname}
 
 
 def _about(dtype: Any) -> dict[str, Any] | None:
-    """What the metadata of a quantised dtype says; None for other dtypes."""
+    """The metadata of a quantised dtype; None for other dtypes."""
     metadata = getattr(dtype, "metadata", None)
     about = metadata.get("mgb_dtype") if metadata else None
     return about if about and about["name"] in _METAS else None
 
 
 def quantised_meta(dtype: Any) -> QuantDtypeMeta | None:
-    """The kind of a quantised dtype; None for other dtypes.
+    """The type of a quantised dtype; None for other dtypes.
 
     Example:
         >>> quantised_meta(qint8(0.5)).qmax
@@ -265,7 +265,7 @@ def get_scale(dtype: Any) -> float:
 
 
 def get_zero_point(dtype: Any) -> int:
-    """The step of a quantised dtype that stands for 0.
+    """The step of a quantised dtype that represents 0.
 
     Raises:
         RuntimeError: ``dtype`` is not quantised, or symmetric: its zero point is always 0.
@@ -298,14 +298,14 @@ def create_quantized_dtype(dtype_meta: QuantDtypeMeta, scale: Any, zp: Any = Non
     """A quantised dtype.
 
     Args:
-        dtype_meta: its kind.
-        scale: the real number that one step is: a number or a Tensor of one.
-        zp: the step that stands for 0; None for the symmetric kinds.
+        dtype_meta: its type.
+        scale: the size of a step: a number or a one-element Tensor.
+        zp: the step that represents 0; None for symmetric types.
     Returns:
         NumPy dtype of the steps, with the metadata ``mgb_dtype``.
     Raises:
-        ValueError: ``zp`` is missing, no integer, out of range, or given to a symmetric kind; or
-            no Tensor has this kind.
+        ValueError: ``zp`` is missing, not an integer, out of range, or given for a symmetric type;
+            or Tensors do not support this type.
     Example:
         >>> create_quantized_dtype(_builtin_quant_dtypes["qint8"], 0.5).metadata["mgb_dtype"]
         {'name': 'QuantizedS8', 'scale': 0.5}
@@ -327,7 +327,7 @@ def quantised_dtype_of(cname: str, scale: float, zp: int | None) -> np.dtype:
     """The quantised dtype by the name in its metadata.
 
     Raises:
-        ValueError: there is none of that name, or the zero point does not fit to it.
+        ValueError: there is no dtype of that name, or the zero point does not fit it.
     Example:
         >>> quantised_dtype_of("QuantizedS8", 0.5, None) == qint8(0.5)
         True
@@ -416,7 +416,7 @@ def _convert_to(arr: Any, q: Any, name: str) -> np.ndarray:
 
 
 def _convert_from(arr: Any, name: str) -> np.ndarray:
-    """The float32 numbers that steps stand for."""
+    """The float32 numbers that steps represent."""
     if not isinstance(arr, np.ndarray):
         raise ValueError("arr parameter should be instance of np.ndarray")
     _check_kind(arr.dtype, name, "arr's dtype")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Extents that functions compute with: numbers, or Tensors where a graph is for other sizes too.
 
-Both have Python's operators, so that one formula serves both.
+Both support Python's operators, so that one formula serves both.
 """
 
 from typing import Any
@@ -16,7 +16,7 @@ Extent = int | Tensor  # a Tensor is an int32 vector of one element
 
 
 def extents_follow(*values: Any) -> bool:
-    """Whether what is computed of values has to hold for other extents of theirs.
+    """Whether a computation must stay valid for other sizes of the values.
 
     Args:
         values: Tensors.
@@ -45,7 +45,7 @@ def extents(x: Tensor, first: int) -> list[Extent]:
 
 
 def extent_argument(value: Any, who: str, argument: str) -> Extent:
-    """What a user gave as one extent: a Tensor of a trace stays one.
+    """A size given by the user; a Tensor of a trace stays a Tensor.
 
     Raises:
         TypeError: ``value`` is not an integer.
@@ -57,34 +57,34 @@ def extent_argument(value: Any, who: str, argument: str) -> Extent:
 
 
 def known(sizes: Any) -> list[int]:
-    """Those of some extents that are numbers, for checks.
+    """The sizes that are numbers, for checks.
 
     Args:
-        sizes: extents.
+        sizes: numbers and Tensors.
     """
     return [size for size in sizes if isinstance(size, int)]
 
 
 def least(one: Extent, other: Extent) -> Extent:
-    """The smaller of two extents."""
+    """The smaller of two sizes."""
     if isinstance(one, int) and isinstance(other, int):
         return min(one, other)
     return _mge.ops.minimum(one, other)
 
 
 def greatest(one: Extent, other: Extent) -> Extent:
-    """The larger of two extents."""
+    """The larger of two sizes."""
     if isinstance(one, int) and isinstance(other, int):
         return max(one, other)
     return _mge.ops.maximum(one, other)
 
 
 def reshaped_with(x: Tensor, sizes: list[Extent]) -> Tensor:
-    """The same values in another shape; the first extent is what the others leave.
+    """The same values in another shape, whose first size follows from the others.
 
     Args:
-        x: any shape.
-        sizes: extents.
+        x: a Tensor of any shape.
+        sizes: sizes of all axes but the first.
     """
     if len(known(sizes)) == len(sizes):
         return _mge.ops.reshape(x, shape=open_first(sizes))

@@ -2,10 +2,10 @@
 """``x[key]`` and ``x[key] = value`` with NumPy's rules, made of a few operators.
 
 A key becomes a plan in four parts, applied in this order: new axes (None and scalar bools), slices
-(and plain integers, as long as no array is in the key), index arrays. NumPy treats integers beside
-an index array as arrays of rank zero, and scalar bools beside other indices as arrays of one index
-or none into an axis of their own, and so does the plan. Assignment walks the same plan forth
-and back: what was taken out is replaced, then put into what it was taken from.
+(and plain integers, as long as the key has no array), index arrays. As in NumPy, integers next to
+an index array are arrays of rank zero, and scalar bools next to other indices are arrays of one
+index or no index into an extra axis. Assignment applies the plan in both directions: the extracted
+part is replaced, then written back.
 """
 
 from collections.abc import Sequence
@@ -79,7 +79,7 @@ def setitem(x: Tensor, key: Any, value: Any) -> None:
     given, value = value, _value_like(x, value)
     if _is_full_mask(x, key) and value._tuple_shape in ((), (1,)):
         _check_mask(key, x._tuple_shape)
-        # An update changes all that its result may lie in; the caller's value is not to be changed.
+        # An update changes all memory that its result may share, so the caller's value is copied.
         _mge.updates.where(key, _mge.ops.copy(value) if value is given else value, x)
         return
     plan = _make_plan(x, key)
@@ -95,7 +95,7 @@ def setitem(x: Tensor, key: Any, value: Any) -> None:
 
 
 def _set_steps(x: Tensor, key: Any, value: Any) -> None:
-    """The same for a Tensor of a quantised dtype: what is plain in ``value`` is real numbers."""
+    """The same for a Tensor of a quantised dtype: plain numbers in ``value`` are real numbers."""
     dtype = x._quantised
     value = value if isinstance(value, _mge.Tensor) else _mge.Tensor(value)
     steps = x._plain()

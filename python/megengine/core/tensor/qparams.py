@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is known about how a tensor is, or is to be, quantised: scale, zero point and dtype."""
+"""Quantisation parameters of a tensor: scale, zero point and dtype."""
 
 from enum import Enum
 from typing import Any
@@ -9,7 +9,7 @@ from .dtype import QuantDtypeMeta, _builtin_quant_dtypes
 
 
 class QuantMode(Enum):
-    """Whether zero lies at the integer 0, or at a zero point (spelled as MegEngine spells it).
+    """Whether real zero is the integer 0, or a zero point (with MegEngine's spelling).
 
     Example:
         >>> QuantMode.SYMMERTIC.name
@@ -25,12 +25,13 @@ class QuantMode(Enum):
 
 
 class QParams:
-    """How real values become integers: ``round(x / scale) + zero_point``. See ``create_qparams``.
+    """The map from real values to integers: ``round(x / scale) + zero_point``. See
+    ``create_qparams``.
 
     Args:
-        mode: with a zero point, or without.
-        dtype_meta: which integers there are.
-        scale: Tensor, the step between two neighbouring integers.
+        mode: a QuantMode: with or without a zero point.
+        dtype_meta: the type and range of the integers.
+        scale: Tensor, the difference between two neighbouring integers.
         zero_point: Tensor, the integer of 0.0; None in symmetric mode.
     Example:
         >>> from megengine.quantization import create_qparams
@@ -121,7 +122,7 @@ def quant_dtype_meta(dtype: str | QuantDtypeMeta) -> QuantDtypeMeta:
     Returns:
         The description.
     Raises:
-        ValueError: there is no dtype of that name.
+        ValueError: no dtype has that name.
     Example:
         >>> quant_dtype_meta("qint8").qmin
         -128
@@ -142,7 +143,7 @@ def create_qparams(
     """``QParams`` of a dtype that may be given by its name.
 
     Args:
-        mode: with a zero point, or without.
+        mode: a QuantMode: with or without a zero point.
         dtype_meta: for example ``"qint8"``.
         scale: Tensor.
         zero_point: Tensor; None in symmetric mode.
@@ -150,7 +151,7 @@ def create_qparams(
         The ``QParams``.
     Raises:
         KeyError: there is no dtype of that name.
-        AssertionError: the mode is no ``QuantMode``.
+        AssertionError: the mode is not a ``QuantMode``.
     Example:
         >>> create_qparams(dtype_meta="qint8", scale=Tensor(0.5)).dtype_meta.qmax
         127

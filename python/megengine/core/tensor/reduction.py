@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reductions over axes as users write them: what Tensor's methods and ``functional`` share."""
+"""Reductions over axes as users write them, for Tensor's methods and ``functional``."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -18,15 +18,16 @@ def reduced(op: Callable[..., Tensor], inp: Any, axis: Axis, keepdims: bool, who
     """A value reduced over axes.
 
     Args:
-        op: the operator, of ``_mge.ops``.
-        inp: Tensor, array or number of any shape; one of rank 0 is a vector for an int ``axis``.
+        op: the operator in ``_mge.ops``.
+        inp: Tensor, array or number of any shape; with an int ``axis``, rank 0 counts as a vector.
         axis: None (all axes), an int, or a sequence of different ints.
         keepdims: keep the reduced axes with size 1.
-        who: the function that asks, for error messages.
+        who: the calling function, for error messages.
     Raises:
         AssertionError: an axis of a sequence is out of range or named twice; ``keepdims`` without
             an axis.
-        RuntimeError: an int is out of range, or a reduced axis is empty where ``op`` wants one.
+        RuntimeError: an int is out of range, or a reduced axis is empty and ``op`` does not support
+            that.
     """
     axes: Sequence[int] = ()
     if axis is None:
@@ -53,11 +54,11 @@ def reduced_for_numpy(
     Args:
         method: the method.
         inp: the Tensor.
-        axis: as of the method; None with ``keepdims`` is all axes for NumPy.
-        keepdims: as of the method.
-        others: ``out``, which must be None, and ``dtype``, in which NumPy computes.
+        axis: as for the method; None with ``keepdims`` means all axes, as in NumPy.
+        keepdims: as for the method.
+        others: ``out``, which must be None, and ``dtype``, in which the reduction is computed.
     Raises:
-        TypeError: there are others.
+        TypeError: there are other arguments.
     """
     who, is_numpy = method.__name__, "out" in others
     out, dtype = others.pop("out", None), others.pop("dtype", None)
@@ -72,7 +73,7 @@ def reduced_for_numpy(
 
 
 def check_axes(axes: Sequence[int], rank: int, who: str) -> None:
-    """Check that axes lie in a rank.
+    """Check that axes are valid for a rank.
 
     Raises:
         AssertionError: one does not.

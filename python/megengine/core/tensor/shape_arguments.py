@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shapes, axes and sizes as users write them, made into what operators take."""
+"""Converts shapes, axes and sizes from users to operands."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -15,10 +15,10 @@ from ..tracing_state import is_recorded
 
 
 def as_int(value: Any, who: str, argument: str) -> int:
-    """An integer from a whole number of Python or NumPy or a one-element integer Tensor.
+    """An integer from a Python or NumPy integer or a one-element integer Tensor.
 
     Raises:
-        TypeError: ``value`` is something else.
+        TypeError: ``value`` has another type.
     """
     if is_whole(value):
         return int(value)
@@ -43,7 +43,7 @@ def known_or_symbolic(shape: Any, who: str) -> tuple[list[int] | None, Tensor | 
 
     Args:
         shape: int, sequence of ints and Tensors, int vector (Tensor or array).
-        who: the function that asks, for error messages.
+        who: the calling function, for error messages.
     Raises:
         TypeError: an entry is not an integer.
     """
@@ -72,7 +72,8 @@ def known_or_symbolic(shape: Any, who: str) -> tuple[list[int] | None, Tensor | 
 
 def _vector(value: Any, who: str) -> Tensor:
     if not isinstance(value, _mge.Tensor):
-        # An operator, no Tensor from outside: so a trace knows the number and shapes made of it.
+        # An operator instead of an outer Tensor, so that a trace knows the number and the shapes
+        # made from it.
         value = float(as_int(value, who, "a shape entry"))
         return _mge.ops.full(shape=[1], value=value, dtype="int32")
     if value.dtype != np.int32:
@@ -81,7 +82,7 @@ def _vector(value: Any, who: str) -> Tensor:
 
 
 def axis_list(axis: Any, who: str) -> list[int]:
-    """Axes of a reduction: None, an int, or a sequence of ints; None is all (an empty list).
+    """Axes of a reduction: an int or a sequence of ints; None means all axes (an empty list).
 
     Raises:
         AssertionError: an axis is named twice.
@@ -97,7 +98,7 @@ def axis_list(axis: Any, who: str) -> list[int]:
 
 
 def as_vector(inp: Any) -> Any:
-    """A value of rank 0 as a vector of one element: what functions along an axis take it for."""
+    """A value of rank 0 as a vector of one element, for functions along an axis."""
     rank = inp.ndim if isinstance(inp, _mge.Tensor) else np.ndim(inp)
     return inp if rank else _mge.ops.reshape(inp, shape=[1])
 
@@ -111,7 +112,7 @@ def as_places(index: Any) -> Any:
     if isinstance(index, _mge.Tensor):
         return index if index.dtype == np.int32 else _mge.ops.convert(index, dtype="int32")
     index = array_of(index, "index")
-    # Of 64 bits are NumPy's own integers; the conversion to a Tensor checks them.
+    # NumPy's default integers have 64 bits; the conversion to a Tensor checks their range.
     return index if index.dtype in (np.int32, np.int64) else index.astype(np.int32)
 
 
@@ -131,8 +132,8 @@ def normal_axis(axis: int, ndim: int, who: str) -> int:
 
 
 def open_first(shape: Sequence[Any]) -> list[Any]:
-    """A target of reshape whose first extent follows from the others where these tell it.
+    """A target shape for reshape whose first size is inferred, if the others allow it.
 
-    So a graph that was recorded with one batch is right for another.
+    So a graph that was recorded with one batch size works for another.
     """
     return [-1, *shape[1:]] if len(shape) and all(shape[1:]) else list(shape)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shape and place of a Tensor changed: what Tensor's methods and ``functional`` share.
+"""Changes of shape and layout, for Tensor's methods and ``functional``.
 
-Arguments and errors are those of ``functional.reshape``, ``transpose``, ``flatten``, ``copy``.
-The binding has the plain cases of the first two, which are called often; others come here.
+Arguments and errors are those of ``functional.reshape``, ``transpose``, ``flatten``, ``copy``. The
+binding implements the plain cases of the first two, which are called often; others are here.
 """
 
 from collections.abc import Sequence
@@ -31,7 +31,7 @@ def reshaped_by_rule(inp: Tensor, target_shape: Any) -> Tensor:
 
 
 def broadcast(inp: Tensor, shape: Any) -> Tensor:
-    """The same values, repeated along axes; None keeps the size of one."""
+    """The same values, repeated along axes; None keeps the size of an axis."""
     if isinstance(shape, (list, tuple)):
         if any(isinstance(v, (int, np.integer)) and v < 0 for v in shape):
             raise ValueError(f"[broadcast_to] sizes must not be negative, got {tuple(shape)}")

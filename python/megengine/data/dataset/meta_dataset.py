@@ -37,7 +37,7 @@ class Dataset(ABC):
 
     @abstractmethod
     def __len__(self) -> int:
-        """How many samples there are."""
+        """Number of samples."""
 
 
 class StreamDataset(Dataset):
@@ -75,7 +75,7 @@ class ArrayDataset(Dataset):
     Args:
         arrays: arrays of one length.
     Raises:
-        ValueError: there is none, or the lengths differ.
+        ValueError: there is no array, or the lengths differ.
     Example:
         >>> ArrayDataset([1, 2], [3, 4])[0]
         (1, 3)
@@ -104,8 +104,8 @@ class ConcatDataset(Dataset):
         datasets: the data sets, with a length.
     Raises:
         AssertionError: there is no data set, or one has no length.
-        IndexError: a number is too large.
-        ValueError: a number is too far below zero.
+        IndexError: an index is too large.
+        ValueError: a negative index is out of range.
     Example:
         >>> ConcatDataset([ArrayDataset([1]), ArrayDataset([2])])[-1]
         (2,)

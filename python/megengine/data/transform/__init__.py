@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is done to samples."""
+"""Transforms of samples."""
 
 from .meta_transform import PseudoTransform, Transform
 from .vision import transform

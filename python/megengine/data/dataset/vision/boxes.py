@@ -15,14 +15,14 @@ from .utils import read_image
 
 
 def xyxy(box: Sequence[float]) -> tuple[float, float, float, float]:
-    """From left, top, width, height to left, top, right, bottom."""
+    """Convert left, top, width, height to left, top, right, bottom."""
     x, y, width, height = box
     return x, y, x + width, y + height
 
 
 @contextlib.contextmanager
 def _described_by(path: str) -> Iterator[None]:
-    """Errors of what a file describes name it."""
+    """Adds the name of the file to errors about its contents."""
     try:
         yield
     except (LookupError, TypeError, AttributeError, ValueError, RecursionError) as error:
@@ -32,7 +32,8 @@ def _described_by(path: str) -> Iterator[None]:
 class AnnotatedImages(VisionDataset):
     """Pictures and a JSON file with ``images``, ``annotations`` and ``categories``.
 
-    Classes are counted from 1 by their numbers in the file; pictures are sorted by theirs.
+    Classes are numbered from 1 in the order of their numbers in the file; pictures are sorted by
+    their numbers.
 
     Args:
         root: folder of the pictures.
@@ -114,7 +115,7 @@ class AnnotatedImages(VisionDataset):
         return len(self.ids)
 
     def get_img_info(self, index: int) -> dict:
-        """What the file says about an image.
+        """The entry of an image in the file.
 
         Args:
             index: which sample.

@@ -12,7 +12,7 @@ from .utils import _default_dataset_root, load_raw_data_from_url, untar
 
 
 def _read(path: str) -> dict:
-    """A file of a batch, whose keys are bytes."""
+    """Read a batch file, whose keys are bytes."""
     with open_input(path) as file:
         try:
             content, _ = read_plain(rest_of(file)[0], has_old_texts=True)
@@ -35,11 +35,11 @@ class CIFAR10(VisionDataset):
     """60,000 photographs: samples of an image (32, 32, 3) of uint8, blue first, and its class.
 
     Args:
-        root: folder with the archive or what was in it; ``CIFAR10`` in the user's cache of
-            MegEngine if none is given.
+        root: folder with the archive or its contents; default: ``CIFAR10`` in the user's MegEngine
+            cache.
         train: the 50,000 for training; else the 10,000 for testing.
-        download: fetch the archive if it is not there, and unpack it.
-        timeout: is accepted; a connection that stands still is given up anyway.
+        download: fetch a missing archive, and unpack it.
+        timeout: no effect; stalled connections are always closed.
     Raises:
         ValueError: a given folder does not exist, or a file is damaged.
         FileNotFoundError: there are no files.
@@ -64,7 +64,7 @@ class CIFAR10(VisionDataset):
     train_batch = ["data_batch_1", "data_batch_2", "data_batch_3", "data_batch_4", "data_batch_5"]
     test_batch = ["test_batch"]
     meta_info = {"name": "batches.meta"}
-    # Of the classes in a file; the fields of a sample after the image.
+    # Labels in a file; they are the fields of a sample after the image.
     _label_keys = (b"labels",)
 
     def __init__(
@@ -110,7 +110,7 @@ class CIFAR10(VisionDataset):
 
     @property
     def meta(self) -> dict:
-        """What the set says about itself, with keys of bytes: names of the classes."""
+        """The metadata of the set, with bytes as keys: names of the classes."""
         return self._meta_data
 
     def download(self) -> None:
@@ -145,7 +145,7 @@ class CIFAR10(VisionDataset):
             if not is_right or not all(_is_classes(found, len(pixels)) for found in classes):
                 raise ValueError(f"{name} does not hold images of 3072 bytes and their classes")
         pixels = np.concatenate([b[b"data"] for b in batches]).reshape(-1, 3, 32, 32)
-        # From red, green, blue, plane by plane.
+        # From red, green, blue planes.
         images = np.ascontiguousarray(pixels.transpose(0, 2, 3, 1)[..., ::-1])
         classes = (
             np.concatenate([np.asarray(b[key], np.int32) for b in batches])
@@ -163,11 +163,11 @@ class CIFAR100(CIFAR10):
     """60,000 photographs: samples of an image (32, 32, 3) of uint8, its class and its group.
 
     Args:
-        root: folder with the archive or what was in it; ``CIFAR100`` in the user's cache of
-            MegEngine if none is given.
+        root: folder with the archive or its contents; default: ``CIFAR100`` in the user's MegEngine
+            cache.
         train: the 50,000 for training; else the 10,000 for testing.
-        download: fetch the archive if it is not there, and unpack it.
-        timeout: is accepted; a connection that stands still is given up anyway.
+        download: fetch a missing archive, and unpack it.
+        timeout: no effect; stalled connections are always closed.
     Raises:
         ValueError: a given folder does not exist, or a file is damaged.
         FileNotFoundError: there are no files.

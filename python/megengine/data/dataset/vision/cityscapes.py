@@ -11,7 +11,7 @@ from .class_names import names_of
 from .meta_vision import VisionDataset
 from .utils import _read_picture, read_image
 
-# The labels in the files that are classes; the others are none.
+# The labels in the files that are classes.
 _LABELS = (7, 8, 11, 12, 13, 17, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 31, 32, 33)
 
 
@@ -25,10 +25,10 @@ class Cityscapes(VisionDataset):
         root: folder with ``leftImg8bit`` and ``gtFine`` or ``gtCoarse``.
         image_set: ``"train"``, ``"val"``, ``"test"``, and with coarse masks ``"train_extra"``.
         mode: ``"gtFine"`` or ``"gtCoarse"``.
-        order: kinds of the fields of a sample; ``("image",)`` if none are given.
+        order: types of the fields of a sample; default: ``("image",)``.
     Raises:
-        AssertionError: another ``mode``, or an ``image_set`` that it does not have.
-        FileNotFoundError: the folders are not there.
+        AssertionError: ``mode`` is unknown, or has no such ``image_set``.
+        FileNotFoundError: a folder is missing.
     Example:
         >>> import cv2
         >>> for kind in ("leftImg8bit", "gtFine"):
@@ -74,7 +74,7 @@ class Cityscapes(VisionDataset):
         return len(self.images)
 
     def _trans_mask(self, mask: np.ndarray) -> np.ndarray:
-        """From the files' labels to classes from 0."""
+        """Convert the files' labels to classes from 0."""
         classes = np.full(256, 255, np.uint8)
         classes[list(_LABELS)] = np.arange(len(_LABELS))
         return classes[mask]

@@ -51,10 +51,10 @@ class COCO(AnnotatedImages):
         root: folder of the photographs.
         ann_file: JSON file with the annotations.
         remove_images_without_annotations: leave out photographs without a useful annotation.
-        order: kinds of the fields of a sample; ``("image",)`` if none are given.
+        order: types of the fields of a sample; default: ``("image",)``.
     Raises:
-        NotImplementedError: a kind is not supported.
-        ValueError: the file is not of this kind.
+        NotImplementedError: a type is not supported.
+        ValueError: the file has another format.
     Example:
         >>> import json
         >>> described = {

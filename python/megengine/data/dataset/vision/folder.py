@@ -13,13 +13,13 @@ from .utils import is_img, read_image
 class ImageFolder(VisionDataset):
     """Samples of an image (H, W, 3) of uint8 in blue, green, red and its class: ``root/cat/*.png``.
 
-    Classes are counted in the order of their folders' names; pictures may lie deeper in them.
+    Classes are numbered in the order of their folders' names; pictures may be in subfolders.
 
     Args:
-        root: folder of the folders.
-        check_valid_func: tells by its path whether a file is a picture of the set; by its suffix
-            if none is given.
-        class_name: give the class's name instead of its number (int32).
+        root: folder that contains the class folders.
+        check_valid_func: returns whether the file of a path belongs to the set; default: decides by
+            the suffix.
+        class_name: return the class's name instead of its number (int32).
     Raises:
         FileNotFoundError: there is no such folder.
     Example:

@@ -12,14 +12,14 @@ from .utils import _default_dataset_root, calculate_md5, logger, untar
 class ImageNet(ImageFolder):
     """1.28 million photographs of 1,000 classes, from the archives that the user has.
 
-    ``root`` holds ``ILSVRC2012_img_train.tar``, ``ILSVRC2012_img_val.tar`` and
-    ``ILSVRC2012_devkit_t12.tar.gz``, or what an earlier call has unpacked: a folder per class in
-    ``train`` and ``val``. Nothing is fetched: the licence has to be agreed to with its owners.
+    ``root`` contains ``ILSVRC2012_img_train.tar``, ``ILSVRC2012_img_val.tar`` and
+    ``ILSVRC2012_devkit_t12.tar.gz``, or their unpacked contents: a folder per class in ``train``
+    and ``val``. Nothing is downloaded, because users have to accept the licence of the owners.
 
     Args:
-        root: the folder; ``ImageNet`` in the user's cache of MegEngine if none is given.
+        root: the folder; default: ``ImageNet`` in the user's MegEngine cache.
         train: the photographs for training; else the 50,000 for validation.
-        kwargs: as of ``ImageFolder``.
+        kwargs: as for ``ImageFolder``.
     Raises:
         FileNotFoundError: there are neither folders nor archives.
         ValueError: an archive is damaged.
@@ -82,7 +82,7 @@ class ImageNet(ImageFolder):
         untar(path, to)
 
     def _prepared(self, name: str, fill) -> None:
-        """Makes a folder whole or not at all."""
+        """Make a folder completely or not at all."""
         target = os.path.join(self.root, name)
         unfinished = f"{target}.unfinished"
         shutil.rmtree(unfinished, ignore_errors=True)
@@ -138,7 +138,7 @@ class ImageNet(ImageFolder):
 
     @property
     def meta(self) -> tuple[dict[int, str], dict[str, tuple[str, ...]]]:
-        """Of the 1,000 classes: WordNet's name by the kit's number, and the words by that name.
+        """The 1,000 classes: WordNet's name by the kit's number, and the words by that name.
 
         Raises:
             ValueError: the kit's file is damaged.

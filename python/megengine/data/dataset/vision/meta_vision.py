@@ -8,15 +8,15 @@ from ..meta_dataset import Dataset
 
 
 class VisionDataset(Dataset):
-    """Images with what is known about them: derive from it, write ``__getitem__``, ``__len__``.
+    """Base class of image data sets; derived classes define ``__getitem__`` and ``__len__``.
 
     Args:
-        root: folder of the files; ``~`` is the home folder.
-        order: kinds of the fields of a sample; ``("image",)`` if none are given.
-        supported_order: kinds that there are, instead of the class's ``supported_order``.
+        root: folder of the files; ``~`` is the user's home folder.
+        order: types of the fields of a sample; default: ``("image",)``.
+        supported_order: the available types, instead of the class's ``supported_order``.
     Raises:
         ValueError: ``order`` is not a sequence.
-        NotImplementedError: a kind is not supported.
+        NotImplementedError: a type is not supported.
     Example:
         >>> import numpy as np
         >>> class Dark(VisionDataset):

@@ -21,10 +21,10 @@ class MNIST(VisionDataset):
     """70,000 digits: samples of an image (28, 28, 1) of uint8 and its class, 0 to 9.
 
     Args:
-        root: folder with the four files, compressed as they are published; ``MNIST`` in the user's
-            cache of MegEngine if none is given.
+        root: folder with the four files, compressed as they are published; default: ``MNIST`` in
+            the user's MegEngine cache.
         train: the 60,000 for training; else the 10,000 for testing.
-        download: fetch the files that are not there.
+        download: fetch missing files.
     Raises:
         ValueError: a given folder does not exist, or a file is damaged.
     Example:
@@ -81,7 +81,7 @@ class MNIST(VisionDataset):
 
     @property
     def meta(self) -> dict:
-        """What the files' headers say: ``{"images": …, "labels": …}``."""
+        """The headers of the files: ``{"images": …, "labels": …}``."""
         return self._meta_data
 
     def download(self) -> None:
@@ -126,7 +126,7 @@ def _parse_content(
     if found != magic:
         raise ValueError(f"{path} begins with {found}, not with {magic}")
     count = math.prod(extents)
-    # One more than there may be: a header that says less is wrong too.
+    # Reads one byte more than expected, to detect a header with a smaller count.
     data = file.read(min(count, limit) + 1)
     if len(data) > limit:
         raise ValueError(f"{path} holds more than {limit} bytes, the limit (MGE_FILE_LIMIT)")
@@ -141,10 +141,10 @@ def parse_idx3(idx3_file: str) -> tuple[dict, list[np.ndarray]]:
     Args:
         idx3_file: path of the compressed file.
     Returns:
-        What its header says (``magic``, ``imgs``, ``height``, ``width``), and the images, each
-        (height, width, 1) of uint8.
+        Its header (``magic``, ``imgs``, ``height``, ``width``), and the images, each (height,
+        width, 1) of uint8.
     Raises:
-        ValueError: it is no such file, or damaged.
+        ValueError: it is not such a file, or is damaged.
     Example:
         >>> import gzip
         >>> with gzip.open("images.gz", "wb") as file:
@@ -167,9 +167,9 @@ def parse_idx1(idx1_file: str) -> tuple[dict, np.ndarray]:
     Args:
         idx1_file: path of the compressed file.
     Returns:
-        What its header says (``magic``, ``imgs``), and the labels, (count,) of int64.
+        Its header (``magic``, ``imgs``), and the labels, (count,) of int64.
     Raises:
-        ValueError: it is no such file, or damaged.
+        ValueError: it is not such a file, or is damaged.
     Example:
         >>> import gzip
         >>> with gzip.open("labels.gz", "wb") as file:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files of data sets: where they lie, how they get there, and pictures.
+"""Files of data sets: default folders, downloads, archives and pictures.
 
-What only few programs need (archives, the web) is imported where it is used: it takes as long as
-the rest of the package.
+Modules for archives and downloads are imported on use: they take as long as the rest of the
+package.
 """
 
 import contextlib
@@ -19,13 +19,13 @@ from ....logger import get_logger
 
 IMG_EXT = (".jpg", ".png", ".jpeg", ".ppm", ".bmp", ".pgm", ".tif", ".tiff", ".webp")
 
-_MOST_ENTRIES = 1 << 20  # of an archive; each takes about a kilobyte of memory
+_MOST_ENTRIES = 1 << 20  # entries of an archive; each takes about a kilobyte of memory
 
 logger = get_logger(__name__)
 
 
 def _default_dataset_root() -> str:
-    """The folder of sets that name none: ``$MGE_DATASET_ROOT``, or in the user's cache."""
+    """The default folder of data sets: ``$MGE_DATASET_ROOT``, or one in the user's cache."""
     root = os.getenv("MGE_DATASET_ROOT")
     if root is None:
         cache = os.getenv("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
@@ -40,7 +40,7 @@ def calculate_md5(filename: str | os.PathLike) -> str:
         filename: path of the file.
     """
     with open(filename, "rb") as file:
-        # It tells damaged files; against somebody who changes them it is no use.
+        # It detects damaged files; it does not protect against an attacker.
         return hashlib.file_digest(file, lambda: hashlib.md5(usedforsecurity=False)).hexdigest()
 
 
@@ -48,12 +48,12 @@ def load_raw_data_from_url(url: str, filename: str, target_md5: str, raw_data_di
     """Make sure that a file is there: it stays if its sum is right, and is fetched otherwise.
 
     Args:
-        url: where it is fetched from.
+        url: address of the file.
         filename: its name in the folder.
         target_md5: its MD5 sum.
         raw_data_dir: the folder.
     Raises:
-        HTTPDownloadError: it cannot be fetched, or what came has another sum.
+        HTTPDownloadError: it cannot be fetched, or has another sum.
     """
     # It imports HTTP and TLS, and data sets are fetched once.
     from ....utils.http_download import HTTPDownloadError, download_from_url
@@ -72,7 +72,7 @@ def load_raw_data_from_url(url: str, filename: str, target_md5: str, raw_data_di
 
 
 def is_img(filename: str) -> bool:
-    """Whether a file's name is that of a picture.
+    """Whether a file's name has the suffix of a picture.
 
     Args:
         filename: name of a file.
@@ -84,12 +84,12 @@ def read_image(path: str) -> np.ndarray:
     """A picture's pixels.
 
     Args:
-        path: of the file.
+        path: path of the file.
     Returns:
         (H, W, 3) uint8 in blue, green, red.
     Raises:
         FileNotFoundError: there is no such file.
-        ValueError: it is no picture that OpenCV can read.
+        ValueError: it is not a picture that OpenCV can read.
     """
     return _read_picture(path, opencv().IMREAD_COLOR)
 
@@ -145,12 +145,12 @@ def untar(path: str, to: str | None = None, remove: bool = False) -> None:
 
     Args:
         path: the archive, compressed or not.
-        to: the folder; that of the archive if none is given.
+        to: the target folder; default: that of the archive.
         remove: delete the archive afterwards.
     Raises:
         FileNotFoundError: there is no such archive.
-        ValueError: the archive is damaged, or an entry is a link or a device, or lies elsewhere;
-            then nothing is unpacked.
+        ValueError: the archive is damaged, or an entry is a link or a device, or is outside the
+            folder; then nothing is unpacked.
     """
     to = os.path.realpath(to or os.path.dirname(path))
     try:

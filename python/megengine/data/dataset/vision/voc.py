@@ -25,9 +25,9 @@ class PascalVOC(VisionDataset):
     Args:
         root: folder with ``JPEGImages``, ``Annotations``, ``ImageSets`` and ``SegmentationClass``.
         image_set: name of a list in ``ImageSets``: ``"train"``, ``"val"``, ``"trainval"``.
-        order: kinds of the fields of a sample; it names boxes or a mask.
+        order: types of the fields of a sample; it must contain boxes or a mask.
     Raises:
-        ValueError: both boxes and masks are wanted, or none of them.
+        ValueError: ``order`` contains both boxes and masks, or neither.
     Example:
         >>> import cv2
         >>> for name in ("JPEGImages", "Annotations", "ImageSets/Main"):
@@ -88,7 +88,8 @@ class PascalVOC(VisionDataset):
 
     def _objects(self, index: int) -> tuple[np.ndarray, np.ndarray]:
         path = self.annotations[index]
-        # Parsing takes a multiple of the file, more than that where entities stand for each other.
+        # Parsing takes a multiple of the file's size in memory, and more if entities refer to each
+        # other.
         with open_input(path) as file:
             content = file.read(_LIMIT + 1)
         if len(content) > _LIMIT:
@@ -125,7 +126,7 @@ class PascalVOC(VisionDataset):
         return self.img_infos[index]
 
     def _trans_mask(self, mask: np.ndarray) -> np.ndarray:
-        """From colours to classes."""
+        """Convert colours to classes."""
         weights = np.array([1 << 16, 1 << 8, 1])
         classes = np.full(1 << 24, 255, np.uint8)
         classes[np.array(self.class_colors) @ weights] = np.arange(len(self.class_colors))
@@ -151,7 +152,7 @@ class PascalVOC(VisionDataset):
         return {node.tag: children}
 
     class_names = names_of("PascalVOC")
-    # Of the background and the classes, in blue, green, red.
+    # colours of the background and the classes, in blue, green, red
     class_colors = [
         [0, 0, 0],
         [0, 0, 128],

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is done to images."""
+"""Transforms of images."""
 
 from . import functional, transform
 from .transform import *  # noqa: F403

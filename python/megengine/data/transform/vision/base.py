@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What all transforms of images have in common, and how they are put together."""
+"""The base class of image transforms, and their composition."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -8,24 +8,24 @@ import numpy as np
 
 from ..meta_transform import Transform
 
-# How kinds of fields end that stay as they are, unless a transform has a rule for them.
+# Suffixes of the field types that stay unchanged unless a transform has a rule for them.
 _KEPT = ("category", "info")
-_CORNERS = np.array([0, 1, 2, 1, 0, 3, 2, 3])  # of a box, in its four numbers
+_CORNERS = np.array([0, 1, 2, 1, 0, 3, 2, 3])  # indices of a box's corners in its four numbers
 
 
 class VisionTransform(Transform):
     """Base of the image transforms: calls ``_apply_<kind>`` for each field.
 
-    Who derives from it writes ``_apply_image``, and ``_apply_coords`` and ``_apply_mask`` where
-    there are such fields; boxes, keypoints and polygons follow from what becomes of coordinates.
+    Derived classes define ``_apply_image``, and ``_apply_coords`` and ``_apply_mask`` for such
+    fields; boxes, keypoints and polygons are transformed through their coordinates.
 
     Args:
-        order: kinds of the fields: ``"image"``, ``"coords"``, ``"boxes"``, ``"mask"``,
-            ``"keypoints"``, ``"polygons"``, those that the transform has rules of its own for, and
-            names that end in ``category`` or ``info``, which stay as they are.
+        order: types of the fields: ``"image"``, ``"coords"``, ``"boxes"``, ``"mask"``,
+            ``"keypoints"``, ``"polygons"``, types with a rule in the transform, and names that end
+            in ``category`` or ``info``, whose fields stay unchanged.
     Raises:
         ValueError: ``order`` is not a sequence, or has ``"batch"``.
-        NotImplementedError: the transform has no rule for a kind of field.
+        NotImplementedError: the transform has no rule for a type of field.
     Example:
         >>> class Inverted(VisionTransform):
         ...     def _apply_image(self, image):
@@ -51,7 +51,7 @@ class VisionTransform(Transform):
         self.order = tuple(order)
 
     def _take_order(self, order: Sequence[str]) -> None:
-        """From now on the fields are of these kinds: what a ``Compose`` says to its transforms."""
+        """Set the types of the fields; ``Compose`` calls this for its transforms."""
         self.order = tuple(order)
 
     def apply(self, input: Any) -> Any:
@@ -86,7 +86,7 @@ class VisionTransform(Transform):
         raise NotImplementedError(f"[{type(self).__name__}] there is no rule for 'mask'")
 
     def _apply_boxes(self, boxes: np.ndarray) -> np.ndarray:
-        """(N, 4), what is around their corners afterwards."""
+        """(N, 4): the bounding boxes of the transformed corners."""
         corners = np.asarray(boxes).reshape(-1, 4)[:, _CORNERS].reshape(-1, 2)
         moved = self._apply_coords(corners).reshape(-1, 4, 2)
         return np.concatenate([moved.min(axis=1), moved.max(axis=1)], axis=1)
@@ -97,7 +97,7 @@ class VisionTransform(Transform):
         return np.concatenate([moved.reshape(*keypoints.shape[:-1], 2), keypoints[..., 2:]], -1)
 
     def _apply_polygons(self, polygons: Sequence) -> list:
-        """Of each instance a list of arrays (…, 2)."""
+        """A list of arrays (…, 2) for each instance."""
         return [[self._apply_coords(part) for part in instance] for instance in polygons]
 
 
@@ -116,9 +116,9 @@ class Compose(VisionTransform):
 
     Args:
         transforms: the transforms.
-        batch_compose: give whole batches to them, one transform after the other.
-        shuffle_indices: groups of transforms, counted from 1, whose order is random in each batch.
-        order: kinds of the fields, for all transforms.
+        batch_compose: apply each transform to the whole batch before the next transform.
+        shuffle_indices: groups of transforms, numbered from 1, whose order is random in each batch.
+        order: types of the fields, for all transforms.
     Raises:
         ValueError: ``batch_compose`` with ``shuffle_indices``.
     Example:

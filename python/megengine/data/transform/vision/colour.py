@@ -18,7 +18,7 @@ def _within_bytes(image: np.ndarray, dtype) -> np.ndarray:
 class _RandomFactor(PixelTransform):
     """A factor between 1 - value and 1 + value, by chance, and never below 0."""
 
-    name = ""  # of the value, for errors
+    name = ""  # name of the value in errors
 
     def __init__(self, value: float, *, order: Sequence[str] | None = None):
         super().__init__(order)
@@ -60,8 +60,8 @@ class ContrastTransform(_RandomFactor):
     """Images with more or less contrast: their distance from the mean grey gets a factor.
 
     Args:
-        value: the factor lies between 1 - value and 1 + value; at least 0.
-        order: kinds of the fields.
+        value: the factor is between 1 - value and 1 + value; at least 0.
+        order: types of the fields.
     Raises:
         ValueError: ``value`` is below 0.
     Example:
@@ -81,8 +81,8 @@ class SaturationTransform(_RandomFactor):
     """Images with more or less colour: their distance from their own grey gets a factor.
 
     Args:
-        value: the factor lies between 1 - value and 1 + value; at least 0.
-        order: kinds of the fields.
+        value: the factor is between 1 - value and 1 + value; at least 0.
+        order: types of the fields.
     Raises:
         ValueError: ``value`` is below 0.
     Example:
@@ -99,7 +99,7 @@ class SaturationTransform(_RandomFactor):
 
 
 class HueTransform(PixelTransform):
-    """Images whose hue is turned by up to a part of the circle. They become 8-bit on the way.
+    """Rotate the hue by up to a part of the circle. Images are converted to 8 bits.
 
     Args:
         value: the part, from 0 to 0.5.
@@ -127,7 +127,7 @@ class HueTransform(PixelTransform):
             cv2.cvtColor(image.astype(np.uint8), cv2.COLOR_BGR2HSV_FULL)
         )
         part = np.random.uniform(-self.value, self.value)
-        # 255 steps are a whole turn; below 0 and above 255 it goes on at the other end.
+        # 255 steps are a full turn; values below 0 and above 255 wrap around.
         hue = hue + np.array(int(part * 255) % 256, np.uint8)
         turned = cv2.cvtColor(cv2.merge([hue, saturation, value]), cv2.COLOR_HSV2BGR_FULL)
         return turned.astype(dtype)

@@ -64,7 +64,7 @@ def to_gray(image: np.ndarray) -> np.ndarray:
 
 @wrap_keepdims
 def to_bgr(image: np.ndarray) -> np.ndarray:
-    """One channel to three equal ones.
+    """Repeat a single channel three times.
 
     Args:
         image: (H, W, 1).

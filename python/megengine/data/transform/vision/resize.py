@@ -12,7 +12,7 @@ from .base import VisionTransform
 
 
 class _Resizing(VisionTransform):
-    """From ``_from`` to ``_to``, both (height, width), found out for each sample."""
+    """Resize ``_from`` to ``_to``, both (height, width), computed for each sample."""
 
     def __init__(self, interpolation, order: Sequence[str] | None):
         super().__init__(order)
@@ -33,7 +33,7 @@ class _Resizing(VisionTransform):
             return image
         return F.resize(image, self._to, self.interpolation)
 
-    # Between two classes of a mask there is none.
+    # Two classes of a mask cannot be interpolated.
     def _apply_mask(self, mask: np.ndarray) -> np.ndarray:
         return F.resize(mask, self._to, F.INTER_NEAREST)
 
@@ -82,17 +82,17 @@ class Resize(_Resizing):
 
 
 class ShortestEdgeResize(_Resizing):
-    """Images whose shorter side has a length by chance, and the longer one a limit.
+    """Resize to a random length of the shorter side, with a limit on the longer one.
 
     Args:
-        min_size: of the shorter side: one length, two between which it is (``"range"``), or those
-            of which it is one (``"choice"``).
-        max_size: of the longer side.
+        min_size: length of the shorter side: a number, a range of two numbers (``"range"``), or a
+            list of choices (``"choice"``).
+        max_size: limit of the longer side.
         sample_style: ``"range"`` or ``"choice"``.
-        interpolation: OpenCV's number, or several, of which each sample takes one by chance.
-        order: kinds of the fields.
+        interpolation: OpenCV's number, or several, one of which is drawn for each sample.
+        order: types of the fields.
     Raises:
-        NotImplementedError: another ``sample_style``.
+        NotImplementedError: ``sample_style`` is unknown.
     Example:
         >>> image = np.zeros((40, 60, 3), np.uint8)
         >>> ShortestEdgeResize(80, max_size=200).apply(image).shape
@@ -162,18 +162,18 @@ class RandomResize(_Resizing):
 
 
 class RandomResizedCrop(_Resizing):
-    """A window of the image, by chance of another area and ratio, brought to one size.
+    """Crop a region of random area and aspect ratio, and resize it.
 
-    After ten windows that would not fit the middle of the image is taken.
+    After ten regions that do not fit, the centre of the image is used.
 
     Args:
         output_size: height and width, or one number for both.
-        scale_range: which part of the image's area the window has.
-        ratio_range: its width by its height.
-        interpolation: OpenCV's number, or several, of which each sample takes one by chance.
-        order: kinds of the fields.
+        scale_range: range of the region's share of the image's area.
+        ratio_range: range of its width divided by its height.
+        interpolation: OpenCV's number, or several, one of which is drawn for each sample.
+        order: types of the fields.
     Raises:
-        AssertionError: a range that does not rise.
+        AssertionError: a range is not increasing.
     Example:
         >>> image = np.zeros((40, 60, 3), np.uint8)
         >>> RandomResizedCrop(32, scale_range=(0.5, 1.0)).apply(image).shape

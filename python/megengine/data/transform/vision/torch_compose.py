@@ -11,8 +11,8 @@ from .base import VisionTransform
 class TorchTransformCompose(VisionTransform):
     """Transforms of torchvision, one after the other, on (H, W, C) images in blue, green, red.
 
-    Those of the module ``torchvision.transforms.transforms`` that work on PIL's images get one in
-    red, green, blue; what comes out is an array again.
+    Transforms of ``torchvision.transforms.transforms`` that need PIL images get one in red, green,
+    blue; the result is an array again.
 
     Args:
         transforms: the transforms.

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Transforms of samples with images. Images are (H, W, C) arrays.
 
-``order`` says what the fields of a sample are: ``"image"``, ``"mask"``, ``"boxes"`` (x0, y0, x1,
-y1), ``"coords"`` or ``"image_category"``, ``"info"`` (left as they are). Without it a sample is an
-image, or a tuple whose first field is one.
+``order`` lists the types of a sample's fields: ``"image"``, ``"mask"``, ``"boxes"`` (x0, y0, x1,
+y1), ``"coords"`` or ``"image_category"``, ``"info"`` (unchanged). Without it a sample is an image,
+or a tuple whose first field is one.
 """
 
 from collections.abc import Sequence
@@ -66,12 +66,12 @@ set_public_home(
     VisionTransform,
 )
 
-# Up to so many NumPy's loops along the channels cost more than what they do.
+# Up to this many channels, NumPy's loops along the channels are dominated by overhead.
 _FEW_CHANNELS = 8
 
 
 def _as_dtype_of(image: np.ndarray, value) -> np.ndarray:
-    """The image as it can hold a border of this value: a float makes it one of floats."""
+    """The image in a dtype that can hold a border of this value: floating for a float."""
     if isinstance(value, int) or np.asarray(value).dtype.kind != "f":
         return image
     return image.astype(np.float32)
@@ -173,14 +173,14 @@ class Pad(VisionTransform):
     """Images with borders.
 
     Args:
-        size: pixels: one number for all sides, two for bottom and right, four for top, bottom,
+        size: number of pixels: one for all sides, two for bottom and right, four for top, bottom,
             left and right.
-        value: value of the border, or one for each channel (of more the first ones count); a
-            float makes the image one of float32.
+        value: value of the border, or one for each channel (extra values are ignored); a float
+            converts the image to float32.
         mask_value: value of a mask's border.
-        order: kinds of the fields.
+        order: types of the fields.
     Raises:
-        ValueError: ``size`` is something else, or there are fewer values than channels.
+        ValueError: ``size`` has another form, or there are fewer values than channels.
     Example:
         >>> image = np.arange(48, dtype=np.uint8).reshape(4, 4, 3)
         >>> Pad(1).apply(image).shape
@@ -220,7 +220,7 @@ class Pad(VisionTransform):
 
 
 class _Window(VisionTransform):
-    """Cuts a window whose top left corner is in ``_corner``."""
+    """Cuts a rectangle whose top left corner is ``_corner``."""
 
     def __init__(self, output_size, *, order: Sequence[str] | None = None):
         super().__init__(order)
@@ -230,7 +230,7 @@ class _Window(VisionTransform):
         self._corner = (0, 0)
 
     def _check(self, image: np.ndarray) -> tuple[int, int]:
-        """How far the window can move."""
+        """The largest offsets of the rectangle."""
         free = [n - w for n, w in zip(image.shape[:2], self.output_size, strict=True)]
         if min(free) < 0:
             raise AssertionError(
@@ -271,15 +271,15 @@ class CenterCrop(_Window):
 
 
 class RandomCrop(_Window):
-    """A window of images at a random place.
+    """Crop images at a random position.
 
     Args:
-        output_size: height and width, or one number for both. What an image lacks is added below
-            and on the right.
+        output_size: height and width, or one number for both. Smaller images are padded at the
+            bottom and right.
         padding_size: border added first, as in ``Pad``.
         padding_value: value of the border, as in ``Pad``.
         padding_maskvalue: value of a mask's border.
-        order: kinds of the fields.
+        order: types of the fields.
     Example:
         >>> image = np.arange(48, dtype=np.uint8).reshape(4, 4, 3)
         >>> RandomCrop(2).apply(image).shape
@@ -302,7 +302,7 @@ class RandomCrop(_Window):
     def apply(self, input: Any) -> Any:
         top, bottom, left, right = self._border
         height, width = self._get_image(input).shape[:2]
-        # What is still missing is added below and on the right.
+        # Smaller images are padded at the bottom and right.
         x = int(np.random.randint(0, max(width + left + right - self.output_size[1], 0) + 1))
         y = int(np.random.randint(0, max(height + top + bottom - self.output_size[0], 0) + 1))
         self._corner = (y - top, x - left)
