@@ -18,9 +18,9 @@ from .version import __version__, engine_version  # noqa: F401
 # Needs Tensor.
 from . import config, core, device, functional
 from .compat.missing_names import watch
+from .core.lazy_import import lazy_getattr
 from .core.not_available import NotAvailableError
 from .core.printing import set_printoptions
-from .core.room import room
 from .device import (
     coalesce_free_memory,
     get_allocated_memory,
@@ -140,6 +140,6 @@ _LATER = {
     "utils": "utils",
     "version": "version",
 }
-__getattr__ = room(__name__, _LATER)
+__getattr__ = lazy_getattr(__name__, _LATER)
 
 watch(__name__)

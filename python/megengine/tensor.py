@@ -165,7 +165,7 @@ class Tensor(_mge.Tensor):
             raise BufferError(f"[to_dlpack] a CPU has no streams, got {stream!r}")
         if not on_host and where != self.__dlpack_device__():
             raise BufferError(
-                "[to_dlpack] capsules are made where the Tensor lies, or on the CPU; use to() first"
+                "[to_dlpack] capsules are made on the Tensor's device or on the CPU; use to() first"
             )
         versioned = max_version is not None and max_version[0] >= 1
         return _mge.to_dlpack(self, versioned, copy, on_host, stream)

@@ -55,7 +55,7 @@ def _local(path: str | bytes) -> bytes:
     scheme, separator, _ = text.partition("://")
     if separator and scheme.isalnum() and not os.path.exists(text):
         raise ValueError(
-            f"[LiteNetwork] {text} is not on this machine; read it by what knows {scheme}, "
+            f"[LiteNetwork] {text} is not on this machine; read it with a program for {scheme}, "
             "and load the bytes"
         )
     os.stat(path)

@@ -391,7 +391,7 @@ class LiteTensor:
         place = self.__dlpack_device__()
         wanted = place if dl_device is None else (int(dl_device[0]), int(dl_device[1]))
         if wanted not in (place, _dlpack.CPU) or (wanted != place and copy is False):
-            raise BufferError(f"[LiteTensor] it lies on {place} and is not handed out on {wanted}")
+            raise BufferError(f"[LiteTensor] it is on {place} and is not handed out on {wanted}")
         holder = LiteTensor()
         if wanted != _dlpack.CPU:
             holder = LiteTensor(device_type=self.device_type, device_id=self.device_id)
@@ -434,7 +434,7 @@ class LiteTensor:
 
     def _require_writable(self) -> None:
         if self._is_read_only():
-            raise RuntimeError("[LiteTensor] the tensor lies in the memory of a read-only array")
+            raise RuntimeError("[LiteTensor] the tensor's memory is a read-only array")
 
     def _checked(self, layout: LiteLayout, length: int) -> LiteLayout:
         """The layout, which has to have so many bytes; 0: any."""

@@ -198,7 +198,7 @@ DeviceId imported_place(const dlpack::View& view) {
             why = error.what();
         }
     }
-    throw_buffer_error(text("[from_dlpack] the data lies on a device of type ", view.device.type,
+    throw_buffer_error(text("[from_dlpack] the data is on a device of type ", view.device.type,
                             " and number ", view.device.index, ": ", why));
 }
 

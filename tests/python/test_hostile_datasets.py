@@ -92,7 +92,7 @@ def test_arrays_of_objects_and_their_like_are_refused(tmp_path, dtype, size):
     body = pickle.dumps(batch(), 2)[:-1]
     labels = array_of(short(dtype), PLAIN_STATE, b"\x41" * 2 * size)
     content = body + b"C\x06labels" + labels + b"s."
-    with pytest.raises(ValueError, match=r"test_batch is no file of CIFAR.*dtype"):
+    with pytest.raises(ValueError, match=r"test_batch is not a CIFAR file.*dtype"):
         write_batch(tmp_path, content)
 
 

@@ -14,8 +14,8 @@ from types import ModuleType
 from typing import Any
 
 from ..core.hints import hint_for
+from ..core.lazy_import import contents
 from ..core.not_available import NotAvailableModuleError, NotAvailableNameError
-from ..core.room import contents
 from .borrowed_names import borrowed
 
 # Names of MegEngine 1.13 that this version lacks, by module.

@@ -161,7 +161,7 @@ def introduce(connection: socket.socket, secret: bytes, end: float) -> None:
     """
     challenge = _receive(connection, len(_NAME) + _RANDOM_BYTES, end)
     if challenge[: len(_NAME)] != _NAME:
-        raise WrongSecretError("it is no server of megengine.distributed")
+        raise WrongSecretError("it is not a server of megengine.distributed")
     theirs, ours = challenge[len(_NAME) :], secrets.token_bytes(_RANDOM_BYTES)
     _send(connection, ours + _proof(secret, b"guest", theirs, ours), end)
     proof = _receive(connection, _PROOF_BYTES, end)

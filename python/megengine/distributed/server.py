@@ -85,10 +85,10 @@ class _Board:
             if time.monotonic() >= end:
                 raise TimeoutError(f"{missing()} for {patience:g} s")
             if is_closed(self._guest.connection):
-                raise ConnectionAbortedError("the client has gone")
+                raise ConnectionAbortedError("the client has left")
 
     def _wait_for_value(self, key: str, patience: float) -> None:
-        self._wait(lambda: key in self._values, patience, lambda: "nobody has given it")
+        self._wait(lambda: key in self._values, patience, lambda: "no client has set it")
 
     def user_get(self, key: str, patience: float):
         with self._changed:
@@ -154,7 +154,7 @@ class _Board:
             if value is not None:
                 broadcast.value, broadcast.is_over = value, True
                 self._changed.notify_all()
-            self._wait_in(broadcast, patience, "nobody has given it", source)
+            self._wait_in(broadcast, patience, "no client has set it", source)
             return broadcast.value
 
     def take_back(self, key: str) -> None:

@@ -48,29 +48,29 @@ class ArrayReader(Machine):
         self._tensors = tensor_classes()
 
     def device(self, name):
-        check(type(name) is str, "a device is no name")
+        check(type(name) is str, "a device is not a name")
         return _mge.Device(name)
 
     def restored_tensor(self, kind, array, dtype, device, *ignored):
-        check(isinstance(kind, Name), "a tensor's class is no name")
+        check(isinstance(kind, Name), "a tensor's class is not a name")
         return self.new_tensor(kind, array, dtype, device, *ignored)
 
     def new_tensor(self, kind, array=None, dtype=None, device=None, *ignored):
         cls = self._tensors.get((kind.module, kind.name))
-        check(cls is not None, f"{kind} is no class of tensors")
+        check(cls is not None, f"{kind} is not a class of tensors")
         if array is None:
             return cls([])
         check(
             type(array) is np.ndarray and id(array) not in self._unfinished,
             "a tensor is made of no array",
         )
-        check(dtype is None or isinstance(dtype, np.dtype), "a tensor's dtype is none")
-        check(device is None or type(device) is str, "a tensor's device is none")
+        check(dtype is None or isinstance(dtype, np.dtype), "a tensor's dtype is not a dtype")
+        check(device is None or type(device) is str, "a tensor's device is not a device")
         self._count(array.nbytes)
         return cls(np.array(array), dtype=dtype, device=device)
 
     def _give_tensor_state(self, tensor, state) -> None:
-        check(type(state) is dict, "a tensor's state is no dict")
+        check(type(state) is dict, "a tensor's state is not a dict")
         if isinstance(state.get("qparams"), QParams):
             tensor._qparams = state["qparams"]
         if "data" not in state:

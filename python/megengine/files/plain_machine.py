@@ -184,12 +184,12 @@ class Machine:
 
     def append(self, values: list) -> None:
         target = self._top()
-        check(type(target) is list, "it appends to what is no list")
+        check(type(target) is list, "it appends to a value that is not a list")
         target.extend(self._value(value) for value in values)
 
     def set_items(self, values: list) -> None:
         target = self._top()
-        check(type(target) in (dict, OrderedDict), "it sets items of what is no dict")
+        check(type(target) in (dict, OrderedDict), "it sets items of a value that is not a dict")
         check(len(values) % 2 == 0, "a key in it has no value")
         for key, value in zip(values[::2], values[1::2], strict=True):
             target[self._key(self._value(key))] = self._value(value)
@@ -197,7 +197,7 @@ class Machine:
     def add_items(self) -> None:
         values = self._pop_to_mark()
         target = self._top()
-        check(type(target) is set, "it adds to what is no set")
+        check(type(target) is set, "it adds to a value that is not a set")
         target.update(self._key(self._value(value)) for value in values)
 
     def frozen_set(self) -> None:
@@ -211,11 +211,11 @@ class Machine:
         self._memo[key] = self._top()
 
     def recall(self, key: int) -> None:
-        check(key in self._memo, "it recalls what it has not remembered")
+        check(key in self._memo, "it reads a memo entry that it has not written")
         self.push(self._memo[key])
 
     def name(self, module, name) -> None:
-        check(type(module) is str and type(name) is str, "a name in it is no text")
+        check(type(module) is str and type(name) is str, "a name in it is not a string")
         if not self.is_allowed(module, name):
             raise UnsafePickleError(
                 f"it names {module}.{name}, which is not among what may be loaded"

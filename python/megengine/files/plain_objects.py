@@ -70,8 +70,8 @@ class Reader(ArrayReader):
 
     def call(self) -> None:
         arguments, function = self._pop(), self._pop()
-        check(isinstance(function, Name), "it calls what is no name")
-        check(type(arguments) is tuple, "the arguments of a call are no tuple")
+        check(isinstance(function, Name), "it calls a value that is not a name")
+        check(type(arguments) is tuple, "the arguments of a call are not a tuple")
         if (function.module, function.name) in self._tensors:
             self._push_tensor(function, arguments)
             return
@@ -106,7 +106,7 @@ class Reader(ArrayReader):
             parts = [self._value(part) for part in arguments]
             self._push_without_state(record_class(*key)(*parts))
         else:
-            raise UnsafePickleError(f"it makes an object of {kind}, which is no class of its own")
+            raise UnsafePickleError(f"it makes an object of {kind}, which is not one of its classes")
 
     def _push_tensor(self, kind: Name, arguments: tuple) -> None:
         check(
@@ -123,7 +123,7 @@ class Reader(ArrayReader):
         state, target = self._pop(), self._top()
         if isinstance(target, Module):
             self._once(self._without_state, target)
-            check(type(state) is dict and all(type(k) is str for k in state), "a state is no dict")
+            check(type(state) is dict and all(type(k) is str for k in state), "a state is not a dict")
             check(not any(k.startswith("__") for k in state), "a state has a special name")
             self.spend(len(state))
             type(target).__setstate__(target, state)
@@ -164,7 +164,7 @@ class Reader(ArrayReader):
         if value is None:
             return type(None)
         is_ellipsis = isinstance(value, Name) and value.name == "Ellipsis"
-        check(is_ellipsis and value.module in _BUILTINS, "it asks for the class of an object")
+        check(is_ellipsis and value.module in _BUILTINS, "it reads the class of an object")
         return type(Ellipsis)
 
     def no_bytes(self) -> bytes:

@@ -41,9 +41,9 @@ def dtype_of(steps: np.dtype, metadata) -> np.dtype:
         raise ValueError("a dtype in it has strange metadata")
     scale, zero_point = about.get("scale"), about.get("zero_point")
     if type(scale) is not float or not math.isfinite(scale):
-        raise ValueError("a dtype in it has a scale that is no number")
+        raise ValueError("a dtype in it has a scale that is not a number")
     if zero_point is not None and type(zero_point) is not int:
-        raise ValueError("a dtype in it has a zero point that is no integer")
+        raise ValueError("a dtype in it has a zero point that is not an integer")
     made = quantised_dtype_of(about["name"], scale, zero_point)
     if made != steps:
         raise ValueError("a dtype in it has the metadata of another one")

@@ -42,7 +42,7 @@ class SafetensorsError(ValueError):
 
 def _check(condition: bool, label: str, what: str) -> None:
     if not condition:
-        raise SafetensorsError(f"[load] {label} is no sound safetensors file: {what}")
+        raise SafetensorsError(f"[load] {label} is not a valid safetensors file: {what}")
 
 
 def is_safetensors(start: bytes) -> bool:
@@ -62,24 +62,24 @@ def _is_count(value) -> bool:
     return type(value) is int and 0 <= value < 1 << 63
 
 
-def _check_memory(text: bytes, room: int, label: str) -> None:
+def _check_memory(text: bytes, limit: int, label: str) -> None:
     """Refuse a header that needs more memory than allowed."""
     values = sum(text.count(sign) for sign in (b",", b":", b"[", b"{"))
     needed = 4 * len(text) + _BYTES_OF_VALUE * values  # a character takes up to four bytes
-    room = max(room, _mge.file_limit())
+    limit = max(limit, _mge.file_limit())
     _check(
-        needed <= room,
+        needed <= limit,
         label,
-        f"its header would take {needed} bytes of memory, more than {room} (MGE_FILE_LIMIT)",
+        f"its header would take {needed} bytes of memory, more than {limit} (MGE_FILE_LIMIT)",
     )
 
 
-def _parsed_header(text: bytes, room: int, label: str) -> dict:
-    _check_memory(text, room, label)
+def _parsed_header(text: bytes, limit: int, label: str) -> dict:
+    _check_memory(text, limit, label)
 
     def once(pairs):
         found = dict(pairs)
-        _check(len(found) == len(pairs), label, "a name in the header stands twice")
+        _check(len(found) == len(pairs), label, "a name is in the header twice")
         return found
 
     def refused(constant):
@@ -91,9 +91,9 @@ def _parsed_header(text: bytes, room: int, label: str) -> dict:
         raise
     except (ValueError, RecursionError) as error:
         raise SafetensorsError(
-            f"[load] {label} is no sound safetensors file: its header is no JSON ({error})"
+            f"[load] {label} is not a valid safetensors file: its header is not JSON ({error})"
         ) from None
-    _check(type(found) is dict, label, "the header is no object")
+    _check(type(found) is dict, label, "the header is not an object")
     return found
 
 
@@ -114,7 +114,7 @@ class _Entry:
 
     def __init__(self, name: str, said, label: str):
         what = f"the entry of tensor {name!r}"
-        _check(type(said) is dict, label, f"{what} is no object")
+        _check(type(said) is dict, label, f"{what} is not an object")
         self.dtype = said.get("dtype")
         shape, offsets = said.get("shape"), said.get("data_offsets")
         _check(type(self.dtype) is str, label, f"{what} has no dtype")
@@ -248,7 +248,7 @@ class Shards(Mapping):
         self._files = {}
         for home in dict.fromkeys(map(str, self._homes.values())):
             is_beside = home not in ("", "..") and Path(home).name == home
-            _check(is_beside, label, f"the index names {home!r}, which is no file beside it")
+            _check(is_beside, label, f"the index names {home!r}, which is not a file next to it")
             with open_input(index.parent / home) as stream:
                 content, _ = rest_of(stream)
             self._files[home] = SafetensorsFile(content, f"'{index.parent / home}'", place)

@@ -232,13 +232,13 @@ def _tensor(
     if not isinstance(storage, np.ndarray) or len(size) != len(stride) or len(size) > 64:
         raise ValueError("a tensor has no storage, or its strides do not fit its shape")
     if any(type(number) is not int or number < 0 for number in whole):
-        raise ValueError("a tensor's shape and strides are no numbers")
+        raise ValueError("a tensor's shape and strides are not numbers")
     if not math.prod(size):
         return np.empty(size, storage.dtype)
     last = offset + sum((n - 1) * step for n, step in zip(size, stride, strict=True))
     if last >= len(storage) or math.prod(size) > max(len(storage), _MOST_EXPANDED):
         raise ValueError(
-            f"a tensor of shape {tuple(size)} lies outside of its storage of {len(storage)}"
+            f"a tensor of shape {tuple(size)} is outside of its storage of {len(storage)}"
             " elements, or repeats them too often"
         )
     steps = [step * storage.itemsize for step in stride]

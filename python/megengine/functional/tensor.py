@@ -481,7 +481,7 @@ def diag(inp: Tensor, k: int = 0) -> Tensor:
         rows, columns = inp._tuple_shape
         count = min(rows - row, columns - column)
         if count <= 0:
-            raise RuntimeError(f"[diag] diagonal {k} lies outside of shape {inp._tuple_shape}")
+            raise RuntimeError(f"[diag] diagonal {k} is outside of shape {inp._tuple_shape}")
         steps = np.arange(count, dtype=np.int32)
         return _mge.ops.take(inp, steps + row, steps + column, axes=[0, 1])
     if inp.ndim == 1:

@@ -57,7 +57,7 @@ class GitCheckoutError(FetcherError):
         ...     hub.list("someone/models", commit="HEAD")
         ... except GitCheckoutError as error:
         ...     print(error)
-        commit: 'HEAD' is no hash, nor the beginning of one.
+        commit: 'HEAD' is neither a hash nor the prefix of one.
     """
 
 

@@ -99,7 +99,7 @@ class RepoFetcherBase:
         if not found:
             raise InvalidRepo(f"repo_info: {repo_info!r} is invalid.")
         if commit is not None and not _COMMIT.fullmatch(commit):
-            raise GitCheckoutError(f"commit: {commit!r} is no hash, nor the beginning of one.")
+            raise GitCheckoutError(f"commit: {commit!r} is neither a hash nor the prefix of one.")
         owner, name, branch = found.groups()
         branch = branch or DEFAULT_BRANCH_NAME
         folder = os.path.abspath(cls._folder(git_host, owner, name, branch, commit))

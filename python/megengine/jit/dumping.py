@@ -267,7 +267,7 @@ def _check_file_format(format: str, input_data, append: bool) -> bool:
     if format == "onnx" and input_data is not None:
         raise ValueError("[dump] ONNX files have no test cases: input_data has to be None")
     if format == "onnx" and append:
-        raise ValueError("[dump] nothing can stand behind what an ONNX file has: append is False")
+        raise ValueError("[dump] nothing can be appended to an ONNX file: append must be False")
     return format == "onnx"
 
 

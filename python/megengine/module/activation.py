@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Activations as modules; what they compute is in ``functional``."""
+"""Activations as modules; the functions are in ``functional``."""
 
 import numpy as np
 

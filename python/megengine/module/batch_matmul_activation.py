@@ -17,8 +17,8 @@ class BatchMatMulActivation(Module):
         batch: B.
         in_features: IN.
         out_features: OUT.
-        bias: add a learned bias (OUT,) to each column; to each row where ``x`` has OUT columns,
-            as in MegEngine, which knows no other number of columns with a bias.
+        bias: add a learned bias (OUT,) to each column, or to each row if ``x`` has OUT columns, as
+            in MegEngine, which supports a bias only for that number of columns.
         nonlinear_mode: ``"identity"`` or ``"relu"``.
     Raises:
         ValueError: ``nonlinear_mode`` is unknown.

@@ -65,7 +65,7 @@ class _BatchNorm(Module):
     def forward(self, inp: Tensor) -> Tensor:
         self._check_input_ndim(inp)
         assert self.running_mean is not None or not self.track_running_stats, (
-            f"[{type(self).__name__}] made without track_running_stats, there are none to track"
+            f"[{type(self).__name__}] made without track_running_stats, so there are no statistics"
         )
         weight, bias = self.weight, self.bias
         if self.freeze and weight is not None:
@@ -98,9 +98,9 @@ class SyncBatchNorm(_BatchNorm):
     Args:
         num_features: C.
         eps, momentum, affine, track_running_stats, freeze: as in ``BatchNorm2d``.
-        group: processes that take part, a ``distributed.Group``; None: all.
+        group: the processes that take part, a ``distributed.Group``; None: all.
     Raises:
-        TypeError: ``group`` is something else.
+        TypeError: ``group`` has another type.
     Example:
         >>> SyncBatchNorm(3)(F.ones((2, 3, 4, 4))).shape
         (2, 3, 4, 4)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What convolution modules share."""
+"""Base classes of convolution modules."""
 
 import math
 
@@ -42,7 +42,8 @@ class _ConvNd(Module):
         self.kernel_size = kernel_size
         self.stride = stride
         if isinstance(padding, str):
-            pair(padding, type(self).__name__, "padding")  # says what it can be
+            pair(padding, type(self).__name__, "padding")  # raises an error that describes valid
+            # values
         self.padding = padding
         self.output_padding = output_padding
         self.dilation = dilation
@@ -105,7 +106,7 @@ class _ConvTransposeNd(_ConvNd):
 
 
 class _PaddedConv(_ConvNd):
-    """A convolution whose border may be something else than zeros."""
+    """A convolution with a padding mode other than zeros."""
 
     def _set_padding_mode(self, padding_mode: str) -> None:
         assert padding_mode in _PADDING_MODES, (

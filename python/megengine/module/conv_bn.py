@@ -47,7 +47,7 @@ class _ConvBnActivation2d(Module):
 
 
 class ConvBn2d(_ConvBnActivation2d):
-    """``Conv2d`` and ``BatchNorm2d``; arguments as theirs.
+    """``Conv2d`` and ``BatchNorm2d``, with the arguments of both.
 
     Example:
         >>> ConvBn2d(3, 8, 3, padding=1)(F.ones((1, 3, 4, 4))).shape
@@ -59,7 +59,7 @@ class ConvBn2d(_ConvBnActivation2d):
 
 
 class ConvBnRelu2d(_ConvBnActivation2d):
-    """``Conv2d``, ``BatchNorm2d`` and ReLU; arguments as theirs.
+    """``Conv2d``, ``BatchNorm2d`` and ReLU, with the arguments of the first two.
 
     Example:
         >>> ConvBnRelu2d(3, 8, 3, padding=1)(F.ones((1, 3, 4, 4))).shape

@@ -47,7 +47,7 @@ class _ConvTransposeBnActivation2d(Module):
 
 
 class ConvTransposeBn2d(_ConvTransposeBnActivation2d):
-    """``ConvTranspose2d`` and ``BatchNorm2d``; arguments as theirs.
+    """``ConvTranspose2d`` and ``BatchNorm2d``, with the arguments of both.
 
     Example:
         >>> ConvTransposeBn2d(3, 8, 2, stride=2)(F.ones((1, 3, 4, 4))).shape
@@ -59,7 +59,7 @@ class ConvTransposeBn2d(_ConvTransposeBnActivation2d):
 
 
 class ConvTransposeBnRelu2d(_ConvTransposeBnActivation2d):
-    """``ConvTranspose2d``, ``BatchNorm2d`` and ReLU; arguments as theirs.
+    """``ConvTranspose2d``, ``BatchNorm2d`` and ReLU, with the arguments of the first two.
 
     Example:
         >>> ConvTransposeBnRelu2d(3, 8, 2, stride=2)(F.ones((1, 3, 4, 4))).shape

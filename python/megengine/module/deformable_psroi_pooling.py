@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pooling of regions whose parts are moved, as a module."""
+"""Pooling of regions with moved parts, as a module."""
 
 from .. import functional as F
 from ..tensor import Tensor

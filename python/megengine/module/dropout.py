@@ -7,7 +7,7 @@ from .module import Module
 
 
 class Dropout(Module):
-    """``functional.dropout`` in training mode, nothing in evaluation mode.
+    """``functional.dropout`` in training mode, the identity in evaluation mode.
 
     Args:
         drop_prob: chance of an element to be dropped, in [0, 1).

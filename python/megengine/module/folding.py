@@ -10,7 +10,7 @@ def fold_factor(gamma: Tensor | None, bn_var: Tensor, eps: float = 1e-5) -> Tens
     Args:
         gamma: its factors; None: 1.
         bn_var: its running variances.
-        eps: is added to the variances.
+        eps: added to the variances.
     Returns:
         Tensor of the shape of ``bn_var``.
     """
@@ -31,14 +31,14 @@ def fold_weight_bias(
     """The weight and bias of a convolution that does a normalisation's work, too.
 
     Args:
-        weight: (OUT, IN, KH, KW), or (G, OUT / G, IN / G, KH, KW); transposed with IN and OUT
-            exchanged; of a linear map (OUT, IN).
-        bias: (1, OUT, 1, 1) or None; of a linear map (OUT,).
+        weight: (OUT, IN, KH, KW), or (G, OUT / G, IN / G, KH, KW); with IN and OUT exchanged for a
+            transposed convolution; (OUT, IN) for a linear map.
+        bias: (1, OUT, 1, 1) or None; (OUT,) for a linear map.
         gamma: factors of the normalisation; None: 1.
-        beta: what it adds; None: 0.
-        bn_mean: its running means, with OUT elements as the other two.
+        beta: its offsets; None: 0.
+        bn_mean: its running means, OUT elements like the other two.
         bn_var: its running variances.
-        eps: is added to the variances.
+        eps: added to the variances.
         transpose: the convolution is a transposed one.
     Returns:
         Weight and bias, the bias in the shape of ``bn_mean``.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A module that does nothing."""
+"""The identity as a module."""
 
 from ..functional.tensor import copy
 from ..tensor import Tensor

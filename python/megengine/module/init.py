@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Start values of parameters. Each function changes the tensor in place and returns nothing."""
+"""Initial values of parameters. Each function changes the tensor in place and returns None."""
 
 import math
 
@@ -90,7 +90,7 @@ def _like(drawn: Tensor, tensor: Tensor) -> Tensor:
 
 
 def root_of_ratio(variance: float, fan: float) -> float:
-    """sqrt(variance / fan); 0 for a fan of 0, whose weight has no elements to draw.
+    """sqrt(variance / fan); 0 for a fan of 0, because such a weight has no elements.
 
     Example:
         >>> init.root_of_ratio(1.0, 4), init.root_of_ratio(1.0, 0)
@@ -109,7 +109,7 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
     Args:
         nonlinearity: ``"linear"``, ``"conv2d"`` …, ``"sigmoid"``, ``"tanh"``, ``"relu"`` or
             ``"leaky_relu"``.
-        param: slope of ``"leaky_relu"``; None for 0.01.
+        param: slope of ``"leaky_relu"``; None: 0.01.
     Returns:
         The factor.
     Raises:
@@ -133,7 +133,7 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
 
 
 def calculate_fan_in_and_fan_out(tensor: Tensor) -> tuple[float, float]:
-    """How many values each output and each input of a weight meets.
+    """Number of values that each output and each input of a weight is connected to.
 
     Args:
         tensor: weight of a linear map (rank 2) or a convolution, grouped ones of rank 5 or more.

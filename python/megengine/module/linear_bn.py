@@ -27,13 +27,13 @@ class _LinearBnActivation1d(Module):
         self.in_features = in_features
         self.out_features = out_features
         self.linear = Linear(in_features, out_features, bias, compute_mode)
-        # Stands in the state of all such modules; what is added is the bias of ``linear``.
+        # Only for the state dict, as in all such modules; the bias in use is that of ``linear``.
         self.bias = Parameter(np.zeros(out_features, np.float32)) if bias else None
         self.bn = BatchNorm1d(out_features, eps, momentum, affine, track_running_stats)
 
 
 class LinearBn1d(_LinearBnActivation1d):
-    """``Linear`` and ``BatchNorm1d``; arguments as theirs.
+    """``Linear`` and ``BatchNorm1d``, with the arguments of both.
 
     Example:
         >>> LinearBn1d(3, 2)(F.ones((5, 3))).shape
@@ -45,7 +45,7 @@ class LinearBn1d(_LinearBnActivation1d):
 
 
 class LinearBnRelu1d(_LinearBnActivation1d):
-    """``Linear``, ``BatchNorm1d`` and ReLU; arguments as theirs.
+    """``Linear``, ``BatchNorm1d`` and ReLU, with the arguments of the first two.
 
     Example:
         >>> LinearBnRelu1d(3, 2)(F.ones((5, 3))).shape

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """``Module``: parameters, buffers and sub-modules found by looking at attributes.
 
-What is found comes in the order of the attribute names; containers (list, tuple, dict) are
-searched in their own order; an object that is found twice counts once, under its first name.
+The search visits attributes in the order of their names, and containers (list, tuple, dict) in
+their own order. An object that occurs twice is returned once, under its first name.
 """
 
 import reprlib
@@ -56,13 +56,13 @@ def _joined(name: tuple | None) -> str:
 
 
 def _access_structure(obj, key: str, callback: Callable = lambda owner, key, part: part):
-    """What a function makes of a part of a module, also in lists and dictionaries.
+    """Apply a function to a part of a module, also in lists and dictionaries.
 
     Args:
         obj: the module.
-        key: names and indices from outside to inside: ``"blocks.0.conv"``.
-        callback: of what has the part, its name or index there, and the part; the default gives the
-            part.
+        key: path of names and indices: ``"blocks.0.conv"``.
+        callback: called with the owner of the part, its name or index there, and the part; the
+            default returns the part.
     """
     owner, own_key = None, None
     for own_key in key.split("."):
@@ -133,10 +133,10 @@ class Module:
         Tensor([2.], device=xpux:0)
     """
 
-    _state_is_flat = False  # state_dict holds this module's own tensors as vectors
+    _state_is_flat = False  # state_dict returns this module's own tensors as vectors
 
     def __new__(cls, *args, **kwargs):
-        # As for an abstract class, whose metaclass would slow every isinstance down.
+        # Emulates an abstract class, whose metaclass would slow down every isinstance.
         if cls.forward is Module.forward:
             raise TypeError(
                 f"Can't instantiate abstract class {cls.__name__} with abstract method forward"
@@ -156,15 +156,15 @@ class Module:
         self._short_name = None
 
     if TYPE_CHECKING:
-        # Parts come from setattr and from lists too, which checkers of types cannot see.
+        # Parts are also set by setattr and in lists, which type checkers cannot see.
         def __getattr__(self, name: str) -> Any: ...
 
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
-        """What the module computes: to be written in a derived class.
+        """The computation of the module; derived classes define it.
 
         Raises:
-            TypeError: at once, where a Module is made of a class that does not have one.
-            NotImplementedError: a derived class calls this one.
+            TypeError: by the constructor of a class that does not define it.
+            NotImplementedError: a derived class calls this method.
         """
         raise NotImplementedError(f"[{type(self).__name__}] forward is not defined")
 
@@ -172,7 +172,7 @@ class Module:
         """Call a function before ``forward``.
 
         Args:
-            hook: ``hook(module, inputs)``; what it returns, if not None, replaces the inputs.
+            hook: ``hook(module, inputs)``; its result replaces the inputs unless it is None.
         Returns:
             Handle with ``remove()``.
         """
@@ -182,8 +182,8 @@ class Module:
         """Call a function after ``forward``.
 
         Args:
-            hook: ``hook(module, inputs, outputs)``; what it returns, if not None, replaces the
-                outputs.
+            hook: ``hook(module, inputs, outputs)``; its result replaces the outputs unless it is
+                None.
         Returns:
             Handle with ``remove()``.
         """
@@ -222,7 +222,7 @@ class Module:
         with_parent: bool = False,
         seen: set | None = None,
     ) -> Iterator:
-        """Parts that satisfy the predicate, with name and owner if asked for.
+        """Parts that satisfy the predicate, with name and owner if requested.
 
         All other methods that list parts go through this one, so a class may override it.
         """
@@ -249,8 +249,8 @@ class Module:
         """The parameters.
 
         Args:
-            recursive: those of sub-modules too.
-            with_parent: give (parameter, owner).
+            recursive: include those of sub-modules.
+            with_parent: return (parameter, owner).
         Returns:
             Iterator.
         """
@@ -346,12 +346,12 @@ class Module:
         """Put other Parameters in the place of some (deprecated: assign to the attributes).
 
         Args:
-            params: by the numbers of those that they replace, in the order of ``parameters``; those
-                in lists do not count.
-            start_pos: number of the first parameter.
+            params: new parameters by the index of the replaced ones, in the order of
+                ``parameters``; parameters in lists are not counted.
+            start_pos: index of the first parameter.
             seen: not used.
         Returns:
-            How many parameters the Module has.
+            The number of parameters of the Module.
         Raises:
             AssertionError: a shape differs.
         Example:
@@ -379,7 +379,7 @@ class Module:
         """Move parameters, their gradients and buffers to a device; they stay the same objects.
 
         Args:
-            device: where they lie from now on, such as ``"cpu1"``.
+            device: the new device, such as ``"cpu1"``.
         Returns:
             The Module.
         Raises:
@@ -421,12 +421,12 @@ class Module:
         """All parameters and buffers by name.
 
         Args:
-            rst: dictionary to fill; None makes one.
-            prefix: what all names begin with, as it is: ``"net."``.
-            keep_var: the Tensors themselves instead of NumPy arrays.
+            rst: dictionary to fill; None: a new one.
+            prefix: prefix of all names: ``"net."``.
+            keep_var: return the Tensors themselves instead of NumPy arrays.
         Returns:
-            The dictionary, module by module. A tensor that several modules have is there under each
-            of its names; the arrays of normalisation modules are vectors.
+            The dictionary, module by module. A tensor that several modules share is listed under
+            each of its names; the arrays of normalisation modules are vectors.
         Example:
             >>> M.Linear(2, 1).state_dict()["bias"]
             array([0.], dtype=float32)
@@ -452,8 +452,8 @@ class Module:
     ) -> Iterator[tuple[str, Tensor, "Module"]]:
         """(name, tensor, owner) of the module's own tensors, then of those of its sub-modules.
 
-        A sub-module that several modules have is there under each of them; one that has ``outer``
-        among its own parts ends there.
+        A sub-module that several modules share is listed under each of them; recursion stops at one
+        that contains ``outer``.
         """
         for name, tensor in self.named_tensors(recursive=False):
             yield head + name, tensor, self
@@ -470,13 +470,13 @@ class Module:
         """Take over the values of parameters and buffers.
 
         Args:
-            state_dict: arrays by name, or tensors of PyTorch; or a function of
-                (name, Tensor) that gives one of them, or None to leave it.
-            strict: every name must be there and used; otherwise only a warning is logged.
+            state_dict: arrays by name, or tensors of PyTorch; or a function of (name, Tensor) that
+                returns one of them, or None to keep the Tensor.
+            strict: every name must be present and used; otherwise only a warning is logged.
         Raises:
             KeyError: strict, and names are missing or not used (the others have been loaded).
             ValueError: a shape differs, or ``state_dict`` is neither a dict nor a function.
-            AssertionError: a value is none of these.
+            AssertionError: a value has another type.
         """
         if isinstance(state_dict, Mapping):
             given = dict(state_dict)
@@ -501,7 +501,7 @@ class Module:
             _logger.warning("load_state_dict: %s", "; ".join(problems))
 
     def _load_by(self, value_of: Callable) -> list[str]:
-        """Load what the function gives; the names of tensors it gives nothing for."""
+        """Load the values that the function returns; returns the names without a value."""
         missing, loaded = {}, set()
         for (kind, name), tensor in self._state_dict(keep_var=True).items():
             value = value_of(name, tensor)
@@ -523,7 +523,7 @@ class Module:
         return [name for name, tensor in missing.items() if tensor not in loaded]
 
     def __setattr__(self, name: str, value) -> None:
-        # A list that is empty now may hold modules later.
+        # An empty list may contain modules later.
         may_hold_modules = isinstance(value, (Module, list, tuple, dict))
         may_hold_parts = may_hold_modules or isinstance(value, Tensor)
         modules = self.__dict__.get("_modules")

@@ -16,16 +16,16 @@ class MultiHeadAttention(Module):
 
     Args:
         embed_dim: width of query and output.
-        num_heads: how many heads share it; divides ``embed_dim``.
-        attn_dropout: chance of a weight to be dropped in training.
-        out_dropout: chance of an element of the output to be dropped in training.
+        num_heads: number of heads; must divide ``embed_dim``.
+        attn_dropout: probability that a weight is dropped in training.
+        out_dropout: probability that an element of the output is dropped in training.
         bias: add learned biases.
-        add_bias_kv: has to be False, as in MegEngine.
-        add_zero_attn: has to be False, as in MegEngine.
-        kdim: width of the keys; ``embed_dim`` if not given.
-        vdim: width of the values; ``embed_dim`` if not given.
+        add_bias_kv: must be False, as in MegEngine.
+        add_zero_attn: must be False, as in MegEngine.
+        kdim: width of the keys; default: ``embed_dim``.
+        vdim: width of the values; default: ``embed_dim``.
     Raises:
-        AssertionError: one of these does not hold.
+        AssertionError: one of these conditions does not hold.
     Example:
         >>> x = F.ones((1, 3, 4))
         >>> M.MultiHeadAttention(4, 2)(x, x, x)[0].shape

@@ -12,7 +12,7 @@ class MaxPool2d(Module):
 
     Args:
         kernel_size: size of the window, in pixels.
-        stride: step of the window; None for its size.
+        stride: step of the window; None: its size.
         padding: border added on each side.
     Example:
         >>> M.MaxPool2d(2)(F.ones((1, 1, 4, 4))).shape
@@ -37,7 +37,7 @@ class AvgPool2d(Module):
 
     Args:
         kernel_size: size of the window, in pixels.
-        stride: step of the window; None for its size.
+        stride: step of the window; None: its size.
         padding: zeros added on each side.
         mode: ``"average_count_exclude_padding"`` or ``"average"``.
     Example:

@@ -14,7 +14,8 @@ from .module import Module
 
 
 class RNNCellBase(Module):
-    """What cells share: two weights and two biases, uniform in ±1/sqrt(hidden size) at the start.
+    """Base class of cells: two weights and two biases, initialised uniformly in ±1/sqrt(hidden
+    size).
 
     Args:
         input_size: width of the input.
@@ -50,7 +51,7 @@ class RNNCellBase(Module):
             init.uniform_(parameter, -bound, bound)
 
     def _zero_state(self, inp: Tensor) -> Tensor:
-        # One row, which broadcasts: the batch may be another one in another run.
+        # One row, which broadcasts: another run may have another batch size.
         with beside(inp):
             return F.zeros((1, self.hidden_size), dtype=inp.dtype)
 
@@ -120,25 +121,25 @@ class LSTMCell(RNNCellBase):
 
 
 class RNNBase(Module):
-    """What recurrent networks share.
+    """Base class of recurrent networks.
 
-    All weights lie in one parameter: cell by cell (layers, and in them directions) the weight of
-    the input, that of the state, and their biases. The modules in ``cells`` describe the cells;
-    their own parameters are not used.
+    All weights are stored in one parameter: cell by cell (layers, and directions within a layer),
+    the weight of the input, that of the state, and their biases. The modules in ``cells`` describe
+    the cells; their own parameters are not used.
 
     Args:
         input_size: width of the input.
         hidden_size: width of the state.
-        num_layers: layers, each fed by the one before.
+        num_layers: number of layers, each fed by the one before.
         bias: learn biases.
         batch_first: input and output are (batch, sequence, width), not (sequence, batch, width).
-        dropout: chance to drop what goes from layer to layer, in training.
-        bidirectional: read the sequence also from its end.
-        proj_size: width of the output and hidden state of an LSTM, which are products of those of
-            its cells with a matrix per cell; 0: they are as the cells make them.
+        dropout: probability of dropping values between layers, in training.
+        bidirectional: also process the sequence from its end.
+        proj_size: width of the output and hidden state of an LSTM, which are multiplied by a matrix
+            per cell; 0: no projection.
     Raises:
         ValueError: a size or ``num_layers`` is too small, ``dropout`` is outside of [0, 1], or
-            ``proj_size`` of [0, hidden_size).
+            ``proj_size`` is outside of [0, hidden_size).
     Example:
         >>> net = M.LSTM(3, 4, num_layers=2)
         >>> isinstance(net, RNNBase), len(net.cells)
@@ -215,15 +216,15 @@ class RNNBase(Module):
 
     @abstractmethod
     def _next_state(self, total: Tensor, hx, projection: Tensor | None):
-        """The state after one step, from the sum of what comes from input and state."""
+        """The state after one step, from the sum of the contributions of input and state."""
 
     @abstractmethod
     def _state_of(self, hx, k: int):
-        """The state of one cell from that of all."""
+        """The state of one cell, from the state of all."""
 
     @abstractmethod
     def _join_states(self, states: list):
-        """The state of all cells from that of each."""
+        """The state of all cells, from those of each."""
 
     def _cell_weights(self):
         """(weight_ih, weight_hh, bias_ih, bias_hh, projection) of each cell in turn."""
@@ -259,7 +260,7 @@ class RNNBase(Module):
         return input, self._join_states(states)
 
     def _run(self, input: Tensor, hx, weights, is_reversed: bool):
-        """One cell along the sequence."""
+        """Run one cell along the sequence."""
         weight_ih, weight_hh, bias_ih, bias_hh, projection = weights
         from_input = F.linear(input, weight_ih, bias_ih)
         steps = list(range(input._tuple_shape[0]))

@@ -13,7 +13,7 @@ class Sequential(Module):
 
     Args:
         args: the modules, named ``"0"``, ``"1"`` …; or one OrderedDict of names and modules.
-            Functions of one Tensor may stand among them.
+            Functions of one Tensor are allowed, too.
     Raises:
         TypeError: an argument is neither a Module nor a function.
     Example:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Convolutions whose window or weight is another one at every place, as modules."""
+"""Convolutions whose window or weight differs at every position, as modules."""
 
 from .. import functional as F
 from ..core.not_available import NotAvailableError

@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Python's ``multiprocessing``, where Tensors go to other processes by handle.
 
-A Tensor that is put into a queue or pipe, or given to a process, moves to memory that processes
-share; the other side gets the same memory. What either writes (``x[...] = 1``, an optimizer's step)
-the other sees, with every start method. The process that sent a Tensor has to live until it is
-received. Tensors on a GPU go by CUDA's handles: both processes use the same memory of that GPU, the
-sender has to live for as long as others have it, and processes start by ``spawn`` or
-``forkserver``, since a child of ``fork`` cannot use a GPU. Names of ``multiprocessing`` that are
-not here are where they were.
+A Tensor that is put into a queue or pipe, or passed to a process, moves to shared memory; the
+receiver gets the same memory. Writes of one side (``x[...] = 1``, an optimizer's step) are visible
+to the other, with every start method. The sending process must live until the Tensor is received.
+Tensors on a GPU are sent by CUDA IPC handles: both processes use the same GPU memory, the sender
+must live as long as others use it, and processes must start by ``spawn`` or ``forkserver``, because
+a child of ``fork`` cannot use a GPU. Other names of ``multiprocessing`` are re-exported.
 """
 
 import multiprocessing as _python

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How Tensors are pickled for other processes: by memory that is shared.
+"""Pickling of Tensors for other processes through shared memory.
 
-On a CPU that is a file, whose descriptor is sent. Memory of a GPU stays its sender's, which keeps
-it until nobody else has it.
+On a CPU the memory is a file, whose descriptor is sent. GPU memory remains the sender's, which
+keeps it until no other process uses it.
 """
 
 from multiprocessing import reduction
@@ -27,7 +27,7 @@ def _received(descriptor) -> int:
     except (OSError, EOFError) as error:
         raise SenderGoneError(
             "[multiprocessing] the process that sent this Tensor has ended before it was received;"
-            " let it wait (an Event, a join of the receiver) until the others have what it sent"
+            " make it wait (an Event, a join of the receiver) until the others have received it"
         ) from error
 
 

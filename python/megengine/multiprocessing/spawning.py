@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Several processes that run one function, and whose failure is the caller's."""
+"""Several processes that run one function; their failures are raised in the caller."""
 
 import contextlib
 import multiprocessing
@@ -16,7 +16,7 @@ _SECONDS_TO_END = 3  # for all processes together; then they are killed
 
 
 class ProcessRaisedError(RuntimeError):
-    """A process raised an error, whose traceback is in the message.
+    """A process raised an error; the message contains its traceback.
 
     Example:
         >>> import megengine.multiprocessing as mp
@@ -42,12 +42,13 @@ class ProcessExitedError(RuntimeError):
     """
 
 
-_handler_before = None  # of SIGINT, while processes are started
+_handler_before = None  # handler of SIGINT while processes are started
 
 
 @contextlib.contextmanager
 def _interrupted_later() -> Iterator[None]:
-    """Ctrl-C waits for the end of the block: no process is started that nobody knows of."""
+    """Delay Ctrl-C to the end of the block, so that no process is started without being
+    recorded."""
     global _handler_before
     before = signal.getsignal(signal.SIGINT)
     if before is None or threading.current_thread() is not threading.main_thread():
@@ -94,7 +95,7 @@ class ProcessContext:
 
     def __init__(self, processes: list, errors: list):
         self.processes = processes
-        self._errors = dict(enumerate(errors))  # of those that may still say something
+        self._errors = dict(enumerate(errors))  # pipes of processes that may still report an error
 
     def pids(self) -> list[int]:
         """Their numbers."""
@@ -104,12 +105,12 @@ class ProcessContext:
         """Wait until all have ended; when one fails, or at Ctrl-C, the others are ended.
 
         Args:
-            timeout: seconds to wait at most; None for as long as it takes.
+            timeout: seconds to wait; None: no limit.
         Returns:
             Whether all have ended.
         Raises:
-            ProcessRaisedError: one raised an error.
-            ProcessExitedError: one ended otherwise.
+            ProcessRaisedError: a process raised an error.
+            ProcessExitedError: a process ended otherwise.
         """
         try:
             return self._wait(timeout)
@@ -121,7 +122,7 @@ class ProcessContext:
         end = None if timeout is None else time.monotonic() + timeout
         while running := [p.sentinel for p in self.processes if p.exitcode is None]:
             left = None if end is None else max(0, end - time.monotonic())
-            # A process may say what it died of and still not come to its end.
+            # A process may report its error and yet not end.
             if not connection.wait([*running, *self._errors.values()], left):
                 return False
             self._raise_failure()
@@ -141,7 +142,7 @@ class ProcessContext:
             raise ProcessExitedError(f"[spawn] process {index} {how}")
 
     def _trace(self, index: int) -> str | None:
-        """What a process has said; its pipe is closed when it has ended."""
+        """The error that a process has reported; its pipe is closed at its end."""
         pipe = self._errors.get(index)
         if pipe is None or not pipe.poll():
             return None
@@ -172,14 +173,15 @@ def spawn(
     """Run a function in several processes.
 
     Args:
-        fn: called as ``fn(index, *args)``; of a module, so that it can be pickled.
-        args: its further arguments; Tensors and Modules in shared memory are the same in all.
-        nprocs: how many processes.
+        fn: called as ``fn(index, *args)``; defined in a module, so that it can be pickled.
+        args: its further arguments; Tensors and Modules in shared memory are shared by all
+            processes.
+        nprocs: number of processes.
         join: wait for them.
         daemon: end them when this process ends.
         start_method: ``"spawn"``, ``"fork"`` or ``"forkserver"``.
     Returns:
-        None; without ``join`` what to wait with.
+        None; without ``join`` a context to wait with.
     Raises:
         ProcessRaisedError: a process raised an error; the others are ended.
         ProcessExitedError: a process ended otherwise; the others are ended.

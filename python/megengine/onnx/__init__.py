@@ -9,9 +9,9 @@ Example:
     ['x']
 """
 
-from ..core.room import room
+from ..core.lazy_import import lazy_getattr
 
 _LATER = {"export": "writing:export", "load": "reading:load"}
-__getattr__ = room(__name__, _LATER)
+__getattr__ = lazy_getattr(__name__, _LATER)
 
 __all__ = ["export", "load"]

@@ -12,7 +12,7 @@ from ..tensor import Parameter
 
 
 class _Named:
-    """What a file calls its inputs and outputs, in the order of a call and of its results."""
+    """Names of a file's inputs and outputs, in the order of a call and of its results."""
 
     def __init__(self, graph) -> None:
         self._graph = graph
@@ -30,7 +30,7 @@ class _Named:
 
     @property
     def metadata(self) -> dict[str, str]:
-        """What the file says about itself: its exporter, versions and the names of extents."""
+        """The metadata of the file: its exporter, versions and the names of dimensions."""
         return self._graph.metadata
 
     def __repr__(self) -> str:
@@ -62,7 +62,7 @@ class _Named:
 
 
 def _items_in(metadata: dict[str, str]) -> dict[str, int]:
-    """How many items each sequence has that is an output; anybody may have written it."""
+    """Number of items of each output that is a sequence. The metadata is not trusted."""
     prefix = "onnx.items."
     items = {k.removeprefix(prefix): v for k, v in metadata.items() if k.startswith(prefix)}
     return {name: int(count) for name, count in items.items() if count.isdecimal()}
@@ -117,7 +117,7 @@ class _Texts:
         return [array(v) if n in self._values else v for n, v in zip(names, values, strict=True)]
 
     def run(self, graph, values: list) -> list:
-        """What the graph makes of its inputs, with arrays of texts."""
+        """The outputs of the graph for its inputs, including arrays of strings."""
         numbers = dict(self._numbers)
         outputs = graph.run(self.encoded(graph.input_names, values, numbers))
         texts = np.array(list(numbers), object)
@@ -139,19 +139,19 @@ class Model(_Named):
         self._texts = _Texts(self._graph.metadata)
 
     def __call__(self, *inputs, **named):
-        """What the graph makes of its inputs.
+        """Run the graph on its inputs.
 
         Args:
-            inputs: Tensors or arrays in the order of ``input_names``, of any extents that fit.
-                Arrays of the dtype that the file says are taken as they are: float64, int64,
-                uint32 and uint64 too, and the narrow ones of the package ``ml_dtypes``. Inputs of
-                texts take arrays of them.
-            named: further ones by their names.
+            inputs: Tensors or arrays in the order of ``input_names``, of any matching shape. Arrays
+                of the dtype in the file are not converted, including float64, int64, uint32 and
+                uint64, and the narrow dtypes of the package ``ml_dtypes``. String inputs are arrays
+                of strings.
+            named: further inputs by name.
         Returns:
-            The only output, or a list of all; those that are texts as arrays of ``str``, a sequence
-            as a list of its items.
+            The only output, or a list of all; strings are arrays of ``str``, a sequence is a list
+            of its items.
         Raises:
-            TypeError: for an input that is missing, or that the graph does not have.
+            TypeError: an input is missing, or the graph does not have it.
         Example:
             >>> from megengine import onnx
             >>> info = onnx.export(F.relu, "relu.onnx", Tensor([[-1.0, 2.0]]))
@@ -166,9 +166,9 @@ class Model(_Named):
 class TrainableModel(_Named, Module):
     """The graph of an ONNX file as a Module: its weights are Parameters, by the names of the file.
 
-    Weights are the constants of floats with at least one axis that a gradient reaches. Batch
-    normalisation keeps the statistics of the file, and dropout does nothing: exporters write nets
-    as they are in evaluation mode.
+    Weights are the floating constants with at least one axis that a gradient reaches. Batch
+    normalisation keeps the statistics of the file, and dropout is the identity: exporters write
+    nets in evaluation mode.
 
     Args:
         path: of the file.
@@ -184,7 +184,7 @@ class TrainableModel(_Named, Module):
             setattr(self, key, Parameter(value))
 
     def forward(self, *inputs, **named):
-        """What the graph makes of its inputs with the weights as they are now.
+        """Run the graph on its inputs with the current weights.
 
         Args:
             inputs: as of a Model.
@@ -202,14 +202,14 @@ def load(path: str | os.PathLike, trainable: bool = False) -> Model | TrainableM
     """Read an ONNX file.
 
     Args:
-        path: of the file; weights that lie in other files are looked for beside it.
-        trainable: whether the weights are Parameters of a Module, to be trained further.
+        path: path of the file; external weight files are searched in its folder.
+        trainable: whether the weights are Parameters of a Module that can be trained further.
     Returns:
-        A callable over its graph. ``megengine.utils.network.Network.load`` gives the same graph to
-        be changed.
+        A callable that runs its graph. ``megengine.utils.network.Network.load`` returns the same
+        graph for editing.
     Raises:
-        RuntimeError: for a file that is damaged, or that has operators without a counterpart; it
-            names each of them.
+        RuntimeError: the file is damaged, or has operators without a counterpart, which the message
+            lists.
     Example:
         >>> import megengine.module as M
         >>> from megengine import onnx

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What was recorded, as an ONNX file."""
+"""Writes recorded graphs as ONNX files."""
 
 import contextlib
 import inspect
@@ -14,22 +14,22 @@ DEFAULT_OPSET = 17
 def export(module, path, args, input_names=None, output_names=None, opset=DEFAULT_OPSET):
     """Write a Module or function as an ONNX file, as it is in evaluation mode.
 
-    Where it works for other batches than that of ``args``, the first extent of inputs and outputs
-    is called ``batch`` in the file. Weights beyond 2 GiB go to a second file, ``PATH.data``.
+    If the graph supports other batch sizes than that of ``args``, the first dimension of inputs and
+    outputs is named ``batch`` in the file. Weights beyond 2 GiB go to a second file, ``PATH.data``.
 
     Args:
         module: the Module, or a function of Tensors.
         path: path of the file, or a binary file object.
         args: the arguments of one call, Tensors or arrays: one, or a tuple of them.
         input_names: names of the inputs; default: those of the arguments.
-        output_names: names of the outputs; default: what the function called them, else those of
-            their operators, or the keys of the dict that the function returns.
+        output_names: names of the outputs; default: those set by the function, else those of their
+            operators, or the keys of the returned dict.
         opset: version of the operator set, 11 to 28.
     Returns:
-        What ``trace.dump`` returns: number of operators, bytes, names of inputs and outputs, ….
+        The result of ``trace.dump``: number of operators, bytes, names of inputs and outputs, ….
     Raises:
-        ValueError: wrong names, or an operator set out of range.
-        RuntimeError: some operators cannot be said in ONNX; the message names each.
+        ValueError: the names are wrong, or the operator set is out of range.
+        RuntimeError: ONNX has no counterpart of some operators, which the message lists.
     Example:
         >>> import megengine.module as M
         >>> from megengine import onnx
@@ -56,10 +56,10 @@ def export(module, path, args, input_names=None, output_names=None, opset=DEFAUL
 
 
 def _argument_names(function, count: int) -> list[str] | None:
-    """Those of the first parameters; None where they do not have one each."""
+    """Names of the first parameters; None if they have no separate names."""
     try:
         parameters = list(inspect.signature(function).parameters.values())[:count]
-    except ValueError:  # of a function without a signature
+    except ValueError:  # raised for a function without a signature
         return None
     named = [p.name for p in parameters if p.kind is not inspect.Parameter.VAR_POSITIONAL]
     return named if len(named) == count else None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Adam with weight decay of its own."""
+"""Adam with decoupled weight decay."""
 
 from collections.abc import Iterable
 
@@ -8,7 +8,7 @@ from .adam import Adam
 
 
 class AdamW(Adam):
-    """Adam whose weight decay does not pass through the means (Loshchilov and Hutter, 2019).
+    """Adam with decoupled weight decay (Loshchilov and Hutter, 2019).
 
     Args:
         params: as in ``Optimizer``.

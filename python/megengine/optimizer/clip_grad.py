@@ -17,11 +17,11 @@ def clip_grad_norm(tensors: Tensor | Iterable[Tensor], max_norm: float, ord: flo
     """Scale gradients, in place, so that their common norm is at most a value.
 
     Args:
-        tensors: whose gradients to scale; those without one are left out.
+        tensors: Tensors whose gradients to scale; those without a gradient are ignored.
         max_norm: largest norm.
-        ord: which norm; may be infinity.
+        ord: order of the norm; may be infinity.
     Returns:
-        Norm before, a Tensor of rank 0.
+        The norm before scaling, a Tensor of rank 0.
     Raises:
         ValueError: ``max_norm`` is negative or NaN.
     Example:
@@ -50,7 +50,7 @@ def clip_grad_value(tensors: Tensor | Iterable[Tensor], lower: float, upper: flo
     """Limit each element of gradients, in place.
 
     Args:
-        tensors: whose gradients to limit; those without one are left out.
+        tensors: Tensors whose gradients to clip; those without a gradient are ignored.
         lower: smallest value.
         upper: largest value.
     Raises:

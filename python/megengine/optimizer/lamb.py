@@ -66,7 +66,7 @@ class LAMB(Adam):
 
 
 class LAMBFp16(LAMB):
-    """``LAMB`` for float16 parameters: it works on float32 copies of them, kept in its state.
+    """``LAMB`` for float16 parameters, with float32 copies of them in its state.
 
     Args:
         params, lr, betas, eps, bias_correction, weight_decay, always_adapt: as in ``LAMB``.

@@ -8,11 +8,11 @@ class LRScheduler:
     """Base of the schedulers. Making one takes the first step, to epoch ``current_epoch + 1``.
 
     Args:
-        optimizer: whose learning rates change; each group gets ``"initial_lr"``.
-        current_epoch: last epoch that is over; -1 to start.
+        optimizer: the Optimizer whose learning rates change; each group gets ``"initial_lr"``.
+        current_epoch: last finished epoch; -1 to start.
     Raises:
         TypeError: ``optimizer`` is not an Optimizer.
-        KeyError: resuming, and a group has no ``"initial_lr"``.
+        KeyError: a group has no ``"initial_lr"`` when resuming.
     Example:
         >>> from megengine.optimizer import MultiStepLR
         >>> optimizer = SGD(M.Linear(2, 1).parameters(), lr=1.0)
@@ -46,7 +46,7 @@ class LRScheduler:
         return {key: value for key, value in self.__dict__.items() if key != "optimizer"}
 
     def load_state_dict(self, state_dict: dict) -> None:
-        """Take over what ``state_dict`` gave."""
+        """Restore the state from ``state_dict``."""
         self.__dict__.update(state_dict)
 
     def get_lr(self) -> list[float]:
@@ -56,6 +56,6 @@ class LRScheduler:
     def step(self, epoch: int | None = None) -> None:
         """Go to the next epoch, or to a given one, and set the learning rates."""
         self.current_epoch = self.current_epoch + 1 if epoch is None else epoch
-        # Groups that were added later keep theirs.
+        # Groups that were added later keep their learning rates.
         for group, lr in zip(self.optimizer.param_groups, self.get_lr(), strict=False):
             group["lr"] = lr

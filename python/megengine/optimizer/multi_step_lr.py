@@ -15,11 +15,11 @@ class MultiStepLR(LRScheduler):
 
     Args:
         optimizer: as in ``LRScheduler``.
-        milestones: epochs, rising.
+        milestones: increasing epochs.
         gamma: the factor.
         current_epoch: as in ``LRScheduler``.
     Raises:
-        ValueError: the milestones fall or are no integers, or ``gamma`` is no factor.
+        ValueError: the milestones decrease or are not integers, or ``gamma`` is not a factor.
     Example:
         >>> opt = SGD([Parameter([1.0])], lr=1.0)
         >>> scheduler = MultiStepLR(opt, [1])
@@ -51,7 +51,7 @@ class MultiStepLR(LRScheduler):
         return {key: self.__dict__[key] for key in ("milestones", "gamma", "current_epoch")}
 
     def load_state_dict(self, state_dict: dict) -> None:
-        """Take over what ``state_dict`` gave, milestones and factor too.
+        """Restore the state from ``state_dict``, including milestones and factor.
 
         Raises:
             KeyError: one of the three is missing.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What all optimizers share: parameter groups, state, and its saving and loading."""
+"""Common part of all optimizers: parameter groups, state, saving and loading."""
 
 import math
 from abc import ABCMeta, abstractmethod
@@ -23,11 +23,10 @@ class Optimizer(metaclass=ABCMeta):
     """Base of the optimizers: it changes parameters in place, by their gradients.
 
     Args:
-        params: a Parameter, Parameters, or groups: dicts with ``"params"`` and options of their
-            own.
+        params: a Parameter, Parameters, or groups: dicts with ``"params"`` and options.
         defaults: options of the groups that do not set them.
     Raises:
-        TypeError: ``params`` holds something else, or is a set.
+        TypeError: ``params`` contains other values, or is a set.
         ValueError: there is no parameter.
         AssertionError: a parameter is in two groups.
     Example:
@@ -65,9 +64,9 @@ class Optimizer(metaclass=ABCMeta):
         Args:
             param_group: ``"params"`` and options.
         Raises:
-            TypeError: what it has are no Parameters.
+            TypeError: ``"params"`` contains other values.
             ValueError: an option without default is missing.
-            AssertionError: it is no dict, or a parameter is in another group.
+            AssertionError: it is not a dict, or a parameter is in another group.
         """
         assert isinstance(param_group, dict), (
             f"a param group must be a dict, got {type(param_group).__name__}"
@@ -94,7 +93,7 @@ class Optimizer(metaclass=ABCMeta):
         assert known.isdisjoint(ids) and len(set(ids)) == len(ids), (
             "some parameters appear in more than one parameter group"
         )
-        # A value of its own, in memory that may be reused; memory that is shared stays.
+        # Give it a private value in reusable memory; shared memory stays shared.
         for param in (p for p in params if not _mge.keeps_memory(p)):
             param._reset(Tensor(param.numpy(), no_cache=True, device=param.device))
         self.param_groups.append(param_group)
@@ -120,7 +119,7 @@ class Optimizer(metaclass=ABCMeta):
 
     def _trained(self, param_group: dict) -> Iterator[tuple[Parameter, dict, Tensor]]:
         """The parameters of a group that have a gradient, each with its states and the learning
-        rate, which lies where the parameter does.
+        rate, which is on the parameter's device.
         """
         rates: dict = {}
         for param in param_group["params"]:
@@ -180,7 +179,7 @@ class Optimizer(metaclass=ABCMeta):
         return {"param_groups": groups, "state": state}
 
     def load_state_dict(self, state: dict) -> None:
-        """Take over what ``state_dict`` gave.
+        """Restore the state from ``state_dict``.
 
         Args:
             state: the dictionary.
@@ -249,6 +248,7 @@ def is_not_negative(value, most: float = math.inf) -> bool:
 
 
 def check_not_negative(value: float, text: str) -> None:
-    """Raise ValueError with a text for what is no number, negative, infinite or NaN."""
+    """Raise ValueError with a text for a value that is not a number, or is negative, infinite or
+    NaN."""
     if not is_not_negative(value):
         raise ValueError(f"{text}: {value}")

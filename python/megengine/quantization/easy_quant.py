@@ -28,13 +28,14 @@ def apply_easy_quant(
     Args:
         module: the net, with ``passive_qconfig`` and scales: after ``reset_qconfig``.
         data: its input.
-        start: least factor of a scale that is tried.
-        stop: largest factor.
-        num: how many are tried.
+        start: smallest factor of a scale to try.
+        stop: largest factor to try.
+        num: number of factors to try.
     Returns:
-        The net, whose observers hold the new scales.
+        The net, whose observers have the new scales.
     Raises:
-        TypeError: ``module`` is no Module, or a part of it has an observer without a scale to set.
+        TypeError: ``module`` is not a Module, or a part of it has an observer without a scale to
+            set.
     Example:
         >>> import megengine.quantization as Q
         >>> net, x = M.Sequential(M.Linear(4, 2)), F.ones((8, 4))
@@ -58,14 +59,14 @@ def _search(name: str, factors: np.ndarray, part: Module, inputs: tuple, output:
     """Set the scale of an observer.
 
     Args:
-        name: the observer's in ``part``.
-        factors: of the scale, to try.
-        part: a module of the net; it was called with two batches in one.
-        inputs: in the first half those that the net has in floats, in the second half those that it
-            has in integers.
-        output: with the scale that the observer had; so parts behind this one see its effect alone.
+        name: name of the observer in ``part``.
+        factors: factors of the scale to try.
+        part: a module of the net, which was called with a batch of two halves.
+        inputs: in the first half those of the float net, in the second half those of the integer
+            net.
+        output: with the observer's previous scale, so that later parts see only its effect.
     Returns:
-        What goes on as the result.
+        The value to use as the result.
     """
     observer = getattr(part, name)
     if observer is None:
@@ -78,7 +79,7 @@ def _search(name: str, factors: np.ndarray, part: Module, inputs: tuple, output:
 
 
 def _half(batches, which: int):
-    """One of the two batches that a Tensor holds, also in a list or tuple; the rest is kept."""
+    """One half of a batch in a Tensor, list or tuple; other values are kept."""
     if isinstance(batches, (list, tuple)):
         return type(batches)(_half(batch, which) for batch in batches)
     return split(batches, 2)[which] if isinstance(batches, Tensor) else batches

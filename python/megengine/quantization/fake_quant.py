@@ -33,7 +33,7 @@ class _FakeQuantize(Module):
         self.enabled = enable
 
     def enable(self) -> None:
-        """Quantise what comes."""
+        """Enable quantisation."""
         self.enabled = True
 
     def disable(self) -> None:
@@ -60,9 +60,9 @@ class FakeQuantize(_FakeQuantize):
 
     Args:
         dtype: the quantised dtype, or its name.
-        enable: False lets everything pass as it is.
+        enable: False passes values unchanged.
     Raises:
-        ValueError: there is no dtype of that name.
+        ValueError: no dtype has that name.
     Example:
         >>> from megengine.quantization import FakeQuantize, create_qparams
         >>> qparams = create_qparams(dtype_meta="qint8", scale=Tensor(0.5))
@@ -75,7 +75,7 @@ class FakeQuantize(_FakeQuantize):
 
         Args:
             inp: float32, any shape.
-            qparams: of the dtype of this module.
+            qparams: parameters with the dtype of this module.
         Raises:
             ValueError: there are no ``qparams``.
             AssertionError: they have another dtype.
@@ -91,9 +91,9 @@ class TQT(_FakeQuantize, QParamsModuleMixin):
 
     Args:
         dtype: the quantised dtype, or its name.
-        enable: False lets everything pass as it is.
+        enable: False passes values unchanged.
     Raises:
-        ValueError: there is no dtype of that name.
+        ValueError: no dtype has that name.
     Example:
         >>> from megengine.quantization import TQT
         >>> TQT("qint8")(Tensor([0.6]))                  # begins with a scale of 1
@@ -125,7 +125,7 @@ class TQT(_FakeQuantize, QParamsModuleMixin):
         self.scale[...] = F.log(scale) / math.log(2)
 
     def get_qparams(self) -> QParams:
-        """How it quantises now."""
+        """Return the current quantisation parameters."""
         return create_qparams(QuantMode.SYMMERTIC, self.dtype, 2 ** self.scale.detach())
 
 
@@ -134,10 +134,10 @@ class LSQ(_FakeQuantize, QParamsModuleMixin):
 
     Args:
         dtype: the quantised dtype, or its name.
-        enable: False lets everything pass as it is.
-        eps: is added to the step that is learned.
+        enable: False passes values unchanged.
+        eps: added to the learned step.
     Raises:
-        ValueError: there is no dtype of that name.
+        ValueError: no dtype has that name.
     Example:
         >>> from megengine.quantization import LSQ, create_qparams
         >>> lsq = LSQ("qint8")
@@ -160,7 +160,7 @@ class LSQ(_FakeQuantize, QParamsModuleMixin):
         """Begin with another scale.
 
         Args:
-            qparams: with a scale; ``LSQParams`` set the factor of its gradient, too.
+            qparams: parameters with a scale; ``LSQParams`` set the factor of its gradient, too.
         Raises:
             AssertionError: there is no scale.
         """
@@ -179,7 +179,7 @@ class LSQ(_FakeQuantize, QParamsModuleMixin):
         return lsq_forward(self.qmin, self.qmax, inp, step, self.zero_point, self.grad_scale)
 
     def get_qparams(self) -> LSQParams:
-        """How it quantises now; a dtype without zero points has none."""
+        """Return the current quantisation parameters, without a zero point for symmetric dtypes."""
         step = F.abs(self.step_size.detach()) + self.eps
         zero_point = self.zero_point if self.dtype.is_unsigned else None
         return LSQParams(self.mode, self.dtype, step, zero_point, self.grad_scale)

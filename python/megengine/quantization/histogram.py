@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Histograms of values: how two are joined, and the range in which quantisation costs least.
 
-A histogram is float32 counts over equal bins of a range. When the range grows, bins are cut into
-parts, and the bins of the wider range are made of whole parts. The range to quantise is found by
-leaving out outer bins step by step as long as the squared error becomes smaller; or it holds a
-share of the values; or it is where quantised values have the most similar distribution.
+A histogram consists of float32 counts over equal bins of a range. When the range grows, bins are
+split into parts, and the bins of the wider range consist of whole parts. Three methods find the
+range to quantise: omitting outer bins as long as the squared error decreases, keeping a share of
+the values, or maximising the similarity of the quantised distribution.
 """
 
 from bisect import bisect_left, bisect_right
@@ -14,18 +14,18 @@ import numpy as np
 
 _QUANTILE_STEP = 1e-5  # the share of values that one step of the search leaves out
 _ENDS = 256  # so many ends of a range are tried
-_NOTHING = 1e-9  # of a range: where that much of it is, nobody sees
+_NOTHING = 1e-9  # negligible share of a range
 
 
 class Range(NamedTuple):
-    """From the least to the largest value."""
+    """A range from the smallest to the largest value."""
 
     low: float
     high: float
 
 
 def count(values: np.ndarray, bins: int, within: Range) -> np.ndarray:
-    """How many values lie in each bin.
+    """Number of values in each bin.
 
     Args:
         values: any shape.
@@ -53,13 +53,13 @@ def joined(
     bins = len(counts)
     low, high = min(old.low, float(values.min())), max(old.high, float(values.max()))
     if old.high - old.low <= (high - low) * _NOTHING:
-        # As good as one value.
+        # Equivalent to a single value.
         middle = np.full(1, (old.low + old.high) / 2)
         before = np.histogram(middle, bins, range=(low, high), weights=[counts.sum()])[0]
         within = Range(low, high)
     else:
-        # A bin of the new range is a whole number of the parts. In float32, as MegEngine counts:
-        # where the old range begins differs by a part otherwise.
+        # A bin of the new range is a whole number of parts. Computed in float32, as in MegEngine:
+        # otherwise the start of the old range differs by a part.
         first, last = np.float32(old.low), np.float32(old.high)
         least, most = np.float32(low), np.float32(high)
         part = (last - first) / np.float32(bins * upsample_rate)
@@ -79,7 +79,7 @@ def _resampled(counts: np.ndarray, upsample_rate: int, rate: int, start: int) ->
 
 
 def best_range(counts: np.ndarray, within: Range, steps: int) -> Range:
-    """The range whose quantisation has the least squared error.
+    """The range whose quantisation has the smallest squared error.
 
     Args:
         counts: of the bins.
@@ -94,7 +94,7 @@ def best_range(counts: np.ndarray, within: Range, steps: int) -> Range:
     first, last, least = 0, bins - 1, np.inf
     low_share, high_share = 0.0, 1.0
     while low_share < high_share:
-        # What each side would leave out for one step more; the side of more bins goes on.
+        # Shares that each side would omit in one more step; the side with more bins advances.
         left = min(max(bisect_left(shares, low_share + _QUANTILE_STEP), first), last)
         right = min(max(bisect_right(shares, high_share - _QUANTILE_STEP) - 1, first), last)
         if left - first > last - right:
@@ -121,7 +121,7 @@ def _squared_error(counts: np.ndarray, first: int, last: int, width: float, step
     end = begin + width
     step_of_begin = np.clip(np.floor(begin / step), 0, steps - 1)
     step_of_end = np.clip(np.floor(end / step), 0, steps - 1)
-    # Distances from the middles of the steps; whole steps lie between the two.
+    # Distances from the centres of the steps; whole steps are between the two.
     from_begin = begin - (step_of_begin + 0.5) * step
     from_end = end - (step_of_end + 0.5) * step
     within_one = from_end**3 - from_begin**3
@@ -133,7 +133,7 @@ def _squared_error(counts: np.ndarray, first: int, last: int, width: float, step
 
 
 def range_of_share(counts: np.ndarray, within: Range, share: float) -> Range:
-    """The range that holds a share of all values, leaving out as many at each end.
+    """The range that contains a share of all values, with equal shares omitted at each end.
 
     Args:
         counts: of the bins.
@@ -163,7 +163,7 @@ def range_of_least_divergence(counts: np.ndarray, within: Range, steps: int) -> 
     largest = max(-within.low, within.high)
     middles = np.linspace(within.low, within.high, 2 * bins + 1)[1::2]
     sizes = np.histogram(np.abs(middles), bins, range=(0, largest), weights=counts)[0]
-    # Zeros are exact on all steps, and where there are many of them nothing else would count.
+    # Zeros are exact on all steps, and many of them would dominate.
     sizes[0] = sizes[1]
     levels = max(steps // 2, 1)
     ends = range(bins, min(levels, bins) - 1, -max(bins // _ENDS, 1))
@@ -173,7 +173,8 @@ def range_of_least_divergence(counts: np.ndarray, within: Range, steps: int) -> 
 
 
 def _divergence(sizes: np.ndarray, end: int, levels: int) -> float:
-    """Of what is cut off at a bin from the same on levels, each spread over its bins in use."""
+    """Divergence of the distribution clipped at a bin from its quantised form, whose levels are
+    spread over their bins in use."""
     whole = sizes[:end].astype(np.float64)
     level = np.arange(end) * levels // end
     is_used = whole > 0
@@ -183,7 +184,7 @@ def _divergence(sizes: np.ndarray, end: int, levels: int) -> float:
     if not spread.any():
         return np.inf
     p, q = whole / whole.sum(), spread / spread.sum()
-    # A bin that holds only what was cut off has no place on the levels.
+    # A bin with only clipped values has no level.
     q = np.where(q > 0, q, 1e-10)
     is_used = p > 0
     return float((p[is_used] * np.log(p[is_used] / q[is_used])).sum())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What fake quantisers are made of: MegEngine 1.13 defines nothing of its own here."""
+"""Base classes of fake quantisers: MegEngine 1.13 defines no names here."""
 
 from functools import partial  # noqa: F401
 

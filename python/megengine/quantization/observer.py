@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Modules that look at what passes through them, to know how it may be quantised."""
+"""Modules that observe Tensors to find quantisation parameters."""
 
 from abc import abstractmethod
 from typing import Self
@@ -32,12 +32,12 @@ from .utils import (
 
 
 class Observer(Module, QParamsModuleMixin):
-    """Returns what it is given and remembers what it needs. In evaluation mode it is disabled.
+    """Returns its input and records statistics. Disabled in evaluation mode.
 
     Args:
-        dtype: the quantised dtype to be, or its name.
+        dtype: the target quantised dtype, or its name.
     Raises:
-        ValueError: there is no dtype of that name.
+        ValueError: no dtype has that name.
     Example:
         >>> from megengine.quantization import Observer, create_qparams
         >>> class Largest(Observer):
@@ -61,7 +61,7 @@ class Observer(Module, QParamsModuleMixin):
         self.enabled = True
 
     def enable(self) -> None:
-        """Look at what comes."""
+        """Enable the observer."""
         self.enabled = True
 
     def disable(self) -> None:
@@ -86,11 +86,11 @@ class MinMaxObserver(Observer):
     """Remembers the least and the largest value.
 
     Args:
-        mode: quantise with a zero point, or without.
-        eps: least scale.
-        dtype: the quantised dtype to be, or its name.
+        mode: a QuantMode: with or without a zero point.
+        eps: smallest scale.
+        dtype: the target quantised dtype, or its name.
     Raises:
-        ValueError: there is no dtype of that name.
+        ValueError: no dtype has that name.
     Example:
         >>> from megengine.quantization import MinMaxObserver
         >>> observer = MinMaxObserver()
@@ -123,11 +123,11 @@ class MinMaxObserver(Observer):
         return create_qparams(self.mode, self.dtype, scale, self.qmin - F.round(low / scale))
 
     def get_qparams(self) -> QParams:
-        """How values between the least and the largest are quantised."""
+        """Return the quantisation parameters for values between the smallest and the largest."""
         return self._qparams_of(self.min_val, self.max_val)
 
     def _range_of(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        """The least and the largest value of what is looked at."""
+        """The smallest and the largest value of the observed Tensor."""
         return x.min(), x.max()
 
     def _observe(self, x: Tensor) -> None:
@@ -142,7 +142,7 @@ class MinMaxObserver(Observer):
 
 
 class _OverProcesses:
-    """For an observer: what all processes look at."""
+    """Mixin for observers that combine the statistics of all processes."""
 
     def _range_of(self, x: Tensor) -> tuple[Tensor, Tensor]:
         low, high = super()._range_of(x)
@@ -154,14 +154,14 @@ class _OverProcesses:
 
 
 class ChannelMinMaxObserver(Observer):
-    """Remembers the largest magnitude of each output channel of a weight, so that each has a scale
-    of its own; MegEngine does not have it. For weights alone, without zero points.
+    """Records the largest magnitude of each output channel of a weight, for per-channel scales;
+    MegEngine does not have it. Only for weights, without zero points.
 
     Args:
-        eps: least scale.
-        dtype: the quantised dtype to be, or its name.
+        eps: smallest scale.
+        dtype: the target quantised dtype, or its name.
     Raises:
-        ValueError: there is no dtype of that name.
+        ValueError: no dtype has that name.
     Example:
         >>> from megengine.quantization import ChannelMinMaxObserver
         >>> observer = ChannelMinMaxObserver()
@@ -188,7 +188,8 @@ class ChannelMinMaxObserver(Observer):
         self.max_val = Tensor(np.zeros(shape), dtype=np.float32)
 
     def get_qparams(self) -> QParams:
-        """How values up to the largest magnitudes are quantised: a scale for each channel."""
+        """Return the quantisation parameters for values up to the largest magnitudes: a scale
+        for each channel."""
         scale = F.maximum(self.max_val / ((self.qmax - self.qmin) / 2), self.scale_limit)
         return create_qparams(QuantMode.SYMMERTIC, self.dtype, scale)
 
@@ -203,7 +204,7 @@ class ChannelMinMaxObserver(Observer):
 class SyncMinMaxObserver(_OverProcesses, MinMaxObserver):
     """``MinMaxObserver`` over all processes that train together.
 
-    As in MegEngine 1.13, it observes in evaluation mode and after ``disable`` as well.
+    As in MegEngine 1.13, it also observes in evaluation mode and after ``disable``.
 
     Example:
         >>> from megengine.quantization import SyncMinMaxObserver
@@ -222,12 +223,12 @@ class ExponentialMovingAverageObserver(MinMaxObserver):
     """Remembers moving averages of the least and the largest value of each Tensor.
 
     Args:
-        momentum: weight of what is remembered; the first Tensor sets both values.
-        mode: quantise with a zero point, or without.
-        eps: least scale.
-        dtype: the quantised dtype to be, or its name.
+        momentum: weight of the recorded values; the first Tensor sets both values.
+        mode: a QuantMode: with or without a zero point.
+        eps: smallest scale.
+        dtype: the target quantised dtype, or its name.
     Raises:
-        ValueError: there is no dtype of that name.
+        ValueError: no dtype has that name.
     Example:
         >>> from megengine.quantization import ExponentialMovingAverageObserver
         >>> observer = ExponentialMovingAverageObserver(momentum=0.5)
@@ -246,11 +247,11 @@ class ExponentialMovingAverageObserver(MinMaxObserver):
     ):
         super().__init__(mode, eps, dtype, **kwargs)
         self.momentum = Tensor(momentum, dtype=np.float32)
-        # The weight of what was there before the first Tensor is 0.
+        # The weight of the values before the first Tensor is 0.
         self.runtime_momentum = Tensor(0.0, dtype=np.float32)
 
     def set_momentum(self, momentum: float) -> None:
-        """Change the weight of what is remembered."""
+        """Change the weight of the recorded values."""
         self.momentum = Tensor(momentum, dtype=np.float32)
 
     def forward(self, x_orig: Tensor) -> Tensor:
@@ -276,18 +277,18 @@ class SyncExponentialMovingAverageObserver(_OverProcesses, ExponentialMovingAver
 
 
 class HistogramObserver(MinMaxObserver):
-    """Counts values and finds the range whose quantisation has the least squared error.
+    """Counts values and finds the range whose quantisation has the smallest squared error.
 
     It looks at everything, in evaluation mode too: that is how nets are calibrated.
 
     Args:
         bins: number of bins.
-        upsample_rate: parts of a bin when the range grows.
-        mode: quantise with a zero point, or without.
-        eps: least scale.
-        dtype: the quantised dtype to be, or its name.
+        upsample_rate: number of parts of a bin when the range grows.
+        mode: a QuantMode: with or without a zero point.
+        eps: smallest scale.
+        dtype: the target quantised dtype, or its name.
     Raises:
-        ValueError: there is no dtype of that name.
+        ValueError: no dtype has that name.
     Example:
         >>> from megengine.quantization import HistogramObserver
         >>> observer = HistogramObserver(bins=64)
@@ -316,7 +317,7 @@ class HistogramObserver(MinMaxObserver):
         return Range(self.min_val.item(), self.max_val.item())
 
     def get_qparams(self) -> QParams:
-        """How the range that was found is quantised.
+        """Return the quantisation parameters for the best range.
 
         Raises:
             ValueError: there were no values yet.
@@ -352,7 +353,7 @@ class HistogramObserver(MinMaxObserver):
 
 
 class PercentileObserver(HistogramObserver):
-    """A histogram of which the range holds a share of the values; MegEngine does not have it.
+    """A histogram whose range contains a share of the values; MegEngine does not have it.
 
     Args:
         percentile: how many of a hundred values are in range; as many are left out at each end.
@@ -394,12 +395,12 @@ class EntropyObserver(HistogramObserver):
 
 
 class PassiveObserver(Observer):
-    """Looks at nothing: it holds what it was given.
+    """Observes nothing, and returns the parameters that were set.
 
     Args:
-        dtype: the quantised dtype to be, or its name.
+        dtype: the target quantised dtype, or its name.
     Raises:
-        ValueError: there is no dtype of that name.
+        ValueError: no dtype has that name.
     Example:
         >>> from megengine.quantization import PassiveObserver, create_qparams
         >>> observer = PassiveObserver("qint8")
@@ -427,10 +428,10 @@ class PassiveObserver(Observer):
             qparams.scale = Tensor(array, dtype=np.float32)
 
     def get_qparams(self) -> QParams:
-        """What it was given.
+        """Return the parameters that were set.
 
         Raises:
-            RuntimeError: nothing yet.
+            RuntimeError: no parameters are set.
         """
         if self.qparams is None:
             raise RuntimeError("[PassiveObserver] it has no qparams yet: call set_qparams")
@@ -440,9 +441,9 @@ class PassiveObserver(Observer):
         """Give it scale and zero point.
 
         Args:
-            qparams: of its dtype, with a scale.
+            qparams: parameters of its dtype, with a scale.
         Raises:
-            AssertionError: the dtype is another one, or there is no scale.
+            AssertionError: the dtype differs, or there is no scale.
         """
         assert qparams.dtype_meta == self.dtype, "input qparams' dtype is not equal to self.dtype."
         assert qparams.scale is not None, "Can not get an initialized scale"
@@ -454,7 +455,7 @@ class PassiveObserver(Observer):
         self.orig_scale = scale.numpy()
 
     def forward(self, x: Tensor) -> Tensor:
-        # Module.to moves Tensors of the module, which those of qparams are not.
+        # Module.to moves the module's Tensors; those of qparams do not belong to it.
         for name in ("scale", "zero_point") if self.qparams is not None else ():
             value = getattr(self.qparams, name)
             if value is not None and value.device != x.device:

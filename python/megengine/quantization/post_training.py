@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Quantisation without training, and what it costs, layer by layer. MegEngine has neither."""
+"""Post-training quantisation, and its error in each layer. MegEngine has neither."""
 
 from collections.abc import Iterable
 from copy import deepcopy
@@ -24,13 +24,13 @@ def quantize_post_training(
 
     Args:
         module: the net, with ``QuantStub`` and ``DequantStub``.
-        batches: what is typical for its input: Tensors, or tuples of its arguments.
-        inplace: change the net; otherwise a copy.
+        batches: representative inputs: Tensors, or tuples of its arguments.
+        inplace: change the net itself instead of a copy.
         qconfig: observers that find the scales.
     Returns:
         The net in integers, in evaluation mode.
     Raises:
-        TypeError: ``module`` is no Module.
+        TypeError: ``module`` is not a Module.
         ValueError: there are no batches.
     Example:
         >>> from megengine.quantization import quantize_post_training
@@ -51,12 +51,12 @@ def quantize_post_training(
         net(*batch) if isinstance(batch, tuple | list) else net(batch)
         is_calibrated = True
     if not is_calibrated:
-        raise ValueError("[quantize_post_training] there is no batch to find scales with")
+        raise ValueError("[quantize_post_training] there are no batches to find scales")
     return quantize(net)
 
 
 class LayerError(NamedTuple):
-    """How far a quantised layer is from the float one: behind all layers before it.
+    """Difference of a quantised layer from the float one, including the effect of earlier layers.
 
     Args:
         name: of the layer in the net.
@@ -75,12 +75,12 @@ class LayerError(NamedTuple):
 
 
 def layer_errors(net: Module, quantized: Module, *inputs) -> list[LayerError]:
-    """What quantisation costs in each layer.
+    """Quantisation error of each layer.
 
     Args:
         net: the float net, or the QAT one, in evaluation mode.
         quantized: its quantised form, with the same names.
-        inputs: of both.
+        inputs: inputs of both nets.
     Returns:
         One entry for each quantised module that was called, in the order of the calls.
     Raises:

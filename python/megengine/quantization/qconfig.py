@@ -25,15 +25,15 @@ class _Fields(NamedTuple):
 
 
 class QConfig(_Fields):
-    """What makes the observers and fake quantisers of a module: classes, or ``partial`` of them.
+    """Factories of a module's observers and fake quantisers: classes, or ``partial`` of them.
 
     Args:
-        weight_observer: makes the observer of the weight; None: there is none.
-        act_observer: the same for the result.
-        weight_fake_quant: makes the fake quantiser of the weight; None: there is none.
-        act_fake_quant: the same for the result.
+        weight_observer: makes the observer of the weight; None: no observer.
+        act_observer: makes the observer of the result; None: no observer.
+        weight_fake_quant: makes the fake quantiser of the weight; None: no fake quantiser.
+        act_fake_quant: makes the fake quantiser of the result; None: no fake quantiser.
     Raises:
-        ValueError: an observer or fake quantiser is given, not what makes it.
+        ValueError: an observer or fake quantiser is given instead of its factory.
     Example:
         >>> from megengine.quantization import FakeQuantize, MinMaxObserver, QConfig
         >>> from functools import partial

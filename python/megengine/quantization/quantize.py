@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From a float net to one for quantisation-aware training, and from that to a quantised one."""
+"""Converts a float net to one for quantisation-aware training, and that to a quantised one."""
 
 from collections.abc import Callable, Iterable
 from copy import deepcopy
@@ -34,9 +34,9 @@ def _forms(package, other) -> dict[type, type]:
 
 
 def _replaced(module: Module, convert: Callable[[Module], Module | None]) -> Module:
-    """The module with its parts, wherever they stand, in the place that ``convert`` gives for them.
+    """The module with all its parts replaced by the results of ``convert``, also in containers.
 
-    What is converted is not searched for parts; None leaves a module as it is.
+    Converted parts are not searched further; None keeps a module.
     """
     made = {}
 
@@ -71,12 +71,13 @@ def quantize(module: Module, inplace: bool = True, mapping: dict | None = None) 
 
     Args:
         module: the net, made by ``quantize_qat``; its QAT modules are replaced.
-        inplace: change the net; otherwise a copy. A net that is one such module is not changed.
+        inplace: change the net itself instead of a copy. A net that is itself such a module is not
+            changed.
         mapping: further quantised classes by QAT class.
     Returns:
-        The net; it runs in evaluation mode.
+        The net, in evaluation mode.
     Raises:
-        TypeError: ``module`` is no Module.
+        TypeError: ``module`` is not a Module.
         KeyError: a QAT module has no quantised form.
     Example:
         >>> from megengine.quantization import quantize, quantize_qat
@@ -112,16 +113,17 @@ def quantize_qat(
     """A float net for quantisation-aware training.
 
     Args:
-        module: the net; those of its parts that can be quantised are replaced. Parts after
-            ``disable_quantize`` stay as they are.
-        inplace: change the net; otherwise a copy. A net that is one such part is not changed.
+        module: the net; its quantisable parts are replaced. Parts with ``disable_quantize`` are
+            kept.
+        inplace: change the net itself instead of a copy. A net that is itself such a part is not
+            changed.
         qconfig: observers and fake quantisers of each part.
         mapping: further QAT classes by float class.
     Returns:
         The net, with the same parameters.
     Raises:
-        TypeError: ``module`` is no Module, or ``qconfig`` no ``QConfig``.
-        KeyError: a part is of a class derived from one that can be quantised.
+        TypeError: ``module`` is not a Module, or ``qconfig`` is not a ``QConfig``.
+        KeyError: the class of a part is derived from a quantisable one.
     Example:
         >>> from megengine.quantization import quantize_qat, tqt_qconfig
         >>> quantize_qat(M.Sequential(M.Elemwise("add")), qconfig=tqt_qconfig)
@@ -157,12 +159,12 @@ def reset_qconfig(module: Module, qconfig: QConfig, inplace: bool = True) -> Any
 
     Args:
         module: the net.
-        qconfig: what is new.
-        inplace: change the net; otherwise a copy.
+        qconfig: the new QConfig.
+        inplace: change the net itself instead of a copy.
     Returns:
         The net.
     Raises:
-        TypeError: ``module`` is no Module.
+        TypeError: ``module`` is not a Module.
     Example:
         >>> import megengine.quantization as Q
         >>> net = Q.quantize_qat(M.Sequential(M.ConvRelu2d(1, 2, 3)))
@@ -196,9 +198,9 @@ def propagate_qconfig(module: Module, qconfig: QConfig) -> None:
 
     Args:
         module: the net.
-        qconfig: what is new.
+        qconfig: the new QConfig.
     Raises:
-        TypeError: ``module`` is no Module.
+        TypeError: ``module`` is not a Module.
     Example:
         >>> net = quantize_qat(M.Sequential(M.ConvRelu2d(1, 2, 3)))
         >>> propagate_qconfig(net, ema_fakequant_qconfig)

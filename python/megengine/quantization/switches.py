@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The QAT modules of a net, reached together: what observes and what quantises, on or off."""
+"""Switches for all observers and fake quantisers of a net."""
 
 from collections.abc import Callable
 
@@ -8,10 +8,10 @@ from ..module.qat import QATModule
 
 
 def check_module(module: Module, who: str) -> None:
-    """Refuse what is no Module.
+    """Raise TypeError for a value that is not a Module.
 
     Raises:
-        TypeError: it is none; ``who`` stands in front of the message.
+        TypeError: it is not a Module; ``who`` is the prefix of the message.
     """
     if not isinstance(module, Module):
         raise TypeError(f"[{who}] expected a Module, got {type(module).__name__}")
@@ -21,7 +21,7 @@ def qat_modules(module: Module, who: str) -> list[QATModule]:
     """The QAT modules of a net, itself among them.
 
     Raises:
-        TypeError: ``module`` is no Module; ``who`` stands in front of the message.
+        TypeError: ``module`` is not a Module; ``who`` is the prefix of the message.
     """
     check_module(module, who)
     return [part for part in module.modules() if isinstance(part, QATModule)]
@@ -36,7 +36,7 @@ def hook_qat_module(module: Module, func: Callable) -> list:
     Returns:
         Handles with ``remove()``.
     Raises:
-        TypeError: ``module`` is no Module.
+        TypeError: ``module`` is not a Module.
     Example:
         >>> import megengine.quantization as Q
         >>> net = Q.quantize_qat(M.Sequential(M.ConvRelu2d(1, 2, 3)))

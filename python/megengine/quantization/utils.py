@@ -32,7 +32,7 @@ def without_narrow_range(options: dict) -> dict:
 
 
 class QParamsModuleMixin(ABC):
-    """What all modules have that know how something is quantised.
+    """Mixin of modules that have quantisation parameters.
 
     Example:
         >>> from megengine.quantization import MinMaxObserver
@@ -48,13 +48,13 @@ class QParamsModuleMixin(ABC):
 
     @abstractmethod
     def get_qparams(self) -> QParams:
-        """How it is quantised."""
+        """Return the quantisation parameters."""
 
     def get_quantized_dtype(self) -> np.dtype:
-        """The dtype of what is quantised so.
+        """The dtype for these quantisation parameters.
 
         Raises:
-            ValueError: no Tensor can have such a dtype, or the zero point does not fit to it.
+            ValueError: Tensors do not support such a dtype, or the zero point does not fit it.
         """
         qparams = self.get_qparams()
         if qparams.scale.size > 1:

@@ -18,7 +18,7 @@ from ..core.random_turn import keep_turn, turn
 from ..core.tensor.shape_arguments import as_int, known_or_symbolic
 from ..tensor import Tensor
 
-# From this generator each DataLoader draws the seeds of its workers; None: nobody has asked yet.
+# Each DataLoader draws the seeds of its workers from this generator; None: not created yet.
 _host_rng = None
 
 
@@ -63,8 +63,8 @@ class RNG:
     """A stream of random numbers.
 
     Args:
-        seed: same seed, same numbers; None takes the stream that all share.
-        device: where the numbers are made; None for the default device.
+        seed: equal seeds give equal numbers; None: the shared stream.
+        device: device of the numbers; None: the default device.
     Example:
         >>> a, b = RNG(seed=1), RNG(seed=1)
         >>> float(a.uniform()) == float(b.uniform())
@@ -77,10 +77,10 @@ class RNG:
         self._stream = None if seed is None else _Stream(self._seed, device)
 
     def get_state(self) -> list[int] | dict:
-        """Where the stream is.
+        """Return the state of the stream.
 
         Returns:
-            Two numbers; of the stream that all share what ``get_rng_state`` gives.
+            Two numbers; for the shared stream the result of ``get_rng_state``.
         Example:
             >>> RNG(seed=5).get_state()
             [5, 0]
@@ -91,9 +91,9 @@ class RNG:
         """Bring the stream to where it was.
 
         Args:
-            state: what ``get_state`` gave.
+            state: the result of ``get_state``.
         Raises:
-            ValueError: it is something else.
+            ValueError: it is not such a state.
         Example:
             >>> a, b = RNG(seed=5), RNG(seed=6)
             >>> b.set_state(a.get_state())
@@ -105,7 +105,8 @@ class RNG:
         self._stream.words = _checked_words(state)
 
     def _next_state(self, *operands: Tensor) -> Tensor:
-        """The state for one operator: of this stream, else of the one beside the operands."""
+        """The state for one operator: of this stream, else of the shared one on the operands'
+        device."""
         if self._stream is not None:
             return self._stream.draw()
         return next_state(operands[0].device if operands else self._device)
@@ -116,7 +117,7 @@ class RNG:
         Args:
             low: lower bound.
             high: upper bound, above ``low``.
-            size: shape; None for (1,).
+            size: shape; None: (1,).
         Returns:
             float32 Tensor.
         Raises:
@@ -136,7 +137,7 @@ class RNG:
         Args:
             mean: its mean.
             std: its standard deviation.
-            size: shape; None for (1,).
+            size: shape; None: (1,).
         Returns:
             float32 Tensor.
         Raises:
@@ -195,12 +196,12 @@ class RNG:
         """Draw from the exponential distribution.
 
         Args:
-            rate: one over the mean, positive; a number or a Tensor.
-            size: shape put before that of ``rate``; None for nothing.
+            rate: inverse of the mean, positive; a number or a Tensor.
+            size: leading shape, before that of ``rate``; None: no leading shape.
         Returns:
             float32 Tensor.
         Raises:
-            AssertionError: ``rate`` is not positive, or lies on another device than the stream.
+            AssertionError: ``rate`` is not positive, or is on another device than the stream.
         Example:
             >>> default_rng.exponential(2.0, size=(4,)).shape
             (4,)
@@ -217,12 +218,12 @@ class RNG:
         Args:
             shape: the shape, positive; a number or a Tensor. Their mean is ``shape * scale``.
             scale: the scale, positive; a number or a Tensor that broadcasts with ``shape``.
-            size: shape put before that of the parameters; None for nothing.
+            size: leading shape, before that of the parameters; None: no leading shape.
         Returns:
-            float32 Tensor, of shape (1,) where there is none to follow. Where an element of a
-            Tensor is not positive, it is 0.
+            float32 Tensor, of shape (1,) for numbers without ``size``. It is 0 where an element of
+            a Tensor is not positive.
         Raises:
-            AssertionError: a number is not positive, or a Tensor lies on another device than the
+            AssertionError: a number is not positive, or a Tensor is on another device than the
                 stream.
         Example:
             >>> default_rng.gamma(Tensor([1.0, 2.0]), Tensor([[1.0], [3.0]]), size=(4,)).shape
@@ -237,12 +238,12 @@ class RNG:
         Args:
             alpha: positive; a number or a Tensor. Their mean is ``alpha / (alpha + beta)``.
             beta: positive; a number or a Tensor that broadcasts with ``alpha``.
-            size: shape put before that of the parameters; None for nothing.
+            size: leading shape, before that of the parameters; None: no leading shape.
         Returns:
-            float32 Tensor, of shape (1,) where there is none to follow. Where an element of a
-            Tensor is not positive, it is 0.
+            float32 Tensor, of shape (1,) for numbers without ``size``. It is 0 where an element of
+            a Tensor is not positive.
         Raises:
-            AssertionError: a number is not positive, or a Tensor lies on another device than the
+            AssertionError: a number is not positive, or a Tensor is on another device than the
                 stream.
         Example:
             >>> default_rng.beta(2.0, Tensor([1.0, 3.0])).shape
@@ -256,12 +257,12 @@ class RNG:
 
         Args:
             lam: the mean, positive; a number or a Tensor.
-            size: shape put before that of ``lam``; None for nothing.
+            size: leading shape, before that of ``lam``; None: no leading shape.
         Returns:
-            float32 Tensor of whole numbers, of shape (1,) where there is none to follow. Where an
-            element of a Tensor is not positive, it is 0.
+            float32 Tensor of integers, of shape (1,) for a number without ``size``. It is 0 where
+            an element of a Tensor is not positive.
         Raises:
-            AssertionError: a number is not positive, or a Tensor lies on another device than the
+            AssertionError: a number is not positive, or a Tensor is on another device than the
                 stream.
         Example:
             >>> default_rng.poisson(4.0, size=(2, 3)).shape
@@ -304,7 +305,7 @@ class RNG:
             assert value.device == there, f"[{who}] {name} is on {value.device}, not on {there}"
 
     def _spread(self, who: str, size, **parameters: float | Tensor) -> list[Tensor]:
-        """Parameters as float32 Tensors of one shape: ``size``, then what they broadcast to."""
+        """Parameters as float32 Tensors of one shape: ``size``, then their broadcast shape."""
         values = []
         there = self._stream.device if self._stream else self._device
         with beside(*parameters.values()):
@@ -343,7 +344,7 @@ def _infer_broadcasted_shape(inps) -> tuple[int, ...]:
 
 
 def _broadcast_tensors_with_size(inps, size) -> list[Tensor]:
-    """Tensors as they are drawn for: ``size``, then what they broadcast to."""
+    """Tensors broadcast to the shape of the samples: ``size``, then their broadcast shape."""
     front = () if size is None else (size,) if isinstance(size, int) else tuple(size)
     shape = [*front, *_infer_broadcasted_shape(inps)]
     return [_mge.ops.broadcast_to(value, shape=shape) for value in inps]
@@ -359,7 +360,7 @@ def _default_rng() -> RNG:
 
 
 def _shape(size, who: str) -> dict:
-    """The argument of an operator that says the shape; None is (1,)."""
+    """The shape argument of an operator; None is (1,)."""
     if who == "normal" and isinstance(size, int):
         raise TypeError("[normal] size must be a tuple of ints, got int")
     shape, target = known_or_symbolic((1,) if size is None else size, who)
@@ -387,7 +388,7 @@ def next_state(device=None) -> Tensor:
 
 
 def kept_streams() -> Callable[[], None]:
-    """What brings the shared streams back to where they are now."""
+    """A function that restores the shared streams to their current states."""
     states = {key: Tensor(stream._state) for key, stream in _streams.items()}
 
     def restore() -> None:
@@ -401,12 +402,12 @@ def kept_streams() -> Callable[[], None]:
 
 
 def seed(seed: int) -> None:
-    """Set the stream that all share, and that of the DataLoaders' workers.
+    """Seed the shared stream, and that of the DataLoaders' workers.
 
     Args:
-        seed: same seed, same numbers.
+        seed: equal seeds give equal numbers.
     Raises:
-        TypeError: it is no number, or not below 2**64.
+        TypeError: it is not a number, or not below 2**64.
         ValueError: it is negative.
     Example:
         >>> seed(1)
@@ -432,7 +433,7 @@ def _checked_words(words) -> list[int]:
 
 
 def get_rng_state() -> dict:
-    """Where all that draws without a seed of its own is: the streams, and the workers' seeds.
+    """Return the state of all shared random sources: the streams, and the workers' seeds.
 
     Returns:
         A dict of plain data for ``set_rng_state``; ``megengine.save`` writes it.
@@ -452,12 +453,12 @@ def get_rng_state() -> dict:
 
 
 def set_rng_state(state: dict) -> None:
-    """Bring all that draws without a seed of its own to where it was, in this process or another.
+    """Restore the state of all shared random sources, in this process or another.
 
     Args:
-        state: what ``get_rng_state`` gave.
+        state: the result of ``get_rng_state``.
     Raises:
-        ValueError: it is something else.
+        ValueError: it is not such a state.
     Example:
         >>> import megengine as mge
         >>> mge.save({"rng": get_rng_state()}, "checkpoint.pkl")
@@ -473,7 +474,7 @@ def set_rng_state(state: dict) -> None:
         if key.shape != (624,) or not 0 <= position <= 624:
             raise ValueError("the state of the workers' seeds is damaged")
     except (KeyError, TypeError, ValueError) as error:
-        raise ValueError(f"[set_rng_state] this is no state of get_rng_state: {error}") from None
+        raise ValueError(f"[set_rng_state] this is not a state from get_rng_state: {error}") from None
     words = {device: _checked_words(value) for device, value in words.items()}
     _seed = number
     for device in [d for d in _streams if d not in words]:

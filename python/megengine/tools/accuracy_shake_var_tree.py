@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where values begin to differ, from what MegEngine's ``compare_binary_iodump`` has printed.
+"""Finds where values begin to differ, from the output of MegEngine's ``compare_binary_iodump``.
 
 python -m megengine.tools.accuracy_shake_var_tree differences.txt
 
-``mge-dump iodiff`` compares dumps and names such roots by itself.
+``mge-dump iodiff`` compares dumps and reports such roots itself.
 """
 
 import argparse
@@ -14,12 +14,12 @@ from ..files.opening import open_input
 
 
 class varNode:
-    """A value that differs, or one that such a value was computed of.
+    """A value that differs, or an input of such a value.
 
     Args:
-        id: as it is printed, ``id:7``.
-        dependence_list: ids of what it is computed of; empty for a value that only others name.
-        src_info: what was printed of the difference.
+        id: its printed form, ``id:7``.
+        dependence_list: ids of its inputs; empty for a value that only others name.
+        src_info: the printed difference.
     Example:
         >>> [node.id for node in varNode("id:7", ["id:3"], "").dependence_list]
         ['id:3']
@@ -50,7 +50,7 @@ class varNode:
         """The value of an id.
 
         Raises:
-            KeyError: nothing was printed of it.
+            KeyError: no difference was printed for it.
         """
         return varNode.var_node_dict[id]
 
@@ -63,7 +63,7 @@ class varNode:
         return self.reference_list
 
     def show_src_info(self) -> None:
-        """Print what was printed of the difference."""
+        """Print the recorded difference."""
         print(self.src_info)
 
 
@@ -71,8 +71,8 @@ def get_dependence(string: str, src_info: str) -> None:
     """Note a value that differs.
 
     Args:
-        string: its description: its own id, and those of what it is computed of.
-        src_info: what was printed of the difference.
+        string: its description: its own id, and those of its inputs.
+        src_info: the printed difference.
     Raises:
         ValueError: there is no id in it.
     Example:
@@ -87,12 +87,12 @@ def get_dependence(string: str, src_info: str) -> None:
 
 
 def parse(filename) -> dict[str, varNode]:
-    """Read what was printed of all values that differ.
+    """Read the printed differences.
 
     Args:
-        filename: a text.
+        filename: path of a text file.
     Returns:
-        By their ids the values that differ although nothing that they are computed of does.
+        By id, the values that differ although their inputs do not.
     Raises:
         OSError: it cannot be read.
     Example:

@@ -14,7 +14,7 @@ from ..core.counted import counted
 from ..files.opening import open_input
 from .native import door
 
-# By MegEngine's number of a dtype; quantised ones as the integers that they are stored as.
+# By MegEngine's number of a dtype; quantised dtypes are mapped to their integers.
 _DTYPES = {
     0: "float32",
     1: "uint8",
@@ -29,18 +29,18 @@ _DTYPES = {
     100002: "int8",
     100005: "int16",
 }
-_HEADER = struct.Struct("<3I7I")  # length of the name, dtype, axes that there is room for, extents
+_HEADER = struct.Struct("<3I7I")  # length of the name, dtype, capacity of axes, sizes
 
 
 def load_tensor_binary(fobj: str | BinaryIO) -> tuple[np.ndarray, str]:
-    """One value of a binary io dump.
+    """Read one value of a binary I/O dump.
 
     Args:
         fobj: path, or a file at the beginning of the value.
     Returns:
         The array, and its name.
     Raises:
-        ValueError: it is cut off, or its dtype is not known.
+        ValueError: it is truncated, or its dtype is unknown.
         OSError: it cannot be read.
     Example:
         >>> from io import BytesIO

@@ -53,7 +53,7 @@ class _Drawing:
         return self._values[value]["owner_opr"]
 
     def needed(self, values: list[int], depth: int | None, known: set[int]) -> set[int]:
-        """The operators that values need, so many steps back, without the known ones."""
+        """The operators needed for values within a number of steps back, without the known ones."""
         found: set[int] = set()
         front = {self.owner_of(value) for value in values}
         while front - known - found and (depth is None or depth >= 0):
@@ -159,7 +159,7 @@ def main() -> None:
         "-d", "--dest-nodes", help="numbers of variables, with commas: what they need"
     )
     parser.add_argument("--depth", type=int, help="how many steps back from --dest-nodes")
-    parser.add_argument("--end-vars-from", help="leave out what is in the graph of this file")
+    parser.add_argument("--end-vars-from", help="leave out the operators in the graph of this file")
     parser.add_argument("--profile", action="store_true", help="times, and sizes by them")
     parser.add_argument("--prune-dangling-vars", action="store_true", help="no unused outputs")
     parser.add_argument("--opr-attr", action="append", default=[], help="show this, too")

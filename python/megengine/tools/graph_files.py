@@ -9,14 +9,14 @@ from ..files.opening import open_input
 
 
 def read_json(path, what: str, make: Callable[[dict], Any]):
-    """What is made of a JSON file.
+    """Build an object from a JSON file.
 
     Args:
-        path: of the file.
-        what: it should hold, for the message.
-        make: is given what it holds.
+        path: path of the file.
+        what: the expected content, for the message.
+        make: called with the content.
     Raises:
-        ValueError: it holds something else.
+        ValueError: it has another content.
         OSError: it cannot be read.
     """
     with open_input(path) as file:
@@ -33,7 +33,7 @@ def _shape_text(var: dict) -> str:
 
 
 def linked_graph(data: dict) -> dict:
-    """A graph whose operators and variables are found by number.
+    """A graph with lookup tables of its operators and variables by number.
 
     Args:
         data: ``operator`` and ``var`` by their numbers as texts.

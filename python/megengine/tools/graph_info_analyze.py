@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Graphs and plans of memory for TensorBoard, from what ``--get-static-mem-info`` writes.
+"""Graphs and memory plans for TensorBoard, from the output of ``--get-static-mem-info``.
 
     load_and_run net.mge --get-static-mem-info plan
     python -m megengine.tools.graph_info_analyze -i plan -o log
     tensorboard --logdir log
 
-Folders in the folder are taken as well. Where memory is used most, the operators whose results lie
-there are listed by size; in the graph they are marked.
+Subfolders are included. At the peak of memory use, the operators whose results are alive are listed
+by size; the graph marks them.
 """
 
 import argparse
@@ -24,7 +24,7 @@ def load_single_graph(fpath) -> dict:
     Args:
         fpath: a ``graph.json``.
     Raises:
-        ValueError: it holds no graph.
+        ValueError: it contains no graph.
         OSError: it cannot be read.
     Example:
         >>> with open("graph.json", "w") as file:
@@ -42,7 +42,7 @@ def comp_graph_plotter(input, writer) -> None:
         input: a ``graph.json``.
         writer: a ``SummaryWriterExtend``.
     Raises:
-        ValueError: it holds no graph.
+        ValueError: it contains no graph.
     """
     graph = load_single_graph(input)
     operators, values = graph["operator"], graph["var"]
@@ -88,11 +88,12 @@ def load_mem_info(fpath) -> dict:
     Args:
         fpath: a ``StaticMemoryInfo.json``.
     Returns:
-        What the file holds; each chunk has its ``size`` in bytes and ``owner_opr``, each operator
-        the ``size`` of all chunks in use while it runs; ``peak_memory`` and ``weight_memory`` in
+        The content of the file; each chunk has its ``size`` in bytes and ``owner_opr``, each
+        operator the ``size`` of all chunks in use while it runs; ``peak_memory`` and
+        ``weight_memory`` in
         bytes.
     Raises:
-        ValueError: it holds no such plan.
+        ValueError: it contains no such plan.
         OSError: it cannot be read.
     """
     return read_json(fpath, "a plan of memory", _with_sizes)
@@ -122,7 +123,7 @@ def peak_mem_regist(input, writer) -> None:
         input: a ``StaticMemoryInfo.json``.
         writer: a ``SummaryWriterExtend`` that has the nodes of ``comp_graph_plotter``.
     Raises:
-        ValueError: it holds no plan of memory.
+        ValueError: it contains no memory plan.
     """
     plan = load_mem_info(input)
     for name in ("peak_memory", "weight_memory"):
@@ -156,15 +157,15 @@ _STEPS = {"graph.json": comp_graph_plotter, "StaticMemoryInfo.json": peak_mem_re
 
 
 def convert(args) -> int:
-    """Write what is in a folder, and in those in it, for TensorBoard.
+    """Write the contents of a folder and its subfolders for TensorBoard.
 
     Args:
-        args: ``input``, the folder, and ``output``, where the logs go.
+        args: ``input``, the folder, and ``output``, the folder for the logs.
     Returns:
-        How many folders held something.
+        The number of folders with contents.
     Raises:
-        ValueError: a file holds something else.
-        OSError: a file cannot be read, or a log not be written.
+        ValueError: a file has another content.
+        OSError: a file cannot be read, or a log cannot be written.
     """
     count = 0
     for folder, _, files in os.walk(args.input):

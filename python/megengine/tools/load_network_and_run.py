@@ -19,7 +19,7 @@ from .native import run_tool
 
 # Flags that the tool has under the same name.
 _SAME = ("fast-run", "reproducible", "verbose", "weight-preprocess", "optimize-for-inference")
-# Those of optimisations, as MegEngine's interface for graphs calls them.
+# MegEngine's names of optimisations in its interface for graphs.
 _OPTIMISATIONS = (
     "enable_io16xc32",
     "enable_ioc16",
@@ -56,21 +56,21 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--input-desc", help="shapes: name:d0,d1;name:d0")
     parser.add_argument("--rng", help="how to make inputs: name:randint(low=0,high=9,size={});...")
     parser.add_argument("--batchsize", type=int, help="first extent of every input")
-    parser.add_argument("--calc-output-rms", action="store_true", help="tell the size of outputs")
-    parser.add_argument("--output-name", nargs="+", help="tell only these outputs' sizes")
-    parser.add_argument("--log", help="write what is printed to a file")
+    parser.add_argument("--calc-output-rms", action="store_true", help="print the sizes of outputs")
+    parser.add_argument("--output-name", nargs="+", help="print only these outputs' sizes")
+    parser.add_argument("--log", help="write the output to a file")
     for name in _MISSING:
         parser.add_argument(f"--{name}", action="store_true", help="not in this version")
     return parser
 
 
 def get_execution_strategy(args) -> str:
-    """How algorithms are chosen.
+    """Return the strategy for choosing algorithms.
 
     Args:
         args: the command line: ``fast_run`` and ``reproducible``.
     Returns:
-        As ``functional.debug_param.set_execution_strategy`` takes it.
+        A value for ``functional.debug_param.set_execution_strategy``.
     Example:
         >>> get_execution_strategy(argparse.Namespace(fast_run=True, reproducible=True))
         'PROFILE_REPRODUCIBLE'
@@ -80,7 +80,7 @@ def get_execution_strategy(args) -> str:
 
 
 def get_opt_kwargs(args) -> dict[str, bool]:
-    """The optimisations that are asked for.
+    """The requested optimisations.
 
     Args:
         args: the command line.
@@ -106,7 +106,7 @@ class _Maker:
         found = self._CALL.fullmatch(how.strip())
         maker = getattr(self._state, found[1], None) if found else None
         if maker is None or found[1].startswith("_"):
-            raise ValueError(f"--rng: {how!r} is no call of a generator of numpy")
+            raise ValueError(f"--rng: {how!r} is not a call of a NumPy generator")
         positional, named = [], {}
         for part in filter(None, (part.strip() for part in found[2].split(","))):
             keyword = self._KEYWORD.fullmatch(part)
@@ -129,7 +129,7 @@ def _repeated(array: np.ndarray, batch: int | None) -> np.ndarray:
     if batch is None or not array.ndim or array.shape[0] == batch:
         return array
     if batch % array.shape[0]:
-        raise ValueError(f"--batchsize {batch} is no multiple of the {array.shape[0]} given")
+        raise ValueError(f"--batchsize {batch} is not a multiple of the {array.shape[0]} given")
     return np.concatenate([array] * (batch // array.shape[0]))
 
 
@@ -138,12 +138,12 @@ def make_data_given_desc(args, inputs: dict, shape0_multiply: int = 1) -> dict[s
 
     Args:
         args: the command line: ``input_desc``, ``rng`` and ``seed``.
-        inputs: (shape, dtype) by name, of those that ``input_desc`` does not mention.
-        shape0_multiply: what first extents are multiplied by.
+        inputs: (shape, dtype) by name, of the inputs that ``input_desc`` does not mention.
+        shape0_multiply: factor of the first sizes.
     Returns:
         Arrays by name.
     Raises:
-        ValueError: ``rng`` is no call of a generator of numpy, or a shape is not known.
+        ValueError: ``rng`` is not a call of a NumPy generator, or a shape is unknown.
     Example:
         >>> args = argparse.Namespace(input_desc=None, rng="random.normal(size=#)", seed=0)
         >>> make_data_given_desc(args, {"x": ((2, 3), "float32")})["x"].shape
@@ -180,7 +180,7 @@ def _loaded(path: str, names: list[str]) -> dict[str, np.ndarray]:
 
 
 def _data(args) -> dict[str, np.ndarray]:
-    """The inputs that Python makes; none where the tool's own random ones are as good."""
+    """The inputs that Python makes; empty if the tool's own random inputs are sufficient."""
     if args.load_input_data:
         names = list(_inputs_of(args.net))
         data = _loaded(args.load_input_data, names)

@@ -13,8 +13,7 @@ FOLDER_VARIABLE = "MGE_TOOLS"
 
 
 def find_tool(name: str) -> str:
-    """Where a tool is: in the folder ``$MGE_TOOLS``, in the build tree that this package is of, or
-    among the user's programs.
+    """Path of a tool: in the folder ``$MGE_TOOLS``, in this package's build tree, or on ``PATH``.
 
     Args:
         name: for example ``"load_and_run"``.

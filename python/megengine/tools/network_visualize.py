@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables of what is in a model, and its graph for TensorBoard.
+"""Tables of a model's contents, and its graph for TensorBoard.
 
     python -m megengine.tools.network_visualize MODEL --all
 
-``mge-dump info`` tells more, in tables of its own.
+``mge-dump info`` prints more details.
 """
 
 import argparse
@@ -36,22 +36,22 @@ def visualize(
     logging_to_stdout: bool = True,
     bar_length_max: int = 20,
 ) -> tuple:
-    """Count what is in a model, for a batch of one.
+    """Count parameters, operations and activations of a model for a batch of one.
 
     Args:
         model_path: model file, of any kind that can be read.
-        log_path: folder for TensorBoard, which gets the graph; empty: none.
-        input: without effect, which a warning says: the model does not run.
-        inp_dict: without effect, too.
+        log_path: folder for TensorBoard, which gets the graph; empty: no graph is written.
+        input: no effect, with a warning: the model does not run.
+        inp_dict: no effect.
         cal_params: count weights.
         cal_flops: count operations.
         cal_activations: count results.
-        logging_to_stdout: log the tables, not the summary alone.
-        bar_length_max: length of the longest bars in them.
+        logging_to_stdout: log the tables in addition to the summary.
+        bar_length_max: length of the longest bar.
     Returns:
         As ``utils.module_stats.module_stats``.
     Raises:
-        RuntimeError: it is no model, or damaged.
+        RuntimeError: it is not a model, or is damaged.
         NotAvailableError: TensorBoard is not installed.
     Example:
         >>> from megengine.utils.network import Network
@@ -77,7 +77,7 @@ def visualize(
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(description="show what is in a model and what it costs")
+    parser = argparse.ArgumentParser(description="show the contents and the cost of a model")
     parser.add_argument("model_path", help="model file, of any kind that can be read")
     parser.add_argument("--log_path", default="", help="folder for TensorBoard")
     parser.add_argument("--load_input_data", help="without effect: the model does not run")

@@ -24,7 +24,7 @@ def _parser() -> argparse.ArgumentParser:
         "--format",
         action="append",
         choices=sorted(Profiler.valid_formats),
-        help="what is written; may be given several times",
+        help="format to write; may be given several times",
     )
     parser.add_argument(
         "--merge_trace_events", action="store_true", help="join the timelines of all processes"
@@ -60,7 +60,7 @@ def run_module(modulename: str) -> None:
     Args:
         modulename: its name.
     Raises:
-        ImportError: there is none.
+        ImportError: there is no such module.
     Example:
         >>> with open("my_program.py", "w") as file:
         ...     print("print(1 + 1)", file=file)

@@ -12,7 +12,7 @@ _PAGE = Path(__file__).with_name("svg_viewer.html")
 
 
 class _Handler(http.server.BaseHTTPRequestHandler):
-    """Gives the page, and nothing else of this machine."""
+    """Serves the page, and nothing else of this machine."""
 
     def do_GET(self) -> None:
         if self.path not in ("/", "/svg_viewer.html"):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Modules recorded as graphs of Python calls, which can be looked at, changed, run and saved.
 
-The room is entered when it is first used: ``megengine.traced_module`` is imported then.
+This name is lazy: ``megengine.traced_module`` is imported on first use.
 """
 
 from . import expr, node, serialization, tm_config, utils

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where MegEngine has ``traced_module.optimize``."""
+"""MegEngine's name of ``traced_module.optimize``."""
 
 from .passes import optimize
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether a traced module gives what the Module gave."""
+"""Compares the results of a traced module with those of the Module."""
 
 import contextlib
 from collections.abc import Callable, Iterator
@@ -37,17 +37,18 @@ def _compare(got, want, what: str) -> None:
             _numbers(other),
             rtol=_RTOL,
             atol=_ATOL,
-            err_msg=f"[trace_module] {what} gives another value {k} than what was recorded;"
-            " traced_module.disable_default_checker() leaves this out",
+            err_msg=f"[trace_module] {what} gives another value {k} than the recording;"
+            " traced_module.disable_default_checker() disables this check",
         )
 
 
 @contextlib.contextmanager
 def watching(module: Module, args: tuple, kwargs: dict) -> Iterator[Callable]:
-    """A context in which a Module runs; it gives what compares a traced module with that run.
+    """A context in which a Module runs; it returns a function that compares a traced module with
+    that run.
 
-    For the comparison the buffers and streams of random numbers are what they were before the run,
-    afterwards what they were behind it.
+    For the comparison, buffers and random number streams have their state before the run, and
+    afterwards that after the run.
     """
     if not checks.results and not checks.expressions:
         yield lambda traced, expected, recorded: None

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The kinds of expressions, which are the lines of a traced module's graph.
 
-Each has nodes as inputs and outputs. ``arg_def`` is the structure of a call's arguments with the
-constants in it, ``out_def`` that of its results.
+Each has nodes as inputs and outputs. ``arg_def`` is the structure of a call's arguments with their
+constants, ``out_def`` that of its results.
 """
 
 import re
@@ -168,7 +168,7 @@ class GetAttr(Expr):
         module: the node of the Module.
         type: ``TensorNode`` or ``ModuleNode``.
         attr_name: the attribute, or a path of attributes: ``"block.conv"``.
-        name: of the node that it gives; None: of the attribute.
+        name: name of its output node; None: that of the attribute.
     Example:
         >>> from megengine.traced_module import trace_module
         >>> expr = trace_module(M.Sequential(M.ReLU()), Tensor([1.0])).graph._exprs[0]
@@ -187,7 +187,7 @@ class GetAttr(Expr):
         self.outputs = [type(self, name or attr_name, qualname)]
 
     def module_of(self) -> Module | None:
-        """The Module that it reads; None when the owner is not known."""
+        """The Module that it reads; None if the owner is unknown."""
         owner = self.inputs[0].owner
         return None if owner is None else get_subattr(owner, self.name)
 
@@ -219,7 +219,7 @@ class CallMethod(Expr):
         ['sum']
     """
 
-    version: str | None = None  # of the package that recorded the call of a Module that is a leaf
+    version: str | None = None  # version of the package that recorded the call of a leaf Module
 
     def __init__(self, node: Node, method: str = "__call__"):
         super().__init__()
@@ -228,14 +228,14 @@ class CallMethod(Expr):
 
     @property
     def graph(self):
-        """The graph of the traced module that is called; None if something else is."""
+        """The graph of the called traced module; None for other callees."""
         owner = self.inputs[0].owner if isinstance(self.inputs[0], ModuleNode) else None
         if not isinstance(owner, GraphOwner):
             return None
         return owner.argdef_graph_map.get(self.arg_def)
 
     def interpret(self, *inputs) -> list:
-        """What the call gives. A method that changes its Tensor gives the Tensor."""
+        """Run the call. A method that changes its Tensor returns the Tensor."""
         args, kwargs = self.unflatten_args(inputs)
         if isinstance(args[0], Module):
             return self._flat(args[0](*args[1:], **kwargs))
@@ -283,7 +283,7 @@ class Apply(Expr):
         self.opdef = opdef
 
     def interpret(self, *inputs) -> list:
-        """What the operator gives."""
+        """Run the operator."""
         result = self.apply_module_trace_hook(self.opdef, *inputs)
         return [result] if isinstance(result, Tensor) else list(result)
 
@@ -295,7 +295,7 @@ class Apply(Expr):
             opdef: the operator.
             inputs: Tensors.
         Returns:
-            What it gives.
+            Its results.
         """
         recorder = recording()
         return opdef(*inputs) if recorder is None else recorder.apply(opdef, inputs)
@@ -331,7 +331,7 @@ class CallFunction(Expr):
         return self.func
 
     def interpret(self, *inputs) -> list:
-        """What the function gives."""
+        """Call the function."""
         args, kwargs = self.unflatten_args(inputs)
         return self._flat(self.func(*args, **kwargs))
 
@@ -346,10 +346,10 @@ class Constant(Expr):
 
     Args:
         c: a Tensor or a Module.
-        name: of the node that it gives.
-        qualname: of the node.
+        name: name of its output node.
+        qualname: qualified name of the node.
     Raises:
-        TypeError: it is something else.
+        TypeError: it has another type.
     Example:
         >>> from megengine.traced_module import trace_module
         >>> class Net(M.Module):

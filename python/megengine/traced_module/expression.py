@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What all expressions have: inputs, outputs, the structure of a call, and their text."""
+"""Common part of all expressions: inputs, outputs, the structure of a call, and their text."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -29,7 +29,7 @@ class Expr(GraphMember):
     """
 
     if TYPE_CHECKING:
-        # Its kind is known when it runs, and each kind has attributes of its own.
+        # The class is known only at run time, and each class has different attributes.
         def __getattr__(self, name: str) -> Any: ...
 
     inputs: list[Node]
@@ -52,11 +52,11 @@ class Expr(GraphMember):
         """Without effect: each traced module counts its expressions by itself."""
 
     def enable_remove(self) -> None:
-        """Let ``InternalGraph.compile`` remove the expression when nothing uses what it gives."""
+        """Let ``InternalGraph.compile`` remove the expression if its outputs are unused."""
         self._disable_remove = False
 
     def disable_remove(self) -> None:
-        """Keep the expression even if nothing uses what it gives.
+        """Keep the expression even if its outputs are unused.
 
         Example:
             >>> import megengine.traced_module as T
@@ -71,7 +71,7 @@ class Expr(GraphMember):
         Args:
             vals: a node, or a container of nodes and constants.
         Raises:
-            AssertionError: it holds something else.
+            AssertionError: it contains other values.
         """
         for node in taken_apart(vals, type(self).__name__)[0]:
             self._add_input(node)
@@ -103,9 +103,9 @@ class Expr(GraphMember):
         """The arguments of the call.
 
         Args:
-            inputs: what stands for the nodes in ``inputs``.
+            inputs: the values of the nodes in ``inputs``.
         Returns:
-            The arguments by position, and those by keyword.
+            The positional and the keyword arguments.
         """
         if self.arg_def is None:
             return tuple(inputs), {}
@@ -140,7 +140,7 @@ class Expr(GraphMember):
 
     @property
     def _func(self) -> Callable | None:
-        """What is called, with the first argument as ``args`` has it."""
+        """The callee, with the first argument as in ``args``."""
         return None
 
     def _signature(self):
@@ -151,10 +151,11 @@ class Expr(GraphMember):
         """Give the call other arguments.
 
         Args:
-            args: by position, with the Module or Tensor of a method: nodes and constants.
-            kwargs: by keyword.
+            args: positional arguments, including the Module or Tensor of a method: nodes and
+                constants.
+            kwargs: keyword arguments.
         Raises:
-            AssertionError: the expression is no call whose signature is known.
+            AssertionError: the expression is not a call with a known signature.
             TypeError: the arguments do not fit.
         Example:
             >>> import megengine.traced_module as T
@@ -197,7 +198,7 @@ class Expr(GraphMember):
         """All arguments by name.
 
         Raises:
-            AssertionError: the expression is no call whose signature is known.
+            AssertionError: the expression is not a call with a known signature.
         """
         signature = self._signature()
         assert signature is not None, f"[Expr] the arguments of {self!r} have no names"
@@ -207,7 +208,7 @@ class Expr(GraphMember):
         """Give the call another value for one argument.
 
         Args:
-            name: of the argument.
+            name: name of the argument.
             val: a node of the graph, or a constant.
         Raises:
             AssertionError: the call has no such argument.
@@ -224,7 +225,7 @@ class Expr(GraphMember):
         """The nodes that it gives, in the structure of the result. It can be set.
 
         Raises:
-            AssertionError: it is set to what is no structure of nodes, or of as many.
+            AssertionError: it is set to a value that is not a structure of as many nodes.
         """
         if self.out_def is None:
             return self.outputs[0] if self.outputs else None
@@ -242,7 +243,7 @@ class Expr(GraphMember):
         self.outputs, self.out_def = nodes, structure
 
     def interpret(self, *inputs) -> list:
-        """What the expression gives.
+        """Run the expression.
 
         Args:
             inputs: the values of its inputs.
@@ -256,10 +257,10 @@ class Expr(GraphMember):
         """Make an expression in the graph that is recorded now.
 
         Args:
-            args: as of the class.
-            kwargs: as of the class.
+            args: as for the class.
+            kwargs: as for the class.
         Returns:
-            The expression; its node where there is one only.
+            The expression; its output node if there is only one.
         Raises:
             RuntimeError: nothing is recorded.
         """

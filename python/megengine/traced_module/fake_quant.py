@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A fake quantiser that holds its scale, for expressions in graphs."""
+"""A fake quantiser with a fixed scale, for expressions in graphs."""
 
 from ..core.tensor.dtype import QuantDtypeMeta
 from ..quantization.fake_quant import _FakeQuantize
@@ -12,9 +12,9 @@ class FakeQuantize(_FakeQuantize, QParamsModuleMixin):
 
     Args:
         dtype: the quantised dtype, or its name.
-        enable: False lets everything pass as it is.
+        enable: False passes values unchanged.
     Raises:
-        ValueError: there is no dtype of that name.
+        ValueError: no dtype has that name.
     Example:
         >>> from megengine.quantization import create_qparams
         >>> from megengine.traced_module.fake_quant import FakeQuantize
@@ -33,20 +33,20 @@ class FakeQuantize(_FakeQuantize, QParamsModuleMixin):
 
         Args:
             inp: float32, any shape.
-            qparams: instead of its own.
+            qparams: parameters instead of its own.
         Raises:
             RuntimeError: it has no scale yet.
-            AssertionError: ``qparams`` are of another dtype.
+            AssertionError: ``qparams`` have another dtype.
         """
         qparams = self.get_qparams() if qparams is None else qparams
         assert qparams.dtype_meta == self.dtype, "input qparams' dtype is not equal to self.dtype."
         return fake_quant_tensor(inp, qparams)
 
     def get_qparams(self) -> QParams:
-        """What it was given.
+        """Return the parameters that were set.
 
         Raises:
-            RuntimeError: nothing yet.
+            RuntimeError: no parameters are set.
         """
         if self.qparams is None:
             raise RuntimeError("[FakeQuantize] it has no qparams yet: call set_qparams")

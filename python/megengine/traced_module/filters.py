@@ -34,7 +34,7 @@ def all_nodes(graph, is_recursive: bool) -> Iterator[Node]:
 
 
 class BaseFilter:
-    """What was found.
+    """The results of a search.
 
     Args:
         iter: of it.
@@ -70,14 +70,14 @@ class BaseFilter:
         """The only one.
 
         Raises:
-            AssertionError: there is none, or there are several.
+            AssertionError: there is no result, or there are several.
         """
         found = self.as_list()
         assert len(found) == 1, f"[as_unique] {len(found)} elements were found, not one"
         return found[0]
 
     def as_count(self) -> int:
-        """How many there are."""
+        """The number of results."""
         return len(self.as_list())
 
 
@@ -104,7 +104,7 @@ class ExprFilter(BaseFilter):
         return ExprFilterCallMethod(self, method)
 
     def expr_id(self, expr_id: int | list[int]) -> "ExprFilterExprId":
-        """Those with these ids."""
+        """The expressions with these ids."""
         return ExprFilterExprId(self, expr_id)
 
 
@@ -123,11 +123,11 @@ class NodeFilter(BaseFilter):
         return NodeFilterType(self, owner_type)
 
     def node_id(self, node_id: int | list[int]) -> "NodeFilterNodeId":
-        """Those with these ids."""
+        """The nodes with these ids."""
         return NodeFilterNodeId(self, node_id)
 
     def name(self, name: str, ignorecase: bool = True) -> "NodeFilterName":
-        """Those whose name fits a pattern such as ``"*_out"``."""
+        """The nodes whose names match a pattern such as ``"*_out"``."""
         return NodeFilterName(self, name, ignorecase)
 
 
@@ -150,7 +150,7 @@ class NodeFilterType(NodeFilter):
             if isinstance(node, self.owner_type):
                 yield node
             elif isinstance(node, ModuleNode) and isinstance(node.owner, self.owner_type):
-                # The Module whose graph this is is no part of it.
+                # The Module of the graph itself is not included.
                 if node.expr.inputs:
                     yield node
 
@@ -194,10 +194,10 @@ class NodeFilterName(NodeFilter):
         """The regular expression of a pattern.
 
         Args:
-            pattern: with ``*``, ``?`` and ``[...]`` as names of files have; None for any name.
-            ignorecase: whether case matters not.
+            pattern: a glob pattern with ``*``, ``?`` and ``[...]``; None: any name.
+            ignorecase: whether to ignore case.
         Raises:
-            AssertionError: the pattern is no text.
+            AssertionError: the pattern is not a string.
         """
         if pattern is None:
             pattern = "*"
@@ -205,7 +205,8 @@ class NodeFilterName(NodeFilter):
         return re.compile(fnmatch.translate(pattern), re.IGNORECASE if ignorecase else 0)
 
     def __iter__(self) -> Iterator[Node]:
-        # As it is, and with the name of its graph, which tells nodes of several graphs apart.
+        # Its plain name, and the name prefixed with that of its graph, which distinguishes nodes of
+        # several graphs.
         for node in self._iter:
             if self._re.match(node._name) or self._re.match(format(node, "p")):
                 yield node

@@ -67,14 +67,14 @@ def decoded(data, depth: int = 0) -> TreeDef | LeafDef:
     """The structure of plain data.
 
     Args:
-        data: of the file.
-        depth: of the containers around it.
+        data: data of the file.
+        depth: nesting depth.
     Raises:
-        DamagedGraphError: it is none.
+        DamagedGraphError: it is not valid.
     """
     plain_pickle.count_visit(data)
     _check(depth < MOST_DEPTH, "a structure is nested too deep")
-    _check(type(data) is list and data and type(data[0]) is str, "a structure is no list")
+    _check(type(data) is list and data and type(data[0]) is str, "a structure is not a list")
     kind = data[0]
     if kind == "tree" and len(data) == 4 and type(data[3]) is list:
         container = _CONTAINERS.get(data[1]) if type(data[1]) is str else data[1]
@@ -182,32 +182,32 @@ def _restored_node(row: dict, expr: Expr) -> Node:
             node.module_type = _class_of(row["module"])
     node._id, node._name, node._qualname = row["id"], row["name"], row["qualname"]
     for text in (node._name, node._qualname):
-        _check(type(text) is str, "the name of a node is no text")
+        _check(type(text) is str, "the name of a node is not a string")
     return node
 
 
 def _bare_expr(row: dict, nodes: list[Node]) -> Expr:
-    """An expression with its own facts, without inputs and outputs."""
+    """An expression with its own attributes, without inputs and outputs."""
     kind = _KINDS.get(row.get("kind"))
-    _check(kind is not None, f"there is no expression of the kind {row.get('kind')!r}")
+    _check(kind is not None, f"there is not an expression of the kind {row.get('kind')!r}")
     expr = object.__new__(kind)
     Expr.__init__(expr)
     if kind is CallFunction:
         module, name = row["function"]
-        _check(type(module) is str and type(name) is str, "the name of a function is no text")
+        _check(type(module) is str and type(name) is str, "the name of a function is not a string")
         expr.func = functions.function_named(module, name)
     elif kind is CallMethod:
         expr.method = row["method"]
         first = nodes[row["inputs"][0]]
         known = ("__call__",) if isinstance(first, ModuleNode) else METHODS
-        _check(expr.method in known, f"{expr.method!r} is no method of a {type(first).__name__}")
+        _check(expr.method in known, f"{expr.method!r} is not a method of a {type(first).__name__}")
     elif kind is Apply:
         expr.opdef = _operator(*row["operator"])
     elif kind is Constant:
-        _check(isinstance(row["value"], (Tensor, Module)), "a constant is no Tensor or Module")
+        _check(isinstance(row["value"], (Tensor, Module)), "a constant is not a Tensor or Module")
         expr.value, expr.name = row["value"], ""
     else:
-        _check(type(row["name"]) is str, "the name of an attribute is no text")
+        _check(type(row["name"]) is str, "the name of an attribute is not a string")
         expr.name = row["name"]
     return expr
 
@@ -216,13 +216,13 @@ def _places(row: dict, key: str, count: int) -> list[int]:
     found = row[key]
     _check(
         type(found) is list and all(type(k) is int and 0 <= k < count for k in found),
-        f"{key} are no nodes that come before",
+        f"{key} are not earlier nodes",
     )
     return found
 
 
 def restore(graph, state) -> None:
-    """Make an empty graph what the data says.
+    """Fill an empty graph from the data.
 
     Raises:
         DamagedGraphError: the data does not fit together.

@@ -18,7 +18,7 @@ def _copy_node(node: Node, expr: Expr) -> Node:
 
 
 def _copy_expr(expr: Expr, nodes: dict[Node, Node], prefix: str) -> Expr:
-    """An expression that does the same with the nodes that stand for those of the old one."""
+    """A copy of an expression with its nodes mapped to new ones."""
     inputs = [nodes[node] for node in expr.inputs]
     if isinstance(expr, GetAttr):
         made: Expr = GetAttr(inputs[0], type(expr.outputs[0]), expr.name)
@@ -76,7 +76,7 @@ def inline_calls(graph: InternalGraph) -> None:
 
 
 def _take_name(graph: InternalGraph, old: Node, new: Node, is_own: bool) -> None:
-    """What a call gave has its name from then on too."""
+    """From now on the result of a call has the call's name, too."""
     if is_own and not isinstance(new, ModuleNode) and old._name not in graph._namespace.used_names:
         graph._namespace.unassociate_name_with_obj(new)
         new._name = old._name

@@ -18,8 +18,8 @@ from ..tensor import Tensor
 
 _PACKAGE = "megengine.functional"
 _wrapped: dict[int, types.FunctionType] = {}  # by ``wrap``
-_own: dict[int, types.FunctionType] | None = None  # of this package
-_homes: dict[int, tuple[str, str]] = {}  # where the interface has them, for printing and files
+_own: dict[int, types.FunctionType] | None = None  # functions of this package
+_homes: dict[int, tuple[str, str]] = {}  # their public module and name, for printing and files
 
 
 def _collect() -> dict[int, types.FunctionType]:
@@ -38,7 +38,7 @@ def _collect() -> dict[int, types.FunctionType]:
                 if not value.__module__.startswith(_PACKAGE):
                     continue
                 if value.__module__ == f"{_PACKAGE}.debug_param":
-                    continue  # settings are no part of what a Module computes
+                    continue  # settings do not belong to the computation of a Module
                 found[id(value)] = value
                 if name in public:
                     _homes.setdefault(id(value), (module_name, name))
@@ -87,19 +87,19 @@ def function_named(module: str, name: str) -> Callable:
     """The function of a name.
 
     Args:
-        module: where it is.
-        name: there; functions of this package are found where they are now, too.
+        module: name of its module.
+        name: its name there; functions of this package that have moved are found, too.
     Returns:
         The function.
     Raises:
-        MissingFunctionError: there is none.
+        MissingFunctionError: there is no such function.
     """
     found = _known(module, name)
     return named(module, name) if found is None else found
 
 
 def named(module: str, name: str):
-    """What a module has under a name; the module is imported, unless a file is read as data only.
+    """Look up a name in a module; the module is imported, unless a file is read as data only.
 
     Raises:
         MissingFunctionError: it is not there.
@@ -109,7 +109,7 @@ def named(module: str, name: str):
     try:
         return _imported(module, name)
     except NotAvailableError:
-        raise  # it says more
+        raise  # its message is more specific
     except (ImportError, AttributeError) as error:
         raise MissingFunctionError(
             f"[traced_module] {module}.{name} is not there: {error}"
@@ -124,13 +124,13 @@ def _imported(module: str, name: str):
 
 
 def call_autodiff_function(function: Function, *inputs):
-    """Call a ``Function`` with a gradient of its own, by an object for this call only.
+    """Call a ``Function`` with a custom gradient through an object for this call only.
 
     Args:
         function: the object that was called when it was recorded.
         inputs: Tensors.
     Returns:
-        What it gives.
+        Its results.
     """
     return copy.copy(function)(*inputs)
 
@@ -139,13 +139,13 @@ def call_own_operator(name: str, *inputs, **params):
     """Apply an operator of a library that is loaded; see ``core.ops.custom``.
 
     Args:
-        name: of the operator.
+        name: name of the operator.
         inputs: Tensors and numbers.
         params: its parameters.
     Returns:
-        What it gives.
+        Its results.
     Raises:
-        AttributeError: no library that is loaded has it.
+        AttributeError: no loaded library has it.
     """
     # Operators only: the module's own functions load libraries.
     return custom.__getattr__(name)(*inputs, **params)
@@ -158,8 +158,8 @@ def make_tensor(data, dtype=None, device=None, *args, **kwargs) -> Tensor:
         data: see ``Tensor``.
         dtype: see ``Tensor``.
         device: see ``Tensor``.
-        args: the rest of what ``Tensor`` takes.
-        kwargs: the same.
+        args: the other arguments of ``Tensor``.
+        kwargs: the other keyword arguments of ``Tensor``.
     Returns:
         The Tensor.
     """
@@ -167,15 +167,15 @@ def make_tensor(data, dtype=None, device=None, *args, **kwargs) -> Tensor:
 
 
 def wrap(func: Callable) -> Callable:
-    """Record the calls of a function as one expression each, and not what it does inside.
+    """Record each call of a function as one expression, without its inside.
 
     Args:
-        func: the function, of Python; its arguments and results are Tensors and constants in
-            containers. A traced module that calls it can be loaded where it can be imported.
+        func: the Python function; its arguments and results are Tensors and constants in
+            containers. A traced module that calls it can be loaded if it can be imported.
     Returns:
         The same function: ``wrap`` can be a decorator.
     Raises:
-        TypeError: it is no function written in Python, or one that is run piece by piece.
+        TypeError: it is not a Python function, or is a generator or coroutine.
     Example:
         >>> import megengine.traced_module as T
         >>> @T.wrap

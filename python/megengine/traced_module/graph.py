@@ -17,7 +17,7 @@ from .pytree import LeafDef, TreeDef, taken_apart
 
 
 class InternalGraph:
-    """Expressions, what goes into them and what comes out.
+    """A list of expressions with inputs and outputs.
 
     Args:
         name: of the graph.
@@ -38,10 +38,10 @@ class InternalGraph:
         self._watch_point: list[Node] = []
         self._end_point: list[Node] = []
         self._namespace = NameSpace(name, qualname)
-        self._rst: dict[Node, list] = {}  # what the watched nodes and the end points were
+        self._rst: dict[Node, list] = {}  # values of the watched nodes and the end points
         self._total_ids = [0, 0]  # next of nodes and expressions; used of the top graph's
         self._owner: Callable | None = None  # weak reference to the traced module
-        self._top: Callable | None = None  # weak reference to the graph of the whole
+        self._top: Callable | None = None  # weak reference to the top graph
 
     @property
     def name(self) -> str:
@@ -61,7 +61,7 @@ class InternalGraph:
 
     @property
     def inputs(self) -> list[Node]:
-        """Its inputs; the first stands for the Module itself."""
+        """Its inputs; the first represents the Module itself."""
         return self._inputs
 
     @property
@@ -71,12 +71,12 @@ class InternalGraph:
 
     @property
     def _whole(self) -> "InternalGraph | None":
-        """The graph of the whole traced module."""
+        """The graph of the outermost traced module."""
         return self if self._top is None else self._top()
 
     @property
     def top_graph(self) -> "InternalGraph | None":
-        """The graph that calls its Module; None: it is the graph of the whole traced module."""
+        """The graph that calls its Module; None for the graph of the outermost traced module."""
         whole = self._whole
         if whole is None or whole is self:
             return None
@@ -89,7 +89,7 @@ class InternalGraph:
         """The expressions, inputs included.
 
         Args:
-            recursive: those of inner graphs too, each behind the first call of it.
+            recursive: include those of inner graphs, each after its first call.
         Example:
             >>> import megengine.traced_module as T
             >>> graph = T.trace_module(M.Sequential(M.ReLU()), Tensor([1.0])).graph
@@ -128,7 +128,7 @@ class InternalGraph:
         """The nodes of Modules of a class.
 
         Raises:
-            AssertionError: ``module_cls`` is no class of Modules.
+            AssertionError: ``module_cls`` is not a class of Modules.
         """
         assert isinstance(module_cls, type) and issubclass(module_cls, Module), (
             f"[get_module_by_type] a class of Modules is expected, got {module_cls!r}"
@@ -142,12 +142,12 @@ class InternalGraph:
     def get_node_by_name(
         self, name: str | None = None, ignorecase: bool = True, recursive: bool = True
     ):
-        """The nodes whose name fits a pattern.
+        """The nodes whose names match a pattern.
 
         Args:
             name: pattern such as ``"conv*_out"``; it may begin with the graph's name.
-            ignorecase: whether case matters not.
-            recursive: those of inner graphs too.
+            ignorecase: whether to ignore case.
+            recursive: include those of inner graphs.
         """
         return self.nodes(recursive).name(name, ignorecase)
 
@@ -206,7 +206,7 @@ class InternalGraph:
 
     def _owner_at_top(self, who: str):
         owner = None if self._owner is None else self._owner()
-        assert owner is not None, f"[{who}] the traced module of this graph is gone"
+        assert owner is not None, f"[{who}] the traced module of this graph was deleted"
         assert owner._is_top, f"[{who}] only the graph of the whole traced module has it"
         assert len(owner.argdef_graph_map) == 1, f"[{who}] the module was traced in several ways"
         return owner
@@ -220,15 +220,15 @@ class InternalGraph:
         owner.argdef_outdef_map = {arg_def: out_def}
 
     def reset_inputs(self, *args, **kwargs) -> list[Node]:
-        """Take other inputs instead of those there are, which nothing may use any more.
+        """Replace the inputs; the old ones must be unused.
 
         Args:
-            args: Tensors in containers, as the traced module is to be called from now on.
-            kwargs: the same by keyword.
+            args: Tensors in containers, as in future calls of the traced module.
+            kwargs: keyword arguments.
         Returns:
             The new nodes.
         Raises:
-            AssertionError: this is no graph of a whole traced module.
+            AssertionError: this is not the graph of an outermost traced module.
         """
         owner = self._owner_at_top("reset_inputs")
         leaves, arg_def = taken_apart(((self._inputs[0], *args), kwargs), "reset_inputs")
@@ -250,13 +250,13 @@ class InternalGraph:
         """Add an input, which comes last by position.
 
         Args:
-            shape: of what expressions are inserted with.
-            dtype: the same.
-            name: of the node.
+            shape: shape of the placeholder Tensor for inserting expressions.
+            dtype: dtype of that Tensor.
+            name: name of the node.
         Returns:
             The node.
         Raises:
-            AssertionError: this is no graph of a whole traced module.
+            AssertionError: this is not the graph of an outermost traced module.
         Example:
             >>> import megengine.traced_module as T
             >>> traced = T.trace_module(M.Sequential(M.ReLU()), Tensor([1.0]))
@@ -293,21 +293,23 @@ class InternalGraph:
         """Give other outputs.
 
         Args:
-            outputs: nodes, in the containers that the traced module gives from now on.
+            outputs: nodes, in the containers that the traced module will return.
         Raises:
-            AssertionError: this is no graph of a whole traced module, or they are no nodes of it.
+            AssertionError: this is not the graph of an outermost traced module, or they are not
+                nodes of it.
         """
         self._owner_at_top("reset_outputs")
         self._outputs, out_def = self._output_nodes(outputs, "reset_outputs")
         self._reset_structures(out_def=out_def)
 
     def add_output_node(self, node: TensorNode) -> None:
-        """Give one more output: from now on it comes as a pair of what came before and this.
+        """Add an output: the result becomes a pair of the previous result and this node.
 
         Args:
-            node: of this graph.
+            node: a node of this graph.
         Raises:
-            AssertionError: this is no graph of a whole traced module, or it is no node of it.
+            AssertionError: this is not the graph of an outermost traced module, or it is not a node
+                of it.
         """
         owner = self._owner_at_top("add_output_node")
         nodes, leaf = self._output_nodes(node, "add_output_node")
@@ -322,11 +324,12 @@ class InternalGraph:
         nodes of Modules can be called, and have the Module's attributes.
 
         Args:
-            expr: behind which they come; None: behind the last that they depend on.
+            expr: the expression after which to insert; None: after the last one that they depend
+                on.
         Returns:
             A context manager.
         Raises:
-            AssertionError: it is no expression of this graph.
+            AssertionError: it is not an expression of this graph.
         Example:
             >>> import megengine.traced_module as T
             >>> traced = T.trace_module(M.Sequential(M.ReLU()), Tensor([1.0]))
@@ -383,7 +386,7 @@ class InternalGraph:
         self._exprs = ordered
 
     def _merge_getattr(self) -> None:
-        """Read each attribute once, by its whole path."""
+        """Read each attribute once, by its full path."""
         first: dict[tuple, Node] = {}
         for expr in list(self._exprs):
             if not isinstance(expr, GetAttr):
@@ -409,9 +412,9 @@ class InternalGraph:
         expr._graph = None
 
     def compile(self) -> None:
-        """Take out the expressions that nothing needs; the others keep their ids.
+        """Remove unused expressions; the others keep their ids.
 
-        Expressions whose removal is disabled stay, with what they depend on.
+        Expressions whose removal is disabled are kept, with their dependencies.
         """
         self._merge_getattr()
         fixed = [node for expr in self._exprs if expr._disable_remove for node in expr.outputs]
@@ -444,12 +447,12 @@ class InternalGraph:
         """Run the expressions.
 
         Args:
-            inputs: what stands for the graph's inputs, the Module first.
+            inputs: the values of the graph's inputs, Module first.
         Returns:
-            The values of its outputs; of its end points, if there are some, without more work than
-            they need.
+            The values of its outputs, or of its end points if there are any, which run only the
+            needed expressions.
         Raises:
-            AssertionError: there are more or fewer inputs.
+            AssertionError: the number of inputs is wrong.
         """
         assert len(inputs) == len(self._inputs), (
             f"[InternalGraph] takes {counted(len(self._inputs), 'input')}, the Module included, got"
@@ -461,7 +464,7 @@ class InternalGraph:
             needed = {id(expr) for expr in self.get_dep_exprs(wanted)}
             exprs = [expr for expr in exprs if id(expr) in needed]
         watched = {*self._watch_point, *self._end_point}
-        # What nobody reads any more is let go.
+        # Values are released after their last use.
         last = {node: expr for expr in exprs for node in expr.inputs}
         values = dict(zip(self._inputs, inputs, strict=True))
         self._keep(values, watched & values.keys())
@@ -477,12 +480,12 @@ class InternalGraph:
     def _keep(self, values: dict, nodes: set[Node]) -> None:
         for node in nodes:
             value = values[node]
-            # What comes later may change the object.
+            # Later expressions may change the object.
             kept = Tensor(value) if isinstance(value, Tensor) else value
             self._rst.setdefault(node, []).append(kept)
 
     def eval(self, *inputs: Tensor) -> list:
-        """Run the graph of a whole traced module.
+        """Run the graph of an outermost traced module.
 
         Args:
             inputs: Tensors for its inputs but the first, which is the Module.
@@ -519,7 +522,7 @@ class InternalGraph:
 
 
 class _Again:
-    """Something that can be gone through as often as one likes."""
+    """An iterable that can be traversed repeatedly."""
 
     def __init__(self, begin: Callable):
         self._begin = begin
@@ -529,5 +532,5 @@ class _Again:
 
 
 def _count(structure) -> int:
-    """How many leaves of a structure are no constants."""
+    """Number of leaves of a structure that are not constants."""
     return structure.num_leaves - len(structure.constants())

@@ -7,13 +7,13 @@ from ..module import Module
 
 
 class GraphMember:
-    """What stands in a graph, and can be neither copied nor saved without it."""
+    """A member of a graph, which cannot be copied or saved without it."""
 
     _graph = None
 
     @property
     def top_graph(self):
-        """The graph that it stands in; None when it is in none, or was deleted."""
+        """The graph that contains it; None if it is in no graph, or was deleted."""
         return self._graph
 
     def __repr__(self) -> str:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How a recorder sees what Python does: functions, methods and Modules, only while one records.
+"""Hooks for a recorder into functions, methods and Modules, active only while one records.
 
-A function gets other code for the time, so it does not matter by which name it is called. Methods
-of Tensor and Module are replaced in their classes. Threads that record nothing go on as before.
+A function temporarily gets other code, so it is recorded under any name. Methods of Tensor and
+Module are replaced in their classes. Threads that do not record are not affected.
 """
 
 import functools
@@ -19,7 +19,7 @@ from .expr import IN_PLACE
 from .recording import current, paused, recording  # noqa: F401
 
 _ARITHMETIC = "add sub mul matmul truediv floordiv mod pow lshift rshift and or xor".split()
-# Methods of Tensor that are recorded. What gives no Tensor (numpy, item, ...) is a constant.
+# Methods of Tensor that are recorded. The results of others (numpy, item, ...) are constants.
 METHODS = (
     *(f"__{name}__" for name in "lt le gt ge eq ne neg pos abs invert round floor ceil".split()),
     *(f"__{name}__" for name in _ARITHMETIC),
@@ -44,7 +44,7 @@ def _hook_function(func: types.FunctionType) -> None:
         code, func.__globals__, func.__name__, func.__defaults__, func.__closure__
     )
     original.__kwdefaults__ = func.__kwdefaults__
-    original.__dict__.update(func.__dict__)  # what is decorated keeps its signature
+    original.__dict__.update(func.__dict__)  # a decorated function keeps its signature
 
     def call(*args, **kwargs):
         recorder = recording()
@@ -57,7 +57,7 @@ def _hook_function(func: types.FunctionType) -> None:
         co_consts=constants, co_freevars=code.co_freevars, co_name=code.co_name
     )
     _undo.append(functools.partial(setattr, func, "__code__", code))
-    _put(func, "_before_recording", original)  # whoever asks for the signature looks there
+    _put(func, "_before_recording", original)  # inspect reads the signature from there
 
 
 def _put(owner, name: str, value) -> None:
@@ -167,7 +167,7 @@ def _hook_modules() -> None:
 
 
 class hooked:
-    """A context in which recorders see what is done.
+    """A context in which calls reach the recorders.
 
     Args:
         functions: gives the functions that are recorded.

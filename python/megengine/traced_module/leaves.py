@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Modules that are called as a whole."""
+"""The Modules whose calls are recorded as a whole."""
 
 from .. import module as _builtin
 from ..module import Module
@@ -9,12 +9,12 @@ _registered: dict[type[Module], tuple[str, str]] = {}  # and their names, the la
 
 
 def register_as_builtin(mod_cls: type[Module]) -> None:
-    """Record the calls of a class of Modules as one expression each, and not what they do inside.
+    """Record each call of a class of Modules as one expression, without its inside.
 
     Args:
-        mod_cls: the class; not those derived from it.
+        mod_cls: the class, without derived ones.
     Raises:
-        TypeError: it is no class of Modules.
+        TypeError: it is not a class of Modules.
     Example:
         >>> import megengine.traced_module as T
         >>> class Twice(M.Module):
@@ -34,14 +34,14 @@ def register_as_builtin(mod_cls: type[Module]) -> None:
 
 
 def registered_class(module: str, name: str) -> type[Module] | None:
-    """The latest class of that name which ``register_as_builtin`` was given; None without one."""
+    """The latest class of that name passed to ``register_as_builtin``; None without one."""
     found = (kind for kind, names in reversed(_registered.items()) if names == (module, name))
     return next(found, None)
 
 
 def is_leaf(module: Module) -> bool:
-    """Whether a Module is called as a whole: QATModules are, since observers keep what they see,
-    and those of ``megengine.module`` but containers."""
+    """Whether a Module is recorded as a whole: QATModules, because observers have state, and the
+    Modules of ``megengine.module`` except containers."""
     kind = type(module)
     if kind in _registered or isinstance(module, QATModule):
         return True

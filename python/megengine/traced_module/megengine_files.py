@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """MegEngine's traced modules, as this package's files would have them.
 
-In its files a graph is the objects themselves, each with the others in its state. Here they become
-the tables of ``flat_state``.
+In MegEngine's files a graph consists of pickled objects that refer to each other. Here they are
+converted to the tables of ``flat_state``.
 """
 
 import inspect
@@ -58,7 +58,7 @@ def _plain(value):
 
 
 def _signature(spec) -> list | None:
-    """What MegEngine's files say about a signature; see ``serialization``."""
+    """A signature in MegEngine's files; see ``serialization``."""
     if spec is None:
         return None
     values = spec.arguments if isinstance(spec, Record) else tuple(spec)
@@ -90,7 +90,7 @@ def _module(record) -> Module:
     if kind is None:
         kind = named(module, name)
         if not (isinstance(kind, type) and issubclass(kind, Module)):
-            raise DamagedGraphError(f"[load] {module}.{name} is no class of Modules")
+            raise DamagedGraphError(f"[load] {module}.{name} is not a class of Modules")
     made = record.made = object.__new__(kind)
     made.__setstate__(_attributes(state["state"]))
     return made
@@ -179,15 +179,15 @@ def _graph(record, version: str) -> dict:
 
 
 def translated(state: dict) -> dict:
-    """What ``serialization.module_state`` would give for one of MegEngine's traced modules.
+    """Convert one of MegEngine's traced modules to the form of ``serialization.module_state``.
 
     Args:
-        state: of the TracedModule in its file.
+        state: state of the TracedModule in its file.
     Returns:
         The state in the form of this package's files.
     Raises:
-        DamagedGraphError: the file does not fit together.
-        NotAvailableError: it needs what this version does not have.
+        DamagedGraphError: the file is inconsistent.
+        NotAvailableError: it needs a feature that this version does not have.
     """
     try:
         if state.get("is_qat"):

@@ -13,7 +13,7 @@ from .pytree import is_constant
 
 
 class Watched:
-    """Values of nodes. They are no buffers, so Module must not find them."""
+    """Values of nodes. They are not buffers, so Module must not find them."""
 
     def __init__(self):
         self.values: dict = {}
@@ -56,20 +56,20 @@ def module_state(module) -> dict:
         for arg_def, graph in state.pop("argdef_graph_map").items()
     ]
     state["argspec"] = _signature_rows(state["argspec"])
-    # Nodes are nothing without their graphs.
+    # Nodes are meaningless without their graphs.
     for name in ("watch_points", "_watched", "end_points"):
         del state[name]
     return state
 
 
 def read_state(module, state) -> None:
-    """Make a traced module what the data of a file says; of MegEngine's files too.
+    """Fill a traced module from the data of a file, including MegEngine's files.
 
     Raises:
         DamagedGraphError: the data does not fit together.
     """
     if not isinstance(state, dict):
-        raise DamagedGraphError("[traced_module] the state of a module in the file is no dict")
+        raise DamagedGraphError("[traced_module] the state of a module in the file is not a dict")
     if "argdef_graph_map" in state:
         state = translated(state)
     try:

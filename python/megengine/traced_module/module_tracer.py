@@ -4,7 +4,7 @@
 from .hooks import METHODS, recording
 from .recorder import Recorder
 
-# Methods and attributes of Tensor that are no operators.
+# Methods and attributes of Tensor that are not operators.
 BUILTIN_TENSOR_WRAP_METHOD = """
     T to size shape detach device dtype grad item ndim numpy qparams set_value reset_zero
     requires_grad _reset _isscalar _tuple_shape

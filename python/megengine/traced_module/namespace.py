@@ -31,15 +31,15 @@ class NameSpace:
 
     @property
     def used_names(self) -> dict:
-        """What has each name; None for names that are only kept from others."""
+        """The owner of each name; None for reserved names."""
         return self._used_names
 
     def create_unique_name(self, name: str, node=None) -> str:
         """A name that is not in use, and is from now on.
 
         Args:
-            name: where to begin; it is changed as little as possible, by a number at the end.
-            node: what gets the name.
+            name: the preferred name; a number is appended if it is in use.
+            node: the owner of the name.
         Returns:
             The name.
         """
@@ -58,7 +58,7 @@ class NameSpace:
         return name
 
     def auto_naming_for_outputs(self, expr) -> None:
-        """Name what an expression gives after the expression.
+        """Name the outputs of an expression after the expression.
 
         Args:
             expr: a call or the application of an operator.
@@ -84,7 +84,7 @@ class NameSpace:
         """Take over the names of another one.
 
         Args:
-            other: its names; those that are in use here stay what they are.
+            other: namespace to merge; names in use here are kept.
         """
         for name, node in other._used_names.items():
             self._used_names.setdefault(name, node)

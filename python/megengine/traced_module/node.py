@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the expressions of a traced module give: Tensors and Modules that are not there yet."""
+"""The results of a traced module's expressions: placeholders for Tensors and Modules."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +9,7 @@ from ..tensor import Tensor
 from .graph_member import GraphMember
 from .recording import current, inserting, needed_inserting
 
-# What users may ask of a format: "i" shows ids, "p" the graph's name, "ip" both.
+# Formats for printing: "i" shows ids, "p" the graph's name, "ip" both.
 FORMATS = ("", "i", "p", "ip")
 
 
@@ -17,9 +17,9 @@ class Node(GraphMember):
     """The result of an expression.
 
     Args:
-        expr: what gives it.
-        name: in its graph; None until the graph gives it one.
-        qualname: where it comes from in the module that was traced: ``"Net.block.[out]"``.
+        expr: the expression that computes it.
+        name: its name in the graph; None until the graph sets one.
+        qualname: its origin in the traced module: ``"Net.block.[out]"``.
     Example:
         >>> from megengine.traced_module import trace_module
         >>> class Net(M.Module):
@@ -31,7 +31,7 @@ class Node(GraphMember):
     """
 
     if TYPE_CHECKING:
-        # Its kind is known when it runs, and each kind has attributes of its own.
+        # The class is known only at run time, and each class has different attributes.
         def __getattr__(self, name: str) -> Any: ...
 
     def __init__(self, expr, name: str | None = None, qualname: str | None = None):
@@ -48,7 +48,7 @@ class Node(GraphMember):
 
     @property
     def id(self) -> int | None:
-        """Its number in the whole traced module."""
+        """Its number in the outermost traced module."""
         return self._id
 
     @property
@@ -57,7 +57,7 @@ class Node(GraphMember):
 
         Raises:
             AssertionError: another node of the graph has the name.
-            ValueError: it is no identifier.
+            ValueError: it is not an identifier.
         Example:
             >>> import megengine.traced_module as T
             >>> graph = T.trace_module(M.Sequential(M.ReLU()), Tensor([1.0])).graph
@@ -81,7 +81,7 @@ class Node(GraphMember):
 
     @property
     def qualname(self) -> str:
-        """Where it comes from in the module that was traced."""
+        """Its origin in the traced module."""
         return self._qualname
 
     def __format__(self, spec: str = "") -> str:
@@ -92,7 +92,7 @@ class Node(GraphMember):
 
 
 class ModuleNode(Node):
-    """A node that stands for a Module.
+    """A node that represents a Module.
 
     Example:
         >>> from megengine.traced_module import trace_module
@@ -108,7 +108,7 @@ class ModuleNode(Node):
         """The Module itself.
 
         Returns:
-            the Module; None for a node that no traced module has, and for modules in arguments.
+            The Module; None for a node outside of traced modules, and for modules in arguments.
         """
         return self.expr.module_of() if self._graph is not None else None
 
@@ -123,17 +123,17 @@ class ModuleNode(Node):
 
 
 class TensorNode(Node):
-    """A node that stands for a Tensor.
+    """A node that represents a Tensor.
 
     Args:
-        expr: what gives it.
-        name: in its graph.
-        qualname: where it comes from.
-        shape: as far as it is known.
-        dtype: as far as it is known.
-        qparams: how it is quantised, as far as it is known.
+        expr: the expression that computes it.
+        name: its name in the graph.
+        qualname: its origin.
+        shape: its shape, if known.
+        dtype: its dtype, if known.
+        qparams: its quantisation parameters, if known.
     Raises:
-        TypeError: ``qparams`` are none.
+        TypeError: ``qparams`` has another type.
     Example:
         >>> from megengine.traced_module import trace_module
         >>> class Net(M.Module):
@@ -173,7 +173,7 @@ class TensorNode(Node):
 
     @property
     def device(self):
-        """Where it was when it was recorded."""
+        """Its device during recording."""
         return self._device
 
     @device.setter
@@ -182,7 +182,7 @@ class TensorNode(Node):
 
     @property
     def qparams(self) -> QParams | None:
-        """How it was quantised when it was recorded, in quantisation-aware training."""
+        """Its quantisation parameters during recording, in quantisation-aware training."""
         return self._qparams
 
     @qparams.setter
@@ -193,7 +193,7 @@ class TensorNode(Node):
 
     @property
     def value(self):
-        """A Tensor to calculate with where expressions are inserted; None: one of zeros."""
+        """A Tensor for inserting expressions; None: a Tensor of zeros."""
         return self._value
 
     @value.setter
@@ -218,13 +218,13 @@ class NodeMixin:
 
     @classmethod
     def wrap(cls, value, node) -> None:
-        """Say that a Tensor or Module is, from now on, what a node stands for.
+        """Bind a Tensor or Module to a node.
 
         Args:
             value: the Tensor or Module.
             node: the node, or a function that makes it.
         Raises:
-            RuntimeError: nothing is traced.
+            RuntimeError: no module is being traced.
         """
         scope = cls._scope()
         if scope is None:
@@ -233,10 +233,10 @@ class NodeMixin:
 
     @classmethod
     def wrap_safe(cls, value, node) -> None:
-        """As ``wrap``, for a value that has no node yet.
+        """As ``wrap``, for a value without a node.
 
         Raises:
-            RuntimeError: it has one, or nothing is traced.
+            RuntimeError: it has a node, or no module is being traced.
         """
         if cls.get(value, None) is not None:
             raise RuntimeError(f"[NodeMixin] the value has the node {cls.get(value)!r} already")
@@ -255,9 +255,9 @@ class NodeMixin:
 
         Args:
             value: the Tensor or Module.
-            default: given when it has none.
+            default: returned if it has no node.
         Raises:
-            AttributeError: it has none, and there is no default.
+            AttributeError: it has no node, and there is no default.
         """
         scope = cls._scope()
         node = None if scope is None else scope.node_of(value)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Structures of values: nested containers taken apart into leaves and put together again.
 
-A ``TreeDef`` says how a value was built; its leaves are ``LeafDef``. What stands for a Tensor or a
-Module is kept apart as a leaf value; every other leaf is a constant and is part of the structure,
-so two calls have equal structures when they differ in their Tensors only.
+A ``TreeDef`` describes the structure of a value; its leaves are ``LeafDef``. Tensors, Modules and
+their nodes are separate leaf values; every other leaf is a constant and belongs to the structure,
+so two calls have equal structures if they differ only in their Tensors.
 """
 
 from collections import OrderedDict, defaultdict
@@ -22,7 +22,7 @@ from .node import ModuleNode, Node, TensorNode
 
 
 class NodeType(NamedTuple):
-    """How a container is taken apart and put together."""
+    """Functions that flatten and rebuild a container."""
 
     flatten: Callable
     unflatten: Callable
@@ -81,12 +81,12 @@ _CONSTANT_CLASSES = (np.dtype, np.ndarray, np.number, np.bool_, Function)
 
 
 def is_leaf_value(value) -> bool:
-    """Whether a value is a leaf that is no constant: a Tensor, a Module, or what stands for one."""
+    """Whether a value is a leaf that is not a constant: a Tensor, a Module, or a node."""
     return isinstance(value, (Tensor, Module, Node))
 
 
 def is_constant(value) -> bool:
-    """Whether a value may stand in a structure as it is."""
+    """Whether a value can be a constant of a structure."""
     if type(value) in _CONSTANT_TYPES or isinstance(value, _CONSTANT_CLASSES):
         return True
     # dtypes are named by classes too: "float32" and numpy.float32 are one dtype.
@@ -101,10 +101,10 @@ def register_supported_type(
     """Let values of a class of your own be arguments and results in traced modules.
 
     Args:
-        type: the class; of it, not of classes derived from it.
-        flatten_fn: gives the list of a value's parts, and what else makes up the value. Without it
-            values of the class are constants, which are compared by ``==``.
-        unflatten_fn: makes a value from such parts and the rest.
+        type: the class, without derived ones.
+        flatten_fn: returns the list of a value's parts, and auxiliary data. Without it values of
+            the class are constants, which are compared by ``==``.
+        unflatten_fn: makes a value from such parts and the auxiliary data.
     Raises:
         ValueError: one of the two functions is missing.
     Example:
@@ -160,9 +160,9 @@ class TreeDef:
     """A container of a structure.
 
     Args:
-        type: of the container.
-        aux_data: what its parts do not tell, for example the keys of a dict.
-        children_defs: the structures of its parts.
+        type: type of the container.
+        aux_data: data besides the parts, for example the keys of a dict.
+        children_defs: structures of its parts.
     """
 
     def __init__(self, type: type, aux_data, children_defs: list):
@@ -236,7 +236,7 @@ class LeafDef:
 
     @property
     def is_constant(self) -> bool:
-        """Whether the structure holds the value."""
+        """Whether the structure contains the value."""
         return self.kind not in (Tensor, Module)
 
     def unflatten(self, leaves):
@@ -278,11 +278,11 @@ def taken_apart(value, who: str = "trace_module") -> tuple[list, "TreeDef | Leaf
 
     Args:
         value: nested containers.
-        who: named in the error.
+        who: name of the function in the error.
     Returns:
-        What is no constant, in order; the structure.
+        The leaves that are not constants, in order, and the structure.
     Raises:
-        AssertionError: there is something in it that is neither known nor registered.
+        AssertionError: it contains a type that is neither supported nor registered.
         ValueError: its containers are nested too deep.
     """
     leaves: list = []
@@ -298,7 +298,7 @@ def taken_apart(value, who: str = "trace_module") -> tuple[list, "TreeDef | Leaf
         elif not is_constant(part):
             raise AssertionError(
                 f"[{who}] {part!r} is of the class {type(part).__name__}, which is neither a"
-                " Tensor, a container nor a constant; tell how to take it apart with"
+                " Tensor, a container nor a constant; register it with"
                 " traced_module.register_supported_type"
             )
         return _leaf_def(part)
@@ -333,7 +333,7 @@ def tree_flatten(values) -> tuple[list, "TreeDef | LeafDef"]:
     Args:
         values: nested containers.
     Raises:
-        AssertionError: there is something in it that is neither known nor registered.
+        AssertionError: it contains a type that is neither supported nor registered.
     Example:
         >>> leaves, structure = tree_flatten({"a": 1, "b": [2, 3]})
         >>> leaves, structure.unflatten(leaves)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Recording what a Module does, as graphs.
+"""Records the computation of a Module as graphs.
 
-A recorder has a stack of scopes, one for each Module that it is inside of. Values stay what they
-are; a scope knows their nodes by identity. What is no node yet becomes one when it is used: items
-of lists and dicts of the Module, and constants.
+A recorder has a stack of scopes, one for each active Module call. Values are not replaced; a scope
+maps them to nodes by identity. Values without a node get one on first use: items of the Module's
+lists and dicts, and constants.
 """
 
 import copy
@@ -62,12 +62,12 @@ class Scope:
         return None if found is None else found[1]
 
     def give_node(self, value, node: Node) -> None:
-        """Say what a Tensor or Module is from now on."""
+        """Bind a Tensor or Module to a node."""
         self.nodes[id(value)] = value, node
 
 
 class Builder:
-    """What is recorded of one Module."""
+    """The recording of one Module."""
 
     def __init__(self, module: Module):
         self.module = module
@@ -97,11 +97,11 @@ class Recorder:
 
     @property
     def scope(self) -> Scope:
-        """That of the innermost call."""
+        """The scope of the innermost call."""
         return self.scopes[-1]
 
     def builder_of(self, module: Module) -> Builder:
-        """What is recorded of a Module."""
+        """The recording of a Module."""
         return self.builders.setdefault(id(module), Builder(module))
 
     # Nodes of values.
@@ -171,7 +171,7 @@ class Recorder:
                 if not isinstance(known.expr, (GetAttr, Constant)):
                     raise RuntimeError(
                         f"[trace_module] {scope.graph.qualname} uses {known.qualname} of"
-                        f" {outer.graph.qualname}, which is no argument of it; make it one"
+                        f" {outer.graph.qualname}, which is not an argument; make it one"
                     )
         expr = Constant(value)
         expr.outputs[0]._qualname = f"{scope.graph.qualname}.[{expr.outputs[0]._name}]"
@@ -216,8 +216,8 @@ class Recorder:
         )
 
     def call_autodiff_function(self, function, original: Callable, args: tuple):
-        """A ``Function`` with a gradient of its own is called."""
-        kept = copy.copy(function)  # without what the call leaves in it
+        """Record a call of a ``Function`` with a custom gradient."""
+        kept = copy.copy(function)  # without the state that the call stores in it
         with paused():
             result = original(function, *args)
         return self._record_call(CallFunction(call_autodiff_function), (kept, *args), {}, result)
@@ -234,7 +234,7 @@ class Recorder:
         all_args, kwargs = normalised(signature_of(original), (tensor, *args), kwargs)
         expr = CallMethod(node, name)
         if name in IN_PLACE and isinstance(node.expr, (GetAttr, Input)):
-            expr.disable_remove()  # it changes what is not the graph's own
+            expr.disable_remove()  # it changes objects outside of the graph
         changed = tensor if name == "__setitem__" else result
         self._record_call(expr, all_args, kwargs, changed)
         return result
@@ -247,7 +247,7 @@ class Recorder:
             self._record_call(CallFunction(make_tensor), args, kwargs, tensor)
 
     def shape_of(self, tensor: Tensor) -> Tensor:
-        """The shape of a Tensor is asked for."""
+        """Record a query of a Tensor's shape."""
         return self.apply(GetVarShape(), (tensor,))
 
     def apply(self, opdef, inputs: tuple):
@@ -305,7 +305,7 @@ class Recorder:
         return result
 
     def _name_nodes(self, scope: Scope) -> None:
-        """The graph of a Module is recorded: the names that its Tensors have mean nothing here."""
+        """After recording a Module: the names that its Tensors have are not used here."""
 
     def _top_of(self, graph: InternalGraph) -> Callable:
         top = self.scopes[0].graph
@@ -340,7 +340,7 @@ def _holds_tensors(result, nesting: Nesting | None = None) -> bool:
 
 
 def _each_once(leaves: list) -> list:
-    """Two arguments may be one Tensor: then each gets an object of its own, to be told apart."""
+    """Two arguments may be the same Tensor: each gets a separate object, to distinguish them."""
     seen: set[int] = set()
     found = []
     for leaf in leaves:
@@ -366,7 +366,7 @@ def _check_outputs(module: Module, values: list, out_def) -> None:
 
 
 def _input_names(signature, structure) -> Iterator[str]:
-    """A name for each leaf of (args, kwargs) that is no constant."""
+    """A name for each leaf of (args, kwargs) that is not a constant."""
     args, kwargs = structure.children_defs
     yield "self"
     parameters = [] if signature is None else signature.parameters.values()

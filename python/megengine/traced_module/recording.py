@@ -5,7 +5,7 @@ import threading
 
 
 class _Current(threading.local):
-    recorder = None  # of this thread
+    recorder = None  # the recorder of this thread
     is_paused = False  # inside of a call that is recorded as one expression
 
 
@@ -13,12 +13,12 @@ current = _Current()
 
 
 def recording():
-    """The recorder of calls on this thread; None if calls are not recorded."""
+    """The recorder of this thread's calls; None if calls are not recorded."""
     return None if current.is_paused else current.recorder
 
 
 class paused:
-    """A context in which nothing is recorded on this thread."""
+    """A context in which this thread does not record."""
 
     def __enter__(self) -> None:
         self._before = current.is_paused
@@ -38,14 +38,14 @@ def needed_inserting(who: str):
     """The same, where a node is used as a Tensor or a Module.
 
     Args:
-        who: names the caller in the error.
+        who: name of the caller in the error.
     Raises:
-        TypeError: this thread inserts nothing.
+        TypeError: this thread does not insert expressions.
     """
     found = inserting()
     if found is None:
         raise TypeError(
-            f"[{who}] nodes are no Tensors; to add expressions use them in a block of"
+            f"[{who}] nodes are not Tensors; to add expressions, use them in a block of"
             " InternalGraph.insert_exprs"
         )
     return found

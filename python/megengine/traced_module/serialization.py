@@ -2,7 +2,7 @@
 """Calls in files of earlier versions.
 
 A call in a file has the version of the package that recorded it. Functions that are registered here
-look at each call that is loaded and may change its arguments to what they mean today.
+get each loaded call and may convert its arguments to their current meaning.
 """
 
 from collections.abc import Callable
@@ -91,7 +91,7 @@ def _run_loader(table: dict, key, expr: Expr) -> None:
 
 
 def load_functional(expr: CallFunction) -> None:
-    """Let what is registered look at the call of a function.
+    """Run the registered functions on a call of a function.
 
     Example:
         >>> from megengine.traced_module import trace_module
@@ -105,7 +105,7 @@ def load_functional(expr: CallFunction) -> None:
 
 
 def load_call_module_expr(expr: CallMethod) -> None:
-    """Let what is registered look at the call of a Module.
+    """Run the registered functions on a call of a Module.
 
     Example:
         >>> from megengine.traced_module import trace_module
@@ -117,7 +117,7 @@ def load_call_module_expr(expr: CallMethod) -> None:
 
 
 def load_call_tensor_method_expr(expr: CallMethod) -> None:
-    """Let what is registered look at the call of a method of a Tensor.
+    """Run the registered functions on a call of a Tensor's method.
 
     Example:
         >>> from megengine.traced_module import trace_module
@@ -131,7 +131,7 @@ def load_call_tensor_method_expr(expr: CallMethod) -> None:
 
 
 def load_apply_expr(expr: Apply) -> None:
-    """Let what is registered look at the application of an operator.
+    """Run the registered functions on an application of an operator.
 
     Example:
         >>> from megengine.core.ops.builtin import Elemwise
@@ -142,7 +142,7 @@ def load_apply_expr(expr: Apply) -> None:
 
 
 def upgrade(expr: Expr) -> None:
-    """Let what is registered look at an expression that was loaded."""
+    """Run the registered functions on a loaded expression."""
     if isinstance(expr, CallFunction):
         load_functional(expr)
     elif isinstance(expr, Apply):

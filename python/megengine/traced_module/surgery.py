@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Adding expressions to a graph by calls with its nodes.
 
-The calls are done with Tensors that stand for the nodes, of their shapes; what comes out is given
-back as nodes.
+The calls use placeholder Tensors of the nodes' shapes; their results are returned as nodes.
 """
 
 from ..functional.creation import zeros
@@ -50,7 +49,7 @@ class _Surgeon(Recorder):
         if not isinstance(node, Node):
             return node
         assert node._graph is self.scope.graph, (
-            f"[insert_exprs] {node} is no node of {self.scope.graph.name}"
+            f"[insert_exprs] {node} is not a node of {self.scope.graph.name}"
         )
         if node not in self._stand_ins:
             value = node.owner if isinstance(node, ModuleNode) else self._tensor_for(node)
@@ -78,7 +77,7 @@ class _Surgeon(Recorder):
         return node
 
     def _name_nodes(self, scope: Scope) -> None:
-        """What a Module that is inserted names keeps the name, as nodes outside of it do."""
+        """Names of Tensors in an inserted Module are kept, as for outer nodes."""
         taken = scope.graph._namespace.used_names
         for value, node in scope.nodes.values():
             is_result = isinstance(node.expr, (Apply, CallFunction, CallMethod))
@@ -115,7 +114,7 @@ class _Surgeon(Recorder):
         return self._node_of(super().apply(opdef, tuple(map(self._value_of, inputs))))
 
     def read_attribute(self, owner, name, value) -> None:
-        """Of the graph itself only what nodes are asked for is recorded."""
+        """In the graph itself only attributes read from nodes are recorded."""
         if self._is_inside:
             super().read_attribute(owner, name, value)
 
@@ -146,14 +145,14 @@ class _Surgeon(Recorder):
 
 
 class InsertExprs:
-    """What ``InternalGraph.insert_exprs`` gives."""
+    """The context returned by ``InternalGraph.insert_exprs``."""
 
     def __init__(self, graph: InternalGraph, expr: Expr | None):
         assert expr is None or isinstance(expr, Expr), (
             f"[insert_exprs] an expression is expected, got {expr!r}"
         )
         assert expr is None or expr._graph is graph, (
-            f"[insert_exprs] {expr!r} is no expression of {graph.name}"
+            f"[insert_exprs] {expr!r} is not an expression of {graph.name}"
         )
         self._graph = graph
         self._behind = expr
@@ -183,7 +182,7 @@ class InsertExprs:
         exprs[at:at] = new
 
     def _adopt_modules(self) -> None:
-        """Modules that were called and are no leaves become traced modules."""
+        """Convert called Modules that are not leaves to traced modules."""
         owner = self._graph._owner()
         for name, value in list(vars(owner).items()):
             builder = self._surgeon.builders.get(id(value))
@@ -194,7 +193,7 @@ class InsertExprs:
     def _place(self, new: list[Expr]) -> int:
         exprs = self._graph._exprs
         if self._behind is not None:
-            # An input is no line of its own.
+            # An input has no line of its own.
             return exprs.index(self._behind) + 1 if self._behind in exprs else 0
         used = {id(node.expr) for expr in new for node in expr.inputs}
         places = [k + 1 for k, expr in enumerate(exprs) if id(expr) in used]
@@ -211,7 +210,7 @@ def _node_method(name: str):
     return method
 
 
-# Not those of equality: nodes are found in lists and dicts by them.
+# Except equality: nodes are searched in lists and dicts with it.
 for _name in METHODS:
     if _name not in ("__eq__", "__ne__"):
         setattr(TensorNode, _name, _node_method(_name))

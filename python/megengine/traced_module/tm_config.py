@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What ``trace_module`` checks."""
+"""Settings of the checks of ``trace_module``."""
 
 
 class _Checks:
@@ -11,7 +11,7 @@ checks = _Checks()
 
 
 def enable_expr_checker() -> bool:
-    """Compare what each expression gives with what was recorded, from now on.
+    """From now on compare the result of each expression with the recorded one.
 
     A difference is an error that names the expression.
 
@@ -27,7 +27,7 @@ def enable_expr_checker() -> bool:
 
 
 def disable_default_checker() -> bool:
-    """Do not compare what the traced module gives with what the Module gave any more.
+    """No longer compare the results of the traced module with those of the Module.
 
     Returns:
         Whether that was compared before.

@@ -57,19 +57,19 @@ __all__ = [
 
 
 class TracedModule(GraphOwner):
-    """A Module whose ``forward`` is a graph. ``trace_module`` makes it.
+    """A Module whose ``forward`` is a graph, made by ``trace_module``.
 
     It has the attributes of the Module that was traced as far as they were used: parameters,
     buffers, and Modules, which are traced ones themselves unless they are leaves. Lists and dicts
     of Modules have become traced modules with the places and keys as names.
 
     Args:
-        is_top: whether it is no part of another one.
+        is_top: whether it is the outermost one.
         argdef_graph_map: the graph for each structure of arguments.
-        argdef_outdef_map: the structure of results for each of them.
-        is_qat: whether it is the inside of a QATModule; those are called as a whole.
+        argdef_outdef_map: the structure of results for each structure of arguments.
+        is_qat: whether it is the inside of a QATModule, which is not supported: those are leaves.
     Raises:
-        NotAvailableError: ``is_qat``.
+        NotAvailableError: ``is_qat`` is True.
     Example:
         >>> from megengine.traced_module import trace_module
         >>> net = M.Sequential(M.Linear(2, 3), M.ReLU())
@@ -89,7 +89,7 @@ class TracedModule(GraphOwner):
         self._watched = Watched()
         self.end_points: list[Node] = []
         self.is_qat = is_qat
-        self.argspec = None  # the signature of what was traced, with ``self``
+        self.argspec = None  # the signature of the traced function, with ``self``
 
     @property
     def watch_node_value(self) -> dict:
@@ -106,15 +106,15 @@ class TracedModule(GraphOwner):
         return normalised(self.argspec, args, kwargs)
 
     def forward(self, *args, **kwargs):
-        """What the graph gives.
+        """Run the graph.
 
         Args:
-            args: as of the Module that was traced.
-            kwargs: the same by keyword.
+            args: as for the Module that was traced.
+            kwargs: as for the Module that was traced.
         Returns:
-            What that gives; with end points a list of their values.
+            The Module's results; with end points a list of their values.
         Raises:
-            AssertionError: the arguments have a structure, or constants, that were not traced.
+            AssertionError: the structure of the arguments, or their constants, were not traced.
         """
         args, kwargs = self._normalised((self, *args), kwargs)
         leaves, arg_def = taken_apart((args, kwargs), type(self).__name__)
@@ -157,7 +157,7 @@ class TracedModule(GraphOwner):
         )
         for node in nodes:
             whole = node._graph and node._graph._whole
-            assert whole is self.graph, f"[{who}] {node} is no node of this module"
+            assert whole is self.graph, f"[{who}] {node} is not a node of this module"
         return list(nodes)
 
     def set_watch_points(self, nodes: Node | Sequence[Node]) -> None:
@@ -191,8 +191,8 @@ class TracedModule(GraphOwner):
         self._mark_ends()
 
     def set_end_points(self, nodes: Node | Sequence[Node]) -> None:
-        """Give the values of nodes instead of the results. What they do not need is not run, if all
-        are nodes of the module itself.
+        """Return the values of nodes instead of the results. If all nodes belong to the module
+        itself, only the expressions that they need run.
 
         Args:
             nodes: of this module, or of those in it.
@@ -211,7 +211,8 @@ class TracedModule(GraphOwner):
     def _mark_ends(self) -> None:
         is_inside = any(node._graph is not self.graph for node in self.end_points)
         for node in self.end_points:
-            # Inside of others they are only looked at, or those others would give something else.
+            # Nodes of inner modules are only watched, because ending there would change the result
+            # of those modules.
             marks = node._graph._watch_point if is_inside else node._graph._end_point
             if node not in marks:
                 marks.append(node)
@@ -229,15 +230,15 @@ class TracedModule(GraphOwner):
         """The graph.
 
         Raises:
-            AssertionError: there is none, or there are several for different structures of
-                arguments; these are in ``argdef_graph_map``.
+            AssertionError: there is no graph, or there are several for different structures of
+                arguments, which are in ``argdef_graph_map``.
         """
         count = len(self.argdef_graph_map)
         assert count == 1, f"[TracedModule] it has {count} graphs; see argdef_graph_map"
         return next(iter(self.argdef_graph_map.values()))
 
     def _update_ref(self, top: InternalGraph | None = None) -> None:
-        """Tell the graphs, of the modules in it too, whose they are."""
+        """Set the owners of the graphs, including those of inner modules."""
         waiting: list = [(self, top)]
         seen: set[int] = set()
         while waiting:
@@ -261,7 +262,7 @@ class TracedModule(GraphOwner):
         """The same with one graph, in which no traced module is called any more.
 
         Returns:
-            A new module with copies of the parameters; the names tell where expressions are from.
+            A new module with copies of the parameters; names show the origin of expressions.
         Raises:
             AssertionError: it has no graph, or several.
         Example:
@@ -290,7 +291,7 @@ class TracedModule(GraphOwner):
 
     def __setstate__(self, state: dict) -> None:
         read_state(self, state)
-        self._update_ref()  # what it lies in does that again, with its own graph as the top
+        self._update_ref()  # the outer module does that again, with its own graph as the top
 
     def __copy__(self):
         return copy.deepcopy(self)
@@ -310,8 +311,8 @@ def _call_text(arg_def) -> str:
 
 
 def _put(owner: TracedModule, path: str, value) -> None:
-    """Set an attribute by its path; what was a list or dict becomes a traced module."""
-    # Not by setattr: that would give Modules that are shared other names in dumped files.
+    """Set an attribute by its path; lists and dicts on it become traced modules."""
+    # Without setattr, which would change the names of shared Modules in dumped files.
     *heads, last = path.split(".")
     for head in heads:
         if head not in vars(owner):
@@ -324,7 +325,7 @@ def _put(owner: TracedModule, path: str, value) -> None:
 
 
 def build(recorder: Recorder, module: Module, made: dict | None = None) -> Module:
-    """The traced module of what was recorded of a Module; a leaf as it is."""
+    """The traced module of a recorded Module; a leaf is returned unchanged."""
     made = {} if made is None else made
     if id(module) in made:
         return made[id(module)]
@@ -351,7 +352,7 @@ class TracedModuleBuilder:
 
     Args:
         mod: the Module.
-        is_top_module: whether it is no part of another one.
+        is_top_module: whether it is the outermost one.
     Example:
         >>> builder = TracedModuleBuilder(M.Sequential(M.ReLU()), True)
         >>> builder(Tensor([-1.0]))
@@ -367,7 +368,7 @@ class TracedModuleBuilder:
         self._recorder = Recorder()
 
     def __call__(self, *args, **kwargs):
-        """Call the Module and record what it does.
+        """Call the Module and record its computation.
 
         Raises:
             AssertionError: it takes or gives something that cannot be recorded.
@@ -392,7 +393,7 @@ class TracedModuleBuilder:
 
 
 def cpp_apply_module_trace(opdef, *args):
-    """Apply an operator and record that, if something is recorded; ``Apply`` says more.
+    """Apply an operator and record it if this thread records; see ``Apply``.
 
     Example:
         >>> from megengine.core.ops.builtin import Elemwise
@@ -403,7 +404,7 @@ def cpp_apply_module_trace(opdef, *args):
 
 
 def trace_module(mod: Module, *args, **kwargs) -> TracedModule:
-    """Record what a Module does with some arguments.
+    """Record the computation of a Module for some arguments.
 
     Calls of functions of ``megengine.functional``, of methods and operators of Tensors, and of
     Modules become the expressions of its graph. Numbers that Python gets out of Tensors, and the
@@ -411,15 +412,15 @@ def trace_module(mod: Module, *args, **kwargs) -> TracedModule:
 
     Args:
         mod: the Module, in training or evaluation mode, which is kept.
-        args: what it is called with: Tensors and constants in containers.
-        kwargs: the same by keyword.
+        args: its arguments: Tensors and constants in containers.
+        kwargs: its keyword arguments.
     Returns:
         The traced module; its parameters and leaves are those of ``mod``.
     Raises:
-        AssertionError: ``mod`` is no Module; arguments or results are of a class that is not
-            registered; or the graph gives something else than the Module.
+        AssertionError: ``mod`` is not a Module; arguments or results have a class that is not
+            registered; or the results of graph and Module differ.
         TypeError: the arguments do not fit ``mod.forward``.
-        RuntimeError: a Module uses a Tensor that another one computes and does not give it.
+        RuntimeError: a Module uses a Tensor that another Module computes and does not return.
     Example:
         >>> class Net(M.Module):
         ...     def __init__(self):

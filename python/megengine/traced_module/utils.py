@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finding what lies in a Module, and the arguments of calls in their usual form."""
+"""Lookup of parts in a Module, and normalised arguments of calls."""
 
 import contextlib
 import inspect
@@ -24,13 +24,13 @@ def rstrip(s: str, __chars: str) -> str:
 
 
 def get_suffix_name(prefix: str, name: str) -> str | None:
-    """What follows a prefix in a path.
+    """The rest of a path after a prefix.
 
     Args:
         prefix: the path of an owner.
         name: the whole path.
     Returns:
-        The rest; an empty text when the two are equal; None when the path lies elsewhere.
+        The rest; an empty string if the two are equal; None if the path does not have the prefix.
     Example:
         >>> get_suffix_name("net.block", "net.block.conv")
         'conv'
@@ -41,15 +41,15 @@ def get_suffix_name(prefix: str, name: str) -> str | None:
 
 
 def get_subattr(self, name: str):
-    """What a Module has under a path.
+    """The attribute of a Module at a path.
 
     Args:
         self: the Module.
-        name: attributes and, in lists and dicts, places and keys: ``"blocks.0.weight"``.
+        name: path of attributes and, in lists and dicts, indices and keys: ``"blocks.0.weight"``.
     Returns:
         The attribute.
     Raises:
-        AttributeError: there is no such thing; the text names the part of the path.
+        AttributeError: there is no such attribute; the message names the part of the path.
     Example:
         >>> get_subattr(M.Sequential(M.Linear(2, 3), M.ReLU()), "0.bias").shape
         (3,)
@@ -63,7 +63,7 @@ def get_subattr(self, name: str):
             elif isinstance(found, dict):
                 found = found[part]
             else:
-                # As an attribute, so that a recorder sees it; but nothing of the class.
+                # Read as an attribute, so that a recorder sees it, but not from the class.
                 if part not in vars(found):
                     raise KeyError(part)
                 found = getattr(found, part)
@@ -91,8 +91,8 @@ def assign_attr(obj, module: Module, target: str) -> None:
     """``set_subattr`` under MegEngine's name.
 
     Args:
-        obj: what the attribute becomes.
-        module: where the path begins.
+        obj: the new value of the attribute.
+        module: the Module at the start of the path.
         target: path of the attribute: ``"block.conv"``.
     Example:
         >>> net = M.Sequential(M.ReLU())
@@ -117,7 +117,7 @@ def _signature_of_slot(func: Callable) -> inspect.Signature:
     """The signature of a method that is written in C, with MegEngine's names of the arguments."""
     kinds = inspect.Parameter
     parameters = [kinds("self", kinds.POSITIONAL_OR_KEYWORD)]
-    with contextlib.suppress(ValueError):  # CPython knows none of __round__
+    with contextlib.suppress(ValueError):  # CPython reports no signature for __round__
         for parameter in inspect.signature(func).parameters.values():
             # The third operand of pow(x, y, z) is Python's alone.
             if parameter.name not in ("self", "mod"):
@@ -131,7 +131,7 @@ def _signature_of_slot(func: Callable) -> inspect.Signature:
 
 
 def signature_of_forward(module: Module) -> inspect.Signature | None:
-    """The signature of a Module's ``forward``, of a traced one's that of what was traced."""
+    """The signature of a Module's ``forward``; for a traced Module that of the original."""
     is_traced = isinstance(module, GraphOwner)
     return module.argspec if is_traced else signature_of(type(module).forward)
 
@@ -139,14 +139,14 @@ def signature_of_forward(module: Module) -> inspect.Signature | None:
 def normalised(signature: inspect.Signature | None, args: tuple, kwargs: dict) -> tuple:
     """Arguments as the signature orders them, defaults included.
 
-    What can be given by position is; what comes by keyword only is in the dict.
+    Positional arguments where possible; keyword-only arguments are in the dict.
 
     Args:
-        signature: None leaves the arguments as they are.
-        args: by position.
-        kwargs: by keyword.
+        signature: the signature; None keeps the arguments unchanged.
+        args: positional arguments.
+        kwargs: keyword arguments.
     Returns:
-        Both anew.
+        The normalised positional and keyword arguments.
     Raises:
         TypeError: the call does not fit the signature.
     """
@@ -163,10 +163,10 @@ def _convert_kwargs_to_args(
     """Arguments of a call as a function orders them, defaults included; see ``normalised``.
 
     Args:
-        argspecs: the function, or what ``inspect`` says of it.
-        args: by position.
-        kwargs: by keyword.
-        is_bounded: the function is a method, and ``args`` begin behind ``self``.
+        argspecs: the function, or its result of ``inspect``.
+        args: positional arguments.
+        kwargs: keyword arguments.
+        is_bounded: the function is a method, and ``args`` do not contain ``self``.
     Raises:
         TypeError: the call does not fit the function.
     Example:
@@ -195,10 +195,10 @@ def _convert_kwargs_to_args(
 
 
 def normalised_for(func: Callable, args: tuple, kwargs: dict) -> tuple:
-    """As ``normalised``, for a function.
+    """``normalised`` for a function.
 
-    What wraps a function may tell keywords from positions, though the signature does not (losses
-    do). So a call with keywords keeps them, and gets the defaults by keyword.
+    A wrapper may distinguish keyword from positional arguments although the signature does not (as
+    losses do). So a call with keywords keeps them, and gets the defaults by keyword.
     """
     signature = signature_of(func)
     if not kwargs or not hasattr(func, "__wrapped__"):

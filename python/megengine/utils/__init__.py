@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tools around the library; each module is imported when somebody first asks for it."""
+"""Tools around the library; each module is imported on first use."""

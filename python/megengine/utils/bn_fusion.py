@@ -26,7 +26,7 @@ from ..module import (
 from ..module.folding import fold_factor, fold_weight_bias  # noqa: F401
 from ..tensor import Parameter
 
-# With ReLU and without: the module alone, and with a normalisation inside.
+# With and without ReLU: the module alone, and with a normalisation inside.
 _JOINED = {
     Conv2d: ((Conv2d, ConvRelu2d), (ConvBn2d, ConvBnRelu2d)),
     ConvTranspose2d: (
@@ -35,7 +35,7 @@ _JOINED = {
     ),
     Linear: ((Linear, LinearRelu), (LinearBn1d, LinearBnRelu1d)),
 }
-# What such a module calls the one inside.
+# Attribute of the inner layer in such a module.
 _PART = {Conv2d: "conv", ConvTranspose2d: "conv_transpose2d", Linear: "linear"}
 _CONVOLUTION = (
     "in_channels",
@@ -117,19 +117,19 @@ def _folded(kind: type, module: Module, bn: Module | None) -> Module:
 def fuse_conv_bn_relu_module(
     conv: Conv2d | ConvTranspose2d, bn: BatchNorm2d | None, relu: ReLU | None
 ) -> Module:
-    """A convolution with what follows it as one module.
+    """Fuse a convolution with the layers after it into one module.
 
     Args:
         conv: ``Conv2d`` or ``ConvTranspose2d``.
-        bn: the normalisation, in the same mode; None: there is none.
-        relu: ``ReLU``; None: there is none.
+        bn: the normalisation, in the same mode; None: no normalisation.
+        relu: a ``ReLU``; None: no activation.
     Returns:
         In training mode ``ConvBn2d``, ``ConvBnRelu2d`` and the like, with copies of the two. In
         evaluation mode, and without a normalisation, ``Conv2d``, ``ConvRelu2d`` and the like, with
         the normalisation folded into weight and bias.
     Raises:
-        KeyError: there is no such module, or nothing to fuse.
-        ValueError: one is in training mode, the other one is not.
+        KeyError: there is no such module, or there are no layers to fuse.
+        ValueError: only one of the two is in training mode.
     Example:
         >>> from megengine.utils.bn_fusion import fuse_conv_bn_relu_module
         >>> fused = fuse_conv_bn_relu_module(M.Conv2d(1, 2, 3), M.BatchNorm2d(2), M.ReLU())
@@ -140,19 +140,19 @@ def fuse_conv_bn_relu_module(
 
 
 def fuse_linear_bn_relu_module(linear: Linear, bn: BatchNorm1d | None, relu: ReLU | None) -> Module:
-    """A linear map with what follows it as one module.
+    """Fuse a linear map with the layers after it into one module.
 
     Args:
         linear: the map.
-        bn: the normalisation, in the same mode; None: there is none.
-        relu: ``ReLU``; None: there is none.
+        bn: the normalisation, in the same mode; None: no normalisation.
+        relu: a ``ReLU``; None: no activation.
     Returns:
         In training mode ``LinearBn1d`` or ``LinearBnRelu1d``, with copies of the two. In evaluation
         mode, and without a normalisation, ``Linear`` or ``LinearRelu``, with the normalisation
         folded into weight and bias.
     Raises:
-        KeyError: there is no such module, or nothing to fuse.
-        ValueError: one is in training mode, the other one is not.
+        KeyError: there is no such module, or there are no layers to fuse.
+        ValueError: only one of the two is in training mode.
     Example:
         >>> fuse_linear_bn_relu_module(M.Linear(2, 3), None, M.ReLU())
         LinearRelu(in_features=2, out_features=3, bias=True)

@@ -9,7 +9,7 @@ from ..tensor import Tensor
 
 
 def model_of(outputs: Sequence[Tensor]):
-    """What runs variables of one graph: a ``_mge.Model``, whose outputs have no names."""
+    """A ``_mge.Model`` that computes variables of one graph; its outputs have no names."""
     graph = outputs[0].graph
     names = [f"result {i}" for i in range(len(outputs))]
     ids = [var.id for var in outputs]
@@ -17,7 +17,7 @@ def model_of(outputs: Sequence[Tensor]):
 
 
 class Compiled:
-    """Variables of one graph, ready to run on what the graph's inputs were set to.
+    """Variables of one graph, ready to run with the values of the graph's inputs.
 
     Args:
         outputs: VarNodes of one graph.

@@ -93,7 +93,7 @@ class _Entry(NamedTuple):
 
 
 class Versioner:
-    """Counts how often what a library is built from has changed in this process.
+    """Counts changes of a library's sources in this process.
 
     Example:
         >>> Versioner().get_version("nothing_built") is None
@@ -104,7 +104,7 @@ class Versioner:
         self.entries: dict[str, _Entry] = {}
 
     def get_version(self, name: str) -> int | None:
-        """The number of changes so far; None for a name that is not known.
+        """The number of changes so far; None for an unknown name.
 
         Args:
             name: of the library.
@@ -175,7 +175,7 @@ def version_check(
 
 
 class FileBaton:
-    """A lock between processes: who makes the file has it, until the file is removed.
+    """A lock between processes: the process that creates the file has it until the file is removed.
 
     Args:
         lock_file_path: of the file.
@@ -193,7 +193,7 @@ class FileBaton:
         self.fd: int | None = None
 
     def try_acquire(self) -> bool:
-        """Take the lock if nobody has it; tells whether that was so."""
+        """Take the lock if it is free; returns whether it was."""
         try:
             self.fd = os.open(self.lock_file_path, os.O_CREAT | os.O_EXCL)
         except FileExistsError:
@@ -201,7 +201,7 @@ class FileBaton:
         return True
 
     def wait(self) -> None:
-        """Wait until nobody has it."""
+        """Wait until the lock is free."""
         while os.path.exists(self.lock_file_path):
             time.sleep(self.wait_seconds)
 
@@ -278,24 +278,24 @@ def build(
 ) -> str:
     """Compile a library of operators with the compiler of $CXX, or c++.
 
-    The file's name follows from sources, flags and the version of mge: what did not change is not
-    built again, and what did gets another name, so that a running process can load it.
+    The file's name depends on sources, flags and the version of mge: unchanged sources are not
+    built again, and changed ones get another name, so that a running process can load the library.
 
     Args:
-        name: of the file, with letters, digits, "_" and "-".
+        name: name of the file, from letters, digits, "_" and "-".
         sources: paths of the sources.
         extra_cflags: further flags of the compiler.
-        extra_cuda_cflags: those for CUDA; of no effect.
+        extra_cuda_cflags: no effect.
         extra_ldflags: further flags of the linker.
         extra_include_paths: further folders with headers.
-        with_cuda: None: when a source is for CUDA, which is an error here.
-        build_dir: where the file goes; the user's cache otherwise.
-        verbose: print command and messages.
+        with_cuda: True is an error, as is a CUDA source with None.
+        build_dir: folder of the file; default: the user's cache.
+        verbose: print the command and messages.
         abi_tag: 0 or 1 for ``_GLIBCXX_USE_CXX11_ABI``; None: the compiler's own.
     Returns:
         The path of the library.
     Raises:
-        RuntimeError: the compiler failed (its messages are in the error), or there is none.
+        RuntimeError: the compiler failed (the error contains its messages), or is missing.
     Example:
         >>> build("example", "operators.cpp")  # doctest: +SKIP
         '/home/someone/.cache/example.so'
@@ -366,12 +366,13 @@ def build_and_load(
 
 
 def _headers_hash(include: Path) -> int:
-    """Of what mge's headers say: sources that include them change when they do."""
+    """Hash of mge's headers: sources that include them change with them."""
     return hash_source_files(0, sorted(include.rglob("*.h")))
 
 
 def _default_folder() -> Path:
-    """What lies there is run, so nobody else may write to it: the library knows such a place."""
+    """Files in this folder are executed, so it must not be writable by others; the library has
+    such a folder."""
     cache = _mge.cache_folder()
     if cache is None:
         raise RuntimeError("[custom_op_tools] there is no folder for caches; give a build_dir")

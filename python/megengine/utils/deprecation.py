@@ -16,7 +16,7 @@ def deprecated(reason: str = "", version: str = "", **_) -> Callable:
 
     Args:
         reason: what to do instead.
-        version: since when.
+        version: the first version with the deprecation.
     """
 
     def decorate(function: Callable) -> Callable:

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Memory that Tensors share with arrays of other libraries.
 
-A Tensor that was made here keeps the memory: what is written to it (``x[...] = 1``, ``x += 1``, an
-optimizer's step) the other side sees, and the other way round. Data that may only be read is shared
-until the Tensor is given another value. A write between a forward and a backward pass leaves the
-gradient as it is: recordings copy the shared values that gradients need.
+A Tensor that is made here shares the memory: writes of one side (``x[...] = 1``, ``x += 1``, an
+optimizer's step) are visible to the other. Read-only data is shared until the Tensor gets another
+value. A write between a forward and a backward pass does not change the gradient: recordings copy
+the shared values that gradients need.
 """
 
 import numpy as np
@@ -21,12 +21,12 @@ def to_dlpack(tensor: Tensor, stream=None):
 
     Args:
         tensor: the Tensor, on a CPU or GPU.
-        stream: which stream of a GPU waits for its value: its address, None or 1 for the default
-            stream, -1 for none. None on a CPU.
+        stream: the GPU stream that waits for its value: its address, None or 1 for the default
+            stream, -1 to skip the wait. None on a CPU.
     Returns:
-        PyCapsule of the form without a version, to be used once.
+        Unversioned PyCapsule, which can be used once.
     Raises:
-        BufferError: it cannot be handed out so.
+        BufferError: it cannot be exported so.
     Example:
         >>> from_dlpack(to_dlpack(Tensor([1.0, 2.0])))
         Tensor([1. 2.], device=xpux:0)
@@ -38,18 +38,18 @@ def from_dlpack(ext_tensor, stream=None, *, copy: bool | None = None) -> Tensor:
     """A Tensor with the memory of another library's array.
 
     Args:
-        ext_tensor: an object with ``__dlpack__``, or a capsule that nobody has used.
-        stream: of a capsule with memory of a GPU the stream that makes its value: its address,
-            None or 1 for the default stream, -1 for none. Objects are told ours and wait
+        ext_tensor: an object with ``__dlpack__``, or an unused capsule.
+        stream: for a capsule with GPU memory, the stream that computes its value: its address, None
+            or 1 for the default stream, -1 to skip the wait. Objects get our stream and wait
             themselves, unless it is -1. None on a CPU.
-        copy: True for memory of its own, False to raise where the memory cannot be shared; None
-            copies where the elements are not dense, which on a GPU raises.
+        copy: True: always copy; False: an error if the memory cannot be shared; None: copy if the
+            elements are not contiguous, which is an error on a GPU.
     Returns:
-        Tensor on the default CPU, or on the GPU where the memory lies.
+        Tensor on the default CPU, or on the GPU of the memory.
     Raises:
-        BufferError: Tensors cannot have its dtype or device, or it would have to be copied.
-        TypeError: it is neither.
-        ValueError: the capsule has been used, or is another one.
+        BufferError: Tensors do not support its dtype or device, or it needs a copy.
+        TypeError: it has another type.
+        ValueError: the capsule has been used, or is of another kind.
     Example:
         >>> array = np.zeros(2, np.float32)
         >>> x = from_dlpack(array)
@@ -71,22 +71,22 @@ def from_dlpack(ext_tensor, stream=None, *, copy: bool | None = None) -> Tensor:
         raise BufferError(f"[from_dlpack] a CPU has no streams, got {stream!r}")
     elif kind not in (_CPU, _CUDA_HOST):
         raise BufferError(
-            f"[from_dlpack] the data lies on a device of type {kind}; copy it to the CPU"
+            f"[from_dlpack] the data is on a device of type {kind}; copy it to the CPU"
         )
     try:
         capsule = ext_tensor.__dlpack__(max_version=(1, 0), **told)
-    except TypeError:  # of a library that knows no versions
+    except TypeError:  # from a library without versions
         capsule = ext_tensor.__dlpack__(**told)
     return _mge.from_dlpack(capsule, copy, -1 if told else None)
 
 
 def _stream_of(number: int) -> int:
-    """That of a GPU's queue, which the producer lets wait for the data."""
+    """The stream of a GPU's queue, which the producer makes wait for the data."""
     try:
         return _mge.stream_address(f"gpu{number}")
     except RuntimeError as error:
         raise BufferError(
-            f"[from_dlpack] the data lies on a device of type {_CUDA}, number {number}: {error}"
+            f"[from_dlpack] the data is on a device of type {_CUDA}, number {number}: {error}"
         ) from None
 
 
@@ -94,14 +94,14 @@ def from_numpy(array: np.ndarray) -> Tensor:
     """A Tensor with the memory of an array.
 
     Args:
-        array: dense, of a dtype that Tensors have.
+        array: contiguous array of a dtype that Tensors support.
     Returns:
-        Tensor on the default CPU. Of an array that is read only it has the memory until it is given
-        another value.
+        Tensor on the default CPU. It shares the memory of a read-only array until it gets another
+        value.
     Raises:
-        TypeError: it is no array, or its elements have another machine's byte order.
-        BufferError: Tensors cannot have its dtype.
-        ValueError: it is not dense.
+        TypeError: it is not an array, or its elements have another byte order.
+        BufferError: Tensors do not support its dtype.
+        ValueError: it is not contiguous.
     Example:
         >>> array = np.zeros(2, np.float32)
         >>> x = from_numpy(array)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A value that one thread waits for and another one brings."""
+"""A value for which one thread waits and which another one sets."""
 
 import threading
 

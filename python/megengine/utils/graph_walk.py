@@ -16,7 +16,7 @@ def get_dep_vars(var, var_type: str | Sequence[str] | None = None) -> list[VarNo
         var_type: types of the operators that compute them, such as ``"Host2DeviceCopy"``; None:
             all.
     Returns:
-        The nearest to ``var`` first: breadth first, the inputs of each operator in their order.
+        The variables in breadth-first order from ``var``, the inputs of each operator in order.
     Example:
         >>> from megengine.utils.network import Network
         >>> net = Network()
@@ -69,7 +69,7 @@ def get_opr_type(opr: OpNode) -> str:
     """The type of an operator in MegEngine's graphs, such as ``"ConvolutionForward"``.
 
     Raises:
-        AssertionError: ``opr`` is none.
+        AssertionError: ``opr`` is not an operator.
     Example:
         >>> from megengine.utils.network import Network
         >>> net = Network()
@@ -90,9 +90,9 @@ def graph_traversal(outputs: Sequence[Tensor]):
     Args:
         outputs: VarNodes of one graph.
     Returns:
-        Six dicts with ids as keys: operators; what they read; by what is read, who reads it, as
-        (id, position of the input); by operator, the operators that read it; by number of inputs,
-        the ids of operators that wait for so many; by operator, for how many it waits.
+        Six dicts with ids as keys: operators; their inputs; readers of each input, as (id, position
+            of the input); operators that read each operator; by number of inputs, the ids of
+            operators that wait for that many; the number of inputs that each operator waits for.
     Example:
         >>> from megengine.core.tensor.megbrain_graph import Graph
         >>> graph = Graph()
@@ -118,7 +118,7 @@ def graph_traversal(outputs: Sequence[Tensor]):
 def get_oprs_seq(
     outputs: Sequence[Tensor], prune_reshape: bool = False, prune_immtensor: bool = True
 ) -> list[OpNode]:
-    """The operators that variables need, each behind what it reads.
+    """The operators that variables need, in topological order.
 
     Args:
         outputs: VarNodes of one graph.
@@ -146,7 +146,7 @@ def get_oprs_seq(
 
 
 def _reached(outputs: Iterable[Tensor]) -> set[int]:
-    """Ids of the operators behind variables, when a Reshape needs nothing but its first input."""
+    """Ids of the operators before variables; a Reshape only counts its first input."""
     found: set[int] = set()
     waiting = [var.owner for var in outputs]
     while waiting:
@@ -165,7 +165,7 @@ def replace_vars(dst: Sequence[Tensor], varmap: dict[Tensor, Tensor]) -> list[Va
         dst: VarNodes of one graph.
         varmap: from each variable to the one in its place, of the same graph.
     Returns:
-        One VarNode for each of ``dst``; what does not depend on a replaced one is itself.
+        One VarNode for each of ``dst``; those that do not depend on a replaced one are unchanged.
     Example:
         >>> from megengine.core.tensor.megbrain_graph import Graph
         >>> graph = Graph()
@@ -184,7 +184,7 @@ def replace_vars(dst: Sequence[Tensor], varmap: dict[Tensor, Tensor]) -> list[Va
 
 
 def replace_oprs(dst: Sequence[Tensor], oprmap: dict[OpNode, OpNode]) -> list[VarNode]:
-    """As ``replace_vars``, for all outputs of operators.
+    """``replace_vars`` for all outputs of operators.
 
     Args:
         dst: VarNodes of one graph.
@@ -212,7 +212,7 @@ def find_vars_by_name(dst: Sequence[Tensor], names: Sequence[str]) -> list[VarNo
         dst: VarNodes of one graph.
         names: exact names.
     Raises:
-        AssertionError: there is no variable of such a name.
+        AssertionError: no variable has such a name.
     Example:
         >>> from megengine.core.tensor.megbrain_graph import Graph
         >>> graph = Graph()

@@ -5,7 +5,7 @@ from collections.abc import Callable, MutableMapping
 
 
 class HookHandler:
-    """A registered hook: it stands in a dictionary until it is removed.
+    """A registered hook, which is in a dictionary until it is removed.
 
     Args:
         source_dict: the dictionary.
@@ -18,16 +18,16 @@ class HookHandler:
         >>> hook.remove()
     """
 
-    hook_num = 0  # of the next one: the keys of such dictionaries
+    hook_num = 0  # key of the next hook in such dictionaries
 
     def __init__(self, source_dict: MutableMapping, hook: Callable):
         self.source_dict = source_dict
-        while HookHandler.hook_num in source_dict:  # that of a hook from a file
+        while HookHandler.hook_num in source_dict:  # used by a hook from a file
             HookHandler.hook_num += 1
         self.id = HookHandler.hook_num
         HookHandler.hook_num += 1
         source_dict[self.id] = hook
 
     def remove(self) -> None:
-        """Take the hook out; once more does nothing."""
+        """Remove the hook; a second call has no effect."""
         self.source_dict.pop(self.id, None)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files from the web, whole or not at all."""
+"""Downloads that are complete or absent."""
 
 import http.client
 import os
@@ -20,7 +20,7 @@ class HTTPDownloadError(Exception):
         ...     download_from_url("ftp://example.org/weights.pkl", "weights.pkl")
         ... except HTTPDownloadError as error:
         ...     print(error)
-        ftp://example.org/weights.pkl is no address of a web server
+        ftp://example.org/weights.pkl is not an address of a web server
     """
 
 
@@ -50,15 +50,15 @@ class Bar:
 
 
 def download_from_url(url: str, dst: str) -> int:
-    """Fetch a file. It stands in its place when all of it is there.
+    """Fetch a file. It gets its name when it is complete.
 
     Args:
         url: ``http://…`` or ``https://…``.
-        dst: path of the file; folders are made, a file that is there is replaced.
+        dst: path of the file; folders are created, an existing file is replaced.
     Returns:
-        How many bytes it has.
+        Its size in bytes.
     Raises:
-        HTTPDownloadError: the address is of another kind, the server does not have the file or
+        HTTPDownloadError: the address has another scheme, the server does not have the file or
             cannot be reached, or the connection ended early.
     Example:
         >>> import http.server, threading
@@ -71,7 +71,7 @@ def download_from_url(url: str, dst: str) -> int:
         >>> server.server_close()
     """
     if not url.startswith(("http://", "https://")):
-        raise HTTPDownloadError(f"{url} is no address of a web server")
+        raise HTTPDownloadError(f"{url} is not an address of a web server")
     dst = os.path.expanduser(dst)
     folder = os.path.dirname(os.path.abspath(dst))
     os.makedirs(folder, exist_ok=True)

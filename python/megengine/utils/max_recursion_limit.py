@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""More room for functions that call themselves: deep structures are pickled by such ones."""
+"""A higher recursion limit, for pickling deep structures."""
 
 import sys
 import threading

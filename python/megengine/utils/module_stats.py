@@ -95,7 +95,7 @@ def register_hook_module(module: type | Iterable[type]) -> None:
 
 
 def _spread(size, count: int) -> int:
-    """Elements of a window given as one size or as one for each axis."""
+    """Number of elements of a window given as one size or one per axis."""
     return size**count if isinstance(size, int) else elements_of(size)
 
 
@@ -108,7 +108,7 @@ def _conv_flops(module, inputs, outputs):
     return elements_of(shape) * (channels * window + (module.bias is not None))
 
 
-# Transposed: each input is spread over the window and the channels of its group.
+# Transposed: each input contributes to the window and the channels of its group.
 @register_flops(*_transposed)
 def _transposed_flops(module, inputs, outputs):
     shape = shape_of(inputs[0])
@@ -141,14 +141,14 @@ def _pool_flops(module, inputs, outputs):
     return elements_of(shape) * _spread(module.kernel_size, len(shape) - 2)
 
 
-# One per result, as MegEngine counts them: windows differ in size.
+# One per result, as in MegEngine: windows differ in size.
 @register_flops(*_adaptive_pools)
 def _adaptive_pool_flops(module, inputs, outputs):
     return elements_of(shape_of(outputs[0]))
 
 
 class _Watch:
-    """Counts what the Modules of a model do, and which of their parameters are read."""
+    """Counts the work of a model's Modules, and records which parameters are read."""
 
     def __init__(self, model: M.Module, has_input: bool):
         self._has_input = has_input
@@ -256,26 +256,26 @@ def module_stats(
     logging_to_stdout: bool = True,
     bar_length_max: int = 20,
 ) -> Any:
-    """Run a Module once in evaluation mode, and count what its parts have and do.
+    """Run a Module once in evaluation mode, and count the sizes and operations of its parts.
 
     Parameters are the weights and biases that were read, each once; a Module that is called twice
     counts twice. The model is left as it was.
 
     Args:
-        model: what is counted are its parts of the classes in ``hook_modules``. A Network is
+        model: the model, whose parts of the classes in ``hook_modules`` are counted. A Network is
             counted from its shapes, without inputs.
         inputs: arrays or Tensors, or nested lists and dicts of them, one for each argument.
-        input_shapes: instead of ``inputs`` their shapes: of zeros, float32.
+        input_shapes: shapes of float32 zeros to use instead of ``inputs``.
         cal_params: count parameters.
         cal_flops: count operations.
         cal_activations: count results.
-        logging_to_stdout: log the tables, not the summary alone.
-        bar_length_max: length of the longest bars in them.
+        logging_to_stdout: log the tables in addition to the summary.
+        bar_length_max: length of the longest bar.
     Returns:
         Two named tuples: ``total_stats`` with ``param_size``, ``param_dims``, ``flops``,
-        ``act_size``, ``act_dims`` (sizes in bytes; 0 for what was not wanted), and the rows of
-        the tables, ``params``, ``flops``, ``activations`` (none of what was not wanted, but for
-        ``params``). None with an error in the log when there are neither inputs nor shapes.
+        ``act_size``, ``act_dims`` (sizes in bytes; 0 if not requested), and the rows of the tables,
+        ``params``, ``flops``, ``activations`` (empty if not requested, except ``params``). None
+        with an error in the log if there are neither inputs nor shapes.
     Example:
         >>> totals, details = module_stats(M.Linear(4, 2), input_shapes=(1, 4))
         >>> totals.param_dims, totals.flops, details.params[0]["name"]

@@ -13,7 +13,7 @@ def get_expand_structure(obj: Module, key: str):
 
     Args:
         obj: the module.
-        key: names and indices from outside to inside: ``"blocks.0.conv"``; ``""``: the module.
+        key: path of names and indices: ``"blocks.0.conv"``; ``""``: the module.
     Returns:
         The part.
     Raises:
@@ -28,12 +28,12 @@ def get_expand_structure(obj: Module, key: str):
 
 
 def set_expand_structure(obj: Module, key: str, value) -> None:
-    """Put something else in the place of a part of a module.
+    """Replace a part of a module.
 
     Args:
         obj: the module.
-        key: as of ``get_expand_structure``.
-        value: what stands there from now on.
+        key: as for ``get_expand_structure``.
+        value: the new part.
     Raises:
         AttributeError, IndexError or KeyError: there is no such part.
     Example:
@@ -58,7 +58,7 @@ def set_module_mode_safe(module: Module, training: bool = False) -> Iterator[Mod
 
     Args:
         module: the module.
-        training: training mode; else evaluation mode.
+        training: training mode; otherwise evaluation mode.
     Example:
         >>> net = M.Dropout()
         >>> with set_module_mode_safe(net, training=False):

@@ -32,12 +32,12 @@ from .node_filter import (  # noqa: F401
 
 
 def as_varnode(obj) -> VarNode:
-    """The variable that something stands for.
+    """The variable that an object represents.
 
     Args:
         obj: a VarNode, an OpNode with one output, or a list of one of them.
     Raises:
-        AssertionError: it is something else.
+        AssertionError: it has another type.
     Example:
         >>> from megengine.utils.network import Network
         >>> net = Network()
@@ -48,17 +48,17 @@ def as_varnode(obj) -> VarNode:
     if isinstance(node, OpNode):
         (node,) = node.outputs
     if not isinstance(node, VarNode):
-        raise AssertionError(f"[as_varnode] {obj!r} is no VarNode and no OpNode with one output")
+        raise AssertionError(f"[as_varnode] {obj!r} is neither a VarNode nor an OpNode with one output")
     return node
 
 
 def as_oprnode(obj) -> OpNode:
-    """The operator that something stands for.
+    """The operator that an object represents.
 
     Args:
-        obj: an OpNode, a VarNode, which stands for its owner, or a list of one of them.
+        obj: an OpNode, a VarNode, which represents its owner, or a list of one of them.
     Raises:
-        AssertionError: it is something else.
+        AssertionError: it has another type.
     Example:
         >>> from megengine.utils.network import Network
         >>> net = Network()
@@ -99,13 +99,12 @@ class Network:
 
         Args:
             model_path: path, or a binary file object.
-            outspec: names of variables that shall be the outputs; None: those of the file.
-            key: the 32 bytes of an encrypted model's key; a model that is not encrypted is refused
-                then.
+            outspec: names of the variables to use as outputs; None: those of the file.
+            key: the 32-byte key of an encrypted model; with a key, an unencrypted model is refused.
         Raises:
-            AssertionError: there is no variable of such a name.
+            AssertionError: no variable has such a name.
             RuntimeError: the file is damaged, has operators without a counterpart, or is encrypted
-                by another key.
+                with another key.
         """
         net = cls()
         net.graph = OpenGraph.load(model_path, key)
@@ -116,7 +115,7 @@ class Network:
 
     @property
     def metadata(self) -> dict | None:
-        """What the file says of itself: ``user_info``, ``graph_modified``, …; None: nothing.
+        """Metadata of the file: ``user_info``, ``graph_modified``, …; None without metadata.
 
         Raises:
             UnsafePickleError: ``user_info`` is more than plain data; it is not unpickled.
@@ -158,28 +157,29 @@ class Network:
         compat_older_version: str | None = None,
         **kwargs,
     ) -> dumping.DumpInfo:
-        """Write what the outputs need as a .mge file.
+        """Write the operators that the outputs need as a .mge file.
 
         Args:
             file: path, or a binary file object.
             keep_var_name, keep_opr_name, keep_param_name: which variables, operators and constants
-                keep their names, as in ``jit.trace.dump``, which has most of the others too.
-            keep_opr_priority, dump_format, compat_older_version: without effect.
+                keep their names, as in ``jit.trace.dump``, which has most of the other arguments,
+                too.
+            keep_opr_priority, dump_format, compat_older_version: no effect.
             strip_info_file: path of a JSON file that lists the operators and dtypes used.
-            append_json: merge with what this file has.
-            optimize_for_inference: put batch norms of evaluation mode into the weights of the
-                layers before them, and let ``kwargs`` act.
-            append: write behind what the file has.
-            user_info: any picklable object to keep in the file.
-            enable_metadata: keep metadata at all.
+            append_json: merge with the contents of this file.
+            optimize_for_inference: fold batch norms of evaluation mode into the weights of the
+                layers before them, and apply ``kwargs``.
+            append: append to the file.
+            user_info: any picklable object to store in the file.
+            enable_metadata: store metadata.
             kwargs: ``enable_ioc16``, ``enable_nchw88``, …: those of ``jit.trace.dump``.
-                ``arg_names`` and ``output_names`` are without effect, which a warning says: rename
-                the variables.
+                ``arg_names`` and ``output_names`` have no effect except a warning: rename the
+                variables instead.
         Returns:
             Number of operators, bytes, bytes of weights, content hash, names of inputs, outputs and
             parameters.
         Raises:
-            ValueError: there is no output, two have one name, or an option does not exist.
+            ValueError: there is no output, two have the same name, or an option does not exist.
         """
         dumping.check_format(dump_format)
         renaming = {name: kwargs.pop(name, None) for name in ("arg_names", "output_names")}
@@ -215,10 +215,10 @@ class Network:
 
         Args:
             data: number, list, NumPy array or Tensor.
-            name: what it is called.
-            device: where it lies.
+            name: its name.
+            device: its device.
         Returns:
-            VarNode; of a number, with shape ``(1,)``.
+            VarNode; for a number, with shape ``(1,)``.
         """
         return ConstOpBase(data, name, device, self.graph).outputs[0]
 
@@ -227,9 +227,9 @@ class Network:
 
         Args:
             shape: size of each axis.
-            dtype: of its values.
-            name: what it is called.
-            device: where it lies; None: where the graph runs.
+            dtype: its dtype.
+            name: its name.
+            device: its device; None: that of the graph.
         Returns:
             VarNode.
         """
@@ -237,25 +237,25 @@ class Network:
         return self.graph.variable(number)
 
     def add_output(self, *vars: Tensor) -> None:
-        """Make variables outputs; those of another graph are copied with all that they need.
+        """Make variables outputs; those of another graph are copied with their dependencies.
 
         Args:
-            vars: with names, by which outputs are known in the file.
+            vars: variables with names, which identify outputs in the file.
         Raises:
-            AssertionError: something is no VarNode.
+            AssertionError: an argument is not a VarNode.
         """
         added = [self.graph.number_of(as_varnode(var)) for var in vars]
         self.graph.set_outputs(list(OrderedDict.fromkeys([*self.graph.outputs, *added])))
 
     def remove_output(self, *vars: Tensor) -> None:
-        """Make variables outputs no more; what nothing else needs is not dumped.
+        """Remove outputs; operators that no other output needs are not dumped.
 
         Args:
-            vars: outputs; a warning names those that are none.
+            vars: outputs; a warning lists variables that are not outputs.
         """
         for var in map(as_varnode, vars):
             if all(var is not output for output in self.dest_vars):
-                get_logger(__name__).warning("%s is no output of the network", var.name)
+                get_logger(__name__).warning("%s is not an output of the network", var.name)
         removed = {id(var) for var in map(as_varnode, vars)}
         self._set_outputs([var for var in self.dest_vars if id(var) not in removed])
 
@@ -276,9 +276,9 @@ class Network:
         """Give all operators other names, inputs and constants too.
 
         Args:
-            modifier: a prefix, which a dot separates from the name, or a function.
+            modifier: a prefix, separated from the name by a dot, or a function.
         Raises:
-            AssertionError: it is something else.
+            AssertionError: it has another type.
         """
         if isinstance(modifier, str):
             prefix, modifier = modifier, lambda name: f"{prefix}.{name}"
@@ -295,11 +295,11 @@ class Network:
 
         Args:
             batchsize: the size.
-            blacklist: names of inputs that stay as they are.
+            blacklist: names of inputs to keep unchanged.
         Raises:
             AssertionError: there is no input, the inputs differ in their first axes, or the
-                blacklist names others than inputs.
-            RuntimeError: an operator refuses the size.
+                blacklist contains a name that is not an input.
+            RuntimeError: an operator does not support the size.
         """
         kept = set(blacklist)
         providers = self.data_providers_filter.as_dict()
@@ -313,17 +313,17 @@ class Network:
         self.graph.refresh()
 
     def replace_vars(self, repl_dict: dict[Tensor, Tensor]) -> None:
-        """Let what reads a variable read another one, outputs of the network too.
+        """Make the readers of a variable read another one, including outputs of the network.
 
-        What the new variable is itself computed from goes on reading the old one, so that an
-        operator can be put behind a variable. One of another dtype is converted. A new output
-        without a name takes over the old one's.
+        The inputs of the new variable still read the old one, so that an operator can be inserted
+        after a variable. A variable of another dtype is converted. A new output without a name gets
+        the name of the old one.
 
         Args:
             repl_dict: from each variable to the one in its place, which may be of another graph.
         Raises:
-            ValueError: a variable would need itself.
-            RuntimeError: an operator refuses what it reads now.
+            ValueError: a variable would depend on itself.
+            RuntimeError: an operator does not support its new input.
         """
         by = {}
         for old, new in repl_dict.items():
@@ -338,12 +338,12 @@ class Network:
         self.graph.refresh()
 
     def replace_oprs(self, repl_dict: dict[OpNode, OpNode]) -> None:
-        """Replace operators: the outputs of one by those of another, in their order.
+        """Replace operators: the outputs of one by those of another, in order.
 
         Args:
             repl_dict: from each operator to the one in its place.
         Raises:
-            ValueError: two operators do not have equally many outputs; else as ``replace_vars``.
+            ValueError: two operators differ in their number of outputs; see also ``replace_vars``.
         """
         by = {}
         for old, new in repl_dict.items():
@@ -355,17 +355,17 @@ class Network:
         """The operators of a class.
 
         Args:
-            oprcls: of ``network_node``.
+            oprcls: class in ``network_node``.
             unique: expect exactly one and return it.
         Returns:
             OpNode, or a list of them.
         Raises:
-            AssertionError: one was expected, and there are others or none.
+            AssertionError: there is not exactly one although one is expected.
         """
         return _found(self.opr_filter.type(oprcls), unique, f"operators of type {oprcls.__name__}")
 
     def get_opr_by_name(self, name: str, unique: bool = True):
-        """The operators whose names match.
+        """The operators with matching names.
 
         Args:
             name: a pattern as in ``NodeFilter.name``.
@@ -373,12 +373,12 @@ class Network:
         Returns:
             OpNode, or a list of them.
         Raises:
-            AssertionError: one was expected, and there are others or none.
+            AssertionError: there is not exactly one although one is expected.
         """
         return _found(self.opr_filter.name(name), unique, f"operators named {name!r}")
 
     def get_var_by_name(self, name: str, unique: bool = True):
-        """The variables whose names match.
+        """The variables with matching names.
 
         Args:
             name: a pattern as in ``NodeFilter.name``.
@@ -386,7 +386,7 @@ class Network:
         Returns:
             VarNode, or a list of them.
         Raises:
-            AssertionError: one was expected, and there are others or none.
+            AssertionError: there is not exactly one although one is expected.
         """
         return _found(self.var_filter.name(name), unique, f"variables named {name!r}")
 
@@ -432,12 +432,12 @@ class Network:
 
     @property
     def all_oprs(self) -> list[OpNode]:
-        """The operators that the outputs need, each behind what it reads."""
+        """The operators that the outputs need, in topological order."""
         return get_oprs_seq(self.dest_vars, prune_immtensor=False)
 
     @property
     def all_vars(self) -> list[VarNode]:
-        """The variables that the outputs need: what their operators read, and they themselves."""
+        """The variables that the outputs need: the inputs of their operators, and the outputs."""
         oprs = self.all_oprs
         read = {number for opr in oprs for number in self.graph.inputs_of(opr._number)}
         read.update(self.graph.outputs)
@@ -446,22 +446,22 @@ class Network:
 
     @property
     def all_vars_dict(self) -> "OrderedDict[str, VarNode]":
-        """These variables by name."""
+        """All variables by name."""
         return self.var_filter.as_dict()
 
     @property
     def all_vars_map(self) -> dict[int, VarNode]:
-        """These variables by ``id``."""
+        """All variables by ``id``."""
         return {var.id: var for var in self.all_vars}
 
     @property
     def all_oprs_map(self) -> dict[int, OpNode]:
-        """These operators by ``id``."""
+        """All operators by ``id``."""
         return {opr.id: opr for opr in self.all_oprs}
 
     @property
     def all_oprs_dict(self) -> "OrderedDict[str, OpNode]":
-        """These operators by name."""
+        """All operators by name."""
         return self.opr_filter.as_dict()
 
 

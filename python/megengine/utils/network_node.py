@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a ``Network`` consists of: variables and operators, as views of the library's graph.
+"""Variables and operators of a ``Network``, as views of the library's graph.
 
-There is a class for each type of operator, under MegEngine's name for it. They are made when
-somebody asks for them, from the operators' definitions: ``params`` are an operator's parameters.
+Each type of operator has a class, under MegEngine's name. Classes are made on first use from the
+operators' definitions: ``params`` are an operator's parameters.
 """
 
 import os
@@ -20,16 +20,16 @@ from ..tensor import Tensor
 from .compiled_graph import Compiled, at_least_vector
 from .operator_params import OperatorParams
 
-# Classes that nobody has asked for too: see the end.
+# Includes classes that are not made yet: see the end.
 __all__ = sorted(CLASSES)  # noqa: PLE0605
 
 
 class OpenGraph(_mge.Graph):
-    """A graph with the objects that stand for its variables and operators, each made once.
+    """A graph with one object for each of its variables and operators.
 
     Args:
-        data: path or bytes of a model file, of any kind; none: an empty graph.
-        label: names bytes in errors.
+        data: path or bytes of a model file of any format; empty: an empty graph.
+        label: name of the bytes in errors.
     """
 
     def __init__(
@@ -38,10 +38,10 @@ class OpenGraph(_mge.Graph):
         super().__init__(data, label, key)
         self._variables: WeakValueDictionary[int, VarNode] = WeakValueDictionary()
         self._operators: WeakValueDictionary[int, OpNode] = WeakValueDictionary()
-        # By other graph: at which of its changes something was copied, and where that is here.
+        # By other graph: its change count at the time of the copy, and the copied numbers here.
         self._copied: WeakKeyDictionary[OpenGraph, tuple[int, dict[int, int]]] = WeakKeyDictionary()
         self._version = 0
-        # Of core.tensor.megbrain_graph: values of inputs by name, and of variables by number.
+        # For core.tensor.megbrain_graph: values of inputs by name, and of variables by number.
         self.feeds: dict[str, Tensor] = {}
         self.results: dict[int, Tensor] = {}
         self.optimisations: dict[str, Any] = {}  # that a dump writes down
@@ -51,10 +51,10 @@ class OpenGraph(_mge.Graph):
         """The graph of a model file of any kind.
 
         Args:
-            file: path, or a binary file object, which is read to its end.
-            key: of an encrypted model.
+            file: path, or a binary file object, which is read to the end.
+            key: key of an encrypted model.
         Raises:
-            RuntimeError: it is no model, damaged, or does not go with the key.
+            RuntimeError: it is not a model, is damaged, or has another key.
         """
         has_content = hasattr(file, "read")
         name = str(getattr(file, "name", "a file object")) if has_content else os.fsdecode(file)
@@ -67,7 +67,7 @@ class OpenGraph(_mge.Graph):
             return cls(stream.read(), label, key)
 
     def variable(self, number: int) -> "VarNode":
-        """The object for a value; the extension module asks for those of results, too."""
+        """The object for a value; the extension module calls this for results, too."""
         found = self._variables.get(number)
         if found is None:
             found = super(VarNode, VarNode).__new__(VarNode)
@@ -84,7 +84,7 @@ class OpenGraph(_mge.Graph):
         return found
 
     def rebind(self, variable: "VarNode", number: int) -> None:
-        """Let a variable stand for a value; item assignment does, too.
+        """Rebind a variable to a value; item assignment does that, too.
 
         Raises:
             TypeError: ``variable`` is a Tensor, which cannot become a part of a graph.
@@ -112,7 +112,7 @@ class OpenGraph(_mge.Graph):
         """The number of a variable of this graph, or of the copy of another's or of a Tensor.
 
         Raises:
-            TypeError: it is something else.
+            TypeError: it has another type.
         """
         if not isinstance(variable, Tensor):
             raise TypeError(f"expected a VarNode or a Tensor, got {type(variable).__name__}")
@@ -144,7 +144,7 @@ class OpenGraph(_mge.Graph):
         return Compiled([outputs] if isinstance(outputs, VarNode) else outputs)
 
 
-# What MegEngine's graphs call the types that its files call otherwise.
+# Types with different names in MegEngine's graphs and files.
 _TYPES = {
     "BatchedMatrixMul": "BatchedMatmul",
     "ConvBiasForward": "ConvBias",
@@ -160,7 +160,7 @@ _TYPES = {
 }
 
 
-# Modes of Elemwise of which MegEngine sorts what they read: inputs of the graph come first.
+# Modes of Elemwise whose inputs MegEngine sorts: inputs of the graph come first.
 _SORTED = frozenset({"ADD", "AND", "LOG_SUM_EXP", "MAX", "MIN", "MUL", "OR", "XOR"})
 
 
@@ -176,7 +176,7 @@ class NetworkNode:
     """
 
     if TYPE_CHECKING:
-        # Its kind is known when it runs, and each kind has attributes of its own.
+        # The class is known only at run time, and each class has different attributes.
         def __getattr__(self, name: str) -> Any: ...
 
     _graph: OpenGraph
@@ -196,14 +196,14 @@ class NetworkNode:
 class VarNode(NetworkNode, Tensor):
     """A value of a graph. Functions and operators of Tensors take it and extend the graph.
 
-    ``int``, ``numpy`` and the like give what is known before the graph runs: constants, and small
-    numbers that follow from shapes; for others they raise a RuntimeError.
+    ``int``, ``numpy`` and the like return values known before the graph runs: constants, and small
+    numbers that follow from shapes; for others they raise RuntimeError.
 
     Args:
         var: the VarNode itself.
-        name: what it shall be called.
+        name: its new name.
     Raises:
-        TypeError: ``var`` is no VarNode: those of a ``Network`` are made by it and by functions.
+        TypeError: ``var`` is not a VarNode: a ``Network`` and functions make them.
     Example:
         >>> from megengine.utils.network import Network
         >>> x = Network().make_input_node((2, 3), "float32", name="x")
@@ -222,7 +222,7 @@ class VarNode(NetworkNode, Tensor):
 
     @property
     def name(self) -> str:
-        """What it is called in files; never empty."""
+        """Its name in files; never empty."""
         return self.graph.name(self._number)
 
     @name.setter
@@ -231,7 +231,7 @@ class VarNode(NetworkNode, Tensor):
 
     @property
     def var(self) -> "VarNode":
-        """This object: MegEngine's variables lie one level deeper."""
+        """This object, for MegEngine's extra level."""
         return self
 
     @property
@@ -248,7 +248,7 @@ class VarNode(NetworkNode, Tensor):
 
     @property
     def partial_shape(self) -> tuple[int, ...] | None:
-        """Size of each axis; None when only a run can tell."""
+        """Size of each axis; None if they are known only at run time."""
         try:
             return self._tuple_shape
         except RuntimeError:
@@ -270,7 +270,7 @@ class VarNode(NetworkNode, Tensor):
         return _mge.ops.shape_of(self)[axis].reshape(1)
 
     def _reset(self, other) -> None:
-        """From now on this object is the other value."""
+        """Make this object represent the other value."""
         self.graph.rebind(self, self.graph.id_of(Tensor(other)))
 
     @classmethod
@@ -300,7 +300,7 @@ def _not_in_place(self, other):
     return NotImplemented
 
 
-# `y += 1` names another value; the variable stays what it is.
+# `y += 1` rebinds the name to another value; the variable itself does not change.
 for _name in "add sub mul truediv floordiv mod pow matmul lshift rshift and or xor".split():
     setattr(VarNode, f"__i{_name}__", _not_in_place)
 
@@ -317,11 +317,11 @@ class OpNode(NetworkNode):
         (True, 'Elemwise', (VarNode:x,))
     """
 
-    _has_params = True  # inputs and constants have none
+    _has_params = True  # inputs and constants have no params
 
     @property
     def name(self) -> str:
-        """What it is called; never empty."""
+        """Its name; never empty."""
         return self.graph.operator_name(self._number)
 
     @name.setter
@@ -335,22 +335,22 @@ class OpNode(NetworkNode):
 
     @property
     def graph_type(self) -> str:
-        """The type as MegEngine's graphs say it, such as ``"ConvolutionForward"``."""
+        """The type in MegEngine's graphs, such as ``"ConvolutionForward"``."""
         name = type(self).__name__
         kind = self.graph.operator_type(self._number)[0]
         return name if name in CLASSES else _TYPES.get(kind, kind)
 
     @property
     def params(self) -> Any:
-        """The parameters: a mapping, by the names of this engine and by MegEngine's; ``mode`` is
-        that of Elemwise and Reduce. Of a graph that ``load_graph`` gave, JSON text.
+        """The parameters: a mapping, by this engine's and MegEngine's names; ``mode`` is that of
+        Elemwise and Reduce. For a graph from ``load_graph``, JSON text.
         """
         return self.graph.params_of(self)
 
     @property
     def inputs(self) -> tuple[VarNode, ...]:
-        """What it reads; to assign it changes the graph. Where the order does not matter, inputs of
-        the graph come first.
+        """Its inputs; assignment changes the graph. For commutative operators, inputs of the graph
+        come first.
 
         Raises:
             ValueError: it reads more values than are given, or would have to wait for itself.
@@ -368,25 +368,25 @@ class OpNode(NetworkNode):
 
     @property
     def outputs(self) -> tuple[VarNode, ...]:
-        """What it computes."""
+        """Its outputs."""
         return tuple(map(self.graph.variable, self.graph.outputs_of(self._number)))
 
     def add_inp_var(self, x: VarNode) -> None:
         """Let an operator that takes any number of inputs read one more.
 
         Args:
-            x: what it reads behind its other inputs.
+            x: the new last input.
         Raises:
-            RuntimeError: it does not take it.
+            RuntimeError: the operator does not support it.
         """
         self.inputs = [*self.inputs, x]
 
     @classmethod
     def load(cls, opr: "OpNode") -> "OpNode":
-        """The operator itself: it is a view of the graph and has nothing to load.
+        """The operator itself, because it is a view of the graph.
 
         Raises:
-            TypeError: ``opr`` is no operator of this class.
+            TypeError: ``opr`` is not an operator of this class.
         """
         if not isinstance(opr, cls):
             raise TypeError(f"[{cls.__name__}.load] expected one, got {opr!r}")
@@ -396,16 +396,16 @@ class OpNode(NetworkNode):
         """Bring it into a graph, with all that it needs.
 
         Args:
-            graph: None: the one that it is in.
+            graph: the target graph; None: its own.
         Returns:
-            Its outputs there.
+            The outputs in that graph.
         """
         graph = self.graph if graph is None else graph
         return tuple(graph.variable(graph.number_of(var)) for var in self.outputs)
 
     @property
     def priority(self) -> tuple[int, int]:
-        """Operators run in the order of the graph: nothing has a priority but its place."""
+        """Its position: operators run in the order of the graph, without other priorities."""
         return (0, self._number)
 
     def __repr__(self) -> str:
@@ -414,7 +414,7 @@ class OpNode(NetworkNode):
 
 
 class ReadOnlyOpNode(OpNode):
-    """An operator that MegEngine has no class of its own for.
+    """An operator without its own class in MegEngine.
 
     Example:
         >>> from megengine.utils.network import Network
@@ -434,9 +434,9 @@ class Host2DeviceCopy(OpNode):
 
     Args:
         shape: size of each axis.
-        dtype: of its values.
-        name: what it is called.
-        device: where it lies; None: where the graph runs.
+        dtype: its dtype.
+        name: its name.
+        device: its device; None: that of the graph.
     Example:
         >>> from megengine.utils.network import Network
         >>> net = Network()
@@ -469,7 +469,7 @@ class Host2DeviceCopy(OpNode):
 
     @property
     def device(self):
-        """Where it lies."""
+        """Its device."""
         return self.outputs[0].device
 
 
@@ -478,9 +478,9 @@ class ConstOpBase(OpNode):
 
     Args:
         data: number, list, NumPy array or Tensor.
-        name: what it is called.
-        device: where it lies.
-        graph: the graph that gets it; None: one of its own.
+        name: its name.
+        device: its device.
+        graph: the graph that gets it; None: a new one.
     Example:
         >>> from megengine.utils.network import Network
         >>> net = Network()
@@ -498,7 +498,7 @@ class ConstOpBase(OpNode):
 
     @property
     def device(self):
-        """Where it lies."""
+        """Its device."""
         return self.outputs[0].device
 
     @property
@@ -519,10 +519,10 @@ class ConstOpBase(OpNode):
         """Give it other values; shapes are inferred anew.
 
         Args:
-            data: number or list, which take the constant's dtype, NumPy array or Tensor.
-            device: where it lies.
+            data: number or list, converted to the constant's dtype, NumPy array or Tensor.
+            device: its device.
         Raises:
-            RuntimeError: an operator refuses the new shape or dtype.
+            RuntimeError: an operator does not support the new shape or dtype.
         """
         if not isinstance(data, (np.ndarray, Tensor)):
             data = np.asarray(data, self.dtype)
@@ -564,7 +564,7 @@ def class_of(kind: str) -> type[OpNode]:
     """The class of the operators of a type.
 
     Args:
-        kind: the type as MegEngine's files say it, such as ``"Convolution"``.
+        kind: the type in MegEngine's files, such as ``"Convolution"``.
     """
     name = operator_class(kind)
     module = sys.modules[__name__]
@@ -581,7 +581,7 @@ def _derived(name: str, base: type) -> type[OpNode]:
 
 
 def str_to_mge_class(classname: str) -> type[OpNode]:
-    """The class of operators of this name; ``ReadOnlyOpNode`` if there is none.
+    """The class of operators with this name; ``ReadOnlyOpNode`` for an unknown one.
 
     Args:
         classname: such as ``"ConvolutionForward"``.

@@ -30,7 +30,7 @@ from .stat_tables import (
 _CONVOLUTIONS = (nodes.ConvolutionForward, nodes.ConvBiasForward)
 
 
-# The last three extents of a weight are those of the window and the channels that it sums over.
+# The last three sizes of a weight are those of the window and the number of channels in the sum.
 @register_flops(*_CONVOLUTIONS)
 def _convolution_flops(node, inputs, outputs):
     outputs_and_bias = elements_of(shape_of(outputs[0]))
@@ -57,7 +57,7 @@ def _elementwise_flops(node, inputs, outputs):
 
 
 def _field_behind(inputs, outputs, window, step) -> tuple:
-    """What the outputs of a sliding window see."""
+    """Receptive field of the outputs of a sliding window."""
     field, stride = field_of(inputs[0])
     field = tuple(f + (w - 1) * s for f, w, s in zip(field, window, stride, strict=True))
     stride = tuple(a * b for a, b in zip(stride, step, strict=True))
@@ -101,17 +101,18 @@ def network_stats(
     logging_to_stdout: bool = True,
     bar_length_max: int = 20,
 ) -> tuple:
-    """Count what a Network has and does. Values whose shapes only a run can tell are left out.
+    """Count the sizes and operations of a Network. Values whose shapes are known only at run time
+    are omitted.
 
     Args:
-        network: is not changed and does not run.
+        network: the Network, which is not changed and does not run.
         cal_params: count constants.
         cal_flops: count operations, with receptive fields.
-        cal_activations: count results, inputs and constants among them.
-        logging_to_stdout: log the tables, not the summary alone.
-        bar_length_max: length of the longest bars in them.
+        cal_activations: count results, including inputs and constants.
+        logging_to_stdout: log the tables in addition to the summary.
+        bar_length_max: length of the longest bar.
     Returns:
-        As ``module_stats``.
+        The same as ``module_stats``.
     Example:
         >>> from megengine.utils.network import Network
         >>> net = Network()

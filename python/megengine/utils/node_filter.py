@@ -37,7 +37,7 @@ class NodeFilter:
         return iter(self._nodes)
 
     def type(self, node_type: type) -> "NodeFilter":
-        """Those of a class of ``network_node``."""
+        """The nodes of a class of ``network_node``."""
         return NodeFilterType(self, node_type)
 
     def check_type(self, node_type: type) -> "NodeFilter":
@@ -45,7 +45,7 @@ class NodeFilter:
         return NodeFilterCheckType(self, node_type)
 
     def not_type(self, node_type: type) -> "NodeFilter":
-        """Those that are not of a class."""
+        """The nodes that are not of a class."""
         return NodeFilterNotType(self, node_type)
 
     def param_provider(self) -> "NodeFilter":
@@ -57,7 +57,7 @@ class NodeFilter:
         return self.type(Host2DeviceCopy)
 
     def name(self, pattern: str, ignorecase: bool = True) -> "NodeFilter":
-        """Those whose whole names match.
+        """The nodes whose full names match.
 
         Args:
             pattern: with ``*`` and ``?``, or a regular expression behind a ``~``.
@@ -69,7 +69,7 @@ class NodeFilter:
         """The operators that read a variable.
 
         Raises:
-            TypeError: ``var`` is none, or there are other nodes than operators.
+            TypeError: ``var`` is not a variable, or there are nodes other than operators.
         """
         return NodeFilterHasInput(self, var)
 
@@ -78,18 +78,18 @@ class NodeFilter:
         return list(self)
 
     def as_unique(self) -> NetworkNode:
-        """The only one; a ValueError when there are others or none."""
+        """The only node; ValueError if there is not exactly one."""
         found = self.as_list()
         if len(found) != 1:
             raise ValueError(f"expected exactly one node, there are {len(found)}: {found[:8]}")
         return found[0]
 
     def as_dict(self) -> "OrderedDict[str, NetworkNode]":
-        """By name, in their order."""
+        """The nodes by name, in order."""
         return OrderedDict((node.name, node) for node in self)
 
     def as_count(self) -> int:
-        """How many there are."""
+        """The number of nodes."""
         return sum(1 for _ in self)
 
 
@@ -97,7 +97,7 @@ class NodeFilterType(NodeFilter):
     """The nodes of a class; see ``NodeFilter.type``.
 
     Raises:
-        TypeError: ``node_type`` is no class of nodes.
+        TypeError: ``node_type`` is not a class of nodes.
     Example:
         >>> from megengine.utils.network import Network
         >>> net = Network()
@@ -206,7 +206,7 @@ class NodeFilterName(NodeFilter):
         """The regular expression that a pattern means.
 
         Raises:
-            TypeError: the pattern is no string.
+            TypeError: the pattern is not a string.
         """
         if not isinstance(pattern, str):
             raise TypeError(f"the pattern of a name is a string, got {pattern!r}")

@@ -61,7 +61,7 @@ class OperatorParams(MutableMapping):
         return ({"mode": mode} if mode else {}) | found
 
     def _find(self, name: str) -> tuple[str, int | None]:
-        """The parameter behind a name, and which of its numbers; None: all of it."""
+        """The parameter for a name, and the index into it; None: the whole parameter."""
         known = self._known()
         pair, _, axis = name.rpartition("_")
         if name in known:

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What stays when the process ends: times of algorithms, and small values by name.
+"""Persistent caches: times of algorithms, and small values by name.
 
-With ``config.benchmark_kernel`` each problem is measured once per machine: the times are kept in
-``fastrun.sqlite``, the file that the tools use, too. Environment variables say where:
+With ``config.benchmark_kernel`` each problem is measured once per machine: the times are stored in
+``fastrun.sqlite``, the file that the tools use, too. Environment variables select the place:
 
-- ``MGE_FASTRUN_CACHE_TYPE``: ``FILE`` (where nothing is said), or ``MEMORY`` to keep nothing.
-- ``MGE_FASTRUN_CACHE_DIR``: the folder; else it is the user's, where ``mge-fastrun-cache`` looks.
+- ``MGE_FASTRUN_CACHE_TYPE``: ``FILE`` (the default), or ``MEMORY`` to store nothing.
+- ``MGE_FASTRUN_CACHE_DIR``: the folder; by default the user's, which ``mge-fastrun-cache`` reads.
 
 ``python -m megengine.utils.persistent_cache clean`` forgets all of it.
 """
@@ -29,7 +29,7 @@ _LOCK_SECONDS = 60  # that another process may keep the lock
 
 
 def _folder() -> str | None:
-    """Where the files lie; None where nothing can be kept."""
+    """Folder of the files; None if nothing can be stored."""
     if folder := os.environ.get(_FOLDER):
         return os.path.abspath(os.path.expanduser(folder))
     place = _mge.cache_folder()
@@ -63,19 +63,19 @@ def _measured_path() -> str | None:
 
 
 def keep_measurements() -> None:
-    """Let this process keep what it measures where the environment says, and use what is there.
+    """Make this process store its measurements in the configured place, and use existing ones.
 
-    A file that cannot be used is left alone, which a warning says.
+    A file that cannot be used is left unchanged, with a warning.
     """
     path = _measured_path()
     if path is not None:
-        with contextlib.suppress(OSError):  # the cache says it
+        with contextlib.suppress(OSError):  # the cache reports the error
             os.makedirs(os.path.dirname(path), exist_ok=True)
     _mge.keep_measurements(path)
 
 
 class CacheConfig(NamedTuple):
-    """Where values are kept."""
+    """Place of the cached values."""
 
     type: str
     options: dict[str, str]
@@ -96,7 +96,7 @@ class PersistentCache:
 
     @property
     def config(self) -> CacheConfig | None:
-        """The place that is used; None as long as none is."""
+        """The place in use; None before the first use."""
         return self._config
 
     def add_config(self, type: str, options: dict[str, str], hint: str, failure: str) -> None:
@@ -121,7 +121,7 @@ class PersistentCache:
                 get_logger(__name__).debug(hint)
                 self._config = config
                 return self._database
-            raise RuntimeError("[PersistentCache] there is no place that can be used: add_config")
+            raise RuntimeError("[PersistentCache] there is no usable place: add_config")
         return self._database
 
     @contextlib.contextmanager
@@ -134,10 +134,10 @@ class PersistentCache:
             raise OSError(f"[PersistentCache] {self._config}: {error}") from None
 
     def get(self, category: str, key: str) -> bytes | None:
-        """A value; None where there is none.
+        """A value; None if it is missing.
 
         Raises:
-            RuntimeError: there is no place that can be used.
+            RuntimeError: there is no usable place.
             OSError: it cannot be read.
         """
         query = "SELECT value FROM cached WHERE category = ? AND key = ?"
@@ -149,7 +149,7 @@ class PersistentCache:
         """Keep a value, in the place of an older one.
 
         Raises:
-            RuntimeError: there is no place that can be used.
+            RuntimeError: there is no usable place.
             OSError: it cannot be written.
         """
         content = value.encode() if isinstance(value, str) else bytes(value)
@@ -160,16 +160,16 @@ class PersistentCache:
         """Forget all values.
 
         Returns:
-            How many there were.
+            Their number.
         Raises:
-            RuntimeError: there is no place that can be used.
-            OSError: they cannot be read or forgotten.
+            RuntimeError: there is no usable place.
+            OSError: they cannot be read or removed.
         """
         with self._used() as database:
             return database.execute("DELETE FROM cached").rowcount
 
     def flush(self) -> None:
-        """Nothing waits: what ``put`` was given is in the file."""
+        """No effect: ``put`` writes directly to the file."""
 
 
 def _connected(config: CacheConfig) -> sqlite3.Connection:
@@ -185,8 +185,8 @@ def _connected(config: CacheConfig) -> sqlite3.Connection:
 
 
 class PersistentCacheOnServer(PersistentCache):
-    """The cache that the environment names. There are no caches on servers: with
-    ``MGE_FASTRUN_CACHE_URL`` a file is used, which an error in the log says.
+    """The cache named by the environment. Server caches are not supported: with
+    ``MGE_FASTRUN_CACHE_URL`` a file is used, and an error is logged.
 
     Example:
         >>> isinstance(PersistentCacheOnServer(), PersistentCacheOnServer)
@@ -210,7 +210,7 @@ class PersistentCacheOnServer(PersistentCache):
         """The folder of the files, made where it is not there.
 
         Raises:
-            OSError: it cannot be made; FileNotFoundError: this user has no place for files.
+            OSError: it cannot be created; FileNotFoundError: this user has no folder for files.
         """
         folder = _folder()
         if folder is None:
@@ -224,10 +224,10 @@ class PersistentCacheOnServer(PersistentCache):
 
     @contextlib.contextmanager
     def lock_cache_file(self, cache_dir: str) -> Iterator[None]:
-        """A context that one process at a time is in. Values need none: see ``put``.
+        """A context for one process at a time. Values do not need it: see ``put``.
 
         Raises:
-            OSError: the file of the lock cannot be made.
+            OSError: the lock file cannot be created.
             TimeoutError: another process has kept the lock for too long.
         """
         path, end = os.path.join(cache_dir, _LOCK), time.monotonic() + _LOCK_SECONDS
@@ -242,7 +242,7 @@ class PersistentCacheOnServer(PersistentCache):
             yield
 
     def get_redis_config(self) -> dict[str, str] | None:
-        """What ``MGE_FASTRUN_CACHE_URL`` says; None where it says nothing."""
+        """The value of ``MGE_FASTRUN_CACHE_URL``; None if it is not set."""
         url = os.environ.get(_SERVER)
         return {"url": url} if url else None
 
@@ -250,9 +250,9 @@ class PersistentCacheOnServer(PersistentCache):
         """Forget all values and all measured times.
 
         Returns:
-            How many of both there were.
+            The number of both.
         Raises:
-            RuntimeError: the file of the times is something else.
+            RuntimeError: the file of the times has another format.
         """
         path = _measured_path()
         count = _mge.forget_measurements(path) if path and os.path.exists(path) else 0
@@ -270,7 +270,7 @@ def main() -> None:
         >>> subprocess.run(command, check=True, capture_output=True, text=True).stdout[:6]
         'usage:'
     """
-    parser = argparse.ArgumentParser(description="manage what is kept between processes")
+    parser = argparse.ArgumentParser(description="manage the persistent cache")
     actions = parser.add_subparsers(dest="action", required=True)
     actions.add_parser("clean", help="forget all measured times and values of this user")
     parser.parse_args()

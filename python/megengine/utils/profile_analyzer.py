@@ -10,7 +10,7 @@ import numpy as np
 
 @functools.total_ordering
 class NonExistNum:
-    """Stands for a number that is not there: larger than every number, and stays what it is.
+    """A missing number: larger than every number, and unchanged by arithmetic.
 
     Example:
         >>> NonExistNum() > 1e300, str(NonExistNum() / 2)
@@ -44,7 +44,7 @@ class OprProfRst:
     """An operator with its times and its footprint.
 
     Args:
-        entry: what ``graph_exec`` says of it: ``name``, ``type`` and ``id``.
+        entry: its entry in ``graph_exec``: ``name``, ``type`` and ``id``.
     Example:
         >>> OprProfRst({"name": "y", "type": "matmul", "id": "3"}).opr_info["type"]
         'matmul'
@@ -72,7 +72,7 @@ class OprProfRst:
         self.time_dict["host"].append(dict(host_time))
 
     def update_footprint(self, footprint: dict) -> None:
-        """Add what it computes and moves.
+        """Set its numbers of operations and bytes.
 
         Args:
             footprint: ``computation``, ``memory``, ``in_shapes``, ``out_shapes``.
@@ -81,12 +81,12 @@ class OprProfRst:
 
 
 class Record:
-    """One row of an answer.
+    """One row of a result.
 
     Args:
         time: seconds.
-        info: of the operator, or of those that were put together.
-        footprint: what is computed and moved.
+        info: information about the operator, or about several that were aggregated.
+        footprint: numbers of operations and bytes.
     Example:
         >>> Record(0.5, {"type": "matmul"}, {"memory": 8}).bandwidth
         16.0
@@ -130,9 +130,10 @@ class ProfileAnalyzer:
     """Answers questions to one profile.
 
     Args:
-        obj: ``trace.get_profile()``, or what a file of ``load_and_run --profile`` for MegEngine's
-            tools holds: ``graph_exec`` and ``profiler``.
-        opr_filter: ``opr_filter(operator, inputs, outputs)`` of their dicts: whether to look at it.
+        obj: ``trace.get_profile()``, or the content of a file of ``load_and_run --profile`` for
+            MegEngine's tools: ``graph_exec`` and ``profiler``.
+        opr_filter: ``opr_filter(operator, inputs, outputs)``, called with their dicts: whether to
+            include it.
     Example:
         >>> from megengine.jit import trace
         >>> double = trace(lambda x: x * 2, profiling=True)
@@ -171,12 +172,14 @@ class ProfileAnalyzer:
         """Choose, put together, sort.
 
         Args:
-            time_func: the time of an ``OprProfRst``; None leaves it out: see ``TimeFuncHelper``.
-            opr_filter: whether an ``OprProfRst`` is wanted.
-            aggregate: makes one number of many: a function, or the name of one of NumPy's.
-            aggregate_by: ``"type"``: one row for each; None: one row.
+            time_func: returns the time of an ``OprProfRst``, or None to omit it: see
+                ``TimeFuncHelper``.
+            opr_filter: returns whether to include an ``OprProfRst``.
+            aggregate: combines several numbers into one: a function, or the name of a NumPy
+                function.
+            aggregate_by: ``"type"``: one row per type; None: one row.
             sort_by: a column of ``Record``, largest first; smallest first with ``+`` before it.
-            top_k: so many rows; 0: all.
+            top_k: number of rows; 0: all.
         Returns:
             The rows.
         Raises:
@@ -225,7 +228,7 @@ class ProfileAnalyzer:
 
 
 class TimeFuncHelper:
-    """Makes functions that tell the time of an ``OprProfRst``, or None where it has none.
+    """Makes functions that return the time of an ``OprProfRst``, or None without one.
 
     ``prof_type`` is ``"device"`` or ``"host"``, ``end_key`` ``"end"`` or ``"kern"``: until its
     work began. ``func`` makes one time of several.
@@ -243,7 +246,7 @@ class TimeFuncHelper:
 
     @staticmethod
     def eval_time_func(prof_type: str, end_key: str, func: Callable) -> Callable:
-        """How long an operator takes."""
+        """The duration of an operator."""
 
         def duration(times: dict) -> float:
             return times[end_key] - times["start"]
@@ -252,10 +255,10 @@ class TimeFuncHelper:
 
     @staticmethod
     def min_start_func(prof_type: str, end_key: str, func: Callable) -> Callable:
-        """When an operator began."""
+        """The start time of an operator."""
         return lambda opr: TimeFuncHelper._times(opr, prof_type, min, lambda times: times["start"])
 
     @staticmethod
     def max_end_func(prof_type: str, end_key: str, func: Callable) -> Callable:
-        """When an operator ended, or its work began."""
+        """The end time of an operator, or the start of its work."""
         return lambda opr: TimeFuncHelper._times(opr, prof_type, max, lambda times: times[end_key])

@@ -7,7 +7,7 @@ from xml.sax.saxutils import quoteattr
 
 
 class Note(NamedTuple):
-    """Something that Python code said."""
+    """An annotation from Python code."""
 
     phase: str  # "B" and "E" for the ends of a scope, "i" for a moment
     name: str
@@ -29,7 +29,7 @@ class Recording(NamedTuple):
 
 
 class _Track:
-    """The events of one recording, and the numbers of the threads and devices they stand on."""
+    """The events of one recording, and the numbers of their threads and devices."""
 
     def __init__(self, recording: Recording):
         self._recording = recording
@@ -87,7 +87,7 @@ def _add_operators(track: _Track, recording: Recording, with_devices: bool) -> N
 
 
 def _add_traced(track: _Track, began: int, profile: dict, with_devices: bool) -> None:
-    """The operators of compiled graphs, whose times count from the beginning of the call."""
+    """Add the operators of compiled graphs, whose times are relative to the start of the call."""
     operators = profile["graph_exec"]["operator"]
     for kind, wanted in (("host", True), ("device", with_devices)):
         for number, places in profile["profiler"][kind].items() if wanted else ():
@@ -100,13 +100,13 @@ def _add_traced(track: _Track, began: int, profile: dict, with_devices: bool) ->
 
 
 def timeline(recording: Recording, with_devices: bool) -> dict:
-    """What Chrome's trace viewer shows.
+    """The events for Chrome's trace viewer.
 
     Args:
-        recording: what was seen.
-        with_devices: tracks of devices, beside those of threads.
+        recording: the recording.
+        with_devices: include tracks of devices.
     Returns:
-        A dict that ``json`` can write.
+        A dict for ``json``.
     """
     track = _Track(recording)
     track.add("i", "StartProfile", recording.began, "profiler", s="p")
@@ -117,7 +117,7 @@ def timeline(recording: Recording, with_devices: bool) -> dict:
     for began, profile in recording.traced:
         _add_traced(track, began, profile, with_devices)
     track.add("i", "StopProfile", recording.ended, "profiler", s="p")
-    # Ends before beginnings: spans that touch do not hold each other.
+    # Ends before starts: adjacent spans do not contain each other.
     events = sorted(track.events, key=lambda event: (event["ts"], event["ph"] != "E"))
     return {
         "traceEvents": [*track.names(), *events],
@@ -130,7 +130,7 @@ _COLOURS = ("#c6dbef", "#9ecae1", "#6baed6", "#3182bd", "#08519c")  # from short
 
 
 def _rows(blocks: list[dict]) -> dict[int, tuple[int, int]]:
-    """Where each address is drawn, and how high: without the gaps between them."""
+    """Position and height of each address in the drawing, without the gaps between them."""
     sizes: dict[int, int] = {}
     for block in blocks:
         sizes[block["address"]] = max(sizes.get(block["address"], 0), block["bytes"])
@@ -171,7 +171,7 @@ def memory_flow(recording: Recording) -> str:
     addresses from top to bottom, one rectangle for each result.
 
     Args:
-        recording: what was seen.
+        recording: the recording.
     Returns:
         SVG.
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What runs when: a profile of everything in a stretch of a program, for Chrome's trace viewer.
+"""A profile of a part of a program, for Chrome's trace viewer.
 
 Open ``chrome://tracing`` or https://ui.perfetto.dev and load the file.
 """
@@ -47,7 +47,7 @@ def _note(phase: str, name: str) -> None:
 
 @contextlib.contextmanager
 def scope(name: str) -> Iterator[None]:
-    """Give what runs inside of a ``with`` block a name in the profile.
+    """Give the operators in a ``with`` block a name in the profile.
 
     Args:
         name: any text.
@@ -77,20 +77,20 @@ class Profiler:
     """Records the operators that run, the compiled graphs of traced functions with their
     operators, scopes, and the memory in use; a context, or a decorator.
 
-    The file is written when it stops; one that is started again writes over it. Operators of all
-    threads are recorded. On devices that work later than they are asked to an operator's time is
-    that of the device's own clock, and nobody waits for it until the profiler stops; where there is
-    no such clock each operator is waited for.
+    The file is written at the stop; another start overwrites it. Operators of all threads are
+    recorded. On asynchronous devices an operator's time comes from the device's clock, and the
+    program waits only when the profiler stops; on a device without such a clock each operator is
+    waited for.
 
     Args:
-        path: folder of the files ``<number of the process>.<format>``; it is made.
-        format: ``"chrome_timeline.json"``, or ``"memory_flow.svg"``: a picture of the memory that
-            operators made, over time.
+        path: folder of the files ``<process id>.<format>``; it is created.
+        format: ``"chrome_timeline.json"``, or ``"memory_flow.svg"``: a picture of the memory of
+            operators over time.
         formats: several of them, instead of ``format``.
-        with_backtrace: without effect, which a warning says.
-        with_scopes: name the Modules, too.
-        kwargs: ``profile_device=0`` leaves out the tracks of devices. ``sample_rate``,
-            ``num_tensor_watch``, ``enable_cupti``: without effect, which a warning says.
+        with_backtrace: no effect, with a warning.
+        with_scopes: record the names of Modules, too.
+        kwargs: ``profile_device=0`` omits the tracks of devices. ``sample_rate``,
+            ``num_tensor_watch``, ``enable_cupti``: no effect, with a warning.
     Raises:
         AssertionError: there is no such format or option.
     Example:
@@ -155,7 +155,7 @@ class Profiler:
 
     @property
     def formats(self) -> list[str]:
-        """What is written."""
+        """The formats to write."""
         return self._formats
 
     def format_path(self, path: str, pid: int, format: str) -> str:
@@ -163,8 +163,8 @@ class Profiler:
 
         Args:
             path: the folder.
-            pid: number of the process.
-            format: what it holds.
+            pid: process id.
+            format: its format.
         """
         return os.path.join(path, f"{pid}.{format}")
 
@@ -223,7 +223,7 @@ class Profiler:
         return self
 
     def dump(self) -> None:
-        """Write the files again. What is recorded now is written by ``stop``.
+        """Write the files again. ``stop`` writes the current recording.
 
         Raises:
             OSError: a file cannot be written.

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How many operations a class of Modules or of operators does, and how far it sees, by rules that
-are registered; and what one value and one call take.
+"""Numbers of operations and receptive fields of Modules and operators, by registered rules, and
+statistics of one value or call.
 """
 
 import contextlib
@@ -35,10 +35,10 @@ def register_flops(*modules: type) -> Callable:
     """A decorator: how many operations a class of Modules does.
 
     Args:
-        modules: the classes; later ones are asked first, and only those of ``hook_modules`` (see
-            ``register_hook_module``) are looked at.
+        modules: the classes; later rules take precedence, and only classes in ``hook_modules`` (see
+            ``register_hook_module``) are counted.
     Returns:
-        The decorator of ``rule(module, inputs, outputs)``, which gives a number.
+        A decorator for ``rule(module, inputs, outputs)``, which returns a number.
     Example:
         >>> @register_flops(M.Dropout)
         ... def one_per_element(module, inputs, outputs):
@@ -106,13 +106,13 @@ def shape_of(value) -> tuple:
 
 
 def field_of(value) -> tuple:
-    """Receptive field and stride of what a node gives."""
+    """Receptive field and stride of a node's results."""
     owner = value.owner
     return getattr(owner, "_rf", (1, 1)), getattr(owner, "_stride", (1, 1))
 
 
 def preprocess_receptive_field(module, inputs, outputs) -> tuple:
-    """What the inputs of a node see, noted for its outputs too.
+    """Receptive field of a node's inputs, also recorded for its outputs.
 
     Args:
         module: the node.
@@ -121,7 +121,7 @@ def preprocess_receptive_field(module, inputs, outputs) -> tuple:
     Returns:
         Receptive field and stride, pairs of (height, width).
     Raises:
-        AttributeError: the inputs are Tensors, which do not know where they come from.
+        AttributeError: the inputs are Tensors, which have no record of their origin.
     Example:
         >>> from megengine.utils.network import Network
         >>> x = Network().make_input_node((1, 3, 8, 8), "float32")
@@ -143,7 +143,8 @@ def _rule_of(table: dict[type, Callable], module) -> Callable | None:
 
 
 def _noted_field(module, inputs, outputs) -> dict:
-    """What the outputs see, noted for what reads them; told where the class says it."""
+    """Receptive field of the outputs, recorded for their readers; returned if the class has a
+    rule."""
     if not _field_wanted or not all(hasattr(value, "owner") for value in (*inputs, *outputs)):
         return {}
     rule = _rule_of(_fields, module)
@@ -158,11 +159,11 @@ def get_op_stats(module, inputs, outputs) -> dict | None:
 
     Args:
         module: the Module.
-        inputs: the Tensors it was given.
-        outputs: the Tensors it gave.
+        inputs: its input Tensors.
+        outputs: its output Tensors.
     Returns:
-        dict with ``input_shapes``, ``output_shapes``, ``flops_num``; None where nobody has said
-        how many operations that class does.
+        dict with ``input_shapes``, ``output_shapes``, ``flops_num``; None if the class has no rule
+        for operations.
     Example:
         >>> fc, x = M.Linear(2, 3), F.ones((1, 2))
         >>> get_op_stats(fc, [x], [fc(x)])["flops_num"]
@@ -191,7 +192,7 @@ def _size_stats(tensor: Tensor, dimension: str) -> dict:
 
 
 def get_param_stats(param: Tensor) -> dict:
-    """What a parameter is.
+    """Statistics of a parameter.
 
     Args:
         param: any Tensor.
@@ -207,7 +208,7 @@ def get_param_stats(param: Tensor) -> dict:
 
 
 def get_activation_stats(output: Tensor, has_input: bool = False) -> dict:
-    """What a result is.
+    """Statistics of a result.
 
     Args:
         output: any Tensor.

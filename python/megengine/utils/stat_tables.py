@@ -37,7 +37,7 @@ def dict2table(list_of_dict: Iterable[dict], header: Iterable[str]) -> list[list
 
     Args:
         list_of_dict: a dict for each row.
-        header: the keys, in the order of the columns; what a row lacks is empty.
+        header: the keys, in the order of the columns; missing values are empty.
     Returns:
         List of lists.
     Example:
@@ -67,7 +67,7 @@ def _print(title: str, table: list[list]) -> None:
 def _add_shares(
     rows: list[dict], amounts: list, cumulative: str, bar: str, bar_length: int, text: Callable
 ) -> int:
-    """Write what each row has of the whole into the rows; the whole."""
+    """Write each row's share of the total into the rows; returns the total."""
     total, so_far = sum(amounts), 0
     largest = max(amounts, default=0)
     for row, amount in zip(rows, amounts, strict=True):
@@ -94,9 +94,9 @@ def sum_param_stats(params: list[dict], bar_length_max: int = 20) -> tuple[int, 
     """Shares and the sum of parameters.
 
     Args:
-        params: what ``get_param_stats`` gave, with a ``"name"``; shares are added to each, a row
-            with the sum behind them.
-        bar_length_max: length of the bar of the largest.
+        params: results of ``get_param_stats`` with a ``"name"``; shares are added to each, and a
+            row with the sum at the end.
+        bar_length_max: length of the longest bar.
     Returns:
         Number of elements, bytes, ``params``.
     Example:
@@ -113,9 +113,9 @@ def sum_activations_stats(
     """Shares and the sum of activations.
 
     Args:
-        activations: what ``get_activation_stats`` gave, with a ``"name"``; shares are added to
-            each, a row with the sum behind them.
-        bar_length_max: length of the bar of the largest.
+        activations: results of ``get_activation_stats`` with a ``"name"``; shares are added to
+            each, and a row with the sum at the end.
+        bar_length_max: length of the longest bar.
     Returns:
         Number of elements, bytes, ``activations``.
     Example:
@@ -133,9 +133,9 @@ def sum_op_stats(flops: list[dict], bar_length_max: int = 20) -> tuple[int, list
     """Shares and the sum of operations.
 
     Args:
-        flops: what ``get_op_stats`` gave, with a ``"name"``; shares are added to each, a row with
-            the sum (of output channels too) behind them.
-        bar_length_max: length of the bar of the largest.
+        flops: results of ``get_op_stats`` with a ``"name"``; shares are added to each, and a row
+            with the sum (also of output channels) at the end.
+        bar_length_max: length of the longest bar.
     Returns:
         Number of operations, ``flops``.
     Example:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether operators leave what they read as it was."""
+"""Checks that operators do not change their inputs."""
 
 from ..core.input_check import TensorSanityCheckImpl
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tensorboard.compat.proto.tensor_shape_pb2 import TensorShapeProto
     from tensorboard.summary.writer.event_file_writer import EventFileWriter
 
-_STRING = 7  # of TensorFlow's dtypes
+_STRING = 7  # number of TensorFlow's dtype
 # TensorBoard's messages and its writer, by module. They are imported on first use: it is optional.
 _CLASSES = {
     "compat.proto.attr_value_pb2": "AttrValue",
@@ -65,7 +65,7 @@ def tensor_shape_proto(shape: Iterable[int]) -> TensorShapeProto:
     """A shape.
 
     Args:
-        shape: extents; -1: unknown.
+        shape: sizes; -1: unknown.
     Returns:
         ``TensorShapeProto``.
     Example:
@@ -77,17 +77,17 @@ def tensor_shape_proto(shape: Iterable[int]) -> TensorShapeProto:
 
 
 def _shapes_of(shape) -> list:
-    """One shape, or several."""
+    """A list of one shape, or of several."""
     several = any(isinstance(part, (list, tuple)) for part in shape)
     return list(shape) if several else [shape]
 
 
 def attr_value_proto(shape, dtype, attr: dict) -> dict[str, AttrValue]:
-    """What a node shows besides its name.
+    """Attributes that a node shows besides its name.
 
     Args:
-        shape: of its output, or a list of them; None: unknown.
-        dtype: of its output; None: unknown.
+        shape: shape of its output, or a list of shapes; None: unknown.
+        dtype: dtype of its output; None: unknown.
         attr: values by name, shown as text.
     Returns:
         Values by name.
@@ -167,7 +167,7 @@ def text(tag: str, text: str) -> Summary:
 
     Args:
         tag: its name.
-        text: what it says.
+        text: its text.
     Returns:
         ``Summary``.
     Example:
@@ -217,17 +217,17 @@ class SummaryWriterExtend:
 
     Args:
         logdir: its folder; None: one in ``runs``.
-        comment: end of that folder's name.
-        purge_step: what an earlier file of the folder says of this step and later ones is hidden.
-        max_queue: events that wait to be written.
-        flush_secs: after so many seconds they are written in any case.
-        filename_suffix: end of the file's name.
+        comment: suffix of that folder's name.
+        purge_step: hides this step and later ones of earlier files in the folder.
+        max_queue: number of buffered events.
+        flush_secs: events are written after at most this many seconds.
+        filename_suffix: suffix of the file's name.
         write_to_disk: False writes nothing.
         log_dir: the same as ``logdir``.
-        kwargs: nothing else is known.
+        kwargs: other arguments are errors.
     Raises:
-        TypeError: another argument.
-        OSError: the folder cannot be made.
+        TypeError: there is another argument.
+        OSError: the folder cannot be created.
         ModuleNotFoundError: TensorBoard is not installed.
     Example:
         >>> with SummaryWriterExtend("log") as writer:
@@ -277,8 +277,8 @@ class SummaryWriterExtend:
         Args:
             tag: name of the curve.
             scalar_value: number, or Tensor of one element.
-            global_step: where on it.
-            walltime: when; None: now.
+            global_step: its step.
+            walltime: time in seconds; None: now.
         """
         tb = _tensorboard()
         value = tb.Summary.Value(tag=tag, simple_value=float(scalar_value))
@@ -295,9 +295,9 @@ class SummaryWriterExtend:
 
         Args:
             tag: its name.
-            text_string_list: what it says; several are paragraphs.
+            text_string_list: its text; several strings are paragraphs.
             global_step: its step.
-            walltime: when; None: now.
+            walltime: time in seconds; None: now.
         """
         parts = [text_string_list] if isinstance(text_string_list, str) else text_string_list
         summary = text(tag, "\n\n".join(parts))
@@ -328,18 +328,18 @@ class SummaryWriterExtend:
         """Show a node by a longer name. Others, and calls of this object, keep the name it had.
 
         Args:
-            name: of the node.
-            suffix: what is added.
+            name: name of the node.
+            suffix: the suffix to append.
         Raises:
             KeyError: there is no such node.
         """
         self._nodes[name].name += suffix
 
     def add_node_raw_attributes(self, name: str, attributes: dict) -> None:
-        """Add to what a node shows.
+        """Add attributes to a node.
 
         Args:
-            name: of the node.
+            name: name of the node.
             attributes: values by name.
         Raises:
             KeyError: there is no such node.
@@ -364,12 +364,12 @@ class SummaryWriterExtend:
         self._write(_tensorboard().Event(graph_def=content), None, None)
 
     def flush(self) -> None:
-        """Write what waits."""
+        """Write the buffered events."""
         if self._file is not None:
             self._file.flush()
 
     def close(self) -> None:
-        """Write what waits, and close the file."""
+        """Write the buffered events, and close the file."""
         if self._file is not None:
             self._file.close()
 

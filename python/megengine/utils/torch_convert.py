@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From PyTorch: modules that run there, layers that both have, and state dicts."""
+"""Conversion from PyTorch: modules that run there, layers that both have, and state dicts."""
 
 from collections import OrderedDict
 from collections.abc import Mapping
@@ -88,7 +88,7 @@ def _batch_norm(cls):
         return cls(
             layer.num_features,
             eps=layer.eps,
-            momentum=1 - layer.momentum,  # ours is of what stays
+            momentum=1 - layer.momentum,  # PyTorch's momentum is the weight of the new value
             affine=layer.affine,
             track_running_stats=layer.track_running_stats,
         )
@@ -318,9 +318,9 @@ def _converted(layer, path: str) -> Module:
 def convert_module(module) -> Module:
     """A Module of ours for a PyTorch module.
 
-    A layer of ``torch.nn`` becomes the layer that does the same. The forward of a class of yours is
-    recorded by ``torch.fx``, in training and in evaluation mode, and the Module runs the same
-    steps: layers, functions and methods of tensors. Its arguments are those without a default.
+    A layer of ``torch.nn`` becomes the equivalent layer. The forward of a user's class is recorded
+    by ``torch.fx``, in training and in evaluation mode, and the Module runs the same steps: layers,
+    functions and methods of tensors. Its arguments are those without a default.
 
     Args:
         module: a ``torch.nn.Module``.
@@ -328,9 +328,9 @@ def convert_module(module) -> Module:
         Module with copies of its parameters and buffers under their names, in its mode; it can be
         trained, traced and dumped.
     Raises:
-        TypeError: ``module`` is something else.
-        NotImplementedError: a layer or a call has no counterpart, or values decide what the forward
-            does. The message has the path and says what to do.
+        TypeError: ``module`` has another type.
+        NotImplementedError: a layer or a call has no counterpart, or the control flow depends on
+            values. The message contains the path and a workaround.
     Example:
         >>> import torch  # doctest: +SKIP
         >>> convert_module(torch.nn.Linear(2, 3))  # doctest: +SKIP
@@ -366,15 +366,15 @@ def convert_state_dict(state_dict: Mapping, module: Module) -> OrderedDict:
     """A state dict of PyTorch as one for a Module with the same names.
 
     Shapes are those of the Module: weights of grouped convolutions have an axis for the groups,
-    biases and statistics of images have the axes of an image. Counts of batches are left out.
+    biases and statistics of images have the axes of an image. Counts of batches are omitted.
 
     Args:
         state_dict: tensors or arrays by name.
-        module: what the result is for.
+        module: the target Module.
     Returns:
         Arrays by name, for ``module.load_state_dict``.
     Raises:
-        KeyError: names are missing, or the Module has no such.
+        KeyError: names are missing, or the Module does not have them.
         ValueError: the number of elements differs.
     Example:
         >>> net = M.Conv2d(2, 4, 1, groups=2)

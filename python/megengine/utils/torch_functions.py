@@ -145,7 +145,7 @@ def _round(x):
 
 
 def _remainder(x, other):
-    """With the sign of the divisor, as Python's."""
+    """Remainder with the sign of the divisor, as in Python."""
     rest = x % other
     if not isinstance(rest, Tensor):
         return rest
@@ -169,7 +169,7 @@ def _dropout(x, p=0.5, training=True, inplace=False):
 
 
 def _stochastic_depth(x, p, mode, training=True):
-    """Drop whole rows, or everything, as torchvision.ops does."""
+    """Drop single rows, or everything, as torchvision.ops does."""
     return drop_whole(x, p, int(mode == "row")) if training else x
 
 
@@ -263,7 +263,8 @@ def _interpolate(x, size=None, scale_factor=None, mode="nearest", align_corners=
 
 
 def _pad(x, pad, mode="constant", value=None):
-    pairs = [tuple(pad[k : k + 2]) for k in range(0, len(pad), 2)]  # of the last axis first
+    pairs = [tuple(pad[k : k + 2]) for k in range(0, len(pad), 2)]  # pairs of the axes, last axis
+    # first
     widths = [(0, 0)] * (x.ndim - len(pairs)) + pairs[::-1]
     return F.pad(x, widths, mode, value or 0)
 
@@ -311,7 +312,7 @@ def with_mask(scores: Tensor, mask: Tensor, blocked: bool) -> Tensor:
 
 
 def _to(x, *others, dtype=None, **_):
-    """Only the dtype changes: devices are those of the Tensors that come."""
+    """Change only the dtype: devices are those of the input Tensors."""
     for other in (*others, dtype):
         if isinstance(other, (Tensor, np.dtype, type)) or other in DTYPES.values():
             x = x.astype(other)
@@ -350,7 +351,7 @@ def _same(x, *_, **__):
     return x
 
 
-# The dtypes of Tensors for those of PyTorch.
+# Dtypes of Tensors by those of PyTorch.
 DTYPES = {
     **{name: name for name in "float16 float32 bfloat16 int8 int16 int32 uint8 bool".split()},
     "float64": "float32",
@@ -370,7 +371,7 @@ _ACTIVATIONS = {
 _OPERATORS = (
     "add floordiv ge getitem gt le lt mul neg pow sub truediv eq ne and_ or_ invert abs"
 ).split()
-# By the name that the function or method has in PyTorch or in ``operator``.
+# By the name of the function or method in PyTorch or in ``operator``.
 FUNCTIONS: dict[str, Callable] = {
     **{name: getattr(operator, name) for name in _OPERATORS},
     **{name: _activation(function) for name, function in _ACTIVATIONS.items()},

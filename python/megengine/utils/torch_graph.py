@@ -21,13 +21,13 @@ ADVICE = (
 )
 _ATTRIBUTES = ("T", "data", "device", "dtype", "ndim", "shape")
 _IN_PLACE = {"iadd": "add", "isub": "sub", "imul": "mul", "itruediv": "truediv", "ipow": "pow"}
-# Functions and layers whose result may share its memory with their first argument.
+# Functions and layers whose result may share memory with their first argument.
 _VIEWS = frozenset(
     "chunk contiguous detach dropout expand expand_as flatten float getattr getitem permute reshape"
     " split squeeze stochastic_depth t to transpose tuple type_as unbind unsqueeze view"
     " Dropout Dropout1d Dropout2d Flatten Identity".split()
 )
-# Arguments that change nothing, with the values for which that is so.
+# Arguments without an effect, with the values for which that holds.
 _NEUTRAL = {"alpha": 1, "approximate": "none", "dilation": 1, "_stacklevel": 3, "other": None}
 
 
@@ -39,7 +39,7 @@ class Step(NamedTuple):
     """A call of a part of the Module (``layer``), of a function, or a Tensor that it has."""
 
     kind: str
-    name: str  # of its result; that of an argument if the call changes it in place
+    name: str  # name of its result; that of an argument if the call changes it in place
     target: str
     args: tuple
     kwargs: dict
@@ -117,13 +117,13 @@ def _names_in(part: Any):
 
 
 def graph_module(layer, path: str, converted: Callable[[Any, str], Module], array_of) -> Module:
-    """The Module that does what the forward of a module of a user does.
+    """The Module that is equivalent to the forward of a user's module.
 
     Args:
         layer: the module of PyTorch.
-        path: names it in errors.
-        converted: makes a Module of a layer with a path.
-        array_of: makes an array of a tensor.
+        path: its path in errors.
+        converted: converts a layer with a path to a Module.
+        array_of: converts a tensor to an array.
     Raises:
         NotImplementedError: it cannot be recorded, or a step has no counterpart.
     """
@@ -152,9 +152,9 @@ def graph_module(layer, path: str, converted: Callable[[Any, str], Module], arra
 
 @contextlib.contextmanager
 def _undone(layer) -> Iterator[Callable[[], str]]:
-    """Undoes what recorded forwards assign to attributes, modes among them.
+    """Undoes the assignments of recorded forwards to attributes, including modes.
 
-    Yields a function that returns the name of a tensor that was replaced, empty if there is none.
+    Yields a function that returns the name of a replaced tensor, empty if there is none.
     """
     from torch import Tensor as Theirs  # an optional package
 
@@ -199,7 +199,7 @@ def tie(made: Module, layer) -> None:
 
 
 def _recorded(layer, path: str):
-    """The graph of torch.fx, where all that is no layer of PyTorch's is taken apart."""
+    """The graph of torch.fx, in which only PyTorch's layers are leaves."""
     from torch import enable_grad, fx, is_grad_enabled, nn, random  # an optional package
 
     def recorded(function: Callable) -> Callable:
@@ -242,7 +242,7 @@ def _program(graph, layer, path: str) -> Program:
     parameters = inspect.signature(layer.forward).parameters
     needed = {name for name, p in parameters.items() if p.default is p.empty}
     inputs, steps, result = [], [], None
-    fixed = set()  # arguments with a default, and what checks that they keep it
+    fixed = set()  # arguments with a default, and the checks that they keep it
     memory = _Memory(graph)
     for node in graph.nodes:
         if node.op == "placeholder":
@@ -284,7 +284,7 @@ class _Memory:
         self._order = {node: place for place, node in enumerate(graph.nodes)}
 
     def add(self, node, step: Step, layer) -> None:
-        """Adds the result of a step that changes nothing."""
+        """Adds the result of a step without side effects."""
         name = step.target
         if step.kind == "layer":
             name = type(attrgetter(name)(layer)).__name__
@@ -300,7 +300,8 @@ class _Memory:
         return self._owners.get(node, node)
 
     def obstacle(self, node) -> str:
-        """Returns what keeps a call from changing its first argument; empty if nothing does."""
+        """Returns the obstacle to changing a call's first argument in place; empty if there is
+        none."""
         changed, place = node.args[0], self._order[node]
         owner = self._owner(changed)
         if owner.op == "get_attr":
@@ -312,7 +313,7 @@ class _Memory:
 
 
 def _with_ends(steps: list[Step], result: Any) -> list[Step]:
-    """The steps with what is read for the last time."""
+    """The steps with the values that are read for the last time."""
     kept = set(_names_in(result))
     found = []
     for step in steps[::-1]:
@@ -336,7 +337,7 @@ def _step(node, layer, path: str) -> tuple[Step, bool]:
         is_in_place = has_value and getattr(called, "inplace", False)
         return Step("layer", node.name, node.target, args, kwargs, ()), is_in_place
     name = node.target if node.op == "call_method" else _name_of(node.target)
-    if node.op == "call_method" and name == "where":  # of a tensor, not of a condition
+    if node.op == "call_method" and name == "where":  # the method of a tensor, not of a condition
         args = (args[1], args[0], *args[2:])
     key = _IN_PLACE.get(name, name.removesuffix("_") if name not in FUNCTIONS else name)
     if key not in FUNCTIONS or (key == "getattr" and args[1] not in _ATTRIBUTES):
@@ -362,7 +363,7 @@ def _refusal(node, path: str, how: str = "") -> NotImplementedError:
 
 
 def _line_of(node) -> str:
-    """The line of the user's code that made a node; empty if it is not known."""
+    """The line of the user's code that made a node; empty if unknown."""
     import torch  # an optional package
 
     frames = re.findall(r'File "(.*?)", line \d+, in .*\n\s*(.*)', node.stack_trace or "")
@@ -372,7 +373,7 @@ def _line_of(node) -> str:
 
 
 def _name_of(function: Callable) -> str:
-    """The name of a function of PyTorch or Python; that of another one has its module."""
+    """The name of a function of PyTorch or Python; other names include the module."""
     if isinstance(function, type) and issubclass(function, tuple):
         return "tuple"
     module = getattr(function, "__module__", None) or "torch"
@@ -383,7 +384,7 @@ def _name_of(function: Callable) -> str:
 
 
 def _without_neutral(key: str, kwargs: dict) -> dict:
-    """Keyword arguments without those that change nothing and that our function does not have."""
+    """Keyword arguments without those that have no effect and that our function does not have."""
     known = inspect.signature(FUNCTIONS[key]).parameters
     return {
         name: value

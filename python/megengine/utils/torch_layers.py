@@ -13,7 +13,7 @@ from .torch_functions import FUNCTIONS, drop_whole, weights_of, with_mask
 
 
 class Flatten(Module):
-    """As torch.nn.Flatten."""
+    """Equivalent of torch.nn.Flatten."""
 
     def __init__(self, start: int, end: int):
         super().__init__()
@@ -46,7 +46,7 @@ class OneAxis(Module):
 
 
 class ChannelDropout(Module):
-    """As torch.nn.Dropout1d and Dropout2d: drops whole channels."""
+    """Equivalent of torch.nn.Dropout1d and Dropout2d: drops whole channels."""
 
     def __init__(self, chance: float):
         super().__init__()
@@ -57,7 +57,7 @@ class ChannelDropout(Module):
 
 
 class PaddedEmbedding(M.Embedding):
-    """As torch.nn.Embedding with ``padding_idx``, whose row has no gradient."""
+    """Equivalent of torch.nn.Embedding with ``padding_idx``, whose row has no gradient."""
 
     def __init__(self, padding: int, *sizes: int):
         super().__init__(*sizes)
@@ -71,7 +71,8 @@ class PaddedEmbedding(M.Embedding):
 
 
 class CeilMaxPool(Module):
-    """As torch.nn.MaxPool2d with ``ceil_mode``: the last windows may reach beyond the padding."""
+    """Equivalent of torch.nn.MaxPool2d with ``ceil_mode``: the last windows may exceed the
+    padding."""
 
     def __init__(self, kernel: tuple[int, int], stride: tuple[int, int], padding: tuple[int, int]):
         super().__init__()
@@ -83,7 +84,7 @@ class CeilMaxPool(Module):
             inputs._tuple_shape[2:], self.sizes, strict=True
         ):
             last = -(-(have + 2 * padding - kernel) // stride)
-            last -= last * stride >= have + padding  # a window has to begin before the end
+            last -= last * stride >= have + padding  # a window must begin before the end
             widths.append((padding, max(0, last * stride + kernel - padding - have)))
         inputs = F.pad(inputs, widths, constant_value=-np.inf)
         kernel, stride, _ = zip(*self.sizes, strict=True)
@@ -91,7 +92,8 @@ class CeilMaxPool(Module):
 
 
 class Attention(Module):
-    """As torch.nn.MultiheadAttention, with keys and values of the width of the queries."""
+    """Equivalent of torch.nn.MultiheadAttention, with keys and values of the width of the
+    queries."""
 
     def __init__(self, width: int, heads: int, dropout: float, bias: bool, batch_first: bool):
         super().__init__()
@@ -143,7 +145,7 @@ class Attention(Module):
 
 
 class EncoderLayer(Module):
-    """As torch.nn.TransformerEncoderLayer.
+    """Equivalent of torch.nn.TransformerEncoderLayer.
 
     Args:
         parts: its layers by name, converted.
@@ -182,11 +184,11 @@ class EncoderLayer(Module):
 
 
 class Encoder(Module):
-    """As torch.nn.TransformerEncoder.
+    """Equivalent of torch.nn.TransformerEncoder.
 
     Args:
         layers: its layers, converted.
-        norm: the last one; None: there is none.
+        norm: the final normalisation; None: no normalisation.
     """
 
     def __init__(self, layers: list[Module], norm: Module | None):

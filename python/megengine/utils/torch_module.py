@@ -27,7 +27,7 @@ def _from_torch(tensor) -> Tensor:
     """A Tensor with the value; PyTorch may still need the memory, so ours is not written there."""
     tensor = tensor.detach().resolve_neg()
     if tensor.device.type != "cpu":
-        raise RuntimeError(f"[TorchModule] the result lies on {tensor.device}; move it to the CPU")
+        raise RuntimeError(f"[TorchModule] the result is on {tensor.device}; move it to the CPU")
     torch = _torch()
     if tensor.dtype in (torch.float64, torch.int64):
         tensor = tensor.to(torch.float32 if tensor.dtype == torch.float64 else torch.int32)
@@ -35,7 +35,7 @@ def _from_torch(tensor) -> Tensor:
 
 
 class _Call(Function):
-    """One call: PyTorch keeps what its gradient needs."""
+    """One call: PyTorch keeps the values that its gradient needs."""
 
     def __init__(self, module, arguments: "_Arguments", is_recorded: bool):
         self._module, self._arguments, self._is_recorded = module, arguments, is_recorded
@@ -49,7 +49,7 @@ class _Call(Function):
             for x in inputs:
                 x.requires_grad_(self._is_recorded and x.is_floating_point())
             self._inputs = [*inputs, *self._module.parameters()]
-            # In-place work is allowed on what comes out of an operator, not on what goes in.
+            # In-place work is allowed on results of an operator, not on its inputs.
             found = self._module(*self._arguments.filled([x.view_as(x) for x in inputs]))
         self._is_single = isinstance(found, torch.Tensor)
         self._outputs = [found] if self._is_single else list(found)
@@ -133,7 +133,7 @@ class TorchModule(Module):
     def __init__(self, module):
         super().__init__()
         _torch()
-        # In a tuple, so that nobody takes it for a part of ours.
+        # In a tuple, so that it does not become a part of this Module.
         self._held = (module,)
         self.torch = _Parts()
         self._names = []
@@ -156,7 +156,7 @@ class TorchModule(Module):
 
         Raises:
             RuntimeError: a trace records.
-            TypeError: it gives something else than tensors.
+            TypeError: its results are not all tensors.
         """
         if state.tracing:
             raise RuntimeError(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One number, or several, as a tuple of a given length."""
+"""Converts one number or several to a tuple of a given length."""
 
 import functools
 from collections.abc import Iterable

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Data sets."""
 
-from ...core.room import room
+from ...core.lazy_import import lazy_getattr
 from .meta_dataset import ArrayDataset, ConcatDataset, Dataset, StreamDataset
 
 _VISION = (
@@ -17,6 +17,6 @@ _VISION = (
     "VisionDataset",
 )
 _LATER = {"vision": "vision"} | {name: f"vision:{name}" for name in _VISION}
-__getattr__ = room(__name__, _LATER)
+__getattr__ = lazy_getattr(__name__, _LATER)
 
 __all__ = ["ArrayDataset", "ConcatDataset", "Dataset", "StreamDataset", *_VISION]

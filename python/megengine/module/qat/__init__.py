@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Modules for quantisation-aware training: floats that lie on the steps of integers."""
+"""Modules for quantisation-aware training: float values rounded to quantised steps."""
 
 from .batch_matmul_activation import BatchMatMulActivation
 from .concat import Concat

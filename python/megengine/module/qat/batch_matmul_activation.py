@@ -10,8 +10,8 @@ from .module import QATModule
 class BatchMatMulActivation(Float.BatchMatMulActivation, QATModule):
     """``module.BatchMatMulActivation`` with weight, bias and result quantised in floats.
 
-    ``from_float_module`` drops the activation, as MegEngine does: the made module, and what
-    ``quantize`` makes of it, have ``nonlinear_mode="identity"``.
+    ``from_float_module`` drops the activation, as in MegEngine: the new module, and its result of
+    ``quantize``, have ``nonlinear_mode="identity"``.
 
     Example:
         >>> import megengine.module.qat as QAT

@@ -13,7 +13,7 @@ def folded(part: Module, bn: Module, transpose: bool = False) -> tuple[Tensor, T
     """Weight and bias of a module that does the normalisation's work, too.
 
     Args:
-        part: what is before the normalisation.
+        part: the layer before the normalisation.
         bn: the normalisation.
         transpose: the module is a transposed convolution.
     Returns:
@@ -40,17 +40,18 @@ def folded_qat(
     compute: Callable,
     transpose: bool = False,
 ) -> Tensor:
-    """What module and normalisation give with the weights on the steps that they will have.
+    """Result of the layer and its normalisation with quantised weights.
 
     In evaluation mode this is the folded module. In training mode the statistics are those of the
-    batch; the weight is folded with the running ones, quantised, and what they changed is undone.
+    batch; the weight is folded with the running ones and quantised, and their effect is undone in
+    the result.
 
     Args:
-        qat: who quantises.
-        part: what is before the normalisation.
+        qat: the module that quantises.
+        part: the layer before the normalisation.
         bn: the normalisation.
-        inp: what the two are given.
-        compute: part's work with another weight and bias.
+        inp: input of the layer.
+        compute: computes ``part`` with another weight and bias.
         transpose: the module is a transposed convolution.
     Returns:
         The result before it is quantised.

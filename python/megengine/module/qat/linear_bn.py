@@ -16,7 +16,7 @@ class _LinearBnActivation1d(Float._LinearBnActivation1d, QATModule):
 
     @classmethod
     def from_float_module(cls, float_module: Module) -> QATModule:
-        """Make the module; its own ``bias``, which nothing reads, starts at 0 as in MegEngine."""
+        """Make the module; its own unused ``bias`` starts at 0 as in MegEngine."""
         made = super().from_float_module(float_module)
         if made.bias is not None:
             made.bias = Parameter(F.zeros_like(made.bias))

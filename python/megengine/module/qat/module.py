@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What modules of quantisation-aware training have in common."""
+"""Base class of modules for quantisation-aware training."""
 
 from collections import OrderedDict
 
@@ -10,10 +10,10 @@ from ..module import Module
 
 
 class QATModule(Module):
-    """A module that computes in floats what its quantised form will compute in integers.
+    """A module that computes in floats the values that its quantised form will compute in integers.
 
     Derive from the float module and from this class, and quantise in ``forward`` with
-    ``apply_quant_weight`` and the like. Observers and fake quantisers come from ``set_qconfig``.
+    ``apply_quant_weight`` and the like. ``set_qconfig`` makes observers and fake quantisers.
 
     Attributes:
         with_weight: whether there is a weight to be quantised.
@@ -54,7 +54,7 @@ class QATModule(Module):
         """Take a new observer and fake quantiser, in the places of those that are there.
 
         Args:
-            which: ``"act"`` or ``"weight"``; what the module is without is left out.
+            which: ``"act"`` or ``"weight"``; parts that the module lacks are skipped.
             qconfig: a ``quantization.QConfig``.
         """
         if not getattr(self, f"with_{which}"):
@@ -92,7 +92,7 @@ class QATModule(Module):
             target = observer(target)
         quantises = fake_quant is not None and fake_quant.enabled
         if not quantises and getattr(knows, "qparams", knows) is None:
-            return target  # a passive observer that nobody has told yet, and nobody asks
+            return target  # a passive observer without values
         qparams = knows.get_qparams()
         if fake_quant is not None:
             target = fake_quant(target, qparams)
@@ -114,8 +114,8 @@ class QATModule(Module):
 
         Args:
             target: the bias, or None.
-            inp: what the module was given.
-            w_qat: what ``apply_quant_weight`` gave.
+            inp: the input of the module.
+            w_qat: the result of ``apply_quant_weight``.
         """
         parts = self.act_fake_quant, self.weight_fake_quant
         quantises = all(part is not None and part.enabled for part in parts)
@@ -132,12 +132,12 @@ class QATModule(Module):
         return knows and knows.get_quantized_dtype()
 
     def get_weight_qparams(self) -> QParams | None:
-        """How the weight is quantised, None without observer and fake quantiser."""
+        """Quantisation parameters of the weight; None without observer and fake quantiser."""
         knows = _who_knows(self.weight_fake_quant, self.weight_observer)
         return knows and knows.get_qparams()
 
     def get_activation_qparams(self) -> QParams | None:
-        """How the result is quantised, None without observer and fake quantiser."""
+        """Quantisation parameters of the result; None without observer and fake quantiser."""
         knows = _who_knows(self.act_fake_quant, self.act_observer)
         return knows and knows.get_qparams()
 
@@ -178,5 +178,5 @@ def channel_axes(weight: Tensor, transpose: bool = False) -> tuple[int, ...]:
 
 
 def _who_knows(fake_quant: Module | None, observer: Module | None) -> Module | None:
-    """Who tells scale and zero point: a fake quantiser that learns them, else the observer."""
+    """The source of scale and zero point: a fake quantiser that learns them, else the observer."""
     return fake_quant if hasattr(fake_quant, "get_qparams") else observer

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the quantised part begins and ends, in quantisation-aware training."""
+"""Start and end of the quantised part in quantisation-aware training."""
 
 from ...tensor import Tensor
 from .. import quant_dequant as Float

@@ -47,7 +47,7 @@ class BatchMatMulActivation(Float.BatchMatMulActivation, QuantizedModule):
     def calc_bmm_quantized(self, inp: Tensor) -> Tensor:
         """The product and the activation."""
         bias = self._bias_steps(inp)
-        # In MegEngine's files they are a convolution's: (batch, out, in, 1, 1) and (1, out, 1, 1).
+        # MegEngine's files have a convolution's shapes: (batch, out, in, 1, 1) and (1, out, 1, 1).
         weight = self.weight.reshape(self.weight.shape[:3])
         sums = F.matmul(weight, inp)
         if bias is not None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What quantised modules have in common."""
+"""Base class of quantised modules."""
 
 from collections.abc import Callable
 from typing import TypeVar
@@ -11,7 +11,7 @@ from ..module import Module
 from ..qat import QATModule
 
 _Class = TypeVar("_Class", bound=type)
-# What a QAT module has for its training alone.
+# Parts of a QAT module that only training needs.
 _OF_TRAINING = ("weight_observer", "act_observer", "weight_fake_quant", "act_fake_quant")
 
 
@@ -36,7 +36,7 @@ class QuantizedModule(Module):
     """
 
     weight_scale: Tensor | None = None
-    _channel_shape: tuple[int, ...] = (-1,)  # of ``weight_scale``
+    _channel_shape: tuple[int, ...] = (-1,)  # shape of ``weight_scale``
 
     def __call__(self, *inputs, **kwargs):
         if self.training:
@@ -53,11 +53,11 @@ class QuantizedModule(Module):
         """The quantised form of a module of quantisation-aware training.
 
         Args:
-            qat_module: of the class of the same name in ``module.qat``.
+            qat_module: module of the class of the same name in ``module.qat``.
         Returns:
-            A module with the weights on their steps.
+            A module with quantised weights.
         Raises:
-            ValueError: it has no observer and no fake quantiser that knows a scale.
+            ValueError: it has neither an observer nor a fake quantiser with a scale.
         """
         return cls._taken_from(qat_module, qat_module)
 
@@ -81,8 +81,8 @@ class QuantizedModule(Module):
     def _with_weight(
         cls, qat_module: QATModule, part: Module, weight: Tensor, bias: Tensor | None
     ) -> "QuantizedModule":
-        """The same with a weight on the steps of its dtype and a bias in floats: its steps are the
-        product of weight's and input's, which is known when the input is there."""
+        """The same with a quantised weight and a float bias: the bias's scale is the product of
+        the weight's and the input's, which is known only with the input."""
         made = cls._taken_from(qat_module, part)
         qparams = qat_module.get_weight_qparams()
         if qparams is None:
@@ -95,8 +95,8 @@ class QuantizedModule(Module):
         else:
             dtype = qat_module.get_weight_dtype()
             if qparams.zero_point is None:
-                # A kind's range may be narrower than that of its dtype, and weights that have moved
-                # since the observer saw them be beyond it.
+                # A type's range may be narrower than that of its dtype, and weights that have
+                # changed since the observer saw them may exceed it.
                 scale = get_scale(dtype)
                 weight = F.clip(weight, meta.qmin * scale, meta.qmax * scale)
             made.weight = Parameter(weight.detach().astype(dtype))
@@ -104,7 +104,7 @@ class QuantizedModule(Module):
         return made
 
     def _bias_steps(self, inp: Tensor) -> Tensor | None:
-        """The bias on the steps of a product: qint32; None where there is none.
+        """The bias in qint32 with the scale of the product; None without a bias.
 
         Raises:
             TypeError: the input is not quantised.
@@ -156,6 +156,6 @@ def converted(layer: str, shape: str) -> Callable[[_Class], _Class]:
 
 def _scale_is_missing(qat_module: QATModule, what: str) -> str:
     return (
-        f"[{type(qat_module).__name__}] nobody knows the scale of its {what}: set_qconfig gives it"
+        f"[{type(qat_module).__name__}] no observer or fake quantiser has the scale of its {what}: set_qconfig gives it"
         " observers or fake quantisers"
     )

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where a quantised net goes from floats to integers and back."""
+"""Transitions of a quantised net between floats and integers."""
 
 from ...tensor import Tensor
 from .module import QuantizedModule
 
 
 class QuantStub(QuantizedModule):
-    """From floats to steps.
+    """Quantise floats to steps.
 
     Args:
         dtype: of the result.
@@ -28,7 +28,7 @@ class QuantStub(QuantizedModule):
 
 
 class DequantStub(QuantizedModule):
-    """From steps to floats.
+    """Dequantise steps to floats.
 
     Example:
         >>> import megengine.quantization as Q

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Images changed as a part of a net: noise, kernels, mixing, turning, warping.
 
-Images are (N, C, H, W), but where a class says otherwise. Random ones draw from a stream of their
-own when they have a ``seed``, else from the one that all share (``megengine.random.seed``).
+Images are (N, C, H, W) unless a class says otherwise. Random modules with a ``seed`` draw from
+their own stream, others from the shared one (``megengine.random.seed``).
 """
 
 from .drawing import FillPoly

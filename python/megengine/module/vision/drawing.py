@@ -13,7 +13,7 @@ from ..module import Module
 
 
 class FillPoly(Module):
-    """Polygons filled with a colour; with OpenCV, which decides what is inside.
+    """Fill polygons with a colour; OpenCV determines their inside.
 
     Example:
         >>> from megengine.module.vision import FillPoly
@@ -27,8 +27,8 @@ class FillPoly(Module):
 
         Args:
             img: (N, C, H, W).
-            pts: (P, 2), column and row of the corners, in pixels; or a list of such polygons,
-                of which what an odd number covers is filled.
+            pts: (P, 2), column and row of the corners, in pixels; or a list of such polygons, where
+                areas covered by an odd number of them are filled.
             color: a number for each channel, or one for all.
         Returns:
             Tensor of the shape and dtype of ``img``.

@@ -155,7 +155,7 @@ class Rotate(Module):
 
 
 class Remap(Module):
-    """Images whose pixels are those of the input at given places; see ``functional.remap``.
+    """Sample images at given positions; see ``functional.remap``.
 
     Example:
         >>> from megengine.module.vision import Remap
@@ -195,7 +195,7 @@ class Remap(Module):
 
 
 class CropAndPad(Module):
-    """Margins cut off or added, and the result resized to what the images were.
+    """Remove or add margins, and resize the result to the original size.
 
     Args:
         mode: of ``functional.vision.interpolate``.
@@ -214,14 +214,14 @@ class CropAndPad(Module):
         """Images (N, C, H, W) with other margins.
 
         Args:
-            inp: floats or bytes.
-            percent: share of the height or width that each side gets: above 0 is added, below is
-                cut off. One number, or four: top, right, bottom, left.
-            pad_val: what is added; None repeats the edge.
+            inp: floating or 8-bit integer images.
+            percent: margin of each side as a share of the height or width: a positive margin is
+                added, a negative one removed. One number, or four: top, right, bottom, left.
+            pad_val: value of added pixels; None repeats the edge.
         Returns:
             Tensor of the shape and dtype of ``inp``.
         Raises:
-            ValueError: nothing would be left, or there are neither one nor four numbers.
+            ValueError: the result would be empty, or there are neither one nor four numbers.
         """
         shares = [float(v) for v in np.asarray(percent, np.float64).reshape(-1)]
         if len(shares) not in (1, 4):

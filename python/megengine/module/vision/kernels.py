@@ -52,7 +52,7 @@ class ActiveBlur(Module):
 
 
 class _Blended(ActiveBlur):
-    """A kernel between the one that changes nothing and one with an effect."""
+    """A blend of the identity kernel and a kernel with an effect."""
 
     def __init__(self, alpha: Factor, seed: int | None):
         super().__init__()
@@ -69,9 +69,9 @@ class Emboss(_Blended):
     """Images as a relief that is lit from the upper left.
 
     Args:
-        alpha: how much of it, 0 for none and 1 for all; two numbers are the bounds of a random one.
-        strength: of the effect; the same.
-        seed: of the random numbers.
+        alpha: weight of the effect, from 0 to 1; two numbers are the bounds of a random one.
+        strength: strength of the effect; two numbers are the bounds of a random one.
+        seed: seed of the random numbers.
     Raises:
         ValueError: a number is negative.
     Example:
@@ -96,9 +96,10 @@ class Sharpen(_Blended):
     """Images with stronger edges.
 
     Args:
-        alpha: how much of it, 0 for none and 1 for all; two numbers are the bounds of a random one.
-        lightness: of the result, 1 for that of the image; the same.
-        seed: of the random numbers.
+        alpha: weight of the effect, from 0 to 1; two numbers are the bounds of a random one.
+        lightness: lightness of the result, 1 for that of the image; two numbers are the bounds of a
+            random one.
+        seed: seed of the random numbers.
     Raises:
         ValueError: a number is negative.
     Example:
@@ -124,10 +125,11 @@ class GaussianBlur(Module):
 
     Args:
         kernel_size: height and width of the window, odd; an int is both.
-        sigma_x: standard deviation along the width, in pixels; 0 takes OpenCV's for the size:
-            0.3 * ((size - 1) / 2 - 1) + 0.8.
-        sigma_y: along the height; 0 takes ``sigma_x``, or if that is 0 too the size's.
-        border_mode: ``"REPLICATE"``, ``"REFLECT"`` (with the edge twice), ``"REFLECT_101"``,
+        sigma_x: standard deviation along the width, in pixels; 0 selects OpenCV's default for the
+            size: 0.3 * ((size - 1) / 2 - 1) + 0.8.
+        sigma_y: standard deviation along the height; 0 selects ``sigma_x``, or the default if both
+            are 0.
+        border_mode: ``"REPLICATE"``, ``"REFLECT"`` (the edge is repeated), ``"REFLECT_101"``,
             ``"WRAP"`` or ``"CONSTANT"`` (zeros).
     Raises:
         ValueError: a size is even or below 1, a deviation negative, or the border unknown.
@@ -167,7 +169,7 @@ class GaussianBlur(Module):
         channels = images._tuple_shape[1]
         up, left = (size // 2 for size in self.kernel_size)
         images = bordered(images, (up, up), (left, left), self.border_mode)
-        # Along one axis after the other: the window is a product.
+        # One axis after the other, because the kernel is separable.
         for window in (self._rows.reshape(-1, 1), self._columns.reshape(1, -1)):
             with beside(images):
                 window = Tensor(window)
@@ -215,13 +217,13 @@ class Dilation(Module):
         """Images dilated.
 
         Args:
-            inp: (N, C, H, W), floats or bytes.
-            kernel: (KH, KW), array or Tensor: where it is not 0 it is looked; its anchor is
-                (KH // 2, KW // 2).
+            inp: (N, C, H, W), floating or 8-bit integers.
+            kernel: (KH, KW), array or Tensor: its nonzero elements define the neighbourhood; its
+                anchor is (KH // 2, KW // 2).
         Returns:
             Tensor of the shape and dtype of ``inp``.
         Raises:
-            ValueError: the kernel is not of rank 2, or has nothing but zeros.
+            ValueError: the kernel is not of rank 2, or has only zeros.
         """
         shape = np.asarray(kernel.numpy() if isinstance(kernel, Tensor) else kernel)
         places = np.argwhere(shape)

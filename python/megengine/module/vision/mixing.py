@@ -9,7 +9,7 @@ from ...tensor import Tensor
 from ..module import Module
 from .pixels import Factor, RandomFactors, checked_factor, in_floats
 
-_MIDDLE = 127.0  # what contrast leaves as it is, in images of [0, 255]
+_MIDDLE = 127.0  # fixed point of contrast, in images of [0, 255]
 
 
 class LinearContrast(Module):
@@ -17,8 +17,8 @@ class LinearContrast(Module):
 
     Args:
         alpha: the factor; two numbers are the bounds of a random one for each image.
-        per_channel: a factor of its own for each channel.
-        seed: of the random numbers.
+        per_channel: a separate factor for each channel.
+        seed: seed of the random numbers.
     Raises:
         ValueError: ``alpha`` is negative.
     Example:
@@ -130,7 +130,7 @@ class Cutmix(_Mixing):
         return mixed, _blended(1.0 - area, label1, label2)
 
     def _inside(self, side: Tensor, extent: int) -> Tensor:
-        """(n, extent): 1 where the box covers the axis."""
+        """(n, extent): 1 inside the box along the axis."""
         n = side._tuple_shape[0]
         middle = self._random.draw("uniform", 0, extent, (n,)).reshape(n, 1)
         place = np.arange(extent, dtype=np.float32) + 0.5

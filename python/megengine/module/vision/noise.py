@@ -13,10 +13,11 @@ class AdditiveElemwise(Module):
     """Random numbers added to images: the base of the classes that say which.
 
     Args:
-        per_channel: other numbers for each channel; else all channels of a pixel get the same.
+        per_channel: different numbers for each channel; otherwise all channels of a pixel get the
+            same.
         kwargs: for ``Module``.
     Raises:
-        NotImplementedError: by ``sample``, which classes derived from it define.
+        NotImplementedError: by ``sample``, which derived classes define.
     Example:
         >>> class Half(AdditiveElemwise):
         ...     def sample(self, size):
@@ -48,7 +49,7 @@ class AdditiveElemwise(Module):
 
     @property
     def per_channel(self) -> bool:
-        """Whether each channel gets numbers of its own."""
+        """Whether each channel gets different numbers."""
         return self._per_channel
 
     @per_channel.setter
@@ -64,7 +65,7 @@ class _SeededNoise(AdditiveElemwise):
 
     @property
     def seed(self) -> int | None:
-        """Of the random numbers; setting it starts them anew."""
+        """Seed of the random numbers; setting it restarts them."""
         return self._random.seed
 
     @seed.setter

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the Modules of images share: bytes as floats and back, borders, random factors."""
+"""Common parts of the image Modules: conversion of integers to floats and back, borders, random
+factors."""
 
 from collections.abc import Callable
 
@@ -10,7 +11,7 @@ from ...core.operands import beside
 from ...random import RNG
 from ...tensor import Tensor
 
-# What lies outside of an image, by OpenCV's names, and NumPy's name for it.
+# NumPy's names of border modes, by OpenCV's names.
 _BORDERS = {
     "REPLICATE": "edge",
     "REFLECT": "symmetric",
@@ -23,7 +24,7 @@ Factor = float | tuple[float, float]
 
 
 def in_floats(change: Callable[[Tensor], Tensor], images: Tensor) -> Tensor:
-    """Images changed in float32; bytes are rounded and kept within [0, 255].
+    """Change images in float32; 8-bit results are rounded and clipped to [0, 255].
 
     New Tensors of ``change`` are created beside the images.
 
@@ -74,7 +75,7 @@ class RandomFactors:
     """Random numbers of one Module.
 
     Args:
-        seed: of its stream; None for the one that all share.
+        seed: seed of its own stream; None: the shared stream.
     """
 
     def __init__(self, seed: int | None):
@@ -89,7 +90,7 @@ class RandomFactors:
         return self.draw("uniform", low, high, size)
 
     def draw(self, distribution: str, *arguments) -> Tensor:
-        """Numbers on the default device; those of a seeded stream are the same on each device.
+        """Draw numbers on the default device; a seeded stream has the same numbers on each device.
 
         Args:
             distribution: the name of a method of ``RNG``.

@@ -10,7 +10,7 @@ from .elementwise import fuse_chains, normalise_elementwise
 from .rewriting import graphs_of
 from .scales import fold_scales
 
-# In the order in which they run: the name, the pass, and those that have to run before.
+# The order of the passes: the name, the pass, and the passes that must run before it.
 _PASSES = {
     "AttrToConstant": (freeze_attributes, ()),
     "FixInputShape": (freeze_shapes, ()),
@@ -40,18 +40,18 @@ def optimize(module, enabled_pass=("FuseConvBn",)):
         enabled_pass: a name or several:
 
             - ``"AttrToConstant"``: attributes that are Tensors become constants;
-            - ``"FixInputShape"``: shapes become those that were recorded;
-            - ``"FlodConstant"``: what depends on constants only is calculated;
-            - ``"NormElemWise"``: sums and products with numbers get one form;
-            - ``"FuseConvBn"``: batch normalisation goes into the convolution before it;
-            - ``"BackwardFoldScale"``: factors go into the weights before them;
-            - ``"FuseAddMul"``: numbers that are added or multiplied one after the other become one.
+            - ``"FixInputShape"``: shapes become the recorded ones;
+            - ``"FlodConstant"``: values that depend only on constants are computed;
+            - ``"NormElemWise"``: sums and products with numbers are normalised;
+            - ``"FuseConvBn"``: batch normalisation is folded into the convolution before it;
+            - ``"BackwardFoldScale"``: factors are folded into the weights before them;
+            - ``"FuseAddMul"``: successive additions or multiplications of numbers are merged.
 
-            Those that a pass needs before it run, too.
+            The passes that it depends on run, too.
     Returns:
-        A new module; the given one stays as it is.
+        A new module; the original is not changed.
     Raises:
-        TypeError: it is no traced module.
+        TypeError: it is not a traced module.
         ValueError: there is no such pass.
     Example:
         >>> import megengine.traced_module as T

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is known beforehand becomes a constant."""
+"""Replaces values that are known in advance by constants."""
 
 from ...functional import nn
 from ...operators import GetVarShape
@@ -27,7 +27,7 @@ def freeze_attributes(graph: InternalGraph) -> None:
 
 
 def freeze_shapes(graph: InternalGraph) -> None:
-    """Shapes are those of the recording."""
+    """Replace shapes by those of the recording."""
     for expr in list(graph._exprs):
         if isinstance(expr, Apply) and isinstance(expr.opdef, GetVarShape):
             shape = expr.inputs[0]._shape
@@ -44,14 +44,14 @@ def _is_foldable(expr) -> bool:
         return False
     if isinstance(expr, CallFunction):
         home, _ = home_of(expr.func)
-        # What is random, or not this package's, may give something else each time.
+        # Random functions, and those of other packages, may have different results each time.
         if expr.func is nn.dropout or not home.startswith("megengine.functional"):
             return False
     return all(isinstance(node.expr, Constant) for node in expr.inputs)
 
 
 def fold_constants(graph: InternalGraph) -> None:
-    """What depends on constants only is calculated."""
+    """Compute values that depend only on constants."""
     for expr in list(graph._exprs):
         if not _is_foldable(expr):
             continue

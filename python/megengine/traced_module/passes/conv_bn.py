@@ -38,7 +38,7 @@ class _Norm(NamedTuple):
 
 
 def fuse_conv_bn(graph: InternalGraph) -> None:
-    """bn(conv(x)) => conv'(x), where the statistics are fixed and nothing else reads conv(x)."""
+    """bn(conv(x)) => conv'(x), if the statistics are fixed and nothing else reads conv(x)."""
     for expr in list(graph._exprs)[::-1]:
         norm = _norm_of(expr)
         if norm is None or not is_only_for(graph, norm.source, expr):
@@ -111,7 +111,7 @@ def constant_weights(call: Expr) -> tuple[Tensor, Tensor | None] | None:
 
 
 def set_constant(graph: InternalGraph, call: Expr, name: str, value: Tensor) -> None:
-    """Give a call a constant; what others read stays as it is."""
+    """Give a call a constant argument; other readers of the old value are not affected."""
     node = call.named_args.get(name)
     if node is not None and node.users == [call] and call.inputs.count(node) == 1:
         node.expr.value = value

@@ -20,7 +20,8 @@ def _is_zero(value) -> bool:
 
 
 def normalise_elementwise(graph: InternalGraph) -> None:
-    """Numbers are added and multiplied, and come second; subtraction and division are such, too."""
+    """Normalise to additions and multiplications with the number second, including subtraction
+    and division."""
     for expr in list(graph._exprs):
         is_negation = is_call_tensor_method(expr, "__neg__") or is_call_function(expr, elemwise.neg)
         if is_negation and is_floating(expr.inputs[0]):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the passes have in common: looking at expressions, and putting others in their places."""
+"""Common part of the passes: inspection and replacement of expressions."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -39,7 +39,8 @@ def graphs_of(module) -> Iterator[InternalGraph]:
 
 
 def uses_of_modules(graph: InternalGraph) -> Counter:
-    """How many expressions of the whole call a Module or read its Tensors, by the Module's id."""
+    """Number of expressions in the whole module that call a Module or read its Tensors, by the
+    Module's id."""
     found: Counter = Counter()
     for each in graphs_of(graph._whole._owner()):
         for expr in each._exprs:
@@ -53,14 +54,14 @@ def uses_of_modules(graph: InternalGraph) -> Counter:
 
 
 def is_floating(node: Node) -> bool:
-    """Whether a node stands for a Tensor of floats."""
+    """Whether a node represents a floating Tensor."""
     if not isinstance(node, TensorNode) or node._dtype is None:
         return False
     return is_bfloat16(node._dtype) or np.dtype(node._dtype).kind == "f"
 
 
 def is_only_for(graph: InternalGraph, node: Node, user: Expr) -> bool:
-    """Whether nothing but one place of an expression reads a node."""
+    """Whether the only use of a node is one operand of an expression."""
     marked = (*graph._outputs, *graph._watch_point, *graph._end_point)
     return node.users == [user] and user.inputs.count(node) == 1 and node not in marked
 
@@ -111,7 +112,7 @@ def bypass(graph: InternalGraph, node: Node, source: Node) -> None:
 
 
 def constant_of(value, like: Node):
-    """The number, or the Tensor of a constant that has the dtype of a node; None for all else."""
+    """The number, or the constant Tensor with the dtype of a node; None for other values."""
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return value
     if isinstance(value, np.number):
@@ -132,11 +133,12 @@ _METHODS = {f"__{r}{name}__": r + name for r in ("", "r") for name in _FUNCTIONS
 
 
 def with_constant(expr: Expr) -> tuple[str, Node, object, object] | None:
-    """What an expression does with a Tensor of floats and a constant.
+    """Classify an expression of a floating Tensor and a constant.
 
     Returns:
         ``add``, ``sub``, ``mul`` or ``truediv``, with an ``r`` before it if the constant is the
-        first operand; the node; the constant as an argument and as a value. None for all else.
+        first operand; the node; the constant as an argument and as a value. None for other
+        expressions.
     """
     if is_call_function(expr, list(_FUNCTIONS)):
         name = _FUNCTIONS[expr.func]
@@ -158,9 +160,9 @@ def _turned(name: str) -> str:
 
 
 def calls_plain(expr, classes: tuple[type, ...]) -> bool:
-    """Whether an expression calls a Module that computes what one of the classes does.
+    """Whether an expression calls a Module that behaves as one of the classes.
 
-    A class of a user counts as its base as long as it overrides nothing but how it is made.
+    A user's derived class counts as its base if it overrides only the constructor.
     """
     if not is_call_module(expr, classes):
         return False

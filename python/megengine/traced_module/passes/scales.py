@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Factors go backwards, as far as weights that can take them in.
 
-A factor behind a convolution is the same as other weights. It passes what commutes with it: sums
-(whose constants take it too), other products, and ReLU if it is positive. First the way is looked
-at to its end; only if all of it can be gone something is changed.
+A factor after a convolution can be folded into the weights. It commutes with sums (whose constants
+are scaled, too), other products, and ReLU if it is positive. The path is checked to its end first;
+the graph changes only if the whole path allows it.
 """
 
 from collections.abc import Callable, Sequence
@@ -95,7 +95,7 @@ def _factor_of(product: Expr) -> float | None:
 
 
 def _way(graph: InternalGraph, node: Node, user: Expr, scale: float) -> list[Change] | None:
-    """What multiplies a node by a factor; None if that cannot be."""
+    """The expressions that scale a node by a factor; None if that is impossible."""
     if not isinstance(node, TensorNode) or not is_only_for(graph, node, user):
         return None
     expr = node.expr

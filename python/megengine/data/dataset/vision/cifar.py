@@ -17,9 +17,9 @@ def _read(path: str) -> dict:
         try:
             content, _ = read_plain(rest_of(file)[0], has_old_texts=True)
         except UnsafePickleError as e:
-            raise ValueError(f"{path} is no file of CIFAR, or damaged: {e}") from e
+            raise ValueError(f"{path} is not a CIFAR file, or damaged: {e}") from e
     if not isinstance(content, dict):
-        raise ValueError(f"{path} is no file of CIFAR")
+        raise ValueError(f"{path} is not a CIFAR file")
     return content
 
 

@@ -114,8 +114,8 @@ class ImageNet(ImageFolder):
             pictures = sorted(os.listdir(folder))
             if len(pictures) != len(truth):
                 raise ValueError(
-                    f"there are {counted(len(pictures), 'picture')}, of which"
-                    f" {counted(len(truth), 'class', 'classes')} are told"
+                    f"there are {counted(len(pictures), 'picture')}, but"
+                    f" {counted(len(truth), 'class', 'classes')} in the list"
                 )
             for picture, number in zip(pictures, truth, strict=True):
                 if number not in names:
@@ -134,7 +134,7 @@ class ImageNet(ImageFolder):
             try:
                 return [int(line) for line in file]
             except ValueError as e:
-                raise ValueError(f"{path} is no list of class numbers: {e}") from e
+                raise ValueError(f"{path} is not a list of class numbers: {e}") from e
 
     @property
     def meta(self) -> tuple[dict[int, str], dict[str, tuple[str, ...]]]:
@@ -157,5 +157,5 @@ class ImageNet(ImageFolder):
         except OSError:
             raise
         except Exception as e:  # SciPy has many for damage
-            raise ValueError(f"{path} is no description of the classes, or damaged: {e}") from e
+            raise ValueError(f"{path} is not a description of the classes, or damaged: {e}") from e
         return names, words

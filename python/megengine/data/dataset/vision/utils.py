@@ -98,21 +98,21 @@ def _read_picture(path: str, kind: int) -> np.ndarray:
     """The pixels of a picture; ``kind`` is OpenCV's flag for colours or greys."""
     cv2 = opencv()
     if not os.path.exists(path):
-        raise FileNotFoundError(f"there is no picture {path}")
+        raise FileNotFoundError(f"no such picture: {path}")
     # OpenCV would wait for the writer of a pipe.
     image = None
     if os.path.isfile(path):
         with contextlib.suppress(cv2.error):  # a picture of too many pixels
             image = cv2.imread(path, kind)
     if image is None:
-        raise ValueError(f"{path} is no picture that OpenCV can read")
+        raise ValueError(f"{path} is not a picture that OpenCV can read")
     return image
 
 
 def _require_inside(member, to: str, archive: str) -> None:
     target = os.path.normpath(os.path.join(to, member.name))
     if os.path.commonpath((to, target)) != to or not (member.isreg() or member.isdir()):
-        raise ValueError(f"{archive} has the entry {member.name!r}, which is no file inside of it")
+        raise ValueError(f"{archive} has the entry {member.name!r}, which is not a file inside it")
 
 
 def _make_own(member) -> None:
@@ -156,11 +156,11 @@ def untar(path: str, to: str | None = None, remove: bool = False) -> None:
     try:
         _extract(path, to)
     except (tarfile.TarError, zlib.error, lzma.LZMAError, EOFError, OverflowError) as error:
-        raise ValueError(f"{path} is no archive, or damaged: {error}") from error
+        raise ValueError(f"{path} is not an archive, or is damaged: {error}") from error
     except OSError as error:
         if error.errno is not None:
             raise
-        raise ValueError(f"{path} is no archive, or damaged: {error}") from error
+        raise ValueError(f"{path} is not an archive, or is damaged: {error}") from error
     if remove:
         os.remove(path)
 

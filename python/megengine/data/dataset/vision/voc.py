@@ -103,9 +103,9 @@ class PascalVOC(VisionDataset):
             ]
             numbers = [self.class_names.index(o["name"]) + 1 for o in found]
         except (ET.ParseError, LookupError, TypeError, AttributeError, ValueError) as e:
-            raise ValueError(f"{path} is no description of a photograph: {e}") from e
+            raise ValueError(f"{path} is not a description of a photograph: {e}") from e
         except RecursionError as e:
-            raise ValueError(f"{path} is no description of a photograph: {e}") from e
+            raise ValueError(f"{path} is not a description of a photograph: {e}") from e
         return np.array(boxes, np.float32).reshape(-1, 4), np.array(numbers, np.int32)
 
     def __len__(self) -> int:

@@ -9,8 +9,8 @@ from typing import Any
 
 # The current dictionary of a module: a package with lazy names fills itself when it is read as an
 # attribute.
-_OF_MODULES: Any = vars(ModuleType)["__dict__"]
-contents: Callable[[ModuleType], dict[str, Any]] = _OF_MODULES.__get__
+_MODULE_DICT: Any = vars(ModuleType)["__dict__"]
+contents: Callable[[ModuleType], dict[str, Any]] = _MODULE_DICT.__get__
 
 
 class _LateModule(ModuleType):
@@ -28,7 +28,7 @@ class _LateModule(ModuleType):
         return found
 
 
-def room(package: str, later: Mapping[str, str]) -> Callable[[str], Any]:
+def lazy_getattr(package: str, later: Mapping[str, str]) -> Callable[[str], Any]:
     """Make the ``__getattr__`` of a package with parts that are slow to import.
 
     Args:
@@ -39,7 +39,7 @@ def room(package: str, later: Mapping[str, str]) -> Callable[[str], Any]:
     """
     sys.modules[package].__class__ = _LateModule
 
-    def enter(name: str) -> Any:
+    def load(name: str) -> Any:
         if name not in later:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         module, _, inner = later[name].partition(":")
@@ -48,4 +48,4 @@ def room(package: str, later: Mapping[str, str]) -> Callable[[str], Any]:
         contents(sys.modules[package])[name] = found
         return found
 
-    return enter
+    return load
