@@ -106,7 +106,9 @@ class Reader(ArrayReader):
             parts = [self._value(part) for part in arguments]
             self._push_without_state(record_class(*key)(*parts))
         else:
-            raise UnsafePickleError(f"it makes an object of {kind}, which is not one of its classes")
+            raise UnsafePickleError(
+                f"it makes an object of {kind}, which is not one of its classes"
+            )
 
     def _push_tensor(self, kind: Name, arguments: tuple) -> None:
         check(
@@ -123,7 +125,9 @@ class Reader(ArrayReader):
         state, target = self._pop(), self._top()
         if isinstance(target, Module):
             self._once(self._without_state, target)
-            check(type(state) is dict and all(type(k) is str for k in state), "a state is not a dict")
+            check(
+                type(state) is dict and all(type(k) is str for k in state), "a state is not a dict"
+            )
             check(not any(k.startswith("__") for k in state), "a state has a special name")
             self.spend(len(state))
             type(target).__setstate__(target, state)

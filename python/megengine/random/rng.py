@@ -474,7 +474,9 @@ def set_rng_state(state: dict) -> None:
         if key.shape != (624,) or not 0 <= position <= 624:
             raise ValueError("the state of the workers' seeds is damaged")
     except (KeyError, TypeError, ValueError) as error:
-        raise ValueError(f"[set_rng_state] this is not a state from get_rng_state: {error}") from None
+        raise ValueError(
+            f"[set_rng_state] this is not a state from get_rng_state: {error}"
+        ) from None
     words = {device: _checked_words(value) for device, value in words.items()}
     _seed = number
     for device in [d for d in _streams if d not in words]:

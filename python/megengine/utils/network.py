@@ -48,7 +48,9 @@ def as_varnode(obj) -> VarNode:
     if isinstance(node, OpNode):
         (node,) = node.outputs
     if not isinstance(node, VarNode):
-        raise AssertionError(f"[as_varnode] {obj!r} is neither a VarNode nor an OpNode with one output")
+        raise AssertionError(
+            f"[as_varnode] {obj!r} is neither a VarNode nor an OpNode with one output"
+        )
     return node
 
 

@@ -77,7 +77,9 @@ def get_dtype_bit(dtype_name: str) -> int:
         (32, 4)
     """
     numbers = re.findall(r"\d+", dtype_name)
-    assert len(numbers) == 1, f"[get_dtype_bit] {dtype_name!r} does not contain exactly one number of bits"
+    assert len(numbers) == 1, (
+        f"[get_dtype_bit] {dtype_name!r} does not contain exactly one number of bits"
+    )
     return int(numbers[0])
 
 
