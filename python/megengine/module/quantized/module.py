@@ -156,6 +156,6 @@ def converted(layer: str, shape: str) -> Callable[[_Class], _Class]:
 
 def _scale_is_missing(qat_module: QATModule, what: str) -> str:
     return (
-        f"[{type(qat_module).__name__}] no observer or fake quantiser has the scale of its {what}: set_qconfig gives it"
+        f"[{type(qat_module).__name__}] the scale of its {what} is unknown: set_qconfig makes"
         " observers or fake quantisers"
     )
