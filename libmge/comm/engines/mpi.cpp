@@ -75,6 +75,16 @@ private:
 
     void transfer_messages(std::span<const Transfer> transfers, Deadline end) override {
         std::vector<Message> messages;
+        try {
+            start_all(messages, transfers);
+            finish(messages, end);
+        } catch (...) {
+            cancel(messages);
+            throw;
+        }
+    }
+
+    static void start_all(std::vector<Message>& messages, std::span<const Transfer> transfers) {
         for (auto& [other, send, receive] : transfers) {
             for (size_t at = 0; at < receive.size(); at += largest_message)
                 start(messages, other, [&](MPI_Request* request) {
@@ -87,7 +97,15 @@ private:
                                      MPI_COMM_WORLD, request);
                 });
         }
-        finish(messages, end);
+    }
+
+    // The buffers are freed when the exchange fails, so MPI must no longer write to them.
+    static void cancel(std::vector<Message>& messages) {
+        for (auto& message : messages) {
+            if (message.request == MPI_REQUEST_NULL) continue;
+            MPI_Cancel(&message.request);
+            MPI_Request_free(&message.request);
+        }
     }
 
     static int count(size_t bytes) { return int(std::min(bytes, largest_message)); }
@@ -102,12 +120,9 @@ private:
         auto now = std::chrono::steady_clock::now;
         auto busy_until = now() + busy_time;
         for (;;) {
-            std::erase_if(messages, [](Message& message) {
-                int is_done = 0;
-                require(MPI_Test(&message.request, &is_done, MPI_STATUS_IGNORE), "exchange");
-                return is_done != 0;
-            });
-            if (messages.empty()) return;
+            bool is_done = true;
+            for (auto& message : messages) is_done &= test(message);
+            if (is_done) return;
             if (is_aborted_) throw UserError("an exchange between processes was interrupted");
             if (now() >= end) throw_pending(messages);
             if (now() < busy_until)
@@ -117,16 +132,23 @@ private:
         }
     }
 
+    // MPI_Test sets the requests of finished messages to MPI_REQUEST_NULL, for which it returns true later.
+    static bool test(Message& message) {
+        int is_done = 0;
+        require(MPI_Test(&message.request, &is_done, MPI_STATUS_IGNORE), "exchange");
+        return is_done != 0;
+    }
+
     [[noreturn]] void throw_pending(const std::vector<Message>& messages) const {
         std::vector<int> ranks;
-        for (auto& message : messages)
-            if (std::ranges::find(ranks, message.rank) == ranks.end()) ranks.push_back(message.rank);
+        for (auto& [rank, request] : messages)
+            if (request != MPI_REQUEST_NULL && std::ranges::find(ranks, rank) == ranks.end())
+                ranks.push_back(rank);
         throw_silent(ranks);
     }
 
     void abort() override { is_aborted_ = true; }
-    // Messages on their way keep their buffers; the process is about to end, and MPI with it.
-    void leave() override {}
+    void leave() override {}  // MPI cannot disconnect one process
 
     std::atomic<bool> is_aborted_ = false;
 };
