@@ -166,7 +166,7 @@ def init_process_group(
         device: number of its device; None: the process's number on its machine.
         backend: engine that carries the data: ``gloo``, ``openmpi``, ``mpich`` or ``mesh`` (TCP
             connections of MGE's own). Any other name, such as ``auto`` or ``nccl``, selects the
-            launcher's engine, else Gloo if it is installed, else the mesh.
+            launcher's engine, else the mesh.
         device_type: type of the device.
     Raises:
         TypeError: an argument has another type, or only some of the first four are given.
