@@ -40,7 +40,7 @@ public:
     // holds the turn. `what` names the exchange to the others, which must be at the same one. UserError when
     // another process is at a different exchange, has ended, or does not answer within the limit, and
     // whatever interrupts the wait (base/socket.h). Any failure disconnects this process, since transfers may
-    // be half done: later exchanges are UserErrors, and the others see this process as gone.
+    // be half done: later exchanges are UserErrors, and the others see this process as disconnected.
     void exchange(std::string_view what, std::span<const Transfer> transfers);
 
     // Closes the descriptors that a child made by fork() has inherited. The others would not notice the end

@@ -12,7 +12,7 @@ namespace mge {
 namespace {
 
 struct EngineInfo {
-    std::string_view name, build_package, run_package;  // of Debian
+    std::string_view name, build_package, run_package;  // Debian packages
 };
 constexpr EngineInfo engines[] = {
     {"gloo", "libgloo-dev", "libgloo0"},

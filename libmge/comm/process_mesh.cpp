@@ -19,7 +19,7 @@ namespace mge {
 
 namespace {
 
-// What a process says when it has connected to another one.
+// The first message of a process that has connected to another one.
 struct Hello {
     char name[8] = {'M', 'G', 'E', 'm', 'e', 's', 'h', '1'};
     char token[ProcessMesh::token_bytes] = {};
@@ -34,11 +34,11 @@ std::span<const std::byte> bytes_of_value(const T& value) {
     return std::as_bytes(std::span(&value, 1));
 }
 template <class T>
-std::span<std::byte> room_of_value(T& value) {
+std::span<std::byte> bytes_to_fill(T& value) {
     return std::as_writable_bytes(std::span(&value, 1));
 }
 
-// Whether two secrets are equal, in a time that does not tell how much of them is.
+// Compares two secrets in a time that does not depend on where they differ.
 bool is_same_secret(std::string_view a, std::string_view b) {
     unsigned differences = 0;
     for (size_t i = 0; i < a.size(); ++i) differences |= unsigned(a[i] ^ b[i]);
@@ -77,7 +77,7 @@ public:
 private:
     Socket socket_;
     Hello hello_;
-    std::span<std::byte> rest_ = room_of_value(hello_);
+    std::span<std::byte> rest_ = bytes_to_fill(hello_);
 };
 
 // A transfer under way: each side announces what it sends, then sends it.
@@ -89,24 +89,24 @@ public:
           ours_(what, transfer.send.size()),
           expected_(what, transfer.receive.size()),
           send_{bytes_of_value(ours_), transfer.send},
-          receive_{room_of_value(theirs_), transfer.receive} {}
+          receive_{bytes_to_fill(theirs_), transfer.receive} {}
     Conversation(const Conversation&) = delete;
 
-    // Before anything is looked at: who fails over what the other one says has told it why. A failure is
-    // noticed when something is received.
+    // Sent before the other process's announcement is read: if that one fails, the other knows why. A failed
+    // connection is noticed when something is received.
     void announce() { send_some(send_[0]); }
     bool is_done() const { return has_sent() && has_received(); }
     int rank() const { return rank_; }
     size_t bytes_left() const {
         return send_[0].size() + send_[1].size() + receive_[0].size() + receive_[1].size();
     }
-    // For poll(); what is done is waited for no more.
+    // The events for poll(), none when the transfer is done.
     pollfd events() const {
         if (is_done()) return {-1, 0, 0};
         return {descriptor_, short((has_sent() ? 0 : POLLOUT) | (has_received() ? 0 : POLLIN)), 0};
     }
     void advance_by(short events) {
-        // First what the other one has said: it may have gone because of that.
+        // Received data comes first: it may say why the other process closed the connection.
         if (events & (POLLIN | POLLHUP | POLLERR)) receive();
         if (events & POLLOUT) send();
     }

@@ -53,7 +53,7 @@ public:
     std::string_view engine() const override { return MGE_MPI_NAME; }
     std::string address() const override { return {}; }
 
-    // A process that fails ends the others: MPI does not tell them otherwise.
+    // A process that fails ends the others, which would not notice otherwise.
     void close(bool has_failed) override {
         Communicator::close(has_failed);
         run_on_engine([&] {
