@@ -6,16 +6,16 @@
 
 namespace mge::load_and_run {
 
-// Sets how many threads an operator uses, from the options and what the machine allows: streams and loads
-// share it. UserError when there are not as many pinned CPUs as threads, or one is out of this process's
-// reach.
+// Sets the number of threads per operator, from the options and the limits of the machine; streams and loads
+// share it. UserError if fewer CPUs are pinned than there are threads, or if a CPU is not available to this
+// process.
 void set_threads(const Options& options);
 
-// The CPUs that the options name; empty: none are.
+// The CPUs that the options name; empty without such options.
 std::vector<int> pinned_cpus(const Options& options);
 
-// Pins the calling thread and its team to the CPUs that the options give the n-th of the threads that run the
-// model; nothing without such an option.
+// Pins the calling thread and its team to the CPUs for the n-th thread that runs the model; does nothing
+// without such an option.
 void pin_team(const Options& options, int n);
 
 }  // namespace mge::load_and_run

@@ -24,7 +24,7 @@ void set_algorithms(const AlgorithmOptions& o, FastrunCache* cache, CompileOptio
 void set_checks(const CheckOptions& o, SelectOptions& select) {
     select.reproducible = select.reproducible || o.reproducible;
     if (!o.require_cache) return;
-    select.profile = select.heuristic = true;  // what is cached, and nothing is measured
+    select.profile = select.heuristic = true;  // cached choices, without measuring
     select.optimized = false;
 }
 

@@ -6,10 +6,10 @@
 
 namespace mge::load_and_run {
 
-// What the command line says about compilation. The cache, null for none, has to outlive the result.
+// Compile options from the command line. The cache, null without one, must outlive the result.
 CompileOptions make_compile_options(const Options& options, FastrunCache* cache);
 
-// For the report: every option of the list; one that is not set is "unset".
+// For the report: every option of the list; an option without a value is "unset".
 cli::Json to_json(const CompileOptions& options);
 
 }  // namespace mge::load_and_run

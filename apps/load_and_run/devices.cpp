@@ -20,7 +20,7 @@
 namespace mge::load_and_run {
 namespace {
 
-// What MegEngine runs on and this program does not.
+// Devices that MegEngine supports and this program does not.
 struct Absent {
     std::string_view name, reason;
 };
@@ -32,7 +32,7 @@ constexpr std::array absent_devices{
     Absent{"npu", "this build has no NPU backend"},
 };
 
-// Those that no library brought. Whoever asks for this wants to know about GPUs.
+// Devices that no library added. A user of this function is interested in GPUs.
 std::vector<Absent> still_absent() {
     std::vector<Absent> result(absent_devices.begin(), absent_devices.end());
     if (auto& gpu = gpus(); gpu.count == 0)

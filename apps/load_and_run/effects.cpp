@@ -13,7 +13,7 @@
 
 namespace mge::load_and_run {
 
-// Those that compiling found and warned about, by their flags.
+// Options for which the compilation warned, by their flags.
 void note_options_without_effect(Job& job, Test& test) {
     if (test.index > 0) return;
     for (auto& ignored : test.program->options_without_effect()) {
@@ -37,7 +37,7 @@ void note_unread_options(Job& job, Test& test) {
     }
 }
 
-// A plan takes the place of what chooses algorithms.
+// A plan replaces the options that choose algorithms.
 void note_options_behind_a_plan(Job& job, Test& test) {
     if (test.index > 0 || job.options.checks.replay_plan.empty()) return;
     auto& o = job.options.algorithms;

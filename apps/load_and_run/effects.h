@@ -6,7 +6,7 @@ namespace mge::load_and_run {
 
 // Stages per test; each acts on the first one.
 
-// Options that could do nothing for this program are warned of and listed.
+// Warns about options without an effect on this program, and lists them.
 void note_options_without_effect(Job& job, Test& test);
 void note_unread_options(Job& job, Test& test);
 void note_options_behind_a_plan(Job& job, Test& test);

@@ -6,14 +6,14 @@
 
 namespace mge::load_and_run {
 
-// Energy that the processor packages used, from the counters that Linux shows under /sys/class/powercap
-// (RAPL). They count for the whole machine, and many systems let only root read them.
+// Energy of the processor packages, from the counters in /sys/class/powercap (RAPL). They count for the whole
+// machine, and on many systems only root can read them.
 class EnergyMeter {
 public:
     // `root`: the folder of the counters.
     explicit EnergyMeter(std::string root = "/sys/class/powercap");
 
-    // Empty when energy can be measured, else the reason why not.
+    // Empty if energy can be measured, otherwise the reason.
     const std::string& unavailable() const { return unavailable_; }
     void start();
     // Joules since start(); 0 when it cannot be measured.

@@ -9,7 +9,7 @@
 namespace mge::load_and_run {
 namespace {
 
-// Where all that is expected is nearly zero.
+// For outputs whose expected values are all nearly zero.
 constexpr double absolute_tolerance = 1e-7;
 
 Tolerance tolerance_of(const Test& test, DType dtype, bool is_behind_halves) {

@@ -8,7 +8,7 @@
 
 namespace mge::load_and_run {
 
-// One output of one test case against what the model says it should be.
+// A difference between one output of one test case and its expected value in the model.
 struct Mismatch {
     std::string output;
     int64_t index = -1;  // flat; -1: another dtype or shape
@@ -22,8 +22,8 @@ struct TestCaseResult {
     std::vector<Mismatch> mismatches;
 };
 
-// The outputs of the test's last run against the expected ones. Without a tolerance: the test's own largest
-// error, else that of test cases.
+// Compares the outputs of the test's last run with the expected ones. Without a tolerance, the test's own
+// largest error applies, else that of test cases.
 TestCaseResult compare_with_expected(const Test& test, const std::optional<Tolerance>& tolerance = {});
 
 }  // namespace mge::load_and_run

@@ -74,7 +74,7 @@ std::string flags_of(const Set& set) {
     return flags.empty() ? "(none)" : flags;
 }
 
-// What a program does: its steps and in which layouts.
+// The signature of a program: its steps and their layouts.
 std::string signature_of(const Program& program) {
     std::string result;
     for (auto& step : program.steps()) {
@@ -128,7 +128,7 @@ private:
     void prepare(Candidate& candidate) {
         candidate.test.inputs = job_.tests.at(0).inputs;
         CompileOptions options = candidate.options;
-        options.log_level = 0;  // nobody asked for what a candidate cannot do
+        options.log_level = 0;  // errors of candidates are not shown
         job_.session->use(options);
         job_.session->prepare(candidate.test);
         candidate.signature = signature_of(*candidate.test.program);
@@ -171,7 +171,7 @@ private:
             context.run();
             context.wait();
         };
-        run();  // what the candidate before has left in the caches is not its fault
+        run();  // fills the caches, so that earlier candidates do not affect the time
         do {
             auto start = Clock::now();
             run();

@@ -4,10 +4,9 @@
 
 namespace mge::load_and_run {
 
-// Stage --fitting: compiles the first test with every set of options that is legal here, drops those whose
-// outputs differ from the plain run's and those that make a program that was seen already, times the others
-// in turns, so that what the machine does meanwhile hits all alike, and lets the session go on with the
-// winner.
+// Stage --fitting: compiles the first test with every set of options that is valid here. It drops programs
+// whose outputs differ from the plain run's, and duplicates of programs. It times the others in turns, so
+// that other load on the machine affects all alike, and the session continues with the winner.
 void fit(Job& job);
 
 }  // namespace mge::load_and_run

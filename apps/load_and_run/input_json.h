@@ -8,7 +8,7 @@
 namespace mge::load_and_run {
 
 // MegEngine's JSON of inputs: {"NAME": {"shape": [..], "type": "float32", "raw": [numbers, row by row]}}; raw
-// may be nested. ModelError that names the file, the input and what is wrong.
+// may be nested. ModelError with the file, the input and the fault.
 std::map<std::string, Tensor> read_json_inputs(const std::string& path);
 
 }  // namespace mge::load_and_run

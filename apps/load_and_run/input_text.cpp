@@ -36,7 +36,7 @@ std::vector<double> parse_numbers(std::string_view list, const std::string& whol
     return numbers;
 }
 
-// One pass over the literal: numbers in order, and how many children the lists of each depth have.
+// One pass over the literal: numbers in order, and the number of children of the lists at each depth.
 class LiteralParser {
 public:
     explicit LiteralParser(const std::string& text) : text_(text) {}
@@ -109,9 +109,9 @@ Tensor parse_literal(const std::string& literal) {
     return result;
 }
 
-// Appends an extent that was written as a number.
+// Appends a dimension that was written as a number.
 void add_extent(Shape& shape, double extent, const std::string& where) {
-    constexpr double largest = 1e15;  // exact as a number, and more than memory holds
+    constexpr double largest = 1e15;  // exact as a double, and larger than any memory
     if (extent < 0 || extent != std::floor(extent) || extent > largest)
         refuse_input(text("'", where, "': ", extent, " is not an extent"));
     shape.push_back(int64_t(extent));

@@ -46,14 +46,14 @@ struct InputTable {
     }
 };
 
-// In whatever case.
+// Ignores case.
 bool ends_with(const std::string& path, std::string_view ending) {
     if (path.size() < ending.size()) return false;
     return std::equal(ending.begin(), ending.end(), path.end() - std::ptrdiff_t(ending.size()),
                       [](char a, char b) { return a == std::tolower(uint8_t(b)); });
 }
 
-// Integers become what the model reads; real numbers become integers only when nothing is lost.
+// Integers are converted to the model's dtype; real numbers become integers only if they are whole.
 Tensor fit_dtype(const Tensor& tensor, DType dtype, const std::string& name) {
     if (tensor.dtype() == dtype) return tensor;
     bool takes_fractions = is_float(dtype) || (is_narrow(dtype) && !is_narrow_int(dtype));
@@ -124,7 +124,7 @@ Tensor repeated(const Tensor& tensor, int64_t batch, const std::string& name) {
     return result;
 }
 
-// Want of memory for one is told with its name: a file or a flag may ask for any size.
+// Adds the name of the input to an out-of-memory error: a file or a flag may request any size.
 template <class Make>
 Tensor made_for(const InputTable& table, size_t i, Make make) {
     try {
@@ -153,7 +153,7 @@ Test given_test(const InputTable& table, const std::string& values, uint64_t see
     return test;
 }
 
-// Inputs without a value: those of the model's first test case, else random numbers.
+// Inputs without a value: those of the model's first test case, otherwise random numbers.
 void fill_inputs(const Model& model, const InputTable& table, uint64_t seed, Test& test) {
     for (size_t i = 0; i < table.size(); ++i) {
         if (test.inputs[i]) continue;

@@ -7,9 +7,9 @@
 
 namespace mge::load_and_run {
 
-// One test per --input; without any, one per test case of the model; without those, one of random numbers in
-// [-1, 1) (zeros for integers), which also stand for inputs that were not given. Then each with every
-// --batch-size. UserError when values do not fit the model.
+// One test per --input; without any, one per test case of the model; without those, one test of random
+// numbers in [-1, 1) (zeros for integers), which also fill missing inputs. Each test is repeated with every
+// --batch-size. UserError if values do not fit the model.
 std::vector<Test> make_tests(const Model& model, const InputOptions& options);
 
 }  // namespace mge::load_and_run

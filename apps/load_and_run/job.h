@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// One call of the tool as it goes from stage to stage. A stage reads what earlier ones have left here, adds
-// its part, and puts what it found out into the report.
+// One run of the tool as it passes from stage to stage. A stage reads the results of earlier stages here,
+// adds its own, and writes them into the report.
 
 #include <memory>
 #include <optional>
@@ -23,16 +23,16 @@ class Profiler;
 
 namespace mge::load_and_run {
 
-// What was found out about one test beside its program.
+// Results of one test besides its program.
 struct TestResult {
     TestCaseResult comparison;
     std::vector<std::pair<std::string, Tensor>> outputs;  // unique names
     Measured measured;
     cli::Statistics latency;
-    double throughput_per_s = 0;  // samples: runs times the first extent of the first input
+    double throughput_per_s = 0;  // in samples: runs times the first dimension of the first input
 };
 
-// Work that was done and whose answer is bad news: the rest of the stages still runs.
+// Completed work with a negative result: the remaining stages still run.
 struct Failure {
     ErrorCode code;
     std::string message;
@@ -41,20 +41,20 @@ struct Failure {
 struct Job {
     cli::Invocation& invocation;
     const Options& options;
-    cli::Json& report;  // the fields of "result"; stages add theirs
+    cli::Json& report;  // the fields of "result"; stages add their fields
     std::unique_ptr<Checks> checks{};
     std::unique_ptr<Session> session{};
     std::vector<Test> tests{};
     std::vector<TestResult> results{};                // per test
-    std::vector<TestCaseResult> stored_test_cases{};  // of the model, when they are not the tests
+    std::vector<TestCaseResult> stored_test_cases{};  // the model's test cases if they are not the tests
     std::vector<std::string> options_without_effect{};
     std::optional<Failure> failure{};
-    bool is_done = false;                  // nothing is left to do
-    std::shared_ptr<Profiler> profiler{};  // of the test that is being timed
+    bool is_done = false;                  // no further stages run
+    std::shared_ptr<Profiler> profiler{};  // profiler of the test that is being timed
     cli::Activity activity{"load_and_run"};
-    size_t allocated_peak = 0;  // of the tests' device, before the roof of a profile was measured there
+    size_t allocated_peak = 0;  // on the tests' device, before the roof of a profile was measured there
 
-    // The first failure is the one that is told.
+    // The first failure is the one reported.
     void fail(ErrorCode code, std::string message) {
         if (!failure) failure = Failure{code, std::move(message)};
     }

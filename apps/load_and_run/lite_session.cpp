@@ -54,7 +54,7 @@ public:
         return tensor_from_host(spec, network_->get_output_tensor(i)->get_memory_ptr(), host_device);
     }
 
-    // What Lite's interface has no words for is asked of the context behind it.
+    // Queries that Lite's interface lacks go to the context behind it.
     const Program& program() const override { return engine().program(); }
     const std::shared_ptr<ContextMemory>& memory() const override { return engine().memory(); }
     void fake_next_exec() override { engine().fake_next_exec(); }
@@ -149,7 +149,7 @@ std::shared_ptr<const Program> LiteSession::compile(const TensorSpecs& inputs,
 }
 
 std::unique_ptr<Context> LiteSession::make_context() {
-    // Several threads ask for further ones.
+    // Several threads may request further contexts.
     if (!compiled_) return std::make_unique<LiteContext>(with_own_errors([&] { return load(); }));
     return std::make_unique<LiteContext>(std::exchange(compiled_, nullptr));
 }

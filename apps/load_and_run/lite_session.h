@@ -12,16 +12,16 @@ class Network;
 namespace mge::load_and_run {
 
 // With --lite: networks of MegEngine Lite's interface load, compile and run the model. The first one loads
-// the file, the others share its weights.
+// the file, and the others share its weights.
 class LiteSession {
 public:
-    // `flags`: how programs are compiled, unless the model says it. UserError for what that interface has no
-    // call for.
+    // `flags`: compile options, unless the model has stored ones. UserError for options that Lite's interface
+    // lacks.
     LiteSession(const Options& options, const CompileOptions& flags);
 
     // A new network for these inputs, which have `names`; its program.
     std::shared_ptr<const Program> compile(const TensorSpecs& inputs, const std::vector<std::string>& names);
-    // Its runs, as those of a context. A further one is of a network of its own.
+    // A context that runs the network. Each further context has a separate network.
     std::unique_ptr<Context> make_context();
 
 private:

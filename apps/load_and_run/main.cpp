@@ -20,7 +20,7 @@ struct TestStage {
     void (*run)(Job&, Test&);
 };
 
-// What happens to each test. A stage that was not asked for returns at once.
+// The stages of each test. A stage that was not requested returns immediately.
 constexpr std::array test_stages{
     TestStage{"compile", compile},
     TestStage{"note what has no effect", note_options_without_effect},
@@ -45,7 +45,7 @@ void run_tests(Job& job) {
             job.activity.now(stage.name);
             guarded(job, test, stage.run);
         }
-        // The next test has guards of its own.
+        // The next test has its own guards.
         if (test.context) test.context->observe(nullptr);
         // The first one stays for the stages to come, and all when they will be timed again.
         bool is_kept = test.index == 0 || job.options.run.serve_rounds;
@@ -58,7 +58,7 @@ struct Stage {
     void (*run)(Job&);
 };
 
-// What one call does, in this order.
+// The stages of a run, in this order.
 constexpr std::array stages{
     Stage{"wait for a debugger", wait_for_debugger},
     Stage{"load operators", load_libraries},

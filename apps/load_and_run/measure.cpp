@@ -20,7 +20,7 @@
 namespace mge::load_and_run {
 namespace {
 
-// How often progress is told: seldom enough to cost nothing.
+// Interval of progress reports: large enough to have no measurable cost.
 constexpr auto look_interval = std::chrono::milliseconds(200);
 
 using Seconds = std::chrono::duration<double>;
@@ -29,7 +29,7 @@ struct Run {
     Clock::time_point arrival, start, end;
 };
 
-// When the runs of an open loop arrive: a Poisson process, seconds from the start.
+// Arrival times of the runs of an open loop: a Poisson process, in seconds from the start.
 std::vector<double> arrivals(const Options& options) {
     auto count = std::max(size_t(options.run.iterations), size_t(options.run.duration * options.run.rate));
     std::mt19937_64 generator(options.input.seed);
@@ -67,7 +67,7 @@ public:
         failure_.guard([&] {
             for (int i = 1; i < size_; ++i) threads.push_back(start_thread([this, i] { guarded_work(i); }));
         });
-        // The others wait for all of the crew: those that do not exist are taken off.
+        // The other threads wait for the whole group, so threads that could not be started are subtracted.
         if (failure_.exists())
             for (size_t i = threads.size(); i < size_t(size_); ++i) ready_.arrive_and_drop();
         else
@@ -97,7 +97,7 @@ private:
         if (!is_done) ready_.arrive_and_drop();
     }
 
-    // The first thread works on what is there already, the others on contexts or loads of their own.
+    // The first thread uses the existing context, the others make contexts or loads.
     void work(int i) {
         pin_team(options_, i);
         if (i == 0) return work_on(*test_.context, i);
@@ -153,7 +153,7 @@ private:
         }
     }
 
-    // A duration may take more runs than were asked for: as many as the speed so far lets expect.
+    // With a duration there may be more runs than requested: the estimate follows the speed so far.
     size_t expected_runs(size_t done, Clock::time_point now) const {
         double elapsed = Seconds(now - begin_).count();
         return elapsed < options_.run.duration ? size_t(double(done) * options_.run.duration / elapsed)

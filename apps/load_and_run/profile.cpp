@@ -28,7 +28,7 @@ std::string path_for(const std::string& path, size_t test) {
     return p.replace_extension(std::to_string(test) + extension).string();
 }
 
-// Warm-up runs are recorded like any other; what is told are the timed ones.
+// Warm-up runs are recorded like all runs, but only the timed ones are reported.
 void drop_warm_up(Profile& profile, int64_t warm_up_runs) {
     profile.runs_total = std::max<int64_t>(0, profile.runs_total - warm_up_runs);
     auto surplus = int64_t(profile.runs.size()) - profile.runs_total;
@@ -38,7 +38,7 @@ void drop_warm_up(Profile& profile, int64_t warm_up_runs) {
     for (auto& run : profile.runs) run.start -= origin;
 }
 
-// What the machine can do that the steps ran on.
+// Measures the peak performance of the machine for the steps.
 void measure_roof(Job& job, const Test& test, Profile& profile) {
     if (profile.devices.empty()) {
         profile.peak = measure_peak(default_threads());
@@ -49,7 +49,7 @@ void measure_roof(Job& job, const Test& test, Profile& profile) {
                 "it");
         return;
     }
-    // In memory that is no part of the run's.
+    // In memory that does not belong to the run.
     auto& place = device(job.options.device.place());
     auto memory = place.memory();
     if (memory.limit) return;
@@ -85,7 +85,7 @@ void begin_profile(Job& job, Test& test) {
     auto& o = job.options.profile;
     if (o.path().empty()) return;
     auto* guards = job.checks->lasting_observer();
-    // With guards between the steps only a second reading of the clock tells when a step begins.
+    // With guards between the steps, the start of a step needs a second clock reading.
     job.profiler = std::make_shared<Profiler>(
         *test.program, ProfilerOptions{.dispatch = o.wants_host() || guards,
                                        .warm_up_runs = job.options.run.warmup_iterations});

@@ -23,8 +23,8 @@ struct ProfileOptions {
 void add(CLI::App& app, ProfileOptions& options);
 void check(const ProfileOptions& options);
 
-// Around the timed runs. The first test's profile goes to the file itself, those of further tests to files
-// beside it: profile.json, profile.1.json, …
+// Called around the timed runs. The first test's profile is written to the file itself, those of further
+// tests to numbered files: profile.json, profile.1.json, …
 void begin_profile(Job& job, Test& test);
 void end_profile(Job& job, Test& test);
 

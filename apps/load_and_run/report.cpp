@@ -21,7 +21,7 @@ using cli::format_bytes;
 using cli::format_number;
 using cli::Json;
 
-// Above this coefficient of variation the mean says little.
+// Above this coefficient of variation the mean is not meaningful.
 constexpr double unstable_cv = 0.1;
 constexpr int64_t printed_elements = 10;
 
@@ -104,7 +104,7 @@ void print_queue(const Job& job, const Measured& measured) {
               << ", median = " << format_number(waits.p50, 4) << ", max = " << format_number(waits.max, 4)
               << '\n';
     auto runs = double(measured.times.size());
-    double rate = runs / measured.seconds, by_chance = 3 / std::sqrt(runs);  // of arrivals at random
+    double rate = runs / measured.seconds, by_chance = 3 / std::sqrt(runs);  // rates of random arrivals
     if (rate < (1 - std::max(0.1, by_chance)) * job.options.run.rate)
         std::cout << "warning: " << format_number(rate, 1) << " runs per second do not keep up with --rate "
                   << job.options.run.rate << ": the queue grows, and the latency with the time measured\n";
@@ -206,12 +206,12 @@ Json percentiles_json(const Job& job, std::vector<double> times) {
     return result;
 }
 
-// In which its first output lies.
+// The layout of the step's first output.
 std::string layout_of(const Program& program, const StepReport& step) {
     return program.values().at(size_t(step.outputs.at(0))).spec.layout.name();
 }
 
-// The operators of the model whose work a step does.
+// The model's operators that a step computes.
 Json sources_of(const StepReport& step) {
     Json list = Json::array();
     for (auto& source : step.sources)
@@ -251,7 +251,7 @@ std::string device_name(const DeviceOptions& o) {
     return o.asked_name().empty() ? "cpu0" : physical_name(o.place());
 }
 
-// Fields for flags that are seen nowhere else.
+// Fields for flags that appear nowhere else in the report.
 void add_on_request(Job& job) {
     auto& o = job.options;
     std::string asked = o.device.asked_name();

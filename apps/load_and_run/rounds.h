@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Runs of two programs in turns: what the machine does meanwhile hits both alike. Each is a process of its
-// own that times a round whenever it is told to.
+// Alternating runs of two programs, so that other load on the machine affects both alike. Each program is a
+// separate process that times a round on request.
 
 #include <cstdio>
 #include <span>
@@ -12,15 +12,15 @@
 
 namespace mge::load_and_run {
 
-// Stage --serve-rounds, of the process that is told: for each line "test milliseconds" on stdin it prints the
-// times of a round of that test, runs for so long, on one line of stdout. Ends with stdin.
+// Stage --serve-rounds, in the serving process: for each line "test milliseconds" on stdin it runs a round of
+// that test for that long, and prints the times of the runs on one line of stdout. Ends with stdin.
 void serve_rounds(Job& job);
 
-// The side that tells.
+// The client, which requests rounds.
 class RoundServer {
 public:
-    // Starts the tool with the arguments, on these CPUs; on all that this process may use when there are
-    // none. DeviceError when it cannot be started or ends.
+    // Starts the tool with the arguments on these CPUs; without CPUs, on all that are available to this
+    // process. DeviceError if it cannot be started or ends.
     RoundServer(const std::string& tool, const std::vector<std::string>& arguments,
                 std::span<const int> cpus);
     ~RoundServer();

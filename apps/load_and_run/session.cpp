@@ -39,7 +39,7 @@ void touch_pages(std::span<const std::byte> bytes) {
     for (size_t i = 0; i < bytes.size(); i += page) (void)*static_cast<const volatile std::byte*>(&bytes[i]);
 }
 
-// What the session does by itself is no matter of the programs that are compared and timed.
+// Options that the session handles itself do not apply to the programs that are compared and timed.
 CompileOptions without_own_matters(CompileOptions options) {
     options.var_sanity_check_first_run = options.force_output_use_user_specified_memory = false;
     return options;
@@ -110,9 +110,9 @@ void Session::optimize() {
     optimized.milliseconds = milliseconds_since(start);
     if (o.const_shape) store_const_shape(model_);
     optimized.nodes_after = model_.graph.nodes().size();
-    // It is done: nothing is left for it when the graph is compiled.
+    // It is done already, so the compilation of the graph does not repeat it.
     if (o.graph_opt.has_set_fuse_grain()) o.graph_opt.fuse_grain.reset();
-    // Those that are still needed come back when they are read.
+    // Pages that are still needed are read again on access.
     for (auto piece : weights) release_pages(piece);
 }
 
@@ -152,7 +152,7 @@ void Session::require_known_shapes(const TensorSpecs& inputs) const {
     }
 }
 
-// They count only when no flag says anything about compilation.
+// They apply only if no flag sets a compile option.
 void Session::take_stored_options() {
     stored_ = stored_options(model_);
     if (!stored_) return;
@@ -172,7 +172,7 @@ std::vector<std::string> Session::input_names() const {
 }
 
 std::shared_ptr<const Program> Session::compile(const TensorSpecs& inputs) {
-    // Names tell steps and values apart, in reports and in what is compared.
+    // Unique names for steps and values, for reports and comparisons.
     Graph graph = name_values(model_.graph);
     bool is_stored = stored_ && compile_options_.algorithms.empty();
     CompileOptions options = is_stored ? with_stored(compile_options_, *stored_, inputs) : compile_options_;

@@ -19,34 +19,34 @@ public:
     explicit Session(const Options& options);
 
     const Model& model() const { return model_; }
-    // How programs are compiled, to compare them with others too.
+    // Options of the programs, for compiling others to compare with.
     const CompileOptions& compile_options() const { return compile_options_; }
-    // As flags or the model ask for it. The first run's check is made in a run of its own, so that the first
-    // run's time is not the check's, and memory for outputs is given here.
+    // As requested by flags or the model. The first run's check has a separate run, so that it does not count
+    // in the first run's time, and memory for outputs is given here.
     const CompileOptions& asked() const { return asked_; }
-    // From now on compilations are checked; null: no more.
+    // From now on compilations are checked; null: no longer.
     void check_with(Checks* checks) { checks_ = checks; }
 
-    // Of the fast-run cache in use; empty: none.
+    // Path of the fast-run cache in use; empty without one.
     std::string cache_path() const { return cache_ ? cache_->path() : ""; }
 
-    // From now on everything is compiled so, whatever the model says.
+    // From now on everything is compiled with these options, regardless of the model.
     void use(const CompileOptions& options);
-    // This program was compiled so; it serves tests of its shapes. Compiling again could choose otherwise:
-    // what is measured differs a little each time.
+    // This program was compiled with these options and is used for tests of its shapes. Compiling again could
+    // choose differently, because measured times vary.
     void use(const CompileOptions& options, std::shared_ptr<const Program> program);
-    // What became of the options in the model's file: "none", "used", or "overridden" by flags.
+    // How the options in the model's file were used: "none", "used", or "overridden" by flags.
     const std::string& fate_of_stored_options() const { return stored_fate_; }
 
-    // Compiles for the test's shapes (again only when they differ from the last test's) and makes a context
-    // that holds its inputs.
+    // Compiles for the test's shapes (only if they differ from the last test's) and makes a context with its
+    // inputs.
     void prepare(Test& test);
-    // Runs it for the first time; with --fake-first a run that computes nothing comes before.
+    // Runs the test for the first time; with --fake-first after a run that computes nothing.
     void first_run(Test& test);
     // A further context of the test's program with its inputs.
     std::unique_ptr<Context> make_context(const Test& test) const;
 
-    // What --optimize-for-inference did.
+    // Result of --optimize-for-inference.
     struct Optimized {
         double milliseconds = 0;
         size_t nodes_before = 0, nodes_after = 0;
@@ -55,7 +55,7 @@ public:
 
     double load_ms = 0;
     double read_ms =
-        0;  // of that, until the file's bytes were in memory; only with --startup or --share-param-mem
+        0;  // the part until the file's bytes were in memory; only with --startup or --share-param-mem
 
 private:
     void open_cache();

@@ -62,7 +62,7 @@ void write_with_options(Job& job, const std::string& path) {
     write_model(path, model);
 }
 
-// The file as it came, whatever was done to the graph since.
+// Copies the original file, regardless of changes to the graph.
 void write_packed(Job& job) {
     auto& o = job.options.output;
     PackOptions pack;
@@ -87,7 +87,7 @@ void choose_device(Job& job) {
     set_threads(job.options);
 }
 
-// The model may use their operators, and so may what it is compared with; it may run on their devices.
+// The model, and the model it is compared with, may use their operators and devices.
 void load_libraries(Job& job) {
     auto& libraries = job.options.run.model.operators;
     if (job.options.output.operator_library_with_param) {
@@ -142,7 +142,7 @@ void time_runs(Job& job, Test& test) {
     if (!job.invocation.quiet) print_finished(test.index, result.latency, times.size());
 }
 
-// With inputs of one's own the model's test cases were not among the tests.
+// With user-supplied inputs, the model's test cases were not among the tests.
 void check_stored_test_cases(Job& job) {
     auto& given = job.options.input;
     if (given.values.empty() && given.batch_sizes.empty()) return;

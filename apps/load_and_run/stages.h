@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What the tool does, piece by piece; main.cpp says in which order.
+// The stages of the tool, one function each; main.cpp determines the order.
 
 #include "apps/load_and_run/job.h"
 

@@ -10,15 +10,15 @@
 
 namespace mge::load_and_run {
 
-// Values for all inputs of the model: a test case of its file, or what the command line gives. Every test is
+// Values for all inputs of the model: a test case of its file, or inputs from the command line. Every test is
 // compiled for its shapes, run, compared and timed.
 struct Test {
     size_t index = 0;
     std::string name;
     Tensors inputs;
     bool has_random_input = false;
-    Tensors expected;                   // outputs as the model's author got them; empty: not known
-    std::optional<double> max_error{};  // of the model's test case
+    Tensors expected;                   // expected outputs from the model's file; empty: unknown
+    std::optional<double> max_error{};  // largest error in the model's test case
     std::shared_ptr<const Program> program;
     std::unique_ptr<Context> context;
     double compile_ms = 0, prepare_ms = 0, fake_run_ms = 0, first_run_ms = 0;

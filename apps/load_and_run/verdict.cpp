@@ -30,10 +30,10 @@ using cli::format_number;
 using cli::Json;
 
 constexpr size_t max_rounds = 40, drawings = 4000;
-constexpr size_t min_rounds = 5;  // of fewer a drawing says nothing
-// In turns.
+constexpr size_t min_rounds = 5;  // with fewer rounds a resample is not meaningful
+// Starts alternate between the two sides.
 constexpr size_t starts = 10, rounds_per_start = 8;
-// Of the drawings this many may lie below `low` and as many above `high`.
+// This share of the resamples may be below `low`, and the same above `high`.
 constexpr double tail = 0.01;
 
 std::optional<double> parse_number(std::string_view word) {
@@ -103,8 +103,8 @@ struct Baseline {
     std::vector<std::string> command;
     std::string model, cpu;
     int threads = 0;
-    std::vector<std::vector<double>> times;  // of each test
-    std::vector<Json> inputs;                // of each test: name, dtype, shape
+    std::vector<std::vector<double>> times;  // times of each test
+    std::vector<Json> inputs;                // inputs of each test: name, dtype, shape
 };
 
 Baseline read_baseline(const std::string& path) {
@@ -134,8 +134,8 @@ Baseline read_baseline(const std::string& path) {
     return result;
 }
 
-// The command without what only the report or another comparison was for, and without files: they were
-// written by the run whose times are compared. All but flags have a value.
+// The command without options that only affect the report or another comparison, and without files: the run
+// whose times are compared has written them. All options but flags have a value.
 std::vector<std::string> command_to_repeat(const std::vector<std::string>& command) {
     static const std::set<std::string> dropped{"--json",
                                                "--baseline",
@@ -172,8 +172,8 @@ std::vector<std::string> command_to_repeat(const std::vector<std::string>& comma
     return result;
 }
 
-// CPUs for the n-th start of both sides: as many as they have threads, others each time. None: all of them,
-// or those that the options name.
+// CPUs for the n-th start of both sides: as many as they have threads, different ones each time. Empty: all
+// CPUs, or those of the options.
 std::vector<int> cpus_of_start(size_t n, const Job& job, const Baseline& baseline) {
     auto allowed = allowed_cpus();
     auto threads = size_t(default_threads());
@@ -186,7 +186,7 @@ std::vector<int> cpus_of_start(size_t n, const Job& job, const Baseline& baselin
 
 using Rounds = std::vector<std::vector<double>>;  // times of each
 
-// Of both sides, the n-th of one next to the n-th of the other.
+// Rounds of both sides, paired by index.
 struct Sides {
     Rounds baseline, current;
 };
@@ -221,7 +221,7 @@ std::vector<Sides> measure_in_turns(Job& job, const Baseline& baseline) {
 
 std::string name_of_file(const std::string& path) { return std::filesystem::path(path).filename(); }
 
-// Times of other work say nothing. What may be meant is only warned of.
+// Times of different work are not comparable. Differences that may be intended only cause a warning.
 void check_comparable(const Job& job, const Baseline& baseline) {
     auto& path = job.options.run.baseline;
     if (baseline.times.size() != job.tests.size())
@@ -246,7 +246,7 @@ void check_comparable(const Job& job, const Baseline& baseline) {
     if (baseline.threads != default_threads()) warn("number of threads", baseline.threads, default_threads());
 }
 
-// A percentile of rounds that are shorter than this is that of none of their runs.
+// The percentile of a shorter round would not be the percentile of any of its runs.
 size_t needed_runs(const Condition& condition) {
     double share = std::min(condition.percentile, 100 - condition.percentile) / 100;
     bool is_middle = condition.percentile == 50, is_percentile = condition.figure.starts_with('p');
@@ -339,7 +339,7 @@ void compare_with_baseline(Job& job) {
     std::vector<Sides> in_turns;
     if (!o.baseline_tool.empty()) in_turns = measure_in_turns(job, baseline);
     auto conditions = o.fail_if;
-    if (conditions.empty()) conditions.push_back("p50>+0%");  // for the report; nothing fails by it
+    if (conditions.empty()) conditions.push_back("p50>+0%");  // for the report; no run fails because of it
     std::vector<std::vector<std::string>> rows{
         {"test", "figure", "baseline ms", "now ms", "change", "surely between", "verdict"}};
     job.report["baseline"] = Json::array();

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Is this run slower than an earlier one, beyond what chance explains? The times of each side are cut into
-// rounds, stretches of neighbouring runs, because neighbours share what the machine was doing then. The
-// figure (say the median) is taken in each round and the median of the rounds stands for the side. How far
-// that could be off by chance is seen by drawing rounds with replacement many times over (a bootstrap): a
-// change counts only when nearly all of these drawings agree that it is beyond the limit.
+// Determines whether this run is slower than an earlier one, beyond random variation.
 //
-// In turns (--baseline-tool) a round of one side has a neighbour of the other, and the median of the ratios
-// of such pairs is the change. Both sides are started anew several times, on the same CPUs: where the memory
-// of a process comes to lie alone makes it a few per cent slower or faster, and CPUs of a shared machine
-// differ.
+// The times of each side are divided into rounds of neighbouring runs, because neighbours share the state of
+// the machine. The statistic (say the median) is computed for each round, and the median over the rounds
+// represents the side. Its random error is estimated by resampling the rounds with replacement (a bootstrap):
+// a change counts only if nearly all resamples exceed the limit.
+//
+// In turns (--baseline-tool) each round of one side is paired with one of the other, and the median of the
+// ratios of the pairs is the change. Both sides are restarted several times, on the same CPUs: memory
+// placement alone makes a process a few per cent slower or faster, and CPUs of a shared machine differ.
 
 #include <span>
 #include <string>
@@ -25,13 +25,13 @@ struct Condition {
     double percentile = 0;     // for pNN
     double limit_percent = 0;
 };
-// UserError when it is no condition.
+// UserError for an invalid condition.
 Condition parse_condition(const std::string& text);
 
 struct Verdict {
     double baseline = 0, current = 0;  // milliseconds
     double change_percent = 0;
-    double low_percent = 0, high_percent = 0;  // between them lies the change, with 98 % confidence
+    double low_percent = 0, high_percent = 0;  // bounds of the change, with 98 % confidence
     size_t rounds = 0;
     bool is_worse = false;  // surely beyond the limit
 };
@@ -41,10 +41,10 @@ Verdict judge(const Condition& condition, std::span<const double> baseline, std:
 Verdict judge_pairs(const Condition& condition, const std::vector<double>& baseline,
                     const std::vector<double>& current);
 
-// An error for a file that is no baseline, before anything is timed.
+// An error for a file that is not a baseline, before the timed runs.
 void check_baseline(const std::string& path);
 
-// Stage: compares every test with that of the same number in the --baseline report.
+// Stage: compares every test with the test of the same index in the --baseline report.
 void compare_with_baseline(Job& job);
 
 }  // namespace mge::load_and_run

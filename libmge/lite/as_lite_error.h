@@ -8,8 +8,8 @@
 
 namespace lite {
 
-// What `work` gives. What the engine or the standard library throws in it comes out as a lite::Error with the
-// same text, and nested in that.
+// Runs `work` and returns its result. Exceptions of the engine or the standard library become a lite::Error
+// with the same text, which nests the original.
 template <class Work>
 auto as_lite_error(Work&& work) -> decltype(work()) {
     try {

@@ -29,7 +29,7 @@ constexpr LayoutOption layout_options[] = {
 
 bool has(uint32_t strategy, LiteAlgoSelectStrategy bit) { return (strategy & uint32_t(bit)) != 0; }
 
-// What is false or 0 here is left to the engine: this struct has two states where its switches have three.
+// False or 0 leaves the choice to the engine: this struct has two states, the engine's switches have three.
 mge::GraphOptimization graph_optimization(const Options& options) {
     mge::GraphOptimization result;
     if (options.weight_preprocess) result.enable_weight_preprocess();

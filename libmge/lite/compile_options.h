@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What users of Lite say about compilation, in the engine's words.
+// Compile options of Lite users, converted to the engine's.
 
 #include <cstdint>
 #include <optional>
@@ -19,12 +19,12 @@ struct AlgorithmPolicy {
     mge::CostSource measure;  // instead of a clock, for tests
 };
 
-// Error for strategies that choose neither by rules nor by measured times, and for bits that are none.
+// Error for strategies that select neither rules nor measured times, and for invalid bits.
 void check(uint32_t strategy);
-// Error for a backend or a type of device that is none.
+// Error for an unknown backend or device type.
 void check(const Config& config);
 
-// As an option, whose range says whether there may be so many.
+// The number as an option, whose range is checked.
 int threads_option(size_t threads);
 
 // Everything but where and with how many threads. Error for options that contradict each other, as two
@@ -34,7 +34,7 @@ mge::CompileOptions compile_options(const Config& config, const AlgorithmPolicy&
 // The same program comes of both.
 bool are_equal(const mge::CompileOptions& a, const mge::CompileOptions& b);
 
-// Nothing is said that a model may say of itself, so that it may.
+// No setting overrides the model's stored options, so they apply.
 bool leaves_choice_to_model(const mge::CompileOptions& options);
 
 }  // namespace lite

@@ -36,8 +36,8 @@ mge::Tensor tensor_at(const mge::Shape& shape, const PlacedView& place) {
     return {spec, mge::borrow_storage(place.address, spec.bytes(), nullptr), 0, place.place};
 }
 
-// The dense tensor that the view is a part of, seen from the view's first element on. Its end lies behind
-// that of the memory, which nobody touches.
+// The dense tensor that contains the view, from the view's first element. Its end is beyond the end of the
+// memory, but that part is not accessed.
 mge::Tensor whole_of(const PlacedView& place) {
     return tensor_at(shape_of(place.view.whole(), place.view.rank()), place);
 }
@@ -86,7 +86,7 @@ mge::Tensor dense_like(const PlacedView& view) {
                              view.place);
 }
 
-// The elements as a dense tensor on their device: where they are, if they lie so.
+// The elements as a dense tensor on their device; no copy if they are dense already.
 mge::Tensor packed(const PlacedView& from, bool has_to_be_new) {
     if (from.view.is_dense() && !has_to_be_new) return tensor_at(shape_of(from.view), from);
     mge::Tensor dense = dense_like(from);

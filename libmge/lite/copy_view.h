@@ -8,11 +8,11 @@ namespace lite {
 struct PlacedView {
     const TensorView& view;
     mge::DeviceId place;
-    std::byte* address;  // of the first element
+    std::byte* address;  // address of the first element
 };
 
-// Copies the elements of one view to those of another of the same layout, on whatever device and wherever
-// they overlap. They are there when the call returns.
+// Copies the elements of one view to another of the same layout, on any devices, with any overlap. The copy
+// is complete when the call returns.
 void copy_view(const PlacedView& to, const PlacedView& from);
 void fill_view_with_zeros(const PlacedView& to);
 

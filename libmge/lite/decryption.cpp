@@ -15,7 +15,7 @@ namespace {
 using mge::SecretBytes;
 using Key = std::vector<uint8_t>;
 
-// Of our own encrypted files. The engine itself keeps none for them.
+// Keys of our own encrypted files. The engine does not store any for them.
 struct ContainerKey {
     std::mutex mutex;
     SecretBytes key;
@@ -38,7 +38,7 @@ void set_container_key(const DecryptionFunc& func, const std::optional<Key>& key
     kept = SecretBytes(bytes);
 }
 
-// Vectors of keys and of decrypted content are wiped when they are no longer needed.
+// Vectors of keys and of decrypted content, which are wiped when they are no longer needed.
 class Wiped {
 public:
     explicit Wiped(Key content) : content(std::move(content)) {}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The ciphers that models may name: those of the engine (libmge/model/crypt/cipher.h), to which programs add
-// their own with register_decryption_and_key().
+// The ciphers that models may name: those of the engine (libmge/model/crypt/cipher.h), and those that
+// programs add with register_decryption_and_key().
 
 #include <cstdint>
 #include <optional>
@@ -13,12 +13,12 @@
 
 namespace lite {
 
-// Gives the engine the keys that were set for Lite: for our own encrypted files that of
-// update_decryption_or_key("aes-256-gcm", …), for all others the one that their cipher has.
+// Provides the engine with Lite's keys: for our own encrypted files the key of
+// update_decryption_or_key("aes-256-gcm", …), for others the key of their cipher.
 mge::KeyProvider model_keys();
 
-// Replaces the function (unless empty) and the key (if given) of a cipher. Error when there is no such
-// cipher, or it does not take keys of that length; an empty key has 0 bytes.
+// Replaces the function (unless empty) and the key (if given) of a cipher. Error if there is no such cipher,
+// or the length of the key is wrong; an empty key has 0 bytes.
 void update_decryption(const std::string& name, const DecryptionFunc& func,
                        const std::optional<std::vector<uint8_t>>& key);
 

@@ -3,8 +3,8 @@
 
 namespace lite {
 
-// Whatever may log a line says first that Lite is silent but for errors, unless the program or another
-// interface of the engine has said otherwise.
+// Called before any line may be logged: Lite only logs errors, unless the program or another interface of the
+// engine has set a level.
 void use_default_log_level();
 
 }  // namespace lite

@@ -12,7 +12,7 @@
 namespace lite {
 namespace {
 
-constexpr int max_number = 255;  // of a device, and of a stream
+constexpr int max_number = 255;  // largest number of a device, and of a stream
 
 std::string& cuda_kind() {
     static std::string kind = "gpu";

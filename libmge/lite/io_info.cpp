@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a network would have as inputs and outputs, without one.
+// The inputs and outputs of a model without loading a network.
 
 #include <algorithm>
 
@@ -13,7 +13,7 @@
 namespace lite {
 namespace {
 
-// Where no run is needed to know them; unknown shapes otherwise.
+// Shapes that are known without a run; others are unknown.
 mge::TensorSpecs output_specs(const SharedModel& model, const std::vector<Input>& inputs) {
     mge::TensorSpecs specs;
     if (std::ranges::all_of(inputs, &Input::has_layout)) {

@@ -18,7 +18,7 @@ struct ElementType {
     DType dtype;
 };
 
-// By the number of a LiteDataType.
+// Indexed by the number of a LiteDataType.
 constexpr ElementType element_types[] = {
     {"float32", 4, DType::f32}, {"float16", 2, DType::f16}, {"int32", 4, DType::i32},
     {"int16", 2, DType::i16},   {"int8", 1, DType::i8},     {"uint8", 1, DType::u8},
@@ -70,7 +70,7 @@ Layout layout_of(const mge::TensorSpec& spec) {
 std::string text_of(const Layout& layout) {
     mge::TextStream stream;
     stream << name_of(layout.data_type) << " {";
-    // Callers may have given it any number of dimensions, and messages say what they gave.
+    // Callers may have set any number of dimensions, and messages show their value.
     size_t count = std::min(layout.ndim, Layout::MAXDIM);
     for (size_t i = 0; i < count; ++i) stream << (i ? ", " : "") << layout.shapes[i];
     stream << "}";

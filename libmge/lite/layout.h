@@ -9,11 +9,11 @@
 
 namespace lite {
 
-// "float32"; an Error for a number that is no LiteDataType.
+// "float32"; an Error for a number that is not a LiteDataType.
 std::string name_of(LiteDataType type);
-// Error for a number that is no LiteDataType.
+// Error for a number that is not a LiteDataType.
 mge::DType dtype_of(LiteDataType type);
-// Error for element types that Lite has no name for.
+// Error for element types that Lite does not have.
 LiteDataType data_type_of(mge::DType dtype);
 
 mge::TensorSpec spec_of(const Layout& layout);

@@ -18,7 +18,7 @@ public:
     void add(const void* virtual_address, void* physical_address, size_t bytes, LiteDeviceType device);
     // Error unless that pair was added.
     void remove(const void* virtual_address, const void* physical_address, LiteDeviceType device);
-    // Of an address inside of a piece; Error when there is none.
+    // The physical address for one inside a range; Error if there is no such range.
     void* physical(const void* virtual_address, LiteDeviceType device) const;
 
 private:
@@ -29,7 +29,8 @@ private:
     // By device and the virtual address of the first byte.
     using Key = std::pair<LiteDeviceType, uintptr_t>;
     using Pieces = std::map<Key, Piece>;
-    // The last piece that begins at or before the address; end() when it is another device's, or none.
+    // The last range that begins at or before the address; end() if it is on another device, or there is
+    // none.
     Pieces::const_iterator before(uintptr_t address, LiteDeviceType device) const;
 
     mutable std::mutex mutex_;

@@ -28,7 +28,7 @@ mge::OpenOptions open_options(const Configuration& configuration) {
             .weight_check = mge::WeightCheck::as_used};
 }
 
-// The table of a packed model is read where it lies.
+// The table of a packed model is read in place.
 ModelBytes aligned(const ModelBytes& file) {
     if (reinterpret_cast<uintptr_t>(file.bytes.data()) % alignof(uint64_t) == 0) return file;
     auto copy = std::make_shared<std::vector<uint64_t>>(file.bytes.size() / sizeof(uint64_t) + 1);
@@ -71,8 +71,8 @@ ModelFile read_plain(const ModelBytes& file, const Configuration& given, bool us
     return {mge::open_model(file, options), given, {}, {}};
 }
 
-// A packed model says itself how its parts are encrypted. Whether it is one is not asked for nothing: mapping
-// a large file takes a while.
+// A packed model specifies the encryption of its parts. The check is avoided if possible, because mapping a
+// large file takes a while.
 template <class IsPacked>
 mge::OpenOptions envelope_options(const Configuration& given, IsPacked is_packed) {
     auto options = open_options(given);

@@ -21,7 +21,7 @@ using Json = nlohmann::json;
 using mge::text;
 using IsolatedConfig = std::unordered_map<std::string, LiteAny>;
 
-// The version of MegEngine Lite whose infos are understood whole.
+// The newest version of MegEngine Lite whose infos are fully supported.
 constexpr std::array<int64_t, 3> known_version{1, 13, 0};
 
 template <class T, size_t n>
@@ -234,7 +234,7 @@ ParseInfoFunc find_parser(const ModelInfo& info) {
                      known, ", and register_parse_info_func() adds others"));
 }
 
-// Programs may put numbers and truths into any of the types that hold them.
+// Programs may store numbers and bools in any type that can hold them.
 template <class... T>
 std::optional<int64_t> number_in(const LiteAny& any) {
     std::optional<int64_t> result;

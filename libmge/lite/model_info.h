@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What a packed model says about itself: how it wants to run, its inputs and outputs, and what is the
-// application's.
+// The information of a packed model: its configuration, inputs and outputs, and data of the application.
 
 #include <cstddef>
 #include <span>
@@ -15,11 +14,11 @@ struct ModelInfo {
     std::span<const std::byte> text;
     std::string parser;      // LITE_default, or a name of register_parse_info_func()
     std::string model_name;  // to which the info has to belong
-    std::string label;       // of the file, in errors
+    std::string label;       // name of the file in errors
 };
 
-// Writes what the info says over `configuration`, and its extra_info. An info that says of itself that it is
-// not valid changes nothing. Error when there is no such parser, or it cannot read the info.
+// Applies the info to `configuration`, and its extra_info. An info marked invalid changes nothing. Error if
+// there is no such parser, or it cannot read the info.
 void apply_model_info(const ModelInfo& info, Configuration& configuration, std::string& extra_info);
 
 }  // namespace lite

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What a network is inside. What it is told before a model is loaded stands in its settings; what a model
-// makes of them in Loaded. Runs happen on a thread of the network's own, or in place on the caller's.
+// The implementation of a network. Its settings are set before a model is loaded; Loaded contains what
+// depends on the model. Runs happen on the network's own thread, or in place on the caller's.
 
 #include <atomic>
 #include <exception>
@@ -30,7 +30,7 @@ namespace lite {
 struct Settings {
     Configuration configuration;
     AlgorithmPolicy policy;
-    std::optional<mge::CompileOptions> compile_options;  // instead of what the two say
+    std::optional<mge::CompileOptions> compile_options;  // override the other two
     int stream_id = 0;
     bool configured_outputs_only = false;
     bool uses_model_info = true;
@@ -45,14 +45,15 @@ struct Callbacks {
     AsyncCallback async;
 };
 
-// Error for what these settings do not go with.
+// Error for settings that are incompatible with it.
 void require_asynchronous(const Settings& settings);
 
 class Network::NetworkImplBase {
 public:
     NetworkImplBase(const Config& config, const NetworkIO& io);
     ~NetworkImplBase();
-    // Ends one whose Network is destroyed: in what it calls back, not before the caller is out of it.
+    // Ends the implementation of a destroyed Network; inside its callback, only after the caller has
+    // returned.
     static void end(std::unique_ptr<NetworkImplBase> network);
 
     // --- before and after loading ---
@@ -60,11 +61,11 @@ public:
     bool is_loaded() const { return loaded_ != nullptr; }
     void require_loaded(const char* what) const;
     void require_not_loaded(const char* what) const;
-    // Not in what the network calls back on this thread.
+    // Error if this thread is in a callback of the network.
     void require_outside(const char* what) const;
-    // Of the model that is loaded; else as they were told.
+    // The settings of the loaded model, otherwise the current settings.
     const Settings& settings() const { return loaded_ ? loaded_->settings : settings_; }
-    // What the next model is loaded with.
+    // The settings for the next load.
     Settings& own_settings() { return settings_; }
     bool is_on_cpu() const;
     mge::DeviceId device() const;
@@ -86,23 +87,23 @@ public:
     void forward();
     void wait();
     class Entered;
-    // After what is under way.
+    // Waits for the run in flight.
     void set_callbacks(const std::function<void(Callbacks&)>& change);
     void call_in_threads(const ThreadAffinityCallback& callback);
-    // Compiles again when a model is loaded; what was before stays when that fails.
+    // Compiles again if a model is loaded; a failure keeps the previous state.
     void change_policy(const AlgorithmPolicy& policy);
 
-    // --- what runs tell ---
+    // --- reports of runs ---
 
     void enable_profile(const std::string& path);
     void dump_text(const std::string& path);
     void dump_binary(const std::string& folder);
-    // What runs with the inputs as they are.
+    // The context that runs with the current inputs.
     mge::Context& context();
     const mge::Program& program() { return context().program(); }
     std::shared_ptr<const mge::Program> shared_program();
     const std::shared_ptr<SharedModel>& model() const { return loaded_->model; }
-    // How its programs are compiled.
+    // The compile options of its programs.
     const mge::CompileOptions& compile_options() const { return loaded_->options; }
     const std::shared_ptr<mge::ContextMemory>& memory() const { return memory_; }
 
@@ -117,7 +118,7 @@ private:
         mge::CompileOptions options;
         std::vector<Input> inputs;
         std::vector<Output> outputs;
-        std::shared_ptr<const mge::Program> first;   // of all programs
+        std::shared_ptr<const mge::Program> first;   // the first program
         std::list<std::unique_ptr<Runner>> runners;  // the most recently used first
         IOTensors start_tensors, finish_tensors;
         bool skips_next = false;
@@ -128,7 +129,7 @@ private:
     void finish_loading(std::unique_ptr<Loaded> loaded);
     mge::CompileOptions make_options(Loaded& loaded) const;
     void end_runs();
-    // Compiles for the inputs as they are, if their shapes are known.
+    // Compiles for the current inputs if their shapes are known.
     void prepare_ahead(Loaded& loaded) const;
     void recompile();
 
@@ -137,11 +138,11 @@ private:
     std::unique_ptr<Runner> make_runner(Loaded& loaded, const mge::TensorSpecs& inputs) const;
     Runner& runner_for(Loaded& loaded, const mge::TensorSpecs& inputs) const;
     Runner& bound_runner();
-    // When no run is under way.
+    // Only without a run in flight.
     Runner& next_runner();
 
-    // For the rest of a call: calls of other threads wait. Calls inside of it come from the same thread;
-    // those of the network's own thread are refused before.
+    // For the rest of a call: calls of other threads wait. Nested calls come from the same thread; those of
+    // the network's own thread are refused before.
     std::unique_lock<std::recursive_mutex> alone() const { return std::unique_lock(calls_.get()); }
     bool forget_lost_run();
     void call_start();
@@ -163,19 +164,19 @@ private:
     std::shared_ptr<mge::ContextAllocator> allocator_;
     Callbacks callbacks_;
     std::string profile_path_;
-    std::unique_ptr<RunDump> dump_;  // null: none
+    std::unique_ptr<RunDump> dump_;  // null: no dump
     std::unique_ptr<Loaded> loaded_;
 
     // Between forward() and wait().
     bool is_pending_ = false, is_async_ = false;
     Runner* running_ = nullptr;
     std::exception_ptr failure_;
-    // What the thread does next instead of a run; empty: a run.
+    // The thread's next task instead of a run; empty: a run.
     std::function<void()> errand_;
     mge::RunTurn turn_;
     mutable mge::PerProcess<std::recursive_mutex> calls_{
         [](std::recursive_mutex*) { return std::make_unique<std::recursive_mutex>(); }};
-    // Last: its thread ends before what it works on.
+    // Last: its thread ends before the members that it uses.
     mge::Worker worker_{[this] { work(); }};
 };
 
@@ -196,7 +197,7 @@ private:
     std::unique_ptr<NetworkImplBase> ended_;
 };
 
-// For tests and for the rest of Lite.
+// Access for tests and the rest of Lite.
 class NetworkHelper {
 public:
     static Network::NetworkImplBase& impl(const Network& network) { return *network.impl_; }

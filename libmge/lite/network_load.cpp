@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a model to programs: what was said before loading becomes options, inputs and outputs.
+// Compiles a model to programs: the settings become options, inputs and outputs.
 
 #include <algorithm>
 #include <utility>
@@ -30,7 +30,7 @@ PortOptions port_options(const Settings& settings, mge::DeviceId device,
             .configured_outputs_only = settings.configured_outputs_only};
 }
 
-// Who writes the outputs. Where their shapes are found out by a run, nobody can give memory for them.
+// The owner of the outputs' memory. If a run determines their shapes, the user cannot provide it.
 OutputMemory output_memory(const mge::CompileOptions& options, bool have_shapes) {
     if (options.force_output_use_user_specified_memory) return OutputMemory::user;
     if (options.force_output_dynamic_alloc) return OutputMemory::lent;
@@ -46,7 +46,7 @@ void require_cpu_settings(const Settings& settings, mge::DeviceId device) {
         throw Error("a number of threads is for CPUs; the network runs on another device");
 }
 
-// Where the model says, else on the CPU.
+// The model's device, otherwise the CPU.
 mge::DeviceId place_in(const mge::Graph& graph) {
     for (auto id : graph.inputs())
         if (auto device = graph.value(id).device; !device.is_default) return device;
@@ -171,14 +171,14 @@ mge::CompileOptions Network::NetworkImplBase::make_options(Loaded& loaded) const
     return options;
 }
 
-// Callbacks are given the tensors by name; a discrete input has none of that name.
+// Callbacks get the tensors by name; a discrete input has no single tensor.
 void Network::NetworkImplBase::Loaded::note_tensors() {
     for (auto& input : inputs)
         if (!input.is_discrete()) start_tensors[input.io.name] = {input.io, input.tensor};
     for (auto& output : outputs) finish_tensors[output.io.name] = {output.io, output.tensor};
 }
 
-// Waits for what is under way, and forgets it.
+// Waits for the run in flight, and discards it.
 void Network::NetworkImplBase::end_runs() {
     turn_.wait();
     is_pending_ = false;

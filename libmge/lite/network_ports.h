@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The inputs and outputs of a network: what the user fills and reads.
+// The inputs and outputs of a network, which the user fills and reads.
 
 #include <memory>
 #include <string>
@@ -16,17 +16,17 @@ namespace lite {
 struct Input {
     IO io{};
     mge::DType dtype = mge::DType::none;
-    // What runs read. Of a discrete input the images behind each other, which only the network sees.
+    // The tensor that runs read. For a discrete input, the concatenated images, which only the network sees.
     std::shared_ptr<Tensor> tensor{};
-    std::vector<std::shared_ptr<Tensor>> images{};  // of a discrete input; else none
+    std::vector<std::shared_ptr<Tensor>> images{};  // images of a discrete input; otherwise empty
 
     bool is_scalar = false;
 
     bool is_discrete() const { return !images.empty(); }
     bool has_layout() const { return TensorHelper::impl(*tensor).layout().ndim > 0; }
-    // What the tensor is now. Error when it has no layout, or another type of elements than the model's.
+    // The current spec of the tensor. Error if it has no layout, or another element type than the model's.
     mge::TensorSpec spec() const;
-    // Of a discrete input: the tensor is as large as its images together. Error when they are not alike.
+    // For a discrete input: makes the tensor as large as its images together. Error if they differ.
     void shape_images();
     // Copies the images behind each other.
     void join_images();
@@ -38,7 +38,7 @@ struct Output {
     std::shared_ptr<Tensor> tensor;
 };
 
-// What of a network decides how its tensors are made.
+// Settings of a network that determine its tensors.
 struct PortOptions {
     mge::DeviceId device;
     LiteDeviceType device_type = LITE_CPU;
@@ -47,13 +47,13 @@ struct PortOptions {
     bool configured_outputs_only = false;
 };
 
-// All of the model's, in its order, each as `io` says or as nothing says. What is named there and is none of
-// the model's is dropped, with a line in the log. Error for a name that stands there twice.
+// All inputs of the model in order, configured by `io` or by default. Names that are not inputs of the model
+// are ignored, with a line in the log. Error for a duplicate name.
 std::vector<Input> make_inputs(const mge::Graph& graph, const NetworkIO& io, const PortOptions& options);
-// With `configured_outputs_only` those alone that `io` names; Error when there are none.
+// With `configured_outputs_only`, only those in `io`; Error if there are none.
 std::vector<Output> make_outputs(const mge::Graph& graph, const NetworkIO& io, const PortOptions& options);
 
-// A tensor whose memory the allocator gives.
+// A tensor whose memory comes from the allocator.
 std::shared_ptr<Tensor> make_tensor(mge::DeviceId device, bool is_pinned,
                                     const std::shared_ptr<mge::ContextAllocator>& allocator);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// forward(), wait() and what happens between.
+// forward(), wait(), and the run between them.
 
 #include <utility>
 
@@ -16,7 +16,7 @@
 namespace lite {
 namespace {
 
-// A run of a network on the calling thread, or what it calls back: the innermost of a list.
+// A run or callback of a network on the calling thread: the innermost element of a list.
 class Inside {
 public:
     explicit Inside(const void* network, bool may_run = false) : network_(network), may_run_(may_run) {
@@ -26,7 +26,7 @@ public:
     Inside(const Inside&) = delete;
     Inside& operator=(const Inside&) = delete;
 
-    // Null: the thread is in none of this network's.
+    // Null if the thread is in no run or callback of this network.
     static const Inside* find(const void* network) {
         const Inside* scope = innermost_;
         while (scope && scope->network_ != network) scope = scope->outer_;
@@ -48,7 +48,7 @@ void tell(const std::exception_ptr& failure) noexcept {
         try {
             mge::log_message(mge::LogLevel::error, mge::text("a run failed: ", what));
         } catch (const std::bad_alloc&) {
-            // It is kept for wait() at least.
+            // It is kept at least until wait().
         }
     };
     try {
@@ -100,7 +100,7 @@ void Network::NetworkImplBase::forward() {
     });
 }
 
-// The tensors' changes tell that all is as it was.
+// The tensors' change counters show whether anything has changed.
 Runner& Network::NetworkImplBase::bound_runner() {
     auto& inputs = loaded_->inputs;
     auto& runners = loaded_->runners;
@@ -121,7 +121,7 @@ void Network::NetworkImplBase::call_start() {
     callbacks_.start(loaded_->start_tensors);
 }
 
-// Everything is made ready and nothing computed, so nobody is told of outputs.
+// Prepares everything without computing; the callbacks for outputs are not called.
 void Network::NetworkImplBase::skip_run(Runner& runner) {
     loaded_->skips_next = false;
     runner.context().fake_next_exec();
@@ -169,7 +169,7 @@ void Network::NetworkImplBase::work() {
     turn_.give_back();
 }
 
-// On the thread of the run: nobody may come to wait for it, so what goes wrong is told as well.
+// Runs on the thread of the run. The caller may never wait, so errors are also logged.
 void Network::NetworkImplBase::call_async() {
     try {
         if (!failure_) {

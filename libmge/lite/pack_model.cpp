@@ -38,7 +38,7 @@ struct ModelPacker::Parts {
 
     Parts() { header.is_fast_run_cache = true; }
 
-    // What is said about the model, with what the format requires, as text.
+    // The model's information completed with the fields that the format requires, as text.
     mge::PackedInfo complete_info() const {
         std::string text(info.begin(), info.end());
         if (!is_plain(header.info_cipher)) {
@@ -46,7 +46,7 @@ struct ModelPacker::Parts {
                 mge::decrypt_to_memory(bytes_of(info), "the information", {header.info_cipher, model_keys()});
             text = mge::text_of(plain.span());
         }
-        // What some ciphers leave behind the text is no part of it.
+        // Padding that some ciphers leave after the text is removed.
         if (auto end = text.rfind('}'); end != std::string::npos) text.resize(end + 1);
         return mge::complete_packed_info(text, {}, default_name);
     }

@@ -20,11 +20,11 @@ using mge::FastrunCache;
 using mge::text;
 
 constexpr const char* megengine_suffix = ".megengine";
-constexpr const char* in_memory = ":memory:";  // as FastrunCache::path() says it
+constexpr const char* in_memory = ":memory:";  // the path that FastrunCache::path() returns
 
 struct Current {
     std::mutex mutex;
-    std::shared_ptr<FastrunCache> cache;  // null: nobody has asked for it
+    std::shared_ptr<FastrunCache> cache;  // null: not opened yet
     std::string file;                     // that it is; "": it is in memory only
 };
 
@@ -35,9 +35,9 @@ Current& current() {
 
 enum class FileKind { none, ours, megengine };
 
-// `rows` are those of a file of MegEngine's.
+// `rows` are those of MegEngine's file.
 FileKind examine(const std::string& path, std::vector<CacheRow>& rows) {
-    std::error_code unknown;  // opening it tells it better
+    std::error_code unknown;  // opening it reports a better error
     if (!fs::exists(path, unknown) ||
         (fs::is_regular_file(path, unknown) && fs::file_size(path, unknown) == 0))
         return FileKind::none;
@@ -51,8 +51,8 @@ FileKind examine(const std::string& path, std::vector<CacheRow>& rows) {
     return FileKind::megengine;
 }
 
-// Error for a file that is no cache. One that may only be read is copied into memory, and one that is damaged
-// is left alone.
+// Error for a file that is not a cache. A read-only cache is copied into memory, and a damaged one is left
+// unchanged.
 std::shared_ptr<FastrunCache> open_file(const std::string& path, FileKind kind, Durability durability) {
     auto wait = FastrunCache::short_wait(path);  // for both tries
     try {
@@ -87,7 +87,7 @@ void merge_tolerantly(FastrunCache& cache, std::span<const CacheRow> rows) {
     }
 }
 
-// Its file may have gone.
+// The file may have been deleted.
 std::vector<CacheRow> rows_tolerantly(FastrunCache& cache) {
     try {
         return cache.rows();

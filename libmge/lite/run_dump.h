@@ -8,7 +8,7 @@
 
 namespace lite {
 
-// Where the values of a network's runs are written; opened once.
+// The file for the values of a network's runs; opened once.
 class RunDump {
 public:
     // A file, written anew. Error when it cannot be made.
@@ -16,7 +16,7 @@ public:
     // A folder, which is made with those around it.
     void open_binary(const std::string& folder);
     mge::IoDumpSink* sink() const { return sink_.get(); }
-    // After a run: what was written is in the file. Error when it could not be.
+    // After a run: all data is in the file. Error if it could not be written.
     void flush();
 
 private:

@@ -13,8 +13,8 @@ namespace {
 
 bool are_bound(OutputMemory memory) { return memory == OutputMemory::bound || memory == OutputMemory::user; }
 
-// Each run's times are written when it is over, so one is kept. Where the work is not the host's, the host
-// has times of its own.
+// The times are written after each run, so only one run is kept. On devices other than the host, the host's
+// times are recorded, too.
 mge::ProfilerOptions profiler_options(const mge::Program& program) {
     mge::ProfilerOptions options;
     options.memory = 0;
@@ -54,7 +54,7 @@ void Runner::bind(std::vector<Input>& inputs, std::vector<Output>& outputs) {
     fetches_ = !are_bound(options_.output_memory);
     if (!fetches_)
         for (size_t i = 0; i < computed_.size(); ++i) bind_output(i, outputs[computed_[i]], inputs);
-    // Last: memory that is asked for may be allocated by that.
+    // Last, because requesting the memory may allocate it.
     for (size_t i = 0; i < inputs.size(); ++i) seen_inputs_[i] = Seen::of(*inputs[i].tensor);
     for (size_t i = 0; i < computed_.size(); ++i) seen_outputs_[i] = Seen::of(*outputs[computed_[i]].tensor);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A program for one set of input shapes, and which memory of the network's tensors it reads and writes. What
-// lies where the program wants it is used in place; all else goes through memory between.
+// A program for one set of input shapes, and the memory of the network's tensors that it reads and writes.
+// Memory on the program's device is used in place; otherwise intermediate memory is used.
 
 #include <memory>
 #include <vector>
@@ -13,24 +13,25 @@
 
 namespace lite {
 
-// Who writes an output where.
+// The owner of an output's memory.
 enum class OutputMemory {
     bound,  // the last kernel, into the tensor's memory
     user,   // the same, and it has to be memory that somebody gave the tensor
-    lent,   // each run has memory of its own for it, which becomes the tensor's
+    lent,   // each run has separate memory for it, which becomes the tensor's
     copied  // the same, and it is copied into the tensor's
 };
 
 struct RunnerOptions {
     std::shared_ptr<mge::ContextMemory> memory;
-    std::shared_ptr<mge::ContextAllocator> allocator;  // of the memory between; null: the queues'
+    std::shared_ptr<mge::ContextAllocator> allocator;  // allocator of the intermediate memory; null: the
+                                                       // queues'
     OutputMemory output_memory = OutputMemory::bound;
 };
 
 class Runner {
 public:
-    // `specs` are those of all outputs of the network, `computed` says which of them the program has, in its
-    // order; of the others only the shape is wanted.
+    // `specs` are those of all outputs of the network; `computed` lists the ones that the program computes,
+    // in its order. For the others only the shape is needed.
     Runner(std::shared_ptr<const mge::Program> program, mge::TensorSpecs specs, std::vector<size_t> computed,
            const RunnerOptions& options);
 
@@ -38,19 +39,19 @@ public:
     const std::shared_ptr<const mge::Program>& shared_program() const { return program_; }
     mge::Context& context() { return *context_; }
 
-    // The next runs read these and write those, as their memory is now. The inputs have the program's specs.
-    // Error for an output whose memory does not do.
+    // Sets the current memory of the tensors as the next runs' inputs and outputs. The inputs have the
+    // program's specs. Error for an output whose memory is not suitable.
     void bind(std::vector<Input>& inputs, std::vector<Output>& outputs);
     // The tensors are as they were when bind() was last called.
     bool is_bound_to(const std::vector<Input>& inputs, const std::vector<Output>& outputs) const;
-    // What a run does not read in place, right before it.
+    // Copies the inputs that a run does not read in place, right before the run.
     void fill(std::vector<Input>& inputs);
-    // Layouts of outputs, as far as they are known ahead.
+    // Layouts of outputs, if they are known before the run.
     void shape(std::vector<Output>& outputs) const;
-    // What the run has not written in place.
+    // Copies the outputs that the run has not written in place.
     void fetch(std::vector<Output>& outputs);
 
-    // Observers; null: none.
+    // Observers; null: none of them.
     void profile(bool is_wanted);
     const mge::Profiler* profiler() const { return profiler_.get(); }
     void dump_to(mge::IoDumpSink* sink);
@@ -76,11 +77,11 @@ private:
 
     std::shared_ptr<const mge::Program> program_;
     mge::TensorSpecs specs_;
-    std::vector<size_t> computed_;  // by output of the program, that of the network
+    std::vector<size_t> computed_;  // by output of the program, the index of the network's output
     RunnerOptions options_;
     std::unique_ptr<mge::Context> context_;
     std::vector<Seen> seen_inputs_, seen_outputs_;
-    // Memory between, by input and output of the program; null where there is none.
+    // Intermediate memory, by input and output of the program; null if not needed.
     std::vector<std::shared_ptr<Tensor>> input_copies_, output_copies_;
     bool fills_ = false, fetches_ = false;
     std::unique_ptr<mge::Profiler> profiler_;

@@ -25,7 +25,7 @@ SharedModel::SharedModel(mge::Model model, std::string name)
       name_(std::move(name)),
       has_const_shape_(mge::has_const_shape(model_)),
       stored_(mge::stored_options(model_)) {
-    // Names tell steps and values apart, in profiles and dumps.
+    // Unique names for steps and values, for profiles and dumps.
     model_.graph = mge::name_values(std::move(model_.graph));
 }
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A model in memory and the programs made of it: what networks that share weights have in common. Networks
-// that are compiled alike have the same programs, and so one copy of what passes and algorithms made of the
-// weights. May be used by several threads.
+// A model in memory and its programs, shared by networks that share weights. Networks with equal options use
+// the same programs, and so one copy of transformed and packed weights. Thread-safe.
 
 #include <memory>
 #include <mutex>
@@ -17,19 +16,19 @@
 
 namespace lite {
 
-// What makes a program.
+// The key of a program.
 struct ProgramRequest {
     mge::CompileOptions options;
-    std::vector<mge::ValueId> outputs;  // of the model, those that are computed
+    std::vector<mge::ValueId> outputs;  // the outputs of the model to compute
     mge::TensorSpecs inputs;
-    bool keeps_places = false;  // values lie where the model says; otherwise all at options.device
-    // The options are those in the model: its algorithms count, too, where they are for these inputs.
+    bool keeps_places = false;  // values stay on the model's devices; otherwise all are on options.device
+    // The options are stored in the model: its algorithms apply, too, if they are for these inputs.
     bool has_stored_options = false;
 };
 
 class SharedModel {
 public:
-    // `name` stands for it in profiles.
+    // `name` identifies it in profiles.
     SharedModel(mge::Model model, std::string name);
 
     const std::string& name() const { return name_; }
@@ -37,15 +36,15 @@ public:
     const mge::Graph& graph() const { return model_.graph; }
     // It was optimised for the shapes that its inputs have.
     bool has_const_shape() const { return has_const_shape_; }
-    // What it says of its compilation.
+    // The stored compile options.
     const std::optional<mge::StoredOptions>& stored_options() const { return stored_; }
 
-    // The specs of all outputs for these inputs; shapes are unknown that only a run finds out. A user error
-    // when the model takes no such inputs.
+    // The specs of all outputs for these inputs; shapes are unknown if only a run determines them. A user
+    // error if the model does not accept such inputs.
     std::vector<mge::TensorSpec> output_specs(const mge::TensorSpecs& inputs) const;
-    // One that a network has already, or a new one.
+    // An existing program of another network, or a new one.
     std::shared_ptr<const mge::Program> find(const ProgramRequest& request);
-    // Nothing is compiled any more.
+    // No further programs will be compiled.
     void forget_nodes();
 
 private:

@@ -87,7 +87,7 @@ void Tensor::TensorImplBase::share_part(TensorImplBase& source, TensorView::Numb
     share(source);
     view_ = part.view;
     offset_ += part.offset;
-    // What lies behind a part or between its rows belongs to others.
+    // Memory after a slice or between its rows belongs to others.
     capacity_ = view_.is_dense() ? view_.bytes() : 0;
 }
 

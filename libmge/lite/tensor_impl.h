@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What the handles of a lite::Tensor share, and how the rest of Lite reaches it.
+// The state that handles of a lite::Tensor share, and the interface for the rest of Lite.
 
 #include <cstdint>
 #include <functional>
@@ -12,11 +12,11 @@
 
 namespace lite {
 
-// Memory and the elements in it. Memory is allocated when somebody first asks for it; until then a tensor has
-// a place only. It may be the tensor's own, the caller's, another tensor's or the engine's.
+// Memory and its elements. Memory is allocated on first use; before, a tensor only has a device. The memory
+// may be the tensor's own, the caller's, another tensor's or the engine's.
 class Tensor::TensorImplBase {
 public:
-    // Called before the memory is given to whoever asks: the moment to put it there (hold()).
+    // Called before the memory is handed out: the time to provide it with hold().
     using MemoryHook = std::function<void()>;
 
     explicit TensorImplBase(mge::DeviceId device = {}, bool is_pinned = false)
@@ -26,14 +26,14 @@ public:
     mge::DeviceId device() const { return device_; }
     bool is_pinned() const { return is_pinned_; }
     bool is_on_host() const { return is_pinned_ || device_.is_host(); }
-    // Where copies find the memory.
+    // The device for copies.
     mge::DeviceId place() const { return is_pinned_ ? mge::host_device : device_; }
     const TensorView& view() const { return view_; }
     const Layout& layout() const { return view_.layout(); }
 
-    // Of the first element, on the tensor's device. Error for a tensor without layout.
+    // The address of the first element, on the tensor's device. Error for a tensor without a layout.
     std::byte* address(const char* asked_by = "get_memory_ptr: ");
-    // The same of what is there, without asking for memory: null when there is none.
+    // The same without allocating: null if there is no memory.
     std::byte* current_address() const;
     // Counts how often the address or the layout has changed.
     uint64_t changes() const { return changes_; }
@@ -49,7 +49,7 @@ public:
     // An empty tensor at another place.
     void move_to(mge::DeviceId device, bool is_pinned);
 
-    // The engine's memory, without a copy; the layout becomes that of `tensor`.
+    // Uses the engine's memory without a copy; the layout becomes that of `tensor`.
     void hold(const mge::Tensor& tensor);
     // The tensor's memory as the engine's. Error for a slice with gaps, and for element types that no
     // operator computes with.

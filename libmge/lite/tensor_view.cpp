@@ -107,7 +107,7 @@ TensorView::Part TensorView::part(Numbers start, Numbers end, Numbers step) cons
         size_t by = step.empty() ? 1 : step[i];
         check_axis(i, start[i], end[i], by, layout_.shapes[i]);
         size_t length = end[i] - start[i];
-        // One element needs no steps, however long they are.
+        // A single element needs no steps of any length.
         if (by >= length) by = std::max<size_t>(length, 1);
         part.view.layout_.shapes[i] = (length + by - 1) / by;
         part.view.step_[i] *= by;

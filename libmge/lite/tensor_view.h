@@ -8,8 +8,8 @@
 
 namespace lite {
 
-// Which elements of memory a tensor has: those of a dense tensor of the extents `whole` at each `step`-th
-// place of every axis, from an address on that somebody else knows. A slice of a slice is one too.
+// The elements of a tensor in memory: those of a dense tensor of shape `whole` at every `step`-th position of
+// each axis, from a base address stored elsewhere. A slice of a slice is a view, too.
 class TensorView {
 public:
     using Extents = std::array<size_t, Layout::MAXDIM>;
@@ -24,7 +24,7 @@ public:
     size_t rank() const { return layout_.ndim; }
     size_t elements() const;
     size_t bytes() const { return elements() * layout_.get_elem_size(); }
-    // From the beginning of the first element to the end of the last.
+    // From the start of the first element to the end of the last.
     size_t span() const;
     bool is_dense() const;
     mge::Strides strides() const;  // in elements

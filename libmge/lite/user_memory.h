@@ -7,7 +7,7 @@
 
 namespace lite {
 
-// What the engine allocates comes from the user's allocator, and goes back to it.
+// The engine's memory is allocated and freed by the user's allocator.
 std::shared_ptr<mge::ContextAllocator> user_memory(std::shared_ptr<Allocator> allocator);
 
 }  // namespace lite

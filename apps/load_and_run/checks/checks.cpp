@@ -19,10 +19,10 @@ namespace {
 
 using cli::Json;
 
-// Weights in a mapped file take memory too, though no allocator gave it out: which of them do is known only
-// when they are packed. `weights`: those that stay for sure.
+// Weights in a mapped file count as memory, too, although no allocator provided it. Which of them are used is
+// known only after packing. `weights`: those that certainly stay in memory.
 void limit_allocations(const Graph& graph, size_t weights, size_t limit) {
-    // What is there already (the tool's own inputs, weights that were converted) does not count twice.
+    // Memory that exists already (the tool's own inputs, converted weights) is not counted twice.
     if (weights < limit)
         return set_cpu_memory_limit(limit, ptrdiff_t(weights) - ptrdiff_t(device({}).memory().allocated));
     size_t largest = 0;
@@ -45,7 +45,7 @@ void limit_allocations(const Graph& graph, size_t weights, size_t limit) {
 
 }  // namespace
 
-// Values by name; kept until the run is over, because an archive is written at once.
+// Values by name; kept until the end of the run, because an archive is written in one piece.
 class Checks::NpzDump final : public IoDumpSink {
 public:
     explicit NpzDump(std::string path) : path_(std::move(path)) {}
@@ -94,7 +94,7 @@ void Checks::before_compile(const Graph& graph, const TensorSpecs& inputs, Compi
     if (replayed_) replayed_->apply(graph, inputs, threads_, options);
     auto limit = options_.memory_limit();
     if (!limit) return;
-    // Weights are given memory there like all else.
+    // Weights are allocated there like all other values.
     if (&device(place_) != &device(host_device)) return device(place_).set_memory_limit(*limit);
     bool packs = options.graph_opt.weight_preprocess.value_or(true);
     size_t weights = held_weights(graph);
@@ -111,7 +111,7 @@ void Checks::compiled(const Graph& graph, const TensorSpecs& inputs, const Compi
         check_memory_limit(program, *limit, &graph);
         MemoryReport m = program.memory();
         size_t unpacked = options.graph_opt.weight_preprocess.value_or(true) ? m.weights_in_file : 0;
-        // No allocator of ours gives out what the program itself takes.
+        // The program's own memory does not come from our allocators.
         add_beside_cpu_memory_limit(ptrdiff_t(unpacked + m.program + graph_bytes(graph)));
     }
     if (!options_.save_plan.empty()) saved_.add(graph, options, program);

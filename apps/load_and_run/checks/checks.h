@@ -21,25 +21,25 @@ namespace mge::load_and_run {
 
 class Checks {
 public:
-    // `threads`: how many are asked for; 0: none. The model runs at `place`.
+    // `threads`: requested number; 0: not set. The model runs at `place`.
     Checks(const CheckOptions& options, int threads, DeviceId place);
     ~Checks();
 
-    // Around the compilation for these inputs: a plan that is replayed says how; afterwards, before memory is
-    // taken for running, it is checked against plan, cache and memory limit.
+    // Called around the compilation for these inputs. Before it, a replayed plan sets the options. After it,
+    // before memory for running is allocated, the program is checked against plan, cache and memory limit.
     void before_compile(const Graph& graph, const TensorSpecs& inputs, CompileOptions& options);
     void compiled(const Graph& graph, const TensorSpecs& inputs, const CompileOptions& options,
                   const Program& program);
 
-    // From now on the context's runs are checked, and dumped as far as that is asked for. `is_first`: the
-    // context of the first test, whose values are dumped.
+    // From now on the context's runs are checked, and dumped if requested. `is_first`: the context of the
+    // first test, whose values are dumped.
     void watch(const std::shared_ptr<const Program>& program, Context& context, bool is_first);
     // After its first run: that one was dumped.
     void end_dumps(Context& context);
     void watch_on(Context& context);
-    // What watch_on() lets look at every run; null: nothing.
+    // The observer of every run that watch_on() attaches; null without one.
     StepObserver* lasting_observer() { return lasting_.is_empty() ? nullptr : &lasting_; }
-    // Where a run that ended with an error was, as the start of a message; empty when that is not known.
+    // Position of a run that ended with an error, as a prefix of the message; empty if unknown.
     std::string place() const;
 
     // After all runs: repetition in fresh contexts, comparison, files.
@@ -70,7 +70,7 @@ private:
     std::optional<PlanReader> replayed_;
     PlanWriter saved_;
 
-    // Of the context at hand.
+    // Observers of the current context.
     ObserverList observers_, lasting_;  // `lasting_`: without the dumps of the first run
     std::vector<std::unique_ptr<StepObserver>> guards_;
     std::vector<std::unique_ptr<IoDumpSink>> sinks_;

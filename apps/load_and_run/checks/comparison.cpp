@@ -25,7 +25,7 @@ bool starts_like_zip(std::span<const std::byte> bytes) {
     return bytes.size() >= 4 && std::memcmp(bytes.data(), "PK\x03\x04", 4) == 0;
 }
 
-// What --compare names, as it lies on disk or decrypted.
+// The file of --compare, on disk or decrypted.
 class ReferenceFile {
 public:
     enum class Kind { arrays, dump, model };
@@ -34,7 +34,7 @@ public:
     ReferenceFile(const CheckOptions& checks, const Subject& subject)
         : path_(checks.compare), how_(cli::open_options(checks.compare_keys, &subject.keys.key)) {
         if (path_.empty()) return;
-        std::error_code unknown;  // opening it tells it better
+        std::error_code unknown;  // opening it reports a better error
         bool is_folder = std::filesystem::is_directory(path_, unknown);
         if (!is_folder && is_encrypted_file(path_)) {
             decrypt();
@@ -61,7 +61,7 @@ public:
     Tensor array(const std::string& name) const {
         return content_ ? cli::read_npz_array(*content_, path_, name) : cli::read_npz_array(path_, name);
     }
-    // For one who calls operators by their numbers in `operators`. It has to live as long.
+    // For a caller that identifies operators by their index in `operators`, which must outlive the result.
     std::unique_ptr<Reference> values(const std::vector<SourceNode>& operators) const {
         if (kind_ == Kind::dump) return dump_reference(path_, operators);
         return stored_reference(names(), [this](const std::string& name) { return array(name); });
@@ -91,7 +91,8 @@ private:
 };
 using Kind = ReferenceFile::Kind;
 
-// Which input of a model is input i of another: that of its name, else that of its number.
+// The input of a model that corresponds to input i of another: the one of the same name, else of the same
+// index.
 size_t position_of_input(const Graph& here, const Graph& other, size_t i) {
     auto& name = other.value(other.inputs()[i]).name;
     for (size_t at = 0; at < here.inputs().size(); ++at)
@@ -160,12 +161,12 @@ Tolerance tolerance_of(Tolerance tolerance, bool is_behind_halves) {
     return tolerance;
 }
 
-// Compares while a program runs: results of steps when they are there, so that none has to be kept.
+// Compares while a program runs: results of steps as soon as they exist, so that no result has to be kept.
 class CompareObserver final : public StepObserver {
 public:
     CompareObserver(std::shared_ptr<const Program> program, Reference& reference, ComparedRun& run)
         : program_(std::move(program)), reference_(reference), run_(run), labels_(value_labels(*program_)) {
-        // The names of the ports are those that files of outputs have.
+        // The names of the ports are the names in files of outputs.
         for (auto& port : program_->outputs()) {
             labels_[size_t(port.value)] = port.name;
             ports_[port.name] = port.value;
@@ -178,7 +179,7 @@ public:
         for (auto& port : program_->outputs()) compare(port.value, context);
     }
     StepObserver* inside(const InnerRun& run, Context& inner) override { return inside_.at(run, inner); }
-    // What was compared, by the names there and here.
+    // The compared values, by their names in both models.
     const std::set<std::string>& seen() const { return seen_; }
     const std::set<std::string>& seen_here() const { return seen_here_; }
 
@@ -190,8 +191,8 @@ private:
         for (auto& other : value.other_names) compare_name(id, other, context);
     }
     void compare_name(ValueId id, const std::string& name, Context& context) {
-        // Several operators may have come from one of another engine's file, with its name: the output bears
-        // it.
+        // Several operators may originate from one operator of another engine's file, with its name: the
+        // output has that name.
         if (auto port = ports_.find(name); port != ports_.end() && port->second != id) return;
         compare(id, name, name, context);
     }
@@ -222,7 +223,7 @@ private:
     std::map<const Program*, std::vector<bool>> halves_;  // by value
     std::map<std::string, ValueId> ports_;
     std::set<std::string> seen_, seen_here_;
-    // Values inside of operators that hold graphs are known by their paths.
+    // Values inside operators with inner graphs are identified by their paths.
     InsideValues inside_{
         [this](const InsideValue& value) { compare(value.id, value.name(), value.name(), value.context); }};
 };

@@ -14,12 +14,12 @@
 
 namespace mge::load_and_run {
 
-// What is compared: a model, how it is compiled, and its inputs.
+// The subject of a comparison: a model, its compile options, and its inputs.
 struct Subject {
     const Model& model;
     const CompileOptions& options;
     const Tensors& inputs;
-    const cli::ModelKeys& keys;  // of the model's file
+    const cli::ModelKeys& keys;  // keys of the model's file
 };
 
 struct ComparedValue {
@@ -32,18 +32,17 @@ struct ComparedRun {
     Tolerance tolerance;
     size_t comparable = 0;  // values that the reference has
     std::vector<ComparedValue> values;
-    // What the reference and the model do not have in common.
+    // Values that only one of the two has.
     std::vector<std::string> only_in_reference, only_here;
 
     const ComparedValue* first_failed() const;
 };
 
-// Options of --compare-with on top of the present ones: "reference,threads=1". UserError names a word that is
-// not known.
+// Options of --compare-with on top of the present ones: "reference,threads=1". UserError for an unknown word.
 CompileOptions compile_variant(const std::string& how, CompileOptions options);
 
-// Values of a run of `context` (it runs once more when values inside the model are asked for) against the
-// reference. UserError when they have nothing in common.
+// Compares the values of a run of `context` with the reference (a second run computes values inside the model
+// if requested). UserError if they have no values in common.
 ComparedRun compare_run(const CheckOptions& checks, const Subject& subject,
                         const std::shared_ptr<const Program>& program, Context& context);
 
@@ -61,7 +60,7 @@ void print(const ComparedRun& run);
 void print(const WalkedDifference& difference);
 cli::Json to_json(const ComparedRun& run);
 cli::Json to_json(const WalkedDifference& difference);
-// One line for people; empty when nothing differs.
+// A one-line summary; empty if there are no differences.
 std::string failure(const ComparedRun& run);
 std::string failure(const WalkedDifference& difference);
 

@@ -42,7 +42,8 @@ std::string quoted(const std::vector<std::string>& names) {
     return listed(result, named_values);
 }
 
-// Where the difference arose when what lies before the operator was not compared; empty: in itself.
+// Origin of the difference if the inputs of the operator were not compared; empty if it arose in the operator
+// itself.
 std::string origin_text(const OperatorDifference& d) {
     if (d.suspects.size() < 2) return {};
     return text("it arose somewhere between ", d.agreed.empty() ? "the beginning" : quoted(d.agreed),

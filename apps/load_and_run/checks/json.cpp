@@ -8,7 +8,7 @@ namespace {
 
 using cli::Json;
 
-// JSON has no words for these: null would hide which it was.
+// JSON has no words for these values, and null would hide which one it was.
 Json number(double value) {
     if (std::isnan(value)) return "nan";
     if (std::isinf(value)) return value > 0 ? "inf" : "-inf";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What the checks of this folder put into the report.
+// Parts of the report from the checks of this folder.
 
 #include <nlohmann/json.hpp>
 

@@ -53,13 +53,13 @@ Json MemoryFigures::between(const Sample& from, const Sample& to, size_t predict
 }
 
 Json MemoryFigures::weights(const MemoryReport& m, const Graph& model) const {
-    // What the allocator gave out while loading, unless the weights lie in a buffer of the tool's.
+    // Memory allocated while loading, unless the weights are in a buffer of the tool.
     size_t held = held_weights(model), given_out = rise(start_.allocated, loaded_.allocated);
     size_t measured = weights_in_file_ + (given_out >= held ? held : weights_elsewhere_);
     return three(m.weights_in_file + held, measured, weights_in_file_ + weights_elsewhere_);
 }
 
-// What grew while loading and compiling and is no weight.
+// Memory that was allocated while loading and compiling, except weights.
 Json MemoryFigures::program(const MemoryReport& m, const Graph& model) const {
     size_t taken = rise(start_.taken, loaded_.taken) + rise(fed_.taken, compiled_.taken);
     bool is_buffer = rise(start_.allocated, loaded_.allocated) < held_weights(model);

@@ -11,11 +11,11 @@
 
 namespace mge::load_and_run {
 
-// What is predicted from the program, what the engine's allocator gave out, and what the system sees, each by
-// class. The marks are set in this order, each once, for the first test.
+// Memory figures by class: predicted from the program, allocated by the engine's allocator, and reported by
+// the system. The marks are set in this order, each once, for the first test.
 class MemoryFigures {
 public:
-    // The model runs at `place`: what lies there counts as well as what lies on the host.
+    // The model runs at `place`: memory there is counted as well as host memory.
     explicit MemoryFigures(DeviceId place) : place_(place) {}
     void before_load() { mark(start_); }
     void loaded() { mark(loaded_); }
@@ -34,7 +34,7 @@ private:
         size_t anonymous = 0;
     };
     void mark(Sample& sample) const;
-    // What happened between two marks.
+    // The difference between two marks.
     static cli::Json between(const Sample& from, const Sample& to, size_t predicted);
     cli::Json weights(const MemoryReport& memory, const Graph& model) const;
     cli::Json program(const MemoryReport& memory, const Graph& model) const;
@@ -46,7 +46,7 @@ private:
     size_t weights_in_file_ = 0, weights_elsewhere_ = 0, made_weights_ = 0;
 };
 
-// By the ending of the name: the picture for .svg, the numbers for .json.
+// The suffix of the name selects the format: a picture for .svg, numbers for .json.
 void write_memory_timeline(const std::string& path, const Program& program);
 
 }  // namespace mge::load_and_run

@@ -96,7 +96,7 @@ void check_companions(const CheckOptions& o) {
 
 void check_files(const CheckOptions& o) {
     auto must_exist = [](const char* option, const std::string& path) {
-        std::error_code unknown;  // opening it tells it better
+        std::error_code unknown;  // opening it reports a better error
         if (!path.empty() && !std::filesystem::exists(path, unknown) && !unknown)
             fail(option, text("'", path, "' does not exist"));
     };

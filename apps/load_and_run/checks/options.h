@@ -13,11 +13,11 @@ class App;
 
 namespace mge::load_and_run {
 
-// What is checked and recorded beside the times.
+// Checks and recordings in addition to the times.
 struct CheckOptions {
     // Accuracy.
     std::string compare, compare_with;
-    cli::ModelKeys compare_keys;  // none given: those of the model
+    cli::ModelKeys compare_keys;  // empty: those of the model
     std::optional<double> rtol, atol;
     std::string metric;  // empty: max-abs
     bool first_diff = false;

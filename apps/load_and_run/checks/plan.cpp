@@ -20,7 +20,7 @@ constexpr const char* kind = "mge-plan";
 constexpr int version = 1;
 constexpr std::string_view precisions[] = {"strict", "relaxed", "fast"};
 
-// Of the operators and parameters of a model, whatever its weights are.
+// Fingerprint of the operators and parameters of a model, regardless of its weights.
 std::string fingerprint(const Graph& graph) {
     std::string all;
     for (auto& node : graph.nodes())
@@ -30,7 +30,7 @@ std::string fingerprint(const Graph& graph) {
     return buffer;
 }
 
-// The one layout that images lie in, as the option that brings it about.
+// The layout of images in the program, as the option that requests it.
 std::string layout_of(const Program& program) {
     for (auto& value : program.values())
         if (!value.spec.layout.is_plain()) return value.spec.layout.name();
@@ -120,7 +120,7 @@ PlanReader::PlanReader(const std::string& path) : path_(path) {
             auto it = std::find(std::begin(precisions), std::end(precisions), name);
             if (it == std::end(precisions)) throw ModelError(text("'", path, "': precision '", name, "'"));
             entry.precision = Precision(it - std::begin(precisions));
-            // Plans of former releases have none.
+            // Plans of earlier releases do not have it.
             if (p.contains("weight_bits")) entry.weight_bits = cli::whole_number<int>(p.at("weight_bits"));
             entry.reproducible = p.at("reproducible").get<bool>();
             for (auto& step : p.at("steps")) {

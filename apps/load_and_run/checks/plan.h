@@ -11,7 +11,7 @@
 
 namespace mge::load_and_run {
 
-// A plan holds one program per set of input shapes that was run.
+// A plan has one program per set of input shapes.
 class PlanWriter {
 public:
     void add(const Graph& model, const CompileOptions& options, const Program& program);
@@ -23,13 +23,13 @@ private:
 
 class PlanReader {
 public:
-    // ModelError when the file is no plan.
+    // ModelError if the file is not a plan.
     explicit PlanReader(const std::string& path);
     ~PlanReader();
-    // Makes a compilation for these inputs repeat the plan. UserError when the plan is one of another model,
-    // of other inputs, or of another number of threads than is asked for (0: none is).
+    // Makes a compilation for these inputs repeat the plan. UserError if the plan belongs to another model,
+    // other inputs, or another number of threads than requested (0: no request).
     void apply(const Graph& model, const TensorSpecs& inputs, int threads, CompileOptions& options) const;
-    // DeviceError when a step of the program is not what the plan says: its operator or algorithm.
+    // DeviceError if the operator or algorithm of a step differs from the plan.
     void verify(const TensorSpecs& inputs, const Program& program) const;
 
 private:
@@ -39,7 +39,7 @@ private:
     std::vector<Entry> entries_;
 };
 
-// DeviceError that lists every step whose algorithm the fast-run cache did not know.
+// DeviceError that lists every step whose algorithm is not in the fast-run cache.
 void require_cached(const Program& program);
 
 }  // namespace mge::load_and_run

@@ -40,7 +40,7 @@ void walk_to_first_difference(Job& job) {
     checks.add_to(job.report);
     job.report["process_peak"] = process_memory().peak;
     if (!checks.failure().empty()) job.fail(ErrorCode::accuracy, checks.failure());
-    // Nothing was compiled as a whole, so there is nothing else to run.
+    // The program was not compiled as a whole, so no other stage can run.
     job.is_done = true;
 }
 

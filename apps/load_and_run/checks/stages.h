@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What the checks do, piece by piece; main.cpp says when.
+// The checks, one function each; main.cpp determines the order.
 
 #include "apps/load_and_run/job.h"
 
@@ -18,7 +18,7 @@ void watch(Job& job, Test& test);
 void end_dumps(Job& job, Test& test);
 void watch_on(Job& job, Test& test);  // after stages with observers of their own
 
-// Runs a stage; what a guard finds, and memory that runs out, become part of the report.
+// Runs a stage; findings of a guard, and out-of-memory errors, become part of the report.
 void guarded(Job& job, Test& test, void (*stage)(Job&, Test&));
 
 }  // namespace mge::load_and_run

@@ -44,7 +44,7 @@ void check(const AlgorithmOptions& o) {
                    "needs --fast-run, --full-run or --fast-run-algo-policy FILE", ErrorClass::value);
     if (o.cache_key.are_given() && o.cache.empty() && !o.measures())
         throw_user("--cache-key-...", "needs --fast-run-algo-policy FILE", ErrorClass::value);
-    std::error_code unknown;  // opening it tells it better
+    std::error_code unknown;  // opening it reports a better error
     if (!o.cache.empty() && !o.measures() && !std::filesystem::exists(o.cache, unknown) && !unknown)
         throw_user("--fast-run-algo-policy",
                    text("'", o.cache, "' does not exist; add --fast-run to fill it"), ErrorClass::value);

@@ -17,7 +17,7 @@ struct AlgorithmOptions {
     bool binary_equal_between_batch = false;
     int64_t shared_batch_size = 0;
     std::string cache;          // path; empty: the default one
-    cli::KeyOptions cache_key;  // of an encrypted cache; none given: the model's
+    cli::KeyOptions cache_key;  // key of an encrypted cache; default: the model's
     uint64_t workspace_limit = UINT64_MAX;
 
     bool measures() const { return fast_run || full_run; }

@@ -9,14 +9,14 @@
 namespace mge::load_and_run {
 namespace {
 
-// Of a flag, in the help.
+// Type of a flag in the help text.
 std::string type_name(const OptionInfo& option) {
     if (option.type == OptionType::texts) return "NAME,...";
     if (option.unit.empty()) return option.type == OptionType::real ? "FLOAT" : "INT";
     return option.unit == "bytes" ? "BYTES" : "MIB";
 }
 
-// Given: on; given as =false or with "no" in front: off; else as it was.
+// A flag alone: on; with =false or the prefix "no": off; absent: unchanged.
 void add_truth(CLI::App& app, CompileOptions& options, const OptionInfo& option) {
     app.add_flag_function(
         std::string(option.flag),

@@ -8,7 +8,7 @@ class App;
 
 namespace mge::load_and_run {
 
-// The flags that follow from the list of options; what they say goes into `options`.
+// The flags derived from the list of options; their values are stored in `options`.
 void add_compile_flags(CLI::App& app, CompileOptions& options);
 
 }  // namespace mge::load_and_run

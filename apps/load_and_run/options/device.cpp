@@ -17,7 +17,7 @@ constexpr int max_cpu = 4095;
     throw_user(option, what, ErrorClass::value);
 }
 
-// Nothing to build, link or load makes these work here.
+// No build option, library or model can enable these here.
 void require_backend(bool is_asked, const char* option, const char* what) {
     if (is_asked) throw DeviceError(text("[", option, "] ", what));
 }

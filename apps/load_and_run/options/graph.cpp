@@ -17,7 +17,7 @@ void add_layouts(CLI::App& app, GraphOptions& o) {
         ->type_name("FILE.mge");
 }
 
-// --enable-jit is --jit-level 1, which may stand beside it.
+// --enable-jit is --jit-level 1; both may be given.
 void add_jit(CLI::App& app, GraphOptions& o) {
     app.add_flag_function(
         "--enable-jit", [&o](int64_t count) { o.jit = count > 0; },

@@ -12,11 +12,11 @@ class App;
 
 namespace mge::load_and_run {
 
-// What is done to the graph before and while it is compiled.
+// Options of the graph before and during its compilation.
 struct GraphOptions {
     cli::LayoutOptions layout;
     std::string layout_transform_dump;
-    CompileOptions compile;   // what the flags of the list of options say
+    CompileOptions compile;   // flags from the list of options
     std::optional<bool> jit;  // another way to say graph_opt.jit
 
     bool optimize_for_inference = false;
@@ -29,7 +29,7 @@ struct GraphOptions {
 
 void add(CLI::App& app, GraphOptions& options);
 void check(const GraphOptions& options);
-// What all of them say about compilation.
+// All compile options of the graph.
 CompileOptions with_graph_options(const GraphOptions& options);
 
 }  // namespace mge::load_and_run

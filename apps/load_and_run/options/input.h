@@ -10,7 +10,7 @@ class App;
 
 namespace mge::load_and_run {
 
-// What the model is fed with.
+// The inputs of the model.
 struct InputOptions {
     std::vector<std::string> values;  // per test: name:value[;name:value…]
     std::vector<int64_t> batch_sizes;

@@ -48,8 +48,8 @@ void for_each_group(Options& options, auto visit) {
     visit(options.profile);
 }
 
-// Accepted for compatibility: scripts for MegEngine's tool pass them. Nothing here works in such a layout,
-// with such a device or without what the flag asks for; docs/tools/load_and_run.md says what each does.
+// Accepted for compatibility: scripts for MegEngine's tool pass them. No layout, device or fallback of this
+// program corresponds to them; docs/tools/load_and_run.md describes each.
 constexpr const char* accepted_for_compatibility[] = {"--c-opr-lib-with-param",
                                                       "--enable-nchw4",
                                                       "--enable-chwn4",

@@ -8,7 +8,7 @@ class App;
 
 namespace mge::load_and_run {
 
-// What is written beside the report.
+// Files to write besides the report.
 struct OutputOptions {
     bool model_info = false;
     bool disable_assert_throw = false;

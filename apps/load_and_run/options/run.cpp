@@ -75,7 +75,7 @@ void add_verdict(CLI::App& app, RunOptions& o) {
 
 void add(CLI::App& app, RunOptions& o) {
     cli::add_model_file(app, o.model);
-    app.get_option("model")->required(false);  // some flags need none
+    app.get_option("model")->required(false);  // some flags do not need a model
     add_timing(app, o);
     add_verdict(app, o);
     app.add_flag("--share-param-mem", o.share_param_mem,

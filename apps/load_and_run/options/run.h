@@ -11,12 +11,12 @@ class App;
 
 namespace mge::load_and_run {
 
-// How the model is run and what is asked of the times.
+// How the model is run, and which statistics of the times are reported.
 struct RunOptions {
     cli::ModelFile model;
     int iterations = 10, warmup_iterations = 1;
     double duration = 0;              // seconds
-    std::vector<double> percentiles;  // of the latency, in per cent
+    std::vector<double> percentiles;  // percentiles of the latency
     double rate = 0;                  // arrivals per second; 0: the next run starts when the last has ended
     int streams = 1;                  // contexts on one program
     int loads = 1;                    // threads that each read, compile and run the model by themselves
@@ -24,7 +24,7 @@ struct RunOptions {
 
     std::string baseline;              // report of an earlier run
     std::string baseline_tool;         // runs its command again, in turns with this one
-    bool serve_rounds = false;         // to be such a tool
+    bool serve_rounds = false;         // act as the server of rounds
     std::vector<std::string> fail_if;  // "p50>+3%"
     double planted_slowdown = 0;       // per cent, for the self-test of the verdict
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// How every function of C is made: its work is a lambda, what that throws becomes the last error, and
+// The frame of every C function: its work is a lambda, exceptions of which become the last error, and
 // arguments are checked by the functions of Call, which name them.
 
 #include <array>
@@ -19,19 +19,19 @@ class Call {
 public:
     explicit Call(const char* function) : function_(function) {}
 
-    // What an argument points to; Error when it is null.
+    // The object that an argument points to; Error if the pointer is null.
     template <class T>
     T& given(T* pointer, const char* argument) const {
         if (!pointer) throw_null(argument);
         return *pointer;
     }
-    // The same for what is not to be looked at here: functions, memory, handles.
+    // The same for arguments that are not dereferenced here: functions, memory, handles.
     template <class P>
     P pointer(P pointer, const char* argument) const {
         if (!pointer) throw_null(argument);
         return pointer;
     }
-    // So many numbers; null when there are none.
+    // An array of so many numbers; null if the count is 0.
     template <class T>
     std::span<const T> list(const T* numbers, size_t size, const char* argument) const {
         if (size > 0) given(numbers, argument);
@@ -44,7 +44,8 @@ public:
         return list(numbers, size, argument);
     }
 
-    // The object of a handle. It stays until the call ends, whoever destroys it meanwhile.
+    // The object of a handle. It lives until the call ends, even if another thread destroys the handle
+    // meanwhile.
     Tensor& tensor(LiteTensor handle, const char* argument = "tensor") const;
     NetworkObject& network(LiteNetwork handle, const char* argument = "network") const;
 
@@ -57,7 +58,7 @@ private:
     template <class T>
     class InUse {
     public:
-        // Null when it is no handle of one.
+        // Null for an invalid handle.
         T* keep(Handles<T>& all, const void* handle) {
             auto held = all.hold(handle);
             T* object = held.get();

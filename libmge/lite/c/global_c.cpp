@@ -21,7 +21,7 @@ std::vector<uint8_t> key_of(const uint8_t* data, size_t size) {
     return {data, data + size};
 }
 
-// The function is asked for the size first.
+// The function is called for the size first.
 DecryptionFunc decryption_of(const LiteDecryptionFunc function) {
     if (!function) return {};
     return [function](const void* in, size_t size, const std::vector<uint8_t>& key) {
@@ -37,7 +37,7 @@ DecryptionFunc decryption_of(const LiteDecryptionFunc function) {
     };
 }
 
-// What a function of C has said about the device, under the names that the loader knows.
+// Records the device settings of a C function, under the names that the loader uses.
 void note_device(int device_id, size_t threads, int is_in_place, int uses_tensorrt, const Config& before,
                  std::unordered_map<std::string, LiteAny>& isolated) {
     if (device_id != before.device_id) isolated["device_id"] = LiteAny(int32_t{device_id});

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Handles of C for objects of C++. A handle is a number that names a slot of a table and how often the slot
-// was used, so that one that was given back, or that never was one, is told apart without reading what it
-// might point to. Looking one up takes no lock. An object that is in use when its handle is given back goes
-// when its last user is done.
+// Handles of C for C++ objects. A handle is a number that consists of the slot in a table and the slot's use
+// count, so a destroyed or invalid handle is detected without dereferencing it. Lookups take no lock. An
+// object that is in use when its handle is destroyed is freed by its last user.
 
 #include <array>
 #include <atomic>
@@ -47,7 +46,7 @@ public:
         return reinterpret_cast<void*>(handle);
     }
 
-    // An object in use; null when there is none.
+    // An object in use; null for an invalid handle.
     class Held {
     public:
         Held() = default;
@@ -69,19 +68,19 @@ public:
         Slot* slot_ = nullptr;
     };
 
-    // Null when it is none of these handles, or was given back.
+    // Null if it is not one of these handles, or was destroyed.
     Held hold(const void* handle) {
         Slot* slot = slot_of(reinterpret_cast<uint64_t>(handle));
         if (!slot) return {};
         ++slot->users;
         Held held(*this, *slot);
-        // After this, whoever gives the handle back sees the user.
+        // From here on, a thread that destroys the handle sees this user.
         if (slot->handle == reinterpret_cast<uint64_t>(handle)) [[likely]]
             return held;
         return {};
     }
 
-    // It is no handle any more. False when it was none.
+    // Invalidates the handle. Returns false if it was not valid.
     bool remove(const void* handle) {
         Slot* slot = slot_of(reinterpret_cast<uint64_t>(handle));
         uint64_t given = reinterpret_cast<uint64_t>(handle);
@@ -99,9 +98,9 @@ private:
     void let_go(Slot& slot) {
         if (--slot.users == 0 && slot.handle == 0) end(slot);
     }
-    // Nobody uses what was in the slot, which becomes free.
+    // Frees the object in the slot, which has no users any more.
     void end(Slot& slot) {
-        std::shared_ptr<T> ended;  // without the lock: what it ends may give handles back
+        std::shared_ptr<T> ended;  // destroyed without the lock, because its destructor may destroy handles
         std::lock_guard lock(mutex_);
         if (slot.users != 0 || slot.handle != 0 || !slot.owner) return;
         ended.swap(slot.owner);

@@ -14,7 +14,7 @@ namespace {
 struct LastError {
     ErrorCode code = OK;
     const char* text = "";
-    std::string kept;  // what `text` points to, unless that is a literal
+    std::string kept;  // owner of `text`, unless that is a literal
 };
 
 LastError& last_error() {

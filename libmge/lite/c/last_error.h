@@ -3,7 +3,7 @@
 
 namespace lite::c {
 
-// Inside of a catch block: what was thrown becomes the last error of this thread. Gives -1.
+// Called inside a catch block: the exception becomes the last error of this thread. Returns -1.
 int record_failure() noexcept;
 
 }  // namespace lite::c

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a model says of its inputs and outputs.
+// Metadata of a model's inputs and outputs.
 #include <algorithm>
 #include <list>
 #include <mutex>
@@ -12,7 +12,7 @@ using namespace lite::c;
 
 namespace {
 
-// As the header promises.
+// As documented in the header.
 constexpr size_t kept_answers = 1024;
 
 struct Answer {
@@ -20,8 +20,8 @@ struct Answer {
     std::unique_ptr<IOArrays> arrays;
 };
 
-// The arrays that callers were given stay until the same address is asked about again, as MegEngine has it,
-// or many others were: nobody gives them back.
+// The returned arrays live until the next query for the same address, as in MegEngine, or until many other
+// queries: callers do not free them.
 LiteNetworkIO keep(const void* asked_about, NetworkIO info) {
     static auto* kept = std::make_unique<std::list<Answer>>().release();  // the newest first
     static std::mutex mutex;

@@ -20,7 +20,7 @@ LiteNetwork handle_of_new(const Config& config, const NetworkIO& io) {
     return networks().add(std::move(object));
 }
 
-// How many names there are, and copies of them that live as long as the network.
+// The number of names, and copies of them that live as long as the network.
 void give_names(NetworkObject& network, const std::vector<std::string>& names, size_t* size,
                 const char** name) {
     if (size) *size = names.size();

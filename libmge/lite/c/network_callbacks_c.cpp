@@ -14,7 +14,7 @@ namespace {
 // A function of C for inputs or outputs, with its user_data if it has some.
 using IOFunction = std::function<int(const LiteIO*, const LiteTensor*, size_t)>;
 
-// In the order of the model.
+// Ports in the order of the model.
 struct Ports {
     std::vector<LiteIO> ios;
     std::vector<LiteTensor> tensors;

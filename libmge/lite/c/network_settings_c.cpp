@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How networks run and what they write.
+// Settings of how networks run and of files to write.
 #include <algorithm>
 #include <limits>
 
@@ -127,7 +127,7 @@ int LITE_set_network_algo_policy(LiteNetwork network, LiteAlgoSelectStrategy str
 int LITE_set_network_algo_fastrun_config(LiteNetwork network, unsigned int shared_batch_size,
                                          int binary_equal_between_batch) {
     return run(__func__, [&](const Call& call) {
-        // Without a strategy that of before stays.
+        // Without a strategy, the previous one is kept.
         Runtime::set_network_algo_policy(call.network(network).network,
                                          static_cast<LiteAlgoSelectStrategy>(0), shared_batch_size,
                                          binary_equal_between_batch != 0);

@@ -10,7 +10,7 @@ template <class T, uint64_t tag>
 Handles<T>& table() {
     // Objects in static storage of programs may give their handles back when the process ends.
     static auto* all = std::make_unique<Handles<T>>(tag).release();
-    // A thread that the child of a fork() lacks must not hold the lock there.
+    // In the child of a fork(), a thread that does not exist there must not hold the lock.
     static const int registered = pthread_atfork([] { all->mutex().lock(); }, [] { all->mutex().unlock(); },
                                                  [] { all->mutex().unlock(); });
     (void)registered;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What handles of C stand for.
+// The objects behind C handles.
 
 #include <memory>
 #include <mutex>
@@ -31,7 +31,7 @@ public:
     void clear();
 
 private:
-    std::mutex mutex_;  // callbacks come from other threads
+    std::mutex mutex_;  // callbacks run on other threads
     std::unordered_map<const Tensor*, LiteTensor> handles_;
 };
 
@@ -46,7 +46,7 @@ private:
 };
 
 struct NetworkObject {
-    // With the callbacks, which the network may outlive its handle for.
+    // Shared with the callbacks, through which the network may outlive its handle.
     std::shared_ptr<NetworkTensors> tensors = std::make_shared<NetworkTensors>();
     Texts texts;
     std::shared_ptr<Network> network;

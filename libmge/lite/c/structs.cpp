@@ -30,7 +30,7 @@ static_assert(sizeof(LiteIO) == 88 && offsetof(LiteIO, is_host) == 8 && offsetof
 static_assert(sizeof(LiteNetworkIO) == 32 && offsetof(LiteNetworkIO, outputs) == 8 &&
               offsetof(LiteNetworkIO, input_size) == 16 && offsetof(LiteNetworkIO, output_size) == 24);
 
-// One field of LiteOptions and of Options: the one list that both directions go through.
+// One field of LiteOptions and of Options: a single list for both directions.
 template <class T>
 struct OptionField {
     const char* name;

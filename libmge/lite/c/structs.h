@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The structs of C and those of C++.
+// Conversion between the structs of C and C++.
 
 #include <string>
 #include <vector>
@@ -15,7 +15,7 @@ LiteLayout layout_of(const Layout& layout);
 
 // Error for a number that its field cannot have.
 Config config_of(const LiteConfig& config);
-// The texts are those of `config`.
+// The strings refer to those of `config`.
 LiteConfig config_of(const Config& config);
 
 // Error for a missing array or name.

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
-/* What concerns the process, and errors.
+/* Functions of the process, and errors.
  *
- * Every function of Lite returns 0, or -1 when something was wrong; then LITE_get_last_error() of the same
- * thread says what. */
+ * Every function of Lite returns 0, or -1 after an error; then LITE_get_last_error() on the same thread
+ * describes it. */
 #include <stddef.h>
 #include <stdint.h>
 
@@ -15,8 +15,8 @@
 extern "C" {
 #endif
 
-/* Of the last call of this thread that failed; the text stays until the thread's next failure, "" before the
- * first. */
+/* The code of this thread's last failed call; the text lives until the thread's next failure, "" before
+ * the first. */
 LITE_CAPI ErrorCode LITE_get_last_error_code(void);
 LITE_CAPI const char* LITE_get_last_error(void);
 LITE_CAPI void LITE_clear_last_error(void);
@@ -36,9 +36,9 @@ LITE_CAPI int LITE_register_decryption_and_key(const char* decrypt_name, const L
 LITE_CAPI int LITE_update_decryption_or_key(const char* decrypt_name, const LiteDecryptionFunc func,
                                             const uint8_t* key_data, size_t key_size);
 
-/* Reads the information of a packed model; what a pointer is not written to stays as it was. Texts and arrays
- * that it stores in `config` and `network_io` have to live until the call of LITE_load_model_* is over.
- * Returns 0, or another number when the information is wrong. */
+/* Reads the information of a packed model; values that are not written keep their defaults. Strings and
+ * arrays stored in `config` and `network_io` must live until the call of LITE_load_model_* returns.
+ * Returns 0, or another number if the information is invalid. */
 typedef int (*LiteParseInfoFunc)(const void* info_data, size_t length, const char* model_name,
                                  LiteConfig* config, LiteNetworkIO* network_io, int* device_id,
                                  size_t* nr_threads, int* is_inplace_mode, int* use_tensorrt);

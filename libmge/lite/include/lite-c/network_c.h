@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
-/* Networks in C; what each function does stands in lite/network.h. */
+/* Networks in C; lite/network.h describes the functions. */
 #include <stddef.h>
 #include <stdint.h>
 
@@ -49,7 +49,7 @@ typedef struct LiteConfig {
     const char* bare_model_cryption_name; /* NULL: not encrypted */
     LiteOptions options;
     int auto_optimize_inference;
-    const char* discrete_input_name; /* NULL: none */
+    const char* discrete_input_name; /* NULL: no such input */
 } LiteConfig;
 /* A configuration to start from; the same one each time, which the caller may change. */
 LITE_CAPI LiteConfig* default_config(void);
@@ -78,13 +78,13 @@ LITE_CAPI LiteNetworkIO* default_network_io(void);
 typedef void* (*LiteAllocate)(LiteDeviceType device_type, int device_id, size_t size, size_t align);
 typedef void (*LiteFree)(LiteDeviceType device_type, int device_id, void* ptr);
 
-/* Called in each thread that computes, with its number from 0. What callbacks return is not looked at, but
- * for that of a start callback: another number than 0 ends the run. In a callback, what would load, change or
- * destroy its network is an error. */
+/* Called in each thread that computes, with its number from 0. Results of callbacks are ignored, except a
+ * start callback's: a nonzero result ends the run. In a callback, loading, changing or destroying its
+ * network is an error. */
 typedef int (*LiteThreadAffinityCallback)(int thread_id);
 typedef int (*LiteAsyncCallback)(void);
 typedef int (*LiteAsyncCallbackWithData)(void* user_data);
-/* What was asked for of each input (or output), its tensor, and how many there are. */
+/* The settings of each input (or output), its tensor, and their number. */
 typedef int (*LiteStartCallback)(const LiteIO* inputs, const LiteTensor* input_tensors, size_t size);
 typedef int (*LiteStartCallbackWithData)(const LiteIO* inputs, const LiteTensor* input_tensors, size_t size,
                                          void* user_data);
@@ -99,8 +99,8 @@ LITE_CAPI int LITE_make_default_network(LiteNetwork* network);
 LITE_CAPI int LITE_make_network(LiteNetwork* network, const LiteConfig config,
                                 const LiteNetworkIO network_io);
 LITE_CAPI int LITE_make_network_config(LiteNetwork* network, const LiteConfig config);
-/* A handle that is not (or no more) one of a network: nothing is done. NULL is an error, and so is a call
- * inside of a callback of the network. */
+/* Does nothing for an invalid or destroyed handle. NULL is an error, and so is a call inside a callback of
+ * the network. */
 LITE_CAPI int LITE_destroy_network(LiteNetwork network);
 
 LITE_CAPI int LITE_load_model_from_mem(LiteNetwork network, void* model_mem, size_t size);
@@ -111,8 +111,8 @@ LITE_CAPI int LITE_shared_weight_with_network(LiteNetwork dst_network, const Lit
 LITE_CAPI int LITE_forward(const LiteNetwork network);
 LITE_CAPI int LITE_wait(const LiteNetwork network);
 
-/* The tensor is the network's own: it is not destroyed, and gone with the network or with its model, when
- * another one is loaded. */
+/* The tensor belongs to the network: it must not be destroyed, and becomes invalid with the network, or
+ * when the network loads another model. */
 LITE_CAPI int LITE_get_io_tensor(LiteNetwork network, const char* io_name, LiteTensorPhase phase,
                                  LiteTensor* tensor);
 LITE_CAPI int LITE_get_discrete_tensor(LiteNetwork network, const char* io_name, size_t n_idx,
@@ -120,7 +120,7 @@ LITE_CAPI int LITE_get_discrete_tensor(LiteNetwork network, const char* io_name,
 /* Names live as long as the network. */
 LITE_CAPI int LITE_get_input_name(const LiteNetwork network, size_t index, const char** name);
 LITE_CAPI int LITE_get_output_name(const LiteNetwork network, size_t index, const char** name);
-/* How many there are, and their names; either pointer may be NULL. */
+/* The number of inputs, and their names; either pointer may be NULL. */
 LITE_CAPI int LITE_get_all_input_name(const LiteNetwork network, size_t* size, const char** name);
 LITE_CAPI int LITE_get_all_output_name(const LiteNetwork network, size_t* size, const char** name);
 
@@ -139,7 +139,7 @@ LITE_CAPI int LITE_get_cpu_threads_number(const LiteNetwork network, size_t* nr_
 LITE_CAPI int LITE_set_runtime_thread_affinity(LiteNetwork network,
                                                const LiteThreadAffinityCallback thread_affinity_callback);
 LITE_CAPI int LITE_use_tensorrt(LiteNetwork network);
-/* Sets what LITE_set_network_algo_fastrun_config() sets to 0, so that one comes after it. */
+/* Also resets LITE_set_network_algo_fastrun_config() to 0, so call that one afterwards. */
 LITE_CAPI int LITE_set_network_algo_policy(LiteNetwork network, LiteAlgoSelectStrategy strategy);
 LITE_CAPI int LITE_set_network_algo_fastrun_config(LiteNetwork network, unsigned int shared_batch_size,
                                                    int binary_equal_between_batch);
@@ -174,8 +174,8 @@ LITE_CAPI int LITE_enable_io_bin_dump(LiteNetwork network, const char* io_bin_ou
 LITE_CAPI int LITE_get_static_memory_alloc_info(LiteNetwork network, const char* log_dir);
 LITE_CAPI int LITE_enable_global_layout_transform(LiteNetwork network);
 LITE_CAPI int LITE_dump_layout_transform_model(LiteNetwork network, const char* dump_file_path);
-/* The arrays are the library's; they live until the same path (by its address) or memory is asked about
- * again, or 1024 others were. */
+/* The arrays belong to the library; they live until the next query for the same path (by address) or
+ * memory, or until 1024 other queries. */
 LITE_CAPI int LITE_get_model_io_info_by_path(const char* model_path, const LiteConfig config,
                                              LiteNetworkIO* ios);
 LITE_CAPI int LITE_get_model_io_info_by_memory(const void* model_mem, size_t size, const LiteConfig config,

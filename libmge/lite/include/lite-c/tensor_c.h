@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
-/* Tensors in C; what each function does stands in lite/tensor.h. */
+/* Tensors in C; lite/tensor.h describes the functions. */
 #include <stddef.h>
 
 #include "lite-c/common_enum_c.h"
@@ -34,7 +34,7 @@ LITE_CAPI extern const LiteTensorDesc default_desc;
 typedef void* LiteTensor;
 
 LITE_CAPI int LITE_make_tensor(const LiteTensorDesc tensor_describe, LiteTensor* tensor);
-/* A handle that is not (or no more) one of a tensor: nothing is done. NULL is an error. */
+/* Does nothing for an invalid or destroyed handle. NULL is an error. */
 LITE_CAPI int LITE_destroy_tensor(LiteTensor tensor);
 
 LITE_CAPI int LITE_set_tensor_layout(LiteTensor tensor, const LiteLayout layout);

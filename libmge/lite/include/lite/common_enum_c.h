@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
-/* The enums of Lite, for C and C++. Their numbers are those of MegEngine Lite; programs in other languages
+/* The enums of Lite, for C and C++. Their values are those of MegEngine Lite; programs in other languages
  * rely on them. */
 
 #include "lite/macro.h"
 
-/* What is written to standard error: lines of this level and above. */
+/* Level of the lines on standard error: this level and above. */
 typedef enum LITE_ANY_INT {
     DEBUG = 0,
     INFO = 1,
@@ -19,23 +19,22 @@ typedef enum LITE_ANY_INT {
     LITE_UNKNOWN_ERROR = 2,
 } ErrorCode;
 
-/* What runs the model; there is one. */
+/* The engine that runs the model; there is one. */
 typedef enum LITE_ANY_INT {
     LITE_DEFAULT = 0,
 } LiteBackend;
 
-/* Where a tensor lies or a network runs. Those of vendors whose libraries this build lacks are refused when
- * they are used. */
+/* The device type of a tensor or network. Types that this build does not support are refused on use. */
 typedef enum LITE_ANY_INT {
     LITE_CPU = 0,
     LITE_CUDA = 1,
     LITE_ATLAS = 3,
     LITE_NPU = 4,
     LITE_CAMBRICON = 5,
-    LITE_DEVICE_DEFAULT = 7, /* of a network: where its file says */
+    LITE_DEVICE_DEFAULT = 7, /* for a network: as in its file */
 } LiteDeviceType;
 
-/* Of elements. Their sizes are 4, 2, 4, 2, 1, 1, 4, 2 and 8 bytes. */
+/* Element types. Their sizes are 4, 2, 4, 2, 1, 1, 4, 2 and 8 bytes. */
 typedef enum LITE_ANY_INT {
     LITE_FLOAT = 0,
     LITE_HALF = 1,
@@ -48,25 +47,25 @@ typedef enum LITE_ANY_INT {
     LITE_INT64 = 8,
 } LiteDataType;
 
-/* Which of a network's tensors a name means; LITE_IO: the input of that name, or else the output. */
+/* The tensors of a network that a name refers to; LITE_IO: the input of that name, otherwise the output. */
 typedef enum LITE_ANY_INT {
     LITE_IO = 0,
     LITE_INPUT = 1,
     LITE_OUTPUT = 2,
 } LiteTensorPhase;
 
-/* What is wanted of an output: its values, or its shape only. */
+/* Whether an output's values are computed, or only its shape. */
 typedef enum LITE_ANY_INT {
     LITE_IO_VALUE = 0,
     LITE_IO_SHAPE = 1,
 } LiteIOType;
 
-/* How algorithms are chosen; bits that may be combined. */
+/* How algorithms are chosen; flags that can be combined. */
 typedef enum LITE_ANY_INT {
     LITE_ALGO_HEURISTIC = 1 << 0,
     LITE_ALGO_PROFILE = 1 << 1,      /* by measured times */
-    LITE_ALGO_REPRODUCIBLE = 1 << 2, /* only those whose results are the same bits each time */
-    LITE_ALGO_OPTIMIZED = 1 << 3,    /* none that is there to be compared with only */
+    LITE_ALGO_REPRODUCIBLE = 1 << 2, /* only algorithms with bit-identical results on every run */
+    LITE_ALGO_OPTIMIZED = 1 << 3,    /* no reference algorithms */
 } LiteAlgoSelectStrategy;
 
 typedef enum LITE_ANY_INT {

@@ -7,7 +7,7 @@
 
 namespace lite {
 
-// What every function of Lite throws: an argument, a file or a state that does not do, or work that failed.
+// The exception of all Lite functions: an invalid argument, file or state, or a failure.
 class LITE_API Error : public std::exception {
 public:
     explicit Error(const std::string& message) : text_("Error: " + message) {}

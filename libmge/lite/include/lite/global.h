@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What concerns the process and not one network. Errors are lite::Error.
+// Functions of the process instead of one network. Errors are lite::Error.
 
 #include <cstddef>
 #include <cstdint>
@@ -19,8 +19,8 @@ namespace lite {
 // Encrypted bytes, their number and the key, to the bytes of the model.
 using DecryptionFunc =
     std::function<std::vector<uint8_t>(const void* in, size_t size, const std::vector<uint8_t>& key)>;
-// Reads the information of a packed model: what it says about configuration, inputs and outputs, about the
-// device (device_id, number_threads, enable_inplace_model, use_tensorrt), and what is the application's.
+// Reads the information of a packed model: configuration, inputs and outputs, device settings (device_id,
+// number_threads, enable_inplace_model, use_tensorrt), and data of the application.
 using ParseInfoFunc = std::function<bool(
     const void* info, size_t size, const std::string& model_name, Config& config, NetworkIO& network_io,
     std::unordered_map<std::string, LiteAny>& isolated_config, std::string& extra_info)>;
@@ -47,7 +47,7 @@ LITE_API void set_loader_lib_path(const std::string& loader_path);
 // A file with the measured times of algorithms, read and extended by all networks that are loaded from now
 // on. Always_sync: each measurement is in the file before the next one begins.
 LITE_API void set_persistent_cache(const std::string& cache_path, bool always_sync = false);
-// Writes what is known of measured times; without a cache so far, an empty one.
+// Writes the measured times; without a cache, an empty one.
 LITE_API void dump_persistent_cache(const std::string& cache_path);
 // Errors: this build has no TensorRT.
 LITE_API void set_tensor_rt_cache(std::string tensorrt_cache_path);
@@ -58,7 +58,7 @@ LITE_API bool register_memory_pair(void* vir_ptr, void* phy_ptr, size_t length, 
                                    LiteBackend backend = LiteBackend::LITE_DEFAULT);
 LITE_API bool clear_memory_pair(void* vir_ptr, void* phy_ptr, LiteDeviceType device,
                                 LiteBackend backend = LiteBackend::LITE_DEFAULT);
-// Of an address inside of a registered piece; an error when there is none.
+// The physical address for one inside a registered range; an error if there is no such range.
 LITE_API void* lookup_physic_ptr(void* vir_ptr, LiteDeviceType device,
                                  LiteBackend backend = LiteBackend::LITE_DEFAULT);
 

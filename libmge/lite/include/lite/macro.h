@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* Marks what the library offers to programs. */
+/* Marks the public interface of the library. */
 #define LITE_API __attribute__((visibility("default")))
 
-/* Behind `enum`: in C++, too, one may hold any number that a program in C gives; only then can it be refused.
+/* After `enum`: allows any number in C++ too, so that invalid ones from C programs can be refused.
  */
 #ifdef __cplusplus
 #define LITE_ANY_INT : int

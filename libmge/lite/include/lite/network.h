@@ -54,11 +54,11 @@ struct LITE_API Options {
     bool enable_nchw32 = false;
     bool enable_nchw64 = false;
     bool enable_f16_io_comp = false;
-    // How far results may be from f32 arithmetic, where the processor is faster then: 0 strict; 1 relaxed,
-    // factors of products as bf16; 2 fast, values between steps too.
+    // Allowed deviation from f32 arithmetic, where that is faster: 0 strict; 1 relaxed, factors of products
+    // as bf16; 2 fast, also values between steps.
     uint8_t precision = 0;
-    // In how many bits linear layers keep each weight: 8 or 4; arithmetic stays f32. 0: as they are, or as
-    // the model says.
+    // Number of bits per weight in linear layers: 8 or 4; arithmetic stays f32. 0: unchanged, or as the model
+    // specifies.
     uint8_t weight_bits = 0;
     // Model files are read into memory instead of being mapped: for files that may change while in use.
     bool copy_model_files = false;
@@ -69,24 +69,24 @@ struct LITE_API Config {
     int device_id = 0;             // -1: 0
     LiteDeviceType device_type = LiteDeviceType::LITE_CPU;
     LiteBackend backend = LiteBackend::LITE_DEFAULT;
-    // How a model that is not packed is encrypted: a name of register_decryption_and_key(); "": not at all.
+    // The cipher of a model that is not packed: a name of register_decryption_and_key(); "": not encrypted.
     std::string bare_model_cryption_name = {};
     Options options = {};
     bool auto_optimize_inference = false;  // the engine chooses the layout and packs weights
-    // An input whose images are given as tensors of their own: get_discrete_tensors().
+    // An input whose images are given as separate tensors: get_discrete_tensors().
     std::string discrete_input_name = {};
 };
 
 struct LITE_API ExtraConfig {
-    bool disable_configure_by_model_info = false;  // what a packed model says about itself is not applied
+    bool disable_configure_by_model_info = false;  // the configuration inside a packed model is ignored
 };
 
 // An input or output of a network.
 struct LITE_API IO {
     std::string name;
-    bool is_host = true;  // the user's data lies on the host; false: on the network's device
+    bool is_host = true;  // the user's data is on the host; false: on the network's device
     LiteIOType io_type = LiteIOType::LITE_IO_VALUE;
-    Layout config_layout = {};  // of an input, instead of the model's
+    Layout config_layout = {};  // layout of an input that replaces the model's
 };
 
 struct LITE_API NetworkIO {
@@ -98,25 +98,25 @@ struct LITE_API NetworkIO {
 class LITE_API Allocator {
 public:
     virtual ~Allocator() = default;
-    // So many bytes at an address divisible by `align`; null: there is no room.
+    // Returns so many bytes at an address divisible by `align`; null if out of memory.
     virtual void* allocate(LiteDeviceType device_type, int device_id, size_t size, size_t align) = 0;
     virtual void free(LiteDeviceType device_type, int device_id, void* ptr) = 0;
 };
 
 using ThreadAffinityCallback = std::function<void(int thread_id)>;
 using AsyncCallback = std::function<void()>;
-// By name, what was asked for of an input or output, and its tensor.
+// By name, the settings of an input or output, and its tensor.
 using IOTensors = std::unordered_map<std::string, std::pair<IO, std::shared_ptr<Tensor>>>;
 using StartCallback = std::function<void(const IOTensors&)>;
 using FinishCallback = std::function<void(const IOTensors&)>;
 
-// "Before loading" and "after loading": an error otherwise. Calls of several threads on one network wait for
-// each other. A thread that needs the outputs of its own run keeps the others out from setting the inputs to
-// reading the outputs. Several networks, also those that share weights, may run at once. In a child made by
-// fork() a network runs as before; a run that was under way then is lost there, and wait() says so. Errors
-// are lite::Error; a network that failed to load may load another model. What a network calls back neither
-// loads nor changes it; one that it destroys finishes its run first. Only a finish callback that wait() calls
-// may start the next run.
+// Functions marked "before loading" and "after loading" throw an error otherwise. Calls of several threads on
+// one network are serialised. A thread that needs the outputs of its own run must exclude others from setting
+// the inputs until it has read the outputs. Several networks, also those that share weights, may run at once.
+// In a child made by fork() a network works as before; a run in flight at the fork is lost there, and wait()
+// reports that. Errors are lite::Error; a network that failed to load may load another model. Callbacks must
+// not load or change their network; a network that is destroyed in its callback finishes its run first. Only
+// a finish callback that wait() calls may start the next run.
 class LITE_API Network {
 public:
     class NetworkImplBase;
@@ -127,15 +127,15 @@ public:
     Network(const Network&) = delete;
     Network& operator=(const Network&) = delete;
 
-    // Any kind of model file, told by its contents. The memory is the caller's and has to outlive the
-    // network.
+    // Loads a model file of any format, detected from its contents. The memory is the caller's and must
+    // outlive the network.
     void load_model(void* model_mem, size_t size);
     void load_model(std::string model_path);
     // Before loading: outputs that the NetworkIO does not name are not computed.
     void compute_only_configured_output();
 
-    // After loading. The tensors are the network's own: what is written into an input is what forward()
-    // reads. A discrete input has get_discrete_tensors() instead.
+    // After loading. The tensors belong to the network: forward() reads values that are written to an input.
+    // For a discrete input use get_discrete_tensors() instead.
     std::shared_ptr<Tensor> get_io_tensor(std::string io_name,
                                           LiteTensorPhase phase = LiteTensorPhase::LITE_IO);
     std::vector<std::shared_ptr<Tensor>> get_discrete_tensors(
@@ -146,15 +146,15 @@ public:
 
     // An empty function removes a callback.
     //
-    // Is called from the thread of the run when all outputs are there; nobody needs to wait then. Not with
-    // force_output_use_user_specified_memory, nor in place.
+    // Called on the thread of the run when all outputs are ready; no wait() is needed then. Cannot be
+    // combined with force_output_use_user_specified_memory, or with in-place runs.
     Network& set_async_callback(const AsyncCallback& async_callback);
-    // Is called by forward() before the first operator, and what it throws ends the run.
+    // Called by forward() before the first operator. An exception ends the run.
     Network& set_start_callback(const StartCallback& start_callback);
     // Is called when the outputs are there: by wait(), or after the asynchronous callback.
     Network& set_finish_callback(const FinishCallback& finish_callback);
 
-    // After loading. Starts a run with what the inputs hold; an earlier one is waited for.
+    // After loading. Starts a run with the current inputs; waits for an earlier one.
     void forward();
     // After loading. Until the run is over; its errors are thrown here.
     void wait();
@@ -171,13 +171,13 @@ public:
     Network& set_stream_id(int stream_id);
     int get_stream_id() const;
 
-    // The times of the latest run's operators, as MegEngine's GraphProfiler writes them; written whole after
-    // each run. "": no more.
+    // Writes the times of the latest run's operators in the format of MegEngine's GraphProfiler, as a
+    // complete file after each run. "": stop.
     void enable_profile_performance(std::string profile_file_path);
-    // What a packed model says about itself beside the network; "": nothing.
+    // The information that a packed model has besides the network; "" if there is none.
     const std::string& get_model_extra_info();
     LiteDeviceType get_device_type() const;
-    // Writes where values lie in memory, as JSON, into a folder that is made when it is not there.
+    // Writes the memory plan as JSON into a folder, which is created if necessary.
     void get_static_memory_alloc_info(const std::string& log_dir = "logs/test") const;
     // Before loading.
     void extra_configure(const ExtraConfig& extra_config);
@@ -187,7 +187,7 @@ private:
     std::unique_ptr<NetworkImplBase> impl_;
 };
 
-// How a network runs; all of it is about a `network`.
+// How a network runs; all functions change a `network`.
 class LITE_API Runtime {
 public:
     // Before loading, on a CPU: how many threads compute.
@@ -201,9 +201,9 @@ public:
     static bool is_cpu_inplace_mode(std::shared_ptr<Network> dst_network);
     // An error: this build has no TensorRT.
     static void use_tensorrt(std::shared_ptr<Network> dst_network);
-    // HEURISTIC or PROFILE, with REPRODUCIBLE and OPTIMIZED; 0: as it is. After loading the network is
-    // compiled again.
-    // `shared_batch_size`: algorithms are measured for this batch and used for all; 0: for each its own.
+    // HEURISTIC or PROFILE, with REPRODUCIBLE and OPTIMIZED; 0: unchanged. After loading, the network is
+    // compiled again. `shared_batch_size`: algorithms are measured for this batch size and used for all; 0:
+    // each batch size is measured.
     static void set_network_algo_policy(std::shared_ptr<Network> dst_network, LiteAlgoSelectStrategy strategy,
                                         uint32_t shared_batch_size = 0,
                                         bool binary_equal_between_batch = false);
@@ -213,12 +213,11 @@ public:
     // Before loading: all memory of the network's runs.
     static void set_memory_allocator(std::shared_ptr<Network> dst_network,
                                      std::shared_ptr<Allocator> user_allocator);
-    // Before loading `dst_network`: both have one memory for what lies between inputs and outputs, and do not
-    // run at once.
+    // Before loading `dst_network`: both share the memory for intermediate values, and must not run at once.
     static void share_runtime_memory_with(std::shared_ptr<Network> dst_network,
                                           std::shared_ptr<Network> src_network);
-    // Loads `dst_network` with the model and the weights of `src_network`, which may go. They may run at
-    // once.
+    // Loads `dst_network` with the model and the weights of `src_network`, which may be destroyed. They may
+    // run at once.
     static void shared_weight_with_network(std::shared_ptr<Network> dst_network,
                                            const std::shared_ptr<Network> src_network);
     // Writes every value of each run to a text file, or to files in a folder. The latest call counts; "": no

@@ -9,27 +9,27 @@
 
 namespace lite {
 
-// Puts a model, what it says about itself, and the algorithms that were measured for it into one file.
+// Packs a model, its information, and the algorithms measured for it into one file.
 //
 //     lite::ModelPacker packer("model.mge", "model.lite", "info.json");
 //     packer.set_header();
 //     packer.pack_model();
 class LITE_API ModelPacker {
 public:
-    // Paths; "": none.
+    // Paths; "": absent.
     ModelPacker(std::string model_path, std::string packed_model_path, std::string info_data_path = "",
                 std::string info_algo_policy_path = "", std::string info_binary_cache_path = "");
-    // The same by contents; empty: none.
+    // The same with contents; empty: absent.
     ModelPacker(std::vector<uint8_t> model_data, std::string packed_model_path,
                 std::vector<uint8_t> info_data = {}, std::vector<uint8_t> info_algo_policy_data = {},
                 std::vector<uint8_t> info_binary_cache_data = {});
     ~ModelPacker();
 
-    // By which decryption the model and the information are read; "NONE": they are plain. Encrypted ones are
-    // stored as they were given, a plain information gets what the format requires and it lacks.
+    // Names of the ciphers of the model and the information; "NONE": not encrypted. Encrypted parts are
+    // stored unchanged; plain information is completed with required fields.
     void set_header(std::string model_decryption_method = "NONE", std::string info_decryption_method = "NONE",
                     bool is_fast_run_cache = true);
-    // Writes the file, whole or not at all.
+    // Writes the file, completely or not at all.
     void pack_model();
 
 private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Memory with a shape and a type of elements, on the host or on a device; what networks read and write.
+// Memory with a shape and an element type, on the host or on a device; the inputs and outputs of networks.
 //
 //     lite::Tensor tensor(LiteDeviceType::LITE_CPU, lite::Layout{{4, 8}, 2, LiteDataType::LITE_FLOAT});
 //     auto* data = static_cast<float*>(tensor.get_memory_ptr());
@@ -20,7 +20,7 @@ namespace lite {
 
 struct LITE_API Layout {
     static constexpr size_t MAXDIM = 7;
-    size_t shapes[MAXDIM];  // of which the first `ndim` count
+    size_t shapes[MAXDIM];  // the first `ndim` are valid
     size_t ndim = 0;        // 0: no tensor yet
     LiteDataType data_type = LiteDataType::LITE_FLOAT;
 
@@ -51,9 +51,9 @@ public:
     Layout get_layout() const { return layout_; }
     bool is_pinned_host() const { return is_pinned_host_; }
 
-    // Of the first element, on the tensor's device. An error for a tensor without layout.
+    // The address of the first element, on the tensor's device. An error for a tensor without a layout.
     void* get_memory_ptr() const;
-    // Of the element at `index`, which may leave the last dimensions out (0).
+    // The address of the element at `index`, whose last dimensions may be omitted (0).
     void* get_memory_ptr(const std::vector<size_t>& index) const;
     // Bytes of its elements; 0 without layout.
     size_t get_tensor_total_size_in_byte() const;
@@ -62,23 +62,24 @@ public:
 
     // The memory stays when it is large enough.
     void set_layout(const Layout& layout);
-    // From now on the tensor is the caller's memory, which holds at least its bytes and lives as long.
+    // From now on the tensor uses the caller's memory, which must be large enough and outlive the tensor.
     void reset(void* prepared_data, size_t data_length_in_byte);
     void reset(void* prepared_data, const Layout& layout);
     // Equally many elements in the same memory; one of the numbers may be -1, which means the rest. An error
     // for a slice with gaps.
     void reshape(const std::vector<int>& shape);
-    // A part in the same memory: in the first dimensions from `start` to `end`, in steps of `step` (1), the
-    // others whole. 0 <= start <= end <= size, step >= 1.
+    // A slice in the same memory: in the first dimensions from `start` to `end`, in steps of `step` (1), and
+    // the others in full. 0 <= start <= end <= size, step >= 1.
     std::shared_ptr<Tensor> slice(const std::vector<size_t>& start, const std::vector<size_t>& end,
                                   const std::vector<size_t>& step = {});
     void fill_zero();
-    // The elements of `src`, wherever it lies. The layout is that of `src` from then on; only a slice with
-    // gaps keeps its own, which has to be equal.
+    // Copies the elements of `src` from any device. This tensor gets the layout of `src`; only a slice with
+    // gaps keeps its own, which must be equal.
     void copy_from(const Tensor& src);
-    // The layout and the memory of `src`, which may go. Both lie on the host or both on a device.
+    // Uses the layout and the memory of `src`, which may be destroyed. Both must be on the host or both on a
+    // device.
     void share_memory_with(const Tensor& src);
-    // Reads again what the getters give, after it was changed elsewhere.
+    // Refreshes the getters' values after changes elsewhere.
     void update_from_implement();
 
 private:
@@ -92,8 +93,8 @@ private:
 
 class LITE_API TensorUtils {
 public:
-    // The tensors behind each other along `dim` (from -ndim to ndim - 1) as a new one, on `dst_device`;
-    // LITE_DEVICE_DEFAULT and -1: those of the first. None: an empty tensor.
+    // Concatenates the tensors along `dim` (from -ndim to ndim - 1) into a new one on `dst_device`;
+    // LITE_DEVICE_DEFAULT and -1: those of the first tensor. Without tensors, an empty tensor.
     static std::shared_ptr<Tensor> concat(const std::vector<Tensor>& tensors, int dim,
                                           LiteDeviceType dst_device = LiteDeviceType::LITE_DEVICE_DEFAULT,
                                           int dst_device_id = -1);
@@ -145,7 +146,7 @@ public:
     }
 
 private:
-    // By the variant's index.
+    // Indexed by the variant's index.
     static constexpr Type types[] = {NONE,  STRING, INT32, UINT32, UINT8,    INT8,
                                      INT64, UINT64, BOOL,  FLOAT,  VOID_PTR8};
     std::variant<std::monostate, std::string, int32_t, uint32_t, uint8_t, int8_t, int64_t, uint64_t, bool,
