@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Everything a C++ program needs: tensors, operators, gradients, training, graphs, programs, models, and what
-// tells how they run. Libraries with operators of their own include own_operators.h.
+// Everything for a C++ program: tensors, operators, gradients, training, graphs, programs, models, and
+// inspection. Libraries with custom operators include own_operators.h.
 
 #if __cplusplus < 202002L
 #error "libmge needs C++20: compile with -std=c++20, or link mge::mge in CMake, which asks for it"

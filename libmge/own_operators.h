@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Everything that a library of own operators needs: how an operator is defined and how its library tells of
-// it, the operators that its gradient is written in, and what kernels for the CPU share.
+// Everything for a library of custom operators: their definition and registration, the operators for their
+// gradients, and the helpers of CPU kernels.
 
 #if __cplusplus < 202002L
 #error "libmge needs C++20: compile with -std=c++20, or link mge::mge in CMake, which asks for it"

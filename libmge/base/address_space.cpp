@@ -18,7 +18,7 @@ bool is_limited(decltype(RLIMIT_AS) resource) {
 
 void require_address_space(size_t bytes, std::string_view purpose) {
     if (bytes == 0 || (!is_limited(RLIMIT_AS) && !is_limited(RLIMIT_DATA))) return;
-    // No page is touched: this asks for addresses, not for memory.
+    // Reserves addresses without touching memory.
     void* room =
         ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (room == MAP_FAILED)

@@ -7,9 +7,9 @@
 
 namespace mge {
 
-// oneDNN crashes and OpenMP ends the process when the system refuses them memory, which it does where a
-// process may not take more than so much (`ulimit -v`). Asked beforehand, it can be an error: a MemoryError
-// that names the purpose unless there is room for `bytes` more. Without such a limit nothing is asked.
+// oneDNN crashes and OpenMP ends the process if the system refuses them memory, which happens under a limit
+// of the address space (`ulimit -v`). This check beforehand makes it an error: a MemoryError that names the
+// purpose unless `bytes` more are available. Without such a limit it does nothing.
 MGE_API void require_address_space(size_t bytes, std::string_view purpose);
 
 }  // namespace mge

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::string_view prefixes = "KMGT";
 
-// 1024 to the power that a unit stands for; 0 for what is none.
+// The power of 1024 for a unit; 0 for an unknown one.
 double factor_of(std::string unit) {
     std::erase(unit, ' ');
     std::ranges::transform(unit, unit.begin(), capital);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// /proc/self/cgroup says in which group of each hierarchy the process is, /proc/self/mountinfo which part of
-// the hierarchy can be seen where. Both name groups as this process's cgroup namespace sees them. Which
-// kernel files exist tells which limits there are: a v2 hierarchy beside v1 ones has no files of the
-// controllers that those have.
+// /proc/self/cgroup lists the group of the process in each hierarchy, and /proc/self/mountinfo the visible
+// part of the hierarchy. Both name groups as seen from this process's cgroup namespace. Kernel files exist
+// for the limits that apply: a v2 hierarchy next to v1 hierarchies has no files of their controllers.
 #include "libmge/base/cgroup.h"
 
 #include <algorithm>
@@ -83,8 +82,8 @@ std::vector<Mount> read_mounts(const std::string& root, std::string_view control
     return result;
 }
 
-// What is behind `root` in `group`: "" for the same group. std::nullopt when it lies elsewhere, which can be
-// when namespaces and mounts were made apart; the process then sees no group of its own.
+// The part of `group` after `root`: "" for the same group. std::nullopt if `group` is not below `root`, which
+// happens when namespaces and mounts were created independently; the process then cannot see its own group.
 std::optional<std::string> below(const std::string& group, const std::string& root) {
     if (root == "/") return group == "/" ? "" : group;
     if (!group.starts_with(root)) return std::nullopt;
@@ -123,7 +122,7 @@ std::vector<std::string> words_in(const std::string& path) {
     return split(line, ' ');
 }
 
-// A number, whatever the locale; std::nullopt for "max", nothing, and what is no number.
+// A number, in any locale; std::nullopt for "max", an empty word, and other words.
 std::optional<double> number(const std::string& word) {
     double value = 0;
     auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
@@ -142,14 +141,14 @@ std::optional<double> quota_of(const std::string& folder, bool is_v2) {
     return *quota / *period;
 }
 
-// v1 says "none" by the largest number of whole pages.
+// v1 expresses "no limit" by the largest number of whole pages.
 std::optional<double> memory_of(const std::string& folder, bool is_v2) {
     auto bytes = number(words_in(folder + (is_v2 ? "/memory.max" : "/memory.limit_in_bytes"))[0]);
     constexpr auto none = double(std::numeric_limits<int64_t>::max() / 2);
     return bytes && *bytes >= 0 && *bytes < none ? bytes : std::nullopt;
 }
 
-// Pages of files that nobody has asked for lately count, too, until somebody needs them.
+// Pages of files that have not been used recently are reclaimed on demand, so they count as available.
 double reclaimable_in(const std::string& folder, bool is_v2) {
     std::string_view key = is_v2 ? "inactive_file" : "total_inactive_file";
     std::ifstream file(folder + "/memory.stat");

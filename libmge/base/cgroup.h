@@ -8,9 +8,9 @@
 
 namespace mge {
 
-// What the control groups of this process (cgroup v1 and v2) allow it. A group's limit holds for all groups
-// inside of it: each limit is the smallest of the process's own group and of those around it, as far as they
-// are mounted. std::nullopt when there is none. `root` stands before the absolute paths that are read.
+// The limits of this process's control groups (cgroup v1 and v2). A group's limit applies to all groups
+// inside it: each limit is the smallest of the process's own group and its mounted ancestors. std::nullopt
+// without a limit. `root` is a prefix of the absolute paths.
 
 struct CpuQuota {
     double cpus;        // 0.5: half of one processor's time
@@ -20,7 +20,7 @@ MGE_API std::optional<CpuQuota> cpu_quota(const std::string& root = {});
 
 struct MemoryLimit {
     uint64_t bytes;
-    uint64_t used;  // by the group that sets it, without what the system can take back at once
+    uint64_t used;  // in the group that sets the limit, without memory that can be reclaimed immediately
     std::string group;
 };
 MGE_API std::optional<MemoryLimit> memory_limit_of_groups(const std::string& root = {});

@@ -10,7 +10,7 @@ namespace mge {
 // The value of an environment variable; an empty one counts as not set.
 MGE_API std::optional<std::string> env_string(const char* name);
 
-// An integer from the environment; anything else in it is a UserError that names the variable.
+// An integer from the environment; UserError that names the variable for any other value.
 MGE_API std::optional<long> env_int(const char* name);
 
 }  // namespace mge

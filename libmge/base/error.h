@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Three kinds of errors: UserError (what the caller has to change), InternalError (a broken promise of our
-// own, with its place), DeviceError (a device or the system refused). Tools map them to exit codes, Python to
-// exception classes.
+// Three kinds of errors: UserError (the caller must change something), InternalError (a broken invariant of
+// the library, with its location), DeviceError (a device or the system failed). Tools map them to exit codes,
+// Python to exception classes.
 
 #include <stdexcept>
 #include <string>
@@ -83,7 +83,7 @@ public:
 
 }  // namespace mge
 
-// For promises inside the library; what a user can reach throws a UserError instead.
+// For invariants of the library; errors of users throw a UserError instead.
 #define MGE_CHECK(condition, ...)                                              \
     do {                                                                       \
         if (!(condition)) [[unlikely]]                                         \

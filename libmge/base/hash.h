@@ -17,7 +17,7 @@ constexpr uint64_t hash_mix(uint64_t seed, uint64_t value) {
 
 // XXH3 of some bytes, at memory speed: stable, for checksums in files and keys in caches.
 MGE_API uint64_t checksum(const void* data, size_t bytes);
-// 128 bits of it: what has the same fingerprint counts as equal.
+// 128 bits of hash: equal fingerprints count as equal content.
 struct Fingerprint {
     uint64_t low = 0, high = 0;
     auto operator<=>(const Fingerprint&) const = default;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// How deep the values of a JSON text lie in each other. Who reads JSON into objects calls himself for each
-// level to copy, compare or print them, and a file of brackets alone would overflow the stack.
+// Nesting depth of a JSON text. Functions that copy, compare or print JSON objects recurse for each level,
+// and a file of brackets would overflow the stack.
 
 #include <string_view>
 
@@ -9,7 +9,7 @@ namespace mge {
 
 inline constexpr int deepest_json = 64;
 
-// Of a text that need not be JSON at all.
+// The text need not be valid JSON.
 inline bool is_too_deep(std::string_view json) {
     int depth = 0;
     bool in_string = false;

@@ -21,10 +21,10 @@
 
 namespace mge {
 
-// Text that is no UTF-8 is written with replacement characters.
+// Invalid UTF-8 is written with replacement characters.
 class MGE_API JsonWriter {
 public:
-    // With `inside_html` no text can end the <script> element that the document stands in.
+    // With `inside_html`, no text can close the enclosing <script> element.
     explicit JsonWriter(std::ostream& stream, bool inside_html = false)
         : stream_(stream), inside_html_(inside_html) {}
 
@@ -65,7 +65,7 @@ public:
     }
     template <class T>
     void value(const std::vector<T>& items) {
-        list(items, [this](auto& item) { this->value(item); });  // "this": else clang warns
+        list(items, [this](auto& item) { this->value(item); });  // "this": avoids a warning of clang
     }
     template <class T>
     void member(std::string_view name, const T& content) {

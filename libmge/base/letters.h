@@ -3,7 +3,7 @@
 
 namespace mge {
 
-// Of ASCII, whatever language the program has asked for: in Turkish no capital of "i" is one byte.
+// ASCII only, regardless of the locale: in Turkish the capital of "i" is not a single byte.
 constexpr char capital(char c) { return c >= 'a' && c <= 'z' ? char(c - 'a' + 'A') : c; }
 
 }  // namespace mge

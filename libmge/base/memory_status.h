@@ -6,8 +6,8 @@
 
 namespace mge {
 
-// Bytes of main memory that this process may use, as far as the system and its control groups say: a
-// container has its own.
+// Bytes of main memory that this process may use, according to the system and its control groups: a container
+// has its own.
 struct MemoryStatus {
     uint64_t total = 0, free = 0;
 };

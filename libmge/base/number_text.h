@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Numbers as text that is the same wherever a program runs: printf() and strtod() write and read a comma
-// where the program has asked for such a language (setlocale(); Python's locale.setlocale).
+// Numbers as text, independent of the locale: printf() and strtod() write and read a comma if the program has
+// set such a locale (setlocale(); Python's locale.setlocale).
 
 #include <cstdint>
 #include <optional>
@@ -16,7 +16,7 @@ MGE_API std::string decimal_text(double value, int digits);  // as printf("%.*g"
 MGE_API std::string hexadecimal_text(double value);          // exact, as printf("%a"): "0x1.8p+0"
 // "1 run", "3 runs"; `many` where an s is not enough.
 MGE_API std::string counted(int64_t count, std::string_view one, std::string_view many = {});
-// A whole word of either kind; std::nullopt for anything else and what is out of range.
+// A whole word of either type; std::nullopt for other words and numbers out of range.
 MGE_API std::optional<double> parse_number(std::string_view word);
 
 }  // namespace mge

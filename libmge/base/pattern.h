@@ -14,7 +14,7 @@ inline bool is_found(const std::regex& expression, const std::string& where,
                      std::regex_constants::match_flag_type flags = std::regex_constants::match_default) {
     constexpr size_t longest = 4096;
     auto end = where.begin() + std::ptrdiff_t(std::min(where.size(), longest));
-    // There is no end where the text goes on.
+    // The text continues, so its end must not match.
     if (end != where.end()) flags |= std::regex_constants::match_not_eol;
     return std::regex_search(where.begin(), end, expression, flags);
 }

@@ -61,7 +61,7 @@ ParamValue OwnParamCodec<T>::get(const T& value) {
 template <class T>
 T OwnParamCodec<T>::set(const ParamValue& value) {
     if (auto* own = std::get_if<T>(&value)) return *own;
-    // Of which numbers an empty list is cannot be seen, and integers are numbers, too.
+    // An empty list does not show the type of its numbers, and integers are valid numbers, too.
     if constexpr (std::is_same_v<T, IntList>)
         if (auto* list = std::get_if<FloatList>(&value); list && list->empty()) return {};
     if constexpr (std::is_same_v<T, FloatList>)

@@ -24,7 +24,7 @@ namespace mge {
 using IntList = std::vector<int64_t>;
 using FloatList = std::vector<double>;
 
-// A graph that an operator holds as a parameter; what can be done with it stands in op/subgraph.h.
+// A graph that is a parameter of an operator; op/subgraph.h defines its functions.
 class Subgraph;
 struct MGE_API SubgraphRef : std::shared_ptr<const Subgraph> {
     using shared_ptr::shared_ptr;
@@ -33,7 +33,7 @@ struct MGE_API SubgraphRef : std::shared_ptr<const Subgraph> {
     uint64_t hash() const;
 };
 
-// What a parameter can be outside the library: in files, in JSON, in Python.
+// The type of a parameter outside the library: in files, in JSON, in Python.
 using ParamValue = std::variant<bool, int64_t, double, std::string, IntList, FloatList, SubgraphRef>;
 using ParamMap = std::vector<std::pair<std::string, ParamValue>>;
 
@@ -45,12 +45,12 @@ struct EnumNames;
 [[noreturn]] MGE_API void throw_wrong_param(const std::string& expected, const ParamValue& got);
 MGE_API std::string to_text(const ParamValue& value);
 
-// How a member type travels as a ParamValue. Specialise for types that know their own text (DType).
+// Conversion of a member type to and from ParamValue. Specialise for types that have their own text (DType).
 template <class T>
 struct ParamCodec;
 
-// Of the types that a ParamValue holds itself. Compiled once: each source would make the variant's functions
-// for all of them again.
+// For the types that a ParamValue contains directly. Compiled once: otherwise each source would instantiate
+// the variant's functions for all of them.
 template <class T>
 struct MGE_API OwnParamCodec {
     static ParamValue get(const T& value);
@@ -186,7 +186,7 @@ constexpr std::array<FieldInfo, sizeof...(F)> erase_fields(const std::tuple<F...
 }
 
 MGE_API ParamMap save_params(FieldList fields, const void* params);
-// Absent fields keep their values; an unknown name or a wrong type is a UserError that starts with `who`.
+// Absent fields keep their values. UserError with the prefix `who` for an unknown name or a wrong type.
 MGE_API void load_params(std::string_view who, FieldList fields, void* params, const ParamMap& map);
 // "axis=1, keepdims=True": stable text, used in printing and in cache keys.
 MGE_API std::string params_text(FieldList fields, const void* params);

@@ -24,7 +24,7 @@ void rethrow_in(const std::string& where) {
     } catch (const ModelError& e) {
         throw ModelError(said(e));
     } catch (const UserError& e) {
-        if (e.code() != ErrorCode::usage) throw;  // one that a higher layer knows more about
+        if (e.code() != ErrorCode::usage) throw;  // a higher layer has more information about these
         throw UserError(said(e), e.error_class());
     } catch (const InternalError& e) {
         throw InternalError(said(e));

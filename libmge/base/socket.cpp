@@ -43,7 +43,7 @@ Socket open_socket(const addrinfo& address) {
     return Socket(::socket(address.ai_family, address.ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
 }
 
-// Small messages go at once, and a machine that is gone is noticed some time.
+// Small messages are sent immediately, and a dead machine is detected eventually.
 void set_options(const Socket& socket) {
     int on = 1;
     ::setsockopt(socket.descriptor(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);

@@ -35,13 +35,13 @@ private:
 Socket listen_at(const std::string& host, int backlog);
 int port_of(const Socket& listening);
 Socket connect_to(const std::string& host, int port, Deadline end);
-// Null when nobody has come.
+// Null if no peer has connected.
 Socket accept_from(const Socket& listening, Deadline end);
 
 // poll() until something is ready or time is over; gives how many are ready.
 int wait_for_events(std::span<pollfd> entries, Deadline end);
-// What may end a wait for others: it is called meanwhile, ten times a second and when a signal has come, and
-// throws to do so. There is none until somebody sets it.
+// A function that may end waits by throwing: it is called ten times a second during a wait and after a
+// signal. By default there is no such function.
 MGE_API void set_interruption(void (*may_throw)());
 // Calls it, for waits of another kind.
 MGE_API void check_interruption();

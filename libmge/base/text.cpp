@@ -8,7 +8,7 @@
 namespace mge {
 namespace {
 
-// As many as there are texts inside texts; a stream that wrote something long gives its memory back.
+// As many as texts are nested inside texts; a stream that wrote a long text frees its memory.
 constexpr size_t most_kept = 4, longest_kept = 4096;
 
 // Outlives KeptStreams: a text may be written while a thread, or the process, ends.

@@ -10,9 +10,8 @@
 
 namespace mge {
 
-// std::ostringstream for want of memory ends its text somewhere and says nothing; this one throws
-// std::bad_alloc. And it writes numbers the same wherever a program runs: 1234.5, not "1.234,5" where the
-// program has asked for such a language (std::locale::global).
+// Out of memory, std::ostringstream truncates its text silently; this class throws std::bad_alloc. It also
+// writes numbers independently of the locale: 1234.5, not "1.234,5" with such a locale (std::locale::global).
 class TextStream : public std::ostringstream {
 public:
     TextStream() {
@@ -21,8 +20,8 @@ public:
     }
 };
 
-// A stream that its thread keeps for the next text: to make one takes longer than to write what most texts
-// say, and compiling a graph writes thousands (the keys of the fast-run cache, labels).
+// A stream that its thread keeps for the next text: constructing one takes longer than writing most texts,
+// and compiling a graph writes thousands (keys of the fast-run cache, labels).
 class MGE_API LentStream {
 public:
     LentStream();

@@ -8,7 +8,7 @@
 
 namespace mge {
 
-// One object of each type that somebody puts in.
+// A container with at most one object of each type.
 class UserData {
 public:
     // The one of this type, made at the first call.
@@ -27,7 +27,7 @@ public:
         objects_[typeid(T)] = made;
         return *made;
     }
-    // Null when there is none.
+    // Null if there is no such object.
     template <class T>
     T* find() {
         std::lock_guard lock(mutex_);

@@ -8,7 +8,7 @@ namespace {
 
 constexpr char hex[] = "0123456789abcdef";
 
-// How many bytes of valid UTF-8 begin at the text's start; 0: none.
+// Length in bytes of the valid UTF-8 character at the start of the text; 0 if it is invalid.
 size_t utf8_length(std::string_view raw) {
     auto byte = [&](size_t i) { return i < raw.size() ? uint8_t(raw[i]) : uint8_t(0); };
     uint8_t first = byte(0), second = byte(1);
@@ -16,13 +16,13 @@ size_t utf8_length(std::string_view raw) {
     size_t length = first < 0xC2 ? 0 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : first < 0xF5 ? 4 : 0;
     for (size_t i = 1; i < length; ++i)
         if ((byte(i) & 0xC0) != 0x80) return 0;
-    // Overlong forms, surrogates, and what lies beyond Unicode.
+    // Overlong forms, surrogates, and code points beyond Unicode.
     bool refused = (first == 0xE0 && second < 0xA0) || (first == 0xED && second >= 0xA0) ||
                    (first == 0xF0 && second < 0x90) || (first == 0xF4 && second >= 0x90);
     return refused ? 0 : length;
 }
 
-// Hands each character to `take`, and each byte that belongs to none to `take_byte`.
+// Calls `take` for each character, and `take_byte` for each byte that belongs to no character.
 template <class Take, class TakeByte>
 void for_each_character(std::string_view raw, const Take& take, const TakeByte& take_byte) {
     while (!raw.empty()) {
@@ -37,7 +37,7 @@ void for_each_character(std::string_view raw, const Take& take, const TakeByte& 
 
 void append_byte(std::string& result, uint8_t byte) { result += {'\\', 'x', hex[byte >> 4], hex[byte & 15]}; }
 
-// Of a character of two or three bytes; 0 for others.
+// The code point of a character of two or three bytes; 0 for others.
 uint32_t code_point(std::string_view c) {
     auto bits = [&](size_t i) { return uint32_t(uint8_t(c[i]) & 0x3F); };
     if (c.size() == 2) return uint32_t(uint8_t(c[0]) & 0x1F) << 6 | bits(1);

@@ -11,14 +11,14 @@ namespace mge {
 
 MGE_API bool is_utf8(std::string_view raw);
 
-// With U+FFFD for each byte that is no UTF-8: what JSON, HTML and Python's str take.
+// With U+FFFD for each byte of invalid UTF-8, as JSON, HTML and Python's str require.
 MGE_API std::string valid_utf8(std::string_view raw);
 
-// With \x.. for each byte that is no UTF-8; a backslash stays what it is.
+// With \x.. for each byte of invalid UTF-8; backslashes are not escaped.
 MGE_API std::string with_escaped_bytes(std::string_view raw);
 
-// What may go to a terminal: with \n, \x1b … for control characters (those of Unicode and the marks that turn
-// the direction of writing as \u202e …) and for bytes that are no UTF-8. It breaks no line and no terminal.
+// Text that is safe on a terminal: with \n, \x1b … for control characters (those of Unicode and the marks of
+// the writing direction as \u202e …) and for bytes of invalid UTF-8.
 MGE_API std::string printable(std::string_view raw);
 
 }  // namespace mge

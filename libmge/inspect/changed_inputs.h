@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Finds operators that run at once and change what they only read. Each input on the host is summed up before
-// an operator and behind it; memory that an operator writes its results to is left out.
+// Finds eager operators that change their read-only inputs. A checksum of each input on the host is computed
+// before and after an operator; inputs whose memory the operator reuses for its results are excluded.
 
 #include <mutex>
 #include <string>
@@ -11,8 +11,8 @@
 
 namespace mge {
 
-// For all threads; one search at a time, a second start begins anew. An operator recorder beside it is not
-// told.
+// For all threads; one search at a time, and a second start resets it. Cannot be combined with an operator
+// recorder.
 class MGE_API ChangedInputs final : public OperatorObserver {
 public:
     void start();

@@ -34,7 +34,7 @@ double quotient(double d, double size) {
     return size == 0 || std::isinf(d) ? infinity : d / size;
 }
 
-// What the error of one element is divided by.
+// The divisor of an element's error.
 double divisor(Metric metric, double got, double expected) {
     double a = std::abs(got), b = std::abs(expected);
     switch (metric) {
@@ -85,7 +85,7 @@ struct Sums {
     }
 };
 
-// What the limit grows with, by metric.
+// The scale of the limit, by metric.
 double size_for(Metric metric, const Sums& sums, int64_t count) {
     switch (metric) {
         case Metric::max_abs:
@@ -134,7 +134,8 @@ double rtol_for(const Tolerance& tolerance, const Tensor& got, const Tensor& exp
 }
 
 void find_elements(const Tensor& got, const Tensor& expected, Metric metric, Comparison& result) {
-    // For metrics over all elements no single one is beyond: the largest stand for them.
+    // For metrics over all elements no single element exceeds the limit: the largest differences represent
+    // them.
     double bound = is_per_element(metric) ? result.limit : result.error_of(Metric::max_abs);
     for_each_pair(got, expected, [&](int64_t i, double a, double b) {
         double error = element_error(metric, a, b);
@@ -209,7 +210,7 @@ std::string explain(const Comparison& c, const Shape& shape, const Tolerance& to
     if (!c.mismatch.empty()) return c.mismatch;
     std::string result =
         text(name_of(tolerance.metric), ' ', c.error, c.passed() ? " is within " : " is above ", c.limit);
-    // The error is that of the largest, so that is the element to show.
+    // The error is the largest, so its element is shown.
     if (!c.passed() && c.largest)
         result += text(": element ", c.largest->index, ' ', index_text(shape, c.largest->index), " is ",
                        element_text(c.largest->got), ", expected ", element_text(c.largest->expected), " (",

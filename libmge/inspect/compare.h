@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// How far a tensor is from the one it should be.
+// Comparison of a tensor with its expected value.
 
 #include <cstdint>
 #include <optional>
@@ -50,8 +50,9 @@ struct Comparison {
     std::string mismatch;  // dtypes or shapes that cannot be compared; empty: they can
     int64_t count = 0, unequal = 0;
     double errors[metric_count] = {};
-    double error = 0, limit = 0;  // of the metric that was asked for
-    // Elements that are beyond the limit by themselves (metrics over all elements: those of the largest d).
+    double error = 0, limit = 0;  // by the requested metric
+    // Number of elements that exceed the limit themselves (metrics over all elements: those with the largest
+    // d).
     int64_t beyond = 0;
     std::optional<ElementDifference> first_beyond, largest;
 
@@ -59,15 +60,15 @@ struct Comparison {
     double error_of(Metric metric) const { return errors[size_t(metric)]; }
 };
 
-// By value of a program: true if it, or a value on the way to it, was rounded to 16 bits, as factors of
+// By value of a program: true if it, or a value that it depends on, was rounded to 16 bits, as factors of
 // products may be.
 MGE_API std::vector<bool> behind_halves(const Program& program);
 
-// Of plain tensors. Dtypes may differ between real types, or between integer types; a scalar may stand
-// against one element.
+// Compares plain tensors. Dtypes may differ between real types, or between integer types; a scalar may be
+// compared with one element.
 MGE_API Comparison compare_tensors(const Tensor& got, const Tensor& expected, const Tolerance& tolerance);
 
-// "4 of 10 beyond the limit": how many elements differ too much, said so wherever it is said.
+// "4 of 10 beyond the limit": the number of elements that differ too much, in the wording of all messages.
 MGE_API std::string beyond_text(const Comparison& comparison);
 // One line: "max-abs 0.25 is above 1e-04: element 3 [0, 3] is 1, expected 0.75 (4 of 10 beyond the limit)".
 // The element is the one with the largest error.

@@ -110,7 +110,7 @@ double copy_rate(DeviceId id) {
     StorageRef from = queue.allocate(bytes), to = queue.allocate(bytes);
     queue.fill(from->data, 1, bytes);
     queue.copy(to->data, from->data, bytes);
-    // Several, beside which asking for the first is nothing.
+    // Several copies, so that the latency of the first is negligible.
     constexpr int copies = 4;
     double best = best_of(queue, [&] {
         for (int i = 0; i < copies; ++i) queue.copy(to->data, from->data, bytes);
@@ -130,7 +130,7 @@ std::optional<DeviceId> device_of(const Program& program) {
     return found;
 }
 
-// In which most of the arithmetic is done.
+// The dtype of most of the arithmetic.
 DType dtype_of(const Program& program) {
     std::map<DType, double> operations;
     for (auto& step : program.steps())

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What a device beside the host can do at best, in the arithmetic of a program: a large product of matrices
-// by the operators' own kernels, and a copy inside of its memory that is larger than its caches. Both by the
-// device's own clock; the best of short runs counts and is kept as those of processors are (peak.h).
+// Peak performance of a device other than the host, in the arithmetic of a program: a large matrix product by
+// the operators' own kernels, and a copy within its memory that exceeds its caches. Both are timed by the
+// device's own clock; the best of short runs counts and is stored like those of processors (peak.h).
 
 #include <optional>
 

@@ -30,12 +30,12 @@ void for_each_element(const Tensor& tensor, Fn&& fn) {
 
 // One element of a plain tensor.
 MGE_API double element_at(const Tensor& tensor, int64_t index);
-// As a person writes it: nine digits, which tell any two float32 apart.
+// A number in readable form: nine digits, which distinguish any two float32 numbers.
 MGE_API std::string element_text(double value);
 // "[1, 2, 0]": the place of flat element `index`.
 MGE_API std::string index_text(const Shape& shape, int64_t index);
 
-// min, max, mean, rms (root of the mean square) and deviation (n − 1 in the divisor, NaN for less than two)
+// min, max, mean, rms (root of the mean square) and deviation (n − 1 in the divisor, NaN for fewer than two)
 // are those of the finite elements.
 struct TensorFigures {
     int64_t count = 0, not_a_number = 0, infinite = 0;

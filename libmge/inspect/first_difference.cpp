@@ -142,7 +142,7 @@ private:
                 agreed.insert(id);
                 continue;
             }
-            // What only gives memory another shape is no step, and makes no mistakes.
+            // A view of memory in another shape is not a step, and cannot be wrong.
             if (int by = step_of_[size_t(producer)]; by >= 0) suspects.insert(size_t(by));
             auto& inputs = graph.node(producer).inputs;
             open.insert(open.end(), inputs.begin(), inputs.end());
@@ -152,7 +152,7 @@ private:
         for (ValueId id : agreed) d.agreed.push_back(value_label(graph, id));
     }
 
-    // Its own where the reference has none.
+    // The step's own inputs if the reference lacks them.
     Tensors inputs_of_reference(size_t step, OperatorDifference::Alone& alone) {
         auto& node = walk_.node(step);
         Tensors inputs;
@@ -176,7 +176,7 @@ private:
     std::optional<OperatorDifference::Alone> run_alone(size_t step, size_t output, const Tensor& expected) {
         OperatorDifference::Alone alone;
         Tensors inputs = inputs_of_reference(step, alone);
-        // With none of the reference's inputs it would be the same run again.
+        // Without inputs from the reference it would be the same run again.
         if (alone.from_reference == 0) return std::nullopt;
         Tensor again = in_source_order(walk_.graph(), walk_.node(step).outputs[output],
                                        plain_on_host(walk_.run_alone(step, inputs).at(output)));
@@ -194,7 +194,7 @@ private:
     std::vector<bool> is_compared_;       // by value
     std::vector<bool> is_behind_halves_;  // by value
     bool rounds_ = false;                 // a step so far has rounded factors to bf16
-    std::vector<int> step_of_;            // by node; −1: none
+    std::vector<int> step_of_;            // by node; −1: not a step
 };
 
 }  // namespace

@@ -14,7 +14,7 @@ namespace {
 
 constexpr auto repeat_guard = "check-var-value";
 constexpr unsigned char patterns[] = {0xa5, 0x5a};
-// More elements of one value that were not written say nothing new.
+// More unwritten elements of one value give no new information.
 constexpr size_t kept_suspicious = 64;
 
 std::string message(const GuardFinding& f) {
@@ -40,7 +40,7 @@ bool is_bad(double value, const std::optional<double>& range) {
     return range ? !(std::abs(value) < *range) : !std::isfinite(value);
 }
 
-// Index of the first bad element of a plain tensor; −1: none.
+// Index of the first bad element of a plain tensor; −1 if there is none.
 int64_t first_bad(const Tensor& plain, const std::optional<double>& range) {
     int64_t found = -1;
     for_each_element(plain, [&](int64_t i, double value) {
@@ -94,7 +94,7 @@ StepObserver* ValueGuard::inside(const InnerRun& run, Context& inner) {
     auto& guard =
         inside_.of(inner, [&](auto program) { return std::make_unique<ValueGuard>(program, range_); });
     guard.path_ = path_ + path_inside(run);
-    // What goes in is another value each time.
+    // Inputs have a new value each time.
     for (auto& port : inner.program().inputs()) guard.was_read_[size_t(port.value)] = false;
     return &guard;
 }

@@ -18,8 +18,8 @@
 namespace mge {
 
 struct GuardFinding {
-    // Inside of an operator that holds graphs the names are paths, "scan#1/body[3]/add#2", and the step is
-    // one of the graph's program.
+    // Inside an operator with inner graphs the names are paths, "scan#1/body[3]/add#2", and the step belongs
+    // to the inner program.
     std::string guard, op, name, algorithm, output;
     size_t step = 0;
     int64_t index = 0;  // flat, of the plain tensor
@@ -52,19 +52,20 @@ private:
     std::shared_ptr<const Program> program_;
     std::optional<double> range_;
     std::vector<std::string> labels_;
-    std::vector<bool> was_read_;  // by value: inputs and constants are looked at once
+    std::vector<bool> was_read_;  // by value: inputs and constants are checked at once
     std::string path_;            // inside of a step
     ObserversInside<ValueGuard> inside_;
 };
 
-// The first run's results are kept; each later run compares one value with its own, bit by bit, and goes on
-// to the next, in the order of the steps, after `interval` runs. Starts with the value of number `start`.
-// With the result of an operator that holds graphs goes what is inside, of a loop the first iterations.
+// Keeps the first run's results. Each later run compares one value with its first result, bit by bit, and
+// proceeds to the next value, in the order of the steps, after `interval` runs. Starts with the value of
+// index `start`. The result of an operator with inner graphs includes the inner values, for loops those of
+// the first iterations.
 class MGE_API RepeatGuard final : public StepObserver {
 public:
     static constexpr int64_t iterations = 16;
 
-    // UserError when there are no `start` + 1 values.
+    // UserError if there are fewer than `start` + 1 values.
     RepeatGuard(std::shared_ptr<const Program> program, int interval, size_t start);
     void after_step(size_t step, Context& context) override;
     StepObserver* inside(const InnerRun& run, Context& inner) override;
@@ -87,10 +88,9 @@ private:
     InsideValues inside_;
 };
 
-// Finds results that their operator never wrote, or wrote only a part of: their memory is filled with one
-// pattern before the step in odd runs, with another in even ones; an element that holds both was not written.
-// Results that take over the memory of an input, and those whose memory is found during the run, are left
-// out.
+// Finds results that their operator did not write completely: their memory is filled with one pattern before
+// the step in odd runs, with another in even ones; an element that shows both patterns was not written.
+// Excludes results in the memory of an input, and those whose memory is allocated during the run.
 class MGE_API WriteGuard final : public StepObserver {
 public:
     explicit WriteGuard(std::shared_ptr<const Program> program);

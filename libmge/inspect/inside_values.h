@@ -13,21 +13,21 @@ namespace mge {
 
 // A result inside of a step, when it is there.
 struct InsideValue {
-    Context& context;  // of the graph in there
+    Context& context;  // context of the inner graph
     size_t step;
     ValueId id;
-    const std::string &path, &label;  // "scan#1/body[3]/", and what the value is called in that graph
+    const std::string &path, &label;  // "scan#1/body[3]/", and the label of the value in that graph
     std::string name() const { return path + label; }
 };
 
-// Tells of all results inside of steps, however deep: who looks at values by their paths gives it to whoever
-// asks what is inside.
+// Reports all results inside of steps, at any depth: observers that identify values by path return it as the
+// observer of inner runs.
 class MGE_API InsideValues final : public StepObserver {
 public:
-    // Of each loop the first `iterations`.
+    // Reports the first `iterations` of each loop.
     explicit InsideValues(std::function<void(const InsideValue&)> tell,
                           int64_t iterations = std::numeric_limits<int64_t>::max());
-    // The observer of that run, which stands in a graph of this path.
+    // The observer of that run, whose graph has this path.
     StepObserver* at(const InnerRun& run, Context& inner, const std::string& path = {});
 
     void after_step(size_t step, Context& context) override;
@@ -43,7 +43,7 @@ private:
     std::string path_;
     // They keep their programs, so that no other one gets the address.
     std::map<std::shared_ptr<const Program>, std::vector<std::string>> labels_of_;
-    const std::vector<std::string>* labels_ = nullptr;  // of the program at hand
+    const std::vector<std::string>* labels_ = nullptr;  // labels of the current program
     std::unique_ptr<InsideValues> deeper_;
 };
 

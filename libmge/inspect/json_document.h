@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A JSON text of any size from anybody, read into a flat tape: nine bytes per value beside the text of its
-// strings, so that 100 MB of "[0,0,0,…" take less than 1 GiB. Deeper nesting than `max_depth` is refused as
-// soon as it is met; NaN and infinities are no JSON.
+// Untrusted JSON text of any size, parsed into a flat tape: nine bytes per value besides the text of its
+// strings, so that 100 MB of "[0,0,0,…" take less than 1 GiB. Nesting beyond `max_depth` is refused
+// immediately; NaN and infinities are not JSON.
 
 #include <cstdint>
 #include <deque>
@@ -32,7 +32,7 @@ public:
     bool is_array() const { return kind() == Kind::array; }
     bool is_text() const { return kind() == Kind::string; }
 
-    // ModelError with `what` in it when the value is of another kind. Numbers are finite.
+    // ModelError that contains `what` if the value has another type. Numbers are finite.
     double number(const char* what) const;
     int64_t integer(const char* what) const;
     bool boolean(const char* what) const;
@@ -40,12 +40,12 @@ public:
     // The elements of an array; members of an object, with key().
     Range items(const char* what) const;
     Range members(const char* what) const;
-    size_t size() const;  // of an array or object: counts them
+    size_t size() const;  // number of elements of an array or object, counted on each call
 
-    // A member of an object by name: the first one; none when it is absent.
+    // The first member of an object with a name; nullopt if absent.
     std::optional<JsonValue> find(std::string_view key) const;
     JsonValue at(const char* key) const;  // ModelError when it is absent
-    std::string_view key() const;         // of a member
+    std::string_view key() const;         // name of a member of an object
 
 private:
     friend class JsonDocument;
@@ -83,7 +83,7 @@ private:
     // behind its last element.
     std::deque<uint64_t> payloads_;
     std::vector<std::unique_ptr<char[]>> chunks_;
-    size_t used_ = 0, capacity_ = 0;  // of the last chunk
+    size_t used_ = 0, capacity_ = 0;  // in the last chunk
 };
 
 class JsonValue::Iterator {

@@ -67,7 +67,7 @@ void LayerWalk::run_next() {
     run_views_until(done_ < step_count() ? schedule_.steps[done_].node : NodeId(graph_.nodes().size()));
 }
 
-// Nodes that are no steps only show memory, or a part of it, under another shape.
+// Nodes that are not steps only show memory, or a part of it, in another shape.
 void LayerWalk::run_views_until(NodeId end) {
     for (; next_node_ < end; ++next_node_) {
         auto& view = graph_.node(next_node_);

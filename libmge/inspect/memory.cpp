@@ -78,7 +78,7 @@ std::string as_xml(std::string_view name) {
     return result;
 }
 
-// Of KiB, MiB and GiB the largest that is not larger than so many bytes.
+// The largest of KiB, MiB and GiB that does not exceed so many bytes.
 struct ByteUnit {
     double bytes;
     const char* name;
@@ -104,7 +104,7 @@ double tick_distance(double range, double most) {
     return 10 * power;
 }
 
-// What fits into so many pixels of a drawing's text; nothing when that would say nothing.
+// The part of a name that fits into so many pixels of a drawing; empty if it would be meaningless.
 std::string fitting(const std::string& name, double pixels) {
     constexpr double pixels_of_letter = 6.2;
     auto letters = size_t(std::max(0.0, pixels / pixels_of_letter));
@@ -180,13 +180,13 @@ void draw_curve(std::ostream& svg, const Frame& f, const MemoryTimeline& t) {
     svg << " L" << f.x(double(t.live.size())) << ' ' << f.curve_y(0) << " Z\"/>\n";
 }
 
-// The name, and below it the size, in boxes that have room for them.
+// The name, and below it the size, in boxes that are large enough.
 void draw_label(std::ostream& svg, const Frame& f, const MemoryBlockUse& b) {
     constexpr double line = 13, margin = 4;
     double x = f.x(b.first) + margin, y = f.map_y(double(b.offset + b.bytes));
     double width = f.x(b.last + 1) - x - margin, height = f.map_y(double(b.offset)) - y;
     std::string size = size_text(b.bytes), upper = fitting(b.name, width), lower = size;
-    // Of a workspace the place says whose it is. Where its size is too wide the unit goes below the number.
+    // For a workspace, the position shows the owner. If the size is too wide, the unit is below the number.
     if (b.kind == "workspace") {
         size_t blank = size.find(' ');
         bool is_too_wide = fitting(size, width) != size;
@@ -223,7 +223,7 @@ void draw_blocks(std::ostream& svg, const Frame& f, const MemoryTimeline& t) {
 
 void draw_peak(std::ostream& svg, const Frame& f, const MemoryTimeline& t, const Program& program) {
     if (t.peak_step < 0) return;
-    constexpr double room = 700;  // right of what the curve is called
+    constexpr double room = 700;  // right of the curve's label
     double x = f.x(t.peak_step + 0.5);
     std::string where = text("peak ", size_text(t.peak), " at step ", t.peak_step, ", ",
                              operator_text(program.steps()[size_t(t.peak_step)]));
@@ -233,7 +233,7 @@ void draw_peak(std::ostream& svg, const Frame& f, const MemoryTimeline& t, const
         << as_xml(fitting(where, room)) << "</text>\n";
 }
 
-// As they came, in the program or in the graph that stays beside it.
+// Weights as loaded, in the program or in the graph that is kept with it.
 size_t weights_of(const MemoryReport& m, const Graph* held) {
     return held ? held_weights(*held) + m.weights_in_file : m.weights;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory is watched by the function that gives it back: while a recording knows a storage, that is ours,
-// which takes note of the time and calls the one before.
+// Memory is tracked through its release function: while a recording tracks a storage, our function replaces
+// it, records the time and calls the original.
 
 #include "libmge/inspect/operator_recorder.h"
 
@@ -21,7 +21,7 @@ int64_t nanoseconds(std::chrono::steady_clock::time_point time) {
     return std::chrono::duration_cast<std::chrono::nanoseconds>(time.time_since_epoch()).count();
 }
 
-// Whose queue does the work.
+// The device whose queue does the work.
 DeviceId place_of(const OperatorRun& run) {
     for (auto& output : run.outputs)
         if (output && !output.device().is_host()) return output.device();
@@ -103,7 +103,7 @@ void OperatorRecorder::ran(const OperatorRun& run) {
         if (output) watch(output, number, nanoseconds(run.end));
 }
 
-// One that is watched already has been written over in place: it lives on.
+// A storage that is tracked already was overwritten in place: it stays alive.
 void OperatorRecorder::watch(const Tensor& output, size_t made_by, int64_t now) {
     Storage* storage = output.impl()->storage.get();
     if (!storage || storage->bytes == 0 || storage->release == &note_release) return;

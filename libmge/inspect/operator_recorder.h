@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Records which operators run at once, from when to when, and how long the memory lives that they make.
+// Records the eager operators with their start and end times, and the lifetime of their memory.
 //
 //     operator_recorder().start();
 //     …
@@ -22,8 +22,8 @@ struct RecordedOperator {
     std::string_view name;
     DeviceId device;
     int64_t thread = 0;          // as the system numbers it
-    int64_t begin = 0, end = 0;  // of the thread, nanoseconds of the steady clock
-    // Of the work itself: on a device that does it later its own clock tells how long it takes.
+    int64_t begin = 0, end = 0;  // on the thread, in nanoseconds of the steady clock
+    // Times of the work itself: on an asynchronous device from the device's clock.
     int64_t device_begin = 0, device_end = 0;
     size_t allocated = 0;  // bytes in use on its device afterwards
     TensorSpecs inputs, outputs;
@@ -43,18 +43,18 @@ struct OperatorRecording {
     std::vector<RecordedBlock> blocks;
 };
 
-// For all threads; one recording at a time, a second start begins anew.
+// For all threads; one recording at a time, and a second start resets it.
 class MGE_API OperatorRecorder final : public OperatorObserver {
 public:
     void start();
-    // Waits for what is under way, and throws what goes wrong there.
+    // Waits for the work in flight, and throws its errors.
     OperatorRecording stop();
     bool reads_clocks() const override { return true; }
     void ran(const OperatorRun& run) override;
 
 private:
     struct Watched {
-        void (*release)(Storage*);  // what the storage had before
+        void (*release)(Storage*);  // the original release function
         uint64_t recording;
         size_t block;
     };
@@ -73,13 +73,13 @@ private:
     std::mutex mutex_;
     OperatorRecording recording_;
     std::deque<Late> late_;
-    std::map<uint64_t, int64_t> busy_until_;  // by queue: it begins when it is through with what came before
+    std::map<uint64_t, int64_t> busy_until_;  // by queue: work begins when earlier work is finished
     uint64_t recordings_ = 0;  // number of the present one: memory may be given back in a later one
     bool is_recording_ = false;
     std::unordered_map<Storage*, Watched> watched_;
 };
 
-// The only one: memory that it watches may outlive everything else.
+// A singleton, because tracked memory may outlive everything else.
 MGE_API OperatorRecorder& operator_recorder();
 
 }  // namespace mge

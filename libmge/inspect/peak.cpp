@@ -101,7 +101,7 @@ std::vector<Kept> read_kept(const std::string& path) {
 
 void write_kept(const std::string& path, const std::vector<Kept>& all) {
     try {
-        std::error_code ignored;  // writing tells it
+        std::error_code ignored;  // writing reports the error
         fs::create_directories(fs::path(path).parent_path(), ignored);
         write_file_atomically(path, [&](std::ostream& stream) {
             stream.imbue(std::locale::classic());

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What a machine can do at best. Other work only ever makes it look slower, so the best of many short runs
-// counts, and the best that was seen so far is kept, per machine and number of threads, in a small file
-// beside the fast-run cache: the roof of a profile does not depend on who else was there when it was made.
+// Peak performance of a machine. Other work can only reduce it, so the best of many short runs counts. The
+// best value so far is stored per machine and number of threads in a small file next to the fast-run cache:
+// the roof of a profile does not depend on other load during the measurement.
 
 #include <functional>
 #include <optional>
@@ -23,11 +23,11 @@ struct PeakRuns {
 };
 MGE_API Peak best_of_many(const PeakRuns& runs);
 
-// What is kept in the file for this key, joined with what was measured now, which is kept in turn. The better
-// stays, unless a quiet machine is far from it: it is another one then. A file that cannot be read or
-// written, or is none, is as if there were none.
+// Combines the stored value of this key with the current measurement, and stores the result. The better one
+// counts, unless a quiet machine is far from it: then it is a different machine. A file that cannot be read
+// or written, or is invalid, counts as missing.
 MGE_API Peak join_kept_peak(const std::string& path, const std::string& key, const Peak& measured);
-// mge/peaks in cache_folder(); nullopt when there is none.
+// mge/peaks in cache_folder(); nullopt without such a folder.
 MGE_API std::optional<std::string> kept_peaks_path();
 
 }  // namespace mge

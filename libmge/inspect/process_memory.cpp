@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the system says of the memory of this process.
+// The memory of this process as the system reports it.
 
 #include <fcntl.h>
 #include <malloc.h>
@@ -28,7 +28,7 @@ struct Descriptor {
     }
 };
 
-// Of one of the process's files, whose lines are names and kibibytes: "VmHWM:  12 kB". In bytes.
+// Parses one of the process's files, whose lines are names and kibibytes: "VmHWM:  12 kB". In bytes.
 using Fields = std::map<std::string, size_t>;
 
 Fields fields_of(const char* file) {
@@ -70,8 +70,8 @@ ProcessMemory process_memory() {
     Fields status = fields_of("/proc/self/status");
     ProcessMemory memory{status["RssAnon:"], status["RssFile:"] + status["RssShmem:"], status["VmHWM:"],
                          heap.uordblks + heap.hblkhd, generated_code()};
-    // Some systems sum up the status from counters that each processor brings up to date when it likes: on
-    // many processors they are megabytes behind. Here the pages themselves are counted.
+    // Some systems sum up the status from per-processor counters that are updated lazily: with many
+    // processors they are off by megabytes. This file counts the pages themselves.
     Fields counted = fields_of("/proc/self/smaps_rollup");
     if (counted.contains("Rss:") && counted.contains("Anonymous:")) {
         memory.anonymous = std::min(counted["Rss:"], counted["Anonymous:"]);
@@ -87,7 +87,7 @@ ProcessMemory settled_process_memory() {
 }
 
 std::optional<size_t> resident_bytes(std::vector<std::span<const std::byte>> pieces) {
-    // Without a buffer: the system gives whole entries only.
+    // Unbuffered: the system returns only whole entries.
     Descriptor map{::open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC)};
     if (map.fd < 0) return std::nullopt;
     const uintptr_t page = page_size();

@@ -43,7 +43,7 @@ public:
         : dump_(read_io_dump(path, false)) {
         MatchedOperators matched(operators, operators_of(dump_));
         for (auto& record : dump_.records) {
-            // A name that is made up of another graph's numbers may be that of another value here.
+            // A name that was derived from another graph's numbers may denote another value here.
             if (record.origin.values.empty()) by_key_[record.name] = &record;
             for (auto& origin : record.origin.values)
                 if (NodeId number = matched.number(origin.node); number >= 0)
@@ -154,12 +154,12 @@ private:
         bool is_behind_halves;
     };
     std::map<std::string, Held> held_;
-    std::map<std::string, Tensor> inside_;  // of the step that was entered
+    std::map<std::string, Tensor> inside_;  // values inside the entered step
 };
 
 }  // namespace
 
-// Files call what is inside by its path.
+// Files identify inner values by path.
 std::optional<std::string> Reference::enter(const std::string&, const std::string& name) {
     return name + '/';
 }

@@ -14,7 +14,7 @@ namespace {
 
 uint64_t sum_of(const Tensor& tensor) {
     if (!tensor) return 0;
-    Tensor plain = plain_on_host(tensor);  // what a layout pads with does not count
+    Tensor plain = plain_on_host(tensor);  // padding of a layout does not count
     return hash_mix(checksum(plain.data(), plain.spec().bytes()), checksum(text(plain.spec())));
 }
 

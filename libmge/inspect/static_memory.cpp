@@ -171,7 +171,7 @@ private:
         add_operator(order_offset_ + i, step.op, inputs, outputs, operators);
     }
 
-    // The value whose memory a view shares: the one that a step made or that comes from outside.
+    // The value whose memory a view shares: a result of a step or a value from outside.
     ValueId source_of(ValueId id) const {
         while (program_.values()[size_t(id)].view_of != no_value) id = program_.values()[size_t(id)].view_of;
         return id;

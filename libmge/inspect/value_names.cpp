@@ -21,7 +21,7 @@ ValueKeys make_keys(const Graph& graph, const std::function<std::vector<std::str
     ValueKeys keys(graph.values().size());
     for (size_t i = 0; i < keys.size(); ++i)
         if (graph.value(ValueId(i)).producer < 0) keys[i] = own_keys(ValueId(i));
-    // In the order of the nodes, so that what a value was made from has its keys already.
+    // In the order of the nodes, so that the sources of a value already have their keys.
     for (auto& node : graph.nodes())
         for (ValueId id : node.outputs)
             keys[size_t(id)] = only_stores_otherwise(node) ? keys[size_t(node.inputs.at(0))] : own_keys(id);
@@ -44,7 +44,7 @@ Graph name_values(Graph graph) {
             auto& value = graph.value(id);
             if (!value.name.empty() || is_port[size_t(id)]) continue;
             value.name = labels[size_t(id)];
-            // Several nodes may have come from one operator of another engine's file, and its name with it.
+            // Several nodes may originate from one operator of another engine's file, with its name.
             NodeId number = value.origins.empty() ? NodeId(i) : value.origins.front().node;
             if (!taken.insert(value.name).second) taken.insert(value.name += text('#', number));
         }
@@ -74,8 +74,8 @@ std::vector<std::string> value_labels(const Program& program) {
 std::string origin_key(const ValueOrigin& origin) { return text('#', origin.node, ':', origin.output); }
 
 ValueKeys keys_for_files(const Graph& graph) {
-    // Several nodes may have come from one operator of another engine's file: its name is that of the value
-    // that bears it.
+    // Several nodes may originate from one operator of another engine's file: its name belongs to the value
+    // that has it.
     std::set<std::string> borne;
     for (auto& value : graph.values()) borne.insert(value.name);
     return make_keys(graph, [&](ValueId id) -> std::vector<std::string> {

@@ -4,7 +4,7 @@
 
 namespace mge {
 
-// Made by borrow_storage: somebody else's memory, which may not even be writable.
+// Made by borrow_storage: memory of another owner, which may be read-only.
 MGE_API bool is_borrowed(const Storage& storage);
 
 }  // namespace mge

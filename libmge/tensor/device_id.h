@@ -13,8 +13,8 @@ namespace mge {
 // backends are loaded. The logical name "xpux" means the default device; `is_default` keeps that spelling, it
 // does not take part in equality.
 //
-// Two places are the same when all three numbers are: queues of one device share its memory but not their
-// order, so what moves from one to the other is copied.
+// Two ids are the same device only if all three numbers agree: queues of one device share its memory but not
+// their order, so moving from one to another copies.
 struct DeviceId {
     uint8_t kind = 0;
     uint8_t index = 0;
@@ -28,7 +28,7 @@ struct DeviceId {
     constexpr bool is_host() const { return kind == 0; }
 };
 
-// The first CPU: where everything lies that the host works out by itself. As the default place of a graph:
+// The first CPU: the device of all values that the host computes itself. As the default device of a graph:
 // see graph/place.h.
 inline constexpr DeviceId host_device{};
 

@@ -12,7 +12,7 @@
 
 namespace mge {
 
-// Element types; `none` marks an absent optional input. What an element means beyond its number (the scale
+// Element types; `none` marks an absent optional input. The meaning of an element beyond its number (scale
 // and zero point of steps) is known to operators and files, not to tensors.
 enum class DType : uint8_t {
     none,
@@ -29,7 +29,8 @@ enum class DType : uint8_t {
     bf16,
     f32,
     f64,
-    // Narrow ones, a byte for each element: they are moved and converted, nothing computes with them.
+    // Narrow types, one byte per element: they can be moved and converted, but no operator computes with
+    // them.
     e4m3fn,
     e4m3fnuz,
     e5m2,
@@ -76,7 +77,7 @@ constexpr bool is_narrow(DType dtype) { return dtype >= DType::e4m3fn; }
 
 // Groups of dtypes, each with all of the one before.
 enum class DTypes : uint8_t {
-    common,   // what networks are made of, and every device computes
+    common,   // the types of networks, which every device supports
     numbers,  // u32, u64 and f64 too
     all,      // narrow ones too
 };
@@ -129,7 +130,7 @@ inline constexpr DType DTypeOf<float> = DType::f32;
 template <>
 inline constexpr DType DTypeOf<double> = DType::f64;
 
-// In what one computes with elements of type T.
+// The type in which elements of type T are computed.
 template <class T>
 using ComputedAs = std::conditional_t<std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>, float, T>;
 

@@ -9,7 +9,7 @@ namespace mge {
 
 template <class... T>
 struct Types {};
-// Those that networks compute in; f64 is not among them.
+// Types in which networks compute; f64 is not among them.
 using FloatTypes = Types<Half, BFloat16, float>;
 using IntTypes = Types<uint8_t, int8_t, uint16_t, int16_t, uint32_t, int32_t, uint64_t, int64_t>;
 using NumberTypes = Types<uint8_t, int8_t, uint16_t, int16_t, uint32_t, int32_t, uint64_t, int64_t, Half,
@@ -17,7 +17,7 @@ using NumberTypes = Types<uint8_t, int8_t, uint16_t, int16_t, uint32_t, int32_t,
 // But for narrow dtypes, which have no C++ type: narrow.h.
 using AllTypes = Types<bool, uint8_t, int8_t, uint16_t, int16_t, uint32_t, int32_t, uint64_t, int64_t, Half,
                        BFloat16, float, double>;
-// Those of DTypes::common.
+// The types of DTypes::common.
 using CommonNumberTypes = Types<uint8_t, int8_t, uint16_t, int16_t, int32_t, int64_t, Half, BFloat16, float>;
 template <class T>
 inline constexpr bool is_common_type = is_among(DTypeOf<T>, DTypes::common);

@@ -7,8 +7,8 @@
 
 namespace mge {
 
-// A number as an element of the dtype, the first byte lowest: integers lose the fraction and wrap around
-// those of 64 bits, of which the smallest one stands for what is beyond them all; everything but 0 is true.
+// A number as an element of the dtype, lowest byte first: integers are truncated and wrap around; numbers
+// beyond 64 bits become the smallest 64-bit integer first; nonzero numbers are true.
 MGE_API uint64_t element_bytes(DType dtype, double value);
 
 }  // namespace mge

@@ -37,7 +37,7 @@ ExtentBounds quotient_bounds(const Extent& a, const Extent& b) {
             upper == ExtentBounds::unbounded ? upper : floored(upper, b.number())};
 }
 
-// Long division: a = b * quotient + rest, where the first product of b divides none of the rest.
+// Long division: a = b * quotient + rest, where the first product of b divides no product of the rest.
 struct Division {
     ExtentTerms quotient, rest;
 };
@@ -59,7 +59,7 @@ Division divided(ExtentTerms a, const ExtentTerms& b) {
         auto [product, coefficient] = *a.begin();
         auto factor = without_factors(product, first);
         int64_t k = factor ? floored(coefficient, first_coefficient) : 0;
-        // Numbers leave a rest from 0 to the divisor; a part of a product stays whole.
+        // Numbers leave a remainder from 0 to the divisor; a part of a product is not split.
         bool is_split = factor && k && (first.empty() || coefficient % first_coefficient == 0);
         if (is_split) {
             add_term(result.quotient, *factor, k);

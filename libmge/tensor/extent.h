@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// An extent of a shape: a number, or a polynomial with integer coefficients over named symbols, such as
-// `2*seq + 1`. Where a polynomial does not suffice, floordiv(a, b), min(a, b) and max(a, b) take the place of
-// a symbol; a % b is a - b*floordiv(a, b). Normal forms are interned: equal forms have equal handles, and an
-// Extent is as cheap to copy as a number. The functions here are safe for concurrent use.
+// A size of a shape: a number, or a polynomial with integer coefficients over named symbols, such as `2*seq +
+// 1`. The functions floordiv(a, b), min(a, b) and max(a, b) can replace a symbol; a % b is a - b*floordiv(a,
+// b). Normal forms are interned: equal forms have equal handles, and an Extent is as cheap to copy as a
+// number. All functions here are thread-safe.
 
 #include <cstdint>
 #include <functional>
@@ -41,13 +41,13 @@ public:
     // Symbols with the same name and bounds are the same.
     static Extent symbol(std::string_view name, const ExtentBounds& bounds = {});
 
-    // A number as it is, a symbolic extent as its handle, which is valid in this process.
+    // The number itself, or the handle of a symbolic extent, which is valid in this process.
     int64_t raw() const { return raw_; }
     static constexpr Extent from_raw(int64_t raw) { return Extent(raw); }
 
     constexpr bool is_number() const { return raw_ >= least_number; }
     int64_t number() const;  // Undecidable if it is symbolic
-    // The least and the largest value that are proved; `least_number` and `unbounded` if there is none.
+    // Proven bounds of the value; `least_number` and `unbounded` without one.
     int64_t lower() const;
     int64_t upper() const;
     // The same normal form.
@@ -57,7 +57,7 @@ private:
     int64_t raw_;
 };
 
-// Arithmetic is that of integers without limits. A result beyond 62 bits is a UserError.
+// Arithmetic is that of unbounded integers. A result beyond 62 bits is a UserError.
 MGE_API Extent operator+(const Extent& a, const Extent& b);
 MGE_API Extent operator-(const Extent& a, const Extent& b);
 MGE_API Extent operator*(const Extent& a, const Extent& b);
@@ -74,7 +74,7 @@ MGE_API std::optional<Extent> exact_quotient(const Extent& a, const Extent& b);
 MGE_API Extent min_of(const Extent& a, const Extent& b);
 MGE_API Extent max_of(const Extent& a, const Extent& b);
 
-// What the bounds of the symbols prove; nullopt if they prove neither.
+// The relation proven by the bounds of the symbols; nullopt if neither is proven.
 MGE_API std::optional<bool> is_equal(const Extent& a, const Extent& b);
 MGE_API std::optional<bool> is_at_least(const Extent& a, const Extent& b);
 // Undecidable if the bounds prove neither.
@@ -86,14 +86,14 @@ inline bool operator>(const Extent& a, const Extent& b) { return !(b >= a); }
 
 // `2*s + 1`, `floordiv(h + 1, 2) - 1`.
 MGE_API std::ostream& operator<<(std::ostream& stream, const Extent& extent);
-// Reads such text, and what other tools write: `2*s0+1`, `h//2`, `s**2`, `n % 8`, `Max(1, s)`. Nullopt if the
-// text is no such expression: a free name like `batch size`, say. All symbols get the same bounds.
+// Parses such a text, and those of other tools: `2*s0+1`, `h//2`, `s**2`, `n % 8`, `Max(1, s)`. Nullopt for
+// another text, for example a free name like `batch size`. All symbols get the same bounds.
 MGE_API std::optional<Extent> parse_extent(std::string_view text, const ExtentBounds& bounds = {});
 
 using ExtentValues = std::map<std::string, int64_t, std::less<>>;
 // The names of its symbols, sorted.
 MGE_API std::vector<std::string> symbols_of(const Extent& extent);
-// Puts other extents in the place of symbols; those that `find` answers nullopt for stay.
+// Replaces symbols by other extents; symbols for which `find` returns nullopt are kept.
 MGE_API Extent substitute(const Extent& extent,
                           const std::function<std::optional<Extent>(std::string_view symbol)>& find);
 // UserError if a symbol has no value.
@@ -106,7 +106,7 @@ struct SolvedSymbol {
 };
 MGE_API std::optional<SolvedSymbol> solve(const Extent& form, int64_t value);
 
-// A claim about extents that holds for some values of the symbols only.
+// A condition on extents that holds only for some values of the symbols.
 struct Guard {
     enum class Relation : uint8_t { equal, at_least, broadcast };
     std::string who;
@@ -133,10 +133,10 @@ private:
 };
 
 // Requirements of `who`: false if one is disproved. One that is neither proved nor disproved becomes a guard
-// of the innermost scope and is taken to hold; it is Undecidable if there is no scope.
+// of the innermost scope and is assumed; without a scope it is Undecidable.
 MGE_API bool can_be_equal(std::string_view who, const Extent& a, const Extent& b);
 MGE_API bool can_be_at_least(std::string_view who, const Extent& a, const Extent& b);
-// numpy broadcasting of two extents; nullopt if they never fit.
+// NumPy broadcasting of two extents; nullopt if they never fit.
 MGE_API std::optional<Extent> broadcast_extents(std::string_view who, const Extent& a, const Extent& b);
 
 }  // namespace mge

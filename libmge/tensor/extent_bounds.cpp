@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lower bounds of sums. First every atom x with the least value l is written as l + x', and the products are
-// multiplied out: s*t - s with s, t >= 1 becomes t' + s'*t', where no coefficient is negative, so 0 is a
-// bound. Then the functions give way to what they are known to be at least or at most: max(a, b) >= a,
-// k*floordiv(a, k) <= a.
+// Lower bounds of sums. First every atom x with the smallest value l is written as l + x', and the products
+// are expanded: s*t - s with s, t >= 1 becomes t' + s'*t', where no coefficient is negative, so 0 is a bound.
+// Then functions are replaced by their bounds: max(a, b) >= a, k*floordiv(a, k) <= a.
 #include "libmge/tensor/extent_bounds.h"
 
 #include <algorithm>
@@ -33,7 +32,7 @@ ExtentTerms with_least_values_apart(const ExtentTerms& terms) {
     return result;
 }
 
-// The largest value of a product of atoms that start at 0; nullopt: there is none.
+// The largest value of a product of atoms that start at 0; nullopt if it is unbounded.
 std::optional<Wide> largest_product(const ExtentProduct& product) {
     Wide largest = 1;
     for (const ExtentAtom* atom : product) {
@@ -110,7 +109,7 @@ int64_t least_value(const ExtentTerms& terms) {
     try {
         return least_with_replacements(terms, 0);
     } catch (const UserError&) {
-        return no_bound;  // a coefficient is beyond the range of extents
+        return no_bound;  // a coefficient is out of the range of extents
     }
 }
 

@@ -4,9 +4,9 @@
 
 namespace mge {
 
-// The largest value that the sum is proved not to fall below; `Extent::least_number` if there is none.
+// The largest proven lower bound of the sum; `Extent::least_number` without one.
 int64_t least_value(const ExtentTerms& terms);
-// The same from above; `ExtentBounds::unbounded` if there is none.
+// The smallest proven upper bound; `ExtentBounds::unbounded` without one.
 int64_t largest_value(const ExtentTerms& terms);
 
 }  // namespace mge

@@ -19,7 +19,7 @@ struct AtomOrder {
     bool operator()(const ExtentAtom* a, const ExtentAtom* b) const { return a != b && key(*a) < key(*b); }
 };
 
-// Handles are addresses of what is kept here, for the life of the process.
+// Handles are addresses of these objects, which live as long as the process.
 struct Interned {
     std::mutex mutex;
     std::set<ExtentAtom, AtomOrder> atoms;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The inside of symbolic extents (extent.h): sums of products of atoms.
+// Representation of symbolic extents (extent.h): sums of products of atoms.
 
 #include <map>
 #include <string>
@@ -15,8 +15,8 @@ struct ExtentAtom {
     enum class Kind : uint8_t { symbol, floordiv, min, max };
     Kind kind;
     std::string text;     // as it is printed
-    Extent a, b;          // of a function
-    ExtentBounds bounds;  // of its value
+    Extent a, b;          // operands of a function
+    ExtentBounds bounds;  // bounds of its value
 };
 
 // A product, its factors in order; a power repeats its factor. The empty one is 1.
@@ -33,7 +33,7 @@ Extent extent_of(const ExtentTerms& terms);
 Extent extent_of(const ExtentAtom* atom);
 ExtentTerms terms_of(const Extent& extent);
 
-// Adds coefficient * product. UserError if the sum of coefficients is beyond the range of extents.
+// Adds coefficient * product. UserError if the sum of coefficients is out of the range of extents.
 void add_term(ExtentTerms& terms, const ExtentProduct& product, __int128 coefficient);
 ExtentProduct multiplied(const ExtentProduct& a, const ExtentProduct& b);
 

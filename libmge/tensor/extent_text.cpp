@@ -160,7 +160,7 @@ std::optional<Extent> parse_extent(std::string_view text, const ExtentBounds& bo
     try {
         return ExtentParser(text, bounds).all();
     } catch (const UserError&) {
-        return std::nullopt;  // a division by 0, or numbers beyond the range of extents
+        return std::nullopt;  // a division by 0, or numbers out of the range of extents
     }
 }
 

@@ -14,7 +14,7 @@ struct Named {
     std::initializer_list<Layout::Digit> digits;
 };
 
-// Axes: n 0, c 1, h 2, w 3. MegEngine's names and oneDNN's stand side by side; the first of equal ones is
+// Axes: n 0, c 1, h 2, w 3. MegEngine's names and oneDNN's are both listed; the first of equal ones is
 // printed.
 const Named known_layouts[] = {
     {"nchw", {}},

@@ -12,9 +12,9 @@
 
 namespace mge {
 
-// How the elements of a tensor lie in memory: a list of digits from the outermost to the innermost, each the
-// part of an axis. Block 0 is what remains of the axis outside its blocks; block b > 0 counts b neighbours.
-// So, with axes n c h w:
+// The order of the elements of a tensor in memory: a list of digits from the outermost to the innermost, each
+// the part of an axis. Block 0 is what remains of the axis outside its blocks; block b > 0 counts b
+// neighbours. So, with axes n c h w:
 //   plain row-major (any rank)   no digits at all
 //   nhwc                         n h w c
 //   nChw16c                      n c h w 16c
@@ -37,9 +37,9 @@ public:
     Digit operator[](int i) const { return digits_[i]; }
     bool operator==(const Layout&) const = default;
 
-    // Bytes that a tensor of this shape takes in this layout, padding included.
+    // Bytes of a tensor of this shape in this layout, including padding.
     size_t bytes(const Shape& shape, DType dtype) const;
-    // Shortest text that tells it: "plain", "nhwc", "nChw16c", else the digits.
+    // The shortest text that identifies it: "plain", "nhwc", "nChw16c", otherwise the digits.
     std::string name() const;
     uint64_t hash() const;
 

@@ -17,7 +17,7 @@ struct Format {
     int exponent_bits, mantissa_bits, bias;
     uint8_t largest;   // the code of the largest number
     uint8_t infinity;  // its code, or no_code
-    uint8_t nan;       // a code for NaN, the largest code that is a number of its own where there is none
+    uint8_t nan;       // the code of NaN; a type without NaN uses the code of its largest number
     bool has_negative_zero;
 
     int sign() const { return 1 << (exponent_bits + mantissa_bits); }
@@ -35,11 +35,11 @@ Format format_of(DType dtype) {
             return {5, 2, 16, 0x7f, no_code, 0x80, false};
         default:
             MGE_CHECK(dtype == DType::e2m1, dtype, " has no such format");
-            return {2, 1, 1, 0x7, no_code, 0x8, true};  // for NaN it has no more than −0
+            return {2, 1, 1, 0x7, no_code, 0x8, true};  // its NaN is the code of −0
     }
 }
 
-// Of a code without sign.
+// The magnitude of a code without its sign.
 double magnitude(const Format& f, int code) {
     int exponent = code >> f.mantissa_bits, mantissa = code & ((1 << f.mantissa_bits) - 1);
     if (exponent == 0) return std::ldexp(mantissa, 1 - f.bias - f.mantissa_bits);

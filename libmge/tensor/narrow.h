@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The numbers that the elements of narrow dtypes stand for. An element lies in the low bits of its byte. All
+// The numbers that elements of narrow dtypes represent. An element is stored in the low bits of its byte. All
 // numbers are exact in float. The 8-bit floats are those of the OCP formats (e4m3fn, e5m2, e8m0: powers of
-// two) and of Graphcore's (…fnuz: without −0 and infinities), e2m1 and the integers those of 4 and 2 bits.
+// two) and of Graphcore's (…fnuz: without −0 and infinities); e2m1 and the integers have 4 and 2 bits.
 
 #include <cstdint>
 
@@ -12,13 +12,13 @@
 namespace mge {
 
 constexpr bool is_narrow_int(DType dtype) { return dtype >= DType::u4; }
-// Bits that hold the number: 8, 4 or 2.
+// Number of bits: 8, 4 or 2.
 constexpr int narrow_width(DType dtype) { return dtype >= DType::u2 ? 2 : dtype >= DType::e2m1 ? 4 : 8; }
 
-// What becomes of numbers beyond the largest, and of infinities.
+// The conversion of numbers beyond the largest one, and of infinities.
 enum class Overflow : uint8_t {
     saturates,  // the largest number
-    escapes,    // infinity where there is one, else NaN
+    escapes,    // infinity if the type has one, otherwise NaN
 };
 // Which power of two e8m0 takes; where nearest ones are two, the larger.
 enum class PowerRounding : uint8_t { up, down, nearest };

@@ -6,7 +6,7 @@
 
 namespace mge {
 
-// Equality for what every call asks: nearly always places are spelled alike too, which is one comparison.
+// Equality on the fast path of every call: nearly always the ids are identical, which is one comparison.
 inline bool is_same_place(const DeviceId& a, const DeviceId& b) {
     return std::bit_cast<uint32_t>(a) == std::bit_cast<uint32_t>(b) || a == b;
 }

@@ -43,8 +43,7 @@ void Shape::erase(int at) {
     dims_[rank_] = 0;
 }
 
-// In one piece: keys of the fast-run cache are made of shapes, and what goes into a stream by itself costs
-// more than its digits.
+// Written in one piece: shapes are part of fast-run cache keys, and stream calls cost more than the digits.
 std::ostream& operator<<(std::ostream& stream, const Shape& shape) {
     if (!shape.is_known()) return stream << "(?)";
     constexpr size_t longest_extent = std::numeric_limits<int64_t>::digits10 + 4;  // sign, comma, space

@@ -13,14 +13,14 @@ namespace mge {
 
 inline constexpr int max_rank = 7;
 
-// The extents of a tensor, stored inline. Rank 0 is a scalar. A Shape may be unknown: what shape inference
-// answers for values whose shape only a run can tell; asking an unknown shape for its extents is an internal
-// error.
+// The sizes of a tensor, stored inline. Rank 0 is a scalar. A Shape may be unknown: the result of shape
+// inference for values whose shape is known only at run time; reading the sizes of an unknown shape is an
+// internal error.
 class MGE_API Shape {
 public:
     Shape() = default;
     Shape(std::initializer_list<int64_t> dims) : Shape(std::span(dims.begin(), dims.size())) {}
-    explicit Shape(std::span<const int64_t> dims);  // UserError above rank 7 or with a negative extent
+    explicit Shape(std::span<const int64_t> dims);  // UserError above rank 7 or for a negative size
     static Shape unknown() {
         Shape s;
         s.rank_ = -1;
@@ -58,14 +58,14 @@ private:
 
 MGE_API std::ostream& operator<<(std::ostream& stream, const Shape& shape);  // (2, 3), (5,), (), (?)
 
-// Axis -rank … rank-1 → 0 … rank-1; anything else is a UserError of `who`.
+// Axis -rank … rank-1 → 0 … rank-1; UserError of `who` for other values.
 MGE_API int normalize_axis(std::string_view who, int64_t axis, int rank);
 
-// numpy broadcasting of two shapes; a UserError of `who` names both when they do not fit.
+// NumPy broadcasting of two shapes; UserError of `who` that names both if they do not fit.
 MGE_API Shape broadcast_shapes(std::string_view who, const Shape& a, const Shape& b);
 
-// Checks that the number of elements and of bytes fit in 63 bits; a UserError otherwise. Counts and strides
-// multiply extents in any order, so an extent of 0 does not excuse the others.
+// Checks that the number of elements and of bytes fit in 63 bits; UserError otherwise. Counts and strides
+// multiply sizes in any order, so a size of 0 does not make others valid.
 MGE_API int64_t checked_numel(std::string_view who, const Shape& shape);
 
 }  // namespace mge

@@ -9,7 +9,7 @@
 
 namespace mge {
 
-// What is known about a tensor before it has memory. dtype none: an absent optional input.
+// The spec of a tensor, known before it has memory. dtype none: an absent optional input.
 struct TensorSpec {
     DType dtype = DType::none;
     Shape shape;

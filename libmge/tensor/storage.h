@@ -22,8 +22,8 @@ struct Storage {
     Storage* next_free = nullptr;  // the allocator's own link
 };
 
-// One user less; true when none is left. Who is the only one knows that no other can come: then nothing is
-// subtracted, which would take a locked instruction.
+// Releases one user; returns true for the last one. A sole user knows that no other can appear: then nothing
+// is subtracted, which saves a locked instruction.
 inline bool let_go(std::atomic<uint32_t>& users) {
     return users.load(std::memory_order_acquire) == 1 || users.fetch_sub(1, std::memory_order_acq_rel) == 1;
 }
@@ -51,7 +51,7 @@ private:
     Storage* storage_ = nullptr;
 };
 
-// Memory that somebody else owns; `owner` lives as long as the storage does.
+// Memory of another owner; `owner` lives as long as the storage.
 MGE_API StorageRef borrow_storage(const void* data, size_t bytes, std::shared_ptr<const void> owner);
 
 }  // namespace mge

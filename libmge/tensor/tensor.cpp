@@ -39,7 +39,7 @@ BlockCache::~BlockCache() {
     while (count_ > 0) ::operator delete(blocks_[--count_]);
 }
 
-// Null when the thread is ending, and when there is no memory for a cache: tensors are given up all the same.
+// Null at the end of the thread, and without memory for a cache: tensors are freed anyway.
 [[gnu::noinline]] BlockCache* open_block_cache() try {
     if (is_cache_closed) return nullptr;
     // On the heap: the few bytes of static thread memory that a loaded library gets must do for all pointers.
@@ -49,7 +49,7 @@ BlockCache::~BlockCache() {
     return nullptr;
 }
 
-// Apart from what nearly every tensor comes to, which then calls nothing and keeps no registers for that.
+// Out of line, so that the common path makes no calls and saves no registers.
 [[gnu::noinline]] void make_impl_anew(TensorImpl*& impl, const TensorSpec& spec, StorageRef& storage,
                                       size_t offset, DeviceId device) {
     BlockCache* cache = block_cache ? block_cache : open_block_cache();

@@ -15,10 +15,11 @@
 
 namespace mge {
 
-// What a Tensor points to. A value never changes after it was made; operators that update in place may take
-// over the storage of an input nobody else holds.
+// The state of a Tensor. A value never changes after its creation; in-place operators may reuse the storage
+// of an input without other users.
 struct TensorImpl {
-    // Not an aggregate: its list would write zeros over all of it first, a tenth of a small operator's time.
+    // Not an aggregate: aggregate initialisation would zero all of it first, a tenth of a small operator's
+    // time.
     TensorImpl(DeviceId where, const TensorSpec& what, StorageRef memory, size_t start)
         : device(where), spec(what), storage(std::move(memory)), offset(start) {}
 
@@ -73,8 +74,8 @@ public:
     void* address() const {
         return impl_->storage ? static_cast<char*>(impl_->storage->data) + impl_->offset : nullptr;
     }
-    // The same where the host may read it; read only, unless you made the tensor. UserError when the tensor
-    // lies on another device: to_host() copies it.
+    // The data for the host; read-only, unless you made the tensor. UserError if the tensor is on another
+    // device: to_host() copies it.
     void* data() const {
         if (!impl_->device.is_host()) [[unlikely]]
             throw_not_on_host();
@@ -92,7 +93,7 @@ public:
     }
     // The same memory under another shape of equally many elements (no copy).
     Tensor with_shape(const Shape& shape) const;
-    // Another handle for the same memory, with notes of its own.
+    // Another handle for the same memory, with separate notes.
     Tensor alias() const;
 
     TensorImpl* impl() const { return impl_; }
@@ -114,7 +115,7 @@ class LentTensors {
 public:
     template <class... T>
     explicit LentTensors(const T&... tensors) : list_{Tensor(tensors.impl_)...} {}
-    ~LentTensors() {}  // of none of them
+    ~LentTensors() {}  // the tensors are not destroyed
     LentTensors(const LentTensors&) = delete;
     LentTensors& operator=(const LentTensors&) = delete;
     operator std::span<const Tensor>() const { return list_; }

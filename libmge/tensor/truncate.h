@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Real numbers as integers, without their fraction: what x86's conversion instructions do, said without
-// undefined behaviour. The smallest integer stands for what none is near.
+// Conversion of real numbers to integers by truncation: the behaviour of x86's conversion instructions
+// without undefined behaviour. Values out of range become the smallest integer.
 
 #include <cstdint>
 

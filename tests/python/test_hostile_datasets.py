@@ -240,7 +240,7 @@ def test_damaged_imagenet_kit(tmp_path):
 def test_pictures_that_are_pipes_are_not_waited_for(tmp_path):
     os.mkfifo(tmp_path / "9.jpg")
     (tmp_path / "coco.json").write_text(json.dumps(DESCRIBED))
-    with pytest.raises(ValueError, match="9.jpg is no picture"):
+    with pytest.raises(ValueError, match="9.jpg is not a picture"):
         COCO(str(tmp_path), str(tmp_path / "coco.json"), order=["image"])[0]
 
 
@@ -318,7 +318,7 @@ def test_entries_that_are_no_files_inside(tmp_path, entry, monkeypatch):
     monkeypatch.chdir(tmp_path / "to")
     tar_of(tmp_path / "a.tar", entry_of("first"), entry)
     for to in (".", str(tmp_path / "to")):
-        with pytest.raises(ValueError, match="no file inside"):
+        with pytest.raises(ValueError, match="not a file inside"):
             untar(str(tmp_path / "a.tar"), to)
     assert not list((tmp_path / "to").iterdir())
 

@@ -260,7 +260,7 @@ def test_as_varnode_and_as_oprnode():
     var = net.dest_vars[0]
     assert as_varnode(var) is as_varnode(var.owner) is as_varnode([var]) is var
     assert as_oprnode(var) is as_oprnode(var.owner) is as_oprnode([var]) is var.owner
-    with pytest.raises(AssertionError, match="3 is no VarNode"):
+    with pytest.raises(AssertionError, match="3 is neither a VarNode"):
         as_varnode(3)
     with pytest.raises(AssertionError, match="3 is neither"):
         as_oprnode(3)
@@ -293,8 +293,8 @@ def test_outputs_are_added_and_removed(capfd):
     net.remove_output(net.get_var_by_name("o"))
     assert names(net.dest_vars) == ["total"]
     net.remove_output(net.get_var_by_name("a"))
-    assert "a is no output" in capfd.readouterr().err
-    with pytest.raises(AssertionError, match="3 is no VarNode"):
+    assert "a is not an output" in capfd.readouterr().err
+    with pytest.raises(AssertionError, match="3 is neither a VarNode"):
         net.add_output(3)
 
 
@@ -390,7 +390,7 @@ def test_replace_vars_refuses_circles_and_shapes():
         net.replace_vars({a: b * 2 + total, b: a + net.dest_vars[0]})
     with pytest.raises(RuntimeError, match="do not broadcast"):
         net.replace_vars({a: net.make_const(np.ones(3, "float32"))})
-    with pytest.raises(AssertionError, match="4 is no VarNode"):
+    with pytest.raises(AssertionError, match="4 is neither a VarNode"):
         net.replace_vars({a: 4})
     assert run(net, [1, 2], [3, 4])["o"].tolist() == [8, 12]
 

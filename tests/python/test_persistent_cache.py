@@ -110,7 +110,7 @@ def test_the_next_place_is_taken(in_files, monkeypatch, tmp_path, caplog):
     (tmp_path / "kept" / "values.sqlite").write_bytes(b"no database" * 100)
     cache = PersistentCacheOnServer()
     assert cache.get("a", "key") is None and cache.config.type == "in-memory"
-    with pytest.raises(RuntimeError, match="no place that can be used"):
+    with pytest.raises(RuntimeError, match="no usable place"):
         PersistentCache().get("a", "key")
 
 

@@ -116,9 +116,9 @@ def test_shards_are_read_by_their_index(tmp_path):
     found = mge.load(index)
     assert list(found) == ["a", "b"] and found["b"].numpy()[0] == ord("b")
     for homes, message in (
-        ({"a": "../a.safetensors"}, "no file beside it"),
-        ({"a": "/etc/passwd"}, "no file beside it"),
-        ({"a": ".."}, "no file beside it"),
+        ({"a": "../a.safetensors"}, "not a file next to it"),
+        ({"a": "/etc/passwd"}, "not a file next to it"),
+        ({"a": ".."}, "not a file next to it"),
         ({"c": "a.safetensors"}, "has no tensor 'c'"),
         ([], "no weight_map"),
     ):
@@ -135,9 +135,9 @@ HOSTILE = {
     ),
     "blank first": (file_of(b" {}"), None),
     "no object": (file_of(b"[]"), None),
-    "no JSON": (file_of(b'{"a"'), "no JSON"),
-    "no text": (file_of(b'{"\xff":1}'), "no JSON"),
-    "deep": (file_of(b'{"a":' + b"[" * 100_000), "no JSON"),
+    "no JSON": (file_of(b'{"a"'), "not JSON"),
+    "no text": (file_of(b'{"\xff":1}'), "not JSON"),
+    "deep": (file_of(b'{"a":' + b"[" * 100_000), "not JSON"),
     "NaN": (file_of(b'{"a":NaN}'), "NaN"),
     "beyond the end": (file_of({"a": entry(end=8, shape=(2,))}, bytes(4)), "behind the header"),
     "trailing": (file_of({"a": entry()}, bytes(5)), "have 4 bytes, behind the header there are 5"),
@@ -151,7 +151,7 @@ HOSTILE = {
     "backwards": (file_of({"a": entry(begin=4, end=0)}, bytes(4)), "does not take"),
     "bits": (file_of({"a": entry("F4", (3,), 0, 1)}, bytes(1)), "does not take"),
     "dtype": (file_of({"a": {**entry(), "dtype": []}}, bytes(4)), "no dtype"),
-    "entry": (file_of({"a": 5}), "no object"),
+    "entry": (file_of({"a": 5}), "not an object"),
     "metadata": (file_of({"__metadata__": {"a": 1}}), "metadata"),
     "header": (struct.pack("<Q", 1 << 40) + b"{}", None),
     "truncated": (file_of({"a": entry()})[:20], "shorter"),

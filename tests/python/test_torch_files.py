@@ -227,7 +227,7 @@ class Evil:
         (Evil(), "eval, which is not among"),
         (Stored(W, size=(7,), stride=(1,)), "outside of its storage"),
         (Stored(W, size=(2**40,), stride=(0,)), "outside of its storage"),
-        (Stored(W, offset=-1, size=(1,), stride=(1,)), "no numbers"),
+        (Stored(W, offset=-1, size=(1,), stride=(1,)), "not numbers"),
         (Stored(W, size=(2, 2), stride=(1,)), "do not fit"),
     ],
 )

@@ -126,7 +126,7 @@ def test_archives_do_not_leave_their_folder(tmp_path, kind):
     with tarfile.open(tmp_path / "archive.tar", "w") as file:
         file.addfile(tarfile.TarInfo("first"))
         file.addfile(entry)
-    with pytest.raises(ValueError, match="no file inside"):
+    with pytest.raises(ValueError, match="not a file inside"):
         untar(str(tmp_path / "archive.tar"), str(tmp_path / "to"))
     assert not list((tmp_path / "to").iterdir())
 
@@ -157,15 +157,15 @@ def test_cifar_runs_nothing_of_a_file(tmp_path):
 def test_image_folder(tmp_path):
     for name in ("cat/0.png", "cat/deep/1.jpg", "dog/a.png"):
         write_picture(tmp_path / name)
-    (tmp_path / "dog/notes.txt").write_text("no picture")
+    (tmp_path / "dog/notes.txt").write_text("not a picture")
     data = ImageFolder(str(tmp_path))
     assert data.class_dict == {"cat": 0, "dog": 1} and len(data) == 3
     image, number = data[2]
     assert number == 1 and image.shape == (4, 6, 3) and image[0, 0].tolist() == [1, 2, 3]
     assert ImageFolder(str(tmp_path), class_name=True)[0][1] == "cat"
     assert len(ImageFolder(str(tmp_path), check_valid_func=lambda p: p.endswith("a.png"))) == 1
-    (tmp_path / "dog/a.png").write_text("no picture")
-    with pytest.raises(ValueError, match="no picture"):
+    (tmp_path / "dog/a.png").write_text("not a picture")
+    with pytest.raises(ValueError, match="not a picture"):
         data[2]
     with pytest.raises(FileNotFoundError):
         ImageFolder(str(tmp_path / "elsewhere"))

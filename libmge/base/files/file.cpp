@@ -48,14 +48,15 @@ struct Descriptor {
     }
 };
 
-// What a chain of symbolic links leads to, whether it is there or not.
+// The target of a chain of symbolic links, which need not exist.
 std::string behind_links(const std::string& path) {
     constexpr int longest_chain = 40;  // as the system follows
     std::filesystem::path at = path;
     std::error_code error;
     for (int i = 0; std::filesystem::is_symlink(at, error); ++i) {
         if (i == longest_chain) throw UserError(text("cannot create '", path, "': its links lead nowhere"));
-        at = at.parent_path() / std::filesystem::read_symlink(at, error);  // an absolute one stands alone
+        at = at.parent_path() / std::filesystem::read_symlink(at, error);  // an absolute target replaces the
+                                                                           // path
     }
     return at;
 }
@@ -65,7 +66,7 @@ std::string folder_of(const std::string& path) {
     return slash == path.npos ? "./" : path.substr(0, slash + 1);
 }
 
-// A name in the target's folder that nobody can guess.
+// A random name in the target's folder.
 std::string unguessable_name(const std::string& target) {
     std::array<uint8_t, 12> random;
     for (size_t got = 0; got < random.size();) {
@@ -81,7 +82,7 @@ std::string unguessable_name(const std::string& target) {
     return name;
 }
 
-// Writes to a descriptor. What errors name is the path.
+// Writes to a descriptor. Errors name the path.
 class DescriptorBuffer : public std::streambuf {
 public:
     explicit DescriptorBuffer(int fd) : fd_(fd) {
@@ -89,7 +90,7 @@ public:
         may_block_ = ::fstat(fd, &info) == 0 && !S_ISREG(info.st_mode);
         setp(buffer_.data(), buffer_.data() + buffer_.size());
     }
-    // Throws what has interrupted a wait; a stream would swallow it.
+    // Rethrows the exception that interrupted a wait, which a stream would swallow.
     void rethrow() const {
         if (interruption_) std::rethrow_exception(interruption_);
     }
@@ -127,7 +128,8 @@ private:
         return true;
     }
 
-    // How many of `n` bytes a pipe takes at once: its reader may be slow. Returns 0 after an interruption.
+    // Returns how many of `n` bytes a pipe accepts at once: its reader may be slow. Returns 0 after an
+    // interruption.
     size_t wait_for_room(size_t n) {
         try {
             pollfd waiting{fd_, POLLOUT, 0};
@@ -147,14 +149,14 @@ private:
     std::vector<char> buffer_ = std::vector<char>(65536);  // not on a small stack
 };
 
-// Opening a pipe would wait for ever when nobody opens its other end.
+// Opening a pipe would block forever if the other end is never opened.
 int open_without_waiting(const std::string& path) {
     int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (fd < 0) throw_system(path, "open");
     return fd;
 }
 
-// From the beginning. Returns how many bytes there were: the file may become shorter meanwhile.
+// Reads from the beginning. Returns the number of bytes, which is smaller if the file is truncated meanwhile.
 size_t read_all(int fd, char* to, size_t bytes, const std::string& path) {
     for (size_t at = 0; at < bytes;) {
         ssize_t n = ::pread(fd, to + at, bytes - at, off_t(at));
@@ -166,7 +168,7 @@ size_t read_all(int fd, char* to, size_t bytes, const std::string& path) {
     return bytes;
 }
 
-// A device or a pipe: there is nothing to keep whole, and renaming would replace it by a file.
+// A device or a pipe: a rename would replace it by a file.
 bool is_special(const std::string& path) {
     struct stat info {};
     return ::stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode);
@@ -218,7 +220,7 @@ std::string read_text(const std::string& path) {
     return content;
 }
 
-// Which file it was, and as what it was mapped.
+// The identity of the file, and of its mapping.
 struct MappedFile::Identity {
     struct stat info {};
     bool is_same_file(const struct stat& now) const {
@@ -243,7 +245,7 @@ std::shared_ptr<const MappedFile> MappedFile::open(const std::string& path) {
     auto identity = std::make_unique<Identity>();
     if (::fstat(file.fd, &identity->info) != 0) throw_system(path, "examine");
     auto size = size_t(identity->info.st_size);
-    // First what holds the mapping: it is given back whatever fails.
+    // Constructs the owner of the mapping first, so that it is unmapped after any failure.
     std::shared_ptr<MappedFile> mapped(new MappedFile(path));
     mapped->identity_ = std::move(identity);
     if (size == 0) return mapped;
@@ -305,8 +307,8 @@ bool release_pages(std::span<const std::byte> bytes) {
     if (!is_mapped(bytes.data())) return false;
     auto pages = whole_pages(bytes);
     if (pages.empty()) return true;
-    // A private mapping that nobody writes to: what is dropped lies in the file. As huge pages they would
-    // come back with any neighbour that is read.
+    // The mapping is private and never written, so the file has the content of dropped pages. As huge pages
+    // they would be read again with any neighbour.
     ::madvise(pages.data(), pages.size(), MADV_DONTNEED);
     ::madvise(pages.data(), pages.size(), MADV_NOHUGEPAGE);
     return true;
@@ -315,7 +317,7 @@ bool release_pages(std::span<const std::byte> bytes) {
 NewFile::NewFile(const std::string& path, FileReaders readers, Replace replace, Unopened)
     : path_(path), readers_(readers), replace_(replace), is_special_(is_special(path)) {}
 
-// What fails from here on leaves no descriptor: the object is complete, and is destroyed.
+// Later failures leak no descriptor: the object is complete, and its destructor runs.
 NewFile::NewFile(const std::string& path, FileReaders readers, Replace replace)
     : NewFile(path, readers, replace, Unopened{}) {
     if (is_special_) {
@@ -357,7 +359,7 @@ void NewFile::keep_mode() {
         (void)!::fchmod(descriptor_, old.st_mode & 0777);
 }
 
-// Where nothing has the name, not even a link that leads nowhere.
+// The name must not exist, not even as a dangling link.
 void NewFile::give_new_name() {
     const char* source = temporary_.c_str();
     std::string nameless = link();
@@ -370,7 +372,7 @@ void NewFile::give_new_name() {
         is_named_ = false;
         return;
     }
-    // Some file systems know no such renaming; the destructor takes the first name away.
+    // Some file systems do not support such a rename; the destructor removes the first name.
     if (errno != EINVAL || ::link(source, target_.c_str()) != 0) throw_system(path_, "create");
 }
 
@@ -400,7 +402,7 @@ void write_file_atomically(const std::string& path, const std::function<void(std
     NewFile file(path, readers, replace);
     DescriptorBuffer buffer(file.descriptor());
     std::ostream stream(&buffer);
-    stream.imbue(std::locale::classic());  // for those who read it elsewhere
+    stream.imbue(std::locale::classic());  // the locale of all readers
     write(stream);
     stream.flush();
     buffer.rethrow();

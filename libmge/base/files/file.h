@@ -22,21 +22,22 @@ private:
     int system_code_;
 };
 
-// Opens a file to read it; the caller closes the descriptor, which is that of a regular file. A pipe (`<(…)`)
-// is read to its end first, as far as file_limit() allows (base/files/input_pipe.h). UserError for anything
-// else, and for a pipe that nobody writes to.
+// Opens a file for reading; the caller closes the descriptor, which is that of a regular file. A pipe
+// (`<(…)`) is read to its end first, up to file_limit() (base/files/input_pipe.h). UserError for other files,
+// and for a pipe without a writer.
 MGE_API int open_input(const std::string& path);
 
 MGE_API std::string read_text(const std::string& path);
 
-// A whole file mapped read-only. Keep the pointer as long as any byte is used. Where another process cuts the
-// file meanwhile, what is lost reads as zeros: a handler of SIGBUS sees to that (base/files/mapped_range.h).
+// A whole file mapped read-only. Keep the pointer as long as any byte is used. If another process truncates
+// the file meanwhile, the missing part reads as zeros: a SIGBUS handler ensures that
+// (base/files/mapped_range.h).
 class MGE_API MappedFile {
 public:
     // Throws UserError naming the path and the system's reason, MemoryError when that is a lack of memory.
     static std::shared_ptr<const MappedFile> open(const std::string& path);
     ~MappedFile();
-    // The file that these bytes lie in; null: none.
+    // The file that contains these bytes; null if there is none.
     static const MappedFile* of(const void* data);
     MappedFile(const MappedFile&) = delete;
     MappedFile& operator=(const MappedFile&) = delete;
@@ -57,30 +58,29 @@ private:
     struct MappedRange* range_ = nullptr;
 };
 
-// How many mapped files of this process were found cut so far. Makes no call of the system.
+// Number of mapped files of this process that were found truncated so far. Makes no system call.
 MGE_API int cut_files();
 
-// Gives the pages that lie wholly in these bytes back to the system: they take no memory until they are read
-// again, which brings them back from the file. False when the bytes are no part of a MappedFile; nothing
-// happens then.
+// Returns the whole pages within these bytes to the system: they take no memory until the next read, which
+// loads them from the file. Returns false, without an effect, if the bytes do not belong to a MappedFile.
 MGE_API bool release_pages(std::span<const std::byte> bytes);
 MGE_API bool is_mapped(const void* data);  // a part of a MappedFile
-// Those pages; memory is advised about and counted in whole ones.
+// The whole pages within these bytes; memory is advised and counted by pages.
 MGE_API std::span<std::byte> whole_pages(std::span<const std::byte> bytes);
 
-// Who may read a file that is written: whom the process's umask allows, or its owner alone (keys, decrypted
+// The permissions of a written file: according to the process's umask, or only for its owner (keys, decrypted
 // content).
 enum class FileReaders { anyone, owner };
 
-// What a new file may replace.
+// Whether a new file may replace an existing one.
 enum class Replace { yes, no };
 
-// A file that is written whole or not at all. Until finish() it has no name, so that nothing is left of it
-// when the process dies; where the file system has no such files it has a name that nobody can guess, which
-// is taken by no link and no other file. finish() flushes it to the disk and gives it its name, and the
-// permissions of a file that has it. A symbolic link stays, what it leads to is written; with Replace::no
-// neither a file nor a link may be there. A device or a pipe is written to as it is.
-// Throws UserError (cannot create, disk full, …); the old file then still stands.
+// A file that is written completely or not at all. Until finish() it has no name, so that nothing remains if
+// the process dies; on file systems without such files it has a random name that no link or other file has.
+// finish() flushes it to the disk and gives it its name, and the permissions of an existing file of that
+// name. A symbolic link is kept, and its target is written; with Replace::no neither a file nor a link may
+// exist. A device or a pipe is written directly. Throws UserError (cannot create, disk full, …); the old file
+// is kept then.
 class MGE_API NewFile {
 public:
     explicit NewFile(const std::string& path, FileReaders readers = FileReaders::anyone,
@@ -97,7 +97,7 @@ private:
     NewFile(const std::string& path, FileReaders readers, Replace replace, Unopened);
     bool open_nameless(unsigned mode);
     void open_named(unsigned mode);
-    std::string link() const;  // where the nameless file can be reached
+    std::string link() const;  // path through which the nameless file can be reached
     void keep_mode();
     void give_new_name();
     void give_name();

@@ -14,7 +14,7 @@ namespace {
 constexpr const char* variable = "MGE_FILE_LIMIT";
 constexpr uint64_t default_limit = uint64_t(1) << 30;
 
-std::atomic<uint64_t> limit_set{0};  // 0: nothing was set
+std::atomic<uint64_t> limit_set{0};  // 0: not set
 
 }  // namespace
 

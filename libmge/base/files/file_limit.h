@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A small file may ask for much memory: a compressed array, the header of an image, text that becomes
-// objects, names that many nodes share. Whoever reads a file asks here before memory is taken for it.
+// A small file may request much memory: a compressed array, the header of an image, text that becomes
+// objects, names shared by many nodes. Readers of files check here before they allocate memory for them.
 
 #include <cstdint>
 #include <string>
@@ -10,12 +10,12 @@
 
 namespace mge {
 
-// How many bytes of memory one file may ask for: 1 GiB, or what MGE_FILE_LIMIT says ("4GiB"), or what was
-// set. What is as large as the file itself is always allowed.
+// The memory in bytes that one file may request: 1 GiB, or the value of MGE_FILE_LIMIT ("4GiB"), or the value
+// set. A request of the file's own size is always allowed.
 MGE_API uint64_t file_limit();
 MGE_API void set_file_limit(uint64_t bytes);
 
-// What one file has asked for so far.
+// The requests of one file so far.
 class MGE_API FileBudget {
 public:
     // `label` names the file in errors; it must live as long as the budget.

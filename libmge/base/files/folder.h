@@ -7,8 +7,8 @@
 
 namespace mge {
 
-// Makes a folder and those that it lies in; an empty path is the one that is there. UserError, with `who` in
-// front, when that cannot be done.
+// Makes a folder and its parents; an empty path is the current folder. UserError with the prefix `who` on
+// failure.
 MGE_API void make_folder(const std::filesystem::path& folder, std::string_view who = {});
 
 }  // namespace mge

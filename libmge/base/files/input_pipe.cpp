@@ -110,7 +110,7 @@ PipeContent read_pipe(int fd, const std::string& path) {
     return content;
 }
 
-// Those of this thread's scopes.
+// Pipes of this thread's scopes.
 struct NamedPipes {
     int scopes = 0;
     PipeList pipes;

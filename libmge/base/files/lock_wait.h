@@ -8,12 +8,13 @@
 
 namespace mge {
 
-// How long one user of a file waits for the locks of other processes, over all of its waits. Time without a
-// wait earns time for later waits, so that many short waits never use the limit up. Not thread-safe.
+// Limits the time that one user of a file waits for the locks of other processes, over all waits. Time
+// without a wait is credited to later waits, so that many short waits never use up the limit. Not
+// thread-safe.
 class MGE_API LockWait {
 public:
     using Milliseconds = std::chrono::milliseconds;
-    // `what` names the file in the announcement.
+    // `what` names the file in the message.
     LockWait(std::string what, Milliseconds limit) : what_(std::move(what)), limit_(limit), left_(limit) {}
 
     // Sleeps a moment; false once the limit is used up, from then on without sleeping. A wait of more than a

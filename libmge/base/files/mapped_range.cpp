@@ -58,7 +58,7 @@ void handle_bus_error(int signal, siginfo_t* info, void* context) {
 
 void install_handler() {
     static const bool is_installed = [] {
-        page_size();  // the handler may not be the first to ask
+        page_size();  // initialised here, because the handler must not be the first to call it
         struct sigaction ours {};
         ours.sa_sigaction = handle_bus_error;
         ours.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER | SA_RESTART;
@@ -67,7 +67,7 @@ void install_handler() {
     (void)is_installed;
 }
 
-// One that is not in use, or a new one. Nothing lies behind its beginning.
+// An unused range, or a new one. Its start is set last.
 MappedRange& take_range() {
     auto* taken = reinterpret_cast<const std::byte*>(UINTPTR_MAX);
     for (auto* range = ranges.load(); range; range = range->next) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Bytes of files that this process has mapped. A file that another process cuts short takes its pages with
-// it, and reading them raises SIGBUS. From the first mapping on a handler of that signal puts pages of zeros
-// in their place and marks the range, so that the reader goes on; whoever has used mapped bytes asks
-// afterwards. Signals for other addresses go to the handler that was there before.
+// Bytes of files that this process has mapped. If another process truncates a file, its pages disappear, and
+// reading them raises SIGBUS. From the first mapping on, a handler of that signal maps pages of zeros in
+// their place and marks the range, so that the reader continues; users of mapped bytes check the mark
+// afterwards. Signals for other addresses go to the previous handler.
 
 #include <atomic>
 #include <cstddef>
@@ -26,7 +26,7 @@ MappedRange& add_mapped_range(const std::byte* begin, size_t bytes, const Mapped
 void remove_mapped_range(MappedRange& range);
 // Null: the address is in no mapped file.
 const MappedRange* mapped_range_of(const void* address);
-// How many ranges were cut so far.
+// Number of truncated ranges so far.
 int cut_ranges();
 
 }  // namespace mge

@@ -11,7 +11,7 @@ inline size_t page_size() {
     return size;
 }
 
-// What the system takes for so many bytes.
+// The memory that the system uses for so many bytes.
 inline size_t round_up_to_pages(size_t bytes) {
     return (bytes + page_size() - 1) / page_size() * page_size();
 }

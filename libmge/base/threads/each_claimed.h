@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Pieces of work of very different sizes, such as the weights of a model that are read to be verified.
+// Tasks of very different sizes, such as the weights of a model that are read for verification.
 
 #include <atomic>
 #include <cstddef>
@@ -9,10 +9,10 @@
 
 namespace mge {
 
-// Of so many bytes: one thread alone is slower than memory.
+// For so many bytes, a single thread is slower than memory.
 constexpr bool is_worth_reading_together(size_t bytes) { return bytes >= size_t(16) << 20; }
 
-// Calls fn(i) for each i below n; each of the threads takes the next one when it is ready. fn throws nothing.
+// Calls fn(i) for each i below n; each thread takes the next index when it is ready. fn must not throw.
 template <class Fn>
 void for_each_claimed(int threads, size_t n, Fn&& fn) {
     std::atomic<size_t> next = 0;

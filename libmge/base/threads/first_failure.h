@@ -6,8 +6,8 @@
 
 namespace mge {
 
-// For work that several threads share: what one of them throws may not leave its thread (that would end the
-// process), so it is kept and thrown again where they have come together.
+// For work shared by several threads: an exception must not leave its thread (that would end the process), so
+// it is stored and rethrown after they have joined.
 class FirstFailure {
 public:
     template <class Fn>

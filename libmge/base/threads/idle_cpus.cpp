@@ -16,8 +16,8 @@ namespace {
 constexpr Ticks look_interval = 40'000;  // microseconds: four of the system's steps
 constexpr Ticks looks_per_cost = 100;
 
-// The system's figures of this moment for the CPUs this thread may use. Allocates nothing: it is asked for in
-// the middle of a run.
+// The system's current counters for the CPUs that this thread may use. Allocates nothing, because it is
+// called during runs.
 std::optional<int64_t> idle_time_now() {
     int file = ::open("/proc/stat", O_RDONLY | O_CLOEXEC);
     if (file < 0) return std::nullopt;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// How many of the CPUs that this thread may use do nothing.
+// The number of idle CPUs among those that this thread may use.
 
 #include <cstdint>
 #include <optional>
@@ -9,18 +9,16 @@
 
 namespace mge {
 
-// Idle time of those CPUs in 1/100 s, from text as in /proc/stat; nullopt when it tells none of them.
+// Idle time of those CPUs in 1/100 s, from the text of /proc/stat; nullopt if it lists none of them.
 std::optional<int64_t> idle_time(const char* stat, const bool (&is_usable)[1024]);
 
-// Looks at the system's figures again and again. A look costs tens of microseconds: the system counts in
-// steps of 10 ms, so there is none before some of them have passed, nor so often that it takes more than a
-// hundredth of the time.
+// Samples the system's counters repeatedly. A sample costs tens of microseconds. The system counts in steps
+// of 10 ms, so samples are at least some steps apart, and take at most a hundredth of the time.
 class IdleCpus {
 public:
     // Begins to count.
     void start(Ticks now);
-    // The mean number since the last answer; nullopt while it is too early to say, and where the system
-    // does not tell.
+    // The mean number since the last result; nullopt while it is too early, or if the system has no counters.
     std::optional<double> look(Ticks now);
 
 private:

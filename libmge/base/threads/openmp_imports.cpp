@@ -22,7 +22,7 @@ namespace {
 
 constexpr std::string_view library_name = "libdnnl.so";
 
-// What libgomp answers, for calls that are not ours.
+// The functions of libgomp, for calls that are not ours.
 struct OpenMp {
     void (*parallel)(void (*)(void*), void*, unsigned, unsigned);
     void (*barrier)();
@@ -48,7 +48,7 @@ struct Region {
 
 void parallel(void (*fn)(void*), void* argument, unsigned threads, unsigned flags) {
     if (!is_ours()) return libgomp.parallel(fn, argument, threads, flags);
-    // In a region of the program's own, OpenMP would give one thread too.
+    // Inside a parallel region of the program, OpenMP would use one thread, too.
     bool is_nested = is_in_share() || libgomp.in_parallel();
     int shares = is_nested ? 1 : threads ? int(threads) : RegionScope::here().threads;
     Region region{fn, argument, RegionScope::here().raised_invalid};
@@ -93,7 +93,7 @@ Imports all_imports() {
              {"omp_in_parallel", address_of(in_parallel), place(libgomp.in_parallel)}}};
 }
 
-// The tables of a loaded library that name what it imports.
+// The import tables of a loaded library.
 struct ImportTables {
     ElfW(Addr) base;
     std::array<std::span<const ElfW(Rela)>, 2> relocations;
@@ -171,7 +171,7 @@ bool write_slot(void** slot, void* value) {
 bool redirect(const ImportTables& tables) {
     auto imports = all_imports();
     if (!tables.symbols || !tables.names || !find_slots(tables, imports)) return false;
-    // All that is asked for is known before anything is led away.
+    // All needed functions are resolved before any call is redirected.
     for (auto& import : imports) *import.libgomps = *import.slot;
     for (size_t i = 0; i < imports.size(); ++i) {
         if (write_slot(imports[i].slot, imports[i].ours)) continue;

@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// oneDNN divides its work by OpenMP: Debian's library calls six functions of libgomp. They are led to our
-// teams by writing into that library's table of imported functions, and only there: other users of OpenMP in
-// the process keep theirs. Calls of oneDNN that are not ours (another library may share it) go on to libgomp.
+// oneDNN divides its work by OpenMP: Debian's library calls six functions of libgomp. They are redirected to
+// our teams by writing into that library's import table, and only there: other users of OpenMP in the process
+// are not affected. Calls of oneDNN that are not ours (another library may share it) are forwarded to
+// libgomp.
 
 #include <atomic>
 
 namespace mge {
 
-// False, and nothing is changed, when oneDNN is not there as a shared library, or imports other functions of
-// OpenMP than we have. Once per process.
+// Returns false, without an effect, if oneDNN is not loaded as a shared library, or imports other OpenMP
+// functions. Called once per process.
 bool lead_openmp_imports_to_teams();
 
-// Of oneDNN's regions that are entered from this thread.
+// Settings for oneDNN's parallel regions entered from this thread.
 struct RegionRules {
-    int threads = 0;           // of our team; 0: the regions are libgomp's
+    int threads = 0;           // threads of our team; 0: the regions are libgomp's
     bool never_waits = false;  // their shares do not wait for each other
-    // Set when a share raises the flag of invalid operations (base/invalid_flag.h). Null: nobody looks.
+    // Set when a share raises the flag of invalid operations (base/invalid_flag.h). Null: not needed.
     std::atomic<bool>* raised_invalid = nullptr;
 };
 

@@ -10,7 +10,7 @@ extern const bool has_openmp_team;  // false when built without OpenMP
 void run_openmp_shares(int shares, Share fn, void* argument);
 void meet_openmp_shares();
 
-// How many threads the regions of OpenMP's users have that this thread enters.
+// Number of OpenMP threads for parallel regions entered from this thread.
 int openmp_threads();
 void set_openmp_threads(int threads);
 // Allows no region more than one thread from now on.

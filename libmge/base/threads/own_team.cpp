@@ -16,15 +16,15 @@
 namespace mge {
 namespace {
 
-// In microseconds.
-// Between the regions of a net lie tens of these; waking a thread costs about ten.
+// In microseconds. The gaps between the regions of a net are tens of microseconds; waking a thread costs
+// about ten.
 constexpr Ticks awake_for_work = 300;
 constexpr Ticks awake_for_others = 50;
 // Interrupts take less, a time slice takes milliseconds.
 constexpr Ticks gap_of_lost_cpu = 200;
 // A member that is awake begins within one, a woken one within some tens.
 constexpr Ticks late = 150;
-// In the time of calm below.
+// Within the time of calm below.
 constexpr int taken_often = 3;
 constexpr TeamWidth::Pauses pauses{.shortest = 2'000, .longest = 512'000, .calm = 20'000};
 // Two threads that take care lose little, so they do it until somebody has looked whether they wait for CPUs.
@@ -32,7 +32,7 @@ constexpr Ticks shortest_care = 20'000;
 constexpr Ticks between_looks = 10'000;
 // The caller shares its CPU: a neighbour takes half of it, threads of the system some hundredths.
 constexpr double much_waiting = 0.2;
-// What a member needs to begin, and what its share may take longer than thought.
+// The time that a member needs to start, and that its share may exceed the estimate.
 constexpr Ticks before_tick = 50;
 // Shares of late are about so many.
 constexpr double shares_of_late = 100;
@@ -43,7 +43,7 @@ public:
     SignalsBlocked() {
         sigset_t all;
         sigfillset(&all);
-        // Those that a thread's own work raises: blocked, they would end the process past every handler.
+        // Signals raised by a thread's own work: if blocked, they would end the process without a handler.
         for (int own : {SIGBUS, SIGFPE, SIGILL, SIGSEGV}) sigdelset(&all, own);
         pthread_sigmask(SIG_SETMASK, &all, &before_);
     }
@@ -71,7 +71,7 @@ OwnTeam::OwnTeam(int threads)
     }
 }
 
-// Waits until each member has told its own name to the system's figures.
+// Waits until each member has registered with the system's counters.
 void OwnTeam::name_threads() {
     std::vector<pid_t> names{::gettid()};
     for (int i = 1; i < threads(); ++i) {
@@ -108,7 +108,7 @@ void OwnTeam::run(int shares, Share fn, void* argument, Waiting waiting) {
     Region region = number << bits_for_shares | Region(shares);
     members_[0]->claimed.store(region, std::memory_order_relaxed);
     if (waiting == Waiting::for_each_other) needs_all_.store(region, std::memory_order_relaxed);
-    // Before any look at who sleeps, while a member says that it will before it looks at the region.
+    // Before checking for sleepers; a member announces its sleep before it checks the region.
     region_.store(region, std::memory_order_seq_cst);
     bool may_wake = waiting == Waiting::for_each_other || !is_to_stand_aside();
     for (int i = 1; may_wake && i < std::min(width, shares); ++i) {
@@ -185,7 +185,8 @@ void OwnTeam::lose_cpu() {
     times_taken_ = 0;
 }
 
-// Once says little: threads that were just woken may share a CPU until the scheduler has found the others.
+// A single event is not significant: threads that were just woken may share a CPU until the scheduler has
+// separated them.
 bool OwnTeam::has_taken_often(Ticks now) {
     if (now - taken_since_ > pauses.calm * microsecond_) {
         taken_since_ = now;
@@ -194,7 +195,7 @@ bool OwnTeam::has_taken_often(Ticks now) {
     return ++times_taken_ >= taken_often;
 }
 
-// Somebody who should have begun has not.
+// A member has not begun its share in time.
 bool OwnTeam::is_absent(Region region, Ticks begin) const {
     if (ticks_now() - begin < late * microsecond_) return false;
     int shares = shares_of(region);
@@ -205,7 +206,7 @@ bool OwnTeam::is_absent(Region region, Ticks begin) const {
 
 void OwnTeam::await_shares(Ticks own_share) {
     auto is_done = [&] { return pending_.load(std::memory_order_acquire) == 0; };
-    // Equal shares end together; who waits longer than its own took leaves its CPU to the others.
+    // Equal shares end together; a member that waits longer than its own share took yields its CPU.
     Ticks patience = std::max(own_share, awake_for_others * microsecond_);
     auto spin = spin_until(is_done, patience, gap_of_lost_cpu * microsecond_);
     if (spin.lost_cpu) has_lost_cpu_.store(true, std::memory_order_relaxed);
@@ -270,13 +271,13 @@ void OwnTeam::work(int member) {
     }
 }
 
-// The scheduler gave this member the caller's CPU, for want of another or because it did not look for one:
-// the caller cannot go on until it has it back.
+// The scheduler put this member on the caller's CPU, because no other was free or it did not look for one:
+// the caller cannot continue until it gets the CPU back.
 bool OwnTeam::has_callers_cpu() const {
     return callers_cpu_.load(std::memory_order_relaxed) == ::sched_getcpu();
 }
 
-// Where a thread was it is woken again, so one that stays there comes back with each region.
+// A thread is woken on its previous CPU, so one that stays there would return with each region.
 bool OwnTeam::leave_callers_cpu() { return leave_cpu(callers_cpu_.load(std::memory_order_relaxed)); }
 
 void OwnTeam::await_work(int member, const Seen& seen) {
@@ -320,7 +321,7 @@ void OwnTeam::meet(int shares) {
         if (asleep_in_meeting_.load(std::memory_order_seq_cst)) wake(meetings_, shares);
         return;
     }
-    // A share that nobody has begun is begun by a member that sleeps or stands aside.
+    // A share that has not been started is started by a member that sleeps or is aside.
     Region region = region_.load(std::memory_order_relaxed);
     if (needs_all_.exchange(region, std::memory_order_seq_cst) != region)
         for (int i = 1; i < shares; ++i) wake_member(i);

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The members of one team and how they hand work to each other; see thread_team.h for what it is for.
+// The members of one team and how they share work; see thread_team.h for its purpose.
 //
-// A region is one round of work: its number and its count of shares stand in one word, so that both are read
-// together. A share is claimed by writing the region's number beside it, which only succeeds over an older
-// one: a member that comes late finds every share of its region claimed. Members other than the caller are
-// not waited for, only shares are.
+// A region is one round of work: its number and its number of shares are in one word, so that both are read
+// together. A share is claimed by storing the region's number in it, which only succeeds over an older one: a
+// late member finds all shares of its region claimed. The caller waits only for shares, not for members.
 //
-// Beside busy neighbours (TeamWidth) two threads remain, and take care. While the caller has a CPU to itself,
-// the other one shares its own: that one begins no share that may last longer than until the system's next
-// tick, where it could lose its CPU in the middle of it; it stands aside instead, asleep, which leaves the
-// CPU to the neighbour. When the caller has to share, too, both do what they can: the system takes both CPUs
-// at the same ticks and gives them back at the same ones.
+// Next to busy neighbours (TeamWidth) two threads remain, and take care. While the caller has its own CPU,
+// the other thread shares one: it starts no share that may last beyond the system's next tick, where it could
+// lose its CPU in the middle of the share; instead it sleeps, which leaves the CPU to the neighbour. If the
+// caller shares a CPU, too, both take shares as usual: the system takes and returns both CPUs at the same
+// ticks.
 
 #include <atomic>
 #include <memory>
@@ -36,14 +35,14 @@ public:
     OwnTeam& operator=(const OwnTeam&) = delete;
 
     int threads() const { return int(members_.size()); }
-    // Of the thread that made the team, outside of any region.
+    // Called by the thread that made the team, outside of any region.
     void run(int shares, Share fn, void* argument, Waiting waiting = Waiting::never);
-    // In a share of this team.
+    // Called in a share of this team.
     void meet(int shares);
 
-    // For tests: so many take part, whatever happens.
+    // For tests: fixes the number of members that take part.
     void keep_width(int width) { kept_width_ = width; }
-    // For tests: as if no share ended before the next tick.
+    // For tests: assumes that no share ends before the next tick.
     void keep_members_aside();
 
 private:
@@ -51,13 +50,13 @@ private:
     static constexpr int bits_for_shares = 16;
     static int shares_of(Region region) { return int(region & ((1 << bits_for_shares) - 1)); }
 
-    // On a cache line of its own.
+    // On its own cache line.
     struct alignas(64) Member {
-        std::atomic<Region> claimed{0};     // the last region whose share of this number was claimed
-        std::atomic<uint32_t> wake_ups{0};  // what it sleeps on
+        std::atomic<Region> claimed{0};     // the last region whose share with this index was claimed
+        std::atomic<uint32_t> wake_ups{0};  // futex on which it sleeps
         std::atomic<bool> is_asleep{false};
         std::atomic<pid_t> thread_id{0};
-        std::thread thread;  // the caller has none
+        std::thread thread;  // the caller has no thread here
     };
 
     // The last regions that a member took part in, and stood aside in.
@@ -97,18 +96,18 @@ private:
     Ticks taken_since_ = 0;
     int times_taken_ = 0;
     bool takes_care_ = false;
-    Ticks looked_ = 0;  // at who waits for a CPU, while it takes care
-    // Of the caller's shares of late. Their quotient is the length of the one that a moment falls into, on
-    // average.
+    Ticks looked_ = 0;  // time of the last check for threads that wait for a CPU
+    // Sums over the caller's recent shares. Their quotient is the expected length of the share at a random
+    // moment.
     double square_lengths_ = 0, lengths_ = 0;
 
-    // Written by the caller before a region is told.
+    // Written by the caller before it publishes a region.
     alignas(64) Share fn_ = nullptr;
     void* argument_ = nullptr;
     alignas(64) std::atomic<Region> region_{0};
     std::atomic<int> width_{1};
     std::atomic<int> callers_cpu_{-1};  // on which the last region began
-    std::atomic<Region> needs_all_{0};  // the region whose shares meet: each needs a thread
+    std::atomic<Region> needs_all_{0};  // the region whose shares meet: each needs its own thread
     std::atomic<bool> is_ending_{false};
     std::atomic<bool> minds_ticks_{false};  // members do
     std::atomic<Ticks> share_length_{0};    // by which they judge

@@ -9,14 +9,14 @@
 
 namespace mge {
 
-// How often this process and its ancestors were made by fork() since the first call.
+// Number of fork() calls between the first caller of this function and this process.
 MGE_API int fork_generation();
 
-// A value that a child made by fork() does not share with its parent: it makes its own at first use. For what
-// another thread may have been inside of (its lock is never given back in the child), and for what two
-// processes must not use both (a connection to a database). The parent's value is given to the maker, null
-// the first time, and stays as it was found: somebody who does not exist in the child may be in the middle of
-// it.
+// A value that a child made by fork() does not share with its parent: the child makes its own on first use.
+// For objects that another thread may be using at the fork (its lock would never be released in the child),
+// and for objects that two processes must not share (a connection to a database). The maker gets the parent's
+// value, null the first time, which stays unchanged: a thread that does not exist in the child may be in the
+// middle of an operation on it.
 template <class T>
 class PerProcess {
 public:

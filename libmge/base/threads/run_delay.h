@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Whether threads that could run had to wait for a CPU, which is how neighbours are told from a host that
-// takes a virtual machine's CPUs away: others would not get those, and standing aside for them helps nobody.
+// Whether runnable threads had to wait for a CPU. This distinguishes busy neighbours from a host that takes
+// CPUs away from a virtual machine: other threads would not get those, so yielding is useless.
 
 #include <sys/types.h>
 
@@ -21,7 +21,7 @@ std::optional<int64_t> run_delay(pid_t thread);
 class RunDelay {
 public:
     void set_threads(std::vector<pid_t> threads) { threads_ = std::move(threads); }
-    // Whether they have waited for much of the time since the last call. True where it is not known.
+    // True if they have waited for a large part of the time since the last call, or if that is unknown.
     bool was_long(Ticks now);
     // The part of its time of late that the first one has waited, as of the last call.
     double of_first() const { return of_first_; }

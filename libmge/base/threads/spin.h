@@ -20,7 +20,7 @@ using Ticks = int64_t;
 // steady on every processor with AVX.
 inline Ticks ticks_now() { return Ticks(__rdtsc()); }
 
-// What the counter does in a microsecond. Measured once, in some 50 microseconds.
+// Counter ticks per microsecond. Measured once, in some 50 microseconds.
 Ticks ticks_per_microsecond();
 
 // A thread that waits awake reads the counter every few nanoseconds, so a gap means that it did not run.
@@ -42,7 +42,7 @@ SpinResult spin_until(Ready&& is_ready, Ticks limit, Ticks gap) {
     return result;
 }
 
-// Sleeps unless the word is no longer `seen`; may wake without a reason.
+// Sleeps while the word is `seen`; may wake spuriously.
 inline void sleep_while(std::atomic<uint32_t>& word, uint32_t seen) {
     ::syscall(SYS_futex, reinterpret_cast<uint32_t*>(&word), FUTEX_WAIT_PRIVATE, seen, nullptr, nullptr, 0);
 }

@@ -7,8 +7,8 @@
 
 namespace mge {
 
-// MemoryError when the system has no room for another thread. Whoever keeps threads in a vector reserves it
-// first: a running thread that cannot be kept ends the process.
+// MemoryError if the system has no resources for another thread. Callers that store threads in a vector must
+// reserve it first: a running thread that cannot be stored ends the process.
 MGE_API std::thread start_thread(std::function<void()> work);
 
 }  // namespace mge

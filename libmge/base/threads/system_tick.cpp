@@ -14,7 +14,7 @@ constexpr int watched_ticks = 6, most_attempts = 20;
 // milliseconds.
 constexpr int64_t longest_gap = 300'000, tolerance = 200'000;
 
-std::atomic<int64_t> known_tick{0};  // 0 while it is not known
+std::atomic<int64_t> known_tick{0};  // 0 while unknown
 
 int64_t nanoseconds(const timespec& time) { return int64_t(time.tv_sec) * 1'000'000'000 + time.tv_nsec; }
 
@@ -37,7 +37,8 @@ int64_t period() {
 
 Ticks in_ticks(int64_t nanoseconds) { return nanoseconds * ticks_per_microsecond() / 1000; }
 
-// When the coarse clock moves; what it shows then is not the time. nullopt when this thread did not run then.
+// The moment when the coarse clock advances; its value is not that time. nullopt if this thread was not
+// running then.
 std::optional<int64_t> watch_tick() {
     int64_t shown = nanoseconds_now(CLOCK_MONOTONIC_COARSE);
     int64_t begin = nanoseconds_now(CLOCK_MONOTONIC);

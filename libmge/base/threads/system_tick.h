@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The system takes a CPU from a thread that shares it at its ticks, milliseconds apart and on all CPUs at
-// once. What ends before the next one is not cut in two. Nobody tells when they come, but there is a clock
-// that only they move: whoever watches it for some of them knows all others.
+// The system preempts threads that share a CPU at its ticks, milliseconds apart and on all CPUs at once. Work
+// that ends before the next tick is not preempted. There is no notification of ticks, but the coarse clock
+// advances only at them: a few observations predict all others.
 
 #include <cstdint>
 
@@ -10,19 +10,19 @@
 
 namespace mge {
 
-// From one tick to the next.
+// The time between two ticks.
 Ticks system_tick_period();
 
 bool knows_system_ticks();
-// Watches some ticks, awake; they are not known yet when they did not come at equal distances or when this
-// thread lost its CPU. After some vain attempts it does nothing.
+// Observes some ticks without sleeping. They remain unknown if they were not equally spaced or if this thread
+// lost its CPU. After some failed attempts it does nothing.
 void watch_system_ticks();
 
-// From now to the next one: more than none, at most a period, which it also is while they are not known.
+// The time until the next tick: above 0, at most a period, which is also the value while they are unknown.
 // Costs some tens of nanoseconds.
 Ticks until_system_tick();
 
-// Nanoseconds. From `now` to the next of the times that are whole periods away from `tick`.
+// In nanoseconds: from `now` to the next time that is a multiple of the period away from `tick`.
 int64_t until_tick(int64_t now, int64_t tick, int64_t period);
 
 }  // namespace mge

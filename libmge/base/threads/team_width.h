@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// How many threads of a team take part in its regions: all of them while each has a CPU to itself, fewer
-// beside busy neighbours. A thread that loses its CPU in the middle of its share makes all others wait for a
-// time slice, some milliseconds, which costs more than doing its share costs. So whenever one was lost the
-// team becomes narrower for a pause; then it tries again, and each time this fails soon the pause doubles.
-// When the system says that enough CPUs are idle the pause ends at once. Where one would be left, OwnTeam
-// goes on with two that take care.
+// The number of threads of a team that take part in its regions: all of them while each has its own CPU,
+// fewer next to busy neighbours. A thread that loses its CPU in the middle of its share makes all others wait
+// for a time slice of some milliseconds, which costs more than computing its share elsewhere. So after such a
+// loss the team becomes narrower for a pause. Then it tries again, and each quick failure doubles the pause.
+// The pause ends immediately when the system reports enough idle CPUs. Instead of one thread, OwnTeam
+// continues with two that take care.
 //
-// In a container with a quota of CPU time more threads than that only spend it sooner, with what they cost
-// themselves: there a team is never wider.
+// In a container with a CPU quota, more threads only consume it sooner, with additional overhead: there a
+// team is never wider than the quota.
 
 #include <cstddef>
 #include <cstdint>
@@ -18,25 +18,25 @@ namespace mge {
 
 class TeamWidth {
 public:
-    using Ticks = int64_t;  // of any steady clock
+    using Ticks = int64_t;  // ticks of any steady clock
     struct Pauses {
         Ticks shortest, longest;
-        // A team that held for so long after it was widened is not crowded: what disturbed it was a moment's.
+        // A team that kept its width for this long is not crowded: the disturbance was temporary.
         Ticks calm;
     };
-    // At most `widest` of them at once, whatever happens.
+    // At most `widest` of them at a time.
     TeamWidth(int threads, int widest, Pauses pauses);
 
-    // For a region that starts now.
+    // The width for a region that starts now.
     int at(Ticks now) {
         if (step_ > 0 && now - narrowed_ >= pause_) [[unlikely]]
             widen(now);
         return widths_[step_];
     }
     bool is_narrow() const { return step_ > 0; }
-    // So many CPUs have nothing to do, besides those of the team.
+    // Reports a number of idle CPUs besides those of the team.
     void find_idle(double cpus, Ticks now);
-    // A thread has lost its CPU. What threads notice together counts once.
+    // Reports that a thread lost its CPU. Losses noticed together count once.
     void lose_cpu(Ticks now);
 
 private:

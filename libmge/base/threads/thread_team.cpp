@@ -32,7 +32,7 @@ void forget_team_in_child() {
 [[gnu::tls_model("initial-exec")]] constinit thread_local int largest_team = 1;
 [[gnu::tls_model("initial-exec")]] constinit thread_local OwnTeam* own_team = nullptr;
 
-// Ends the team with its thread. In a child made by fork() there is nobody to wait for.
+// Ends the team with its thread. A child made by fork() has no members to wait for.
 struct TeamOwner {
     std::unique_ptr<OwnTeam> team;
     ~TeamOwner() {
@@ -50,7 +50,7 @@ void make_own_team(int threads) {
     own_team = owner.team.get();
 }
 
-// A stack for each, and what the C library maps with it.
+// A stack for each, and the C library's mappings for it.
 size_t bytes_of_threads(int threads) {
     constexpr size_t beside_stack = 1 << 20;
     size_t stack = 0;
@@ -65,8 +65,8 @@ void make_team(int threads) {
     static const int registered = pthread_atfork(nullptr, nullptr, forget_team_in_child);
     (void)registered;
     require_address_space(bytes_of_threads(threads - 1), text("a team of ", threads, " threads"));
-    // Threads end by pthread_exit, which looks for the unwinder when it is first called and ends the process
-    // for want of memory: it is found now.
+    // Threads end by pthread_exit, whose first call loads the unwinder and ends the process if out of memory:
+    // it is loaded now.
     void* frame = nullptr;
     ::backtrace(&frame, 1);
     largest_team = 1;

@@ -21,7 +21,7 @@ constexpr int most_threads = 1024;
 int affinity_cpus() {
     cpu_set_t set;
     CPU_ZERO(&set);
-    // Fails where the kernel knows more processors than a set holds.
+    // Fails if the kernel has more processors than the set can contain.
     bool is_known = sched_getaffinity(0, sizeof set, &set) == 0;
     return std::max(1, is_known ? CPU_COUNT(&set) : int(::sysconf(_SC_NPROCESSORS_ONLN)));
 }

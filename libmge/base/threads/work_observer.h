@@ -6,14 +6,14 @@
 
 namespace mge {
 
-// How far a longer piece of work is: `done` of `total` parts, the last of them `part`.
+// Progress of a long task: `done` of `total` parts, the last of them `part`.
 struct WorkDone {
     std::string_view what;  // "measuring layouts"
     size_t done = 0, total = 0;
     std::string_view part;
 };
 
-// Is told between two parts, never while something is being measured.
+// Called between two parts, never during a measurement.
 using WorkObserver = std::function<void(const WorkDone&)>;
 
 }  // namespace mge

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Dumps of what flows between operators, in MegEngine's formats: one text for people, or a folder with one
-// binary file per value. Both can be read back, MegEngine's own dumps too.
+// Dumps of the values between operators, in MegEngine's formats: one readable text file, or a folder with one
+// binary file per value. Both can be read back, including MegEngine's own dumps.
 //
 // Text, per value:
 //     var11 produced: name=y layout={4(24),24(1) Float32} owner_opr=matmul{matmul} opr10
@@ -25,7 +25,7 @@
 
 namespace mge {
 
-// Who a value is.
+// Identity of a value.
 struct DumpedName {
     int id = -1;
     std::string name;
@@ -40,17 +40,17 @@ struct DumpedDependency {
     std::string head;  // its first elements when the operator read it: "[1, 2, ...]"
 };
 
-// Where a value comes from in the network as somebody wrote it, whatever the passes made of it; empty in
-// dumps of MegEngine, and for what is no result of an operator.
+// The origin of a value in the source network, before any passes; empty in dumps of MegEngine, and for values
+// that are not results of an operator.
 struct DumpedOrigin {
     std::vector<ValueOrigin> values;    // which values of the source graph it is
-    std::vector<SourceNode> operators;  // whose work was done for it
+    std::vector<SourceNode> operators;  // the source operators computed in it
 };
 
 // A value that was just produced.
 struct DumpedValue {
     DumpedName self;
-    std::vector<DumpedDependency> inputs;  // of the operator that made it
+    std::vector<DumpedDependency> inputs;  // inputs of the operator that made it
     Tensor value;                          // plain
     DumpedOrigin origin;
 };
@@ -74,8 +74,8 @@ MGE_API std::string dump_head(const Tensor& plain);
 // One value of a dump.
 struct DumpRecord {
     std::string file;  // binary dumps: the file's name in its folder
-    std::string path;  // of that file
-    int id = -1;       // −1: not told
+    std::string path;  // path of that file
+    int id = -1;       // −1: absent
     std::string name, owner_name, owner_type;
     std::vector<int> inputs;  // numbers of the values that its operator read
     DumpedOrigin origin;
@@ -85,7 +85,7 @@ struct DumpRecord {
     Tensor value;  // binary dumps: all elements. 16-bit and truth values keep their type, quantised ones
                    // are their integers.
 
-    // Text dumps: what they tell of the elements. A figure is NaN when it is not told ("N/A", "nan").
+    // Text dumps: their information about the elements. A figure is NaN if absent ("N/A", "nan").
     std::vector<double> head;
     double min = 0, max = 0, mean = 0, rms = 0, deviation = 0;
     bool has_figures = false;
@@ -94,15 +94,15 @@ struct DumpRecord {
 struct IoDump {
     bool is_text = false;
     std::vector<DumpRecord> records;  // in the order of the text; binary: by file name
-    // The last record of that name; null when there is none.
+    // The last record of that name; null if there is none.
     MGE_API const DumpRecord* find(const std::string& name) const;
 };
 
-// What `path` is, judged by its content.
+// True if the content of `path` is an io dump.
 MGE_API bool is_io_dump(const std::string& path);
-// A text dump, a folder of binary files or one such file. Without `with_values` only what the files say about
-// the values is read; read_binary_record gives them one by one. ModelError names the file and what is wrong
-// with it; UserError when it cannot be read at all.
+// A text dump, a folder of binary files or one such file. Without `with_values` only the metadata of the
+// values is read; read_binary_record reads them one by one. ModelError that names the file and its fault;
+// UserError if it cannot be read.
 MGE_API IoDump read_io_dump(const std::string& path, bool with_values = true);
 // One file of a binary dump.
 MGE_API DumpRecord read_binary_record(const std::string& path, bool with_value = true);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What writer and reader of io dumps share: MegEngine's names and numbers of dtypes.
+// Common part of the writer and reader of io dumps: MegEngine's names and numbers of dtypes.
 
 #include <cstdint>
 #include <optional>
@@ -13,16 +13,16 @@ namespace mge {
 struct DumpDType {
     uint32_t number;
     std::string_view name;
-    DType stored;  // what its elements are here
+    DType stored;  // the dtype of its elements here
 };
 
-// Of the number in a file; nullopt for one that does not exist, or whose elements are smaller than a byte.
+// The dtype of the number in a file; nullopt for an unknown one, or one with elements smaller than a byte.
 std::optional<DumpDType> dump_dtype(uint32_t number);
 // MegEngine's name of a dtype; for those that it does not have the like ("Int64").
 std::string_view dump_name(DType dtype);
 
-// The dtype in which a value is written: MegEngine's own reader of dumps knows neither truth values, bfloat16
-// nor 64-bit integers, so they are widened or narrowed to what it reads.
+// The dtype in which a value is written. MegEngine's own reader of dumps does not support bool, bfloat16 or
+// 64-bit integers, so they are converted to supported types.
 DType written_dtype(DType dtype);
 uint32_t dump_number(DType written);
 

@@ -48,7 +48,7 @@ std::optional<std::string> unescaped(std::string_view text) {
     return result;
 }
 
-// The text up to `sign`, which goes with it; all of it when there is none.
+// Removes and returns the text up to `sign`, which is removed, too; the whole text without a sign.
 std::string_view take_until(std::string_view& text, char sign) {
     size_t end = text.find(sign);
     std::string_view part = text.substr(0, end);

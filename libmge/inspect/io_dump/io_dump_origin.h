@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// How a dump says where its values come from: "3:0,4:0;3/conv2d/1/5f00aa/conv1;4/relu/1/77/" is output 0 of
-// the operators 3 and 4 of the source graph; of each operator the name, how many outputs it has, its kind
-// (SourceNode) and what somebody called it. Bytes that would end a part stand as \xNN.
+// Encoding of a value's origin in a dump: "3:0,4:0;3/conv2d/1/5f00aa/conv1;4/relu/1/77/" is output 0 of the
+// operators 3 and 4 of the source graph; each operator has its type, number of outputs, kind (SourceNode) and
+// name. Separators in names are written as \xNN.
 
 #include <map>
 #include <optional>
@@ -15,23 +15,22 @@
 
 namespace mge {
 
-// Empty when nothing is known.
+// Empty without an origin.
 std::string origin_text(const DumpedOrigin& origin);
-// Nullopt for what is none.
+// Nullopt for an invalid text.
 std::optional<DumpedOrigin> parse_origin(std::string_view text, FileBudget& budget);
 
-// Which operators of one network another has too. Their dumps tell of those operators only whose work a step
-// did.
+// The operators of one network that another has, too. Dumps mention only operators whose step was dumped.
 class MGE_API MatchedOperators {
 public:
     MatchedOperators(const std::vector<SourceNode>& here, const std::vector<SourceNode>& there);
-    // The number here of an operator there; −1: there is none.
+    // The index here of an operator there; −1 if there is none.
     NodeId number(NodeId there) const;
 
 private:
     std::map<NodeId, NodeId> numbers_;
 };
-// All that the records of a dump tell of, ascending.
+// All operators that the records of a dump mention, ascending.
 MGE_API std::vector<SourceNode> operators_of(const IoDump& dump);
 
 }  // namespace mge

@@ -20,7 +20,7 @@
 namespace mge {
 namespace {
 
-// What a text dump starts with; what stands in the name of a binary one.
+// The start of a text dump; the marker in the name of a binary one.
 constexpr std::string_view text_start = "var", produced = " produced: name=", name_start = "var={id:",
                            origin_line = " from: ", origin_mark = " from=";
 constexpr size_t longest_name = 1 << 20;
@@ -30,7 +30,7 @@ std::string_view as_text(std::span<const std::byte> bytes) {
     return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-// What stands between two marks, the first of which is skipped; nullopt when one is missing.
+// The text between two marks, the first of which is skipped; nullopt if one is missing.
 std::optional<std::string_view> between(std::string_view text, std::string_view from, std::string_view to) {
     size_t start = text.find(from);
     if (start == std::string_view::npos) return std::nullopt;
@@ -55,7 +55,7 @@ double real_number(std::string_view text) {
     return value;
 }
 
-// "{4(24),24(1) Float32}" or "{2}": extents, then the dtype if there is one.
+// "{4(24),24(1) Float32}" or "{2}": sizes, then the dtype if there is one.
 bool read_layout(std::string_view layout, DumpRecord& record) {
     size_t space = layout.find(' ');
     if (space != std::string_view::npos) record.dtype = layout.substr(space + 1);
@@ -71,7 +71,7 @@ bool read_layout(std::string_view layout, DumpRecord& record) {
     return true;
 }
 
-// "matmul(x,w)[10]{MatrixMul}": name and type. Names may hold braces, so the last pair counts.
+// "matmul(x,w)[10]{MatrixMul}": name and type. Names may contain braces, so the last pair counts.
 void read_owner(std::string_view owner, DumpRecord& record) {
     size_t open = owner.rfind('{');
     record.owner_name = owner.substr(0, open);
@@ -229,7 +229,7 @@ DumpRecord parse_binary(std::span<const std::byte> bytes, const std::string& pat
     DumpRecord record;
     std::string_view name = as_text(bytes.subspan(dump_header_bytes, name_bytes));
     read_binary_name(name, record);
-    // No name of MegEngine's ends so: behind its last mark there are blanks.
+    // MegEngine's names have no such suffix: blanks follow their last mark.
     if (size_t at = name.rfind(origin_mark);
         at != std::string_view::npos && name.find(' ', at + 1) == std::string_view::npos) {
         FileBudget budget(path, bytes.size());
@@ -242,7 +242,7 @@ DumpRecord parse_binary(std::span<const std::byte> bytes, const std::string& pat
     while (rank > 0 && word(bytes, size_t(2 + rank)) == 0) --rank;
     for (int i = 0; i < rank; ++i) record.shape.push_back(int64_t(word(bytes, size_t(3 + i))));
     auto data = bytes.subspan(dump_header_bytes + name_bytes);
-    // Zeros at the end of a shape cannot be told from places that are not used; the name tells them.
+    // Zeros at the end of a shape are ambiguous with unused places; the name resolves that.
     if (data.empty()) {
         DumpRecord named;
         auto layout = between(as_text(bytes.subspan(dump_header_bytes, name_bytes)), "layout:{", "}");

@@ -40,15 +40,14 @@ DumpedName IoDumpRun::describe(ValueId id) const {
         return result;
     }
     if (value.view_of != no_value) result.is_constant = result.is_input = false;
-    // Numbers behind those of the steps: what gives the value is no step.
+    // Ids after those of the steps: the producer of the value is not a step.
     result.owner_id = first_ + int(program_->steps().size()) + id;
     result.owner_type = result.is_constant ? "ImmutableTensor" : result.is_input ? "Host2DeviceCopy" : "view";
     result.owner_name = result.name;
     return result;
 }
 
-// Of the network as somebody wrote it: its operators are numbered, those of the graphs that they hold are
-// not.
+// The origin in the source network: its operators are numbered, those of inner graphs are not.
 DumpedOrigin IoDumpRun::origin(ValueId id) const {
     if (!path_.empty()) return {};
     DumpedOrigin result{program_->values()[size_t(id)].origins, {}};
@@ -66,7 +65,7 @@ void IoDumpRun::write(ValueId id, Context& context, std::vector<DumpedDependency
     is_written_[size_t(id)] = true;
     Tensor plain = in_source_order(program_->graph(), id, plain_on_host(value));
     DumpedValue dumped{describe(id), std::move(inputs), plain, origin(id)};
-    dumped.self.spec = dumped.value.spec();  // now known for run-time shapes too
+    dumped.self.spec = dumped.value.spec();  // now known also for run-time shapes
     sink_.write(dumped);
 }
 

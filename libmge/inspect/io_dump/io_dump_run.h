@@ -11,11 +11,11 @@
 
 namespace mge {
 
-// Hands every value of a run to a sink when it is there: results after their step; inputs, weights, and what
-// is only another shape of a value, before the first step that reads them; outputs that no step makes at the
-// end. Each run dumps anew. Values inside of an operator that holds graphs come before its results, of each
-// iteration of a loop up to `iterations` of them, under paths: "scan#1/body[3]/add#2"; their numbers go on
-// behind those of the program.
+// Passes every value of a run to a sink when it is available. Results come after their step. Inputs, weights,
+// and views come before the first step that reads them. Outputs that are not results of a step come at the
+// end. Each run is dumped anew. Values inside an operator with inner graphs come before its results, for up
+// to `iterations` iterations of a loop, under paths: "scan#1/body[3]/add#2"; their numbers follow those of
+// the program.
 class MGE_API IoDumpRun final : public StepObserver {
 public:
     static constexpr int64_t iterations = 16;
@@ -48,7 +48,7 @@ private:
     // Inside of a step: its path, and the number that its numbers begin with.
     std::string path_;
     int first_ = 0;
-    int next_ = 0, *next_first_ = &next_;  // of what comes inside, counted by the outermost
+    int next_ = 0, *next_first_ = &next_;  // next number of inner values, counted by the outermost
     ObserversInside<IoDumpRun> inside_;
 };
 

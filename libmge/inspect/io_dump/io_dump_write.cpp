@@ -24,7 +24,7 @@ std::string format(const char* form, Args... args) {
     return buffer;
 }
 
-// "{4(24),24(1) Float32}": each extent with its stride.
+// "{4(24),24(1) Float32}": each size with its stride.
 std::string layout_text(const TensorSpec& spec) {
     Shape shape = spec.shape.rank() ? spec.shape : Shape{1};
     std::string dims;
@@ -36,7 +36,7 @@ std::string layout_text(const TensorSpec& spec) {
     return text('{', dims, ' ', dump_name(spec.dtype), '}');
 }
 
-// Dumps are ASCII: whatever else a name holds is written as \xNN.
+// Dumps are ASCII: other bytes of a name are written as \xNN.
 std::string ascii(std::string_view name) {
     std::string result;
     for (char c : name) {
@@ -53,7 +53,8 @@ std::string owner_text(const DumpedName& v) {
     return text(ascii(v.owner_name.empty() ? v.owner_type : v.owner_name), '{', v.owner_type, '}');
 }
 
-// How shape and value can be inferred, in MegEngine's numbers: 1 not at all, 2 constant, 4 from the inputs.
+// Whether shape and value can be inferred, in MegEngine's numbers: 1 not at all, 2 constant, 4 from the
+// inputs.
 std::string info_text(const DumpedName& v) {
     int shape = v.is_constant ? 2 : v.is_static ? 4 : 1, value = v.is_constant ? 2 : v.is_input ? 4 : 1;
     std::string place = v.spec.shape.is_known() ? text("layout:", layout_text(v.spec)) : "shape:{}";

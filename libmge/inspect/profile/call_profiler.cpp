@@ -26,7 +26,7 @@ void append(std::vector<int64_t>& times, const std::vector<int64_t>& next, int64
 void join_runs(Profile& all, const Profile& next, int64_t later) {
     if (all.runs.empty()) all.runs.emplace_back();
     ProfileRun& run = all.runs[0];
-    // A run of which some part is late is late, and what the host does at once it has done then.
+    // A run with a late part is late, and synchronous host work counts as done at that time.
     auto make_late = [](ProfileRun& some) {
         if (std::exchange(some.is_late, true)) return;
         some.host_begins = some.begins;
@@ -95,7 +95,7 @@ Profile CallProfiler::profile() const {
     for (auto& run : runs_) {
         const Profiler* profilers[] = {run.profiler.get()};
         Profile next = make_profile(*run.program, {}, profilers);
-        auto began = run.profiler->first_start();  // none: it has no steps
+        auto began = run.profiler->first_start();  // nullopt: it has no steps
         if (!start) start = began;
         if (&run == &runs_.front())
             all = std::move(next);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Records what one call of a function runs, which may be several programs, one after the other:
+// Records the programs that one call of a function runs one after the other:
 //
 //     auto profiler = std::make_shared<CallProfiler>();
 //     trace.begin(arguments, profiler);
@@ -15,7 +15,7 @@
 
 namespace mge {
 
-// For one thread at a time. It keeps the programs that ran.
+// For one thread at a time. It keeps the programs alive.
 class MGE_API CallProfiler final : public StepObserver {
 public:
     CallProfiler() = default;
@@ -33,10 +33,9 @@ public:
 
     // No program ran to its end.
     bool is_empty() const { return runs_.empty(); }
-    // All of it as one network and one run: the steps of the programs one behind the other, each with values
-    // of its own. Steps end when their work is done, wherever that is; kernels have their begin apart from
-    // dispatching, by the clocks of devices that work late. What lies between two programs is time of the
-    // host, in front of the step behind it.
+    // Everything as one network and one run: the steps of all programs in sequence, each with its own values.
+    // Steps end when their work is done on their device; kernels have start times apart from dispatch, by the
+    // clocks of asynchronous devices. The time between two programs is host time before the next step.
     Profile profile() const;
 
 private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What writer and readers of profiles share: for the files of this folder only.
+// Common part of the writer and readers of profiles, only for this folder.
 
 #include <string>
 #include <string_view>
@@ -12,14 +12,14 @@ namespace mge {
 
 inline constexpr int64_t profile_schema_version = 1;
 inline constexpr std::string_view profile_format = "mge-profile";
-// A day; what claims more is damaged, and sums of such times stay exact.
+// A day; larger times are considered damaged, and sums of valid times stay exact.
 inline constexpr int64_t longest_ns = int64_t(24) * 3600 * 1000 * 1000 * 1000;
 
-// How much memory a profile may take once it is read: a small file cannot ask for a large one.
+// Limits the memory of a parsed profile: a small file cannot request a large amount.
 class ReadingBudget {
 public:
     explicit ReadingBudget(const std::string& label) : label_(label) {}
-    void spend(size_t bytes);  // ModelError when nothing is left
+    void spend(size_t bytes);  // ModelError if the budget is exceeded
 
 private:
     std::string label_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// MegEngine's graph profile (GraphProfiler.to_json_full): "graph_exec" holds operators, variables and their
-// order, "profiler" the times of each operator by device and by host thread, and its footprint.
+// MegEngine's graph profile (GraphProfiler.to_json_full): "graph_exec" contains operators, variables and
+// their order, "profiler" the times of each operator by device and by host thread, and its footprint.
 
 #include <algorithm>
 #include <cmath>
@@ -95,7 +95,7 @@ private:
     }
 
     // A chunk lives from the first operator that writes one of its variables to the last that reads one. The
-    // variable that owns it stands for all of them.
+    // variable that owns it represents all of them.
     void read_chunks(JsonValue json) {
         struct Life {
             int first = -1, last = -1;
@@ -177,7 +177,7 @@ private:
                     "' is in or behind a cycle"));
     }
 
-    // "This variable is that one's memory": such a chain has an end.
+    // Chains of "this variable uses the memory of that one" must end.
     void refuse_forwarding_cycles() {
         constexpr int unknown = 0, walking = 1, fine = 2;
         std::vector<int> state(forwarded_.size(), unknown), path;
@@ -198,7 +198,7 @@ private:
 
     void read_times(JsonValue json, ProfileSide side) {
         for (auto entry : json.members("profiler times")) {
-            // Operators of other graphs are no concern of this one.
+            // Operators of other graphs are ignored.
             auto step = steps_.find(entry.key());
             if (step == steps_.end()) continue;
             for (auto place : entry.members("profiler times")) {
@@ -244,7 +244,7 @@ private:
             step.in_strides = read_shapes(*strides, "opr_footprint.in_layouts");
     }
 
-    // As our own writer has them; what MegEngine's operators tell of their inside has no common form.
+    // In the format of our own writer; the inner information of MegEngine's operators has no common format.
     void read_inside(JsonValue json) {
         auto found = steps_.find(json.key());
         auto list = json.is_object() ? json.find("steps") : std::nullopt;
@@ -274,7 +274,7 @@ private:
     ReadingBudget budget_;
     Profile profile_;
     Ids values_, steps_, device_tracks_, host_tracks_;
-    std::vector<std::string_view> forwarded_;  // by value: the id of the one whose memory it is
+    std::vector<std::string_view> forwarded_;  // by value: the id of the value whose memory it uses
 };
 
 }  // namespace

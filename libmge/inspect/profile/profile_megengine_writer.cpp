@@ -30,7 +30,7 @@ Extents dense_strides(const Extents& shape) {
 class MegEngineFile {
 public:
     MegEngineFile(std::ostream& stream, const Profile& profile) : json_(stream), profile_(profile) {
-        // MegEngine counts operators and variables together; its own files keep their ids.
+        // MegEngine numbers operators and variables together; its own files keep their ids.
         bool is_theirs = profile.format == Profile::Format::megengine;
         for (auto& step : profile.steps)
             step_ids_.push_back(is_theirs ? step.id
@@ -91,7 +91,7 @@ private:
             auto& step = profile_.steps[i];
             write_operator(step_ids_[i], step.name, step.type, step.inputs, step.outputs);
         }
-        // Inputs, constants and views are operators there, too; of ours nobody measures them.
+        // Inputs, constants and views are operators there, too; ours have no times.
         for (size_t i = 0; i < sources_.size(); ++i) {
             auto& value = profile_.values[size_t(sources_[i])];
             std::string id = std::to_string(profile_.values.size() + profile_.steps.size() + i);
@@ -127,7 +127,7 @@ private:
         }
     }
 
-    // As MegEngine calls it, and its own files do. Files of ours do not tell it.
+    // In MegEngine's notation, as in its own files. Our files do not contain it.
     std::string device_of(const ProfileValue& value) const {
         if (profile_.format == Profile::Format::megengine && !value.device.empty()) return value.device;
         return device_named(value.device.empty() ? "cpu0:0" : value.device);
@@ -161,7 +161,7 @@ private:
 
     void write_chunks() {
         for (auto& value : profile_.values) {
-            // Of several variables in a chunk one owns it, and only that one has bytes.
+            // One of several variables in a chunk owns it, and only that one has bytes.
             if (!value.shape || (!value.chunk.empty() && value.bytes == 0)) continue;
             json_.line();
             json_.object_member(chunk_of(value), [&] {
@@ -175,7 +175,7 @@ private:
     }
 
     void write_times(const char* key, ProfileSide side) {
-        // By operator: their places and times.
+        // By operator: their devices and times.
         std::vector<std::vector<std::pair<std::string, ProfileSpan>>> times(profile_.steps.size());
         SpanTracks all(profile_);
         auto& tracks = all.all();
@@ -229,7 +229,7 @@ private:
         }
     }
 
-    // MegEngine leaves to each operator what it tells of its inside; ours tell the steps of their graphs.
+    // MegEngine has no common format for inner information; ours contains the steps of the graphs.
     void write_inside() {
         std::vector<std::vector<const ProfileInnerStep*>> inside(profile_.steps.size());
         for (auto& inner : profile_.inner_steps) inside[size_t(inner.step)].push_back(&inner);

@@ -174,7 +174,7 @@ const Column& column_named(std::string_view name) {
     throw UserError(text("there is no column '", name, "' to order by; there are ", all));
 }
 
-// What is not known comes last in both directions.
+// Unknown values are last in both directions.
 void sort_rows(std::vector<ProfileRow>& rows, std::string_view order_by) {
     bool ascending = order_by.starts_with('+');
     auto& column = column_named(order_by.substr(ascending));

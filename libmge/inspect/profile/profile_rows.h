@@ -10,7 +10,7 @@
 namespace mge {
 
 enum class Aggregate : uint8_t { none, max, min, sum, mean };
-// Of the times of a step in several runs.
+// How to combine the times of a step in several runs.
 enum class RunStatistic : uint8_t { median, mean, min, max, last };
 
 struct RowSelection {
@@ -32,7 +32,7 @@ struct ProfileRow {
     std::string name, type, id;
     size_t count = 1;
     double time = 0;                          // seconds
-    std::optional<double> operations, bytes;  // none: not known, or nothing is computed
+    std::optional<double> operations, bytes;  // nullopt: unknown, or no computation
     std::optional<double> operations_per_s() const { return rate(operations); }
     std::optional<double> bytes_per_s() const { return rate(bytes); }
 
@@ -45,15 +45,15 @@ private:
 // The columns that rows can be sorted by.
 MGE_API std::span<const std::string_view> row_columns();
 
-// UserError for a column or pattern that is none.
+// UserError for an invalid column or pattern.
 MGE_API std::vector<ProfileRow> select_rows(const Profile& profile, ProfileSide side,
                                             const RowSelection& selection);
 
-// Seconds of each step, by index: until its end or until its kernel began; the longest of its tracks. None:
-// the step was not measured there.
+// Seconds of each step, by index: until its end or until its kernel began; the longest of its tracks.
+// Nullopt: the step was not measured there.
 MGE_API std::vector<std::optional<double>> step_times(const Profile& profile, ProfileSide side,
                                                       bool until_kernel, RunStatistic statistic);
-// The sum over all steps, none when nothing was measured.
+// The sum over all steps; nullopt without measurements.
 MGE_API std::optional<double> total_time(const Profile& profile, ProfileSide side, RunStatistic statistic);
 
 }  // namespace mge

@@ -7,7 +7,7 @@
 
 namespace mge {
 
-// Files of strangers may name any number of queues, of which nobody looks at so many.
+// Foreign files may name any number of queues, so their number is limited.
 void SpanTracks::add_queues(const Profile& profile) {
     constexpr size_t most_queues = 64, most_tracks = 1024;
     std::vector<std::string> names;
@@ -48,7 +48,7 @@ int median_run(const Profile& profile) {
 std::vector<double> live_bytes(const Profile& profile) {
     size_t n = profile.order.size();
     std::vector<double> change(n + 1, 0);
-    // Our own profiles always tell, even that nothing is alive.
+    // Our own profiles always contain it, even if nothing is alive.
     bool is_known = profile.format == Profile::Format::mge;
     for (auto& value : profile.values) {
         if ((value.place != "arena" && value.place != "dynamic") || value.first_step < 0) continue;

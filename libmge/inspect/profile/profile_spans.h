@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A profile as spans on tracks and as memory over time: what trace files and pages draw.
+// A profile as spans on tracks and as memory over time, for trace files and pages.
 
 #include <algorithm>
 
@@ -8,9 +8,9 @@
 
 namespace mge {
 
-// The tracks that spans lie on. Of MegEngine's profiles those of the profile; of ours for each thread one for
-// each queue that its steps are asked of, or one if that is not told or the host alone, and behind these one
-// per thread for the host's side, where the dispatching of kernels was recorded.
+// The tracks of spans. For MegEngine's profiles those of the profile. For ours, each thread has one track for
+// each queue of its steps, or a single one if the queues are unknown or only the host is used; these are
+// followed by one per thread for the host's side, if the dispatch of kernels was recorded.
 class MGE_API SpanTracks {
 public:
     explicit SpanTracks(const Profile& profile);
@@ -29,7 +29,7 @@ private:
     int threads_, width_ = 1;
 };
 
-// Index of the run whose duration is the median one; -1 when there are none.
+// Index of the run with the median duration; -1 without runs.
 MGE_API int median_run(const Profile& profile);
 
 // fn(run, step, track, span in seconds) for each step of one of our runs.
@@ -46,7 +46,7 @@ void each_span_of_run(const Profile& profile, const SpanTracks& tracks, int run_
     }
 }
 
-// The same for everything that the profile holds.
+// The same for everything in the profile.
 template <class Fn>
 void each_span(const Profile& profile, const SpanTracks& tracks, Fn&& fn) {
     for (size_t run = 0; run < profile.runs.size(); ++run) each_span_of_run(profile, tracks, int(run), fn);

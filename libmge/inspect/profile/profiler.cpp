@@ -18,7 +18,7 @@
 namespace mge {
 namespace {
 
-// By step, null where its own clock tells when it ends.
+// By step; null if the device's own clock provides the end.
 std::vector<Queue*> queues_to_wait_for(const Program& program) {
     std::vector<Queue*> queues;
     for (size_t i = 0; i < program.steps().size(); ++i) {
@@ -35,7 +35,7 @@ void wait_for(std::span<Queue* const> queues) {
 
 }  // namespace
 
-// What ran inside, by path and program: the same step may hold several, of several shapes.
+// Inner runs, by path and program: a step may have several, of several shapes.
 struct Profiler::InnerTimes {
     using Key = std::pair<std::string, std::shared_ptr<const Program>>;
     std::map<Key, std::unique_ptr<Inner>> by_place;
@@ -95,7 +95,7 @@ private:
     size_t step_;
     const Program& program_;
     StepClock clock_;
-    QueuePoint begin_;  // of the step at hand, if it is a late one
+    QueuePoint begin_;  // start of the current step, if it is a late one
     std::vector<Queue*> queues_;
     std::vector<Times> times_;
     int64_t last_ = 0;
@@ -124,7 +124,7 @@ std::vector<ProfileInnerStep> Profiler::inner_steps() const {
     return steps;
 }
 
-// Points in the work of queues are no small things.
+// Queue points are expensive.
 constexpr size_t most_points = 1 << 15;
 
 Profiler::Profiler(const Program& program, const ProfilerOptions& options)
@@ -148,7 +148,7 @@ void Profiler::begin_run() {
     int64_t* start = buffer_.data() + size_t(runs_++) % capacity_ * run_size_;
     // Marks the run as incomplete until its last step overwrites it.
     start[host_size_ - 1] = 0;
-    // What is read of earlier runs is read before it begins.
+    // Times of earlier runs are read before this one begins.
     if (late_) late_->make_room(start + host_size_);
     *start = now();
     next_ = start + 1;
@@ -173,7 +173,7 @@ std::optional<int64_t> Profiler::first_start() const {
     return places.empty() ? std::nullopt : std::optional(*places.front());
 }
 
-// What is no late step has the host's times as those of its device.
+// Steps that are not late have the host's times as device times.
 void Profiler::add_late(ProfileRun& run, const int64_t* place) const {
     ProfileRun late{.thread = run.thread, .start = run.start, .is_late = true};
     for (size_t i = 0; i < steps_; ++i) {
@@ -248,7 +248,7 @@ ProfileValue value_of(const Program& program, const ValueReport& report, size_t 
     return value;
 }
 
-// Several values may be names of one piece of memory, whose bytes the first of them has.
+// Several values may share one memory block, whose bytes are counted for the first of them.
 void count_memory_once(std::vector<ProfileValue>& values) {
     std::set<std::tuple<int64_t, int, int>> pieces;
     for (auto& value : values)
@@ -260,7 +260,7 @@ void count_memory_once(std::vector<ProfileValue>& values) {
 
 namespace {
 
-// The host is told apart.
+// The host is listed separately.
 std::vector<ProfileDevice> devices_of(const Program& program) {
     std::vector<ProfileDevice> devices;
     for (size_t i = 0; i < program.steps().size(); ++i) {

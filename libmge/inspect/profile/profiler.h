@@ -8,11 +8,11 @@
 //     context->observe(nullptr);
 //     write_profile("resnet.json", make_profile(*program, "resnet.mge", {&profiler}));
 //
-// Nothing is allocated and nothing looked up during a run: one reading of the clock per step into memory that
-// was touched before. Steps of graphs inside of steps are summed up over all runs.
+// A run allocates nothing and searches nothing: one clock reading per step into touched memory. Steps of
+// inner graphs are summed up over all runs.
 //
-// Where a device does its work later than it is asked for, its own clock tells when (step_clock.h), and that
-// of the host when it was asked.
+// On an asynchronous device its own clock provides the time of the work (step_clock.h), and the host's clock
+// that of the request.
 
 #include <chrono>
 
@@ -23,15 +23,14 @@
 namespace mge {
 
 struct ProfilerOptions {
-    // Also when each kernel begins: a second reading per step, which parts the kernel from what happens
-    // between kernels.
+    // Also record the start of each kernel: a second reading per step, which separates the kernel from the
+    // time between kernels.
     bool dispatch = false;
-    // The host waits for steps on devices that work late and have no clock. Without this these end as soon as
-    // they were asked for.
+    // The host waits for steps on asynchronous devices without a clock. Otherwise these end at their launch.
     bool waits = false;
-    // The latest runs are kept, no more than fit into so many bytes, and at least one.
+    // The latest runs are kept, as many as fit into so many bytes, and at least one.
     size_t memory = size_t(16) << 20;
-    // So many runs come first of which graphs inside of operators tell nothing.
+    // The number of warm-up runs, in which inner graphs are not recorded.
     int64_t warm_up_runs = 0;
 };
 
@@ -57,12 +56,12 @@ public:
     int64_t runs_total() const { return runs_; }
     // Some steps are timed by the clocks of their devices.
     bool is_late() const { return late_ != nullptr; }
-    // Of graphs inside of steps, in the order in which they first ran.
+    // Steps of inner graphs, in the order in which they first ran.
     std::vector<ProfileInnerStep> inner_steps() const;
-    // The complete ones among the latest runs, oldest first; times count from `origin`. Waits for what of
-    // their work is under way.
+    // The complete ones among the latest runs, oldest first; times are relative to `origin`. Waits for their
+    // work in flight.
     std::vector<ProfileRun> runs(int64_t origin) const;
-    // Nanoseconds on the steady clock when the oldest kept run began; none without runs.
+    // Nanoseconds on the steady clock at the start of the oldest kept run; nullopt without runs.
     std::optional<int64_t> first_start() const;
 
 private:
@@ -79,25 +78,25 @@ private:
     void begin_late(size_t step);
     void end_late(size_t step);
     void add_late(ProfileRun& run, const int64_t* place) const;
-    // Places in buffer_ of the kept runs that have all their steps, oldest first.
+    // Positions in buffer_ of the kept complete runs, oldest first.
     std::vector<const int64_t*> kept() const;
 
     size_t steps_;
-    std::vector<Queue*> queues_;  // by step, those that it waits for, or none
+    std::vector<Queue*> queues_;  // by step, the queues that it waits for, or null
     bool dispatch_;
-    std::unique_ptr<LateRuns> late_;  // null where the host's clock tells all
+    std::unique_ptr<LateRuns> late_;  // null if the host's clock provides all times
     size_t host_size_, run_size_;     // entries per run: of the host's clock, and in all
     size_t capacity_;                 // runs
-    // Of each run its start, then per step begin (with dispatch_) and end; with late_ those of the devices
-    // behind them.
+    // For each run its start, then per step the start (with dispatch_) and end; with late_, followed by those
+    // of the devices.
     std::vector<int64_t> buffer_;
     int64_t* next_ = nullptr;
     int64_t runs_ = 0, warm_up_runs_;
     std::unique_ptr<InnerTimes> inner_;
 };
 
-// What the profilers of contexts of one program recorded, with everything that the program says of itself.
-// Each profiler is a thread of the profile.
+// The recordings of the profilers of one program's contexts, with the program's own data. Each profiler is a
+// thread of the profile.
 MGE_API Profile make_profile(const Program& program, const std::string& model,
                              std::span<const Profiler* const> profilers);
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// When the steps of a program begin and end by the clocks of the devices that do their work later than it is
-// asked for. Points are recorded in the queues between the steps and read when the run is over, so that
-// nobody waits in a run.
+// Start and end of a program's steps by the clocks of asynchronous devices. Points are recorded in the queues
+// between the steps and read after the run, so that a run does not wait.
 
 #include <cstdint>
 #include <deque>
@@ -19,24 +18,24 @@ using QueuePoint = std::shared_ptr<const Event>;
 
 int64_t nanoseconds_between(const Event& earlier, const Event& later);
 
-// So many spans may wait for being read: a device that is not through with the first of them then lets
-// whoever asks wait anyhow.
+// The largest number of unread spans: a device that has not finished the first of them makes its users wait
+// anyway.
 inline constexpr size_t most_spans = 8192;
 
-// Of one program; it follows one run at a time.
+// The clock of one program; it follows one run at a time.
 class StepClock {
 public:
     explicit StepClock(const Program& program);
-    // None where every step is over when the call that asks for it returns, or its device has no clock.
+    // True if every step is finished when its call returns, or its device has no clock.
     bool is_empty() const { return queues_.empty(); }
-    // Those that have a clock and do some step.
+    // The queues that have a clock and run a step.
     const std::vector<Queue*>& queues() const { return queues_; }
     // The index of the step's.
     std::optional<size_t> queue_of(size_t step) const { return steps_[step].queue; }
 
     void begin_run() { latest_.reset(); }
-    // Null for a step of no such queue. A step begins where the one before it ended if that one has the same
-    // queue, unless it is to begin `anew`; what it has to wait for on other queues comes before it.
+    // Null for a step on no such queue. A step starts at the end of the previous one if that is on the same
+    // queue, unless it must start `anew`; its waits for other queues come before it.
     QueuePoint begin(size_t step, bool anew);
     QueuePoint end(size_t step);
 
@@ -53,24 +52,24 @@ private:
     QueuePoint latest_end_;
 };
 
-// Where the work of a step is done: a copy's at its target, or at its source if it goes to the host.
+// The device that does the work of a step: for a copy its target, or its source if the target is the host.
 DeviceId place_of_work(const Program& program, size_t step);
 
 // The times of whole runs.
 class LateRuns {
 public:
-    // So many runs may wait for being read.
+    // The number of runs that may be unread.
     LateRuns(const Program& program, size_t most_runs);
     bool is_empty() const { return clock_.is_empty(); }
     bool is_late(size_t step) const { return clock_.queue_of(step).has_value(); }
 
-    // A run comes whose times are for `place`: the one that it was for before is forgotten.
+    // A new run stores its times at `place`: the previous run there is discarded.
     void make_room(const int64_t* place);
     // It gets begin and end of each late step, in nanoseconds of the host's clock.
     void begin_run(int64_t* place, int64_t now);
     void before(size_t step, bool anew) { runs_.back().steps[step].begin = clock_.begin(step, anew); }
     void after(size_t step) { runs_.back().steps[step].end = clock_.end(step); }
-    // Waits for what is not read yet.
+    // Waits for the times that are not read yet.
     void read_all();
 
 private:
@@ -88,8 +87,8 @@ private:
     StepClock clock_;
     size_t steps_, most_runs_;
     std::deque<Run> runs_;
-    // By queue, until when it was seen at work. It comes to a run when it is asked for it, or when it is
-    // through with the one before.
+    // By queue, the end of its known work. It starts a run when it is requested, or when it has finished the
+    // previous one.
     std::vector<int64_t> busy_until_;
 };
 

@@ -189,7 +189,7 @@ def _restored_node(row: dict, expr: Expr) -> Node:
 def _bare_expr(row: dict, nodes: list[Node]) -> Expr:
     """An expression with its own attributes, without inputs and outputs."""
     kind = _KINDS.get(row.get("kind"))
-    _check(kind is not None, f"there is not an expression of the kind {row.get('kind')!r}")
+    _check(kind is not None, f"there is no expression of the kind {row.get('kind')!r}")
     expr = object.__new__(kind)
     Expr.__init__(expr)
     if kind is CallFunction:
