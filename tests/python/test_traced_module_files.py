@@ -230,7 +230,10 @@ WRONG = {
         "set_execution_strategy, which is not among",
     ),
     "method": (set_row("CallMethod", "method", "__reduce__"), "'__reduce__' is not a method"),
-    "module method": (set_row("CallMethod", "method", "load_state_dict"), "is not a method of a Mod"),
+    "module method": (
+        set_row("CallMethod", "method", "load_state_dict"),
+        "is not a method of a Mod",
+    ),
     "inputs": (set_row("CallMethod", "inputs", [999]), "inputs are not earlier nodes"),
     "later inputs": (set_row("GetAttr", "inputs", [5]), "inputs are not earlier nodes"),
     "no inputs": (set_row("CallMethod", "inputs", []), "damaged"),
