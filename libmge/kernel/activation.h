@@ -30,7 +30,7 @@ struct EnumNames<Activation> {
                                                  "relu_keeps_nan", "relu6_keeps_nan"};
 };
 
-// What the parameter of such an operator is.
+// Documentation of the activation parameter of such operators.
 inline constexpr std::string_view activation_doc =
     "Applied to the result: none, relu, relu6, hswish, silu, gelu, sigmoid, tanh, relu_keeps_nan or "
     "relu6_keeps_nan.";

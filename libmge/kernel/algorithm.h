@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// How a computation is described (Problem), done (Algorithm) and made ready (Prepared). Operators list their
-// algorithms in order of preference, the reference last; select.h chooses among them.
+// A computation is described by a Problem, done by an Algorithm, and made ready as a Prepared. Operators list
+// their algorithms in order of preference, the reference last; select.h chooses among them.
 
 #include <cstddef>
 #include <cstdint>
@@ -22,14 +22,14 @@ namespace mge {
 class Queue;
 struct SelectOptions;
 
-// How far results may be from exact f32 arithmetic: strict f32 (FMA and tested Winograd included); the
-// factors of products rounded (bf16, TF32); values between steps as well.
+// Allowed deviation from exact f32 arithmetic: strict f32 (including FMA and tested Winograd); rounded
+// factors of products (bf16, TF32); also rounded values between steps.
 enum class Precision : uint8_t { strict, relaxed, fast };
 
 // The operator computes the items of a batch by themselves: their first axes count them.
 struct ItemsApart {
-    size_t batch_input = 0;                          // whose first extent is the batch
-    uint32_t shared_inputs = 0, shared_outputs = 0;  // bit i: it has no items whatever its shape
+    size_t batch_input = 0;                          // the input whose first dimension is the batch
+    uint32_t shared_inputs = 0, shared_outputs = 0;  // bit i: it has no items regardless of its shape
     bool shares_times = false;  // its algorithms differ so much in speed that one batch is measured for all
 };
 // Nullopt when it does not with these parameters and specs (a sum over the first axis).
@@ -47,18 +47,18 @@ struct Problem {
     DeviceId device;
     int threads = 1;
     Precision precision = Precision::strict;
-    DeviceId output_device;                // where the outputs lie; not `device` for what moves data
-    ItemsApartRule items_apart = nullptr;  // what the operator says; null: nothing
+    DeviceId output_device;                // the device of the outputs; differs from `device` for data
+                                           // movement
+    ItemsApartRule items_apart = nullptr;  // the operator's rule; null: items are not independent
 
     template <class P>
     const P& as() const {
         return *static_cast<const P*>(params);
     }
     bool has_input(size_t i) const { return i < inputs.size() && !inputs[i].is_absent(); }
-    // Of an input beyond the bits nobody knows.
+    // Unknown, so false, for an input beyond the bits.
     bool is_constant(size_t i) const { return i < constant_bits && constant_inputs >> i & 1; }
-    // Stable text of all of the above but the devices' names: what the fast-run cache stores and what logs
-    // print.
+    // Stable text of all of the above except the devices' names: the key in the fast-run cache and in logs.
     MGE_API std::string key() const;
 };
 
@@ -71,7 +71,7 @@ inline constexpr Support supported{};
 
 struct Attributes {
     bool reproducible = true;  // same inputs, same bits, whatever the number of threads
-    bool naive = false;        // a reference: never measured by fast-run unless nothing else is left
+    bool naive = false;        // a reference: fast-run measures it only if there is no other algorithm
     bool accuracy_depends_on_batch = false;
     bool usable_depends_on_shape = false;
     bool locks = false;       // takes a lock or allocates much while running: loses ties
@@ -90,13 +90,14 @@ struct MemoryPiece {
     size_t bytes;
 };
 
-// What prepare() copied of constant inputs.
+// Copies of constant inputs made by prepare().
 struct PackedInputs {
     std::vector<MemoryPiece> pieces;
     uint32_t inputs = 0;  // bit i: run() reads its copy of input i, never the input
 };
 
-// What can be made once and reused for every run of one Problem: primitives, packed weights, resolved loops.
+// State that can be made once and reused for every run of one Problem: primitives, packed weights, resolved
+// loops.
 class Prepared {
 public:
     Prepared() = default;
@@ -139,7 +140,7 @@ struct PrepareContext {
 
 struct ProgramRun;  // compile/run/program_run.h
 
-// Gives memory for outputs whose shape the kernel itself finds out.
+// Allocates outputs whose shapes the kernel determines.
 class OutputAllocator {
 public:
     virtual ~OutputAllocator() = default;
@@ -147,15 +148,16 @@ public:
 };
 
 // One run. Addresses are those of the Problem's device, in the layouts of its specs; absent optional inputs
-// are null. On a CPU the work is done when run() returns; elsewhere run() only asks the queue for it.
+// are null. On a CPU the work is done when run() returns; elsewhere run() only enqueues it.
 struct Launch {
     std::span<const void* const> inputs;
     std::span<void* const> outputs;
     void* workspace = nullptr;
     int threads = 1;
-    OutputAllocator* allocator = nullptr;  // set only where shapes are found out while running
-    Queue* queue = nullptr;                // where the work is asked for; CPUs need none
-    const ProgramRun* run = nullptr;       // of the program whose step this is; null: an operator by itself
+    OutputAllocator* allocator = nullptr;  // set only if shapes are determined at run time
+    Queue* queue = nullptr;                // queue of the work; null on CPUs
+    const ProgramRun* run = nullptr;       // run of the program that contains this step; null: an eager
+                                           // operator
 
     template <class T>
     const T* in(size_t i) const {
@@ -186,7 +188,7 @@ using KernelList = std::span<const Algorithm>;
 
 inline Support always(const Problem&) { return supported; }
 
-// For kernels whose state is just a copy of the Problem.
+// For kernels whose state is only a copy of the Problem.
 struct OwnedProblem {
     explicit OwnedProblem(const Problem& p)
         : inputs(p.inputs.begin(), p.inputs.end()), outputs(p.outputs.begin(), p.outputs.end()) {}

@@ -7,31 +7,33 @@
 namespace mge {
 namespace {
 
-// In the finals are those within this factor of the best: first of few runs, which jitter, then of more.
+// Candidates within this factor of the best are finalists: first after a few runs, which jitter, then after
+// more.
 constexpr double finalist_factor = 1.5, late_finalist_factor = 1.25;
 constexpr size_t few_runs = 3;
 constexpr double hopeless_factor = 4;  // this much slower than the best: not even a time
-// One run so far behind: no second one. What is paid in a first run alone (memory and code that are new) is
-// a part of a millisecond.
+// A candidate whose first run is this far behind gets no second one. The extra cost of a first run (new
+// memory and code) is a part of a millisecond.
 constexpr double far_behind_factor = 1.7, far_behind_ms = 0.3;
 
 constexpr double slow_calibration = 1.3;
-// Of a run, how long nobody of us computed: more is no jitter of the clocks.
+// The part of a run without any of our computation; more than this is not jitter of the clocks.
 constexpr double idle_part = 0.05, idle_ms = 0.02;
-// The clock of a process knows what its other threads computed as of a scheduler's last tick.
+// The clock of a process includes its other threads as of the scheduler's last tick.
 constexpr double tick_ms = 4;
 
 // A time is trusted when so many undisturbed runs agree with the fastest; times of some microseconds jitter
 // by themselves, so many undisturbed ones are enough however they differ.
 constexpr size_t runs_that_agree = 3, least_runs = 5, enough_runs = 10;
-// Who has no rivals has won: the time is for sums only.
+// A candidate without rivals has won: its time is only needed for sums.
 constexpr size_t least_unrivalled = 3, enough_unrivalled = 4;
 constexpr double agreeing_unrivalled = 1.1;
 constexpr double agreeing_factor = 1.05, agreeing_ms = 0.0015;
 
 constexpr int most_tries = 6;               // for one run that is not disturbed
 constexpr int impatient_rounds = 3;         // on a machine that is always busy
-constexpr double tried_ms = 2;              // for each problem something may be lost, whatever was before
+constexpr double tried_ms = 2;              // this much may be spent for each problem, regardless of earlier
+                                            // loss
 constexpr int most_rounds = 28;             // four times those on a quiet machine
 constexpr double most_milliseconds = 1500;  // for a problem, unless the least runs take longer
 constexpr double rest_ms = 1;
@@ -39,7 +41,7 @@ constexpr double rest_ms = 1;
 struct Run {
     double milliseconds = 0;
     bool was_interrupted = false;
-    double slowness = 1;     // of the calibrations on both sides, the worse
+    double slowness = 1;     // the worse of the calibrations on both sides
     double computed_ms = 0;  // by each thread, at least
     bool is_disturbed() const { return was_interrupted || slowness > slow_calibration; }
     // Without the disturbance.
@@ -63,7 +65,7 @@ public:
         return runs >= enough_unrivalled ||
                (runs >= least_unrivalled && those_within(agreeing_unrivalled) > 1);
     }
-    // The lower quartile: what is not noticed only ever makes a run slower, too.
+    // The lower quartile: unnoticed disturbances only slow runs down, too.
     double typical() const {
         if (clean_.empty()) return least_;
         auto sorted = clean_;
@@ -97,7 +99,7 @@ public:
             qualify(i, i + turns);
             finals(i, i + turns);
         }
-        // One whose every run was disturbed may be anything, even the best.
+        // A candidate whose every run was disturbed may be the best.
         bool is_unclear = false;
         for (size_t i = 0; i < contestants_.size(); ++i)
             is_unclear |= !is_out_[i] && !contestants_[i].was_ever_undisturbed();
@@ -126,7 +128,7 @@ private:
         return c.has_run() && !is_out_[i] && c.least() <= factor * best();
     }
     bool is_settled(size_t i) const {
-        // Those that are still to come might be rivals.
+        // The remaining candidates might be rivals.
         bool has_rivals = entrants_.one_by_one && contestants_.size() > 1;
         for (size_t j = 0; j < contestants_.size(); ++j) has_rivals |= j != i && is_finalist(j);
         return contestants_[i].is_settled(has_rivals);
@@ -136,7 +138,7 @@ private:
         return witness_.is_patient() || witness_.lost_ms() - lost_before_ms_ < tried_ms;
     }
 
-    // Without patience nobody asks how quiet it was: then no run counts as undisturbed.
+    // Without patience there is no calibration: then no run counts as undisturbed.
     double slowness() const {
         return is_patient() ? witness_.slowness() : std::numeric_limits<double>::infinity();
     }
@@ -156,8 +158,8 @@ private:
         double wall = end.wall_ms - start.wall_ms;
         double computed = witness_.threads() == 1 ? end.own_cpu_ms - start.own_cpu_ms
                                                   : end.process_cpu_ms - start.process_cpu_ms;
-        // A thread of a team may have nothing to do, but none that was preempted. A run of many milliseconds
-        // nearly always is, mostly for microseconds.
+        // A thread of a team may be idle, but must not be preempted. A run of many milliseconds nearly always
+        // is, mostly for microseconds.
         bool is_team = witness_.threads() > 1;
         double by_each = computed / witness_.threads(), error = is_team ? tick_ms : 0;
         bool was_preempted = end.preemptions > start.preemptions, is_known = wall > 2 * error;
@@ -168,13 +170,13 @@ private:
         return run;
     }
 
-    // Who has rested is let run for a while.
+    // A process that has rested gets more time from the scheduler.
     void rest() {
         witness_.rest(rest_ms);
         witness_.spend(rest_ms, true);
     }
 
-    // One that the disturbance made no slower than it is anyway counts, too: it is no finalist.
+    // A disturbed run counts, too, if the candidate is too slow for the finals anyway.
     bool take(size_t i) {
         Run run = time(i);
         bool counts = !run.is_disturbed() || run.least_possible() > finalist_factor * best();
@@ -194,7 +196,7 @@ private:
                contestants_[i].least() > far_behind_factor * best() + far_behind_ms;
     }
 
-    // Those from `begin` to `end` take two runs, in turns.
+    // Candidates from `begin` to `end` run twice, in turns.
     void qualify(size_t begin, size_t end) {
         for (size_t i = begin; i < end; ++i) time_undisturbed(i);
         for (size_t i = begin; i < end; ++i)

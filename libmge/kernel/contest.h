@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Times several ways to do the same beside each other, on a machine where other work may run, too. All take
-// their runs in turns, so that what disturbs one disturbs all alike. A run during which a thread of ours was
-// preempted or did not get its CPU, or beside which a calibration was slow, is disturbed: it is repeated
-// after a short rest, within bounds. A time is trusted when enough undisturbed runs agree.
+// Times several alternatives side by side, on a machine where other work may run, too. They run in turns, so
+// that a disturbance affects all alike. A run is disturbed if a thread of ours was preempted or did not get
+// its CPU during it, or if a calibration next to it was slow: it is repeated after a short rest, within
+// limits. A time is trusted if enough undisturbed runs agree.
 
 #include <functional>
 #include <optional>
@@ -15,13 +15,13 @@ namespace mge {
 
 struct Entrants {
     size_t count = 0;
-    // They cannot all be ready at once: each takes all of its runs before the next one's. Then what disturbs
-    // one has to be noticed, since it does not disturb the others alike.
+    // They cannot all be ready at once: each runs completely before the next one. Disturbances must be
+    // detected then, because they do not affect all alike.
     bool one_by_one = false;
     std::function<void(size_t)> ready;  // before each run, not timed
     std::function<void(size_t)> run;
-    // What the last run took by the clock of a device that works beside the host, which then disturbs
-    // nobody; empty, or nullopt: the witness's clocks tell.
+    // Duration of the last run by the clock of an asynchronous device, which is not affected by disturbances
+    // of the host; empty, or nullopt: use the witness's clocks.
     std::function<std::optional<double>()> own_milliseconds = {};
 };
 
@@ -30,7 +30,7 @@ struct ContestResult {
     bool is_doubtful = false;
 };
 
-// By entrant; nullopt for those that are hopeless beside the best.
+// By entrant; nullopt for candidates far behind the best.
 std::vector<std::optional<ContestResult>> contest(const Entrants& entrants, Witness& witness);
 
 }  // namespace mge

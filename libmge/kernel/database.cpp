@@ -13,10 +13,10 @@
 namespace mge {
 namespace {
 
-// Bytes of a text or of a whole row: those that a cache holds are a few thousand long.
+// Largest text or row in bytes: those in a cache are a few thousand long.
 constexpr int longest_value = 1 << 24;
 
-// For a file that nobody changes: SQLite then wants neither locks nor files beside it.
+// For a file that is not changed: SQLite then needs neither locks nor other files.
 std::string uri_of_immutable(const std::string& path) {
     constexpr std::string_view digits = "0123456789ABCDEF";
     std::string uri = path.starts_with('/') ? "file://" : "file:";
@@ -88,7 +88,7 @@ void Database::open(const std::string& name, int flags) {
     db_.reset(opened);
     if (code != SQLITE_OK) fail();
     sqlite3_busy_handler(opened, wait_for_lock, busy_.get());
-    // Others may have written the file: what stands in it is a table, and nothing that computes.
+    // The file may come from an attacker: only tables are allowed in it, no code.
     for (int option :
          {SQLITE_DBCONFIG_ENABLE_VIEW, SQLITE_DBCONFIG_ENABLE_TRIGGER, SQLITE_DBCONFIG_TRUSTED_SCHEMA})
         sqlite3_db_config(opened, option, 0, nullptr);
@@ -124,7 +124,7 @@ bool Database::can_be_read() const {
 Database::Database(std::span<const std::byte> file, std::string label)
     : Database(":memory:", Mode::write, nullptr) {
     path_ = std::move(label);
-    // What is sorted or rebuilt would else go through files.
+    // Sorting and rebuilding would otherwise use temporary files.
     execute("PRAGMA temp_store=MEMORY");
     if (file.empty()) return;
     auto* copy = static_cast<unsigned char*>(sqlite3_malloc64(file.size() + 1));

@@ -17,8 +17,8 @@
 
 namespace mge {
 
-// One user of SQLite at a time, and none during fork(): SQLite's own locks, which all connections share, have
-// to be free in the child.
+// Serialises SQLite, and blocks fork(): SQLite's own locks, shared by all connections, must be free in the
+// child.
 std::mutex& sqlite_mutex();
 
 // A prepared statement. Parameters count from 1, columns from 0.
@@ -50,14 +50,12 @@ private:
 
 class Database {
 public:
-    // `read` needs the right to read the file and nothing else: where nothing may be written beside it, it is
-    // read as it is.
+    // `read` only needs read permission: in a folder without write permission, the file is read directly.
     enum class Mode { write, read };
-    // ModelError when it is no database or damaged, UserError when it cannot be opened or made, or stays
+    // ModelError if it is not a database or is damaged, UserError if it cannot be opened or created, or stays
     // locked for longer than `wait` allows; both name it.
     Database(std::string path, Mode mode, std::shared_ptr<LockWait> wait);
-    // In memory, and never elsewhere: a copy of a database file's bytes, of which there may be none. `label`
-    // stands for the path.
+    // In memory only: a copy of a database file's bytes, which may be empty. `label` replaces the path.
     Database(std::span<const std::byte> file, std::string label);
     Database(Database&&) = default;
     Database& operator=(Database&&) = default;
@@ -66,12 +64,11 @@ public:
     std::vector<std::byte> bytes() const;
     void execute(const std::string& sql);
     Statement prepare(const char* sql) const;
-    // The same, prepared at the first call and kept; whoever used it resets it.
+    // The same, prepared at the first call and kept; its user resets it.
     Statement& reused(const std::string& sql);
-    // What the log beside the file holds becomes a part of the file, unless others are using it: nobody is
-    // waited for.
+    // Moves the contents of the log into the file, unless others are using it: does not wait.
     void put_away_log();
-    // After another process was found to hold a lock: false when there is nothing to wait for, or no longer.
+    // Called when another process holds a lock: false if there is no time to wait, or no longer.
     bool wait_for_lock() const { return wait_for_lock(busy_.get(), 0) != 0; }
     int changes() const { return sqlite3_changes(db_.get()); }
     sqlite3* handle() const { return db_.get(); }
@@ -97,7 +94,7 @@ private:
     std::map<std::string, std::unique_ptr<Statement>> reused_;
 };
 
-// All that happens in its life is stored, or nothing: without commit() it is undone.
+// All changes during its lifetime are stored, or none: without commit() they are rolled back.
 class Transaction {
 public:
     explicit Transaction(Database& database) : database_(database) { database.execute("BEGIN IMMEDIATE"); }

@@ -12,7 +12,7 @@
 namespace mge {
 namespace {
 
-// What stands before the last " | " of a machine is the processor and its ISA, behind it the libraries.
+// The part of a machine before the last " | " is the processor and its ISA, the part after it the libraries.
 std::pair<std::string, std::string> split_machine(const std::string& machine) {
     size_t bar = machine.rfind(" | ");
     if (bar == machine.npos) return {machine, {}};
@@ -25,7 +25,7 @@ std::string joined(const std::vector<std::string>& parts) {
     return result;
 }
 
-// What stands behind the extents: ":nChw8c", or nothing.
+// The part after the shapes: ":nChw8c", or empty.
 std::vector<std::string> layouts_of(const std::vector<std::string>& specs) {
     std::vector<std::string> result;
     for (auto& spec : specs) result.push_back(spec.substr(std::min(spec.rfind(')'), spec.size() - 1) + 1));
@@ -36,7 +36,7 @@ std::string differs(std::string_view what, const std::string& there, const std::
     return text(what, " '", there, "' there, '", here, "' here");
 }
 
-// How far a row is from answering; the parts of the key that differ, the gravest first.
+// Distance of a row from a match; the parts of the key that differ, most severe first.
 struct Distance {
     double cost = 0;
     MissReason reason = MissReason::absent;
@@ -61,7 +61,7 @@ void compare_machines(const std::string& there, const std::string& here, Distanc
                      differs("the libraries are", libraries_there, libraries_here));
 }
 
-// The extents of "float32(1, 3, 8, 8):nChw8c"; nullopt when one is unknown.
+// The sizes in "float32(1, 3, 8, 8):nChw8c"; nullopt if one is unknown.
 std::optional<std::vector<int64_t>> extents_of(const std::string& spec) {
     size_t open = spec.find('('), close = spec.rfind(')');
     if (open == spec.npos || close == spec.npos || close < open) return std::nullopt;
@@ -76,7 +76,8 @@ std::optional<std::vector<int64_t>> extents_of(const std::string& spec) {
     return extents;
 }
 
-// How unlike two shapes are: axes of other extents and by how much, the batch least; large for another rank.
+// The difference between two shapes: number and ratio of different axes, the batch least; large for another
+// rank.
 double unlikeness(const std::string& there, const std::string& here) {
     constexpr double another_rank = 100, another_batch = 0.25, most_per_axis = 4;
     auto a = extents_of(there), b = extents_of(here);
@@ -99,7 +100,7 @@ void compare_specs(const std::vector<std::string>& there, const std::vector<std:
     bool same_dtypes = without_shapes(there) == without_shapes(here);
     if (same_shapes) return distance.add(3, MissReason::layout, std::move(how));
     if (!same_dtypes) return distance.add(64, MissReason::absent, std::move(how));
-    // From 16 for almost equal ones up to 30, and another layout is worse than the same.
+    // From 16 for almost equal ones up to 30; another layout is worse than the same.
     double sum = 0;
     for (size_t i = 0; i < std::min(there.size(), here.size()); ++i) sum += unlikeness(there[i], here[i]);
     constexpr double half_way = 20;
@@ -136,7 +137,7 @@ std::optional<Distance> distance_of(const CacheRow& row, const std::string& mach
     return distance;
 }
 
-// The rows are this problem's on this machine, and yet none is taken.
+// The rows are for this problem on this machine, and yet none is usable.
 Miss explain_refusal(std::span<const CacheRow* const> own, const SelectOptions& options) {
     auto first = [&](auto&& accept) -> const CacheRow* {
         for (auto* row : own)

@@ -34,7 +34,7 @@ CREATE TABLE IF NOT EXISTS measurement (
     PRIMARY KEY (machine, problem, algorithm)
 ) WITHOUT ROWID;
 )";
-// Programs that do not know this table leave it alone, so it is no other format.
+// Programs that do not know this table ignore it, so the format is the same.
 constexpr const char* considered_schema = R"(
 CREATE TABLE IF NOT EXISTS considered (
     machine TEXT NOT NULL,
@@ -54,7 +54,7 @@ Attributes unpack(int64_t bits) {
     return {bool(bits & 1), bool(bits & 2), bool(bits & 4), bool(bits & 8), bool(bits & 16)};
 }
 
-// What the checksum of a row begins with.
+// The prefix of a row's checksum.
 std::string checked_key(std::string_view machine, std::string_view problem) {
     std::string key;
     key.reserve(machine.size() + problem.size() + 2);
@@ -119,7 +119,7 @@ int version_of(Database& db) {
     return int(query.integer(0));
 }
 
-// Formats 1 and 2 did not know what else ran beside a measurement, so their times are doubted.
+// Formats 1 and 2 did not record other load during a measurement, so their times are doubted.
 constexpr int doubts_of_old_formats = 1;
 
 // Format 1 had neither time nor checksum.
@@ -193,7 +193,7 @@ int64_t tables(const Database& db, const char* condition) {
     return query.integer(0);
 }
 
-// Other programs keep SQLite databases, too. In one transaction: another process may be making the tables.
+// Other programs use SQLite databases, too. In one transaction: another process may be making the tables.
 void check_format(Database& db, const std::string& path) {
     db.execute("BEGIN");
     int found = version_of(db);
@@ -217,9 +217,9 @@ void enter_wal_mode(Database& db) {
     }
 }
 
-// Opening a pipe would wait for its other end, and what is behind a device is nobody's cache.
+// Opening a pipe would block, and a device is not a cache.
 void require_ordinary_file(const std::string& path) {
-    std::error_code unknown;  // opening it tells it better
+    std::error_code unknown;  // opening it reports a better error
     auto status = std::filesystem::status(path, unknown);
     if (unknown || !std::filesystem::exists(status) || std::filesystem::is_regular_file(status)) return;
     throw UserError(text("fast-run cache '", path, "' is a ",
@@ -227,7 +227,7 @@ void require_ordinary_file(const std::string& path) {
                          ", no file; give the name of a file"));
 }
 
-// A process that was ended has left its log, which whoever opens the file next reads whole, each time.
+// A killed process leaves its log, which every later open reads completely.
 void put_away_long_log(Database& db, const std::string& path) {
     constexpr uintmax_t long_log = 256 << 10;
     std::error_code unknown;
@@ -306,7 +306,7 @@ void erase(Database& db, std::span<const CacheRow> rows) {
     transaction.commit();
 }
 
-// Ends what a statement reads, or nobody could write.
+// Ends the reading of a statement, which would block all writers.
 class Reset {
 public:
     explicit Reset(Statement& statement) : statement_(statement) {}
@@ -360,7 +360,7 @@ FastrunCache::~FastrunCache() = default;
 std::unique_ptr<FastrunCache> FastrunCache::open(const std::string& path, Durability durability, Wait wait) {
     if (!wait) wait = make_wait(path, long_wait);
     auto folder = std::filesystem::path(path).parent_path();
-    std::error_code ignored;  // opening the file tells it better
+    std::error_code ignored;  // opening the file reports a better error
     if (!folder.empty() && path != ":memory:") std::filesystem::create_directories(folder, ignored);
     std::lock_guard lock(sqlite_mutex());
     return std::unique_ptr<FastrunCache>(new FastrunCache(
@@ -403,7 +403,7 @@ std::unique_ptr<FastrunCache> FastrunCache::made_tolerant(std::unique_ptr<Fastru
 
 std::unique_ptr<FastrunCache> FastrunCache::open_to_look_up(const std::string& path, CacheName name) {
     std::unique_ptr<FastrunCache> cache;
-    std::error_code unknown;  // opening it tells it better
+    std::error_code unknown;  // opening it reports a better error
     try {
         bool is_there = std::filesystem::exists(path, unknown) || unknown;
         cache = is_there ? open_read_only(path, short_wait(path)) : in_memory();
@@ -468,7 +468,7 @@ std::vector<Measurement> FastrunCache::find_intact(const std::string& machine, c
 }
 
 std::optional<std::vector<Measurement>> FastrunCache::find(const Problem& problem, Neighbourhood beside) {
-    // Before the lock: who asks for a device first makes it, under locks that a fork takes before this one.
+    // Before the lock: the first use of a device makes it, under locks that a fork takes before this one.
     std::string here = machine(problem.device), key = problem.key() + beside.key();
     std::lock_guard lock(sqlite_mutex());
     try {
@@ -545,7 +545,7 @@ size_t FastrunCache::merge(std::span<const CacheRow> added) {
     auto is_damaged = [](const CacheRow& row) { return !row.is_intact; };
     auto own = rows();
     std::erase_if(own, std::not_fn(is_damaged));
-    remove(own);  // else they might win
+    remove(own);  // otherwise they might win
     std::vector<CacheRow> intact(added.begin(), added.end());
     std::erase_if(intact, is_damaged);
     int changed = 0;

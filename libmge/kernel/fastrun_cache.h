@@ -22,55 +22,56 @@ class Database;
 // One row of the cache.
 struct CacheRow {
     std::string machine;  // device model, ISA, library versions
-    std::string problem;  // Problem::key(), and behind it that of the neighbourhood
+    std::string problem;  // Problem::key(), followed by that of the neighbourhood
     Measurement measured;
     int64_t measured_at = 0;  // seconds since 1970
-    bool is_intact = true;    // false: the checksum or a value says that something changed it
+    bool is_intact = true;    // false: the checksum or a value shows a change
 };
 
-// What a cache in a file outlives, once store() has returned: the end of its process however that comes, or a
-// power cut as well, for which every change waits for the disk.
+// Durability of a cache file after store(): the end of its process in any way, or also a power cut, for which
+// every change waits for the disk.
 enum class Durability { process, power_cut };
 
-// A cache whose database is damaged. A file that is no cache is a plain ModelError.
+// A cache whose database is damaged. A file that is not a cache is a plain ModelError.
 class MGE_API DamagedCache : public ModelError {
 public:
     using ModelError::ModelError;
 };
-// The one who chose the file of a cache.
+// Whether the user chose the file of a cache.
 enum class CacheName { by_default, by_user };
 
-// Where a cache lies that is a database in memory only, e.g. as an encrypted file.
+// Storage of a cache whose database is only in memory, e.g. as an encrypted file.
 class MGE_API CacheStorage {
 public:
     using Bytes = std::span<const std::byte>;
     virtual ~CacheStorage() = default;
-    // Puts what `change` makes of the present content (none: there is nothing yet) in its place. Nobody else
-    // writes meanwhile; who reads sees the one or the other. Throws what reading, `change` and writing throw.
+    // Replaces the current content (empty if there is none) by the result of `change`. There are no
+    // concurrent writers; readers see either content. Exceptions of reading, `change` and writing are passed
+    // on.
     virtual void update(const std::function<std::vector<std::byte>(Bytes present)>& change) = 0;
 };
 
-// Measured times of algorithms, kept in an SQLite file: crash-safe, many processes may write at once. One row
-// per problem and algorithm, keyed by the problem, the device model, the ISA and the versions of the
-// libraries behind the algorithms; rows of other machines or versions simply do not match. Each row has a
-// checksum; a damaged one is skipped. A cache is data, never code: what it names is only run when the
-// operator offers an algorithm of that name for the problem at hand.
+// Measured times of algorithms, stored in an SQLite file: crash-safe, and several processes may write at
+// once. One row per problem and algorithm, keyed by the problem, the device model, the ISA and the versions
+// of the libraries behind the algorithms; rows of other machines or versions simply do not match. Each row
+// has a checksum; a damaged one is skipped. A cache is data, never code: an algorithm is only run if the
+// operator offers one of that name for the problem.
 class MGE_API FastrunCache {
 public:
-    // Made when it does not exist. ModelError when the file is no cache or damaged as a whole, UserError when
-    // it cannot be opened; both name it. Null: waits for other processes' locks for long (half a minute).
+    // Created if it does not exist. ModelError if the file is not a cache or is damaged as a whole, UserError
+    // if it cannot be opened; both name it. Null: waits for other processes' locks for up to half a minute.
     static std::unique_ptr<FastrunCache> open(const std::string& path,
                                               Durability durability = Durability::process,
                                               std::shared_ptr<LockWait> wait = nullptr);
-    // Of an existing file, never written.
+    // An existing file, never written.
     static std::unique_ptr<FastrunCache> open_read_only(const std::string& path,
                                                         std::shared_ptr<LockWait> wait = nullptr);
-    // For work that can go on without the cache.
+    // For work that can continue without the cache.
     static std::shared_ptr<LockWait> short_wait(const std::string& path);
-    // For work that has to go on whatever the cache is like: one that cannot be written is only read, one
-    // that cannot be read is left alone and replaced by an empty one in memory; find() and store() do not
-    // throw, and wait for locks only as short_wait() does. One warning says what happened. A file that the
-    // user named and that is no cache is a ModelError all the same.
+    // For work that must continue in any case: a cache that is not writable is only read, and an unreadable
+    // one is left unchanged and replaced by an empty one in memory; find() and store() do not throw, and wait
+    // for locks only as short_wait() does. One warning describes the fault. A user-chosen file that is not a
+    // cache is a ModelError anyway.
     static std::unique_ptr<FastrunCache> open_tolerant(const std::string& path,
                                                        Durability durability = Durability::process,
                                                        CacheName name = CacheName::by_default);
@@ -80,49 +81,49 @@ public:
     static std::unique_ptr<FastrunCache> open_to_look_up(const std::string& path,
                                                          CacheName name = CacheName::by_default);
     static std::unique_ptr<FastrunCache> in_memory();
-    // The bytes of such a file, e.g. of one that was decrypted, copied into memory; what is stored stays
-    // there. `label` stands for the path.
+    // The bytes of such a file, e.g. a decrypted one, copied into memory; changes stay there. `label`
+    // replaces the path.
     static std::unique_ptr<FastrunCache> from_bytes(std::span<const std::byte> file,
                                                     const std::string& label);
-    // The same, and every change is made in the storage's content of that moment and given to it, so that
-    // others may write it, too. Tolerant: find() and store() do not throw, as of open_tolerant; what cannot
-    // be stored is known to this cache alone.
+    // The same, but every change is applied to the storage's current content and written to it, so that
+    // others may write it, too. Tolerant: find() and store() do not throw, as for open_tolerant; results that
+    // cannot be stored stay in this object.
     static std::unique_ptr<FastrunCache> from_storage(std::span<const std::byte> file,
                                                       const std::string& label,
                                                       std::unique_ptr<CacheStorage> storage,
                                                       bool is_tolerant = false);
-    // mge/fastrun.sqlite in cache_folder(); nullopt when there is none.
+    // mge/fastrun.sqlite in cache_folder(); nullopt without such a folder.
     static std::optional<std::string> default_path();
     // The key of rows that are for this machine.
     static std::string machine(DeviceId device = {});
     ~FastrunCache();
 
-    // The intact rows of a problem on this machine, fastest first; nullopt when there are none.
+    // The intact rows of a problem on this machine, fastest first; nullopt if there are none.
     std::optional<std::vector<Measurement>> find(const Problem& problem, Neighbourhood beside = {});
     // `considered`: the names of the algorithms and of their candidates that there were, measured or not,
     // since some are hopeless and others refuse the problem.
     void store(const Problem& problem, const std::vector<Measurement>& measured,
                std::span<const std::string> considered = {}, Neighbourhood beside = {});
-    // Those of all times that the problem was stored here; nullopt: nobody said, or nothing may be written,
-    // so that whoever measures for the sake of others would do so for ever.
+    // The algorithms considered whenever the problem was stored here; nullopt: unknown, or the cache is
+    // read-only, because measurements for others would then be repeated forever.
     std::optional<std::vector<std::string>> considered(const Problem& problem, Neighbourhood beside = {});
     const std::string& path() const { return path_; }
 
     // Every row, in order of machine, problem and time.
     std::vector<CacheRow> rows();
     // Adds the intact ones of these rows, all or none; of two for the same machine, problem and algorithm the
-    // newer one stays, one of a time to come counting as old. Own damaged rows go. Returns how many were
-    // added or replaced.
+    // newer one is kept, where a future time counts as old. Own damaged rows are removed. Returns the number
+    // of added or replaced rows.
     size_t merge(std::span<const CacheRow> rows);
     // Returns how many there were.
     size_t remove(std::span<const CacheRow> rows);
-    // What is wrong with the file and its rows, a line each.
+    // The faults of the file and its rows, one per line.
     std::vector<std::string> verify();
     // Gives the space of removed rows back.
     void compact();
     // The bytes of the file that it is, or would be.
     std::vector<std::byte> bytes();
-    // All that was stored is in the file itself and on the disk, nothing in a log beside it.
+    // Writes all stored data to the file itself and the disk, with nothing left in the log.
     void flush();
 
 private:

@@ -7,13 +7,14 @@
 
 namespace mge {
 
-// Where an algorithm runs.
+// The place where an algorithm runs.
 struct LaunchSite {
     Queue& queue;
     int threads = 1;
-    OutputAllocator* allocator = nullptr;  // set only where shapes are found out while running
+    OutputAllocator* allocator = nullptr;  // set only if shapes are determined at run time
     void* workspace = nullptr;             // null: taken from the queue
-    const ProgramRun* run = nullptr;       // of the program whose step this is; null: an operator by itself
+    const ProgramRun* run = nullptr;       // run of the program that contains this step; null: an eager
+                                           // operator
 };
 
 inline constexpr size_t few_operands = 8;  // most operators have no more: their addresses need no memory

@@ -10,7 +10,7 @@
 namespace mge {
 namespace {
 
-// Slower ones are no matter for a choice.
+// Slower ones do not affect a choice.
 constexpr double contender_factor = 1.5;
 
 // Doubted once: ten minutes later; then after four times as long each time, up to a month.
@@ -47,8 +47,7 @@ Witness& Lookups::witness(int threads) {
 bool Lookups::may_measure_again(const std::vector<Measurement>& doubted, int threads) {
     for (auto& m : doubted) {
         if (!m.doubts) continue;
-        // What is said to have been later than now, by a clock that was wrong or by who wrote the file, is
-        // old.
+        // A time in the future, from a wrong clock or an untrusted file, counts as old.
         int64_t wait = first_wait_s << 2 * std::clamp(m.doubts - 1, 0, most_doublings);
         if (m.doubted_at <= now() && m.doubted_at > now() - wait) return false;
     }
@@ -77,7 +76,7 @@ bool is_said_to_work(const Problem& problem, const SelectOptions& options) {
     auto& times = options.lookups->of(problem).times;
     if (!times) {
         auto stored = options.cache->find(problem, options.lookups->neighbourhood(problem));
-        // What is doubted may be measured again by who needs the times.
+        // A doubtful time may be measured again when it is needed.
         if (!stored || is_doubtful(*stored)) return false;
         times.emplace(Lookups::Times{std::move(*stored)});
     }

@@ -17,9 +17,9 @@ namespace mge {
 
 class Witness;
 
-// What one compilation has found out about its problems, which are often equal: their candidates, and their
-// times, from the cache or measured. So each is listed, looked up and measured once, and in the end it is
-// known which times this compilation measured and which it found.
+// Results of one compilation about its problems, which are often equal: their candidates, and their times,
+// from the cache or measured. So each is listed, looked up and measured once, and it is recorded which times
+// this compilation measured and which it found.
 class MGE_API Lookups {
 public:
     struct Times {
@@ -28,11 +28,11 @@ public:
     };
 
     Lookups();
-    // Of a test: what is told about disturbances, and the time of day in seconds since 1970.
+    // For tests: the reported disturbances, and the time of day in seconds since 1970.
     Lookups(std::unique_ptr<Witness> witness, std::function<int64_t()> now);
     ~Lookups();
 
-    // What nobody asked for yet is absent.
+    // Information that was not requested yet is absent.
     struct Known {
         std::optional<std::vector<NamedCandidate>> candidates;
         std::optional<Times> times;
@@ -40,10 +40,9 @@ public:
         const std::vector<NamedCandidate>& listed(KernelList list, const Problem& problem);
     };
     Known& of(const Problem& problem) { return known_[problem_words(problem)]; }
-    // What all steps of the program read and write in a run, as far as it is known; large until somebody
-    // says.
+    // The known bytes that all steps of the program read and write in a run; large by default.
     void set_program_bytes(int64_t bytes) { program_bytes_ = bytes; }
-    // Of that, what lies between two runs of the problem's step.
+    // The bytes between two runs of the problem's step.
     Neighbourhood neighbourhood(const Problem& problem) const;
     // Called once, before the first measurement.
     void before_measuring(std::function<void()> call) { before_measuring_ = std::move(call); }
@@ -58,11 +57,11 @@ public:
     bool may_measure_again(const std::vector<Measurement>& doubted, int threads);
     Witness& witness(int threads);
     int64_t now() const { return now_(); }
-    // How many problems were measured.
+    // Number of measured problems.
     size_t measured() const { return measured_; }
 
 private:
-    // Equal problems of one program may lie on several devices, each with kernels of its own.
+    // Equal problems of one program may be on several devices, each with its own kernels.
     std::unordered_map<ProblemWords, Known, HashWords> known_;
     std::unique_ptr<Witness> given_;
     std::map<int, std::unique_ptr<Witness>> witnesses_;  // by threads
@@ -73,14 +72,14 @@ private:
     std::function<void()> before_measuring_;
 };
 
-// That of a choice; a large one outside of any compilation, and where batches share times.
+// The neighbourhood of a choice; a large one outside of a compilation, and if batches share times.
 Neighbourhood neighbourhood_of(const Problem& problem, const SelectOptions& options);
 
-// Whether a trusted time is known of an algorithm, no reference, that the options accept: then there is one,
-// and none has to be listed. A cache that somebody has written may say so wrongly.
+// Whether a trusted time is known for an algorithm other than the reference that the options accept: then
+// there is one, without listing candidates. An untrusted cache may be wrong.
 MGE_API bool is_said_to_work(const Problem& problem, const SelectOptions& options);
 
-// The contenders for a choice, those whose times are near the fastest, hold one that is not trusted.
+// The contenders for a choice, those whose times are near the fastest, include one that is not trusted.
 MGE_API bool is_doubtful(const std::vector<Measurement>& measured);
 
 }  // namespace mge

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What numpy's broadcasting comes down to for a kernel, on whatever device: a few loops.
+// NumPy broadcasting for a kernel on any device: a few loops.
 
 #include <array>
 #include <cstdint>
@@ -23,7 +23,7 @@ struct LoopNest {
     std::array<int64_t, max_loops> out_stride{};
 };
 MGE_API LoopNest make_loop_nest(std::span<const TensorSpec> inputs, const TensorSpec& output);
-// Of one input with these strides (bytes per axis of the output; 0: repeats).
+// For one input with these strides (bytes per axis of the output; 0: repeats).
 MGE_API LoopNest make_loop_nest(const std::array<int64_t, max_rank>& in_stride, const TensorSpec& output);
 
 }  // namespace mge

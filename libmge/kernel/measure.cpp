@@ -40,9 +40,9 @@ public:
         }
         for (auto& spec : problem.outputs) outputs_.push_back(zeros(spec, problem.output_device));
     }
-    // What the caches hold then is what they hold before the candidate runs in the program: of its operands
-    // and its packed weights what was not evicted since the last run. On a CPU by all threads: each has
-    // caches of its own, and none sleeps when the next run begins.
+    // Sets the caches to their state before the candidate runs in the program: the part of its operands and
+    // packed weights that was not evicted since the last run. On a CPU with all threads: each has its own
+    // caches, and none sleeps when the next run begins.
     void set_caches(const Algorithm& algorithm, const Prepared& prepared) {
         if (!beside_.is_large()) run(algorithm, prepared);
         evict();
@@ -63,7 +63,7 @@ public:
         queue_.wait();
         own_milliseconds_ = end ? std::optional(end->milliseconds_since(*begin)) : std::nullopt;
     }
-    // Of the last run, by the device's clock if it has one.
+    // Duration of the last run by the device's clock, if it has one.
     std::optional<double> own_milliseconds() const { return own_milliseconds_; }
 
 private:
@@ -112,10 +112,10 @@ private:
     std::optional<double> own_milliseconds_;
 };
 
-// Copies of weights that are kept at once; those that go beyond are made whenever their turn comes.
+// Copies of weights kept at once; candidates beyond this make theirs whenever they run.
 constexpr size_t kept_copies = size_t(64) << 20;
-// When an allocator keeps so many bytes that nobody uses, the system gets them back after a measurement:
-// blocks of other sizes follow, for which it has no use.
+// If an allocator caches this many unused bytes, they are returned to the system after a measurement, because
+// the next blocks have other sizes.
 constexpr size_t kept_unused = size_t(4) << 20;
 constexpr size_t page_bytes = 4096;
 
@@ -133,8 +133,8 @@ size_t packed_bytes(const Prepared& prepared) {
     return bytes;
 }
 
-// The candidates that the options accept, each with what it prepares, as far as there is room for their
-// copies of the weights: of a large layer they would be several times the network.
+// The candidates that the options accept, each with its prepared state, as far as their copies of the weights
+// fit: for a large layer they would be several times the network.
 class Contestants {
 public:
     Contestants(const std::vector<NamedCandidate>& candidates, const Problem& problem,
@@ -155,7 +155,8 @@ public:
             if (has_room) copies += bytes;
             list_.push_back(std::move(c));
             if (has_room || !list_.back().is_prepared) continue;
-            // What is prepared already is the first guest, unless others are prepared for their workspace.
+            // A candidate that is prepared already comes first, unless others are prepared for their
+            // workspace.
             if (is_limited)
                 let_go(list_.back());
             else
@@ -170,7 +171,7 @@ public:
     }
     Contestants(const Contestants&) = delete;
     Contestants& operator=(const Contestants&) = delete;
-    // Of those for which there is no room, one at a time is prepared.
+    // Candidates that do not fit are prepared one at a time.
     PreparedCandidate& ready(size_t i) {
         PreparedCandidate& c = list_[i];
         if (c.is_prepared) return c;
@@ -179,7 +180,7 @@ public:
         guest_ = &c;
         return c;
     }
-    // What a run of it reads of a mapped file is in memory before it is timed.
+    // Loads the pages of a mapped file that its run reads before it is timed.
     void bring_pages(const PreparedCandidate& c) const {
         for_constants(~c.prepared.packed().inputs, [](std::span<const std::byte> bytes) {
             if (!is_mapped(bytes.data())) return;
@@ -195,8 +196,8 @@ private:
         c.is_prepared = true;
         release_read_pages(c.prepared.packed().inputs);
     }
-    // Of a mapped file: who has packed a constant does not read it again, nor does anybody soon whose time is
-    // known.
+    // For a mapped file: a candidate that has packed a constant does not read it again, and neither do
+    // candidates with a known time.
     void release_read_pages(uint32_t inputs) const {
         for_constants(inputs, [](std::span<const std::byte> bytes) { release_pages(bytes); });
     }

@@ -6,15 +6,16 @@
 
 namespace mge {
 
-// Times every candidate that the options allow, fastest first. Staged: one run of all, then more runs of
-// those within a factor of the best; between runs the inputs are evicted from the caches the way the rest of
-// the program would (neighbourhood.h). Naive candidates are measured only when there is nothing else.
-// Beside other work: see contest.h; what cannot be trusted has a doubt.
+// Times every candidate that the options allow, fastest first. In stages: one run of all, then more runs of
+// those within a factor of the best; between runs the inputs are evicted from the caches as the rest of the
+// program would (neighbourhood.h). Naive candidates are measured only if there are no others. With other
+// load: see contest.h; untrusted times are marked.
 std::vector<Measurement> measure_candidates(const std::vector<NamedCandidate>& candidates,
                                             const Problem& problem, std::span<const void* const> constants,
                                             const SelectOptions& options);
 
-// Fastest first; equal times in the cache's order, so that what is found there is what was measured.
+// Fastest first; equal times in the cache's order, so that a later look-up gives the same order as the
+// measurement.
 void sort_by_time(std::vector<Measurement>& measured);
 
 }  // namespace mge

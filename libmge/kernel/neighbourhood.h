@@ -7,11 +7,11 @@
 
 namespace mge {
 
-// What else runs between two runs of a step, which decides what caches still hold of its operands: in a loop
-// over one product its weights stay, in a large network they come from memory. Times of different
-// neighbourhoods are different times, so it is a part of the key that they are cached under.
+// Other work between two runs of a step, which determines how much of its operands is still in the caches: in
+// a loop over one product its weights stay, in a large network they come from memory. Different
+// neighbourhoods have different times, so it is a part of the cache key.
 struct Neighbourhood {
-    // A power of two; 0: so much that caches hold little, whatever it is exactly.
+    // A power of two; 0: so much that caches keep little.
     int64_t bytes = 0;
 
     MGE_API static Neighbourhood of_bytes(int64_t bytes);

@@ -33,8 +33,8 @@ private:
     Problem problem_;
 };
 
-// A choice for the problem with one item becomes one for the whole batch, run item by item. Its candidate is
-// called "each:<name>".
+// A choice for the problem with one item is applied to the whole batch, item by item. Its candidate is called
+// "each:<name>".
 inline constexpr std::string_view each_item_prefix = "each:";
 Choice each_item(Choice one, const Problem& problem, const BatchOperands& operands);
 

@@ -24,7 +24,7 @@ struct Table {
     std::multimap<const void*, Offer> offers;  // by constant
 };
 
-// Held across fork(): a child has to know what is not verified.
+// Locked across fork(): a child needs to know which constants are not verified.
 Table& table() {
     static Table& known = *std::make_unique<Table>().release();
     static const int registered = pthread_atfork([] { table().mutex.lock(); }, [] { table().mutex.unlock(); },
@@ -34,7 +34,7 @@ Table& table() {
 }
 
 struct Unverified {
-    std::shared_ptr<const void> owner;  // null: there is none
+    std::shared_ptr<const void> owner;  // null: no owner
     std::shared_ptr<const VerifyConstant> verify;
 };
 Unverified find_unverified(const void* constant) {
@@ -50,7 +50,7 @@ Unverified find_unverified(const void* constant) {
 
 void offer_packed_copies(const std::shared_ptr<const void>& owner, std::vector<PackedCopy> copies,
                          const std::shared_ptr<const VerifyConstant>& verify) {
-    if (!owner) return;  // nobody knows how long they are there
+    if (!owner) return;  // their lifetime is unknown
     Table& known = table();
     std::lock_guard lock(known.mutex);
     std::erase_if(known.offers, [](auto& offer) { return offer.second.owner.expired(); });
@@ -66,7 +66,7 @@ StorageRef find_packed_copy(const void* constant, const IsWantedCopy& is_wanted)
     for (auto [it, end] = known.offers.equal_range(constant); it != end; ++it) {
         auto& [owner, copy, verify] = it->second;
         if (!is_wanted(copy.layouts, copy.bytes)) continue;
-        // Other memory may lie at the address of a constant that is gone.
+        // The address of a freed constant may be reused.
         if (auto living = owner.lock()) return borrow_storage(copy.data, copy.bytes, std::move(living));
     }
     return {};

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What prepared algorithms still need before they run, where doing it once for many costs less than for each:
-// texts that are compiled. The program that is compiled passes a collector to its steps
-// (SelectOptions::together) and finishes it at the end. An algorithm that is prepared alone has no collector;
-// what it needs is done when it first runs.
+// Pending work of prepared algorithms that is cheaper together: compiling code. The program passes a
+// collector to its steps during compilation (SelectOptions::together) and finishes it at the end. An
+// algorithm that is prepared alone has no collector; its work is done at its first run.
 
 #include <map>
 #include <memory>
@@ -24,7 +23,7 @@ public:
 
     // Adds a part for `finish`, which is called once with all of its parts.
     void leave(Finish finish, Part part) { left_[finish].push_back(std::move(part)); }
-    // Throws what the calls throw.
+    // Exceptions of the calls are passed on.
     void finish() {
         for (auto& [finish, parts] : std::exchange(left_, {})) finish(parts);
     }

@@ -4,7 +4,7 @@
 namespace mge {
 namespace {
 
-// Where the bracket that opens at `open` is closed; strings in quotes are skipped.
+// The closing bracket for the one at `open`; quoted strings are skipped.
 size_t closing(std::string_view s, size_t open) {
     int depth = 0;
     for (size_t i = open; i < s.size(); ++i) {
@@ -38,7 +38,7 @@ std::vector<std::string> split_specs(std::string_view s) {
     return specs;
 }
 
-// Takes "name" off the front of the text and returns what is behind it up to the next blank.
+// Removes "name" from the start of the text and returns the part after it up to the next blank.
 std::optional<std::string> take(std::string_view& s, std::string_view name) {
     if (!s.starts_with(name)) return std::nullopt;
     s.remove_prefix(name.size());

@@ -13,7 +13,7 @@ namespace {
 
 constexpr size_t usual_words = 96;
 
-// What has no fixed length says its length first, so that no two lists of values give the same words.
+// Lists of variable length begin with their length, so that different lists give different words.
 class Writer {
 public:
     Writer() { words_.reserve(usual_words); }

@@ -8,9 +8,9 @@
 
 namespace mge {
 
-// All of a problem, its places included, as numbers: equal for equal problems only. For tables in memory,
-// which are asked far more often than a problem is stored or printed: making Problem::key() costs ten times
-// as much.
+// A whole problem, including its devices, as numbers: equal only for equal problems. For tables in memory,
+// which are queried far more often than a problem is stored or printed: Problem::key() costs ten times as
+// much.
 using ProblemWords = std::vector<uint64_t>;
 MGE_API ProblemWords problem_words(const Problem& problem);
 

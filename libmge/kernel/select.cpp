@@ -25,7 +25,7 @@ namespace {
         text("[", problem.op, "] no algorithm can compute ", problem.key(), " (", reasons, ")"));
 }
 
-// Why there is no such candidate: the one entry that could have offered it knows best.
+// The reason why there is no such candidate: from the one entry that could have offered it.
 std::string why_missing(KernelList list, const std::vector<NamedCandidate>& candidates,
                         const Problem& problem, const std::string& name) {
     for (auto& algorithm : list) {
@@ -50,8 +50,8 @@ Choice finish(const NamedCandidate& named, const Problem& problem, std::span<con
     return choice;
 }
 
-// The problem as it is looked up and measured, and what is known of it: to this compilation, or to this
-// choice.
+// The problem for look-ups and measurements, and the known information about it: in this compilation, or for
+// this choice.
 class Asked {
 public:
     Asked(KernelList list, const Problem& problem, const SelectOptions& options)
@@ -68,7 +68,7 @@ public:
     // Those of the problem itself.
     const std::vector<NamedCandidate>& candidates() { return known_.listed(list_, problem_); }
 
-    // What differs from it in its batch at most.
+    // It may differ from the problem only in its batch.
     bool is_other() const { return other_.has_value(); }
     const Problem& measured_problem() const { return other_ ? other_->problem() : problem_; }
     Lookups::Known& measured() { return other_ ? *other_known_ : known_; }
@@ -90,7 +90,7 @@ bool is_measurable(const std::vector<NamedCandidate>& candidates) {
     return std::ranges::none_of(candidates, [](auto& c) { return c.candidate.attributes.unmeasured; });
 }
 
-// What writes no element takes no time worth comparing, and loops over rows of nothing may be long.
+// An output without elements takes no relevant time, and loops over empty rows may be long.
 bool writes_nothing(const Problem& problem) {
     return !problem.outputs.empty() && std::ranges::all_of(problem.outputs, [](auto& spec) {
         return spec.shape.is_known() && spec.numel() == 0;
@@ -101,8 +101,8 @@ bool has_only_naive(const std::vector<NamedCandidate>& candidates) {
     return std::ranges::all_of(candidates, [](auto& c) { return c.candidate.attributes.naive; });
 }
 
-// The limit chooses among kernels. What is never measured has no others, and the programs in there are held
-// to the limit kernel by kernel.
+// The limit selects among kernels. An algorithm that is never measured has no alternatives, and the limit
+// applies to the kernels of its inner programs.
 bool fits(const Choice& choice, const SelectOptions& options) {
     return choice.candidate.attributes.unmeasured || choice.prepared.workspace() <= options.workspace_limit;
 }
@@ -132,8 +132,8 @@ struct Known {
     const NamedCandidate* named;
 };
 
-// Those that the options accept, the one to take first: what the heuristic prefers stays unless another is
-// surely faster.
+// Candidates that the options accept, in order of choice: the heuristic's preference is kept unless another
+// is surely faster.
 std::vector<Known> in_order(const std::vector<Measurement>& measured,
                             const std::vector<NamedCandidate>& candidates, const Problem& problem,
                             const SelectOptions& options) {
@@ -170,8 +170,8 @@ bool may_measure(const SelectOptions& options) { return !options.heuristic; }
 // A file may say any number.
 constexpr int most_doubts = 1000;
 
-// Of two times the one that is trusted stays. Both are doubted: disturbances only ever made them slower; they
-// count how often that was.
+// The trusted one of two times is kept. If both are doubted, the smaller one, because disturbances only slow
+// runs down; the doubts are added up.
 void join_doubts(std::vector<Measurement>& measured, const std::vector<Measurement>& before) {
     for (auto& m : measured) {
         if (!m.doubts) continue;
@@ -187,8 +187,8 @@ void join_doubts(std::vector<Measurement>& measured, const std::vector<Measureme
     sort_by_time(measured);
 }
 
-// Beside the names of algorithms a cache holds those of a family's members, and this says that it does: who
-// wrote it may have known nothing of members.
+// Besides the names of algorithms a cache contains those of a family's members, and this marks that it does:
+// an older writer may have omitted them.
 std::string members_mark(const Algorithm& family) { return text(family.name, '*'); }
 
 std::vector<std::string> names_considered(KernelList list, const std::vector<NamedCandidate>& candidates) {
@@ -255,8 +255,8 @@ bool has_new_member(const std::vector<NamedCandidate>& candidates, const Problem
            });
 }
 
-// What is known: to this compilation, or to the cache. Times that were doubted, or that new algorithms might
-// beat, are measured again when that may be; what is not known at all is measured.
+// The known times: in this compilation, or in the cache. Doubted times, or those that new algorithms might
+// beat, are measured again if allowed; missing ones are measured.
 const Lookups::Times& find_times(Asked& asked, std::span<const void* const> constants,
                                  const SelectOptions& options) {
     auto& known = asked.measured().times;
@@ -277,9 +277,9 @@ const Lookups::Times& find_times(Asked& asked, std::span<const void* const> cons
     return known.emplace(std::move(times));
 }
 
-// The same for who lists the candidates anyhow, which takes longer than to look times up: members of families
-// that came later are seen, and algorithms where the times were only asked for to tell that there are some
-// (is_said_to_work); once in a compilation.
+// The same for callers that list the candidates anyway, which takes longer than a look-up: it includes family
+// members that were added later, and algorithms whose times were only checked for existence
+// (is_said_to_work); once per compilation.
 const Lookups::Times& find_times_of_listed(Asked& asked, std::span<const void* const> constants,
                                            const SelectOptions& options) {
     auto& times = find_times(asked, constants, options);
@@ -331,13 +331,14 @@ Choice choose(KernelList list, const Problem& problem, std::span<const void* con
         reversed.assign(asked.candidates().rbegin(), asked.candidates().rend());
     }
     auto& candidates = options.reference ? reversed : asked.candidates();
-    // "Optimized" is a preference: an operator that has nothing but its reference still runs.
+    // "Optimized" is a preference: an operator with only its reference still runs.
     options.optimized &= !has_only_naive(candidates);
     std::optional<Choice> choice;
     if (options.profile && is_measurable(candidates) && !writes_nothing(problem))
         choice = choose_profiled(asked, problem, constants, options);
     if (!choice) choice = choose_first(candidates, problem, constants, options);
-    if (!choice && options.optimized) {  // nor does one whose other algorithms need too much memory fail
+    if (!choice && options.optimized) {  // an operator whose other algorithms need too much memory does not
+                                         // fail either
         options.optimized = false;
         choice = choose_first(candidates, problem, constants, options);
     }
@@ -345,12 +346,13 @@ Choice choose(KernelList list, const Problem& problem, std::span<const void* con
     return std::move(*choice);
 }
 
-// What a batch of one takes: the same algorithm for all at once where that is known to make no difference,
-// else item by item. So neither the kernel nor its choice depends on the batch.
+// The choice of a batch of one: the same algorithm for all items at once if that is known to make no
+// difference, otherwise item by item. So neither the kernel nor its choice depends on the batch.
 Choice choose_for_any_batch(KernelList list, const Problem& problem, const BatchOperands& operands,
                             std::span<const void* const> constants, const SelectOptions& wanted) {
     OtherBatch one(problem, operands, 1);
-    // Alone an item is no part of a batch: what depends on it still comes before the reference.
+    // A single item does not belong to a batch: algorithms that depend on the batch still precede the
+    // reference.
     SelectOptions options = wanted;
     auto candidates = list_candidates(list, one.problem());
     options.same_between_batches = std::any_of(candidates.begin(), candidates.end(), [](auto& c) {
@@ -371,8 +373,8 @@ Choice choose_for_any_batch(KernelList list, const Problem& problem, const Batch
     return each_item(std::move(of_one), problem, operands);
 }
 
-// Operators that do not compute items apart have one algorithm worth the name, or learn: for them only what
-// does not depend on times.
+// Operators with dependent items have a single useful algorithm, or are for training: for them only
+// algorithms whose choice does not depend on times.
 SelectOptions without_measuring(SelectOptions options) {
     options.profile = false;
     options.heuristic = true;

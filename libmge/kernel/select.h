@@ -17,7 +17,7 @@ class PackedCopyNotes;
 class PrepareTogether;
 struct SurroundingProgram;
 
-// Where a choice came from; the words of load_and_run's report.
+// The source of a choice, in the words of load_and_run's report.
 enum class ChoiceSource { heuristic, cache, measured, plan };
 MGE_API std::string_view name_of(ChoiceSource source);
 
@@ -27,21 +27,21 @@ struct Measurement {
     double milliseconds = 0;
     size_t workspace = 0;
     Attributes attributes{};
-    // How many searches in a row could not trust this time, because something else ran on the machine; 0: it
-    // is trusted. `doubted_at`, in seconds since 1970, was the last of them.
+    // Number of successive searches that could not trust this time, because of other load on the machine; 0:
+    // trusted. `doubted_at`, in seconds since 1970, was the last of them.
     int doubts = 0;
     int64_t doubted_at = 0;
 };
 
-// Runs a prepared candidate a few times on scratch data and says how long one run takes, or nullopt when it
-// is hopeless next to `best_ms`. Injectable, so that tests can feed costs.
+// Runs a prepared candidate a few times on scratch data and returns the time of one run, or nullopt if it is
+// far behind `best_ms`. Injectable, so that tests can provide costs.
 using CostSource =
     std::function<std::optional<double>(const Problem&, const Algorithm&, const Prepared&, double best_ms)>;
 
 struct SelectOptions {
-    bool heuristic = true;  // the first of the list that is supported and fits
-    bool profile =
-        false;  // fast-run: cache, else measure (with `heuristic` too: cache, else heuristic; never measure)
+    bool heuristic = true;      // the first of the list that is supported and fits
+    bool profile = false;       // fast-run: cache, otherwise measure (with `heuristic` too: cache, otherwise
+                                // heuristic; never measure)
     bool reproducible = false;  // only algorithms with that attribute
     bool optimized = false;     // never a naive one
     // The result for an item is the same, bit by bit, in whatever batch it is: excludes
@@ -50,16 +50,17 @@ struct SelectOptions {
     bool reference = false;  // the last of the list, which defines the meaning; comes before profile
     std::string forced;      // exactly this algorithm, by name; comes before all others
     size_t workspace_limit = SIZE_MAX;
-    // Convolutions, products and pooling are measured with this batch, whatever theirs is; 0: with theirs.
+    // Convolutions, products and pooling are measured with this batch size instead of theirs; 0: with theirs.
     int64_t shared_batch_size = 0;
     FastrunCache* cache = nullptr;
-    Lookups* lookups = nullptr;  // of one compilation; null: each choice asks the cache itself
+    Lookups* lookups = nullptr;  // those of one compilation; null: each choice reads the cache itself
     CostSource measure;          // empty: the built-in cold measurement
     // Shared by all algorithms that are prepared for one program. All are null where one algorithm is
     // prepared by itself.
     PrepareTogether* together = nullptr;         // collects work that is cheaper when done once for many
     PackedCopyNotes* packed_copies = nullptr;    // records each copy of a constant that is packed
-    const SurroundingProgram* around = nullptr;  // the program that holds the graphs of control operators
+    const SurroundingProgram* around = nullptr;  // the program that contains the inner graphs of control
+                                                 // operators
 
     // Whether an algorithm with these attributes may be chosen.
     bool accepts(const Attributes& a) const {
@@ -83,12 +84,12 @@ struct Choice {
 MGE_API Choice select(KernelList list, const Problem& problem, std::span<const void* const> constants,
                       const SelectOptions& options);
 
-// Records each copy that the algorithm packs; null: nobody does.
+// Records each copy that the algorithm packs; null: no record.
 inline PackedCopyNotes* packed_copy_notes(const PrepareContext& context) {
     return context.select ? context.select->packed_copies : nullptr;
 }
 
-// What the problem takes with the algorithm that select() would choose by its time, without preparing it.
+// The cost of the problem with the algorithm that select() would choose by its time, without preparing it.
 struct Cost {
     double milliseconds = 0;
     double doubtful = 0;  // the part of them that is not trusted
@@ -98,14 +99,14 @@ struct Cost {
         return *this;
     }
 };
-// By 3 %, and by what the doubtful parts may be wrong: as much as has to be gained before the heuristic's
-// choice is given up.
+// By 3 %, and by the possible error of the doubtful parts: the gain required to override the heuristic's
+// choice.
 MGE_API bool is_surely_faster(const Cost& a, const Cost& than);
-// Looked up, or measured where the options allow that; nullopt when no time is known.
+// Looked up, or measured if the options allow that; nullopt if no time is known.
 MGE_API std::optional<Cost> find_cost(KernelList list, const Problem& problem,
                                       std::span<const void* const> constants, const SelectOptions& options);
-// The workspace of what select() would choose by the heuristic, as far as measured times tell it: nothing is
-// prepared.
+// The workspace of the algorithm that select() would choose by the heuristic, as far as measured times
+// contain it: nothing is prepared.
 MGE_API std::optional<size_t> find_heuristic_workspace(KernelList list, const Problem& problem,
                                                        const SelectOptions& options);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What operators that only move elements come down to, on whatever device.
+// Data movement on any device.
 
 #include <array>
 #include <cstddef>
@@ -18,15 +18,15 @@ MGE_API Strides dense_strides(const Shape& shape);
 // The strides of a dense tensor of shape `from` seen as the broadcast shape `to`: 0 along repeated axes.
 MGE_API Strides broadcast_strides(const Shape& from, const Shape& to);
 
-// One side of a copy: element (i, j, …) lies at offset + i * strides[0] + j * strides[1] + … elements.
+// One side of a copy: element (i, j, …) is at offset + i * strides[0] + j * strides[1] + … elements.
 struct StridedSide {
     int64_t offset = 0;
     Strides strides{};
 };
 
-// Copies the elements of an index space from one place to another; transposing, slicing, flipping, repeating
-// and joining are all this. Source strides may be 0, strides of either side may be negative; no two elements
-// may have the same target. The constructor simplifies the index space (drops axes of extent one, orders them
+// Copies the elements of an index space between two places: transposing, slicing, flipping, repeating and
+// joining are special cases. Source strides may be 0, strides of either side may be negative; no two elements
+// may have the same target. The constructor simplifies the index space (drops axes of size one, orders them
 // by target, merges neighbours) and so finds the longest runs.
 class MGE_API StridedCopy {
 public:
@@ -43,8 +43,8 @@ public:
     const Shape& shape() const { return shape_; }
     const StridedSide& source() const { return source_; }
     const StridedSide& target() const { return target_; }
-    // The simplified one: outermost first, target strides above 0. At least one axis, but none when there is
-    // nothing to copy.
+    // The simplified axes: outermost first, target strides above 0. At least one axis, but none for an empty
+    // copy.
     std::span<const Axis> axes() const { return {axes_.data(), size_t(rank_)}; }
     int64_t source_offset() const { return source_offset_; }
     int64_t target_offset() const { return target_offset_; }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What every part of a reader of .mge files needs: errors that name the file, text, dtypes and shapes that
-// are checked, lists that may be missing, a budget for what the file makes us copy.
+// Common part of all readers of .mge files: errors that name the file, checked text, dtypes and shapes, lists
+// that may be missing, and a budget for copies.
 
 #include <flatbuffers/flatbuffers.h>
 
@@ -29,7 +29,7 @@ public:
         throw ModelError(text("'", label_, "' is not a valid model: ", what...));
     }
 
-    // Runs `read`; its errors say where in the file they come from.
+    // Runs `read`; its errors contain the position in the file.
     template <class Read>
     decltype(auto) at(const std::string& where, Read&& read) const {
         try {
@@ -40,13 +40,12 @@ public:
             throw;
         } catch (const DeviceError& e) {
             throw DeviceError(text("'", label_, "': ", where, ": ", e.what()));
-        } catch (const Error& e) {  // what an operator itself refuses
+        } catch (const Error& e) {  // errors of the operator itself
             fail(where, ": ", e.what());
         }
     }
 
-    // Tables of a flatbuffer may share their parts: a small file could ask for copies of a long text over and
-    // over.
+    // Tables of a flatbuffer may share their parts: a small file could request many copies of a long text.
     std::string string(const flatbuffers::String* s) const {
         if (!s) return {};
         budget_.take(s->size());
@@ -66,8 +65,8 @@ public:
     };
     template <class T>
     List<T> list(const FileVector<T>* vector) const {
-        // The verifier checks where a vector's length lies, not its elements; an empty one (the shape of a
-        // scalar) has none.
+        // The verifier checks the position of a vector's length, not its elements; an empty one (the shape of
+        // a scalar) has none.
         if (vector && vector->size() &&
             reinterpret_cast<uintptr_t>(vector->Data()) % flatbuffers::AlignOf<T>())
             fail("a list of the graph is not aligned");
@@ -94,7 +93,7 @@ public:
     }
 
 private:
-    static constexpr size_t longest_shown_ = 60;  // of a text in an error
+    static constexpr size_t longest_shown_ = 60;  // longest text shown in an error
 
     const std::string& label_;
     mutable FileBudget budget_;

@@ -9,7 +9,8 @@
 namespace mge {
 
 inline constexpr std::array<char, 8> model_magic{'\x89', 'M', 'G', 'E', '\r', '\n', '\x1a', '\n'};
-// Another major version cannot be read; a larger minor one can, it only adds what may be ignored.
+// Other major versions cannot be read; a larger minor version can, because it only adds parts that may be
+// ignored.
 inline constexpr uint32_t model_major = 1, model_minor = 5;
 inline constexpr size_t model_alignment = 64;
 
@@ -22,7 +23,7 @@ struct ModelHeader {
     uint64_t graph_bytes = 0;
     uint64_t graph_checksum = 0;
     uint64_t data_offset = 0;
-    uint64_t header_checksum = 0;  // of the bytes before it
+    uint64_t header_checksum = 0;  // checksum of the bytes before it
 };
 static_assert(sizeof(ModelHeader) == 64);
 

@@ -121,7 +121,7 @@ void GraphReader::read_node(Graph& graph, const file::Node& node, const std::str
         file_.fail(where, ": ", counted(count, "output"), ", the operator has ", op->outputs.size());
     TensorSpecs specs;
     for (int id : file_.list(node.outputs())) specs.push_back(spec_of(value(id, where), where));
-    // Where an operator has inputs, they say where its outputs lie.
+    // If an operator has inputs, they determine the device of its outputs.
     bool has_own_place = std::ranges::all_of(inputs, [](ValueId id) { return id == no_value; });
     DeviceId place;
     if (has_own_place && !specs.empty()) place = device_of(value(node.outputs()->Get(0), where));
@@ -147,7 +147,8 @@ void GraphReader::check_arity(const OpInfo& op, const std::vector<ValueId>& inpu
         if (inputs[i] == no_value) file_.fail(where, ": input ", i, " of the list is missing");
 }
 
-// Where a graph is built, inputs are brought to one dtype (op/apply.h). A kernel reads all of them by it.
+// When a graph is built, inputs are promoted to one dtype (op/apply.h). Kernels assume that dtype for all of
+// them.
 void GraphReader::check_promotion(const Graph& graph, const OpInfo& op, const std::vector<ValueId>& inputs,
                                   const std::string& where) const {
     if (op.traits.promotion == Promotion::none) return;
@@ -162,8 +163,8 @@ void GraphReader::check_promotion(const Graph& graph, const OpInfo& op, const st
     }
 }
 
-// The specs of the file against what the operator infers; where inference needs values only a run has,
-// the file's stand.
+// Compares the specs of the file with those inferred by the operator; if inference needs values known only at
+// run time, the file's are used.
 void GraphReader::check_specs(const Graph& graph, NodeId id, const std::string& where) const {
     auto& node = graph.node(id);
     if (is_unresolved(node)) return;

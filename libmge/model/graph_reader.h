@@ -11,11 +11,11 @@
 
 namespace mge {
 
-// The graph of a file, or one that an operator holds, from its parts. Believes nothing: every index, name and
-// parameter is checked, and the specs against shape inference.
+// Reads the graph of a file, or an inner graph, from its parts. Nothing is trusted: every index, name and
+// parameter is checked, and the specs are compared with shape inference.
 class GraphReader {
 public:
-    // `held` are the graphs that operators may hold.
+    // `held` are the possible inner graphs of operators.
     GraphReader(const CheckedFile& file, const Tensors& tensors, std::span<const SubgraphRef> held)
         : file_(file), tensors_(tensors), held_(held) {}
 
@@ -29,7 +29,7 @@ public:
         return graph;
     }
 
-    // By value of the file, that of the graph.
+    // The id in the graph by the id in the file.
     const std::vector<ValueId>& ids() const { return ids_; }
 
 private:

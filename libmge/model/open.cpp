@@ -23,7 +23,7 @@
 namespace mge {
 namespace {
 
-// Our own reader uses weights in place, at aligned addresses; bytes out of an envelope may lie anywhere.
+// Our own reader uses weights in place, at aligned addresses; bytes from an envelope may have any alignment.
 ModelBytes aligned(const ModelBytes& file) {
     if (reinterpret_cast<uintptr_t>(file.bytes.data()) % model_alignment == 0) return file;
     auto storage = std::make_shared<StorageRef>(queue_of(host_device).allocate(file.bytes.size()));
@@ -32,7 +32,7 @@ ModelBytes aligned(const ModelBytes& file) {
     return {bytes, storage, file.label};
 }
 
-// Nothing is copied from behind the end of what the caller has, even if he takes it for more.
+// Bytes beyond the caller's size are never read, even if the header claims more.
 Model open_mge(const ModelBytes& file, const OpenOptions& options) {
     check_model_header(file.bytes, file.label);
     ModelBytes here = aligned(file);
@@ -57,23 +57,23 @@ Model open_packed_model(const ModelBytes& file, const OpenOptions& options);
 struct Kind {
     ModelKind kind;
     bool (*recognise)(std::span<const std::byte> bytes);
-    // Of one that stands in no envelope.
+    // For a file without an envelope.
     Model (*open)(const ModelBytes& file, const OpenOptions& options);
 };
 
-// Every kind of file that can be told by its first bytes.
+// Every format that is detected by its first bytes.
 constexpr Kind kinds[] = {
     {ModelKind::mge, is_model, open_mge},
     {ModelKind::megengine, megengine::is_model, open_megengine},
     {ModelKind::packed, is_packed, open_packed_model},
     {ModelKind::encrypted, is_encrypted, nullptr},
 #ifndef MGE_LITE_ONLY
-    // The last: it has no signature.
+    // Last, because it has no signature.
     {ModelKind::onnx, onnx::looks_like_model, open_onnx},
 #endif
 };
 
-// What the environment says wrongly comes out here, or a reader that computes would call the file wrong.
+// Invalid environment variables are reported here; otherwise a reader that computes would blame the file.
 Model open_as(const Kind& kind, const ModelBytes& file, const OpenOptions& options) {
     default_threads();
     cpu_isa();
@@ -103,7 +103,7 @@ void refuse_plain(const ModelBytes& file, const OpenOptions& options) {
         throw CryptoError(text("'", file.label, "' is not encrypted, although a key was given for it"));
 }
 
-// What a cipher of MegEngine's gives with a wrong key is not an error of the model's.
+// Wrong content from one of MegEngine's ciphers is an error of the key, not of the model.
 [[noreturn]] void throw_no_model(const std::string& label, const std::string& cipher) {
     if (cipher == container_cipher)
         throw ModelError(text("'", label, "': what is encrypted in it is not a model"));
@@ -111,7 +111,7 @@ void refuse_plain(const ModelBytes& file, const OpenOptions& options) {
                            " makes of it is not a model: a wrong key, another cipher, or damage"));
 }
 
-// A plain or packed model, and whether it stood in an envelope of its own.
+// A plain or packed model, and whether it had an envelope of its own.
 struct Unsealed {
     ModelBytes file;
     bool was_sealed = false;
@@ -144,8 +144,8 @@ Unsealed unseal(const ModelBytes& file, const OpenOptions& options) {
 }
 
 Unsealed unseal(const std::string& path, const OpenOptions& options) {
-    // An encrypted file is read piece by piece into memory of our own, never mapped: what is checked is what
-    // is used.
+    // An encrypted file is read piece by piece into private memory, never mapped: the checked bytes are those
+    // that are used.
     PipeScope scope;
     std::string cipher = options.cipher;
     if (!names_cipher(options)) cipher = is_encrypted_file(path) ? container_cipher : no_cipher;
@@ -156,7 +156,7 @@ Unsealed unseal(const std::string& path, const OpenOptions& options) {
 }
 
 Model open_unsealed(const Unsealed& model, OpenOptions options) {
-    // The key of what came out of an envelope was asked for already.
+    // The key has already been used for the envelope.
     options.allow_plain |= model.was_sealed;
     Model opened = open_as(*find_kind(model.file.bytes), model.file, options);
     if (auto* mapped = MappedFile::of(model.file.bytes.data())) mapped->require_whole();
@@ -166,7 +166,7 @@ Model open_unsealed(const Unsealed& model, OpenOptions options) {
 Model open_packed_model(const ModelBytes& file, const OpenOptions& options) {
     ModelBytes here = aligned(file);
     PackedModel packed = open_packed(here.bytes, here.owner, here.label, options.key);
-    rows_of_packed_cache(packed.parts, here.label);  // who would use it refuses a bad one
+    rows_of_packed_cache(packed.parts, here.label);  // its user refuses an invalid one
     OpenOptions inner = options;
     inner.has_compressed_weights |= packed.info.has_compression;
     Model model = open_part({packed.parts, {}, {}, packed.model, packed.owner}, file.label, inner);
@@ -195,7 +195,7 @@ Model open_part(const UnsealedParts& packed, const std::string& label, const Ope
     ModelBytes file{packed.model, packed.owner, label};
     if (is_plain) refuse_plain(file, options);
     auto* kind = find_kind(packed.model);
-    // Only models proper: a packed model in a packed model in … would be a way to exhaust the stack.
+    // Only proper models: nested packed models could exhaust the stack.
     if (!kind || kind->kind == ModelKind::packed || kind->kind == ModelKind::encrypted) {
         if (!is_plain) throw_no_model(label, cipher);
         throw ModelError(text("'", label, "': what is packed in it is not a model"));

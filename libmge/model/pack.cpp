@@ -19,7 +19,7 @@ namespace mge {
 namespace {
 
 constexpr std::string_view packed_mark = "packed_model";
-// What flatbuffers' verifier may spend: a file of one model has five tables.
+// Limits of flatbuffers' verifier: a file of one model has five tables.
 constexpr size_t packed_depth = 16, packed_tables = 1000;
 // Offsets in a flatbuffer have 31 bits; the rest is for the table itself.
 constexpr size_t largest_content = (size_t(1) << 31) - (size_t(1) << 16);
@@ -35,8 +35,8 @@ bool is_plain(const std::string& cipher) { return cipher.empty() || cipher == no
 
 bool looks_like_json(std::span<const std::byte> info) { return !info.empty() && info[0] == std::byte('{'); }
 
-// A tool of MegEngine writes the names of the two ciphers in each other's place. Content that is plain
-// although a cipher is named, and the other way round, tells such a file.
+// A tool of MegEngine swaps the names of the two ciphers. Such a file is detected by plain content with a
+// cipher's name, and vice versa.
 void undo_swapped_names(PackedParts& parts, const std::string& label) {
     if (parts.info_cipher == parts.model_cipher) return;
     bool plain_info = looks_like_json(parts.info), plain_model = recognise_model(parts.model).has_value();
@@ -48,7 +48,7 @@ void undo_swapped_names(PackedParts& parts, const std::string& label) {
     std::swap(parts.info_cipher, parts.model_cipher);
 }
 
-// Decrypted bytes with what keeps them alive; the file's own when there is no cipher.
+// Decrypted bytes with their owner; the file's own bytes without a cipher.
 struct Opened {
     std::span<const std::byte> bytes;
     std::shared_ptr<const void> owner;

@@ -19,18 +19,19 @@ struct CacheRow;
 inline constexpr const char* no_cipher = "NONE";
 inline constexpr const char *default_info_parser = "LITE_default", *default_cache_parser = "LITE_parse_cache";
 
-// The parts as they lie in the file. The spans point into it.
+// The parts as stored in the file. The spans point into it.
 struct PackedParts {
     std::string name;
     std::string info_cipher = no_cipher, model_cipher = no_cipher;
     std::string info_parser, cache_parser;
-    bool is_fast_run_cache = false;  // `cache` holds measured times; else `binary_cache` is all there is
+    bool is_fast_run_cache = false;  // `cache` contains measured times; otherwise there is only
+                                     // `binary_cache`
     std::span<const std::byte> info, model, cache, binary_cache;
 };
 
-// What its info says about a packed model; an info that is not `valid` says nothing else.
+// The information of a packed model; an info that is not `valid` contains nothing else.
 struct PackedInfo {
-    std::string json;  // empty: there is none
+    std::string json;  // empty if absent
     bool valid = false;
     std::string name, version;
     bool has_compression = false;
@@ -45,9 +46,9 @@ struct PackedModel {
     std::shared_ptr<const void> owner;  // keeps `model` alive
 };
 
-// The parts decrypted, and what keeps them alive.
+// The decrypted parts, and their owners.
 struct UnsealedParts {
-    PackedParts parts;  // as they lie in the file; names of ciphers that stand in each other's place are not
+    PackedParts parts;  // as stored in the file, except that swapped names of ciphers are corrected
     std::span<const std::byte> info;
     std::shared_ptr<const void> info_owner;
     std::span<const std::byte> model;
@@ -56,10 +57,10 @@ struct UnsealedParts {
 
 // True when the bytes start like a packed model.
 MGE_API bool is_packed(std::span<const std::byte> bytes);
-// True when the bytes start like a fast-run cache of MGE's own; those of MegEngine do not.
+// True if the bytes start like one of MGE's own fast-run caches, unlike MegEngine's.
 bool is_own_cache(std::span<const std::byte> bytes);
 
-// The rows of a fast-run cache, ours or MegEngine's. ModelError, which names `label`, for anything else.
+// The rows of a fast-run cache, ours or MegEngine's. ModelError that names `label` otherwise.
 std::vector<CacheRow> rows_of_cache(std::span<const std::byte> cache, const std::string& label);
 // The measured times that are packed with a model; empty where its cache is of a device's compiler.
 // ModelError for one that is damaged, or for another parser than the built-in one.
@@ -79,23 +80,23 @@ MGE_API UnsealedParts unseal_packed(std::span<const std::byte> file, std::shared
 MGE_API PackedModel open_packed(std::span<const std::byte> file, std::shared_ptr<const void> owner,
                                 const std::string& label, const KeyProvider& key);
 
-// Writes a file of these parts, which are stored as they are, whole or not at all.
+// Writes these parts unchanged to a file, completely or not at all.
 MGE_API void write_packed(const std::string& out, const PackedParts& parts);
 
-// What goes into a packed model. Names of ciphers: NONE or a registered one; the parts given are plain.
+// Contents of a packed model. Names of ciphers: NONE or a registered one; the parts are given unencrypted.
 struct PackOptions {
-    std::string name;   // of the model; empty: the info's, else the file's
+    std::string name;   // name of the model; empty: the info's, otherwise the file's
     std::string info;   // JSON; `valid`, `name` and `version` are added where they are missing
     std::string cache;  // path of a fast-run cache: MegEngine's, or ours
     std::string model_cipher = no_cipher, info_cipher = no_cipher;
     KeyProvider key;
 };
 
-// Writes OUT whole or not at all. The model may be of any kind but packed; MegEngine's runtime takes only its
-// own.
+// Writes OUT completely or not at all. The model may have any format except packed; MegEngine's runtime only
+// supports its own.
 MGE_API void pack_model(const std::string& model, const std::string& out, const PackOptions& options);
 
-// Where the parts of a packed model go; empty: nowhere.
+// Target paths of a packed model's parts; empty: not written.
 struct UnpackPaths {
     std::string model, info, cache;
 };

@@ -72,7 +72,7 @@ PackedInfo complete_packed_info(const std::string& given, const std::string& nam
     PackedInfo info = read_fields(json, fail);
     if (info.name.empty())
         info.name = json["name"].is_string() ? json["name"].get<std::string>() : default_name;
-    info.json = json == before ? given : json.dump();  // the user's own text when it says everything
+    info.json = json == before ? given : json.dump();  // the user's own text if it is complete
     return info;
 }
 

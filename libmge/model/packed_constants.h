@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Constants that lie packed in a file, so that loading packs nothing.
+// Constants that are stored packed in a file, so that loading does not pack them.
 
 #include <memory>
 #include <string_view>
@@ -15,11 +15,11 @@ namespace mge {
 // again if it chooses the same algorithms: with the same threads and the same fast-run cache.
 MGE_API PackedConstants pack_constants(const Graph& graph, const CompileOptions& options);
 
-// Whoever packs one of the constants finds its copy, if this is the machine that it was made for; as long as
-// `owner` lives, in whose memory they lie. With a `verify` the constants may still be damaged.
+// Packing one of the constants then finds its copy, if it was made for this machine, as long as `owner`
+// lives, which owns their memory. With a `verify` the constants may still be damaged.
 void offer_packed(const PackedConstants& packed, const std::shared_ptr<const void>& owner,
                   const std::shared_ptr<const VerifyConstant>& verify = nullptr);
-// That machine is this one.
+// Whether that machine is this one.
 bool is_packed_here(std::string_view machine);
 
 }  // namespace mge

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Believes nothing: first the container, then flatbuffers' own verifier, then every index, size, name and
-// parameter, and the specs against shape inference. Only then does the rest of the library see the graph;
-// some weights may be left to whoever reads them (WeightCheck).
+// Nothing is trusted: the container is checked first, then flatbuffers' own verifier runs, then every index,
+// size, name and parameter is checked, and the specs are compared with shape inference. Only then is the
+// graph available to the library; some weights may be verified on first use (WeightCheck).
 
 #include <flatbuffers/flatbuffers.h>
 
@@ -24,9 +24,9 @@
 namespace mge {
 namespace {
 
-// What flatbuffers' verifier may spend on a file: nesting and number of tables.
+// Limits of flatbuffers' verifier for a file: nesting and number of tables.
 constexpr size_t max_depth = 64, max_tables = 4'000'000;
-// Graphs that operators hold, in each other and over and over: a small file could make an endless one.
+// Limits of inner graphs, nested and repeated: a small file could define an endless one.
 constexpr size_t max_held_depth = 32, max_held_operators = 1'000'000;
 
 class Reader : CheckedFile {
@@ -85,8 +85,8 @@ private:
         table_ = file::GetModel(graph);
     }
 
-    // What lies between the parts of a file means nothing, and is zero: nothing can hide there, and damage
-    // shows.
+    // Bytes between the parts of a file have no meaning, and must be zero: no data can be hidden there, and
+    // damage is detected.
     void check_padding(size_t begin, size_t end) const {
         end = std::min(end, bytes_.size());
         for (size_t at = begin; at < end; ++at)
@@ -112,7 +112,7 @@ private:
             if (t->offset() % model_alignment) fail(where, ": offset ", t->offset(), " is not aligned");
             if (t->offset() > available || t->bytes() > available - t->offset())
                 fail(where, ": lies outside of the file");
-            // In order and apart: a small file cannot ask for its bytes to be read over and over.
+            // In order and disjoint: a small file cannot make its bytes be read repeatedly.
             if (t->offset() < end) fail(where, ": overlaps the tensor before it");
             check_padding(start + end, start + t->offset());
             end = t->offset() + t->bytes();
@@ -169,7 +169,7 @@ private:
     struct HeldSize {
         size_t depth = 1, operators = 0;
     };
-    // With all that it holds.
+    // Including its inner graphs.
     HeldSize size_of_held(const Graph& graph, const std::vector<HeldSize>& sizes) const {
         HeldSize result{1, graph.nodes().size()};
         for (auto& node : graph.nodes())
@@ -181,7 +181,7 @@ private:
         return result;
     }
 
-    // Of a graph that was optimised ahead of time.
+    // For a graph that was optimised ahead of time.
     void read_origins(Graph& graph, const std::vector<ValueId>& ids) {
         auto table = std::make_shared<std::vector<SourceNode>>();
         size_t name_bytes = 0, said = 0;
@@ -264,7 +264,7 @@ private:
     std::shared_ptr<const void> owner_;
     WeightCheck check_;
     ModelHeader header_;
-    std::vector<uint8_t> graph_copy_;  // of a mapped file
+    std::vector<uint8_t> graph_copy_;  // copy from a mapped file
     const file::Model* table_ = nullptr;
     Tensors tensors_;
     std::shared_ptr<const VerifyConstant> verify_late_;  // null: all tensors are verified

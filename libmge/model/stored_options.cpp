@@ -18,12 +18,12 @@ constexpr const char* const_shape_key = "load_and_run.const_shape";
 constexpr const char* packed_info_key = "lite_info";
 constexpr int version = 1;
 
-// What files call an option; older ones call the level so.
+// Name of an option in files; older ones use this name for the level.
 std::string key_of(const OptionInfo& option) {
     return option.field == "level" ? "level" : std::string(option.name);
 }
 
-// What the info of a packed model calls an option, where it is not its name.
+// Names of options in the info of a packed model, if they differ.
 constexpr std::pair<std::string_view, std::string_view> packed_names[] = {{"jit_level", "jit"}};
 
 std::string specs_text(const TensorSpecs& specs) {
@@ -32,7 +32,7 @@ std::string specs_text(const TensorSpecs& specs) {
     return result;
 }
 
-// The one layout that images lie in.
+// The layout of images.
 std::string layout_of(const Program& program) {
     for (auto& value : program.values())
         if (!value.spec.layout.is_plain()) return value.spec.layout.name();
@@ -93,7 +93,7 @@ StoredOptions read_stored(const Json& json) {
     return stored;
 }
 
-// There false and 0 say nothing of what has three states here.
+// There false and 0 do not determine one of our three states.
 bool says_nothing(const OptionInfo& option, const Json& json) {
     return option.may_be_unset && (json == false || json == 0);
 }

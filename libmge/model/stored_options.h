@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Options that a model carries in its metadata: what whoever wrote it asked for, a layout, or what --fitting
-// or --layout-transform found out, down to the algorithm of each step, so that a later run without options is
-// as fast at once and searches nothing. Those in the info of a packed model are read too.
+// Options stored in a model's metadata: those requested by its author, a layout, or results of --fitting or
+// --layout-transform, including the algorithm of each step, so that a later run without options is as fast
+// without a search. Those in the info of a packed model are read, too.
 
 #include <optional>
 #include <string>
@@ -22,23 +22,22 @@ struct StoredOptions {
     std::vector<std::string> algorithms;  // these are the algorithms of the steps
 };
 
-// What the options say that a model may carry and that differs from their defaults, into the model's
-// metadata.
+// Stores the options that a model may contain and that differ from their defaults in the model's metadata.
 MGE_API void store_options(Model& model, const CompileOptions& options);
-// How the program was compiled: the algorithms of its steps and the layout of its images as well.
+// How the program was compiled, including the algorithms of its steps and the layout of its images.
 MGE_API void store_options(Model& model, const CompileOptions& options, const Program& program);
 
 // A model that was optimised for the shapes that its inputs have: it runs at no others.
 MGE_API void store_const_shape(Model& model);
 MGE_API bool has_const_shape(const Model& model);
 
-// ModelError when the model has options that cannot be read; nullopt when it has none. Names that this
-// version does not know are passed over.
+// ModelError if the model has options that cannot be read; nullopt if it has none. Names unknown to this
+// version are ignored.
 MGE_API std::optional<StoredOptions> stored_options(const Model& model);
 
 // The options with the stored ones in them.
 MGE_API CompileOptions with_stored(const CompileOptions& options, const StoredOptions& stored);
-// The algorithms too when inputs and threads are those they were found for.
+// Including the algorithms if inputs and threads are the same.
 MGE_API CompileOptions with_stored(const CompileOptions& options, const StoredOptions& stored,
                                    const TensorSpecs& inputs);
 

@@ -24,10 +24,10 @@ void lower_to(std::atomic<size_t>& least, size_t value) {
 
 }  // namespace
 
-// Those that one node alone reads: then a pass that uses the bytes leaves no node that reads the constant,
-// and who folds one verifies it.
+// Weights that a single node reads: a pass that uses the bytes leaves no node that reads the constant, and
+// constant folding verifies it.
 void TensorChecks::leave_packed_weights() {
-    // What is in graphs of operators, those compile for themselves.
+    // Inner graphs of operators compile separately.
     if (file_.list(table_.graphs()).size() || !is_packed_here(file_.string(table_.packed_for()))) return;
     auto set = [&](int index, bool is_late) {
         if (index >= 0 && size_t(index) < tensors_.size()) is_late_[size_t(index)] = is_late;

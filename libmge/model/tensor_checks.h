@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The checksums of what a file holds: verified when the file is read, but for weights that are left to
-// whoever first reads them (WeightCheck::as_used).
+// The checksums of a file's contents: verified when the file is read, except those of weights that are
+// verified on first use (WeightCheck::as_used).
 
 #include <memory>
 #include <vector>
@@ -15,16 +15,17 @@ namespace mge {
 
 class TensorChecks {
 public:
-    // They have to outlive it; the tensors are those of the table. Nobody has looked at its indices yet.
+    // They must outlive it; the tensors are those of the table. Its indices are not checked yet.
     TensorChecks(const CheckedFile& file, const file::Model& table, const Tensors& tensors)
         : file_(file), table_(table), tensors_(tensors), is_late_(tensors.size()) {}
 
-    // Leaves weights that a packed copy stands for on this machine.
+    // Defers weights that have a packed copy for this machine.
     void leave_packed_weights();
-    // All that is not left: ModelError for the first that is damaged. By all threads where there is much.
+    // Verifies all that are not deferred: ModelError for the first damaged one. Uses all threads for large
+    // models.
     void verify() const;
-    // Verifies one of those that were left; null when there is none. Keeps nothing of the file, which goes
-    // when the last tensor does.
+    // Verifies a deferred weight; null if there are none. Keeps no reference to the file, which is freed with
+    // the last tensor.
     std::shared_ptr<const VerifyConstant> late_verification() const;
 
 private:

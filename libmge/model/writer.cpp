@@ -79,7 +79,7 @@ private:
     size_t end_ = 0;
 };
 
-// Graphs that operators hold, each once and behind those that it holds itself.
+// Inner graphs of operators, each once and after its own inner graphs.
 class HeldGraphs {
 public:
     int add(Builder& b, const SubgraphRef& graph, DataSection& data);
@@ -176,7 +176,7 @@ Offset<file::TestCase> describe(Builder& b, const TestCase& test, DataSection& d
                                 test.max_error.value_or(-1));
 }
 
-// Of constants that are still there.
+// For constants that still exist.
 Offsets<file::PackedCopy> describe(Builder& b, const PackedConstants& packed, DataSection& data) {
     Offsets<file::PackedCopy> result;
     for (auto& each : packed.all) {

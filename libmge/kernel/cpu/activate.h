@@ -6,7 +6,7 @@
 
 namespace mge::cpu {
 
-// y = activation(y), by vectors: what kernels do with a part of their result while it is in the cache.
+// y = activation(y) with SIMD: for a part of a kernel's result while it is in the cache.
 void activate(Activation activation, float* y, int64_t n);
 
 }  // namespace mge::cpu

@@ -17,7 +17,7 @@ Prepared prepare_apart(const Problem& problem, const Algorithm& inner, Prepared 
                        Activation activation);
 void run_apart(const Prepared& prepared, const Launch& launch);
 
-// The problem without its activation. Owns what that points to.
+// The problem without its activation. Owns the data to which that points.
 template <class Params>
 struct WithoutActivation {
     explicit WithoutActivation(const Problem& p) : params(p.as<Params>()), problem(p) {

@@ -17,13 +17,13 @@ inline constexpr int64_t parts_of_thread = 4;
 inline constexpr int most_balanced_threads = 64;
 
 // As in_parts, but calls fn(thread, begin, end) several times, with parts of at least `grain`. On a quiet
-// machine a thread gets those it had the last time, which its caches know.
+// machine a thread gets the same parts as the last time, which are in its caches.
 template <class Fn>
 void in_balanced_parts(int threads, int64_t n, int64_t grain, Fn&& fn) {
     const int64_t each = threads <= 1 ? 1 : std::min(parts_of_thread, n / (grain * threads));
     if (each <= 1 || threads > most_balanced_threads) return in_parts(threads, n, grain, fn);
     const int64_t parts = each * threads;
-    std::array<std::atomic<int64_t>, most_balanced_threads> taken{};  // of each thread's own parts
+    std::array<std::atomic<int64_t>, most_balanced_threads> taken{};  // taken parts of each thread's own
     in_parts(threads, threads, 1, [&](int thread, int64_t, int64_t) {
         for (int i = 0; i < threads; ++i) {
             const int owner = (thread + i) % threads;
@@ -35,23 +35,23 @@ void in_balanced_parts(int threads, int64_t n, int64_t grain, Fn&& fn) {
     });
 }
 
-// Parts of work that a thread takes at once, and how small they may get.
+// Sizes of the parts that a thread takes: at the start, and the minimum.
 struct PartSizes {
     int64_t least, most;
 };
-// Of n: one thread takes all at once, several begin with parts that leave something to help with.
+// For n elements: one thread takes all at once, several start with parts that leave work for helpers.
 inline PartSizes part_sizes(int threads, int64_t n, int64_t least) {
     return {least, threads <= 1 ? std::max(least, n) : std::max(least, n / (threads * parts_of_thread))};
 }
 
-// What a thread still has to begin of its share: from `begin` to before `end`, in one word so that both
-// change together. Its owner takes from the front, others from behind, each half of it at most: so parts get
-// smaller as the end comes near, and all threads come there at the same time.
+// The part of a thread's share that has not been started: from `begin` to before `end`, in one word so that
+// both change together. Its owner takes from the front, others from the back, each at most half of it: so
+// parts get smaller towards the end, and all threads finish at the same time.
 class alignas(64) ClaimedRange {
 public:
     void set(int64_t begin, int64_t end) { word_.store(join(begin, end), std::memory_order_relaxed); }
 
-    // False: nothing is left.
+    // Returns false if the range is empty.
     bool take(bool from_front, const PartSizes& sizes, int64_t& begin, int64_t& end) {
         uint64_t word = word_.load(std::memory_order_relaxed), left = 0;
         do {
@@ -72,8 +72,8 @@ private:
     std::atomic<uint64_t> word_{0};
 };
 
-// Calls fn(begin, end) with parts of [0, n), n below 2^31. Each thread begins with a share of its own and
-// helps the others then. A part is computed alike whoever takes it.
+// Calls fn(begin, end) with parts of [0, n), n below 2^31. Each thread starts with its own share and then
+// helps the others. A part is computed identically by any thread.
 template <class Fn>
 void in_claimed_parts(int threads, int64_t n, const PartSizes& sizes, Fn&& fn) {
     if (threads <= 1 || n < 2 * sizes.least || threads > most_balanced_threads) {

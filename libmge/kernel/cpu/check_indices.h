@@ -10,8 +10,8 @@ namespace mge {
 // Whether indices count from the end when they are negative.
 enum class NegativeIndices { count_from_end, refused };
 
-// UserError (class IndexError) that names the first index outside of [-extent, extent), or [0, extent) when
-// negative ones are refused. Kernels call it before they read anything by these indices.
+// UserError (class IndexError) that names the first index outside of [-extent, extent), or [0, extent) if
+// negative indices are not allowed. Kernels call it before they read at these indices.
 inline void check_indices(std::string_view op, int axis, const int32_t* indices, int64_t count,
                           int64_t extent, NegativeIndices negative = NegativeIndices::count_from_end) {
     int64_t lowest = negative == NegativeIndices::count_from_end ? -extent : 0;

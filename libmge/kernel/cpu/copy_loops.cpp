@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The work is divided into units. For runs, fills and strided rows a unit is a piece of the innermost axis;
-// for tiles it is a band of rows of the two axes that change places. The axes outside of them are counted up
-// by an Odometer, which a thread sets to the first of its units.
+// for tiles it is a band of rows of the two transposed axes. The outer axes are counted by an Odometer, which
+// a thread sets to the first of its units.
 #include "libmge/kernel/cpu/copy_loops.h"
 
 #include <algorithm>
@@ -120,7 +120,7 @@ void CopyLoops::choose_method() {
     if (inner.target != 1 || inner.source == 1 || inner.source == 0 || inner.extent < 4) return;
     for (int i = 0; i < rank_ - 1; ++i) {
         if (axes_[size_t(i)].source != 1 || axes_[size_t(i)].extent < 4) continue;
-        // The two axes of the tiles stand last: first the source's innermost, then the target's.
+        // The two axes of the tiles are last: first the source's innermost, then the target's.
         std::rotate(axes_.begin() + i, axes_.begin() + i + 1, axes_.begin() + rank_ - 1);
         method_ = Method::tiles;
         return;

@@ -9,7 +9,7 @@
 
 namespace mge::cpu {
 
-// How a CPU does a StridedCopy: found out once, run as often as needed.
+// The loops of a StridedCopy on a CPU: computed once, and run repeatedly.
 class CopyLoops {
 public:
     explicit CopyLoops(const StridedCopy& copy);

@@ -7,7 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-// Its functions are our own below, seen by nobody else.
+// Its functions are replaced by ours below, with internal linkage.
 #undef HWY_SHARED_DEFINE
 #include "hwy/highway.h"
 #include "libmge/device/cpu/cpu_device.h"
@@ -15,13 +15,13 @@
 namespace mge::cpu {
 namespace {
 
-// Of register ECX; for what not every compiler's __builtin_cpu_supports() knows.
+// A bit of register ECX, for features that not every compiler's __builtin_cpu_supports() has.
 bool has_bit(unsigned leaf, int bit) {
     unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
     return __get_cpuid_count(leaf, 0, &eax, &ebx, &ecx, &edx) && (ecx >> bit & 1);
 }
 
-// All that Highway's text for a target may use, beyond what cpu_isa() has looked at.
+// The features that Highway's code for a target may use, beyond those checked by cpu_isa().
 bool has_rest_of_avx2() {
     bool has_f16c = has_bit(1, 29), has_lzcnt = has_bit(0x80000001, 5);
     return has_f16c && has_lzcnt && __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2");
@@ -56,7 +56,7 @@ void limit_highway_targets() {
 
 }  // namespace mge::cpu
 
-// What the headers of Highway want of its library.
+// The functions that Highway's headers expect from its library.
 namespace hwy {
 
 int64_t SupportedTargets() {
@@ -69,7 +69,7 @@ ChosenTarget& GetChosenTarget() {
     return chosen;
 }
 
-// Below a sanitizer Highway checks what it is given.
+// Under a sanitizer Highway checks its arguments.
 void Abort(const char* file, int line, const char* format, ...) {
     std::fprintf(stderr, "highway: %s:%d: ", file, line);
     va_list arguments;

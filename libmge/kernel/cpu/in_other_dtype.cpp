@@ -35,7 +35,7 @@ struct Inside {
         for (auto& spec : outputs) spec.dtype = way.inside(spec.dtype, false);
         problem.inputs = inputs;
         problem.outputs = outputs;
-        problem.precision = Precision::strict;  // so that no family stands within another
+        problem.precision = Precision::strict;  // so that families are not nested
     }
     Inside(const Inside&) = delete;
     Inside& operator=(const Inside&) = delete;
@@ -44,13 +44,13 @@ struct Inside {
     Problem problem;
 };
 
-// One operand, of one dtype outside and of one inside. Kept as it is when they are equal.
+// One operand, with an outer and an inner dtype. Not converted if they are equal.
 struct Operand {
     DType outside = DType::none, inside = DType::none;
     int64_t elements = 0;  // padding of blocked layouts included
-    size_t offset = 0;     // of the converted values in the workspace
+    size_t offset = 0;     // offset of the converted values in the workspace
     bool is_constant = false;
-    const void* constant = nullptr;  // null too when the algorithm inside has its own copy
+    const void* constant = nullptr;  // also null if the inner algorithm has its own copy
 
     bool is_converted() const { return outside != inside; }
     size_t bytes() const { return size_t(elements) * size_of(inside); }
@@ -100,7 +100,7 @@ void leave(const Operand& o, int threads, const void* from, void* to) {
     convert(o.inside, o.outside, o.elements, threads, from, to);
 }
 
-// Converted copies of the constants; returns what the algorithm inside is given for each input.
+// Converts copies of the constants; returns the values that the inner algorithm gets for each input.
 std::vector<const void*> convert_constants(State& state, const PrepareContext& context) {
     std::vector<const void*> given(context.constants.begin(), context.constants.end());
     for (size_t i = 0; i < given.size() && i < state.inputs.size(); ++i) {
@@ -115,7 +115,7 @@ std::vector<const void*> convert_constants(State& state, const PrepareContext& c
     return given;
 }
 
-// Converted values are given up when the algorithm inside made its own copy of them.
+// Converted values are freed if the inner algorithm made its own copy of them.
 PackedInputs packed_inputs(State& state) {
     PackedInputs packed = state.inner.packed();
     for (size_t i = 0; i < state.inputs.size(); ++i) {
@@ -131,7 +131,7 @@ PackedInputs packed_inputs(State& state) {
     return packed;
 }
 
-// Where the converted values lie in the workspace that come and go with each run; returns the end.
+// Assigns positions in the workspace to the converted values of a run; returns the end.
 size_t place_operands(State& state) {
     size_t end = 0;
     for (auto* operands : {&state.inputs, &state.outputs})

@@ -5,15 +5,15 @@
 // that copy; the others in every run, into the workspace, from where results are converted back.
 //
 // - "f32:<name>": half precision by way of f32.
-// - "bf16:<name>": the two factors of a product of f32 rounded to bf16, sums and all else in f32. Only where
-//   the precision that was asked for allows it.
+// - "bf16:<name>": the two factors of an f32 product rounded to bf16, sums and everything else in f32. Only
+//   if the requested precision allows it.
 
 #include "libmge/device/cpu/cpu_device.h"
 #include "libmge/kernel/algorithm.h"
 
 namespace mge::cpu {
 
-// What a family makes of its problem.
+// The changes that a family makes to its problem.
 struct OtherDType {
     std::string_view prefix;
     // The dtype inside of an operand that is `outside`; `is_factor`: the first two inputs.
@@ -38,11 +38,11 @@ constexpr Algorithm in_f32() {
             +[](const Problem& p) { return candidates_in(in_wide, p, kernels(Backend{}, Op{})); }};
 }
 
-// What computes products of bf16: units for tiles, many times as fast as vectors of f32, or vectors, at half
-// or at twice that speed, which only a measurement can tell.
+// The unit that computes bf16 products: tile units, many times as fast as f32 vectors, or vectors, at half or
+// twice that speed, which only a measurement can decide.
 enum class Bf16Unit : uint8_t { tiles, vectors };
 Support allows_bf16(const Problem& problem, Bf16Unit unit);
-// Without those that gain nothing from the unit: convolutions of single channels use vectors everywhere.
+// Without candidates that gain nothing from the unit: depthwise convolutions always use vectors.
 std::vector<Candidate> with_unit(std::vector<Candidate> candidates, Bf16Unit unit);
 
 // `list`: algorithms that multiply bf16 into f32.

@@ -14,9 +14,9 @@
 HWY_BEFORE_NAMESPACE();
 namespace mge::cpu::HWY_NAMESPACE {
 
-// Adds to two sums, after both that are added are there and before what stands behind is computed. A tile
-// that fills all registers needs that: compilers compute the products of all its rows first, and spill most
-// of them, or put a sum in the register of what was added to it, and copy it back.
+// Adds to two sums, after both addends are computed and before the following code. A tile that fills all
+// registers needs this order: compilers compute the products of all its rows first, and spill most of them,
+// or put a sum in the register of an addend and copy it back.
 template <class Vector>
 HWY_INLINE void add_in_order(Vector& sum0, Vector& sum1, Vector added0, Vector added1) {
     asm volatile("" : "+v"(added0.raw), "+v"(added1.raw));

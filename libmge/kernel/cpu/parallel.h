@@ -8,13 +8,13 @@
 
 namespace mge {
 
-// Splits [0, n) into one contiguous part per thread and calls fn(begin, end) for each, on this thread and its
-// team; what one of them throws is thrown when all are done. Fewer than two parts of `grain` elements run
-// inline: entering a parallel region costs about half a microsecond.
+// Divides [0, n) into one contiguous part per thread and calls fn(begin, end) for each, on this thread and
+// its team; exceptions are rethrown when all are done. Fewer than two parts of `grain` elements run inline,
+// because entering a parallel region costs about half a microsecond.
 template <class Fn>
 void par_for(int threads, int64_t n, int64_t grain, Fn&& fn) {
     if (n <= 0) return;
-    // Either all threads of the context or none: a team that grows is made anew.
+    // Either all threads of the context or one: growing a team recreates it.
     if (threads <= 1 || n < 2 * grain || (threads = team_size(threads)) == 1) return fn(int64_t(0), n);
     FirstFailure failure;
     run_shares(threads, [&](int share, int shares) {
@@ -24,8 +24,7 @@ void par_for(int threads, int64_t n, int64_t grain, Fn&& fn) {
     failure.rethrow();
 }
 
-// par_for for those who need to know which part of the threads they are: calls fn(part, begin, end), the
-// parts being numbered from 0 to threads - 1.
+// par_for with the index of the part: calls fn(part, begin, end), with parts numbered from 0 to threads - 1.
 template <class Fn>
 void in_parts(int threads, int64_t n, int64_t grain, Fn&& fn) {
     if (threads <= 1 || n < 2 * grain) return fn(0, int64_t(0), n);

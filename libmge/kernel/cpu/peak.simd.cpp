@@ -19,7 +19,7 @@ using F32 = hn::ScalableTag<float>;
 double multiply_adds(int64_t rounds) {
     const F32 d;
     const auto a = hn::Set(d, 0.999f), b = hn::Set(d, 0.001f);
-    // They start apart: of equal sums a compiler keeps one, and what is measured is its latency.
+    // Different starting values: a compiler merges equal sums, and the latency would be measured.
     auto start = [&](int i) { return hn::Set(d, 0.001f * float(i + 1)); };
     auto s0 = start(0), s1 = start(1), s2 = start(2), s3 = start(3), s4 = start(4), s5 = start(5);
     auto s6 = start(6), s7 = start(7), s8 = start(8), s9 = start(9), s10 = start(10), s11 = start(11);
@@ -39,7 +39,7 @@ double multiply_adds(int64_t rounds) {
     }
     auto low = hn::Add(hn::Add(hn::Add(s0, s1), hn::Add(s2, s3)), hn::Add(s4, s5));
     auto high = hn::Add(hn::Add(hn::Add(s6, s7), hn::Add(s8, s9)), hn::Add(s10, s11));
-    // The sums have to be used, or the compiler computes none of them.
+    // The sums must be used, otherwise the compiler removes them.
     volatile float used = hn::GetLane(hn::Add(low, high));
     (void)used;
     return double(rounds) * 12 * 2 * double(hn::Lanes(d));

@@ -8,7 +8,7 @@
 
 namespace mge {
 
-// The random bits of one operator call: block b serves the elements 4b … 4b + 3, whichever thread asks.
+// The random bits of one operator call: block b serves the elements 4b … 4b + 3, on any thread.
 class PhiloxBlocks {
 public:
     // state: seed and counter.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The vocabulary of kernel/scalar for one number at a time: what references and integer loops compute with.
-// Integers wrap around; division of an integer by zero gives zero.
+// The operations of kernel/scalar on one number at a time, for references and integer loops. Integers wrap
+// around; division of an integer by zero gives zero.
 
 #include <cmath>
 #include <concepts>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows of f32 that become columns. Included by *.simd.cpp files after foreach_target.h and once per
-// instruction set, so it has no #pragma once.
+// Transposes rows of f32. Included by *.simd.cpp files after foreach_target.h and once per instruction set,
+// so it has no #pragma once.
 
 #if defined(MGE_KERNEL_CPU_TRANSPOSE_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef MGE_KERNEL_CPU_TRANSPOSE_H

@@ -5,7 +5,7 @@
 
 namespace mge::cuda {
 
-// On what is to be stored.
+// Applied to the value before it is stored.
 MGE_DEVICE float activated(Activation activation, float value) {
     auto x = ScalarFloat::of(value);
     switch (activation) {

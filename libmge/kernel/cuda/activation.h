@@ -3,7 +3,7 @@
 
 namespace mge::cuda {
 
-// mge::Activation as device text knows it; device_activation.h compares the two.
+// mge::Activation for device code; device_activation.h compares the two.
 enum class Activation {
     none,
     relu,

@@ -4,7 +4,7 @@
 
 namespace mge::cuda {
 
-// Whether a stands before b: the larger first, what is no number last, of equals the one that was first.
+// True if a comes before b: larger first, NaN last, equal values in their original order.
 template <class T>
 MGE_DEVICE bool is_before(T a, int64_t at_a, T b, int64_t at_b) {
     if (a > b || (b != b && a == a)) return true;

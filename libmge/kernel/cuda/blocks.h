@@ -6,16 +6,16 @@
 
 namespace mge::cuda {
 
-// Of a grid: enough for any GPU, and far below what a grid may have. The emulated one has a few, so that
-// tests see blocks go on to further pieces.
+// Limit of the blocks of a grid: enough for any GPU, and far below the limit of a grid. The emulated GPU has
+// a few, so that tests cover blocks with several pieces.
 #ifdef MGE_EMULATES_CUDA
 inline constexpr int64_t most_blocks = 5;
 #else
 inline constexpr int64_t most_blocks = 1 << 20;
 #endif
 
-// For so many pieces of work, which blocks go over at a distance of the whole grid: a piece is blockIdx.x,
-// the next one gridDim.x further. Any number of pieces fits into int64 and none into a grid's 31 bits.
+// Blocks for so many pieces of work in a grid-stride loop: a block starts at piece blockIdx.x, and the next
+// is gridDim.x further. Any number of pieces fits in int64, but not in a grid's 31 bits.
 inline unsigned bounded_blocks(int64_t pieces) {
     return unsigned(pieces < 1 ? 1 : pieces < most_blocks ? pieces : most_blocks);
 }

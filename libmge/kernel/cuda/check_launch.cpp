@@ -3,7 +3,7 @@
 
 namespace mge::cuda {
 
-// Declared for device text by kernel/cuda/launch.cuh, which is none of a host's compiler's business.
+// Declared in kernel/cuda/launch.cuh for device code, which a host compiler cannot include.
 void check_launch(cudaError_t status);
 void check_launch(cudaError_t status) { check(status, "cudaLaunchKernel"); }
 

@@ -6,7 +6,7 @@
 
 namespace mge::cuda {
 
-// What x86's conversion instruction does; a GPU's own takes the nearest number.
+// The result of x86's conversion instruction; a GPU's own conversion saturates.
 MGE_DEVICE int32_t truncate_to_i32(float x) {
     return x >= -2147483648.f && x < 2147483648.f ? int32_t(x) : Limits<int32_t>::lowest;
 }

@@ -9,7 +9,7 @@ namespace mge::cuda {
 MGE_DEVICE int quotient(int n, Divisor by) {
     return int((__umulhi(unsigned(n), by.magic) + unsigned(n)) >> by.shift);
 }
-// Of any size, not negative.
+// For any nonnegative size.
 MGE_DEVICE int64_t long_quotient(int64_t n, Divisor by) {
     return n >> 31 ? n / int64_t(by.value) : int64_t(quotient(int(n), by));
 }

@@ -10,7 +10,7 @@ struct Divisor {
     uint32_t value = 1, magic = 1, shift = 0;
 };
 
-// Of 1 up to 2^31.
+// For 1 up to 2^31.
 inline Divisor divisor_of(int64_t value) {
     Divisor d{uint32_t(value), 0, 0};
     while ((int64_t(1) << d.shift) < value) ++d.shift;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// How an elementwise operator gets its kernels from its functor. A group's .cuda.cu says
+// How an elementwise operator gets its kernels from its functor. A group's .cuda.cu contains
 //
 //     template <> ElementwiseKernels elementwise_kernels<ops::Add>() { return numbers<functor::Add>(); }
 
@@ -17,7 +17,7 @@ inline constexpr bool is_unary = requires(F f, Scalar<Computed<T>> x) {
     f(x);
 };
 
-// R: what is stored, T or for questions bool. It is said and not deduced: nvcc deduces void for the host.
+// R: the stored type, T or bool for comparisons. It is explicit, because nvcc deduces void for the host.
 template <class R, class F, class T>
 MGE_DEVICE R apply_functor(F f, T a, T b) {
     if constexpr (is_unary<F, T>)
@@ -47,7 +47,7 @@ __global__ void elementwise_along(F f, const T* a, const T* b, R* y, int64_t n, 
         y[i] = apply_functor<R>(f, step_a ? a[i] : one_a, step_b ? b[i] : one_b);
 }
 
-// Elsewhere: `pack` elements at once, or one.
+// Otherwise: `pack` elements at once, or one.
 template <int pack, class Index, class F, class T, class R>
 __global__ void elementwise_places(F f, const T* a, const T* b, R* y, IndexSpace<max_operands> space,
                                    int along_a, int along_b) {
@@ -119,7 +119,7 @@ template <class F>
 ElementwiseKernels bools() {
     return kernels_of<F>(Types<bool>{}, AllTypes{});
 }
-// Of any type; the answers are bools.
+// For any type; the results are bools.
 template <class F>
 ElementwiseKernels questions() {
     return kernels_of<F, true>(AllTypes{}, AllTypes{});

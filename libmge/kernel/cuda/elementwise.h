@@ -10,8 +10,8 @@ namespace mge::cuda {
 inline constexpr int max_operands = 2;
 inline constexpr int functor_bytes = 24;
 
-// What numpy's broadcasting comes down to (kernel/loop_nest.h): where each operand has its value for an
-// element of the output. Operators of one operand have it twice.
+// NumPy broadcasting as loops (kernel/loop_nest.h): the position of each operand's value for an element of
+// the output. Operators with one operand have it twice.
 struct ElementwiseArguments {
     const void* in[max_operands];
     void* out;
@@ -24,7 +24,7 @@ struct ElementwiseArguments {
 };
 
 using ElementwiseKernel = void (*)(Stream, const ElementwiseArguments&);
-// By type; null where the operator does not take one.
+// By type; null for unsupported types.
 struct ElementwiseKernels {
     ElementwiseKernel by_type[type_count] = {};
 };

@@ -8,8 +8,8 @@
 namespace mge::cuda {
 namespace {
 
-// Packs of elements that share one value of the bias (`across`: 0), or have one each, one after the other
-// (1). Single ones (pack 1) may have extents that no Divisor is for.
+// Packs of elements that share one value of the bias (`across`: 0), or have consecutive ones (1). Single ones
+// (pack 1) may have sizes too large for a Divisor.
 template <class T, int pack>
 __global__ void finish(EpilogueArguments x, int across, Divisor inner, Divisor channels) {
     using Loaded = Pack<T, pack>;

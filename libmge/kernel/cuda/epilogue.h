@@ -5,8 +5,8 @@
 
 namespace mge::cuda {
 
-// What a library's product or convolution leaves to us: y = activation(sums + bias + residual), one value of
-// the bias for `inner` elements, over and over. `sums` and `residual` may be y.
+// The epilogue of a library's product or convolution: y = activation(sums + bias + residual), with one value
+// of the bias for `inner` elements, repeatedly. `sums` and `residual` may be y.
 struct EpilogueArguments {
     const void *sums, *bias, *residual;
     void* y;

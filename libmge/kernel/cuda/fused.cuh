@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The vocabulary of fused kernels. Their text is compiled while the program runs, by a compiler that finds no
-// other headers than those of kernel/cuda and kernel/scalar. It has a program P:
+// The operations of fused kernels. Their code is compiled at run time, by a compiler that only has the
+// headers of kernel/cuda and kernel/scalar. It contains a program P:
 //
 //     using Result = ...;  // what is stored
 //     // Elements `at` … of the result.
@@ -14,7 +14,7 @@
 
 namespace mge::cuda {
 
-// A step's result as an operand of others: rounded to what a tensor of T would hold.
+// A step's result as an operand of others: rounded to the type of a tensor of T.
 template <class T, class Result>
 MGE_DEVICE Scalar<Computed<T>> register_of(Result result) {
     return Scalar<Computed<T>>::of(widen(stored<T>(result)));
@@ -30,13 +30,13 @@ MGE_DEVICE Scalar<Computed<To>> converted_register(Scalar<From> x) {
 }
 MGE_DEVICE Mask mask_of(Scalar<uint8_t> x) { return {x.v != 0}; }
 
-// Elements of an input that lie one after the other.
+// Consecutive elements of an input.
 template <class T, int pack>
 MGE_DEVICE Pack<T, pack> pack_at(const void* in, int64_t at) {
     return *reinterpret_cast<const Pack<T, pack>*>(static_cast<const T*>(in) + at);
 }
 
-// All elements, `pack` at once while there are packs.
+// All elements, `pack` at once as long as there are packs.
 template <class P, int pack>
 MGE_DEVICE void run_fused(const FusedArguments& x) {
     auto* y = static_cast<typename P::Result*>(x.out);

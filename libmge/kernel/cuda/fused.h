@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What fused kernels, whose text is made while the program runs, are started with.
+// Arguments of fused kernels, whose code is made at run time.
 
 #include "libmge/kernel/cuda/reduce/reduce.h"
 #include "libmge/kernel/cuda/types.h"
@@ -13,8 +13,8 @@ struct FusedArguments {
     const void* in[max_fused_reads];
     void* out;
     int64_t numel;
-    int64_t packs;  // of elements that are loaded at once; 0 where addresses do not allow it
-    int loops;      // of the result; outermost first
+    int64_t packs;  // number of packs of elements that are loaded at once; 0 if addresses are not aligned
+    int loops;      // loops over the result; outermost first
     int64_t extent[max_axes];
     int64_t stride[max_fused_reads][max_axes];  // in elements; of reads that do not run along
 };
@@ -23,7 +23,7 @@ struct FusedArguments {
 struct FusedReduceArguments {
     FusedArguments program;
     ReduceGeometry geometry;
-    void* totals;  // of pieces
+    void* totals;  // totals of pieces
     int y_type;    // a number among AllTypes
     double divisor;
 };

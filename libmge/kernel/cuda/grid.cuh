@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// How the threads of a grid share work: each takes pieces at a distance of the whole grid.
+// Grid-stride loops: how the threads of a grid share work.
 
 #include <cuda_runtime.h>
 
@@ -8,7 +8,7 @@
 
 namespace mge::cuda {
 
-// Of the whole grid: the first piece of the calling thread, and the distance to its next one.
+// Over the whole grid: the first piece of the calling thread, and the distance to its next one.
 __device__ inline int64_t first_piece() { return int64_t(blockIdx.x) * blockDim.x + threadIdx.x; }
 __device__ inline int64_t piece_step() { return int64_t(gridDim.x) * blockDim.x; }
 
@@ -20,8 +20,8 @@ struct alignas(sizeof(T) * n) Pack {
 template <class T>
 inline constexpr int pack_size = pack_bytes / sizeof(T);
 
-// Splits an index by an extent: what remains of it, and in `index` the rest. Divisions of 64 bits are slow,
-// and most tensors do not need them.
+// Divides an index by a size: returns the remainder, and leaves the quotient in `index`. 64-bit divisions are
+// slow, and most tensors do not need them.
 __device__ inline int64_t split_index(int64_t& index, int64_t extent) {
     int64_t next = (index | extent) >> 32 ? index / extent : int64_t(uint32_t(index) / uint32_t(extent));
     int64_t within = index - next * extent;

@@ -5,7 +5,7 @@
 
 namespace mge::cuda {
 
-// The place that the index names, or -1 when there is none: then nothing may be read or written there.
+// The position for the index, or -1 if it is out of range: then nothing may be read or written there.
 MGE_DEVICE int64_t checked_place(int index, const IndexCheck& check) {
     if (index >= check.lowest && index < check.extent) return index < 0 ? index + check.extent : index;
     auto& fault = *check.fault;

@@ -6,7 +6,7 @@
 
 namespace mge::cuda {
 
-// The place along an axis; in `number` remains that of the axes outside.
+// The index along an axis; `number` becomes the quotient for the outer axes.
 template <int operands>
 __device__ inline int32_t split_number(int32_t& number, const IndexSpace<operands>& space, int axis) {
     int32_t next = quotient(number, space.divisor[axis]), at = number - next * int32_t(space.extent[axis]);
@@ -18,7 +18,7 @@ __device__ inline int64_t split_number(int64_t& number, const IndexSpace<operand
     return split_index(number, space.extent[axis]);
 }
 
-// Where element `number` lies for each operand. Index is int32_t for small spaces, int64_t for all.
+// The offset of element `number` for each operand. Index is int32_t for small spaces, int64_t for all.
 template <class Index, int operands>
 __device__ inline void find_places(const IndexSpace<operands>& space, Index number,
                                    Index (&places)[operands]) {

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// How kernels find the elements of tensors from their number: a few axes, with strides for each operand.
+// How kernels compute the offsets of elements from their number: a few axes, with strides for each operand.
 
 #include "libmge/kernel/cuda/divisor.h"
 #include "libmge/kernel/cuda/types.h"
 
 namespace mge::cuda {
 
-// Elements are numbered row by row; what axis 0 has no room for is axis 1, and so on: innermost first.
+// Elements are numbered row by row: axis 0 is the innermost.
 template <int operands>
 struct IndexSpace {
     int64_t numel = 1;
     int axes = 0;
     bool is_small = true;  // numbers and places fit into 31 bits
     int64_t extent[max_axes] = {};
-    Divisor divisor[max_axes];  // by the extents, if small
+    Divisor divisor[max_axes];  // by the sizes, if small
     int64_t stride[operands][max_axes] = {};
 
     // The next one outwards.
@@ -24,7 +24,7 @@ struct IndexSpace {
         ++axes;
         numel *= length;
     }
-    // To be said when all axes are there. A space of no elements is for no kernel.
+    // Called after the last axis. Kernels do not support an empty space.
     void close() {
         constexpr int64_t most = int64_t(1) << 31;
         is_small = numel < most;

@@ -16,12 +16,12 @@
 namespace mge::cuda {
 namespace {
 
-// What is compiled for one architecture, or will be.
+// Code compiled, or to be compiled, for one architecture.
 struct Unit {
     KernelText text;
     std::string architecture;
     std::vector<std::unique_ptr<const CompiledKernel>> kernels;  // as in the text
-    std::atomic<bool> is_compiled{false};                        // then nothing of it changes
+    std::atomic<bool> is_compiled{false};                        // then it no longer changes
 };
 
 struct Units {
@@ -29,7 +29,7 @@ struct Units {
     std::map<std::pair<std::string, KernelText>, std::shared_ptr<Unit>> all;
 };
 
-// Never destroyed, as what was loaded is never unloaded.
+// Never destroyed, because loaded code is never unloaded.
 Units& units() {
     static Units& one = *std::make_unique<Units>().release();
     return one;
@@ -60,7 +60,7 @@ void load_together(std::span<Unit* const> wanted) {
     }
 }
 
-// Those that nobody has compiled yet, each once, in one text for each architecture.
+// Compiles units that are not compiled yet, each once, in one source per architecture.
 void compile_units(std::span<const PrepareTogether::Part> parts) {
     std::lock_guard lock(units().compiling);
     std::map<std::string, std::vector<Unit*>> wanted;
@@ -91,7 +91,7 @@ private:
 }  // namespace
 
 std::string joined_text(std::span<const KernelText> texts) {
-    // One that includes others is longer than them and comes first.
+    // A header that includes others is longer and comes first.
     std::set<std::string, std::greater<>> headers;
     for (auto& each : texts) headers.insert(each.header);
     std::string joined;

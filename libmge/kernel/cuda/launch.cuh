@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// How device text starts its kernels. No <<<>>>, so that a host's compiler reads the text too: the tests
-// compile it against a runtime that emulates a GPU.
+// How device code starts its kernels. Without <<<>>>, so that a host compiler can read the code too: the
+// tests compile it against a runtime that emulates a GPU.
 
 #include <cuda_runtime.h>
 
@@ -10,13 +10,12 @@
 
 namespace mge::cuda {
 
-// Throws what the runtime refused (device/cuda/runtime.h).
+// Throws the runtime's errors (device/cuda/runtime.h).
 void check_launch(cudaError_t status);
 
 inline constexpr int block_threads = 256;
 
-// Blocks of block_threads for so many independent pieces of work, which a loop with a stride of the whole
-// grid goes over.
+// Number of blocks of block_threads for so many independent pieces of work, in a grid-stride loop.
 inline unsigned grid_for(int64_t pieces) {
     return bounded_blocks((pieces + block_threads - 1) / block_threads);
 }
@@ -31,7 +30,7 @@ void launch(void (*kernel)(P...), dim3 grid, dim3 block, size_t shared, Stream s
     check_launch(emulated::launch(stream, grid, block, shared, [=] { kernel(P(arguments)...); }));
 }
 #else
-// The memory that a launch gives a block beyond what the kernel declares.
+// Dynamic shared memory of a block.
 template <class T>
 __device__ T* dynamic_shared() {
     extern __shared__ uint4 dynamic_bytes[];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// For .cuda.cpp: from problems and launches to the arguments of device text.
+// For .cuda.cpp: converts problems and launches to the arguments of device code.
 
 #include <algorithm>
 #include <iterator>
@@ -13,7 +13,7 @@
 
 namespace mge::cuda {
 
-// Where a launch asks for its work; the calling thread's device is that of the launch afterwards.
+// The stream of a launch; the calling thread's device is that of the launch afterwards.
 inline Stream stream_of(const Launch& launch) {
     note_launch();
     return static_cast<CudaQueue&>(*launch.queue).stream();
@@ -40,7 +40,7 @@ struct DeviceTypeOf<BFloat16> {
 template <class T>
 using DeviceType = typename DeviceTypeOf<T>::Type;
 
-// Device text is made for those of DTypes::common.
+// Device code exists for the types of DTypes::common.
 [[noreturn]] inline void throw_without_text(DType dtype) {
     throw UserError(
         text("GPUs compute nothing of dtype ", dtype, "; move the tensors to a CPU, or convert them"),

@@ -35,8 +35,8 @@ struct Nvrtc {
 
     Nvrtc() {
         constexpr int major = CUDART_VERSION / 1000, minor = CUDART_VERSION % 1000 / 10;
-        // Its other half, which it looks for by name alone: it has to be there already where the folder is
-        // none of the system's.
+        // Its second library, which it opens by name only: it must be loaded already if its folder is not a
+        // system folder.
         Library(text("libnvrtc-builtins.so.", major, '.', minor).c_str(), "cu13");
         Library library(text("libnvrtc.so.", major).c_str(), "cu13");
         library.take(version, "nvrtcVersion");
@@ -56,12 +56,12 @@ const Nvrtc& nvrtc() {
     return functions;
 }
 
-// What the compiler finds besides our own headers: none of the system's.
+// Headers that the compiler has besides our own: it has no system headers.
 constexpr std::array system_texts{
     DeviceText{"cstddef",
                "#pragma once\n"
                "using size_t = decltype(sizeof(0));\n"
-               // What other compilers know by themselves.
+               // Built-in in other compilers.
                "template <class A, class B> inline constexpr bool is_same_type = false;\n"
                "template <class A> inline constexpr bool is_same_type<A, A> = true;\n"
                "#define __is_same(A, B) is_same_type<A, B>\n"},
@@ -129,7 +129,7 @@ std::vector<std::string> options_for(const std::string& architecture) {
 
 // --- cubins on disk ---
 
-// By everything that a cubin depends on.
+// Depends on everything that affects a cubin.
 std::string key_of(const std::string& source, const std::string& architecture) {
     int major = 0, minor = 0;
     nvrtc().version(&major, &minor);
@@ -149,7 +149,7 @@ std::optional<std::filesystem::path> file_of(const std::string& key) {
     return std::filesystem::path(*folder) / "gpu-kernels" / (key + ".cubin");
 }
 
-// A cubin behind a line with its checksum. What is damaged is as good as absent.
+// A cubin after a line with its checksum. A damaged file counts as missing.
 std::string read_cubin(const std::filesystem::path& path) try {
     std::error_code error;
     if (!std::filesystem::is_regular_file(path, error)) return {};
@@ -190,7 +190,7 @@ private:
     cudaKernel_t kernel_;
 };
 
-// Never unloaded: kernels are kept as long as the process.
+// Never unloaded: kernels are kept for the life of the process.
 class LoadedCubin final : public LoadedText {
 public:
     explicit LoadedCubin(const std::string& cubin) {

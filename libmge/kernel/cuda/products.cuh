@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Matrix products in tiles: sum over k of left(row, k) right(column, k), by blocks of threads that share what
-// they have read. What is multiplied and what becomes of the sums, a "work" says:
+// Tiled matrix products: sum over k of left(row, k) right(column, k), by blocks of threads that share loaded
+// data. A "work" defines the operands and the use of the sums:
 //
 //     struct Work {
 //         using Value = float;                                  // of both operands
@@ -32,7 +32,7 @@ struct SumOfProducts<T, true> {
 template <class T>
 using SumOf = typename SumOfProducts<T>::Type;
 
-// A matrix with any strides as an operand. `row` and `column` find out once what `value` needs for many.
+// A matrix with any strides as an operand. `row` and `column` precompute parts that `value` uses many times.
 template <class T>
 struct Strided {
     const T* data;
@@ -101,8 +101,8 @@ struct Share {
     }
 };
 
-// Which rows of a tile of `extent` a thread has: fours, dealt out so that a warp reads shared memory in a
-// row.
+// The rows of a tile of `extent` that a thread has: groups of four, distributed so that a warp reads shared
+// memory contiguously.
 template <int extent, int of_thread>
 MGE_DEVICE int position(int thread, int i) {
     return i / 4 * (extent / (of_thread / 4)) + thread * 4 + i % 4;
@@ -134,7 +134,7 @@ MGE_DEVICE void accumulate(const Sum* left, const Sum* right, Sum (&sums)[Tile::
     }
 }
 
-// One tile. While a part of k is multiplied, the next one is on its way.
+// One tile. While a part of k is multiplied, the next one is loaded.
 template <class Tile, class Sum, class L, class R>
 MGE_DEVICE void multiply_tile(L& left, R& right, int64_t k, int64_t end,
                               Sum (&sums)[Tile::thread_m][Tile::thread_n]) {
@@ -160,7 +160,7 @@ MGE_DEVICE void multiply_tile(L& left, R& right, int64_t k, int64_t end,
     }
 }
 
-// Where a tile begins.
+// The start of a tile.
 struct TileAt {
     int64_t row, column, batch, split;
 };
@@ -186,8 +186,8 @@ MGE_DEVICE void put_sum(const Work& work, const TileAt& at, int64_t row, int64_t
         work.parts[((at.split * x.batches + at.batch) * x.rows + row) * x.columns + column] = float(sum);
 }
 
-// A row of every thread at a time goes through shared memory, so that neighbouring threads put neighbouring
-// columns, and what becomes of a sum is compiled a few times only.
+// One row of every thread at a time goes through shared memory, so that neighbouring threads store
+// neighbouring columns, and the code for a sum is compiled only a few times.
 template <class Tile, class Work, class Sum>
 MGE_DEVICE void put_tile(const Work& work, const TileAt& at, Sum (&sums)[Tile::thread_m][Tile::thread_n]) {
     constexpr int rows = Tile::m / Tile::thread_m;
@@ -250,7 +250,7 @@ void launch_tiles(Stream stream, const Work& work, TileSize size) {
            tiles);
 }
 
-// Of at least one element.
+// For at least one element.
 template <class Work>
 void launch_products(Stream stream, const Work& work) {
     constexpr bool has_sizes = !is_integer<typename Work::Value>;

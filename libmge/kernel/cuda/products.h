@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Products of matrices, cut into tiles that a block of threads computes each: what callers decide about them.
+// Tiled matrix products, one tile per block of threads: the callers' parameters.
 
 #include <cstdint>
 

@@ -50,7 +50,7 @@ struct Team {
     }
 };
 
-// One row of each of some operands. `held`: how many packs a thread keeps; 0: none, they are read again.
+// One row of each of some operands. `held`: number of packs that a thread keeps; 0: they are read again.
 template <class T, int operands, int pack, int held>
 struct Row {
     const T* x[operands];
@@ -59,7 +59,7 @@ struct Row {
     float v[held ? held : 1][operands][pack];
 
     MGE_DEVICE bool holds(int k) const { return thread + k * threads < int(packs); }
-    // All loads are asked for before the first is waited for. What is not there stays zero.
+    // All loads are issued before the first is waited for. Missing elements stay zero.
     MGE_DEVICE void load() {
         if constexpr (held > 0) {
             Pack<T, pack> loaded[held][operands] = {};
@@ -109,12 +109,12 @@ MGE_DEVICE Row<T, operands, pack, held> row_of(const T* const (&x)[operands], in
     return made;
 }
 
-// Packs of each operand that a thread holds: enough loads under way, and registers left for several blocks.
+// Packs of each operand that a thread keeps: enough loads in flight, with registers for several blocks.
 template <int pack, int operands>
 inline constexpr int held_packs = pack == 1 ? 8 : 32 / pack / operands;
 
-// Calls fn(team, pack, held as Number<...>, blocks, threads) with what suits rows of so many elements. Where
-// there are many rows, as few threads as can hold one share it: they wait for each other least.
+// Calls fn(team, pack, held as Number<...>, blocks, threads) with parameters for rows of so many elements.
+// With many rows, as few threads as can hold one share it, which minimises their waits.
 template <int n>
 struct Number {
     static constexpr int value = n;

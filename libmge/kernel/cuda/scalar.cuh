@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The vocabulary of kernel/scalar for one number on a GPU: what kernel/cpu/scalar.h is on the host, with the
-// same meaning. Integers wrap around; division of an integer by zero gives zero.
+// The operations of kernel/scalar on one number on a GPU: the same as kernel/cpu/scalar.h on the host.
+// Integers wrap around; division of an integer by zero gives zero.
 
 #include <cuda_runtime.h>
 
@@ -11,7 +11,7 @@ namespace mge::cuda {
 
 #define MGE_DEVICE __device__ __forceinline__
 
-// What device text asks about types, without the standard library.
+// Type traits for device code, without the standard library.
 template <bool B, class T, class F>
 struct pick {
     using type = T;
@@ -29,7 +29,7 @@ template <class T>
 struct Limits {
     static constexpr bool is_integer = false, is_signed = true;
 };
-// What integers have in common; they wrap around in an unsigned type.
+// Common part of integers; they wrap around in an unsigned type.
 template <class T, T lowest_, T highest_>
 struct IntegerLimits {
     static constexpr bool is_integer = true, is_signed = lowest_ < 0;
@@ -90,7 +90,7 @@ MGE_DEVICE f16 from_float<f16>(float x) {
     return y;
 #endif
 }
-// To the nearest, halves to even; NaN stays NaN.
+// To nearest, halves to even; NaN stays NaN.
 template <>
 MGE_DEVICE bf16 from_float<bf16>(float x) {
     unsigned bits = __float_as_uint(x);
@@ -125,7 +125,7 @@ struct Scalar {
     }
 };
 
-// By what sums, differences and products are made.
+// The type of sums, differences and products.
 template <class T>
 struct WrappedIn {
     using Type = T;
@@ -222,7 +222,7 @@ MGE_DEVICE Scalar<T> floor_divide(Scalar<T> a, Scalar<T> b) {
     } else {
         if (b.v == 0) return Scalar<T>::of(0);
         if constexpr (Limits<T>::is_signed)
-            if (b.v == -1) return -a;  // the smallest one divided by -1 has no quotient
+            if (b.v == -1) return -a;  // the smallest integer divided by -1 overflows
         T quotient = T(a.v / b.v);
         return Scalar<T>::of(T(quotient - (T(a.v % b.v) != 0 && (is_negative(a.v) != is_negative(b.v)))));
     }
@@ -323,9 +323,9 @@ namespace functor {
 #undef operator
 }  // namespace functor
 
-// --- what is stored ---
+// --- stored types ---
 
-// In what a stored T is computed with.
+// The type in which a stored T is computed.
 template <class T>
 struct ComputedAs {
     using Type = T;

@@ -8,7 +8,7 @@ namespace mge::cuda {
 namespace {
 
 constexpr int digit_bits = 8, digits = 1 << digit_bits;
-// A block moves a tile of a row; each of its threads also stands for a digit.
+// A block moves a tile of a row; each of its threads also represents a digit.
 constexpr int tile_threads = digits, warps = tile_threads / 32, keys_of_thread = 8;
 constexpr int tile = tile_threads * keys_of_thread;
 constexpr int most_counters = 4 * digits;  // threads that add up the counts of a row
@@ -37,7 +37,7 @@ __global__ void count_digits(KeysToSort<Key> x, int shift, int64_t tiles) {
     }
 }
 
-// From the counts of a row to the place in it of each tile's first key with a digit. Groups of the block's
+// Converts the counts of a row to the position of each tile's first key with a digit. Groups of the block's
 // threads, one thread per digit, share the tiles.
 MGE_DEVICE void find_first_places(uint32_t* of_row, int64_t tiles) {
     __shared__ uint32_t totals[most_counters];
@@ -67,11 +67,11 @@ template <class Key>
 __global__ void __launch_bounds__(most_counters) find_first_places_of_rows(KeysToSort<Key> x, int64_t tiles) {
     for (int64_t row = blockIdx.x; row < x.rows; row += gridDim.x) {
         find_first_places(x.counts + row * tiles * digits, tiles);
-        __syncthreads();  // nobody overwrites what others still read
+        __syncthreads();  // other threads may still read the old values
     }
 }
 
-// Of one tile. Each warp takes a run of it, so that equal keys stay in their order.
+// For one tile. Each warp processes a run of it, so that equal keys keep their order.
 template <class Key>
 MGE_DEVICE void move_tile(const KeysToSort<Key>& x, int shift, int64_t tiles, int64_t tile_of_all) {
     __shared__ uint32_t places[warps * digits];
@@ -80,11 +80,11 @@ MGE_DEVICE void move_tile(const KeysToSort<Key>& x, int shift, int64_t tiles, in
     for (int i = threadIdx.x; i < warps * digits; i += tile_threads) places[i] = 0;
     __syncthreads();
     Key key[keys_of_thread];
-    uint32_t before[keys_of_thread];  // of the same digit in the warp's run
+    uint32_t before[keys_of_thread];  // number with the same digit in the warp's run
     int64_t first = number * tile + warp * (tile / warps) + lane;
 #pragma unroll
     for (int k = 0; k < keys_of_thread; ++k) {
-        if (first - lane + 32 * k >= x.length) break;  // nothing for the whole warp
+        if (first - lane + 32 * k >= x.length) break;  // no keys for the whole warp
         bool is_there = first + 32 * k < x.length;
         key[k] = is_there ? x.keys[row * x.length + first + 32 * k] : 0;
         unsigned digit = is_there ? digit_of(key[k], shift) : digits;
@@ -116,7 +116,7 @@ template <class Key>
 __global__ void move_by_digit(KeysToSort<Key> x, int shift, int64_t tiles) {
     for (int64_t at = blockIdx.x; at < x.rows * tiles; at += gridDim.x) {
         move_tile(x, shift, tiles, at);
-        __syncthreads();  // nobody overwrites what others still read
+        __syncthreads();  // other threads may still read the old values
     }
 }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Rows of unsigned keys in rising order, each with the number that it carries; equal keys stay in their
-// order. In memory of the device.
+// Sorts rows of unsigned keys in ascending order, each with its payload number; stable. In device memory.
 
 #include "libmge/kernel/cuda/types.h"
 
@@ -13,15 +12,15 @@ struct KeysToSort {
     int bits;  // keys are below 2^bits
     Key *keys, *other_keys;
     uint32_t *numbers, *other_numbers;
-    uint32_t* counts;  // so many as radix_counts() says; by_rank() needs none
+    uint32_t* counts;  // size: radix_counts(); by_rank() does not need it
 };
 inline constexpr int64_t most_keys = int64_t(1) << 31;  // in a row
 
 int64_t radix_counts(int64_t rows, int64_t length);
 
-// What they give is their argument, with the sorted rows in `keys` and `numbers`: from its lowest eight bits
-// to the highest ones, for rows of any length; and by counting for each key those before it, for short rows.
-// Defined for 32 and 64 bits.
+// Return their argument, with the sorted rows in `keys` and `numbers`: radix sort from the lowest eight bits
+// up, for rows of any length; and counting for each key those before it, for short rows. Defined for 32 and
+// 64 bits.
 template <class Key>
 KeysToSort<Key> sort_by_radix(Stream stream, KeysToSort<Key> x);
 template <class Key>

@@ -17,22 +17,21 @@ public:
     virtual void launch(Stream stream, unsigned grid, unsigned block, const void* argument) const = 0;
 };
 
-// A text whose kernels are found by their names, as long as the process lives.
+// Loaded code whose kernels are found by name, for the life of the process.
 class LoadedText {
 public:
     virtual ~LoadedText() = default;
     virtual std::unique_ptr<const CompiledKernel> kernel(const std::string& name) const = 0;
 };
 
-// Empty when text can be compiled; else what is missing.
+// Empty if code can be compiled; otherwise the missing part.
 const std::string& why_no_text_compiler();
 
-// For all devices of the architecture ("sm_90"). InternalError with the compiler's words when the text is
-// wrong.
+// For all devices of the architecture ("sm_90"). InternalError with the compiler's messages for invalid code.
 std::unique_ptr<const LoadedText> load_text(const std::string& text, const std::string& architecture);
 
-// The machine code of a text, kept on disk (gpu-kernels/ in the cache folder) for the next process. Needs no
-// GPU. By NVRTC alone.
+// The machine code for a source, stored on disk (gpu-kernels/ in the cache folder) for later processes. Needs
+// no GPU. Only with NVRTC.
 std::string compile_text(const std::string& text, const std::string& architecture);
 
 }  // namespace mge::cuda

@@ -6,7 +6,7 @@
 
 namespace mge::cuda::trials {
 
-// Those of doubles.
+// Functions of doubles.
 using ::cos, ::exp, ::fabs, ::floor, ::log, ::sqrt;
 #define inline __device__ __forceinline__
 #include "libmge/kernel/scalar/trials.inc"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What the sources of device text (.cu) and of its callers (.cuda.cpp) both read. It includes next to
-// nothing, since each architecture reads it again.
+// Declarations for the sources of device code (.cu) and of its callers (.cuda.cpp). It includes very little,
+// because it is compiled for each architecture.
 
 #include <cstddef>
 #include <cstdint>
@@ -40,7 +40,7 @@ template <class T>
 inline constexpr int type_number = number_among<T>(AllTypes{});
 
 inline constexpr int max_axes = 7;
-// What a thread loads or stores at once, where it lies at a multiple of it.
+// Bytes that a thread loads or stores at once, if the address is a multiple.
 inline constexpr int pack_bytes = 16;
 
 }  // namespace mge::cuda

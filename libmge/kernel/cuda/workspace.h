@@ -4,7 +4,7 @@
 
 namespace mge::cuda {
 
-// Bytes of a part of a workspace, such that what follows it lies as cuDNN's operands have to.
+// Alignment of the parts of a workspace, sufficient for cuDNN's operands.
 constexpr size_t workspace_alignment = 256;
 constexpr size_t workspace_part(size_t bytes) {
     return (bytes + workspace_alignment - 1) / workspace_alignment * workspace_alignment;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Philox 4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", 2011): a function from a
-// counter and a key to four words of random bits, so that every element can be computed on its own.
+// counter and a key to four words of random bits, so that every element can be computed independently.
 
 namespace mge {
 

@@ -16,13 +16,13 @@ namespace mge {
 inline constexpr size_t aes_key_bytes = 32, gcm_nonce_bytes = 12, gcm_tag_bytes = 16;
 using GcmNonce = std::array<std::byte, gcm_nonce_bytes>;
 
-// AES-256-GCM with 96-bit nonces and 128-bit tags (NIST SP 800-38D) for many messages under one key. Whoever
-// calls `seal` never uses a nonce twice.
+// AES-256-GCM with 96-bit nonces and 128-bit tags (NIST SP 800-38D) for many messages under one key. Callers
+// of `seal` must never reuse a nonce.
 class MGE_API AesGcm {
 public:
     explicit AesGcm(std::span<const std::byte> key);
 
-    // `sealed` has room for the ciphertext and the tag behind it.
+    // `sealed` has space for the ciphertext followed by the tag.
     void seal(const GcmNonce& nonce, std::span<const std::byte> associated, std::span<const std::byte> plain,
               std::span<std::byte> sealed);
     // False, and `plain` wiped, when the tag does not match; only after true may anyone look at `plain`.

@@ -13,7 +13,7 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little);
 
-// What a nonce is for, its fourth byte: header and last chunk have their own space.
+// The purpose of a nonce, its fourth byte: header and last chunk have separate spaces.
 enum class NonceUse : uint8_t { header = 0, chunk = 1, last_chunk = 2 };
 
 GcmNonce make_nonce(NonceUse use, uint64_t counter) {
@@ -44,7 +44,7 @@ EncryptedHeader new_header(std::span<const std::byte> key, uint64_t plain_bytes,
     return header;
 }
 
-// The info of HKDF binds the whole header: another version, cipher, chunk size or length is another key.
+// The info of HKDF binds the whole header: another version, cipher, chunk size or length gives another key.
 SecretBytes file_key(std::span<const std::byte> key, const EncryptedHeader& header) {
     return hkdf_sha256(key, header.salt, header_bytes(header), aes_key_bytes);
 }

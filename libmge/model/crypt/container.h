@@ -25,7 +25,7 @@ inline constexpr uint32_t default_chunk_bytes = 1 << 20, smallest_chunk_bytes = 
                           largest_chunk_bytes = 1 << 24;
 inline constexpr size_t encrypted_header_bytes = 96;
 
-// The header as it lies in the file, without its tag; little-endian, as every machine this runs on.
+// The header as stored in the file, without its tag; little-endian, like all supported machines.
 struct EncryptedHeader {
     std::array<char, 8> magic = encrypted_magic;
     uint32_t version = encrypted_version;
@@ -46,7 +46,7 @@ MGE_API bool is_encrypted(std::span<const std::byte> bytes);
 MGE_API EncryptedHeader read_encrypted_header(std::span<const std::byte> start, uint64_t file_bytes,
                                               const std::string& label);
 
-// Seals or opens the chunks of one file, in any order. One thread at a time.
+// Seals or opens the chunks of one file, in any order. Not thread-safe.
 class MGE_API EncryptedContainer {
 public:
     // A new file: fresh salt, hence a fresh key.
@@ -63,13 +63,13 @@ public:
     // An empty content has one empty chunk.
     uint64_t chunk_count() const;
     uint64_t file_bytes() const;
-    // Where a chunk lies in the file and in the content, and how long it is there.
+    // The offset of a chunk in the file and in the content, and its length.
     uint64_t sealed_offset(uint64_t chunk) const;
     uint64_t plain_offset(uint64_t chunk) const { return chunk * header_.chunk_bytes; }
     size_t plain_bytes(uint64_t chunk) const;
     size_t sealed_bytes(uint64_t chunk) const { return plain_bytes(chunk) + gcm_tag_bytes; }
 
-    // A chunk is sealed once only: its nonce depends on nothing but its number.
+    // A chunk is sealed only once: its nonce depends only on its number.
     void seal(uint64_t chunk, std::span<const std::byte> plain, std::span<std::byte> sealed);
     // CryptoError, and `plain` wiped, when the chunk is not the one that was sealed at this place.
     void open(uint64_t chunk, std::span<const std::byte> sealed, std::span<std::byte> plain);

@@ -6,9 +6,8 @@
 
 namespace mge {
 
-// A whole content and its file, both in memory. `open_container` authenticates every chunk before it returns
-// anything; the file's bytes must not change meanwhile, so a mapped file is read with open_encrypted_file
-// instead.
+// Whole content and file, both in memory. `open_container` authenticates every chunk before it returns; the
+// file's bytes must not change meanwhile, so a mapped file is read with open_encrypted_file instead.
 MGE_API SecretBytes seal_container(std::span<const std::byte> content, std::span<const std::byte> key);
 MGE_API SecretBytes open_container(std::span<const std::byte> file, std::span<const std::byte> key,
                                    const std::string& label);

@@ -13,20 +13,20 @@
 
 namespace mge {
 
-// Enough of a file to tell what it is.
+// The first bytes of a file, enough to detect its format.
 using FileStart = std::array<std::byte, encrypted_header_bytes>;
 
 std::span<const std::byte> read_start(const InputFile& file, FileStart& start);
 
-// Neither a plain file nor one of another format may stand in for what the caller expects.
+// CryptoError if the file is plain or has another format than the caller expects.
 void check_kind(std::span<const std::byte> start, const std::string& label, const std::string& cipher);
 
 KeyRequest key_request(const EncryptedHeader& header, const std::string& label);
-// From the provider, else the cipher's default key; of a length the cipher takes.
+// From the provider, otherwise the cipher's default key; the length is checked.
 SecretBytes key_for(const Cipher& cipher, const KeyProvider& provider, const KeyRequest& request);
 
-// A container in a file that is never seen as a whole: chunk by chunk into memory of our own before the tag
-// is checked, so that a file that changes meanwhile cannot slip through.
+// A container in a file, read chunk by chunk into private memory before the tag is checked, so that a
+// concurrent change of the file is detected.
 class ContainerFile {
 public:
     ContainerFile(const InputFile& file, const KeyProvider& key);

@@ -32,7 +32,7 @@ const char* plain_kind(std::span<const std::byte> start) {
     return nullptr;
 }
 
-// The length behind an AES_default file fits its size: nothing else looks so by chance.
+// The length at the end of an AES_default file matches its size, which other files do not by chance.
 bool looks_like_aes(const InputFile& file) {
     constexpr uint64_t block = 16, around = 24;
     if (file.bytes() < around + block || (file.bytes() - around) % block) return false;
@@ -43,7 +43,7 @@ bool looks_like_aes(const InputFile& file) {
     return length < file.bytes() && length / block * block + block == file.bytes() - around;
 }
 
-// The hashes of the RC4 family tell whether a file was made with the default key.
+// The hashes of the RC4 family show whether a file was made with the default key.
 bool opens_with_default_key(const InputFile& file, const char* cipher) {
     try {
         decrypt_to_memory(file.path(), {cipher, {}});

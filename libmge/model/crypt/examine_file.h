@@ -9,8 +9,8 @@ namespace mge {
 
 enum class Authenticity {
     not_checked,    // no key was given
-    authentic,      // every byte is what was encrypted
-    not_protected,  // the format cannot tell
+    authentic,      // all bytes are authenticated
+    not_protected,  // the format has no authentication
 };
 MGE_API const char* name_of(Authenticity authenticity);
 
@@ -18,15 +18,15 @@ struct EncryptedFileInfo {
     std::string format;            // in words
     std::string cipher;            // empty: not encrypted, or unknown
     bool is_guess = false;         // the file does not say; it looks like this cipher
-    bool has_default_key = false;  // of a guessed one: the key is the one that everybody knows
+    bool has_default_key = false;  // for a guessed cipher: the key is the publicly known one
     uint64_t file_bytes = 0;
-    std::optional<uint64_t> content_bytes;  // as the header says, or as decrypted
-    std::optional<EncryptedHeader> header;  // of our own encrypted files
+    std::optional<uint64_t> content_bytes;  // from the header, or after decryption
+    std::optional<EncryptedHeader> header;  // header of our own encrypted files
     Authenticity authenticity = Authenticity::not_checked;
 };
 
-// What can be told about a file without a key; with one (and the cipher's name for MegEngine's formats)
-// everything is checked, and damage is a CryptoError. UserError when it cannot be read.
+// Information about a file that is available without a key. With a key (and the cipher's name for MegEngine's
+// formats) everything is checked, and damage is a CryptoError. UserError if it cannot be read.
 MGE_API EncryptedFileInfo examine_file(const std::string& path, const std::optional<FileCipher>& cipher = {});
 
 }  // namespace mge

@@ -9,11 +9,11 @@
 namespace mge {
 
 bool is_hex_digit(std::byte digit);
-// Both spans are given by the caller, so that a key is never copied to where it is not wiped. `digits` has
+// The caller provides both spans, so that a key is never copied to memory that is not wiped. `digits` has
 // twice as many bytes as the other.
 void from_hex(std::span<const std::byte> digits, std::span<std::byte> bytes);
 void to_hex(std::span<const std::byte> bytes, std::span<std::byte> digits);
-// For what is not secret.
+// For data that is not secret.
 MGE_API std::string hex_of(std::span<const std::byte> bytes);
 
 }  // namespace mge

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The three ciphers of MegEngine Lite, byte for byte, for files that exist. None of them proves that a file
-// is what somebody encrypted; what they check only catches accidents and wrong keys. Keys are checked before
-// by `find_cipher`'s lengths.
+// The three ciphers of MegEngine Lite, byte for byte, for existing files. None of them authenticates a file;
+// their checks only detect accidents and wrong keys. `find_cipher`'s lengths are checked before.
 
 #include <array>
 #include <cstddef>
@@ -20,8 +19,7 @@ inline constexpr std::array<size_t, 2> megengine_rc4_key_bytes{16, 128};
 SecretBytes encrypt_megengine_aes(std::span<const std::byte> plain, std::span<const std::byte> key);
 SecretBytes decrypt_megengine_aes(std::span<const std::byte> file, std::span<const std::byte> key);
 
-// Content whose length is no multiple of 8 comes back with zeros up to the next one: the formats do not store
-// the length.
+// Content whose length is not a multiple of 8 is padded with zeros: the formats do not store the length.
 SecretBytes encrypt_megengine_rc4(std::span<const std::byte> plain, std::span<const std::byte> key);
 SecretBytes decrypt_megengine_rc4(std::span<const std::byte> file, std::span<const std::byte> key);
 SecretBytes encrypt_megengine_simple_fast_rc4(std::span<const std::byte> plain,
@@ -29,7 +27,7 @@ SecretBytes encrypt_megengine_simple_fast_rc4(std::span<const std::byte> plain,
 SecretBytes decrypt_megengine_simple_fast_rc4(std::span<const std::byte> file,
                                               std::span<const std::byte> key);
 
-// The keys that are built into MegEngine, known to everybody.
+// The publicly known keys that are built into MegEngine.
 SecretBytes default_megengine_aes_key();
 SecretBytes default_megengine_rc4_key();
 

@@ -82,7 +82,7 @@ SecretBytes decrypt_megengine_rc4(std::span<const std::byte> file, std::span<con
     uint64_t content_hash = load(file, words) ^ inner_hash.value() ^ outer.next();
     MegengineStream inner(content_hash);
     for (size_t w = 0; w < words; ++w) store(plain.span(), w, load(plain, w) ^ inner.next());
-    // MegEngine itself does not look; the recovered hash says as much as SIMPLE_FAST_RC4's checksum.
+    // MegEngine itself does not check it; the recovered hash is as strong as SIMPLE_FAST_RC4's checksum.
     if (hash_words(plain, words, keys.hash) != content_hash)
         throw CryptoError("wrong key, or a damaged RC4_default file (the hash of its content does not fit)");
     return plain;

@@ -8,8 +8,8 @@
 
 namespace mge {
 
-// An RC4 state with another output function ("RC4+"), started with an 8-byte key; its first 768 bytes and a
-// few more, whose number depends on the key, are thrown away.
+// An RC4 state with another output function ("RC4+"), initialised with an 8-byte key; its first 768 bytes and
+// a few more, whose number depends on the key, are discarded.
 class MegengineStream {
 public:
     explicit MegengineStream(uint64_t key);

@@ -18,7 +18,7 @@ OpenSsl make_table() {
 #undef MGE_TAKE
 }
 #else
-// It stays open: what it leaves for the end of the process and of threads is code.
+// It stays open, because it registers code for the end of the process and of threads.
 void* open_library() {
     const std::string file = text("libcrypto.so.", OPENSSL_SHLIB_VERSION);
     void* handle = ::dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);

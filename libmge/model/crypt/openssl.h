@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The functions of OpenSSL that we call, in a table. Loading libcrypto takes a process 2 ms, and few have a
-// secret: so libmge opens it when somebody first asks for the table. The library for deployment holds it.
+// The functions of OpenSSL in use, in a table. Loading libcrypto takes 2 ms, and few processes have a secret:
+// so libmge opens it on first use of the table. The library for deployment links it.
 
 #include <openssl/evp.h>
 #include <openssl/kdf.h>
@@ -25,7 +25,7 @@ struct OpenSsl {
 #undef MGE_POINTER
 };
 
-// UserError when there is no libcrypto, or one of another version.
+// UserError if libcrypto is missing or has another version.
 const OpenSsl& openssl();
 
 }  // namespace mge

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What calls into OpenSSL share. Everything standard (AES, HKDF, random numbers) is OpenSSL's; only
-// MegEngine's own stream cipher is written out here.
+// Common part of the calls of OpenSSL. All standard algorithms (AES, HKDF, random numbers) are OpenSSL's;
+// only MegEngine's own stream cipher is implemented here.
 
 #include <cstddef>
 #include <cstdint>

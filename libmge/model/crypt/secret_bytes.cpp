@@ -27,8 +27,7 @@ SecretBytes::SecretBytes(size_t size) : size_(size) {
     if (memory == MAP_FAILED) throw MemoryError(text("no memory for ", size, " bytes of decrypted content"));
     data_ = static_cast<std::byte*>(memory);
     ::madvise(memory, mapped_, MADV_DONTDUMP);
-    if (size <= locked_limit)
-        ::mlock(memory, mapped_);  // refused: the key may be swapped, nothing else changes
+    if (size <= locked_limit) ::mlock(memory, mapped_);  // if refused, the key may be swapped to disk
 }
 
 SecretBytes::SecretBytes(std::span<const std::byte> content) : SecretBytes(content.size()) {

@@ -8,13 +8,13 @@
 
 namespace mge {
 
-// Bytes that must not outlive their use: keys and decrypted content. Page-aligned memory of their own, left
-// out of core dumps, wiped before it goes back to the system; short ones (keys) are kept out of swap as well
-// where the system allows it. Moves, never copies by accident.
+// Bytes that must not outlive their use: keys and decrypted content. They have their own pages, are excluded
+// from core dumps and wiped before they are freed; short ones (keys) are also locked in memory if the system
+// allows it. Movable only, to prevent accidental copies.
 class MGE_API SecretBytes {
 public:
     SecretBytes() = default;
-    explicit SecretBytes(size_t size);  // zeros; MemoryError when there is no memory
+    explicit SecretBytes(size_t size);  // zeros; MemoryError if out of memory
     explicit SecretBytes(std::span<const std::byte> content);
     ~SecretBytes();
     SecretBytes(SecretBytes&& other) noexcept;
@@ -29,7 +29,7 @@ public:
     operator std::span<const std::byte>() const { return span(); }
 
     SecretBytes copy() const { return SecretBytes(span()); }
-    // Wipes what is cut off. `size` is at most the present size.
+    // Wipes the removed part. `size` is at most the current size.
     void shrink(size_t size);
 
 private:

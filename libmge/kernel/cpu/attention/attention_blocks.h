@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Attention without its scores in memory (Dao et al., 2022): of a block of queries the scores of one block of
-// keys after the other, each query's largest score and sum of exponentials so far, and what its values came
-// to. Where a larger score turns up, the sums are scaled down to it. Keys and values are packed into panels
-// first (packed_product.h), once for all queries.
+// Attention without its scores in memory (Dao et al., 2022). For a block of queries it processes one block of
+// keys after the other, and keeps each query's largest score, its sum of exponentials, and its weighted sum
+// of values. If a larger score occurs, the sums are rescaled. Keys and values are packed into panels first
+// (packed_product.h), once for all queries.
 //
-// Backward the weights are computed again from log_sum_exp, block by block too. One thread has all of a head
-// of the keys, so that nobody else adds to its gradients.
+// The backward pass recomputes the weights from log_sum_exp, block by block. One thread processes a whole
+// head of the keys, so that no other thread adds to its gradients.
 
 #include <cstdint>
 
@@ -25,7 +25,7 @@ struct AttentionGradients {
     float *dq, *dk, *dv;
 };
 
-// What is compiled once per instruction set. Work is cut into items, of which each call does some; each
+// Functions compiled once per instruction set. Work is divided into items, of which each call does some; each
 // thread has scratch memory.
 struct AttentionFunctions {
     void (*pack)(const AttentionShape&, const AttentionData&, int64_t first, int64_t last);

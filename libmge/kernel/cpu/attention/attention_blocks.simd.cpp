@@ -73,7 +73,7 @@ struct Sums {
     float* values;  // rows of value_width in whole panels
 };
 
-// Turns the scores of a block of keys into weights, and what was summed up so far into what it is by them.
+// Converts the scores of a block of keys to weights, and rescales the current sums accordingly.
 void update(const AttentionShape& s, const AttentionData& d, const Block& b, int64_t key, int64_t count,
             float* scores, int64_t row_step, Sums& sums) {
     const int64_t padded = in_panels(count), width = in_panels(s.value_width);
@@ -84,7 +84,7 @@ void update(const AttentionShape& s, const AttentionData& d, const Block& b, int
         float top =
             finish_scores(row, seen, padded, s.scale, mask_row(s, d.mask, b.batch, b.head, query, key));
         top = std::max(top, sums.top[r]);
-        // Of a query that saw nothing yet all differences are minus infinity.
+        // For a query that has not seen any key, all differences are minus infinity.
         const float shift = top == -infinite ? 0 : top;
         const float sum = exponentials(row, padded, shift);
         if (key > 0) {
@@ -108,7 +108,7 @@ void store(const AttentionShape& s, const AttentionData& d, const Block& b, cons
     }
 }
 
-// Queries whose sums of values are made together where they see different numbers of keys: some tiles.
+// Queries whose sums of values are computed together when they see different numbers of keys: some tiles.
 constexpr int64_t causal_rows = 16;
 
 // The first query of a block that sees a key.
@@ -116,7 +116,7 @@ int64_t first_that_sees(const AttentionShape& s, const Block& b, int64_t key) {
     return s.is_causal ? std::clamp<int64_t>(key - s.first_sees + 1 - b.first, 0, b.count) : 0;
 }
 
-// What is in sight of somebody, in panels of keys.
+// The keys visible to any query of the block, in panels.
 void add_scores(const AttentionShape& s, const Block& b, const float* q, const float* keys, int64_t key,
                 int64_t count, float* scores, int64_t row_step) {
     for (int64_t c = 0; c < count; c += panel)
@@ -195,7 +195,7 @@ struct HeadScratch {
     }
 };
 
-// Where the operands of a block begin, and those of its keys.
+// The starts of a block's operands, and those of its keys.
 struct BlockRows {
     const float *q, *dy, *y, *log_sum_exp, *dlog_sum_exp;
     float *dq, *dk, *dv;
@@ -243,7 +243,7 @@ void finish_gradients(const float* weights, float* of_scores, int64_t padded, fl
         (Simd::load(weights + i) * (Simd::load(of_scores + i) - less) * factor).store(of_scores + i);
 }
 
-// Zeros where the row stops, so that an infinite or NaN score there means nothing.
+// Zeros after the end of the row, so that an infinite or NaN score there has no effect.
 void weigh_block(const AttentionShape& s, const AttentionGradients& g, const Block& b, const BlockRows& rows,
                  const float* rest, int64_t key, int64_t count, const HeadScratch& h, int64_t row_step) {
     const int64_t padded = in_panels(count);

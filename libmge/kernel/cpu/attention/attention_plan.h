@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// How attention is cut into blocks, and where what is packed lies.
+// Division of attention into blocks, and the layout of packed data.
 
 #include <algorithm>
 #include <cstdint>
@@ -27,9 +27,9 @@ struct QueryBlocks {
     int64_t begin(int64_t block) const { return queries * block / count; }
 };
 
-// Of a head of keys and values: keys as columns in panels, values as rows in panels, in floats.
+// A head of keys and values: keys as columns in panels, values as rows in panels, in floats.
 struct PackedHead {
-    int64_t rows;  // of values, zeros behind the last
+    int64_t rows;  // number of values, with zeros after the last
     int64_t keys, values;
     explicit PackedHead(const AttentionShape& s)
         : rows(in_panels(s.keys)), keys(rows * s.width), values(rows * in_panels(s.value_width)) {}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Attention of few queries, as where a language model makes one word after the other: each reads all keys and
-// values once, where they lie.
+// Attention of few queries, as in a language model that generates word by word: each reads all keys and
+// values once, in place.
 
 #include <cstdint>
 

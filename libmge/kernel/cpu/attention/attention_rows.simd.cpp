@@ -18,12 +18,12 @@ HWY_BEFORE_NAMESPACE();
 namespace mge::cpu::HWY_NAMESPACE {
 namespace {
 
-// Values of the keys that a query sees, and what each weighs.
+// Values of the keys that a query sees, with their weights.
 struct WeightedRows {
     const float* first;
     int64_t step, count;
     const float* weights;
-    float factor;  // of the sum
+    float factor;  // factor of the sum
 };
 
 HWY_INLINE void sum_four(const WeightedRows& rows, int64_t column, float* y) {
@@ -70,7 +70,7 @@ void attend_query(const AttentionShape& s, const AttentionData& d, int64_t batch
     float top = -infinite, shift = 0, sum = 0;
     if (seen > 0) {
         top = finish_scores(scores, seen, padded, s.scale, mask_row(s, d.mask, batch, head, query, 0));
-        // Of a query that sees nothing all differences are minus infinity.
+        // For a query that sees no key, all differences are minus infinity.
         shift = top == -infinite ? 0 : top;
         sum = exponentials(scores, padded, shift);
     }

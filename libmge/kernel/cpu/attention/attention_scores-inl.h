@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A query's scores and what becomes of them. Included by *.simd.cpp files after foreach_target.h and once per
-// instruction set, so it has no #pragma once.
+// Scores of a query and their conversion to weights. Included by *.simd.cpp files after foreach_target.h and
+// once per instruction set, so it has no #pragma once.
 
 #if defined(MGE_KERNEL_CPU_ATTENTION_SCORES_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef MGE_KERNEL_CPU_ATTENTION_SCORES_H
@@ -33,9 +33,9 @@ HWY_INLINE float dot(const float* a, const float* b, int64_t n) {
     return total;
 }
 
-// One query's mask.
+// The mask of one query.
 struct MaskRow {
-    const float* first;  // null: none
+    const float* first;  // null: no mask
     int64_t step;
 };
 HWY_INLINE MaskRow mask_row(const AttentionShape& s, const float* mask, int64_t batch, int64_t head,
@@ -45,8 +45,8 @@ HWY_INLINE MaskRow mask_row(const AttentionShape& s, const float* mask, int64_t 
             s.mask.key};
 }
 
-// Scales products and adds the mask for the `seen` first of them; the others, up to whole panels, become
-// minus infinity. The largest, whatever it is where there is NaN, which makes all weights NaN.
+// Scales products and adds the mask for the first `seen` of them; the others, up to whole panels, become
+// minus infinity. Returns the maximum; with a NaN it is unspecified, because NaN makes all weights NaN.
 HWY_INLINE float finish_scores(float* scores, int64_t seen, int64_t padded, float scale,
                                const MaskRow& mask) {
     const int64_t lanes = int64_t(simd_lanes());

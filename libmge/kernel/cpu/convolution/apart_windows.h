@@ -4,18 +4,19 @@
 
 namespace mge::cpu {
 
-// Where the elements of an image are, in floats: channel c of pixel (h, w) is at
-// h * row + w * pixel + c / block * blocks + c % block.
+// Strides of the elements of an image, in floats: channel c of pixel (h, w) is at h * row + w * pixel + c /
+// block * blocks + c % block.
 struct ImageSteps {
     int64_t block, blocks, row, pixel;
 };
 
-// A transposed convolution whose windows lie side by side (the stride is the kernel's size): each pixel of x
-// becomes a window of y that no other pixel reaches, so y is written once, by products with the parts of the
-// weight. Channels of y that belong to one vector lie side by side.
+// A transposed convolution with disjoint windows (the stride is the kernel's size): each pixel of x becomes a
+// window of y that no other pixel reaches, so y is written once, by products with the parts of the weight.
+// Channels of y in one vector are contiguous.
 struct ApartWindows {
-    int64_t height, width, in_channels;  // of x
-    int64_t out_channels;                // of y, padding of its layout included; a multiple of the lanes
+    int64_t height, width, in_channels;  // sizes of x
+    int64_t out_channels;                // channels of y, including the padding of its layout; a multiple of
+                                         // the lanes
     int64_t kernel_height, kernel_width;
     ImageSteps x, y;
 
@@ -23,14 +24,14 @@ struct ApartWindows {
 };
 
 struct ApartWindowKernels {
-    // Channels that a vector holds: what out_channels has to be a multiple of.
+    // Number of channels in a vector, of which out_channels must be a multiple.
     int64_t (*lanes)();
     // The windows of rows [first, last) of x.
     void (*multiply)(const ApartWindows& shape, const float* x, const float* packed, float* y, int64_t first,
                      int64_t last);
 };
 
-// For the best instruction set that MGE_ISA allows.
+// For the best instruction set allowed by MGE_ISA.
 const ApartWindowKernels& apart_window_kernels();
 
 // The weight (in_channels, channels, kernel_height, kernel_width) in the order of use; channels that only the

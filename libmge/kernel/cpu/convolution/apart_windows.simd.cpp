@@ -16,12 +16,12 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 using D = hn::ScalableTag<float>;
 
-// Two vectors of the weight times some pixels fill the registers: 32 of them with AVX-512, else 16.
+// Two vectors of the weight times some pixels fill the registers: 32 of them with AVX-512, otherwise 16.
 constexpr int columns = 2, most_pixels = HWY_MAX_BYTES >= 64 ? 12 : 6;
 
 int64_t lanes() { return int64_t(hn::Lanes(D())); }
 
-// Where the vectors of one place in the weight go, from the first pixel's window on.
+// The targets of the vectors of one position in the weight, from the first pixel's window on.
 struct Column {
     const float* weight;
     float* y;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Convolutions in which each channel has a window of its own, of 3×3 or 5×5. Images lie in blocks of
-// channels, (items, channels / block, height, width, block), weights in (channels / block, height, width,
-// block); zeros fill the last blocks. Some pixels of a row are summed in registers, and a column of x that
-// several of them see is read once; the border costs no copy, its columns are left out.
+// Depthwise convolutions with 3×3 or 5×5 windows. Images are in blocks of channels, (items, channels / block,
+// height, width, block), weights in (channels / block, height, width, block); zeros fill the last blocks.
+// Some pixels of a row are summed in registers, and a column of x shared by several of them is read once; the
+// border needs no copy, because its columns are skipped.
 
 #include <array>
 #include <cstdint>
@@ -18,8 +18,8 @@ struct Depthwise {
     int64_t window, stride;
     Activation activation = Activation::none;
 
-    static bool has(int64_t window, int64_t stride);  // windows and strides that there are
-    int64_t rows() const;                             // of y, which are independent work
+    static bool has(int64_t window, int64_t stride);  // supported windows and strides
+    int64_t rows() const;                             // rows of y, which are independent work
 };
 struct DepthwiseData {
     const float *x, *weight;
@@ -30,7 +30,7 @@ struct DepthwiseData {
 // Rows [first, last) of y.
 void depthwise(const Depthwise& shape, const DepthwiseData& data, int64_t first, int64_t last);
 
-// What is compiled once per instruction set.
+// Functions compiled once per instruction set.
 struct DepthwiseFunctions {
     int64_t (*count_rows)(const Depthwise&);
     void (*compute_rows)(const Depthwise&, const DepthwiseData&, int64_t, int64_t);

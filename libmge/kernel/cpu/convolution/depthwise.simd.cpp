@@ -16,10 +16,10 @@
 HWY_BEFORE_NAMESPACE();
 namespace mge::cpu::HWY_NAMESPACE {
 namespace {
-// Of a tile: their sums, a row of a window and a column of x fit the registers.
+// Pixels of a tile: their sums, a row of a window and a column of x fit in the registers.
 constexpr int max_pixels = 8;
-// Numbers of neighbouring rows that are computed tile by tile, so that what is found out about a tile serves
-// all of them. They stay in the first cache, where activations that are functions of their own find them.
+// Number of floats in neighbouring rows that are computed tile by tile, so that the properties of a tile are
+// computed once for all of them. They stay in the L1 cache for activations in separate functions.
 constexpr int64_t floats_together = 1 << 11;
 
 int64_t blocks(const Depthwise& s) { return ceil_div(s.channels, block); }
@@ -35,15 +35,15 @@ HWY_INLINE Vec finish(Activation activation, Vec y) {
 
 // Neighbouring pixels of a row of y, some channels of them.
 struct Tile {
-    const float *x, *weight;  // the first pixel's window, did it begin in the first row of x
+    const float *x, *weight;  // the first pixel's window, as if it began in the first row of x
     int64_t x_row;            // from row to row
-    int64_t first, last;      // columns of x that are in the image, counted from the first pixel's window
+    int64_t first, last;      // columns of x that are in the image, relative to the first pixel's window
     int64_t channel;
     float* y;
 };
 
-// R pixels of `count` rows of y, the first of which is `row`; Whole: all columns are in the image. Else no
-// more than a window less its last column is beside it.
+// R pixels of `count` rows of y, the first of which is `row`; Whole: all columns are in the image. Otherwise
+// at most a window without its last column is outside.
 template <int K, int S, int R, bool Whole>
 void compute(const Depthwise& s, const DepthwiseData& d, const Tile& t, int64_t row, int64_t count) {
     const Channels f;

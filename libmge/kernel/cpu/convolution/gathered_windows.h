@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What windows of an image see, as an image of their own with a pixel for each window and a channel for each
-// element: a convolution is a product of such pixels with its weights (pointwise.h). x lies in blocks of
-// channels that are full, the result too; its channels are (input channel, row, column of the window), the
-// order in which weights have them.
+// im2col in blocks of channels: an image with a pixel for each window and a channel for each element, so that
+// a convolution is a product of such pixels with its weights (pointwise.h). x and the result are in full
+// blocks of channels; the result's channels are (input channel, row, column of the window), the order of the
+// weights.
 
 #include <array>
 #include <cstdint>
@@ -14,13 +14,13 @@ struct GatheredWindows {
     int64_t ic;
     std::array<int64_t, 2> in, out, kernel, stride, padding, dilation;
 
-    int64_t elements() const { return kernel[0] * kernel[1]; }  // of a window and input channel
+    int64_t elements() const { return kernel[0] * kernel[1]; }  // in a window of an input channel
 };
 
 // Blocks of input channels [first, last).
 void gather_windows(const GatheredWindows& shape, const float* x, float* y, int64_t first, int64_t last);
 
-// What is compiled once per instruction set.
+// Function compiled once per instruction set.
 using GatherWindows = void (*)(const GatheredWindows&, const float*, float*, int64_t, int64_t);
 
 }  // namespace mge::cpu

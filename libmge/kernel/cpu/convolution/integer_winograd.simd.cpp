@@ -39,7 +39,7 @@ void image_points(std::span<const uint8_t* const, integer_points> pixels, int64_
     auto sign = hn::Set(d, is_signed ? 128 : 0);
     auto offset = hn::Set(d, int16_t(zero + (is_signed ? 128 : 0)));
     for (int64_t c = 0; c < channels; c += int64_t(hn::Lanes(d))) {
-        Elements lines[window][window];  // of points along a line of the window
+        Elements lines[window][window];  // points along a line of the window
         for (int64_t h = 0; h < window; ++h) {
             Elements x[window];
             for (int64_t w = 0; w < window; ++w) {

@@ -4,8 +4,8 @@
 
 namespace mge::cpu {
 
-// Images whose colours are neighbours, as planes: planes[c * plane + i] = (pixels[i * channels + c] -
-// mean[c]) * scale[c].
+// Interleaved images converted to planes: planes[c * plane + i] = (pixels[i * channels + c] - mean[c]) *
+// scale[c].
 struct PixelRange {
     const uint8_t* pixels;
     float* planes;

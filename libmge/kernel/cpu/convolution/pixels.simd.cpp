@@ -19,7 +19,7 @@ using FewU8 = hn::Rebind<uint8_t, F32>;
 
 constexpr size_t max_vector_bytes = 64;
 
-// One vector of bytes of colour c, as floats, to the place of pixel i.
+// Stores one vector of bytes of colour c, as floats, at pixel i.
 HWY_INLINE void store_colour(const PixelRange& r, int c, int64_t i, hn::Vec<U8> bytes) {
     HWY_ALIGN uint8_t buffer[max_vector_bytes];
     hn::Store(bytes, U8(), buffer);

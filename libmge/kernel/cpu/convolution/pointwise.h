@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Convolutions of one image by windows of one pixel: a product of pixels × input channels with input × output
-// channels. Images lie in blocks of channels, (channels / block, pixels, block), weights in
-// (oc / block, ic, block); zeros fill the last blocks. Layers of few pixels wait for their weights, so while
-// the pixels pass by one panel of them, each tile fetches its part of the next; and the pixels are cut into
-// even tiles, 49 into nine, with no small rest. Activations are computed some tiles at a time.
+// 1×1 convolutions of one image: a matrix product of pixels × input channels with input × output channels.
+// Images are in blocks of channels, (channels / block, pixels, block), weights in (oc / block, ic, block);
+// zeros fill the last blocks. Layers with few pixels are bound by their weights: so while one panel of
+// weights is used, each tile prefetches its part of the next. The pixels are divided into even tiles, 49 into
+// nine, without a small rest. Activations are computed for some tiles at a time.
 //
-// A sum over more channels than caches hold pixels of is made of several: then weights have more input
-// channels than x, and what was summed before is the residual, in y's own memory. Such pixels fit the caches:
-// they are one strip.
+// A sum over more channels than the caches can hold for the pixels is divided into several: then weights have
+// more input channels than x, and the previous sum is the residual, in y's own memory. Such pixels fit in the
+// caches: they are one strip.
 
 #include <cstdint>
 
@@ -19,7 +19,7 @@ namespace mge::cpu {
 struct Pointwise {
     int64_t ic, oc, pixels;
     Activation activation = Activation::none;
-    int64_t weight_ic = ic;  // of which those of x are some
+    int64_t weight_ic = ic;  // input channels of the weight, which include those of x
 
     int64_t items() const;  // independent parts of the work
 };
@@ -32,7 +32,7 @@ struct PointwiseData {
 // Parts [first, last) of the work.
 void pointwise(const Pointwise& shape, const PointwiseData& data, int64_t first, int64_t last);
 
-// What is compiled once per instruction set.
+// Functions compiled once per instruction set.
 struct PointwiseFunctions {
     int64_t (*count_items)(const Pointwise&);
     void (*compute_items)(const Pointwise&, const PointwiseData&, int64_t, int64_t);

@@ -29,7 +29,7 @@ constexpr int64_t floats_in_line = 16;
 
 int64_t stored(int64_t channels) { return ceil_div(channels, block) * block; }
 int64_t panels(const Pointwise& s) { return ceil_div(stored(s.oc), panel_channels); }
-// Of pixels: those of a tile.
+// Number of tiles of pixels.
 int64_t groups(const Pointwise& s) { return ceil_div(s.pixels, max_rows); }
 int64_t groups_of_strip(const Pointwise& s) {
     if (s.weight_ic > s.ic)
@@ -37,8 +37,8 @@ int64_t groups_of_strip(const Pointwise& s) {
     return std::clamp<int64_t>(strip_floats / (s.ic * max_rows), 1, groups(s));
 }
 
-// Where a tile of y begins, and what it fetches of the weights that are read after its panel: from the
-// `fetched`th on so many lines with each block of channels of x.
+// The start of a tile of y, and the weights that it prefetches for the next panel: from the `fetched`th on so
+// many lines with each block of channels of x.
 struct Tile {
     int64_t channel, pixel;
     const float* next_panel;
@@ -86,7 +86,7 @@ void compute(const Pointwise& s, const PointwiseData& d, const Tile& at) {
     }
     const float* x = d.x + at.pixel * block;
     const int64_t block_of_x = s.pixels * block, lines = at.lines_of_block;
-    // From one block of output channels to the next: what lies between belongs to other channels of x.
+    // Distance between blocks of output channels; the gap belongs to other channels of x.
     const int64_t block_of_weight = s.ic * block, gap = (s.weight_ic - s.ic) * block;
     int64_t fetched = at.fetched;
     for (int64_t rest = s.ic; rest > 0; rest -= block, x += block_of_x) {
@@ -143,7 +143,7 @@ void activate_tiles(const Pointwise& s, const PointwiseData& d, int64_t panel, i
         activate(s.activation, d.y + (channel / block * s.pixels + begin) * block, (end - begin) * block);
 }
 
-// The next panel is fetched meanwhile, each tile its part, so that nobody waits for all of it at once.
+// Each tile prefetches its part of the next panel, which hides the latency.
 void compute_tiles(const Pointwise& s, const PointwiseData& d, const PanelTiles& t) {
     constexpr int64_t lines_of_block = block * panel_channels / floats_in_line;
     const int64_t channel = t.panel * panel_channels, tiles = t.last_group - t.first_group;

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where windows overlap an element gets the gradient of several, from the first to the last. Planes with an
-// inner axis (channels) take their vectors along it, window by window; so do plain ones along wide windows.
-// Else the vectors of plain ones lie along rows: results and their gradients are spread to the distances that
-// their windows have, so that for column k of all windows element and result stand side by side, whatever the
-// stride.
+// In overlapping windows an element gets several gradients, from the first window to the last. Planes with an
+// inner axis (channels) are vectorised along it, window by window; so are plain ones along wide windows.
+// Otherwise plain ones are vectorised along rows: results and their gradients are spread to the distances of
+// their windows, so that for column k of all windows element and result are aligned, for any stride.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "libmge/kernel/cpu/convolution/pool_backward.simd.cpp"
 #include "hwy/foreach_target.h"  // compiles this file once per instruction set
@@ -33,7 +32,7 @@ HWY_INLINE void by_vectors(int64_t n, Fn&& fn) {
     for (; i < n; ++i) fn(hn::CappedTag<float, 1>(), i);
 }
 
-// Which part of a window's gradient an element gets.
+// The part of a window's gradient that an element gets.
 struct ToLargest {
     static constexpr bool reads_x = true;
     // Equal to no element: between the windows there is no result.
@@ -71,7 +70,7 @@ HWY_INLINE Range columns_of(const PoolPlane& p, int64_t ox) {
     return window_of(ox, p.stride_w, p.padding_w, p.kernel_w, p.w);
 }
 
-// What a window's gradient is divided by; maxima are not.
+// Divisor of a window's gradient; 1 for maxima.
 template <class To>
 HWY_INLINE float divisor(const PoolPlane& p, Range rows, Range columns) {
     if (To::reads_x) return 1;
@@ -134,7 +133,7 @@ void add_windows(const PoolPlane& p, const Planes& planes) {
         }
 }
 
-// --- pairs of columns: the commonest windows ---
+// --- pairs of columns: the most common windows ---
 
 bool has_pairs(const PoolPlane& p) { return p.kernel_w == 2 && p.stride_w == 2 && p.padding_w == 0; }
 
@@ -164,11 +163,11 @@ void add_pairs(const PoolPlane& p, const Planes& planes) {
 
 // --- rows ---
 
-// Wider windows are taken one by one; a buffer stays in the nearest cache.
+// Wider windows are processed one by one; a buffer stays in the L1 cache.
 constexpr int64_t widest_spread = 16, most_columns = 512;
 
 // The results over columns [columns.begin, columns.end) of a row of x. Column c is column k of the window
-// whose first one is c - k: y and dy of that window stand at place c - k - first.
+// that starts at c - k: y and dy of that window are at c - k - first.
 struct Spread {
     int64_t first;
     alignas(64) float y[most_columns + widest_spread], dy[most_columns + widest_spread];
@@ -180,7 +179,7 @@ void spread(const PoolPlane& p, const Planes& planes, int64_t oy, Range columns,
     int64_t size = columns.end - to.first;
     if constexpr (To::reads_x) std::fill(to.y, to.y + size, To::nothing);
     std::fill(to.dy, to.dy + size, 0.0F);
-    // From the first window on that begins at `first` or behind it.
+    // From the first window that begins at or after `first`.
     int64_t ahead = to.first + p.padding_w;
     int64_t ox = ahead <= 0 ? 0 : (ahead + p.stride_w - 1) / p.stride_w;
     Range rows = rows_of(p, oy);

@@ -12,7 +12,7 @@ struct PoolPlane {
     int64_t out_w = 0;
     int64_t kernel_h = 1, kernel_w = 1, stride_h = 1, stride_w = 1, padding_h = 0, padding_w = 0;
     bool count_include_pad = false;
-    int64_t out_h = 0;  // only backward kernels, which work on whole planes, need it
+    int64_t out_h = 0;  // only for backward kernels, which process whole planes
 };
 
 struct PoolKernels {
@@ -23,12 +23,12 @@ struct PoolKernels {
     void (*lowest_to_infinity)(float* y, int64_t n);
 };
 
-// For the best instruction set that MGE_ISA allows.
+// For the best instruction set allowed by MGE_ISA.
 const PoolKernels& pool_kernels();
 
 // Gradients of whole planes.
 struct PoolBackward {
-    // Every element that equals the largest of its window gets the window's dy.
+    // Every element that equals the maximum of its window gets the window's dy.
     void (*max)(const PoolPlane& plane, const float* x, const float* y, const float* dy, float* dx);
     void (*average)(const PoolPlane& plane, const float* dy, float* dx);
 };

@@ -15,10 +15,10 @@ namespace mge::cpu::HWY_NAMESPACE {
 namespace {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// How windows are reduced.
+// The reduction of a window.
 struct Largest {
     static constexpr float start = -std::numeric_limits<float>::infinity();
-    // Of a NaN and a number the number, as in the reference.
+    // NaN and a number give the number, as in the reference.
     template <class V>
     static HWY_INLINE V add(V sum, V x) {
         return hn::Max(x, sum);
@@ -42,7 +42,7 @@ struct Total {
     }
 };
 
-// The part [begin, end) of a window that lies inside of the image.
+// The part [begin, end) of a window inside the image.
 struct Range {
     int64_t begin, end;
     int64_t size() const { return end - begin; }
@@ -52,7 +52,7 @@ HWY_INLINE Range clipped(int64_t at, int64_t stride, int64_t padding, int64_t ke
     return {std::max<int64_t>(begin, 0), std::min(begin + kernel, extent)};
 }
 
-// What a total is multiplied with; 1 for maxima.
+// Factor of a total; 1 for maxima.
 template <class R>
 HWY_INLINE float factor_of(const PoolPlane& p, Range rows, Range columns) {
     if constexpr (std::is_same_v<R, Largest>) return 1;
@@ -72,8 +72,8 @@ HWY_INLINE void reduce_window(D d, const PoolPlane& p, const float* x, float* y,
     hn::StoreU(sum, d, y);
 }
 
-// Calls vector(i) for vectors that cover [0, n), the last one reaching back over the one before, where there
-// is one; returns the first element that none covers.
+// Calls vector(i) for vectors that cover [0, n), the last one overlapping the one before, if there is one;
+// returns the first element that is not covered.
 template <class D, class Fn>
 HWY_INLINE int64_t cover(D d, int64_t n, Fn&& vector) {
     const int64_t lanes = int64_t(hn::Lanes(d));
@@ -93,7 +93,7 @@ HWY_INLINE bool reduce_across(D d, const PoolPlane& p, const float* x, float* y,
            }) > 0;
 }
 
-// Windows [first, last) of a row that lie inside of the image and hold H × W pixels of one vector each, as
+// Windows [first, last) of a row that are inside the image and contain H × W pixels of one vector each, as
 // blocks of channels do.
 template <class R, int H, int W>
 void reduce_blocks(const PoolPlane& p, const float* x, float* y, int64_t first, int64_t last) {
@@ -111,8 +111,8 @@ void reduce_blocks(const PoolPlane& p, const float* x, float* y, int64_t first, 
     }
 }
 
-// The functions with hot loops begin at multiples of 64: else code added elsewhere in the library decides how
-// fast they are.
+// Functions with hot loops are aligned to 64 bytes: otherwise code added elsewhere in the library changes
+// their speed.
 template <class R>
 [[gnu::aligned(64)]] void inner_row(const PoolPlane& p, const float* x, float* y, Range rows) {
     const hn::ScalableTag<float> full;
@@ -121,7 +121,7 @@ template <class R>
     const hn::CappedTag<float, 1> single;
     const int64_t lanes = int64_t(hn::Lanes(full));
     const bool is_three = p.kernel_h == 3 && p.kernel_w == 3, is_two = p.kernel_h == 2 && p.kernel_w == 2;
-    // Those inside: all but the first and the last ones.
+    // Windows fully inside: all but the first and the last ones.
     Range whole{0, 0};
     if (p.inner == lanes && rows.size() == p.kernel_h && (is_two || is_three) &&
         p.w >= p.kernel_w - p.padding_w) {
@@ -174,7 +174,7 @@ HWY_INLINE void reduce_rows(const PoolPlane& p, const float* x, Range rows, Rang
     }
 }
 
-// Reduces `n` windows of a row, `stride` apart, the first at the begin of `x`. Reads up to a vector behind
+// Reduces `n` windows of a row, `stride` apart, the first at the start of `x`. Reads up to a vector beyond
 // the last one.
 template <class R>
 HWY_INLINE void reduce_windows(const float* x, int64_t n, int64_t kernel, int64_t stride, float* y) {
@@ -204,7 +204,7 @@ HWY_INLINE void reduce_windows(const float* x, int64_t n, int64_t kernel, int64_
     }
 }
 
-// Multiplies the totals of windows [ox, ox + n) with their factors: those that lie inside share theirs.
+// Multiplies the totals of windows [ox, ox + n) by their factors: windows inside the image share theirs.
 template <class R>
 HWY_INLINE void scale_totals(const PoolPlane& p, Range rows, int64_t ox, int64_t n, float* y) {
     auto columns = [&](int64_t i) { return clipped(ox + i, p.stride_w, p.padding_w, p.kernel_w, p.w); };
@@ -222,8 +222,8 @@ HWY_INLINE void scale_totals(const PoolPlane& p, Range rows, int64_t ox, int64_t
     for (; begin < end; ++begin) y[begin] *= factor;
 }
 
-// Windows of two columns side by side, which lie inside of the image: straight from its rows. Returns how
-// many of them vectors of this size cover.
+// Windows of two adjacent columns inside the image: directly from its rows. Returns the number of windows
+// covered by vectors of this size.
 template <class R, class D>
 HWY_INLINE int64_t reduce_pairs(D d, const PoolPlane& p, const float* x, float* y, Range rows) {
     return cover(d, p.out_w, [&](int64_t at) HWY_ATTR {
@@ -238,7 +238,7 @@ HWY_INLINE int64_t reduce_pairs(D d, const PoolPlane& p, const float* x, float* 
     });
 }
 
-// False when the windows are others, or fewer than the smallest vector has lanes.
+// False for other windows, or fewer than the lanes of the smallest vector.
 template <class R>
 HWY_INLINE bool pairs_row(const PoolPlane& p, const float* x, float* y, Range rows) {
     if (p.kernel_w != 2 || p.stride_w != 2 || p.padding_w != 0) return false;
@@ -247,8 +247,8 @@ HWY_INLINE bool pairs_row(const PoolPlane& p, const float* x, float* y, Range ro
            reduce_pairs<R>(hn::CappedTag<float, 4>(), p, x, y, rows);
 }
 
-// First down the columns, into a buffer with borders of `start` around them, then along the row: a value is
-// read once per window it lies in vertically.
+// First along the columns, into a buffer with borders of `start`, then along the row: a value is read once
+// for each window that contains its row.
 template <class R>
 [[gnu::aligned(64)]] void plain_row(const PoolPlane& p, const float* x, float* y, Range rows) {
     constexpr int64_t buffered = 1024, slack = 64;
@@ -262,7 +262,7 @@ template <class R>
             y[ox++] = sum * factor_of<R>(p, rows, span);
             continue;
         }
-        // As many windows as the buffer holds.
+        // As many windows as fit in the buffer.
         int64_t n = std::min(p.out_w - ox, (buffered - p.kernel_w) / p.stride_w + 1);
         int64_t begin = ox * p.stride_w - p.padding_w, end = begin + (n - 1) * p.stride_w + p.kernel_w;
         Range span{std::max<int64_t>(begin, 0), std::min(end, p.w)};
@@ -279,7 +279,7 @@ template <class R>
 [[gnu::aligned(64)]] void pool_row(const PoolPlane& p, const float* x, float* y, int64_t oy) {
     Range rows = clipped(oy, p.stride_h, p.padding_h, p.kernel_h, p.h);
     if (p.inner > 1) return inner_row<R>(p, x, y, rows);
-    if (p.out_w == 1 && p.padding_w == 0 && p.kernel_w == p.w) {  // whole rows: one run of memory
+    if (p.out_w == 1 && p.padding_w == 0 && p.kernel_w == p.w) {  // whole rows: contiguous memory
         float sum = reduce_contiguous<R>(x + rows.begin * p.w, rows.size() * p.w);
         *y = sum * factor_of<R>(p, rows, {0, p.w});
         return;

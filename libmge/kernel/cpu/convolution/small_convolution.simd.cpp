@@ -50,13 +50,13 @@ constexpr int vectors_together = 2, channels_together = 6;
 int64_t span() { return vectors_together * lanes(); }
 int64_t spans(const SmallConvolution& s) { return quotient_up(s.height * s.pitch(), span()); }
 
-// How many values of a channel's y stand before what is computed at `at`.
+// Number of values of a channel's y before the vector computed at `at`.
 HWY_INLINE int64_t values_before(const SmallConvolution& s, int64_t at) {
     return at / s.pitch() * s.width + std::min(at % s.pitch(), s.width);
 }
 
-// The lanes of a vector that y takes, in the first ones. Not by Compress: for AVX2 it copies a table of a
-// kilobyte to the stack each time.
+// Moves the lanes of a vector that belong to y to the front. Compress is not used: for AVX2 it copies a table
+// of a kilobyte to the stack each time.
 using Lanes = decltype(hn::IndicesFromVec(F32(), hn::Iota(hn::RebindToSigned<F32>(), 0)));
 HWY_INLINE Lanes taken_lanes(const SmallConvolution& s, int64_t at) {
     const hn::RebindToSigned<F32> i32;
@@ -67,12 +67,13 @@ HWY_INLINE Lanes taken_lanes(const SmallConvolution& s, int64_t at) {
         auto behind = hn::Add(taken, hn::Set(i32, int32_t(next_row - gap)));
         taken = hn::IfThenElse(hn::Lt(taken, hn::Set(i32, int32_t(gap))), taken, behind);
     }
-    // The last ones hold nothing that is wanted.
+    // The last ones are unused.
     return hn::IndicesFromVec(F32(), hn::And(taken, hn::Set(i32, int32_t(lanes() - 1))));
 }
 
-// Without the columns between rows the values of a vector are neighbours in y, and those of the next vector
-// follow them: so a whole vector may be stored where that is still to be written. `room`: how much that is.
+// Without the columns between rows the values of a vector are contiguous in y, and those of the next vector
+// follow: so a whole vector may be stored if the rest is still to be written. `room`: number of such
+// elements.
 HWY_INLINE void store_taken(const SmallConvolutionData& d, Vector values, int64_t target, int64_t count,
                             int64_t room) {
     if (HWY_LIKELY(lanes() <= room && !d.residual)) return hn::StoreU(values, F32(), d.y + target);
@@ -119,7 +120,7 @@ HWY_INLINE void compute_span(const SmallConvolution& s, const SmallConvolutionDa
     }
 }
 
-// Spans [first, last) of C channels, which nobody else writes.
+// Spans [first, last) of C channels, which no other thread writes.
 template <int C>
 void compute_spans(const SmallConvolution& s, const SmallConvolutionData& d, int64_t channel, int64_t first,
                    int64_t last) {
@@ -127,11 +128,11 @@ void compute_spans(const SmallConvolution& s, const SmallConvolutionData& d, int
     for (int64_t i = first; i < last; ++i) compute_span<C>(s, d, channel, i * span(), end);
 }
 
-// A row by itself, where that pays: its last vector ends with it and covers the one before, so that nothing
-// has to be dropped.
+// A row by itself, if that is faster: its last vector ends with it and overlaps the one before, so that
+// nothing is dropped.
 int64_t row_vectors(const SmallConvolution& s) { return quotient_up(s.width, lanes()); }
 bool goes_by_rows(const SmallConvolution& s) {
-    // What is done for twelve sums besides them takes about as long as so many elements of the window.
+    // Overhead of twelve sums, in elements of the window.
     constexpr int64_t beside_rows = 5, beside_spans = 18;
     const int64_t window = s.ic * s.kernel_height * s.kernel_width;
     return s.width >= lanes() && s.height * row_vectors(s) * (window + beside_rows) <=
@@ -169,7 +170,7 @@ void compute_columns(const SmallConvolution& s, const SmallConvolutionData& d, i
         }
     const int64_t plane = s.height * s.width, target = channel * plane + row * s.width;
     if (d.residual) {
-        // y may lie where the residual lies, so nothing is added twice.
+        // y may share memory with the residual, so nothing is added twice.
         HWY_ALIGN float values[V * most_lanes];
         for (int c = 0; c < C; ++c) {
             for (int v = 0; v < V; ++v) hn::Store(sums[c][v], f, values + v * lanes());
@@ -233,7 +234,7 @@ void compute_pixels(const SmallConvolution& s, const SmallConvolutionData& d, in
 
 // --- channels in the lanes ---
 
-// So many sums, their weights and an element of x fit sixteen registers. Two blocks of channels share the
+// So many sums, their weights and an element of x fit in sixteen registers. Two blocks of channels share the
 // elements, which cost a load each: with one there are more loads than products.
 constexpr int most_sums = 12, most_blocks = 2;
 

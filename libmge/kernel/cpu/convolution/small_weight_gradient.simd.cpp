@@ -106,7 +106,7 @@ void pack_planes(const SmallWeightGradient& w, const float* dy, float* packed) {
     }
 }
 
-// Whole vectors, which also take numbers of the next pixel along: in lanes that nobody reads.
+// Whole vectors, which include numbers of the next pixel in unused lanes.
 void pack_pixels(const SmallWeightGradient& w, const float* dy, float* packed) {
     const F32 f;
     const int64_t pixels = w.image.height * w.image.width, oc = w.image.oc, all = w.channels();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Images whose channels are channels of others, all in blocks of channels, (items, channels / block, pixels,
-// block). A vector of neighbouring channels is put together from the vectors that have some of them, whose
-// lanes change places in registers: of channels in rising order these are two or three.
+// Images whose channels are selected channels of other images, all in blocks of channels, (items, channels /
+// block, pixels, block). A vector of neighbouring channels is assembled from the source vectors by permuting
+// lanes in registers: for channels in ascending order these are two or three.
 
 #include <array>
 #include <cstdint>
@@ -11,17 +11,17 @@
 
 namespace mge::cpu {
 
-// What an image gives to a vector of y.
+// An image's contribution to a vector of y.
 struct TakenLanes {
     static constexpr size_t most = 8;
 
     size_t image;
-    int64_t vector;  // of its channels
+    int64_t vector;  // index of a vector of its channels
     std::array<int32_t, most>
         from{};  // by lane of y: which of the vector's it is; -1: it comes from another one
 };
 
-// One that is a channel of an image.
+// A channel taken from an image.
 struct TakenChannel {
     size_t image;
     int64_t channel;
@@ -33,7 +33,7 @@ public:
     TakenChannels(std::span<const TakenChannel> channels, std::vector<int64_t> blocks, int64_t block,
                   int64_t items, int64_t pixels);
 
-    // Of y, which are independent work; bytes of each.
+    // Pixels of y, which are independent work; bytes of each.
     int64_t pixels() const;
     int64_t bytes_of_pixel() const;
     // Pixels [first, last).
@@ -56,7 +56,7 @@ struct TakenPixels {
     int64_t count, step;  // from pixel to pixel
 };
 
-// What is compiled once per instruction set.
+// Functions compiled once per instruction set.
 struct TakenChannelsFunctions {
     int64_t vector;
     void (*put_together)(const TakenPixels&);

@@ -15,7 +15,7 @@ namespace mge::cpu::HWY_NAMESPACE {
 namespace {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// No longer than the smallest blocks.
+// Not longer than the smallest blocks.
 using TakenTag = hn::CappedTag<float, TakenLanes::most>;
 using TakenIndexTag = hn::RebindToSigned<TakenTag>;
 
@@ -114,7 +114,7 @@ int64_t TakenChannels::pixels() const { return items_ * pixels_; }
 int64_t TakenChannels::bytes_of_pixel() const { return vectors() * vector_ * int64_t(sizeof(float)); }
 
 void TakenChannels::run(std::span<const void* const> images, float* y, int64_t first, int64_t last) const {
-    // Where a vector's channels begin in an item of so many blocks.
+    // The start of a vector's channels in an item of so many blocks.
     auto place = [&](int64_t item, int64_t blocks, int64_t vector, int64_t pixel) {
         const int64_t channel = vector * vector_;
         return ((item * blocks + channel / block_) * pixels_ + pixel) * block_ + channel % block_;

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Convolutions of 3×3 windows with stride 1 by Winograd's F(4×4, 3×3): a tile of 4×4 results takes 36
-// products per pair of channels instead of 144. Images are cut into tiles of 6×6 that overlap by two, and
+// products per pair of channels instead of 144. Images are divided into tiles of 6×6 that overlap by two, and
 // each becomes 36 points, B^T d B; a weight becomes 36 points too, G g G^T. For each point the tiles are rows
 // of one matrix product over input channels, and A^T m A of its results is the tile of y.
 //
-// Weights stay as compact as they are, 9 numbers, and are transformed where they are used: for 32 channels of
-// y and a part of the input channels at a time, so that the points come from the second cache. Points made
-// ahead are four times as many bytes, and fetching those from beyond the second cache takes longer than
-// making them.
+// Weights are stored compactly, 9 numbers each, and transformed on use: for 32 channels of y and a part of
+// the input channels at a time, so that the points are in the L2 cache. Precomputed points have four times as
+// many bytes, and loading them from beyond the L2 cache takes longer than computing them.
 
 #include <algorithm>
 #include <cstdint>
@@ -33,8 +32,8 @@ struct ImageStrides {
 
 struct Winograd {
     int64_t ic, oc;                 // multiples of the images' blocks
-    int64_t height, width;          // of x
-    int64_t out_height, out_width;  // of y
+    int64_t height, width;          // sizes of x
+    int64_t out_height, out_width;  // sizes of y
     int64_t pad_height, pad_width;  // above and left of x
     int64_t images;
     ImageStrides x, y;
@@ -45,10 +44,10 @@ struct Winograd {
         return (out_height + winograd_tile - 1) / winograd_tile * tile_columns();
     }
     int64_t tiles() const { return images * tiles_of_image(); }
-    int64_t panels() const;               // of channels of y; each is computed at once
-    int64_t blocks_of_panel() const;      // of channels of y
-    int64_t groups(int64_t tiles) const;  // of tiles that are multiplied together
-    // How many floats take the points of so many tiles, those of one panel's weights, and the products of a
+    int64_t panels() const;               // panels of channels of y; each is computed in one piece
+    int64_t blocks_of_panel() const;      // blocks of channels of y per panel
+    int64_t groups(int64_t tiles) const;  // groups of tiles that are multiplied together
+    // Number of floats for the points of so many tiles, those of one panel's weights, and the products of a
     // panel with so many tiles.
     int64_t point_floats(int64_t tiles) const;
     int64_t weight_floats() const;
@@ -68,13 +67,13 @@ struct WinogradPanel {
     const float* weight;           // the panel's: (blocks of panel, ic, 3, 3, block) with the block of y
     const float *bias, *residual;  // may be null
     float* y;
-    const float* points;        // of the strip
+    const float* points;        // points of the strip
     float *weights, *products;  // scratch
 };
 // The results of a panel's channels in the tiles of a strip.
 void winograd_panel(const Winograd& w, const WinogradPanel& p, TileRange strip, int64_t panel);
 
-// What is compiled once per instruction set.
+// Functions compiled once per instruction set.
 struct WinogradFunctions {
     int64_t panel_channels, group_tiles;
     void (*input)(const Winograd&, const float*, TileRange, int64_t, int64_t, float*);

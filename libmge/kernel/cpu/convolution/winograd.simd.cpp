@@ -24,7 +24,7 @@ constexpr int64_t fetched_ahead = 8;
 // Floats of a line of the caches.
 constexpr int64_t line = 64 / sizeof(float);
 
-// Tiles are multiplied in groups of about equally many. The points of a group and a part of the channels of x
+// Tiles are multiplied in groups of about equal size. The points of a group and a part of the channels of x
 // are (36, max_rows, depth); those of the weights (36, depth, panel_channels); a group's products (36,
 // max_rows, panel_channels).
 constexpr int64_t points_plane = max_rows * depth + plane_gap, points_group = winograd_points * points_plane;
@@ -76,8 +76,8 @@ void transform_weights(const Winograd& w, const float* weight, int vectors, int6
         }
 }
 
-// Of one point: products += points * weights for R tiles and V vectors of channels; `=` at the first part of
-// the channels of x. The points that are multiplied next come from the second cache or beyond it.
+// For one point: products += points * weights for R tiles and V vectors of channels; `=` for the first part
+// of the channels of x. The next points come from the L2 cache or beyond.
 struct Factors {
     const float *points, *weights;
     int64_t channels;

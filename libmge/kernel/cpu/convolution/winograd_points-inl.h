@@ -94,7 +94,7 @@ HWY_INLINE void output_points(const Vec (&y)[4], Vec (&p)[6]) {
     p[5] = y[3];
 }
 
-// Where a tile begins, in pixels of y.
+// The start of a tile, in pixels of y.
 struct Tile {
     int64_t image, row, column;
 };
@@ -104,13 +104,13 @@ HWY_INLINE Tile tile_at(const Winograd& w, int64_t tile) {
             in_image % w.tile_columns() * winograd_tile};
 }
 
-// Where points go: those of channel c are at c / channels * part + c % channels, and `plane` apart.
+// Positions of points: those of channel c are at c / channels * part + c % channels, and `plane` apart.
 struct PointPlaces {
     int64_t channels, part, plane;
     HWY_INLINE int64_t of_channel(int64_t c) const { return c / channels * part + c % channels; }
 };
 
-// Pixels of an image with one vector of channels each, and how far apart they lie.
+// Pixels of an image with one vector of channels each, and their strides.
 struct Patch {
     const float* first;
     int64_t row, pixel;
@@ -140,7 +140,7 @@ HWY_INLINE void transform_patch(const Patch& x, float* points, int64_t plane, Al
         [&](int64_t i, int64_t j, Vec p) HWY_ATTR { hn::Store(p, f, points + (i * window + j) * plane); });
 }
 
-// Copies what lies inside of an image; the rest of `copy`, of `size` by `size` pixels, stays zero.
+// Copies the part inside the image; the rest of `copy`, of `size` by `size` pixels, stays zero.
 HWY_INLINE void copy_inside(const Patch& image, int64_t height, int64_t width, int64_t row, int64_t column,
                             int64_t size, float* copy) {
     const F32 f;
@@ -150,8 +150,8 @@ HWY_INLINE void copy_inside(const Patch& image, int64_t height, int64_t width, i
                       copy + (i * size + j) * lanes);
 }
 
-// Asks for what the tile to the right of these pixels adds to them. Its other channels come between, each
-// from far away in an image of blocks, where no hardware sees a stream.
+// Prefetches the pixels that the next tile to the right adds. Its other channels come in between, each from
+// far away in a blocked image, so the hardware detects no stream.
 HWY_INLINE void fetch_next(const Patch& patch, int64_t rows) {
     constexpr int64_t line = 64 / sizeof(float);
     if (patch.pixel > line) return;
@@ -163,8 +163,7 @@ HWY_INLINE void fetch_next(const Patch& patch, int64_t rows) {
 struct Extents {
     int64_t channels, height, width;
 };
-// The points of N by N pixels of images in all channels, from `at` on; what lies outside of the image is
-// zero.
+// The points of N by N pixels in all channels, from `at` on; pixels outside the image are zero.
 template <int N, class Along>
 HWY_INLINE void transform_tile(const ImageStrides& x, const Extents& of, const float* images, const Tile& at,
                                float* to, const PointPlaces& places, Along along) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The products of one point in Winograd's convolutions: a few rows times a panel of channels, which are
-// summed in registers. Included by *.simd.cpp files after foreach_target.h and once per instruction set, so
-// it has no #pragma once.
+// The products of one point in Winograd's convolutions: a few rows times a panel of channels, summed in
+// registers. Included by *.simd.cpp files after foreach_target.h and once per instruction set, so it has no
+// #pragma once.
 
 #if defined(MGE_KERNEL_CPU_WINOGRAD_PRODUCTS_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef MGE_KERNEL_CPU_WINOGRAD_PRODUCTS_H

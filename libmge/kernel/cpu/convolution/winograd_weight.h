@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What training with Winograd's F(4×4, 3×3) needs besides winograd.h: weights that change are packed in each
-// run, and the gradient of the weights is the adjoint of the convolution: with the points of tiles of x, B^T
-// d B, and of tiles of dy, A y A^T, it is G^T s G, s being the sums over all tiles of what the two give for
-// each point: 36 matrix products of channels of x by tiles by channels of y.
+// Training with Winograd's F(4×4, 3×3), in addition to winograd.h: changing weights are packed in each run,
+// and the gradient of the weights is the adjoint of the convolution. With the points of tiles of x, B^T d B,
+// and of tiles of dy, A y A^T, it is G^T s G, where s sums the products of the two over all tiles for each
+// point: 36 matrix products of channels of x by tiles by channels of y.
 
 #include "libmge/kernel/cpu/convolution/winograd.h"
 
@@ -19,10 +19,10 @@ struct RowBlock {
 };
 void pack_row_block(const RowBlock& rows);
 
-// Tiles are taken in strips. Their points lie in chunks of channels of x and panels of channels of y; each
-// pair of a chunk and a panel has its sums.
+// Tiles are processed in strips. Their points are stored in chunks of channels of x and panels of channels of
+// y; each pair of a chunk and a panel has its sums.
 struct WinogradWeight {
-    Winograd shape;  // of the forward convolution
+    Winograd shape;  // shape of the forward convolution
     int64_t strip;   // the most tiles of a strip
 
     int64_t strips() const { return (shape.tiles() + strip - 1) / strip; }
@@ -42,7 +42,7 @@ void winograd_weight_sums(const WinogradWeight& w, const float* x_points, const 
 // Writes a pair's part of the weight's gradient, (oc, ic, 3, 3).
 void winograd_weight_finish(const WinogradWeight& w, const float* sums, int64_t pair, float* dweight);
 
-// What is compiled once per instruction set.
+// Functions compiled once per instruction set.
 struct WinogradWeightFunctions {
     int64_t chunk_channels, panel_channels;
     void (*pack)(const RowBlock&);

@@ -15,7 +15,7 @@ namespace mge::cpu::HWY_NAMESPACE {
 namespace {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Channels of x whose sums with a panel of channels of y, 74 KB on AVX2, stay in the second cache.
+// Channels of x whose sums with a panel of channels of y, 74 KB on AVX2, stay in the L2 cache.
 constexpr int64_t chunk_channels = 32;
 constexpr int64_t taps = 9;
 
@@ -64,9 +64,9 @@ void points(const WinogradWeight& w, const float* x, const float* dy, TileRange 
     }
 }
 
-// Of one point: sums (R, V vectors) += the products of R channels of x and V vectors of channels of dy, over
-// the tiles. What a strip gives is summed apart and then added, which keeps rounding from growing with all
-// tiles.
+// For one point: sums (R, V vectors) += the products of R channels of x and V vectors of channels of dy, over
+// the tiles. The sum of a strip is computed separately and then added, which limits the growth of rounding
+// errors.
 struct Columns {
     const float *x, *dy;
     int64_t tiles;

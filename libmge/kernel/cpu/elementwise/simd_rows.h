@@ -9,8 +9,8 @@
 
 namespace mge::cpu {
 
-// For the best instruction set that may be used. Declared for every functor and defined, one by one, in the
-// .simd.cpp of its group: a row that is forgotten there fails the link of whoever uses the functor.
+// For the best available instruction set. Declared for every functor and defined, one by one, in the
+// .simd.cpp of its group: a missing definition fails the link of the functor's users.
 template <class F>
 RowsFn simd_rows();
 

@@ -29,7 +29,7 @@ MemoryDesc argument_desc(const_dnnl_primitive_desc_t desc, int argument) {
 struct Slot {
     enum Kind { input, output, workspace, fixed } kind;
     MemoryDesc desc;
-    size_t index;  // of the input or output; offset in the workspace
+    size_t index;  // index of the input or output; offset in the workspace
     void* address = nullptr;
 };
 
@@ -41,7 +41,7 @@ struct Step {
     std::unique_ptr<NanRepair> repair = {};  // set where the primitive applies an activation
 };
 
-// oneDNN's objects that hold addresses, and so belong to one run at a time.
+// oneDNN objects that contain addresses, and so belong to one run at a time.
 struct ArgumentSet {
     std::vector<Memory> memories;
     std::vector<void*> addresses;
@@ -57,7 +57,7 @@ struct Call::Plan {
     PackedInputs packed;
     PackedCopyNotes* notes = nullptr;  // only while the call is made
     size_t workspace = 0;
-    // Sets waiting for their next run; a run that finds none makes one.
+    // Sets kept for later runs; a run without a free set makes one.
     static constexpr size_t kept_sets = 8;
     std::array<std::atomic<ArgumentSet*>, kept_sets> idle{};
 

@@ -13,9 +13,9 @@ class PackedCopyNotes;
 
 namespace mge::onednn {
 
-// What fills one argument of a primitive: an input or output of the Problem. Where the primitive wants
-// another layout than `given`, a reorder stands before (or behind) it: once, when the input is constant; else
-// in every run, through the workspace.
+// The source of one argument of a primitive: an input or output of the Problem. If the primitive needs
+// another layout than `given`, a reorder is inserted before (or after) it: once for a constant input;
+// otherwise in every run, through the workspace.
 struct Operand {
     int argument;  // DNNL_ARG_…
     bool is_output;
@@ -31,12 +31,12 @@ inline Operand output(int argument, size_t index, const MemoryDesc& given) {
 }
 
 // A primitive, the reorders around it and their arguments, ready to run any number of times and from several
-// threads at once. Steady state: nothing of ours allocates or locks.
+// threads at once. In the steady state our code neither allocates nor locks.
 class Call {
 public:
-    // `residual`: an input whose values the primitive finds in its destination (post-operation sum). It is
-    // copied there unless it is the same memory already. `notes` records the copies of constants that are
-    // packed; null: nobody does. `activation`: the one that the primitive applies.
+    // `residual`: an input whose values the primitive reads from its destination (post-operation sum). It is
+    // copied there unless it is the same memory already. `notes` records the copies of packed constants;
+    // null: no record. `activation`: the one that the primitive applies.
     Call(const PrimitiveDesc& desc, const std::vector<Operand>& operands, const Operand* residual = nullptr,
          PackedCopyNotes* notes = nullptr, Activation activation = Activation::none);
     ~Call();

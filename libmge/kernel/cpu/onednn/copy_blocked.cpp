@@ -9,9 +9,9 @@
 #include <span>
 #include <vector>
 
-// In a layout of blocks each index of an axis adds an amount of its own to an element's place, whatever the
-// other indices are: place(i, j, …) = places[0][i] + places[1][j] + …. So the places of all elements are sums
-// of two tables, one over the outer axes and one over the inner ones.
+// In a blocked layout each index of an axis adds its own amount to an element's position, independent of the
+// other indices: place(i, j, …) = places[0][i] + places[1][j] + …. So all positions are sums of two tables,
+// one over the outer axes and one over the inner ones.
 
 namespace mge::onednn {
 namespace {
@@ -68,7 +68,7 @@ bool copy_blocked(const MemoryDesc& from, const void* source, const MemoryDesc& 
     if (size == 0) return true;
     if (!std::equal(to.dims, to.dims + to.ndims, to.padded_dims)) std::memset(target, 0, size);
 
-    // In the order of the source, which is read as it lies.
+    // In the order of the source, which is read sequentially.
     std::array<int, DNNL_MAX_NDIMS> order{};
     std::span axes(order.data(), size_t(from.ndims));
     std::iota(axes.begin(), axes.end(), 0);

@@ -4,9 +4,10 @@
 
 namespace mge::onednn {
 
-// A reorder between two layouts of the same f32 or i32 values, by tables instead of generated code: for what
-// is moved once and is so small that the kernel would take longer to make (some 0.2 ms) than the values to
-// move. Padding is cleared. False, and nothing done, where the two are more than another order.
+// A reorder between two layouts of the same f32 or i32 values, by tables instead of generated code: for
+// values that are moved once and are so small that generating the kernel (some 0.2 ms) would take longer than
+// moving them. Padding is cleared. Returns false, without an effect, if the two differ in more than the
+// order.
 bool copy_blocked(const MemoryDesc& from, const void* source, const MemoryDesc& to, void* target);
 
 }  // namespace mge::onednn

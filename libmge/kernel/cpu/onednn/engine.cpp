@@ -29,7 +29,7 @@ dnnl_cpu_isa_t highest_isa() {
 }
 
 dnnl_engine_t make_engine() {
-    // Both come before the first use of the library; a program that used oneDNN itself before us keeps its
+    // Both must precede the first use of the library; a program that used oneDNN itself before keeps its
     // instruction set.
     dnnl_set_max_cpu_isa(highest_isa());
     check(dnnl_set_primitive_cache_capacity(0), "dnnl_set_primitive_cache_capacity");
@@ -66,8 +66,8 @@ ThreadScope::ThreadScope(int threads) {
         own_.emplace(&RegionRules::threads, threads);
         return;
     }
-    // A primitive made before the fork asks for as many threads as it was made for: there, no region may have
-    // more than one.
+    // A primitive made before the fork requests as many threads as it was made for, but in the child a region
+    // must have only one.
     if (is_team_lost()) [[unlikely]]
         forbid_openmp_teams();
     outer_ = openmp_threads();

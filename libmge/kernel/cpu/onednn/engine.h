@@ -12,7 +12,7 @@
 
 namespace mge::onednn {
 
-// Unless it succeeded: MemoryError when that is what oneDNN lacked, else InternalError with call and status.
+// On failure: MemoryError if oneDNN is out of memory, otherwise InternalError with call and status.
 void check(dnnl_status_t status, const char* call);
 
 dnnl_engine_t engine();

@@ -22,8 +22,8 @@ int instruction_set(const std::string& name) {
     return contains(name, "sse41") ? 1 : 0;
 }
 
-// Those for older instruction sets lose to their successors; trying them costs search time, and where little
-// is to be computed one of them may win a measurement by chance.
+// Those for older instruction sets are slower than their successors. Trying them costs search time, and for
+// small problems one of them may win a measurement by chance.
 void drop_outdated(std::vector<Implementation>& list) {
     int best = 0;
     for (auto& i : list) best = std::max(best, instruction_set(i.name));

@@ -19,8 +19,8 @@ void set_plain_strides(MemoryDesc& desc) {
     }
 }
 
-// Digits with blocks first, from the innermost outwards; then what remains of the axes. False when a block
-// stands outside of an unblocked digit, which oneDNN cannot describe.
+// Digits with blocks first, from the innermost outwards; then the rest of the axes. False if a block is
+// outside of an unblocked digit, which oneDNN cannot describe.
 bool set_strides(MemoryDesc& desc, const Layout& layout) {
     auto& blocking = desc.format_desc.blocking;
     int outer = layout.size();

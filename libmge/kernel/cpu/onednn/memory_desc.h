@@ -11,12 +11,12 @@ namespace mge::onednn {
 
 using MemoryDesc = dnnl_memory_desc_t;
 
-// nullopt for dtypes and layouts oneDNN has no word for (i64, u16, blocks outside the innermost digits).
+// nullopt for dtypes and layouts that oneDNN does not have (i64, u16, blocks outside the innermost digits).
 std::optional<dnnl_data_type_t> data_type(DType dtype);
 std::optional<MemoryDesc> memory_desc(const TensorSpec& spec);
-// f32 of these extents, in one of oneDNN's named layouts.
+// f32 of this shape, in one of oneDNN's named layouts.
 MemoryDesc tagged(std::initializer_list<int64_t> dims, dnnl_format_tag_t tag);
-// The same extents and dtype; oneDNN chooses the layout.
+// The same shape and dtype; oneDNN chooses the layout.
 MemoryDesc any_layout(const MemoryDesc& desc);
 MemoryDesc strided(std::span<const int64_t> dims, std::span<const int64_t> strides, dnnl_data_type_t type);
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// NaN through an activation that a oneDNN primitive applies. Its generated code bounds values by maxima and
+// NaN through an activation that a oneDNN primitive applies. Its generated code clips values by maxima and
 // minima that drop NaN, its other code multiplies -inf by 0, and so its implementations disagree. No other
 // post-operation keeps NaN: eltwise_clip, clip_v2 and binary_max drop it, and a prelu by 0 makes NaN of -inf.
 //
-// Such a maximum raises the processor's flag for invalid operations, which costs nothing to look at. After a
-// run that raised it, the sums are computed again without the activation, and each place whose sum is not
-// finite gets the value that the activation has for it.
+// Such a maximum raises the processor's flag for invalid operations, which is free to check. After a run that
+// raised it, the sums are computed again without the activation, and each position whose sum is not finite
+// gets the activation's value.
 
 #include <functional>
 #include <memory>

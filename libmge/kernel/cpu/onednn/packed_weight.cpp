@@ -23,24 +23,24 @@
 namespace mge::onednn {
 namespace {
 
-// Larger constants are read piece by piece. Of a mapped file no more than one is in memory then: packing a
+// Larger constants are read piece by piece. At most one piece of a mapped file is in memory then: packing a
 // layer that is most of the network takes its packed copy and no second one.
 constexpr size_t piece_bytes = size_t(16) << 20;
 
-// Smaller ones are packed by the caller alone. A team that was called stays awake for a while, and each
-// kernel that is generated meanwhile (the next packing has one, and so has what reads the weight) changes the
-// rights of pages, for which the kernel interrupts every processor that runs a thread of the process: some 15
-// us a time.
+// Smaller ones are packed by the caller alone. A woken team stays awake for a while, and kernels
+// are generated meanwhile for the next packing and for the reader of the weight. Each changes page
+// permissions, which interrupts every processor that runs a thread of the process: some 15 us each.
 constexpr size_t worth_a_team = size_t(1) << 18;
 
-// What is smaller is moved faster than the kernel that would move it is generated.
+// Smaller constants are moved faster than a kernel for that is generated.
 constexpr size_t worth_generating = size_t(1) << 18;
 
 std::span<const std::byte> bytes_at(const void* data, size_t first, size_t count) {
     return {static_cast<const std::byte*>(data) + first, count};
 }
 
-// Of a large one that of its parts', which the threads share; the same for any number of them.
+// For a large constant, the fingerprint of the fingerprints of its parts, which the threads share; the same
+// for any number of threads.
 Fingerprint fingerprint_of(const void* data, size_t size, int threads) {
     constexpr size_t part_bytes = worth_a_team;
     if (size <= part_bytes) return fingerprint(data, size);
@@ -64,7 +64,7 @@ struct Entry {
     std::weak_ptr<const PackedWeight> weight;
 };
 
-// What is packed now, by the fingerprint of the values.
+// The packed weights by the fingerprint of the values.
 struct Table {
     std::mutex mutex;
     std::multimap<Fingerprint, Entry> entries;
@@ -79,13 +79,12 @@ struct Table {
 };
 
 Table& table() {
-    // A child made by fork() shares nothing with its parent's later packing, nor its lock.
+    // A child made by fork() shares neither its parent's later packing nor its lock.
     static PerProcess<Table> tables([](Table*) { return std::make_unique<Table>(); });
     return tables.get();
 }
 
-// The layers of a block come again and again, each with a weight of its own; a primitive that nobody has is
-// generated anew.
+// The layers of a block repeat, each with its own weight; an unused primitive would be generated again.
 class LastReorders {
 public:
     void keep(const Primitive& primitive) {
@@ -99,7 +98,7 @@ private:
     size_t next_ = 0;
 };
 
-// Never destroyed: oneDNN may be gone by then.
+// Never destroyed, because oneDNN may be unloaded before.
 LastReorders& last_reorders() {
     static auto& last = *std::make_unique<PerProcess<LastReorders>>([](LastReorders*) {
                              return std::make_unique<LastReorders>();
@@ -135,7 +134,7 @@ bool is_dense_and_plain(const MemoryDesc& desc) {
            std::equal(desc.dims, desc.dims + desc.ndims, desc.padded_dims);
 }
 
-// Some places of an axis, and how many bytes behind the beginning of the whole they begin.
+// A range of an axis, and its offset in bytes from the start of the whole.
 struct Part {
     MemoryDesc desc;
     size_t offset = 0;
@@ -196,7 +195,7 @@ void pack(const MemoryDesc& from, const void* source, const MemoryDesc& to, void
 
 using Layouts = std::array<MemoryDesc, 2>;  // the constant's and its copy's
 
-// Equal ones may differ in bytes that mean nothing.
+// Equal descriptions may differ in unused bytes.
 bool are(std::string_view layouts, const MemoryDesc& given, const MemoryDesc& used) {
     Layouts kept;
     if (layouts.size() != sizeof kept) return false;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Constants in the layouts that primitives want. Equal values in an equal layout are one piece of memory,
-// whoever asks for them: programs of several shapes, the steps of an unrolled recurrence, threads that each
-// load the same model. The values themselves are the key, because passes make them anew for each program.
+// Constants in the layouts of primitives. Equal values in equal layouts share one piece of memory: for
+// programs of several shapes, the steps of an unrolled recurrence, and threads that load the same model. The
+// values themselves are the key, because passes copy them for each program.
 
 #include <memory>
 
@@ -21,8 +21,8 @@ private:
     StorageRef storage_;
 };
 
-// `data` lies as `given` says; what comes back holds it as `used` says. `threads` threads pack it. `notes`
-// records the copy; null: nobody does.
+// `data` has the layout `given`; the result has the layout `used`. Packs with `threads` threads. `notes`
+// records the copy; null: no record.
 std::shared_ptr<const PackedWeight> pack_weight(const MemoryDesc& given, const MemoryDesc& used,
                                                 const void* data, int threads, PackedCopyNotes* notes);
 

@@ -66,7 +66,7 @@ bool has_own_scratchpad(const_dnnl_primitive_desc_t desc, const_dnnl_primitive_a
            (mode == dnnl_scratchpad_mode_library && bytes > 0);
 }
 
-// Those that attributes() sets; with any other the primitive is nobody else's.
+// The attributes that attributes() sets; a primitive with any other attribute is not shared.
 bool add_attributes(Key& key, const_dnnl_primitive_desc_t desc) {
     const_dnnl_primitive_attr_t attr;
     const_dnnl_post_ops_t list;
@@ -111,7 +111,7 @@ std::optional<Fingerprint> key_of(const_dnnl_primitive_desc_t desc) {
     auto kind = kind_of(desc);
     key.add(kind);
     key.add_name(implementation_name(desc));
-    // For how many threads it divides its work.
+    // The number of threads for its division of work.
     key.add(ThreadScope::threads());
     if (!add_operation(key, desc, kind) || !add_attributes(key, desc)) return std::nullopt;
     add_memory(key, desc);
@@ -178,8 +178,7 @@ Primitive make_primitive(const_dnnl_primitive_desc_t desc) {
 
 Primitive make_reorder(const MemoryDesc& from, const MemoryDesc& to) {
     dnnl_primitive_desc_t made;
-    // Without attributes a reorder to a Winograd layout would hold a scratchpad of its own as long as it
-    // lives.
+    // Without attributes a reorder to a Winograd layout would own a scratchpad for its whole lifetime.
     auto attr = attributes(false, {});
     require_address_space(room_for_descriptions, "the descriptions of oneDNN primitives");
     check(dnnl_reorder_primitive_desc_create(&made, &from, engine(), &to, engine(), attr.get()),

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Primitives with their generated code. Equal ones are one object, whoever asks for them: the repeated layers
-// of a net, programs of one model, threads that each load it. oneDNN's own cache would do the same, but
-// cannot be on while implementations are enumerated.
+// Primitives with their generated code. Equal ones share one object: the repeated layers of a net, programs
+// of one model, threads that load it. oneDNN's own cache would do the same, but must be disabled while
+// implementations are enumerated.
 
 #include <memory>
 #include <vector>
@@ -12,21 +12,21 @@
 
 namespace mge::onednn {
 
-// May run on several threads at once: its scratchpad is the caller's.
+// May run on several threads at once: the caller provides its scratchpad.
 using Primitive = std::shared_ptr<dnnl_primitive>;
 
 Primitive make_primitive(const_dnnl_primitive_desc_t desc);
 Primitive make_reorder(const MemoryDesc& from, const MemoryDesc& to);
 
-// The scratchpad that each run needs as DNNL_ARG_SCRATCHPAD; of 0 bytes when the primitive needs none.
+// The scratchpad that each run needs as DNNL_ARG_SCRATCHPAD; of 0 bytes if not needed.
 MemoryDesc scratchpad_of(const Primitive& primitive);
 
 // Whether its shares of work never wait for each other, so that one thread may do them one after another.
-// Some implementations wait in loops of their own, which nobody sees from outside: the general matrix product
-// and gradients of weights, which sum up what threads have computed, and normalisations.
+// Some implementations wait in internal loops: the general matrix product and gradients of weights, which sum
+// up the results of threads, and normalisations.
 bool has_independent_shares(const Primitive& primitive);
 
-// What it takes with its code: estimates, since oneDNN does not tell.
+// The memory of the primitive and its code: an estimate, because oneDNN does not report it.
 std::vector<MemoryPiece> pieces_of(const Primitive& primitive);
 
 }  // namespace mge::onednn

@@ -23,7 +23,7 @@ using I16 = hn::Repartition<int16_t, I32>;
 using I8 = hn::Rebind<int8_t, I16>;
 using U8 = hn::Rebind<uint8_t, I16>;
 
-// As many sums as registers hold beside two words of the weight, one of a and a product.
+// As many sums as fit in the registers besides two words of the weight, one of a and a product.
 constexpr size_t pair_rows = HWY_MAX_BYTES >= 64 ? 12 : 6;
 constexpr int64_t word = 2;
 
@@ -160,7 +160,7 @@ HWY_INLINE void multiply_channels(const ByteWindows& w, int64_t c, int64_t i, co
     for (int j = 0; j < pixels; ++j) store_sums(sums[j], w.sums + (i + j) * byte_channels + c);
 }
 
-// As many pixels together as leave registers for the weights.
+// As many pixels at once as leave registers for the weights.
 template <bool is_signed, class Load>
 void multiply_pixels(const ByteWindows& w, int64_t c, const Load& load) {
     constexpr int together = 4;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Highway of Debian 12 has no products of bytes, so this is written in the processor's own words.
+// Highway of Debian 12 has no byte products, so this uses the processor's intrinsics.
 #include "libmge/kernel/cpu/product/byte_product.h"
 
 #include <cpuid.h>
@@ -118,7 +118,7 @@ __attribute__((target("avx512f,avx512bw,avx512vnni"))) void multiply_windows(con
             sums[3] = _mm512_dpbusd_epi32(sums[3], _mm512_unpackhi_epi16(high01, high23),
                                           _mm512_loadu_si512(weight + 192));
         }
-        // Lane l of sums[j] holds the channels from 16 l + 4 j on.
+        // Lane l of sums[j] contains the channels from 16 l + 4 j on.
         __m512i a = _mm512_shuffle_i32x4(sums[0], sums[1], 0x44);
         __m512i b = _mm512_shuffle_i32x4(sums[2], sums[3], 0x44);
         __m512i c = _mm512_shuffle_i32x4(sums[0], sums[1], 0xee);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Rows of a compressed weight, read once from where they lie: as floats, or times some rows of x.
+// Rows of a compressed weight, read once in place: as floats, or times some rows of x.
 
 #include "libmge/kernel/compressed_weight.h"
 
@@ -21,14 +21,14 @@ struct OrderedRows {
 inline int64_t half_row_of(const CompressedWeight& shape) {
     return shape.bits == 4 ? (shape.columns + 1) / 2 : 0;
 }
-// `ordered` has room for `count` times twice half_row_of(); dense rows of x.
+// `ordered` has space for `count` times twice half_row_of(); dense rows of x.
 OrderedRows order_rows(const CompressedWeight& shape, const float* x, int64_t count, float* ordered);
 
 // y[m][n] = sum over columns of x[m] * w[n], for n in [first, last); rows of y are `shape.rows` long.
 void multiply_rows(const CompressedWeight& shape, const CompressedData& data, const OrderedRows& x,
                    int64_t first, int64_t last, float* y);
 
-// What is compiled once per instruction set, by the bits of a step.
+// Functions compiled once per instruction set, by the bits of a step.
 struct CompressedFunctions {
     using Expand = void (*)(const CompressedWeight&, const CompressedData&, int64_t, int64_t, float*);
     using Multiply = void (*)(const CompressedWeight&, const CompressedData&, const OrderedRows&, int64_t,

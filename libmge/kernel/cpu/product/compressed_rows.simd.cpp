@@ -20,7 +20,7 @@ using U8 = hn::Rebind<uint8_t, F32>;
 using Vec = hn::Vec<F32>;
 constexpr int64_t lanes = hn::MaxLanes(F32());
 
-// How many steps a byte holds, and which of them: 8 bits have one place, 4 bits the low and the high half.
+// Number and positions of the steps in a byte: 8 bits have one position, 4 bits the low and the high half.
 template <int bits>
 inline constexpr int places = 8 / bits;
 
@@ -135,8 +135,7 @@ void multiply_columns(const CompressedWeight& s, const CompressedData& d, const 
     if (left == 1) multiply_tile<bits, 1, N>(s, d, x, m, n, y);
 }
 
-// One row of x needs several rows of w for sums that do not wait for each other; more of them find no more
-// registers.
+// One row of x needs several rows of w for independent sums; more rows exceed the registers.
 template <int bits>
 void multiply(const CompressedWeight& s, const CompressedData& d, const OrderedRows& x, int64_t first,
               int64_t last, float* y) {

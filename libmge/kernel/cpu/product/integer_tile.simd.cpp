@@ -16,7 +16,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 using I32 = hn::ScalableTag<int32_t>;
 using I16 = hn::Repartition<int16_t, I32>;
 
-// As many sums as registers hold beside two words of b and one of a.
+// As many sums as fit in the registers besides two words of b and one of a.
 constexpr int tile_rows = HWY_MAX_BYTES >= 64 ? 12 : 6;
 
 void multiply(const int32_t* a, const int32_t* b, int64_t words, int32_t* sums, int64_t stride) {

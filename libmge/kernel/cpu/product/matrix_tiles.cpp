@@ -24,7 +24,7 @@ constexpr TileShapes whole_tiles = [] {
     return shapes;
 }();
 
-// A process asks the system once.
+// Requested from the system once per process.
 bool may_keep_tiles() {
     constexpr long request_permission = 0x1023, tile_data = 18;
     return cpu_isa() >= Isa::amx && syscall(SYS_arch_prctl, request_permission, tile_data) == 0;

@@ -20,17 +20,16 @@ struct PackedProduct {
 struct PackedProductData {
     const float *a, *b;
     float* y;
-    bool adds;  // to what y holds; else that is gone
+    bool adds;  // adds to y; otherwise overwrites it
     const float* packed_rows =
-        nullptr;  // those of the part, by pack_product_rows; null: a is read where it is
+        nullptr;  // packed rows of the part, by pack_product_rows; null: a is read in place
 };
-// The sums of a part of y, which begins with a panel, and what comes behind them, while the second cache has
-// them.
+// The sums of a part of y, which begins with a panel, and their epilogue while they are in the L2 cache.
 void packed_product(const PackedProduct& shape, const PackedProductData& data, const ProductPart& part,
                     const ProductEpilogue& epilogue);
 
-// Rows that are packed, too, are read from front to back by every panel: they meet neither each other nor the
-// panel at the same place of a cache. At most so many of them at once, of which threads share the tiles.
+// Packed rows, too, are read sequentially by every panel: they conflict neither with each other nor with the
+// panel in a cache. At most so many of them at once, whose tiles the threads share.
 inline constexpr int64_t rows_packed_together = 160;
 struct ProductRows {
     int64_t first, last;
@@ -41,7 +40,7 @@ int64_t product_tiles(const ProductRows& rows);
 void pack_product_rows(const PackedProduct& shape, const float* a, const ProductRows& rows,
                        int64_t first_tile, int64_t last_tile, float* packed);
 
-// One per instruction set; packed_product.simd.cpp has them.
+// One per instruction set; packed_product.simd.cpp defines them.
 struct PackedProductFunctions {
     decltype(&packed_product) multiply;
     decltype(&product_tiles) count_tiles;

@@ -16,16 +16,16 @@ namespace mge::cpu::HWY_NAMESPACE {
 namespace {
 constexpr int64_t columns = PackedProduct::panel_columns;
 
-// At most: a block of a panel takes three quarters of a first cache of 32 KiB, one of rows of a under half of
-// a second of 512 KiB, which the next block of a panel shares.
+// Upper limits: a block of a panel takes three quarters of an L1 cache of 32 KiB, one of rows of a under half
+// of an L2 cache of 512 KiB, which the next block of a panel shares.
 constexpr int64_t block_depth = 384, block_rows = rows_packed_together;
 // Up to here sums are not cut at all: a panel then comes from the second cache for each tile, which costs
 // less than sums that are written and read again.
 constexpr int64_t whole_depth = 768;
-// Columns of a block of rows that have their sums are finished at once, in rows long enough for vectors.
+// So many columns of a block of rows are finished together, in rows long enough for vectors.
 constexpr int64_t finished_together = 128;
 
-// The whole in even blocks, with no small rest.
+// The whole in even blocks, without a small rest.
 struct Blocks {
     int64_t first, whole, count;
     Blocks(int64_t begin, int64_t end, int64_t most)

@@ -17,8 +17,7 @@ namespace {
 namespace hn = hwy::HWY_NAMESPACE;
 
 constexpr int64_t floats_in_line = 16;
-// Sums that are kept at once: enough to hide the latency of a fused multiply-add, few enough for 16
-// registers.
+// Number of concurrent sums: enough to hide the latency of a fused multiply-add, few enough for 16 registers.
 constexpr int64_t most_sums = 8;
 // Rows of a panel are fetched so far ahead: the matrix comes from the second cache or from beyond it.
 constexpr int64_t fetched_ahead = 8;
@@ -27,14 +26,14 @@ HWY_INLINE void fetch(const float* from, int64_t lines) {
     for (int64_t line = 0; line < lines; ++line) hwy::Prefetch(from + line * floats_in_line);
 }
 
-// What a panel's sums are added to and where they go; `next` is the panel that is read behind it.
+// Initial values and target of a panel's sums; `next` is the panel that is read after it.
 struct Panel {
     const float *x, *b, *next, *bias, *residual;
     float* y;
 };
 
-// V vectors of R rows of a panel at a time, each with sums of its own. Rows of a panel are read whole where
-// the registers allow that: half of each, twice, comes at two thirds of the speed from beyond a cache.
+// V vectors of R rows of a panel at a time, each with separate sums. Rows of a panel are read whole if the
+// registers allow it: two passes over halves have two thirds of the speed from beyond a cache.
 template <class D, int V, int R>
 HWY_INLINE void sum_columns(D d, int64_t k, const Panel& p) {
     const int64_t lanes = int64_t(hn::Lanes(d));
@@ -93,8 +92,8 @@ void sum_columns_of_last(const PackedRow& s, Panel p, int64_t n) {
 }
 
 void multiply(const PackedRow& s, const PackedRowData& data, int64_t first, int64_t last) {
-    // Each call goes the other way: of a matrix that is used again and again, as that of a recurrent net, and
-    // is larger than a cache, the panels of the last call's end are still there.
+    // The direction alternates between calls: if a matrix is reused, as in a recurrent net, and exceeds a
+    // cache, the panels from the end of the last call are still there.
     thread_local bool is_backwards = false;
     is_backwards = !is_backwards;
     for (int64_t i = first; i < last; ++i) {

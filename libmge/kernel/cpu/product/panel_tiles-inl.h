@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products of matrices in tiles of registers, the second factor in panels of columns (packed_product.h).
-// Included by *.simd.cpp files after foreach_target.h and once per instruction set, so it has no #pragma
-// once.
+// Matrix products in register tiles, with the second factor in panels of columns (packed_product.h). Included
+// by *.simd.cpp files after foreach_target.h and once per instruction set, so it has no #pragma once.
 
 #if defined(MGE_KERNEL_CPU_PANEL_TILES_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef MGE_KERNEL_CPU_PANEL_TILES_H
@@ -27,23 +26,22 @@ using F32 = hn::CappedTag<float, 16>;
 using Vec = hn::Vec<F32>;
 constexpr int64_t lanes = hn::MaxLanes(F32());
 constexpr int64_t columns = PackedProduct::panel_columns;
-// Of a tile. Its sums, a row of b and one number of a fill the registers.
+// Vectors of a tile. Its sums, a row of b and one number of a fill the registers.
 constexpr int vectors = int(std::min<int64_t>(2, columns / lanes));
 constexpr int64_t tile_columns = vectors * lanes;
 constexpr int max_rows = lanes == 16 ? 14 : 6;
 
-// How the numbers of a lie: in rows, or, for each tile, those of a column side by side, column by column.
+// The order of a: in rows, or, for each tile, column by column.
 enum class Factor { rows, columns };
 
-// What is read of b later comes from memory: while a tile is computed, some rows of it are fetched after
-// every `rows_of_b`, from `first` on. Null: none are.
+// Later data of b, which comes from memory: while a tile is computed, some of its rows are prefetched after
+// every `rows_of_b`, from `first` on. Null: no prefetch.
 struct Fetched {
     const float* first = nullptr;
     int64_t rows_of_b = 1, together = 1;
 };
 
-// Rows of b that a tile takes without looking at anything else. Of more, compilers mix the products and keep
-// sums in memory.
+// Unrolled rows of b in a tile. With more, compilers interleave the products and keep sums in memory.
 constexpr int64_t rows_at_once = 2;
 
 // The part of tile i of `count` in `depth` rows of b from `next` on.
@@ -53,8 +51,8 @@ HWY_INLINE Fetched part_of_fetched(const float* next, int64_t depth, int64_t i, 
     return {next && first < depth ? next + first * columns : nullptr, step, together};
 }
 
-// Where a tile lies: its first numbers in a, b and y, and how far the next row is. The rows of y that are
-// wanted next, if any are told, may come from far away, too.
+// The position of a tile: its first numbers in a, b and y, and the row strides. The next rows of y, if given,
+// may come from far away, too.
 struct Tile {
     const float* a;
     int64_t a_row;
@@ -116,7 +114,7 @@ HWY_INLINE void add_tile(const Tile& t, int64_t depth, bool is_first) {
         for (int v = 0; v < vectors; ++v) hn::StoreU(sums[r][v], f, t.y + r * t.y_row + v * lanes);
 }
 
-// A panel's whole width. Of the last one less may be there, and the rest goes through memory of its own.
+// The full width of a panel. The last one may be narrower, and its rest goes through a buffer.
 template <int R, Factor factor>
 void add_rows(const Tile& t, int64_t depth, int64_t width, bool is_first) {
     if (width == columns) {
@@ -149,9 +147,8 @@ struct Tiles {
     int64_t height(int64_t i) const { return begin(i + 1) - begin(i); }
 };
 
-// Rows [first, last). Each tile fetches its part of `next`, where as many rows of b begin as this panel's: so
-// nobody waits for all of them at once. Null: b is near. Numbers of a in columns lie tile behind tile, from
-// row `first` on.
+// Rows [first, last). Each tile prefetches its part of `next`, which has as many rows of b as this panel:
+// this hides the latency. Null: b is near. In columns, a is stored tile by tile, from row `first` on.
 template <Factor factor = Factor::rows>
 [[maybe_unused]] void add_panel(const Tile& panel, int64_t first, int64_t last, int64_t depth, int64_t width,
                                 bool is_first, const float* next = nullptr) {

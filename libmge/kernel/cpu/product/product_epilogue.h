@@ -6,8 +6,7 @@
 
 namespace mge::cpu {
 
-// What comes behind a product of matrices: y = activation(y + bias + residual), f32, in rows that lie one
-// behind the other.
+// The epilogue of a matrix product: y = activation(y + bias + residual), f32, in contiguous rows.
 struct ProductEpilogue {
     const float *bias, *residual;  // may be null; one bias for each column
     Activation activation;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Highway of Debian 12 has no products of bytes, so this is written in the processor's own words.
+// Highway of Debian 12 has no byte products, so this uses the processor's intrinsics.
 #include <immintrin.h>
 
 #include "libmge/device/cpu/cpu_device.h"

@@ -20,8 +20,8 @@ struct State {
     int64_t grain;
 };
 
-// Panels of 64 columns, each row by row; oneDNN's word for that has blocks of 16 rows, which changes nothing
-// but the padding behind the last.
+// Panels of 64 columns, each row by row; oneDNN's tag for that has blocks of 16 rows, which only changes the
+// padding at the end.
 onednn::MemoryDesc panels(const RowTimesWeight& s) { return onednn::tagged({s.k, s.n}, dnnl_BA16a64b); }
 
 }  // namespace

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// y = activation(x * weight + bias + residual) for one row x and a constant weight: what linear layers of one
-// item and convolutions of one pixel come down to.
+// y = activation(x * weight + bias + residual) for one row x and a constant weight: linear layers of one item
+// and convolutions of one pixel.
 
 #include "libmge/kernel/activation.h"
 #include "libmge/kernel/algorithm.h"
@@ -19,11 +19,11 @@ struct RowTimesWeight {
     Activation activation = Activation::none;
 };
 
-// Above that a weight comes from memory or the last cache, however it lies, and a copy only costs.
+// A larger weight comes from memory or the last-level cache in any layout, and a copy only costs.
 inline constexpr int64_t row_weight_limit = 2 << 20;  // elements
 
-// Packs the weight, the operator's input `weight_input`; equal ones are one. `notes` records the copy;
-// null: nobody does.
+// Packs the weight, the operator's input `weight_input`; equal ones are shared. `notes` records the copy;
+// null: no record.
 Prepared prepare_row(const RowTimesWeight& shape, const void* weight, size_t weight_input, int threads,
                      PackedCopyNotes* notes = nullptr);
 struct RowAddresses {

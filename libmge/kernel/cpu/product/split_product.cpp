@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Highway of Debian 12 has no matrix instructions, so this is written in the processor's own words.
+// Highway of Debian 12 has no matrix instructions, so this uses the processor's intrinsics.
 //
-// A step of a panel is three parts of two tiles each. A tile of rows holds a row's 32 k side by side; one of
-// columns holds pairs of k, those of 16 columns side by side. Both are words of 32 bits, [line][pair] and
-// [pair][line].
+// A step of a panel is three parts of two tiles each. A tile of rows contains 32 contiguous k of a row; one
+// of columns contains pairs of k, those of 16 columns side by side. Both are words of 32 bits, [line][pair]
+// and [pair][line].
 #include "libmge/kernel/cpu/product/split_product.h"
 
 #include <immintrin.h>
@@ -88,7 +88,7 @@ __attribute__((target("avx512f,avx512bw"))) inline void transpose_square(__m512*
             r[i + 2 * j] = _mm512_castpd_ps(_mm512_unpacklo_pd(upper, lower));
             r[i + 2 * j + 1] = _mm512_castpd_ps(_mm512_unpackhi_pd(upper, lower));
         }
-        // Lane l of r[4 g + c] holds column 4 l + c of the rows 4 g to 4 g + 3.
+        // Lane l of r[4 g + c] contains column 4 l + c of the rows 4 g to 4 g + 3.
 #pragma GCC unroll 4
     for (int64_t c = 0; c < 4; ++c) {
         __m512 even0 = _mm512_shuffle_f32x4(r[c], r[4 + c], 0x88);
@@ -104,7 +104,7 @@ __attribute__((target("avx512f,avx512bw"))) inline void transpose_square(__m512*
     for (int64_t i = 0; i < lanes; ++i) r[i] = t[i];
 }
 
-// The 16 x 16 floats at (line, k), [line][k] or [k][line]; transposed where they lie the other way.
+// The 16 x 16 floats at (line, k), [line][k] or [k][line]; transposed if stored the other way.
 __attribute__((target("avx512f,avx512bw"))) inline void load(const SplitSource& s, int64_t line, int64_t k,
                                                              bool is_by_line, __m512* to) {
     const float* from = s.first + line * s.line_stride + k * s.depth_stride;
@@ -121,7 +121,7 @@ __attribute__((target("avx512f,avx512bw"))) inline bool has_parts(const Splitter
     return _mm512_cmplt_epu32_mask(s.largest, _mm512_set1_epi32(int(without_parts))) == 0xffff;
 }
 
-// Lanes as words: the upper half of x's lane l is word 2 l + 1, that of y's 32 more.
+// Lanes as words: the upper half of x's lane l is word 2 l + 1, that of y's is 32 more.
 __attribute__((target("avx512f,avx512bw"))) inline Splitter splitter(bool is_in_turn) {
     alignas(64) uint16_t words[2 * lanes];
     for (int64_t i = 0; i < 2 * lanes; ++i)
@@ -178,7 +178,7 @@ __attribute__((target("avx512f,avx512bw"))) bool pack_split_columns(const SplitS
     return has_parts(s);
 }
 
-// Small products first. Of a step's parts, four are loaded twice and none more often.
+// Small products first. Four of a step's parts are loaded twice, the others once.
 __attribute__((target("amx-tile,amx-bf16"))) void multiply_split(const SplitStep* rows,
                                                                  const SplitStep* columns, int64_t steps,
                                                                  SplitSums& sums) {

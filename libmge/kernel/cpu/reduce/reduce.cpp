@@ -10,7 +10,7 @@
 namespace mge::cpu {
 namespace {
 
-constexpr int64_t run_length = longest_read;  // of a run reduced in one go: a few hundred per f32 lane
+constexpr int64_t run_length = longest_read;  // length of a run reduced in one go: a few hundred per f32 lane
 constexpr int64_t piece_length = 8192;        // elements or rows of one piece of a long folding
 constexpr int64_t least_piece = 256;          // rows of one
 constexpr int64_t many_units = 64;            // enough work for many threads without more pieces
@@ -42,7 +42,7 @@ public:
     const std::byte* behind(const std::byte* x, int64_t n) const { return x + n * size_; }
     int64_t cost() const { return reader_.cost; }
 
-    // What read() gave, where it is of the partial type already; else null.
+    // The result of read() if it has the partial type already; otherwise null.
     const A* as_values(const std::byte* x) const {
         return convert_ ? nullptr : reinterpret_cast<const A*>(x);
     }
@@ -65,19 +65,19 @@ private:
 
     const ElementReader& reader_;
     int64_t size_;     // bytes of an element
-    Convert convert_;  // null where nothing has to be converted
+    Convert convert_;  // null if no conversion is needed
 };
 
 // All that depends on the reduction, made apart from the loops that are the same for each: those are compiled
 // once per type of partial results, joined as J.
 template <class A, class J>
 struct Bricks {
-    // totals[i] = totals[i] ∘ all of run i: runs of n > 0 that lie one behind the other
+    // totals[i] = totals[i] ∘ all of run i: contiguous runs of n > 0
     void (*add_runs)(J* totals, const A* x, int64_t runs, int64_t n);
-    // total[i] = total[i] ∘ x[0][i] ∘ x[1][i] …: rows of n that lie one behind the other
+    // total[i] = total[i] ∘ x[0][i] ∘ x[1][i] …: contiguous rows of n
     void (*accumulate)(A* total, const A* x, int64_t rows, int64_t n);
     void (*join)(J* totals, const A* partial, int64_t n);
-    A nothing;  // what changes no other value
+    A nothing;  // neutral element
     J nothing_joined;
 };
 
@@ -114,7 +114,7 @@ Bricks<A, J> bricks() {
             identity<kind, J>()};
 }
 
-// A run of at most run_length elements onto what came before it.
+// Adds a run of at most run_length elements to the total.
 template <class A, class J>
 void reduce_run(const Elements<A>& elements, const Bricks<A, J>& bricks, const std::byte* x, int64_t n,
                 J& total) {
@@ -171,8 +171,8 @@ void reduce_tile(const Elements<A>& elements, const Bricks<A, J>& bricks, const 
     for (int64_t i = 0; i < n; ++i) y[i] = Y(totals[i]);
 }
 
-// Rows of one piece. Where there are few rows of results, pieces are shorter, so that there is work for
-// several threads whatever the number of columns.
+// Rows of one piece. With few rows of results, pieces are shorter, so that several threads have work for any
+// number of columns.
 int64_t piece_rows(const ReducePass& pass) {
     int64_t columns = std::max<int64_t>(1, std::min(pass.inner, tile));
     bool are_many = pass.outer * ((pass.inner + tile - 1) / tile) >= many_units;
@@ -182,7 +182,7 @@ int64_t pieces_of(const ReducePass& pass) {
     return std::max<int64_t>(1, (pass.length + piece_rows(pass) - 1) / piece_rows(pass));
 }
 
-// One pass into y, cut into pieces, each of a tile of columns: the units of work.
+// One pass into y, divided into pieces, each of a tile of columns: the units of work.
 template <class A, class J, class Y>
 class Units {
 public:
@@ -206,7 +206,7 @@ public:
     }
 
 private:
-    // Units that lie one behind the other, as many as can be read at once.
+    // Contiguous units, as many as can be read at once.
     void reduce_small(int part, int64_t begin, int64_t end) const {
         int64_t size = rows_ * pass_.inner, batch = longest_read / this->size();
         for (int64_t unit = begin; unit < end; unit += batch) {
@@ -277,7 +277,7 @@ void run_units(const Elements<A>& elements, const Bricks<A, J>& bricks, const Re
 
 struct InMemory {
     const void* x;
-    int64_t size;  // of an element
+    int64_t size;  // size of an element
 
     ElementReader reader() const {
         return {this, [](const void* source, int, int64_t begin, int64_t) -> const void* {
@@ -296,7 +296,7 @@ void run_units(const A* x, const Bricks<A, J>& bricks, const ReducePass& pass, i
     run_units(Elements<A>::template of<A>(reader), bricks, pass, pieces, y, threads);
 }
 
-// For values and for what joins them.
+// For values and for their combination.
 template <class A, class J>
 struct Meaning {
     Bricks<A, J> values;
@@ -309,8 +309,8 @@ const auto& meaning() {
     return made;
 }
 
-// One pass over values or Elements; `scratch` holds the outer * pieces * inner results of several pieces
-// until they are joined.
+// One pass over values or Elements; `scratch` contains the outer * pieces * inner results of several pieces
+// until they are combined.
 template <class A, class J, class X>
 void run_pass(const X& x, const Meaning<A, J>& meaning, const ReducePass& pass, A* y, J* scratch,
               int threads) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Reductions on the CPU. Neighbouring axes of one kind (kept or reduced) are one; groups of reduced axes are
-// then folded one after the other, the innermost first, each as (outer, length, inner) with inner kept. Long
-// foldings are cut into pieces of fixed length, whose results are joined in order: the bits do not depend on
-// the number of threads. Sums and products of floats go through short runs in f32 and join in f64.
+// Reductions on the CPU. Neighbouring axes of one kind (kept or reduced) are merged; groups of reduced axes
+// are then folded one after the other, the innermost first, each as (outer, length, inner) with inner kept.
+// Long foldings are divided into pieces of fixed length, whose results are combined in order: the bits do not
+// depend on the number of threads. Sums and products of floats use short runs in f32, combined in f64.
 
 #include <array>
 #include <cstdint>
@@ -25,9 +25,9 @@ Prepared prepare_reduction(const Problem& problem, const std::array<bool, max_ra
                            Reduction reduction, bool is_mean);
 void run_reduction(const Prepared& prepared, const Launch& launch);
 
-// For elements that do not lie in memory: `read` gives elements [begin, begin + n) of the row-major tensor
-// that is reduced, n at most longest_read, in memory that part `part` of the threads has for itself. Nothing
-// is asked for twice. `cost` of an element, in additions, decides how many are worth a second thread.
+// For elements that are not in memory: `read` provides elements [begin, begin + n) of the row-major tensor to
+// reduce, n at most longest_read, in memory private to part `part` of the threads. Nothing is requested
+// twice. `cost` of an element, in additions, determines how many are worth a second thread.
 inline constexpr int64_t longest_read = 4096;
 struct ElementReader {
     const void* source = nullptr;

@@ -103,7 +103,7 @@ HWY_INLINE void fold_columns(D d, float* total, const float* x, int64_t rows, in
     }
 }
 
-// K rows at once, so that the totals pass by once for all of them.
+// K rows at once, so that the totals are updated once for all of them.
 template <class R, int K>
 HWY_INLINE void fold_rows(float* total, const float* x, int64_t n) {
     const int64_t lanes = int64_t(hn::Lanes(f32));

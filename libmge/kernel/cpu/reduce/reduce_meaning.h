@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What reductions compute, for whichever way they are computed: how values combine, in which types partial
-// results are kept and joined, and how these become results.
+// The meaning of reductions, for all implementations: how values combine, in which types partial results are
+// kept and combined, and how these become results.
 
 #include <array>
 #include <cstdint>
@@ -37,11 +37,11 @@ constexpr A identity() {
         return kind == Reduction::prod;
 }
 
-// Doubles stay what they are; all else that is no integer is float.
+// Doubles stay doubles; all other non-integers become float.
 template <class T>
 using Real = std::conditional_t<std::is_same_v<T, double>, double, float>;
 
-// In what partial results of a T are kept; sums and products of floats join in double.
+// The type of partial results of a T; sums and products of floats are combined in double.
 template <class T, Reduction kind, bool is_mean>
 struct Partial {
     static constexpr bool counts = kind == Reduction::sum || kind == Reduction::prod;
@@ -54,8 +54,7 @@ using Joined =
     std::conditional_t<std::is_same_v<A, float> && (kind == Reduction::sum || kind == Reduction::prod),
                        double, A>;
 
-// Apart from the loops over dtypes and reductions: one for each pair of types that results are kept and
-// wanted in.
+// Separate from the loops over dtypes and reductions: one for each pair of partial and result type.
 template <class J>
 void write_results(const J* values, int64_t n, DType dtype, void* out) {
     dispatch_dtype(dtype, AllTypes{}, [&](auto type) {
@@ -85,7 +84,7 @@ void dispatch_reduction(Reduction kind, bool is_mean, Fn fn) {
     }
 }
 
-// How many elements become one.
+// Number of elements reduced to one.
 inline int64_t reduced_count(const Shape& x, const std::array<bool, max_rank>& reduced) {
     int64_t count = 1;
     for (int axis = 0; axis < x.rank(); ++axis)

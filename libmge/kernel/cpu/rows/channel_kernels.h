@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Vectorised work on f32 images whose neighbouring elements are channels (channels last, blocks of channels):
-// `rows` pixels one behind the other, of `channels` elements each, with an array element per channel.
+// Vectorised operations on f32 images with channels innermost (channels last, blocks of channels): `rows`
+// contiguous pixels of `channels` elements each, with an array element per channel.
 
 #include <cstdint>
 
@@ -20,7 +20,7 @@ struct ChannelKernels {
                          const ChannelFactors& factors);
 };
 
-// For the best instruction set that MGE_ISA allows.
+// For the best instruction set allowed by MGE_ISA.
 const ChannelKernels& channel_kernels();
 
 }  // namespace mge::cpu

@@ -12,7 +12,7 @@ namespace mge::cpu::HWY_NAMESPACE {
 namespace {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Calls body(d, channel) for whole vectors of channels, then for the last ones by four and one.
+// Calls body(d, channel) for whole vectors of channels, then for the rest by four and one.
 template <class Body>
 HWY_INLINE void for_each_vector(int64_t channels, Body&& body) {
     const hn::ScalableTag<float> full;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Vectors of neighbouring channels of images in blocks of channels (pointwise.h, depthwise.h), and what is
-// done to sums before they are stored. Included by *.simd.cpp files after foreach_target.h and once per
+// Vectors of neighbouring channels of images in blocks of channels (pointwise.h, depthwise.h), and the
+// processing of sums before they are stored. Included by *.simd.cpp files after foreach_target.h and once per
 // instruction set, so it has no #pragma once.
 
 #if defined(MGE_KERNEL_CPU_CHANNEL_VECTORS_H) == defined(HWY_TARGET_TOGGLE)
@@ -27,7 +27,7 @@ constexpr int64_t block = lanes == 16 ? 16 : 8;
 
 HWY_INLINE int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-// Of an array with an element for each of so many channels; zeros where it is null, and behind its end.
+// Loads from an array with an element per channel; zeros if it is null, and beyond its end.
 HWY_INLINE Vec load_bias(const float* bias, int64_t channel, int64_t channels) {
     const Channels f;
     if (!bias || channel >= channels) return hn::Zero(f);

@@ -18,7 +18,7 @@ using U16 = hn::Rebind<uint16_t, F32>;
 constexpr U32 words;
 constexpr U16 shorts;
 
-// Full vectors by `vector(from, to)`, what remains one by one.
+// Full vectors by `vector(from, to)`, the rest one by one.
 template <class From, class To, class Fn>
 HWY_INLINE void for_vectors(const From* from, To* to, int64_t n, Fn vector) {
     const int64_t lanes = int64_t(hn::Lanes(F32()));

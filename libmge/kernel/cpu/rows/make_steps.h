@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From vectors of real numbers to steps of a byte, with the bits of the scalar functions in
+// Conversion of vectors of real numbers to byte steps, bit-identical to the scalar functions in
 // ops/quantize/quantisation.h. Included by *.simd.cpp files after foreach_target.h and once per instruction
 // set, so it has no #pragma once.
 
@@ -38,10 +38,10 @@ HWY_INLINE Simd activated(Activation activation, Simd x) {
     }
 }
 
-// The steps wanted, and what is done before.
+// The target steps, and the preceding operations.
 struct WantedSteps {
     Activation activation;
-    bool is_even;  // halves go to the even step, and of a quotient; else away from zero
+    bool is_even;  // halves are rounded to even, and a quotient is used; otherwise away from zero
     float scale, zero, lower, upper;
 
     // Bounds may come before rounding, less the zero point, once no activation but relu is left to be done,
@@ -56,13 +56,13 @@ struct WantedSteps {
         return activation == Activation::relu ? std::min(std::max(least, 0.f), upper - zero) : least;
     }
     float highest() const { return upper - zero; }
-    // The quotients of what lies within the bounds can be corrected: nothing on the way leaves the range of
-    // floats, and where it falls below the normal ones the step is 0.
+    // The quotients of values within the bounds can be corrected: nothing on the way exceeds the range of
+    // floats, and for subnormal values the step is 0.
     bool may_correct() const {
         return HWY_NATIVE_FMA && may_bound_first() && scale > 0x1p-60f && scale < 0x1p60f;
     }
-    // Bounds may come last, too, in i16, where numbers, of at most `most`, have quotients that i32 holds.
-    // Where an instruction takes bytes out of all lanes that would be no faster.
+    // Bounds may also be applied last, in i16, if numbers of at most `most` have quotients that fit in i32.
+    // That is not faster if one instruction extracts bytes from all lanes.
     bool may_bound_last(float most) const {
         return HWY_TARGET > HWY_AVX3 && is_even && may_correct() && std::abs(zero) <= 0x1p14f &&
                most <= scale * 0x1p30f;
@@ -77,7 +77,7 @@ struct BoundedFirst {
         : inverse(Simd::fill(1 / s.scale)),
           lower(Simd::fill(s.lowest())),
           upper(Simd::fill(s.highest())),
-          to_bits(Simd::fill(0x1.8p23f + s.zero)) {}  // what is added to it is in its lowest bits then
+          to_bits(Simd::fill(0x1.8p23f + s.zero)) {}  // the low bits then contain the added value
     HWY_INLINE hn::Vec<I32> operator()(Simd real) const {
         // NaN becomes the lowest: of two, the processor takes the second then.
         Simd x(hn::Min(hn::Max((real * inverse).v, lower.v), upper.v));
@@ -120,10 +120,9 @@ struct EvenSteps {
     }
 };
 
-// Without a division, which takes as long as all the rest: by the inverse and what was rounded off it, which
-// leaves less than one of the last digits. Markstein: one correction by the remainder then gives the rounded
-// quotient. The bounds are products with the scale, whose quotients round to the steps that they were made
-// of.
+// Without a division, which takes as long as everything else: by the inverse and its rounding error, which is
+// off by less than one of the last digits. Markstein: one correction by the remainder then gives the rounded
+// quotient. The bounds are products with the scale, whose quotients round to the original steps.
 struct CorrectedEven {
     Simd scale, inverse, rounded_off, lower, upper, to_bits;
     hn::Vec<I32> zero;
@@ -134,7 +133,7 @@ struct CorrectedEven {
           rounded_off(Simd::fill(float(1 / double(s.scale) - double(1 / s.scale)))),
           lower(Simd::fill(s.lowest() * s.scale)),
           upper(Simd::fill(s.highest() * s.scale)),
-          to_bits(Simd::fill(0x1.8p23f)),  // what is added to it is rounded, and in its lowest bits then
+          to_bits(Simd::fill(0x1.8p23f)),  // adding to it rounds the value into its low bits
           zero(hn::Set(I32(), int32_t(s.zero))) {}
     HWY_INLINE Simd quotient(Simd x) const {
         Simd nearly = multiply_add(x, inverse, x * rounded_off);
@@ -162,7 +161,7 @@ HWY_INLINE auto low_bytes(hn::Vec<I32> steps) {
     return hn::TruncateTo(hn::Rebind<uint8_t, I32>(), hn::BitCast(hn::RebindToUnsigned<I32>(), steps));
 }
 
-// Bytes of two vectors of i32 that were narrowed as one: where lanes are halves of vectors, those of both are
+// Bytes of two vectors of i32 that were narrowed as one: if lanes are halves of vectors, those of both are
 // interleaved.
 template <class Bytes>
 HWY_INLINE Bytes in_order(Bytes steps) {
@@ -175,8 +174,8 @@ HWY_INLINE Bytes in_order(Bytes steps) {
     return steps;
 }
 
-// The lowest bytes of two vectors, one behind the other. Where no instruction takes them out of all lanes,
-// both are narrowed as one.
+// The lowest bytes of two vectors, one after the other. If no instruction extracts them from all lanes, both
+// are narrowed as one.
 HWY_INLINE void store_low_bytes(hn::Vec<I32> a, hn::Vec<I32> b, uint8_t* y) {
     const I32 d;
 #if HWY_TARGET <= HWY_AVX3
@@ -191,7 +190,7 @@ HWY_INLINE void store_low_bytes(hn::Vec<I32> a, hn::Vec<I32> b, uint8_t* y) {
 #endif
 }
 
-// Numbers that i32 holds; Highway's own minds the others, too.
+// For numbers in the range of i32; Highway's own function handles all.
 HWY_INLINE hn::Vec<I32> nearest(Simd x) {
 #if HWY_TARGET <= HWY_AVX3
     return hn::Vec<I32>{_mm512_cvtps_epi32(x.v.raw)};
@@ -202,7 +201,7 @@ HWY_INLINE hn::Vec<I32> nearest(Simd x) {
 #endif
 }
 
-// Each stores the steps of vectors that lie one behind the other. As all others do:
+// Each stores the steps of contiguous vectors. In the general way:
 template <class StepsOf>
 struct OneByOne {
     StepsOf steps_of;
@@ -214,8 +213,8 @@ struct OneByOne {
         store(c, d, y + 2 * simd_lanes());
     }
 };
-// Or with bounds that come last, in i16, where one instruction keeps those of two, or, where they are those
-// of the byte, none: it narrows by saturating.
+// Or with bounds applied last, in i16, where one instruction clips two vectors; or with no bounds if they are
+// those of the byte, because narrowing saturates.
 template <bool is_signed, bool is_whole_range>
 struct BoundedLast {
     using Wide = hn::Repartition<int16_t, I32>;
@@ -242,7 +241,7 @@ struct BoundedLast {
     HWY_INLINE void store(Simd a, Simd b, Simd c, Simd d, uint8_t* y) const {
         auto ab = steps(a, b), cd = steps(c, d);
 #if HWY_TARGET == HWY_AVX2
-        // Of both lanes first four of each vector.
+        // The first four of each vector from both lanes.
         const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
         __m256i all = is_signed ? _mm256_packs_epi16(ab.raw, cd.raw) : _mm256_packus_epi16(ab.raw, cd.raw);
         hn::StoreU(hn::Vec<hn::ScalableTag<uint8_t>>{_mm256_permutevar8x32_epi32(all, order)},

@@ -16,8 +16,8 @@ namespace functor {
 using StepRange = void (*)(const void* formula, const float* const* operands, float* const* results,
                            int64_t begin, int64_t end);
 
-// Of one formula, by vectors, for the best instruction set that MGE_ISA allows. The bits are those of
-// scalar_step. Declared for every formula and defined, one by one, in the .simd.cpp.
+// One formula with SIMD, for the best instruction set allowed by MGE_ISA. Bit-identical to scalar_step.
+// Declared for every formula and defined, one by one, in the .simd.cpp.
 template <class Formula>
 StepRange vector_step();
 

@@ -41,7 +41,7 @@ HWY_INLINE Four results_at(const Formula& apply, const Arrays<Formula>& arrays, 
     return y;
 }
 
-// What is less than a vector. Calls visit(i, x, y) with the values of each element.
+// The rest shorter than a vector. Calls visit(i, x, y) with the values of each element.
 template <class Formula, class Visit>
 HWY_INLINE void one_by_one(const Formula& apply, const Arrays<Formula>& arrays, int64_t begin, int64_t end,
                            Visit&& visit) {

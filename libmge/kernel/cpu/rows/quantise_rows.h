@@ -12,7 +12,7 @@ struct Steps {
     float scale, zero, lower, upper;
 };
 
-// How the steps of fake quantisation come about.
+// The order of rounding in fake quantisation.
 enum class FakeSteps : uint8_t { rounded_then_shifted, shifted_then_rounded };
 
 // A sum of steps of a byte.
@@ -31,12 +31,12 @@ struct QuantiseRows {
     void (*from_u8)(const uint8_t* x, float* y, int64_t n, const Steps& steps);
     void (*from_i8)(const int8_t* x, float* y, int64_t n, const Steps& steps);
     void (*from_i32)(const int32_t* x, float* y, int64_t n, const Steps& steps);
-    // The integer part modulo 256; that of NaN and of what no int32 holds is -2^31.
+    // The integer part modulo 256; for NaN and values out of the range of int32 it is that of -2^31.
     void (*to_low_byte)(const float* x, uint8_t* y, int64_t n);
     void (*add)(const uint8_t* a, const uint8_t* b, uint8_t* y, int64_t n, const StepSum& sum);
     // y = table[x], of 256 elements.
     void (*map)(const uint8_t* x, uint8_t* y, int64_t n, const uint8_t* table);
-    // To the nearest step and back; NaN stays.
+    // To the nearest step and back; NaN stays NaN.
     void (*fake)(const float* x, float* y, int64_t n, const Steps& steps, FakeSteps how);
 };
 const QuantiseRows& quantise_rows();

@@ -166,7 +166,7 @@ HWY_INLINE void map_vectors(const uint8_t* x, uint8_t* y, const uint8_t* table) 
 void map(const uint8_t* x, uint8_t* y, int64_t n, const uint8_t* table) {
     constexpr int vectors = 4;  // for each load of a part of the table
     const auto lanes = int64_t(hn::Lanes(hn::ScalableTag<uint8_t>()));
-    HWY_ALIGN uint8_t parts[256];  // aligned, as LoadDup128 wants them
+    HWY_ALIGN uint8_t parts[256];  // aligned, as LoadDup128 requires
     std::memcpy(parts, table, sizeof(parts));
     int64_t i = 0;
     for (; i + vectors * lanes <= n; i += vectors * lanes) map_vectors<vectors>(x + i, y + i, parts);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Vectorised work on single rows of f32: what softmax and the normalisations are made of. `x` and `y` may be
-// the same row.
+// Vectorised operations on single rows of f32, for softmax and normalisations. `x` and `y` may be the same
+// row.
 
 #include <cstdint>
 
@@ -12,8 +12,8 @@ struct Moments {
     float mean, variance;
 };
 
-// What the gradient of a normalised row needs: sums of g and of g·x̂, x̂ = (x − mean)·inv_std, where
-// g = dy·weight (weight null: g = dy).
+// Sums for the gradient of a normalised row: of g and of g·x̂, x̂ = (x − mean)·inv_std, where g = dy·weight
+// (weight null: g = dy).
 struct GradientSums {
     float grad, grad_normalized;
 };
@@ -47,7 +47,7 @@ struct RowKernels {
                                float* dweight, float* dbias);
 };
 
-// For the best instruction set that MGE_ISA allows.
+// For the best instruction set allowed by MGE_ISA.
 const RowKernels& row_kernels();
 
 }  // namespace mge::cpu

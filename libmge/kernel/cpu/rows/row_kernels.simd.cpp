@@ -21,7 +21,7 @@ using Full = hn::ScalableTag<float>;
 using Quarter = hn::CappedTag<float, 4>;
 using Single = hn::CappedTag<float, 1>;
 
-// Calls body(d, i) for whole vectors of a row of n elements, then for its last elements by four and one.
+// Calls body(d, i) for whole vectors of a row of n elements, then for the rest by four and one.
 template <class Body>
 HWY_INLINE void for_each_block(int64_t n, Body&& body) {
     const Full full;

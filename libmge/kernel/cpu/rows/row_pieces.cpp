@@ -9,9 +9,9 @@
 namespace mge::cpu {
 namespace {
 
-// As a part of a row is moved at once; 2^k.
+// Size for moving parts of a row; 2^k.
 constexpr int64_t chunk = 64;
-// Of the result, so that a tile stays in the first cache.
+// Size of a tile of the result, which stays in the L1 cache.
 constexpr int64_t tile_bytes = 1 << 14;
 
 template <int64_t Bytes>

@@ -12,8 +12,8 @@
 
 namespace mge::cpu {
 
-// Bytes of a result that are worth a parallel region when they are only moved: what another thread computed
-// lies in the cache of its core, and fetching it from there costs more than the region.
+// Bytes of a result that justify a parallel region for data movement alone: results of another thread are in
+// the cache of its core, and fetching them costs more than the region.
 inline constexpr int64_t moved_grain_bytes = 1 << 13;
 
 // The same bytes of neighbouring rows.
@@ -25,16 +25,16 @@ struct BytesOfRows {
 
 class RowPieces {
 public:
-    // How many bytes a row of each input and of the result has, and how many rows there are.
+    // Bytes per row of each input and of the result, and the number of rows.
     RowPieces(std::vector<int64_t> x_bytes, int64_t y_bytes, int64_t rows)
         : x_bytes_(std::move(x_bytes)), y_bytes_(y_bytes), rows_(rows) {}
 
-    // `bytes` of each row of an input, from byte `from` on, are those of the result from byte `to` on.
+    // Bytes [from, from + bytes) of each row of an input become those of the result from byte `to` on.
     void add(size_t input, int64_t from, int64_t to, int64_t bytes);
     void run(std::span<const void* const> inputs, void* y, int threads) const;
 
 private:
-    // Of 2^k bytes, or of many.
+    // A piece of 2^k bytes, or of many.
     struct Piece {
         size_t input;
         int64_t from, to, bytes;

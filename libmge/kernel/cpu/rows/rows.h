@@ -14,9 +14,9 @@ namespace mge::cpu {
 
 inline constexpr int max_row_inputs = max_loop_inputs;
 
-// `rows` rows of `n` elements. An input either runs along the row or keeps its value in it (is_scalar); from
-// row to row it moves by row_stride bytes (0: repeats). The output may lie exactly on an input that runs
-// along with it.
+// `rows` rows of `n` elements. An input either runs along the row or is constant in it (is_scalar); from row
+// to row it advances by row_stride bytes (0: repeats). The output may be in place of an input that runs along
+// the row.
 struct Rows {
     int64_t rows = 1, n = 0;
     std::array<const char*, max_row_inputs> in{};
@@ -46,7 +46,7 @@ struct ElementwiseState {
     int inputs = 0;
     int64_t numel = 0, grain = 0;
     LoopNest nest;
-    Rows rows;  // of the two innermost loops, without addresses
+    Rows rows;  // the two innermost loops, without addresses
     alignas(double) std::array<char, max_functor_bytes> functor{};
 };
 Prepared prepare_elementwise(const Problem& problem, RowsFn run, RowsFn inner, const void* functor,

@@ -8,7 +8,7 @@
 
 namespace mge::cpu {
 
-// As what a stored T travels: bools as bytes.
+// The argument type for a stored T: bools as bytes.
 template <class T>
 using ScalarOf = Scalar<std::conditional_t<std::is_same_v<T, bool>, uint8_t, ComputedAs<T>>>;
 template <class T>
@@ -83,7 +83,7 @@ void scalar_rows(const Rows& r) {
         scalar_binary_rows<F, T>(r);
 }
 
-// A prepared reference: every element on its own, its place found by division.
+// A prepared reference: each element separately, located by division.
 struct ElementState {
     ElementFn run = nullptr;
     TensorSpecs inputs;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// From sums of products to steps of a byte (see ops/quantize/quantisation.h for what a step is). The bits are
-// those of the scalar functions there.
+// From sums of products to byte steps (see ops/quantize/quantisation.h for the definition of a step).
+// Bit-identical to the scalar functions there.
 
 #include <cstdint>
 
@@ -9,7 +9,7 @@
 
 namespace mge::cpu {
 
-// What all channels have in common.
+// Parameters common to all channels.
 struct StepMaking {
     Activation activation;
     bool is_even;  // halves go to the even step
@@ -24,22 +24,21 @@ inline bool has_step_rows(Activation activation) {
            activation == Activation::relu6 || activation == Activation::hswish;
 }
 
-// Sums of up to 64 neighbouring pixels in up to 64 channels, side by side for each pixel. Arrays over
-// channels have room for whole vectors.
+// Sums of up to 64 neighbouring pixels in up to 64 channels, contiguous for each pixel. Arrays over channels
+// are padded to whole vectors.
 struct StepBlock {
-    const int32_t* sums;  // of pixel i and channel c: sums[i * stride + c]
+    const int32_t* sums;  // pixel i and channel c: sums[i * stride + c]
     int64_t stride, pixels, channels;
     const int32_t* start;  // per channel, added to the sums
     const float* scale;    // per channel
-    // y and residual (null: none) hold channel after channel, `plane` apart.
+    // y and residual (null: absent) contain channel after channel, `plane` apart.
     const uint8_t* residual;
     uint8_t* y;
     int64_t plane;
 };
 inline constexpr int64_t longest_block = 64;
 
-// Sums of pixels whose channels lie side by side in y and residual, too: those of a pixel `y_stride` behind
-// those of the pixel before.
+// Sums of pixels whose channels are contiguous in y and residual, too: pixels are `y_stride` apart.
 struct StepRows {
     const int32_t* sums;
     int64_t stride, pixels, channels;

@@ -21,7 +21,7 @@ using I8 = hn::Rebind<int8_t, I32>;
 using U8 = hn::Rebind<uint8_t, I32>;
 using Bytes = hn::Full128<uint8_t>;
 
-constexpr int64_t side = 16;  // of the squares that are transposed
+constexpr int64_t side = 16;  // side of the squares that are transposed
 
 HWY_INLINE Simd load_steps(const uint8_t* steps, bool is_signed) {
     const I32 wide;
@@ -55,7 +55,7 @@ WantedSteps wanted(const StepMaking& m) {
     return {m.activation, m.is_even, m.y_scale, m.y_zero, m.lower, m.upper};
 }
 
-using Square = uint8_t[side][longest_block];  // steps of 16 pixels, those of a pixel side by side
+using Square = uint8_t[side][longest_block];  // steps of 16 pixels, those of a pixel contiguous
 
 // The steps of 16 pixels (those beyond the last are never stored).
 template <class StepsOf>
@@ -113,8 +113,8 @@ void make_block(const StepMaking& making, const StepBlock& b) {
 
 // --- channels side by side ---
 
-// Bytes behind the first `count` belong to others: to other threads, or to nobody. Where processors have no
-// masks for bytes, Highway's own touch them.
+// Bytes after the first `count` belong to other threads or objects. Without byte masks, Highway's own
+// functions access them.
 HWY_INLINE hn::Vec<U8> load_first(const uint8_t* from, int64_t count) {
     const U8 d;
     if constexpr (HWY_TARGET <= HWY_AVX3) return hn::MaskedLoad(hn::FirstN(d, size_t(count)), d, from);
@@ -170,7 +170,7 @@ bool may_bound_last(const StepMaking& m, const StepRows& b) {
     return are_at_most(b.scale, b.channels, most) && wanted(m).may_bound_last(most * 0x1p31f + residual);
 }
 
-// As many as some vectors have, two or four.
+// As many channels as two or four vectors have.
 template <class More, bool has_residual, int vectors>
 void rows_of_vectors(const StepMaking& m, const StepRows& b, int64_t c) {
     const More steps(wanted(m));

@@ -31,7 +31,7 @@ int64_t common_power(N... numbers) {
     return int64_t(1) << std::countr_zero(bits);
 }
 
-// What lies side by side on both sides becomes units of up to 16 bytes.
+// Contiguous elements on both sides become units of up to 16 bytes.
 void widen(Units& units) {
     Axis& inner = units.axes.back();
     if (inner.source != 1 || inner.target != 1) return;
@@ -74,8 +74,8 @@ bool is_near(const Units& units) {
 
 int bits_for(int64_t extent) { return int(std::bit_width(uint64_t(extent - 1))); }
 
-// What a thread moves of tiles at once: packs, if all begin where one may and there is work for tiles of
-// them.
+// Number of elements of a tile that a thread moves at once: packs, if all are aligned and the tiles still
+// provide enough work.
 int tile_pack_of(const Units& units, const Axis& run, bool is_aligned) {
     const Axis& row = units.axes.back();
     const int pack = tile_pack(units.bytes);
@@ -112,12 +112,12 @@ CopyTiles plan_tiles(const Units& units, const Axis& run, int pack) {
         if (&axis != &run) copy.tiles.add(axis.extent, {axis.source, axis.target, 0, 0});
     }
     copy.tiles.close();
-    // The space knows where tiles begin, not how far they reach.
+    // The space contains the starts of tiles, not their size.
     copy.tiles.is_small = copy.tiles.is_small && is_near(units);
     return copy;
 }
 
-// Of a target that runs along its last axis. Loads of elements that lie near each other are better left to
+// For a target that is contiguous along its last axis. Loads of nearby elements are better left to
 // neighbouring threads, which share their cache lines.
 int pack_of(const Units& units, bool is_aligned) {
     constexpr int64_t cache_line = 128;

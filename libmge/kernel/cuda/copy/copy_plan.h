@@ -8,8 +8,7 @@
 
 namespace mge::cuda {
 
-// How a GPU does a StridedCopy: found out once, run as often as needed. One launch, or none if there is
-// nothing to copy.
+// A StridedCopy on a GPU: computed once, and run repeatedly. One launch, or none for an empty copy.
 class CopyPlan {
 public:
     explicit CopyPlan(const StridedCopy& copy);

@@ -6,8 +6,8 @@
 namespace mge::cuda {
 namespace {
 
-// Of memory from `begin` to `end`, in pieces of 16 bytes, of which the first and the last may be cut. Byte
-// i of eight is that of addresses i more than a multiple of eight.
+// Fills memory from `begin` to `end`, in pieces of 16 bytes, the first and last of which may be partial. Byte
+// i of eight is for addresses i above a multiple of eight.
 __global__ void fill_pieces(uint64_t begin, uint64_t end, uint64_t eight) {
     uint64_t first = begin / 16;
     auto pieces = int64_t((end + 15) / 16 - first);

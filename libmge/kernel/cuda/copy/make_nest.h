@@ -5,7 +5,7 @@
 
 namespace mge::cuda {
 
-// Of places of a shape in a tensor with these strides; axes that continue each other become one loop.
+// Loops over the elements of a shape in a tensor with these strides; contiguous axes are merged.
 Nest make_nest(const Shape& shape, const Strides& strides);
 Nest dense_nest(int64_t elements);
 // The same for a dense tensor of shape `from` that is seen as the shape `to`.

@@ -6,7 +6,7 @@
 
 namespace mge::cuda {
 
-// Where the n-th place of the loops lies.
+// The offset of the n-th element of the loops.
 MGE_DEVICE int64_t place_in(const Nest& nest, int64_t n) {
     if (nest.loops == 0) return 0;
     int64_t at = 0;

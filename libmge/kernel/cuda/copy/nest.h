@@ -4,10 +4,11 @@
 
 namespace mge::cuda {
 
-// Loops over places of a tensor, outermost first; a loop of stride 0 stays where it is. No loops: one place.
+// Loops over elements of a tensor, outermost first; a loop with stride 0 does not advance. No loops: one
+// element.
 struct Nest {
     int loops;
-    bool is_dense;  // one loop over elements that lie one behind the other
+    bool is_dense;  // one loop over contiguous elements
     int64_t extent[max_axes], stride[max_axes];
 };
 

@@ -7,7 +7,7 @@
 namespace mge::cuda {
 namespace {
 
-// Packs of a thread whose loads overlap, and how many there have to be before threads have several.
+// Packs of a thread whose loads overlap, and the number of packs from which threads have several.
 constexpr int packs_at_once = 4;
 constexpr int64_t many_packs = int64_t(1) << 19;
 
@@ -40,7 +40,8 @@ __global__ void store_packs(const Unit* __restrict__ source, Unit* __restrict__ 
 template <class Unit>
 inline constexpr int tile_units = 1 << tile_bits(sizeof(Unit), 1);
 
-// So that several blocks find registers: the places of a thread are many, and cheaper found than kept.
+// Limits registers so that several blocks fit: a thread has many positions, which are cheaper to recompute
+// than to keep.
 template <class Unit>
 inline constexpr int blocks_of_packs = sizeof(Unit) == 1 ? 3 : 4;
 
@@ -87,8 +88,8 @@ template <class Unit>
 inline constexpr int packs_of_tile = (1 << tile_bits(sizeof(Unit), tile_side<Unit>)) / tile_side<Unit>;
 
 // Tiles as above, of squares of side * side units: a thread loads one by packs along the run and stores it by
-// packs along the row. In shared memory lie packs along the row; those of neighbouring squares along the run
-// are an odd number of packs apart, in other banks.
+// packs along the row. Shared memory contains packs along the row; those of neighbouring squares along the
+// run are an odd number of packs apart, in other banks.
 template <class Unit, class Index>
 __global__ void __launch_bounds__(block_threads, blocks_of_packs<Unit>)
     store_tiles_of_packs(const Unit* __restrict__ source, Unit* __restrict__ target, CopyTiles copy) {
@@ -96,7 +97,7 @@ __global__ void __launch_bounds__(block_threads, blocks_of_packs<Unit>)
     constexpr int packs = packs_of_tile<Unit>, squares = packs / side;
     constexpr int mine = squares / block_threads;
     using Units = Pack<Unit, side>;
-    // As many rows of packs as the tile is long, each with a gap of one; the shortest ones are of two.
+    // As many rows of packs as the tile is long, each with a gap of one; the shortest have two.
     __shared__ Units tile[packs / 2 * 3];
     int run_bits = copy.run_bits - bits, row_bits = copy.row_bits - bits, pitch = (1 << row_bits) + 1;
     for (int64_t number = blockIdx.x; number < copy.tiles.numel; number += gridDim.x) {

@@ -6,20 +6,20 @@
 
 namespace mge::cuda {
 
-// A unit is what moves as one: an element, or several that lie side by side in the source and in the target.
+// A unit is moved in one piece: an element, or several that are contiguous in the source and in the target.
 struct CopyPacks {
     int pack = 1;             // units that a thread stores at once
     int64_t source_step = 0;  // between the units of a pack in the source, in units
-    IndexSpace<2> packs;      // of source and target, in units
+    IndexSpace<2> packs;      // offsets of source and target, in units
 };
 
-// For two axes that change places: the source runs along one, the target along the other. Tiles of both go
-// through shared memory, so that loads and stores are of neighbours.
+// For two transposed axes: the source is contiguous along one, the target along the other. Tiles go through
+// shared memory, so that loads and stores are coalesced.
 struct CopyTiles {
-    int run_bits = 0, row_bits = 0;  // log2 of a tile's extents along the source's run and the target's
-    int64_t run = 0, row = 0;        // the axes' extents
+    int run_bits = 0, row_bits = 0;  // log2 of a tile's sizes along the source's run and the target's
+    int64_t run = 0, row = 0;        // the axes' sizes
     int64_t source_run_stride = 1, source_row_stride = 0, target_run_stride = 0;  // in units
-    // Of source and target, in units; then the tile's first places along the two axes.
+    // Offsets of source and target, in units; then the tile's first positions along the two axes.
     IndexSpace<4> tiles;
     int pack = 1;  // units that a thread moves at once: one, or tile_pack of them
 };
@@ -36,7 +36,7 @@ constexpr int tile_pack(int unit) { return unit <= 2 ? 4 : unit == 4 ? 2 : 1; }
 // A pack is one unit or has one of these sizes.
 inline constexpr int copied_pack_bytes[] = {pack_bytes, 4};
 
-// `unit` is 1, 2, 4, 8 or 16 bytes, addresses are multiples of it; those of targets of the pack.
+// `unit` is 1, 2, 4, 8 or 16 bytes; addresses are multiples of it, those of targets multiples of the pack.
 void copy_packs(Stream stream, int unit, const void* source, void* target, const CopyPacks& copy);
 void copy_tiles(Stream stream, int unit, const void* source, void* target, const CopyTiles& copy);
 

@@ -6,7 +6,7 @@
 
 #include "libmge/base/error.h"
 
-// The newer way to name a device, by its properties, makes plans that no handle stands behind.
+// The newer way to identify a device, by its properties, makes plans without a handle.
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 
 namespace mge::cuda {
@@ -54,7 +54,7 @@ CudnnEngine describe(const CudnnDescriptor& config) {
             config};
 }
 
-// Reads a number and what stands behind it.
+// Reads a number and removes it from the text.
 int64_t take_number(std::string_view& text) {
     int64_t value = 0;
     auto end = std::from_chars(text.data(), text.data() + text.size(), value).ptr;

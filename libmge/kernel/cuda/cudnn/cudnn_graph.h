@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// cuDNN's backend API: everything is a descriptor with attributes. An operation graph is asked for engines;
-// an engine with its knobs set is a configuration, from which a plan is made, which runs.
+// cuDNN's backend API: everything is a descriptor with attributes. An operation graph provides engines; an
+// engine with its knobs set is a configuration, from which a plan is made, which runs.
 
 #include <array>
 #include <cstdint>
@@ -39,7 +39,7 @@ public:
     // False where cuDNN cannot, which for engines and plans is an answer.
     bool try_finalize();
 
-    // At most so many values; none when there is no such attribute.
+    // At most so many values; empty without such an attribute.
     template <class T>
     std::vector<T> values(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type,
                           size_t most) const {
@@ -59,15 +59,15 @@ private:
     std::shared_ptr<std::remove_pointer_t<cudnnBackendDescriptor_t>> held_;
 };
 
-// What graphs and plans are made for: a device by its handle; or one that need not be there, by its
-// properties in the form of JSON that cuDNN writes, whose plans can be looked at and not run.
+// The target of graphs and plans: a device by its handle; or a device that need not be present, by its
+// properties in cuDNN's JSON form, whose plans can be inspected but not run.
 class CudnnTarget {
 public:
     CudnnTarget(const CudnnHandle& handle) : handle_(handle.get()) {}  // NOLINT: a handle is a target
     explicit CudnnTarget(std::string_view properties);
 
-    // Names itself in a descriptor that knows handles by one attribute and properties by another; nullopt:
-    // it knows none, since what it is made of has told it.
+    // Sets itself in a descriptor that has one attribute for handles and another for properties; nullopt: it
+    // has neither, because its graph has it already.
     void name_in(CudnnDescriptor& descriptor, std::optional<cudnnBackendAttributeName_t> handle,
                  std::optional<cudnnBackendAttributeName_t> properties) const;
 
@@ -84,17 +84,17 @@ inline constexpr CudnnOrder cudnn_plain{0, 1, 2, 3}, cudnn_channels_last{0, 2, 3
 CudnnDescriptor cudnn_tensor(int64_t id, cudnnDataType_t type, const CudnnDims& dims, const CudnnOrder& order,
                              bool is_virtual = false);
 CudnnDims cudnn_strides(const CudnnDims& dims, const CudnnOrder& order);
-// A value is one number in the host's memory, read when the plan is asked to run.
+// A value is one number in the host's memory, read when the plan is run.
 enum class CudnnTensorKind { stored, between, value };
 CudnnDescriptor cudnn_tensor(int64_t id, cudnnDataType_t type, const CudnnDims& dims,
                              const CudnnDims& strides, CudnnTensorKind kind);
-// y = mode(x), or mode(x, b). `nan`: what a mode that bounds its values makes of NaN.
+// y = mode(x), or mode(x, b). `nan`: how a mode that clips its values treats NaN.
 CudnnDescriptor cudnn_pointwise(cudnnPointwiseMode_t mode, const CudnnDescriptor& x, const CudnnDescriptor* b,
                                 const CudnnDescriptor& y,
                                 cudnnNanPropagation_t nan = CUDNN_NOT_PROPAGATE_NAN);
 CudnnDescriptor cudnn_operation_graph(std::span<const CudnnDescriptor> operations, const CudnnTarget& target);
 
-// What addresses are aligned to that plans are made for.
+// The alignment of addresses for which plans are made.
 inline constexpr int64_t cudnn_alignment = 16;
 inline bool is_aligned_for_cudnn(const void* address) { return uintptr_t(address) % cudnn_alignment == 0; }
 
@@ -104,10 +104,10 @@ struct CudnnEngine {
     CudnnDescriptor config;
 
     bool has(cudnnBackendNumericalNote_t note) const { return numerical_notes >> note & 1; }
-    // Those that compile code of their own take seconds to be ready.
+    // Engines that compile their own code take seconds.
     bool is_ready() const { return !(behavior_notes >> CUDNN_BEHAVIOR_NOTE_RUNTIME_COMPILATION & 1); }
 };
-// What the heuristic proposes, best guess first, each once.
+// The engines proposed by the heuristic, best guess first, without duplicates.
 std::vector<CudnnEngine> cudnn_engines(const CudnnDescriptor& graph, const CudnnTarget& target);
 // The way back from a name.
 CudnnDescriptor cudnn_config(const CudnnDescriptor& graph, std::string_view name, const CudnnTarget& target);

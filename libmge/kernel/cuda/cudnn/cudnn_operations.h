@@ -23,9 +23,9 @@ public:
 
     static CudnnTensor stored(int64_t id, cudnnDataType_t type, const CudnnDims& dims,
                               const CudnnDims& strides);
-    // One number of the host's.
+    // A number of the host.
     static CudnnTensor value(int64_t id, cudnnDataType_t type);
-    // What lies between operations; row-major unless told.
+    // An intermediate tensor; row-major by default.
     CudnnTensor between(cudnnDataType_t type, const CudnnDims& dims);
     CudnnTensor between(cudnnDataType_t type, const CudnnDims& dims, const CudnnDims& strides);
 
@@ -34,9 +34,9 @@ public:
                           cudnnDataType_t math = CUDNN_DATA_FLOAT);
     CudnnTensor pointwise(cudnnPointwiseMode_t mode, const CudnnTensor& x, const CudnnTensor& b,
                           const CudnnTensor& to, cudnnDataType_t math = CUDNN_DATA_FLOAT);
-    // Where each element of x lies along an axis, as int32.
+    // The index of each element of x along an axis, as int32.
     CudnnTensor index_along(int64_t axis, const CudnnTensor& x);
-    // x where `takes_x`, else b.
+    // x where `takes_x`, otherwise b.
     CudnnTensor select(const CudnnTensor& x, const CudnnTensor& b, const CudnnTensor& takes_x,
                        const CudnnTensor& to);
     // Along the axes in which `to` has one element or fewer heads than x.

@@ -14,7 +14,7 @@ MGE_DEVICE double steps_of(const FixedSums& s) {
 MGE_DEVICE void add_to(const FixedSums& s, double steps, int64_t at, float term) {
     atomicAdd(s.sums + at, (unsigned long long)(long long)::rint(double(term) * steps));
 }
-// NaN everywhere when there is a term that is no number or infinite.
+// NaN everywhere if a term is NaN or infinite.
 MGE_DEVICE float sum_at(const FixedSums& s, double steps, int64_t at) {
     bool is_finite = *s.largest >> 23 != 255;
     return is_finite ? float(double((long long)s.sums[at]) / steps) : __uint_as_float(0x7fc00000);

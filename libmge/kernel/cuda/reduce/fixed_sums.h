@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Sums that many threads add to at once, with the same bits in whatever order they come: whole multiples of a
-// step in 64 bits, the step being as small as the largest term and the number of terms allow.
+// Sums to which many threads add concurrently, bit-identical in any order: multiples of a step in 64 bits,
+// where the step is as small as the largest term and the number of terms allow.
 
 #include "libmge/kernel/cuda/types.h"
 
 namespace mge::cuda {
 
 struct FixedSums {
-    // In workspace that begins as zeros.
+    // In workspace initialised to zero.
     unsigned long long* sums;
     unsigned* largest;  // the bits of the largest term; its sign is left out
     int64_t n;
-    int bits;  // of the largest term in steps
+    int bits;  // bits of the largest term in steps
 
     static size_t workspace(int64_t n) { return size_t(n + 1) * 8; }
     // `terms`: how many there may be of one sum.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Reductions of what a program (fused.cuh) computes, which is never stored.
+// Reductions of the results of a program (fused.cuh), which are never stored.
 
 #include "libmge/kernel/cuda/fused.cuh"
 #include "libmge/kernel/cuda/reduce/reduce_loops.cuh"

@@ -11,8 +11,8 @@ constexpr int64_t short_length = 32;     // elements that one thread adds withou
 constexpr int64_t many_outputs = 32768;  // enough to give each a thread
 constexpr int64_t busy_blocks = 1056;    // several for each multiprocessor
 constexpr int64_t few_blocks = 264;      // so few leave multiprocessors idle
-constexpr int64_t least_loads = 16;      // of a thread, for a piece to be worth its second launch
-constexpr int64_t enough_loads = 32;     // of a thread, for what its block does besides to count little
+constexpr int64_t least_loads = 16;      // loads per thread from which a piece justifies its second launch
+constexpr int64_t enough_loads = 32;     // loads per thread from which the overhead of its block is small
 constexpr int64_t lane_loads = 8;        // the same for a warp that has several rows
 constexpr int line_lanes = 8;            // that read a cache line together
 constexpr int64_t busy_threads = 1 << 18;
@@ -22,7 +22,7 @@ int power_of_two(int64_t n, int most) {
     return int(std::bit_ceil(uint64_t(std::clamp<int64_t>(n, 1, most))));
 }
 
-// Joins neighbours of one kind. True: the innermost axis is kept.
+// Merges neighbouring axes of one kind. True: the innermost axis is kept.
 bool group_axes(const Shape& x, const std::array<bool, max_rank>& reduced, ReduceGeometry& g) {
     int64_t stride = x.numel();
     AxisGroups* last = nullptr;
@@ -59,7 +59,7 @@ bool can_pack(const ReduceGeometry& g, const AxisGroups& inner, int pack) {
     return fits(g.kept) && fits(g.reduced);
 }
 
-// `blocks` there are without pieces; `units` of elements, such as packs, are read by one of `readers`.
+// There are `blocks` without pieces; `units` of elements, such as packs, are read by one of `readers`.
 void cut(ReduceGeometry& g, int64_t blocks, int64_t readers, int64_t unit) {
     g.pieces = 1;
     g.piece = std::max<int64_t>(1, g.length);

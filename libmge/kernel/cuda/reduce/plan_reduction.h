@@ -7,7 +7,7 @@
 
 namespace mge::cuda {
 
-// Of a row-major tensor over some of its axes; `pack` elements are loaded at once where that is possible.
+// For a row-major tensor over some of its axes; `pack` elements are loaded at once if possible.
 ReduceGeometry plan_reduction(const Shape& x, const std::array<bool, max_rank>& reduced, int pack);
 
 // For the totals of pieces.

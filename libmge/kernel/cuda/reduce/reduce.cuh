@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Launches of reductions; what they are is in reduce_loops.cuh.
+// Launches of reductions; reduce_loops.cuh defines them.
 
 #include "libmge/kernel/cuda/launch.cuh"
 #include "libmge/kernel/cuda/reduce/reduce_loops.cuh"
@@ -28,7 +28,7 @@ void launch_reduction(Stream stream, const R& reduction, const ReduceGeometry& g
         launch(reduce_pieces<R>, join_blocks(g), reduce_threads, 0, stream, reduction, g, totals);
 }
 
-// `pack`: how many elements R loads at once where geometry and addresses allow it.
+// `pack`: number of elements that R loads at once if geometry and addresses allow it.
 template <int pack, class R>
 void reduce(Stream stream, const R& reduction, const ReduceGeometry& g, bool are_aligned, void* workspace) {
     if (g.outputs == 0) return;

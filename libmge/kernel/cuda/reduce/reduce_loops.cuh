@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Reductions over any axes. What is reduced, and how, is an object R:
+// Reductions over any axes. An object R defines the elements and the reduction:
 //
 //     using Value = ..., Total = ...;  // of a few elements, of many
 //     static Value combine(Value, Value);
@@ -10,8 +10,8 @@
 //     template <int pack> void load(int64_t at, int64_t r, int step, Value (&v)[pack]) const;
 //     void store(int64_t output, Total) const;
 //
-// So elements need not lie in memory, and a total may go to several places. Elements are combined in an order
-// that depends on the geometry alone.
+// So elements need not be in memory, and a total may be stored in several places. The order of combination
+// depends only on the geometry.
 
 #include "libmge/kernel/cuda/grid.cuh"
 #include "libmge/kernel/cuda/reduce/reduce.h"
@@ -19,7 +19,7 @@
 
 namespace mge::cuda {
 
-// Where the element with this number among the groups lies.
+// The offset of the element with this number among the groups.
 MGE_DEVICE int64_t place(const AxisGroups& groups, int64_t number) {
     if (groups.count < 2) return groups.count ? number * groups.stride[0] : 0;
     int64_t at = 0;
@@ -35,11 +35,11 @@ struct Join {
     }
 };
 
-// Rounds of a thread whose values are combined before they are widened. Their loads overlap: all places are
-// found before the first is read, so that no branch lies between them.
+// Rounds of a thread whose values are combined before they are widened. Their loads overlap: all offsets are
+// computed before the first load, so that there is no branch in between.
 inline constexpr int rounds = 4;
 
-// Of neighbours.
+// For neighbouring elements.
 template <class R, int pack>
 MGE_DEVICE typename R::Value combined(typename R::Value (&v)[pack]) {
 #pragma unroll
@@ -76,7 +76,7 @@ MGE_DEVICE typename R::Total run_total(const R& reduction, const AxisGroups& red
 template <class R, int pack>
 MGE_DEVICE void reduce_lanes(const R& reduction, const ReduceGeometry& g) {
     int lanes = g.lanes, lane = int(threadIdx.x) % lanes, in_warp = 32 / lanes;
-    // Warps go round as a whole, since all their lanes exchange values.
+    // Warps stay together, because all their lanes exchange values.
     for (int64_t first = first_piece() / 32 * in_warp; first < g.outputs;
          first += piece_step() / 32 * in_warp) {
         int64_t output = first + int(threadIdx.x) % 32 / lanes;
@@ -89,7 +89,7 @@ MGE_DEVICE void reduce_lanes(const R& reduction, const ReduceGeometry& g) {
     }
 }
 
-// Of one piece of an output.
+// For one piece of an output.
 template <class R>
 MGE_DEVICE void store_piece(const R& reduction, const ReduceGeometry& g, typename R::Total* totals,
                             int64_t output, int64_t piece, typename R::Total total) {
@@ -136,11 +136,11 @@ MGE_DEVICE void column_totals(const R& reduction, const AxisGroups& reduced, int
     }
 }
 
-// The block's threads stand in rows of `across`; the lowest row ends with the totals of all.
+// The block's threads form rows of `across`; the first row ends with the totals of all.
 template <class R, int pack>
 MGE_DEVICE void join_rows(typename R::Total (&totals)[pack], int across) {
     __shared__ typename R::Total of_thread[pack * reduce_threads];
-    __syncthreads();  // somebody may still read what the last call left
+    __syncthreads();  // another thread may still read results of the last call
 #pragma unroll
     for (int k = 0; k < pack; ++k) of_thread[k * reduce_threads + threadIdx.x] = totals[k];
     for (int half = reduce_threads / 2; half >= across; half /= 2) {

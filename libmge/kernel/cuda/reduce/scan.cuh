@@ -4,7 +4,7 @@
 
 namespace mge::cuda {
 
-// Of the values of the lanes up to this one.
+// Prefix sum over the values of the lanes.
 template <class T>
 MGE_DEVICE T sum_up_to_lane(T value) {
     int lane = threadIdx.x % 32;
@@ -20,13 +20,13 @@ template <class T>
 struct Scanned {
     T before, total;  // the sum of the threads before this one; that of the whole block
 };
-// For blocks of one axis and whole warps; every thread of them takes part.
+// For one-dimensional blocks of whole warps; every thread takes part.
 template <class T>
 MGE_DEVICE Scanned<T> scan_block(T value) {
     __shared__ T sums[32];
     int lane = threadIdx.x % 32, warp = threadIdx.x / 32, warps = blockDim.x / 32;
     T up_to = sum_up_to_lane(value);
-    __syncthreads();  // nobody still reads sums of an earlier call
+    __syncthreads();  // another thread may still read sums of an earlier call
     if (lane == 31) sums[warp] = up_to;
     __syncthreads();
     T before = up_to - value, total = 0;

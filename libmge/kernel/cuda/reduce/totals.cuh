@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What reductions to one number make of numbers: by what two become, which is an object F with
+// Reductions of numbers to one number: an object F combines two values, with
 //
 //     static A combine(A, A), identity<A>();
 //     static constexpr bool is_rounded;  // floats join in double
@@ -50,8 +50,9 @@ struct Extreme {
     }
 };
 
-// Integers are combined as int32 or int64 and cut to their type at the end, which wraps as if in their type.
-// To keep kernels few, integers of up to 32 bits and bools have one in common, which asks for their type.
+// Integers are combined as int32 or int64 and truncated to their type at the end, which wraps as if in their
+// type. To limit the number of kernels, integers of up to 32 bits and bools share one, which checks the type
+// at run time.
 struct SmallInt {};
 
 template <class T>
@@ -93,7 +94,7 @@ MGE_DEVICE void store_total(void* y, int64_t at, int type, int32_t total) {
         static_cast<int32_t*>(y)[at] = total;
 }
 
-// A is what elements are combined in.
+// A is the type in which elements are combined.
 template <class F, class A>
 struct Totals {
     using Value = A;

@@ -12,7 +12,7 @@
 namespace mge::to_onnx {
 namespace {
 
-// Of all domains but the standard one, which is that of classical learning.
+// The version of all domains except the standard one: the domain of classical machine learning.
 constexpr int domain_version = 3;
 
 // Shapes and the like stay in the file, where readers see them without the other one.
@@ -128,7 +128,7 @@ void fill(::onnx::ValueInfoProto& proto, const ValueRecord& value) {
     }
 }
 
-// Those of its nodes, with those of graphs inside of them.
+// The domains of its nodes, including those in inner graphs.
 void add_domains(const GraphRecord& graph, std::set<std::string>& domains) {
     for (auto& node : graph.nodes) {
         if (auto domain = domain_of(node); !domain.empty()) domains.insert(domain);

@@ -7,11 +7,11 @@
 
 namespace mge::to_onnx {
 
-// Weights of a file of their own lie there one behind the other, each at a multiple of this.
+// Weights in a separate file are stored consecutively, aligned to this.
 inline constexpr size_t external_alignment = 4096;
 
-// Writes an ONNX file. With an `external` name the larger initialisers are said to lie in that file, in
-// the order of external_tensors(). UserError when it is too much for one file.
+// Writes an ONNX file. With an `external` name the larger initialisers refer to that file, in the order of
+// external_tensors(). UserError if it is too large for one file.
 void encode(std::ostream& stream, const ModelRecord& model, const std::string& external = {});
 
 struct ExternalTensor {

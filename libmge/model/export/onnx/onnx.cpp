@@ -25,7 +25,7 @@ constexpr size_t most_problems = 20;  // that one error names
                           " of the model cannot be said in ONNX: ", all));
 }
 
-// For every batch where that is wanted and can be done, else for the present one.
+// For every batch size if requested and possible, otherwise for the current one.
 ModelRecord translated(const Graph& graph, const std::string& name, int opset, bool other_batches) {
     GraphWriter writer(opset);
     writer.record.name = name;

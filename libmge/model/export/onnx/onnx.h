@@ -13,7 +13,7 @@ namespace mge {
 
 inline constexpr int least_onnx_opset = 11, largest_onnx_opset = 28, default_onnx_opset = 17;
 
-// Of the metadata of files whose batch is open: what the graph was recorded with.
+// Metadata key of files with an open batch size: the recorded batch size.
 inline constexpr const char* onnx_batch_key = "mge.batch";
 
 struct OnnxOptions {
@@ -23,10 +23,10 @@ struct OnnxOptions {
     size_t most_inner_bytes = size_t(1) << 31;
 };
 
-// Writes the files whole or not at all. Test cases are left out: ONNX has none. Where the graph works for
-// other batches, the first extent of inputs and outputs is called "batch". ModelError that names every
-// operator with its node that cannot be said in ONNX; UserError when the operator set is out of range or the
-// path cannot be written.
+// Writes the files completely or not at all. Test cases are omitted, because ONNX has none. If the graph
+// supports other batch sizes, the first dimension of inputs and outputs is named "batch". ModelError that
+// names every operator without a counterpart in ONNX, with its node; UserError if the operator set is out of
+// range or the path is not writable.
 MGE_API void write_onnx(const std::string& path, const Model& model, const OnnxOptions& options = {});
 // The same as one file in memory. UserError when that is too much for one.
 MGE_API std::string onnx_bytes(const Model& model, const OnnxOptions& options = {});

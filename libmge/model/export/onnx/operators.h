@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Our operators in terms of ONNX: a small function and a row for each in the *.onnx.cpp file beside the
-// operator. A function makes nodes and gives the operands that are the operator's results; those that nobody
-// reads may be left out. Operators without a row have no counterpart in ONNX: gradients, steps of optimizers,
-// random numbers, effects.
+// Our operators in terms of ONNX: a small function and a row for each in the *.onnx.cpp file next to the
+// operator. A function makes nodes and returns the operands that are the operator's results; unused ones may
+// be omitted. Operators without a row have no counterpart in ONNX: gradients, optimizer steps, random
+// numbers, effects.
 
 #include <span>
 #include <string_view>
@@ -25,7 +25,7 @@ struct ExportRow {
 // (cmake/list_onnx_rules.cmake); no list names them.
 using ExportRows = std::span<const ExportRow>;
 
-// Null when there is no counterpart.
+// Null if there is no counterpart.
 const ExportRow* find_operator(const OpInfo& op);
 
 }  // namespace mge::to_onnx

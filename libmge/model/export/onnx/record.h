@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What will stand in an ONNX file, as plain data: the translation fills it in, encode.cpp writes it.
+// The content of an ONNX file as plain data: the translation fills it in, encode.cpp writes it.
 
 #include <map>
 #include <memory>
@@ -27,14 +27,14 @@ struct Attribute {
 };
 using Attributes = std::vector<Attribute>;
 
-// The domain of a type stands in front of it, if it is not that of the standard.
+// The domain is a prefix of the type, unless it is the standard one.
 struct NodeRecord {
     std::string type, name;
     Operands inputs, outputs;
     Attributes attributes;
 };
 
-// An extent of an input or output: a number, or the name of one that may change; neither: nobody can tell.
+// A dimension of an input or output: a number, or the name of a variable one; neither if unknown.
 struct Extent {
     int64_t number = -1;
     std::string name;
@@ -55,7 +55,7 @@ struct GraphRecord {
 
 struct ModelRecord {
     int opset = 0;
-    int64_t batch = 0;  // that the graph was recorded with; 0: its extents are numbers
+    int64_t batch = 0;  // the recorded batch size; 0: the shapes are fixed
     GraphRecord graph;
     std::map<std::string, std::string> metadata;
 };

@@ -13,11 +13,11 @@
 namespace mge::to_onnx {
 namespace {
 
-// Unlike each other and most extents.
+// Unlike each other and most sizes.
 constexpr int64_t other_batch_sizes[] = {5, 11};
 constexpr int64_t run_extents[] = {13, 17, 19, 23, 29};
 
-// Of the first input that has one; 0: none has.
+// The batch size of the first input that has one; 0 without one.
 int64_t present_batch(const Graph& graph) {
     for (ValueId id : graph.inputs())
         if (auto& shape = graph.value(id).spec.shape; shape.rank() > 0) return shape[0];
@@ -28,7 +28,7 @@ bool same_value(const Tensor& a, const Tensor& b) {
     return a && b && a.spec() == b.spec() && std::memcmp(a.data(), b.data(), a.spec().bytes()) == 0;
 }
 
-// What only a run can tell is how long the first axis of a result is. Most are vectors.
+// The first axis of a result whose size is known only at run time. Most are vectors.
 Shape run_shape(const Graph& graph, const Node& node, size_t output) {
     if (node.op == &ops::ClassNms::info) return {run_extents[0], 3};
     Shape shape{run_extents[0]};
@@ -38,7 +38,7 @@ Shape run_shape(const Graph& graph, const Node& node, size_t output) {
     return shape;
 }
 
-// The graph with the results of operators whose shapes only a run can tell as further inputs.
+// The graph, where results with shapes known only at run time are further inputs.
 struct OpenGraph {
     Graph graph;
     std::vector<ValueId> where;  // by value of the original

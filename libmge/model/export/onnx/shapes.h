@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What of a graph's shapes and small values is so in every run, and what only now. Found out by inferring the
-// graph's shapes for other batches, and for several extents of what only a run can tell: how many elements
-// pass a mask, or boxes stay.
+// Shapes and small values of a graph that are the same in every run. They are found by inferring the graph's
+// shapes for other batch sizes, and for several sizes of the dimensions known only at run time: the number of
+// elements that pass a mask, or of boxes that are kept.
 
 #include <optional>
 #include <vector>
@@ -12,7 +12,7 @@
 
 namespace mge::to_onnx {
 
-// A batch and what the graph's inputs are for it; the first is the present one.
+// A batch size and the graph's inputs for it; the first is the current one.
 struct Run {
     int64_t batch;
     TensorSpecs inputs;
@@ -21,32 +21,32 @@ using Runs = std::vector<Run>;
 // The present batch, and with `other_batches` others, where the graph works for them.
 Runs runs_of(const Graph& graph, bool other_batches);
 
-// What is so in all runs: extents that differ are -1, shapes of different ranks unknown.
+// Specs that hold in all runs: sizes that differ are -1, shapes of different ranks unknown.
 TensorSpecs common_specs(const Runs& runs);
 
 class Shapes {
 public:
-    // Shapes that only a run can tell are filled into the graph with some extent: their ranks are known then.
+    // Shapes known only at run time are filled into the graph with some size: their ranks are known then.
     Shapes(Graph& graph, const Runs& runs);
-    // What these values are in each of the runs.
+    // The specs of these values in each of the runs.
     Runs runs_of(const Graph& graph, const std::vector<ValueId>& ids) const;
 
     // The graph works for other batches.
     bool has_batch() const { return has_batch_; }
-    // What it is now; 0: there is none.
+    // The current batch size; 0: there is none.
     int64_t batch() const { return has_batch_ ? trials_[0].batch : 0; }
     bool is_batch(ValueId id, int axis) const;
     // Nullopt where it depends on the run.
     std::optional<int64_t> extent(ValueId id, int axis) const;
     std::optional<Shape> fixed(ValueId id) const;
-    // In every run the shapes are equal, or the extents of these axes.
+    // In every run the shapes, or the sizes of these axes, are equal.
     bool is_same(ValueId a, ValueId b) const;
     bool is_same_extent(ValueId a, int axis_a, ValueId b, int axis_b) const;
-    // What is known of it ahead of a run; null: nothing, or not the same in every run.
+    // The value if it is known before a run and the same in every run; otherwise null.
     Tensor value(const Graph& graph, ValueId id) const;
 
 private:
-    // One set of extents: that of the batch, and of what only a run can tell.
+    // One set of sizes: the batch size, and the sizes known only at run time.
     struct Trial {
         int64_t batch;
         std::vector<Shape> shapes;

@@ -241,7 +241,7 @@ Operand Site::reshaped(size_t i, const Shape& shape) {
     if (spec(i).shape == shape) return in(i);
     Tensor value = constant_of(i);
     if (!value) return reshape(in(i), {shape.begin(), shape.end()});
-    // A named constant with one reader takes the form that this one reads. An unnamed one may stand for equal
+    // A named constant with one reader gets the form that this one reads. An unnamed one may represent equal
     // constants of other readers.
     if (uses_[size_t(id(i))] > 1 || graph_.value(id(i)).name.empty())
         return writer_.constant(value.with_shape(shape), in(i));
@@ -319,7 +319,7 @@ Operand Site::expanded(const Operand& x, ValueId x_id, ValueId like, const Opera
     for (int i = 0; i < to.rank(); ++i) {
         auto extent = shapes.extent(like, i);
         int own = i - to.rank() + from.rank();
-        // An extent of 1 in the target keeps that of x.
+        // A size of 1 in the target keeps that of x.
         if (!extent && own >= 0 && from.is_known() && shapes.is_same_extent(x_id, own, like, i)) extent = 1;
         if (extent) target.push_back(*extent);
     }

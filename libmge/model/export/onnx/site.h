@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// An operator that is being translated: what it reads, and how nodes of ONNX are made.
+// An operator during its translation: its inputs, and functions that make ONNX nodes.
 
 #include <map>
 #include <memory>
@@ -15,7 +15,7 @@
 
 namespace mge::to_onnx {
 
-// What cannot be said in ONNX. Collected, so that one error can name all of it.
+// A part without a counterpart in ONNX. They are collected, so that one error can name all of them.
 struct Unsupported {
     std::string what;
 };
@@ -28,32 +28,32 @@ template <class... Args>
 class GraphWriter {
 public:
     explicit GraphWriter(int opset) : opset(opset), names_(std::make_shared<Names>()) {}
-    // Of a graph inside of another's operator: a name means one thing in both.
+    // For an inner graph of an operator: names are shared with the outer graph.
     GraphWriter(const GraphWriter& outer, std::string name) : opset(outer.opset), names_(outer.names_) {
         record.name = std::move(name);
     }
     const int opset;
 
     std::string unique(const std::string& name);
-    // One node with as many outputs; their names are made up.
+    // One node with as many outputs, which get generated names.
     Operands emit(const std::string& type, Operands inputs, Attributes attributes, size_t outputs);
     Operand constant(const Tensor& value, const std::string& name = "constant");
     // The initialiser of that name under another shape.
     void reshape_constant(const Operand& name, const Shape& shape);
-    // An int64 operand that has the values of this int32 one; empty: not known.
+    // An int64 operand with the values of this int32 one; empty: unknown.
     Operand wide_form(const Operand& narrow) const;
     void note_wide_form(const Operand& narrow, const Operand& wide) { wide_forms_[narrow] = wide; }
 
     size_t node_count() const { return record.nodes.size(); }
-    // Gives a value that a node since `first` makes another name; through a node of its own when none does.
+    // Renames a value made by a node since `first`; if there is no such node, adds a node that copies it.
     void rename(size_t first, const Operand& from, const std::string& to);
     // The nodes since `first` are the work of the operator of that name.
     void name_nodes(size_t first, const std::string& name, const Operand& result);
     Operand add_input(const std::string& name, const TensorSpec& spec);
     void add_output(const Operand& operand, const TensorSpec& spec);
-    // The value once more, under a name of its own.
+    // A copy of the value under a separate name.
     Operand copied(const Operand& operand);
-    // The record, without what no output depends on.
+    // The record without nodes that no output depends on.
     GraphRecord finish();
 
     GraphRecord record;
@@ -75,7 +75,7 @@ public:
         : node(node), shapes(shapes), writer_(writer), graph_(graph), names_(names), uses_(uses) {}
     const Node& node;
     const Shapes& shapes;
-    std::string_view type;  // what the operator's row says it is
+    std::string_view type;  // type from the operator's row
 
     int opset() const { return writer_.opset; }
     void require_opset(int least) const;
@@ -94,19 +94,19 @@ public:
     ValueId id(size_t i) const { return node.inputs.at(i); }
     ValueId out_id(size_t i = 0) const { return node.outputs.at(i); }
     DType dtype(size_t i = 0) const { return spec(i).dtype; }
-    // Unsupported when only a run can tell.
+    // Unsupported if it is known only at run time.
     int rank(size_t i) const;
     int out_rank(size_t i = 0) const;
-    // For every batch; Unsupported when it depends on the batch or only a run can tell.
+    // Valid for every batch size; Unsupported if it depends on the batch or is known only at run time.
     int64_t extent(size_t i, int axis) const;
     Shape fixed_shape(size_t i) const { return fixed_shape_of(id(i)); }
     Shape fixed_out_shape(size_t i = 0) const { return fixed_shape_of(out_id(i)); }
     bool is_read(size_t output) const {
         return output < node.outputs.size() && uses_[size_t(node.outputs[output])] > 0;
     }
-    // Null when it is none.
+    // Null if it is not a constant.
     Tensor constant_of(size_t i) const { return has(i) ? graph_.value(id(i)).constant : Tensor(); }
-    // What is known of an input ahead of a run, for every batch; null: nothing.
+    // The value of an input that is known before a run, for every batch size; null if unknown.
     Tensor known(size_t i) const { return has(i) ? shapes.value(graph_, id(i)) : Tensor(); }
 
     Tensor known_out() const { return shapes.value(graph_, out_id()); }
@@ -124,10 +124,10 @@ public:
     Operand integers(const IntList& values);
     Operand integer(int64_t value);
 
-    // An input under another shape of known extents; a constant is written so.
+    // An input in another shape of known sizes; a constant is written in that shape.
     Operand reshaped(size_t i, const Shape& shape);
     Operand cast(const Operand& x, DType dtype);
-    // Nothing happens where it has that dtype.
+    // Returns x itself if it has that dtype.
     Operand cast(const Operand& x, DType from, DType to) { return from == to ? x : cast(x, to); }
     Operand reshape(const Operand& x, const IntList& shape);
     Operand transpose(const Operand& x, const IntList& pattern);
@@ -141,19 +141,19 @@ public:
     Operand at_least(const Operand& a, const Operand& b);
     // An int32 result, made of the int64 one that ONNX has.
     Operand narrowed(const Operand& wide);
-    // A whole number or vector (a host value of the operator, say) as int64.
+    // An integer or an integer vector (a host value of the operator, say) as int64.
     Operand wide(size_t i);
     // The shape of an input or output as int64 vector.
     Operand shape_operand(ValueId id, const Operand& value);
     Operand shape_of(size_t i) { return shape_operand(id(i), in(i)); }
-    // What inputs are, from that one on, in each run.
+    // The specs of the inputs from that index in each run.
     Runs runs(size_t from) const {
         return shapes.runs_of(graph_, {node.inputs.begin() + ptrdiff_t(from), node.inputs.end()});
     }
     // The value repeated to the shape that the result has.
     Operand expanded(const Operand& x, ValueId x_id, ValueId like, const Operand& dynamic_shape);
 
-    // What people call the operator; and for operators that hold graphs.
+    // The operator's label; and functions for operators with inner graphs.
     std::string label() const;
     GraphWriter inner_writer(std::string_view parameter) { return {writer_, text(label(), '/', parameter)}; }
     GraphWriter& writer() { return writer_; }

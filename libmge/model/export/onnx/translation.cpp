@@ -49,7 +49,7 @@ TensorSpecs Translation::output_specs() const {
     return common_specs(shapes_.runs_of(graph_, graph_.outputs()));
 }
 
-// Those that people gave come first and stay as they are.
+// User-defined names come first and are kept.
 void Translation::name_values() {
     auto give = [&](ValueId id, const std::string& name) {
         if (names_[size_t(id)].empty()) names_[size_t(id)] = writer_.unique(prefix_ + name);
@@ -108,7 +108,7 @@ void Translation::bind(const Node& node, const Operands& results, size_t first) 
             writer_.rename(first, results[i], names_[size_t(node.outputs[i])]);
 }
 
-// A value has one name: inputs, constants and what is an output already are copied.
+// A value has one name: inputs, constants and values that are outputs already are copied.
 void Translation::add_outputs() {
     std::set<ValueId> taken;
     for (ValueId id : graph_.outputs()) {

@@ -10,19 +10,19 @@
 
 namespace mge::to_onnx {
 
-// What a translation begins with: without dead and fused operators, each knowing its name.
+// The graph before translation: without dead and fused operators, and with names.
 Graph prepare_graph(Graph graph);
 
 class Translation {
 public:
-    // The names of what is inside of another operator begin with `prefix`.
+    // Names inside another operator begin with `prefix`.
     Translation(GraphWriter& writer, Graph graph, const Runs& runs, std::string prefix = {});
 
     // The writer's record has the graph's inputs and outputs.
     void run();
     // The graph's inputs are these operands, and its outputs those that it gives.
     Operands run_on(const Operands& inputs);
-    // None: what was written is complete.
+    // Empty if the translation is complete.
     const std::vector<std::string>& problems() const { return problems_; }
     bool has_batch() const { return shapes_.has_batch(); }
     int64_t batch() const { return shapes_.batch(); }

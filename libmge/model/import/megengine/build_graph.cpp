@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::string_view expectation_suffix = ":expect";
 constexpr size_t most_problems = 64;  // in one message
-// What reading may grow to: operators of ours (layers that are unrolled are many), and bytes computed from
+// Limits of reading: the number of our operators (unrolled layers have many), and the bytes computed from
 // constants beyond four times those of the file.
 constexpr size_t most_nodes = 1'000'000, constant_slack = size_t(64) << 20;
 constexpr size_t longest_name = 512;
@@ -116,7 +116,7 @@ private:
         return op.tensors[0];
     }
 
-    // What an output needs, and all inputs but those that only an assertion reads.
+    // Operators that an output needs, and all inputs except those read only by an assertion.
     void find_live_operators() {
         live_.assign(record_.operators.size(), false);
         std::set<size_t> expected;
@@ -193,7 +193,7 @@ private:
         store(i, outputs);
     }
 
-    // What can be told without looking at the inputs.
+    // Checks that need no inputs.
     static void check_support(const OperatorRecord& op) {
         if (!find_operator(op.type)) throw Unsupported();
         FileDType result = file_dtype(op.output_dtype);
@@ -218,7 +218,7 @@ private:
         }
     }
 
-    // An assertion stands for the value that it checks, and goes by that value's name.
+    // An assertion represents the value that it checks, and has that value's name.
     void add_outputs() {
         Tensors outputs;
         std::set<ValueId> taken;
@@ -240,7 +240,7 @@ private:
         builder_.set_outputs(outputs);
     }
 
-    // A value has one name: inputs, constants and what is an output already are copied.
+    // A value has one name: inputs, constants and values that are outputs already are copied.
     Tensor output_tensor(Tensor t, const std::string& name, std::set<ValueId>& taken) {
         if (!t) fail("output '", name, "' is a value without a meaning here");
         bool is_made = t.is_symbolic() && builder_.graph().value(t.impl()->symbol).producer >= 0;
@@ -263,7 +263,7 @@ private:
     const std::string& label_;
     BuiltGraph result_;
     GraphBuilder builder_;
-    std::vector<size_t> producers_;  // of each value
+    std::vector<size_t> producers_;  // producer of each value
     Tensors values_;
     std::vector<bool> is_poisoned_, live_;
     ValueNotes notes_;

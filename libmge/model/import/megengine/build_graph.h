@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// From a decoded model to a graph of our operators.
+// Converts a decoded model to a graph of our operators.
 
 #include <string>
 #include <vector>
@@ -14,12 +14,12 @@ struct BuiltGraph {
     Graph graph;
     // All inputs of the file, sorted: the order of the values in its test cases.
     std::vector<std::string> file_inputs;
-    // For each output the input of the file that holds what it should be; empty: there is none.
+    // For each output the input of the file with its expected values; empty: there is none.
     std::vector<std::string> expectations;
 };
 
-// Inputs that only say what an output should be are left out, with the operators that compare them.
-// ModelError that lists every operator without a counterpart.
+// Inputs that only contain expected outputs are removed, with the operators that compare them. ModelError
+// that lists every operator without a counterpart.
 BuiltGraph build_graph(const ModelRecord& record, const std::string& label);
 
 }  // namespace mge::megengine

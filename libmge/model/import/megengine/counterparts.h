@@ -13,16 +13,17 @@
 namespace mge::megengine {
 
 struct Counterpart {
-    std::string type;  // as files say it ("Convolution"); in the same spelling for what MegEngine has not
-    std::string mode;  // of Elemwise and Reduce: "ADD"; empty for others
+    std::string type;  // the name in files ("Convolution"); in the same spelling for operators that MegEngine
+                       // lacks
+    std::string mode;  // mode of Elemwise and Reduce: "ADD"; empty for others
 };
-// `inputs`: what it reads; MegEngine has types of their own for batches of matrices.
+// `inputs`: the operator's inputs; MegEngine has separate types for batches of matrices.
 MGE_API Counterpart counterpart(const OpInfo& op, std::span<const TensorSpec> inputs);
 
 // The mode of Elemwise that means just this operator on its inputs in their order.
 std::map<const OpInfo*, std::string_view> modes_of_operators();
 
-// What stands in the table below the door, for tests: every name of ours with its type.
+// The table of names, for tests: every one of our names with its type.
 MGE_API std::vector<std::pair<std::string_view, std::string_view>> listed_counterparts();
 
 }  // namespace mge::megengine

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// From the bytes of a file to a ModelRecord. Nothing is believed: flatbuffers' verifier comes first, then
-// every index, size and dtype.
+// Decodes the bytes of a file to a ModelRecord. Nothing is trusted: flatbuffers' verifier runs first, then
+// every index, size and dtype is checked.
 
 #include <algorithm>
 #include <cstring>
@@ -17,8 +17,8 @@ bool is_v2(std::span<const std::byte> bytes);
 ModelRecord decode_v1(std::span<const std::byte> bytes, const std::string& label);
 ModelRecord decode_v2(std::span<const std::byte> bytes, const std::string& label);
 
-// What both decoders need: errors that name the file, and a bound on what is copied. Tables of a flatbuffer
-// may share their parts, so a small file could ask for the same bytes a million times.
+// Common part of both decoders: errors that name the file, and a limit on copies. Tables of a flatbuffer may
+// share their parts, so a small file could request the same bytes a million times.
 class Decoding {
 public:
     Decoding(const std::string& label, size_t file_bytes)
@@ -39,7 +39,7 @@ public:
     }
     Shape shape(const flatbuffers::Vector<uint32_t>* dims, const std::string& where) const;
     std::vector<uint32_t> numbers(const flatbuffers::Vector<uint32_t>* list);
-    // The version that wrote the file, "1.13.0", and what the writer noted about itself.
+    // The version that wrote the file, "1.13.0", and the writer's notes.
     std::map<std::string, std::string> metadata(uint32_t version, bool is_valid, bool is_modified,
                                                 uint64_t optimize_options, std::string_view user_info) const;
 
@@ -54,7 +54,7 @@ size_t count(const flatbuffers::Vector<T>* list) {
     return list ? list->size() : 0;
 }
 
-// Flatbuffers want to lie at addresses their contents are aligned to.
+// Flatbuffers require aligned addresses.
 class AlignedBytes {
 public:
     explicit AlignedBytes(std::span<const std::byte> bytes);

@@ -26,7 +26,7 @@ uint64_t type_hash(const std::string& name) {
     return hash ? hash : 1;
 }
 
-// By hash of the name with its version and the terminating zero; files of the older kind leave both out.
+// By hash of the name with its version and the terminating zero; older files omit both.
 const std::unordered_map<uint64_t, std::string>& types_by_hash() {
     static const auto types = [] {
         std::unordered_map<uint64_t, std::string> map;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Version 2: the whole model is one size-prefixed flatbuffer; operators name their inputs and outputs by
+// Version 2: the whole model is one size-prefixed flatbuffer; operators refer to their inputs and outputs by
 // number.
 
 #include <flatbuffers/flatbuffers.h>
@@ -11,7 +11,7 @@
 namespace mge::megengine {
 namespace {
 
-// What an operator costs at least, in a file and here.
+// The smallest size of an operator in a file and here.
 constexpr size_t operator_bytes_v2 = 64;
 
 class DecodeV2 : Decoding {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The functions behind the rows of operators.cpp, by the file they stand in.
+// The functions for the rows of operators.cpp, by source file.
 
 #include "libmge/model/import/megengine/operators.h"
 
@@ -137,15 +137,15 @@ Tensors import_group_norm(const Site&);
 Tensors import_instance_norm(const Site&);
 Tensors import_softmax(const Site&);
 
-// A value that is known now: a constant. Null when it depends on inputs.
+// The value if it is a constant; null if it depends on inputs.
 inline const Tensor* as_constant(const Tensor& t) { return t && !t.is_symbolic() ? &t : nullptr; }
 // MegEngine has no rank 0: a scalar has the shape (1,).
 Tensor at_least_vector(const Tensor& t);
-// A shape or an index as i32, whatever it was computed in.
+// A shape or an index converted to i32 from any dtype.
 Tensor as_index(const Tensor& t);
-// The values of a constant shape or index; `what` names it when it is none.
+// The values of a constant shape or index; an error that names `what` if it is not constant.
 std::vector<int64_t> constant_values(const Tensor& t, std::string_view what);
-// The known shape of an input; its rank is not negotiable between runs, its extents are.
+// The known rank of an input; it must not differ between runs, unlike its sizes.
 int rank_of(const Tensor& t);
 
 }  // namespace mge::megengine

@@ -43,7 +43,7 @@ private:
     size_t at_ = 0;
 };
 
-// "profile:plat=cpu:ConvBiasForward…": the platform, and what is behind it.
+// "profile:plat=cpu:ConvBiasForward…": the platform, and the rest.
 std::pair<std::string, std::string> split_category(std::string_view name) {
     std::string_view prefix = "profile:";
     if (name.starts_with(prefix)) name.remove_prefix(prefix.size());
@@ -52,7 +52,7 @@ std::pair<std::string, std::string> split_category(std::string_view name) {
     return {std::string(name.substr(0, colon)), std::string(name.substr(colon + 1))};
 }
 
-// Layouts end with '|' each; what is behind the last one are the bytes of the parameters.
+// Each layout ends with '|'; the bytes after the last one are the parameters.
 std::string problem_of(const std::string& op, std::string_view key) {
     size_t bar = key.rfind('|');
     std::string_view layouts = bar == key.npos ? "" : key.substr(0, bar);
@@ -86,7 +86,7 @@ void read_results(std::string_view value, CacheRow row, const std::string& label
                   std::vector<CacheRow>& rows) {
     Reader reader(value, label);
     for (uint32_t left = reader.number(); left > 0; --left) {
-        budget.take(sizeof row + row.problem.size() + row.machine.size());  // a key may stand for many rows
+        budget.take(sizeof row + row.problem.size() + row.machine.size());  // a key may occur in many rows
         row.measured = {};
         row.measured.name = algorithm_name(reader.block("an algorithm"), label);
         read_figures(reader, row.measured);

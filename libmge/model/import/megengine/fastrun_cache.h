@@ -16,7 +16,7 @@
 namespace mge::megengine {
 
 // One row per algorithm. The machine is "MegEngine | " and the platform; the problem is the operator with the
-// bytes of its parameters in hexadecimal, and the layouts. ModelError names the place of what is wrong.
+// bytes of its parameters in hexadecimal, and the layouts. ModelError that names the position of the fault.
 MGE_API std::vector<CacheRow> parse_fastrun_cache(std::span<const std::byte> bytes, const std::string& label);
 
 }  // namespace mge::megengine

@@ -15,7 +15,7 @@ namespace mge::megengine {
 namespace {
 
 constexpr std::string_view container_magic = "mgbtest0";
-// Formats from before MegEngine was published; nobody but their writer can read them.
+// Formats from before MegEngine was published, which only their writers can read.
 constexpr std::string_view lost_magics[] = {"mgb0001", "mgb0000a"};
 
 bool starts_with(std::span<const std::byte> bytes, std::string_view magic) {
@@ -86,7 +86,7 @@ TestCase make_test_case(const BuiltGraph& built, const Tensors& values, const st
     return test;
 }
 
-// Names may be in any encoding: what is no UTF-8 in them is escaped.
+// Names may have any encoding: bytes of invalid UTF-8 are escaped.
 void escape_names(Model& model) {
     for (ValueId id = 0; id < ValueId(model.graph.values().size()); ++id)
         if (auto& name = model.graph.value(id).name; !is_utf8(name)) name = with_escaped_bytes(name);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Numbers that files do not hold: they stand in MegEngine's formulas.
+// Numbers that are not in files, but in MegEngine's formulas.
 
 #include "libmge/device/device.h"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // MegEngine's operators in terms of ours: one row per operator in `operators.cpp`, one small function each in
-// the file of its family. A function applies our operators to symbolic tensors, so whatever it builds also
-// works for other input shapes.
+// the file of its family. A function applies our operators to symbolic tensors, so the result also works for
+// other input shapes.
 
 #include <map>
 #include <span>
@@ -15,7 +15,7 @@
 
 namespace mge::megengine {
 
-// What this program has no counterpart for. Collected, so that one error can name all of them.
+// A part without a counterpart here. They are collected, so that one error can name all of them.
 struct Unsupported {
     std::string what;
 };
@@ -23,16 +23,16 @@ template <class... Args>
 [[noreturn]] void unsupported(const Args&... what) {
     throw Unsupported{text(what...)};
 }
-// For what no program could read.
+// For files that no program could read.
 template <class... Args>
 [[noreturn]] void invalid(const Args&... what) {
     throw UserError(text(what...));
 }
 
-// What is known of a model's values beside their tensors, by number.
+// Information about a model's values besides their tensors, by number.
 struct ValueNotes {
-    std::map<uint32_t, FileDType> quantised;  // the dtypes of those that are kept as steps
-    std::map<uint32_t, int> ranks;            // of those whose extents only a run can tell
+    std::map<uint32_t, FileDType> quantised;  // the dtypes of values kept as quantised steps
+    std::map<uint32_t, int> ranks;            // ranks of the values whose sizes are known only at run time
     size_t constant_bytes = 0;                // how much more may be computed from constants while reading
 };
 inline constexpr int unknown_rank = -1;
@@ -78,7 +78,7 @@ public:
         auto found = notes_.ranks.find(op.inputs[i]);
         return found == notes_.ranks.end() ? unknown_rank : found->second;
     }
-    // Throws when only a run can tell it.
+    // Throws if it is known only at run time.
     int known_rank(size_t i) const {
         if (rank(i) == unknown_rank) unsupported("an input whose rank only a run can tell");
         return rank(i);
@@ -93,7 +93,7 @@ public:
         auto found = notes_.quantised.find(op.inputs[i]);
         return found == notes_.quantised.end() ? nullptr : &found->second;
     }
-    // Output i will be kept as steps.
+    // Output i will be kept as quantised steps.
     void mark(size_t i, const FileDType& dtype) const {
         if (i < op.outputs.size()) notes_.quantised[op.outputs[i]] = dtype;
     }
@@ -108,17 +108,17 @@ using ImportFunction = Tensors (*)(const Site&);
 struct OperatorRow {
     std::string_view type;
     ImportFunction import;
-    // How many of its outputs files count; the function where that depends on the operator.
+    // Number of outputs counted in files; a function if that depends on the operator.
     size_t outputs = 1;
     size_t (*count_outputs)(const OperatorRecord&) = nullptr;
 };
 
-// What makes an input of the model, and what compares two values; neither is translated.
+// The operators that make an input and compare two values; neither is translated.
 inline constexpr std::string_view input_type = "Host2DeviceCopy", assert_type = "AssertEqual";
 
-// Null when there is no counterpart.
+// Null if there is no counterpart.
 const OperatorRow* find_operator(std::string_view type);
-// Of an operator's results; unknown_rank when nothing is known of its inputs either.
+// The rank of an operator's results; unknown_rank if its inputs are unknown, too.
 int rank_of_results(const Site& site);
 // 1 for unknown types.
 size_t stored_outputs(const OperatorRecord& op);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Extents that only a run can tell belong to values whose rank is known all the same: what is picked from a
-// tensor is a vector, and each operator changes the rank in its own way.
+// Ranks of values whose sizes are known only at run time: a selection from a tensor is a vector, and each
+// operator changes the rank by its own rule.
 
 #include <algorithm>
 

@@ -17,11 +17,11 @@
 
 namespace mge::megengine {
 
-// The dtype of a tensor in a file; `dtype` is none for those that have no counterpart (quantised ones).
+// The dtype of a tensor in a file; `dtype` is DType::none without a counterpart (quantised types).
 struct FileDType {
     file::DTypeEnum type = file::DTypeEnum::Float32;
     DType dtype = DType::f32;
-    float scale = 1;  // of quantised ones
+    float scale = 1;  // scale of quantised ones
     int zero_point = 0;
 };
 DType dtype_from_file(file::DTypeEnum type);  // none: no counterpart
@@ -38,7 +38,7 @@ struct TensorRecord {
 
 struct OperatorRecord {
     std::string type;       // "Reduce", without the suffix that counts versions
-    std::string_view name;  // empty when names were not kept
+    std::string_view name;  // empty if names were not kept
     file::OperatorParam param_type = file::OperatorParam::NONE;
     const void* param = nullptr;
     std::vector<uint32_t> inputs, outputs;  // values
@@ -54,12 +54,12 @@ struct OutputRecord {
 struct ModelRecord {
     std::string format;  // "MegEngine V2"
     std::vector<OperatorRecord> operators;
-    std::vector<std::string_view> value_names;  // shorter than the number of values when names were not kept
+    std::vector<std::string_view> value_names;  // shorter than the number of values if names were not kept
     std::vector<OutputRecord> outputs;
     std::map<std::string, std::string> metadata;
     // False when operators of an unknown type make values: version 1 does not say how many.
     bool values_are_certain = true;
-    // Keeps what everything above refers to, when that is not the file itself.
+    // Keeps the data of the fields above alive if it does not belong to the file.
     std::shared_ptr<const void> owner;
     size_t bytes = 0;  // how far the model reaches in the file
 };

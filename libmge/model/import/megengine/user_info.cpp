@@ -16,9 +16,9 @@ namespace mge::megengine {
 namespace {
 
 constexpr int deepest = 16;
-constexpr size_t longest = 1 << 16;  // of the text; values that share their parts could be much longer
+constexpr size_t longest = 1 << 16;  // longest text; values that share their parts could be much longer
 
-// What is not a plain value.
+// Thrown for a value that is not plain.
 struct NotPlain {};
 
 struct Value {
@@ -205,7 +205,7 @@ private:
 
     std::string_view bytes_;
     size_t at_ = 0;
-    std::deque<Value> values_;  // a list may hold itself, so nobody owns anybody
+    std::deque<Value> values_;  // a list may contain itself, so values do not own each other
     std::vector<Value*> stack_;
     std::vector<size_t> marks_;
     std::map<uint32_t, Value*> memory_;

@@ -5,8 +5,8 @@
 
 namespace mge::megengine {
 
-// What a user wrote beside the model: Python pickles it. Plain values (None, numbers, text, lists, tuples,
-// dictionaries) as JSON; nothing for None; for anything else how long it is. Never runs anything.
+// The user's information in a model, pickled by Python. Returns plain values (None, numbers, text, lists,
+// tuples, dictionaries) as JSON; an empty text for None; for other values their size. Never runs code.
 std::string user_info_text(std::string_view pickle);
 
 }  // namespace mge::megengine

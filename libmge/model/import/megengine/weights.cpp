@@ -17,7 +17,7 @@ constexpr size_t form_bytes = 1, range_bytes = 2 * sizeof(float);
 
 TensorSpec spec_of(const TensorRecord& tensor) { return {tensor.dtype.dtype, tensor.shape, {}}; }
 
-// Bytes of a compressed value in its form, which its first one says; none when its dtype has no such form.
+// Size of a compressed value in the form given by its first byte; nullopt if its dtype has no such form.
 std::optional<size_t> compressed_bytes(const TensorRecord& tensor) {
     if (tensor.data.empty()) return {};
     size_t elements = size_t(tensor.shape.numel());
@@ -37,7 +37,7 @@ bool is_compressed(const TensorRecord& tensor) { return tensor.data.size() == co
 using Visit =
     std::function<void(TensorRecord& tensor, const OperatorRecord& op, size_t op_index, size_t index)>;
 
-// Every tensor whose size is known.
+// Every tensor of known size.
 void for_each_tensor(ModelRecord& record, const Visit& visit) {
     for (size_t i = 0; i < record.operators.size(); ++i) {
         auto& op = record.operators[i];
@@ -61,7 +61,7 @@ void expand(std::span<const std::byte> data, std::vector<float>& result) {
     }
 }
 
-// What the record refers to: the bytes it was decoded from, and expanded weights.
+// Owners of the record's data: the bytes from which it was decoded, and expanded weights.
 struct Owned {
     std::shared_ptr<const void> decoded;
     std::vector<std::vector<float>> weights;

@@ -6,8 +6,9 @@
 
 namespace mge::megengine {
 
-// Checks that each tensor has as many bytes as its shape and dtype say. In a file with compressed weights
-// (`is_told`, or the sizes tell) each value is a byte and what that says:
+// Checks that each tensor has as many bytes as its shape and dtype require. In a file with compressed weights
+// (according to `is_told`, or the sizes) each value is a byte followed by data of the form that the byte
+// specifies:
 //
 //     0: the elements.  1: f32 scale, f32 offset, a byte for each element.  2: the same with 16 bits each.
 //

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Values of the file that are known while reading and are nothing in the graph: among the values of names a
-// tensor of no elements stands for each.
+// Values of the file that are known while reading and have no value in the graph: each is represented by an
+// empty tensor among the named values.
 
 #include <map>
 #include <utility>
@@ -20,14 +20,14 @@ public:
         values_.emplace(handle.impl(), std::pair(handle, std::move(value)));
         return handle;
     }
-    // Null: it stands for nothing but itself.
+    // Null for an ordinary tensor.
     const Value* find(const Tensor& t) const {
         auto found = t ? values_.find(t.impl()) : values_.end();
         return found == values_.end() ? nullptr : &found->second.second;
     }
 
 private:
-    // Keeps what stands for them alive, so that addresses stay theirs.
+    // Keeps the representatives alive, so that their addresses stay unique.
     std::map<const TensorImpl*, std::pair<Tensor, Value>> values_;
 };
 

@@ -16,17 +16,17 @@ namespace mge::onnx {
 namespace {
 
 constexpr size_t most_problems = 64;  // in one message
-// Each is an exception, and a file can hold millions.
+// Each is an exception, and a file can contain millions.
 constexpr size_t most_problems_looked_at = 10'000;
-// Of inner graphs and functions of the file, which count each time they are translated.
+// Limits for inner graphs and functions of the file, which count on each translation.
 constexpr size_t most_translated = 100'000, longest_name = 512;
 constexpr int deepest_call = 32;
 
-// 2^4 * 3^2 * 5 * 7, and for what is more than a batch 8 times that: no more, since attention over the pixels
-// of images takes the fourth power.
+// 2^4 * 3^2 * 5 * 7, and 8 times that for dimensions other than a batch: no more, because attention over the
+// pixels of images computes its fourth power.
 constexpr int64_t multiple_of_small = 5'040;
 
-// Those without a name, where they are one extent.
+// Unnamed first dimensions, if they count as one.
 bool is_of_batch(const OpenExtents& open, const file::TensorShapeProto& shape, int axis) {
     return open.is_one_batch && is_nameless(shape, axis);
 }
@@ -121,7 +121,7 @@ void Importer::add_initializer(const Initializer& weight, Names& names) {
         value = is_text ? texts_.tensor_of(weight.tensor) : tensor_of(weight.tensor, weight.raw, files_);
         constant_names_.emplace(value.address(), name);
         growth_.add_weight(value, weight.tensor.data_location() == file::TensorProto::EXTERNAL);
-        // It is copied: what the file has of it need not stay in memory.
+        // The weight is copied: the file's pages need not stay in memory.
         if (is_mapped(weight.raw.data())) release_pages(weight.raw);
     } catch (const Unsupported& problem) {
         add_problem(text("weight '", name.substr(0, longest_name), "': ", problem.what));
@@ -132,7 +132,7 @@ void Importer::add_initializer(const Initializer& weight, Names& names) {
     check_growth([&] { return text("weight '", name.substr(0, longest_name), "'"); });
 }
 
-// Equal names are equal extents.
+// Equal names are equal sizes.
 Tensor Importer::add_input(const file::ValueInfoProto& info) {
     if (!info.type().has_tensor_type()) unsupported("a value that is no tensor");
     auto& type = info.type().tensor_type();
@@ -163,7 +163,7 @@ Tensor Importer::add_input(const file::ValueInfoProto& info) {
     return input;
 }
 
-// What is read follows from extents that are equal: a run that has others ends with an error.
+// The translation relies on equal sizes: a run with different ones ends with an error.
 void Importer::check_batch(const Tensor& input, const file::TensorShapeProto& shape) {
     for (int axis = 0; axis < shape.dim_size(); ++axis) {
         if (!is_of_batch(open_, shape, axis)) continue;
@@ -173,8 +173,9 @@ void Importer::check_batch(const Tensor& input, const file::TensorShapeProto& sh
     }
 }
 
-// In the first run further than a window reaches, with another parity; in the second close by, since tables
-// of positions end somewhere, and each extent its own way. The last two differ in what only a run can tell.
+// In the first run they are larger than a window, with another parity; in the second close by, because
+// position tables are limited, and each changes differently. The last two differ in sizes known only at run
+// time.
 OtherShapes Importer::other_shapes(const file::TensorShapeProto& recorded, const Shape& shape) {
     OtherShapes others;
     others.fill(Shape{});
@@ -198,7 +199,7 @@ OtherShapes Importer::other_shapes(const file::TensorShapeProto& recorded, const
     return others;
 }
 
-// An input that is an initialiser too has that as its value: callers of ours give all inputs or none.
+// An input that is also an initialiser has that value: our callers provide all inputs or none.
 void Importer::add_inputs(Names& names) {
     for (auto& info : record_.model.graph().input()) {
         if (names.values.contains(info.name())) continue;
@@ -218,7 +219,7 @@ void Importer::store(const file::NodeProto& node, const Tensors& outputs, Names&
         if (name.empty()) continue;
         Tensor value = size_t(i) < outputs.size() ? outputs[size_t(i)] : Tensor();
         if (!value) unsupported("output ", i);
-        // What steps stand for stays what it is, so that who reads it may compute with the steps.
+        // The real value is kept, so that its readers may compute with the quantised steps.
         Tensor fixed = is_dequantised(builder_, value) ? Tensor() : extents_.find_value(value);
         if (fixed) {
             if (texts_.has(value)) texts_.mark(fixed);
@@ -238,7 +239,7 @@ Tensor Importer::constant_of(const file::TensorProto& tensor) {
 }
 
 TextTable Importer::take_texts() {
-    // The table is for who reads texts; labels that no output has are nobody's matter.
+    // The table is for readers of texts; labels that no output has are omitted.
     if (text_values_.empty()) return {};
     return {texts_.all(), std::move(text_values_)};
 }
@@ -356,7 +357,7 @@ void Importer::translate(const file::NodeProto& node, Names& names) {
         is_poisoned |= is_missing(*found);
         inputs.push_back(*found);
     }
-    // What is missing here may be named even if what it reads cannot be made.
+    // A missing input may be named even if its inputs cannot be made.
     bool is_known =
         find_function(node) || find_operator(node.domain(), node.op_type(), version_of(node.domain()));
     if (!is_known) unsupported("there is no such operator here");
@@ -449,7 +450,7 @@ std::vector<std::pair<std::string, Tensor>> Importer::named_outputs(const Names&
     return named;
 }
 
-// A value has one name: inputs, constants and what is an output already are copied.
+// A value has one name: inputs, constants and values that are outputs already are copied.
 void Importer::add_outputs(const Names& names) {
     if (record_.model.graph().output().empty()) fail("it has no outputs");
     Tensors values;

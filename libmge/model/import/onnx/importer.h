@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// From a decoded model to a graph of our operators.
+// Converts a decoded model to a graph of our operators.
 
 #include <array>
 #include <map>
@@ -18,17 +18,17 @@
 
 namespace mge::onnx {
 
-// The values of a graph by name. What an inner graph does not name, the one around it may.
+// The values of a graph by name. An inner graph can use names of the outer graph.
 struct Names {
     std::map<std::string, Tensor, std::less<>> values{};
     const Names* outer = nullptr;
-    // Null when nobody names it.
+    // Null for an unknown name.
     const Tensor* find(std::string_view name) const;
 };
 
-// Extents that a model leaves open, and what they are recorded as.
+// Open dimensions of a model, and the sizes for recording.
 struct OpenExtents {
-    int64_t first = 1, others = 8;  // of first axes, which are mostly batches, and of all others
+    int64_t first = 1, others = 8;  // sizes of first axes, which are mostly batches, and of all others
     bool fixes_others = false;      // the model works with no other ones
     bool is_one_batch = false;      // those without a name are the batch, but on last axes
     bool operator==(const OpenExtents&) const = default;
@@ -38,37 +38,37 @@ using Branches = std::set<std::string, std::less<>>;
 
 class Importer {
 public:
-    // `decided`: of these the branch is taken that the extents decide on with which the model is recorded.
+    // `decided`: branches that are taken according to the recorded sizes.
     Importer(const ModelRecord& record, const std::string& label, const OpenExtents& open,
              const Branches& decided);
-    // ModelError that lists everything without a counterpart, or says what is wrong.
+    // ModelError that lists everything without a counterpart, or describes the fault.
     Graph build();
-    // Of what was built.
+    // The texts of the built graph.
     TextTable take_texts();
-    // How many outputs stand for each output of the file that is a sequence: `y.0`, `y.1`, …
+    // Number of outputs for each output of the file that is a sequence: `y.0`, `y.1`, …
     const std::map<std::string, size_t>& sequence_lengths() const { return sequence_lengths_; }
-    // Those of which each makes something of another rank, or has no counterpart.
+    // Branches whose results have different ranks, or of which one has no counterpart.
     const Branches& undecided() const { return undecided_; }
     void note_undecided(const file::NodeProto& node) { undecided_.insert(node.output(0)); }
     bool is_decided(const file::NodeProto& node) const { return decided_.contains(node.output(0)); }
-    // The model goes together with no other open extents than those that it was built with.
+    // The model supports no open sizes other than those with which it was built.
     bool is_alone() const { return extents_.is_alone(); }
-    // What was made so far takes about so much memory.
+    // Approximate memory of the results so far.
     size_t bytes() const { return growth_.made() + extents_.bytes(); }
 
-    // The outputs of an inner graph; it sees the names around the node that holds it. Null: a node in it has
-    // no counterpart.
+    // The outputs of an inner graph, which sees the names around its node. Null: one of its nodes has no
+    // counterpart.
     Tensors import_inner(const file::GraphProto& graph, std::span<const Tensor> inputs);
     ExternalFiles& external_files() { return files_; }
     GraphBuilder& builder() { return builder_; }
-    // The model's, or that of the inner graph that is being recorded.
+    // The model's builder, or that of the inner graph that is being recorded.
     GraphBuilder& builder_at_work();
     Sequences& sequences() { return sequences_; }
     TensorsOfManyAxes& tensors_of_many_axes() { return of_many_axes_; }
-    // Throws Unsupported for a sequence, an optional or a tensor of too many axes; `what` it is.
+    // Throws Unsupported for a sequence, an optional or a tensor with too many axes; `what` describes it.
     void require_tensor(const Tensor& value, std::string_view what) const;
     Texts& texts() { return texts_; }
-    // Of numbers, or of texts.
+    // A constant of numbers or texts.
     Tensor constant_of(const file::TensorProto& tensor);
 
 private:
@@ -76,7 +76,7 @@ private:
     template <class... Args>
     [[noreturn]] void fail(const Args&... what) const;
     void read_versions();
-    // `place` says where it is too much.
+    // `place` describes the position of the excess.
     template <class Place>
     void check_growth(const Place& place) const;
     int version_of(const std::string& domain) const;
@@ -118,10 +118,10 @@ private:
     std::map<std::string, int64_t> named_extents_;
     std::map<std::string, int64_t> extent_numbers_;
     int64_t open_extent_count_ = 0;
-    // By address: under another shape a weight is the same.
+    // By address: a reshaped weight is the same.
     std::map<const void*, std::string> constant_names_;
-    Names* names_ = nullptr;  // of the node that is being translated
-    int depth_ = 0;           // of functions and inner graphs
+    Names* names_ = nullptr;  // names of the current node
+    int depth_ = 0;           // nesting depth of functions and inner graphs
     size_t translated_ = 0;   // nodes of the file, each as often as it was
     Growth growth_;
     std::string problems_;
@@ -129,7 +129,7 @@ private:
     size_t problem_count_ = 0, problems_looked_at_ = 0;
     const Branches& decided_;
     Branches undecided_;
-    Tensor batch_;  // the extent of the first input that has one without a name
+    Tensor batch_;  // the batch size of the first input with an unnamed one
 };
 
 }  // namespace mge::onnx

@@ -75,7 +75,7 @@ InnerResults record_inner(const Site& site, const Arguments& arguments, Tensors&
     return recorded;
 }
 
-// In the second run each length is a number of its own, whether it is the same one or not.
+// In the second run each length is a different number, even if it is the same length.
 bool are_alike(const OtherSpecs& a, const OtherSpecs& b) {
     return a[0] == b[0] && std::ranges::equal(std::span(a).subspan(2), std::span(b).subspan(2));
 }
@@ -93,7 +93,7 @@ void assume_either(const Site& site, const Tensor& result, const OtherSpecs& a, 
     for (size_t run = 0; run < other_runs; ++run) {
         if (!shapes[run].is_known() || !others[run].is_known()) return;
         if (shapes[run].rank() != others[run].rank()) {
-            // It has a rank in some runs, and another in others: what is computed from it may have one rank.
+            // It has different ranks in different runs, but a value computed from it may have a single rank.
             if (run == 1 || run == 2) shapes[run] = others[run];
             continue;
         }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Graphs that nodes hold, as graphs that our operators hold.
+// Converts inner graphs of nodes to inner graphs of our operators.
 
 #include <functional>
 
@@ -8,7 +8,7 @@
 
 namespace mge::onnx {
 
-// What an inner graph is given, here and in other runs.
+// The arguments of an inner graph, here and in other runs.
 struct Arguments {
     TensorSpecs specs;
     std::vector<OtherSpecs> others;
@@ -25,18 +25,18 @@ struct InnerResults {
     std::vector<OtherSpecs> others;
 };
 
-// Throws Unsupported when a node in it has no counterpart. What it reads of the graphs around it joins
-// `captured`.
+// Throws Unsupported if one of its nodes has no counterpart. Values of outer graphs that it reads are
+// appended to `captured`.
 InnerResults record_inner(const Site& site, const Arguments& arguments, Tensors& captured,
                           const std::function<Tensors(std::span<const Tensor>)>& function);
-// As far as runs agree in lengths that only a run can tell.
+// As far as runs agree in lengths known only at run time.
 bool are_alike(const OtherSpecs& a, const OtherSpecs& b);
-// With inputs that it does not read behind its own: operators give all graphs that they hold the same.
+// With unused inputs added: operators pass the same inputs to all their inner graphs.
 SubgraphRef with_inputs(const SubgraphRef& graph, std::span<const Tensor> all);
-// A result whose shape only a run can tell is like one of these; where they differ, nobody may rely on
-// either.
+// A result whose shape is known only at run time is like one of these; where they differ, neither may be
+// assumed.
 void assume_either(const Site& site, const Tensor& result, const OtherSpecs& a, const OtherSpecs& b);
-// It is like `like` but for its extents along these axes.
+// It is like `like` except for its sizes along these axes.
 void assume_like(const Site& site, const Tensor& result, const Tensor& like, const IntList& axes);
 // It is made of slices along a new first axis.
 void assume_stacked(const Site& site, const Tensor& result, const OtherSpecs& slices);

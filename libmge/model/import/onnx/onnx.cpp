@@ -16,11 +16,12 @@
 namespace mge::onnx {
 namespace {
 
-// What open extents are recorded as: nets of images may not fit small ones, nets of texts not large ones.
+// The sizes tried for open dimensions: image networks may not accept small ones, text networks not large
+// ones.
 constexpr OpenExtents tried_extents[] = {{1, 8}, {1, 64}, {1, 224}, {2, 2}, {1, 1}};
 // Then with states of layers that have the batch behind their first axis, and no name for it.
 constexpr OpenExtents tried_with_states[] = {{1, 8, false, true}, {1, 224, false, true}};
-// A file of ours says what it was recorded with; who changes that has no larger graph from it.
+// Our own files contain the recorded batch size; a manipulated number must not enlarge the graph.
 constexpr int64_t largest_noted_batch = 1 << 16;
 
 bool has_open_extents(const file::GraphProto& graph) {
@@ -71,7 +72,7 @@ std::vector<OpenExtents> baked_extents(const ModelRecord& record) {
             Tensor target = raw.empty() ? tensor_of(weight, files) : tensor_of(weight, raw, files);
             for (int64_t n : numbers_in(target))
                 if (n > 1 && n <= largest_baked) ++counts[n];
-        } catch (const UserError&) {  // a node that nothing has come to yet
+        } catch (const UserError&) {  // a node without inputs yet
         } catch (const Unsupported&) {
         }
     };
@@ -93,21 +94,21 @@ struct Built {
     std::map<std::string, size_t> sequence_lengths;
 };
 
-// A file, and what came of the tries to make a graph of it.
+// A file, and the results of the attempts to convert it to a graph.
 struct Tries {
     const ModelRecord& record;
     const std::string& label;
-    Branches decided;    // by what the model is recorded with
+    Branches decided;    // by the recorded sizes
     Branches undecided;  // others that could be
-    std::string reason;  // why it works with none: that of the first
-    size_t bytes = 0;    // what those that failed have made
+    std::string reason;  // reason why no attempt worked: that of the first
+    size_t bytes = 0;    // memory of the failed attempts
 };
 
-// All of them together may make so many times as much as one: a few bytes can name many extents.
+// Limit for all attempts together, in multiples of one: a few bytes can name many dimensions.
 constexpr size_t most_growths = 2;
 bool may_go_on(const Tries& tries) { return tries.bytes <= most_growths * tries.record.limit; }
 
-// Extents with which no others go together are those that an exporter has seen, and written into the model.
+// Sizes without valid alternatives are those that the exporter has seen and written into the model.
 Built built_with(Tries& tries, const OpenExtents& extents) {
     {
         Importer importer(tries.record, tries.label, extents, tries.decided);
@@ -128,7 +129,7 @@ Built built_with(Tries& tries, const OpenExtents& extents) {
     return built_with(tries, fixed);
 }
 
-// Null when the model works with none of them.
+// Null if the model works with none of them.
 std::optional<Built> built(Tries& tries, std::span<const OpenExtents> all) {
     for (auto& extents : all) {
         if (!may_go_on(tries)) break;
@@ -152,7 +153,7 @@ std::optional<Built> build(Tries& tries) {
     return std::nullopt;
 }
 
-// Branches may stand behind branches.
+// Branches may follow branches.
 constexpr int most_decisions = 8;
 
 std::optional<Built> build_decided(Tries& tries) {
@@ -187,7 +188,7 @@ std::string extents_text(const file::TensorShapeProto& shape) {
     return result;
 }
 
-// Of the columns of what a ZipMap names.
+// The labels of a ZipMap's columns.
 std::string class_labels(const file::NodeProto& node) {
     std::string result;
     auto add = [&](const auto& label) { result += text(result.empty() ? "" : ",", label); };
@@ -205,7 +206,8 @@ std::string as_list(const auto& texts) {
     return stream.str();
 }
 
-// What nothing here reads and a writer may want back: where the model comes from, and the names of extents.
+// Metadata that nothing here reads and a writer may need: the origin of the model, and the names of
+// dimensions.
 std::map<std::string, std::string> metadata_of(const ModelRecord& record, const Built& built) {
     auto& model = record.model;
     std::map<std::string, std::string> metadata;
@@ -235,7 +237,7 @@ std::map<std::string, std::string> metadata_of(const ModelRecord& record, const 
     return metadata;
 }
 
-// Names may be in any encoding: what is no UTF-8 in them is escaped.
+// Names may have any encoding: bytes of invalid UTF-8 are escaped.
 void escape_names(Model& model) {
     for (ValueId id = 0; id < ValueId(model.graph.values().size()); ++id)
         if (auto& name = model.graph.value(id).name; !is_utf8(name)) name = with_escaped_bytes(name);

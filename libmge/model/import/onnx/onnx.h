@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Model files of the ONNX format, of any exporter. docs/formats/onnx.md says what is read and what is not.
+// Model files of the ONNX format, of any exporter. docs/formats/onnx.md describes the supported parts.
 
 #include <string>
 #include <tuple>
@@ -10,10 +10,9 @@
 
 namespace mge::onnx {
 
-// Verifies everything before it believes anything. ModelError names the file, the place and the reason, and
-// lists every operator that has no counterpart here. External data is looked for beside the file that the
-// label names. What is parsed and made of it takes no more than ten times its size and `growth_slack`, in
-// bytes.
+// Verifies everything before it is used. ModelError names the file, the position and the reason, and lists
+// every operator that has no counterpart here. External data is searched next to the file that the label
+// names. The parsed file and its graph take at most ten times its size plus `growth_slack`, in bytes.
 inline constexpr size_t usual_growth_slack = size_t(64) << 20;
 MGE_API Model read_model(const ModelBytes& file, size_t growth_slack = usual_growth_slack);
 

@@ -17,7 +17,7 @@
 
 namespace mge::onnx {
 
-// What this program has no counterpart for. Collected, so that one error can name all of them.
+// A part without a counterpart here. They are collected, so that one error can name all of them.
 struct Unsupported {
     std::string what;
 };
@@ -25,14 +25,14 @@ template <class... Args>
 [[noreturn]] void unsupported(const Args&... what) {
     throw Unsupported{text(what...)};
 }
-// For what no program could read.
+// For files that no program could read.
 template <class... Args>
 [[noreturn]] void invalid(const Args&... what) {
     throw UserError(text(what...));
 }
 
-// What a node says beside its inputs. It remembers what was asked for: an attribute that nobody asks for has
-// a meaning that nobody gave it.
+// The attributes of a node. It records which ones were read: an unread attribute has a meaning that was not
+// translated.
 class Attributes {
 public:
     explicit Attributes(const file::NodeProto& node) : node_(node) {}
@@ -43,10 +43,10 @@ public:
     std::optional<IntList> integers(std::string_view name) const;
     std::optional<FloatList> numbers(std::string_view name) const;
     std::vector<std::string> words(std::string_view name) const;
-    // Null when there is none.
+    // Null if absent.
     const file::TensorProto* tensor(std::string_view name) const;
     const file::GraphProto* graph(std::string_view name) const;
-    // The first that nobody asked for; empty: none.
+    // The first unread attribute; empty: all were read.
     std::string_view unread() const;
 
 private:
@@ -80,7 +80,7 @@ public:
     OtherExtents& extents;
 
     size_t size() const { return inputs_.size(); }
-    // All from one on, none of which may be absent.
+    // All inputs from an index on, which must not be absent.
     std::span<const Tensor> inputs(size_t first = 0) const {
         for (size_t i = first; i < size(); ++i) in(i);
         return inputs_.subspan(std::min(first, size()));
@@ -115,7 +115,7 @@ enum class Takes : uint8_t {
     many_axes,  // also tensors of more axes than ours
 };
 
-// An operator of ONNX, with the versions of the operator set whose meaning the function has.
+// An operator of ONNX, with the versions of the operator set that the function implements.
 struct ImportRow {
     std::string_view name;  // behind its domain and a dot, if that is not the standard's
     ImportFunction import;
@@ -127,10 +127,10 @@ struct ImportRow {
 // (cmake/list_onnx_rules.cmake); no list names them.
 using ImportRows = std::span<const ImportRow>;
 
-// Null when there is no counterpart.
+// Null if there is no counterpart.
 const ImportRow* find_operator(std::string_view domain, std::string_view name, int opset);
 
-// That of classical learning; the versions of its rows are its own.
+// The domain of classical machine learning, whose rows have their own versions.
 inline constexpr std::string_view learning_domain = "ai.onnx.ml";
 // The domain of the standard has two names.
 bool is_standard(std::string_view domain);

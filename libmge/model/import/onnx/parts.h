@@ -34,9 +34,9 @@ Tensor clipped(const Tensor& x, double lower, double upper);
 Tensor larger(const Tensor& a, const Tensor& b);
 Tensor smaller(const Tensor& a, const Tensor& b);
 Tensor gelu_by_tanh(const Tensor& x);
-// That of the attribute `to`.
+// The dtype of the attribute `to`.
 DType target_dtype(const Site& site);
-// As Cast converts, by the attributes of the node.
+// Converts like Cast, with the attributes of the node.
 Tensor as_cast(const Site& site, const Tensor& x, DType dtype);
 
 // bits.cpp
@@ -57,8 +57,7 @@ Tensor softmax_along(const Tensor& x, int axis);
 Tensor log_softmax_along(const Tensor& x, int axis);
 Tensors import_softmax(const Site& site);
 
-// products.cpp
-// So many products of bytes, and their sum, f32 holds exactly: whole numbers up to 2^24.
+// products.cpp: the number of products of bytes whose sum is exact in f32: integers up to 2^24.
 inline constexpr int64_t most_exact_terms = (int64_t(1) << 24) / (255 * 255);
 Tensors import_gemm(const Site& site);
 
@@ -85,10 +84,9 @@ Tensor side_by_side(const Tensor& x);
 Tensors import_runtime_attention(const Site& site);
 Tensors import_embed_layer_norm(const Site& site);
 
-// runtime_operators.cpp
-// The real numbers that steps with one scale stand for; the zero point may be absent.
+// runtime_operators.cpp: the real numbers of steps with one scale; the zero point may be absent.
 Tensor real_numbers(const Site& site, size_t steps, size_t scale, size_t zero);
-// Those of the first input, and steps of a result in the scale and zero point behind.
+// Real numbers of the first input, and a result as steps with the scale and zero point after it.
 Tensor real_of_one(const Site& site);
 Tensor steps_of_one(const Site& site, const Tensor& y);
 

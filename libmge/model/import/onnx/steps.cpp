@@ -17,7 +17,7 @@
 namespace mge::onnx {
 namespace {
 
-// Walks from a value to what it is made of.
+// Walks from a value to its producers.
 class Origin {
 public:
     Origin(GraphBuilder& builder, const Tensor& t) : builder_(&builder), t_(t) {
@@ -34,14 +34,14 @@ public:
     const typename Op::Params& params() const {
         return node_.as<typename Op::Params>();
     }
-    // Null when it has none there.
+    // Null if it is absent.
     Tensor input(size_t i) const {
         if (i >= node_.inputs.size() || node_.inputs[i] == no_value) return {};
         auto& value = builder_->graph().value(node_.inputs[i]);
         return value.is_constant() ? value.constant : builder_->symbol(node_.inputs[i]);
     }
     Origin of(size_t i) const { return {*builder_, input(i)}; }
-    // The constant that an input is in another shape or dtype; else the input.
+    // The constant behind an input in another shape or dtype; otherwise the input.
     Tensor constant_input(size_t i) const {
         Origin origin = of(i);
         while (origin.is<ops::Convert>() || origin.is<ops::AddAxis>() || origin.is<ops::Reshape>())
@@ -49,7 +49,7 @@ public:
         bool is_constant = origin.tensor() && !origin.tensor().is_symbolic();
         return is_constant ? origin.tensor() : input(i);
     }
-    // What a reshape has taken.
+    // The input of a reshape.
     Origin behind_reshape() const { return is<ops::Reshape>() && !input(1) ? of(0) : *this; }
 
 private:
@@ -68,8 +68,7 @@ std::optional<Steps> steps_of(const Origin& origin) {
     return is_byte(steps.values.dtype()) ? std::optional(steps) : std::nullopt;
 }
 
-// One zero point where all channels have the same, null where that is 0, as constants tell; nullopt: they
-// differ.
+// The zero point if all channels have the same one, null if that is 0, for constants; nullopt: they differ.
 std::optional<Tensor> common_zero(const Tensor& zero) {
     if (!zero || (zero.is_symbolic() && is_one(zero))) return zero;
     if (zero.is_symbolic() || !zero.spec().numel()) return std::nullopt;
@@ -79,7 +78,7 @@ std::optional<Tensor> common_zero(const Tensor& zero) {
     return values[0] ? scalar_tensor(double(values[0]), DType::i32, host_device) : Tensor();
 }
 
-// What is left of an activation that follows, and which.
+// Removes a following activation, and returns it.
 Activation take_activation(Origin& origin) {
     if (origin.is<ops::Relu>()) {
         origin = origin.of(0);
@@ -100,14 +99,14 @@ Tensor added(const Origin& sum, bool relu, const Steps& y) {
         {.relu = relu, .dtype = y.values.dtype(), .rounding = ops::StepRounding::half_even});
 }
 
-// One value for each of so many along an axis, which counts from the end.
+// One value for each element of an axis, which counts from the end.
 bool is_along(const Tensor& bias, int axis, int64_t count) {
     auto& shape = bias.shape();
     bool has_axis = shape.is_known() && shape.rank() >= axis;
     return has_axis && shape.numel() == count && shape[shape.rank() - axis] == count;
 }
 
-// In products of both scales.
+// In the product of both scales.
 Tensor steps_of_bias(const Tensor& bias, const Steps& x, const Steps& weight) {
     Tensor scale = ops::mul(as_one(x.scale), ops::reshape(weight.scale, {.shape = {-1}}));
     return ops::quantize(ops::reshape(bias, {.shape = {-1}}), scale, Tensor(),

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Convolutions and sums between quantised values, computed in steps: what stands between DequantizeLinear and
-// QuantizeLinear, and operators on steps. Halves of a step go away from zero here, in ONNX to the even one:
-// results may differ by one step where a sum lies exactly between two.
+// Convolutions and sums of quantised values, computed in steps: operators between DequantizeLinear and
+// QuantizeLinear, and operators on steps. Halves of a step are rounded away from zero here, in ONNX to even:
+// results may differ by one step if a sum is exactly between two.
 
 #include "libmge/graph/builder.h"
 #include "libmge/model/import/onnx/parts.h"
@@ -16,12 +16,12 @@ struct Steps {
     Tensor values, scale, zero;
 };
 bool is_byte(DType dtype);
-// In every run: what is added in steps is not broadcast.
+// In every run: operands added in steps are not broadcast.
 bool have_one_shape(const Tensor& a, const Tensor& b);
 // The result of a dequantize of the graph.
 bool is_dequantised(const GraphBuilder& builder, const Tensor& t);
 
-// y = quantised(t) without computing t; null: t is nothing that can be computed in steps.
+// y = quantised(t) without computing t; null: t cannot be computed in steps.
 Tensor in_steps(GraphBuilder& builder, const Tensor& t, const Tensor& scale, const Tensor& zero, DType dtype);
 
 struct StepConvolution {
@@ -29,19 +29,19 @@ struct StepConvolution {
     Tensor bias;      // i32 (channels), in products of both scales; may be null
     ops::Conv2d::Params window;
 };
-// In steps of y, of the dtype of its values, or without a scale the sums as i32. Null: a zero point differs
+// In steps of y and the dtype of its values, or without a scale the sums as i32. Null: a zero point differs
 // between channels.
 Tensor convolved_steps(const StepConvolution& convolution, const Steps& y);
 
 // Rows times a matrix that never changes: a convolution of as many images of a pixel as there are rows.
 struct StepProduct {
     Steps a, b;   // scales of b along its columns
-    Tensor bias;  // as that of a convolution
+    Tensor bias;  // as for a convolution
     bool transposes_b = false;
     Activation activation = Activation::none;
 };
 bool is_product_of_steps(const StepProduct& product);
-// As convolved_steps(); null: it is no such product.
+// As convolved_steps(); null: it is not such a product.
 Tensor multiplied_steps(const StepProduct& product, const Steps& y);
 
 }  // namespace mge::onnx

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attention of several heads with its projections, as one operator whose weights lie one after another: those
-// of query, key, value and result, (inputs, outputs) each, then their biases.
+// Multi-head attention with its projections, as one operator whose weights are concatenated: those of query,
+// key, value and result, (inputs, outputs) each, then their biases.
 
 #include <cmath>
 
@@ -20,7 +20,7 @@ namespace mge::megengine {
 namespace {
 
 struct Projection {
-    Tensor weight, bias;  // null: none
+    Tensor weight, bias;  // null: absent
     Tensor operator()(const Tensor& x) const {
         Tensor y = weight ? ops::matmul(x, weight) : x;
         return bias ? ops::add(y, bias) : y;

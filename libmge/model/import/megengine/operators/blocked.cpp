@@ -27,8 +27,8 @@ enum Format : uint32_t {
     nchw64 = 16,
 };
 
-// Transposes, then joins neighbouring axes as `joined` says: (N, C, b, H, W) to (N, C*b, H, W) is {0, 1, 1,
-// 2, 3}.
+// Transposes, then joins neighbouring axes according to `joined`: (N, C, b, H, W) to (N, C*b, H, W) is {0, 1,
+// 1, 2, 3}.
 Tensor rearranged(const Tensor& x, const IntList& pattern, const IntList& joined) {
     IntList shape(size_t(joined.back() + 1), 1);
     for (size_t i = 0; i < pattern.size(); ++i) shape[size_t(joined[i])] *= x.shape()[int(pattern[i])];
@@ -131,8 +131,8 @@ Tensor unblocked_weight(const Tensor& weight, const Blocks& blocks, bool is_grou
     invalid("a weight of shape ", shape, " does not fit blocks of ", counted(block, "channel"));
 }
 
-// Layouts of other processors are turned into each other by operators of their own; channels that do not
-// fill the last block are filled up with zeros, and are given away again where the file says how many it is.
+// Separate operators convert between the layouts of other processors. Channels that do not fill the last
+// block are padded with zeros, and the padding is removed if the file has the number of channels.
 Tensors import_relayout(const Site& site) {
     enum : uint32_t {
         nchw88_in = 20,

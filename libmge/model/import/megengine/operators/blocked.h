@@ -14,12 +14,12 @@ namespace mge::megengine {
 // Which axes of a weight are in blocks, and the order of these.
 enum class WeightBlocks { none, inputs_outputs, outputs_inputs, inputs };
 
-// Channels per block of what goes into an operator and of what comes out, 1 for plain images.
+// Channels per block of an operator's input and output, 1 for plain images.
 struct Blocks {
     int64_t images = 1, results = 1;
     WeightBlocks weight = WeightBlocks::none;
 };
-// For a value of MegEngine's format enumeration; nullopt for formats that are not read.
+// For a value of MegEngine's format enumeration; nullopt for unsupported formats.
 std::optional<Blocks> blocks_of_format(uint32_t format);
 // Channels per block where an operator leaves the layout as it is.
 std::optional<int64_t> block_of_format(uint32_t format);

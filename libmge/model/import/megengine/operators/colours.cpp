@@ -21,7 +21,7 @@ namespace mge::megengine {
 namespace {
 
 constexpr int places = 14;  // binary, of an integer's fraction
-// Of Y, U and V (ITU-R BT.601).
+// Coefficients of Y, U and V (ITU-R BT.601).
 constexpr double red_share = 0.299, green_share = 0.587, blue_share = 0.114;
 constexpr double to_u = 0.492, to_v = 0.877, u_to_blue = 2.032, u_to_green = -0.395, v_to_green = -0.581,
                  v_to_red = 1.140;
@@ -79,7 +79,7 @@ Tensor computed(const Tensor& x, int64_t channels, Compute compute) {
 struct Conversion {
     uint32_t number;
     int64_t channels;
-    IntList order;  // channels of the result, as those of the input
+    IntList order;  // channels of the result, as indices of the input's
     Compute compute = nullptr;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operators that hold values: weights and immediate constants.
+// Operators that contain values: weights and immediate constants.
 
 #include "libmge/base/number_text.h"
 #include "libmge/device/device.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Convolutions, plain or with what MegEngine fused into them (bias, a second summand z, an activation).
+// Convolutions, plain or with MegEngine's fused parts (bias, a second summand z, an activation).
 
 #include "libmge/model/import/megengine/operators/convolution.h"
 
@@ -36,7 +36,7 @@ Window window_of(const P& p) {
             *blocks};
 }
 
-// Convolution proper mirrors the window, cross-correlation does not.
+// True convolution mirrors the window, cross-correlation does not.
 Tensor filter(const Site& site, const Tensor& weight, uint32_t mode, const Window& window) {
     enum : uint32_t { cross_correlation, convolution };
     if (mode > convolution) unsupported("convolution mode ", mode);
@@ -128,7 +128,7 @@ Tensors import_convolution(const Site& site) {
     return {in_blocks(site, convolved(site))};
 }
 
-// The summands are added one by one: fusing is the compiler's business, and any of them may be a whole image.
+// The summands are added one by one: the compiler fuses them, and any of them may be a whole image.
 Tensors import_conv_bias(const Site& site) {
     require_float(site);
     Tensor y = convolved(site);

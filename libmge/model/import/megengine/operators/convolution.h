@@ -7,7 +7,7 @@
 
 namespace mge::megengine {
 
-// Of a Convolution or a ConvBiasForward: plain images and filter.
+// The parts of a Convolution or a ConvBiasForward: plain images and filter.
 struct ConvParts {
     Tensor images, weight;
     ops::Conv2d::Params params;

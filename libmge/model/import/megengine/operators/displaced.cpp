@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Convolutions that look at displaced pixels: those whose window is bent, and how alike the patches of two
-// images are.
+// Convolutions at displaced pixels: deformable ones, and the correlation of patches of two images.
 
 #include "libmge/device/device.h"
 #include "libmge/model/import/megengine/extents.h"
@@ -26,8 +25,8 @@ void require_float_images(const Tensor& x) {
     if (!is_float(x.dtype())) unsupported("images of ", x.dtype());
 }
 
-// One coordinate of every pixel under a bent window, (P, taps, OH, OW): how far it moves, plus the tap's
-// place in the window, plus the window's place in the image.
+// One coordinate of every pixel under a deformed window, (P, taps, OH, OW): its offset plus the tap's
+// position in the window plus the window's position in the image.
 Tensor bent(const Tensor& moves, int axis, const Sliding& window, int64_t padding, int64_t tap_repeats,
             int64_t window_repeats) {
     std::vector<float> taps;

@@ -76,7 +76,7 @@ struct ElementwiseMode {
     Tensor (*apply)(Args) = nullptr;  // null: no counterpart
 };
 
-// In the order of MegEngine's enumeration: the index is what files hold.
+// In the order of MegEngine's enumeration: files contain the index.
 constexpr ElementwiseMode modes[] = {
     {"RELU", 1, [](Args x) { return ops::relu(x[0]); }},
     {"ABS", 1, [](Args x) { return ops::abs(x[0]); }},
@@ -175,7 +175,7 @@ static_assert(std::size(modes) == 86);
 constexpr uint32_t first_comparison = 58;
 constexpr std::string_view comparisons[] = {"EQ", "NEQ", "LT", "LEQ", "ISNAN", "ISINF"};
 
-// What the modes from `first_quantised` on do, in the order of MegEngine's enumeration.
+// The modes from `first_quantised` on, in the order of MegEngine's enumeration.
 constexpr uint32_t first_quantised = 6;
 constexpr std::string_view quantised_modes[] = {
     "ADD",
@@ -240,7 +240,7 @@ Tensor apply_mode(const ElementwiseMode& mode, const Tensors& inputs) {
     return mode.apply(inputs);
 }
 
-// The operator that a mode is when it is one, on its inputs as they come; null: it is none, or several.
+// The single operator that is equivalent to a mode on unchanged inputs; null if there is none, or several.
 const OpInfo* operator_behind(const ElementwiseMode& mode, DType dtype) {
     GraphBuilder builder;
     InterpreterScope scope(builder);

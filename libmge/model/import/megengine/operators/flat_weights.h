@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Weights of an operator that lie one after another in one tensor.
+// Weights of an operator that are concatenated in one tensor.
 
 #include <cstdint>
 #include <optional>
@@ -10,8 +10,8 @@
 
 namespace mge::megengine {
 
-// Gives them in their order. As long as it lives, what is done with constants is done at once: they are cut
-// while reading.
+// Returns them in order. During its lifetime, operators on constants are computed eagerly: the weights are
+// cut while reading.
 class FlatWeights {
 public:
     FlatWeights(const Site& site, const Tensor& flat);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading and writing parts of tensors. A mask says for each indexed axis which of begin, end, step and index
-// are given; their values are further inputs, in that order.
+// Reading and writing of parts of tensors. A mask shows for each indexed axis which of begin, end, step and
+// index are given; their values are further inputs, in that order.
 
 #include <algorithm>
 
@@ -23,9 +23,9 @@ namespace {
 
 // x[...] as slices along some axes and index tensors along others.
 struct Places {
-    IntList items;   // of ops::Slice
-    Tensors bounds;  // those of its host inputs that are computed
-    IntList axes;    // of ops::Take
+    IntList items;   // items of ops::Slice
+    Tensors bounds;  // the computed ones of its host inputs
+    IntList axes;    // axes of ops::Take
     Tensors indices;
 };
 
@@ -82,7 +82,7 @@ Tensors joined(Tensors first, const Tensors& more) {
     return first;
 }
 
-// What is left of a vector without its axis stays a vector.
+// A vector without its axis remains a vector.
 Tensor read_slices(const Site& site, const Places& places) {
     const Tensor& x = site.in(0);
     if (places.items.empty()) return x;
@@ -92,8 +92,8 @@ Tensor read_slices(const Site& site, const Places& places) {
     return dropped && dropped == site.rank(0) ? ops::reshape(y, {.shape = {1}}) : at_least_vector(y);
 }
 
-// The value for places of a lower rank than its own (1, …) loses leading axes by itself; a scalar place
-// takes a vector of one.
+// A value for an index of lower rank than its own (1, …) loses leading axes implicitly; a scalar index gets a
+// vector of one element.
 template <class O, class Function>
 Tensors change_slices(const Site& site, const Function& function) {
     Places places = PlaceReader(site, 2, false).read();
@@ -102,7 +102,7 @@ Tensors change_slices(const Site& site, const Function& function) {
     return {function(joined({site.in(0), value}, places.bounds), typename O::Params{places.items})};
 }
 
-// Where some axes are sliced: the slices are taken out, changed and put back.
+// If some axes are sliced: the slices are extracted, changed and written back.
 template <class O, class Function>
 Tensors change_taken(const Site& site, const Function& function) {
     Places places = PlaceReader(site, 2, true).read();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pooling and what else looks at neighbours in images.
+// Pooling and other operators on neighbouring pixels.
 
 #include "libmge/base/number_text.h"
 #include "libmge/device/device.h"
@@ -23,7 +23,7 @@ namespace mge::megengine {
 namespace {
 
 enum PoolingMode : uint32_t { max, average, average_without_padding };
-// A window that no real network has; each of its places becomes an operator.
+// A window that no real network has; each of its positions becomes an operator.
 constexpr uint32_t widest_window = 64;
 
 template <class P>
@@ -51,7 +51,7 @@ Tensor pooled(const Tensor& x, const file::Pooling& p) {
         {.kernel = kernel, .stride = stride, .padding = padding, .count_include_pad = p.mode() == average});
 }
 
-// Along one axis, in windows of one length whose places follow from the size of the result.
+// Along one axis, in windows of one length whose positions follow from the size of the result.
 Tensor pooled_to_size(const Tensor& x, int axis, const Tensor& size, bool is_max) {
     Tensor one = scalar_tensor(1, DType::i32, host_device), have = ops::shape_of(x, {.axis = axis});
     Tensor step = ops::floor_div(have, size), taps = ops::sub(have, ops::mul(ops::sub(size, one), step));

@@ -27,7 +27,7 @@ Tensors import_dot(const Site& site) {
 
 Tensors import_matrix_inverse(const Site& site) { return {ops::matinv(site.in(0))}; }
 
-// What is not asked for, vectors beside the values, comes all the same.
+// The vectors are always computed, even if only the values are used.
 Tensors import_svd(const Site& site) {
     auto& p = site.params<file::SVD>();
     if (p.full_matrices() && p.compute_uv()) unsupported("full matrices of singular vectors");

@@ -21,12 +21,12 @@ namespace {
 
 using file::DTypeEnum;
 
-// Null stands for 0.
+// Null means 0.
 Tensor zero_point(const FileDType& dtype, DType type = DType::i32) {
     return dtype.zero_point ? scalar_tensor(dtype.zero_point, type, host_device) : Tensor();
 }
 
-// What the integers of a quantised dtype are.
+// The integer dtype of a quantised dtype.
 DType stored_dtype(const FileDType& dtype) {
     switch (dtype.type) {
         case DTypeEnum::QuantizedS8:
@@ -69,7 +69,7 @@ const FileDType& quantised_input(const Site& site, size_t i) {
 
 FileDType result_of(const Site& site) { return file_dtype(site.op.output_dtype); }
 
-// Real numbers as the result that the file asks for.
+// Converts real numbers to the result dtype of the file.
 Tensors finished(const Site& site, const Tensor& y) {
     FileDType to = result_of(site);
     if (!is_quantised(to)) return {y.dtype() == to.dtype ? y : convert_dtype(y, to.dtype)};
@@ -105,7 +105,7 @@ bool is_same_scale(const FileDType& a, const FileDType& b) {
     return a.type == b.type && a.scale == b.scale && a.zero_point == b.zero_point;
 }
 
-// What moves integers about, whatever they mean: all inputs and the result share one dtype.
+// Data movement of integers, regardless of their meaning: all inputs and the result share one dtype.
 Tensors moved(const Site& site) {
     const FileDType& dtype = quantised_input(site, 0);
     Tensors outputs = find_operator(site.op.type)->import(site);
@@ -131,7 +131,7 @@ Tensors rearranged(const Site& site) {
     return moved(site);
 }
 
-// What computes with steps as with any numbers. Means are rounded; sums stay in range.
+// Operators that compute with steps as with plain numbers. Means are rounded; sums stay in range.
 Tensors on_steps(const Site& site) {
     const FileDType& dtype = common_dtype_of(site);
     Tensors inputs;
@@ -141,7 +141,7 @@ Tensors on_steps(const Site& site) {
     return {uncentred(outputs[0], dtype)};
 }
 
-// Inputs beyond the first are no images.
+// Inputs after the first are not images.
 Tensors pooled(const Site& site) {
     const FileDType& dtype = quantised_input(site, 0);
     Tensors inputs = site.from(0);
@@ -183,13 +183,13 @@ Tensors elementwise_real(const Site& site) {
     return finished(site, apply_quantised_mode(site.params<file::ElemwiseMultiType>().mode(), inputs));
 }
 
-// What sums of products of two inputs are.
+// The dtype of sums of products of two inputs.
 FileDType products_of(const Site& site) {
     return {DTypeEnum::QuantizedS32, DType::none,
             quantised_input(site, 0).scale * quantised_input(site, 1).scale, 0};
 }
 
-// Sums of products, which the file may want in another dtype.
+// Sums of products, converted to the dtype that the file requests.
 Tensors summed(const Site& site, const Tensor& sums) {
     FileDType from = products_of(site), to = result_of(site);
     if (is_quantised(to) && to.type != DTypeEnum::QuantizedS32)

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Quantised values: integers as files hold them, which scales and zero points make real numbers of. They run
-// as integers, by the operators of ops/quantize.
+// Quantised values: integers in files, which scales and zero points map to real numbers. They run as
+// integers, with the operators of ops/quantize.
 
 #include "libmge/model/import/megengine/operators.h"
 
 namespace mge::megengine {
 
-// Of a dtype that is read as integers.
+// Whether a dtype is read as integers.
 bool is_quantised(const FileDType& dtype);
 
 // Whether an operator takes or makes quantised values, which import_quantised then translates.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random numbers. The state is a constant made of the seed in the file and the operator's place in it: every
-// run gives the same numbers, which are not those of MegEngine.
+// Random numbers. The state is a constant made from the seed in the file and the operator's position: every
+// run gives the same numbers, which differ from MegEngine's.
 
 #include "libmge/device/device.h"
 #include "libmge/model/import/megengine/extents.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Recurrent cells, and whole layers as their steps one after the other: the number of steps is that of the
-// dump, a run may change the batch size only.
+// Recurrent cells, and whole layers unrolled to steps: the number of steps is that of the dump, and a run may
+// only change the batch size.
 
 #include "libmge/base/number_text.h"
 #include "libmge/device/device.h"
@@ -21,7 +21,7 @@ namespace mge::megengine {
 namespace {
 
 using ops::absent_bound;
-// Of a layer, in all its directions; more would make a graph that takes longer to compile than to run.
+// Limit of a layer's steps over all directions; a larger graph would take longer to compile than to run.
 constexpr int64_t most_steps = 4096;
 
 Tensor element(const Tensor& x, int64_t i) { return ops::slice({x}, {.items = {0, i, i, 1, 1}}); }
@@ -35,7 +35,7 @@ struct Weights {
     Tensor ih, hh, bias_ih, bias_hh;
 };
 
-// One step of one cell; `c` is null for those without.
+// One step of one cell; `c` is null for cells without it.
 using Step = LstmState (*)(const Site& site, const Tensor& sum, const Tensor& c, int64_t hidden);
 
 struct Layers {
@@ -82,7 +82,7 @@ Pass run_cell(const Site& site, const Tensors& sequence, const Weights& w, LstmS
 
 Tensor with_step_axis(const Tensor& x) { return ops::add_axis(x, {.axes = {0}}); }
 
-// (steps, batch, width); another number of steps than that of the dump does not fit the shape.
+// (steps, batch, width); a number of steps that differs from the dump's does not fit the shape.
 Tensor stacked(const Tensors& sequence, const Tensor& x, int64_t width) {
     Tensors steps;
     for (auto& h : sequence) steps.push_back(with_step_axis(h));
@@ -172,7 +172,7 @@ Tensors import_rnn_cell(const Site& site) {
 // Inputs: x (steps, batch, width), h, c, weights. Outputs: all h, the last h, the last c, something reserved.
 Tensors import_lstm(const Site& site) {
     auto& p = site.params<file::LSTM>();
-    // MegEngine notes the size of a projection and computes as if there were none.
+    // MegEngine stores the size of a projection and computes without it.
     bool is_projected = rank_of(site.in(1)) == 3 && site.in(1).shape()[2] != int64_t(p.hidden_size());
     if (p.proj_size() && is_projected) unsupported("a projection of the hidden state");
     LayerShape layer{p.num_layers(), p.bidirectional() ? 2 : 1, p.hidden_size(), 4, p.bias()};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reductions and orders along an axis. MegEngine keeps the reduced axis with extent 1; an AxisAddRemove that
-// follows takes it away.
+// Reductions and orders along an axis. MegEngine keeps the reduced axis with size 1; a following
+// AxisAddRemove removes it.
 
 #include "libmge/device/device.h"
 #include "libmge/model/import/megengine/families.h"
@@ -22,7 +22,7 @@
 namespace mge::megengine {
 namespace {
 
-constexpr int no_axis = INT32_MAX;  // where MegEngine means: none given
+constexpr int no_axis = INT32_MAX;  // MegEngine's value for no axis
 enum ReduceMode : uint32_t { sum, sum_of_squares, all_product, minimum, maximum, mean };
 enum DataType : uint32_t { same_dtype, f16_in_f32, f32_out, f16_out };
 
@@ -60,8 +60,8 @@ DType result_dtype(DType x, uint32_t data_type) {
     }
 }
 
-// To a shape that is given by a tensor. A constant one says which axes go; another one is what the sum over
-// broadcast axes leaves.
+// To the shape of a tensor. A constant one determines the axes; otherwise the result is the sum over
+// broadcast axes.
 Tensor reduce_to(const Site& site, uint32_t mode, const Tensor& target) {
     const Tensor& x = site.in(0);
     auto* known = as_constant(target);
@@ -77,7 +77,7 @@ Tensor reduce_to(const Site& site, uint32_t mode, const Tensor& target) {
     return axes.empty() ? x : reduce(x, mode, axes);
 }
 
-// One more element in front along the axis, the last one away: the sums of what lies before.
+// An extra element at the front of the axis, without the last one: the sums of the elements before.
 Tensor shifted(const Tensor& sums, int axis) {
     using ops::absent_bound;
     IntList first{axis, 0, 1, absent_bound, 0}, all_but_last{axis, absent_bound, -1, absent_bound, 0};
@@ -114,7 +114,7 @@ size_t count_topk(const OperatorRecord& op) {
     return p && p->mode() ? 2 : 1;
 }
 
-// The first |k| of the sorted rows where only a run knows k.
+// The first |k| of the sorted rows if k is known only at run time.
 Tensors computed_topk(const Site& site, const Tensor& k, bool kth_only) {
     const Tensor& x = site.in(0);
     int64_t axis = site.known_rank(0) - 1;
@@ -131,7 +131,7 @@ Tensors computed_topk(const Site& site, const Tensor& k, bool kth_only) {
     return {outputs[0], outputs[1]};
 }
 
-// A negative k asks for the largest.
+// A negative k selects the largest.
 Tensors import_topk(const Site& site) {
     enum : uint32_t { kth_only, unsorted, sorted };
     uint32_t mode = site.params<file::TopK>().mode();

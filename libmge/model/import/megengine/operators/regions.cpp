@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What detectors need: features of regions, and suppression of overlapping boxes.
+// Detection operators: RoI pooling and non-maximum suppression.
 
 #include <cmath>
 #include <limits>
@@ -44,7 +44,7 @@ Tensor evenly(const Tensor& start, const Tensor& stop, int64_t count) {
         start, ops::mul(extent, tensor_from_host({DType::f32, {1, count}, {}}, parts.data(), host_device)));
 }
 
-// (R, height, width, 2): where the samples of the regions lie, column first.
+// (R, height, width, 2): positions of the samples of the regions, column first.
 Tensor sample_places(const Tensor& corners, int64_t height, int64_t width) {
     auto corner = [&](int i) { return cut(corners, 1, i, i + 1); };
     Tensor columns = ops::add_axis(evenly(corner(0), corner(2), width), {.axes = {1, 3}});
@@ -62,12 +62,12 @@ void check_regions(const Tensor& x, const Tensor& regions) {
         invalid("regions of shape ", regions.shape(), ", expected (R, 5)");
 }
 
-// MegEngine compares floats, the operator doubles: what rounds to the threshold is not above it.
+// MegEngine compares floats, the operator doubles: a number that rounds to the threshold is not above it.
 double above_by_half_a_step(float threshold) {
     return (double(threshold) + std::nextafter(threshold, std::numeric_limits<float>::infinity())) / 2;
 }
 
-// Of one group of boxes, best first: the kept ones, then zeros, and how many were kept.
+// For one group of boxes, best first: the kept ones, then zeros, and the number of kept ones.
 Tensors kept_boxes(const Tensor& boxes, double threshold, int64_t most) {
     Tensor place = count_up(extent_of(boxes, 0));
     Tensor kept = ops::nms(boxes, ops::neg(place), {.threshold = threshold, .max_output = most});
@@ -142,7 +142,7 @@ Tensors import_deformable_roi_pooling(const Site& site) {
 Tensors import_nms_keep(const Site& site) {
     auto& p = site.params<file::NMSKeep>();
     Tensor boxes = convert_dtype(site.in(0), DType::f32);
-    // Boxes that were picked at run time come without a known shape, and in one group.
+    // Boxes selected at run time have no known shape, and form one group.
     bool is_known = boxes.shape().is_known();
     if (is_known && boxes.shape().rank() != 3) invalid("boxes of rank ", boxes.shape().rank());
     int64_t groups = is_known ? boxes.shape()[0] : 1;

@@ -54,7 +54,7 @@ Tensor nearest(const Tensor& x, const Axis& a) {
     return pixels(x, a, ops::minimum(ops::floor(ops::div(a.place, a.ratio)), a.last));
 }
 
-// Pixels are squares; the new one's centre lies between the centres of two old ones.
+// Pixels are squares; the centre of the new one is between the centres of two old ones.
 Tensor centre_of(const Axis& a) {
     Tensor half = number(0.5);
     return ops::sub(ops::div(ops::add(a.place, half), a.ratio), half);
@@ -97,8 +97,8 @@ Tensor cubic(const Tensor& x, const Axis& a) {
 
 enum Interpolation : uint32_t { nearest_neighbour, bilinear, bicubic = 3 };
 
-// Bytes are resized as floats. What a cubic polynomial throws beyond their range stops at its ends without a
-// sign, and wraps around with one.
+// Integers are resized as floats. Values of a cubic polynomial beyond their range saturate if unsigned, and
+// wrap around if signed.
 Tensor in_dtype(const Tensor& y, DType dtype) {
     if (dtype == DType::f32) return y;
     if (is_float(dtype)) return convert_dtype(y, dtype);

@@ -28,9 +28,9 @@ namespace mge::megengine {
 namespace {
 
 constexpr int not_an_axis = 7;
-constexpr int64_t largest_index = 64;  // of constants that say where or how large
+constexpr int64_t largest_index = 64;  // largest constant position or size
 
-// Older files hold -1 instead, in a table of its own.
+// Older files contain -1 instead, in a separate table.
 int optional_axis(const Site& site) {
     auto* old = site.find_params<file::OptionalAxis>();
     if (!old) return site.params<file::OptionalAxisV1>().axis();
@@ -42,13 +42,13 @@ Tensor whole_numbers(const IntList& values) {
     return tensor_from_host({DType::i32, {int64_t(data.size())}, {}}, data.data(), host_device);
 }
 
-// The target with -1 at the place of the extent that is left open.
+// The target with -1 at the axis whose size is open.
 Tensor with_open_extent(const Tensor& target, int axis) {
     int64_t end = axis == -1 ? ops::absent_bound : axis + 1;
     return ops::set_slice({target, whole_numbers({-1})}, {.items = {0, axis, end, ops::absent_bound, 0}});
 }
 
-// Parts whose sizes are computed: slices from the sum of the sizes before.
+// Parts with computed sizes: slices that start at the sum of the previous sizes.
 Tensors slices_along(const Tensor& x, int axis, const Tensors& sizes) {
     Tensors parts;
     Tensor begin = whole_numbers({0});
@@ -114,7 +114,7 @@ Tensors import_broadcast(const Site& site) {
     return {ops::broadcast_to(site.in(0), target)};
 }
 
-// Of several inputs, the shape that they broadcast to.
+// With several inputs, their broadcast shape.
 Tensors import_get_var_shape(const Site& site) {
     Tensor x = site.in(0);
     for (auto& other : site.from(1))
@@ -131,7 +131,7 @@ Tensors import_axis_add_remove(const Site& site) {
     int rank = site.rank(0);
     for (flatbuffers::uoffset_t i = 0; steps && i < steps->size(); ++i) {
         auto& step = *steps->Get(i);
-        // What is left of a vector without its axis stays a vector.
+        // A vector without its axis remains a vector.
         if (step.method() == file::AxisDescMethod::ADD_1) {
             x = ops::add_axis(x, {.axes = {step.axis()}});
             rank += rank != unknown_rank;
@@ -143,7 +143,7 @@ Tensors import_axis_add_remove(const Site& site) {
     return {x};
 }
 
-// Entries are axes of the input, -1 a new one; axes that do not occur have extent 1 and go away.
+// Entries are axes of the input, -1 a new one; missing axes have size 1 and are removed.
 Tensors import_dimshuffle(const Site& site) {
     Tensor x = site.in(0);
     auto* entries = site.params<file::Dimshuffle>().pattern();

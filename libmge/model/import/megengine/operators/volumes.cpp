@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Convolutions of volumes as convolutions of images: what the taps of the window's depth meet becomes further
-// channels, and each place along the depth of the result an image of its own.
+// Convolutions of volumes as convolutions of images: the slices below the window's depth become channels, and
+// each position along the depth of the result a separate image.
 
 #include "libmge/device/device.h"
 #include "libmge/model/import/megengine/extents.h"
@@ -23,7 +23,7 @@ namespace {
 struct VolumeWindow {
     Sliding depth;
     int64_t depth_padding = 0;
-    ops::Pair stride, padding, dilation;  // of the images
+    ops::Pair stride, padding, dilation;  // those of the images
     int64_t groups = 1;
 };
 
@@ -44,7 +44,7 @@ VolumeWindow window_of(const file::Convolution3D& p, const Tensor& weight) {
     return window;
 }
 
-// Convolution proper mirrors the window; the depth of the window joins the channels of the input.
+// True convolution mirrors the window; the depth of the window joins the channels of the input.
 Tensor image_weight(const Site& site, const Tensor& weight, uint32_t mode) {
     enum : uint32_t { cross_correlation, convolution };
     if (mode > convolution) unsupported("convolution mode ", mode);
@@ -101,8 +101,8 @@ Tensors import_convolution3d(const Site& site) {
     return {as_volumes(y, extent_of(x, 0), y.shape()[1])};
 }
 
-// Inputs: filter, dy and, where the size of the result is ambiguous, something of its shape. Each tap of the
-// window's depth adds its images where it would have met them.
+// Inputs: filter, dy and, if the size of the result is ambiguous, a value of its shape. Each tap of the
+// window's depth adds its images at its position.
 Tensors import_deconvolution3d(const Site& site) {
     auto& p = site.params<file::Convolution3D>();
     const Tensor &weight = site.in(0), &dy = site.in(1);

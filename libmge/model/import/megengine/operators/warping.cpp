@@ -32,7 +32,7 @@ ops::Border border_of(uint32_t mode) {
     return borders[mode];
 }
 
-// What all three operators come down to; `image` says which image a map is for, null: one after the other.
+// Common part of the three operators; `image` selects the image of a map, null: one map per image.
 Tensor seen_through(const Tensor& x, const Tensor& map, const Tensor& image, uint32_t format,
                     const ops::RemapParams& p) {
     if (rank_of(x) != 4) invalid("images of rank ", rank_of(x));
@@ -43,8 +43,8 @@ Tensor seen_through(const Tensor& x, const Tensor& map, const Tensor& image, uin
     return format == channels_last ? ops::transpose(y, {.pattern = {0, 2, 3, 1}}) : y;
 }
 
-// For images of up to three channels in the last axis, MegEngine takes OpenCV's way: places are multiples of
-// 1/32 pixel, and bytes are rounded half up.
+// For images with up to three channels in the last axis, MegEngine uses OpenCV: positions are multiples of
+// 1/32 pixel, and integers are rounded half up.
 constexpr double steps = 32, affine_steps = 1024;
 bool is_in_steps(const Tensor& x, uint32_t format) {
     return format == channels_last && rank_of(x) == 4 && x.shape()[3] <= 3;
@@ -66,7 +66,7 @@ public:
         if (size.shape().is_known() && size.shape().rank() != 1)
             invalid("a size of rank ", size.shape().rank());
         matrix_ = convert_dtype(matrices, DType::f32);
-        // One number is the size of a square.
+        // A single number is the size of a square.
         bool is_square = size.shape().is_known() && size.shape()[0] == 1;
         row_ = ops::reshape(count_up(element_of(size, 0)), {.shape = {1, -1, 1}});
         column_ = ops::reshape(count_up(element_of(size, is_square ? 0 : 1)), {.shape = {1, 1, -1}});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What looks at the pixels under a window that moves over images: taking them out, putting them back, and
-// convolutions whose weight or window is another one at every place.
+// Operators with a sliding window over images: extracting windows, adding them back, and convolutions whose
+// weight or window differs at every position.
 
 #include "libmge/device/device.h"
 #include "libmge/model/import/megengine/extents.h"
@@ -24,7 +24,7 @@
 namespace mge::megengine {
 namespace {
 
-constexpr int64_t most_taps = 1024;  // of a window; each becomes operators
+constexpr int64_t most_taps = 1024;  // limit for a window; each tap becomes operators
 
 struct ImageWindow {
     Sliding rows, columns;
@@ -70,7 +70,7 @@ void require_dense_images(const Tensor& x, const file::Convolution& p) {
     if (p.format()) unsupported("images in the format ", p.format());
 }
 
-// For convolution proper, which mirrors the window; `axis` is that of its height.
+// For true convolution, which mirrors the window; `axis` is that of its height.
 Tensor filter(const Tensor& weight, uint32_t mode, int axis) {
     enum : uint32_t { cross_correlation, convolution };
     if (mode > convolution) unsupported("convolution mode ", mode);
@@ -89,7 +89,7 @@ Tensors import_images_to_neighbours(const Site& site) {
                                           window.rows.taps, window.columns.taps}))};
 }
 
-// The other way round: what windows hold (N, C, OH, OW, KH, KW) is added up where they lie.
+// The inverse: windows (N, C, OH, OW, KH, KW) are added up at their positions.
 Tensors import_sliding_window_transpose(const Site& site) {
     auto& p = site.params<file::SlidingWindowTranspose>();
     const Tensor& x = site.in(0);

@@ -45,7 +45,7 @@ int64_t heads_of(const Site& site, const Tensor& x) {
 
 Tensor both(const Tensor& a, const Tensor& b) { return a ? ops::logical_and(a, b) : b; }
 
-// How many keys lie before the first query: those of the past, or those of each sequence that are no padding.
+// The number of keys before the first query: those of the past, or those of each sequence without padding.
 Tensor offset_of(const Site& site, const Tensor& queries) {
     if (site.has(4)) return ops::reshape(std::get<Tensor>(extent_of(site.in(4), 2)), {.shape = {}});
     if (!site.has(6)) return scalar_tensor(0, DType::i64, host_device);
@@ -72,7 +72,7 @@ Tensor allowed_keys(const Site& site, const Tensor& queries, const Tensor& keys)
     return allowed;
 }
 
-// What is masked in the file's own way, for as many keys as there are: what is too short hides the rest.
+// The mask in the file's format, extended to the number of keys: a shorter mask hides the rest.
 Tensor full_mask(const Site& site, const Tensor& keys) {
     Tensor mask = site.in(3);
     bool is_bool = mask.dtype() == DType::boolean;
@@ -87,7 +87,7 @@ Tensor full_mask(const Site& site, const Tensor& keys) {
     return as_dtype(wide, mask.dtype());
 }
 
-// A query that sees nothing takes nothing.
+// The result of a query that sees no keys is 0.
 Tensor probabilities(const Tensor& scores) {
     Tensor largest = ops::max(scores, {.axes = {-1}, .keepdims = true});
     Tensor is_blind = ops::equal(largest, number(scores, -infinity));
@@ -112,7 +112,7 @@ Tensor in_precision(const Site& site, const Tensor& scores) {
     return as_dtype(scores, *dtype);
 }
 
-// The steps one by one: what they give in between is asked for, or they are more than the operator's.
+// The steps one by one: intermediate results are needed, or the operator does not support them.
 Tensors composed(const Site& site) {
     Tensor queries = with_heads(site, 0, "q_num_heads");
     Tensor keys = with_heads(site, 1, "kv_num_heads"), values = with_heads(site, 2, "kv_num_heads");
@@ -148,7 +148,7 @@ Tensors composed(const Site& site) {
     return {y, present[0], present[1], as_dtype(shown, queries.dtype())};
 }
 
-// What the operator can do, in the dtypes that it knows: no scores are asked for, or capped, or as doubles.
+// Supported by the fused operator and its dtypes: no scores are requested, or capped, or in double precision.
 bool is_fused(const Site& site) {
     int wanted = int(site.attributes.integer("softmax_precision", 0));
     auto precision = dtype_of(wanted);
@@ -160,14 +160,14 @@ bool is_fused(const Site& site) {
            site.attributes.number("scale", 1) > 0;
 }
 
-// As the operator counts: no windows, and no keys of the past but those that lie before the first query.
+// Causal as defined by the operator: no windows, and past keys only before the first query.
 bool is_plainly_causal(const Site& site) {
     return site.attributes.integer("is_causal", 0) && !site.has(4) && !site.has(6) &&
            site.attributes.integer("left_window_size", unbounded) == unbounded &&
            site.attributes.integer("right_window_size", unbounded) == unbounded;
 }
 
-// What hides keys and what is added to scores as one sum; null: nothing. `queries` and `keys` have heads
+// The masks and biases of the scores as one sum; null if there are none. `queries` and `keys` have heads
 // first.
 Tensor added_mask(const Site& site, const Tensor& queries, const Tensor& keys) {
     Tensor allowed, mask;
@@ -212,7 +212,7 @@ Tensors import_attention(const Site& site) {
     return composed(site);
 }
 
-// What a graph that the node holds makes of all scores, or of what the softmax makes of them.
+// The result of a node's inner graph for all scores, or for the softmax.
 Tensor modified(const Site& site, std::string_view attribute, const Tensor& scores) {
     auto* graph = site.attributes.graph(attribute);
     if (!graph) return scores;
@@ -224,7 +224,7 @@ Tensor modified(const Site& site, std::string_view attribute, const Tensor& scor
     return results[0];
 }
 
-// What is masked, capped or biased stands in graphs that the node holds.
+// Masks, caps and biases are in inner graphs of the node.
 Tensors import_flex_attention(const Site& site) {
     for (size_t i = 0; i < 3; ++i)
         if (site.rank(i) != 4) invalid("input ", i, " has rank ", site.rank(i), " instead of 4");

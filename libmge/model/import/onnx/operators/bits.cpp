@@ -20,7 +20,7 @@ Tensors import_bit_shift(const Site& site) {
     invalid("it shifts to '", direction, "'");
 }
 
-// A bool is a byte that is 0 or 1; numbers of less than a byte have one each here, so that only those of one
+// A bool is a byte that is 0 or 1; numbers narrower than a byte use one each here, so that only those of one
 // dtype share their bits.
 Tensors import_bit_cast(const Site& site) {
     Tensor x = site.in(0);
@@ -48,7 +48,7 @@ Tensor whole_power(const Tensor& x, const Tensor& n) {
 
 }  // namespace
 
-// Of a negative exponent what is left of 1 / x towards zero.
+// For a negative exponent, 1 / x rounded towards zero.
 Tensor integer_power(const Tensor& x, const Tensor& exponent) {
     DType wide = is_unsigned(exponent.dtype()) ? DType::u64 : DType::i64;
     Tensor n = as_dtype(exponent, wide), parity = ops::bitwise_and(n, number(n, 1));

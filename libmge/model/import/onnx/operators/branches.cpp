@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A branch that is known is taken while reading; of the others both are kept. Where those make values of
-// different ranks, nothing could be read behind them: then the model is read once more, as what it is with
-// the extents that it is recorded with, and a run with others that lead elsewhere ends with an error.
+// A branch with a known condition is taken while reading; otherwise both are kept. If their results have
+// different ranks, later nodes could not be read: then the model is read again with the branch for the
+// recorded sizes, and a run with sizes that lead to the other branch ends with an error.
 
 #include "libmge/base/number_text.h"
 #include "libmge/model/import/onnx/importer.h"
@@ -14,7 +14,7 @@
 namespace mge::onnx {
 namespace {
 
-// With the extents that the model is recorded with; nullopt: it does not follow from them.
+// With the sizes for recording; nullopt: it does not follow from them.
 std::optional<bool> recorded_condition(const Site& site) {
     const Tensor& condition = site.in(0);
     auto& builder = site.importer.builder_at_work();

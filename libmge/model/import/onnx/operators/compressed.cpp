@@ -31,7 +31,7 @@ Weight weight_of(const Site& site) {
     return w;
 }
 
-// A byte for each; those of 4 bits come two in one, as weights do.
+// One byte for each; 4-bit ones are packed two per byte, as weights are.
 Tensor zeros_of(const Site& site, const Weight& w) {
     if (!site.has(zero_points)) return {};
     const Tensor& packed = site.in(zero_points);
@@ -48,7 +48,7 @@ Tensor zeros_of(const Site& site, const Weight& w) {
 }
 
 Tensors import_matmul_nbits(const Site& site) {
-    // How accurate the arithmetic has to be at least; it is f32.
+    // The minimum accuracy of the arithmetic, which is f32.
     site.attributes.integer("accuracy_level", 0);
     const Weight w = weight_of(site);
     if (site.has(group_index)) unsupported("columns in another order (g_idx)");

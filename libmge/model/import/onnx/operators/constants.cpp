@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operators that hold values, and what functions take over from their callers.
+// Operators that contain values, and attributes that functions get from their callers.
 
 #include <set>
 
@@ -20,7 +20,7 @@ Tensor float_vector(const FloatList& values) {
     return tensor_from_host({DType::f32, {int64_t(data.size())}, {}}, data.data(), host_device);
 }
 
-// What a node of the body says, with what the caller says in the places that refer to it.
+// Attributes of a node in the body, with those of the caller where they refer to it.
 struct Call {
     const file::FunctionProto& function;
     const file::NodeProto& caller;

@@ -21,7 +21,7 @@
 namespace mge::onnx {
 namespace {
 
-// The extents of a weight, which no run changes.
+// The shape of a weight, which no run changes.
 IntList weight_extents(const Site& site, size_t i) {
     auto shape = site.extents.find_shape(site.in(i));
     if (!shape) unsupported("a weight whose extents differ between runs");
@@ -37,7 +37,7 @@ void check_kernel(const Site& site, const IntList& kernel) {
     if (stated && *stated != kernel) invalid("its window is not that of its weight");
 }
 
-// (OC, C, …) for one group, (G, OC / G, C, …) for several; constants stay what they are.
+// (OC, C, …) for one group, (G, OC / G, C, …) for several; constants stay constants.
 Tensor grouped(const Tensor& weight, const IntList& extents, int64_t groups) {
     if (groups < 1 || extents[0] % groups)
         invalid(counted(extents[0], "channel"), " in ", counted(groups, "group"));
@@ -76,7 +76,7 @@ Transposed transposed_of(const Site& site, const Window& window) {
         int64_t size = wanted ? (*wanted)[wanted->size() - axes + i] : *extent * window.stride[i];
         if (size < 0 || size > largest_window * window.stride[i]) invalid("a given size of ", size);
         int64_t dropped = window.stride[i] * (*extent - 1) + t.more[i] + window.reach(i) - size;
-        // What is missing is added at the end.
+        // Missing elements are added at the end.
         if (dropped < 0) t.more[i] -= std::exchange(dropped, 0);
         t.before[i] = how == "SAME_UPPER" ? dropped / 2 : dropped - dropped / 2;
         t.after[i] = dropped - t.before[i];
@@ -96,7 +96,7 @@ Tensor trimmed(Tensor y, const Transposed& t) {
     return y;
 }
 
-// Of the rank that x has: one number for each channel.
+// One number for each channel, in the rank of x.
 Tensor per_channel(const Tensor& numbers, int rank) {
     if (rank_of(numbers) == 0 || numbers.shape()[0] == 1) return ops::reshape(numbers, {.shape = {}});
     IntList shape(size_t(rank), 1);
@@ -112,7 +112,7 @@ Tensor with_taps_as_channels(const Tensor& weight, IntList& extents) {
                                 : weight.with_shape(Shape(extents));
 }
 
-// (N, C, D, H, W) => (N * D', C * taps, H, W): what each tap along D sees.
+// (N, C, D, H, W) => (N * D', C * taps, H, W): the slice below each tap along D.
 Tensor slices_under_taps(const Tensor& x, const Window& window) {
     Tensors parts;
     for (int64_t tap = 0; tap < window.kernel[0]; ++tap) {
@@ -131,7 +131,7 @@ Extent batch_of(const Site& site, const Tensor& x) {
     return known ? Extent(*known) : extent_of(x, 0);
 }
 
-// One convolution along the other two axes; the margins along the first lie around x already.
+// One convolution along the other two axes; x already has the margins along the first.
 Tensor convolved_volumes(const Site& site, const Tensor& x, const Tensor& weight, IntList extents,
                          const Window& window, int64_t groups) {
     int64_t channels = extents[0];
@@ -161,7 +161,7 @@ Tensor spread_along(const Tensor& x, int axis, int64_t stride, int64_t before, i
     return before || after ? Tensor(ops::pad(y, {.before = first, .after = last})) : y;
 }
 
-// What each tap along the first of three axes contributes lies in channels of its own.
+// The contributions of each tap along the first of three axes are in separate channels.
 Tensor transposed_volumes(const Site& site, const Tensor& x, const Tensor& weight, IntList extents,
                           const Window& window, int64_t groups) {
     int64_t taps = window.kernel[0], channels_of_group = extents[1];
@@ -182,7 +182,7 @@ Tensor transposed_volumes(const Site& site, const Tensor& x, const Tensor& weigh
     return sum;
 }
 
-// The window, strides and groups are those of the node; `weight` has the extents of its input.
+// The window, strides and groups are those of the node; `weight` has the shape of its input.
 Tensor convolved(const Site& site, Tensor x, const Tensor& weight, const IntList& extents) {
     IntList kernel(extents.begin() + 2, extents.end());
     check_kernel(site, kernel);
@@ -234,7 +234,7 @@ Tensor steps_of_sums(const Site& site, const StepConvolution& steps, const Steps
     return convolved_steps(all, y);
 }
 
-// Sums of products of steps, which float32 holds exactly as long as they are few.
+// Sums of products of steps, which are exact in float32 if there are few.
 Tensors import_conv_integer(const Site& site) {
     StepConvolution steps{{{}, {}, site.optional(2)}, {{}, {}, site.optional(3)}, {}, {}};
     if (Tensor sums = steps_of_sums(site, steps, {}, 1)) return {sums};
@@ -246,8 +246,8 @@ Tensors import_conv_integer(const Site& site) {
         as_dtype(convolved(site, centred_images(site, 2), centred_weight(site, 1, 3), extents), DType::i32)};
 }
 
-// Inputs: x, its scale and zero point, the weight with its own, those of the result, and a bias in products
-// of the scales of both.
+// Inputs: x, its scale and zero point, the weight with its own, those of the result, and a bias in the
+// product of both scales.
 Tensors import_qlinear_conv(const Site& site) {
     auto scale = [&](size_t i) { return as_dtype(site.in(i), DType::f32); };
     StepConvolution steps{{{}, scale(1), site.in(2)}, {{}, scale(4), site.in(5)}, site.optional(8), {}};
@@ -261,7 +261,7 @@ Tensors import_qlinear_conv(const Site& site) {
     return {steps_of(y, number(y, 1), ops::reshape(site.in(7), {.shape = {}}), site.in(7).dtype())};
 }
 
-// Each channel by its own window along the one axis, which sees what came before: the state, or zeros.
+// Depthwise along one axis, where the window covers earlier elements: the state, or zeros.
 Tensors import_causal_conv(const Site& site) {
     const Tensor& x = site.in(0);
     IntList extents = weight_extents(site, 1);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Einstein sums: one product of matrices after the other, each summed over the labels that nobody needs any
-// more.
+// Einstein sums: one matrix product after the other, each summed over the labels that are no longer needed.
 
 #include <algorithm>
 #include <map>
@@ -65,7 +64,7 @@ Labels operand_labels(const std::string& term, int rank) {
     return labels;
 }
 
-// Those that occur once, behind the dots.
+// Labels that occur once, after the dots.
 Labels implied_result(const std::vector<Operand>& operands) {
     std::map<int, int> counts;
     for (auto& operand : operands)
@@ -104,7 +103,7 @@ Operand summed_away(Operand a, const Labels& needed) {
     return {a.x, kept};
 }
 
-// What has extent 1 here and another in the other operand is an axis of that one alone.
+// An axis of size 1 here and another size in the other operand belongs to that one alone.
 Operand without_repeated(const Site& site, Operand a, const Operand& other) {
     IntList axes;
     Labels kept;

@@ -37,7 +37,7 @@ double scalar_in(const Tensor& constant) {
     return value;
 }
 
-// Rounded towards zero; an integer divided by 0 is what it is.
+// Rounded towards zero; an integer divided by 0 is unchanged.
 Tensor truncated_quotient(const Site& site, const Tensor& a, const Tensor& b) {
     Tensor quotient = ops::floor_div(a, b);
     if (is_unsigned(a.dtype())) return quotient;
@@ -49,7 +49,7 @@ Tensor truncated_quotient(const Site& site, const Tensor& a, const Tensor& b) {
     return ops::add(quotient, as_dtype(is_below, a.dtype()));
 }
 
-// Before version 7 the second operand's axes stand where an attribute says.
+// Before version 7 an attribute gives the position of the second operand's axes.
 Tensor old_operand(const Site& site) {
     auto axis = site.attributes.has("axis") ? site.attributes.integer("axis", 0) : -1;
     site.attributes.integers("consumed_inputs");
@@ -58,7 +58,7 @@ Tensor old_operand(const Site& site) {
 }
 Tensor second(const Site& site) { return site.opset < 7 ? old_operand(site) : site.in(1); }
 
-// Ours of floats has the sign of the dividend, ours of integers that of the divisor.
+// Our remainder of floats has the sign of the dividend, that of integers the sign of the divisor.
 Tensor remainder(const Tensor& a, const Tensor& b, bool is_fmod) {
     Tensor rest = ops::mod(a, b), zero = number(a, 0);
     if (is_float(a.dtype()) == is_fmod || is_unsigned(a.dtype())) return rest;
@@ -76,7 +76,7 @@ Tensor exponential_unit(const Tensor& x, double alpha, double scale) {
     return ops::where(ops::less(x, number(x, 0)), ops::mul(ops::expm1(below), number(x, alpha)), x);
 }
 
-// Of any number of operands.
+// For any number of operands.
 template <class F>
 Tensor folded(const Site& site, F f) {
     site.attributes.integers("consumed_inputs");
@@ -85,7 +85,7 @@ Tensor folded(const Site& site, F f) {
     return result;
 }
 
-// Whether a small value is the same in every run and holds no NaN.
+// Whether a small value is the same in every run and contains no NaN.
 bool holds_numbers(const Tensor& t) {
     if (!is_float(t.dtype())) return true;
     auto* followed = FollowScope::current();
@@ -199,7 +199,7 @@ Tensors import_leaky_relu(const Site& site) {
     site.attributes.integers("consumed_inputs");
     return {ops::leaky_relu(site.in(0), {site.attributes.number("alpha", 0.01)})};
 }
-// Before version 7 a slope per channel has no axes behind it; broadcasting is from the right since.
+// Before version 7 a slope per channel has no axes after it; since then broadcasting aligns from the right.
 Tensors import_prelu(const Site& site) {
     Tensor slope = site.in(1);
     site.attributes.integers("consumed_inputs");
@@ -234,7 +234,7 @@ Tensors import_thresholded_relu(const Site& site) {
     return {ops::where(ops::greater(x, number(x, alpha)), x, number(x, 0))};
 }
 Tensors import_shrink(const Site& site) {
-    // Of integers bounds and bias are real numbers too.
+    // For integers, bounds and bias are real numbers, too.
     DType dtype = site.in(0).dtype();
     Tensor x = is_float(dtype) ? site.in(0) : as_dtype(site.in(0), DType::f64);
     double bias = site.attributes.number("bias", 0), lambda = site.attributes.number("lambd", 0.5);
@@ -253,7 +253,7 @@ Tensors import_swish(const Site& site) {
     return {alpha == 1 ? ops::silu(x) : ops::mul(x, ops::sigmoid(ops::mul(x, number(x, alpha))))};
 }
 Tensors import_swiglu(const Site& site) { return {ops::mul(import_swish(site)[0], site.in(1))}; }
-// No operator of the standard: tf2onnx leaves TensorFlow's where a net says gelu.
+// Not a standard operator: tf2onnx keeps TensorFlow's for gelu.
 Tensors import_erfc(const Site& site) {
     const Tensor& x = site.in(0);
     return {ops::sub(number(x, 1), ops::erf(x))};
@@ -267,7 +267,7 @@ Tensors import_gelu(const Site& site) {
 
 Tensors import_identity(const Site& site) { return {site.in(0)}; }
 
-// Of tensors of more axes than ours, too.
+// Also for tensors with more axes than ours.
 template <ImportFunction f>
 Tensors along_any_axes(const Site& site) {
     Tensor combined = combined_axes(site, f);

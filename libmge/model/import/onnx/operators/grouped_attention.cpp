@@ -25,7 +25,7 @@ namespace {
 
 Tensor length_of_axis(const Tensor& x, int axis) { return as_scalar(std::get<Tensor>(extent_of(x, axis))); }
 
-// Of queries, keys and values: (batch, length, heads, width).
+// Queries, keys and values: (batch, length, heads, width).
 struct Words {
     Tensor queries, keys, values;
     int64_t heads = 0, shared = 0;
@@ -37,7 +37,7 @@ int64_t known_width(const Site& site, size_t i) {
     return *width;
 }
 
-// Keys and values may lie behind the queries in one operand.
+// Keys and values may follow the queries in one operand.
 Words words_of(const Site& site) {
     Words words{.heads = site.attributes.integer("num_heads", 0),
                 .shared = site.attributes.integer("kv_num_heads", 0)};
@@ -62,8 +62,8 @@ Words words_of(const Site& site) {
     return words;
 }
 
-// Where the words of this run stand: those of a first run begin at 0, later ones end where their sequence
-// does. (batch, length)
+// The positions of this run's words: a first run starts at 0, later ones end with their sequence. (batch,
+// length)
 Tensor places_of(const Site& site, const Tensor& queries, const Tensor& total) {
     Tensor length = length_of_axis(queries, 1);
     Tensor ends = ops::add(as_dtype(ops::reshape(site.in(5), {.shape = {-1, 1}}), DType::i64), whole(1));
@@ -90,7 +90,7 @@ Tensor kept_with(const Site& site, const Tensor& past, const Tensor& x, const Te
     return result;
 }
 
-// What is added to the scores of (batch, 1, queries, keys).
+// The term added to the scores, (batch, 1, queries, keys).
 Tensor hidden_keys(const Site& site, const Tensor& places, const Tensor& keys) {
     Tensor key = count_up(extent_of(keys, 2), DType::i64);
     Tensor distance = ops::sub(ops::add_axis(places, {.axes = {1, 3}}), key);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elements by their places, and places of elements. Ours are i32, those of files mostly i64.
+// Elements by index, and indices of elements. Ours are i32, those of files mostly i64.
 
 #include <algorithm>
 
@@ -60,8 +60,8 @@ Tensor is_kept_triangle(const Tensor& x, const Tensor& k, bool upper) {
     return upper ? ops::greater_equal(difference, k) : ops::less_equal(difference, k);
 }
 
-// Among equal values the first comes first. Ours in falling order is the reverse of that in rising order, so
-// it is asked for the axis in reverse.
+// Equal values keep their order. Our descending order is the reverse of the ascending one, so it is applied
+// to the reversed axis.
 struct Order {
     bool is_falling;
     Tensor read(const Tensor& x, int axis) const {
@@ -84,7 +84,7 @@ Tensors extremes(const Tensor& x, int axis, int64_t k, bool largest) {
     return {moved_axis(found[0], last, axis), order.place(moved_axis(found[1], last, axis), x, axis)};
 }
 
-// As many as only a run can tell: the first of all.
+// A number known only at run time: the first ones of all.
 Tensors late_extremes(const Tensor& x, int axis, const Tensor& k, bool largest) {
     Order order{largest};
     Tensors found =
@@ -234,7 +234,7 @@ Tensors import_trilu(const Site& site) {
     return {ops::where(is_kept, x, number(x, 0))};
 }
 
-// One place later along an axis: a zero comes in, the last element goes.
+// Shifted by one along an axis: a zero enters, the last element is dropped.
 Tensor one_later(const Tensor& x, int axis) {
     IntList before(size_t(rank_of(x)), 0), none = before;
     before[size_t(axis)] = 1;
@@ -269,7 +269,7 @@ Tensors import_eye_like(const Site& site) {
     return {as_dtype(on_diagonal, *dtype)};
 }
 
-// The elements, or slices along an axis, where a vector is true; what it is too short for is not taken.
+// The elements, or slices along an axis, where a vector is true; elements beyond its end are not selected.
 Tensors import_compress(const Site& site) {
     bool is_flat = !site.attributes.has("axis");
     Tensor x = is_flat ? ops::reshape(site.in(0), {.shape = {-1}}) : site.in(0);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attention whose memory of what came before is one matrix for each head, written and read step by step.
+// Linear attention: the memory of earlier steps is one matrix per head, which is read and written step by
+// step.
 
 #include <cmath>
 
@@ -19,7 +20,7 @@
 namespace mge::onnx {
 namespace {
 
-// How the memory changes in a step: what it held fades, and what it returns for the key is taken back.
+// How a step changes the memory: it decays, and its value for the key is subtracted.
 struct Rule {
     bool fades, corrects;
 };

@@ -11,7 +11,7 @@ namespace {
 
 using Counts = std::map<std::string, int, std::less<>>;
 
-// Copies of bodies hold no copies.
+// Nested copies of bodies are not made.
 bool holds_loops(const file::GraphProto& graph) {
     return std::ranges::any_of(graph.node(), [](const file::NodeProto& node) {
         if (node.op_type() == "Loop" || node.op_type() == "Scan") return true;
@@ -21,7 +21,7 @@ bool holds_loops(const file::GraphProto& graph) {
     });
 }
 
-// How often each name is read.
+// Number of reads of each name.
 void count_reads(const file::GraphProto& graph, Counts& reads) {
     for (auto& node : graph.node()) {
         for (auto& name : node.input()) ++reads[name];
@@ -59,7 +59,7 @@ std::optional<AppendingBody> find_appends(const file::GraphProto& body, size_t c
     std::map<std::string_view, int> makers;
     for (int n = 0; n < body.node_size(); ++n)
         for (auto& output : body.node(n).output()) makers.emplace(output, n);
-    // What a value that nobody else reads is a copy of. One Cast may stand there: what is carried has one
+    // The origin of a value without other readers. One Cast is allowed in between: carried values have one
     // dtype.
     auto origin = [&](const std::string& name, std::set<int>& passed) -> const std::string& {
         auto maker = makers.find(name);

@@ -10,10 +10,10 @@
 namespace mge::onnx {
 
 struct AppendingBody {
-    std::set<size_t> appends;     // carried values that nothing but a Concat along the first axis reads
+    std::set<size_t> appends;     // carried values that only a Concat along the first axis reads
     file::GraphProto collecting;  // without them: the parts are further slices
 };
-// Nullopt: it appends nothing, or holds loops itself.
+// Nullopt: it has no appends, or contains loops itself.
 std::optional<AppendingBody> find_appends(const file::GraphProto& body, size_t carried);
 
 }  // namespace mge::onnx

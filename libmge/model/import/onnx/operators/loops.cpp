@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loops. One whose number of steps is known before it begins, or that counts them itself, walks along a first
-// axis (`scan`); of another the steps are counted first (`while_loop`), and if it has slices to collect, it
-// walks that far then. A loop of few known steps whose carried values change their shapes is written out.
+// Loops. A loop with a number of steps known in advance, or its own counter, becomes a `scan` along a first
+// axis. For another one, a `while_loop` counts the steps first, followed by a scan if there are slices to
+// collect. A loop of few known steps whose carried values change their shapes is unrolled.
 
 #include <algorithm>
 
@@ -28,7 +28,7 @@
 namespace mge::onnx {
 namespace {
 
-// Written out, and at all: what counts steps is i32.
+// Limits for unrolled and other loops: the step counter is i32.
 constexpr int64_t most_written_out = 1024, most_steps = INT32_MAX - 1;
 
 Tensor truth() { return as_literal(scalar_tensor(1, DType::boolean, host_device)); }
@@ -40,13 +40,13 @@ bool is_true(const Tensor& known) { return only(numbers_in(known), "a condition"
 
 void append(Tensors& to, std::span<const Tensor> from) { to.insert(to.end(), from.begin(), from.end()); }
 
-// A loop as ONNX has it: what its body is given are a count, a condition and what it carries; what it makes
-// are a condition, what it carries and slices.
+// An ONNX loop: the inputs of its body are a count, a condition and the carried values; its outputs are a
+// condition, the carried values and slices.
 struct Loop {
     const file::GraphProto* body = nullptr;
     Tensors start;
     Tensor go;                     // before the first step
-    std::optional<int64_t> trips;  // nullopt: `limit`, or none
+    std::optional<int64_t> trips;  // nullopt: `limit`, or no limit
     Tensor limit;
 };
 
@@ -68,7 +68,7 @@ Loop loop_of(const Site& site) {
     return loop;
 }
 
-// A value whose shape only a run can tell has the shape that the file says.
+// A value whose shape is known only at run time gets the shape declared in the file.
 Tensor with_declared_shape(const Site& site, const Tensor& result, const file::ValueInfoProto& info) {
     auto& type = info.type().tensor_type();
     if (!result || result.shape().is_known() || !type.has_shape()) return result;
@@ -101,7 +101,7 @@ Tensors step(const Site& site, const Loop& loop, const Tensor& count, std::span<
     return results;
 }
 
-// Of a step: the count and what is carried.
+// Arguments of a step: the count and the carried values.
 Arguments arguments_of(const Site& site, const Loop& loop) {
     Arguments arguments;
     arguments.add_scalar(DType::i64);
@@ -111,7 +111,7 @@ Arguments arguments_of(const Site& site, const Loop& loop) {
 
 Tensor next(const Tensor& count) { return ops::add(count, literal(1)); }
 
-// What the body makes, and whether it knows that the loop goes on; nullopt: each step finds out.
+// The results of the body, and whether the condition is known; nullopt: it is computed in each step.
 struct Trial {
     InnerResults results;
     Tensors captured;
@@ -130,7 +130,7 @@ Trial tried(const Site& site, const Loop& loop) {
     return trial;
 }
 
-// The same loop with the limit that its own condition says; nullopt: it says none.
+// The same loop with the limit from its own condition; nullopt: there is none.
 std::optional<Loop> with_own_limit(const Site& site, const Loop& loop, const Trial& trial) {
     Tensor steps = find_steps(site, {graph_of(trial.results.graph), loop.start, trial.captured});
     if (!steps) return std::nullopt;
@@ -157,7 +157,7 @@ bool is_stable(const Site& site, const Loop& loop, const InnerResults& results) 
     return true;
 }
 
-// As many steps as are known, or as there are elements in `steps`.
+// A known number of steps, or as many as `steps` has elements.
 Tensors walked(const Site& site, const Loop& loop, int64_t count, const Tensor& steps) {
     Arguments arguments = arguments_of(site, loop);
     if (steps) arguments.add_slice(site, steps);
@@ -199,7 +199,7 @@ Tensors known_ahead(const Site& site, const Loop& loop, bool goes_on) {
     return walked(site, loop, count, {});
 }
 
-// The values carried when a step says that it is the last, or at the limit; how many steps there were.
+// The carried values after the step that ends the loop, or at the limit; and the number of steps.
 Tensors searched(const Site& site, const Loop& loop) {
     Arguments arguments = arguments_of(site, loop);
     arguments.add_scalar(DType::boolean);
@@ -281,8 +281,8 @@ Tensors looped(const Site& site, const Loop& loop) {
     return found(site, loop, trial.results.specs.size() > loop.start.size() + 1);
 }
 
-// The result of a loop, with slices of a body that makes the parts instead: what is carried, the parts behind
-// each other.
+// The result of a loop whose body returns slices instead of appending: the initial value, followed by the
+// parts.
 Tensor appended(const Site& site, const Tensor& start, const Tensor& slices) {
     int rank = rank_of(start);
     if (!rank || rank_of(slices) != rank + 1)
@@ -292,13 +292,13 @@ Tensor appended(const Site& site, const Tensor& start, const Tensor& slices) {
         auto fixed = fixed_extent(start, i);
         extents.push_back(fixed ? Extent(*fixed) : extent_of(start, i));
     }
-    // Of no step there are no slices, of no shape.
+    // Without steps there are no slices, and no shape of them.
     Tensor parts = reshaped(ops::reshape(slices, {.shape = {-1}}), extents);
     assume_like(site, parts, start, {0});
     return ops::concat({start, parts}, {.axis = 0});
 }
 
-// Loops that append to what they carry, as scripts of PyTorch do, collect slices.
+// Loops that append to carried values, as PyTorch scripts do, collect slices instead.
 Tensors looped_with_appends(const Site& site, const Loop& loop, const AppendingBody& body) {
     Loop collecting = loop;
     collecting.body = &body.collecting;
@@ -325,7 +325,7 @@ IntList numbers_of(const Site& site, std::string_view attribute, size_t count) {
 
 Tensor reversed(const Tensor& x) { return ops::flip(x, {.axes = {0}}); }
 
-// What the body makes of what is carried, and of the slices of the other inputs along their first axis.
+// The results of the body for the carried values, and for slices of the other inputs along their first axis.
 Tensors scanned(const Site& site, const file::GraphProto& graph, std::span<const Tensor> inputs,
                 size_t sliced) {
     size_t carried = inputs.size() - sliced;

@@ -15,8 +15,7 @@
 namespace mge::onnx {
 namespace {
 
-// Minus the logarithm of the probability of each class, times its weight; what is to be ignored weighs
-// nothing.
+// Minus the logarithm of the probability of each class, times its weight; ignored ones have weight 0.
 Tensor likelihood_loss(const Site& site, const Tensor& log_probability) {
     const Tensor& classes = site.in(1);
     std::string reduction = site.attributes.word("reduction", "mean");
@@ -24,7 +23,7 @@ Tensor likelihood_loss(const Site& site, const Tensor& log_probability) {
     if (site.attributes.has("ignore_index")) {
         auto ignored = double(site.attributes.integer("ignore_index", 0));
         is_kept = ops::not_equal(index, number(index, ignored));
-        // Its place has to exist even if nobody asks for what is there.
+        // The index must be valid even if its value is not used.
         index = ops::where(is_kept, index, number(index, 0));
     }
     Tensor chosen = ops::gather(log_probability, as_index(ops::add_axis(index, {.axes = {1}})), {.axis = 1});

@@ -71,7 +71,7 @@ Tensor transposed_axes(const Site& site, const ManyAxes& x, const IntList& patte
     for (int64_t axis : sorted)
         if (x.extents[size_t(axis)] != 1) kept.push_back(axis);
     struct Group {
-        int64_t first, last, extent;  // places in `kept`
+        int64_t first, last, extent;  // indices into `kept`
     };
     std::vector<Group> groups;
     ManyAxes result;

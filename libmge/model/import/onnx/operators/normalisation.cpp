@@ -22,7 +22,7 @@ namespace {
 
 constexpr double usual_epsilon = double(1e-5F);
 
-// As f32 (channels,): what statistics and their scales are.
+// As f32 (channels,), the form of statistics and their scales.
 Tensor as_statistic(const Tensor& t) { return as_dtype(t, DType::f32); }
 
 // Before version 13 the axes from one on are one.
@@ -34,7 +34,7 @@ Tensors over_axis(const Site& site, const std::function<Tensor(const Tensor& x, 
     return {ops::reshape_like(y, x)};
 }
 
-// x less its largest, and the exponentials of that: what overflows in no dtype.
+// x minus its maximum, and the exponentials of that, which overflow in no dtype.
 struct Exponentials {
     Tensor shifted, powers, sum;
 };
@@ -44,12 +44,12 @@ Exponentials exponentials_along(const Tensor& x, int axis) {
     return {shifted, powers, ops::sum(powers, along)};
 }
 
-// x in a batch of images: batch normalisation wants channels.
+// x must be a batch of images with channels for batch normalisation.
 void require_channels(const Site& site) {
     if (site.rank(0) < 2) unsupported("an input of rank ", site.rank(0));
 }
 
-// With the mean and the variance of the batch, which move those of the training; versions from 14 on.
+// Uses the mean and the variance of the batch, which also update the running ones; versions from 14 on.
 Tensors in_training(const Site& site) {
     const Tensor& x = site.in(0);
     Tensor wide = as_dtype(x, DType::f32);
@@ -163,7 +163,7 @@ Tensors import_mean_variance_norm(const Site& site) {
     return {ops::div(centred, ops::add(ops::sqrt(variance), number(x, 1e-9)))};
 }
 
-// Of nothing but zeros nothing is divided by.
+// A vector of zeros is not divided.
 Tensors import_lp_norm(const Site& site) {
     const Tensor& x = site.in(0);
     int axis = site.axis(site.attributes.integer("axis", -1), rank_of(x));

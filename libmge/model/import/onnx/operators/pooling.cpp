@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pools. Their windows may reach over the end of the images where the number of windows is rounded up.
+// Pools. Their windows may exceed the images if the number of windows is rounded up.
 
 #include "libmge/ops/nn/pooling/pool2d.h"
 
@@ -37,9 +37,8 @@ IntList pool_kernel(const Site& site) {
 Window pool_window(const Site& site) { return window_of(site, pool_kernel(site)); }
 Window open_pool_window(const Site& site) { return open_window_of(site, pool_kernel(site)); }
 
-// How much further the last windows reach when their number is rounded up; a window that would begin behind
-// the image and its margin is none. Where extents differ between runs, as much as it may be: that makes no
-// window more.
+// The excess of the last windows if their number is rounded up; a window that would begin after the image and
+// its margin does not count. If sizes differ between runs, the largest possible excess: it adds no window.
 IntList overhang(const Site& site, const Window& window) {
     IntList result(window.axes(), 0);
     if (!site.attributes.integer("ceil_mode", 0)) return result;
@@ -64,7 +63,7 @@ bool is_dilated(const Window& window) {
     return std::ranges::any_of(window.dilation, [](int64_t n) { return n != 1; });
 }
 
-// x under a tap of the window along one axis, for every place of the window.
+// x below a tap of the window along one axis, for every position of the window.
 Tensor under_tap(const Tensor& x, const Window& window, size_t i, int64_t tap) {
     int64_t first = tap * window.dilation[i], missing = window.reach(i) - 1 - first;
     return ops::slice(
@@ -77,7 +76,7 @@ void check_taps(const Window& window) {
     if (taps > most_taps) unsupported("a window of more than ", most_taps, " taps");
 }
 
-// Tap by tap along each axis: for windows that no pool of ours has.
+// Tap by tap along each axis: for windows that our pools do not support.
 template <class Join>
 Tensor joined_taps(Tensor x, const Window& window, Join join) {
     check_taps(window);
@@ -93,7 +92,7 @@ Tensor joined_taps(Tensor x, const Window& window, Join join) {
 }
 
 Tensor sum_of(const Tensor& a, const Tensor& b) { return ops::add(a, b); }
-// A NaN and a number give the number, as in windows of images.
+// NaN and a number give the number, as in image windows.
 Tensor larger_number(const Tensor& a, const Tensor& b) {
     Tensor larger = ops::maximum(b, a);
     return is_float(a.dtype()) ? Tensor(ops::where(ops::isnan(a), b, larger)) : larger;
@@ -190,8 +189,7 @@ Tensors import_lp_pool(const Site& site) {
     return {root_of(joined_taps(x, window, sum_of), p)};
 }
 
-// Values in the places that a pool has found them in. With a shape of its own the image lies in its first
-// corner.
+// Values at the positions found by a pool. With an explicit shape the image is in the first corner.
 Tensors import_max_unpool(const Site& site) {
     const Tensor &x = site.in(0), &place = site.in(1);
     Window window = pool_window(site);
@@ -261,7 +259,7 @@ Tensors import_local_response_norm(const Site& site) {
 
 }  // namespace
 
-// Where the margins count, those that the file names do; what rounding up adds never does.
+// If margins count, only those in the file do; the excess from rounding up never counts.
 Tensors import_average_pool(const Site& site) {
     Tensor x = site.in(0);
     bool counts_margins = site.attributes.integer("count_include_pad", 0);
@@ -279,7 +277,7 @@ Tensors import_average_pool(const Site& site) {
     x = with_late_margins(x, window, 0);
     Window bare = window;
     if (counts_margins) ones = with_window_margins(ones, bare, 1);
-    // The window's margins are those that are left to add, plus what rounding up adds.
+    // The window's margins are the remaining ones, plus the excess from rounding up.
     Window around = window;
     if (counts_margins) around.before = around.after = IntList(window.axes(), 0);
     add_overhang(around, more);

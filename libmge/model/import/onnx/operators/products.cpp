@@ -16,7 +16,7 @@
 namespace mge::onnx {
 namespace {
 
-// Of a sum that f32 holds in parts alone; more than any layer has.
+// Limit of the parts of a sum that f32 can only represent in parts; no layer has more.
 constexpr int64_t most_parts = 4096;
 
 void require_floats(const Tensor& x) {
@@ -25,7 +25,7 @@ void require_floats(const Tensor& x) {
 
 Tensor scaled(const Tensor& x, double factor) { return factor == 1 ? x : ops::mul(x, number(x, factor)); }
 
-// What a step is before its product: a number without its zero point, which belongs to a row or a column.
+// The operand of a product: the step minus its zero point, which belongs to a row or a column.
 Tensor centred(const Site& site, size_t i, size_t zero, bool is_left) {
     Tensor x = as_dtype(site.in(i), DType::f32);
     if (!site.has(zero)) return x;
@@ -34,7 +34,7 @@ Tensor centred(const Site& site, size_t i, size_t zero, bool is_left) {
     return ops::sub(x, point);
 }
 
-// Of integers, element by element: what overflows wraps around.
+// Element-wise integer product, which wraps around on overflow.
 Tensor whole_product(const Tensor& a, const Tensor& b) {
     bool is_row = rank_of(a) == 1, is_column = rank_of(b) == 1;
     Tensor left = ops::add_axis(is_row ? Tensor(ops::add_axis(a, {.axes = {0}})) : a, {.axes = {-1}});
@@ -54,7 +54,7 @@ Tensors import_matmul(const Site& site) {
     return {ops::matmul(site.in(0), site.in(1))};
 }
 
-// In parts that f32 holds exactly, summed as integers.
+// In parts that are exact in f32, summed as integers.
 Tensors import_matmul_integer(const Site& site) {
     if (Tensor sums =
             multiplied_steps({{site.in(0), {}, site.optional(2)}, {site.in(1), {}, site.optional(3)}}, {}))
@@ -75,7 +75,7 @@ Tensors import_matmul_integer(const Site& site) {
     return {sum};
 }
 
-// The product of what two pairs of steps stand for, in steps of a third scale.
+// The product of the real numbers of two pairs of steps, in steps of a third scale.
 Tensors import_qlinear_matmul(const Site& site) {
     auto scale = [&](size_t i) { return as_dtype(site.in(i), DType::f32); };
     StepProduct steps{{site.in(0), scale(1), site.in(2)}, {site.in(3), scale(4), site.in(5)}};
@@ -90,8 +90,8 @@ Tensors import_qlinear_matmul(const Site& site) {
     return {steps_of(y, number(y, 1), site.in(7), site.in(7).dtype())};
 }
 
-// By elimination: the rest of the matrix is smaller by the row and the column of the largest element of its
-// first column. 0 as such an element is the determinant's value.
+// By elimination: each round removes the row and the column of the pivot, the largest element of the first
+// column. A pivot of 0 is the value of the determinant.
 Tensors import_det(const Site& site) {
     Tensor rest = site.in(0), one = number(rest, 1), zero = number(rest, 0), result;
     int rank = rank_of(rest), rows = rank - 2, columns = rank - 1;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Steps that stand for real numbers. Convolutions and sums between them are computed in steps (steps.h), all
-// else as floats: there halves of a step go to the even one.
+// Quantised steps. Convolutions and sums between them are computed in steps (steps.h), everything else as
+// floats, where halves of a step are rounded to even.
 
 #include <algorithm>
 
@@ -124,13 +124,13 @@ Tensor steps_of(const Tensor& x, const Tensor& scale, const Tensor& zero, DType 
     return as_dtype(ops::clip(steps, {.lower = range.lowest, .upper = range.highest}), dtype);
 }
 
-// The range of x, widened to hold 0, in 255 steps.
+// The range of x, extended to contain 0, in 255 steps.
 Tensors import_dynamic_quantize_linear(const Site& site) {
     const Tensor& x = site.in(0);
     Tensor none = number(x, 0);
     Tensor highest = ops::maximum(ops::max(x), none), lowest = ops::minimum(ops::min(x), none);
     Tensor span = ops::sub(highest, lowest), all = number(x, 255);
-    // Of nothing but zeros the steps are 1.
+    // For a tensor of zeros the step is 1.
     Tensor scale = ops::div(ops::where(ops::equal(span, none), all, span), all);
     Tensor zero =
         ops::clip(ops::round_to_even(ops::neg(ops::div(lowest, scale))), {.lower = 0, .upper = 255});

@@ -120,7 +120,7 @@ Tensors undropped(const Site& site) {
     return {x, site.opset < 10 ? as_dtype(is_same, x.dtype()) : is_same};
 }
 
-// In training so many elements become 0, and those that stay are larger.
+// In training a share of the elements becomes 0, and the others are scaled up.
 Tensors import_dropout(const Site& site) {
     double stated = site.attributes.number("ratio", 0.5);
     uint64_t seed =

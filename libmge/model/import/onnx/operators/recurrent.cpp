@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Recurrent layers: what the inputs contribute is one product for all steps, what the state contributes is
+// Recurrent layers: the contributions of the inputs are one product for all steps, those of the state are
 // computed step by step.
 
 #include <algorithm>
@@ -30,7 +30,7 @@ constexpr double infinite = std::numeric_limits<double>::infinity();
 
 using Activate = std::function<Tensor(const Tensor&)>;
 
-// A function of layers, with the numbers that it has when the node gives none.
+// An activation with its default parameters.
 struct NamedFunction {
     std::string_view name;
     Tensor (*apply)(const Tensor& x, double alpha, double beta);
@@ -79,7 +79,7 @@ const NamedFunction& function_called(std::string_view name) {
     return *found;
 }
 
-// One direction after the other. Those that take numbers take the next ones of two lists.
+// One direction after the other. Functions with parameters read them from two lists in turn.
 std::vector<Activate> activations_of(const Site& site, const std::vector<std::string>& usual,
                                      size_t directions) {
     auto names = site.attributes.words("activations");
@@ -105,11 +105,11 @@ struct State {
     Tensor h, c;
 };
 
-// One direction of a layer. The gates' parts of `from_input` and the weights lie one after another.
+// One direction of a layer. The gates' parts of `from_input` and the weights are concatenated.
 struct Direction {
     Tensor recurrence;              // (gates * hidden, hidden)
-    Tensor input_bias, state_bias;  // (gates * hidden); null: none
-    Tensor peepholes;               // (3 * hidden); null: none
+    Tensor input_bias, state_bias;  // (gates * hidden); null: absent
+    Tensor peepholes;               // (3 * hidden); null: absent
     std::vector<Activate> activations;
     int64_t hidden = 0;
     bool is_linear_before_reset = false, couples_gates = false;
@@ -124,7 +124,7 @@ struct Direction {
         return cut(weight, 0, begin * hidden, end * hidden);
     }
 };
-// What the inputs contribute to a step, (batch, gates * hidden), and the state before it.
+// Contributions of the inputs to a step, (batch, gates * hidden), and the previous state.
 using Step = State (*)(const Direction& d, const Tensor& from_input, const State& state);
 
 Tensor product(const Tensor& x, const Tensor& weight) {
@@ -265,7 +265,7 @@ Tensors layer(const Site& site, const Kind& kind) {
         State start{site.has(5) ? element(turned(site.in(5)), 0, i) : zeros, {}};
         if (kind.has_cell) start.c = site.has(6) ? element(turned(site.in(6)), 0, i) : zeros;
         bool is_reverse = i == 1 || how == "reverse";
-        // Backwards each sequence begins at its own end.
+        // Backwards, each sequence begins at its own end.
         auto turned_back = [&](const Tensor& t) {
             return is_reverse && lengths ? reversed_sequences(t, 1, lengths) : t;
         };

@@ -31,7 +31,7 @@ Tensor with_loser(const Tensor& x, const ops::ReduceParams& p, double loser) {
     bool may_be_empty = !x.shape().is_known() || x.shape().numel() == 0;
     if (!may_be_empty) return x;
     IntList after(size_t(find_rank(x).value_or(0)), 0);
-    // Of unknown shape is what late_reduced() makes: its last axis is reduced.
+    // A result of late_reduced() has an unknown shape: its last axis is reduced.
     if (after.empty() && !p.axes.empty()) after.resize(size_t(p.axes.back()) + 1, 0);
     for (size_t i = 0; i < after.size(); ++i)
         if (p.axes.empty() || std::ranges::count(p.axes, int64_t(i))) after[i] = 1;
@@ -48,14 +48,14 @@ Losers losers_of(DType dtype) {
     return {range.least, range.most};
 }
 
-// Of truth values: whether one is, or all are, true.
+// For bool: whether any, or all, are true.
 Tensor max(const Tensor& x, const ops::ReduceParams& p) {
     if (x.dtype() == DType::boolean) return as_dtype(max(as_dtype(x, DType::u8), p), DType::boolean);
     return ops::max(with_loser(x, p, losers_of(x.dtype()).of_max), p);
 }
 Tensor min(const Tensor& x, const ops::ReduceParams& p) {
     if (x.dtype() == DType::boolean) return as_dtype(min(as_dtype(x, DType::u8), p), DType::boolean);
-    // No double is their largest number.
+    // Their largest number is not a double.
     if (x.dtype() == DType::i64 || x.dtype() == DType::u64)
         return ops::bitwise_not(max(ops::bitwise_not(x), p));
     return ops::min(with_loser(x, p, losers_of(x.dtype()).of_min), p);
@@ -71,7 +71,7 @@ Tensor log_sum(const Tensor& x, const ops::ReduceParams& p) {
     return as_dtype(ops::log(ops::sum(wide, p)), x.dtype());
 }
 
-// The largest is taken out before, so that nothing overflows; one that is infinite stays in.
+// The maximum is subtracted first, so that nothing overflows; an infinite one is not.
 Tensor log_sum_exp(const Tensor& x, const ops::ReduceParams& p) {
     if (!is_float(x.dtype())) return as_dtype(log_sum_exp(as_dtype(x, DType::f64), p), x.dtype());
     Tensor largest = max(x, {.axes = p.axes, .keepdims = true});
@@ -99,7 +99,7 @@ Tensors reduced(const Site& site, Reduce reduce) {
     int rank = rank_of(x);
     for (int64_t& axis : p.axes) axis = site.axis(axis, rank);
     if (!does_nothing && rank) return {reduce(x, p)};
-    // Nothing to reduce over: an axis of extent 1 leaves what the reduction does to each element.
+    // Without axes, an extra axis of size 1 applies the reduction to each element.
     return {reduce(ops::add_axis(x, {.axes = {0}}), {{0}, false})};
 }
 

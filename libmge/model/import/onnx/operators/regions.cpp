@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Regions of images: cut out, pooled, seen through moved windows, put together of their columns.
+// Regions of images: cropped, pooled, sampled at moved positions, assembled from columns.
 
 #include <algorithm>
 #include <limits>
@@ -30,14 +30,14 @@ namespace {
 
 Tensor each_of(const Tensor& vector, int64_t i) { return as_dtype(cut(vector, 0, i, i + 1), DType::i64); }
 
-// Places in pixels, of the same shape but for axes of extent 1, as a map for remap: (…, 2), columns first.
+// Positions in pixels, of broadcastable shapes, as a map for remap: (…, 2), columns first.
 Tensor as_map(const Tensor& rows, const Tensor& columns) {
     Tensor none = ops::mul(ops::add(rows, columns), real(0));
     auto part = [&](const Tensor& t) -> Tensor { return ops::add_axis(ops::add(t, none), {.axes = {-1}}); };
     return ops::concat({part(columns), part(rows)}, {.axis = -1});
 }
 
-// The columns of a window of an axis in the image that they make: places of (taps, windows), as i64.
+// The columns of a window along an axis in the assembled image: positions of (taps, windows), as i64.
 struct Columns {
     Tensor place, is_inside;
     Tensor windows;  // their number, (1,)
@@ -59,11 +59,11 @@ Columns columns_of(const ColumnAxis& a, int axis, int axes) {
     return c;
 }
 
-// Where the samples of a region's cells lie along an axis, (R, cells * samples), and which of them count.
+// Positions of the samples of a region's cells along an axis, (R, cells * samples), and which of them count.
 struct Samples {
     Tensor place, is_inside;
-    // Where each region has a number of its own: the largest, i64 (1,); each, f32 (R, 1); which samples the
-    // region has, like the places.
+    // If each region has its own number of samples: the largest number, i64 (1,); each number, f32 (R, 1);
+    // the valid samples, in the shape of the positions.
     Tensor most, own, is_one;
 };
 struct Cells {
@@ -118,7 +118,7 @@ Tensor reduced_cells(const Tensor& values, const Samples& rows, const Samples& c
     return ops::where(ops::add_axis(ops::greater(count, real(0)), {.axes = {2, 3}}), parts, real(0));
 }
 
-// Of the four pixels around a sample, times how much each counts, the largest.
+// The largest of the four pixels around a sample times their weights.
 Tensor largest_part(const Tensor& x, const Samples& y_axis, const Samples& x_axis, const Tensor& image) {
     Tensor result;
     for (int corner = 0; corner < 4; ++corner) {
@@ -157,7 +157,7 @@ Tensors import_center_crop_pad(const Site& site) {
     return {y};
 }
 
-// Columns (N, C * taps, windows) are added up where they came from; what is outside goes to a place behind.
+// Columns (N, C * taps, windows) are added up at their positions; positions outside go to an extra place.
 Tensors import_col2im(const Site& site) {
     const Tensor& x = site.in(0);
     int axes = length_of(site.in(1), "a shape");
@@ -272,8 +272,8 @@ Tensors import_roi_align(const Site& site) {
     return {as_dtype(y, site.in(0).dtype())};
 }
 
-// A convolution whose taps are moved by offsets (N, groups * taps * 2, …), rows first: what each tap sees
-// becomes channels of a convolution of single pixels.
+// A convolution whose taps are displaced by offsets (N, groups * taps * 2, …), rows first: the pixels below
+// each tap become channels of a 1×1 convolution.
 Tensors import_deform_conv(const Site& site) {
     const Tensor &x = site.in(0), &offset = site.in(2);
     auto shape = site.extents.find_shape(site.in(1));
@@ -290,7 +290,7 @@ Tensors import_deform_conv(const Site& site) {
         invalid(counted(*channels, "channel"), " in ", counted(moved_groups, "group"));
     if (taps * moved_groups > most_taps) unsupported("a window of more than ", most_taps, " taps");
     int64_t width = *channels / moved_groups;
-    // Where the window begins.
+    // The start of the window.
     auto first = [&](int i) -> Tensor {
         Tensor count = count_up(extent_of(offset, i + 2), DType::f32);
         Tensor place = ops::sub(ops::mul(count, real(double(window.stride[size_t(i)]))),

@@ -25,12 +25,12 @@
 namespace mge::onnx {
 namespace {
 
-// How an operator of some version resizes; as it is here, before version 11.
+// How a version of an operator resizes; the defaults are those before version 11.
 struct Style {
     std::string mode = "nearest", coordinates = "asymmetric", nearest = "simple";
     double cubic = -0.75, beyond = 0;
     bool excludes_outside = false;
-    // Where the image shrinks, elements under a window that grows with it count.
+    // If the image shrinks, averages over a window that grows accordingly.
     bool smooths = false;
 };
 
@@ -39,14 +39,14 @@ struct Axis {
     int axis;
     int trailing;  // axes behind it
     Tensor have, scale;
-    Tensor length;      // of the new axis before it is rounded
-    Tensor want;        // the new extent
+    Tensor length;      // length of the new axis before rounding
+    Tensor want;        // the new size
     Tensor count;       // 0, 1, … of the new elements
-    Tensor begin, end;  // of the part of interest, 0 to 1; null: all
-    Tensor is_ratio;    // whether the scale is want / have, as near as f32 can say; null: it is
+    Tensor begin, end;  // bounds of the part of interest, 0 to 1; null: all
+    Tensor is_ratio;    // whether the scale is want / have, to the precision of f32; null: it is
 };
 
-// Of a part of the old image.
+// Positions in a part of the old image.
 Tensor places_in_part(const Axis& a) {
     Tensor one = real(1), last = ops::sub(a.have, one), part = ops::sub(a.end, a.begin);
     Tensor steps = ops::maximum(ops::sub(a.want, one), one);
@@ -56,7 +56,7 @@ Tensor places_in_part(const Axis& a) {
     return ops::where(ops::greater(a.want, one), spread, middle);
 }
 
-// Where the new elements lie among the old ones.
+// Positions of the new elements among the old ones.
 Tensor places(const Axis& a, const std::string& how) {
     Tensor half = real(0.5), one = real(1);
     Tensor centre = ops::div(ops::add(a.count, half), a.scale);
@@ -71,7 +71,7 @@ Tensor places(const Axis& a, const std::string& how) {
         return ops::div(ops::mul(a.count, ops::sub(a.have, one)), steps);
     }
     if (how == "half_pixel_symmetric") {
-        // What rounding the size took off is divided between both ends.
+        // The part of the size removed by rounding is divided between both ends.
         Tensor adjustment = ops::div(a.want, a.length);
         Tensor offset = ops::mul(ops::mul(a.have, half), ops::sub(one, adjustment));
         return ops::add(offset, ops::sub(centre, half));
@@ -101,7 +101,7 @@ struct Fraction {
     }
 };
 
-// The same as places() where the scale is the ratio of the extents. Nullopt: those are no fractions.
+// The same as places() if the scale is the ratio of the sizes. Nullopt: they are not fractions.
 std::optional<Fraction> exact_places(const Axis& a, const std::string& how) {
     auto as_whole = [](const Tensor& t) { return as_dtype(t, DType::i64); };
     Tensor have = as_whole(a.have), want = as_whole(a.want), count = as_whole(a.count), one = whole(1);
@@ -181,8 +181,8 @@ Tensor cubic(const Tensor& x, const Axis& a, const Style& style) {
     return style.excludes_outside ? ops::div(sum, as_weight(total, a)) : sum;
 }
 
-// A product with a matrix that has a row of weights for each new element. The old axis goes on at both ends
-// with its first and last element, as far as a window may reach.
+// A product with a matrix of weights, one row for each new element. The old axis is extended by its first and
+// last element as far as a window may reach.
 Tensor smoothed(const Tensor& x, const Axis& a, const Style& style) {
     bool is_cubic = style.mode == "cubic";
     Tensor shrink = ops::minimum(a.scale, real(1)), one = real(1);
@@ -230,7 +230,7 @@ struct Request {
     Tensor part_of_interest;  // beginnings, then ends; null: all
 };
 
-// A scale that is no number above 0 gives no size.
+// A scale that is not above 0 gives no size.
 void check(const Request& request) {
     if (request.sizes) return require_within(request.sizes, 0, beyond, "a size is no less than 0");
     Tensor scales = as_float(request.scales);
@@ -269,7 +269,7 @@ void keep_ratio(const Tensor& x, const std::string& policy, Request& request) {
     request.sizes = as_dtype(ops::floor(ops::add(ops::mul(scale, have), real(0.5))), DType::i64);
 }
 
-// What keeps its size stays as it is.
+// An axis that keeps its size is not changed.
 bool stays(const Site& site, const Request& request, size_t i, int axis) {
     if (request.part_of_interest) return false;
     auto wanted = request.sizes ? site.extents.find_value(request.sizes) : Tensor();
@@ -286,8 +286,8 @@ Tensor within_range(const Tensor& y, DType dtype) {
     return ops::clip(y, {.lower = range.least, .upper = range.most});
 }
 
-// Of integers a fraction is dropped at the end; as ONNX Runtime does it, sums over windows are rounded along
-// each axis, from the last one on.
+// For integers, the fraction is dropped at the end; as in ONNX Runtime, sums over windows are rounded along
+// each axis, starting with the last.
 Tensor in_new_size(const Site& site, const Request& request, const Style& style) {
     check(request);
     const Tensor& x = site.in(0);
@@ -300,7 +300,7 @@ Tensor in_new_size(const Site& site, const Request& request, const Style& style)
     for (size_t i = 0; i < request.axes.size(); ++i) {
         size_t at = rounds ? request.axes.size() - 1 - i : i;
         auto axis = int(request.axes[at]);
-        // y has no known shape any more when only a run can tell an extent of it.
+        // The shape of y is unknown if one of its sizes is known only at run time.
         if (stays(site, request, at, axis)) continue;
         y = resized(y, axis_of(x, request, at, axis), style);
         if (rounds) y = within_range(ops::floor(ops::add(y, real(0.5))), x.dtype());
@@ -340,7 +340,7 @@ Tensors import_resize(const Site& site) {
     for (int64_t& axis : request.axes) axis = site.axis(axis, site.rank(0));
     if (style.coordinates == "tf_crop_and_resize") request.part_of_interest = site.in(1);
     std::string policy = site.attributes.word("keep_aspect_ratio_policy", "stretch");
-    // Before version 13 an empty list of scales says that sizes follow.
+    // Before version 13 an empty list of scales means that sizes follow.
     (site.has(3) ? request.sizes : request.scales) = site.in(site.has(3) ? 3 : 2);
     auto count = length_of(site.has(3) ? request.sizes : request.scales, "a list of sizes");
     if (count != int(request.axes.size()))

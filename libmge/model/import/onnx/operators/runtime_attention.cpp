@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The domain com.microsoft: what ONNX Runtime makes of transformers.
+// The domain com.microsoft: transformers as optimised by ONNX Runtime.
 
 #include <cmath>
 #include <limits>
@@ -20,13 +20,13 @@
 namespace mge::onnx {
 namespace {
 
-// With the heads apart: (batch, heads, length, width).
+// With separate heads: (batch, heads, length, width).
 struct Heads {
     Tensor queries, keys, values;
 };
 
-// What a mask of 1 and 0 adds to the scores. It has an element for each key, or one for each query and key;
-// or it says how many keys there are.
+// The term that a mask of 1 and 0 adds to the scores. It has an element for each key, or for each query and
+// key; or it contains the number of keys.
 Tensor mask_as_sum(const Site& site, const Tensor& mask, const Heads& heads) {
     int rank = rank_of(mask);
     if (rank < 1 || rank > 3) unsupported("a mask of rank ", rank);
@@ -45,7 +45,7 @@ Tensor mask_as_sum(const Site& site, const Tensor& mask, const Heads& heads) {
     return ops::mul(ops::sub(seen, real(1)), real(-hidden));
 }
 
-// `mask` and `sum` may be null. No query of one direction sees what lies behind it; the keys of the past lie
+// `mask` and `sum` may be null. With a single direction, queries do not see later keys; keys of the past come
 // before the first.
 Tensor attended(const Site& site, const Heads& heads, const Tensor& mask, const Tensor& sum) {
     Tensor added = sum;
@@ -85,7 +85,7 @@ Tensors import_multi_head_attention(const Site& site) {
 
 }  // namespace
 
-// Queries, keys and values are one product; the past is both its keys and values, and so is what comes out.
+// Queries, keys and values are one product; the past contains both keys and values, and so does the result.
 Tensors import_runtime_attention(const Site& site) {
     int64_t count = site.attributes.integer("num_heads", 0);
     if (site.attributes.integers("qkv_hidden_sizes")) unsupported("sizes of queries, keys and values");
@@ -110,7 +110,7 @@ Tensors import_runtime_attention(const Site& site) {
     return {y, ops::concat({keys, values}, {.axis = 0})};
 }
 
-// Of words, places and segments; how many words are no padding.
+// Embeddings of words, positions and segments; and the number of words without padding.
 Tensors import_embed_layer_norm(const Site& site) {
     auto rows = [&](size_t table, const Tensor& index) -> Tensor {
         return ops::take({site.in(table), as_index(index)}, {.axes = {0}});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The domain com.microsoft: what ONNX Runtime's quantiser and optimizer write.
+// The domain com.microsoft: operators written by ONNX Runtime's quantiser and optimizer.
 
 #include "libmge/base/number_text.h"
 #include "libmge/device/device.h"
@@ -44,7 +44,7 @@ Tensor zero_or_none(const Site& site, size_t i) {
     return site.has(i) ? one_number(site.in(i), DType::i32) : Tensor();
 }
 
-// Null: it is no product of steps with a matrix that never changes.
+// Null: it is not a product of steps with a constant matrix.
 Tensor gemm_in_steps(const Site& site, bool transposes_b) {
     auto of_columns = [&](const Tensor& t) {
         return transposes_b && rank_of(t) == 1 && t.shape()[0] != 1 ? with_trailing_axes(t, 1) : t;
@@ -69,7 +69,7 @@ Tensors import_fused_conv(const Site& site) {
 }
 
 Tensors import_fused_matmul(const Site& site) {
-    // The batch may stand behind the first axis of the matrices.
+    // The batch may be the second axis of the matrices.
     auto operand = [&](size_t i, std::string_view attribute) {
         bool is_behind = site.attributes.integer(attribute, 0) && site.rank(i) > 2;
         return is_behind ? moved_axis(site.in(i), 0, site.rank(i) - 2) : site.in(i);
@@ -105,7 +105,7 @@ Tensors import_skip_layer_norm(const Site& site) {
     return {found[0], found[1], found[2], sum};
 }
 
-// The same by the root of the mean square; what it divided by is not there.
+// The same with the root of the mean square; its divisor is not available.
 Tensors import_skip_rms_norm(const Site& site) {
     Tensor sum = ops::add(site.in(0), site.in(1));
     if (site.has(3)) sum = ops::add(sum, site.in(3));

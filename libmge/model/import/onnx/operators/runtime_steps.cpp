@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The domain com.microsoft: operators on steps that its quantiser writes for operators on real numbers. They
-// are computed as those, between the real numbers that the steps stand for.
+// The domain com.microsoft: operators on quantised steps that its quantiser writes. They are computed as
+// operators on the real numbers of the steps.
 
 #include "libmge/model/import/onnx/parts.h"
 #include "libmge/model/import/onnx/steps.h"
@@ -14,7 +14,7 @@
 namespace mge::onnx {
 namespace {
 
-// With one scale for each column of a matrix, or one.
+// With one scale for each column of a matrix, or one in total.
 Tensor real_matrix(const Tensor& steps, const Tensor& scale, const Tensor& zero) {
     Tensor x = as_dtype(steps, DType::f32);
     if (zero) x = ops::sub(x, as_dtype(zero, DType::f32));
@@ -23,8 +23,8 @@ Tensor real_matrix(const Tensor& steps, const Tensor& scale, const Tensor& zero)
 
 Tensor with_bias(const Tensor& y, const Tensor& bias) { return bias ? ops::add(y, bias) : y; }
 
-// Weights of both directions, (directions, inputs, rows), as those of LSTM; scales are one for each
-// direction, or for each of its rows.
+// Weights of both directions, (directions, inputs, rows), as in LSTM; one scale for each direction, or for
+// each of its rows.
 Tensor real_recurrence(const Site& site, size_t steps, size_t scale) {
     auto spread = [&](const Tensor& t) {
         return rank_of(t) == 1 ? with_trailing_axes(t, 2) : Tensor(ops::add_axis(t, {.axes = {1}}));
@@ -39,7 +39,7 @@ Tensors import_quantised_average_pool(const Site& site) {
     return {steps_of_one(site, import_average_pool(site.with(x))[0])};
 }
 
-// The version of the operator set says which axes it takes together.
+// The version of the operator set determines which axes are joined.
 Tensors import_quantised_softmax(const Site& site) {
     Tensors x{real_of_one(site)};
     int64_t opset = site.attributes.integer("opset", 13);
@@ -68,7 +68,7 @@ Tensors import_product_of_integers(const Site& site) {
     return {with_bias(ops::matmul(a, b), site.optional(6))};
 }
 
-// Of a the steps are found in each run.
+// The steps of a are determined in each run.
 Tensors import_product_with_integers(const Site& site) {
     Tensors a{site.in(0)};
     Tensors steps = import_dynamic_quantize_linear(site.with(a));
@@ -76,7 +76,7 @@ Tensors import_product_with_integers(const Site& site) {
     return {with_bias(ops::matmul(real_matrix(steps[0], steps[1], steps[2]), b), site.optional(4))};
 }
 
-// Its products are those of real numbers: of x and of the state no steps are made.
+// Its products are those of real numbers: x and the state are not quantised.
 Tensors import_quantised_lstm(const Site& site) {
     Tensors inputs;
     for (size_t i = 0; i < 8; ++i) inputs.push_back(site.optional(i));
@@ -93,7 +93,7 @@ Tensors import_quantised_attention(const Site& site) {
     return import_runtime_attention(site.with(inputs));
 }
 
-// Of each table and of the normalisation there are steps; behind them stand the scales, then the zero points.
+// Each table and the normalisation are quantised; the scales follow, then the zero points.
 Tensors import_quantised_embed_layer_norm(const Site& site) {
     Tensors inputs{site.in(0), site.optional(1)};
     for (size_t i = 2; i < 7; ++i)

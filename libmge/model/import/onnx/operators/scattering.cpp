@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values that are combined with what lies in their places, several for one place among them. They are sorted
-// by place, those of one place are combined in steps of doubled distance, and the last of them has all.
+// Scatter with combination of values, where several values may have the same index. They are sorted by index,
+// those of one index are combined in steps of doubled distance, and the last of them has the result.
 
 #include "libmge/device/device.h"
 #include "libmge/model/import/onnx/shapes/late_values.h"
@@ -44,7 +44,7 @@ Tensor combined_rows(const Site& site, const Tensor& x, const Tensor& place, con
     return ops::set_take({x, result, at}, {.axes = {0}});
 }
 
-// From 0 on, each looked at: places are counted on.
+// Indices from 0, with each range checked.
 Tensor place_from_start(const Tensor& index, const Tensor& x, int axis) {
     return ops::take({count_up(extent_of(x, axis), DType::i32), index}, {.axes = {0}});
 }
@@ -65,7 +65,7 @@ Tensor scattered_elements(const Site& site, int axis, const Tensor& index, const
             i == axis ? along : with_trailing_axes(count_up(extent_of(index, i), DType::i32), rank - 1 - i);
         place = place ? Tensor(ops::add(ops::mul(place, extent_scalar(x, i)), own)) : own;
     }
-    // With one axis beside it, the place has the shape of the values already.
+    // With a single axis, the index already has the shape of the values.
     place = ops::add(place, ops::mul(index, number(index, 0)));
     auto flat = [](const Tensor& t) -> Tensor { return ops::reshape(t, {.shape = {-1}}); };
     Tensor y = combined_rows(site, flat(x), flat(place), flat(values), join_of(reduction));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What only a run can tell the number of: boxes that stay, values that differ.
+// Operators whose number of results is known only at run time: kept boxes, unique values.
 
 #include "libmge/model/import/onnx/parts.h"
 #include "libmge/ops/index/order/unique.h"
@@ -9,13 +9,13 @@
 namespace mge::onnx {
 namespace {
 
-// One number, in that dtype; null: it is left out.
+// One number, in that dtype; null: omitted.
 Tensor number_in(const Site& site, size_t i, DType dtype) {
     if (!site.has(i)) return {};
     return as_dtype(ops::reshape(site.in(i), {.shape = {}}), dtype);
 }
 
-// Where the axis may be any number in every run, the others as they are.
+// The axis may have any size in every run; the others are as given.
 void assume_rows(const Site& site, const Tensor& result, const OtherSpecs& like) {
     OtherShapes shapes;
     for (size_t run = 0; run < other_runs; ++run) {

@@ -37,7 +37,7 @@ Tensor made(const Site& site, Tensors items) {
     return site.importer.sequences().add({std::move(items), false});
 }
 
-// Of `count` places, the last one at most when something is put in; negative ones count from the end.
+// A position among `count` items, including the end for insertion; negative ones count from the end.
 std::optional<size_t> known_place(const Site& site, size_t input, size_t count) {
     auto known = site.find_values(input);
     if (!known) return std::nullopt;
@@ -52,7 +52,7 @@ Tensor stacked(const Tensors& items, int axis) {
     return ops::concat(TensorList(parts), {.axis = axis});
 }
 
-// One of each element; the sizes that are given; or one size for all but the last.
+// One per element; the given sizes; or one size for all but the last.
 IntList split_sizes(const Site& site, int64_t extent) {
     int64_t size = 1;
     if (site.has(1)) {
@@ -164,7 +164,7 @@ Tensors import_concat_from_sequence(const Site& site) {
     return {is_new ? stacked(items, axis) : ops::concat(TensorList(items), {.axis = axis})};
 }
 
-// The body of each place; what is no sequence is the same for all.
+// The body for each item; arguments that are not sequences are the same for all.
 Tensors import_sequence_map(const Site& site) {
     auto* body = site.attributes.graph("body");
     if (!body) invalid("it has no body");

@@ -7,9 +7,9 @@
 namespace mge::onnx {
 
 struct Sequence {
-    Tensors items;  // of an optional: none or one, which may be a sequence
+    Tensors items;  // items of an optional: none or one, which may be a sequence
     bool is_optional = false;
-    // The elements of an axis whose extent only a run can tell, in place of items. Each keeps the axis, or
+    // Instead of items: the elements of an axis whose size is known only at run time. Each keeps the axis, or
     // has none.
     Tensor elements{};
     int axis = 0;

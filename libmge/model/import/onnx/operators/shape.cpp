@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shapes: reading, changing and joining. Targets that follow from extents of inputs stay computations.
+// Shapes: reading, changing and joining. Targets that follow from sizes of inputs stay computations.
 
 #include <algorithm>
 
@@ -28,7 +28,7 @@
 namespace mge::onnx {
 namespace {
 
-// 0 stands for the extent that x has there.
+// 0 means the size of x at that axis.
 Tensor without_zeros(const Tensor& target, const Tensor& x) {
     int64_t length = length_of(target, "a shape");
     Tensor have = extents_of(x, 0, int(std::min<int64_t>(length, rank_of(x))));
@@ -54,7 +54,7 @@ Tensor lengthened(const Tensor& extents, int have, int length) {
     return ops::concat({vector_of(IntList(size_t(length - have), 1)), extents}, {.axis = 0});
 }
 
-// Of an extent that is not 1, the other one is either that or 1.
+// For a size that is not 1, the other one is either equal or 1.
 OtherNumbers expanded_extent(const OtherNumbers& had, const OtherNumbers& wanted) {
     bool is_had = had && !std::ranges::count(*had, 1);
     if (!wanted) return is_had ? had : std::nullopt;
@@ -78,7 +78,7 @@ Extents expanded_extents(const Site& site, const Tensor& x, const Tensor& target
     return both;
 }
 
-// Either repeats along what is 1 in the other.
+// Both operands broadcast where their size is 1.
 Tensor expanded(const Site& site, const Tensor& x, const Tensor& target) {
     int rank = rank_of(x), length = length_of(target, "a shape");
     auto shape = site.extents.find_shape(x);
@@ -133,7 +133,7 @@ struct Bounds {
 // The bound that a run computes of element i of a vector, where it is the start of a slice.
 Tensor late_start(const Site& site, const Tensor& x, const Bounds& b, size_t i) {
     Tensor start = bounded(cut(b.starts, 0, int64_t(i), int64_t(i) + 1));
-    // Backwards from before the first is from the first, where Python has nothing.
+    // Backwards, a start before the first element means the first one, where Python selects nothing.
     if (b.steps[i] > 0) return start;
     auto extent = site.extents.find_extent(x, int(b.axes[i]));
     Tensor have = extent ? vector_of({*extent}) : std::get<Tensor>(extent_of(x, int(b.axes[i])));
@@ -168,7 +168,7 @@ Tensor sliced(const Site& site, const Tensor& x, const Bounds& b) {
     return part;
 }
 
-// What negative margins cut off; afterwards they are 0.
+// The parts removed by negative margins, which become 0.
 Tensor without_negative_margins(const Tensor& x, IntList& before, IntList& after) {
     Tensor inner = x;
     for (int i = 0; i < rank_of(x); ++i) {
@@ -186,7 +186,7 @@ Tensor with_margins(const Tensor& x, IntList before, IntList after, const ops::P
     return ops::pad(inner, {.before = before, .after = after, .mode = how.mode, .value = how.value});
 }
 
-// What lies before is the end of x again, what lies after its beginning: as often as it takes.
+// The part before is the end of x, the part after is its start, repeated as often as needed.
 Tensor wrapped_along(const Site& site, const Tensor& x, int axis, int64_t before, int64_t after) {
     auto extent = site.extents.find_extent(x, axis);
     if (extent && before <= *extent && after <= *extent) {
@@ -222,7 +222,7 @@ double pad_value(const Site& site) {
     return *as_dtype(wide, DType::f64).data<double>();
 }
 
-// What is said of a target by its numbers: neither 0 nor -1 says how many.
+// Sizes of a target given by its numbers: 0 and -1 are not sizes.
 std::optional<Extents> positive(std::optional<Extents> extents) {
     if (extents)
         for (auto& extent : *extents)
@@ -274,7 +274,7 @@ Tensors import_flatten(const Site& site) {
     const Tensor& x = site.in(0);
     if (axis == 0) return {ops::reshape(x, {.shape = {1, -1}})};
     if (axis == rank) return {ops::reshape(x, {.shape = {-1, 1}})};
-    // Each group of axes of its own, so that any of them may be empty.
+    // Each group of axes is flattened separately, so that any of them may be empty.
     Tensor rows = ops::flatten(x, {.start = 0, .end = int(axis) - 1});
     return {ops::flatten(rows, {.start = 1, .end = -1})};
 }
@@ -339,7 +339,7 @@ bool has_late_axes(const Site& site) {
     return !site.attributes.has("axes") && site.has(1) && !site.find_values(1);
 }
 
-// An axis that stays, whose extent differs between runs: one in which it is 1 would have another rank.
+// An axis that is kept and whose size differs between runs: with size 1 the rank would be different.
 void check_longer_axis(const Tensor& x, int axis) {
     Tensor is_one = as_dtype(ops::equal(std::get<Tensor>(extent_of(x, axis)), whole(1)), DType::i32);
     ops::assert_equal(ops::mul(is_one, number(is_one, 0)), is_one, {.max_error = 0});
@@ -405,7 +405,7 @@ Tensors with_late_margins(const Site& site) {
     return {late_padded(x, site.in(1), site.optional(3), outside, value)};
 }
 
-// Margins, axes or a value that only a run can tell.
+// Margins, axes or a value are known only at run time.
 bool has_late_margins(const Site& site) {
     if (site.opset < 11) return false;
     auto is_late = [&](size_t i) { return site.has(i) && !site.find_values(i); };

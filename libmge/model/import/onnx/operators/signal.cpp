@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fourier transforms, as products with the matrix of the angles' cosines and sines, and what stands around
-// them.
+// Fourier transforms, as products with the matrices of cosines and sines, and related operators.
 
 #include <cmath>
 #include <numbers>
@@ -26,7 +25,7 @@ namespace {
 
 constexpr double pi = std::numbers::pi;
 
-// An extent, i64 (1,).
+// A size, i64 (1,).
 Tensor as_extent(const Tensor& t) { return ops::reshape(as_dtype(t, DType::i64), {.shape = {1}}); }
 
 // Complex numbers; an absent part is 0.
@@ -34,12 +33,12 @@ struct Complex {
     Tensor re, im;
 };
 
-// The cosines and sines of 2 pi k n / length: rows n, as many columns k. Whole turns are taken off before,
-// and sines are taken up to a quarter turn only, so that what has to be 0 is.
+// The cosines and sines of 2 pi k n / length: rows n, as many columns k. Full turns are removed first, and
+// sines are computed only up to a quarter turn, so that exact zeros are exact.
 Complex angles(const Tensor& rows, const Tensor& columns, const Tensor& length) {
     Tensor n = ops::add_axis(count_up(rows, DType::i64), {.axes = {1}}), two = whole(2);
     Tensor turns = ops::mod(ops::mul(n, count_up(columns, DType::i64)), length);
-    // In half turns of `length` parts; what is behind the first goes back with a sine below 0.
+    // In half turns of `length` parts; the second half has a negative sine.
     Tensor way = ops::mul(turns, two), is_behind = ops::greater(way, length);
     way = ops::where(is_behind, ops::sub(ops::mul(length, two), way), way);
     // The distance to the quarter turn, below 0 behind it.
@@ -60,7 +59,7 @@ Complex transformed(const Complex& x, const Complex& matrix) {
 
 Tensor half_of(const Tensor& length) { return ops::add(ops::floor_div(length, whole(2)), whole(1)); }
 
-// One half of the frequencies stands for the other, too, but for the first and, of an even number, the last.
+// One half of the frequencies represents the other, too, except the first and, for an even number, the last.
 Tensor real_of_half(const Complex& half, const Tensor& length) {
     Tensor count = half_of(length), k = count_up(count, DType::i64);
     Tensor is_alone = ops::logical_or(ops::equal(k, whole(0)), ops::equal(ops::mul(k, whole(2)), length));
@@ -91,7 +90,7 @@ Tensor fourier(const Complex& x, const Tensor& length, const Transform& kind) {
     return together({ops::mul(y.re, scale), ops::mul(y.im, scale)});
 }
 
-// The real and imaginary parts that the last axis of x holds, one or two.
+// The number of parts in the last axis of x: real, or real and imaginary.
 int64_t part_count(const Site& site, const Tensor& x) {
     auto parts = site.extents.find_extent(x, rank_of(x) - 1);
     if (!parts || *parts < 1 || *parts > 2) invalid("its last axis holds no real and imaginary parts");
@@ -185,7 +184,7 @@ Tensors import_hann_window(const Site& site) { return cosine_window(site, 0.5, 0
 Tensors import_hamming_window(const Site& site) { return cosine_window(site, 25.0 / 46, 21.0 / 46, 0); }
 Tensors import_blackman_window(const Site& site) { return cosine_window(site, 0.42, 0.5, 0.08); }
 
-// Triangles over the frequencies: each begins at the centre of the one before and ends at that of the next.
+// Triangles over the frequencies: each begins at the centre of the previous one and ends at that of the next.
 Tensors import_mel_weight_matrix(const Site& site) {
     Tensor count = as_extent(site.in(0)), length = as_extent(site.in(1));
     Tensor rate = as_scalar(as_float(site.in(2)));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Steps of optimizers (the domain ai.onnx.preview.training): a rate and how many steps there were, and behind
-// them all weights, all their gradients, and what is kept of earlier steps.
+// Optimizer steps (the domain ai.onnx.preview.training): a rate and the number of steps, followed by all
+// weights, all their gradients, and the state of earlier steps.
 
 #include "libmge/base/number_text.h"
 #include "libmge/model/import/onnx/parts.h"
@@ -15,10 +15,10 @@ namespace {
 
 Tensor scaled(const Tensor& x, double factor) { return ops::mul(x, number(x, factor)); }
 
-// One weight and what belongs to it: its gradient and what is kept.
+// One weight with its gradient and its state.
 using OfWeight = std::span<const Tensor>;
 
-// What `step` makes of each weight: the new weight and what is kept.
+// The results of `step` for each weight: the new weight and its state.
 Tensors each_weight(const Site& site, size_t operands, const std::function<Tensors(OfWeight)>& step) {
     size_t have = site.size() < 2 ? 0 : site.size() - 2, weights = have / operands;
     if (!weights || have % operands)
@@ -94,7 +94,7 @@ Tensors import_momentum(const Site& site) {
     return each_weight(site, 3, [&](OfWeight given) -> Tensors {
         auto& x = given[0];
         Tensor gradient = gradient_of(site, given), steps = steps_before(site, x);
-        // The first step takes the whole gradient.
+        // The first step uses the whole gradient.
         Tensor share = ops::where(ops::greater(steps, number(steps, 0)), number(x, beta), number(x, 1));
         Tensor kept = ops::add(scaled(given[2], alpha), ops::mul(share, gradient));
         Tensor change = mode == "standard" ? kept : Tensor(ops::add(gradient, scaled(kept, alpha)));

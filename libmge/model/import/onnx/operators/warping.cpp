@@ -31,7 +31,7 @@ struct Warp {
     bool aligns_corners;
 };
 
-// Images as rows of channels, and what is known of their axes (f32, rank 0).
+// Images as rows of channels, and their sizes (f32, rank 0).
 struct Rows {
     Tensor values;  // (N, all places, C)
     Tensor batch;   // (N, 1, …)
@@ -81,7 +81,7 @@ Tensor moved_inside(const Tensor& place, const Tensor& extent, const Warp& warp)
     return ops::where(is_outside, inside, place);
 }
 
-// The rows of channels at whole places, (N, …, C).
+// The rows of channels at integer positions, (N, …, C).
 Tensor rows_at(const Rows& rows, const Tensors& places, const Warp& warp) {
     Tensor index, is_inside;
     for (size_t i = 0; i < places.size(); ++i) {
@@ -99,7 +99,7 @@ Tensor rows_at(const Rows& rows, const Tensors& places, const Warp& warp) {
     return is_inside ? Tensor(ops::where(with_trailing_axes(is_inside, 1), found, real(0))) : found;
 }
 
-// How much each of the whole places around a place counts.
+// Weights of the integer positions around a position.
 struct Tap {
     Tensor place, weight;
 };

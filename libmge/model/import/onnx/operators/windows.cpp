@@ -20,12 +20,12 @@ IntList numbers_of(const Site& site, std::string_view name, size_t count, int64_
     return numbers;
 }
 
-// As many windows as strides in the image, rounded up; an odd element more lies after it, or before.
+// As many windows as strides in the image, rounded up; an odd extra element is added after it, or before.
 void pad_to_same(const Site& site, Window& window) {
     for (size_t i = 0; i < window.axes(); ++i) {
         auto extent = site.extents.find_extent(site.in(0), int(i) + 2);
         int64_t margin = window.reach(i) - 1;
-        // With a stride of 1 the margins do not depend on the extent.
+        // With a stride of 1 the margins do not depend on the size.
         if (window.stride[i] != 1) {
             if (!extent) {
                 window.before[i] = window.after[i] = 0;

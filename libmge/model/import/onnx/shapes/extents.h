@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Numbers, shapes and pieces of tensors that families of operators share. What follows from the extents of an
-// input stays a computation, so that another run may have other ones.
+// Numbers, shapes and helpers shared by families of operators. Values that follow from the sizes of an input
+// stay computations, so that another run may have other sizes.
 
 #include <optional>
 #include <variant>
@@ -12,14 +12,14 @@
 
 namespace mge::onnx {
 
-// Throws Unsupported when only a run can tell it.
+// Throws Unsupported if it is known only at run time.
 int rank_of(const Tensor& t);
 std::optional<int> find_rank(const Tensor& t);
-// That of every run; nullopt: there is none.
+// The size in every run; nullopt: it varies.
 std::optional<int64_t> fixed_extent(const Tensor& t, int axis);
-// The whole numbers, or truth values, of a constant.
+// The integers, or bools, of a constant.
 IntList numbers_in(const Tensor& constant);
-// That of a value that is one number; `what` is said otherwise.
+// The only number of a value; an error that names `what` otherwise.
 int64_t only(const IntList& numbers, std::string_view what);
 // A small constant that inner graphs have as a constant of their own.
 Tensor as_literal(const Tensor& t);
@@ -30,30 +30,30 @@ Tensor whole(int64_t value);
 Tensor real(double value);
 // A constant i64 vector.
 Tensor vector_of(const IntList& values);
-// Indices are i32, whatever the file has. An index that no i32 holds becomes the nearest one, which no axis
-// has.
+// Indices are i32, whatever the file has. An index out of the range of i32 becomes the nearest one, which no
+// axis has.
 Tensor as_index(const Tensor& t);
 Tensor as_dtype(const Tensor& t, DType dtype);
 Tensor as_float(const Tensor& t);
-// Of one element, without axes.
+// One element, without axes.
 Tensor as_scalar(const Tensor& t);
 IntList all_axes(int rank);
 
-// A number that is known, or computed: i64 (1,).
+// A known number, or a computed one: i64 (1,).
 using Extent = std::variant<int64_t, Tensor>;
-// The extents of x from one axis to before another, computed.
+// The sizes of x from one axis to before another, computed.
 Tensor extents_of(const Tensor& x, int begin, int end);
 Extent extent_of(const Tensor& x, int axis);
 Tensor target_of(const std::vector<Extent>& extents);
-// One of the extents may be -1.
+// One of the sizes may be -1.
 Tensor reshaped(const Tensor& x, const std::vector<Extent>& extents);
 
 // x[:, …, begin:end, …] along one axis; element i of it, without the axis.
 Tensor cut(const Tensor& x, int axis, int64_t begin, int64_t end);
 Tensor element(const Tensor& x, int axis, int64_t i);
-// With axes of extent 1 behind it.
+// With axes of size 1 at the end.
 Tensor with_trailing_axes(const Tensor& x, int count);
-// 0, 1, … up to the extent, in that dtype.
+// 0, 1, … below the size, in that dtype.
 Tensor count_up(const Extent& count, DType dtype);
 // Axis `from` in the place `to`, the others in their order.
 Tensor moved_axis(const Tensor& x, int from, int to);

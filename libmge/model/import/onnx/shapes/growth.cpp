@@ -8,9 +8,9 @@
 namespace mge::onnx {
 namespace {
 
-// Of an operator and each of its results, with the lists that grow by doubling: about.
+// Approximate size of an operator and of each of its results, with the lists that grow by doubling.
 constexpr size_t bytes_of_node = 304, bytes_of_result = 304;
-// With its place in the table of names, and what stands for the value there.
+// With its entry in the table of names, and the value there.
 constexpr size_t bytes_of_name = 224;
 
 }  // namespace
@@ -32,7 +32,7 @@ void Growth::add(const GraphBuilder& builder, const Mark& since) {
         else if (Tensor known = builder.known_value(ValueId(i)))
             own += known.spec().bytes() * (1 + other_runs);
     }
-    // What inner nodes have added to the same graph is counted already.
+    // Additions of inner nodes to the same graph are counted already.
     made_ = since.bytes + std::max(own, made_ - since.bytes);
 }
 

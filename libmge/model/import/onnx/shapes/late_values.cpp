@@ -76,7 +76,7 @@ void require_equal(const Tensor& wanted, const Tensor& given, const std::string&
         if (numbers[i] != others[std::min(i, others.size() - 1)]) invalid(claim, ", got ", numbers[i]);
 }
 
-// Numbers that follow from extents are looked at in the runs that the model is followed with.
+// Numbers that follow from sizes are checked in the runs used for tracing.
 void require_within(const Tensor& given, int64_t least, int64_t most, const std::string& claim) {
     auto is_within = [&](int64_t n) { return n >= least && n <= most; };
     if (Tensor known = known_value(given)) {
@@ -167,7 +167,7 @@ Tensor stretch_of(const Tensor& x, const Stretch& stretch, Outside outside, cons
         return ops::take({from, as_index(places)}, {.axes = {stretch.axis}});
     };
     if (outside != Outside::value) return taken(x, ops::minimum(ops::maximum(at, whole(0)), last));
-    // An element more, for all that lie outside: there may be no other.
+    // An extra element for all positions outside: there may be no other.
     IntList none(size_t(stretch.axis) + 1 + size_t(stretch.trailing), 0), one = none;
     one[size_t(stretch.axis)] = 1;
     Tensor longer = ops::pad(x, {.before = none, .after = one});
@@ -177,13 +177,13 @@ Tensor stretch_of(const Tensor& x, const Stretch& stretch, Outside outside, cons
 }
 
 namespace {
-// Where the elements of the axes with these extents lie among all elements, i64 (their number): the others
-// are at their first place, and have an extent of 1 here.
+// Offsets of the elements of the axes with these sizes among all elements, i64 (their number): the other axes
+// are at their first index, and have size 1 here.
 Tensor offsets_along(const Tensor& own, const Tensor& all, int rank) {
     Tensor rest = count_up(ops::prod(own, {.axes = {0}, .keepdims = true}), DType::i64), stride = whole(1);
     Tensor offset = ops::mul(rest, whole(0));
     for (int i = rank; i-- > 0;) {
-        // An axis of no elements has none to divide by.
+        // An axis without elements has no divisor.
         Tensor extent = ops::maximum(each_of(own, i), whole(1));
         offset = ops::add(offset, ops::mul(ops::mod(rest, extent), stride));
         rest = ops::floor_div(rest, extent);

@@ -1,42 +1,42 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Axes, shapes and numbers of elements that are inputs of the model, so that only a run can tell them. What
-// our operators have as parameters is said here by shapes and places that are computed before each run. The
-// rank of what is read has to be known; of results nothing may be.
+// Axes, shapes and numbers that are inputs of the model, so that they are known only at run time. Parameters
+// of our operators are expressed here by shapes and indices that are computed before each run. The ranks of
+// inputs must be known; results may be unknown.
 
 #include "libmge/model/import/onnx/parts.h"
 
 namespace mge::onnx {
 
-// A run ends with an error unless two tensors agree; reading does where both are known. The error says the
-// claim and the first number of `given` that differs.
+// A run ends with an error unless two tensors agree; reading does so if both are known. The error contains
+// the claim and the first number of `given` that differs.
 void require_equal(const Tensor& wanted, const Tensor& given, const std::string& claim);
 // The same unless all numbers are within bounds.
 void require_within(const Tensor& given, int64_t least, int64_t most, const std::string& claim);
-// Beyond all extents; the smallest numbers have other meanings for our slices.
+// Larger than all sizes; the smallest numbers have other meanings for our slices.
 inline constexpr int64_t beyond = int64_t(1) << 40;
-// The numbers, but none beyond `beyond` on either side of 0.
+// The numbers clipped to ±`beyond`.
 Tensor bounded(const Tensor& numbers);
 
 // Axes from 0 on, as i64, whatever end they count from.
 Tensor late_axes(const Tensor& axes, int rank);
 // The numbers of a vector at the axes that another one names, all others from `otherwise`, i64 (rank).
 Tensor spread_over_axes(const Tensor& numbers, const Tensor& axes, const Tensor& otherwise);
-// As many numbers as a vector has, which has to be known.
+// The length of a vector, which must be known.
 int length_of(const Tensor& vector, std::string_view what);
-// What the extents of a shape are in other runs; without a value: it has no length that every run has.
+// The sizes of a shape in other runs; nullopt: its rank differs between runs.
 using Extents = std::vector<OtherNumbers>;
 std::optional<Extents> known_extents(const Tensor& shape);
 // The same in every run.
 Extents extents_of_numbers(const IntList& numbers);
-// A value that has been made with a shape that only a run can tell: it has that rank, and those extents.
+// A value with a shape known only at run time: it has that rank, and those sizes.
 Tensor with_extents(const Tensor& made, const std::optional<Extents>& extents);
 Tensor with_shape_of(const Tensor& made, const Tensor& shape);
-// A column of numbers in front of `trailing` axes, of an extent that may be unknown.
+// A column of numbers before `trailing` axes, of a size that may be unknown.
 Tensor as_column(const Tensor& numbers, int trailing);
 
-// `count` elements of an axis of `have` from `first` on; x itself may be of unknown shape by then. What lies
-// outside of it is `value`, or an element of x.
+// `count` elements of an axis of size `have` from `first` on; x itself may have an unknown shape by then.
+// Elements outside are `value`, or elements of x.
 enum class Outside { value, edge, mirrored, wrapped };
 struct Stretch {
     int axis, trailing;  // axes behind it

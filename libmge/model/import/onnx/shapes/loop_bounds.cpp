@@ -14,7 +14,7 @@
 namespace mge::onnx {
 namespace {
 
-// An input, by its place, and what is added to it.
+// An input, by index, and the number added to it.
 struct Shifted {
     size_t input = 0;
     int64_t more = 0;
@@ -25,7 +25,7 @@ class Reader {
 public:
     Reader(const Site& site, const CountingBody& body) : site_(site), body_(body) {}
 
-    // Null: it is no comparison of a count with a number that stays, nor several of them.
+    // Null: it is not a comparison of a counter with a constant number, nor several of them.
     Tensor steps_until_false(ValueId condition) const {
         condition = behind_moves(condition);
         const Node* node = producer(condition);
@@ -46,7 +46,7 @@ private:
     }
     size_t carried() const { return body_.start.size(); }
 
-    // Behind what leaves a single number as it is.
+    // Skips operators that keep a single number unchanged.
     ValueId behind_moves(ValueId id) const {
         for (const Node* node = producer(id); node; node = producer(id)) {
             bool moves = node->op == &ops::Copy::info || node->op == &ops::Convert::info ||
@@ -84,7 +84,7 @@ private:
         return std::nullopt;
     }
 
-    // What is added to the number of the step: of the count, or of what begins somewhere and grows by 1.
+    // The number added to the step number: for the count, or for a counter that grows by 1.
     std::optional<int64_t> shifted_count(ValueId id) const {
         auto found = shifted(id);
         if (!found || found->input == 0) return found ? std::optional(found->more) : std::nullopt;
@@ -95,7 +95,7 @@ private:
         return found->more + numbers_in(start)[0];
     }
 
-    // A number that is the same in each step; null: it is none.
+    // A number that is the same in each step; null: it is not.
     Tensor staying(ValueId id) const {
         if (auto number = whole_number(id)) return whole(*number);
         auto found = shifted(id);

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Loops of programs that count: `while i < n` with a counter of their own, as TensorFlow writes them. What
-// their bodies compute as the condition tells the number of steps before the first.
+// Counting loops: `while i < n` with an explicit counter, as TensorFlow writes them. The condition computed
+// by their bodies gives the number of steps before the first.
 
 #include "libmge/graph/graph.h"
 #include "libmge/model/import/onnx/operators.h"
 
 namespace mge::onnx {
 
-// The body of a loop: its inputs are the count, what is carried and what it sees of the graphs around it; its
-// outputs a condition, what is carried, and slices.
+// The body of a loop: its inputs are the count, the carried values and values of outer graphs; its outputs a
+// condition, the carried values, and slices.
 struct CountingBody {
     const Graph& graph;
     std::span<const Tensor> start, captured;
 };
 
-// As many steps as there are until the condition fails (i64, rank 0), the first counted; null: each step has
-// to find out.
+// The number of steps until the condition fails (i64, rank 0), including the first; null: each step has to
+// compute it.
 Tensor find_steps(const Site& site, const CountingBody& body);
 
 }  // namespace mge::onnx

@@ -23,7 +23,7 @@
 namespace mge::onnx {
 namespace {
 
-// Operators that make of extents what is a polynomial of them, or select some.
+// Operators whose results are polynomials of sizes, or selections of them.
 const OpInfo* const polynomials[] = {
     &ops::Add::info,        &ops::Sub::info,     &ops::Mul::info,       &ops::Neg::info,
     &ops::Convert::info,    &ops::Slice::info,   &ops::Take::info,      &ops::Sum::info,
@@ -32,15 +32,15 @@ const OpInfo* const polynomials[] = {
     &ops::Copy::info,
 };
 
-// Runs that have to agree, the recorded one among them, where it knows: one alone proves nothing.
+// Number of runs that must agree, including the recorded one if it is known: one alone proves nothing.
 constexpr size_t least_witnesses = 2;
 
 bool is_equal(const Tensor& a, const Tensor& b) {
     return a && b && a.spec() == b.spec() && std::memcmp(a.data(), b.data(), a.spec().bytes()) == 0;
 }
 
-// Lengths that only a run can tell are the same in a run, so that they go together where a model wants that.
-// In the second run each is a number of its own from here on, so that nobody takes two of them for equal.
+// Lengths known only at run time are equal within a run, so that they match if a model requires that. In the
+// second run each is a different number, so that no two of them are considered equal.
 constexpr size_t apart_run = 1, nothing_run = 3;
 constexpr int64_t least_apart = 1'000'000;
 
@@ -54,14 +54,14 @@ bool is_apart(const Shape& shape) {
     return std::ranges::any_of(shape, [](int64_t extent) { return extent >= least_apart; });
 }
 
-// Of an axis of a value that is made in a graph inside of `depth - 1` others.
+// For an axis of a value that is made in a graph inside `depth - 1` others.
 int64_t length_apart(ValueId id, int axis, size_t depth) {
-    constexpr int64_t prime = 999'983;  // the squares of what is smaller than half of it differ
+    constexpr int64_t prime = 999'983;  // the squares of numbers below half of it differ
     int64_t place = (int64_t(id) * max_rank + axis + int64_t(depth) * 77'773) % (prime / 2);
     return least_apart + place * place % prime;
 }
 
-// What two other runs have in common is fixed.
+// Sizes that two other runs have in common are fixed.
 Shape with_other_lengths(const Shape& a, const Shape& b, const std::function<int64_t(int axis)>& length) {
     if (!a.is_known() || !b.is_known() || a.rank() != b.rank()) return Shape::unknown();
     Shape shape;
@@ -77,7 +77,7 @@ Shape shape_alike(const Shape& a, const Shape& b, size_t run) {
     return with_other_lengths(a, b, [&](int) { return assumed_lengths[run]; });
 }
 
-// Every quotient is exact: of integers that are known.
+// Every quotient of known integers is exact.
 bool is_exact(const Tensor& dividend, const Tensor& divisor) {
     if (!dividend || !divisor || dividend.dtype() != divisor.dtype()) return false;
     if (dividend.dtype() != DType::i64 && dividend.dtype() != DType::i32) return false;
@@ -91,7 +91,7 @@ bool is_exact(const Tensor& dividend, const Tensor& divisor) {
     return true;
 }
 
-// A branch that no run can take here says nothing of what it makes in others. UserError as of any operator.
+// A branch that no run can take here proves nothing about other runs. UserError as for any operator.
 void require_both_ways(const Node& node, std::span<const TensorSpec> inputs) {
     if (node.op != &ops::Cond::info) return;
     if (!std::ranges::all_of(inputs, [](auto& spec) { return spec.shape.is_known(); })) return;
@@ -191,7 +191,7 @@ OtherExtents::Others OtherExtents::others(const Tensor& t) {
     return result;
 }
 
-// What an inner graph sees of those around it stands behind its arguments.
+// Values of outer graphs follow the arguments of an inner graph.
 OtherExtents::Others OtherExtents::captured(Followed& graph, ValueId id) {
     auto& inputs = graph.builder->graph().inputs();
     auto place = size_t(std::ranges::find(inputs, id) - inputs.begin());
@@ -234,8 +234,7 @@ void OtherExtents::follow(Followed& graph, const Node& node, size_t run, std::ve
         }
     };
     if (!is_inferred()) {
-        // Extents that do not go together: this run can never be. Assumed ones prove nothing: they may be
-        // equal.
+        // Sizes that do not match: this run is impossible. Assumed ones prove nothing: they may be equal.
         if (!is_assumed(graph, node)) {
             is_left_out_[run] = true;
         } else if (run == apart_run) {
@@ -261,7 +260,7 @@ void OtherExtents::follow(Followed& graph, const Node& node, size_t run, std::ve
         auto assumed = graph.assumed.find(node.outputs[i]);
         auto& spec = outputs[i].runs[run].spec;
         if (!spec.shape.is_known() && assumed != graph.assumed.end()) spec.shape = assumed->second[run];
-        // There are as many extents as there are axes, whatever they are.
+        // The number of sizes is the number of axes, whatever they are.
         if (!spec.shape.is_known() && node.op == &ops::ShapeOf::info && may_be_unknown(run))
             spec = outputs[i].runs[0].spec;
     }
@@ -272,7 +271,7 @@ bool OtherExtents::is_assumed(Followed& graph, const Node& node) {
                                [&](ValueId id) { return id != no_value && others(graph, id).is_assumed; });
 }
 
-// Runs differ in what a node reads of it.
+// Whether the part of a value that a node reads differs between runs.
 bool OtherExtents::varies(Followed& graph, ValueId id, bool reads_value) {
     if (id == no_value) return false;
     auto& all = others(graph, id);
@@ -411,7 +410,7 @@ Tensor OtherExtents::find_value(Followed& graph, ValueId id) {
     return witnesses >= least_witnesses ? value : Tensor();
 }
 
-// That of a vector.
+// The length of a vector.
 std::optional<int64_t> OtherExtents::find_length(Followed& graph, ValueId vector) {
     auto& recorded = graph.builder->graph().value(vector).spec.shape;
     std::optional<int64_t> length;
@@ -483,7 +482,7 @@ std::vector<std::optional<int64_t>> OtherExtents::find_all_numbers(Followed& gra
     return {numbers.begin(), numbers.end()};
 }
 
-// Of doubtful ones nobody may know that they are equal.
+// Doubtful values must not be considered equal.
 std::vector<OtherNumbers> OtherExtents::find_all_other_numbers(Followed& graph, ValueId vector) {
     auto& all = others(graph, vector);
     std::vector<OtherNumbers> numbers;

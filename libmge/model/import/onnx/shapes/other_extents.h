@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What does not depend on the extents that a model leaves open, nor on those that only a run can tell. A
-// model is recorded with some extents; here it is followed in other runs at the same time, each with extents
-// of its own. What is equal in all of them is a number of the model's, if the way it was computed proves
-// that: sums, products, exact quotients and selections of extents are functions that agree everywhere when
-// they agree at these places. Of other functions (a minimum, a comparison, a remainder) nothing is certain:
-// what they make of open extents stays a computation.
+// Finds values that do not depend on a model's open sizes, nor on those known only at run time. A model is
+// recorded with some sizes; here it is also traced in other runs, each with other sizes. A value that is
+// equal in all of them is constant, if its computation proves that: sums, products, exact quotients and
+// selections of sizes are functions that agree everywhere if they agree at these points. For other functions
+// (a minimum, a comparison, a remainder) nothing is certain: their results for open sizes stay computations.
 
 #include <array>
 #include <map>
@@ -17,55 +16,54 @@
 
 namespace mge::onnx {
 
-// The first varies all open extents together, the second each in its own way; in the third and the fourth
-// they are multiples of all small numbers. One whose extents do not go together with a model is left out from
-// there on.
+// The first varies all open sizes together, the second each differently; in the third and the fourth they are
+// multiples of all small numbers. A run whose sizes are invalid for a model is dropped at that point.
 inline constexpr size_t other_runs = 4;
-// How long in each run what only a run can tell is taken to be. There may be nothing: then the first five of
-// it are none.
+// The length in each run of dimensions known only at run time. They may be empty: then their first five
+// elements are empty, too.
 inline constexpr std::array<int64_t, other_runs> assumed_lengths{5, 11, 26, 0};
-// In these, shapes may be unknown that others have: nobody may know more of lengths that are apart from each
-// other, and of nothing some operators make nothing.
+// Shapes may be unknown in these runs but known in others: lengths are all different in one, and in the other
+// some operators have no result for empty inputs.
 bool may_be_unknown(size_t run);
 using OtherSpecs = std::array<TensorSpec, other_runs>;
 using OtherShapes = std::array<Shape, other_runs>;
-// A number in each of them; nullopt: it is not known.
+// A number in each of them; nullopt: unknown.
 using OtherNumbers = std::optional<std::array<int64_t, other_runs>>;
 
 class OtherExtents {
 public:
     explicit OtherExtents(const GraphBuilder& builder) { followed_.push_back({&builder, {}, {}}); }
-    // What an input may be in other runs; once for each, before what reads it.
+    // The specs of an input in other runs; once for each, before it is read.
     void add_input(const Tensor& input, const OtherSpecs& others);
-    // For the life of an inner graph that is being recorded: what it sees of the graphs around it is theirs.
+    // For the lifetime of an inner graph that is being recorded: values of outer graphs are theirs.
     void enter(const GraphBuilder& inner, std::span<const Tensor> arguments,
                std::span<const OtherSpecs> others);
     void leave() { followed_.pop_back(); }
-    // A value that has just been made, and what it may be in runs, where only they can tell.
+    // Declares the shapes in other runs of a new value, if they are known only at run time.
     void assume(const Tensor& value, const OtherShapes& shapes);
     // The same, of a vector of any length.
     Tensor assumed_vector(const Tensor& value);
 
     // All other runs are left out.
     bool is_alone() const;
-    // What is kept takes so many.
+    // Memory of the recorded information.
     size_t bytes() const;
     void forget() { followed_.clear(); }
 
-    // Of a shape that is known, or known but for extents.
+    // The rank of a shape that is known, or known except for sizes.
     std::optional<int> find_rank(const Tensor& t);
-    // Nullopt: it differs between runs, or only a run can tell.
+    // Nullopt: it differs between runs, or is known only at run time.
     std::optional<int64_t> find_extent(const Tensor& t, int axis);
     std::optional<Shape> find_shape(const Tensor& t);
-    // A small value that every run has; null: there is none.
+    // A small value that is the same in every run; null: there is none.
     Tensor find_value(const Tensor& t);
-    // Those of a shape that every run has; of one that is joined of parts there may be some. None: not even
-    // how many there are is known.
+    // The constant numbers of a shape; a shape joined from parts may have some. Nullopt: even its length is
+    // unknown.
     std::vector<std::optional<int64_t>> find_numbers(const Tensor& vector);
     // The same, where runs need not agree.
     std::vector<OtherNumbers> find_other_numbers(const Tensor& vector);
     OtherNumbers find_other_extents(const Tensor& t, int axis);
-    // Shapes are unknown where nobody can tell.
+    // Shapes are unknown where they cannot be determined.
     OtherSpecs specs_of(const Tensor& t);
 
 private:
@@ -76,15 +74,15 @@ private:
     };
     struct Others {
         std::array<Other, other_runs> runs;
-        bool is_doubtful = false;  // values that are equal prove nothing
+        bool is_doubtful = false;  // equal values prove nothing
         bool is_assumed = false;   // its shapes follow from some that are assumed
         bool operator==(const Others&) const = default;
     };
-    // Most values are in other runs what the value before them or an operand is there: they share it.
+    // Most values in other runs equal the previous value or an operand: they share it.
     using SharedOthers = std::shared_ptr<const Others>;
     struct Followed {
         const GraphBuilder* builder;
-        std::vector<SharedOthers> values;  // by id; null: not asked for yet
+        std::vector<SharedOthers> values;  // by id; null: not computed yet
         std::map<ValueId, OtherShapes> assumed;
         size_t nodes = 0, kept = 0;
     };
@@ -100,7 +98,7 @@ private:
     Others others(const Tensor& t);
     Tensor find_value(Followed& graph, ValueId id);
     std::optional<int64_t> find_length(Followed& graph, ValueId vector);
-    // What `find` knows of a vector as a whole, else of those that it is joined of.
+    // The result of `find` for a vector as a whole, otherwise for its parts.
     template <class Number>
     using Find = std::vector<Number> (OtherExtents::*)(Followed& graph, ValueId vector);
     template <class Number>
@@ -113,10 +111,10 @@ private:
 
     std::vector<Followed> followed_;  // from the outermost graph on
     std::array<bool, other_runs> is_left_out_{};
-    bool differs_ = false;  // some extent does
+    bool differs_ = false;  // some size differs
 };
 
-// That of the importer that is at work in this thread; rank_of() asks it.
+// The importer that is active on this thread; rank_of() uses it.
 class FollowScope {
 public:
     explicit FollowScope(OtherExtents& extents);

@@ -7,8 +7,8 @@
 namespace mge::onnx {
 namespace {
 
-// What reading a file may take in memory: small graphs are little in a file, and each node becomes an
-// operator with its names, shapes and lists, in this run and in those that are followed beside it.
+// Memory limit of reading a file: graphs are compact in files, and each node becomes an operator with names,
+// shapes and lists, in this run and in the other traced ones.
 constexpr size_t largest_growth = 10;
 
 template <class... Args>
@@ -31,7 +31,7 @@ Initializer decode_initializer(Bytes bytes, const std::string& label) {
     for (WireField field; reader.next(field);) {
         if (field.number == raw_data_field && field.type == length_delimited) {
             result.raw = field.content;
-            // That there is some, even without a byte, is a part of the message.
+            // Its presence, even without a byte, is a part of the message.
             result.tensor.set_raw_data("");
         } else {
             append(rest, field.whole);
@@ -41,8 +41,7 @@ Initializer decode_initializer(Bytes bytes, const std::string& label) {
     return result;
 }
 
-// What is left of the graph without its nodes and weights, and without the notes on values that nothing here
-// reads.
+// The graph without its nodes and weights, and without unused annotations of values.
 std::string rest_of_graph(Bytes graph) {
     std::string rest;
     WireReader reader(graph);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What the integers of a dtype lie between, as near as a double can say it.
+// Range of the integers of a dtype, to the precision of a double.
 
 #include <cmath>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A model as an ONNX file says it. The nodes and weights of its main graph are not in the message: each is
-// parsed when it is asked for and forgotten behind it, since a few bytes become hundreds in memory.
+// An ONNX model as in its file. The nodes and weights of its main graph are not in the message: each is
+// parsed on access and freed afterwards, because a few bytes become hundreds in memory.
 
 #include <functional>
 #include <string>
@@ -17,26 +17,26 @@ namespace file = ::onnx;
 
 struct Initializer {
     file::TensorProto tensor;  // without raw_data
-    Bytes raw;                 // that of the file
+    Bytes raw;                 // bytes of the file
 };
 
 struct ModelRecord {
     file::ModelProto model;  // without nodes and initializers of the main graph
-    Bytes graph;             // that, as it lies in the file
+    Bytes graph;             // the graph as stored in the file
     const std::string& label;
-    std::string path;  // of the model, beside which external data lies
-    size_t limit;      // of what this file may become in memory, all in all
-    size_t cost;       // of what is parsed of it, about
+    std::string path;  // path of the model, whose folder contains external data
+    size_t limit;      // limit of the total memory for this file
+    size_t cost;       // approximate memory of the parsed file
 
-    // Those of the main graph one after the other. ModelError for one that cannot be parsed.
+    // The nodes of the main graph one after the other. ModelError for one that cannot be parsed.
     void each_node(const std::function<void(const file::NodeProto&)>& function) const;
     void each_initializer(const std::function<void(const Initializer&)>& function) const;
 };
 
 inline constexpr int newest_ir = 14, oldest_opset = 6, newest_opset = 28;
 
-// Checks the wire format and its cost, then parses. ModelError names the file and what is wrong with it. The
-// record lives no longer than the bytes and the label.
+// Checks the wire format and its cost, then parses. ModelError that names the file and its fault. The bytes
+// and the label must outlive the record.
 ModelRecord decode(Bytes bytes, const std::string& label, size_t growth_slack);
 
 }  // namespace mge::onnx

@@ -16,7 +16,7 @@ namespace {
 
 using file::TensorProto;
 
-// The number that a key of external data holds.
+// The number in an entry of external data.
 size_t number_in(const std::string& key, const std::string& digits) {
     size_t value = 0;
     auto [end, problem] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
@@ -38,7 +38,7 @@ Shape shape_of(const TensorProto& tensor) {
 
 Bytes bytes_of(const std::string& text) { return std::as_bytes(std::span(text)); }
 
-// Numbers that stand in the message one by one, in a type that may be wider than theirs.
+// Numbers stored individually in the message, in a type that may be wider than theirs.
 template <class T, class Numbers>
 Tensor from_numbers(const TensorSpec& spec, const Numbers& numbers) {
     if (int64_t(numbers.size()) != spec.numel())
@@ -48,14 +48,14 @@ Tensor from_numbers(const TensorSpec& spec, const Numbers& numbers) {
     return values;
 }
 
-// How many elements of less than 8 bits files have in a byte.
+// Number of elements per byte in files, for elements of less than 8 bits.
 int per_byte(DType dtype) { return is_narrow(dtype) ? 8 / narrow_width(dtype) : 1; }
 size_t bytes_in_file(const TensorSpec& spec) {
     auto n = size_t(per_byte(spec.dtype));
     return n == 1 ? spec.bytes() : (size_t(spec.numel()) + n - 1) / n;
 }
 
-// The first element lies in the lowest bits.
+// The first element is in the lowest bits.
 Tensor unpacked(const TensorSpec& spec, Bytes packed) {
     if (packed.size() != bytes_in_file(spec))
         invalid(counted(packed.size(), "byte"), " for a constant of ", spec);
@@ -95,7 +95,7 @@ Tensor from_typed_fields(const TensorProto& tensor, const TensorSpec& spec) {
     return unpacked(spec, packed);
 }
 
-// What is not 0 is true, in memory too.
+// Nonzero values are true, in memory too.
 Tensor from_bytes(const TensorSpec& spec, Bytes bytes) {
     if (per_byte(spec.dtype) > 1) return unpacked(spec, bytes);
     if (bytes.size() != spec.bytes()) invalid(counted(bytes.size(), "byte"), " for a constant of ", spec);
@@ -165,9 +165,9 @@ std::string name_of_data_type(int data_type) {
     return TensorProto::DataType_Name(TensorProto::DataType(data_type));
 }
 
-// A path that leads out of the folder would make any file of the machine a part of the model. Where the
-// user's own path to the model is a link, as in caches that keep contents apart from names, the folder it
-// leads to is the model's, too.
+// A path that leads out of the folder would make any file of the machine a part of the model. If the user's
+// own path to the model is a link, as in caches with content-addressed files, its target's folder is allowed,
+// too.
 const MappedFile& ExternalFiles::open(const std::string& location) {
     if (auto found = files_.find(location); found != files_.end()) return *found->second;
     namespace fs = std::filesystem;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Tensors that a file holds, or that it says lie in another one.
+// Tensors in a file, or in external files.
 
 #include <map>
 #include <optional>
@@ -11,13 +11,13 @@
 
 namespace mge::onnx {
 
-// Nullopt: this program has none like it. The number is a TensorProto::DataType.
+// Nullopt: this program has no equivalent. The number is a TensorProto::DataType.
 std::optional<DType> dtype_of(int data_type);
 // "FLOAT8E4M3FN", or the number of one that is newer than the schema.
 std::string name_of_data_type(int data_type);
 
-// The files beside a model that hold its weights, each opened once. After links are resolved, they have to be
-// plain files in the folder that the user's path to the model names, or in the one that it leads to.
+// The files with a model's weights, each opened once. After links are resolved, they must be plain files in
+// the folder of the user's path to the model, or in that of its target.
 class ExternalFiles {
 public:
     // The user's path to the model.
@@ -32,7 +32,7 @@ private:
     std::map<std::string, std::shared_ptr<const MappedFile>> files_;
 };
 
-// `raw` stands for the tensor's raw_data when that was told apart. Throws Unsupported or UserError.
+// `raw` replaces the tensor's raw_data if it was parsed separately. Throws Unsupported or UserError.
 Tensor tensor_of(const file::TensorProto& tensor, Bytes raw, ExternalFiles& files);
 Tensor tensor_of(const file::TensorProto& tensor, ExternalFiles& files);
 

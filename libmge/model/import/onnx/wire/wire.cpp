@@ -9,7 +9,7 @@ namespace {
 // Protobuf itself gives up at a hundred messages inside of each other.
 constexpr int deepest = 90;
 
-// The messages that hold others: which of their fields do, and what those are.
+// The messages that contain others: the relevant fields and their kinds.
 enum class Kind : uint8_t {
     model,
     graph,
@@ -56,7 +56,7 @@ constexpr Held held_messages[] = {
     {Kind::training, 1, Kind::graph},      {Kind::training, 2, Kind::graph},
     {Kind::training, 3, Kind::leaf},       {Kind::training, 4, Kind::leaf},
 };
-// About: what an object of the generated code takes with the pointer to it, and what a text does.
+// Approximate sizes of an object of the generated code with the pointer to it, and of a text.
 constexpr size_t object_size = 192, text_size = 48;
 
 Kind held_by(Kind kind, uint32_t field) {
@@ -67,7 +67,7 @@ Kind held_by(Kind kind, uint32_t field) {
 
 class CostOfMessages {
 public:
-    // Of one message with all in it.
+    // The cost of one message with its contents.
     size_t operator()(Kind kind, Bytes bytes, int depth) {
         is_well_formed_ &= depth < deepest;
         size_t cost = object_size;
@@ -138,7 +138,7 @@ bool WireReader::read(WireField& field) {
             is_read = read_varint(field.value) && field.value <= rest_.size() &&
                       take(size_t(field.value), field.content);
             break;
-        default:  // groups, which nobody writes any more
+        default:  // groups, which are obsolete
             break;
     }
     field.whole = from.first(from.size() - rest_.size());
@@ -152,8 +152,8 @@ bool WireReader::next(WireField& field) {
 }
 
 bool looks_like_model(Bytes bytes) {
-    // ir_version, producer, domain, version and text stand before the graph wherever a writer follows the
-    // order of the numbers; the graph or the operator sets tell the rest.
+    // ir_version, producer, domain, version and text come before the graph if a writer follows the order of
+    // the numbers; the graph or the operator sets determine the rest.
     constexpr uint32_t types[] = {varint, length_delimited, length_delimited, length_delimited,
                                   varint, length_delimited, length_delimited, length_delimited};
     WireReader reader(bytes);
@@ -162,7 +162,7 @@ bool looks_like_model(Bytes bytes) {
         if (field.number > std::size(types) || field.type != types[field.number - 1]) return false;
         if (field.number == 1 && (field.value < 1 || field.value > 64)) return false;
         if (field.number < 7) continue;
-        // What a graph or an operator set begins with.
+        // The first fields of a graph or an operator set.
         WireReader inner(field.content);
         WireField first;
         return field.content.empty() || inner.next(first);

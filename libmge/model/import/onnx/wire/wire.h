@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A look at the bytes of a protobuf message before anything is made of them: the message itself says how many
-// objects it will become, and two bytes of a file may become hundreds in memory.
+// Inspects the bytes of a protobuf message before it is parsed: the message determines how many objects it
+// will become, and two bytes of a file may become hundreds in memory.
 
 #include <cstddef>
 #include <cstdint>
@@ -12,11 +12,11 @@ namespace mge::onnx {
 
 using Bytes = std::span<const std::byte>;
 
-// One field of a message as it lies in the file.
+// One field of a message as stored in the file.
 struct WireField {
     uint32_t number = 0, type = 0;
-    uint64_t value = 0;  // of types varint, fixed64 and fixed32
-    Bytes content;       // of type length_delimited
+    uint64_t value = 0;  // for the types varint, fixed64 and fixed32
+    Bytes content;       // for the type length_delimited
     Bytes whole;         // with its tag
 };
 enum WireType : uint32_t { varint = 0, fixed64 = 1, length_delimited = 2, fixed32 = 5 };
@@ -37,12 +37,12 @@ private:
     bool is_malformed_ = false;
 };
 
-// True when the bytes start like a ModelProto, which has no signature: the fields that every writer sets, of
-// the types that they have.
+// True if the bytes start like a ModelProto, which has no signature: the fields that every writer sets, with
+// their types.
 bool looks_like_model(Bytes bytes);
 
-// What a model will take in memory once it is parsed, about. Nodes and weights of its main graph are parsed
-// one after the other: they are what the largest of them takes.
+// Approximate memory of a parsed model. Nodes and weights of its main graph are parsed one after the other,
+// so the largest of them counts.
 struct WireCost {
     size_t kept = 0, largest = 0;
     bool is_well_formed = true;  // and not nested too deeply
@@ -51,7 +51,7 @@ WireCost cost_of_model(Bytes bytes);
 
 // Fields of the main graph.
 inline constexpr uint32_t graph_field = 7, node_field = 1, initializer_field = 5, value_info_field = 13;
-// Of a weight.
+// For a weight.
 inline constexpr uint32_t raw_data_field = 9;
 
 }  // namespace mge::onnx

@@ -38,7 +38,7 @@ Tensor weighted(const Site& site, const Tensor& x, int64_t rows) {
     return with_base(y, site.attributes.numbers("intercepts").value_or(FloatList()));
 }
 
-// What each of several numbers is in a list of others: a table of (…, keys) truth values.
+// Compares each number with a list of keys: a table of (…, keys) truth values.
 Tensor is_key(const Tensor& x, const Tensor& keys) {
     Tensor column = ops::add_axis(x, {.axes = {rank_of(x)}});
     Tensor same = ops::equal(column, keys);
@@ -150,7 +150,7 @@ Tensors import_one_hot_encoder(const Site& site) {
                           : "categories that are numbers for texts");
     Tensor x = is_float(site.in(0).dtype()) ? site.in(0) : as_dtype(site.in(0), DType::i64);
     Tensor y = as_dtype(is_key(x, as_dtype(vector_of(*categories), x.dtype())), DType::f32);
-    // What is none of them ends the run.
+    // A value that is not a key ends the run.
     if (!site.attributes.integer("zeros", 1)) {
         Tensor count = ops::sum(y, {.axes = {-1}});
         ops::assert_equal(ops::maximum(count, number(count, 1)), count, {.max_error = 0});
@@ -177,7 +177,8 @@ Tensors import_label_encoder(const Site& site) {
     return {texts.has(values) ? texts.mark(y) : y};
 }
 
-// What others make a list of dictionaries, by the labels of the classes, stays the matrix: a column for each.
+// Other engines return a list of dictionaries by class label; here it stays a matrix with one column per
+// class.
 Tensors import_zip_map(const Site& site) {
     auto whole = site.attributes.integers("classlabels_int64s").value_or(IntList());
     size_t labels = std::max(whole.size(), site.attributes.words("classlabels_strings").size());

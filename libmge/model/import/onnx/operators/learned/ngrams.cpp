@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How often a row has each of some sequences of numbers, or of words.
+// Counts of given sequences of numbers or words in each row.
 
 #include <algorithm>
 #include <map>
@@ -36,7 +36,7 @@ IntList needed(const Site& site, std::string_view name) {
     return *numbers;
 }
 
-// Of a sequence that the pool has twice the last counts.
+// For a sequence that the pool has twice, the last one counts.
 std::vector<Grams> grams_of(const Site& site, size_t most) {
     int64_t shortest = site.attributes.integer("min_gram_length", 1);
     int64_t longest = site.attributes.integer("max_gram_length", 1);
@@ -78,13 +78,13 @@ Tensor occurrences(const Tensor& x, const Grams& grams, int64_t step) {
     return ops::sum(as_float(is_there), {.axes = {1}});
 }
 
-// Counts that belong to the columns become those of the columns; several may belong to one.
+// Moves counts to their columns; several may belong to one.
 Tensor in_columns(const Tensor& counts, const IntList& columns, int64_t width) {
     std::vector<IntList> layers;
     std::vector<size_t> used(size_t(width), 0);
     for (size_t i = 0; i < columns.size(); ++i) {
         size_t layer = used[size_t(columns[i])]++;
-        // The place behind all counts holds 0.
+        // The place after all counts contains 0.
         if (int64_t(layer) * width > most_places) unsupported(layer, " sequences of one column of ", width);
         if (layer == layers.size()) layers.emplace_back(size_t(width), int64_t(columns.size()));
         layers[layer][size_t(columns[i])] = int64_t(i);
@@ -109,7 +109,7 @@ Tensor weights_of(const Site& site, const std::vector<size_t>& numbers, size_t m
     return as_literal(tensor_from_host({DType::f32, {count}, {}}, data.data(), host_device));
 }
 
-// What of the counts the mode is about.
+// The form of the counts according to the mode.
 Tensor weighted(const Site& site, const Tensor& counts, const Tensor& weights) {
     std::string mode = site.attributes.word("mode", "");
     if (mode != "TF" && mode != "IDF" && mode != "TFIDF") invalid("its mode is '", mode, "'");
@@ -132,7 +132,7 @@ Tensors import_tf_idf_vectorizer(const Site& site) {
     std::vector<size_t> numbers;
     for (auto& grams : grams_of(site, columns.size())) {
         Tensor counts;
-        // What has no neighbours is counted once.
+        // Single elements have no neighbours and are counted once.
         for (int64_t step = 1; step <= (grams.length == 1 ? 1 : skipped + 1); ++step) {
             Tensor part = occurrences(x, grams, step);
             counts = counts ? Tensor(ops::add(counts, part)) : part;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Machines of support vectors: a row is compared with each of them by a kernel, and sums of what comes out
-// tell a number, or for each pair of classes which of both it is.
+// Support vector machines: a kernel compares a row with each support vector, and sums of the results give a
+// number, or a decision for each pair of classes.
 
 #include <algorithm>
 
@@ -78,8 +78,8 @@ struct Pairs {
     }
 };
 
-// The weight of each vector in the sum of each pair, (v, pairs). Of the file's table (classes - 1, v) the
-// vectors of a class have their weights against all others in the order of those.
+// The weight of each vector in the sum of each pair, (v, pairs). In the file's table (classes - 1, v) the
+// vectors of a class have their weights against all other classes in order.
 Tensor weights_of_pairs(const Pairs& pairs, const IntList& vectors_of, const FloatList& coefficients,
                         int64_t vectors) {
     IntList first(vectors_of.size(), 0);
@@ -97,7 +97,7 @@ Tensor weights_of_pairs(const Pairs& pairs, const IntList& vectors_of, const Flo
     return weights.tensor();
 }
 
-// How often each class wins: the first of a pair where the sum is positive.
+// The number of wins of each class: the first of a pair wins if the sum is positive.
 Tensor votes_of(const Pairs& pairs, const Tensor& sums) {
     Table gained(pairs.count(), pairs.classes), lost(1, pairs.classes);
     pairs.each([&](int64_t pair, int64_t i, int64_t j) {
@@ -109,7 +109,7 @@ Tensor votes_of(const Pairs& pairs, const Tensor& sums) {
     return ops::add(ops::matmul(wins, gained.tensor()), lost.tensor());
 }
 
-// That a row is of class i and not j, (n, k, k), with zeros on the diagonal.
+// Probability that a row is of class i and not j, (n, k, k), with zeros on the diagonal.
 Tensor table_of_pairs(const Pairs& pairs, const Tensor& probability) {
     int64_t k = pairs.classes;
     Table given(pairs.count(), k * k), base(1, k * k);
@@ -129,8 +129,8 @@ Tensor unit(int64_t k, int64_t place) {
 }
 
 // One round over the classes (T.-F. Wu et al., "Probability estimates for multi-class classification by
-// pairwise coupling", algorithm 2): each p is moved to where the gradient vanishes, then all are scaled to a
-// sum of 1.
+// pairwise coupling", algorithm 2): each p is moved to the zero of the gradient, then all are scaled to a sum
+// of 1.
 Tensor improved(Tensor p, Tensor qp, Tensor pqp, const Tensor& q, int64_t k) {
     Tensor one = real(1);
     for (int64_t t = 0; t < k; ++t) {
@@ -178,7 +178,7 @@ Tensor coupled(const Site& site, const Tensor& r, int64_t k) {
                                                   .max_steps = most_rounds})[0];
 }
 
-// Of the sums of pairs, by the logistic functions that were fitted to them.
+// From the sums of pairs, by the logistic functions that were fitted to them.
 Tensor probabilities(const Site& site, const Pairs& pairs, const Tensor& sums, const FloatList& a) {
     constexpr int64_t most_classes = 64;
     constexpr double least = 1e-7;

@@ -18,7 +18,8 @@ struct TextUse {
     enum Operands : uint8_t { first, all, chosen } operands;
     bool moves = true;
 };
-// All others take numbers alone. Those that move none tell numbers, or say themselves what they make.
+// All other operators only accept numbers. Operators without data movement return numbers, or mark their
+// results themselves.
 constexpr TextUse uses[] = {
     {"ArrayFeatureExtractor", TextUse::first},
     {"Cast", TextUse::first, false},

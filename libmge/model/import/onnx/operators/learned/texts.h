@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Texts are i64 numbers in a graph: each text that a file holds has one, from 0 on in the order in which they
-// are met. Equal texts are equal numbers, so what moves, compares and looks up texts can be computed; what
-// makes texts of others cannot. Who calls a model may give further numbers to texts that the file does not
-// hold.
+// Texts are i64 numbers in a graph: each text in a file has one, from 0 in order of occurrence. Equal texts
+// have equal numbers, so moving, comparing and looking up texts can be computed, but making new texts cannot.
+// Callers of a model may assign further numbers to texts that are not in the file.
 
 #include <deque>
 #include <map>
@@ -16,7 +15,7 @@
 
 namespace mge::onnx {
 
-// What somebody needs to read the numbers: the texts in their order, and the inputs and outputs of the model
+// The information needed to read the numbers: the texts in order, and the inputs and outputs of the model
 // that are texts.
 struct TextTable {
     std::deque<std::string> texts;
@@ -30,14 +29,14 @@ public:
     Tensor tensor_of(const file::TensorProto& tensor);
     const std::deque<std::string>& all() const { return texts_; }
 
-    // The numbers of a value are those of texts.
+    // The numbers of a value represent texts.
     bool has(const Tensor& t) const { return t && marked_.contains(t.impl()); }
     const Tensor& mark(const Tensor& t);
 
 private:
     std::deque<std::string> texts_;
-    std::map<std::string_view, int64_t> numbers_;  // of texts there
-    // Keeps the values alive, so that addresses stay theirs.
+    std::map<std::string_view, int64_t> numbers_;  // numbers of the texts
+    // Keeps the values alive, so that their addresses stay unique.
     std::map<const TensorImpl*, Tensor> marked_;
 };
 

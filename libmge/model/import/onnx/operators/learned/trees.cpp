@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ensembles of decision trees: the tables of a file become those of our operator, each node before its
-// children.
+// Ensembles of decision trees: the tables of a file are converted to those of our operator, with each node
+// before its children.
 
 #include <algorithm>
 #include <cmath>
@@ -30,7 +30,7 @@ struct FileNode {
     double threshold = 0;
     bool missing = false;
     FloatList members;                              // instead of a threshold: equal to one of them
-    std::vector<std::pair<int64_t, double>> gives;  // of a leaf: targets and weights
+    std::vector<std::pair<int64_t, double>> gives;  // targets and weights of a leaf
 };
 
 struct FileTrees {
@@ -93,7 +93,7 @@ private:
             }
             return add_row(TreeQuestion::leaf, node, 0, begin, int64_t(leaves_.size()));
         }
-        // One of several values: a question for each.
+        // A set of several values: a question for each.
         FloatList thresholds = node.members.empty() ? FloatList{node.threshold} : node.members;
         Place first{node.first, {}};
         for (size_t i = 0; i < thresholds.size(); ++i) {
@@ -201,8 +201,8 @@ Tensor answers(TreeQuestion question, const Tensor& x, const Tensor& thresholds)
     }
 }
 
-// Numbers of f64 may be equal as f32. So their questions are asked before, each once for all rows, and the
-// trees ask for the answer, 0 or 1, in a column of its own.
+// Different f64 numbers may be equal as f32. So their questions are evaluated before, each once for all rows,
+// and the trees read the answer, 0 or 1, from a separate column.
 Tensor answered(const Tensor& x, FileTrees& trees) {
     std::map<TreeQuestion, std::vector<FileNode*>> asked;
     for (auto& node : trees.nodes) {
@@ -237,7 +237,7 @@ Tensor grown(const Site& site, FileTrees trees, ops::TreeAggregate aggregate) {
     return tables.apply(x, {.targets = trees.targets, .aggregate = aggregate});
 }
 
-// Version 5: leaves are lists of their own, and stand behind the nodes here.
+// Version 5: leaves have separate lists, and follow the nodes here.
 FileTrees numbered_trees(const Site& site) {
     auto ints = [&](const std::string& name) { return site.attributes.integers(name).value_or(IntList()); };
     IntList features = ints("nodes_featureids"), first = ints("nodes_truenodeids"),
@@ -274,7 +274,7 @@ FileTrees numbered_trees(const Site& site) {
             while (next_member < members.size() && !std::isnan(members[next_member]))
                 node.members.push_back(members[next_member++]);
             ++next_member;
-            // In no set there is nothing.
+            // The empty set contains no value.
             if (node.members.empty()) node.members.push_back(std::nan(""));
         }
         trees.nodes.push_back(node);
@@ -287,7 +287,7 @@ FileTrees numbered_trees(const Site& site) {
     return trees;
 }
 
-// One leaf may be what several nodes lead to.
+// Several nodes may lead to one leaf.
 void part_leaves(FileTrees& trees) {
     std::set<int64_t> taken;
     for (size_t i = 0, count = trees.nodes.size(); i < count; ++i) {
@@ -303,7 +303,7 @@ void part_leaves(FileTrees& trees) {
     }
 }
 
-// Of two classes, of which the trees know one: its score is a probability where no weight is negative.
+// Two classes, where the trees have one: its score is a probability if no weight is negative.
 Tensors binary(const Site& site, const Tensor& score, bool is_probability) {
     Tensor is_second = ops::greater(score, number(score, is_probability ? 0.5 : 0));
     std::string how = site.attributes.word("post_transform", "NONE");
