@@ -1,23 +1,23 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Write the table of docs/cuda.md: the algorithms that have run on a GPU, by operator and dtype.
+"""Write docs/data/gpu_dtypes.tsv: the dtypes in which each algorithm has run on a GPU.
 
     MGE_CUDA_RAN=FILE mge_cuda_emulated_test       leaves in FILE what it has seen right
     scripts/make_cuda_table.py FILE...             rewrites the table from all of them
-    scripts/make_cuda_table.py --check FILE...     fails when the page says something else
+    scripts/make_cuda_table.py --check FILE...     fails when the table differs
 
-CTest has the test leave its files in the build folder (tests/cuda/ran_*.tsv), and checks the page.
+CTest has the test leave its files in the build folder (tests/cuda/ran_*.tsv), and checks the table.
+scripts/docs shows each operator's rows on its page.
 """
 
 import argparse
 import difflib
-import re
 import sys
 from collections import defaultdict
 from pathlib import Path
 
-PAGE = Path(__file__).resolve().parents[1] / "docs/cuda.md"
-HEAD = "| operators | dtypes that each algorithm has computed |\n|---|---|\n"
+TABLE = Path(__file__).resolve().parents[1] / "docs/data/gpu_dtypes.tsv"
+HEAD = "operator\talgorithm\tdtypes\n"
 
 # Names of sets that many operators share.
 SETS = {
@@ -47,15 +47,11 @@ def read(files):
 
 
 def table(ran):
-    """Operators with equal cells share a row."""
-    rows = defaultdict(list)
-    for operator, algorithms in sorted(ran.items()):
-        by_dtypes = defaultdict(list)
-        for algorithm, dtypes in sorted(algorithms.items()):
-            by_dtypes[named(dtypes)].append(f"`{algorithm}`")
-        cell = "; ".join(f"{', '.join(who)}: {what}" for what, who in by_dtypes.items())
-        rows[cell].append(f"`{operator}`")
-    return HEAD + "".join(f"| {', '.join(who)} | {what} |\n" for what, who in rows.items())
+    return HEAD + "".join(
+        f"{operator}\t{algorithm}\t{named(dtypes)}\n"
+        for operator, algorithms in sorted(ran.items())
+        for algorithm, dtypes in sorted(algorithms.items())
+    )
 
 
 def main():
@@ -65,20 +61,13 @@ def main():
     parser.add_argument("--check", action="store_true", help="change nothing")
     parser.add_argument("files", nargs="+", metavar="FILE")
     arguments = parser.parse_args()
-    before = PAGE.read_text()
-    pattern = re.escape(HEAD) + r"(\|.*\n)*"
-    if not re.search(pattern, before):
-        sys.exit(f"{PAGE} has no table that begins with\n{HEAD}")
-    after = re.sub(pattern, lambda _: table(read(arguments.files)), before)
+    before, after = TABLE.read_text(), table(read(arguments.files))
     if not arguments.check:
-        PAGE.write_text(after)
+        TABLE.write_text(after)
     elif before != after:
-        sys.stdout.writelines(
-            difflib.unified_diff(
-                before.splitlines(True), after.splitlines(True), "docs/cuda.md", "what ran"
-            )
-        )
-        sys.exit("docs/cuda.md is stale: scripts/make_cuda_table.py FILE... writes the table anew")
+        lines = before.splitlines(True), after.splitlines(True)
+        sys.stdout.writelines(difflib.unified_diff(*lines, "docs/data/gpu_dtypes.tsv", "what ran"))
+        sys.exit("gpu_dtypes.tsv is stale: scripts/make_cuda_table.py FILE... writes it anew")
 
 
 if __name__ == "__main__":

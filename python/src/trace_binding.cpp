@@ -411,6 +411,18 @@ nb::list input_specs(const LoadedModel& loaded) {
     return specs;
 }
 
+// By operator, the names of the dtypes that it accepts.
+std::vector<std::pair<std::string, std::vector<std::string>>> operator_dtypes() {
+    std::vector<std::pair<std::string, std::vector<std::string>>> result;
+    for (auto* op : all_ops()) {
+        std::vector<std::string> names;
+        for (int i = 0; i < dtype_count; ++i)
+            if (is_among(DType(i), op->takes)) names.emplace_back(name_of(DType(i)));
+        result.emplace_back(op->name, std::move(names));
+    }
+    return result;
+}
+
 void add_model(nb::module_& module) {
     nb::class_<LoadedModel>(module, "Model", "A graph with named inputs and outputs, as in a .mge file.")
         .def_prop_ro("input_names",
@@ -475,6 +487,7 @@ void add_model(nb::module_& module) {
     module.def("onnx_rows", &onnx::known_operators,
                "ONNX's operators that are read: name, first and last version.");
     module.def("onnx_counterparts", &onnx_counterparts, "Operators and the ONNX nodes that they become.");
+    module.def("operator_dtypes", &operator_dtypes, "Operators and the dtypes that each accepts.");
 }
 
 }  // namespace

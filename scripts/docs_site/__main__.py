@@ -8,7 +8,8 @@ from mkdocs.__main__ import cli
 
 from docs_site.check_site import broken_links
 from docs_site.cpp_pages import write_cpp
-from docs_site.python_pages import write_operators, write_python
+from docs_site.operator_pages import write_operators
+from docs_site.python_pages import write_python
 from docs_site.stage import Stage
 
 ROOT = Path(__file__).resolve().parents[2]

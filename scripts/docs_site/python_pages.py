@@ -5,7 +5,6 @@ import importlib
 import inspect
 import re
 import textwrap
-from collections import defaultdict
 from pathlib import Path
 
 MODULES = """
@@ -111,57 +110,3 @@ def write_python(folder: Path) -> list[str]:
     rows = "\n".join(f"- [`{name}`]({name}.md)" for name in MODULES)
     (folder / "index.md").write_text(f"# Python, by module\n\n{rows}\n")
     return [f"{name}.md" for name in MODULES]
-
-
-def sources_of_operators(root: Path) -> dict[str, tuple[str, str]]:
-    """Family and text of the header of each operator that has one of its own."""
-    found = {}
-    for header in sorted((root / "libmge/ops").rglob("*.h")):
-        text = header.read_text()
-        for name in re.findall(r'static constexpr auto name = "(\w+)"', text):
-            found[name] = (header.relative_to(root / "libmge/ops").parts[0], str(header))
-    return found
-
-
-def algorithms_of(header: str) -> list[str]:
-    kernels = Path(header).with_suffix(".cpu.cpp")
-    if not kernels.is_file():
-        return []
-    lists = re.findall(r"Algorithm \w+\[\] = \{(.*?)\n    \};", kernels.read_text(), re.DOTALL)
-    return list(dict.fromkeys(re.findall(r'\{"([\w:.]+)"', "".join(lists))))
-
-
-def operator_entry(name: str, function: object, header: str, onnx: dict[str, str]) -> str:
-    text = Path(header).read_text() if header else ""
-    # The facts of a header that defines several operators belong to none of them alone.
-    alone = text.count("static constexpr auto name = ") == 1
-    rows = []
-    if names := (algorithms_of(header) if alone else []):
-        rows.append(f"| CPU algorithms | {', '.join(f'`{n}`' for n in names)} |")
-    if alone:
-        has = "none" if "stops_gradient = true" in text else "yes" if "gradient(" in text else ""
-        rows += [f"| gradient | {has} |"] if has else []
-    if name in onnx:
-        rows.append(f"| ONNX | {onnx[name]} |")
-    table = "| | |\n|---|---|\n" + "\n".join(rows) if rows else ""
-    return f"{entry(name, function, 2)}\n\n{table}"
-
-
-def write_operators(folder: Path, root: Path) -> list[str]:
-    """Writes a page per family of operators and returns their names."""
-    from megengine import _mge
-
-    folder.mkdir(parents=True)
-    sources, onnx = sources_of_operators(root), dict(_mge.onnx_counterparts())
-    families = defaultdict(list)
-    for name in sorted(n for n in dir(_mge.ops) if callable(getattr(_mge.ops, n)) and n[0] != "_"):
-        family, header = sources.get(name, ("elementwise", ""))
-        families[family].append(operator_entry(name, getattr(_mge.ops, name), header, onnx))
-    for family, entries in families.items():
-        intro = "Dtypes and algorithms on GPUs are listed in [GPUs](../../cuda.md)."
-        text = "\n\n".join([f"# Operators: {family}", intro, *entries])
-        (folder / f"{family}.md").write_text(text + "\n")
-    rows = "\n".join(f"- [{name}]({name}.md): {len(all)}" for name, all in sorted(families.items()))
-    index = "MegEngine names are in [its file format](../../formats/megengine.md#operators)."
-    (folder / "index.md").write_text(f"# Operators, by family\n\n{index}\n\n{rows}\n")
-    return [f"{family}.md" for family in sorted(families)]

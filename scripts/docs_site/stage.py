@@ -2,8 +2,8 @@
 """Copies docs/ into a folder that mkdocs reads, with every file that its pages link to.
 
 A link from a page to a file outside docs/ works on GitHub, but not on a site. The file becomes
-a page below source/, and the link is rewritten. Markdown files are copied; other text files
-become code blocks.
+a page below source/, and the link is rewritten. Markdown files are copied; JSON schemas become
+tables of their fields; other text files become code blocks.
 """
 
 import os
@@ -11,6 +11,8 @@ import re
 import shutil
 from collections import deque
 from pathlib import Path, PurePosixPath
+
+from docs_site.schema_pages import schema_page
 
 LINK = re.compile(r"(?P<head>!?\[(?:[^\[\]]|\[[^\]]*\])*\]\()(?P<target>[^)\s#]+)(?P<tail>[^)]*\))")
 FENCE = re.compile(r"^(```|~~~)")
@@ -24,6 +26,10 @@ LANGUAGES = {
     ".yml": "yaml",
     ".cmake": "cmake",
 }
+
+
+def is_schema(path: Path) -> bool:
+    return path.name.endswith(".schema.json")
 
 
 class Stage:
@@ -51,7 +57,8 @@ class Stage:
         """The path of a file of the repository on the site."""
         inner = PurePosixPath(path.relative_to(self.root).as_posix())
         if inner.parts[0] == "docs":
-            return inner.relative_to("docs")
+            inner = inner.relative_to("docs")
+            return inner.with_suffix(".md") if is_schema(path) else inner
         # An index.md of the site would hide a README.md beside it.
         return "source" / (inner if inner.suffix == ".md" else inner.with_name(inner.name + ".md"))
 
@@ -60,6 +67,8 @@ class Stage:
         target.parent.mkdir(parents=True, exist_ok=True)
         if path.suffix == ".md":
             target.write_text(self.relinked(path))
+        elif is_schema(path):
+            target.write_text(schema_page(path))
         elif path.is_relative_to(self.root / "docs"):
             shutil.copyfile(path, target)
         else:

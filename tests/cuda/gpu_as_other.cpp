@@ -55,7 +55,7 @@ int main(int argc, char** argv) {
     }
     std::cout << "On " << mge::device(mge::test::other_device().id).model() << '\n';
     int failed = RUN_ALL_TESTS();
-    // For the table of docs/cuda.md (scripts/make_cuda_table.py).
+    // For docs/data/gpu_dtypes.tsv (scripts/make_cuda_table.py).
     if (auto path = mge::env_string("MGE_CUDA_RAN")) mge::test::write_what_ran(*path);
     return failed;
 }

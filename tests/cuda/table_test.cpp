@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two pages that list facts of the GPU: algorithms of operators, and tests.
+// Two files that list facts of the GPU: algorithms of operators, for their reference, and tests.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -14,7 +14,7 @@
 namespace mge::test {
 namespace {
 
-std::string read_page(const std::string& name) {
+std::string read_file(const std::string& name) {
     std::ostringstream content;
     content << std::ifstream(MGE_SOURCE_FOLDER "/docs/" + name).rdbuf();
     return content.str();
@@ -25,32 +25,28 @@ std::vector<const OpInfo*> infos_of(TypeList<O...>) {
     return {&O::info...};
 }
 
-// "`tiled`, `split_sums`"; families stand with their candidates, as `cudnn:…`.
+// "tiled, split_sums"; families are listed with their candidates, as "cudnn:…".
 std::string algorithms_of(const OpInfo& op) {
     std::string names;
     for (auto& algorithm : find_kernels(op, other_device().id))
-        names += text(names.empty() ? "`" : ", `", algorithm.name,
-                      std::string_view(algorithm.name).starts_with("cu") ? ":…`" : "`");
+        names += text(names.empty() ? "" : ", ", algorithm.name,
+                      std::string_view(algorithm.name).starts_with("cu") ? ":…" : "");
     return names;
 }
 
-// Operators with the same algorithms stand in one row.
+// Operators in alphabetical order, each with its algorithms in order of preference.
 std::string table() {
-    std::map<std::string, std::string> operators;
-    std::string missing;
-    for (auto* op : infos_of(AllOps{})) {
-        if (op->traits.of_every_device) continue;
-        auto& names = is_there(*op) ? operators[algorithms_of(*op)] : missing;
-        names += text(names.empty() ? "`" : ", `", op->name, '`');
-    }
-    std::string rows = "| algorithms | operators |\n|---|---|\n";
-    for (auto& [algorithms, names] : operators) rows += text("| ", algorithms, " | ", names, " |\n");
-    return missing.empty() ? rows : rows + text("| none | ", missing, " |\n");
+    std::map<std::string, std::string> rows;
+    for (auto* op : infos_of(AllOps{}))
+        if (!op->traits.of_every_device) rows[op->name] = is_there(*op) ? algorithms_of(*op) : "none";
+    std::string lines = "operator\talgorithms\n";
+    for (auto& [name, algorithms] : rows) lines += text(name, '\t', algorithms, '\n');
+    return lines;
 }
 
-TEST(CudaTable, IsThatOfThePage) {
-    EXPECT_NE(read_page("cuda.md").find(table()), std::string::npos) << "docs/cuda.md needs this table:\n"
-                                                                     << table();
+TEST(CudaTable, IsThatOfTheReference) {
+    EXPECT_EQ(read_file("data/gpu_algorithms.tsv"), table()) << "docs/data/gpu_algorithms.tsv should be:\n"
+                                                             << table();
 }
 
 // "`Suite.Test`" is one of this program.
@@ -62,7 +58,7 @@ TEST(CudaTable, NamesTestsThatAreThere) {
         for (int j = 0; j < suite->total_test_count(); ++j)
             known.insert(text(suite->name(), '.', suite->GetTestInfo(j)->name()));
     }
-    std::string content = read_page("contributing/gpu-tests.md");
+    std::string content = read_file("contributing/gpu-tests.md");
     std::regex name("`([A-Z][A-Za-z]+\\.[A-Z][A-Za-z]+)`");
     int found = 0;
     for (std::sregex_iterator at(content.begin(), content.end(), name), end; at != end; ++at, ++found)
