@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the tables of operators in docs/formats/onnx.md from those of reader and writer.
+"""Writes the table of operators in docs/formats/onnx.md from that of the reader.
 
     PYTHONPATH=build/release/python python scripts/make_onnx_tables.py [--check]
 
@@ -10,26 +10,29 @@ With --check nothing is written; the exit code is 1 if the page is not what it s
 import argparse
 import re
 import sys
+from collections import defaultdict
 from pathlib import Path
 
 from megengine import _mge
 
 PAGE = Path(__file__).resolve().parents[1] / "docs/formats/onnx.md"
-READ = re.compile(r"(\| read \| from \| to \|\n\|---\|---\|---\|\n)(\|[^\n]*\n)*")
-TABLE = re.compile(r"(\| operator \| becomes \|\n\|---\|---\|\n)(\|[^\n]*\n)*")
+TABLE = re.compile(r"(\| versions \| operators \|\n\|---\|---\|\n)(\|[^\n]*\n)*")
+WIDTH = 30  # names in a row
 
 
 def updated(page: str) -> str:
-    """The page with the tables as the code has them."""
-    read = "".join(f"| `{name}` | {first} | {last} |\n" for name, first, last in _mge.onnx_rows())
-    rows = "".join(
-        f"| `{name}` | {', '.join(f'`{node}`' for node in nodes.split(', '))} |\n"
-        for name, nodes in _mge.onnx_counterparts()
+    """The page with the table as the code has it: operators of the same versions share a row."""
+    rows = defaultdict(list)
+    for name, first, last in _mge.onnx_rows():
+        rows[first, last].append(f"`{name}`")
+    text = "".join(
+        f"| {first} to {last} | {', '.join(names[i : i + WIDTH])} |\n"
+        for (first, last), names in sorted(rows.items())
+        for i in range(0, len(names), WIDTH)
     )
-    if not TABLE.search(page) or not READ.search(page):
-        raise ValueError(f"{PAGE} lacks a table of operators")
-    page = READ.sub(lambda found: found[1] + read, page)
-    return TABLE.sub(lambda found: found[1] + rows, page)
+    if not TABLE.search(page):
+        raise ValueError(f"{PAGE} lacks the table of operators")
+    return TABLE.sub(lambda found: found[1] + text, page)
 
 
 def main():
