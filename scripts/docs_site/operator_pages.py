@@ -32,6 +32,11 @@ def algorithms_of(header: str) -> list[str]:
     return list(dict.fromkeys(re.findall(r'\{"([\w:.]+)"', "".join(lists))))
 
 
+def page_of(family: str) -> str:
+    """The page of a family; index.md is the table of all."""
+    return "indexing.md" if family == "index" else f"{family}.md"
+
+
 def facts_of(header: str) -> dict[str, str]:
     """Facts that the header states; one that defines several operators states none of one alone."""
     text = Path(header).read_text() if header else ""
@@ -86,12 +91,12 @@ def write_operators(folder: Path, root: Path) -> list[str]:
         rows = facts.rows(name, header)
         families[family].append(operator_entry(name, getattr(_mge.ops, name), rows))
         cells = (rows.get(key, "") for key in ("gradient", "ONNX", "MegEngine"))
-        index.append(f"| [`{name}`]({family}.md#{name}) | {family} | {' | '.join(cells)} |")
+        index.append(f"| [`{name}`]({page_of(family)}#{name}) | {family} | {' | '.join(cells)} |")
     for family, entries in families.items():
         intro = "[GPUs](../../cuda.md) explains the algorithms there; `--fast-run` measures them."
         text = "\n\n".join([f"# Operators: {family}", intro, *entries])
-        (folder / f"{family}.md").write_text(text + "\n")
+        (folder / page_of(family)).write_text(text + "\n")
     head = "| operator | family | gradient | ONNX | MegEngine |\n|---|---|---|---|---|"
     rows_text = "\n".join(index)
     (folder / "index.md").write_text(f"# Operators, by family\n\n{INTRO}\n\n{head}\n{rows_text}\n")
-    return [f"{family}.md" for family in sorted(families)]
+    return [page_of(family) for family in sorted(families)]

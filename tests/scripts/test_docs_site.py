@@ -9,7 +9,7 @@ from docs_site.check_site import broken_links
 from docs_site.check_sources import faults
 from docs_site.cpp_pages import collect
 from docs_site.operator_facts import gpu_rows, short
-from docs_site.operator_pages import algorithms_of, facts_of, sources_of_operators
+from docs_site.operator_pages import algorithms_of, facts_of, page_of, sources_of_operators
 from docs_site.python_pages import as_markdown, module_page, plain
 from docs_site.schema_pages import schema_page
 from docs_site.stage import Stage
@@ -234,6 +234,10 @@ def test_operators_have_the_facts_of_their_header(tree):
 def test_a_header_of_several_operators_has_no_facts_of_one(tree):
     root = tree({"libmge/ops/nn/two.h": HEADER + HEADER.replace("snake", "worm")})
     assert facts_of(str(root / "libmge/ops/nn/two.h")) == {}
+
+
+def test_no_family_has_the_page_of_the_table():
+    assert [page_of(family) for family in ("nn", "index")] == ["nn.md", "indexing.md"]
 
 
 def test_sets_of_dtypes_have_names():
