@@ -417,7 +417,8 @@ std::vector<std::pair<std::string, std::vector<std::string>>> operator_dtypes() 
     for (auto* op : all_ops()) {
         std::vector<std::string> names;
         for (int i = 0; i < dtype_count; ++i)
-            if (is_among(DType(i), op->takes)) names.emplace_back(name_of(DType(i)));
+            if (DType(i) != DType::none && is_among(DType(i), op->takes))
+                names.emplace_back(name_of(DType(i)));
         result.emplace_back(op->name, std::move(names));
     }
     return result;

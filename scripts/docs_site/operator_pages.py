@@ -8,8 +8,9 @@ from pathlib import Path
 from docs_site.operator_facts import gpu_rows, megengine_names, short
 from docs_site.python_pages import entry
 
-INTRO = """Every operator by family. *Gradient* is `none` where it stops. Names of MegEngine are
-functions of its Python package or modes of its `Elemwise`; its
+INTRO = """Every operator by family. The shape rule of an operator may refuse some of its *dtypes*;
+those of GPU algorithms have run in tests. *Gradient* is `none` where it stops. Names of MegEngine
+are functions of its Python package or modes of its `Elemwise`; its
 [model files](../../formats/megengine.md#operators) have other names. Nodes of ONNX are what
 [writing a file](../../formats/onnx.md#writing) makes, without casts and constants."""
 
@@ -63,7 +64,7 @@ class Facts:
         self.megengine, self.gpu = megengine_names(), gpu_rows(root)
 
     def rows(self, name: str, header: str) -> dict[str, str]:
-        rows = {"dtypes": short(self.dtypes[name]), **facts_of(header)}
+        rows = {"dtypes, at most": short(self.dtypes[name]), **facts_of(header)}
         if name in self.gpu:
             rows["GPU algorithms"] = self.gpu[name]
         if name in self.onnx:
@@ -93,7 +94,7 @@ def write_operators(folder: Path, root: Path) -> list[str]:
         cells = (rows.get(key, "") for key in ("gradient", "ONNX", "MegEngine"))
         index.append(f"| [`{name}`]({page_of(family)}#{name}) | {family} | {' | '.join(cells)} |")
     for family, entries in families.items():
-        intro = "[GPUs](../../cuda.md) explains the algorithms there; `--fast-run` measures them."
+        intro = "All [operators](index.md); [GPUs](../../cuda.md) explains the algorithms there."
         text = "\n\n".join([f"# Operators: {family}", intro, *entries])
         (folder / page_of(family)).write_text(text + "\n")
     head = "| operator | family | gradient | ONNX | MegEngine |\n|---|---|---|---|---|"

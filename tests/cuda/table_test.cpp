@@ -36,7 +36,7 @@ std::string algorithms_of(const OpInfo& op) {
 
 // Operators in alphabetical order, each with its algorithms in order of preference.
 std::string table() {
-    std::map<std::string, std::string> rows;
+    std::map<std::string_view, std::string> rows;
     for (auto* op : infos_of(AllOps{}))
         if (!op->traits.of_every_device) rows[op->name] = is_there(*op) ? algorithms_of(*op) : "none";
     std::string lines = "operator\talgorithms\n";
