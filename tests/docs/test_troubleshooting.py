@@ -10,7 +10,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs/troubleshooting.md"
 FOLDERS = ("libmge", "apps", "python", "scripts")
-# Where a message may be put together from several literals: at a value, a quotation, punctuation.
+# A message may consist of several literals, which meet at a value, a quotation or punctuation.
 JOINTS = re.compile(r"…|'[^' ]*'|[:;,] |\(|\)")
 
 
