@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What holds for all tests in Python."""
+"""Setup of all tests in Python."""
 
 import contextlib
 import fcntl
@@ -20,10 +20,10 @@ def pytest_configure():
     A tool that asks for a key there would wait for whoever tests.
     """
     os.environ["MGE_FASTRUN_CACHE_TYPE"] = "MEMORY"
-    # What tests fetch is on this machine, and git does what it does for everybody.
+    # Tests only fetch from this machine, and git uses its default configuration.
     os.environ["no_proxy"] = os.environ["NO_PROXY"] = "127.0.0.1"
     os.environ["GIT_CONFIG_GLOBAL"] = os.environ["GIT_CONFIG_SYSTEM"] = os.devnull
-    # The leader of a session is told that its terminal is gone.
+    # The leader of a session gets a signal when its terminal closes.
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     with contextlib.suppress(OSError):
         terminal = os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY)

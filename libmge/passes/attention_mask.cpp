@@ -16,13 +16,13 @@ constexpr int rank_of_scores = 4;
 // A mask of no more hides as minus infinity does.
 constexpr float out_of_sight = -1e9F;
 
-// A mask that keeps the order of time: query i sees key j where j <= i, counted from the first of both or
-// from the last. shows(n, true): element n says that a key is in sight; with false, that it is not.
+// A causal mask: query i sees key j if j <= i, counted from the first of both or from the last. shows(n,
+// true): element n means that a key is visible; with false, that it is hidden.
 template <class Shows>
 std::optional<AttentionMask> causal_mask(const Shape& mask, const Shape& scores, Shows shows) {
     if (scores.rank() != rank_of_scores) return std::nullopt;
     const int64_t queries = scores[rank_of_scores - 2], keys = scores[rank_of_scores - 1];
-    // One row or column could stand for more of them at another shape.
+    // One row or column could represent more of them at another shape.
     if (queries < 2 || keys < 2 || mask.rank() < 2 || mask[mask.rank() - 2] != queries ||
         mask[mask.rank() - 1] != keys)
         return std::nullopt;

@@ -10,7 +10,7 @@ namespace mge {
 // A convolution with one filter per channel: its result has the channel order of its image.
 bool is_depthwise(const Graph& graph, const Node& node);
 
-// By channel of the value, its place in the source's order; empty when the order is the same.
+// For each channel of the value, its index in the source's order; empty if the order is the same.
 MGE_API IntList channel_order(const Graph& graph, ValueId id);
 // The plain content of the value with its channels in the source's order.
 MGE_API Tensor in_source_order(const Graph& graph, ValueId id, const Tensor& plain);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chooses how the images of a network lie in memory. Convolutions are up to several times faster on blocked
-// or channels-last images than on plain ones, but every change of layout costs a pass over the data. So one
-// layout is spread over as much of the graph as possible: convolutions take and give it where a kernel
-// accepts that, operators behind them follow when they can compute in it (elementwise operators, joins,
-// reductions over pixels by their physical form; pooling by its kernels), and `reorder` nodes stand only at
-// the borders: one per value, however many readers it has. Which layout: the cheapest whole graph, by
-// measured times when kernels are measured anyway (fast-run), else by an estimate of arithmetic and traffic.
-// On GPUs that is channels last or none, where a library computes in it.
+// Chooses the memory layout of a network's images. Convolutions are up to several times faster on blocked or
+// channels-last images than on plain ones, but every change of layout costs a pass over the data. So one
+// layout is spread over as much of the graph as possible. Convolutions use it if a kernel supports it.
+// Operators after them follow if they can compute in it (elementwise operators, joins, reductions over pixels
+// by their physical form; pooling by its kernels). `reorder` nodes are only at the borders: one per value,
+// for any number of readers. The choice is the cheapest whole graph, by measured times if kernels are
+// measured anyway (fast-run), otherwise by an estimate of arithmetic and traffic. On GPUs the candidates are
+// channels last and no change, if a library computes in it.
 
 #include <algorithm>
 #include <array>
@@ -31,10 +31,10 @@
 namespace mge {
 namespace {
 
-// What an estimate needs to know of a layout: the part of the peak that convolutions reach in it (measured
-// with oneDNN: blocked 1, channels last 0.8, plain 0.4; blocks of 8 are half a vector of AVX-512; with our
-// own loops for small images, plain 1), and how many times that of vectors where there are tiles (AMX) for
-// the dtype, which oneDNN uses for channels last only.
+// Properties of a layout for the estimate: the part of the peak that convolutions reach in it (measured with
+// oneDNN: blocked 1, channels last 0.8, plain 0.4; blocks of 8 are half a vector of AVX-512; with our own
+// loops for small images, plain 1), and the speedup over vectors if the processor has tiles (AMX) for the
+// dtype, which oneDNN uses only for channels last.
 struct Candidate {
     std::string_view layout;
     double efficiency;
@@ -46,8 +46,8 @@ constexpr std::array candidates{
     Candidate{"nChw8c", 0.9, 0.5, 0.5},
     Candidate{"nhwc", 0.8, 0.8, 3.0},
 };
-// Without AVX-512 there is no convolution in blocks of 16 channels but on single pixels; to find that out
-// layer by layer, oneDNN tries all its implementations twice for each.
+// Without AVX-512 only 1×1 convolutions support blocks of 16 channels; to detect that layer by layer, oneDNN
+// tries all its implementations twice for each.
 bool is_worth_a_try(const Candidate& candidate) {
     return candidate.layout != "nChw16c" || cpu_isa() >= Isa::avx512;
 }
@@ -66,7 +66,7 @@ bool has_one_pixel(const TensorSpec& image) { return image.shape[2] == 1 && imag
 
 bool packs_weights(const PassOptions& options) { return options.graph_opt.weight_preprocess.value_or(true); }
 
-// Multiplications and additions of a convolution, channels rounded up to what the layout stores.
+// Floating-point operations of a convolution, with channels rounded up to those stored in the layout.
 double convolution_flops(const TensorSpec& weight, const TensorSpec& output) {
     double padding =
         double(output.bytes()) / double(std::max<size_t>(1, size_t(output.numel()) * size_of(output.dtype)));
@@ -115,7 +115,7 @@ private:
         return result;
     }
 
-    // One way to lay out the operands of a node.
+    // One combination of layouts for the operands of a node.
     struct Form {
         TensorSpecs inputs, outputs;
     };
@@ -149,7 +149,7 @@ private:
             if (lies_alike && !any_laid_out) return {};
             Form from_plain{plain, laid_out(out, layouts)}, through = from_plain, to_plain{plain, out};
             through.inputs[0].layout = to_plain.inputs[0].layout = layout_;
-            for (size_t i = 1; i < plain.size(); ++i)  // a residual lies as the result does
+            for (size_t i = 1; i < plain.size(); ++i)  // a residual has the layout of the result
                 if (has_operand(layouts.inputs, i) && !plain[i].is_absent())
                     from_plain.inputs[i].layout = through.inputs[i].layout = layout_;
             // The first convolution reads a few colours from a plain image.
@@ -158,7 +158,7 @@ private:
             return {through, to_plain};
         }
         if (!any_laid_out) return {};
-        // Inputs that are whole images follow the layout; those of one value per channel stay plain.
+        // Inputs that are whole images follow the layout; those with one value per channel stay plain.
         Form follow{present, laid_out(out, layouts)};
         for (size_t i = 0; i < present.size(); ++i)
             if (has_operand(layouts.inputs, i) && is_image(present[i]) && is_image(out[0]) &&
@@ -232,8 +232,8 @@ bool is_laid_out(const Graph& graph) {
     return std::ranges::any_of(graph.values(), [](auto& value) { return !value.spec.layout.is_plain(); });
 }
 
-// What a convolution or one of its gradients multiplies: the weight (or its gradient) and the result (or
-// that).
+// The factors of a convolution or one of its gradients: the weight (or its gradient) and the result (or its
+// gradient).
 struct Convolution {
     TensorSpec weight, result;
 };
@@ -277,8 +277,8 @@ bool runs_on_gpu(const Graph& graph) {
     return !place.is_host() && device(place).compute_capability() > 0;
 }
 
-// The bytes of images that a convolution on a GPU copies, since they do not lie as its engines want them:
-// those that use tensor cores want channels last, those of strict f32 plain images.
+// The bytes of images that a convolution on a GPU copies to the layout of its engines: those with tensor
+// cores need channels last, those of strict f32 plain images.
 double copied_bytes(const Graph& graph, const Node& node, Precision precision) {
     auto product = convolution_of(graph, node);
     if (!product || !product->result.shape.is_known()) return 0;
@@ -335,7 +335,7 @@ bool is_view(const Node& node, const Operands& operands) {
 // A node whose time depends on the choice.
 struct Affected {
     NodeProblem problem;
-    double flops = 0;  // of a convolution
+    double flops = 0;  // those of a convolution
 };
 
 std::vector<Affected> affected(const Graph& graph, const PassOptions& options) {
@@ -368,9 +368,9 @@ public:
     size_t size() const { return problems_.size(); }
     bool is_whole() const { return next_ == problems_.size(); }
     const Cost& cost() const { return cost_; }
-    // How much of the convolutions is measured.
+    // The share of the convolutions that is measured.
     double part() const { return all_flops_ > 0 ? flops_ / all_flops_ : 1; }
-    // Until behind the next convolution; false when something is not known.
+    // Measures up to and including the next convolution; false if a time is unknown.
     template <class Report>
     bool add_convolution(const PassOptions& options, Report report) {
         for (bool is_convolution = false; !is_whole() && !is_convolution; ++next_) {
@@ -392,8 +392,8 @@ private:
     Cost cost_;
 };
 
-// Whether one that is behind the other after as many convolutions would stay so if all that is left took so
-// much less in it; less is expected of what the estimate thinks slower too.
+// Whether a graph that is slower than the other after as many convolutions would remain so even if the rest
+// took a much smaller time in it; the allowance is smaller if the estimate is slower, too.
 bool is_hopeless(const Measured& measured, const Measured& ahead, bool is_estimated_slower) {
     constexpr double least_part = 0.1, gain = 0.3, gain_of_slower = 0.15;
     double part = std::min(measured.part(), ahead.part()), best = ahead.cost().milliseconds;
@@ -404,10 +404,9 @@ bool is_hopeless(const Measured& measured, const Measured& ahead, bool is_estima
 
 constexpr Cost hopeless{std::numeric_limits<double>::infinity(), 0};
 
-// By graph, the sum of the measured times, or hopeless; nullopt when one is not known. All graphs are
-// measured side by side, from front to back, so that a while in which the machine was busy counts for all of
-// them, and one that is far behind is not measured to its end. Who reads the times later gives up at the
-// same places.
+// By graph, the sum of the measured times, or hopeless; nullopt if a time is unknown. All graphs are measured
+// side by side, from front to back, so that a busy period of the machine affects all of them, and a graph
+// that is far behind is not measured to its end. Later readers of the times stop at the same points.
 std::optional<std::vector<Cost>> measured_costs(const std::vector<Graph>& graphs,
                                                 const std::vector<double>& estimates,
                                                 const PassOptions& options) {
@@ -452,7 +451,7 @@ size_t cheapest(const std::vector<Graph>& graphs, const PassOptions& options) {
 
 Graph choose_layout(Graph graph, const PassOptions& options) {
     if (!prefers_layouts(graph) || options.layout == "nchw") return graph;
-    // A layout in which no kernel works takes nothing from the engine's own choice.
+    // A layout that no kernel supports must not affect the engine's own choice.
     if (options.layout != "auto")
         if (Graph spread = Spread(graph, options.layout, options).run(); is_laid_out(spread)) return spread;
     std::vector<Graph> graphs;
@@ -472,7 +471,7 @@ Graph choose_layout(Graph graph, const PassOptions& options) {
     graphs.push_back(graph);
     size_t chosen = cheapest(graphs, options);
     if (chosen == plain || !options.select.cache) return std::move(graphs[chosen]);
-    // Of those that were not chosen the cache's word is enough.
+    // For graphs that were not chosen, the cached times suffice.
     PassOptions looks = options;
     looks.select.cache = nullptr;
     return Spread(graph, layouts[chosen], looks).run();

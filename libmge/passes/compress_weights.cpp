@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// matmul(x, w) => compressed_matmul(x, steps, scale), for large constant matrices w: their linear layers keep
-// weights in `weight_bits` bits each, which is what is read of them in every run. All arithmetic stays f32,
-// so only the weights are rounded.
+// matmul(x, w) => compressed_matmul(x, steps, scale), for large constant matrices w: their linear layers
+// store weights in `weight_bits` bits each, which are read in every run. All arithmetic stays f32, so only
+// the weights are rounded.
 //
 // - 8 bits: 255 steps of a 127th of the largest magnitude in a row of the matrix, one row for each column of
 //   the result.
@@ -50,7 +50,7 @@ void compress_group(std::span<const float> w, int bits, float& scale, int& zero,
     }
 }
 
-// Rows of w^T, which lie there so (`is_transposed`) or along the columns of the constant.
+// Rows of w^T, which are stored so (`is_transposed`) or along the columns of the constant.
 Compressed compress(const Tensor& constant, bool is_transposed, int bits) {
     const float* w = constant.data<float>();
     const int64_t rows = constant.shape()[is_transposed ? 0 : 1],
@@ -85,7 +85,7 @@ bool is_finite(const Tensor& constant) {
     return std::all_of(w, w + constant.spec().numel(), [](float x) { return std::isfinite(x); });
 }
 
-// The constant matrix that a product multiplies rows of x with; null when there is none that is worth it.
+// The constant matrix by which a product multiplies rows of x; null if there is none large enough.
 Tensor matrix_of(const Graph& graph, const Node& node) {
     if (node.op != &ops::Matmul::info) return {};
     auto& p = node.as<ops::Matmul::Params>();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What the passes that fuse into an operator's epilogue (op/facts.h) have in common.
+// Common part of the passes that fuse into an operator's epilogue (op/facts.h).
 
 #include "libmge/graph/match.h"
 #include "libmge/graph/rewrite.h"
@@ -16,8 +16,8 @@ bool has_activation(const Node& node);
 // without an activation yet.
 match::Pattern fusable(std::string name);
 
-// Whether a fusing pass may touch the producer: for convolutions the switch says so, when it is set; for all
-// others (and an unset switch) the pass's own level.
+// Whether a fusing pass may change the producer: for convolutions according to the switch, if it is set; for
+// all others (and an unset switch) according to the pass's own level.
 bool may_fuse(const Node& producer, const std::optional<bool>& convolution_switch, std::string_view pass,
               const PassOptions& options);
 

@@ -25,7 +25,7 @@ struct Statistics {
     double epsilon = 0;
 };
 
-// Nullopt when the batch norm has no constant statistics.
+// Nullopt if the batch norm has no constant statistics.
 std::optional<Statistics> find_statistics(const Graph& graph, const Node& node) {
     auto& params = node.as<ops::BatchNorm::Params>();
     if (params.training) return std::nullopt;
@@ -38,8 +38,8 @@ std::optional<Statistics> find_statistics(const Graph& graph, const Node& node) 
     return s;
 }
 
-// The input that holds the weights, and how its elements belong to output channels: element i to channel
-// (i / inner) % channels.
+// The input with the weights, and the mapping of its elements to output channels: element i to channel (i /
+// inner) % channels.
 struct Weights {
     std::string_view input;
     int64_t inner;

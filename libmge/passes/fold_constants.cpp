@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Computes what does not depend on the graph's inputs now instead of in every run: nodes whose inputs are all
-// constants, and small results that follow from shapes alone when those are fixed. A result that would be
-// much larger than what it is made of (a broadcast, a filled tensor) is left to the run: memory costs more
-// than filling it again. Values that only become wider (weights stored as int8 or f16) cost little more than
-// the kernels' packed copies, so they are left to the run in files alone, which stay as narrow as they were.
+// Computes values that do not depend on the graph's inputs at compile time: nodes whose inputs are all
+// constants, and small results that follow from shapes alone if those are fixed. A result that is much larger
+// than its inputs (a broadcast, a filled tensor) is computed at run time: memory costs more than filling it
+// again. Values that only become wider (weights stored as int8 or f16) cost little more than the kernels'
+// packed copies, so they are kept narrow only in files.
 
 #include <algorithm>
 #include <set>
@@ -21,7 +21,7 @@ namespace {
 
 constexpr size_t growth_limit = size_t(1) << 18;  // bytes that a result may be larger than its inputs
 
-// The bytes and operations that all results together may take. Both grow with the graph's constants: a small
+// Limits of the bytes and operations of all results together. Both grow with the graph's constants: a small
 // file must not cost much memory or time before the first run.
 struct Budget {
     double bytes = std::min(double(64 << 20), double(file_limit())), operations = 1e9;
@@ -77,7 +77,7 @@ private:
         return constant ? constant : values_[size_t(id)];
     }
 
-    // Operators whose work depends on values are taken for sorting.
+    // Operators whose work depends on values are estimated as sorting.
     double operations_of(const Node& node, const Tensors& inputs, const TensorSpecs& outputs) const {
         constexpr double unknown = 32;
         TensorSpecs specs;
@@ -118,8 +118,8 @@ private:
         bool is_view = node.op->traits.view || node.op->part_of_input;
         if (!budget_.take(is_view ? 0 : double(output_bytes), operations_of(node, inputs, outputs_wanted)))
             return false;
-        // The result may be a view, for which a packed copy stands as for the constant: nobody would verify
-        // that.
+        // The result may be a view, for which a packed copy is valid as for the constant: it would not be
+        // verified.
         for (auto& input : inputs)
             if (input) verify_constant(input.address());
         Tensors outputs = eager_interpreter().apply(*node.op, node.params.get(), inputs);
@@ -143,7 +143,7 @@ private:
 Graph fold_constants(Graph graph, const PassOptions& options) {
     if (std::ranges::none_of(graph.nodes(), [&](auto& node) { return starts_folding(graph, node, options); }))
         return remove_dead_nodes(std::move(graph), options);
-    // What was folded leaves constants behind that nobody reads.
+    // Folded nodes leave unused constants.
     return remove_dead_nodes(Folder(graph, options.fixed_shapes).run(), options);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// relu(conv(x, w, b)) => conv(x, w, b; activation = relu), and so for every activation that the operator
-// knows by the name of the elementwise operator.
+// relu(conv(x, w, b)) => conv(x, w, b; activation = relu), and the same for every activation that the
+// operator supports under the name of the elementwise operator.
 
 #include "libmge/passes/epilogue.h"
 #include "libmge/passes/pass.h"
@@ -8,13 +8,13 @@
 namespace mge {
 namespace {
 
-// The name of the activation that computes what the elementwise operator does, NaN included.
+// The name of the activation that is equivalent to the elementwise operator, including NaN.
 std::string activation_name(const Node& node) {
     bool keeps_nan = find_param(node, "keeps_nan") == ParamValue(true);
     return text(node.op->name, keeps_nan ? "_keeps_nan" : "");
 }
 
-// Null when the producer has no such activation.
+// Null if the producer has no such activation.
 std::shared_ptr<const void> with_activation(const Node& producer, const Node& node) {
     try {
         return with_param(*producer.op, producer.params.get(), "activation", activation_name(node));

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// softmax(s · q kᵀ + mask) v => attention(q, k, v, mask; scale = s), which has the scores of a block of
-// queries in memory instead of all of them. Factors stand before the product or behind it. Where q, k and v
-// are transpositions of tensors whose heads lie side by side, and one back is all that reads the result,
-// attention reads and writes those. Keys and values whose heads are repeated for those of the queries are
-// read as they were before. What masks mean, attention_mask.h says.
+// softmax(s · q kᵀ + mask) v => attention(q, k, v, mask; scale = s), which keeps the scores of a block of
+// queries in memory instead of all of them. Factors may be before or after the product. If q, k and v are
+// transpositions of tensors with contiguous heads, and the result is only read by the inverse transposition,
+// attention reads and writes those tensors. Keys and values with heads repeated for the queries are read
+// without the repetition. attention_mask.h defines the meaning of masks.
 //
-// Of f32 alone, as in recognise_formulas, and where nobody else reads the scores; on GPUs where values will
-// be stored as halves and NVIDIA's engines, which somebody has to measure, take them. Products that may be
-// computed in bf16 stay as they are.
+// Only for f32, as in recognise_formulas, and if the scores have no other readers; on GPUs if values will be
+// stored as halves and NVIDIA's engines, which must be measured, support them. Products that may be computed
+// in bf16 are not changed.
 
 #include <algorithm>
 #include <array>
@@ -80,8 +80,7 @@ Pattern repeated(const std::string& x) {
     return capture(x + " joined", node(is_view_of_memory, {repetition}));
 }
 
-// One way to write an attention. Captured with heads first: Q, K and V; as the operator reads them: q, k and
-// v.
+// One form of an attention. Captured with heads first: Q, K and V; as the operator reads them: q, k and v.
 struct Spelling {
     bool is_side_by_side, repeats_heads;
 
@@ -99,7 +98,7 @@ struct Spelling {
     Pattern scores() const {
         const Pattern q = scaled("scale", capture("Q", heads_first(any("q"))));
         const Pattern rows = capture("K", heads_first(operand("k")));
-        // K as (N, S, H, E), of which the transposition is gone.
+        // K as (N, S, H, E), without the transposition.
         auto turned = capture("turned", taken_if_alone(transposed(swaps_both, capture("K", operand("k")))));
         auto columns =
             one_of({taken_if_alone(transposed(swaps_columns, rows)), joined_transpose(rows), turned});
@@ -119,7 +118,7 @@ struct Spelling {
             return !params.log && (params.axis == -1 || params.axis == rank - 1);
         };
         auto softmax = op_if<ops::Softmax>(is_along_rows, masked_scores());
-        // where(isnan(w), 0, w)
+        // `where(isnan(w), 0, w)`
         auto guarded =
             op<ops::Where>(op<ops::IsNan>(capture("weights", softmax)), number(0.), any("weights"));
         auto weights = one_of({capture("guarded", guarded), softmax});
@@ -186,7 +185,7 @@ bool repeats_heads_alike(const Match& m, bool is_side_by_side, const OtherShapes
            shapes.is_same_extent(m["k"], of_k, m["v"], of_v);
 }
 
-// With tiles two products of bf16 are faster than attention in f32; by vectors they are not.
+// With tiles, two bf16 products are faster than attention in f32; with vectors they are not.
 bool has_products_of_tiles(const PassOptions& options) {
     return options.precision != Precision::strict && cpu_isa() >= Isa::amx;
 }

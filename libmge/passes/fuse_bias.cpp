@@ -10,7 +10,7 @@
 namespace mge {
 namespace {
 
-// With one channel at another shape the constant would be what is not broadcast.
+// With one channel at another shape, the other operand would be broadcast to the constant.
 bool has_fixed_channels(const Graph& graph, const Node& producer, const OtherShapes& shapes) {
     ValueId result = producer.outputs[0];
     int axis =

@@ -4,12 +4,11 @@
 //
 //     split(flatten(stack(a, b)))[0] => take_channels(a, b, channels = 0, n, 1, n + 1, …)
 //
-// A shuffle of channels counts them along two axes in between, which no layout of images has; the step that
-// replaces it works where the images lie. Each channel is followed back to the image that something else
-// computed, through as many shuffles as there are, so what is only moved on and on is never written.
+// A channel shuffle splits channels into two axes, which no image layout has; the step that replaces it works
+// on images in place. Each channel is traced back to the image that another operator computed, through all
+// shuffles, so intermediate results are never written.
 //
-// Where nothing but joins and cuts of images is on the way, they stay: layouts do these in place of their
-// own.
+// Nodes are kept if there are only joins and slices of images: layouts implement these in place.
 
 #include <algorithm>
 #include <optional>
@@ -29,7 +28,7 @@
 namespace mge {
 namespace {
 
-constexpr int64_t most_image_channels = 1 << 16;  // what an image has; more are no channels
+constexpr int64_t most_image_channels = 1 << 16;  // largest number of channels of an image
 
 struct Channel {
     ValueId image;
@@ -44,14 +43,14 @@ struct Moved {
     bool is_recounted = false;      // along more or fewer axes than one, here or on the way
 };
 
-// How many axes of the shape count pixels; 0: it is no such value.
+// Number of pixel axes of the shape; 0: it is not such a value.
 int pixel_axes(const Shape& shape, const Moved& moved) {
     int rank = shape.rank();
     if (rank > 2 && shape[rank - 2] == moved.height && shape[rank - 1] == moved.width) return 2;
     return rank > 1 && shape[rank - 1] == moved.height * moved.width ? 1 : 0;
 }
 
-// The extents that channels are counted by.
+// The sizes of the axes into which channels are split.
 std::vector<int64_t> channel_extents(const Shape& shape, const Moved& moved) {
     return {shape.begin() + 1, shape.end() - pixel_axes(shape, moved)};
 }
@@ -86,7 +85,7 @@ private:
     const Shape& shape(ValueId id) const { return graph_.value(id).spec.shape; }
     bool is_moved(ValueId id) const { return id != no_value && moved_[size_t(id)].has_value(); }
 
-    // The value as somebody moved it, or as an image of its own.
+    // The value with its traced channels, or as an image of its own.
     std::optional<Moved> images(ValueId id) const {
         if (is_moved(id)) return moved_[size_t(id)];
         auto& s = shape(id);
@@ -97,7 +96,7 @@ private:
         return moved;
     }
 
-    // Notes where the channels of the outputs come from, if the node only moves them.
+    // Records the origins of the outputs' channels if the node only moves them.
     bool follow(const Node& node) {
         if (node.inputs.empty() || node.inputs[0] == no_value) return false;
         for (ValueId id : node.outputs)
@@ -110,7 +109,7 @@ private:
         return node.op->traits.view && !node.op->traits.once && follow_view(node);
     }
 
-    // False when the value cannot be counted as channels of such images: its node stays as it is.
+    // False if the value cannot be described by channels of such images: its node is not changed.
     bool note(ValueId output, Moved moved) {
         if (!fits(shape(output), moved)) return false;
         moved.is_recounted = moved.is_recounted || !is_image(shape(output), moved);
@@ -210,7 +209,7 @@ private:
         return true;
     }
 
-    // Of channels that are counted along one axis, any at equal distances.
+    // A slice of channels split into one axis, with any step.
     bool follow_slice(const Node& node) {
         auto whole = images(node.inputs[0]);
         auto& from = shape(node.inputs[0]);
@@ -277,7 +276,7 @@ private:
 }  // namespace
 
 Graph fuse_channel_moves(Graph graph, const PassOptions& options) {
-    // What counts channels at other shapes is not known, and without convolutions images have one layout.
+    // At other shapes the channel axis is unknown, and without convolutions images have one layout.
     if (!options.fixed_shapes || !prefers_layouts(graph)) return graph;
     return ChannelMoves(graph).run();
 }

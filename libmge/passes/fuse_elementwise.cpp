@@ -1,14 +1,13 @@
-// Regions of elementwise operators become one step, so that what flows between them stays in the first-level
-// cache instead of going through memory: a `fused_elementwise`, or a `fused_region` when there is more than
-// elementwise operators in it. A node takes in the producer of an input when nobody else reads that value and
-// its shape is the result's (a smaller one would be computed again for every place it is broadcast to).
-// Scalar constants become part of the program.
+// Regions of elementwise operators become one step, so that intermediate values stay in the L1 cache instead
+// of going through memory: a `fused_elementwise`, or a `fused_region` if it also contains other operators. A
+// node fuses the producer of an input if that value has no other readers and the shape of the result (a
+// smaller one would be recomputed for every position to which it is broadcast). Scalar constants become part
+// of the program.
 //
-// A region may end with a reduction, and a transposition may stand in it wherever an elementwise operator
-// reads its result: those behind it then read everything along other axes. Where a switch asks for these,
-// they are taken in wherever it is legal; where all are unset, as far as it pays: a reduction unless it may
-// read images as a convolution leaves them, in its layout, and a transposition when it leaves long rows
-// together.
+// A region may end with a reduction, and may contain a transposition wherever an elementwise operator reads
+// its result: later operators then read along other axes. If a switch requests these, they are fused wherever
+// it is legal. If all are unset, they are fused if it pays: a reduction unless it may read images in a
+// convolution's layout, and a transposition if it keeps long rows contiguous.
 
 #include <algorithm>
 
@@ -25,9 +24,9 @@
 namespace mge {
 namespace {
 
-// Programs are kept short: every input and every step holds a block of the cache.
+// Programs are kept short: every input and every step occupies a block of the cache.
 constexpr size_t max_steps = 16, max_inputs = 8;
-// Shorter rows are transposed faster by a step of its own, which can read in the order of memory (measured:
+// Shorter rows are transposed faster by a separate step, which can read in the order of memory (measured:
 // fused, rows of 256 bytes take 1.3 times as long, those of 4 KB 0.93 times).
 constexpr int64_t least_row_bytes = 4096;
 
@@ -44,8 +43,8 @@ struct Reduction {
     ops::ReduceParams params;
 };
 
-// A sum down to a shape keeps the rank, or drops leading axes and keeps all others whole. What has an extent
-// of 1 may have more at another shape: it is summed as well, which changes nothing here.
+// A sum to a shape keeps the rank, or drops leading axes and keeps all others in full. An axis of size 1 may
+// be larger at another shape: it is summed as well, which has no effect here.
 std::optional<Reduction> reduction_to_shape(const Shape& from, const Shape& to, bool fixed_shapes) {
     Reduction sum{ops::Sum::name, {{}, from.rank() == to.rank()}};
     int dropped = from.rank() - to.rank();
@@ -89,7 +88,7 @@ std::optional<DeviceId> place_without(const OpInfo& op, const Graph& graph) {
     return std::nullopt;
 }
 
-// Numbers that the program holds itself.
+// Numbers that the program contains itself.
 bool is_scalar_constant(const Value& value) {
     return value.is_constant() && value.spec.numel() == 1 &&
            (value.spec.dtype == DType::f32 || value.spec.dtype == DType::i32);
@@ -102,7 +101,7 @@ class Fuser {
 public:
     Fuser(const Graph& graph, const PassOptions& options) : Fuser(graph, options, options.graph_opt) {}
 
-    // Nullopt: nothing is to be fused.
+    // Nullopt if there is nothing to fuse.
     std::optional<Graph> run() && {
         grow_groups();
         if (std::ranges::find(is_absorbed_, true) == is_absorbed_.end()) return std::nullopt;
@@ -180,7 +179,7 @@ private:
         return inputs;
     }
 
-    // A node's group is itself and the groups of the producers it takes in.
+    // A node's group consists of the node and the groups of the producers it fuses.
     void grow_groups() {
         members_.resize(graph_.nodes().size());
         is_absorbed_.assign(graph_.nodes().size(), false);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// mean(mean(x, a), b) => mean(x, a and b), where nobody else reads the inner mean: what converters write for
-// an average over height and width is one step. All parts that an inner mean averages are of one size, so
-// the mean of the means is the mean.
+// mean(mean(x, a), b) => mean(x, a and b), if the inner mean has no other readers: converters write an
+// average over height and width as two steps. All groups of the inner mean have the same size, so the mean of
+// the means is the mean.
 //
 // avg_pool2d(avg_pool2d(x, windows a by a), windows b by b) => avg_pool2d(x, windows a · b by a · b), for the
-// same reason where the inner windows lie side by side and none reaches over the border.
+// same reason if the inner windows are adjacent and inside the border.
 
 #include <algorithm>
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// convert, subtract, scale, pad channels, transpose => preprocess, in whatever order they stand behind an
-// input of the graph or a warped picture, where nobody reads what lies between. All of them together are y =
-// a[c] · x + b[c] with the channels of x moved to axis 1 (or there already), so y = (x − mean[c]) · scale[c]:
-// mean = −b / a and scale = a, worked out in double from the graph's constants. Channels that padding adds
-// have a = 0 and are written with x = 0, mean = −b, scale = 1.
+// convert, subtract, scale, pad channels, transpose => preprocess, in any order after an input of the graph
+// or a warped picture, if intermediate values have no other readers. Together they are y = a[c] · x + b[c]
+// with the channels of x moved to axis 1 (or already there), so y = (x − mean[c]) · scale[c]: mean = −b / a
+// and scale = a, computed in double from the graph's constants. Padded channels have a = 0 and are written
+// with x = 0, mean = −b, scale = 1.
 //
-// By itself the engine does this where a transpose or a padding is spared; steps that are elementwise all
-// through are left to fuse_elementwise, unless the switch asks for them.
+// By default this is done if it saves a transpose or a padding; purely elementwise steps are left to
+// fuse_elementwise, unless the switch requests them.
 
 #include <algorithm>
 #include <array>
@@ -33,15 +33,15 @@ namespace {
 using Order = std::array<int, ops::image_rank>;
 constexpr Order unchanged{0, 1, 2, 3}, from_channels_last{0, 3, 1, 2};
 
-// A preprocess has numbers for each channel; more than pictures have are not worth them, and a hostile
-// graph's extents, where others are zero, are beyond all memory.
+// A preprocess has numbers for each channel; more channels than pictures have are not worthwhile, and a
+// malicious graph could request any number of them if another size is zero.
 constexpr size_t most_input_channels = 4096;
 
 struct Affine {
     double a = 1, b = 0;
 };
 
-// What the steps so far make of the input.
+// The effect of the steps so far on the input.
 struct Prefix {
     bool channels_last = true;
     Order order = unchanged;  // axis i of the value is axis order[i] of the input
@@ -82,7 +82,7 @@ std::vector<double> per_channel(const Tensor& constant, int axis, size_t channel
     return values;
 }
 
-// One operator applied to value · a + b with a constant on its right or left; false when it is none of these.
+// One operator applied to value · a + b with a constant on its right or left; false for other operators.
 bool combine(const OpInfo* op, bool constant_is_right, double k, Affine& x) {
     if (op == &ops::Add::info) {
         x.b += k;
@@ -204,7 +204,7 @@ std::vector<NodeId> readers(const Graph& graph) {
     return result;
 }
 
-// Where pictures come from.
+// The sources of pictures.
 std::vector<ValueId> sources(const Graph& graph) {
     std::vector<ValueId> result = graph.inputs();
     for (auto& node : graph.nodes())

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// conv(x, w, b) + r => conv(x, w, b, residual = r) for r of the same shape. The kernels add in place on their
-// destination, so the memory plan lets the result take over the residual's buffer. When both sides are
-// convolutions (the downsampling block of a residual network) the later one takes in the other's result.
+// conv(x, w, b) + r => conv(x, w, b, residual = r) for r of the same shape. The kernels add in place, so the
+// memory plan lets the result reuse the residual's buffer. If both operands are convolutions (the
+// downsampling block of a residual network) the later one fuses the other's result.
 
 #include "libmge/ops/elementwise/arithmetic.h"
 #include "libmge/passes/epilogue.h"

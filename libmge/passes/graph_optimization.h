@@ -24,8 +24,8 @@ enum class LayoutTransform : uint8_t {
 inline constexpr std::array<std::string_view, 9> layout_transform_names{
     "", "NCHW4", "NHWCD4", "NCHW88", "NCHW44", "NCHW44_DOT", "NCHW32", "CHWN4", "NCHW64"};
 
-// What a fused region may hold beside elementwise operators; stronger than `jit`. Setting one fuses, whatever
-// `jit` says.
+// Other operators in a fused region besides elementwise ones; overrides `jit`. Setting one enables fusion,
+// regardless of `jit`.
 struct JitConfig {
     std::optional<bool> fuse_dimshuffle;  // transpositions between and before elementwise operators
     std::optional<bool> fuse_reduce;      // a reduction at the end
@@ -47,10 +47,10 @@ struct GraphOptimization {
     bool f16_io_f32_comp = false;  // values between steps stored as float16
     bool f16_io_comp = false;      // and computed in it where the device can: a CPU cannot
     bool tensorrt = false;
-    // CompileOptions::layout in MegEngine's words; one of them says it.
+    // CompileOptions::layout in MegEngine's terms; only one of the two is set.
     LayoutTransform layout_transform = LayoutTransform::unset;
 
-    // As MegEngine's, for chains. `has_set` is true for what is on, not for what the engine decides.
+    // As in MegEngine, for chaining. `has_set` is true for enabled switches, not for the engine's choices.
     GraphOptimization& enable_fuse_conv_bias_nonlinearity() {
         return set(&GraphOptimization::fuse_conv_bias_nonlinearity, true);
     }
@@ -82,8 +82,8 @@ struct GraphOptimization {
     GraphOptimization& enable_f16_io_comp() { return set(&GraphOptimization::f16_io_comp, true); }
     GraphOptimization& disable_f16_io_comp() { return set(&GraphOptimization::f16_io_comp, false); }
     bool has_set_f16_io_comp() const { return f16_io_comp; }
-    // There is one layout: UserError when another is enabled, which has to be disabled first. Disabling one
-    // that is not enabled does nothing.
+    // There is only one layout: UserError if another is enabled, which must be disabled first. Disabling one
+    // that is not enabled has no effect.
     MGE_API GraphOptimization& enable(LayoutTransform layout);
     MGE_API GraphOptimization& disable(LayoutTransform layout);
     GraphOptimization& enable_nchw4() { return enable(LayoutTransform::nchw4); }

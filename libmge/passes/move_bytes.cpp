@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// What only moves elements moves steps of a byte instead of the real numbers that they stand for, which are
-// four times as large:
+// Data movement operators move byte steps instead of the real numbers that they represent, which are four
+// times as large:
 //
 //     transpose(dequantize(x)) => dequantize(transpose(x))
 //     quantize(transpose(x))   => transpose(quantize(x))
 //     quantize(concat(x, y))   => concat(quantize(x), quantize(y))
 //
-// where scale and zero point are one number each and nobody else reads the real numbers. No operator comes to
-// work on more elements than before. What then stands face to face, quantize(dequantize(x)), is a function of
-// bytes (tabulate_bytes).
+// if scale and zero point are one number each and the real numbers have no other readers. No operator
+// processes more elements than before. Adjacent pairs quantize(dequantize(x)) become functions of bytes
+// (tabulate_bytes).
 
 #include <algorithm>
 #include <cstring>
@@ -66,7 +66,7 @@ private:
     ValueId made(NodeId id) { return rewrite_.target().node(id).outputs[0]; }
     NodeId add(const Node& like, const OpInfo& op, std::shared_ptr<const void> params,
                std::vector<ValueId> inputs, const TensorSpecs& outputs);
-    // The specs of what a node makes, with another dtype.
+    // The specs of a node's outputs with another dtype.
     TensorSpecs specs_as(const Node& node, DType dtype) const;
     DType dtype_in_target(ValueId id) { return rewrite_.target().value(id).spec.dtype; }
 
@@ -158,7 +158,7 @@ bool Mover::move_steps(NodeId id) {
     return true;
 }
 
-// As many elements go in as come out.
+// Inputs and outputs have the same number of elements.
 bool Mover::may_quantize_before(ValueId real) const {
     auto& value = graph_.value(real);
     if (value.producer < 0 || uses_[size_t(real)] != 1 || steps_[size_t(real)].bytes != no_value)

@@ -3,8 +3,8 @@
 //
 //     conv(take_channels(xs, c), w) => conv(take_channels(xs, sorted c), take_channels(w, order))
 //
-// for constant weights. In rising order neighbours stay neighbours, and whole runs of channels are moved at
-// once. A depthwise convolution hands the order on to whoever reads its result.
+// for constant weights. In ascending order neighbours stay neighbours, and whole runs of channels are moved
+// at once. A depthwise convolution passes the order on to the readers of its result.
 
 #include <algorithm>
 #include <map>

@@ -16,7 +16,7 @@ std::vector<Shape> shapes_of(const Graph& graph) {
     return shapes;
 }
 
-// Heights and widths made of those of an image, whose axes are `height` and the one behind it.
+// Heights and widths derived from those of an image, whose axes are `height` and the next one.
 struct Size {
     int64_t times, more_rows, more_columns;
 };

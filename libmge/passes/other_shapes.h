@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What of a graph's shapes is so at all input shapes, and what only now. Found out by trying: other batches,
-// heights and widths, of one input or of all together, and each axis by itself. Extents that the graph
-// refuses say nothing; what is equal at all that it accepts counts as equal always.
+// Properties of a graph's shapes that hold at all input shapes, or only now. They are found by trial: other
+// batches, heights and widths, of one input or of all together, and each axis by itself. Sizes that the graph
+// refuses prove nothing; properties that hold at all accepted sizes are assumed to hold always.
 
 #include <vector>
 
@@ -12,7 +12,7 @@ namespace mge {
 
 class OtherShapes {
 public:
-    // Nothing is tried for a graph of fixed shapes: everything is as it is now.
+    // A graph of fixed shapes is not tried: all properties hold.
     OtherShapes(const Graph& graph, const PassOptions& options);
 
     bool is_same_shape(ValueId a, ValueId b) const;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A pass takes a graph and returns a better one that computes the same. Each stands in a file of its own;
+// A pass takes a graph and returns a better one that computes the same. Each has a separate file;
 // pipeline.cpp lists them in the order in which they run.
 
 #include <map>
@@ -21,28 +21,27 @@ namespace mge {
 struct Pass;
 
 struct PassOptions {
-    // By pass name: true on, false off; a pass not mentioned is on when `level` reaches its own.
+    // By pass name: true on, false off; other passes are on if `level` reaches their own.
     std::map<std::string, bool, std::less<>> passes;
     int level = 2;
     // Further passes, which run after those of the pipeline.
     std::vector<const Pass*> own_passes;
     GraphOptimization graph_opt;
-    // The graph is for inputs of exactly its present shapes, as when it is compiled for them. Else (ahead of
-    // time) it has to work at every shape at which it works now: nothing that follows from an extent may be
-    // written into it.
+    // The graph is only for its current input shapes, as when it is compiled for them. Otherwise (ahead of
+    // time) it must work at every valid shape: no value that follows from a size may be written into it.
     bool fixed_shapes = true;
     // Verifies the graph after each pass.
     bool verify = false;
-    // For choose_layout: "auto", or the one layout that images shall have; how kernels are chosen.
+    // For choose_layout: "auto", or the layout of images; how kernels are chosen.
     std::string layout = "auto";
     SelectOptions select;
     int threads = default_threads();
     Precision precision = Precision::strict;
-    // For compress_weights; 0: weights stay as they are.
+    // For compress_weights; 0: weights are unchanged.
     int weight_bits = 0;
-    // What MGE_LOG=passes shows: 0 nothing; 1 which passes changed the graph; 2 each value they replaced.
+    // Output of MGE_LOG=passes: 0: no lines; 1: passes that changed the graph; 2: each replaced value.
     int log_level = 1;
-    // Is told how far a pass is that takes long; empty: nobody.
+    // Receives the progress of a slow pass; empty: no observer.
     WorkObserver progress;
 };
 
@@ -53,24 +52,24 @@ struct Pass {
     std::string_view name;
     int level;  // 0: always; 1: algebra, visible in rounding only; 2: fusion and layouts; on_request
     Graph (*run)(Graph, const PassOptions&);
-    // The answer of the pass's own switch among the options, which outranks the level. Nullopt when that is
-    // unset; without a function there is no switch.
+    // The value of the pass's own switch among the options, which overrides the level. Nullopt if it is
+    // unset; null: there is no switch.
     std::optional<bool> (*is_switched_on)(const Graph&, const PassOptions&) = nullptr;
 };
 
 MGE_API std::span<const Pass> pipeline();
 
-// As what a pass that is on will store f32 values; nullopt where none will.
+// The dtype in which an enabled pass will store f32 values; nullopt without such a pass.
 MGE_API std::optional<DType> stored_half(const Graph& graph, const PassOptions& options);
 
-// What a pass made of a graph.
+// The result of a pass.
 struct PassStage {
     std::string pass;
     Graph graph;
 };
 
-// Runs the pipeline, and keeps what each pass made in `stages` when that is given. UserError when
-// `options.passes` names a pass that does not exist.
+// Runs the pipeline, and stores the result of each pass in `stages` if that is given. UserError if
+// `options.passes` names an unknown pass.
 MGE_API Graph run_passes(Graph graph, const PassOptions& options, std::vector<PassStage>* stages = nullptr);
 
 // The passes, in the order of the pipeline.

@@ -45,7 +45,7 @@ Switch elementwise_switch(const Graph&, const PassOptions& options) {
     if (o.jit_config.fuse_dimshuffle == true || o.jit_config.fuse_reduce == true) return true;
     return o.jit ? Switch(*o.jit > 0) : std::nullopt;
 }
-// These passes know more operators than convolutions, so each of them obeys a `false` by itself.
+// These passes support more operators than convolutions, so each of them checks for `false` itself.
 Switch bias_switch(const Graph&, const PassOptions& options) {
     return on_if(options.graph_opt.fuse_conv_bias_nonlinearity == true);
 }
@@ -63,20 +63,20 @@ Switch bf16_switch(const Graph& graph, const PassOptions& options) {
     return on_if(wants_bf16(graph, options));
 }
 
-// The table of contents of this folder. Order matters where a line says so.
+// The passes of this folder. A comment gives the reason where the order matters.
 constexpr std::array passes{
     Pass{"remove_dead_nodes", 0, remove_dead_nodes},
     Pass{"fold_constants", 1, fold_constants},
-    // What folding has made a constant, too.
+    // Including results of folding.
     Pass{"sink_constants", 1, sink_constants},
     Pass{"simplify_algebra", 1, simplify_algebra},
-    // After the algebra, which makes equal what was written differently.
+    // After the algebra, which gives equal values equal forms.
     Pass{"merge_duplicates", 1, merge_duplicates},
-    // After equal parts of a formula are one, before the fusions that take in what it says.
+    // After equal parts of a formula are merged, before the fusions that use its result.
     Pass{"recognise_formulas", 2, recognise_formulas},
-    // After a softmax is one step, before products take in what stands behind them.
+    // After a softmax is one step, before products fuse later operators.
     Pass{"fuse_attention", 2, fuse_attention},
-    // What they leave face to face is a function of bytes.
+    // Their adjacent pairs are functions of bytes.
     Pass{"move_bytes", 2, move_bytes},
     // Before the fusions take parts of the functions away.
     Pass{"tabulate_bytes", 2, tabulate_bytes},
@@ -89,17 +89,17 @@ constexpr std::array passes{
     Pass{"fuse_bias", 2, fuse_bias, bias_switch},
     Pass{"fuse_residual", 2, fuse_residual, residual_switch},
     Pass{"fuse_activation", 2, fuse_activation, activation_switch},
-    // What no other operator has taken in.
+    // The operators that no other pass has fused.
     Pass{"fuse_elementwise", 2, fuse_elementwise, elementwise_switch},
-    // Behind convolutions that have their activations, so that nothing stands between them and the moves.
+    // After convolutions have their activations, so that the moves follow them directly.
     Pass{"fuse_channel_moves", 2, fuse_channel_moves},
     Pass{"order_channels", 2, order_channels},
-    // After what reads weights; before their dtype changes.
+    // After the passes that read weights; before their dtype changes.
     Pass{"compress_weights", on_request, compress_weights, weights_switch},
-    // After the fusions, whose insides stay f32.
+    // After the fusions, whose inner values stay f32.
     Pass{"store_as_f16", on_request, store_as_f16, f16_switch},
     Pass{"store_as_bf16", on_request, store_as_bf16, bf16_switch},
-    // Last: its cost is that of the operators as they will run, epilogues included.
+    // Last: its cost is that of the final operators, including epilogues.
     Pass{"choose_layout", 2, choose_layout},
 };
 
@@ -119,7 +119,7 @@ bool is_on(const Pass& pass, const Graph& graph, const PassOptions& options) {
     return switched.value_or(options.level >= pass.level);
 }
 
-// What a graph does, without the numbers of its values: those change whenever a graph is rebuilt.
+// The structure of a graph without the numbers of its values, which change whenever a graph is rebuilt.
 std::string signature(const Graph& graph) {
     std::string result;
     for (auto& node : graph.nodes()) {
@@ -129,7 +129,7 @@ std::string signature(const Graph& graph) {
     return result;
 }
 
-// The node of `after` that does the work of a node of `before`; null when nobody does.
+// The node of `after` that does the work of a node of `before`; null if there is none.
 const Node* successor(const Graph& after, const Node& node) {
     for (auto& other : after.nodes())
         if (std::includes(other.sources.begin(), other.sources.end(), node.sources.begin(),
@@ -138,7 +138,7 @@ const Node* successor(const Graph& after, const Node& node) {
     return nullptr;
 }
 
-// A line for each node whose work is done otherwise than before.
+// A line for each node whose work is replaced.
 void log_replaced(const Pass& pass, const Graph& before, const Graph& after) {
     for (auto& node : before.nodes()) {
         if (node.sources.empty()) continue;
@@ -178,7 +178,7 @@ std::vector<const Pass*> passes_on(const Graph& graph, const PassOptions& option
     return on;
 }
 
-// A refusal says all that there is to say; who mends a fault of a pass needs the graph. Want of memory is
+// A refusal is self-explanatory; a fault of a pass needs the graph for debugging. Running out of memory is
 // neither.
 bool is_fault(const std::exception& e) {
     if (dynamic_cast<const std::bad_alloc*>(&e)) return false;
@@ -186,8 +186,8 @@ bool is_fault(const std::exception& e) {
     return !error || error->code() == ErrorCode::internal;
 }
 
-// What the last of the passes was given, made again: to keep each graph until the next is there would cost
-// every compilation a fifth.
+// The input of the last pass, computed again: keeping each graph until the next exists would cost every
+// compilation a fifth.
 Graph graph_before_last(Graph graph, std::span<const Pass* const> done, const PassOptions& options) {
     for (auto* pass : done.first(done.size() - 1)) graph = run_pass(*pass, std::move(graph), options);
     return graph;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What exporters write out as a formula becomes the operator of that meaning, which other operators can take
-// in and which has kernels of its own:
+// Formulas that exporters write out become the operator of that meaning, which other operators can fuse and
+// which has its own kernels:
 //
 //     gelu        0.5 · x · (1 + erf(x / √2))
 //     x · sigmoid 0.5 · x · (1 + tanh(√(2/π) (x + 0.044715 x³))), a GELU of fewer steps that way
@@ -10,9 +10,9 @@
 //     softmax     exp(x − max x) / Σ exp(x − max x)
 //     layer_norm  (x − mean x) / √(mean (x − mean x)² + ε), scaled and shifted
 //
-// Factors stand in any order, as quotients or products. Nobody else may read what lies within a formula: it
-// would have to be computed all the same. Of f32 alone: each step of narrower floats rounds, which belongs to
-// what a formula of theirs means.
+// Factors may be in any order, as quotients or products. Inner values must have no other readers: they would
+// have to be computed anyway. Only for f32: each step of narrower floats rounds, which belongs to the meaning
+// of their formulas.
 
 #include <algorithm>
 #include <numbers>
@@ -99,8 +99,8 @@ Pattern layer_norm() {
     return one_of({shifted, weighted, quotient(), scaled_difference()});
 }
 
-// As an operator of the same name as the root's node. What a constant of more axes has widened is no such
-// operator's result.
+// An operator with the name of the root's node. A formula widened by a constant with more axes is not such an
+// operator.
 template <class O>
 std::optional<New> meaning(const Match& m, const typename O::Params& params = {},
                            std::vector<New> more = {}) {

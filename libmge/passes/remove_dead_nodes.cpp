@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Drops nodes that no output of the graph depends on: what nobody reads need not be computed, unless it has
-// an effect. Inputs stay, read or not: they are the graph's interface.
+// Drops nodes on which no output of the graph depends, unless they have an effect. Unused inputs are kept:
+// they are the graph's interface.
 
 #include <algorithm>
 

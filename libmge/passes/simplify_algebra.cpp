@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rewrites that need no more than a node and the nodes right before it. Each row of the table is headed by
-// its algebra. A row applies to nodes of the graph being built, whose inputs were simplified already, so
-// chains collapse step by step. None may change a shape or a dtype; rows that would change rounding for the
-// worse are not here. Where shapes are not fixed, only what holds at every shape is done: no extent is
-// written into the graph, and two shapes that are equal now do not count as equal.
+// Rewrites that only need a node and its direct inputs. The algebra of each row of the table is above it. A
+// row applies to nodes of the graph under construction, whose inputs are simplified already, so chains
+// collapse step by step. No row may change a shape or a dtype, or make rounding worse. If shapes are not
+// fixed, only rewrites that are valid at every shape apply: no size is written into the graph, and two shapes
+// that happen to be equal do not count as equal.
 
 #include <algorithm>
 
@@ -126,7 +126,7 @@ Answer merge_transposes(const Match& m, const PassOptions&) {
     return made<ops::Transpose>({.pattern = both}, {m["x"]});
 }
 
-// f(x; own shape) => x, and broadcast_like(x, y) => broadcast_to(x; shape of y), so that y need not be kept
+// f(x; own shape) => x, and broadcast_like(x, y) => broadcast_to(x; shape of y), so that y is not kept alive
 Answer broadcast_to_shape(const Match& m, const PassOptions& options) {
     if (!options.fixed_shapes) return std::nullopt;
     if (auto x = same(m, m["x"])) return x;

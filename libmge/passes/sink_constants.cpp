@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Constants that every step of a loop or a branch reads become constants of the graph that the operator
-// holds: there they can be folded and packed.
+// Constants that every step of a loop or a branch reads become constants of the inner graph: there they can
+// be folded and packed.
 
 #include <algorithm>
 #include <map>
@@ -15,7 +15,8 @@
 namespace mge {
 namespace {
 
-// Inputs from `begin` on are the same in each step; in the graphs they stand `before` places earlier.
+// Inputs from `begin` on are the same in each step; in the inner graphs their indices are smaller by
+// `before`.
 struct Unchanging {
     size_t begin, before;
 };
@@ -30,7 +31,7 @@ Unchanging unchanging_inputs(const Node& node) {
     return {node.inputs.size(), 0};
 }
 
-// What the graphs read of the constants among the inputs, by position in the graphs.
+// The constants among the inputs that the inner graphs read, by index there.
 std::map<size_t, Tensor> constants_of(const Graph& graph, const Node& node, Unchanging unchanging) {
     std::map<size_t, Tensor> constants;
     for (size_t i = unchanging.begin; i < node.inputs.size(); ++i)

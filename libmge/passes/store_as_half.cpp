@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stores what is f32 in half precision: constants are rounded now, values when the operator that makes them
-// stores them. Inputs and outputs of the graph keep their dtype. As f16 the arithmetic stays f32 (no CPU
-// kernel computes in f16), so that is graph_opt.f16_io_f32_comp, and graph_opt.f16_io_comp as well as far as
-// a CPU can do it. As bf16 products of bf16 have f32 sums: `precision` fast, where the processor has tiles
-// for them, or the GPU tensor cores. The rule:
+// Stores f32 values in half precision: constants are rounded now, values when their operator stores them.
+// Inputs and outputs of the graph keep their dtype. With f16 the arithmetic stays f32 (no CPU kernel computes
+// in f16), so that is graph_opt.f16_io_f32_comp, and graph_opt.f16_io_comp as far as a CPU supports it. With
+// bf16, products have f32 sums: `precision` fast, if the processor has tiles or the GPU tensor cores for
+// them. The rule:
 //
-// - Other dtypes than f32 are left alone, and so are the inputs of which an operator says that they keep
-//   theirs (the statistics of a batch norm, the maps of a remap).
-// - These operators compute on f32 values, with conversions around them: those that say so (`autocast`),
-//   which are sums, products, powers and exponentials, which leave f16's range, regions fused with a
-//   reduction, losses, inverses, gradients, the steps of optimizers, and what makes positions from nothing;
-//   elementwise operators with a constant too small for the half; and whatever has no kernel for it, or only
-//   the reference.
-// - What an operator computes in f32 anyway (a mean, the statistics of a norm) or by the line above is stored
-//   so, and the operators behind go on in f32 as long as their results are no larger, up to the next
+// - Values of other dtypes are not changed, and neither are inputs for which the operator requires f32 (the
+//   statistics of a batch norm, the maps of a remap).
+// - Some operators compute on f32 values, with conversions around them. First, those that say
+//   so (`autocast`): sums, products, powers and exponentials, which leave f16's range, regions fused with a
+//   reduction, losses, inverses, gradients, the steps of optimizers, and operators that make positions
+//   without inputs. Second, elementwise operators with a constant too small for the half. Third, every
+//   operator that has no kernel for it, or only the reference.
+// - A result that its operator computes in f32 anyway (a mean, the statistics of a norm) or by the line above
+//   is stored so. Later operators continue in f32 as long as their results are not larger, up to the next
 //   convolution or product: sqrt(sum(x) + 1e-12), mean(square(x)).
-// - Positions stay exact: f32 values that become integers, maps or regions are made in f32 back to the
-//   convolution or product they came from.
-// - A fused elementwise program widens what it reads and rounds its result, so that its inside (constants
-//   too) is f32 as before. Finite constants beyond the half become its largest numbers, not infinities.
+// - Positions stay exact: f32 values that become integers, maps or regions are computed in f32 back to the
+//   convolution or product where they originate.
+// - A fused elementwise program widens its inputs and rounds its result, so that its inside (including
+//   constants) is f32 as before. Finite constants beyond the half become its largest numbers, not infinities.
 
 #include <algorithm>
 #include <cmath>
@@ -37,7 +37,7 @@
 namespace mge {
 namespace {
 
-// What values are stored as.
+// The storage type of values.
 struct Format {
     DType dtype;
     double largest, smallest_normal;
@@ -79,7 +79,7 @@ std::vector<bool> exact_values(const Graph& graph) {
     return exact;
 }
 
-// Rounded; what is finite stays finite.
+// Rounded; finite values stay finite.
 template <class H>
 Tensor narrowed_to(const Format& format, const Tensor& constant) {
     std::vector<H> values(size_t(constant.spec().numel()));
@@ -230,7 +230,7 @@ private:
         return program_of(node).steps().back().op->autocast == Autocast::wide;
     }
 
-    // Parameters of the node on halves; null when they cannot be told.
+    // Parameters of the node on halves; null if they cannot be determined.
     std::shared_ptr<const void> half_params(const Node& node) {
         auto result = node.params;
         if (auto value = find_param(node, "value"); value && std::holds_alternative<double>(*value))
@@ -265,7 +265,7 @@ private:
         return any && !any_fast;
     }
 
-    // As the operator would store it; false when it cannot work on halves.
+    // As the operator would store it; false if it does not support halves.
     bool narrow(NodeId id) {
         auto& node = source_.node(id);
         auto params = half_params(node);
@@ -342,7 +342,7 @@ private:
     std::vector<bool> exact_;  // by value of the source
     Rewrite rewrite_;
     std::map<std::pair<ValueId, DType>, ValueId> converted_;  // the result plus 1
-    std::map<ValueId, ValueId> constants_;                    // of the source, in the format
+    std::map<ValueId, ValueId> constants_;                    // constants of the source, in the format
     std::set<ValueId> wide_;                                  // values of the target that are f32 on purpose
 };
 

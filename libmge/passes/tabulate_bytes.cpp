@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is computed of one tensor of bytes, element by element, and becomes steps of a byte again has 256
-// values. They are computed now, by the operators themselves, and looked up in the run:
+// An element-wise function of one tensor of bytes whose result is byte steps has 256 values. They are
+// computed at compile time, by the operators themselves, and looked up at run time:
 //
 //     quantize(gelu(dequantize(x))) => map_bytes(x, table)
-//     quantize(dequantize(x))       => x, where that is what the table says
+//     quantize(dequantize(x))       => x, if the table is the identity
 //
 // All numbers beside x have to be constants of one element. The real number that is quantised must have no
 // other reader: it would have to be computed all the same.
@@ -34,7 +34,7 @@ bool is_itself(const Tensor& values, DType dtype) {
     return values.dtype() == dtype && std::memcmp(values.data(), all_bytes(dtype).data(), 256) == 0;
 }
 
-// The tensor of bytes that a value is a function of, and what that makes of each byte.
+// The tensor of bytes of which a value is a function, and the result for each byte.
 struct Function {
     ValueId of = no_value;
     Tensor values;
@@ -65,7 +65,7 @@ private:
     std::vector<Function> functions_;  // by value
 };
 
-// A tensor of bytes is one of itself when it is none of another.
+// A tensor of bytes is a function of itself if it is not one of another.
 const Function& Tabulator::function_of(ValueId id) {
     auto& function = functions_[size_t(id)];
     auto& value = graph_.value(id);
@@ -123,7 +123,7 @@ bool Tabulator::tabulate(NodeId id) {
     return true;
 }
 
-// The work of the nodes between, as far as nobody else reads them.
+// Absorbs the nodes in between, as far as their results have no other readers.
 void Tabulator::absorb(ValueId result, ValueId of) {
     std::map<NodeId, int, std::greater<>> open{{graph_.value(result).producer, uses_[size_t(result)]}};
     while (!open.empty()) {

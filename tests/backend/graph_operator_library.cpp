@@ -33,7 +33,7 @@ constinit const OpInfo Twice::info = define<Twice>();
 
 struct State {
     std::shared_ptr<const SubgraphPrograms> programs;
-    size_t middle;  // where in the workspace the first result lies
+    size_t middle;  // position of the first result in the workspace
 };
 
 Prepared prepare(const PrepareContext& context) {

@@ -90,7 +90,7 @@ extern "C" MGE_API const mge::OperatorLibrary* mge_operators() {
 #endif
 
 #ifdef DEVICES
-// A kind of devices without kernels, which nobody opens.
+// A type of devices without kernels, which is never opened.
 extern "C" MGE_API const mge::Backend* mge_backend() {
     static const mge::Backend backend{mge::backend_abi, DEVICES, {}, 2, [](int) -> mge::Device& {
                                           throw std::runtime_error("this device is only a name");

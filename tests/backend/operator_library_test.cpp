@@ -173,7 +173,7 @@ TEST(OperatorLibrary, GivesItsNamesBack) {
     EXPECT_TRUE(remove_operators("test_fourth"));
     EXPECT_FALSE(remove_operators("test_fourth"));
     EXPECT_EQ(find_op("test_fourth"), nullptr);
-    // What knows it already still works.
+    // A known name still works.
     EXPECT_THAT(values_of(apply_one(*op, op->params.make().get(), {&x, 1})), ElementsAre(8));
     load_operators(library("fourth"));
     EXPECT_EQ(find_op("test_fourth"), op);
@@ -197,7 +197,7 @@ TEST(OperatorLibrary, IsCompiledAndMeasured) {
                             testing::FloatEq(std::exp(-2.F))));
 }
 
-// A fused step would name the operator in a text, where nobody looks for libraries.
+// A fused step would name the operator in its text, where libraries are not searched.
 TEST(OperatorLibrary, StaysBesideFusedSteps) {
     cube();
     GraphBuilder builder;

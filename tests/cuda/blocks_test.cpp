@@ -49,7 +49,7 @@ TEST(CudaBlocks, MeasureALongParameter) {
         {.reduction = 30'001, .gradient = false});
 }
 
-// Rows that a warp holds, that some warps hold, and that nobody holds; few and many of them.
+// Rows that fit in a warp, in several warps, and in none; few and many of them.
 TEST(CudaBlocks, GoOverRowsOfAnyLength) {
     for (auto [rows, n] : std::vector<std::pair<int64_t, int64_t>>{
              {3, 8}, {3, 256}, {3, 328}, {3, 1032}, {3, 8200}, {520, 1024}, {515, 1032}, {513, 67}}) {

@@ -182,7 +182,7 @@ TEST(CopiesBeside, RunsFollowEachOtherAtOnce) {
     };
     auto right = run(*Context::create(off), 4);
     auto context = Context::create(on);
-    // What it is given there is not page-locked, so no run waits for a copy at all.
+    // Its memory is not page-locked, so no run waits for a copy.
     Executable executable(two_uploads(), options);
     for_each_mix([&](unsigned seed) {
         EXPECT_EQ(run(*context, 4), right) << "seed " << seed;
@@ -215,7 +215,7 @@ TEST(CopiesBeside, OnlyWhatTouchesTheSameMemoryWaits) {
     EXPECT_GT(plan.copies[1].step, plan.copies[0].step + 1) << "it is asked for behind work";
 }
 
-// What is brought to the host is read there, so what went wrong before it is told.
+// The host reads copied data, so earlier errors are reported there.
 TEST(CopiesBeside, FaultsAreToldWhereTheHostReads) {
     GraphBuilder builder;
     {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the backend of CUDA does as a device: memory, queues, events, errors.
+// The CUDA backend as a device: memory, queues, events, errors.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

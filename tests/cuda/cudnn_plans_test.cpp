@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// cuDNN itself, where it is found, makes plans for a device whose properties it is told: so it says without a
-// GPU whether it takes our operation graphs.
+// If cuDNN is installed, it makes plans for a device described by its properties: so it checks our operation
+// graphs without a GPU.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
@@ -71,7 +71,7 @@ TEST_F(CudnnPlans, BiasResidualAndReluAreInside) {
             EXPECT_TRUE(is_fused_candidate(best_plan(Conv2d::name, dtype, layout).name)) << dtype << layout;
 }
 
-// What is copied lies in the workspace: who uses tensor cores wants channels last, strict f32 plain images.
+// The copy is in the workspace: tensor cores need channels last, strict f32 plain images.
 TEST_F(CudnnPlans, ImagesAreCopiedInTheOtherLayout) {
     for (std::string_view op : {Conv2d::name, Conv2dBackwardData::name, Conv2dBackwardWeight::name}) {
         auto plain = best_plan(op, DType::f16, {}), last = best_plan(op, DType::f16, channels_last);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What only a GPU that is emulated can be made to do.
+// Tests that need an emulated GPU.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -28,7 +28,7 @@ TEST(EmulatedCuda, WantOfMemoryNamesWhatWasAsked) {
     cuda::emulated::set_memory(size_t(64) << 20);
     EXPECT_THAT(error_of<MemoryError>([] { queue_of(gpu()).allocate(size_t(100) << 20); }),
                 AllOf(HasSubstr("gpu0 has no 104857600 bytes of memory left"), HasSubstr("held")));
-    // What is cached elsewhere is given back first.
+    // Memory cached elsewhere is returned first.
     { auto most = queue_of(gpu()).allocate(size_t(40) << 20); }
     DeviceId other = gpu();
     other.stream = 2;
@@ -41,7 +41,7 @@ TEST(EmulatedCuda, WantOfMemoryNamesWhatWasAsked) {
 
 TEST(EmulatedCuda, AFaultThatLastsNamesTheLastOperators) {
     Tensor x = on(gpu(), {1, 2, 3});
-    queue_of(gpu()).wait();  // what is under way would be lost, too
+    queue_of(gpu()).wait();  // the work in flight would be lost, too
     Tensor y = ops::exp(ops::add(x, x));
     cuda::emulated::fail_next(cudaErrorIllegalAddress);
     std::string message = error_of<DeviceError>([&] { floats_of(y); });
@@ -150,7 +150,7 @@ TEST(EmulatedCuda, RecordedRunsAreOneCall) {
     EXPECT_EQ(Runs(1, false).launched_graphs(5), 4U);
 }
 
-// Of six runs, those that were a recording; each has a large input and a large output.
+// The number of recorded runs among six; each has a large input and a large output.
 size_t launched_graphs(const std::function<void(Executable&)>& run) {
     GraphBuilder builder;
     {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What tests ask of the emulated GPU where they run on it.
+// Functions for tests that run on the emulated GPU.
 
 #include <cuda_runtime_api.h>
 #ifdef MGE_EMULATES_CUDA

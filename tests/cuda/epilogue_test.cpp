@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What passes put into the products of a program.
+// Epilogues that passes fuse into the products of a program.
 #include <gtest/gtest.h>
 
 #include "libmge/mge.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What all families of algorithms on a GPU keep to: the limit of their workspace, and that who says that its
-// results are reproducible gives the same bits again.
+// Common properties of all families of algorithms on a GPU: they respect the limit of their workspace, and
+// reproducible ones give the same bits again.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -26,7 +26,7 @@ struct Call {
     const OpInfo* op;
     std::shared_ptr<const void> params;
     Tensors inputs;
-    const char* family;  // what its library's candidates begin with
+    const char* family;  // prefix of the library's candidates
     TensorSpecs in, out;
 
     Problem problem(Precision precision = Precision::strict) const {
@@ -61,7 +61,7 @@ Tensor numbers(DType dtype, const Shape& shape, int seed) {
     return make_tensor(dtype, shape, values);
 }
 
-// Of each family those that need memory of their own, too: plain images that are copied.
+// For each family, also the calls that need extra memory: plain images that are copied.
 std::vector<Call> calls() {
     std::vector<Call> all;
     for (DType dtype : {DType::f32, DType::f16}) {
@@ -105,7 +105,8 @@ TEST(CudaFamilies, KeepToTheLimitOfTheWorkspace) {
                         options.workspace_limit = limit;
                         options.profile = measures;
                         options.heuristic = !measures;
-                        // What just fits is the fastest that may be taken, what does not fit faster still.
+                        // The largest workspace within the limit is the fastest allowed; larger ones are
+                        // faster still.
                         options.measure = [&](const Problem&, const Algorithm&, const Prepared& prepared,
                                               double) {
                             return prepared.workspace() > limit    ? 1.

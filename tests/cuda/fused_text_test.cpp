@@ -75,7 +75,7 @@ constexpr bool has_own_kernels() {
         return true;
 }
 
-// Of a program that is one operator; nothing when it is no elementwise one.
+// The text of a program with one operator; empty if it is not elementwise.
 template <class O>
 std::string one_step() {
     if constexpr (has_own_kernels<O>()) {
@@ -152,7 +152,7 @@ TEST_F(FusedText, IsKeptOnDisk) {
     auto time = std::filesystem::last_write_time(files[0]);
     EXPECT_EQ(cubin("inputs 1; sin 0; cos 1", {x}), made);
     EXPECT_EQ(std::filesystem::last_write_time(files[0]), time) << "it was read, not made";
-    // What is damaged is made anew.
+    // A damaged file is compiled again.
     std::ofstream(files[0], std::ios::app) << "damage";
     EXPECT_EQ(cubin("inputs 1; sin 0; cos 1", {x}), made);
     EXPECT_NE(std::filesystem::last_write_time(files[0]), time);

@@ -18,7 +18,7 @@ namespace mge::test {
 
 namespace {
 
-// Of each operator its algorithms, families by their name, with the dtypes that they have computed.
+// For each operator its algorithms, families by their name, with the dtypes that they have computed.
 using Ran = std::map<std::string, std::map<std::string, std::set<DType>>>;
 Ran& what_ran() {
     static Ran ran;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a GPU does with indices that the operators' own tests do not reach: many for one place, and those that
-// are outside, which nobody knows of until somebody waits.
+// Indices on a GPU that the operators' own tests do not cover: many for one position, and those out of range,
+// which are reported at the next wait.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -53,7 +53,7 @@ TEST(CudaIndex, OnesThatAreOutsideAreToldToWhoeverWaits) {
     Tensor x = to_device(make_tensor(DType::f32, {2, 3}, {0, 1, 2, 3, 4, 5}), gpu());
     Tensor one = ints({1}, {0}), value = to_device(make_tensor(DType::f32, {1, 1}, {7}), gpu());
     auto expect = [&](const char* message, const std::function<Tensor()>& work) {
-        Tensor y = work();  // without an error: nobody has waited
+        Tensor y = work();  // without an error before a wait
         expect_user_error(ErrorClass::index, message, [&] { to_host(y); });
         EXPECT_THAT(floats_of(ops::take({x, ints({1}, {1})}, {.axes = {0}})), ElementsAre(3, 4, 5))
             << "the queue can be used again";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What cuDNN and cuBLASLt compute, their layouts and what they do behind a convolution or product: on a GPU
-// by the real ones, where they are found; emulated by fakes that know what the real ones refuse.
+// Results of cuDNN and cuBLASLt, their layouts and the epilogues of convolutions and products: on a GPU with
+// the real libraries, if installed; emulated by fakes with the same restrictions.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -162,8 +162,8 @@ TEST(CudaLibraries, GradientsInChannelsLast) {
     EXPECT_TRUE(has_channels_last(*program));
 }
 
-// Nobody needs the plain weight then; an operand that cuDNN cannot have, since it lies too unevenly, gets our
-// own kernel, which makes it again.
+// The plain weight is not needed then; an operand that cuDNN does not support, because it is not aligned, is
+// processed by our own kernel, which makes it again.
 TEST(CudaLibraries, TurnedWeightsTakeThePlaceOfPlainOnes) {
     constexpr DType dtype = DType::f16;
     Tensor weight = filled({6, 8, 3, 3}, 1, dtype), x = filled({2, 8, 9, 9}, 2, dtype),
@@ -282,12 +282,12 @@ TEST(CudaLibraries, FastModelsAreStoredInBf16WithAttentionOfEngines) {
     }
 }
 
-// What lies too unevenly for cuDNN, and what it makes no plan of, our own kernel computes. A recorded run
-// keeps the numbers that a plan reads from the host.
+// Our own kernel computes unaligned operands, and those for which cuDNN makes no plan. A recorded run keeps
+// the numbers that a plan reads from the host.
 TEST(CudaLibraries, AttentionOfAnyOperands) {
     constexpr DType dtype = DType::f16;
     const Shape shape{2, 3, 9, 8};
-    constexpr int64_t apart = 8;  // elements between two operands that lie evenly
+    constexpr int64_t apart = 8;  // distance in elements of two aligned operands
     Tensor all = filled({shape.numel() + apart}, 1, dtype), there = to_device(all, gpu());
     GraphBuilder builder;
     {

@@ -15,7 +15,7 @@
 namespace mge::test {
 namespace {
 
-// Of all sizes, and around each number of the dtype and each middle between two.
+// Numbers of all sizes, and around each number of the dtype and each midpoint of two.
 std::vector<double> interesting(DType dtype) {
     std::vector<double> values{0.0, -0.0, INFINITY, -INFINITY, NAN, 1e30, -1e30, 1e-40, 0x1p63, -0x1p63};
     for (unsigned code = 0; code < 1u << narrow_width(dtype); ++code) {

@@ -14,7 +14,7 @@ namespace mge::test {
 struct Net {
     const char* name;
     Parameters parameters;
-    Tensors data;    // what goes in
+    Tensors data;    // the inputs
     Tensor targets;  // for each row of the output, the probabilities of classes
     // Training: batch norms take the statistics of the data.
     Tensor (*output)(const Parameters&, std::span<const Tensor> data, bool training);

@@ -73,7 +73,7 @@ Graph inference_graph(const Net& net) {
     for (auto& value : net.data) specs.push_back(value.spec());
     return record(specs, [&](const Tensors& x) { return Tensors{net.output(net.parameters, x, false)}; });
 }
-// What lies below the tapes of the thread, for the life of the scope.
+// Disables the tapes of the thread for the lifetime of the scope.
 class BelowTapes {
 public:
     explicit BelowTapes(Interpreter& interpreter) : before_(exchange_base_interpreter(&interpreter)) {}
@@ -184,7 +184,7 @@ TEST_P(Nets, GradientsAreThoseOfTheCpu) {
     }
 }
 
-// What steps of training lose, by whatever gives loss and gradients.
+// The losses of training steps, with any function for loss and gradients.
 std::vector<double> losses_of(Net net, const std::function<LossAndGradients(const Net&)>& differentiate) {
     auto optimizer = net.make_optimizer(net.parameters);
     std::vector<double> losses;
@@ -200,7 +200,7 @@ TEST_P(Nets, TrainToTheLossesOfTheCpu) {
     auto& net = GetParam();
     auto expected = losses_of(net, differentiated);
     EXPECT_LT(expected.back(), expected.front());
-    constexpr double drift = 2e-3;  // of a step after the other
+    constexpr double drift = 2e-3;  // accumulated over the steps
     auto is_near = testing::Pointwise(testing::DoubleNear(drift), expected);
     EXPECT_THAT(losses_of(at(gpu(), net), differentiated), is_near) << "at once";
     CompileOptions options;

@@ -16,7 +16,7 @@ DeviceId gpu() { return other_device().id; }
 
 Tensor with_channels_last(const Tensor& plain) { return ops::transpose(plain, {.pattern = {0, 2, 3, 1}}); }
 
-// The elements as they lie.
+// The elements in memory order.
 template <class O>
 Tensor pooled_there(const typename O::Params& params, const Tensor& x) {
     TensorSpecs in{x.spec()}, out = O::info.infer(&params, in);

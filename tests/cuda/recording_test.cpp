@@ -88,7 +88,7 @@ TEST(RecordedRuns, ReadAndWriteWhatIsBoundElsewhere) {
     }
 }
 
-// Nobody can say within a recording what comes behind its work.
+// In a recording, later work is unknown.
 TEST(RecordedRuns, MayLetGoOfWhatWasUploaded) {
     Tensor uploaded = upload_beside(filled(x_shape, 1), gpu()), kept = uploaded.alias();
     dynamic_cast<RecordingQueue&>(queue_of(gpu())).record_work([&] { kept = uploaded = {}; });

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory of one queue that another one reads: the block belongs to its queue, which may hand it out again as
-// soon as nobody holds it, so whoever reads it elsewhere has to let that queue wait. Streams that are
-// emulated are mixed by many seeds; on a GPU they run as they come.
+// Memory of one queue that another one reads: the block belongs to its queue, which may reuse it as soon as
+// it is freed, so a reader on another queue must make that queue wait. Emulated streams are interleaved by
+// many seeds; on a GPU they run in any order.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -36,7 +36,7 @@ Tensor numbers(const Shape& shape) {
     return make_tensor(DType::f32, shape, values);
 }
 
-// What comes next on the queue of memory that was given back takes it, and writes over it.
+// The next allocation on a queue reuses memory that was freed, and overwrites it.
 void write_over_freed_blocks(DeviceId id) {
     for (int i = 0; i < 4; ++i) ops::add(filled(-1, id), filled(-2, id));
 }
@@ -84,7 +84,7 @@ TEST(CudaStreams, OthersStreamsWaitForAQueueAndItForThem) {
                 one->let_wait(two->stream_address());
             }
             queue_of(y.device()).copy(y.address(), x.address(), x.spec().bytes());
-            // What reads x comes first, whoever has its block next.
+            // The reader of x runs before the block's next owner.
             one->wait_for_stream(two->stream_address());
             x = {};
             write_over_freed_blocks(queue_number(1));

@@ -18,7 +18,7 @@ namespace {
 Queue& gpu_queue() { return queue_of(other_device().id); }
 
 struct Case {
-    size_t size;  // of an element
+    size_t size;  // size of an element
     Shape shape;
     StridedSide source, target;
     size_t source_count, target_count;

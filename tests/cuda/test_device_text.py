@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the kernels of libmge_cuda.so take of a multiprocessor, by cuobjdump; no GPU is needed."""
+"""Resources of a multiprocessor that the kernels of libmge_cuda.so use, by cuobjdump; no GPU is
+needed."""
 
 import os
 import re
@@ -12,9 +13,10 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 # A launch that asks for nothing gets no more shared memory; ours ask for nothing.
 MOST_SHARED = 48 * 1024
-# Arrays that are indexed by numbers known to a run alone lie there; spilled registers would too.
+# The stack contains arrays that are indexed by run-time numbers, and spilled registers.
 MOST_STACK = 128
-# Of a thread in blocks of 256; kernels of larger blocks say so to the compiler, which keeps to it.
+# For a thread in blocks of 256; kernels with larger blocks declare that to the compiler, which
+# respects it.
 MOST_REGISTERS = 65536 // 256
 
 WHAT = ("registers", "stack", "shared", "local")

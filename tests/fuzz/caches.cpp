@@ -48,7 +48,7 @@ std::vector<CacheRow> rows_of(const std::string& file) {
     return FastrunCache::from_bytes(bytes_of(file), "input")->rows();
 }
 
-// What fast-run keeps of a problem beside its times.
+// The data of fast-run about a problem besides its times.
 void store_sample(FastrunCache& cache) {
     const std::string considered[] = {"reference", "packed", "family", "family*", "family:one"};
     cache.store(SampleProblem(3).problem, {{"packed", 0.5, 64, {}}}, considered);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs a fuzz target without libFuzzer: first every seed, then a number of mutations of them. What was
-// accepted is mutated further, in the place of the coverage that nobody measures here. The number decides and
-// not the time, and the seed of the random numbers is told: the same command tries the same inputs.
+// Runs a fuzz target without libFuzzer: first every seed, then a number of mutations of them. Accepted inputs
+// are mutated further, as a substitute for coverage. The run is limited by number instead of time, and the
+// random seed is printed: the same command tries the same inputs.
 //
 // With MGE_FUZZ_RUN_EVERY=1 every small graph that is accepted is compiled and run, instead of one in four.
 //
@@ -38,8 +38,8 @@ extern "C" int LLVMFuzzerInitialize(int* argc, char*** argv);
 namespace mge::fuzz {
 namespace {
 
-// What an input may take: CPU time, which a busy machine does not lengthen by much, and what is resident of
-// the process at its largest. A sanitizer is slower, and keeps what is freed.
+// Limits of an input: CPU time, which a busy machine does not lengthen by much, and the peak resident memory
+// of the process. A sanitizer is slower, and keeps freed memory.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr bool is_sanitized = true;
 constexpr int hang_seconds = 25;
@@ -53,7 +53,7 @@ constexpr size_t largest_resident = size_t(512) << 20;
 constexpr size_t largest_data = size_t(2) << 30;
 constexpr size_t largest_pool = 256;
 
-Random mutations(0);  // of LLVMFuzzerMutate, which is given none
+Random mutations(0);  // for LLVMFuzzerMutate, which gets none
 const std::string* current = nullptr;
 char finding_path[64];
 
@@ -191,7 +191,7 @@ int run(int argc, char** argv) {
 }  // namespace
 }  // namespace mge::fuzz
 
-// What libFuzzer calls its default mutations, as far as they need no coverage.
+// The default mutations of libFuzzer, except those that need coverage.
 extern "C" size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t max_size) {
     using namespace mge::fuzz;
     std::string bytes(reinterpret_cast<const char*>(data), size);

@@ -53,7 +53,7 @@ void try_input(Bytes input) {
     if (!is_encrypted(input)) throw ModelError("a file of another kind");
     auto owner = std::make_shared<std::string>(text_of(input));
     Bytes file = bytes_of(*owner);
-    // What the file says of itself without a key, and with another one.
+    // The information in the file without a key, and with a wrong one.
     read_encrypted_header(file, file.size(), "input");
     use(open_model({file, owner, "input"}, {.key = cipher().key}), input);
 }

@@ -20,7 +20,7 @@
 namespace mge::fuzz {
 namespace {
 
-// What tensors of one input may take; more is a MemoryError.
+// Memory limit for the tensors of one input; more is a MemoryError.
 constexpr size_t memory_limit = size_t(64) << 20;
 
 [[noreturn]] void report(const char* what, const char* message) {
@@ -67,7 +67,8 @@ Outcome outcome_of(Bytes input) {
 extern "C" int LLVMFuzzerInitialize(int*, char***) {
     auto& cpu = mge::device({});
     cpu.set_memory_limit(cpu.memory().allocated + mge::fuzz::memory_limit);
-    // Warnings are kept, to be told once: what an input leaves behind makes libFuzzer look for leaks.
+    // Warnings are recorded to be printed once: state that an input leaves behind makes libFuzzer search for
+    // leaks.
     mge::set_log_level(mge::LogLevel::error);
     std::atexit(mge::fuzz::tell_runs);
     if (auto folder = mge::env_string("MGE_FUZZ_SEEDS")) mge::fuzz::write_seeds(*folder);

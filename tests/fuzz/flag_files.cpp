@@ -29,7 +29,7 @@ constexpr std::string_view lines[] = {"--fast-run\n",
 }  // namespace
 
 void try_input(Bytes input) {
-    // Further files that a mutation names are none of the input.
+    // Further files that a mutation names do not belong to the input.
     if (text_of(input).find("flagfile") != std::string::npos) throw UserError("it names other files");
     InputFile file(input);
     auto flags = cli::normalize_arguments(cli::expand_flag_files({"--flagfile", file.path()}));

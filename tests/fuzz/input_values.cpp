@@ -11,7 +11,7 @@ namespace mge::fuzz {
 
 void try_input(Bytes input) {
     std::string text = text_of(input);
-    // As make_tests() tells them apart.
+    // The same distinction as in make_tests().
     if (text.starts_with("#rand")) {
         load_and_run::parse_random(text);
     } else if (text.starts_with("{\"")) {

@@ -29,7 +29,7 @@ void expect(int code) {
     throw ModelError(message);
 }
 
-// Whether loading and running it is done in no time. True when nobody can tell, because it is damaged.
+// Whether loading and running it is fast. True if that is unknown because it is damaged.
 bool is_quick(Bytes input) try {
     auto owner = std::make_shared<std::string>(text_of(input));
     return is_small(open_model({bytes_of(*owner), owner, "input"}).graph);

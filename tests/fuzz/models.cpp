@@ -21,7 +21,7 @@
 namespace mge::fuzz {
 namespace {
 
-// Of what is run.
+// Limits for running it.
 constexpr double most_operations = 2e6, most_bytes = 1 << 20;
 // One in so many accepted inputs is compiled and run, by its content.
 uint64_t run_every() {
@@ -29,7 +29,7 @@ uint64_t run_every() {
     return result;
 }
 
-// A net whose weights lie packed in its file, too.
+// A net with packed weights in its file.
 Model with_packed_weights() {
     Model model;
     Graph& g = model.graph;

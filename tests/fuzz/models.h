@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What targets share whose inputs are models.
+// Common part of the targets whose inputs are models.
 
 #include <string>
 #include <vector>
@@ -23,7 +23,7 @@ std::vector<std::string> model_files();
 Model read(Bytes bytes);
 std::string written(const Model& model);
 
-// What runs it is done in no time, whatever algorithms compute it.
+// Running it is fast with any algorithms.
 bool is_small(const Graph& graph);
 
 // Verifies and prints the graph; of small ones it compiles and runs one in four, or one in

@@ -134,7 +134,7 @@ void mutate_text(std::string& text, Random& random) {
         case 3:
             text.erase(at, random.below(200));
             return;
-        case 4: {  // what stands between two quotes
+        case 4: {  // the text between two quotes
             size_t open = text.find('"', at), close = text.find('"', open + 1);
             if (open == text.npos || close == text.npos) return;
             text.replace(open + 1, close - open - 1, hostile_name(random));

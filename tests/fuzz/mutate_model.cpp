@@ -143,7 +143,7 @@ bool can_be_inferred(const Graph& graph) {
     return true;
 }
 
-// What follows from another parameter or shape, as far as the operators accept it.
+// Infers the results of another parameter or shape, as far as the operators accept it.
 void infer_again(Graph& graph) {
     TensorSpecs specs;
     for (ValueId id : graph.inputs()) specs.push_back(graph.value(id).spec);

@@ -107,7 +107,7 @@ private:
         for (auto& weight : graph_->initializer()) names_.push_back(weight.name());
         for (auto& node : *nodes_)
             for (auto& output : node.output()) names_.push_back(output);
-        // What an inner graph may see.
+        // The names visible in an inner graph.
         if (graph_ == model_.mutable_graph()) return;
         for (auto& input : model_.graph().input()) names_.push_back(input.name());
         for (auto& node : model_.graph().node())
@@ -140,7 +140,7 @@ private:
         else
             *input = any_name();
     }
-    // Of inputs and outputs.
+    // The number of inputs and outputs.
     void change_count() {
         auto* node = any_node();
         if (!node) return;
@@ -282,7 +282,7 @@ private:
     }
 
     std::string fresh_name() { return "new" + std::to_string(random_.below(1000)); }
-    // Its results are outputs of the graph, so that nobody leaves it away.
+    // Its results become outputs of the graph, so that it is not removed.
     void show(const file::NodeProto& node) {
         if (random_.one_in(2)) graph_->clear_output();
         for (auto& name : node.output()) graph_->add_output()->set_name(name);

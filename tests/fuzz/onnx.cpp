@@ -9,7 +9,7 @@
 namespace mge::fuzz {
 namespace {
 
-// What graphs may grow to beyond their files: it is reached as with more, but sooner.
+// Limit of the growth of graphs beyond their files: small, so that it is reached soon.
 constexpr size_t growth_slack = size_t(2) << 20;
 
 // The last input that was read, with room for any: libFuzzer tries an input that allocates more than it frees
@@ -55,7 +55,7 @@ std::vector<std::string> seeds() {
     return result;
 }
 
-// What the messages say, or the bytes: lengths and small numbers are single ones; there are no checksums.
+// Mutates the messages, or the bytes: lengths and small numbers are single bytes; there are no checksums.
 void mutate(std::string& input, Random& random) {
     keep(last_read());
     if (random.below(4) && mutate_onnx(input, others(), random)) return;

@@ -7,7 +7,7 @@
 
 namespace mge::fuzz {
 
-// What became of an input: accepted, or refused with the code of its error.
+// The outcome of an input: accepted, or refused with the code of its error.
 struct Outcome {
     std::optional<ErrorCode> refusal;
 };

@@ -106,7 +106,7 @@ void try_each_pass(const Network& network, bool fixed_shapes) {
     options.weight_bits = 8;
     for (auto& pass : pipeline()) {
         const std::string name(pass.name);
-        // Where a model runs its shapes are known.
+        // At run time a model's shapes are known.
         if (!fixed_shapes && name == "choose_layout") continue;
         options.passes = {{name, true}};
         if (name != "compress_weights") options.passes["compress_weights"] = false;

@@ -38,7 +38,7 @@ void choose_algorithms(SelectOptions& select, Random& random) {
     }
 }
 
-// What contradicts another option is never chosen with it.
+// Contradicting options are never chosen together.
 CompileOptions any_options(Random& random) {
     constexpr const char* layouts[] = {"nchw", "nhwc", "nChw8c", "nChw16c"};
     constexpr Precision precisions[] = {Precision::relaxed, Precision::fast};
@@ -62,7 +62,7 @@ CompileOptions any_options(Random& random) {
     return options;
 }
 
-// Small numbers are indices and lengths, too; the others are none.
+// Small numbers are valid indices and lengths, the others are not.
 void fill(void* data, const TensorSpec& spec, Random& random) {
     constexpr float numbers[] = {0,    1,      2,   3,    5,     -1,    -2,       0.5f,
                                  -0.f, 1e-40f, 300, 7e4f, -3e9f, 1e30f, INFINITY, NAN};

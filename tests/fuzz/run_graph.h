@@ -10,7 +10,7 @@ namespace mge::fuzz {
 // values of its inputs follow from `choice`.
 void run_graph(const Graph& graph, uint64_t choice);
 
-// What run_graph has done in this process: an error ends a run early.
+// Runs of run_graph in this process: an error ends a run early.
 struct GraphRuns {
     long begun = 0, finished = 0;
 };

@@ -16,15 +16,15 @@ using Bytes = std::span<const std::byte>;
 
 inline constexpr size_t largest_input = 64 << 10;
 
-// Reads the input and uses what was read as a user would. What is wrong with the input is an mge::Error;
-// InternalError, any other exception, a signal, a hang and memory beyond the limit are findings.
+// Reads the input and uses it as a user would. Faults of the input are mge::Error; InternalError, any other
+// exception, a signal, a hang and memory beyond the limit are findings.
 void try_input(Bytes input);
 
 // Inputs to start from.
 std::vector<std::string> seeds();
 
-// Changes the input in a way that its format suggests, and mends checksums and lengths, so that most changes
-// reach what lies behind them.
+// Changes the input in a way that suits its format, and repairs checksums and lengths, so that most changes
+// reach the later parts.
 void mutate(std::string& input, Random& random);
 
 }  // namespace mge::fuzz

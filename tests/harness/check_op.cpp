@@ -237,7 +237,7 @@ void check_gradient_there(const GradientArguments& here, const Tensors& expected
     try {
         grads = here.op.gradient({here.op, here.params, inputs, outputs, weights, here.needed});
     } catch (const DeviceError& e) {
-        // Of an operator that the rule is written in.
+        // The error of an operator in the rule.
         if (std::string_view(e.what()).find("is not available on") == std::string_view::npos) throw;
         return;
     }

@@ -46,7 +46,7 @@ struct InputSpec {
     std::vector<double> values;  // exact contents, repeated as often as needed
 };
 
-// What the operator has to give, from its inputs after promotion.
+// The expected results of the operator, from its inputs after promotion.
 using Reference = std::function<Tensors(std::span<const Tensor> inputs)>;
 
 struct CheckOptions {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Memory behind which nothing is mapped: who reads or writes beyond its end is stopped, where no sanitizer
-// looks, too: in tiles of matrix instructions, in masked vectors and in code that is made at run time. What
-// is not written yet is NaN, or −1.
+// Memory followed by unmapped pages: accesses beyond its end are detected also where sanitizers cannot: in
+// tiles of matrix instructions, in masked vectors and in code generated at run time. Unwritten elements are
+// NaN, or −1.
 #include "libmge/tensor/tensor.h"
 
 namespace mge::test {

@@ -51,7 +51,7 @@ Graph written_and_read(const Graph& graph) {
     Model model;
     model.graph = graph;
     write_model(stream, model);
-    // Weights are used in place, so the bytes have to lie as in a file that was mapped.
+    // Weights are used in place, so the bytes must be aligned as in a mapped file.
     std::string bytes = std::move(stream).str();
     std::shared_ptr<std::byte[]> memory(
         static_cast<std::byte*>(std::aligned_alloc(64, (bytes.size() + 63) / 64 * 64)), std::free);
@@ -105,7 +105,7 @@ void check_execution_modes(const OpInfo& op, const void* params, std::span<const
     InterpreterScope eager(eager_interpreter());
     expect_all_close(on_host(eager_interpreter().apply(op, params, on_other_device(op, inputs))), expected,
                      options, text("eager on ", other_device().name));
-    // What finds out its shape by itself runs in no other way.
+    // Operators that determine their shape at run time support no other way.
     if (op.traits.runtime_shape)
         tell_that_it_ran(op, find_kernels(op, other_device().id).front().name, specs_of(inputs),
                          specs_of(expected));

@@ -9,11 +9,11 @@ namespace mge::test {
 void check_execution_modes(const OpInfo& op, const void* params, std::span<const Tensor> inputs,
                            const Tensors& expected, const CheckOptions& options);
 
-// What an operator's inputs are there and here; host values stay where they are.
+// An operator's inputs on the other device; host values stay on the host.
 Tensors on_other_device(const OpInfo& op, std::span<const Tensor> tensors);
 Tensors on_host(const Tensors& tensors);
 
-// Where the other device wants to know.
+// Records the run for the other device, if needed.
 void tell_that_it_ran(const OpInfo& op, std::string_view candidate, std::span<const TensorSpec> inputs,
                       std::span<const TensorSpec> outputs);
 

@@ -8,7 +8,7 @@
 
 namespace mge::test {
 
-// What fn() throws of this class, in words.
+// The message of an exception of this class that fn() throws.
 template <class Failure = UserError, class Fn>
 std::string error_of(Fn&& fn) {
     try {

@@ -5,9 +5,9 @@
 
 namespace mge::test {
 
-// The results of one candidate for these operands, of which the problem says which are constants. All of them
-// lie in memory of their own (edge_memory.h), but for an output in the place of an input, if there is one. It
-// runs twice, as programs do.
+// The results of one candidate for these operands, whose constants are given by the problem. All of them have
+// separate memory (edge_memory.h), except an output in the place of an input, if there is one. It runs twice,
+// as in programs.
 Tensors run_candidate(const NamedCandidate& named, const Problem& problem, const Tensors& inputs,
                       const InPlace* in_place = nullptr);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What tools see of the graphs that operators hold.
+// Inner graphs of operators, as tools see them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -73,7 +73,7 @@ struct Sample {
     std::unique_ptr<Context> context;
 };
 
-// Tells all that it is told, by path.
+// Records all notifications by path.
 class Teller final : public StepObserver {
 public:
     explicit Teller(std::vector<std::string>& told, std::string path = {})
@@ -210,7 +210,7 @@ TEST(Inside, RepeatedValuesAreComparedByPath) {
         EXPECT_THAT(e.finding().why, HasSubstr("in run 4"));
     }
     sample.context->observe(nullptr);
-    // The result of the loop tells what the first iterations do not.
+    // The result of the loop shows values that the first iterations do not.
     ones[3] = 1;
     ones[39] = 2;
     sample.set(1, ones);

@@ -105,7 +105,7 @@ TEST(MegEngineProfile, ReadsWhatOursTellOfTheInsideOfOperators) {
     EXPECT_EQ(inner.count, 6);
     EXPECT_EQ(inner.total, 2000);
 
-    // What is none of ours, or of another graph.
+    // A profile that is not ours, or of another graph.
     for (const char* other :
          {R"("2": [1, 2])", R"("2": null)", R"("2": {"steps": 7})", R"("77": {"steps": [1]})"})
         EXPECT_THAT(read_text(inside(other)).inner_steps, testing::IsEmpty()) << other;

@@ -107,7 +107,7 @@ TEST(MemoryTimeline, LargeBoxesHaveTheirNamesAndColoursTheirMeaning) {
         EXPECT_THAT(svg, HasSubstr(text("\">", meaning)));
 }
 
-// What stands beside the axis of bytes: numbers, and the unit that all of them have.
+// The labels of the axis of bytes: numbers, and their common unit.
 std::vector<double> ticks_of(const std::string& svg, std::string& unit) {
     std::vector<double> ticks;
     std::regex label("text-anchor=\"end\">([0-9.e+-]+) ([KMG]iB)</text>");

@@ -17,7 +17,7 @@ TEST(OperatorRecorder, TellsOperatorsWithTheirTimesAndShapes) {
     operator_recorder().start();
     Tensor y = ops::sum(ops::add(x, x), {.axes = {0}});
     auto [operators, blocks] = operator_recorder().stop();
-    ops::neg(x);  // nobody is told any more
+    ops::neg(x);  // no longer observed
     ASSERT_EQ(operators.size(), 2u);
     EXPECT_EQ(operators[0].name, "add");
     EXPECT_EQ(operators[1].name, "sum");

@@ -42,7 +42,7 @@ TEST_F(Peaks, CountsWhatTheMachineReallyDoes) {
     EXPECT_LE(measure_peak(1).value().operations_per_s, most_hertz * units * operations * lanes);
 }
 
-// Rates that rise and fall as they are told; the machine is quiet or not.
+// Rates that rise and fall as given; the machine is quiet or not.
 Peak best_of(const std::vector<double>& rates, bool is_quiet) {
     size_t at = 0;
     auto next = [&] { return rates[at++ % rates.size()]; };

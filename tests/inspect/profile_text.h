@@ -15,7 +15,7 @@ inline Profile read_text(std::string_view text) {
     return read_profile(std::as_bytes(std::span(text)), "f.json");
 }
 
-// What reading it throws.
+// The error of reading it.
 inline std::string fault_of(std::string_view text) {
     try {
         read_text(text);

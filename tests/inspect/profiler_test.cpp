@@ -124,7 +124,7 @@ TEST(Profiler, TellsWhatTheProgramIs) {
     EXPECT_GE(operations, 2 * 2.0 * 64 * 64 * 64);
     EXPECT_LT(operations, 2.2 * 2.0 * 64 * 64 * 64);
     EXPECT_EQ(p.memory->plan, int64_t(r.program->memory().plan));
-    // Values of the arena lie inside it while the steps that need them run.
+    // Values of the arena are inside it while the steps that need them run.
     for (auto& value : p.values) {
         if (value.place != "arena") continue;
         EXPECT_LE(value.offset + value.bytes, p.memory->plan);

@@ -19,7 +19,7 @@ namespace {
 
 using Results = std::vector<std::optional<ContestResult>>;
 
-// Entrants with times of their own on a machine that is told when to be busy.
+// Entrants with given times on a machine that is busy at given times.
 struct Race {
     explicit Race(std::vector<double> times) : times(std::move(times)), runs(this->times.size()) {}
     Results hold() {
@@ -485,7 +485,7 @@ TEST(Lookups, AnEqualProblemIsMeasuredOnceAndSaidToBe) {
     EXPECT_EQ(asked, 1);
 }
 
-// What a candidate holds of its weights.
+// A candidate's copy of its weights.
 struct HeldCopy {
     static inline size_t held = 0, most = 0;
     explicit HeldCopy(size_t bytes) : bytes(bytes) { most = std::max(most, held += bytes); }

@@ -44,7 +44,7 @@ void expect_as_reorder(const Dims& dims, dnnl_format_tag_t from_tag, dnnl_format
         else
             plain[i] = int32_t(i + 1);
     }
-    // What does not come from an element is not zero before.
+    // Elements that are not written must not be zero before.
     std::vector<int32_t> expected(bytes(to) / 4, -1), got(bytes(to) / 4, -1);
     reorder(from, plain.data(), to, expected.data());
     ASSERT_TRUE(copy_blocked(from, plain.data(), to, got.data()))

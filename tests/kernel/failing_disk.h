@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A disk for SQLite that can be told to fail: a layer over the system's file functions, the default one from
-// its construction on.
+// A disk for SQLite that fails on request: a layer over the system's file functions, the default one from its
+// construction on.
 
 #include <sqlite3.h>
 

@@ -6,7 +6,7 @@
 
 namespace mge {
 
-// A machine whose time passes only when something is said to take time, with disturbances as they are told.
+// A machine whose time passes only on request, with given disturbances.
 class FakeWitness final : public Witness {
 public:
     static constexpr double calibration_ms = 0.01;
@@ -18,7 +18,7 @@ public:
 
     using Witness::Witness;
 
-    // What happens during work of so many milliseconds.
+    // The disturbance during work of so many milliseconds.
     std::function<Disturbance(double)> disturb = [](double) { return Disturbance(); };
     int rests = 0;
 
@@ -30,7 +30,7 @@ public:
         pass(milliseconds);
     }
 
-    // Time in which nobody of us computes.
+    // Time without computation of this process.
     void pass(double milliseconds) { now_.wall_ms += milliseconds; }
     void compute(double milliseconds) {
         auto [kind, more] = disturb(milliseconds);

@@ -139,7 +139,7 @@ TEST_F(CacheUnderAttack, FailingDisksKeepTheOldRowsAndTheWorkGoesOn) {
     EXPECT_GT(failures, 20) << "the disk never failed";
 }
 
-// What a cache says is believed only as far as the operator offers it.
+// A cache is trusted only as far as the operator offers its algorithms.
 TEST_F(CacheUnderAttack, PoisonedRowsChangeNothing) {
     static const Algorithm algorithms[] = {
         {"first", always, [](const PrepareContext&) { return Prepared::make(0, 64); }, nullptr},
@@ -173,7 +173,7 @@ TEST_F(CacheUnderAttack, PoisonedRowsChangeNothing) {
         }
         EXPECT_EQ(choose(cache.get(), SIZE_MAX), "first") << poison.measured.name.substr(0, 40);
     }
-    // The row lies about its memory: what the algorithm really asks for counts.
+    // The row has a wrong size of memory: the algorithm's actual request counts.
     CacheRow liar{machine, key, {"second", 0.1, 0}, 1};
     start_afresh();
     auto cache = FastrunCache::open(path_);

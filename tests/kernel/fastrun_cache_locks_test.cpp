@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The cache where other processes lock it, or nobody can.
+// The cache when other processes lock it, or cannot.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -83,7 +83,7 @@ TEST_F(CacheFile, IsReadFromMemory) {
     }
 }
 
-// A storage in memory that fails when it is told to.
+// A storage in memory that fails on request.
 class Shelf final : public CacheStorage {
 public:
     struct Content {
@@ -358,7 +358,7 @@ TEST_F(CacheFile, KeepsWhichAlgorithmsThereWere) {
     EXPECT_EQ(cache->considered(sample.problem), std::nullopt);
 }
 
-// Files of programs that asked nobody.
+// Files of older programs, without the considered algorithms.
 TEST_F(CacheFile, ReadsFilesThatDoNotSayWhichAlgorithmsThereWere) {
     Sample sample(3);
     FastrunCache::open(path_)->store(sample.problem, {{"a", 1.0}});
@@ -372,8 +372,8 @@ TEST_F(CacheFile, ReadsFilesThatDoNotSayWhichAlgorithmsThereWere) {
     EXPECT_THAT(*cache->considered(sample.problem), ElementsAre("a"));
 }
 
-// Where nothing may be written beside it, as another user or on a file system that is read-only. Root may
-// write in any folder, so the file lies where nobody may.
+// A folder without write permission, as for another user or on a read-only file system. Root may write in any
+// folder, so the file is in a folder that is not writable for root either.
 class ReadOnlyFolder : public CacheFile {
 protected:
     void SetUp() override {
@@ -588,7 +588,7 @@ TEST_F(Explained, TheNearestIsTheOneThatDiffersLeast) {
     EXPECT_THAT(miss->detail, HasSubstr("'1' there, '2' here"));
 }
 
-// Of three fully connected layers, for a batch that none was measured for.
+// Three fully connected layers, for a batch without measurements.
 TEST_F(Explained, AnotherBatchIsNearerThanAnotherLayer) {
     auto layer = [](int batch, int in, int out) {
         auto matrix = [](int rows, int columns) { return text("float32(", rows, ", ", columns, ")"); };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What fails inside the libraries that share our threads.
+// Failures inside the libraries that share our threads.
 
 #include <gtest/gtest.h>
 

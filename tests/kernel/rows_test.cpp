@@ -39,7 +39,7 @@ struct Function {
     RowsFn (*rows)();
     double (*exact)(double);
     float low, high;
-    double ulps;  // of the largest error accepted: Highway's documentation plus ours
+    double ulps;  // largest accepted error: Highway's documentation plus ours
 };
 double exact_gelu(double x) { return 0.5 * x * std::erfc(-x * 0.70710678118654752); }
 double exact_sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
@@ -113,7 +113,7 @@ TEST(VectorFunctions, AreAccurate) {
     }
 }
 
-// Where e^-x is no normal number.
+// For a subnormal e^-x.
 TEST(VectorFunctions, OfExponentialsEndWell) {
     const float infinity = HUGE_VALF;
     const std::vector<float> x{90, 1e30f, 3e38f, infinity, -90, -1e30f, -3e38f, NAN, -NAN};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What concerns the process, and what models say of themselves, through the interface of C.
+// Functions of the process, and metadata of models, through the C interface.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <malloc.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Networks through the interface of C: what a program in C can do wrong, and whose memory is whose. What the
-// functions do stands in all_functions.c.
+// Networks through the C interface: errors of C programs, and ownership of memory. all_functions.c tests the
+// functions.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

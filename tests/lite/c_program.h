@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
-/* What test programs in C have in common. Each ends, and says why, where something is not as it has to be. */
+/* Common part of the test programs in C. Each ends with a message at the first failure. */
 #include <stddef.h>
 #include <stdint.h>
 

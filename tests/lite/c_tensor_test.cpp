@@ -95,7 +95,7 @@ TEST(LiteTensorInC, ErrorsAreRecordedAndCleared) {
     EXPECT_EQ(LITE_get_last_error_code(), LITE_INTERNAL_ERROR);
     EXPECT_STREQ(LITE_get_last_error(), "Error: LITE_make_tensor: the argument 'tensor' is null");
     const char* text = LITE_get_last_error();
-    LiteTensor tensor = make(default_layout);  // what works changes nothing
+    LiteTensor tensor = make(default_layout);  // a valid call changes nothing
     EXPECT_EQ(LITE_get_last_error(), text);
     EXPECT_EQ(LITE_get_last_error_code(), LITE_INTERNAL_ERROR);
     LITE_clear_last_error();

@@ -73,7 +73,7 @@ TEST_F(LiteDeviceTensor, CopiesBetweenAllKinds) {
             float sum = 0, all = 0;
             for (float value : expected) sum += value;
             for (float value : values_of<float>(*target.whole)) all += value;
-            EXPECT_EQ(all, sum);  // what lies between is 0 still
+            EXPECT_EQ(all, sum);  // the elements in between are still 0
         }
 }
 

@@ -64,7 +64,7 @@ TEST_F(LogLevels, HiddenWarningsAreNotSpent) {
     EXPECT_EQ(testing::internal::GetCapturedStderr(), "mge: warning: a hidden doubt\n");
 }
 
-// In a process of its own: nobody has set a level there.
+// In a separate process, where no level is set.
 TEST(LogLevelDeathTest, OfLiteAloneIsError) {
     GTEST_FLAG_SET(death_test_style, "threadsafe");
     EXPECT_EXIT(

@@ -15,7 +15,7 @@ using mge::test::Octets;
 using test::error_of;
 using testing::HasSubstr;
 
-// What is said about a file is what a network that has it loaded says of itself.
+// The information about a file equals that of a network that has loaded it.
 void expect_as_loaded(const NetworkIO& info, const std::string& path, const Config& config = {}) {
     Network network(config);
     network.load_model(path);

@@ -49,7 +49,7 @@ std::vector<uint8_t> octets(std::span<const std::byte> bytes) {
     return {first, first + bytes.size()};
 }
 
-// What the program of a model gives for inputs that depend on their position alone.
+// The results of a model's program for inputs that depend only on their position.
 std::vector<std::vector<float>> outputs_of(const mge::Model& model) {
     auto context = mge::Context::create(mge::Program::compile(model.graph, {}));
     mge::Tensors inputs;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What networks call, when and on which thread.
+// Callbacks of networks, when they are called and on which thread.
 #include <gmock/gmock.h>
 
 #include <atomic>
@@ -135,8 +135,7 @@ TEST(NetworkCallbacks, AsynchronousOneNeedsNoWait) {
     EXPECT_EQ(calls, "afafaf");
 }
 
-// Whoever has such a callback need not wait, so the failure is told at once, at the level that Lite has by
-// itself.
+// With such a callback no wait is needed, so the failure is reported immediately, at Lite's default level.
 TEST(NetworkCallbacks, AnAsynchronousFailureIsTold) {
     auto level = get_log_level();
     set_log_level(LiteLogLevel::ERROR);
@@ -268,7 +267,7 @@ TEST(NetworkCallbacks, MayDestroyTheirNetwork) {
     auto use = [](const Config& config, auto&& set, bool waits_here) {
         std::atomic<int> ends = 0;
         auto network = filled(config);
-        // What only the network's callbacks hold is there until it is gone.
+        // An object held only by the network's callbacks lives until they are destroyed.
         auto counted = std::shared_ptr<int>(nullptr, [&](auto) { ++ends; });
         set(network, counted);
         counted.reset();

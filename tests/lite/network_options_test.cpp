@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What options, configurations and lists of inputs and outputs do.
+// Effects of options, configurations and lists of inputs and outputs.
 #include <gmock/gmock.h>
 
 #include "libmge/device/device.h"

@@ -123,7 +123,7 @@ TEST_F(NetworkRecords, LayoutsAreChosenByTimesAndKeptInTheModel) {
     auto network = std::make_shared<Network>();
     size_t calls = 0;
     AlgorithmPolicy policy;
-    // By these costs images lie best as they do not by themselves.
+    // With these costs another layout than the default is the best.
     bool is_plain_cheap = has_own_layout(*load(classifier()));
     policy.measure = [&calls, is_plain_cheap](const mge::Problem& problem, const mge::Algorithm&,
                                               const mge::Prepared&, double) {
@@ -150,7 +150,7 @@ TEST_F(NetworkRecords, LayoutsAreChosenByTimesAndKeptInTheModel) {
     fill(*reloaded, "data");
     run(*reloaded);
     expect_near(output(*reloaded, "score"), wanted, 0);
-    // What the user says comes first.
+    // The user's options take precedence.
     Config config;
     config.options.graph_opt_level = 0;
     EXPECT_EQ(impl_of(*load(at("chosen.mge"), config)).compile_options().level, 0);

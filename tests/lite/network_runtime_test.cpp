@@ -88,7 +88,7 @@ TEST(NetworkRuntime, OtherShapesAreLookedAtBeforeWait) {
     auto wanted = expected(*network, "score");
     std::weak_ptr<const mge::Program> runs = impl_of(*network).shared_program();
     network->forward();
-    impl_of(*network).shared_program();  // what runs has ended, and nobody has waited for it
+    impl_of(*network).shared_program();  // the run has ended without a wait
     for (size_t batch = 3; batch < 22; ++batch) {
         data->set_layout(layout({batch, 3, 32, 32}));
         impl_of(*network).shared_program();
@@ -159,7 +159,7 @@ TEST(NetworkRuntime, AlgorithmsAreChosenByThePolicy) {
         run(*by_rules);
         EXPECT_EQ(output(*by_rules, "score"), wanted);
     }
-    with_policy(LITE_ALGO_HEURISTIC | LITE_ALGO_PROFILE, calls);  // what is known already, and never measured
+    with_policy(LITE_ALGO_HEURISTIC | LITE_ALGO_PROFILE, calls);  // known times, without a measurement
     EXPECT_EQ(calls, 0u);
     auto measured = with_policy(LITE_ALGO_PROFILE | LITE_ALGO_OPTIMIZED, calls);
     EXPECT_GT(calls, 0u);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What networks have in common, and several of them at once.
+// Sharing between networks, and several of them at once.
 #include <gmock/gmock.h>
 
 #include <atomic>
@@ -40,7 +40,7 @@ TEST(NetworkSharing, OfWeightsMakesNoCopies) {
     EXPECT_NE(shared->get_io_tensor("data"), source->get_io_tensor("data"));
     fill(*shared, "data", 2);
     run(*shared);
-    // What it has of its own: what lies between inputs and outputs, and these.
+    // Its own memory: intermediate values, inputs and outputs.
     auto memory = impl_of(*shared).program().memory();
     EXPECT_LE(mge::device({}).memory().allocated, before + memory.plan + memory.inputs_outputs + 8192);
     auto other = output(*shared, "score");
@@ -69,7 +69,7 @@ TEST(NetworkSharing, OfWeightsKeepsOwnThreads) {
     EXPECT_EQ(Runtime::get_cpu_threads_number(shared), 2u);
     EXPECT_EQ(Runtime::get_cpu_threads_number(source), 1u);
     EXPECT_EQ(impl_of(*shared).model(), impl_of(*source).model());
-    // What the same algorithms make of them is there once.
+    // Packed weights of equal algorithms exist once.
     if (algorithms_of(*shared) == algorithms_of(*source)) {
         EXPECT_EQ(constants_of(*shared), constants_of(*source));
     }

@@ -49,7 +49,7 @@ TEST(Network, NetworksThatAreGoneLeaveNothing) {
         run(*network);
         return network;
     };
-    make();  // what is made once is there
+    make();  // objects that are made once exist now
     size_t with_none = allocated();
     auto first = make();
     size_t with_one = allocated();

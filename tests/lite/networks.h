@@ -57,14 +57,14 @@ const std::string& reshaper();
 std::shared_ptr<Network> load(const std::string& path, const Config& config = {}, const NetworkIO& io = {});
 inline Network::NetworkImplBase& impl_of(Network& network) { return NetworkHelper::impl(network); }
 
-// Of the steps for the inputs as they are.
+// Algorithms of the steps for the current inputs.
 std::vector<std::string> algorithms_of(Network& network);
 
 // Fills an input with numbers that depend on `seed`.
 void fill(Network& network, const std::string& name, int seed = 1);
 void run(Network& network);
 std::vector<float> output(Network& network, const std::string& name);
-// What the engine itself gives for the inputs as they are.
+// The results of the engine itself for the current inputs.
 std::vector<float> expected(Network& network, const std::string& name);
 void expect_near(const std::vector<float>& got, const std::vector<float>& wanted, float tolerance = 1e-5f);
 

@@ -38,7 +38,7 @@ bool knows(mge::FastrunCache& cache, const std::string& problem) {
 std::string number(uint32_t value) { return {reinterpret_cast<const char*>(&value), sizeof value}; }
 std::string block(const std::string& bytes) { return number(uint32_t(bytes.size())) + bytes; }
 
-// Of MegEngine's format: one algorithm of one convolution.
+// In MegEngine's format: one algorithm of one convolution.
 std::string cache_of_megengine() {
     std::string name = "FAST", problem = "1,3,8,8;Float32|4,3,3,3;Float32|\1\2";
     std::string algorithm = number(2) + number(7) + number(0) + number(uint32_t(name.size())) + name;
@@ -61,7 +61,7 @@ protected:
 TEST_F(PersistentCaches, AreInMemoryUntilAFileIsNamed) {
     persistent_cache()->merge(std::vector{row_of("before")});
     set_persistent_cache(path("cache"));
-    // What was known is added to the file, and so is what comes.
+    // Known and later times are added to the file.
     persistent_cache()->merge(std::vector{row_of("after")});
     dump_persistent_cache(path("cache"));
     EXPECT_TRUE(file_knows(path("cache"), "before"));

@@ -202,7 +202,7 @@ TEST(LiteTensor, SharedMemoryMayBeASlice) {
     tensor.share_memory_with(*source.slice({0, 1}, {2, 3}));
     EXPECT_FALSE(tensor.is_continue_memory());
     EXPECT_THAT(values_of<float>(tensor), ElementsAre(1, 2, 5, 6));
-    tensor.set_layout(layout({2, 2}));  // what it is already
+    tensor.set_layout(layout({2, 2}));  // its current layout
     EXPECT_THAT(values_of<float>(tensor), ElementsAre(1, 2, 5, 6));
     tensor.set_layout(layout({4}));
     tensor.fill_zero();
@@ -269,7 +269,7 @@ TEST(LiteTensor, SlicesThatDoNotDo) {
     EXPECT_THAT(error({0}, {4}, {0}), HasSubstr("steps are 1 or more"));
 }
 
-// Of a 4 × 8 tensor of zeros, after `columns` of it became 1, 2, 3, …
+// The elements of a 4 × 8 tensor of zeros, after `columns` of it became 1, 2, 3, …
 std::vector<float> with_columns(size_t begin, size_t end, size_t step, const Tensor& source) {
     Tensor tensor(LITE_CPU, layout({4, 8}));
     tensor.fill_zero();

@@ -15,7 +15,7 @@ inline Layout layout(std::initializer_list<size_t> shape, LiteDataType type = LI
     return result;
 }
 
-// The elements in order, wherever they lie.
+// The elements in order, from any device.
 template <class T>
 std::vector<T> values_of(const Tensor& tensor) {
     Tensor here;
@@ -40,7 +40,7 @@ Tensor counting(const Layout& layout) {
     return tensor;
 }
 
-// What() of the lite::Error that `work` throws; "" when it throws none.
+// The `what()` of the lite::Error that `work` throws; "" without an exception.
 template <class Work>
 std::string error_of(Work&& work) {
     try {

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))  # what tests share
+sys.path.insert(0, str(Path(__file__).resolve().parent))  # common part of the tests
 
 
 def is_library_for_deployment():
@@ -90,7 +90,7 @@ def image():
 
 @pytest.fixture(scope="session")
 def expected(models, image):
-    """What the plain model gives for the image."""
+    """The results of the plain model for the image."""
     from megenginelite import LiteNetwork
 
     return scores_of(LiteNetwork(), models / "net.mge", image)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the tests of LiteTensor share."""
+"""Common part of the tests of LiteTensor."""
 
 import numpy as np
 

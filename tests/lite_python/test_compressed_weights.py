@@ -10,7 +10,7 @@ import pytest
 from megenginelite import LiteConfig, LiteNetwork
 
 DATA = Path(__file__).resolve().parents[1] / "data/megengine"
-# Where the schema of the format has these fields in the tables' lists of offsets.
+# Indices of these fields in the tables' lists of offsets in the schema.
 OPERATORS, TENSORS, CONTENTS = 8, 26, 16
 
 
@@ -27,7 +27,7 @@ class File:
         return at + self.number(at)
 
     def field(self, table, offset):
-        """Where a table has the offset of a vector; None: it has none."""
+        """The position in a table of a vector's offset; None if absent."""
         places = table - struct.unpack_from("<i", self.bytes, table)[0]
         size, _ = struct.unpack_from("<HH", self.bytes, places)
         place = struct.unpack_from("<H", self.bytes, places + offset)[0] if offset < size else 0
@@ -60,7 +60,7 @@ class File:
 
 
 def compress(values, bits):
-    """What the format stores for the values, and the values that it stands for."""
+    """The stored form of the values, and the values that it represents."""
     levels = 2**bits - 1
     first, scale = values.min(), np.float32((values.max() - values.min()) / levels or 1)
     codes = np.rint((values - first) / scale).clip(0, levels).astype(f"<u{bits // 8}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What networks are told: LiteOptions, LiteConfig, LiteIO, LiteNetworkIO; and the version."""
+"""Configuration of networks: LiteOptions, LiteConfig, LiteIO, LiteNetworkIO; and the version."""
 
 import re
 from pathlib import Path

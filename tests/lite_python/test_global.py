@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What concerns the process: ciphers, caches, log levels, devices, memory pairs."""
+"""Functions of the process: ciphers, caches, log levels, devices, memory pairs."""
 
 import importlib
 import os

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The C interface as Python calls it, with handles that are none or belong to something else."""
+"""The C interface as called from Python, with invalid and foreign handles."""
 
 import ctypes
 from ctypes import byref, c_int, c_void_p

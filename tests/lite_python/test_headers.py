@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the package knows of the C interface is what the headers of C say."""
+"""The package's declarations of the C interface agree with the C headers."""
 
 import ctypes
 import os
@@ -82,7 +82,7 @@ def python_type(text):
 
 
 def argument_types(text):
-    """Of a list of parameters."""
+    """The types in a list of parameters."""
     text = " ".join(text.split())
     if text in ("", "void"):
         return []

@@ -212,7 +212,7 @@ def test_forward_leaves_the_work_to_another_thread(network, image):
     run(network, np.repeat(image, 64, 0))
 
     def share_of_forward():
-        """Of the processor time that a run takes, which other work changes little."""
+        """Share of a run's processor time, which other work hardly affects."""
         before, own = time.process_time(), time.thread_time()
         network.forward()
         own = time.thread_time() - own
@@ -499,7 +499,7 @@ def test_asynchronous_callback(network, image, expected):
         LiteNetwork(LiteConfig(option=options)).async_with_callback(done.set)
 
 
-# What is written
+# The written profile
 
 
 def test_profile(network, image, tmp_path):
@@ -551,7 +551,7 @@ def test_profile_tells_the_time_of_the_run(models, image, tmp_path):
         spans = [span for places in steps for span in places.values()]
         return sum(span["end"] - span["start"] for span in spans) / (times[1] - times[0])
 
-    # Of the least disturbed run.
+    # For the least disturbed run.
     assert 0.9 <= max(steps_over_run() for _ in range(10)) <= 1
 
 

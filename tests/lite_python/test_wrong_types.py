@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Values of types that no function takes are told by a TypeError, which says what it takes."""
+"""Values of unsupported types raise TypeError with the supported types."""
 
 from ctypes import ArgumentError
 
@@ -83,6 +83,6 @@ def test_names_are_text(use, value):
     ],
 )
 def test_numbers_fit_into_an_int_of_c(use, value):
-    # Where it is an argument of C, ctypes says which one.
+    # ctypes names the argument of a C function.
     with pytest.raises((RuntimeError, ArgumentError), match=f"not fit into an int of C: {value}"):
         use(value)

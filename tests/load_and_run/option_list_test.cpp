@@ -213,7 +213,7 @@ TEST(OptionList, IsTheTableOfTheDocs) {
     }
 }
 
-// Where it is shown what the option does.
+// The test that shows the effect of each option.
 TEST(OptionList, EveryOptionHasATestOfItsEffect) {
     const std::map<std::string_view, std::pair<std::string, std::string>> tests{
         {"level", {"compile/graph_optimization_test.cpp", "TEST(FuseConvBiasNonlinearity, HasThreeStates)"}},

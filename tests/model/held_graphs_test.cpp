@@ -59,7 +59,7 @@ TEST(HeldGraphs, ComeBack) {
     EXPECT_EQ(written(again).size(), written(model).size());
 }
 
-// One that several operators hold stands in the file once.
+// A graph shared by several operators is in the file once.
 TEST(HeldGraphs, AreSharedInTheFile) {
     EXPECT_LT(written(nested(8, 4)).size(), 6 * written(nested(8, 1)).size());
     Model again = read(written(nested(3, 2)));

@@ -61,7 +61,7 @@ std::string refusal_of(const std::string& bytes) {
     return message;
 }
 
-// What a graph consists of, as offsets in the builder; all that is not set is missing.
+// The parts of a graph, as offsets in the builder; unset ones are missing.
 struct Parts {
     std::vector<Offset<file::Value>> values;
     std::vector<Offset<file::Node>> nodes;
@@ -146,7 +146,7 @@ TEST(HostileFiles, SizesThatWrapOrReachBeyondTheEnd) {
         EXPECT_THAT(refusal_of(claims(claim)), HasSubstr(reason)) << claim.offset << ' ' << claim.bytes;
 }
 
-// What kernels make of another byte is anything.
+// Kernels may do anything with other bytes.
 TEST(HostileFiles, BoolsAreZeroOrOne) {
     EXPECT_THAT(refusal_of(claims({{64}, 0, 64, "bool"})),
                 HasSubstr("tensor 0: byte 0 is 120, where a bool is 0 or 1"));
@@ -270,7 +270,7 @@ Model read_again(const Graph& graph) {
     return read_model({static_cast<const std::byte*>((*storage)->data), bytes.size()}, storage, "test.mge");
 }
 
-// A file applies operators to dtypes that nobody has promoted: what inference accepts has kernels.
+// A file applies operators to dtypes without promotion: every dtype accepted by inference has kernels.
 TEST(HostileFiles, EveryOperatorRefusesOrComputesEveryDtype) {
     constexpr DType dtypes[] = {DType::boolean, DType::u8,  DType::i8,  DType::i16,  DType::u16,
                                 DType::i32,     DType::i64, DType::f16, DType::bf16, DType::f32};
@@ -316,8 +316,8 @@ TEST(HostileFiles, InputsOfSeveralDtypesAreRefused) {
                 testing::ThrowsMessage<ModelError>(HasSubstr("is bool, those before it are float32")));
 }
 
-// What follows a value whose shape only a run can tell cannot be inferred: a file may say what it likes of
-// it.
+// Values that depend on a shape known only at run time cannot be inferred: a file may contain any spec of
+// them.
 class Unforeseen : public testing::Test {
 protected:
     Unforeseen() {

@@ -55,7 +55,7 @@ std::string message_of(Image& image) {
     return "no error";
 }
 
-// Makes the checksums right again, so that a mutation reaches what lies behind them.
+// Corrects the checksums, so that a mutation reaches the data behind them.
 void reseal(std::span<std::byte> bytes) {
     ModelHeader header;
     if (bytes.size() < sizeof header) return;
@@ -252,7 +252,7 @@ TEST(Model, LargeTensorsAreCheckedToTheirLastByte) {
     }
 }
 
-// Of several, which threads check at once, the first is named.
+// Several threads check at once, but the first damaged one is named.
 TEST(Model, TheFirstOfTheDamagedTensorsIsNamed) {
     Model model;
     std::vector<float> values(3 << 20, 1.0f);
@@ -280,7 +280,7 @@ TEST(Model, TensorsThatOverlapAreRefused) {
     for (size_t at = sizeof(ModelHeader); at + 8 <= bytes.size(); at += 8) {
         uint64_t value;
         std::memcpy(&value, bytes.data() + at, 8);
-        if (value != model_alignment) continue;  // where the second tensor begins
+        if (value != model_alignment) continue;  // start of the second tensor
         std::memset(bytes.data() + at, 0, 8);
         ++patched;
     }
@@ -354,7 +354,7 @@ TEST(Model, NamesThatNodesShareAreCounted) {
                                          HasSubstr("--file-limit (MGE_FILE_LIMIT) raises that")));
 }
 
-// What a parameter may be turned into by somebody who means harm.
+// Malicious variants of a parameter.
 std::vector<ParamValue> hostile_values(const ParamValue& value) {
     constexpr int64_t extremes[] = {0, -1, 7, INT32_MAX, int64_t(1) << 40, INT64_MIN, INT64_MAX};
     std::vector<ParamValue> result;

@@ -20,7 +20,7 @@ using testing::HasSubstr;
 
 const std::string file = MGE_TEST_DATA "/models/operator_of_version_1.mge";
 
-// y = x + amount. Version 1 had a percentage, and took it away when it was told to.
+// y = x + amount. Version 1 had a percentage, and subtracted it on request.
 template <int V>
 struct Shift {
     static constexpr auto name = "test_shift";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Weights that a file holds packed: taken where they lie, on the machine that they were packed for.
+// Packed weights in a file: used in place on the machine for which they were packed.
 #include "libmge/model/packed_constants.h"
 
 #include <gmock/gmock.h>
@@ -85,7 +85,7 @@ private:
     std::shared_ptr<StorageRef> memory_;
 };
 
-// How many of the copies that a program uses lie in the file, and how many elsewhere.
+// Number of a program's copies that are in the file, and elsewhere.
 std::pair<size_t, size_t> copies_of_program(Image& image, const Graph& graph) {
     PackedCopyNotes notes;
     CompileOptions noting = options();
@@ -184,7 +184,7 @@ std::string damage_told_by(Work work) {
     return "nothing is damaged";
 }
 
-// Whose programs read the weights themselves.
+// Their programs read the weights themselves.
 CompileOptions plain_options() {
     CompileOptions plain = options();
     plain.graph_opt.weight_preprocess = false;
@@ -265,7 +265,7 @@ TEST(WeightsUsedPacked, AreVerifiedAtOnceWhenSeveralNodesReadThem) {
     EXPECT_THAT(damage_told_by([&] { image.read(WeightCheck::as_used); }), HasSubstr(is_damaged));
 }
 
-// Folding gives a view, for which the copy stands, too; and a number that is made of the bytes.
+// Folding gives a view, for which the copy is valid, too; and a number computed from the bytes.
 TEST(WeightsUsedPacked, AreVerifiedWhenTheyAreFolded) {
     Tensor weight = ramp({channels * channels, 9});
     Model model;

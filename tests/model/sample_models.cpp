@@ -65,7 +65,7 @@ Model convolved() {
     return model;
 }
 
-// Several outputs, lists of numbers, values of inputs that inference needs, a shape only a run can tell.
+// Several outputs, lists of numbers, input values that inference needs, a shape known only at run time.
 Model indexed() {
     Model model;
     Graph& g = model.graph;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dtypes that only some operators take. Whoever takes numbers gives what it gives of common dtypes; who takes
-// all moves the elements as it moves those of another dtype of their size; all others refuse.
+// Dtypes that only some operators support. Operators on all numbers give the results of common dtypes; those
+// on all dtypes move the elements like others of the same size; all others raise an error.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -22,7 +22,7 @@ using Inputs = std::vector<InputSpec>;
 
 // Rare dtypes have no fast kernels: others' are their judge, in f32 or int64.
 DType judge_of(DType dtype) { return dtype == DType::f64 ? DType::f32 : DType::i64; }
-constexpr double looser_for_f32 = 1e9;  // what f32 gives is the reference
+constexpr double looser_for_f32 = 1e9;  // the f32 result is the reference
 
 Tensors judged(const OpInfo& op, const void* params, std::span<const Tensor> inputs) {
     Tensors common, result;
@@ -70,7 +70,7 @@ TEST(RareDTypes, EveryElementwiseOperatorOfNumbers) {
     for (const OpInfo* op : all_ops()) {
         if (!op->traits.elementwise || op->takes != mge::DTypes::numbers) continue;
         auto params = op->params.make();
-        // Where all of them are defined; not where rounding decides.
+        // Points where all of them are defined, and rounding does not decide.
         InputSpec x{.shape = {5, 13}, .values = {0.1875, 0.25, 0.6875, 0.8125, 0.9375}};
         InputSpec whole{.shape = {5, 13}, .values = {1, 2, 3, 5, 7, 11, 6}};
         for (DType dtype : rare_types) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an item of a batch becomes does not depend on the batch: every candidate that does not say otherwise
-// gives the bits that it gives for the item alone, and programs compiled with same_between_batches do.
+// The result of an item does not depend on its batch: every candidate without an exception gives the same
+// bits as for the item alone, and so do programs compiled with same_between_batches.
 
 #include <gtest/gtest.h>
 
@@ -271,7 +271,8 @@ std::vector<char> run(const Choice& choice, const Problem& problem, const std::v
     return run(*choice.algorithm, choice.prepared, problem, inputs);
 }
 
-// The algorithm of one serves all, at once or item by item; whatever is measured, and by name again.
+// The algorithm of a single item serves all, at once or item by item, for any measurements, and when selected
+// by name.
 TEST(EqualBatches, ChoicesDoNotDependOnTheBatch) {
     const Case cases[] = {
         make_case<ops::Matmul>({}, {image({1, 2048}), weight({2048, 100})}),

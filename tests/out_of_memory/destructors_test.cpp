@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What gives memory back may not need any: it may not throw.
+// Freeing memory must not allocate, because it must not throw.
 
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@
 namespace mge::test {
 namespace {
 
-// On a thread that has no caches yet, from which the list for blocks of its size is gone.
+// On a thread without caches, and without a list for blocks of its size.
 long give_up(Tensor tensor, long failing) {
     long allocations = 0;
     device({}).release_cached();

@@ -34,15 +34,15 @@ constexpr unsigned hang_seconds = 60;
 
 long first_try() { return is_nightly() ? std::stol(env_string("MGE_NIGHTLY_FROM").value_or("1")) : 1; }
 
-// What a child tells its parent.
+// The data that a child sends to its parent.
 struct Report {
-    long allocations[2];  // of the first pass and of a later one
+    long allocations[2];  // for the first pass and a later one
     bool has_failed[2];   // an allocation did
     uint64_t result;
     char problem[1024];
 };
 
-using Work = std::function<uint64_t()>;  // what comes out, in short
+using Work = std::function<uint64_t()>;  // a digest of the result
 
 // Values that every operator takes: small, and none of them alike.
 void fill(const TensorSpec& spec, void* data) {
@@ -79,7 +79,7 @@ uint64_t load_and_run(const std::string& path, FastrunCache* cache = nullptr) {
     return result;
 }
 
-// What is wrong with the way in which `work` failed; empty when nothing is.
+// The fault in the failure of `work`; empty if there is none.
 std::string failure_of(const Work& work, uint64_t expected) {
     try {
         if (uint64_t got = work(); expected && got != expected) return "a wrong result";
@@ -101,7 +101,7 @@ std::string pass_with_failure(const Work& work, uint64_t expected, long n, Repor
     return problem;
 }
 
-// A leak loses something each time. What is only kept for the next time is there once.
+// A leak loses memory each time. Memory kept for the next time is allocated once.
 std::string leak_of(const Work& work, uint64_t expected, long n, Report& report) {
     auto& cpu = device({});
     constexpr int tries = 300;  // a thread keeps up to 256 handles of tensors, and 16 blocks of a size

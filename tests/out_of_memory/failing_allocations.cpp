@@ -12,7 +12,7 @@
 #include <new>
 #include <string_view>
 
-// What glibc's own functions are called; the plain names below replace them.
+// glibc's internal names; the plain names below replace them.
 extern "C" {
 void* __libc_malloc(size_t);
 void* __libc_calloc(size_t, size_t);
@@ -50,7 +50,7 @@ Origin origin_of(uintptr_t address) {
 }
 
 struct Walk {
-    int own_frames;  // of this file, innermost
+    int own_frames;  // number of innermost frames in this file
     bool sees_through_standard_library;
     Origin origin = Origin::other;
 };
@@ -101,7 +101,7 @@ long live_objects() { return live; }
 using mge::test::live;
 using mge::test::must_fail;
 
-// What is new besides these calls one of them.
+// The other forms of new call one of these.
 void* operator new(size_t size) {
     if (must_fail(true)) throw std::bad_alloc();
     void* block = __libc_malloc(size ? size : 1);

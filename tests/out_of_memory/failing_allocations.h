@@ -16,7 +16,7 @@ struct Allocations {
 // Nothing fails from now on.
 Allocations stop_failing();
 
-// What operator new has given out and operator delete has not got back, by anybody.
+// Number of objects allocated by operator new and not yet freed, in the whole process.
 long live_objects();
 
 }  // namespace mge::test

@@ -67,13 +67,13 @@ int fail_each(bool (*work)()) {
 TEST(LiteInC, TensorsWithoutMemory) {
     ASSERT_TRUE(use_tensors());
     EXPECT_GT(fail_each(use_tensors), 20);
-    // What is kept for later is there now.
+    // Objects kept for later exist now.
     long before = live_objects();
     fail_each(use_tensors);
     EXPECT_EQ(live_objects(), before);
 }
 
-// A network loads, runs, fails and runs again. What is thrown but for want of memory fails the test.
+// A network loads, runs, fails and runs again. Exceptions other than out-of-memory fail the test.
 bool use_network() {
     static const std::vector<float> wanted{2, 4, 6, 8};
     std::vector<float> sum;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the packaging tests share: the build tree under test and the examples of README.md."""
+"""Common part of the packaging tests: the build tree under test and the examples of README.md."""
 
 import os
 import re
@@ -91,7 +91,7 @@ def flags_of(run):
 
 @pytest.fixture(scope="session")
 def readme_output():
-    """What the C++ program of README.md prints, but for the version at the end."""
+    """The output of README.md's C++ program, without the version at the end."""
     return "0.0900306 0.244728 0.665241 by mge "
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`cpack -G DEB` makes packages that lie below /usr, name what they need, and work unpacked."""
+"""`cpack -G DEB` makes packages with files below /usr and complete dependencies, which work
+unpacked."""
 
 import subprocess
 from pathlib import Path

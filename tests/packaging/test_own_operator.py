@@ -20,7 +20,7 @@ def example(build_project):
 
 @pytest.fixture(scope="module")
 def model(example, build_dir, run, tmp_path_factory):
-    """What use_snake.py dumps; it checks values and gradient on the way."""
+    """The dump of use_snake.py, which also checks values and gradient."""
     path = tmp_path_factory.mktemp("model") / "snake.mge"
     environment = {**os.environ, "PYTHONPATH": str(build_dir / "python")}
     script, library = EXAMPLE / "use_snake.py", example / "own_operator.so"

@@ -25,7 +25,7 @@ def site(run, tmp_path_factory):
     command += ["--no-build-isolation", "--no-deps", "--target", folder]
     for setting in SETTINGS:
         command += ["--config-settings", setting]
-    # The compiler under the name the build tree uses: ccache tells names apart.
+    # The compiler under the name in the build tree, because ccache distinguishes names.
     run(*command, ROOT, env={**os.environ, "CXX": "c++"})
     return folder
 
@@ -61,7 +61,7 @@ def test_library_is_inside_once(site):
 
 
 def test_readme_example(readme_example, python, tmp_path):
-    # The log of the dump stands between the lines that the program prints.
+    # The log of the dump is between the lines that the program prints.
     (loss,) = re.findall(r"^loss (.*)$", python(readme_example("python")), re.MULTILINE)
     assert float(loss) < 0.01
     assert (tmp_path / "sum.mge").stat().st_size > 0

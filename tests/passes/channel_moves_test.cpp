@@ -82,7 +82,7 @@ TEST(FuseChannelMoves, FollowsTranspositionsAndPixelsInARow) {
         });
 }
 
-// What is only moved on and on is read where it was computed.
+// Values that are only moved are read where they were computed.
 TEST(FuseChannelMoves, ReachesBackThroughSeveralShuffles) {
     expect_rewrite(
         fuse_channel_moves, {f32({1, 3, 4, 4})},

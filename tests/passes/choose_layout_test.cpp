@@ -32,7 +32,7 @@ int count(const Graph& graph, std::string_view op) {
 void expect_same_results(const Graph& graph, const Tensors& inputs) {
     CompileOptions plain;
     plain.layout = "nchw";
-    plain.threads = 1;  // what is tested does not depend on it, and a busy machine runs it sooner
+    plain.threads = 1;  // the result does not depend on it, and a busy machine runs it sooner
     Tensors expected = Executable(graph, plain).run(inputs);
     for (const char* layout : {"auto", "nhwc", "nChw8c", "nChw16c"}) {
         SCOPED_TRACE(layout);
@@ -92,7 +92,7 @@ Tensors quantised_network(const Tensors& x) {
     return {ops::dequantize(sum, number(0.03f))};
 }
 
-// Their kernels for channels that lie side by side ask for products of bytes.
+// Their channels-last kernels need byte products.
 TEST(ChooseLayout, PutsReordersOnlyAroundQuantisedNetworks) {
     PassOptions options;
     Graph graph = record({f32({1, 24, 9, 9})}, quantised_network);
@@ -129,7 +129,7 @@ TEST(ChooseLayout, GoesThroughTransposedConvolutions) {
     EXPECT_EQ(count(graph, "reorder"), 0) << to_text(graph);
 }
 
-// A step of training: two convolutions backwards, and what lies between them.
+// A training step: two convolutions backwards, and the operators between them.
 Tensors gradients(const Tensors& in) {
     const Tensor &x = in[0], &first = in[1], &second = in[2], &dy = in[3];
     Tensor y = ops::relu(ops::conv2d(x, first, {.padding = {1, 1}}));
@@ -249,7 +249,8 @@ TEST(PhysicalForm, IsAnotherShape) {
     EXPECT_EQ(form->inputs[0], f32({2, 2, 4, 5, 16}));
     EXPECT_EQ(form->inputs[1], f32({1, 2, 1, 1, 16}));
     EXPECT_EQ(form->outputs[0], f32({2, 2, 4, 5, 16}));
-    // A plain image lies differently, padded channels would be seen, and the result has to have the layout.
+    // A plain image has another layout, padded channels would be visible, and the result must have the
+    // layout.
     EXPECT_FALSE(physical_form(ops::Add::info, params, {image, f32({2, 32, 4, 5})}, {image}));
     TensorSpec padded{DType::f32, {2, 24, 4, 5}, blocked};
     EXPECT_FALSE(physical_form(ops::Add::info, params, {padded, padded}, {padded}));

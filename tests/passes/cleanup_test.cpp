@@ -25,7 +25,7 @@ TEST(RemoveDeadNodes, KeepsNodesOfWhichOneOutputIsRead) {
     expect_rewrite(remove_dead_nodes, {f32({3})}, body, body);
 }
 
-// Where every node is needed nothing else is made anew.
+// If all nodes are needed, nothing is rebuilt.
 TEST(RemoveDeadNodes, DropsConstantsThatNobodyReads) {
     GraphBuilder builder;
     Tensor x = builder.input(f32({2}), "x");
@@ -213,7 +213,7 @@ TEST(Pipeline, ShowsTheGraphOfAPassThatFails) {
     EXPECT_THAT(graph, testing::HasSubstr("pass failing failed: "));
     EXPECT_THAT(graph, testing::HasSubstr("sqrt("));
     EXPECT_THAT(graph, testing::Not(testing::HasSubstr("add(")));
-    // What is refused has its reason.
+    // A refusal has a reason.
     EXPECT_EQ(said(refusing), "");
 }
 

@@ -122,7 +122,7 @@ TEST(CompressWeights, LeavesOtherProducts) {
     same({f32({128, 3})},
          [&](const Tensors& x) { return Tensors{ops::matmul(x[0], large, {}, {}, {.transpose_a = true})}; });
     same({f32({128, 3})}, [&](const Tensors& x) { return Tensors{ops::matmul(large, x[0])}; });
-    // Nobody asked.
+    // Without a request.
     Body product = [&](const Tensors& x) { return Tensors{ops::matmul(x[0], large)}; };
     expect_rewrite(compress_weights, {f32({3, 128})}, product, product);
 }

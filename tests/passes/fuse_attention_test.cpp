@@ -34,7 +34,7 @@ Tensor noise(const Shape& shape, float first) {
     for (size_t i = 0; i < values.size(); ++i) values[i] = std::sin(first + float(i));
     return tensor_from_host(f32(shape), values.data());
 }
-// What a body computes is what its graph does behind all passes.
+// The results of a body equal those of its graph after all passes.
 void expect_same_numbers(const TensorSpecs& specs, const Body& body) {
     Tensors inputs;
     for (auto& spec : specs) inputs.push_back(noise(spec.shape, float(inputs.size())));
@@ -232,7 +232,7 @@ TEST(FuseAttention, SharesHeadsThatAreRepeated) {
     expect_same_numbers(specs, in_turns);
 }
 
-// Where all that it can see is hidden, a query still weighs what is hidden.
+// If all visible keys are hidden, a query still weighs the hidden ones.
 TEST(FuseAttention, TakesMasksOfFiniteNumbers) {
     TensorSpecs specs = heads_first;
     specs.push_back(f32({2, 5}));

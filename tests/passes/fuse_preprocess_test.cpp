@@ -30,7 +30,7 @@ std::vector<float> extended(std::vector<float> values, float last) {
     values.push_back(last);
     return values;
 }
-// What the passes make of a network's first steps; the ReLU stands for the network.
+// The result of the passes for a network's first steps; the ReLU represents the network.
 void expect_fused(const TensorSpec& input, const Body& before, const Body& after) {
     expect_rewrite(
         fuse_preprocess, {input}, [&](const Tensors& x) { return Tensors{ops::relu(before(x)[0])}; },

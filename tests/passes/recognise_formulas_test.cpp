@@ -9,7 +9,7 @@ namespace mge::test {
 namespace {
 
 Tensor number(double value) { return constant({}, {float(value)}); }
-// What the pass makes of a formula of one image.
+// The result of the pass for a formula of one image.
 void expect_formula(const Body& before, const Body& after) {
     expect_rewrite(recognise_formulas, {f32({2, 3, 4})}, before, after);
 }

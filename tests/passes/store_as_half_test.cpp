@@ -67,7 +67,7 @@ TEST(StoreAsF16, ReadsAnInputOnceForAll) {
         });
 }
 
-// What a run finds out about a result that nobody could infer is compared with what the graph says of it.
+// A result that cannot be inferred is compared at run time with its spec in the graph.
 TEST(StoreAsF16, DoesNotCorrectDTypesThatAreSaidWrongly) {
     for (DType said : {DType::u8, DType::f32}) {
         Graph graph = record({f32({4})}, [](const Tensors& x) {

@@ -66,7 +66,7 @@ TEST(TabulateBytes, LeavesWhatHasMoreThanOneOperand) {
         return Tensors{steps(ops::mul(real(x[0]), constant({5}, {1, 2, 3, 4, 5})))};
     });
     expect_left([](const Tensors& x) {
-        return Tensors{steps(ops::mul(real(x[0]), constant({1, 1, 1}, {2})))};  // of another shape
+        return Tensors{steps(ops::mul(real(x[0]), constant({1, 1, 1}, {2})))};  // with another shape
     });
     expect_left([](const Tensors& x) { return Tensors{steps(ops::softmax(real(x[0]), {.axis = 1}))}; });
     TensorSpecs two{{DType::u8, {4, 5}, {}}, {DType::u8, {4, 5}, {}}};

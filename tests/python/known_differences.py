@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the answers differ from the recorded ones, and why. A test fails when an entry is wrong."""
+"""Differences from the recorded results, with reasons. A test fails if an entry is wrong."""
 
 # Calls that answer otherwise: id and reason.
 CASES = {
@@ -94,7 +94,7 @@ MODULES = {
 OPTIMIZER_TOLERANCE = {"optimizer/014": 5}
 # The recorded LAMB cannot be made, for it gives a function an argument too many: test_lamb.py.
 OPTIMIZERS_BROKEN_IN_RECORDING = ["LAMB", "LAMBFp16"]
-# What the recorded version did not have: test_random.py.
+# Functions missing in the recorded version: test_random.py.
 RANDOM_NOT_RECORDED = ["exponential", "multinomial"]
 
 # Rows and cells of dtype_promotion.tsv that are otherwise, and why.
@@ -125,6 +125,6 @@ PROMOTION_CELLS = {
 
 # Representations that are otherwise, and what they are.
 REPRESENTATIONS = {
-    # The spelling of a device in C++ is nobody's business.
+    # The spelling of a device in C++ does not matter.
     "repr(mge.Tensor([1.0]).device)": "xpux:0",
 }

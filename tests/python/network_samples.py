@@ -59,7 +59,7 @@ def small(seed: int = 3):
 
 
 def run(net: Network, *arrays, outputs=None, **dump_options) -> dict[str, np.ndarray]:
-    """What a network gives after it was dumped and loaded again."""
+    """The results of a network after it was dumped and loaded again."""
     file = io.BytesIO()
     net.dump(file, **dump_options)
     file.seek(0)

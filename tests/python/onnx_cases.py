@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is written as ONNX, and how it is judged: by its checker, ONNX Runtime and our reader."""
+"""Cases of ONNX export, checked by ONNX's checker, ONNX Runtime and our reader."""
 
 import os
 
@@ -13,7 +13,7 @@ from megengine.jit import trace
 
 NIGHTLY = bool(os.environ.get("MGE_NIGHTLY"))
 
-# Of the largest output.
+# Relative to the largest output.
 TOLERANCE = 1e-4
 
 OPSETS = range(11, 29) if NIGHTLY else (11, 12, 13, 15, 17, 18, 20, 21, 26, 28)
@@ -103,7 +103,7 @@ def assert_near(actual, expected, tolerance=TOLERANCE):
 
 
 def extents(value):
-    """Numbers, names, and None for what nobody can tell."""
+    """Numbers, names, and None for unknown ones."""
     dims = value.type.tensor_type.shape.dim
     return [d.dim_param or (d.dim_value if d.HasField("dim_value") else None) for d in dims]
 

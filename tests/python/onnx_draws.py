@@ -280,7 +280,8 @@ def scatter_elements(r):
     shape = list(x.shape)
     reduction = str(r.choice(["none", "add", "mul", "max", "min"]))
     index = places(r, shape, x.shape[axis])
-    if reduction == "none":  # of several for one place the standard does not say which
+    if reduction == "none":  # the standard does not define which of several values for one position
+        # wins
         index = np.argsort(r.random(shape), axis=axis).astype(np.int64)
     how = {"axis": axis, "reduction": reduction}
     return Draw("ScatterElements", [x, floats(r, shape, 0.1)], [index], how, tolerance=1e-4)

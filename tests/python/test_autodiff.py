@@ -489,7 +489,7 @@ def test_no_grad_keeps_nothing_and_gives_constants():
         assert _mge.is_recorded(x)
         gm.backward(x * constant)
     assert x.grad.numpy() == 9
-    with no_grad(), GradManager().attach(x) as gm:  # what begins inside records
+    with no_grad(), GradManager().attach(x) as gm:  # operators recorded inside
         gm.backward(x * x)
     assert x.grad.numpy() == 9 + 6
 

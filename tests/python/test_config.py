@@ -77,7 +77,7 @@ step("restored", conv)
         "on": ["measured"],
         "again": [],
         "no choice": [],
-        # What was chosen under either setting is kept.
+        # Choices made under either setting are kept.
         "off again": [],
         "override": [],
         "restored": [],
@@ -198,5 +198,5 @@ def test_products_of_halves_are_computed_in_single_precision():
     for mode in ("default", "float32"):
         with config._override(compute_mode=mode):
             got = F.matmul(mge.Tensor(a), mge.Tensor(b)).numpy()
-        # What rounding the sum alone costs.
+        # The error of rounding the sum alone.
         np.testing.assert_allclose(got, exact, rtol=2**-10, atol=2**-10)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What others take from megengine.core.tensor.utils, with what MegEngine 1.13 answers."""
+"""Names that users import from megengine.core.tensor.utils, with the results of MegEngine 1.13."""
 
 import numpy as np
 import pytest

@@ -189,7 +189,7 @@ def test_wrong_sources(folder, tmp_path):
         source = tmp_path / "wrong.cpp"
         source.write_text("nothing_like_this;")
         tools.build("wrong", source, build_dir=folder)
-    # snake.cpp alone declares a kernel that nobody defines.
+    # snake.cpp alone declares a kernel without a definition.
     with pytest.raises(RuntimeError, match="(?s)undefined reference to .*kernels"):
         tools.build("incomplete", SOURCES[:2], build_dir=folder)
     entry = tmp_path / "empty.cpp"
@@ -220,7 +220,7 @@ def test_default_folder_is_the_cache(library, tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     built = tmp_path / "mge/custom_ops/own_operator"
     built.mkdir(parents=True)
-    shutil.copy(library, built)  # what would be made
+    shutil.copy(library, built)  # the expected file
     assert tools.build("own_operator", SOURCES) == str(built / Path(library).name)
 
 

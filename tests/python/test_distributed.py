@@ -165,7 +165,7 @@ def test_the_launcher_runs_one_process(process):
         return x + dist.get_world_size(), dist.get_rank()
 
     assert work(3) == [(4, 0)] and work.__doc__ == "Adds."
-    # Where nobody says how many: one for each GPU.
+    # By default: one for each GPU.
     gpus = mge.get_device_count("gpu")
     assert len(dist.launcher(lambda: 0)()) == max(1, gpus)
 
@@ -225,7 +225,7 @@ def clients():
 
 
 def together(*calls):
-    """What calls give that wait for each other."""
+    """The results of calls that wait for each other."""
     with ThreadPoolExecutor(len(calls)) as pool:
         return [one.result(timeout=30) for one in [pool.submit(*call) for call in calls]]
 

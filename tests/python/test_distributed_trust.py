@@ -101,7 +101,7 @@ def test_calls_without_a_proof_are_refused(server):
         with connect_to(server) as guest:
             guest.sendall(proof + dumps(("key", 2), "user_set").encode())
             received = b""
-            with contextlib.suppress(OSError):  # what it has not read is lost
+            with contextlib.suppress(OSError):  # unread data is lost
                 guest.shutdown(socket.SHUT_WR)
                 while part := guest.recv(1000):
                     received += part
@@ -239,7 +239,7 @@ def test_a_client_that_has_gone_is_waited_for_no_more(server, monkeypatch):
             wait_until(lambda: count_of_come(board) == 0)
     time.sleep(0.3)
     client.user_set("key", 1)
-    assert client.user_get("key") == 1  # nobody took it away
+    assert client.user_get("key") == 1  # the value is still there
     assert in_turn(server, *((client.group_barrier, "here", 2),) * 2) == ["None"] * 2
 
 

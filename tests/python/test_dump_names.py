@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What operators, values and parameters are called in dumped models: as MegEngine calls them."""
+"""Names of operators, values and parameters in dumped models, as in MegEngine."""
 
 import io
 

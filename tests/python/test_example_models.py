@@ -39,8 +39,8 @@ MODELS = {
     "mlp": mlp,
 }
 
-# Of the largest output; the references were computed in f64. An f32 run of twenty layers with sums
-# of up to 4,608 products is within 1e-6 of them, Winograd within 4e-6.
+# Relative to the largest output; the references were computed in f64. An f32 run of twenty layers
+# with sums of up to 4,608 products is within 1e-6 of them, Winograd within 4e-6.
 TOLERANCE = 1e-5
 
 

@@ -47,7 +47,7 @@ def put_what_examples_fetch(home):
 
 @pytest.mark.parametrize("name", module_names())
 def test_examples(name, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)  # what examples write lies there
+    monkeypatch.chdir(tmp_path)  # folder for files written by examples
     if name.startswith("megengine.hub"):
         monkeypatch.setenv("MGE_HOME", str(tmp_path / "home"))
         put_what_examples_fetch(tmp_path / "home")
@@ -71,7 +71,7 @@ def test_examples(name, tmp_path, monkeypatch):
     assert result.failed == 0
 
 
-# What reads files that a tool writes, or is no class of Python's; ``main`` has its page.
+# Functions that read files of tools, or are not Python classes; ``main`` has its page.
 WITHOUT_EXAMPLE = {
     "megengine.jit.TraceError",
     "megengine.tools.graph_info_analyze.comp_graph_plotter",

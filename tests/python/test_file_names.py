@@ -24,7 +24,7 @@ def net():
 
 @pytest.fixture(params=["text", "bytes", "path"])
 def named(request, tmp_path):
-    """What makes a name in the folder of it, as users may write it."""
+    """A function that makes a name in its folder, as users may write it."""
     write = {"text": os.fsdecode, "bytes": bytes, "path": lambda b: Path(os.fsdecode(b))}
     return lambda name: write[request.param](os.fsencode(tmp_path) + b"/net\xff" + name)
 

@@ -35,7 +35,7 @@ def test_every_listed_case_exists():
     assert set(CASES) <= known
 
 
-# What MegEngine 1.13 answers.
+# Results of MegEngine 1.13.
 @pytest.mark.parametrize(
     ("pool", "expected"),
     [

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What GPUs and their libraries say of themselves."""
+"""Properties of GPUs and their libraries."""
 
 import pytest
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a file that somebody else wrote can do to ``megengine.load``."""
+"""Effects of untrusted files on ``megengine.load``."""
 
 import io
 import os
@@ -185,7 +185,7 @@ def text(value: str) -> bytes:
         (b"cmegengine.module\nos\n.", "megengine.module.os"),
         (b"cnumpy\nload\n.", "numpy.load"),
         (b"cmegengine.module.linear\nLinear.__init__\n.", "Linear.__init__"),
-        # What may be called is no value, and takes no state.
+        # A callable is not a value, and has no state.
         (b"cmegengine.tensor\nTensor\n.", "itself"),
         (b"]cmegengine.tensor\nTensor\na.", "itself"),
         (b"]cmegengine.tensor\nTensor\n\x85a.", "arguments of a call"),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whoever is killed while it writes leaves the old file or the new one, whole.
+"""A process that is killed while it writes leaves the old file or the new one, complete.
 
 MGE_NIGHTLY=1 kills more of them.
 """
@@ -91,7 +91,7 @@ WRITERS = {
 
 
 def write_versions(write, version, path, report):
-    """In a child: version after version, each one told when it is written."""
+    """In a child: write version after version, and report each one."""
     with contextlib.suppress(BaseException):
         for next_version in itertools.count(version):
             write(next_version, path)

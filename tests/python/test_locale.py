@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is computed, written and read is the same in each language that a program asks for."""
+"""Computing, writing and reading are independent of the program's locale."""
 
 import os
 import shutil
@@ -12,7 +12,7 @@ import pytest
 import megengine
 
 LOCALE = "de_DE.UTF-8"
-# Where the capital of i is another letter, of two bytes.
+# A locale where the capital of i is another letter, of two bytes.
 TURKISH = "tr_TR.UTF-8"
 
 PROGRAM = """

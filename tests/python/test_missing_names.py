@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the interface has and this version lacks says so, and does not pretend to be there."""
+"""Names of the interface that this version lacks raise an error, and do not appear to exist."""
 
 import importlib
 import importlib.util

@@ -97,7 +97,7 @@ def test_modules_cannot_be_assigned_before_init():
 def test_parts_come_after_init(make, calls_init):
     class Early(M.Module):
         def __init__(self):
-            self.number = 3  # what is no part may come first
+            self.number = 3  # other attributes may come first
             self.part = make()
             if calls_init:
                 super().__init__()

@@ -17,7 +17,7 @@ from megengine.utils.network import Network
 
 @pytest.fixture
 def log():
-    """What is logged, without its heads."""
+    """The log output, without its prefixes."""
 
     class Lines(logging.Handler):
         def __init__(self):

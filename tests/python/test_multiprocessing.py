@@ -187,7 +187,7 @@ def test_a_failure_ends_all():
         mp.spawn(vanish, nprocs=3, start_method="fork")
     with pytest.raises(mp.ProcessExitedError, match="process 1 ended with exit code 3"):
         mp.spawn(leave, nprocs=2, start_method="fork")
-    assert time.monotonic() - start < 500  # nobody sleeps to the end
+    assert time.monotonic() - start < 500  # no process sleeps to the end
     assert not multiprocessing.active_children()
 
 

@@ -116,7 +116,7 @@ def test_load_opens_encrypted_models_with_their_key(sealed):
                 Network.load(model, key=key)
     with pytest.raises(TypeError):
         Network.load(sealed, key="text")
-    # Nobody can put a plain one in its place.
+    # A plain model cannot replace it.
     for model in (sealed.parent / "plain.mge", io.BytesIO(data)):
         with pytest.raises(RuntimeError, match="is not encrypted, although"):
             Network.load(model, key=bytes(range(32)))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What people do with networks, from the file to the result."""
+"""Typical uses of networks, from the file to the result."""
 
 import io
 import json
@@ -130,9 +130,9 @@ def test_all_weights_are_quantised_by_hand(net, module, data):
     assert 0 < np.abs(got - want).max() < 0.02
 
 
-# What MegEngine's Network says of MegEngine's files. Without a name in the file an output gets one,
-# and an input that is given back goes by the output's name, as MegEngine Lite has it; of one value
-# MegEngine knows the shape although only a run can tell.
+# MegEngine's Network for MegEngine's files. An output without a name in the file gets one, and an
+# input that is returned has the output's name, as in MegEngine Lite; MegEngine knows the shape of
+# one value although it is known only at run time.
 ROWS = [json.loads(line) for line in (RECORDED / "networks.jsonl").read_text().splitlines()]
 NAMED_OTHERWISE = ("mlp.no_names.mge",)
 UNKNOWN_BEFORE_A_RUN = {"selection.v1.mge": "out02", "selection.v2.mge": "out02"}

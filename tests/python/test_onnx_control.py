@@ -80,7 +80,7 @@ def test_a_loop_whose_carried_value_grows(tmp_path):
 
 
 def growing_body(*nodes, parts=("a", "x")):
-    """Appends a part in each step; others carry what only grows where it stands."""
+    """Appends a part in each step; other bodies carry values whose size only grows."""
     return graph(
         [*nodes, node("Concat", parts, ["b"], axis=0), node("Identity", ["go"], ["on"])],
         "body",
@@ -157,7 +157,7 @@ def test_a_growing_loop_of_unknown_length_is_refused(body, tmp_path):
 
 
 def test_a_branch_of_another_rank(tmp_path):
-    """What is added to it has one rank, whichever is taken."""
+    """The added value has one rank with either branch."""
 
     def branch(name, like):
         return graph([node("Neg", [like], [name])], name, [], [port(name, None)])
@@ -246,7 +246,7 @@ def test_loops_that_count_their_steps(tmp_path):
 @pytest.mark.parametrize("condition", ["more < n", "n > more", "i < n", "n <= more", "k + k < n"])
 @pytest.mark.parametrize("n", [0, 1, 2, 7])
 def test_conditions_of_counters(tmp_path, condition, n):
-    """Those that tell the number of steps, and those that each step has to compute."""
+    """Conditions that give the number of steps, and those computed in each step."""
     a, relation, b = condition.replace("k + k", "twice").split()
     kind = {"<": "Less", ">": "Greater", "<=": "LessOrEqual"}[relation]
     body = graph(

@@ -66,7 +66,7 @@ def test_a_graph_for_one_batch_has_numbers(tmp_path):
 
 
 class Outputs(M.Module):
-    """What a module makes, as one tuple."""
+    """The results of a module, as one tuple."""
 
     def __init__(self, net):
         super().__init__()

@@ -13,7 +13,7 @@ import megengine.functional as F
 import megengine.module as M
 from megengine import _mge
 
-TOLERANCE = 2e-4  # of the largest output
+TOLERANCE = 2e-4  # relative to the largest output
 
 
 class Net:

@@ -13,7 +13,7 @@ import pytest
 load = importlib.import_module("megengine.onnx.reading").load
 runtime = pytest.importorskip("onnxruntime")
 FILES = Path(__file__).resolve().parents[1] / "data/onnx/exports"
-TOLERANCE = 1e-4  # of the largest output
+TOLERANCE = 1e-4  # relative to the largest output
 
 
 def real(*shape):

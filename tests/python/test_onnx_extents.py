@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is computed from open extents: the same as in ONNX Runtime, whatever they are, or refused.
+"""Values computed from open sizes: equal to ONNX Runtime's for all sizes, or refused.
 
 Random models compute numbers from the extents of their input, which the reader may take for
 constants, and use them as values, as targets of a reshape and as bounds of a slice.
@@ -200,7 +200,7 @@ def test_heads_of_an_open_width_are_refused(tmp_path):
 
 @pytest.mark.parametrize("side", ["w", 64])
 def test_how_many_there_are_is_no_constant(side, tmp_path):
-    """Where the sides have to be multiples of 64, few other extents remain to compare with."""
+    """If the sides must be multiples of 64, few other sizes remain for comparison."""
     nodes = [
         *HALVED,
         node("NonZero", ["z"], ["places"]),
@@ -278,7 +278,7 @@ SELECTIONS = {
 @pytest.mark.parametrize("selection", SELECTIONS)
 @pytest.mark.parametrize("hits", [0, 1, 7])
 def test_what_only_a_run_can_tell_is_filled_up_to_a_fixed_size(hits, selection, tmp_path):
-    """As detectors of Ultralytics end: boxes, of which there may be none, and zeros behind them."""
+    """The end of Ultralytics detectors: boxes, possibly none, padded with zeros."""
     nodes = [
         node("Greater", ["s", "zero"], ["is"]),
         *SELECTIONS[selection],
@@ -389,7 +389,7 @@ def squeezed_if_one(x, y):
 
 @pytest.mark.parametrize("is_inner", [False, True])
 def test_branches_of_different_ranks_are_those_of_the_recording(is_inner, tmp_path):
-    """What follows works with one of them: a layer of so many features."""
+    """The following operator works with one of them: a layer with so many features."""
     nodes = [
         node("MaxPool", ["x"], ["p"], kernel_shape=[8], strides=[8]),
         *squeezed_if_one("p", "s"),

@@ -48,7 +48,7 @@ KNOWN_DIFFERENCES = {
     "test_dft_inverse": "where 0 is right, 2e-7 is expected",
     "test_dft_inverse_opset19": "where 0 is right, 2e-7 is expected",
 }
-# Of the cases of one operator each (1884 of onnx 1.23).
+# Number of single-operator cases (1884 in onnx 1.23).
 LEAST_PASSING = 1804
 
 
@@ -80,7 +80,7 @@ def array_of(value):
 
 
 def difference(y, z):
-    """Of a result from that of the suite; empty: there is none."""
+    """Difference of a result from that of the suite; empty: equal."""
     if isinstance(z, onnx.SequenceProto):
         z = onnx.numpy_helper.to_list(z)
     if isinstance(z, list):
@@ -144,7 +144,7 @@ def test_cases_of_onnx_pass_or_are_refused(tmp_path):
 
 
 def message_in(path, port):
-    """What a file holds is of the kind of its input or output."""
+    """The value in a file has the type of its input or output."""
     is_sequence = port.type.HasField("sequence_type")
     message = onnx.SequenceProto() if is_sequence else onnx.TensorProto()
     message.ParseFromString(path.read_bytes())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What reading an ONNX file takes in memory at most: 10 times its size and 64 MiB, in all."""
+"""Peak memory of reading an ONNX file: at most 10 times its size plus 64 MiB, in total."""
 
 import subprocess
 import sys
@@ -8,10 +8,10 @@ import pytest
 from onnx_files import model_of, onnx, port
 
 GROWTH, SLACK = 10, 64 << 20
-# Of the counters of the kernel and of what the allocator keeps. The file itself is mapped.
+# Uncertainty of the kernel's counters and the allocator's caches. The file itself is mapped.
 UNCERTAIN = 8 << 20
 
-# The peak is that of the process: what is there before the file is read is told apart.
+# The peak is that of the process; the memory before reading the file is subtracted.
 CHILD = """
 import sys
 from megengine import onnx
@@ -28,7 +28,7 @@ print(peak() - before, what[:300])
 
 
 def reading(path):
-    """What it took, and what came of it."""
+    """The memory and the result."""
     run = [sys.executable, "-c", CHILD, str(path)]
     out = subprocess.run(run, capture_output=True, text=True, check=True).stdout
     taken, what = out.split(maxsplit=1)
@@ -38,7 +38,7 @@ def reading(path):
 
 
 def field(number, content):
-    """Of a message, as it lies in a file."""
+    """A field of a message, as in a file."""
     length, size = b"", len(content)
     while size > 127:
         length, size = length + bytes([size & 127 | 128]), size >> 7
@@ -79,7 +79,7 @@ def test_more_than_that_is_refused(extent, tmp_path):
     assert "takes more than the" in reading(path)
 
 
-# What becomes much of few bytes: each has one in a file of a megabyte, or two.
+# Constructs that need much memory for few bytes: each has one in a file of a megabyte, or two.
 HOSTILE = {
     "nodes": field(1, b""),
     "weights": field(5, b""),

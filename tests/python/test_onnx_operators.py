@@ -251,7 +251,7 @@ def test_integers_under_real_numbers(tmp_path):
 
 
 def test_bounds_that_a_run_gives_are_numbers(tmp_path):
-    """Of slices, also of what only a run can tell the shape of."""
+    """Bounds of slices, also for tensors whose shape is known only at run time."""
     nodes = [
         onnx.helper.make_node("Pad", ["x", "p"], ["a"]),
         onnx.helper.make_node("Shape", ["a"], ["s"]),

@@ -107,7 +107,7 @@ def test_dynamic_forms_give_the_same_numbers(tmp_path):
 
 
 def test_operators_of_the_runtime(tmp_path):
-    """What its optimizer makes of a net."""
+    """Operators written by its optimizer."""
     random = np.random.default_rng(3)
     nodes = [
         helper.make_node(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ONNX files whose extents only a run can tell."""
+"""ONNX files with sizes known only at run time."""
 
 import numpy as np
 import pytest
@@ -126,7 +126,7 @@ def test_boxes_of_each_class_and_what_is_made_of_them(tmp_path):
 
 @pytest.mark.parametrize("most", [0, 1, 2, 3, 9])
 def test_of_boxes_with_equal_scores_the_first_are_kept(tmp_path, most):
-    """Where no more than so many of a class are wanted, the order decides which."""
+    """With a limit on the number per class, the order decides which are kept."""
     nodes = [node("NonMaxSuppression", ["boxes", "scores", "most", "overlap"], ["found"])]
     weights = [number("most", [most]), number("overlap", [0.5], np.float32)]
     path = model_of(

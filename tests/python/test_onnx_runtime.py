@@ -453,7 +453,8 @@ def assert_grouped(path, feed, lengths, words):
     for name, y, e in zip("ykv", ours(path, feed), expected, strict=True):
         assert y.shape == e.shape and y.dtype == e.dtype
         for i, length in enumerate(lengths):
-            # What padding of a first run makes, and what lies behind a sequence, means nothing.
+            # Results for the padding of a first run, and after the end of a sequence, are
+            # undefined.
             part = (i, slice(words if words < max(lengths) else length))
             part = part if name == "y" else (i, slice(None), slice(length))
             np.testing.assert_allclose(y[part], e[part], rtol=1e-5, atol=1e-6)

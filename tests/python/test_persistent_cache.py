@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What stays when the process ends."""
+"""Caches that persist after the process ends."""
 
 import logging
 import os

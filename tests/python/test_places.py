@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where Tensors live: results stay with their operands, moving is an operator."""
+"""Devices of Tensors: results stay on the device of their operands, moving is an operator."""
 
 import os
 import threading

@@ -105,8 +105,8 @@ def test_collectives(count):
                 np.testing.assert_array_equal(got[name], value, err_msg=name)
 
 
-# What each process computes from its x, and the sum over the processes of these numbers: its
-# gradients are found by finite differences in one process.
+# The result of each process for its x, and the sum of these numbers over the processes: its
+# gradients are computed by finite differences in one process.
 def weights(rank, shape):
     return np.random.default_rng(rank).standard_normal(shape).astype(np.float32)
 
@@ -268,7 +268,7 @@ def test_two_processes_train_as_one_does(is_traced):
     state = Net(M.SyncBatchNorm).state_dict()
 
     def work():
-        net = Net(M.SyncBatchNorm)  # of other values in each process
+        net = Net(M.SyncBatchNorm)  # with different values in each process
         if dist.get_rank() == 0:
             net.load_state_dict(state)
         dist.bcast_list_(net.tensors())

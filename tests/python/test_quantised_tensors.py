@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tensors of quantised dtypes: the recorded calls, and what they do not tell."""
+"""Tensors of quantised dtypes: the recorded calls, and further properties."""
 
 import copy
 import pickle

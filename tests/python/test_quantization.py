@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What recorded stories of quantisation do not tell: containers, copies, traces, wrong calls."""
+"""Quantisation beyond the recorded stories: containers, copies, traces, wrong calls."""
 
 import copy
 import io
@@ -32,7 +32,7 @@ def conv_net():
 
 
 class Nested(M.Module):
-    """Parts in lists, tuples, dicts and modules; one stands at two places."""
+    """Parts in lists, tuples, dicts and modules; one occurs twice."""
 
     def __init__(self):
         super().__init__()
@@ -299,7 +299,7 @@ def test_new_observers_stand_in_the_places_of_the_old():
 
 
 def test_gradients_of_fake_quantisation_agree_with_differences():
-    """Of the scale: what is lost by rounding grows with it, and bounds move."""
+    """For the scale: the rounding error grows with it, and bounds move."""
     x = Tensor([-9.0, -0.8, 0.3, 2.2, 50.0])
     step = Tensor(0.5)
     with GradManager().attach([x, step]) as gm:

@@ -133,7 +133,7 @@ def check_modules(net, rows, is_defect):
 
 
 def settle_tie(net, got, want):
-    """`got`, with its outermost element where it lies in `want` if a step of the output is between.
+    """`got`, with its outermost element from `want` if they differ by one step of the output.
 
     A scale that is twice the largest magnitude over 255 puts that element on the tie of 127 and
     128 steps; the last bit of a sum decides.
@@ -172,7 +172,7 @@ def train(net, step):
 
 
 def expect_steps(name, got, want):
-    """How much the real values differ: by a step, in one element that may lie on a tie."""
+    """Checks that real values differ by at most a step, in one element that may be a tie."""
     steps = array(want)
     if want["dtype"] == "QuantizedS32(1)":
         # Recorded stays in 32 bits where the scale of 8 bits is the same one.

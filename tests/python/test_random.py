@@ -74,7 +74,8 @@ def test_permutation_and_shuffle():
 
 
 def distance_from(values, distribution):
-    """Of Kolmogorov and Smirnov, times the root of the count: above 1.95 once in 1000 times."""
+    """The Kolmogorov–Smirnov distance times the root of the count: above 1.95 once in 1000
+    times."""
     values = np.sort(values.reshape(-1).astype(np.float64))
     at = distribution(values)
     steps = np.arange(len(values) + 1) / len(values)

@@ -12,7 +12,7 @@ from oracle import ORACLE
 import megengine as mge
 import megengine.module as M
 
-# Where Tensors lie unless told.
+# The default device of Tensors.
 PLACE = mge.Tensor(0.0).device
 
 

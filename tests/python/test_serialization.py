@@ -317,7 +317,7 @@ def test_queries_without_a_gpu():
 
 
 class Sample:
-    """Of a class that is gone when its file is read."""
+    """A class that no longer exists when its file is read."""
 
 
 def test_damaged_and_foreign_files_are_told_apart(tmp_path):
@@ -425,7 +425,7 @@ def test_damage_in_files_of_megengines_dtypes_is_told_as_such(pickled):
         except pickle.UnpicklingError as error:
             assert "[load]" in str(error)
             told += 1
-        except (TypeError, ValueError) as error:  # of the Tensor that is made of what was read
+        except (TypeError, ValueError) as error:  # raised by the Tensor that is made from the file
             frames = traceback.extract_tb(error.__traceback__)
             assert any(frame.filename.endswith("megengine/tensor.py") for frame in frames)
     assert told > len(pickled) // 2

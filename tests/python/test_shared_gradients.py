@@ -75,7 +75,7 @@ def test_other_libraries_write():
     x = mge.Tensor([1.0, 2.0])
     with GradManager().attach(x) as gm:
         before = (x * x).sum()
-        view = np.from_dlpack(x)  # of memory that the recording has already
+        view = np.from_dlpack(x)  # shares memory that the recording has already
         view.flags.writeable or view.setflags(write=True)
         between = (x * x * x).sum()
         view += 1

@@ -123,7 +123,7 @@ def test_memory_lives_as_long_as_somebody_has_it():
     capsule = to_dlpack(tensor)
     del tensor
     assert from_dlpack(capsule).numpy()[999] == 999
-    to_dlpack(mge.Tensor([1.0]))  # nobody takes it
+    to_dlpack(mge.Tensor([1.0]))  # unused capsule
 
 
 def test_elements_that_are_not_dense_are_copied():

@@ -93,7 +93,7 @@ def test_memory_lives_as_long_as_somebody_has_it():
     del y, capsule
     gc.collect()
     np.testing.assert_array_equal(z.numpy(), np.arange(100_000) + 1)
-    to_dlpack(z)  # nobody takes it
+    to_dlpack(z)  # unused capsule
     del z
     gc.collect()
     assert get_allocated_memory("gpu0") <= before

@@ -34,7 +34,8 @@ def image(seed=0, shape=(3, 4, 8, 8)):
 
 
 def gradients(run, x, parameters):
-    """Of the sum of squares of what `run` gives: the result, and those of x and the parameters."""
+    """Gradients of the sum of squares of the result of `run`: the result, and the gradients of x
+    and the parameters."""
     x = mge.Tensor(x)
     with mge.autodiff.GradManager().attach([x, *parameters]) as gm:
         y = run(x)

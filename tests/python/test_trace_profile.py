@@ -167,7 +167,7 @@ def test_a_graph_that_runs_alone():
         np.testing.assert_array_equal(f(ones(rows, 3))["y"].numpy(), np.full((rows, 4), 3))
         profile = f.get_profile()
         assert shapes(profile, "matmul") == [[rows, 4]]
-    # The weights are there, and nobody timed them.
+    # The weights are included, without times.
     constants = [
         o for o in profile["graph_exec"]["operator"].values() if o["type"] == "ImmutableTensor"
     ]

@@ -86,7 +86,7 @@ def test_filters(traced):
     assert graph.get_expr_by_id([3, 4]).as_list() == [ids[3], ids[4]]
     assert graph.get_node_by_id(1).as_unique() is graph.inputs[1]
     exprs = graph.exprs()
-    assert exprs.as_list() == exprs.as_list()  # a filter can be gone through again
+    assert exprs.as_list() == exprs.as_list()  # a filter can be iterated repeatedly
     for wrong in (lambda: exprs.as_unique(), lambda: graph.get_node_by_id(999).as_unique()):
         with pytest.raises(AssertionError, match="elements were found"):
             wrong()
@@ -152,7 +152,7 @@ def test_arguments_are_set(net):
     call.set_args_kwargs(call.args[0], axis=3)
     assert str(call) == "%2:\tsoftmax_out = nn.softmax(x, 3, )"
     assert traced.graph.inputs[1].users == [call]
-    with traced.graph.insert_exprs():  # where functions are hooked
+    with traced.graph.insert_exprs():  # functions are hooked here
         call.set_arg("axis", 0)
     assert str(call) == "%2:\tsoftmax_out = nn.softmax(x, 0, )"
     with pytest.raises(AssertionError, match="'zz'"):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Traced modules in files: this package's, MegEngine's, and damaged ones.
 
-``tests/data/traced_modules`` tells where its files are from.
+``tests/data/traced_modules`` describes the origin of its files.
 """
 
 import copy
@@ -190,7 +190,7 @@ def test_a_transformer_of_megengine():
         np.testing.assert_allclose(each(**inputs).numpy(), want, rtol=1e-4, atol=1e-5)
 
 
-# What files may not do.
+# Changes that files must not contain.
 
 
 def changed(traced, change) -> bytes:

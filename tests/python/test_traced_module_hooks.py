@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What recording puts in place of functions and methods: for whom, how long, and what it misses."""
+"""Hooks of recording in functions and methods: scope, lifetime, and limits."""
 
 import inspect
 import threading

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is one expression of a traced module, whatever happens inside of it."""
+"""Leaves: calls recorded as one expression, regardless of their inside."""
 
 import copy
 import io

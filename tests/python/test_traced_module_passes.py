@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the passes over traced modules do, and that the results stay.
+"""Passes over traced modules keep the results.
 
 The graphs after ``BackwardFoldScale``, ``FuseAddMul`` and ``FuseConvBn`` have the expressions that
 MegEngine 1.13 gives for the same net.
@@ -30,7 +30,7 @@ def image(seed=0, shape=(2, 3, 6, 6)):
 
 
 def in_evaluation(module):
-    """The module with parameters and statistics that are none of 0 and 1, in evaluation mode."""
+    """The module in evaluation mode, with parameters and statistics that are neither 0 nor 1."""
     chance = np.random.default_rng(1)
     for tensor in module.tensors():
         tensor[...] = chance.uniform(0.5, 1.5, tensor.shape).astype("float32")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What traced modules share with the Modules they were made of, and what calls change."""
+"""State that traced modules share with the original Modules, and changes by calls."""
 
 import copy
 

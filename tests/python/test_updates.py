@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Changes in place: only where nobody else reads."""
+"""Changes in place: only without other readers."""
 
 import os
 

@@ -233,7 +233,7 @@ def test_bytes_stay_bytes_in_another_size(dtype, mode):
     np.testing.assert_array_equal(y.numpy(), rounded.astype(np.int32).astype(dtype))
 
 
-# What MegEngine 1.13 gives, with gradients of the sum of squares.
+# Results of MegEngine 1.13, with gradients of the sum of squares.
 PSROI = {
     True: (
         [0.87, 2.656667, 1.02, 2.806667, 1.35, 3.136667, 1.5, 3.211852]
@@ -284,7 +284,7 @@ def test_wrong_deformable_psroi_pooling():
 # Brightness of 4 x 4 pixels, and the two colours of each four of them.
 Y = np.array([[100, 50, 3, 255], [200, 16, 128, 77], [0, 90, 180, 240], [31, 62, 93, 124]], "uint8")
 U, V = np.array([[90, 0], [255, 128]], "uint8"), np.array([[240, 128], [10, 255]], "uint8")
-# What MegEngine makes of them: red, green and blue of the pixels in rows.
+# MegEngine's results: red, green and blue of the pixels in rows.
 WHOLE = """
     255 33 32  207 0 0  3 47 0  255 255 28  255 133 132  173 0 0  128 172 0  77 121 0
     0 41 225  0 131 255  255 90 180  255 150 240  0 72 255  0 103 255  255 3 93  255 34 124"""

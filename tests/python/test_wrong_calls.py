@@ -172,7 +172,7 @@ def test_sizes_that_are_too_small_are_named(call, message):
 
 @pytest.mark.parametrize("key", [5, -4, [9], Tensor(9), Tensor([0, 9]), (None, 5)])
 def test_an_index_beyond_the_end_is_one_error(key):
-    """Python's IndexError, and MegEngine's RuntimeError; a GPU tells whoever waits."""
+    """Python's IndexError, and MegEngine's RuntimeError; on a GPU it is raised by the next wait."""
     for error in (IndexError, RuntimeError):
         with pytest.raises(
             error, match="index [59-] ?4? ?is out of range|index -4 is out of range"

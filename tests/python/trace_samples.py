@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the tests of traces share."""
+"""Common part of the tests of traces."""
 
 import numpy as np
 import pytest

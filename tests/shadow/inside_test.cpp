@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is inside of operators, callbacks and parts, on a device that does its work late.
+// Inner graphs, callbacks and parts, on an asynchronous device.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -31,7 +31,7 @@ TEST(Places, ResultsStayWithTheirOperands) {
     Tensor x = on(shadow_device(1), {1, 2});
     EXPECT_EQ(ops::add(x, x).device(), shadow_device(1));
     EXPECT_EQ(ops::reshape(x, {.shape = {2, 1}}).device(), shadow_device(1));
-    // A host value may lie anywhere.
+    // A host value may have any alignment.
     int32_t target[] = {1, 2};
     Tensor shape = tensor_from_host({DType::i32, {2}, {}}, target, host_device);
     EXPECT_EQ(ops::reshape(x, shape).device(), shadow_device(1));
@@ -90,7 +90,7 @@ TEST(Places, CpusCountTheirMemoryApart) {
     EXPECT_EQ(device(second).memory().peak_reserved, 0u);
 }
 
-// A traced function gives its results where its arguments lie, at each call.
+// A traced function returns its results on the device of its arguments, in each call.
 TEST(Places, ATraceFollowsItsArguments) {
     for (bool symbolic : {false, true}) {
         Trace trace({.symbolic = symbolic});
@@ -124,7 +124,7 @@ TEST(Places, ATraceAsksNoDeviceForExtents) {
     DefaultDevice there(shadow_device());
     Tensor x = on(shadow_device(), {1, 2, 3, 4});
     for (int call = 0; call < 3; ++call) {
-        elsewhere.count = 0;  // what is compiled folds constants where they lie
+        elsewhere.count = 0;  // compilation folds constants on their device
         observe_operators(&elsewhere);
         trace.begin({&x, 1});
         Tensor half =
@@ -185,7 +185,7 @@ TEST(Places, ATracedFunctionMovesData) {
         EXPECT_EQ(y.device(), host_device);
         EXPECT_THAT(floats_of(y), ElementsAre(10, 28));
     }
-    // Exported, what lay where the argument did lies at the default place; the rest stays where it was.
+    // Exported, values on the argument's device are on the default device; the others keep theirs.
     Graph graph = trace.graph();
     EXPECT_TRUE(graph.value(graph.inputs()[0]).device.is_default);
     EXPECT_TRUE(graph.value(graph.outputs()[0]).device.is_default);

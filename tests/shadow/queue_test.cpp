@@ -31,7 +31,7 @@ TEST(Queue, LetsTheHostsMemoryGoAtOnce) {
     EXPECT_EQ(floats_of(x)[999], 999);
 }
 
-// What is copied is waited for on both sides: its maker goes on, and memory is handed out again meanwhile.
+// A copy waits for both sides: its source continues, and its memory may be reused meanwhile.
 TEST(Queue, CopiesFromOneQueueToAnother) {
     for (int i = 0; i < 30; ++i) {
         Tensor far;
@@ -48,7 +48,7 @@ TEST(Queue, CopiesFromOneQueueToAnother) {
 TEST(Queue, TellsAnErrorWhereItIsWaitedForAndGoesOn) {
     DeviceId device = shadow_device(0, 3);
     Tensor x = on(device, {1});
-    floats_of(ops::add(x, x));  // what is prepared, and waits for that, is kept
+    floats_of(ops::add(x, x));  // prepared state, and the wait for it, is kept
     fail_next_work(device, "the fan has stopped");
     Tensor sum = ops::add(x, x);
     try {

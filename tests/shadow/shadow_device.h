@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A device that a machine without another one can test with. Its addresses are the host's plus a distance
-// into memory that nobody may touch, so that a host that reads them, or a kernel of the CPU that is given
-// them, is a fault and not luck. Each of its queues has a thread that does the work in order, late, and in
-// whatever order beside the other queues: what is not waited for is not there yet. Memory that was given back
-// is overwritten in its queue's order. Its kernels are the CPU's, on translated addresses.
+// A device for tests on machines without another one. Its addresses are the host's plus an offset into
+// inaccessible memory, so that access by the host, or by a CPU kernel, is always a fault. Each of its queues
+// has a thread that does the work in order but late, and in any order relative to other queues: results are
+// missing without a wait. Freed memory is overwritten in its queue's order. Its kernels are the CPU's, on
+// translated addresses.
 
 #include <thread>
 
@@ -39,7 +39,7 @@ private:
     DeviceId queue_;
 };
 
-// A queue whose device does not tell when it does its work, for the life of the scope.
+// A queue whose device has no clock, for the lifetime of the scope.
 class HiddenClock {
 public:
     explicit HiddenClock(DeviceId queue);

@@ -10,7 +10,8 @@
 namespace mge::test {
 namespace {
 
-constexpr size_t region_bytes = size_t(8) << 30;  // of addresses; pages are taken when they are touched
+constexpr size_t region_bytes = size_t(8) << 30;  // size of the address range; pages are allocated on first
+                                                  // access
 
 char* map_region(int protection) {
     void* address =

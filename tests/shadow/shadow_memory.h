@@ -12,8 +12,8 @@ public:
 
     // Null when there is none left. Aligned to 64.
     void* allocate(size_t bytes);
-    // What an address of the device stands for; null stays null. InternalError for an address that is
-    // none of the device's: whoever passed it took the host's memory for the device's.
+    // The host address for a device address; null stays null. InternalError for an address that does not
+    // belong to the device: the caller mistook the host's memory for the device's.
     void* on_host(const void* address) const;
 
 private:

@@ -25,7 +25,7 @@ public:
         wait();
         return double(count_ - dynamic_cast<const Mark&>(earlier).count_);
     }
-    // What had gone wrong in that work goes wrong in the work that needs it, too.
+    // An error of that work is passed on to the work that depends on it.
     std::shared_ptr<Failure> failure() const { return queue_.failure_before(count_); }
 
 private:

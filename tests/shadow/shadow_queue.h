@@ -18,7 +18,7 @@
 
 namespace mge::test {
 
-// What the queues of one device have in common.
+// Common state of the queues of one device.
 struct ShadowFigures {
     std::atomic<size_t> allocated{0}, peak{0}, reserved{0}, limit{0}, page_locked{0};
 };
@@ -49,7 +49,7 @@ private:
     struct Block;
     static void release(Storage* storage);
     void give_back(Block& block);
-    // Of this queue's work and of work of others that needs it, until one of them has told it.
+    // An error of this queue's work and of dependent work on other queues, until it is reported once.
     struct Failure {
         std::exception_ptr error;
         std::atomic<bool> is_told{false};

@@ -116,7 +116,7 @@ TEST(StepClock, HasTheHostsTimesBeside) {
     EXPECT_GT(*total_time(profile, ProfileSide::host, RunStatistic::median), 0);
 }
 
-// What is not read yet of more runs than may wait for it is read before the next one.
+// Unread times beyond the limit are read before the next run.
 TEST(StepClock, KeepsTheLatestRuns) {
     auto context = context_of(in_line(2), shadow_device(0, 2));
     Profile one = profile_of(*context, {.memory = 0}, 5);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What happens later than it was asked for: errors, threads that ask, clocks, memory that copies wait for.
+// Asynchronous effects: errors, waiting threads, clocks, memory needed by copies.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -67,7 +67,7 @@ TEST(EagerAsyncLevel, AnErrorFollowsWhatIsMoved) {
     fail_next_work(from, "a bit is lost");
     Tensor y = to_device(ops::add(x, x), to);
     EXPECT_EQ(error_of<DeviceError>([&] { floats_of(y); }), "add: a bit is lost");
-    queue_of(from).wait();  // told once
+    queue_of(from).wait();  // reported once
 }
 
 Graph squares() {
@@ -117,13 +117,13 @@ TEST(ShadowErrors, AreToldToWhoReads) {
     context->run();
     EXPECT_THAT(error_of<DeviceError>([&] { context->output(0); }), HasSubstr("mul"));
     context->wait();
-    // And an error of nobody's work to who waits for the context.
+    // Also an error without an operator is reported to a wait for the context.
     fail_next_work(device, "a wire is cut");
     context->fill_inputs({&x, 1});
     EXPECT_EQ(error_of<DeviceError>([&] { context->wait(); }), "a wire is cut");
 }
 
-// Whose context nobody sees.
+// Its context is not accessible.
 TEST(ShadowErrors, OfAnExecutableComeOutWhereItsResultsAreRead) {
     DeviceId device = shadow_device(0, 2);
     Executable executable(squares(), {.device = device, .level = 0, .var_sanity_check_first_run = false});

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// 24 networks of Lite that eight threads load, run and destroy for a time, each whatever thread comes: some
-// in place, some with a team, some with a source's weights, some measured into one cache. It lasts
-// MGE_SOAK_SECONDS, ten minutes with MGE_NIGHTLY=1. At each sample all threads and networks are gone, and
-// what is left stays the same.
+// 24 networks of Lite that eight threads load, run and destroy for a time, each on any thread: some in place,
+// some with a team, some with a source's weights, some measured into one cache. It runs for MGE_SOAK_SECONDS,
+// ten minutes with MGE_NIGHTLY=1. At each sample all threads and networks are destroyed, and the remaining
+// resources must be constant.
 
 #include <gtest/gtest.h>
 #include <malloc.h>
@@ -55,7 +55,7 @@ struct Ways {
     bool changes_batch() const { return number / slots % 2 == 1; }
 };
 
-// Where a network lives for a few uses; whoever holds the mutex is its only user.
+// The slot of a network for a few uses; the owner of the mutex is its only user.
 struct Slot {
     std::mutex mutex;
     std::shared_ptr<Network> network;

@@ -51,7 +51,7 @@ void SteadyFigures::expect(const char* what, long count) const {
         count, what, seen_.front().resident / (1 << 20), seen_.back().resident / (1 << 20), rise / (1 << 20),
         seen_.back().handles);
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-    EXPECT_LT(rise, largest_rise) << what;  // what is resident there is the sanitizer's memory too
+    EXPECT_LT(rise, largest_rise) << what;  // the resident memory includes the sanitizer's
 #endif
     EXPECT_EQ(steady.front().handles, steady.back().handles) << what;
     EXPECT_EQ(steady.front().threads, steady.back().threads) << what;

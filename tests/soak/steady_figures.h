@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What the process holds, seen again and again while some work is repeated: after the first part of the
-// samples nothing may grow any more.
+// Resources of the process, sampled while some work is repeated: after the first part of the samples they
+// must not grow any more.
 
 #include <vector>
 

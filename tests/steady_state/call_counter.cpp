@@ -12,7 +12,7 @@
 #include <cstdint>
 #include <string_view>
 
-// What glibc's own functions are called; the plain names below replace them.
+// glibc's internal names; the plain names below replace them.
 extern "C" {
 void* __libc_malloc(size_t);
 void* __libc_calloc(size_t, size_t);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What the test program does when it is started as a traced child: `mge_steady_state_test --child NAME`.
-// Each task marks the stretch that counts with mark_system_calls() and returns the exit status.
+// The work of the test program as a traced child: `mge_steady_state_test --child NAME`. Each task marks the
+// measured part with mark_system_calls() and returns the exit status.
 
 namespace mge::steady_state {
 

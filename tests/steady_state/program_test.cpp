@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A Program that has run a few times makes no allocation, takes no lock and enters the kernel no more: by its
-// own code. What oneDNN does inside, and how often threads of a team wait asleep, is counted apart and
+// After a few runs, a Program's own code makes no allocations, takes no locks and makes no system calls.
+// Those inside oneDNN, and the number of times that threads of a team sleep, are counted separately and
 // printed.
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -128,7 +128,7 @@ TEST(ConvolutionNet, MakesNoSystemCallButWaits) {
     EXPECT_EQ(calls.count, 0) << list(calls);
 }
 
-// Where a parallel region costs more than the work, two threads do it like one.
+// If a parallel region costs more than the work, two threads do the same as one.
 TEST(SmallGradients, EnterNoParallelRegion) {
     SystemCalls calls = count_system_calls({"--child", "small_gradients"});
     if (calls.is_forbidden) GTEST_SKIP() << "this process may not trace another";

@@ -21,7 +21,7 @@
 namespace mge {
 namespace {
 
-// What has locks of its own, over and over. Any of them may be held by a thread when another forks.
+// Uses objects with locks repeatedly. Any of the locks may be held by a thread when another forks.
 class Busy {
 public:
     explicit Busy(const std::string& cache) : cache_(FastrunCache::open(cache)), executable_(doubled(), {}) {}

@@ -56,7 +56,7 @@ TEST_P(OfWidth, DoesEachShareOnce) {
         for (int shares : {4, 2, 3, 4}) ASSERT_TRUE(does_each_share_once(team, shares)) << "round " << round;
 }
 
-// A share that waits for the others needs a thread, also one that stands aside.
+// A share that waits for the others needs a thread, even one that is aside.
 TEST_P(OfWidth, SharesMeet) {
     OwnTeam team(4);
     team.keep_width(GetParam());
@@ -149,7 +149,7 @@ TEST(OwnTeam, WhoStandsAsideComesWhereSharesWait) {
     for (int round = 0; round < 20; ++round) let_shares_meet(team);
 }
 
-// As inside oneDNN, where nobody sees it: in a narrow team it would never end.
+// As inside oneDNN: in a narrow team it would never end.
 TEST(OwnTeam, SharesMayWaitForEachOther) {
     OwnTeam team(3);
     team.keep_width(1);
@@ -313,8 +313,7 @@ TEST(RunShares, TeamsEndWithTheirThread) {
 #ifdef _OPENMP
 TEST(OpenMpImports, AreLedToTheTeamInItsScopeOnly) {
     ASSERT_EQ(team_kind(), TeamKind::own);
-    // What oneDNN itself believes, asked through a primitive that says for how many threads it divides its
-    // work.
+    // oneDNN's own number of threads, read from a primitive that reports it.
     auto threads_of_onednn = [] {
         std::vector<float> a(64 * 64, 1), b(64 * 64, 1), c(64 * 64);
         long before = live_threads();
@@ -339,7 +338,7 @@ TEST(OpenMpImports, WeightsArePackedByTheThreadsOfTheProblem) {
 }
 #endif
 
-// What a child process says about the kind of its teams.
+// The type of a child process's teams.
 std::string kind_with(const char* setting) {
     setenv("MGE_THREAD_TEAM", setting, 1);
     std::string command = std::filesystem::read_symlink("/proc/self/exe").string() +

@@ -23,7 +23,7 @@ class Result:
     code: int
     out: str
     err: str
-    report: dict | None  # what --json gave
+    report: dict | None  # the report of --json
 
     @property
     def result(self):

@@ -79,7 +79,7 @@ def test_a_plan_overrides_measuring(run_tool, small_model, tmp_path):
 def test_overload_is_told(run_tool, small_model):
     flags = ("--rate", 1e7, "--iter", 2000)
     assert "do not keep up with --rate" in run_tool("load_and_run", small_model, *flags).out
-    # Ten arrivals of ten and more seconds would be told: no busy machine takes so long for them.
+    # Ten arrivals with a delay of ten seconds would be reported: no busy machine is that slow.
     flags = ("--rate", 20, "--iter", 10)
     assert "do not keep up" not in run_tool("load_and_run", small_model, *flags).out
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What all tools share: global flags, MegEngine's spellings, errors and the envelope."""
+"""Common behaviour of all tools: global flags, MegEngine's spellings, errors and the envelope."""
 
 import os
 import pty

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """load_and_run on other devices than the first CPU: the second one, the shadow device of the
 tests, whose memory the host cannot read and whose queues work late, and a GPU that the host
-emulates. What runs there gives the same as on the first."""
+emulates. The results equal those of the first."""
 
 import json
 from pathlib import Path
@@ -168,7 +168,7 @@ def test_fast_run_measures_there_and_keeps_it(run, tmp_path, device):
     assert "cache" in sources[1]
     for got in (cold, warm):
         np.testing.assert_allclose(got["y"], expected["y"], rtol=1e-4, atol=1e-6)
-    # What was measured there is not taken for the first CPU, unless that is what it is.
+    # Times measured there are not used for the first CPU, unless it is the same device.
     here = run("lenet", *cache)
     at_home = [step["source"] for step in here.result["algorithms"]]
     assert ("measured" in at_home) == ("shadow" in device[-1])
@@ -318,7 +318,7 @@ def test_profiles_have_the_times_of_the_gpu(run, run_tool, tmp_path, gpu, varian
     assert "peak" not in content["host"], "the processor's is no roof of a GPU's work"
     assert {step["device"] for step in content["steps"]} == {"gpu0:0"}
     assert all(run["late"] for run in content["runs"])
-    # They lie inside the run that was waited for, whose time the host took.
+    # They are inside the run, which was timed by the host.
     for timed in content["runs"]:
         times = zip(timed["begins_ns"], timed["ends_ns"], strict=True)
         assert sum(end - begin for begin, end in times) <= done.result["latency_ms"]["max"] * 1e6

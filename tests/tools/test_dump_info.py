@@ -41,7 +41,7 @@ def test_batch_size_scales_the_work(run_tool, image_model):
     one = run_tool(TOOL, "info", image_model).result["summary"]
     four = run_tool(TOOL, "info", image_model, "--batch_size=4").result["summary"]
     assert four["flops"] == 4 * one["flops"]
-    # What is made of weights alone does not grow.
+    # Values computed from weights alone do not grow.
     assert 3.9 < four["activation_bytes"] / one["activation_bytes"] <= 4
     assert four["weight_bytes"] == one["weight_bytes"]
 

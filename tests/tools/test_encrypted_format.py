@@ -87,7 +87,7 @@ def test_this_description_refuses_too(crypt, tmp_path):
 
 
 def test_megengines_aes(crypt, tmp_path):
-    """What MegEngine's script does by `openssl enc -aes-256-cbc`."""
+    """Compatible with MegEngine's script, `openssl enc -aes-256-cbc`."""
     key, iv, content = bytes(range(32)), os.urandom(16), os.urandom(1234)
     padder = padding.PKCS7(128).padder()
     padded = padder.update(content) + padder.finalize()

@@ -137,7 +137,7 @@ def test_a_reference_to_compare_with(tool, files):
         assert done.code == 0, (good, done.err)
         compared = done.result.get("compare") or done.result["first_diff"]
         assert compared["compared"] > 0, good
-    # What is refused before the run has no line of it.
+    # Errors before the run have no line of it.
     for bad in (
         ["plain.mge", "sealed.mge"],
         ["plain.mge", "sealed.npz", "--compare-key-file", "wrong"],
@@ -165,7 +165,7 @@ PLAIN_CACHE = b"SQLite format 3"
 
 
 def content_of_cache(tool, files, path):
-    """The rows of an encrypted cache, which nobody can read without the key."""
+    """The rows of an encrypted cache, which is unreadable without the key."""
     assert PLAIN_CACHE not in (files / path).read_bytes()
     info = tool("mge-crypt", "info", path, "--key-file", "key")
     assert info.code == 0 and info.result["authenticated"], info.err
@@ -180,7 +180,7 @@ def test_an_encrypted_cache_is_written_encrypted(tool, files):
     assert done.code == 0, done.err
     first = content_of_cache(tool, files, "new.db")
     assert first
-    # What was measured is found again, and what is new is added.
+    # Measured times are found again, and new ones are added.
     again = tool("load_and_run", "plain.mge", *fast)
     assert again.code == 0 and "cache" in str(again.report["algorithms"])
     before = (files / "new.db").read_bytes()
@@ -247,7 +247,7 @@ def test_the_cache_tool_and_encrypted_caches(tool, files):
     assert len(merged) > len(b)
     cache_tool("prune", "all.db", "--keep-fastest", "1")
     assert 0 < len(content_of_cache(tool, files, "all.db")) < len(merged)
-    # What is refused.
+    # An invalid file.
     (files / "other").write_bytes(bytes(32))
     (files / "other").chmod(0o600)
     before = (files / "a.db").read_bytes()

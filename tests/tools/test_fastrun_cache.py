@@ -82,7 +82,7 @@ def test_build_says_what_it_measured_itself(run_tool, small_model, cache, tmp_pa
 
 
 def test_doubtful_rows(run_tool, small_model, cache, tmp_path):
-    """What is doubted is told, kept, used, and measured again when it is due."""
+    """Doubtful times are reported, kept, used, and measured again when due."""
     rows = run_tool(TOOL, "show", cache).result["rows"]
     assert all(row["doubts"] >= 0 for row in rows)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where what a tool writes comes to lie, and what is told before long work instead of after it."""
+"""Paths of written files, and errors that are reported before long work instead of after it."""
 
 import os
 import resource
@@ -219,7 +219,7 @@ def test_a_planted_cache_folder_is_not_used(homeless, open_folder, small_model):
 
 
 def test_names_of_operators_are_those_of_profiles(run_tool, tmp_path):
-    """Operators without a name have the same ones in mge-dump as where a run tells of them."""
+    """Operators without a name have the same generated names in mge-dump as in reports of runs."""
     import numpy as np
 
     import megengine as mge

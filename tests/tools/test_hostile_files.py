@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What files of strangers can do to the tools: how much memory they get, what they print, where
-they are waited for."""
+"""Effects of untrusted files on the tools: memory, output, and waits."""
 
 import json
 import os

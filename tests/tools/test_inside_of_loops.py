@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What tools tell of the steps inside of loops."""
+"""Steps inside of loops in the tools' reports."""
 
 import json
 

@@ -153,7 +153,7 @@ def test_bad_dumps(run_tool, dumps, tmp_path):
 
 
 def test_the_root_lies_before_a_value_of_another_shape(run_tool, tmp_path):
-    """What a reshape gives lies in the memory of what it read, and differs with it."""
+    """The result of a reshape shares the memory of its input, and differs with it."""
     net = DATA / "megengine/resnet.v2.mge"
     for seed in "12":
         (tmp_path / seed).mkdir()

@@ -272,7 +272,7 @@ class TestGuardsAndProfile:
         assert len(profile["runs"]) == got.result["profile"]["runs"] == 3
         # The first run, two to warm up, three that count.
         assert len(list((tmp_path / "out").iterdir())) == 6
-        # The guards' work lies between the steps: each has a beginning of its own.
+        # The guards' work is between the steps: each has its own start.
         for one in profile["runs"]:
             assert len(one["begins_ns"]) == len(one["ends_ns"]) == len(profile["steps"])
             assert all(b <= e for b, e in zip(one["begins_ns"], one["ends_ns"], strict=True))

@@ -110,7 +110,7 @@ def test_manual_page_and_completions_have_every_option(tool, build_dir, tool_pat
 
 
 def type_into(command, setup, line, expected, env=None):
-    """What a shell on a terminal shows after the keys of `line`, until it has `expected`."""
+    """The output of a shell on a terminal after the keys of `line`, up to `expected`."""
     pid, terminal = pty.fork()
     if pid == 0:
         os.execvpe(command[0], command, {**os.environ, "TERM": "dumb", "PS1": "$ ", **(env or {})})

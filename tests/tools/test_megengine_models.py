@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 FOLDER = Path(__file__).resolve().parents[1] / "data/megengine"
-# What they hold has no counterpart here: the error names every operator.
+# They contain operators without a counterpart: the error names every operator.
 REFUSED = {"chances.v1": "operator 6 (GammaRNG)", "chances.v2": "(GammaRNG)"}
 
 

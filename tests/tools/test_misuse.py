@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a new user gets wrong: each tool says it in one line, with the right exit code."""
+"""Mistakes of new users: each tool reports one line with the right exit code."""
 
 import os
 import signal
@@ -234,7 +234,7 @@ def test_stdout_that_takes_nothing(tool_path, fill_in, tmp_path, command):
     with open("/dev/full", "w") as full:
         ran = subprocess.run(run, stdout=full, stderr=subprocess.PIPE, text=True, env=env)
     assert ran.returncode == USAGE and "stdout cannot be written" in ran.stderr, ran.stderr
-    # Somebody who has read enough.
+    # A reader that stops early.
     read, write = os.pipe()
     os.close(read)
     ran = subprocess.run(run, stdout=write, stderr=subprocess.PIPE, text=True, env=env)

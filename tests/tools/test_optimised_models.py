@@ -132,7 +132,7 @@ def planted_difference(run_tool, here, there, *flags):
 
 @pytest.mark.parametrize("side", ["here", "there", "both", "neither"])
 def test_a_planted_weight_is_found(run_tool, dump, optimised, side):
-    """In the second block, whatever was optimised."""
+    """In the second block, regardless of the optimisation."""
     planted, clean = dump(planted=1), dump()
     here = optimised(planted) if side in ("here", "both") else planted
     there = optimised(clean) if side in ("there", "both") else clean
@@ -190,7 +190,7 @@ def test_training_mode_is_dumped_on_request(run_tool, dump):
 
 
 def test_training_and_inference_match_behind_a_dropout(run_tool, dump):
-    """What differs for a known reason is allowed for: everything else is still compared."""
+    """Differences with a known reason are accepted: everything else is still compared."""
     learning = dump(training=True, dropped=True)
     # One layout: a change of layout is a value of its own, and each CPU chooses otherwise.
     flags = ("--compare", dump(), "--first-diff", "--atol", 1e6, "--enable-nchw88")
@@ -214,7 +214,7 @@ def test_io_dumps_name_the_same_layers(run_tool, dump, optimised, tmp_path):
 
 
 def layers(changes):
-    """What both profiles have, as {name: (steps before, after)}."""
+    """The common layers of both profiles, as {name: (steps before, after)}."""
     return {
         c["name"]: (c["count_before"], c["count_after"])
         for c in changes
@@ -249,7 +249,7 @@ def test_profiles_of_one_network_are_compared_layer_by_layer(run_tool, dump, opt
     assert total == pytest.approx(ran.result["total_before_s"])
     found = layers(changes("optimised", "plain").result["changes"])
     assert found["conv2d#3+batch_norm#4+add#5+relu#6"] == (1, 4)
-    # The dropout lies between: operators behind it have other numbers there.
+    # The dropout is between: later operators have other numbers there.
     ran = changes("optimised", "learning")
     found = layers(ran.result["changes"])
     assert found["conv2d#0+batch_norm#1+relu#2"] == (1, 3)

@@ -100,7 +100,7 @@ def test_an_input_that_is_too_large_is_named(tool_path, small_model, options):
 
 
 def test_a_profile_does_without_the_peak(tool_path, run_tool, small_model, tmp_path):
-    """What the machine can do is measured with more memory than a small net takes."""
+    """Measuring the machine's peak needs more memory than a small net."""
     path = tmp_path / "profile.json"
     command = [tool_path("load_and_run"), small_model, "--threads", 1, "--profile", path]
     done = run_limited(command, 190)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Models whose weights lie beside them name files: none outside of the model's folder is opened,
-and nothing that is no plain file is waited for."""
+"""Models with external weights name files: files outside of the model's folder are never opened,
+and only plain files are read."""
 
 import os
 import re
@@ -14,7 +14,7 @@ onnx = pytest.importorskip("onnx")
 
 MODEL = 5
 
-# What a weight says about where it lies. @ROOT is the path of the folder around the model's.
+# Locations of a weight. @ROOT is the path of the folder around the model's.
 LOCATIONS = [
     "../secret.bin",
     "..//secret.bin",
@@ -85,7 +85,7 @@ def folder(tmp_path):
 
 
 def model_with_a_weight_at(location, folder):
-    """y = x + w, and the w of two floats lies there."""
+    """y = x + w, with w of two floats at that location."""
     weight = onnx.TensorProto(name="w", data_type=onnx.TensorProto.FLOAT, dims=[2])
     weight.data_location = onnx.TensorProto.EXTERNAL
     weight.external_data.add(key="location", value=location)
@@ -101,7 +101,7 @@ def model_with_a_weight_at(location, folder):
 
 
 def opened_of(trace, folder):
-    """Paths of the trace that lie in the folder around the model's, but not in the model's."""
+    """Paths in the trace inside the folder around the model's, but outside the model's."""
     asked = re.findall(r'open(?:at|at2)?\([^"]*"([^"]*)"', trace)
     around = os.path.realpath(folder.parent)
     found = {os.path.realpath(os.path.join(folder, path)) for path in asked}

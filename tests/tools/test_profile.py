@@ -35,7 +35,7 @@ def test_profile_follows_its_schema(profile):
     assert [s["op"] for s in content["steps"]] == [a["op"] for a in report["algorithms"]]
     assert content["host"]["peak"]["operations_per_s"] > 1e9
     assert all("begins_ns" not in run for run in content["runs"])
-    # What the model calls its nodes is found again in the fused kernels.
+    # The model's node names are found in the fused kernels.
     assert sum(len(s["sources"]) for s in content["steps"]) >= 3
     assert any(len(s["sources"]) > 1 for s in content["steps"])
 

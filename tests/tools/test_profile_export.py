@@ -28,7 +28,7 @@ def test_export_chrome_trace(run_tool, profile, tmp_path):
     assert len([e for e in events if e.get("cat") == "run"]) == len(content["runs"])
     assert {e["name"] for e in events if e["ph"] == "M"} == {"process_name", "thread_name"}
     assert any(len(e["args"].get("sources", [])) > 1 for e in spans)
-    # Steps of a run lie inside of it, one after the other.
+    # Steps of a run are inside of it, one after the other.
     run = next(e for e in events if e.get("cat") == "run")
     inside = [e for e in spans if e["args"]["run"] == 0]
     assert math.isclose(sum(e["dur"] for e in inside), run["dur"], abs_tol=1e-3)
@@ -145,7 +145,7 @@ def dom_of(page, tmp_path, *flags):
 
 
 class Drawn(HTMLParser):
-    """How many elements of each kind stand in each part of the page."""
+    """Number of elements of each type in each part of the page."""
 
     PARTS = ("timeline", "memory", "roofline", "types", "steps")
 
@@ -195,7 +195,7 @@ def test_page_in_a_browser(run_tool, request, tmp_path, source):
 
 
 class Elements(HTMLParser):
-    """The elements of the page with their texts, each with the id of the part that it stands in."""
+    """The elements of the page with their texts, each with the id of its part."""
 
     EMPTY = ("meta", "input", "link", "br")
 
@@ -239,8 +239,8 @@ def test_a_page_draws_workspaces(run_tool, profile, tmp_path):
     assert kinds.count("step workspace") == 1
 
 
-# Writes what a browser alone can tell into the page: how far the texts of drawings reach beyond
-# them, and where the columns of the operators end beside the part that needs no scrolling.
+# Writes measurements of a browser into the page: how far texts exceed their drawings, and where the
+# columns of the operators end relative to the part that needs no scrolling.
 PROBE = """
 <script>
 const beyond = [...document.querySelectorAll(".chart svg")].flatMap((svg) =>

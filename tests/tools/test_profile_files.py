@@ -31,11 +31,11 @@ def test_check(run_tool, profile, tmp_path):
 class Consumed:
     code: int
     err: str
-    seconds: float  # of processor time, which other work changes little
-    bytes: int  # of memory at most
+    seconds: float  # processor time, which other work hardly affects
+    bytes: int  # peak memory
 
 
-# A child's largest size counts from its parent's: this small process stands between them.
+# A child's peak memory includes its parent's at the fork: this small process is in between.
 ALONE = """
 import os, subprocess, sys
 process = subprocess.Popen(sys.argv[1:], stdout=subprocess.DEVNULL)
@@ -193,7 +193,7 @@ def read_large(tool_path, path, kind, megabytes):
 def test_large_profile(tool_path, tmp_path, kind):
     """100 MB are read, or refused, in 1 GiB, and in a time that grows with the size alone.
 
-    What grows with its square takes 16 times as long for 4 times as much.
+    Quadratic growth takes 16 times as long for 4 times the size.
     """
     # A larger cycle is refused before it is looked for.
     size = 20 if kind == "cycle" else MEGABYTES

@@ -40,7 +40,7 @@ def profile(tmp_path):
 
 @pytest.fixture
 def plan(build_dir, tmp_path):
-    """What --get-static-mem-info writes, in a folder of a folder."""
+    """The output of --get-static-mem-info, in a subfolder."""
     traced = trace(net, symbolic=True, capture_as_const=True)
     traced(F.ones((2, 3)))
     traced.dump(str(tmp_path / "net.mge"), arg_names=["x"])

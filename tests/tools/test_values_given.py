@@ -105,7 +105,7 @@ def test_a_file_behind_the_mark(run_tool, small_model, tmp_path):
 
 
 def given(run_tool, tmp_path, model, value):
-    """What the model read; the error of a value that it cannot read."""
+    """The value read by the model; the error for an invalid one."""
     ran = run_tool(
         "load_and_run", model, "--iter", 1, "--input", value, "--dump-outputs", tmp_path / "y.npz"
     )

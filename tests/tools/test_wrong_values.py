@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Values that options cannot have, and options that cannot act: told once, with their name."""
+"""Invalid values of options, and options without an effect: reported once, with their name."""
 
 import os
 import re

@@ -10,7 +10,7 @@
 
 namespace mge::cuda::emulated {
 
-// What is executed on one stack, where it stopped.
+// Execution on one stack, and where it stopped.
 class Execution {
 public:
     Execution() = default;  // the thread's own

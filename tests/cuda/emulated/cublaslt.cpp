@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// cuBLASLt for the emulated GPU: products of matrices in columns, with the epilogues that we use, refused
-// where the headers say so. Descriptors are the caller's memory, in which our own structs lie.
+// cuBLASLt for the emulated GPU: products of column-major matrices, with the epilogues in use; arguments are
+// refused as the headers document. Descriptors are the caller's memory, which contains our own structs.
 
 #include "libmge/device/cuda/cublaslt.h"
 
@@ -235,7 +235,9 @@ cublasStatus_t with_field(A& algo, cublasLtMatmulAlgoConfigAttributes_t name, Fn
 }
 cublasStatus_t set_config(cublasLtMatmulAlgo_t* algo, cublasLtMatmulAlgoConfigAttributes_t name,
                           const void* value, size_t bytes) {
-    if (name == CUBLASLT_ALGO_CONFIG_ID) return CUBLAS_STATUS_INVALID_VALUE;  // of cublasLtMatmulAlgoInit
+    if (name == CUBLASLT_ALGO_CONFIG_ID)
+        return CUBLAS_STATUS_INVALID_VALUE;  // an error of
+                                             // cublasLtMatmulAlgoInit
     return with_field(own<Algo>(algo), name, [&](auto& field) { return put(field, value, bytes); });
 }
 cublasStatus_t get_config(const cublasLtMatmulAlgo_t* algo, cublasLtMatmulAlgoConfigAttributes_t name,
@@ -354,7 +356,7 @@ cublasStatus_t matmul(cublasLtHandle_t, cublasLtMatmulDesc_t desc, const void* a
     float by = *static_cast<const float*>(alpha), of_c = *static_cast<const float*>(beta);
     bool rounds_factors = own<Algo>(algo).id == in_tf32;
     bool is_asked = emulated::ask_of_stream(stream, [=] {
-        // Whatever else lies in the workspace is lost.
+        // Other contents of the workspace are lost.
         if (needed) std::memset(workspace, 0xcd, needed);
         multiply(p, at, by, of_c, rounds_factors);
     });

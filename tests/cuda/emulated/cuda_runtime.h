@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What device text is written with, for the host's compiler. The threads of a block are fibers that run until
-// they wait for each other; blocks run one after the other, so shared memory is static. Good for numbers, not
-// for speed, and not for races.
+// The functions of device code for the host's compiler. The threads of a block are fibers that run until they
+// wait for each other; blocks run one after the other, so shared memory is static. It checks numbers, not
+// speed or races.
 
 #include <math.h>
 #include <string.h>
@@ -43,7 +43,7 @@ struct Index {
 // Text that is compiled while a test runs refers to these, in the test's program.
 #define MGE_EMULATED __attribute__((visibility("default")))
 
-// Of the thread that runs now.
+// Those of the running thread.
 extern MGE_EMULATED Index thread_index, block_index;
 extern MGE_EMULATED dim3 block_size, grid_size;
 
@@ -52,7 +52,7 @@ enum class Wait : unsigned char { none, warp, block, done };
 MGE_EMULATED void wait(Wait kind);
 // Every thread of the warp gives a value, and takes that of another lane.
 MGE_EMULATED unsigned long long exchange(unsigned long long value, int lane);
-// Every thread of the warp gives a value and is told for which lanes `holds(theirs, its own)`.
+// Every thread of the warp provides a value and gets the lanes for which `holds(theirs, its own)`.
 using Relation = bool (*)(unsigned long long theirs, unsigned long long own);
 MGE_EMULATED unsigned lanes_where(unsigned long long value, Relation holds);
 MGE_EMULATED int lane();

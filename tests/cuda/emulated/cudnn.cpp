@@ -64,7 +64,7 @@ const std::vector<Engine>& engines() {
         {.number = 28, .type = CUDNN_DATA_INT8, .knobs = {3}, .workspace = odd, .wants_channels_last = true},
         {.number = 70, .type = CUDNN_DATA_INT8, .compiles = true, .makes_plans = false},
         {.number = 0, .type = CUDNN_DATA_INT8, .notes = {CUDNN_NUMERICAL_NOTE_STRICT_NAN_PROP}},
-        // Of both narrow types.
+        // With both narrow types.
         {.number = 9,
          .type = {},
          .knobs = {7},
@@ -82,12 +82,12 @@ const std::vector<Engine>& engines() {
     return all;
 }
 
-// Of the graph that an engine or a configuration is for.
+// The graph of an engine or a configuration.
 const Descriptor& graph_of(const Descriptor& engine) {
     return engine.other(CUDNN_ATTR_ENGINE_OPERATION_GRAPH);
 }
 
-// What a graph is; neither: nobody has an engine for it.
+// The kind of a graph; neither: no engine supports it.
 struct Work {
     std::optional<emulated::ConvolutionPattern> convolution;
     std::optional<emulated::AttentionPattern> attention;
@@ -316,7 +316,7 @@ cudnnStatus_t execute(cudnnHandle_t handle, cudnnBackendDescriptor_t plan, cudnn
     // Values are the host's, which may change as soon as the call returns.
     auto values = work->attention ? emulated::read_values(*work->attention, addresses) : emulated::Numbers();
     bool is_asked = emulated::ask_of_stream(handle->stream, [=] {
-        // Whatever else lies in the workspace is lost.
+        // Other contents of the workspace are lost.
         if (bytes) std::memset(workspace, 0xcd, size_t(bytes));
         if (work->attention)
             emulated::run_attention(*work->attention, addresses, values);

@@ -194,7 +194,7 @@ private:
         });
     }
 
-    // Element by element as they lie: the matrices of both are each other's transposes.
+    // Element by element in memory order: the matrices of both are each other's transposes.
     static void reshape(const Image& x, const Image& to) {
         bool is_transposed = to.dims[2] == x.dims[3] && to.dims[3] == x.dims[2];
         for_each(to.dims, [&](const Four& i) {
@@ -240,7 +240,7 @@ std::optional<AttentionPattern> attention_of(const Descriptor& graph) {
         p.operations.push_back(op.get());
         auto x = operands_of(*op);
         for (auto* tensor : x.read) {
-            // What is not stored has to come out of an operation before.
+            // A tensor that is not stored must be the result of an earlier operation.
             if (is_virtual(*tensor) && !known.contains(id_of(*tensor))) return std::nullopt;
             note(is_value(*tensor) ? p.values : p.read, tensor);
         }

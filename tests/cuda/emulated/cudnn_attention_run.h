@@ -15,7 +15,7 @@ namespace mge::cuda::emulated {
 struct AttentionPattern {
     bool is_backward = false;
     std::vector<const Descriptor*> operations;
-    std::vector<const Descriptor*> read, written, values;  // of what is stored; the host's numbers
+    std::vector<const Descriptor*> read, written, values;  // the stored ones; the host's numbers
 };
 std::optional<AttentionPattern> attention_of(const Descriptor& graph);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A descriptor of the emulated cuDNN: attributes by name, as cuDNN's documentation wants them. What it would
-// refuse is refused here, so that a wrong call is seen without a GPU.
+// A descriptor of the emulated cuDNN: attributes by name, as in cuDNN's documentation. It refuses the same
+// calls as cuDNN, so that a wrong call is detected without a GPU.
 
 #include <cudnn_graph.h>
 
@@ -18,8 +18,8 @@ struct Descriptor;
 struct Attribute {
     cudnnBackendAttributeType_t type;
     int64_t count = 0;
-    std::vector<char> bytes;                          // of plain values
-    std::vector<std::shared_ptr<Descriptor>> others;  // what other descriptors were when they were set
+    std::vector<char> bytes;                          // contents of plain values
+    std::vector<std::shared_ptr<Descriptor>> others;  // copies of other descriptors at the time they were set
 };
 
 struct Descriptor {
@@ -28,7 +28,7 @@ struct Descriptor {
     std::map<cudnnBackendAttributeName_t, Attribute> attributes;
 
     bool has(cudnnBackendAttributeName_t name) const { return attributes.contains(name); }
-    // Of attributes that are there.
+    // For existing attributes.
     template <class T>
     const T* values(cudnnBackendAttributeName_t name) const {
         return reinterpret_cast<const T*>(attributes.at(name).bytes.data());

@@ -100,7 +100,7 @@ std::optional<ConvolutionPattern> pattern_of(const Descriptor& graph) {
         auto& op = *operations[i];
         if (op.type != CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR || p.has_relu) return std::nullopt;
         auto& in = op.other(CUDNN_ATTR_OPERATION_POINTWISE_XDESC);
-        // What lies between is a float that is not stored.
+        // An intermediate value is a float that is not stored.
         if (id_of(in) != id_of(*p.result) || !is_virtual(*p.result) || type_of(*p.result) != CUDNN_DATA_FLOAT)
             return std::nullopt;
         auto mode = op.other(CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR)
@@ -111,7 +111,7 @@ std::optional<ConvolutionPattern> pattern_of(const Descriptor& graph) {
                  whole = four(*p.result, CUDNN_ATTR_TENSOR_DIMENSIONS);
             bool is_bias = dims == Four{1, whole[1], 1, 1};
             if (p.bias || (!is_bias && (p.z || dims != whole))) return std::nullopt;
-            // What could be both is a bias, unless another addition follows.
+            // An ambiguous addition is a bias, unless another one follows.
             bool another_follows =
                 i + 1 < operations.size() && operations[i + 1]->has(CUDNN_ATTR_OPERATION_POINTWISE_BDESC);
             (is_bias && !(dims == whole && another_follows) ? p.bias : p.z) = &added;
@@ -130,7 +130,7 @@ std::optional<ConvolutionPattern> pattern_of(const Descriptor& graph) {
     bool is_followed = operations.size() > 1;
     if (is_followed) p.stored.push_back(p.result);
     if (is_virtual(*p.result) || (is_followed && !p.bias)) return std::nullopt;
-    // Of steps the sums are stored.
+    // Sums of steps are stored.
     p.type = type_of(*x);
     bool has_steps = p.type == CUDNN_DATA_INT8;
     auto sums = p.operation->other(names->window).value<cudnnDataType_t>(CUDNN_ATTR_CONVOLUTION_COMP_TYPE);
@@ -166,7 +166,7 @@ void run_pattern(const ConvolutionPattern& p, const std::map<int64_t, void*>& ad
          is_data = kind == CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR;
     Sums sums(is_forward ? y.dims : is_data ? x.dims : weight.dims);
     int64_t of_group = y.dims[1] / (x.dims[1] / weight.dims[1]);
-    // Each product of an element of y and one of the weight, whatever is summed up of them.
+    // Each product of an element of y and one of the weight, for any sum.
     for_each(y.dims, [&](const Four& at) {
         for_each({1, weight.dims[1], weight.dims[2], weight.dims[3]}, [&](Four w) {
             w[0] = at[1];

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What the emulated cuDNN makes of an operation graph: which patterns it has engines for, and what they
-// compute, by the definition.
+// The operation graphs that the emulated cuDNN supports, and their computation by the definition.
 
 #include <map>
 #include <optional>
@@ -18,7 +17,7 @@ struct ConvolutionPattern {
     const Descriptor *operation = nullptr, *z = nullptr, *bias = nullptr;
     bool has_relu = false, keeps_nan = false, is_channels_last = false;
     cudnnDataType_t type{};
-    const Descriptor* result = nullptr;     // what is stored
+    const Descriptor* result = nullptr;     // the stored tensor
     std::vector<const Descriptor*> stored;  // all tensors that are no intermediate ones
 };
 std::optional<ConvolutionPattern> pattern_of(const Descriptor& graph);

@@ -157,7 +157,7 @@ unsigned long long exchange(unsigned long long value, int lane) {
     wait(Wait::warp);
     size_t from = self / 32 * 32 + size_t(lane);
     unsigned long long taken = from < m.threads.size() ? m.threads[from].given : value;
-    wait(Wait::warp);  // nobody overwrites what others still read
+    wait(Wait::warp);  // other threads may still read the old values
     return taken;
 }
 
@@ -170,7 +170,7 @@ unsigned lanes_where(unsigned long long value, Relation holds) {
         auto& other = m.threads[first + lane];
         if (other.waits != Wait::done && holds(other.given, value)) lanes |= 1u << lane;
     }
-    wait(Wait::warp);  // nobody overwrites what others still read
+    wait(Wait::warp);  // other threads may still read the old values
     return lanes;
 }
 

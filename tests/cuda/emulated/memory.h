@@ -14,7 +14,7 @@ public:
     OpenMemory(const OpenMemory&) = delete;
 };
 
-// What a call that needs the device finds first: an error that lasts, or one that a test has planted.
+// The error that a call on the device returns first: a sticky one, or one planted by a test.
 cudaError_t begin_call();
 // Alone an error that lasts.
 cudaError_t lasting_error();
@@ -23,7 +23,7 @@ cudaError_t lose_device(cudaError_t error);
 
 // --- for tests ---
 
-// What the device has in all.
+// Total memory of the device.
 void set_memory(size_t bytes);
 // The next call that needs the device fails with this error, which lasts where CUDA's does.
 void fail_next(cudaError_t error);

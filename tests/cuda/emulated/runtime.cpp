@@ -29,8 +29,8 @@ using Clock = std::chrono::steady_clock;
 constexpr size_t region_bytes = size_t(8) << 30, page = size_t(2) << 20;
 constexpr int device_count = 2;
 
-// Addresses that nobody may touch. In huge pages, where the system has them: opening and closing costs by the
-// page.
+// Reserved addresses that must not be accessed. In huge pages, if the system has them: opening and closing
+// costs by the page.
 char* reserve_region() {
     void* raw =
         ::mmap(nullptr, region_bytes + page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -39,11 +39,11 @@ char* reserve_region() {
     return base;
 }
 
-// What was given out.
+// An allocation.
 struct Taken {
     size_t bytes = 0;
     int device = 0;
-    int file = -1;  // that it lies in since another process may have it
+    int file = -1;  // file of the memory since another process may share it
     bool is_of_others = false;
 };
 
@@ -66,9 +66,9 @@ std::atomic<cudaError_t> lost{cudaSuccess}, planned{cudaSuccess}, last{cudaSucce
 std::atomic<size_t> graphs{0};
 std::atomic<bool> breaks_capture{false}, has_peers{true}, hides_libraries{false};
 std::atomic<size_t> peer_copies{0};
-std::set<std::pair<int, int>> open_peers;  // who reads, whose memory
+std::set<std::pair<int, int>> open_peers;  // readers, and owners of the memory
 std::mutex of_peers;
-// Of the calling thread, which may not take memory or wait meanwhile.
+// Captures of the calling thread, which must not allocate or wait meanwhile.
 thread_local int captures = 0;
 thread_local int current_device = 0;
 
@@ -268,7 +268,7 @@ cudaError_t cudaMalloc(void** address, size_t bytes) {
     return *address ? cudaSuccess : note(cudaErrorMemoryAllocation);
 }
 cudaError_t cudaFree(void* address) {
-    finish_device(-1);  // whoever uses it
+    finish_device(-1);  // for any user
     auto& m = memory();
     std::lock_guard lock(m.mutex);
     auto found = m.taken.find(size_t(static_cast<char*>(address) - m.base));
@@ -336,7 +336,7 @@ cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned) {
     return open_peers.emplace(current_device, peer).second ? begin_call()
                                                            : note(cudaErrorPeerAccessAlreadyEnabled);
 }
-// From now on the memory lies in a file, which other processes find by its number.
+// From now on the memory is in a file, which other processes find by its number.
 cudaError_t cudaIpcGetMemHandle(cudaIpcMemHandle_t* handle, void* address) {
     if (cudaError_t error = begin_call(); error != cudaSuccess) return error;
     OpenMemory open;

@@ -32,7 +32,7 @@ int device_of_thread();
 
 // --- for tests ---
 
-// Whether GPUs can read each other's memory; nobody has begun to yet.
+// Whether GPUs can read each other's memory; no access is enabled yet.
 void set_peer_access(bool has);
 // So many copies went from one to the other without the host.
 size_t copies_between_peers();

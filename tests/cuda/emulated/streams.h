@@ -15,14 +15,14 @@ namespace mge::cuda::emulated {
 
 using Work = std::function<cudaError_t()>;
 
-// Where a stream has got to.
+// A position in a stream.
 struct Point {
     bool is_reached = false;
 };
 
 struct Piece {
     Work work;
-    std::shared_ptr<const Point> behind;  // what has to be reached before; null: nothing
+    std::shared_ptr<const Point> behind;  // the point that must be reached before; null: none
 };
 
 // Does what is asked of a stream, some time, or keeps it for the graph that the stream captures. It may be
@@ -33,10 +33,10 @@ cudaError_t ask_to_wait(cudaStream_t stream, std::shared_ptr<const Point> point)
 // They come back when the work is done, and give the error of work that failed.
 cudaError_t finish(cudaStream_t stream);
 void finish(const Point& point);
-// Of one device; -1: of all.
+// For one device; -1: for all.
 cudaError_t finish_device(int device);
 
-// Nobody is told any more.
+// Discards failures that were not reported.
 void forget_failures();
 
 void add_stream(cudaStream_t stream);
@@ -51,7 +51,7 @@ struct CUgraphExec_st : CUgraph_st {};
 struct CUstream_st {
     int device = 0;
     std::deque<mge::cuda::emulated::Piece> open;
-    cudaError_t failure = cudaSuccess;     // of work, until somebody waits
+    cudaError_t failure = cudaSuccess;     // error of the work, until a wait reports it
     std::unique_ptr<CUgraph_st> captured;  // null: it captures nothing
     bool is_broken = false;
 };

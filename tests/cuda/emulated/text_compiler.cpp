@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What NVRTC is to a GPU, the host's compiler is to the emulated one.
+// NVRTC of the emulated GPU: the host's compiler.
 #include "libmge/kernel/cuda/text_compiler.h"
 
 #include <dlfcn.h>

@@ -43,7 +43,7 @@ ARGUMENTS = [
 
 
 def printed(profile, arguments):
-    """What the tool prints, or None where it fails."""
+    """The output of the tool, or None if it fails."""
     text = io.StringIO()
     with contextlib.redirect_stdout(text), warnings.catch_warnings():
         warnings.simplefilter("ignore")

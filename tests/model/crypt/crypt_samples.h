@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What the tests of encryption share: content, keys, a folder, and what a call throws.
+// Common part of the tests of encryption: content, keys, a folder, and the message of an exception.
 
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where keys and decrypted content are in this process's memory, and that they are gone afterwards.
+// Keys and decrypted content in this process's memory, which must be wiped afterwards.
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
@@ -19,7 +19,7 @@ namespace {
 using test::key_of;
 using test::Octets;
 
-// What is looked for is kept under a mask, so that looking does not find itself.
+// The searched value is masked, so that the search does not find itself.
 constexpr std::byte mask{0x5a};
 
 Octets masked(std::span<const std::byte> bytes) {

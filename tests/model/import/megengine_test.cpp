@@ -107,7 +107,7 @@ void expect_outputs(const Tensors& got, const Arrays& expected, double tolerance
 
 class MegEngineFile : public testing::TestWithParam<std::string> {};
 
-// What has no counterpart: one error names every operator of it.
+// Operators without a counterpart: one error names all of them.
 const std::map<std::string, std::vector<std::string>> refused{
     {"chances.v1", {"has 1 operator", "operator 6 (GammaRNG)"}},
     {"chances.v2", {"has 1 operator", "operator 6 'GammaRNG' (GammaRNG)"}},

@@ -56,7 +56,7 @@ TEST(CompressedWeights, AreExpanded) {
     std::vector<std::byte> plain(1 + 3 * sizeof(int32_t), std::byte{0});
     plain[1] = std::byte{7};
     auto record = model_of({tensor(bytes), tensor(words), tensor(plain, DType::i32)});
-    check_weights(record, false, "w.mge");  // the sizes tell
+    check_weights(record, false, "w.mge");  // according to the sizes
     auto& tensors = record.operators[0].tensors;
     EXPECT_THAT(floats(tensors[0]), ElementsAre(-1, 0.5f, 126.5f));
     EXPECT_THAT(floats(tensors[1]), ElementsAre(1, 3, 131071));

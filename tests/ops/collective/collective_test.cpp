@@ -96,7 +96,7 @@ TEST(Collective, Moves) {
         EXPECT_THAT(result(Mode::all_gather), ElementsAre(0, 1, 2, 100, 101, 102, 200, 201, 202));
         EXPECT_THAT(result(Mode::gather).size(), rank == 0 ? 9u : 0u);
         EXPECT_THAT(result(Mode::all_to_all), ElementsAre(rank, 100 + rank, 200 + rank));
-        // Who receives gives something like its part.
+        // The receiver's argument has the shape of its part.
         Tensor like = rank == 0 ? x : make_tensor(DType::i32, {1}, {-1});
         EXPECT_THAT(
             values_of(ops::collective(like, {.mode = Mode::scatter, .ranks = {0, 1, 2}, .rank = rank})),
@@ -138,7 +138,7 @@ TEST(Collective, IsComputedInEachRunOfAProgram) {
         {
             InterpreterScope scope(builder);
             Tensor x = builder.input({DType::f32, {2}, {}}, "x");
-            ops::collective(x, {.mode = Mode::all_gather, .ranks = {0, 1}, .rank = rank});  // nobody reads it
+            ops::collective(x, {.mode = Mode::all_gather, .ranks = {0, 1}, .rank = rank});  // unused result
             builder.set_outputs({ops::mul(ops::collective(x, {.ranks = {0, 1}, .rank = rank}), x)});
         }
         auto context = Context::create(Program::compile(builder.take(), {}));

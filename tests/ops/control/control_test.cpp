@@ -94,7 +94,8 @@ TEST(Cond, ShapesMayDiffer) {
     EXPECT_THAT(values_of(ops::cond({number(0), x}, params)[0]), ElementsAre(1, 2));
 }
 
-// Which way is taken only a run can tell: that of a graph that cannot take the operands ends with an error.
+// The branch is known only at run time: a run that takes a graph that does not accept the operands ends with
+// an error.
 TEST(Cond, AWayThatFitsIsEnough) {
     auto first_two = [](auto in) -> Tensors { return {ops::split(in[0], {.axis = 0, .sizes = {2, 2}})[0]}; };
     ops::Cond::Params params{graph({f32({4})}, [](auto in) -> Tensors { return {ops::neg(in[0])}; }),
@@ -258,7 +259,7 @@ TEST(Scan, MayHaveNoSlices) {
     check_op<ops::Scan>(doubling, {{.shape = {1}}});
 }
 
-// What is carried out of a step may be what came in, exchanged.
+// The carried values may be the inputs, exchanged.
 TEST(Scan, ExchangesWhatItCarries) {
     ops::Scan::Params params{.body = graph({f32({1}), f32({1})},
                                            [](auto in) -> Tensors {

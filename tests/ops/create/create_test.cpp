@@ -75,7 +75,7 @@ TEST(Arange, TakesItsEndsFromTensors) {
                       [&] { ops::arange(none, number(DType::f32, std::nan("")), none, P{}); });
 }
 
-// Nobody knows it before the run.
+// It is unknown before the run.
 TEST(Arange, TakesAnEndFromAGraph) {
     GraphBuilder builder;
     Tensor last = builder.input({DType::f32, {}, {}}, "last");

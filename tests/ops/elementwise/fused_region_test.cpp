@@ -59,7 +59,7 @@ TEST(FusedRegion, ReducesAsItsReference) {
     }
 }
 
-// Rounding is where fusing shows: there must be none.
+// Rounding would reveal fusing: results must be bit-identical.
 TEST(FusedRegion, GivesTheBitsOfItsOperators) {
     for (auto& c : cases) {
         Tensor x = ramp(c.shape, 1), y = ramp(c.shape, 2), z = ramp(c.shape, 3);

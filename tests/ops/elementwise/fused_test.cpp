@@ -72,7 +72,7 @@ TEST(Fused, MixesDtypes) {
                                      {.shape = {5, 1}, .low = 0, .high = 1, .dtype = DType::boolean}});
 }
 
-// Alone, the operators would be given operands of one dtype; in a program nobody converts them.
+// Alone, the operators would get operands of one dtype; a program does not convert them.
 TEST(Fused, RefusesOperandsThatApplyWouldConvert) {
     Tensor half = make_tensor(DType::f16, {3}, {1, 2, 3}), ints = make_tensor(DType::i32, {3}, {1, 2, 3});
     Tensor mask = make_tensor(DType::boolean, {3}, {1, 0, 1});

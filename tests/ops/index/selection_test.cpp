@@ -44,7 +44,7 @@ TEST(CondTake, TakesWhereTheMaskHolds) {
                       });
 }
 
-// Of extents whose places int32 cannot number, known from the shapes alone.
+// Sizes whose positions exceed int32, known from the shapes alone.
 TEST(Places, OfTooManyElementsAreRefused) {
     constexpr int64_t most = int64_t(1) << 31;
     auto refuses = [](const OpInfo& op, const void* params, std::vector<TensorSpec> inputs) {

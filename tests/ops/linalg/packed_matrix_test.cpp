@@ -11,7 +11,7 @@
 namespace mge::test {
 namespace {
 
-// Of one row (n, k).
+// A product of one row (n, k).
 struct RowProduct {
     int64_t n, k;
     ops::Matmul::Params params;
@@ -29,7 +29,7 @@ struct RowProduct {
     }
 };
 
-// With the matrix packed ahead: columns that fill no panel, odd depths, both ways to lie.
+// With a packed matrix: columns that do not fill a panel, odd depths, both orders.
 TEST(Matmul, ComputesARowWithAPackedMatrix) {
     for (Shape size : {Shape{17, 1}, {24, 84}, {64, 16}, {150, 37}, {1024, 256}})
         for (bool transpose_b : {false, true})

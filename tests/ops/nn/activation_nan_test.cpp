@@ -75,7 +75,7 @@ std::vector<NamedCandidate> candidates_of(const Problem& problem) {
     return list_candidates(find_kernels(Op::info, default_device()), problem);
 }
 
-// All algorithms for operands that lie in a layout. The residual may be overwritten by the result.
+// All algorithms for operands in a layout. The residual may be overwritten by the result.
 template <class Op>
 void expect_all_algorithms(typename Op::Params params, const Tensors& inputs, const Layout& layout,
                            bool has_residual) {

@@ -95,7 +95,7 @@ TEST(Attention, TakesRandomSizes) {
     }
 }
 
-// Of the backward operator: its forward results are what it is told, not what belongs to the operands.
+// For the backward operator: its forward results are given, and need not match the operands.
 void check_backward(const Sizes& s, const ops::AttentionParams& p, CheckOptions options,
                     const std::vector<InputSpec>& more = {}) {
     auto inputs = operands(s, p);

@@ -47,7 +47,7 @@ TEST(BatchNorm, AgreesWithItsReference) {
                                      options);
 }
 
-// What remains of x is nothing, whatever its size: y is the bias, and nothing flows back.
+// The normalised x is 0 for any size: y is the bias, and no gradient is propagated.
 TEST(BatchNorm, OfOneElementPerChannelIsTheBias) {
     Tensor x = tensor_of<float>({1, 3, 1, 1}, {1234.567F, -3.3F, 0.1F}),
            dy = tensor_of<float>({1, 3, 1, 1}, {7, 3, 0.3F});

@@ -17,7 +17,7 @@
 namespace mge::test {
 namespace {
 
-// Of plain inputs; what an operator computes at once may be what is tested.
+// With plain inputs; an eager operator may be the tested one.
 template <class Op>
 Tensor by_reference(const typename Op::Params& params, const Tensors& inputs) {
     TensorSpecs specs;
@@ -28,7 +28,7 @@ Tensor by_reference(const typename Op::Params& params, const Tensors& inputs) {
     return run_candidate(list.back(), problem, inputs)[0];
 }
 
-// One of our own algorithms, by name, on images that lie as `name` says.
+// One of our own algorithms, by name, on images in the layout `name`.
 void expect_computes(std::string_view algorithm, const ConvCase& c, std::string_view name,
                      uint32_t constant_inputs = 2) {
     for (int threads : {1, 2, 3}) {
@@ -97,8 +97,7 @@ TEST(Conv2d, ComputesByWinogradOnPlainImages) {
             }
 }
 
-// Two images that lie as `name` says (or x as another name), two that stay plain: of the gradients of
-// convolutions.
+// Two images in the layout `name` (or x in another one), two plain ones: for the gradients of convolutions.
 template <class Op>
 void expect_gradient(std::string_view algorithm, const ConvCase& c, std::string_view name,
                      std::string_view name_of_x = {}) {
@@ -280,7 +279,7 @@ TEST(Conv2d, WinogradKeepsStrictPrecision) {
     constexpr double strict_rms_error = 2e-6;
     ops::Conv2d::Params params{.padding = {1, 1}};
     Tensor x = random_tensor({1, 256, 14, 14}), weight = random_tensor({32, 256, 3, 3});
-    std::vector<double> expected;  // of the reference, which is the last for plain images
+    std::vector<double> expected;  // from the reference, which is the last for plain images
     std::set<std::string> checked;
     for (std::string name : {"nchw", "nhwc"}) {
         Layout layout = Layout::named(name);

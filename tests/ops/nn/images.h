@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Images that lie in other layouts than the plain one, and windows that see them.
+// Images in other layouts than the plain one, and windows over them.
 #include <string>
 #include <string_view>
 #include <vector>

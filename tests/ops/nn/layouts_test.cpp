@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What only compiled programs ask for: operands in other layouts than the plain one.
+// Requests of compiled programs only: operands in other layouts than the plain one.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -90,7 +90,7 @@ TEST(Conv2d, ComputesHalvesInEveryLayout) {
             }
 }
 
-// Transposed, with the weight packed ahead, where windows lie side by side and where they overlap.
+// Transposed, with a packed weight, for disjoint and overlapping windows.
 TEST(Conv2dBackwardData, ComputesInEveryLayout) {
     const ConvCase cases[] = {
         {{1, 32, 5, 13}, {32, 16, 2, 2}, {.stride = {2, 2}}},

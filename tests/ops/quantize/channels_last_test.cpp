@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Quantised operators on images whose channels lie side by side, as compiled programs lay them out.
+// Quantised operators on channels-last images, as in compiled programs.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -114,7 +114,7 @@ Tensors operands(const Case& c, const Form& form, const Shape& y) {
     Tensor bias = random_steps({1, y[1], 1, 1}, DType::i32), none;
     Tensor zero = tensor_of<int32_t>({1}, {form.steps ? 0 : form.x == DType::u8 ? 100 : -3});
     if (form.y == DType::i32) return {x, weight, none, bias, none, zero};
-    // To the even step powers of two, by which many sums lie halfway.
+    // Rounding to even with powers of two, for which many sums are halfway.
     bool is_even = form.rounding == ops::StepRounding::half_even;
     float y_scale = is_even ? 0x1p-4f : 0.05f;
     std::vector<double> scales;

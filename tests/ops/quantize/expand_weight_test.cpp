@@ -37,7 +37,7 @@ TEST(ExpandWeight, FindsTheLowHalfOfAByteFirst) {
 }
 
 TEST(ExpandWeight, GivesEachGroupItsScaleAndZeroPoint) {
-    // The second group of a row has one column and lies filled up.
+    // The second group of a row has one column and is padded.
     Tensor w = ops::expand_weight(bytes({2, 2}, {0x21, 0x03, 0x54, 0x06}), floats({2, 2}, {1, 10, 100, 1000}),
                                   bytes({2, 2}, {0, 1, 2, 3}), {.columns = 3, .bits = 4, .group = 2});
     EXPECT_THAT(values_of(w), ElementsAre(1, 2, 20, 200, 300, 3000));

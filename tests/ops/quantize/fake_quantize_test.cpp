@@ -42,7 +42,7 @@ TEST(FakeQuantize, KeepsNan) {
     EXPECT_THAT(values_of(ops::fake_quantize(numbers({NAN}), numbers({1}))), ElementsAre(testing::IsNan()));
 }
 
-// Of x and the scale.
+// For x and the scale.
 Tensors gradients(const Tensor& x, const Tensor& scale, const Tensor& zero,
                   const ops::FakeQuantize::Params& p) {
     Tape tape;
@@ -59,7 +59,7 @@ TEST(FakeQuantize, HandsGradientsOnInsideOfTheRange) {
     Tensors g = gradients(x, scale, {}, p);
     EXPECT_THAT(values_of(g[0]), ElementsAre(1, 1, 1, 0, 0));
     EXPECT_FALSE(g[1]);
-    // Of rounding: -0.25, -0.25, -0.375; of the bounds: 7, -8.
+    // From rounding: -0.25, -0.25, -0.375; from the bounds: 7, -8.
     for (auto learning : {ScaleLearning::by_rounded, ScaleLearning::by_exact}) {
         p.learning = learning;
         g = gradients(x, scale, {}, p);

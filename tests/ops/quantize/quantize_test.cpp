@@ -78,7 +78,7 @@ TEST(Quantize, HalvesToEvenAgreeWithTheReference) {
                             {{.shape = {1800}, .values = halves}, {.shape = {1}, .values = {1}}});
 }
 
-// Where the quotient is rounded to a half, or just not.
+// Quotients that are rounded to a half, or just not.
 TEST(Quantize, RoundsQuotientsNextToHalvesAsADivisionDoes) {
     std::mt19937 random(7);
     std::uniform_real_distribution<float> mantissa(1, 2);

@@ -87,7 +87,7 @@ TEST(QuantizedConv2d, AllKernelsGiveTheSameBits) {
             p.activation = activation;
             check_op<ops::QuantizedConv2d>(p, {steps(c.x, DType::i8), steps(c.weight, DType::i8), scale(1e-3),
                                                bias, none, none, none, scale(0.3)});
-            // Powers of two: many sums lie halfway.
+            // Powers of two: many sums are halfway.
             p.rounding = ops::StepRounding::half_even;
             check_op<ops::QuantizedConv2d>(p, {steps(c.x, DType::i8), steps(c.weight, DType::i8),
                                                scale(0x1p-10), bias, none, none, none, scale(0x1p-2)});

@@ -311,7 +311,7 @@ TEST(Pad, SaysWhatDoesNotFit) {
     expect_user_error(ErrorClass::runtime,
                       "[pad] margin 4 of axis 0 is too large to mirror extent 4: at most 3",
                       [] { ops::pad(zeros({4}), {.before = {4}, .after = {0}, .mode = PadMode::reflect}); });
-    // A gradient of margins that no pad() has: its sums would lie outside of the result.
+    // A gradient with margins that no pad() has: its sums would be outside the result.
     expect_user_error(
         ErrorClass::runtime, "[pad_backward] margin 4 of axis 0 is too large to mirror extent 2: at most 1",
         [] { ops::pad_backward(zeros({6}), {.before = {4}, .after = {0}, .mode = PadMode::reflect}); });

@@ -16,7 +16,7 @@ Tensor whole(int64_t n) { return tensor_of<int64_t>({}, {n}); }
 Tensor part(float x) { return tensor_of<float>({1}, {x}); }
 
 TEST(ClassNms, KeepsTheBestOfEachClassOfEachImage) {
-    // The second lies in the first, its corners the other way round; the last has no area.
+    // The second is inside the first, with swapped corners; the last has no area.
     Tensor boxes = tensor_of<float>({1, 4, 4}, {0, 0, 2, 2, 2, 1.8F, 0, 0, 5, 5, 6, 6, 9, 9, 9, 9});
     Tensor scores = tensor_of<float>({1, 2, 4}, {0.5, 0.9, 0.1, 0.2, 0.9, 0.5, std::nanf(""), 0.9});
     auto kept = [&](const Tensor& most, const Tensor& overlap, const Tensor& score) {

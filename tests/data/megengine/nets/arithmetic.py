@@ -94,7 +94,7 @@ def elemwise(x, y, i):
 
 
 def slopes(x, dy):
-    """What a gradient that is part of a network consists of."""
+    """The operators of a gradient that belongs to a network."""
     from megengine.core._imperative_rt.core2 import apply
     from megengine.core.ops.builtin import Elemwise
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What detectors and their preprocessing use: warped images, regions, boxes, colours."""
+"""Operators of detectors and their preprocessing: warped images, regions, boxes, colours."""
 
 import numpy as np
 

@@ -64,7 +64,7 @@ class Mixed(M.Module):
 
 
 class Blocked(M.Module):
-    """What a layout in blocks of channels meets: all kinds of weights, and both poolings."""
+    """Operators around a layout in blocks of channels: all kinds of weights, and both poolings."""
 
     def __init__(self):
         super().__init__()
