@@ -21,7 +21,14 @@ from .tensor import Parameter, Tensor, restoring
 
 
 class DamagedFileError(pickle.UnpicklingError, EOFError):
-    """A file is truncated, corrupt, or has another format."""
+    """A file is truncated, corrupt, or has another format.
+
+    Example:
+        >>> import io
+        >>> load(io.BytesIO(b"no model"))  # doctest: +IGNORE_EXCEPTION_DETAIL
+        Traceback (most recent call last):
+        DamagedFileError: the file is damaged
+    """
 
 
 class MissingClassError(pickle.UnpicklingError, AttributeError):

@@ -182,49 +182,89 @@ class Tensor(_mge.Tensor):
         return f"<pre>{html.escape(values)}</pre><small>{html.escape(about)}</small>"
 
     def reshape(self, *args) -> "Tensor":
-        """As ``functional.reshape``; the shape may be one argument or several."""
+        """As ``functional.reshape``; the shape may be one argument or several.
+
+        Example:
+            >>> Tensor([1, 2, 3, 4]).reshape(2, -1).shape
+            (2, 2)
+        """
         return shaping.reshaped(self, shape_of_arguments(args))
 
     def transpose(self, *args) -> "Tensor":
-        """As ``functional.transpose``; without arguments the axes are reversed."""
+        """As ``functional.transpose``; without arguments the axes are reversed.
+
+        Example:
+            >>> Tensor([[1, 2, 3], [4, 5, 6]]).transpose(1, 0).shape
+            (3, 2)
+        """
         pattern = shape_of_arguments(args) or tuple(range(self.ndim))[::-1]
         return shaping.transposed(self, pattern) if self.ndim else self
 
     def flatten(self, start_axis: int = 0, end_axis: int = -1) -> "Tensor":
-        """As ``functional.flatten``."""
+        """As ``functional.flatten``.
+
+        Example:
+            >>> Tensor([[1, 2], [3, 4]]).flatten().numpy().tolist()
+            [1, 2, 3, 4]
+        """
         return shaping.flattened(self, start_axis, end_axis)
 
     @with_hints
     def sum(self, axis=None, keepdims: bool = False, **others) -> "Tensor":
-        """As ``functional.sum``; ``np.sum`` calls it, too."""
+        """As ``functional.sum``; ``np.sum`` calls it, too.
+
+        Example:
+            >>> Tensor([[1, 2], [3, 4]]).sum(axis=0).numpy().tolist()
+            [4, 6]
+        """
         if others:
             return reduced_for_numpy(Tensor.sum, self, axis, keepdims, others)
         return reduced(_mge.ops.sum, self, axis, keepdims, "sum")
 
     @with_hints
     def prod(self, axis=None, keepdims: bool = False, **others) -> "Tensor":
-        """As ``functional.prod``; ``np.prod`` calls it, too."""
+        """As ``functional.prod``; ``np.prod`` calls it, too.
+
+        Example:
+            >>> Tensor([[1, 2], [3, 4]]).prod(axis=1).numpy().tolist()
+            [2, 12]
+        """
         if others:
             return reduced_for_numpy(Tensor.prod, self, axis, keepdims, others)
         return reduced(_mge.ops.prod, self, axis, keepdims, "prod")
 
     @with_hints
     def min(self, axis=None, keepdims: bool = False, **others) -> "Tensor":
-        """As ``functional.min``; ``np.min`` calls it, too."""
+        """As ``functional.min``; ``np.min`` calls it, too.
+
+        Example:
+            >>> Tensor([[1, 2], [3, 4]]).min(axis=1).numpy().tolist()
+            [1, 3]
+        """
         if others:
             return reduced_for_numpy(Tensor.min, self, axis, keepdims, others)
         return reduced(_mge.ops.min, self, axis, keepdims, "min")
 
     @with_hints
     def max(self, axis=None, keepdims: bool = False, **others) -> "Tensor":
-        """As ``functional.max``; ``np.max`` calls it, too."""
+        """As ``functional.max``; ``np.max`` calls it, too.
+
+        Example:
+            >>> Tensor([[1, 2], [3, 4]]).max(axis=1).numpy().tolist()
+            [2, 4]
+        """
         if others:
             return reduced_for_numpy(Tensor.max, self, axis, keepdims, others)
         return reduced(_mge.ops.max, self, axis, keepdims, "max")
 
     @with_hints
     def mean(self, axis=None, keepdims: bool = False, **others) -> "Tensor":
-        """As ``functional.mean``; ``np.mean`` calls it, too."""
+        """As ``functional.mean``; ``np.mean`` calls it, too.
+
+        Example:
+            >>> Tensor([[1.0, 2.0], [3.0, 4.0]]).mean().item()
+            2.5
+        """
         if others:
             return reduced_for_numpy(Tensor.mean, self, axis, keepdims, others)
         return reduced(_mge.ops.mean, self, axis, keepdims, "mean")

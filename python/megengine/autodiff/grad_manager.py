@@ -57,7 +57,13 @@ class GradManager(Recording):
         self._on_tape: list[int | None] = []
 
     def attached_tensors(self) -> list[Tensor]:
-        """The tensors that are attached and still alive."""
+        """The tensors that are attached and still alive.
+
+        Example:
+            >>> x = Tensor([3.0])
+            >>> len(GradManager().attach(x).attached_tensors())
+            1
+        """
         found = (entry.tensor() for entry in self._attached.values())
         return [tensor for tensor in found if tensor is not None]
 
@@ -74,6 +80,13 @@ class GradManager(Recording):
             The manager.
         Raises:
             AssertionError: one of them is not a floating Tensor.
+        Example:
+            >>> x = Tensor([3.0])
+            >>> gm = GradManager().attach(x, callbacks=lambda tensor, grad: grad / 2)
+            >>> with gm:
+            ...     gm.backward(x * x)
+            >>> x.grad.numpy().tolist()
+            [3.0]
         """
         tensors = [tensors] if isinstance(tensors, Tensor) else list(tensors)
         if callbacks is None:
@@ -110,6 +123,13 @@ class GradManager(Recording):
 
         Raises:
             RuntimeError: it records already.
+        Example:
+            >>> x = Tensor([3.0])
+            >>> gm = GradManager().attach(x)
+            >>> gm.record()
+            >>> gm.backward(x * x)
+            >>> x.grad.numpy().tolist()
+            [6.0]
         """
         if self._tape is not None:
             raise RuntimeError("already recording: leave the `with` block or call release() first")
@@ -133,6 +153,13 @@ class GradManager(Recording):
             dy: their gradients, of shapes that broadcast to the results'; None for ones.
         Raises:
             RuntimeError: nothing was recorded, or the numbers of results and gradients differ.
+        Example:
+            >>> x = Tensor([1.0, 2.0])
+            >>> gm = GradManager().attach(x)
+            >>> with gm:
+            ...     gm.backward(x * x, dy=Tensor([1.0, 10.0]))
+            >>> x.grad.numpy().tolist()
+            [2.0, 40.0]
         """
         if self._tape is None:
             raise RuntimeError(
@@ -178,7 +205,15 @@ class GradManager(Recording):
             tensor.grad = grad
 
     def release(self) -> None:
-        """Stop recording and discard the recorded operators."""
+        """Stop recording and discard the recorded operators.
+
+        Example:
+            >>> gm = GradManager().attach(Tensor([3.0]))
+            >>> gm.record()
+            >>> gm.release()
+            >>> gm.record()  # can start again
+            >>> gm.release()
+        """
         if self._tape is not None:
             tape = self._end()
             self._on_tape = []

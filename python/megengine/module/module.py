@@ -175,6 +175,12 @@ class Module:
             hook: ``hook(module, inputs)``; its result replaces the inputs unless it is None.
         Returns:
             Handle with ``remove()``.
+        Example:
+            >>> net = M.Linear(2, 1)
+            >>> handle = net.register_forward_pre_hook(lambda module, inputs: (inputs[0] * 0,))
+            >>> net(Tensor([[1.0, 2.0]])).numpy().tolist() == [net.bias.numpy().tolist()]
+            True
+            >>> handle.remove()
         """
         return HookHandler(self._forward_pre_hooks, hook)
 
@@ -186,6 +192,12 @@ class Module:
                 None.
         Returns:
             Handle with ``remove()``.
+        Example:
+            >>> net = M.ReLU()
+            >>> handle = net.register_forward_hook(lambda module, inputs, outputs: outputs + 1)
+            >>> net(Tensor([-1.0, 2.0])).numpy().tolist()
+            [1.0, 3.0]
+            >>> handle.remove()
         """
         return HookHandler(self._forward_hooks, hook)
 
@@ -253,6 +265,9 @@ class Module:
             with_parent: return (parameter, owner).
         Returns:
             Iterator.
+        Example:
+            >>> [p.shape for p in M.Linear(2, 3).parameters()]
+            [(3,), (3, 2)]
         """
         _drop_requires_grad(kwargs)
         return self._flatten(with_key=False, predicate=_is_parameter, recursive=recursive, **kwargs)
@@ -260,45 +275,91 @@ class Module:
     def named_parameters(
         self, prefix: str | None = None, recursive: bool = True, **kwargs
     ) -> Iterator[tuple[str, Parameter]]:
-        """The parameters with their names; see ``parameters``. ``prefix`` heads the names."""
+        """The parameters with their names; see ``parameters``. ``prefix`` is put first.
+
+        Example:
+            >>> [name for name, _ in M.Linear(2, 3).named_parameters(prefix="fc")]
+            ['fc.bias', 'fc.weight']
+        """
         _drop_requires_grad(kwargs)
         return self._named(_is_parameter, prefix, recursive=recursive, **kwargs)
 
     def buffers(self, recursive: bool = True, **kwargs) -> Iterator[Tensor]:
-        """The Tensors that are not parameters; see ``parameters``."""
+        """The Tensors that are not parameters; see ``parameters``.
+
+        Example:
+            >>> len(list(M.BatchNorm2d(3).buffers()))
+            2
+        """
         return self._flatten(with_key=False, predicate=_is_buffer, recursive=recursive, **kwargs)
 
     def named_buffers(
         self, prefix: str | None = None, recursive: bool = True, **kwargs
     ) -> Iterator[tuple[str, Tensor]]:
-        """The buffers with their names; see ``named_parameters``."""
+        """The buffers with their names; see ``named_parameters``.
+
+        Example:
+            >>> [name for name, _ in M.BatchNorm2d(3).named_buffers()]
+            ['running_mean', 'running_var']
+        """
         return self._named(_is_buffer, prefix, recursive=recursive, **kwargs)
 
     def tensors(self, recursive: bool = True, **kwargs) -> Iterator[Tensor]:
-        """Parameters and buffers; see ``parameters``."""
+        """Parameters and buffers; see ``parameters``.
+
+        Example:
+            >>> len(list(M.BatchNorm2d(3).tensors()))
+            4
+        """
         return self._flatten(with_key=False, predicate=_is_tensor, recursive=recursive, **kwargs)
 
     def named_tensors(
         self, prefix: str | None = None, recursive: bool = True, **kwargs
     ) -> Iterator[tuple[str, Tensor]]:
-        """Parameters and buffers with their names; see ``named_parameters``."""
+        """Parameters and buffers with their names; see ``named_parameters``.
+
+        Example:
+            >>> [name for name, _ in M.BatchNorm2d(3).named_tensors()]
+            ['bias', 'running_mean', 'running_var', 'weight']
+        """
         return self._named(_is_tensor, prefix, recursive=recursive, **kwargs)
 
     def children(self, **kwargs) -> Iterator["Module"]:
-        """The direct sub-modules."""
+        """The direct sub-modules.
+
+        Example:
+            >>> net = M.Sequential(M.Linear(2, 3), M.ReLU())
+            >>> [type(child).__name__ for child in net.children()]
+            ['Linear', 'ReLU']
+        """
         return self._flatten(with_key=False, predicate=_is_module, recursive=False, **kwargs)
 
     def named_children(self, **kwargs) -> Iterator[tuple[str, "Module"]]:
-        """The direct sub-modules with their names."""
+        """The direct sub-modules with their names.
+
+        Example:
+            >>> [name for name, _ in M.Sequential(M.Linear(2, 3), M.ReLU()).named_children()]
+            ['0', '1']
+        """
         return self._named(_is_module, recursive=False, **kwargs)
 
     def modules(self, **kwargs) -> Iterator["Module"]:
-        """The module itself and all sub-modules."""
+        """The module itself and all sub-modules.
+
+        Example:
+            >>> [type(m).__name__ for m in M.Sequential(M.Linear(2, 3), M.ReLU()).modules()]
+            ['Sequential', 'Linear', 'ReLU']
+        """
         yield _entry("", self, None, False, kwargs.get("with_parent", False))
         yield from self._flatten(with_key=False, predicate=_is_module, **kwargs)
 
     def named_modules(self, prefix: str | None = None, **kwargs) -> Iterator[tuple[str, "Module"]]:
-        """The module itself (named by the prefix) and all sub-modules with their names."""
+        """The module itself (named by the prefix) and all sub-modules with their names.
+
+        Example:
+            >>> [name for name, _ in M.Sequential(M.Linear(2, 3), M.ReLU()).named_modules("net")]
+            ['net', 'net.0', 'net.1']
+        """
         with_parent = kwargs.get("with_parent", False)
         yield _entry("" if prefix is None else prefix, self, None, True, with_parent)
         yield from self._named(_is_module, prefix, **kwargs)
@@ -307,7 +368,14 @@ class Module:
         return self._flatten(with_key=True, prefix=prefix, predicate=predicate, **kwargs)
 
     def apply(self, fn: Callable[["Module"], object]) -> None:
-        """Call a function with the module itself and each sub-module."""
+        """Call a function with the module itself and each sub-module.
+
+        Example:
+            >>> M.Sequential(M.Linear(2, 3), M.ReLU()).apply(lambda m: print(type(m).__name__))
+            Sequential
+            Linear
+            ReLU
+        """
         for module in list(self.modules()):
             fn(module)
 
@@ -323,9 +391,13 @@ class Module:
 
         Args:
             mode: False for evaluation.
-            recursive: sub-modules too.
+            recursive: include sub-modules.
         Returns:
             The Module.
+        Example:
+            >>> net = M.Sequential(M.Dropout(0.5)).eval()
+            >>> net.train().training
+            True
         """
         self.training = mode
         if recursive:
@@ -334,16 +406,19 @@ class Module:
         return self
 
     def eval(self) -> Self:
-        """Switch to evaluation mode, sub-modules too.
+        """Switch to evaluation mode, including sub-modules.
 
         Returns:
             The Module.
+        Example:
+            >>> M.Dropout(0.5).eval()(Tensor([1.0, 2.0])).numpy().tolist()
+            [1.0, 2.0]
         """
         self.train(False)
         return self
 
     def replace_param(self, params: dict[int, Parameter], start_pos: int, seen=None) -> int:
-        """Put other Parameters in the place of some (deprecated: assign to the attributes).
+        """Replace parameters (deprecated: assign to the attributes).
 
         Args:
             params: new parameters by the index of the replaced ones, in the order of
@@ -396,9 +471,9 @@ class Module:
         return self
 
     def share_memory(self) -> "Module":
-        """Move parameters and buffers to memory that other processes can have too.
+        """Move parameters and buffers to shared memory.
 
-        Processes that are given the Module then train the same one: see ``multiprocessing``.
+        Processes that receive the Module then train the same one: see ``multiprocessing``.
 
         Returns:
             The Module.
@@ -414,7 +489,14 @@ class Module:
         return self
 
     def disable_quantize(self, value: bool = True) -> None:
-        """Leave the module and its sub-modules out of quantisation."""
+        """Exclude the module and its sub-modules from quantisation.
+
+        Example:
+            >>> net = M.Sequential(M.Linear(2, 3))
+            >>> net.disable_quantize()
+            >>> net[0].quantize_disabled
+            True
+        """
         self.apply(lambda module: setattr(module, "quantize_disabled", value))
 
     def state_dict(self, rst=None, prefix: str = "", keep_var: bool = False) -> OrderedDict:
@@ -477,6 +559,12 @@ class Module:
             KeyError: strict, and names are missing or not used (the others have been loaded).
             ValueError: a shape differs, or ``state_dict`` is neither a dict nor a function.
             AssertionError: a value has another type.
+        Example:
+            >>> net = M.Linear(2, 1)
+            >>> state = {"weight": np.ones((1, 2), np.float32), "bias": np.zeros(1, np.float32)}
+            >>> net.load_state_dict(state)
+            >>> net(Tensor([[1.0, 2.0]])).numpy().tolist()
+            [[3.0]]
         """
         if isinstance(state_dict, Mapping):
             given = dict(state_dict)

@@ -59,7 +59,7 @@ class Optimizer(metaclass=ABCMeta):
             self.add_param_group(group)
 
     def add_param_group(self, param_group: dict) -> None:
-        """Add parameters with options of their own.
+        """Add parameters with separate options.
 
         Args:
             param_group: ``"params"`` and options.
@@ -67,6 +67,11 @@ class Optimizer(metaclass=ABCMeta):
             TypeError: ``"params"`` contains other values.
             ValueError: an option without default is missing.
             AssertionError: it is not a dict, or a parameter is in another group.
+        Example:
+            >>> sgd = SGD([Parameter([1.0])], lr=0.1)
+            >>> sgd.add_param_group({"params": [Parameter([2.0])], "lr": 0.01})
+            >>> [group["lr"] for group in sgd.param_groups]
+            [0.1, 0.01]
         """
         assert isinstance(param_group, dict), (
             f"a param group must be a dict, got {type(param_group).__name__}"
@@ -133,12 +138,18 @@ class Optimizer(metaclass=ABCMeta):
         return [param for group in self.param_groups for param in group["params"]]
 
     def step(self) -> "Optimizer":
-        """Change all parameters that have a gradient.
+        """Update all parameters that have a gradient.
 
         Returns:
             The optimizer.
         Raises:
             TypeError: the parameters of a group are a set.
+        Example:
+            >>> w = Parameter([1.0])
+            >>> w.grad = Tensor([0.5])
+            >>> _ = SGD([w], lr=1.0).step()
+            >>> w.numpy().tolist()
+            [0.5]
         """
         for group in self.param_groups:
             if isinstance(group["params"], set):
@@ -153,17 +164,29 @@ class Optimizer(metaclass=ABCMeta):
                 param.grad._reset(param.grad * 0)
 
     def clear_grad(self) -> None:
-        """Forget the gradients of all parameters."""
+        """Remove the gradients of all parameters.
+
+        Example:
+            >>> w = Parameter([1.0])
+            >>> w.grad = Tensor([0.5])
+            >>> SGD([w], lr=1.0).clear_grad()
+            >>> w.grad is None
+            True
+        """
         for param in self._get_params():
             param.grad = None
 
     def state_dict(self, keep_var: bool = False) -> dict:
-        """Options and state, with numbers in the place of parameters.
+        """Return options and state, with indices instead of parameters.
 
         Args:
             keep_var: state as Tensors instead of NumPy arrays.
         Returns:
             ``{"param_groups": [...], "state": {number: {name: value}}}``.
+        Example:
+            >>> state = SGD([Parameter([1.0])], lr=0.1).state_dict()
+            >>> state["param_groups"][0]["lr"], state["param_groups"][0]["params"]
+            (0.1, [0])
         """
         number = {id(param): k for k, param in enumerate(self._get_params())}
         groups = []
@@ -185,6 +208,12 @@ class Optimizer(metaclass=ABCMeta):
             state: the dictionary.
         Raises:
             ValueError: groups, their sizes or their options differ.
+        Example:
+            >>> saved = SGD([Parameter([1.0])], lr=0.1).state_dict()
+            >>> sgd = SGD([Parameter([1.0])], lr=0.5)
+            >>> sgd.load_state_dict(saved)
+            >>> sgd.param_groups[0]["lr"]
+            0.1
         """
         groups = state["param_groups"]
         if len(groups) != len(self.param_groups):
