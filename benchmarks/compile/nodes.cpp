@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What compiling costs for each node of a graph, for graphs of growing size. The time is that of the CPU, so
-// that neighbours count less; it should not depend on how many nodes there are.
+// Cost of compiling per node of a graph, for graphs of growing size. The time is CPU time, so that other load
+// matters less; it should not depend on the number of nodes.
 //
 //     benchmark_compile [MOST_NODES]          1e5 unless given; prints a Markdown table
 

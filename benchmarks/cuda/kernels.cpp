@@ -30,10 +30,10 @@ struct Options {
 DeviceId place;
 int64_t smaller = 1;
 
-// Of many of something, how many a trial has: a multiple of 8.
+// The number of items in a trial, a multiple of 8.
 int64_t part(int64_t of) { return smaller == 1 ? of : std::max<int64_t>(of / smaller / 8, 1) * 8; }
 
-// Of one call, in µs: medians of rounds that are long enough to be told apart.
+// Duration of one call, in µs: medians of rounds that are long enough to be measured.
 double microseconds(const std::function<void()>& call) {
     constexpr int rounds = 7, warm_up = 3;
     constexpr double round_us = 20'000;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What one small operator costs from C++.
+// The cost of one small operator from C++.
 #include <benchmark/benchmark.h>
 
 #include <vector>

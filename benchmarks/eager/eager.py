@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What one small operator costs from Python, in nanoseconds: the median of repeated loops.
+"""The cost of one small operator from Python, in nanoseconds: the median of repeated loops.
 
 eager.py [mge|torch]      torch: the same operators in PyTorch, where it is installed
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What fast-run costs at the start, and what a neighbour costs a search.
+"""The cost of fast-run at the start, and of other load for a search.
 
 start: compiles each model with a warm cache and without any, in turns. Status 3 when the warm one
 takes longer than 1.05 of the other, by the medians.
@@ -28,7 +28,7 @@ BUSY = "import time\nend = time.monotonic() + 120\nwhile time.monotonic() < end:
 
 @contextmanager
 def busy_loop():
-    """One process that computes all the time, and ends by itself if nobody ends it."""
+    """Start a process that computes all the time, and ends by itself if it is not stopped."""
     neighbour = subprocess.Popen([sys.executable, "-c", BUSY])
     try:
         yield

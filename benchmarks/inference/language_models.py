@@ -18,7 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
-TOLERANCE = 1e-3  # of random activations of size 1, behind several layers
+TOLERANCE = 1e-3  # relative to random activations of size 1, after several layers
 
 
 def blocks():
@@ -171,7 +171,7 @@ def measure(path, rounds):
     np.testing.assert_allclose(*(run(x) for run in runs), rtol=TOLERANCE, atol=TOLERANCE)
     times = ([], [])
     for turn in range(rounds):
-        # Who comes first may find the caches cold.
+        # The first one may find the caches cold.
         for which in (0, 1) if turn % 2 else (1, 0):
             start = time.perf_counter()
             runs[which](x)

@@ -5,7 +5,7 @@ import os
 import platform
 from pathlib import Path
 
-# What decides which kernels an engine takes.
+# The features that decide which kernels an engine uses.
 TELLING_FLAGS = ("avx2", "avx_vnni", "avx512f", "avx512_vnni", "avx512_bf16", "amx_tile")
 
 

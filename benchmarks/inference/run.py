@@ -2,9 +2,10 @@
 """Compares MGE with other engines on the example models, in interleaved rounds on one machine.
 
 Every contestant is a process that loads one model and waits on a pipe, stopped (SIGSTOP) while it
-is not its turn, so that idle workers that spin disturb nobody. A round gives each a hot and a cold
-turn; the order is reversed from round to round. Short calibration loops run around each round, and
-a round in which the machine's speed moved or others used it is discarded and repeated.
+is not its turn, so that idle workers that spin do not affect the others. A round gives each a hot
+and a cold turn; the order is reversed from round to round. Short calibration loops run around each
+round. A round is discarded and repeated if the speed of the machine changed or other processes used
+it.
 
     run.py --models DIR --names resnet50,lenet --threads 1,2 --out results.jsonl
     run.py --table results.jsonl
@@ -231,7 +232,8 @@ def benchmark(options, model, threads, calibration, machine):
 
 
 def make_parser(description, names, contestants, rounds, seconds, out):
-    """What every benchmark of contestants is told, with its own defaults; read it with `parse`."""
+    """The options of every benchmark of contestants, with its own defaults; read them with
+    `parse`."""
     parser = argparse.ArgumentParser(
         description=description, formatter_class=argparse.RawDescriptionHelpFormatter
     )

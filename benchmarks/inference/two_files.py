@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Two model files in one process, run in turns.
 
-What differs between processes, as where memory lies and how fast the machine is just now, is the
-same for both.
+Differences between processes, such as memory placement and the current speed of the machine, affect
+both alike.
 
     two_files.py a.onnx a.mge --rounds 15
 """
@@ -33,7 +33,7 @@ def main():
     arrays = [list(inputs_of(model)) for model in models]
     times = [[], []]
     for turn in range(options.rounds + 1):
-        # Who comes first may find the caches cold.
+        # The first one may find the caches cold.
         for which in (0, 1) if turn % 2 else (1, 0):
             start = time.perf_counter()
             [y.numpy() for y in models[which].run(arrays[which])]

@@ -33,7 +33,7 @@ CASES = [
 
 
 def ms_of(run):
-    """Of one call, over as many as fill a moment."""
+    """Duration of one call, over as many as fill a moment."""
     begin, calls = time.perf_counter(), 0
     while (spent := time.perf_counter() - begin) < ROUND_SECONDS or calls == 0:
         run()

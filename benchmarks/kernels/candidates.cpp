@@ -249,7 +249,7 @@ void weight_matmul() {
                              {{DType::f32, {k, m}, {}}, {DType::f32, {k, n}, {}}});
 }
 
-// What training a small network asks for: where a second thread does not pay.
+// Training of a small network, where a second thread does not pay.
 void small_backward() {
     struct Layer {
         Shape x, weight;

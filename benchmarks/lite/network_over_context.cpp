@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a network of Lite adds to the engine: forward() and wait() of a tiny model beside the context of its
-// program, in turns in one process; in place (beside run()) and on the thread of the network (beside start()
-// and wait()). Usage: benchmark_lite
+// Overhead of a Lite network over the engine: forward() and wait() of a tiny model next to the context of its
+// program, in turns in one process; in place (next to run()) and on the thread of the network (next to
+// start() and wait()). Usage: benchmark_lite
 #include <algorithm>
 #include <chrono>
 #include <cstdio>

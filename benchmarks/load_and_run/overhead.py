@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What load_and_run's own measuring costs: the part of the timed stretch that is in no run.
+"""Overhead of load_and_run's measuring: the part of the timed period that is in no run.
 
 The tool notes the time before and after each run; what it does in between, and the notes
 themselves, should be lost beside a model of one millisecond. Prints a Markdown table; status 3

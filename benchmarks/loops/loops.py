@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a step of a loop inside of a graph costs: 1,000 steps over 16 elements, h = h w + x.
+"""Cost of a step of a loop inside a graph: 1,000 steps over 16 elements, h = h w + x.
 
 loops.py [mge|onnxruntime|torch]      onnxruntime: Scan and Loop; torch: the same loops, scripted
 """

@@ -75,7 +75,7 @@ def make_container(cpus):
 
 @contextmanager
 def inside(container):
-    """What starts in the block starts in the container, if there is one."""
+    """Processes started in the block are in the container, if there is one."""
     if not container:
         yield
         return

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a profiler costs the run that it watches: rounds of runs with and without it, in turn, on one context.
+// Cost of a profiler for the run that it observes: rounds of runs with and without it, in turn, on one
+// context.
 //
 //     benchmark_profile MODEL.mge [ROUNDS [RUNS [THREADS]]]
 

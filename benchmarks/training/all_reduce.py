@@ -21,7 +21,7 @@ SIZES = {
 
 
 def times(reduce, count, rounds):
-    """Of one process, ms; the sum is right."""
+    """Times of one process in ms; the sum is checked."""
     found = []
     for _ in range(rounds + 2):
         begin = time.perf_counter()

@@ -11,7 +11,7 @@ import numpy as np
 
 CLASSES, PIXELS = 10, 784
 WORDS, LENGTH, WIDTH, HEADS, LAYERS = 1000, 128, 256, 4, 4
-# Of a ResNet-18: channels and first stride of each pair of blocks.
+# A ResNet-18: channels and first stride of each pair of blocks.
 STAGES = ((64, 1), (128, 2), (256, 2), (512, 2))
 
 

@@ -35,7 +35,7 @@ WARM_UP = 10
 
 
 def contest(options):
-    """What a contestant does: warm up, tell its losses, then time steps as often as asked."""
+    """The work of a contestant: warm up, report its losses, then time steps on request."""
     engine_name, variant = options.contestant.split(":")
     engine = ENGINES[engine_name](options.device)
     step = engine.trainer(options.tasks, variant, options.half)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compares two builds of MGE, for instance of two commits: prints how the new one's times stand to
-the old one's.
+"""Compares two builds of MGE, for instance of two commits: prints the ratios of the new one's times
+to the old one's.
 
 Both do the same in turns, the order alternating, until the seconds of each group are over; the
 ratio is that of the medians. Needs in both the targets load_and_run, mge_python, benchmark_eager

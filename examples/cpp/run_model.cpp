@@ -14,7 +14,7 @@
 
 namespace {
 
-// What an application would have: here every element is 1.
+// Replaces the data of an application: here every element is 1.
 std::vector<float> data_for(const mge::PortInfo& port) {
     return std::vector<float>(size_t(port.spec.numel()), 1.0F);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Trains a small network to tell where x·y is positive, with a checkpoint in the middle, and writes it as a
-// model.
+// Trains a small network to predict whether x·y is positive, with a checkpoint in the middle, and writes it
+// as a model.
 //
 //     train_net FOLDER
 #include <libmge/mge.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A model that is stored under a cipher of the application's own. XOR hides nothing from anybody who tries:
-// it stands here for a real one.
+// A model that is stored with the application's own cipher. XOR protects nothing: it represents a real cipher
+// here.
 //
 //     encrypted encrypt MODEL SECRET KEY
 //     encrypted run SECRET KEY

@@ -11,7 +11,7 @@ struct Image {
     size_t height = 0, width = 0;
     std::vector<uint8_t> pixels;  // red, green, blue; row by row
 
-    // Of one channel at the place of an image of another size that comes nearest.
+    // The value of one channel at the nearest position of an image of another size.
     float at(size_t channel, size_t y, size_t x, size_t to_height, size_t to_width) const {
         size_t row = y * height / to_height, column = x * width / to_width;
         return float(pixels[(row * width + column) * 3 + channel]);

@@ -16,7 +16,7 @@ STAGES = (
     (6, 5, 2, 192, 4),
     (6, 3, 1, 320, 1),
 )
-SQUEEZE = 4  # of a block's input channels one in so many is left between the layers of the gate
+SQUEEZE = 4  # the gate's hidden layer has one channel per so many input channels of a block
 
 
 class EfficientNet(M.Module):

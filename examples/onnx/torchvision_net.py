@@ -56,7 +56,7 @@ def latency(tools, model, *flags):
 
 
 def serve(sealed, key, cache, batches):
-    """What Lite makes of the batches, of whatever sizes, with one network."""
+    """The results of Lite for the batches, of any sizes, with one network."""
     LiteGlobal.update_decryption_key(CIPHER, list(key))
     LiteGlobal.set_persistent_cache(cache)
     network = LiteNetwork()

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The library's one door: its name, which models that use its operators tell, and its operators.
+// The library's entry point: its name, which models that use its operators contain, and its operators.
 #include "snake.h"
 
 extern "C" MGE_API const mge::OperatorLibrary* mge_operators() {

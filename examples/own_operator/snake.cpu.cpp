@@ -9,7 +9,7 @@ using namespace mge;
 
 namespace {
 
-// What a run needs to know. It is made once for each problem, not in every run.
+// The state for runs. It is made once for each problem, not in every run.
 struct State {
     int64_t elements;
     double alpha;

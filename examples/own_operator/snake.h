@@ -4,14 +4,14 @@
 
 namespace example {
 
-// What the operator is called, what it takes and gives, and its parameters. Python's function, the attributes
-// in model files, the key of measured times and the documentation follow from this struct.
+// The operator's name, its inputs, outputs and parameters. Python's function, the attributes in model files,
+// the key of measured times and the documentation follow from this struct.
 struct Snake {
     static constexpr auto name = "snake";
     static constexpr auto doc = "x + sin²(alpha·x) / alpha: an activation that can go on periodically.";
     static constexpr auto inputs = mge::names("x");
     static constexpr auto outputs = mge::output_names("y");
-    // Integers become f32 before they come here. The result may lie where x was if nobody else reads that.
+    // Integers are converted to f32 before. The result may reuse the memory of x if x has no other readers.
     static constexpr mge::OpTraits traits{.promotion = mge::Promotion::floating, .elementwise = true};
     static constexpr auto in_place = mge::in_place_list(mge::InPlace{0, 0});
     struct Params {

@@ -23,7 +23,7 @@ def gradient(x, **parameters):
 
 
 def differences(x, step=1e-2, **parameters):
-    """The gradient by finite differences: every element stands alone."""
+    """The gradient by finite differences: every element is independent."""
     above = custom.snake(mge.tensor(x + step), **parameters).numpy()
     below = custom.snake(mge.tensor(x - step), **parameters).numpy()
     return (above - below) / (2 * step)

@@ -2,8 +2,8 @@
 """Train a network on handwritten digits, in floats and then for integers, and dump both forms.
 
 The float network is trained as in the quickstart; quantisation-aware training goes on from there,
-with values that lie on the steps of 8-bit integers. `--net resnet` takes a residual network, and
-the images four times as large. Writes to the output folder: float.mge and int8.mge, images.npy and
+with values rounded to the steps of 8-bit integers. `--net resnet` takes a residual network, and the
+images four times as large. Writes to the output folder: float.mge and int8.mge, images.npy and
 labels.npy (the held-out images), predictions.npy (the scores that Python computes for them in
 integers).
 """

@@ -18,9 +18,9 @@ namespace mge {
 
 class MGE_API PartedExecutable {
 public:
-    // By part, the values that it gives. What no part needs is left out, but effects: each is in the first
-    // part that computes something behind it, else in the last. UserError for values that do not exist, and
-    // for options that fix or leave out runs.
+    // By part, the values that it computes. Operators that no part needs are omitted, except effects: each is
+    // in the first part that computes a later value, otherwise in the last. UserError for values that do not
+    // exist, and for options that fix or omit runs.
     PartedExecutable(const Graph& graph, const std::vector<std::vector<ValueId>>& parts,
                      const CompileOptions& options);
     ~PartedExecutable();

@@ -4,8 +4,8 @@
 
 namespace mge {
 
-// The same values, row-major. Inside programs images may lie in other layouts; a plain tensor is given back
-// as it is, memory and all.
+// The same values, row-major. Inside programs images may have other layouts; a plain tensor is returned
+// unchanged, with the same memory.
 MGE_API Tensor to_plain(const Tensor& tensor);
 // The same values in that layout; the tensor itself when it is in it already.
 MGE_API Tensor in_layout(const Tensor& tensor, const Layout& layout);

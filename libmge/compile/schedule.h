@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The order of steps, and which values share memory. A node is a step unless it is a view: then its outputs
-// lie in its input's buffer. A node is dynamic when a shape around it is known only during a run: it finds
-// shapes, memory and algorithm then, and its outputs are no buffers of the plan.
+// share its input's buffer. A node is dynamic if one of its shapes is known only at run time: it determines
+// shapes, memory and algorithm then, and its outputs have no buffers in the plan.
 
 #include <vector>
 
@@ -24,10 +24,10 @@ struct Buffer {
 struct Step {
     NodeId node = -1;
     bool is_dynamic = false;
-    DeviceId device;  // where it runs
+    DeviceId device;  // the device that runs it
 };
 
-// An output that may lie in the memory of an input, where that is given up: its step is the last to read it.
+// An output that may reuse the memory of an input, if that is released: its step is the last to read it.
 struct TakeOver {
     ValueId output;
     int port;  // index of the graph input
@@ -38,23 +38,23 @@ struct Schedule {
     std::vector<Buffer> buffers;
     std::vector<int> buffer_of;     // by value; -1: dynamic, or never computed
     std::vector<size_t> offset_of;  // by value: where in its buffer, in bytes
-    std::vector<ValueId> view_of;   // by value: the one in whose memory it lies; no_value: its own
+    std::vector<ValueId> view_of;   // by value: the one whose memory it shares; no_value: its own
     std::vector<bool> is_dynamic;   // by value
     std::vector<TakeOver> takeovers;
 };
 
-// The value in whose memory it lies.
+// The value whose memory it shares.
 MGE_API ValueId owner_of(ValueId id, const std::vector<ValueId>& view_of);
-// Results of a node beside the operands in whose memory they may lie, where nobody reads those any more; the
-// best first.
+// Results of a node with the operands whose memory they may reuse, if these have no later readers; the best
+// first.
 MGE_API std::vector<InPlace> in_place_pairs(const Graph& graph, const Node& node,
                                             const std::vector<ValueId>& view_of);
 
 struct SharedMemory {
-    bool views = true;       // a reshape, dense slices and parts lie where their input does
-    bool overwrites = true;  // results take over the memory of inputs that nobody else reads
+    bool views = true;       // a reshape, dense slices and parts share the memory of their input
+    bool overwrites = true;  // results reuse the memory of inputs without other readers
 };
-// What the options let values share.
+// The sharing that the options allow.
 MGE_API SharedMemory shared_memory(const CompileOptions& options);
 // Outputs that are `passing` (by output) need no memory beyond their last reader.
 MGE_API Schedule schedule(const Graph& graph, const SharedMemory& shared = {},

@@ -10,8 +10,8 @@
 namespace mge {
 namespace {
 
-// What has no kernel for GPUs yet. Asked for there, each says so; whoever writes the kernel of one takes it
-// off this list.
+// Operators without a kernel for GPUs, which raise an error there. The author of a kernel removes it from
+// this list.
 using NotOnGpus = TypeList<>;
 
 template <class O, class... Listed>

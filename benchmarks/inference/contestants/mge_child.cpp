@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// MGE as a contestant: protocol.py says what is read and written. The model is NAME.mge with input and
-// reference beside it (NAME.x.f32, NAME.y.f32); algorithms are chosen by fast-run, whose cache lies in the
-// same folder.
+// MGE as a contestant: protocol.py defines the messages. The model is NAME.mge with input and reference next
+// to it (NAME.x.f32, NAME.y.f32); algorithms are chosen by fast-run, with its cache in the same folder.
 #include <pthread.h>
 #include <sched.h>
 

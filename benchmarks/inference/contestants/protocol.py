@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a contestant says to the driver: a line of JSON in answer to each line it is sent.
+"""The protocol between a contestant and the driver: a line of JSON in answer to each line.
 
 (start)       {"engine", "version", "load_ms", "first_ms", "start_ms", "error"}
 hot SECONDS   {"ms": [...]}   single runs back to back

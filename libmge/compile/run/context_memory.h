@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Where contexts have their memory: arenas, in which values lie that nobody sees between runs, and memory
-// that comes and goes during a run. Contexts that are given the same ContextMemory share its arenas, each as
-// large as the largest of them needs: they hold the most and not the sum. They run one after the other.
+// The memory of contexts: arenas, whose values are not visible between runs, and memory allocated during a
+// run. Contexts with the same ContextMemory share its arenas, each as large as the largest of them needs: the
+// total is the maximum instead of the sum. They run one after the other.
 
 #include <atomic>
 #include <limits>
@@ -24,7 +24,7 @@ public:
     virtual ~ContextAllocator() = default;
     // An arena, at least `bytes` bytes aligned to 64; MemoryError when there is no room.
     virtual StorageRef alloc_static(DeviceId place, size_t bytes);
-    // What is allocated during runs: values of run-time shapes, and those of programs without a plan.
+    // Allocations during runs: values of run-time shapes, and those of programs without a plan.
     virtual StorageRef alloc_dynamic(DeviceId place, size_t bytes);
     // Values are about to be moved together: requests for so many bytes in all come next.
     virtual void defrag_prealloc_contig(DeviceId, size_t) {}
@@ -58,8 +58,8 @@ private:
         size_t version = 0;
         StorageRef storage;
     };
-    // Admits one user at a time. UserError when there is another one. A user that a fork() cut off, with its
-    // thread, is gone.
+    // Admits one user at a time. UserError if there is another one. A user whose thread does not exist after
+    // a fork() is removed.
     void enter();
     // Another thread leaves. Called before that thread starts.
     void hand_over();

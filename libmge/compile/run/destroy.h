@@ -6,8 +6,8 @@
 
 namespace mge {
 
-// Ends a program that nobody else holds, and gives its memory back. UserError that tells in how many other
-// places it is held (contexts, executables, pointers): then it stays. Nobody may take or drop it meanwhile.
+// Ends a program without other owners, and frees its memory. UserError with the number of other owners
+// (contexts, executables, pointers): then it is kept. There must be no concurrent changes of ownership.
 MGE_API void destroy(std::shared_ptr<const Program>& program);
 
 }  // namespace mge

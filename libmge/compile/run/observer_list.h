@@ -7,8 +7,8 @@
 
 namespace mge {
 
-// Several observers as one, one around the other: the last one stands next to the step, so that what the
-// others do is not in the times that it takes.
+// Several observers as one, nested: the last one is next to the step, so that the work of the others is not
+// in its times.
 class MGE_API ObserverList final : public StepObserver {
 public:
     ObserverList();
@@ -34,7 +34,7 @@ public:
 
 private:
     std::vector<StepObserver*> observers_;
-    std::unique_ptr<ObserverList> inside_;  // of the inner run at hand
+    std::unique_ptr<ObserverList> inside_;  // labels of the current inner run
 };
 
 }  // namespace mge

@@ -34,7 +34,7 @@ bool is_reduction(Mode mode) {
            mode == Mode::reduce_sum || mode == Mode::reduce_scatter_sum;
 }
 
-// What the process gives is cut along the first axis, one part for each.
+// The process's value is divided along the first axis, one part for each.
 bool is_cut(const Collective::Params& p) {
     return p.mode == Mode::reduce_scatter_sum || p.mode == Mode::all_to_all ||
            (p.mode == Mode::scatter && p.rank == 0);
@@ -85,7 +85,7 @@ Tensors Collective::gradient(const GradientContext<Params>& g) {
         Tensor sum = exchanged(mode, dy);
         return p.rank == 0 ? g.result({{"x", sum}}) : g.result({});
     };
-    // Of a result that this process does not get there is no gradient: x is like the one that it receives.
+    // A result on another process has no gradient here: x has the spec of the received one.
     const Tensor& received = p.rank == 0 ? dy : x;
     switch (p.mode) {
         case Mode::all_reduce_sum:

@@ -7,7 +7,7 @@ namespace mge {
 
 namespace ops {
 
-// Of n processes with rank r in their group; x0 is the extent of x along the first axis.
+// For n processes with rank r in their group; x0 is the size of x along the first axis.
 enum class CollectiveMode : uint8_t {
     all_reduce_sum,      // y is the sum of all x
     all_reduce_max,      // the largest

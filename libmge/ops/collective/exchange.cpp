@@ -18,7 +18,7 @@ using Bytes = std::span<std::byte>;
 using ConstBytes = std::span<const std::byte>;
 using Mode = CollectiveMode;
 
-// What is reduced at once: what comes from the others waits in memory of that size.
+// Size of the blocks to reduce: data from the others waits in memory of that size.
 constexpr size_t block_bytes = 4 << 20;
 
 struct State {
@@ -38,7 +38,7 @@ Prepared prepare(const PrepareContext& context) {
 
 template <class T>
 T combined(Mode mode, T a, T b) {
-    // What is no number stays none, in whatever order.
+    // NaN stays NaN, in any order.
     if (mode == Mode::all_reduce_max) return b > a || b != b ? b : a;
     if (mode == Mode::all_reduce_min) return b < a || b != b ? b : a;
     return T(a + b);

@@ -14,8 +14,8 @@ constinit const OpInfo Cond::info = define<Cond>();
 
 namespace {
 
-// Both ways, or the one that can take operands of these shapes: whether the other is ever taken only a run
-// can tell, which fails then.
+// Both branches, or the one that accepts operands of these shapes: whether the other is ever taken is known
+// only at run time, which fails then.
 std::vector<TensorSpecs> possible_results(const Cond::Params& p, std::span<const TensorSpec> operands) {
     std::vector<TensorSpecs> results;
     std::optional<UserError> problem;

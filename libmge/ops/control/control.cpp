@@ -109,7 +109,7 @@ bool HostFlag::read(Queue& queue, const void* address) const {
         std::copy_n(static_cast<const unsigned char*>(address), bytes_, bytes);
     else
         queue.copy_to_host(bytes, address, bytes_);
-    // Little-endian: the sign of a float zero stands in the last byte.
+    // Little-endian: the sign of a float zero is in the last byte.
     if (is_float_) bytes[bytes_ - 1] &= 0x7f;
     return std::any_of(bytes, bytes + bytes_, [](unsigned char byte) { return byte != 0; });
 }

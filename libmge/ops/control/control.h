@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What the operators that hold graphs have in common.
+// Common part of the operators with inner graphs.
 
 #include <array>
 #include <cstddef>
@@ -17,7 +17,7 @@ namespace mge::ops {
 // UserError unless there is one, of so many operands.
 void require_graph(std::string_view op, std::string_view name, const SubgraphRef& graph, size_t operands);
 
-// What a graph makes of the operands. UserError that starts with the operator and the graph's name.
+// The results of a graph for the operands. UserError with the operator and the graph's name as prefix.
 TensorSpecs infer_graph(std::string_view op, std::string_view name, const SubgraphRef& graph,
                         std::span<const TensorSpec> operands);
 
@@ -65,7 +65,7 @@ std::vector<size_t> bytes_of(std::span<const TensorSpec> specs);
 // One of them for each step, along a new first axis.
 TensorSpec stacked(const TensorSpec& spec, int64_t steps);
 
-// Where a call of a loop has its lists of addresses: on the stack, as long as they are short.
+// Lists of addresses in a call of a loop: on the stack as long as they are short.
 class CallMemory {
 public:
     // No pointer: a vector would take that for the value of its elements.

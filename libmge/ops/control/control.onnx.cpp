@@ -18,7 +18,7 @@ struct Results {
     TensorSpecs specs;
 };
 
-// What the operator's graph of that name makes of the operands, as nodes of `writer`.
+// The results of the operator's graph of that name for the operands, as nodes of `writer`.
 Results translated(Site& s, GraphWriter& writer, std::string_view parameter, const SubgraphRef& graph,
                    const Runs& runs, const Operands& operands) {
     Translation translation(writer, prepare_graph(graph_of(graph)), runs,

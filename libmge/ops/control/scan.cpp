@@ -54,7 +54,7 @@ TensorSpecs Scan::infer(const Params& p, std::span<const TensorSpec> in) {
     auto carried = in.first(size_t(p.carried));
     int64_t length = scan_length(p, in);
     auto results = infer_graph(name, "body", p.body, scan_arguments(p, in));
-    // What only a run can tell the shape of has to keep it: a run that sees another one ends.
+    // A shape known only at run time must not change: a run in which it does ends.
     for (size_t i = 0; i < std::min(carried.size(), results.size()); ++i)
         if (!results[i].shape.is_known()) results[i].shape = carried[i].shape;
     require_carried(name, carried, results);
@@ -67,8 +67,8 @@ TensorSpecs Scan::infer(const Params& p, std::span<const TensorSpec> in) {
 
 namespace {
 
-// The walk backwards: (gradients of what is carried, sums for what stays; what was carried into each step,
-// xs, gradients of the slices and of the results that tell what was carried; what stays).
+// The backward walk: (gradients of the carried values, sums for the constant ones; the values carried into
+// each step, xs, gradients of the slices and of the results with the carried values; the constant ones).
 struct Backward {
     const GradientContext<Scan::Params>& g;
     size_t carried = size_t(g.params.carried), sliced = size_t(g.params.sliced);
@@ -79,7 +79,7 @@ struct Backward {
     std::vector<size_t> wanted_constants = between(wanted, carried + sliced, g.inputs.size());
     std::vector<size_t> given_slices = between(float_positions(g.output_grads), carried, carried + slices);
     std::span<const Tensor> kept_grads = g.output_grads.subspan(carried + slices);
-    // Of the floats, those whose kept steps have a gradient.
+    // The floats whose kept steps have a gradient.
     std::vector<size_t> kept = with_kept_gradient(kept_grads, floats);
 
     std::vector<size_t> wrt() const { return join(join(floats, wanted_constants), wanted_xs); }
@@ -146,13 +146,14 @@ namespace {
 
 struct State {
     std::unique_ptr<SubgraphPrograms> body;
-    std::vector<size_t> carried, sliced, slices;  // bytes of each, of one step; 0: the first step tells
-    TensorSpecs specs;                            // of what a step makes
+    std::vector<size_t> carried, sliced, slices;  // bytes of each in one step; 0: determined by the first
+                                                  // step
+    TensorSpecs specs;                            // specs of a step's results
     int64_t length;
     bool reverse, keeps;
     DeviceId device;
 
-    // Of the workspace, in front of that of the program: a place for each carried value.
+    // Part of the workspace before that of the program: a place for each carried value.
     size_t own_bytes() const { return keeps ? 0 : loop_slots(carried); }
 };
 
@@ -216,17 +217,17 @@ public:
         for (size_t i = 0; i < state_.carried.size(); ++i)
             if (inputs_[i] != launch_.outputs[i])
                 queue_.copy(launch_.outputs[i], inputs_[i], state_.carried[i]);
-        // Nobody knows of what slices there are none.
+        // Without slices their spec is unknown.
         for (auto& found : found_)
             if (!state_.length && !found.spec.shape.is_known())
                 launch_.allocator->allocate(found.output, {found.spec.dtype, {0}, {}});
     }
 
 private:
-    // What only the body's run tells the shape of.
+    // Shapes determined only by running the body.
     struct Found {
         size_t output;
-        TensorSpec spec;  // of the steps before
+        TensorSpec spec;  // in the previous steps
         void* slices;     // all of them; null: it is carried
     };
     void take(Found& found, const Tensor& made, int64_t step) {

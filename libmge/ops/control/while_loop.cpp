@@ -47,15 +47,15 @@ namespace {
 
 constexpr auto who = WhileLoop::name;
 
-// The loop backwards: (step, gradients of what is carried, sums for what stays; what was carried into each
-// step, gradients of the results that tell that, what stays).
+// The backward loop: (step, gradients of the carried values, sums for the constant ones; the values carried
+// into each step, gradients of the results with these, the constant ones).
 struct Backward {
     const GradientContext<WhileLoop::Params>& g;
     size_t carried = size_t(g.params.carried);
     std::vector<size_t> floats = float_positions(g.inputs.first(carried));
     std::vector<size_t> wanted = between(float_positions(g.inputs, g.needed), carried, g.inputs.size());
     std::span<const Tensor> kept_grads = g.output_grads.subspan(carried + 1);
-    // Of the floats, those whose kept steps have a gradient.
+    // The floats whose kept steps have a gradient.
     std::vector<size_t> kept = with_kept_gradient(kept_grads, floats);
 
     std::vector<size_t> wrt() const { return join(floats, wanted); }
@@ -131,12 +131,12 @@ namespace {
 struct State {
     std::unique_ptr<SubgraphPrograms> condition, body;
     HostFlag flag;
-    std::vector<size_t> bytes;  // of each carried value
+    std::vector<size_t> bytes;  // for each carried value
     int64_t max_steps;
     bool keeps;
     DeviceId device;
 
-    // Of the workspace, in front of that of the programs: the flag, and a place for each carried value.
+    // Part of the workspace before that of the programs: the flag, and a place for each carried value.
     size_t own_bytes() const { return loop_slot(flag.bytes()) + (keeps ? 0 : loop_slots(bytes)); }
 };
 
@@ -158,7 +158,7 @@ Prepared prepare(const PrepareContext& context) {
     return Prepared::make(std::move(state), workspace);
 }
 
-// Where the values carried into step n lie: in the results of keep_steps, else in workspace and result by
+// Location of the values carried into step n: the results of keep_steps, otherwise workspace and result in
 // turns.
 class Carried {
 public:
@@ -241,7 +241,7 @@ KernelList kernels(Cpu, WhileLoop) {
     return list;
 }
 
-// How often it goes round only a run can tell.
+// The number of iterations is known only at run time.
 Footprint WhileLoop::footprint(const Params&, std::span<const TensorSpec>, std::span<const TensorSpec>) {
     return {};
 }

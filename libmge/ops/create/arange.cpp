@@ -27,7 +27,7 @@ void check_number(const char* op, const char* which, const TensorSpec& spec) {
         throw_user(op, text(which, " is one number, got ", spec), ErrorClass::value);
 }
 
-// Of a host input; `otherwise` when it is absent.
+// The value of a host input; `otherwise` if it is absent.
 double number(const char* op, const char* which, std::span<const Tensor> values, size_t at,
               double otherwise) {
     if (at >= values.size() || !values[at]) return otherwise;

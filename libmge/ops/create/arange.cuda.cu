@@ -12,7 +12,7 @@ MGE_DEVICE double on_line(double start, double step, int64_t i) {
     return __dadd_rn(start, __dmul_rn(double(i), step));
 }
 
-// What is beyond the range becomes the lowest number, as on a CPU.
+// Numbers out of range become the lowest one, as on a CPU.
 MGE_DEVICE int64_t truncated(double x) {
     return x >= -0x1p63 && x < 0x1p63 ? int64_t(x) : Limits<int64_t>::lowest;
 }

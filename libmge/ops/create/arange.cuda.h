@@ -7,7 +7,7 @@ namespace mge::cuda {
 // value(i) = start + i * step, computed in f64.
 void fill_line(Stream stream, void* y, int64_t count, int type, double start, double step);
 
-// An end of a line: a number, or where one lies on the device, and its type.
+// An end of a line: a number, or its address on the device, and its type.
 struct LineEnd {
     double value;
     const void* address;

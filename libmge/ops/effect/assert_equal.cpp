@@ -28,7 +28,7 @@ struct State {
     AssertEqual::Params params;
 };
 
-// NaN, where one of them is none.
+// NaN if one of them is NaN.
 double error_of(double expected, double actual) {
     if (expected == actual || (std::isnan(expected) && std::isnan(actual))) return 0;
     return std::abs(expected - actual) / std::max(std::min(std::abs(expected), std::abs(actual)), 1.0);

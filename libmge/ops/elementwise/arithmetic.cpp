@@ -38,7 +38,7 @@ Tensor Div::derivative_a(const Tensor&, const Tensor& b, const Tensor&, const Te
 Tensor Div::derivative_b(const Tensor&, const Tensor& b, const Tensor& y, const Tensor& dy) {
     return neg(div(mul(dy, y), b));
 }
-// Of two equal numbers the first takes the gradient, and beside a NaN nobody does.
+// For two equal numbers the first gets the gradient, and with a NaN neither does.
 Tensor Maximum::derivative_a(const Tensor& a, const Tensor& b, const Tensor&, const Tensor& dy) {
     return where(greater_equal(a, b), dy, constant_like(dy, 0));
 }

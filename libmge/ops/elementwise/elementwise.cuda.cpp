@@ -53,7 +53,7 @@ CudaElementwise prepare_cuda_elementwise(const Problem& problem, cuda::Elementwi
     auto& x = made.arguments;
     x.elements = elements_of(problem);
     x.packs = packs_of(x.elements, int(cuda::pack_bytes / size_of(problem.inputs[0].dtype)));
-    // Of plain tensors: 0 or 1 along the innermost axis.
+    // For plain tensors: 0 or 1 along the innermost axis.
     for (int i = 0; i < cuda::max_operands; ++i) x.runs_along[i] = int(x.elements.stride[i][0]);
     std::memcpy(x.functor, params, params_bytes);
     return made;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What elementwise operators have in common. One more costs: its functor (kernel/scalar), its struct in the
+// Common part of elementwise operators. A new one needs: its functor (kernel/scalar), its struct in the
 // header of its group, two lines and its derivative in the group's .cpp, two lines in the group's .cpu.cpp,
-// and two in the group's .simd.cpp if it takes floats. Without them nothing links.
+// and two in the group's .simd.cpp if it supports floats. Without them the link fails.
 
 #include "libmge/op/apply.h"
 #include "libmge/op/backend.h"

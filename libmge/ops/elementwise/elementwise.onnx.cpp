@@ -90,12 +90,12 @@ Operands export_comparison(Site& s) {
 
 Operands export_not_equal(Site& s) { return {s.emit("Not", {s.emit("Equal", {s.in(0), s.in(1)})})}; }
 
-// Of whole numbers none is infinite or not a number; half precision came later to ONNX.
+// Integers are always finite and never NaN; half precision was added to ONNX later.
 Operands export_float_test(Site& s) {
     return {s.emit(std::string(s.type), {s.cast(s.in(0), s.dtype(), DType::f32)})};
 }
 
-// Of integers (a - a mod b) / b, which divides without remainder; 0 where b is 0.
+// Integer division: (a - a mod b) / b, which is exact. Division by zero gives 0.
 Operands export_floor_div(Site& s) {
     if (is_float(s.dtype())) return {s.emit("Floor", {s.emit("Div", {s.in(0), s.in(1)})})};
     auto [divisor, by_zero] = guard(s);

@@ -13,7 +13,7 @@ struct Lookup {
     cuda::Rows rows;
     cuda::IndexCheck check;
     DType dtype;
-    size_t bytes;  // of the weight
+    size_t bytes;  // size of the weight
     PlaceOrder order{};
 };
 

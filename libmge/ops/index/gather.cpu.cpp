@@ -16,11 +16,11 @@ namespace {
 struct Places {
     std::string_view op;
     Shape index;
-    Strides strides;  // of x, 0 along the axis
+    Strides strides;  // those of x, 0 along the axis
     int axis;
     int64_t axis_stride, extent;
     DType dtype;
-    size_t bytes;  // of x
+    size_t bytes;  // size of x
 };
 
 Prepared prepare_places(const PrepareContext& context) {

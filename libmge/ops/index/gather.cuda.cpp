@@ -12,7 +12,7 @@ namespace {
 struct Places {
     cuda::IndexedElements elements;
     DType dtype;
-    size_t bytes;  // of x
+    size_t bytes;  // size of x
     PlaceOrder order{};
 };
 

@@ -9,8 +9,8 @@ namespace mge::cuda {
 struct IndexedElements {
     const int32_t* index;
     IndexCheck check;
-    int64_t axis_stride;  // of x
-    Nest at;              // of the elements of the index tensor in x, but for the axis
+    int64_t axis_stride;  // stride of x
+    Nest at;              // offsets of the index tensor's elements in x, except for the axis
     // The lines, and an element of each of them to the next one.
     int64_t lines, length;
     Nest line_in_index, line_in_x;

@@ -31,7 +31,7 @@ struct Picks {
     int axis;
     int64_t outer = 1, extent, inner = 1;
     DType dtype;
-    size_t bytes;  // of x
+    size_t bytes;  // size of x
     int64_t place(int64_t i, int64_t index) const { return (i / inner * extent + index) * inner + i % inner; }
 };
 

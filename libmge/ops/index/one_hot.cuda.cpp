@@ -22,7 +22,7 @@ void run_one_hot(const Prepared& prepared, const Launch& launch) {
 struct Picks {
     cuda::IndexedElements elements;
     DType dtype;
-    size_t bytes;  // of x
+    size_t bytes;  // size of x
 };
 
 Prepared prepare_picks(const PrepareContext& context) {

@@ -14,7 +14,7 @@ struct PlaceOrder {
 
     Method method = Method::rank;
     int64_t count = 0;
-    int bits = 0;  // of a key
+    int bits = 0;  // number of bits of a key
 
     static PlaceOrder of(Method method, int64_t count, int64_t places);
     // For an Algorithm's `supports`.
@@ -25,7 +25,7 @@ struct PlaceOrder {
     cuda::OrderedPlaces sort(cuda::Stream stream, const cuda::KeysToSort<uint64_t>& keys) const;
 };
 
-// What is not changed stays: the first input, unless the output lies in its memory.
+// Unchanged elements come from the first input, unless the output reuses its memory.
 inline void copy_first_input(const Launch& launch, size_t bytes) {
     if (launch.inputs[0] != launch.outputs[0] && bytes)
         launch.queue->copy(launch.outputs[0], launch.inputs[0], bytes);

@@ -4,7 +4,7 @@
 namespace mge::cuda {
 namespace {
 
-// What sums are formed in: integers wrap around.
+// The type of sums: integers wrap around.
 template <class T, bool is_an_integer>
 struct SumOf {
     using Type = float;

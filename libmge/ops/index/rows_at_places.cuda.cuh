@@ -6,7 +6,7 @@
 
 namespace mge::cuda {
 
-// Where element j of the row (outer, place) lies.
+// The offset of element j of the row (outer, place).
 MGE_DEVICE int64_t at_place(const Rows& rows, int64_t outer, int64_t place, int64_t j) {
     int64_t at = rows.inner_nest.is_dense ? j : place_in(rows.inner_nest, j);
     return outer * rows.outer_stride + place * rows.place_stride + at;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Rows that lie in a tensor wherever indices say: read, replaced or added to. Take, Embedding and their
-// relatives are this; Gather and Scatter are it with rows of one element.
+// Rows of a tensor at given indices: read, replaced or added to. Take, Embedding and related operators use
+// this; Gather and Scatter use it with rows of one element.
 
 #include "libmge/kernel/cuda/copy/nest.h"
 
@@ -20,8 +20,8 @@ struct Rows {
 int unit_bytes(const Rows& rows, size_t element, const void* x, const void* y);
 Rows in_units(Rows rows, int64_t elements);
 
-// Places in the order of their numbers, those for one place in the order of the indices: key 0 is none, place
-// p has key p + 1, and `numbers` says whose it is.
+// Positions in ascending order, equal ones in the order of the indices: key 0 is out of range, position p has
+// key p + 1, and `numbers` contains the index of each.
 struct OrderedPlaces {
     const uint64_t* keys;
     const uint32_t* numbers;

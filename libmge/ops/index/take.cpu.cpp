@@ -20,9 +20,9 @@ namespace {
 
 struct IndexedAxis {
     int axis;
-    int64_t extent, stride;  // of x
+    int64_t extent, stride;  // those of x
     int64_t count;           // elements of the index tensor
-    Strides strides;         // of the index tensor in the common shape
+    Strides strides;         // strides of the index tensor in the common shape
 };
 
 struct Places {
@@ -32,8 +32,8 @@ struct Places {
     int64_t combinations = 1, outer = 1, inner = 1, outer_stride = 0;
     std::vector<int64_t> inner_offsets;  // empty: contiguous
     DType dtype = DType::f32;
-    size_t bytes = 0;                    // of x
-    std::vector<cpu::CopyLoops> expand;  // of a value that broadcasts
+    size_t bytes = 0;                    // size of x
+    std::vector<cpu::CopyLoops> expand;  // copies of a value that broadcasts
     size_t first_input = 1;              // position of the first index tensor
 
     size_t offsets_bytes() const { return (size_t(combinations) * sizeof(int64_t) + 63) / 64 * 64; }

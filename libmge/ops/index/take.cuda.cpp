@@ -16,8 +16,8 @@ struct Places {
     cuda::Combinations combinations{};
     cuda::Rows rows{};
     DType dtype = DType::none;
-    size_t bytes = 0;  // of x
-    // Of what is changed.
+    size_t bytes = 0;  // size of x
+    // Order of the changed positions.
     PlaceOrder order{};
     cuda::Nest value{};
 };

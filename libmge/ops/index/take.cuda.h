@@ -10,7 +10,7 @@ namespace mge::cuda {
 struct Combinations {
     struct Axis {
         const int32_t* index;
-        Nest at;         // of combinations in the index tensor
+        Nest at;         // offsets of combinations in the index tensor
         int64_t stride;  // in places
         IndexCheck check;
     };

@@ -73,7 +73,7 @@ struct AddTake {
 KernelList kernels(Cpu, AddTake);
 inline constexpr OpFunction<AddTake> add_take{};
 
-// Where everything goes: the result has the shape outer + indices + inner.
+// The shape of the result: outer + indices + inner.
 struct TakeShape {
     std::vector<int> axes;  // rising, 0 … rank-1
     Shape indices;          // all index tensors broadcast together

@@ -34,7 +34,7 @@ Prepared prepare(const PrepareContext& context) {
     return Prepared::make(state, flag_bytes + rows);
 }
 
-// Waits, to tell of a matrix that has no inverse.
+// Waits, to report a singular matrix.
 void run(const Prepared& prepared, const Launch& launch) {
     auto& state = prepared.state<State>();
     cuda::MatinvArguments x = state.arguments;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gauss-Jordan elimination: a block of threads makes [1 | x⁻¹] of the rows of [x | 1], column by column. What
-// lies in columns that are done is not read again, so nobody writes it.
+// Gauss-Jordan elimination: a block of threads computes [1 | x⁻¹] from the rows of [x | 1], column by column.
+// Finished columns are not read again, so they are not written.
 
 #include "libmge/ops/linalg/matinv.cuda.h"
 
@@ -18,7 +18,7 @@ struct Rows {
     MGE_DEVICE double* row(int64_t i) const { return values + 2 * n * i; }
 };
 
-// The row from `column` on whose element there is the largest, the first of them. Of a whole warp.
+// The row with the largest element, from `column` on; the first of them. For a whole warp.
 MGE_DEVICE int64_t find_pivot(const Rows& rows, int64_t column) {
     int64_t best = column;
     double largest = fabs(rows.row(column)[column]);

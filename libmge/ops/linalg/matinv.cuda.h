@@ -9,7 +9,7 @@ struct MatinvArguments {
     void* y;
     int64_t n, matrices;
     long long* first_singular;  // the smallest number of a matrix that has no inverse, if it is one of them
-    double* rows;  // of [x | 1], for each block of the grid; null: they are kept in shared memory
+    double* rows;  // rows of [x | 1], for each block of the grid; null: they are in shared memory
     int blocks;
 };
 // Matrices of this side and less are inverted in shared memory.

@@ -19,7 +19,7 @@ struct Reference {
     MatmulGeometry geometry;
     DType in, out;
     Activation activation;
-    bool is_bias_wide, is_residual_wide;  // of the dtype of y where that is not the operands'
+    bool is_bias_wide, is_residual_wide;  // in the dtype of y if that differs from the operands'
 };
 
 bool is_wide(const Problem& p, size_t input) {

@@ -11,12 +11,12 @@ struct MatmulArguments {
     const void *a, *b, *bias, *residual;
     void* y;
     ProductExtents extents;
-    float* parts;  // of split sums
+    float* parts;  // parts of split sums
     int64_t a_stride_m, a_stride_k, b_stride_k, b_stride_n;
-    int axes;  // of batches; an operand that is broadcast along one has stride 0
+    int axes;  // number of batch axes; a broadcast operand has stride 0 along them
     int64_t batch[max_axes], a_batch_stride[max_axes], b_batch_stride[max_axes];
     Activation activation;
-    bool is_bias_wide, is_residual_wide;  // of the dtype of y where that is not the operands'
+    bool is_bias_wide, is_residual_wide;  // in the dtype of y if that differs from the operands'
 };
 
 // For each of NumberTypes: the dtype of a and b.

@@ -25,11 +25,12 @@ enum Input : size_t { a, b, bias, residual };
 
 constexpr int most_candidates = 16;
 constexpr size_t most_workspace = size_t(32) << 20;
-constexpr size_t workspace_alignment = 256;  // what cuBLASLt's documentation asks for
+constexpr size_t workspace_alignment = 256;  // required by cuBLASLt's documentation
 // Its fast kernels read 16 bytes at once. Operands may be views that begin anywhere: those go elsewhere.
 constexpr uint32_t operand_alignment = 16;
 
-// What makes two algorithms of one problem different. All of it is the name, the algorithm's number first.
+// The properties that distinguish two algorithms of one problem. All of them form the name, the algorithm's
+// number first.
 struct Part {
     cublasLtMatmulAlgoConfigAttributes_t attribute;
     size_t bytes = sizeof(uint32_t);
@@ -150,7 +151,7 @@ Product product_of(const Problem& p) {
     set(x.desc, CUBLASLT_MATMUL_DESC_TRANSB, int32_t(second));
     if (has_epilogue(p)) {
         set(x.desc, CUBLASLT_MATMUL_DESC_EPILOGUE, epilogue_of(p));
-        // Who only plans looks at the address's alignment.
+        // Planning only checks the address's alignment.
         if (p.has_input(bias)) set(x.desc, CUBLASLT_MATMUL_DESC_BIAS_POINTER, uintptr_t(operand_alignment));
         if (p.has_input(bias)) set(x.desc, CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, type);
     }
@@ -240,7 +241,7 @@ struct State {
     cublasLtHandle_t handle{};
     size_t workspace = 0;
     bool has_bias = false;
-    // What is left to do afterwards.
+    // The remaining work.
     DType dtype{};
     cuda::EpilogueArguments epilogue{};
     Prepared tiled;  // for operands that are not aligned

@@ -4,8 +4,7 @@
 
 namespace mge::ops {
 
-// What cuBLASLt's heuristic offers, by names that are good for ever: "cublaslt:" and the numbers of a
-// configuration.
+// The algorithms of cuBLASLt's heuristic, with stable names: "cublaslt:" and the numbers of a configuration.
 Algorithm cublaslt_matmul();
 
 }  // namespace mge::ops

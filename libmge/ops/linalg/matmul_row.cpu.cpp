@@ -9,8 +9,8 @@
 namespace mge::ops {
 namespace {
 
-// Measured, where loops that pack nothing (`small`) are as fast or faster: up to a quarter of a panel, and
-// from this many elements on, which no second cache keeps, if the columns lie one behind the other as in a
+// Measured limits above which loops without packing (`small`) are as fast or faster: up to a quarter of a
+// panel, and from this many elements on, which exceed the L2 cache, if the columns are contiguous as in a
 // linear layer.
 constexpr int64_t few_columns = cpu::panel_columns / 4;
 constexpr int64_t many_in_columns = 1 << 19;

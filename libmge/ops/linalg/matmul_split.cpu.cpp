@@ -23,7 +23,7 @@ using namespace cpu;
 
 // Multiplications with each element that is packed: with fewer, packing costs what the product saves.
 constexpr int64_t fewest_per_element = 160;
-// Of the side that all threads read: 1.5 MB, packed.
+// For the operand that all threads read: 1.5 MB, packed.
 constexpr int64_t most_elements_near = 1 << 18;
 
 struct SplitMatmul {

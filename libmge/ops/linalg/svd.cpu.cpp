@@ -76,7 +76,7 @@ std::vector<double> another_direction(const Vectors& others, size_t length) {
 // The columns c of a matrix, of which there are no more than rows: c · turns is orthogonal, the lengths of
 // its columns are the singular values.
 struct Decomposition {
-    Vectors left, right;  // of each singular value, the largest first
+    Vectors left, right;  // those of each singular value, the largest first
     std::vector<double> values;
 
     explicit Decomposition(Vectors columns) {

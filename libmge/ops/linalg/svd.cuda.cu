@@ -35,7 +35,7 @@ struct Vectors {
     MGE_DEVICE double* turn(int64_t i) const { return turns + i * count; }
 };
 
-// Of a warp.
+// For a warp.
 MGE_DEVICE double warp_dot(const double* a, const double* b, int64_t n) {
     double sum = 0;
     for (int64_t i = threadIdx.x % lanes; i < n; i += lanes) sum += a[i] * b[i];

@@ -8,9 +8,9 @@ struct SvdArguments {
     const void* x;
     void *u, *s, *v;
     int64_t matrices, rows, columns;
-    int64_t shorter, longer;  // of rows and columns
+    int64_t shorter, longer;  // number of rows and columns
     int blocks;
-    double* memory;   // of each block: the vectors, how they were turned, one vector, and the lengths with
+    double* memory;   // memory of each block: the vectors, their rotations, one vector, and the lengths with
     int64_t numbers;  // their ranks; so many numbers
 };
 

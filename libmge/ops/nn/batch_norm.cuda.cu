@@ -12,7 +12,7 @@ MGE_DEVICE int64_t channel_at(const BatchNorm& s, int64_t at) {
     return split_index(at, s.channels);
 }
 
-// The outputs of a channel but y. What RunningStatistics::store is on the host.
+// The outputs of a channel except y, as RunningStatistics::store on the host.
 template <class T>
 MGE_DEVICE void store_statistics(const BatchNorm& s, const BatchNormTensors<T>& t, int64_t channel,
                                  double mean, double variance) {
@@ -107,7 +107,7 @@ __global__ void apply_gradients(BatchNorm s, BatchNormGradients<T> t) {
     }
 }
 
-// Packs lie within a channel.
+// Packs are within a channel.
 template <class T>
 bool can_pack(const BatchNorm& s) {
     return s.pixels % pack_size<T> == 0;

@@ -6,7 +6,7 @@ namespace mge::cuda {
 
 // x seen as (samples, channels, pixels), each channel normalised.
 struct BatchNorm {
-    ReduceGeometry geometry;  // of x, which keeps the channels
+    ReduceGeometry geometry;  // that of x, with the channels kept
     int64_t samples, channels, pixels;
     bool takes_batch;  // otherwise the running statistics are used, and stay
     double momentum, epsilon;
@@ -17,7 +17,7 @@ struct BatchNormTensors {
     const T* x;
     const float *scale, *bias, *running_mean, *running_var;
     T* y;
-    // The new ones may lie where the running ones do.
+    // The new ones may be in place of the running ones.
     float *new_mean, *new_var, *saved_mean, *saved_inv_std;
 };
 template <class T>
@@ -25,7 +25,7 @@ struct BatchNormGradients {
     const T *x, *dy;
     const float *scale, *mean, *inv_std;
     const float *dscale, *dbias;  // as norm_sums gives them; null: the statistics were not those of x
-    T* dx;                        // may lie where dy does
+    T* dx;                        // may be in place of dy
 };
 
 // T is f16, bf16 or float.

@@ -22,7 +22,7 @@ constexpr float smallest = std::numeric_limits<float>::min();
 using State = ProblemState<CtcLoss::Params>;
 
 struct Sample {
-    const float* x;  // of step 0
+    const float* x;  // at step 0
     int64_t step;    // elements from one time step to the next
     int64_t steps;
     std::vector<int64_t> path;  // blank, class, blank, …, class, blank
@@ -77,8 +77,8 @@ std::vector<Sample> make_samples(const State& s, const Launch& launch) {
     return samples;
 }
 
-// forward[t][i]: log of the probability to be in state i at step t, having emitted steps 0 … t. A sequence
-// may begin in any state: in the first two as its probability says, else by `smallest`, whatever it emits.
+// forward[t][i]: log of the probability of state i at step t, after emitting steps 0 … t. A sequence may
+// begin in any state: in the first two with their probability, otherwise with `smallest`, for any emission.
 std::vector<double> forward_pass(const Sample& sample, int64_t blank) {
     int64_t states = sample.states();
     std::vector<double> forward(size_t(sample.steps * states), never);

@@ -19,7 +19,7 @@ MGE_DEVICE double log_sum(double a, double b) {
 }
 
 struct Sample {
-    const float* x;  // of step 0
+    const float* x;  // at step 0
     const int32_t* label;
     int64_t step;  // elements from one time step to the next
     int64_t steps, states;
@@ -38,7 +38,7 @@ struct Sample {
     }
 };
 
-// Where the labels of a sample begin in a vector of them.
+// The start of a sample's labels in a vector of them.
 MGE_DEVICE int64_t labels_before(const CtcInputs& in, int64_t n) {
     int64_t sum = 0;
     for (int64_t i = threadIdx.x; i < n; i += blockDim.x)
@@ -66,9 +66,9 @@ MGE_DEVICE Sample sample_of(const Ctc& ctc, const CtcInputs& in, int64_t n) {
     return s;
 }
 
-// forward(t)[i]: log of the probability to be in state i at step t, having emitted steps 0 … t. Row t begins
-// at `forward` + t % rows * row. A sequence may begin in any state: in the first two as its probability says,
-// else by `smallest`, whatever it emits.
+// forward(t)[i]: log of the probability of state i at step t, after emitting steps 0 … t. Row t begins at
+// `forward` + t % rows * row. A sequence may begin in any state: in the first two with their probability,
+// otherwise with `smallest`, for any emission.
 MGE_DEVICE void forward_pass(const Sample& s, double* forward, int64_t row, int64_t rows) {
     for (int64_t t = 0; t < s.steps; ++t) {
         const double* before = forward + (t + rows - 1) % rows * row;

@@ -5,7 +5,7 @@
 namespace mge::cuda {
 
 struct Ctc {
-    int64_t steps, samples, classes;  // of x
+    int64_t steps, samples, classes;  // those of x
     int64_t labels, label_row;        // all of them; of a sample where they are padded, otherwise 0
     int64_t blank;
 

@@ -6,7 +6,7 @@ namespace mge::ops {
 std::optional<ImageOrder> image_order(const Problem& p, const ImageLayouts& images, uint32_t examples) {
     static const Layout channels_last = Layout::named("nhwc");
     std::optional<ImageOrder> found;
-    // False when it lies in no order that is known, or in another one than those before.
+    // False if its order is unsupported, or differs from the previous ones.
     auto takes = [&](const TensorSpec& spec, bool is_image) {
         if (spec.is_absent()) return true;
         if (!is_image) return spec.layout.is_plain();

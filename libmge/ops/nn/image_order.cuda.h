@@ -7,11 +7,11 @@
 
 namespace mge::ops {
 
-// How the images of a problem lie on a GPU.
+// The order of a problem's images on a GPU.
 enum class ImageOrder { plain, channels_last };
 
-// Of the operands that are images, when they lie alike and all others are plain; nullopt when they do not.
-// `examples` (bit i: input i) are read for their shapes alone and may lie as they like.
+// The order of the image operands if they agree and all others are plain; otherwise nullopt. `examples` (bit
+// i: input i) are only read for their shapes and may have any layout.
 std::optional<ImageOrder> image_order(const Problem& problem, const ImageLayouts& images,
                                       uint32_t examples = 0);
 

@@ -6,11 +6,13 @@
 
 namespace mge::ops {
 
-// What batch, layer and group norm have in common, as one view of x in which every other tensor can be
-// broadcast to it. With x̂ = (x − mean)·inv_std and g = dy·weight the backward operator gives
+// Common part of batch, layer and group norm: a view of x to which every other tensor can be broadcast. With
+// x̂ = (x − mean)·inv_std and g = dy·weight the backward operator computes:
+//
 //     dx = inv_std·(g − E[g] − x̂·E[g·x̂]) + dmean/n − x̂·inv_std²·dinv_std/n
 //     dweight = Σ dy·x̂,  dbias = Σ dy
-// E is the mean over `statistics_axes` of n elements, Σ goes over `factor_axes`. Where the statistics are
+//
+// E is the mean over `statistics_axes` of n elements, and Σ the sum over `factor_axes`. If the statistics are
 // constants, dx is inv_std·g.
 struct NormBackward {
     Tensor x, dy, mean, inv_std;
@@ -29,7 +31,7 @@ NormBackwardGrads gradient_of(const NormBackward& backward, const NormOutputGrad
 // A gradient found in a view, in dtype and shape of the tensor it belongs to; null stays null.
 Tensor in_form_of(const Tensor& grad, const Tensor& input);
 
-// What the gradients of mean and inv_std say about x:  dmean/n − x̂·inv_std²·dinv_std/n
+// The part of the gradient of x from mean and inv_std:  dmean/n − x̂·inv_std²·dinv_std/n
 Tensor gradient_through_statistics(const NormBackward& backward);
 
 }  // namespace mge::ops

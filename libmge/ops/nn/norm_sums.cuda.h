@@ -9,7 +9,7 @@ namespace mge::cuda {
 inline constexpr size_t norm_total_bytes = 16;
 
 struct FactorSums {
-    ReduceGeometry geometry;  // of x, which keeps the axes of the factors
+    ReduceGeometry geometry;  // that of x, with the axes of the factors kept
     // The statistics of element `at` of x are those with number at / span % count.
     int64_t span, count;
     bool are_f32;  // dweight and dbias; otherwise they have the type of x

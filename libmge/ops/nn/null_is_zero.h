@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Arithmetic in which null is zero: what gradient rules do with gradients that nobody has.
+// Arithmetic in which null is zero, for gradient rules with missing gradients.
 
 #include "libmge/op/op.h"
 #include "libmge/ops/elementwise/arithmetic.h"

@@ -6,8 +6,8 @@
 namespace mge::cuda {
 namespace {
 
-// Of one row; without some they are one number. The factors of elements that are read at once lie side by
-// side, or are one; can_pack sees to that.
+// The factors of one row; absent ones are a constant. The factors of elements that are read at once are
+// contiguous, or constant; can_pack ensures that.
 template <class T>
 struct Factors {
     const T* first;

@@ -13,7 +13,7 @@ struct RowNorm {
     float epsilon;
 };
 
-// What is absent is null.
+// Absent operands are null.
 template <class T>
 struct RowNormTensors {
     const T *x, *weight, *bias;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What layer and group norm say alike: parts of x have one mean each, and factors stand along them.
+// Common rules of layer and group norm: parts of x have one mean each, with factors along them.
 
 #include "libmge/ops/nn/check_shape.h"
 #include "libmge/ops/nn/norm_gradient.h"
@@ -11,7 +11,7 @@ struct RowNormShapes {
     Shape statistics, factor;
 };
 
-// Of x, weight and bias.
+// From x, weight and bias.
 inline TensorSpecs row_norm_specs(std::string_view who, std::span<const InputInfo> inputs,
                                   std::span<const TensorSpec> in, const RowNormShapes& shapes) {
     for (size_t i = 1; i < in.size(); ++i) check_shape(who, inputs[i].name, in[i], shapes.factor);
@@ -19,7 +19,7 @@ inline TensorSpecs row_norm_specs(std::string_view who, std::span<const InputInf
     return {{in[0].dtype, in[0].shape, {}}, statistics, statistics};
 }
 
-// Of x, dy, mean, inv_std, weight, dmean and dinv_std.
+// From x, dy, mean, inv_std, weight, dmean and dinv_std.
 inline TensorSpecs row_norm_backward_specs(std::string_view who, std::span<const InputInfo> inputs,
                                            std::span<const TensorSpec> in, const RowNormShapes& shapes) {
     constexpr size_t weight = 4;

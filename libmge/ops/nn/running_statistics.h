@@ -7,12 +7,12 @@
 
 namespace mge::ops {
 
-// Of one channel of a batch; the variance divided by the number of elements.
+// Statistics of one channel of a batch; the variance divided by the number of elements.
 struct ChannelStatistics {
     double mean, variance;
 };
 
-// What batch normalisation keeps from run to run, and what it saves for its gradient.
+// The state of batch normalisation between runs, and the values saved for its gradient.
 struct RunningStatistics {
     RunningStatistics() = default;
     RunningStatistics(const BatchNorm::Params& params, int64_t elements_per_channel)
@@ -21,8 +21,8 @@ struct RunningStatistics {
           momentum_(params.momentum),
           epsilon_(params.epsilon) {}
 
-    // Writes the outputs new_mean, new_var, saved_mean and saved_inv_std of a channel. They may lie where the
-    // running ones do, which are read before.
+    // Writes the outputs new_mean, new_var, saved_mean and saved_inv_std of a channel. They may be in place
+    // of the running ones, which are read before.
     void store(const Launch& launch, int64_t channel, ChannelStatistics of_batch) const {
         double running_mean = launch.in<float>(3)[channel], running_var = launch.in<float>(4)[channel];
         double mean = takes_batch_ ? of_batch.mean : running_mean;

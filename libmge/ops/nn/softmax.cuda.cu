@@ -40,7 +40,7 @@ __global__ void softmax_rows(const T* x, T* y, int64_t rows, int64_t n, bool is_
             for (float value : v[0]) top = Higher()(top, value);
         });
         top = Team::together(top, Higher());
-        // What remains to be done is a product, or for the logarithm a sum.
+        // The rest is a product, or for the logarithm a sum.
         row.each([&](int64_t, float(&v)[1][pack]) {
 #pragma unroll
             for (float& value : v[0]) {
@@ -64,7 +64,7 @@ __global__ void softmax_rows(const T* x, T* y, int64_t rows, int64_t n, bool is_
     }
 }
 
-// The block's threads stand in rows of `across`; those below each other share a column.
+// The block's threads form rows of `across`; threads in one column of them share a column.
 template <class Join>
 MGE_DEVICE float down_block(float value, int across, Join join) {
     __shared__ float of_thread[block_threads];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What the kernels of most optimizers have in common: every element of the parameter and of its state is
-// computed by itself, by a formula of kernel/scalar/optimizer.inc whose factors are the same for all.
+// Common part of the kernels of most optimizers: every element of the parameter and of its state is computed
+// independently, by a formula of kernel/scalar/optimizer.inc whose factors are the same for all.
 //
 //     struct Method {
 //         using Op = AdamStep;

@@ -13,7 +13,7 @@ namespace formula {
 #undef operator
 }  // namespace formula
 
-// What makes a formula out of factors and what only the GPU knows: the learning rate and the count of steps.
+// Makes a formula from factors and values that only the GPU has: the learning rate and the count of steps.
 
 struct Sgd {
     using Formula = formula::SgdStep;
@@ -112,7 +112,7 @@ void launch_step(Stream stream, const StepArrays& arrays, const Make& make) {
 
 // --- LAMB: lengths first, in the same order whatever the GPU is ---
 
-using Squares = Both<double>;  // of the parameter and of the direction
+using Squares = Both<double>;  // those of the parameter and of the direction
 struct Sum {
     MGE_DEVICE Squares operator()(Squares a, Squares b) const { return a + b; }
 };
@@ -122,7 +122,7 @@ int64_t lamb_parts(int64_t count) { return (count + part - 1) / part; }
 
 // In the workspace.
 struct LambSpace {
-    Squares* squares;  // of each part of the elements
+    Squares* squares;  // sums of each part of the elements
     float* rate;
 };
 

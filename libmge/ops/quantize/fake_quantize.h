@@ -5,7 +5,7 @@
 
 namespace mge::ops {
 
-// What the gradient of fake quantisation gives the scale.
+// The gradient of the scale in fake quantisation.
 enum class ScaleLearning {
     none,        // nothing; steps are rounded before the zero point is added
     by_rounded,  // TQT: a number counts as in range by its rounded step

@@ -10,7 +10,7 @@ struct StepArguments {
     const float* scale;
     void* y;
     int64_t numel, lower, upper;
-    Nest scales;           // where the scale and the zero point of an element lie
+    Nest scales;           // offsets of the scale and the zero point of an element
     bool is_even = false;  // whether halves go to the even step
 };
 

@@ -18,7 +18,7 @@ namespace {
 // How integers stand for real numbers: a scale, or one for each place of an axis, and a zero point.
 struct Steps {
     Operand scale, zero;
-    int axis = -1;  // of a scale with several elements
+    int axis = -1;  // axis of a scale with several elements
 };
 
 Attributes axis_of(const Site& s, const Steps& steps) {
@@ -70,7 +70,7 @@ Operand one_scale(Site& s, size_t i) { return s.reshaped(i, {}); }
 
 using Conv = ops::QuantizedConv2d;
 
-// Of an input with one scale and one zero point, which are inputs as well.
+// An input with one scale and one zero point, which are inputs as well.
 Operand real_input(Site& s, size_t x, size_t scale, size_t zero) {
     return real_of(s, s.in(x), {one_scale(s, scale), zero_point(s, zero, s.dtype(x), {})});
 }

@@ -7,7 +7,7 @@
 namespace mge {
 
 namespace ops {
-// Where halves of a step go.
+// The rounding of halves of a step.
 enum class StepRounding {
     half_away,  // from zero, as in MegEngine: x times the scale's reciprocal is rounded
     half_even,  // as in ONNX: the quotient itself is rounded

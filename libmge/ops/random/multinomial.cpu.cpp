@@ -14,7 +14,7 @@
 namespace mge::ops {
 namespace {
 
-// What a row's numbers are made of: element i of the whole result or of all weights has block i.
+// The random blocks of a row: element i of the whole result or of all weights has block i.
 struct Row {
     const PhiloxBlocks& blocks;
     int64_t index;

@@ -34,7 +34,7 @@ Prepared prepare(const PrepareContext& context) {
     return Prepared::make(std::move(state), flag_bytes + numbers);
 }
 
-// Waits, to tell of weights that are those of no distribution.
+// Waits, to report weights that are not a distribution.
 void run(const Prepared& prepared, const Launch& launch) {
     auto& state = prepared.state<State>();
     cuda::DrawArguments x = state.arguments;

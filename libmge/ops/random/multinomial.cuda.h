@@ -13,7 +13,7 @@ struct DrawArguments {
     bool replacement;
     int blocks;
     int* fault;       // becomes 1 where the weights of a row are those of no distribution
-    double* numbers;  // of each block: one per category
+    double* numbers;  // for each block: one per category
 };
 
 // For f16, bf16 and float.

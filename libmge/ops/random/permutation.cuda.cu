@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The swaps come one after the other, from the last place to the first one, but those that touch different
-// places may come together. So a block takes a window of swaps, one per thread. In each round every swap that
-// is still to be done claims its two places; an earlier swap beats a later one, and who has both places swaps
-// them (deterministic reservations: Shun et al., "Sequential random permutation, list contraction and tree
-// contraction are highly parallel", 2015). Among many places hardly any two swaps of a window meet.
+// The swaps are sequential, from the last position to the first one, but those of different positions may run
+// together. So a block takes a window of swaps, one per thread. In each round every pending swap claims its
+// two positions; an earlier swap has precedence over a later one, and a swap that has both positions is done
+// (deterministic reservations: Shun et al., "Sequential random permutation, list contraction and tree
+// contraction are highly parallel", 2015). Among many positions hardly any two swaps of a window conflict.
 #include "libmge/ops/random/permutation.cuda.h"
 
 #include "libmge/kernel/cuda/launch.cuh"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Where the largest or smallest value along an axis is.
+// The position of the largest or smallest value along an axis.
 
 #include "libmge/op/apply.h"
 #include "libmge/op/backend.h"

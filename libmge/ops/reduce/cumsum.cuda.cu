@@ -14,7 +14,7 @@ using Total = typename pick<is_integer<T>, unsigned long long, double>::type;
 
 struct Scan {
     int64_t outer, length, inner;
-    // Where a column begins.
+    // The start of a column.
     MGE_DEVICE int64_t first(int64_t column) const {
         int64_t row = column / inner;
         return row * length * inner + (column - row * inner);
@@ -41,7 +41,7 @@ __global__ void scan_columns(const T* x, T* y, Scan scan) {
     }
 }
 
-// Of the values of the warp's lanes up to the calling one.
+// Prefix sum over the values of the warp's lanes.
 template <class Sum>
 MGE_DEVICE Sum sum_to_lane(Sum value, int lane) {
 #pragma unroll
@@ -63,7 +63,7 @@ __global__ void scan_column_by_block(const T* x, T* y, Scan scan) {
     int lane = int(threadIdx.x) % 32, warp = int(threadIdx.x) / 32;
     for (int64_t column = blockIdx.x; column < scan.outer * scan.inner; column += gridDim.x) {
         int64_t first = scan.first(column);
-        Sum before = 0;  // of the parts that are done
+        Sum before = 0;  // sum of the finished parts
         for (int64_t part = 0; part < scan.length; part += block_threads * held) {
             int64_t mine = part + int64_t(threadIdx.x) * held;
             Sum sums[held], sum = 0;
@@ -75,7 +75,7 @@ __global__ void scan_column_by_block(const T* x, T* y, Scan scan) {
             Sum to_lane = sum_to_lane(sum, lane);
             if (lane == 31) warp_sums[warp] = to_lane;
             __syncthreads();
-            // What stands in front of the lane; a difference would make NaN of infinities.
+            // The sum before the lane; a difference would make NaN of infinities.
             Sum in_front = __shfl_up_sync(~0u, to_lane, 1u);
             Sum offset = before + (lane ? in_front : Sum(0));
 #pragma unroll

@@ -9,7 +9,7 @@
 
 namespace mge::ops {
 
-// `x`: the axes that input 0 is seen with; it lies row by row in memory.
+// `x`: the shape in which input 0 is viewed; it is row-major in memory.
 Prepared prepare_cuda_reduction(const Problem& problem, const Shape& x,
                                 const std::array<bool, max_rank>& reduced, const cuda::ReduceKernels& kernels,
                                 bool is_mean = false);

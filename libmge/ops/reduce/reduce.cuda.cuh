@@ -13,7 +13,7 @@ inline constexpr int packed = pack_size<T>;
 template <>
 inline constexpr int packed<SmallInt> = 1;
 
-// Of memory with elements of T; `type` is their real one, by its number among AllTypes.
+// For memory with elements of T; `type` is their real type, by its number among AllTypes.
 template <class A, class T, int pack>
 MGE_DEVICE void load_elements(const void* x, int64_t at, int, A (&v)[pack]) {
     auto loaded = *reinterpret_cast<const Pack<T, pack>*>(static_cast<const T*>(x) + at);

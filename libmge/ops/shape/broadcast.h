@@ -45,7 +45,7 @@ struct BroadcastLike {
 KernelList kernels(Cpu, BroadcastLike);
 inline constexpr OpFunction<BroadcastLike> broadcast_like{};
 
-// Of both.
+// For both.
 MGE_API StridedCopy plan_broadcast(const Problem& problem);
 
 }  // namespace mge::ops

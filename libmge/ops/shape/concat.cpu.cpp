@@ -10,7 +10,7 @@ namespace {
 
 // --- rows: along an inner axis; short rows of the result are written as a whole ---
 
-// Of the result; longer ones are copied from one input after the other as fast.
+// Limit of a row of the result; longer ones are copied from one input after the other as fast.
 constexpr int64_t most_row_bytes = 1 << 10;
 
 int64_t joined_axis(const Problem& problem) {

@@ -3,7 +3,7 @@
 
 namespace mge::ops {
 
-// What is taken for images: tensors (N, C, H, W).
+// The shape of images: tensors (N, C, H, W).
 constexpr int image_rank = 4, channel_axis = 1;
 
 }  // namespace mge::ops

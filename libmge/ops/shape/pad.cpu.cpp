@@ -24,7 +24,8 @@ int64_t source_of(int64_t i, int64_t extent, PadMode mode) {
     return i < 0 ? -i : 2 * (extent - 1) - i;
 }
 
-// Where x lies in the padded tensor. No table says it: an axis may be longer than any memory.
+// The position of x in the padded tensor. It is computed without a table: an axis may be longer than any
+// memory.
 struct Frame {
     Shape inner, padded;
     std::array<int64_t, max_rank> before;  // by axis

@@ -6,7 +6,7 @@
 namespace mge {
 
 namespace ops {
-// Where the elements of a margin come from: a constant; the inside mirrored at the edge element (which is not
+// The source of a margin's elements: a constant; the inside mirrored at the edge element (which is not
 // repeated); the edge element.
 enum class PadMode { constant, reflect, replicate };
 }  // namespace ops

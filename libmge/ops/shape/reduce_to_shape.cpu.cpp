@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the innermost axis is kept, rows of x are added up as by other reductions. Where it is summed, each
-// output element adds up runs of x, floats in f32 over shorter blocks than those do: gradients are summed
-// over whole batches. The order of additions does not depend on the number of threads.
+// If the innermost axis is kept, rows of x are added up as by other reductions. If it is summed, each output
+// element adds up runs of x, floats in f32 over shorter blocks than in those: gradients are summed over whole
+// batches. The order of additions does not depend on the number of threads.
 #include "libmge/ops/shape/reduce_to_shape.h"
 
 #include <algorithm>

@@ -81,7 +81,7 @@ public:
         return node;
     }
 
-    // What a leaf does to the sums of a row.
+    // The effect of a leaf on the sums of a row.
     void add(const Node& leaf, float* y, uint8_t* is_set) const {
         auto* weights = launch_.in<float>(8);
         for (int32_t i = leaf.children[0]; i < leaf.children[1]; ++i) {

@@ -16,7 +16,7 @@ Prepared prepare(const PrepareContext& context) {
     return Prepared::make(State(context.problem), sizeof(int) + size_t(y.numel()));
 }
 
-// Waits, to tell of trees that are none.
+// Waits, to report invalid trees.
 void run(const Prepared& prepared, const Launch& launch) {
     auto& state = prepared.state<State>();
     cuda::TreeArguments a{};

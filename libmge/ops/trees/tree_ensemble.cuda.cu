@@ -22,7 +22,7 @@ MGE_DEVICE int64_t find_leaf(const TreeArguments& a, const float* x, int64_t nod
     while (a.questions[node] < trees::leaf) {
         int64_t feature = a.features[node];
         if (feature < 0 || feature >= a.columns) return nowhere;
-        // Children stand behind their node, so this ends; the CPU wants that of both.
+        // Children follow their node, so this ends; the CPU requires that of both.
         const int32_t* children = a.children + 2 * node;
         for (int i = 0; i < 2; ++i)
             if (children[i] <= node || children[i] >= a.nodes) return nowhere;
@@ -33,7 +33,7 @@ MGE_DEVICE int64_t find_leaf(const TreeArguments& a, const float* x, int64_t nod
     return rows[0] < 0 || rows[1] < rows[0] || rows[1] > a.leaf_rows ? nowhere : node;
 }
 
-// What a leaf does to the sums of a row; false when it names a target that is not there.
+// The effect of a leaf on the sums of a row; false if its target does not exist.
 MGE_DEVICE bool add_leaf(const TreeArguments& a, int64_t leaf, float* y, uint8_t* is_set) {
     for (int64_t i = a.children[2 * leaf]; i < a.children[2 * leaf + 1]; ++i) {
         int64_t target = a.leaves[i];

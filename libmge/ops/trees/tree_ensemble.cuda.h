@@ -18,7 +18,7 @@ struct TreeArguments {
     int64_t rows, columns, nodes, trees, leaf_rows, targets;
     int aggregate;
     int* fault;       // becomes 1 where something names what is not there; that part is left out
-    uint8_t* is_set;  // of each element of y, at first 0
+    uint8_t* is_set;  // flag of each element of y, initially 0
 };
 void run_trees(Stream stream, const TreeArguments& arguments);
 

@@ -8,7 +8,7 @@
 namespace mge {
 
 namespace ops {
-// What leaves do together. The values stand in the names below.
+// How leaves are combined. The values are in the order of the names below.
 enum class TreeAggregate { sum, average, min, max };
 // How a node asks whether its feature x goes to the first child, t being its threshold.
 enum class TreeQuestion : uint8_t { at_most, below, at_least, above, equal, different, leaf };

@@ -23,7 +23,7 @@ struct Lists {
     FloatList weights;
 };
 
-// What the operator reads of its trees: nothing of it is believed.
+// The tables of the trees: nothing in them is trusted.
 class Forest {
 public:
     explicit Forest(Site& s) {
@@ -43,7 +43,7 @@ public:
 
 private:
     void add_tree(int64_t tree, int64_t root) {
-        std::map<int64_t, int64_t> numbers{{root, 0}};  // of nodes in this tree
+        std::map<int64_t, int64_t> numbers{{root, 0}};  // numbers of the nodes in this tree
         IntList open{root};
         for (size_t next = 0; next < open.size(); ++next) {
             int64_t node = open[next];

@@ -4,7 +4,7 @@
 
 namespace mge::cuda {
 
-// The operands of ops::ClassNms; its numbers lie on the device, and null stands for what is not given.
+// The operands of ops::ClassNms; its numbers are on the device, and null means absent.
 struct ClassSuppression {
     const float *boxes, *scores;
     const int64_t* most;

@@ -17,7 +17,7 @@ using samples::Cell, samples::Region, samples::Sample;
 
 // One result: a cell of one channel of a region.
 struct Place {
-    int64_t plane;  // where that of x begins; -1 without one
+    int64_t plane;  // start of the plane of x; -1 without one
     Region region;
     Cell cell;
 };

@@ -14,7 +14,7 @@ namespace {
 struct State {
     DType dtype;
     int64_t images, channels, planes, pixels;  // planes: of the result
-    int64_t pixel_stride, channel_stride;      // of x
+    int64_t pixel_stride, channel_stride;      // those of x
 };
 
 Prepared prepare(const PrepareContext& context) {

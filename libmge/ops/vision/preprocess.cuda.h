@@ -6,7 +6,7 @@ namespace mge::cuda {
 
 struct Preprocessing {
     int64_t images, channels, planes, pixels;  // planes: of the result
-    int64_t pixel_stride, channel_stride;      // of x
+    int64_t pixel_stride, channel_stride;      // those of x
 };
 
 // For NumberTypes.

@@ -49,7 +49,7 @@ int64_t place_inside(int64_t i, int64_t extent, Border border) {
     if (border == Border::replicate) return i < 0 ? 0 : extent - 1;
     if (border == Border::wrap) return floor_mod(i, extent);
     if (extent == 1) return 0;
-    // A mirrored axis repeats itself; does the edge stand there twice?
+    // A mirrored axis repeats itself, with or without a repeated edge.
     int64_t twice = border == Border::reflect ? 1 : 0, period = 2 * (extent - 1 + twice);
     int64_t folded = floor_mod(i, period);
     return folded < extent ? folded : period - folded - twice;

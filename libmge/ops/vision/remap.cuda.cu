@@ -23,7 +23,7 @@ MGE_DEVICE int place_inside(int i, int extent, Border border) {
     if (border == Border::replicate) return i < 0 ? 0 : extent - 1;
     if (border == Border::wrap) return floor_mod(i, extent);
     if (extent == 1) return 0;
-    // A mirrored axis repeats itself; does the edge stand there twice?
+    // A mirrored axis repeats itself, with or without a repeated edge.
     int twice = border == Border::reflect ? 1 : 0, period = 2 * (extent - 1 + twice);
     int folded = floor_mod(i, period);
     return folded < extent ? folded : period - folded - twice;
@@ -42,7 +42,7 @@ struct Taps {
         return (tap / 2 ? bottom : 1 - bottom) * (tap % 2 ? right : 1 - right);
     }
 };
-// Of a pixel counted over all maps. A map of no image (its index out of range) shows what is outside.
+// For a pixel counted over all maps. A map without an image (its index out of range) shows the border.
 MGE_DEVICE Taps taps_at(const Remapping& r, const RemapPlaces& places, int64_t map, int64_t pixel) {
     float column = tamed(places.map[2 * pixel]), row = tamed(places.map[2 * pixel + 1]);
     float left = r.is_nearest ? rintf(column) : floorf(column);
@@ -59,7 +59,7 @@ MGE_DEVICE Taps taps_at(const Remapping& r, const RemapPlaces& places, int64_t m
     return taps;
 }
 
-// What a thread has to do: a pixel, counted over all maps, in some channels.
+// The work of a thread: a pixel, counted over all maps, in some channels.
 struct Work {
     int64_t map, within, pixel, channel, end;
 };

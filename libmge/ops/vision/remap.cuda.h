@@ -9,7 +9,7 @@ enum class Border : int { constant, replicate, reflect, reflect_101, wrap };
 
 struct Remapping {
     int64_t images, channels, maps, pixels;  // pixels: of a map
-    int height, width;                       // of x
+    int height, width;                       // those of x
     Border border;
     bool is_nearest;
     float value;  // outside

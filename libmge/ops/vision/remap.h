@@ -7,8 +7,8 @@ namespace mge {
 
 namespace ops {
 enum class Interpolation { linear, nearest };
-// What lies outside of an image, shown by its row abcd: a constant; aaa|abcd|ddd; cba|abcd|dcb; dcb|abcd|cba;
-// bcd|abcd|abc.
+// The values outside of an image, shown by its row abcd: a constant; aaa|abcd|ddd; cba|abcd|dcb;
+// dcb|abcd|cba; bcd|abcd|abc.
 enum class Border { constant, replicate, reflect, reflect_101, wrap };
 }  // namespace ops
 

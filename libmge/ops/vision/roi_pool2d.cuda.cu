@@ -13,7 +13,7 @@ MGE_DEVICE int64_t whole_pixel(double v) {
     return int64_t(::floor(near + 0.5));
 }
 
-// Of pixels; empty when it ends before it begins.
+// A range of pixels; empty if it ends before it begins.
 struct Range {
     int64_t begin, end;
 };
@@ -32,12 +32,12 @@ MGE_DEVICE Range cell_along(const RoiPooling& p, float from, float to, int64_t i
 }
 
 struct Cell {
-    int64_t plane;  // of x; -1 when there are no pixels
+    int64_t plane;  // plane of x; -1 without pixels
     Range rows, columns;
 
     MGE_DEVICE int64_t count() const { return (rows.end - rows.begin) * (columns.end - columns.begin); }
 };
-// Of the result with this number.
+// The cell of the result with this number.
 MGE_DEVICE Cell cell_at(const RoiPooling& p, const float* regions, int64_t i) {
     int64_t column = split_index(i, p.columns), row = split_index(i, p.rows);
     int64_t channel = split_index(i, p.channels);

@@ -5,8 +5,8 @@
 namespace mge::cuda {
 
 struct RoiPooling {
-    int64_t images, channels, height, width;  // of x
-    int64_t regions, rows, columns;           // of the result
+    int64_t images, channels, height, width;  // those of x
+    int64_t regions, rows, columns;           // those of the result
     bool is_max;
     double scale;
 };

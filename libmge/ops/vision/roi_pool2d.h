@@ -37,7 +37,7 @@ struct RoiPool2d {
     static constexpr auto outputs = output_names("y");
     using Params = RoiPoolParams;
     static constexpr auto fields = roi_pool_fields;
-    // How large the cells are the regions tell.
+    // The size of the cells depends on the regions.
     static constexpr NobodyCanTell operations{};
 
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);

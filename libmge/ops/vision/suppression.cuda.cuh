@@ -17,7 +17,7 @@ MGE_DEVICE float area(Box b) { return __fmul_rn(b.x2 - b.x1, b.y2 - b.y1); }
 MGE_DEVICE float lower(float a, float b) { return b < a ? b : a; }
 MGE_DEVICE float upper(float a, float b) { return a < b ? b : a; }
 
-// Of each row of n scores.
+// For each row of n scores.
 template <class Score>
 __global__ void put_in_order(int64_t rows, int64_t n, const Score* scores, int32_t* order) {
     for (int64_t i = first_piece() / 32; i < rows * n; i += piece_step() / 32) {
@@ -30,7 +30,8 @@ __global__ void put_in_order(int64_t rows, int64_t n, const Score* scores, int32
     }
 }
 
-// Of n boxes in this order: their number, and at most so many are kept (below 0: all). Of a whole block.
+// Suppresses n boxes in this order, and returns the number of kept ones, at most a limit (below 0: all). For
+// a whole block.
 struct Ordered {
     int64_t n, most;
     const int32_t* order;

@@ -9,10 +9,10 @@
 namespace mge::to_onnx {
 namespace {
 
-// What GridSample calls a border, and where it takes it to be.
+// A border mode of GridSample, and its position.
 struct Border {
     std::string mode;
-    bool is_at_centres = false;  // of the outermost pixels, not at their edges
+    bool is_at_centres = false;  // at the centres of the outermost pixels instead of their edges
 };
 Border border_of(ops::Border border) {
     switch (border) {

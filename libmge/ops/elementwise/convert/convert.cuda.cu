@@ -7,7 +7,7 @@
 namespace mge::cuda {
 namespace {
 
-// Of the larger type 16 bytes.
+// 16 bytes of the larger type.
 template <class From, class To>
 inline constexpr int converted_size = pack_size<From> < pack_size<To> ? pack_size<From> : pack_size<To>;
 

@@ -51,7 +51,7 @@ cuda::NarrowCodes codes_of(const ConvertNarrow::Params& p) {
 struct State {
     DType from;
     int64_t numel;
-    unsigned mask;  // of integers; 0: by codes
+    unsigned mask;  // for integers; 0: by codes
     cuda::NarrowCodes codes;
 };
 

@@ -4,8 +4,8 @@
 
 namespace mge::cuda {
 
-// What real numbers become, as tables of tensor/narrow.h: codes go with the size of a number, which goes with
-// its bits. So the device need not know what the codes stand for.
+// Conversion of real numbers to codes by tables of tensor/narrow.h: codes are ordered by magnitude, which is
+// ordered by its bits. So the device does not need the meaning of the codes.
 struct NarrowCodes {
     static constexpr int most = 256;
     int count[2] = {};        // by sign, as below

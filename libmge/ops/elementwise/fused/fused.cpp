@@ -48,7 +48,7 @@ int64_t parse_int(std::string_view word) {
     return value;
 }
 
-// Splits off what stands before `separator`.
+// Removes and returns the text before `separator`.
 std::string_view take_until(std::string_view& rest, char separator) {
     size_t end = rest.find(separator);
     std::string_view word = rest.substr(0, end);
@@ -124,7 +124,7 @@ void parse_step(FusedProgram& program, std::string_view line) {
     program.add(*op, parse_params(*op, code).get(), operands);
 }
 
-// What apply() does for an operator that runs alone, nobody does here.
+// apply() does this for an eager operator, but not here.
 void check_dtypes(const OpInfo& op, const TensorSpecs& operands) {
     if (op.traits.promotion == Promotion::none) return;
     DType first = DType::none;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What fused operators share on a GPU.
+// Common part of fused operators on a GPU.
 
 #include "libmge/kernel/cuda/kernel_text.h"
 #include "libmge/ops/elementwise/fused/fused_text.cuda.h"

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Several elementwise operators as one: their values go from one to the next in blocks that stay in the
-// first-level cache. What to do is a FusedProgram; the fusion pass builds it, and its text is the operator's
-// parameter:
+// Several elementwise operators as one: values pass between them in blocks that stay in the L1 cache. The
+// FusedProgram defines the computation; the fusion pass builds it, and its text is the operator's parameter:
 //
 //     FusedProgram program(2);                                     // two inputs: registers 0 and 1
 //     int sum = program.add(ops::Add::info, &none, {0, 1});

@@ -11,7 +11,7 @@
 namespace mge::ops {
 namespace {
 
-// Room for the widest dtype, and some cache lines, so that slots do not lie at equal places of pages.
+// Space for the widest dtype plus some cache lines, so that slots do not have the same position in pages.
 constexpr int64_t slot_bytes = fused_block * 8 + 320;
 bool is_transpose(const FusedProgram::Step& step) { return step.op == &Transpose::info; }
 

@@ -27,12 +27,12 @@ public:
 
 private:
     class Builder;
-    // Where a register's values are while a block is computed.
+    // The location of a register's values while a block is computed.
     enum class Place : uint8_t { whole_input, scalar_input, copied_input, constant, slot, result };
     struct Register {
         Place place = Place::slot;
-        int index = 0;  // of the input or the constant
-        int slot = 0;   // of steps and copied inputs
+        int index = 0;  // index of the input or the constant
+        int slot = 0;   // slot of steps and copied inputs
         int64_t element = 4;
         bool is_scalar = false;
         LoopNest nest;  // for copied inputs: where the elements are

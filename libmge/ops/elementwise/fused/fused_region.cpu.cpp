@@ -76,7 +76,7 @@ Prepared prepare_blocks(const PrepareContext& context) {
     return Prepared::make(std::move(state), bytes);
 }
 
-// What one run reads from.
+// The sources of one run.
 struct Source {
     const RegionState& state;
     const Launch& launch;

@@ -225,7 +225,7 @@ private:
         line("v[k] = compute(", for_each_read([&](size_t i) { return element_text(i); }), ");");
         line("}");
     }
-    // What is read alone is all there is of it: one element, or one for the whole pack.
+    // A scalar read is complete: one element, or one for the whole pack.
     bool is_packed(size_t i) const {
         auto& x = plan_.arguments;
         return plan_.reads[i] == FusedRead::along ||
@@ -235,7 +235,7 @@ private:
         return is_packed(i) ? text("pack", i, ".v[k]") : text("once", i);
     }
 
-    // Of the first element; those of a pack follow it.
+    // Offsets of the first element; those of a pack follow it.
     void write_offsets() {
         line("int64_t rest = at;");
         for_each(FusedRead::looped, [&](size_t i, auto) { line("int64_t at", i, " = 0;"); });

@@ -19,8 +19,8 @@ enum class FusedRead : uint8_t {
 // A program as a GPU computes it, for inputs of certain specs.
 struct FusedPlan {
     FusedProgram program;
-    TensorSpecs specs;                      // of the program's registers
-    std::vector<ViewedRegister> registers;  // what is read stands first
+    TensorSpecs specs;                      // specs of the program's registers
+    std::vector<ViewedRegister> registers;  // reads come first
     std::vector<FusedRead> reads;
     cuda::FusedArguments arguments{};  // without addresses
     int pack = 1;                      // elements that are computed at once
@@ -31,9 +31,9 @@ FusedPlan plan_fused(const FusedProgram& program, std::span<const TensorSpec> in
 // A kernel "fused", of FusedArguments, that stores the program's result.
 cuda::KernelText fused_text(const FusedPlan& plan);
 
-// What a reduction makes of the result.
+// A reduction of the result.
 struct FusedTotal {
-    std::string_view functor;  // of kernel/cuda/reduce/totals.cuh
+    std::string_view functor;  // a functor of kernel/cuda/reduce/totals.cuh
     bool in_floats = false;    // whatever the elements are
     cuda::ReduceMethod method{};
 };

@@ -23,9 +23,9 @@ struct ViewedRegister {
     std::vector<int> operands;  // numbers of viewed registers
 };
 
-// A register that more than a few views are made of is a sign of a program that nobody wrote on purpose.
+// A register with more than a few views is a sign of a malicious program.
 MGE_API Support supports_views(const FusedProgram& program, const TensorSpecs& specs);
-// What is needed for the result, which is the last one, in an order in which it can be computed. `specs`: of
+// The registers needed for the result, which is the last one, in an order of computation. `specs`: those of
 // the program's registers.
 MGE_API std::vector<ViewedRegister> viewed_registers(const FusedProgram& program, const TensorSpecs& specs);
 

@@ -15,8 +15,8 @@ MGE_DEVICE int64_t begin_of(const SortedRows& rows, int64_t row, int64_t length)
     return row * rows.inner * length + inner;
 }
 
-// What sorting has found out about element i of a row: its place, and whether the neighbours and the last one
-// that is asked for have its key.
+// Results of sorting for element i of a row: its position, and whether the neighbours and the last requested
+// one have its key.
 struct Found {
     int32_t place;
     bool like_before, like_behind, like_last;
@@ -26,7 +26,7 @@ MGE_DEVICE void give(const SortedRows& rows, int64_t row, int64_t i, Found found
                      int32_t* indices) {
     int64_t to;
     if (rows.last_only) {
-        // Of equal elements the one with the lowest place.
+        // Among equal elements the one with the lowest index.
         bool is_first = !(rows.descending ? found.like_behind : found.like_before);
         if (!found.like_last || !is_first) return;
         to = begin_of(rows, row, 1);
@@ -100,7 +100,7 @@ MGE_DEVICE void sort_in_block(const SortedRows& rows, int64_t first, int width, 
     using Key = typename SortKey<T>::Type;
     __shared__ Items<Key> sorted;
     int all = width * rows_of_block;
-    uint32_t flip = rows.descending ? ~0u : 0;  // of places, so that the higher one comes first
+    uint32_t flip = rows.descending ? ~0u : 0;  // flips positions, so that the higher one comes first
     for (int n = threadIdx.x; n < all; n += blockDim.x) {
         // Neighbours in memory are elements of one row or rows beside each other.
         int row = rows.inner == 1 ? n / width : n % rows_of_block;
@@ -135,7 +135,7 @@ __global__ void sort_by_block(SortedRows rows, int width, int rows_of_block, con
     for (int64_t first = int64_t(blockIdx.x) * rows_of_block; first < rows.rows;
          first += int64_t(gridDim.x) * rows_of_block) {
         sort_in_block(rows, first, width, rows_of_block, x, values, indices);
-        __syncthreads();  // nobody overwrites what others still read
+        __syncthreads();  // other threads may still read the old values
     }
 }
 

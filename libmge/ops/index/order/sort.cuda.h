@@ -4,20 +4,20 @@
 
 namespace mge::cuda {
 
-// Rows of `length` elements, `inner` of which lie beside each other, so that the elements of one are at that
+// Rows of `length` elements, where `inner` rows are interleaved, so that the elements of one are at that
 // distance.
 struct SortedRows {
     int64_t rows, length, inner;
     bool descending, nan_is_largest;
-    // What is asked for: the first `taken` elements of each row, or the one at place `taken` - 1 alone, with
-    // the first place that holds its value.
+    // The request: the first `taken` elements of each row, or only the one at index `taken` - 1, with the
+    // first position of its value.
     int64_t taken;
     bool last_only;
 };
 
 inline constexpr int64_t longest_short_row = 2048;
 
-// Of rows that are short.
+// For short rows.
 template <class T>
 void sort_short_rows(Stream stream, const SortedRows& rows, const void* x, void* values, int32_t* indices);
 

@@ -32,7 +32,7 @@ int order_of_slices(const void* a, const void* b, int64_t length) {
 struct Slices {
     const std::byte* x;
     int64_t count, length;
-    size_t bytes;  // of one
+    size_t bytes;  // size of one
     int (*order)(const void* a, const void* b, int64_t length);
 
     const std::byte* operator[](int64_t i) const { return x + size_t(i) * bytes; }
@@ -56,7 +56,7 @@ void find_unique(const Launch& launch, const TensorSpec& spec, const Slices& sli
     auto places = [&](size_t output, int64_t n) {
         return static_cast<int64_t*>(launch.allocator->allocate(output, {DType::i64, {n}, {}}));
     };
-    int64_t* inverse = places(2, slices.count);  // before all else: it tells when there are too many
+    int64_t* inverse = places(2, slices.count);  // computed first, because it detects an excess
     auto groups = groups_of(slices);
     if (!sorted) std::ranges::sort(groups, {}, [](auto& group) { return group[0]; });
     auto found = int64_t(groups.size());

@@ -24,10 +24,10 @@ struct State : ProblemState<Unique::Params> {
 
 // Behind what sorting needs.
 struct Work {
-    int64_t* before;        // of the parts of a mask
-    uint32_t* first_slice;  // of each group
+    int64_t* before;        // counts of the parts of a mask
+    uint32_t* first_slice;  // first slice of each group
     int32_t *begin, *in_order;
-    bool *begins, *unread;  // of each slice
+    bool *begins, *unread;  // flags of each slice
 
     static size_t bytes(int64_t count) {
         return size_t(cuda::mask_parts(count) + 1) * sizeof(int64_t) +

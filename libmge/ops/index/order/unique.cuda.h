@@ -27,7 +27,8 @@ struct SliceGroups {
 };
 // begins[i]: whether slice i is the first one of a group.
 void mark_first_slices(Stream stream, const SliceGroups& groups, bool* begins);
-// Of the groups in the order wanted where each stands first, which of them every slice is, and their sizes.
+// Writes, for groups in the requested order, the first position of each, the group of every slice, and the
+// sizes.
 void write_groups(Stream stream, const SliceGroups& groups, int64_t* first, int64_t* inverse,
                   int64_t* counts);
 // The slices of those numbers, of so many bytes an element.

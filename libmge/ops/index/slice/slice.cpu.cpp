@@ -14,7 +14,7 @@ namespace {
 struct Change {
     StridedCopy places;
     cpu::CopyLoops copy;
-    size_t bytes;  // of the whole tensor
+    size_t bytes;  // size of the whole tensor
     DType dtype;
 };
 

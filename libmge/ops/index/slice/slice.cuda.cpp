@@ -10,7 +10,7 @@ namespace {
 
 struct Setting {
     cuda::CopyPlan copy;
-    size_t bytes;  // of the whole tensor
+    size_t bytes;  // size of the whole tensor
 };
 Prepared prepare_set(const PrepareContext& context) {
     auto& problem = context.problem;

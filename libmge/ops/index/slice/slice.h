@@ -73,7 +73,7 @@ KernelList kernels(Cpu, AddSlice);
 inline constexpr OpFunction<AddSlice> add_slice{};
 
 MGE_API StridedCopy plan_slice(const Problem& problem);
-// Of the value to its places in x, for both operators that change some.
+// Copy of the value to its positions in x, for both operators that change a slice.
 MGE_API StridedCopy plan_slice_change(const Problem& problem);
 
 }  // namespace mge::ops

@@ -13,7 +13,7 @@ namespace {
 constexpr int64_t beyond_end = std::numeric_limits<int64_t>::max();
 constexpr int64_t before_begin = std::numeric_limits<int64_t>::min();
 
-// A number, or an operand of one int64 that a run tells.
+// A number, or an operand of one int64 that is known only at run time.
 struct Bound {
     int64_t number = 0;
     Operand operand{};
@@ -95,7 +95,7 @@ Operand read(Site& s, Operand x, const std::vector<Item>& items) {
     return x;
 }
 
-// Where x[items] lies when the axes that are not taken whole come first.
+// Offset of x[items] once the partially indexed axes are moved to the front.
 struct Places {
     IntList pattern, back;  // brings those axes to the front, and back
     IntList dropped;

@@ -68,7 +68,7 @@ double dot(const T* a, const T* b, int64_t n) {
     return sum;
 }
 
-// What q, k and mask say: a score for each key, minus infinity where it is not seen.
+// The scores of q, k and mask for each key, minus infinity for hidden keys.
 template <class T>
 std::vector<double> scores_of(const AttentionShape& s, const T* q, const T* k, const T* mask, const Row& r) {
     std::vector<double> scores(size_t(s.keys), -infinity);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Attention without its scores in memory (Dao et al., 2022). A block of threads has a tile of rows, queries
-// or keys, and goes over what they meet, a tile at a time: products of their rows are scores, scores become
-// weights, and the weights, in shared memory, are multiplied with the rows of a third operand. Each gradient
-// is such a sum of weighted rows and has blocks of its own, which compute the scores again; so nobody adds to
-// what another block writes, and results are the same bits in each run.
+// or keys, and iterates over the matching rows, a tile at a time: products of their rows are scores, scores
+// become weights, and the weights, in shared memory, are multiplied by the rows of a third operand. Each
+// gradient is such a sum of weighted rows and has separate blocks, which compute the scores again; so no
+// block adds to results of another, and results are bit-identical in each run.
 #include "libmge/ops/nn/attention/attention.cuda.h"
 
 #include "libmge/kernel/cuda/products.cuh"
@@ -34,7 +34,7 @@ MGE_DEVICE int64_t seen_by(const AttentionShape& s, int64_t query) {
     int64_t seen = query + s.first_sees;
     return seen < 0 ? 0 : seen < s.keys ? seen : s.keys;
 }
-// Of the calling thread in a tile.
+// The row of the calling thread in a tile.
 MGE_DEVICE int row_in_tile(int i) {
     return int(threadIdx.x) / Square::threads_along_n * Square::thread_m + i;
 }
@@ -88,7 +88,7 @@ MGE_DEVICE void add_chunks(const float* weights, const Strided<T>& x, int64_t fi
             add_rows(weights, x, first, rows, column + c * side, columns, sums[c]);
 }
 
-// Where a block works: rows of which head, and which columns of the result.
+// The position of a block: the rows of a head, and the columns of the result.
 struct At {
     int64_t row, column, head, batch;
 };
@@ -129,7 +129,7 @@ MGE_DEVICE void store_rows(T* y, int64_t row_stride, const Grid& g, const At& at
     }
 }
 
-// What is added to the scores of a head.
+// The mask of a head's scores.
 template <class T>
 struct MaskOfHead {
     const T* first;  // null: none
@@ -144,7 +144,7 @@ struct MaskOfHead {
 // --- forward ---
 
 struct Softmax {
-    float top[Square::thread_m], sum[Square::thread_m];  // of the thread's rows; the sums are its own part
+    float top[Square::thread_m], sum[Square::thread_m];  // for the thread's rows; the sums are its own part
 };
 
 // Scores become weights, and what was summed up so far what it is by them.
@@ -162,7 +162,7 @@ MGE_DEVICE void update(const AttentionShape& s, const MaskOfHead<T>& mask, int64
             top = Largest()(top, scores[i][j]);
         }
         top = across_lanes(top, Square::threads_along_n, Largest());
-        // Of a query that saw nothing yet all differences are minus infinity.
+        // For a query that has not seen any key, all differences are minus infinity.
         float shift = top == -infinite ? 0 : top, factor = expf(softmax.top[i] - shift);
 #pragma unroll
         for (int j = 0; j < Square::thread_n; ++j) sum += scores[i][j] = expf(scores[i][j] - shift);
@@ -236,8 +236,8 @@ __global__ void sum_rest(AttentionShape s, AttentionGradients<T> t) {
 
 enum class Of { queries, keys, values };
 
-// What the scores of a tile and its gradients are made of: rows of queries and of keys, or the other way
-// round, and what the weights of the result are multiplied with.
+// The operands of a tile's scores and their gradients: rows of queries and of keys, or vice versa, and the
+// factors of the result's weights.
 template <class T, Of of>
 struct Meeting {
     static constexpr bool by_query = of == Of::queries;

@@ -5,7 +5,7 @@
 
 namespace mge::cuda {
 
-// What is absent is null.
+// Absent operands are null.
 template <class T>
 struct AttentionTensors {
     const T *q, *k, *v, *mask;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Attention by cuDNN: its engines keep the scores in registers and multiply by tensor cores. They compile
-// their code while a plan is made, so what they are is told without making one. One that cuDNN then refuses,
-// or whose operands lie too unevenly, is our own kernel.
+// their code while a plan is made, so workspace sizes are computed without making one. Our own kernel
+// replaces an engine that cuDNN then refuses, or whose operands are not aligned.
 
 #include <array>
 #include <functional>
@@ -27,7 +27,7 @@ constexpr std::string_view prefix = "cudnn:";
 // The first whose graphs were tried: older ones err for some counts of keys.
 constexpr size_t oldest_version = 91900;
 constexpr size_t most_candidates = 8;
-// Of the backward operator, behind q, k, v, dy, y and log_sum_exp.
+// For the backward operator, after q, k, v, dy, y and log_sum_exp.
 constexpr size_t backward_mask = 6, backward_dlog = 7;
 
 bool is_backward(const Problem& p) { return p.op == AttentionBackward::name; }
@@ -61,7 +61,7 @@ Support supports(const Problem& p) {
     return supported;
 }
 
-// Where cuDNN refuses a graph, our own kernel does the work: nothing, then.
+// Empty if cuDNN refuses a graph: our own kernel does the work.
 template <class T>
 T unless_refused(const Problem& p, const std::function<T(const cuda::CudnnTarget&)>& ask) {
     cuda::CudnnHandle handle(p.device.index);
@@ -100,9 +100,9 @@ struct State {
     std::optional<cuda::CudnnPlan> plan;
     bool is_backward = false, has_counts = false, is_causal = false;
     Values values;
-    size_t sums_bytes = 0, rest_bytes = 0;  // of the workspace of the gradient
+    size_t sums_bytes = 0, rest_bytes = 0;  // parts of the gradient's workspace
     Algorithm otherwise{};
-    Prepared own;  // of that
+    Prepared own;  // prepared state of it
 };
 
 Prepared prepare(const PrepareContext& context) {
@@ -131,7 +131,7 @@ Prepared prepare(const PrepareContext& context) {
     return Prepared::make(std::move(state), workspace);
 }
 
-// The tensors of a plan and where they lie.
+// The tensors of a plan and their addresses.
 class Addresses {
 public:
     void add(AttentionTensor::Id id, const void* address) {

@@ -53,7 +53,7 @@ private:
                                            transposed(AttentionTensor::k, s_.k, s_.width), scores()));
     }
     CudnnTensor without_hidden(const CudnnTensor& x);
-    // Of scores of all heads' queries the matrices of keys × queries, as factors of a product.
+    // Transposes the matrices of all heads' scores to keys × queries, as factors of a product.
     CudnnTensor by_key(const CudnnTensor& x) {
         int64_t size = s_.queries * s_.keys;
         return operations_.reshape(x, operations_.between(type_, {s_.batch, s_.heads, s_.keys, s_.queries},

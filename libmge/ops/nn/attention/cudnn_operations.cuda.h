@@ -24,7 +24,7 @@ struct AttentionTensor {
         dq,
         dk,
         dv,
-        dq_sums,  // of floats, as the next
+        dq_sums,  // as floats, like the next
         rest,     // Σ dy·y of each query
         scale,
         hidden,
@@ -35,7 +35,7 @@ struct AttentionTensor {
     };
 };
 
-// Of f16 or bf16; no mask. Where it is causal each query sees a key.
+// For f16 or bf16; without a mask. If causal, each query sees a key.
 cuda::CudnnDescriptor attention_graph(const AttentionShape& shape, DType dtype,
                                       const cuda::CudnnTarget& target);
 cuda::CudnnDescriptor attention_backward_graph(const AttentionShape& shape, DType dtype,

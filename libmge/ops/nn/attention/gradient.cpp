@@ -30,8 +30,8 @@ Tensor turned(const AttentionParams& p, const Tensor& x) {
 
 Tensor total(const Tensor& x) { return sum(x, {.axes = {-1}, .keepdims = true}); }
 
-// Minus infinity where a query does not see a key. Places are counted in the form of the scores, so that they
-// lie where the scores do.
+// Minus infinity where a query does not see a key. Positions are counted in the shape of the scores, so that
+// they are on the same device.
 Tensor causal_mask(const AttentionShape& s, const Tensor& scores) {
     Tensor ones = full_like(scores, {.value = 1});
     Tensor key = cumsum(ones, {.axis = 3}), query = cumsum(ones, {.axis = 2});

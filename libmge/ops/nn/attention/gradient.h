@@ -7,8 +7,7 @@
 
 namespace mge::ops {
 
-// What the gradients are made of:
-//     P = e^(scale q kᵀ + mask − lse),  dP = dy vᵀ,  D = Σ dy·y − dlse,  dS = P·(dP − D)
+// Terms of the gradients: P = e^(scale q kᵀ + mask − lse),  dP = dy vᵀ,  D = Σ dy·y − dlse,  dS = P·(dP − D)
 struct AttentionParts {
     Tensor q, k, v, dy, y;
     Tensor weights;            // P
@@ -29,9 +28,9 @@ Tensor repeated_heads(const Tensor& x, int64_t times);
 Tensor heads_first(const AttentionParams& params, const Tensor& x, int64_t times);
 // dS
 Tensor gradient_of_scores(const AttentionParts& parts);
-// Of the form above in that of the operand: sums over the heads that share it.
+// Converts from the form above to that of the operand: sums over the heads that share it.
 Tensor in_form_of_operand(const AttentionParams& params, const Tensor& grad, const Tensor& operand);
-// Of the scores in that of the mask.
+// Converts from the form of the scores to that of the mask.
 Tensor in_form_of_mask(const Tensor& grad, const Tensor& mask);
 
 }  // namespace mge::ops

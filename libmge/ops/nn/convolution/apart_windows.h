@@ -4,7 +4,7 @@
 
 namespace mge::ops {
 
-// Transposed convolutions that enlarge an image by whole windows, on images whose channels lie side by side.
+// Transposed convolutions with disjoint windows, on images in blocks of channels or channels last.
 Algorithm apart_windows_conv2d_backward_data();
 
 }  // namespace mge::ops

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What our own convolutions of f32 share: blocks of channels, and weights packed by them.
+// Common part of our own f32 convolutions: blocks of channels, and weights packed by them.
 
 #include <memory>
 
@@ -13,7 +13,7 @@ class PackedWeight;
 
 namespace mge::ops {
 
-// How many channels lie side by side in the layout that the fastest kernels for f32 read and write.
+// Number of contiguous channels in the layout of the fastest f32 kernels.
 int64_t channel_block();
 Layout channel_blocks();
 
@@ -21,8 +21,8 @@ Layout channel_blocks();
 Support is_of_f32(const Problem& problem);
 // The same, and weights that are no constants or not plain.
 Support has_constant_weights_of_f32(const Problem& problem);
-// Refuses a convolution whose images and residual do not lie in channel_blocks(), or whose activation changes
-// the zeros that fill the last block of y.
+// Refuses a convolution whose images and residual are not in channel_blocks(), or whose activation changes
+// the padding zeros in the last block of y.
 Support lies_in_channel_blocks(const Problem& problem);
 
 // (oc / block, ic, kernel height, kernel width, block); zeros fill the last block. Blocks of 4, 8 or 16.

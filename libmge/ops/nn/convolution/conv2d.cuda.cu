@@ -28,7 +28,7 @@ struct WindowsByElement : Windows<T> {
 // The weight of backward data: by channel of x, and channel and element of the kernel of dy.
 template <class T>
 struct WeightByInput {
-    const T* weight;  // of the group
+    const T* weight;  // that of the group
     ConvExtents c;
 
     using Row = int64_t;
@@ -42,10 +42,10 @@ struct WeightByInput {
     MGE_DEVICE float value(Row row, Column column) const { return widen(weight[row + column]); }
 };
 
-// What of dy has seen a pixel of x: by that pixel, and channel and element of the kernel.
+// im2col of dy for a pixel of x: by that pixel, and channel and element of the kernel.
 template <class T>
 struct Witnesses {
-    const T* dy;  // of the group
+    const T* dy;  // that of the group
     ConvExtents c;
 
     using Row = Pixel;
@@ -83,7 +83,7 @@ struct Witnesses {
 // dy of backward weight: by channel, and pixel of all images.
 template <class T>
 struct OutputByChannel {
-    const T* dy;  // of the group
+    const T* dy;  // that of the group
     ConvExtents c;
 
     using Row = int64_t;

@@ -12,7 +12,7 @@ struct ConvArguments {
     void* result;
     ConvExtents conv;
     ProductExtents extents;
-    float* parts;  // of split sums
+    float* parts;  // parts of split sums
     Activation activation;
 };
 

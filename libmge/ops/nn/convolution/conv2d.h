@@ -102,7 +102,7 @@ struct Conv2dBackwardWeight {
                                               field<&Params::padding>("padding", "As in conv2d."),
                                               field<&Params::dilation>("dilation", "As in conv2d."),
                                               field<&Params::groups>("groups", "As in conv2d."));
-    // x and dy; the result lies as weights do.
+    // x and dy; the result has the layout of weights.
     static constexpr ImageLayouts layouts{.inputs = 0b011, .outputs = 0};
     static constexpr auto autocast = Autocast::wide;
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);

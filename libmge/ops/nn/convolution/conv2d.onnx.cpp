@@ -29,7 +29,7 @@ Operands export_conv2d(Site& s) {
     return {with_epilogue(s, y, p.activation)};
 }
 
-// Of the sizes that give one under the convolution the result has not always the smallest.
+// The result does not always have the smallest possible size of the input.
 Operands export_conv2d_backward_data(Site& s) {
     auto& p = s.params<ops::Conv2dBackwardData>();
     if (!is_float(s.dtype())) unsupported("images of ", s.dtype());

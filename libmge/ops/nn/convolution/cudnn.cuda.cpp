@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Convolutions by cuDNN. Bias, residual and relu can be part of its operation; what else follows a
-// convolution is a kernel of ours. cuDNN wants weights to lie as images do, so where those have their
-// channels last it gets a copy of the weight: one that is kept where the weight is constant, else one made in
-// each run.
+// Convolutions by cuDNN. Bias, residual and relu can be part of its operation; our kernel computes other
+// epilogues. cuDNN requires weights in the layout of images, so for channels last it gets a copy of the
+// weight: a permanent one for a constant weight, otherwise one made in each run.
 
 #include "libmge/ops/nn/convolution/cudnn.h"
 
@@ -54,11 +53,11 @@ struct State {
     bool is_fused = false;  // the plan does what follows the convolution
     bool has_residual = false;
     DType dtype{};
-    size_t result_bytes = 0;             // of the workspace, for a result that is not finished
+    size_t result_bytes = 0;             // part of the workspace for an unfinished result
     cuda::EpilogueArguments epilogue{};  // no elements: nothing is left to do
     TurnedWeight turned;
     Algorithm otherwise{};
-    Prepared own;  // of that, for operands that cuDNN cannot have
+    Prepared own;  // prepared state of it, for operands that cuDNN does not support
 };
 
 size_t weight_input(const State& s) { return s.ids[0] == weight_id ? 0 : 1; }
@@ -91,7 +90,7 @@ Prepared prepare(const PrepareContext& context) {
     s.has_residual = follows.residual;
     s.dtype = p.outputs[0].dtype;
     if (!s.is_fused && !follows.is_nothing()) s.epilogue = epilogue_of(p, c);
-    // A residual may lie where the result does.
+    // A residual may be in place of the result.
     if (!s.is_fused && follows.residual) s.result_bytes = workspace_part(p.outputs[0].bytes());
     s.turned = prepare_weight(context, c);
     s.otherwise = own_kernel(p);
@@ -127,7 +126,7 @@ void finish(const State& s, const Launch& launch, const void* sums, cuda::Stream
     });
 }
 
-// The tensors of a plan and where they lie.
+// The tensors of a plan and their addresses.
 struct Addresses {
     std::array<int64_t, 5> ids{};
     std::array<const void*, 5> at{};

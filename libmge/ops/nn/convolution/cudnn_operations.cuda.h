@@ -16,24 +16,24 @@ namespace mge::ops {
 // Numbers of the tensors in an operation graph; z is the residual.
 enum CudnnId : int64_t { x_id, weight_id, y_id, bias_id, z_id };
 
-// What cuDNN makes of an operator. The weight is input 1 of the forward operator, input 0 of the gradient for
-// x, and the result of the gradient for the weight.
+// The cuDNN operation for an operator. The weight is input 1 of the forward operator, input 0 of the gradient
+// for x, and the result of the gradient for the weight.
 struct CudnnConvolution {
     ConvGeometry geometry;
     ImageOrder order;
-    std::array<CudnnId, 3> ids;  // of input 0, input 1 and the output
-    // Weights lie as images do: not as we have them when there is something to exchange.
+    std::array<CudnnId, 3> ids;  // ids of input 0, input 1 and the output
+    // Weights need the layout of images, which differs from ours if there are axes to exchange.
     bool weight_is_turned = false;
 };
 CudnnConvolution cudnn_convolution(const Problem& problem);
 
-// What follows a convolution.
+// The epilogue of a convolution.
 struct ConvEpilogue {
     bool bias = false, residual = false;
     Activation activation = Activation::none;
 
     bool is_nothing() const { return !bias && !residual && activation == Activation::none; }
-    // What cuDNN has ready engines for; they want a bias.
+    // Epilogues for which cuDNN has ready engines; they require a bias.
     bool can_be_fused() const {
         return bias && (activation == Activation::none || without_nan(activation) == Activation::relu);
     }
@@ -42,7 +42,7 @@ ConvEpilogue conv_epilogue(const Problem& problem);
 
 inline constexpr size_t most_cudnn_candidates = 16;
 
-// Of steps (int8), all with their channels last: the sums of their products, in int32.
+// For steps (int8), all with channels last: the sums of their products, in int32.
 cuda::CudnnDescriptor step_convolution_graph(const ConvGeometry& g, const cuda::CudnnTarget& target);
 
 // "cudnn:" and the name of a configuration (kernel/cuda/cudnn/cudnn_graph.h), or "cudnn_fused:" where it does

@@ -12,7 +12,7 @@
 namespace mge::ops {
 namespace {
 
-// Of x. Larger ones come from beyond the second cache, where the library is as fast (0.96 to 1.1 of this
+// Limit for x. Larger planes come from beyond the L2 cache, where the library is as fast (0.96 to 1.1 of this
 // kernel's time at 112×112 pixels on a Zen 3), unless it computes the activation in a second pass.
 constexpr int64_t plane_bytes = 1 << 17;
 bool is_faster_than_library(const ConvGeometry& g, Activation activation) {

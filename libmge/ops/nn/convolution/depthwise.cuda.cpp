@@ -14,7 +14,7 @@ namespace mge::ops {
 namespace {
 
 constexpr int64_t most_shared = 48 << 10;  // bytes that every block may have
-constexpr int64_t most_packs = 32;         // beside each other: what lies behind another is for other blocks
+constexpr int64_t most_packs = 32;         // adjacent packs per block: further ones are for other blocks
 
 struct State {
     DType dtype;

@@ -8,7 +8,7 @@
 namespace mge::cuda {
 namespace {
 
-// Where a thread computes: rows from `row` on of a column, in `pack` channels from `channel` on.
+// The work of a thread: rows from `row` on of a column, in `pack` channels from `channel` on.
 struct Place {
     int64_t image;
     int channel, row, column;
@@ -22,7 +22,7 @@ MGE_DEVICE Place place_of(const DepthwiseArguments& a, int64_t group, int64_t im
             int(group - rest * a.conv.out_columns.value)};
 }
 
-// What follows the sums of one pixel.
+// The epilogue of one pixel's sums.
 template <class T, int pack>
 MGE_DEVICE void store(const DepthwiseArguments& a, int64_t at, int channel, const float (&sums)[pack]) {
     using Loaded = Pack<T, pack>;
@@ -47,8 +47,8 @@ template <class T, int pack>
 using Sums = float[depthwise_rows][pack];
 
 // `load_window(element, w)`: that element of the windows of the place's channels. The rows that a column of
-// the windows meets are loaded together, so that as many loads are under way, and once for all rows of y.
-// What lies outside of the image is multiplied as zeros are.
+// the windows covers are loaded together, for many loads in flight, and once for all rows of y. Pixels
+// outside of the image are zeros.
 template <class T, int pack, int side, int stride, class LoadWindow>
 MGE_DEVICE void add_windows(Square<side, stride>, const ConvExtents& c, const Place& place, const T* x,
                             LoadWindow load_window, Sums<T, pack>& sums) {

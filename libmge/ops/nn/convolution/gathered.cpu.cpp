@@ -16,15 +16,14 @@ namespace {
 // Measured on the layers of ResNets with AVX2: at 7×7 pixels these take 0.76 to 0.93 of the library's time,
 // at 14×14 as long.
 constexpr int64_t enough_channels = 64, enough_pixels = 16, most_pixels = 64;
-// What the windows of some channels see, which all weights of these pass by: half of a second cache of 512
-// KiB.
+// im2col data of some channels, which all their weights use: half of an L2 cache of 512 KiB.
 constexpr int64_t together_floats = 1 << 16;
 
 struct State {
     cpu::GatheredWindows windows;
-    cpu::Pointwise product;  // of all channels
+    cpu::Pointwise product;  // product of all channels
     std::shared_ptr<const onednn::PackedWeight> weight;
-    int64_t channels_together;  // of the product
+    int64_t channels_together;  // channels per product
     int threads;
 };
 

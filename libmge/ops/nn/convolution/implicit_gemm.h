@@ -5,7 +5,7 @@
 
 namespace mge::ops {
 
-// How the images of one of the three problems lie; nullopt: in no way that a GPU knows.
+// The order of the images of one of the three problems; nullopt: unsupported on a GPU.
 std::optional<ImageOrder> order_of_images(const Problem& problem);
 
 // Our own convolutions on a GPU, for all shapes. They accept plain images alone, and can run on both orders.

@@ -12,7 +12,7 @@ namespace {
 
 struct State {
     Prepared row;
-    int64_t channels, stored;  // of y; what its layout adds is zero
+    int64_t channels, stored;  // channels of y; the padding of its layout is zero
 };
 
 int64_t floats(const TensorSpec& spec) { return int64_t(spec.bytes() / sizeof(float)); }

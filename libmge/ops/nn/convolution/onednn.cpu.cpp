@@ -14,7 +14,7 @@ namespace {
 
 using namespace onednn;
 
-// Which of x, weight and y the operator computes, and where the others stand among its inputs.
+// Which of x, weight and y the operator computes, and the positions of the others among its inputs.
 struct Forward {
     static constexpr auto geometry = forward_geometry;
     static constexpr int x = DNNL_ARG_SRC, weight = DNNL_ARG_WEIGHTS, y = DNNL_ARG_DST;
@@ -80,8 +80,8 @@ bool suits_winograd(const ConvGeometry& g) {
            cpu_isa() >= Isa::avx512;
 }
 
-// A second thread costs a parallel region for each primitive and reorder, which small work does not earn. But
-// images that are not small lie in the caches of both cores, and fetching them from there costs more.
+// A second thread costs a parallel region for each primitive and reorder, which small work does not justify.
+// But larger images are in the caches of both cores, and fetching them from there costs more.
 int threads_for(const Problem& p, const ConvGeometry& g) {
     constexpr int64_t few_multiplications = 1 << 18, few_elements = 1 << 14;
     bool is_small = g.x_shape().numel() + g.y_shape().numel() < few_elements;
@@ -188,9 +188,9 @@ std::vector<Implementation> ask(BackwardWeight, const Problem& p, const ConvGeom
     return implementations(&operation, attr, hint.get(), is_wanted);
 }
 
-constexpr int64_t tile = 4;  // of F(4,3)
+constexpr int64_t tile = 4;  // for F(4,3)
 
-// Of the whole batch: each transformed weight is multiplied with so many tiles.
+// For the whole batch: each transformed weight is multiplied by so many tiles.
 int64_t tiles(const ConvGeometry& g) {
     return g.n * ((g.out[0] + tile - 1) / tile) * ((g.out[1] + tile - 1) / tile);
 }
@@ -208,7 +208,7 @@ int rank_of(const std::string& name, const ConvGeometry& g, bool weight_is_ready
         return large_tiles == (g.out[0] * g.out[1] > small_image) ? 0 : 1;
     }
     if (is_general_product(name)) return 5;
-    // Of the two for depthwise convolutions the older one was faster in every layer that was measured.
+    // The older one of the two for depthwise convolutions was faster in every measured layer.
     bool second_choice = name.find("brdgmm") != std::string::npos;
     return reordered || second_choice ? 4 : 3;
 }

@@ -25,7 +25,7 @@ bool has_dear_activation(Activation activation) {
 }
 // A second thread costs a parallel region, which less work does not earn.
 constexpr int64_t few_multiplications = 1 << 18;
-// Of a part that a thread takes from another one at the end: some microseconds.
+// Smallest part that a thread takes from another one at the end: some microseconds.
 constexpr int64_t least_multiplications = 1 << 17;
 
 struct State {

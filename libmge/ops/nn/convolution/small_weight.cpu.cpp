@@ -10,7 +10,7 @@
 namespace mge::ops {
 namespace {
 
-constexpr int64_t grain_multiplications = 1 << 17;  // of a thread, as forward
+constexpr int64_t grain_multiplications = 1 << 17;  // per thread, as in the forward operator
 
 enum Input : size_t { x, dy };
 
@@ -21,7 +21,7 @@ struct State {
     int threads;
 
     bool packs() const { return dy_order == cpu::PixelOrder::planes || w.image.oc != w.channels(); }
-    int64_t scratch() const {  // of a thread
+    int64_t scratch() const {  // for one thread
         return w.sum_floats() + w.image.workspace_floats() + (packs() ? w.dy_floats() : 0);
     }
 };

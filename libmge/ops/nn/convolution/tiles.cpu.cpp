@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// A convolution of half-precision images as many small ones in f32: each widens a tile of one image with its
-// margin (zeros where that lies outside), is computed by an f32 algorithm without padding, and is rounded
-// into the result. Weights are widened and packed once. All tiles have one shape, so there is one prepared
-// algorithm: the last of a row or column reaches back over what is done already, and only its new part is
-// stored. The workspace is a small part of the images, which is why they are f16 in the first place.
+// A convolution of half-precision images as many small ones in f32. Each widens a tile of one image with its
+// margin (zeros outside the image), is computed by an f32 algorithm without padding, and is rounded into the
+// result. Weights are widened and packed once. All tiles have one shape, so there is one prepared algorithm:
+// the last of a row or column overlaps the previous one, and only its new part is stored. The workspace is a
+// small part of the images, which is the reason for using f16.
 
 #include "libmge/ops/nn/convolution/tiles.h"
 
@@ -185,7 +185,7 @@ Prepared prepare(const PrepareContext& context) {
     s.y_offset = aligned(s.x.outer * s.tile.in[0] * s.tile.in[1] * s.x.inner);
     s.inner_offset = s.y_offset + aligned(s.y.outer * s.tile.out[0] * s.tile.out[1] * s.y.inner);
     size_t workspace = s.inner_offset * sizeof(float) + s.inner.workspace();
-    // Of the widened weights only what the algorithm inside has no copy of is kept.
+    // Widened weights are kept only if the inner algorithm has no copy of them.
     PackedInputs packed = s.inner.packed();
     if (packed.inputs >> 1 & 1)
         s.weight = {};
@@ -196,7 +196,7 @@ Prepared prepare(const PrepareContext& context) {
     return Prepared::make(std::move(s), workspace, std::move(packed));
 }
 
-// Where a tile lies in the image, and how much of it is done already.
+// The position of a tile in the image, and its part that is finished already.
 struct Place {
     int64_t image = 0;
     Pair at{}, done{};

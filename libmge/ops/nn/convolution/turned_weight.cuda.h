@@ -13,13 +13,13 @@ namespace mge::ops {
 // A weight as cuDNN wants it, where that is not as we have it: with its channels behind the kernel.
 struct TurnedWeight {
     std::optional<cuda::CopyPlan> copy;
-    size_t bytes = 0;                    // of the workspace
-    StorageRef kept;                     // of a constant one, which nobody needs besides
-    std::optional<cuda::CopyPlan> back;  // of that
-    size_t plain_bytes = 0;              // of the workspace of who wants it back
+    size_t bytes = 0;                    // part of the workspace
+    StorageRef kept;                     // copy of a constant weight, which is not needed otherwise
+    std::optional<cuda::CopyPlan> back;  // inverse copy
+    size_t plain_bytes = 0;              // part of the workspace for users of the original
 };
 
-// Where cuDNN wants a weight beside channels last in another order than ours.
+// Whether cuDNN's order of a channels-last weight differs from ours.
 bool is_turned_for_channels_last(const ConvGeometry& g);
 
 // `constant`: its address, null where runs have different ones, or it is a result, which is turned back.

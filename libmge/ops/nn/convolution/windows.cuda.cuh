@@ -34,10 +34,10 @@ MGE_DEVICE Pixel window_element(const ConvExtents& c, int number) {
 // The windows of x: by pixel of y and element of the window.
 template <class T>
 struct Windows {
-    const T* x;  // of the group
+    const T* x;  // that of the group
     ConvExtents c;
 
-    // Where in x a window begins, outside of the image perhaps.
+    // The start of a window in x, which may be outside of the image.
     MGE_DEVICE Pixel begin(int64_t pixel) const {
         int64_t image_size = c.groups * c.ic * c.in[0] * c.in[1];
         Pixel p = output_pixel(c, pixel, image_size);
@@ -46,7 +46,7 @@ struct Windows {
         p.offset += (int64_t(p.at[0]) * c.in[1] + p.at[1]) * c.in_steps.pixel;
         return p;
     }
-    // How far from there an element lies.
+    // The offset of an element from there.
     MGE_DEVICE Pixel step(int64_t element) const {
         Pixel p = window_element(c, int(element));
 #pragma unroll
@@ -73,12 +73,12 @@ struct WindowsByPixel : Windows<T> {
     MGE_DEVICE float value(const Row& row, const Column& column) const { return this->at(row, column); }
 };
 
-// Where a pixel of all images begins, in images of so many channels: its first channel's element.
+// The offset of a pixel of all images, in images of so many channels: its first channel's element.
 MGE_DEVICE int64_t pixel_offset(int64_t pixel, Divisor size, int64_t channels, ImageSteps steps) {
     int64_t image = long_quotient(pixel, size), within = pixel - image * size.value;
     return image * channels * size.value + within * steps.pixel;
 }
-// Where an element of y lies: of a channel within a group, and a pixel of all images.
+// The position of an element of y: a channel within a group, and a pixel of all images.
 struct OutputPlace {
     int64_t channel, offset;
 };

@@ -23,7 +23,7 @@ using cpu::Winograd;
 // So many tiles share the transformation of a weight, and their points stay in the second cache: measured
 // from 28 to 200 on layers of 64 to 512 channels.
 constexpr int64_t tiles_of_strip = 56;
-// Of fewer than that for each thread all threads compute the points together.
+// With fewer than that for each thread, all threads compute the points together.
 constexpr int64_t tiles_of_thread = 28;
 // With fewer channels the transforms, which grow with them, take longer than what they save; with fewer tiles
 // the transformation of a weight costs more than its products, and whole nets gain nothing. At 16, where a
@@ -31,7 +31,7 @@ constexpr int64_t tiles_of_thread = 28;
 // two threads), nets are faster: their weights come from beyond the second cache.
 struct Enough {
     int64_t channels, tiles;
-    int64_t copied_tiles;  // where plain images are copied as well; 0: they never are
+    int64_t copied_tiles;  // limit up to which plain images are copied as well; 0: never
 };
 constexpr Enough enough{32, 16, 64};
 // With vectors of 8 or 4 floats products take longer, while constant weights come as fast, so what pays
@@ -61,7 +61,7 @@ ConvGeometry turned_around(const ConvGeometry& g) {
     return {g.n, g.groups, g.ic, g.oc, g.out, g.in, g.kernel, g.stride, padding, g.dilation};
 }
 
-// Whether tiles of images that lie as these do, and a convolution like this one, suit.
+// Whether tiles of images in these layouts, and such a convolution, are suitable.
 Support suits(const ConvGeometry& g, const TensorSpec& x, const TensorSpec& y, const Enough& least = enough) {
     const Pair one{1, 1}, three{3, 3};
     if (g.kernel != three || g.stride != one || g.dilation != one || g.groups != 1)
@@ -87,7 +87,7 @@ Support supports(const Problem& p) {
     return suits_forward(p, enough_for_constants());
 }
 
-// Where oneDNN has a Winograd of its own, what stands before it was not measured with weights that change.
+// If oneDNN has its own Winograd, the order was not measured with changing weights.
 bool is_preferred() { return cpu_isa() < Isa::avx512; }
 
 template <bool Preferred>
@@ -119,7 +119,7 @@ Support supports_backward_weight(const Problem& p) {
     return suits(backward_weight_geometry(p), p.inputs[0], p.inputs[1]);
 }
 
-// Of plain images, beside which a copy in blocks lies.
+// Blocked copies of plain images.
 struct Copies {
     int64_t planes = 0, pixels = 0;  // no planes: none is needed
 
@@ -167,7 +167,7 @@ struct State {
         return {begin, shape.tiles() * (i + 1) / strips - begin};
     }
     int64_t most_tiles() const { return (shape.tiles() + strips - 1) / strips; }
-    // Of one block of channels of y.
+    // For one block of channels of y.
     int64_t packed_block() const { return shape.ic * 9 * shape.y.block; }
     bool packs_panels() const { return !weight && strips == 1; }
     bool packs_ahead() const { return !weight && strips > 1; }

@@ -4,12 +4,12 @@
 
 namespace mge::ops {
 
-// 3×3 windows with stride 1 and constant weights by Winograd's F(4×4, 3×3), on images whose channels lie side
-// by side (kernel/cpu/convolution/winograd.h).
+// 3×3 windows with stride 1 and constant weights by Winograd's F(4×4, 3×3), on images in blocks of channels
+// (kernel/cpu/convolution/winograd.h).
 Algorithm winograd_conv2d();
 
-// The same with weights that change, and the gradients. Each stands in its list twice, preferred and behind
-// oneDNN's: which of the two it is, the instruction set says.
+// The same with changing weights, and the gradients. Each is listed twice, preferred and after oneDNN's: the
+// instruction set determines which of the two applies.
 template <bool Preferred>
 Algorithm winograd_conv2d_changing();
 template <bool Preferred>

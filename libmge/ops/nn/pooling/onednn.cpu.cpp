@@ -17,7 +17,7 @@ struct State {
     int64_t maxima;  // results to look through, see run
 };
 
-// Where x and y (or their gradients) stand among the operands of the Problem.
+// The positions of x and y (or their gradients) among the operands of the Problem.
 const TensorSpec& x_spec(const Problem& p, PoolKind kind) {
     return kind == PoolKind::average_backward ? p.outputs[0] : p.inputs[0];
 }
@@ -30,7 +30,7 @@ dnnl_alg_kind_t kind_of(const PoolGeometry& g, PoolKind kind) {
     return g.count_include_pad ? dnnl_pooling_avg_include_padding : dnnl_pooling_avg_exclude_padding;
 }
 
-// What the last window needs behind the image; negative when it ends before.
+// The padding for the last window after the image; negative if it ends before.
 Pair padding_behind(const PoolGeometry& g) {
     Pair result;
     for (size_t i : {0, 1}) result[i] = (g.out[i] - 1) * g.stride[i] + g.kernel[i] - g.in[i] - g.padding[i];
@@ -109,7 +109,7 @@ Prepared prepare_onednn_pool(const PrepareContext& context, const PoolGeometry& 
 void run_onednn_pool(const Prepared& prepared, const Launch& launch) {
     auto& s = prepared.state<State>();
     s.call.run(launch, s.threads);
-    // Half of them lie in another core's cache: better looked at there.
+    // Half of them are in another core's cache: they are better processed there.
     par_for(launch.threads, s.maxima, parallel_grain, [&](int64_t begin, int64_t end) {
         cpu::pool_kernels().lowest_to_infinity(launch.out<float>(0) + begin, end - begin);
     });

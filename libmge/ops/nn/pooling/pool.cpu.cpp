@@ -17,7 +17,7 @@ namespace {
 struct State {
     PoolGeometry g;
     DType dtype = DType::f32;
-    // Of the vectorised kernels.
+    // For the vectorised kernels.
     int64_t planes = 0;
     cpu::PoolPlane plane{};
 };
@@ -101,8 +101,8 @@ Support supports_average_backward(const Problem& problem) {
     return supports_images(problem.outputs[0], problem.inputs.subspan(1));
 }
 
-// Where our own rows were faster than oneDNN: work that costs less than its call, means of whole planes and,
-// as oneDNN's maxima have to be looked through afterwards, all of these.
+// Cases in which our own rows were faster than oneDNN: work that costs less than its call, means of whole
+// planes, and all maxima, because oneDNN's must be checked afterwards.
 template <class Op, PoolKind Kind>
 bool prefers_own(const Problem& problem) {
     if (Kind == PoolKind::max) return true;
@@ -111,7 +111,7 @@ bool prefers_own(const Problem& problem) {
     if (g.y_shape().numel() * g.kernel[0] * g.kernel[1] < few_elements) return true;
     return Kind == PoolKind::average && g.kernel == g.in && !is_layout(problem.inputs[0], "nhwc");
 }
-// An algorithm that stands twice in its list: before oneDNN where it is preferred to it, else behind.
+// An algorithm that is listed twice: before oneDNN if it is preferred, otherwise after it.
 template <class Op, PoolKind Kind, Support (*Supports)(const Problem&), bool Preferred>
 Support supports_at(const Problem& problem) {
     if (Support support = Supports(problem); !support) return support;

@@ -56,9 +56,8 @@ MGE_DEVICE Window results_of(const Pooling& g, int row, int column) {
     return {first(row, 0), end(row, 0), first(column, 1), end(column, 1)};
 }
 
-// What becomes of the elements of a window: an object with `float start`, `float add(float so_far, int64_t
-// at, int64_t output)`, `join` of two lanes and `result`. Where it is of x alone, `join` adds an element,
-// too.
+// The reduction of a window: an object with `float start`, `float add(float so_far, int64_t at, int64_t
+// output)`, `join` of two lanes and `result`. If it only depends on x, `join` adds an element, too.
 template <class T>
 struct Largests {
     const T* x;
@@ -125,7 +124,7 @@ __global__ void pool_windows(F f, Pooling g, T* y, int lanes) {
     }
 }
 
-// A pack of channels that lie side by side for each thread.
+// A pack of contiguous channels for each thread.
 template <class F, class T>
 __global__ void pool_packs(F f, Pooling g, T* y) {
     constexpr int size = pack_size<T>;

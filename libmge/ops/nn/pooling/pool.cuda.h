@@ -4,7 +4,7 @@
 
 namespace mge::cuda {
 
-// A PoolGeometry; rows first. The channels of a plane lie side by side at each of its pixels: of plain images
+// A PoolGeometry; rows first. The channels of a plane are contiguous at each of its pixels: for plain images
 // each channel is a plane, with channels last each image.
 struct Pooling {
     int64_t planes, channels;

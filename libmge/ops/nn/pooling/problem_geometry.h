@@ -6,7 +6,7 @@
 
 namespace mge::ops {
 
-// Of any pooling operator, for kernels on whatever device.
+// For any pooling operator, for kernels on any device.
 template <class Op>
 PoolGeometry geometry_of(const Problem& problem) {
     auto& p = problem.as<typename Op::Params>();

@@ -11,7 +11,7 @@
 namespace mge::to_onnx {
 namespace {
 
-// Where steps, scales and zero points are among the inputs.
+// The positions of steps, scales and zero points among the inputs.
 struct WeightPlaces {
     size_t steps, scale, zero;
 };

@@ -22,14 +22,14 @@ enum Input : size_t { x, steps, scale, zero_point, bias, residual };
 constexpr int64_t few_rows = 16;
 // Work per thread that is worth a parallel region; about 20 multiplications per nanosecond are done.
 constexpr int64_t grain_multiplications = 1 << 14;
-// The floats of a block of weights lie in the last cache, those of most blocks in the second, until they are
-// used.
+// The floats of a block of weights are in the last-level cache, those of most blocks in the L2 cache, until
+// they are used.
 constexpr int64_t block_floats = 1 << 18;
 constexpr int64_t block_step = 64;  // rows of weights
 
 struct State {
     CompressedWeight weight;
-    int64_t rows;  // of x
+    int64_t rows;  // rows of x
     Activation activation;
 };
 
@@ -91,9 +91,9 @@ onednn::Call product_with(const State& s, int64_t rows) {
 
 struct Blocks {
     State problem;
-    int64_t rows;  // of weights in a block
+    int64_t rows;  // rows of weights in a block
     onednn::Call block;
-    std::optional<onednn::Call> last;  // where that is smaller
+    std::optional<onednn::Call> last;  // the last block if it is smaller
     int threads;
     int64_t floats() const { return rows * problem.weight.columns; }
 };

@@ -48,7 +48,7 @@ struct CompressedWork {
 
 // --- few rows of x ---
 
-// What a lane reads at once: neighbouring bytes of one group.
+// The part that a lane reads at once: neighbouring bytes of one group.
 template <int bytes>
 struct alignas(bytes) Steps {
     uint8_t v[bytes];

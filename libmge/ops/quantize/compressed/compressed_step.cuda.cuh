@@ -6,10 +6,10 @@
 
 namespace mge::cuda {
 
-// Where the steps of a column lie within a row, and in which group.
+// The position of a column's steps within a row, and its group.
 struct CompressedColumn {
     int64_t group, byte;
-    bool is_high;  // of a byte with two steps
+    bool is_high;  // the half of a byte with two steps
 };
 MGE_DEVICE CompressedColumn compressed_column(const ExpandArguments& x, int64_t column) {
     int64_t group = column;

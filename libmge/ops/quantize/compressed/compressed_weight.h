@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What the operators on compressed weights (kernel/compressed_weight.h) have in common: steps (u8, one row of
-// bytes for each row of the matrix), scales (f32, one row of groups) and zero points (u8, as the scales).
+// Common part of the operators on compressed weights (kernel/compressed_weight.h): steps (u8, one row of
+// bytes for each row of the matrix), scales (f32, one row of groups) and zero points (u8, like the scales).
 
 #include <span>
 #include <string_view>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Work on the parts of a tensor that lie in one channel, and so have one scale and zero point.
+// Work on the parts of a tensor in one channel, which share a scale and a zero point.
 
 #include <algorithm>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Quantised convolutions of images whose channels lie side by side (layout nhwc).
+// Quantised convolutions of channels-last images (layout nhwc).
 
 #include "libmge/kernel/algorithm.h"
 #include "libmge/ops/nn/convolution/geometry.h"
@@ -23,9 +23,9 @@ inline int64_t pieces(int64_t n, int64_t size) { return (n + size - 1) / size; }
 inline size_t aligned(int64_t bytes) { return size_t(pieces(bytes, 64) * 64); }
 
 ConvGeometry quantised_geometry(const Problem& problem);
-// Images of a pixel each, and windows of one: the product of a matrix, which lies alike in all layouts.
+// 1×1 images and windows: a matrix product, which is stored alike in all layouts.
 bool is_product(const ConvGeometry& g);
-// Of all their kernels: such images, and a weight of i8 without a zero point that can be packed ahead.
+// Requirement of all their kernels: such images, and an i8 weight without a zero point that can be packed.
 Support channels_last_images(const Problem& problem);
 
 }  // namespace mge::ops

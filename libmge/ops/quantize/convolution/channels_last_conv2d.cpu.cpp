@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// A convolution of images whose channels lie side by side (nhwc), as a product of rows of bytes with a packed
-// weight (kernel/cpu/product/byte_product.h). A row is the bytes under a window. Where windows are single
-// pixels the image itself is such rows. Where they step by one pixel, and a pixel fills whole words of the
-// product, an image with its border is: a window is as many parts as it has taps, and the windows that reach
-// over the end of a line are computed, too, and dropped. Else rows are gathered, a chunk at a time. Where the
-// product takes i16, they are widened and less the zero point: gathered ones, or, where the lines of a window
-// are short, an image with its border, of whose windows each line is a part.
+// A convolution of channels-last images (nhwc), as a product of rows of bytes with a packed weight
+// (kernel/cpu/product/byte_product.h). A row consists of the bytes under a window. For 1×1 windows the image
+// itself consists of such rows. With stride 1, if a pixel fills whole words of the product, an image with its
+// border does: a window has as many parts as taps, and the windows across the end of a line are computed,
+// too, and dropped. Otherwise rows are gathered, a chunk at a time. If the product uses i16, values are
+// widened and the zero point is subtracted: in gathered rows, or, if the lines of a window are short, in an
+// image with its border, whose windows have each line as a part.
 
 #include <algorithm>
 #include <array>
@@ -25,8 +25,8 @@ namespace {
 using Conv = QuantizedConv2d;
 constexpr int64_t columns = cpu::product_columns;
 constexpr int64_t vector = 16;              // bytes that short runs are copied by
-constexpr int64_t most_rows = 96;           // of a chunk: whole tiles of 6, 12 and 32
-constexpr int64_t chunk_bytes = 192 << 10;  // of gathered rows, so that they stay in the L2 cache
+constexpr int64_t most_rows = 96;           // per chunk: whole tiles of 6, 12 and 32
+constexpr int64_t chunk_bytes = 192 << 10;  // size of gathered rows, so that they stay in the L2 cache
 
 int64_t whole(int64_t n, int64_t size) { return pieces(n, size) * size; }
 
@@ -40,7 +40,7 @@ struct ChannelsLast {
     Rows rows;
     int64_t images, count;  // how often there are `count` rows, dropped ones included
     int64_t line;           // rows of a line of y, of which the first g.out[1] are kept
-    int64_t k, part_bytes;  // of a whole row, of a part
+    int64_t k, part_bytes;  // sizes of a whole row and of a part
     std::vector<int64_t> parts;
     int64_t chunk_rows;
     int64_t threads;
@@ -50,7 +50,7 @@ struct ChannelsLast {
     int64_t blocks() const { return pieces(g.oc, columns); }
     bool is_wide() const { return product->takes_wide; }
     int64_t element() const { return is_wide() ? int64_t(sizeof(int16_t)) : 1; }
-    // What is multiplied is unsigned where the product knows nothing else.
+    // The factors are unsigned if the product supports nothing else.
     bool is_shifted() const { return is_x_signed && !product->takes_signed && !is_wide(); }
     int64_t width() const { return g.in[1] + 2 * g.padding[1]; }
     int64_t height() const { return g.in[0] + 2 * g.padding[0]; }
@@ -71,7 +71,7 @@ struct ChannelsLast {
         int64_t count = rows == Rows::gathered ? chunk_rows : product->rows;
         return int64_t(aligned((count * k + vector) * element()));
     }
-    // Of one thread: gathered rows and the sums of a chunk.
+    // For one thread: gathered rows and the sums of a chunk.
     int64_t scratch_bytes() const {
         return gathered_bytes() + chunk_rows * columns * int64_t(sizeof(int32_t));
     }
@@ -96,7 +96,7 @@ ChannelsLast describe(const Problem& problem, const cpu::ByteProduct& product) {
                    .is_x_signed = problem.inputs[Conv::x].dtype == DType::i8,
                    .threads = problem.threads};
     auto& g = c.g;
-    if (is_product(g)) {  // of one image, whose pixels they are
+    if (is_product(g)) {  // for one image, whose pixels they are
         g.in[1] = g.out[1] = g.n;
         g.n = 1;
         g.stride = {1, 1};
@@ -200,17 +200,17 @@ void copy_vectors(const uint8_t* from, uint8_t* to, int64_t n, uint8_t shift) {
     }
 }
 
-// What all shares of the work on an image have in common.
+// Common part of all shares of the work on an image.
 struct ImageRun {
     const ChannelsLast& c;
     const Launch& launch;
     const ConvScales& scales;
     const uint8_t *x, *bordered;
-    int64_t first_pixel;  // of the image, in all of y
+    int64_t first_pixel;  // the image's first pixel in all of y
     uint8_t border, shift;
 };
 
-// What stands in images with a border and in gathered rows: bytes of the image, or i16.
+// The elements of images with a border and of gathered rows: bytes of the image, or i16.
 struct ByteElements {
     const ImageRun& run;
     void fill(uint8_t* to, int64_t n) const { std::memset(to, run.border, size_t(n)); }
@@ -266,7 +266,7 @@ void gather_rows(const Elements& elements, int64_t first, int64_t count, Element
             bool is_inside = h >= 0 && h < g.in[0] && left >= 0 && left + g.kernel[1] <= g.in[1];
             if (is_inside && g.dilation[1] == 1) {
                 int64_t n = g.kernel[1] * g.ic, from = (h * g.in[1] + left) * g.ic;
-                // What is copied too much of, the next run writes over.
+                // The next run overwrites the excess of a copy.
                 if (from + whole(n, vector) <= image_bytes)
                     elements.copy_whole(run.x + from, at, n);
                 else
@@ -291,7 +291,7 @@ void gather_rows(const ImageRun& run, int64_t first, int64_t count, uint8_t* to)
         gather_rows(ByteElements{run}, first, count, to);
 }
 
-// Rows of the image that lie too close to its end for a whole tile to be read.
+// Rows of the image that are too close to its end to read a whole tile.
 cpu::ByteRows last_rows(const ImageRun& run, int64_t first, int64_t count, int64_t channels,
                         uint8_t* scratch) {
     auto& c = run.c;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A convolution where every channel has a window of its own, of images whose channels lie side by side
-// (nhwc). What windows read above and below the image is a line of zero points; left and right of it they are
-// computed one by one.
+// A depthwise convolution of channels-last images (nhwc). Pixels above and below the image are a line of zero
+// points; windows across the left and right border are computed one by one.
 
 #include <algorithm>
 #include <array>
@@ -67,7 +66,7 @@ Prepared prepare(const PrepareContext& context) {
             int8_t w = weight[c * taps + t];
             uint8_t* block = d.weight.data() + c / together * d.block_bytes();
             int64_t place = d.kernel->place_of_tap(t, c % together);
-            auto wide = int16_t(w);  // whose lowest byte comes first
+            auto wide = int16_t(w);  // with the lowest byte first
             std::memcpy(block + place * d.kernel->weight_bytes, &wide, size_t(d.kernel->weight_bytes));
             d.weight_sums[size_t(c)] += w;
         }
@@ -81,10 +80,10 @@ struct DepthwiseRun {
     const Launch& launch;
     const ConvScales& scales;
     const uint8_t *x, *outside;  // the image, a line outside of it
-    int64_t first_pixel;         // of the image, in all of y
+    int64_t first_pixel;         // the image's first pixel in all of y
 };
 
-// Where the taps of a pixel lie; those that fill up lie anywhere.
+// Addresses of the taps of a pixel; padding taps may be anywhere.
 void point_at_taps(const DepthwiseRun& run, int64_t oh, int64_t ow, std::vector<const uint8_t*>& taps) {
     auto& g = run.d.g;
     size_t t = 0;
@@ -98,7 +97,7 @@ void point_at_taps(const DepthwiseRun& run, int64_t oh, int64_t ow, std::vector<
     for (; t < taps.size(); ++t) taps[t] = run.outside;
 }
 
-// The pixels of a line of y whose windows lie between the left and the right border.
+// The pixels of a line of y whose windows are between the left and the right border.
 struct Span {
     int64_t begin, end;
 };
@@ -111,7 +110,7 @@ Span inner_pixels(const ConvGeometry& g) {
     return {begin, std::clamp(end, begin, g.out[1])};
 }
 
-// Neighbours in a line that have their taps equally far apart, and where the taps of the first lie.
+// Neighbours in a line with equal tap distances, and the addresses of the first one's taps.
 struct Neighbours {
     int64_t first, count;
     std::vector<const uint8_t*> taps;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// A convolution with windows of 3x3 pixels that step by one, of images whose channels lie side by side
-// (nhwc), by Winograd's transform in integers (kernel/cpu/convolution/integer_winograd.h): a quarter of the
-// products, the same bits. Tiles of 4x4 pixels of y are worked on in chunks, some lines of tiles or a part of
-// one, as many as have their points in the L2 cache. Where the sums of all channels of x could be too large
-// for the transform, these are divided into parts, whose sums are added up.
+// A convolution with 3x3 windows and stride 1 of channels-last images (nhwc), by Winograd's transform in
+// integers (kernel/cpu/convolution/integer_winograd.h): a quarter of the products, bit-identical. Tiles of
+// 4x4 pixels of y are processed in chunks, some lines of tiles or a part of one, as many as have their points
+// in the L2 cache. If the sums over all channels of x could be too large for the transform, they are divided
+// into parts, whose sums are added up.
 
 #include <algorithm>
 #include <array>
@@ -23,9 +23,9 @@ namespace {
 using Conv = QuantizedConv2d;
 constexpr int64_t columns = cpu::product_columns, side = cpu::integer_tile_side, points = cpu::integer_points;
 constexpr int64_t together = cpu::integer_winograd_channels;
-constexpr int64_t chunk_bytes = 320 << 10;            // of the points of a chunk of the image
-constexpr int64_t fewest_tiles = 6, most_tiles = 24;  // of a chunk
-constexpr int64_t largest_step = 255;                 // of x, less the zero point
+constexpr int64_t chunk_bytes = 320 << 10;            // size of the points of a chunk of the image
+constexpr int64_t fewest_tiles = 6, most_tiles = 24;  // per chunk
+constexpr int64_t largest_step = 255;                 // largest step of x, minus the zero point
 
 struct IntegerWinogradConv {
     ConvGeometry g;
@@ -34,7 +34,7 @@ struct IntegerWinogradConv {
     int64_t threads;
     int64_t lines, across;               // tiles of an image
     int64_t line_chunks, across_chunks;  // how many parts they are divided into
-    std::vector<Part> parts;             // of the channels of x
+    std::vector<Part> parts;             // parts of the channels of x
     PackedValues<int16_t> weight;  // part after part, block after block of channels of y, point after point
 
     int64_t blocks() const { return pieces(g.oc, columns); }
@@ -42,7 +42,7 @@ struct IntegerWinogradConv {
     int64_t chunk_lines() const { return pieces(lines, line_chunks); }
     int64_t chunk_across() const { return pieces(across, across_chunks); }
     int64_t chunk_tiles() const { return chunk_lines() * chunk_across(); }
-    // Of one thread: the points of the image, of a block of products, and the block's sums.
+    // For one thread: the points of the image, of a block of products, and the block's sums.
     size_t image_bytes() const { return aligned(points * chunk_tiles() * g.ic * int64_t(sizeof(int16_t))); }
     size_t block_bytes(int64_t tile_elements) const {
         return aligned(chunk_tiles() * tile_elements * columns * int64_t(sizeof(int32_t)));
@@ -135,13 +135,13 @@ Prepared prepare(const PrepareContext& context) {
     return Prepared::make(std::move(c), workspace, std::move(packed));
 }
 
-// What all chunks of an image have in common.
+// Common part of all chunks of an image.
 struct ImageRun {
     const IntegerWinogradConv& c;
     const Launch& launch;
     const ConvScales& scales;
     const uint8_t *x, *outside;  // the image, a pixel outside of it
-    int64_t first_pixel;         // of the image, in all of y
+    int64_t first_pixel;         // the image's first pixel in all of y
 };
 // Tiles of an image, and a thread's memory for them.
 struct Chunk {
@@ -192,7 +192,7 @@ void multiply_points(const ImageRun& run, const Chunk& chunk, int64_t block, Par
         }
 }
 
-// Sums lie as lines of pixels, `width` apart.
+// Sums are stored as lines of pixels, `width` apart.
 void sum_up(const ImageRun& run, const Chunk& chunk, int64_t block, bool is_added) {
     int64_t width = chunk.across.size() * side, channels = std::min(columns, run.c.g.oc - block * columns);
     for (int64_t tile = 0; tile < chunk.tiles(); ++tile) {

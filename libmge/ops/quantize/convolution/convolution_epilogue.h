@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What happens to the sums of a quantised convolution before they are stored: the same for all its kernels.
+// The epilogue of a quantised convolution's sums before they are stored: the same for all its kernels.
 
 #include "libmge/kernel/algorithm.h"
 #include "libmge/ops/quantize/convolution/quantized_conv2d.h"
@@ -8,7 +8,7 @@
 
 namespace mge::ops {
 
-// Of the problem.
+// For the problem.
 struct ConvEpilogue {
     bool is_exact;  // the sums are the result
     bool is_per_channel;
@@ -20,7 +20,7 @@ struct ConvEpilogue {
     explicit ConvEpilogue(const Problem& problem);
 };
 
-// Of one run.
+// For one run.
 struct ConvScales {
     const float* scale = nullptr;
     const int32_t* bias = nullptr;

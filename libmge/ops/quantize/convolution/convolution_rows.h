@@ -6,12 +6,12 @@
 
 namespace mge::ops {
 
-// No block has more channels, nor more pixels where those lie side by side.
+// Limit of a block's channels, and of its pixels if those are contiguous.
 inline constexpr int64_t longest_row = 64;
 
-// The sum of pixel i and channel c is sums[i * stride + c] + start[c], start having room for whole vectors;
-// bias is in it. `first_channel` counts in all of y, `first` is the place of the first sum in y; from there
-// channels lie `plane` apart and pixels `step`, one of which is 1.
+// The sum of pixel i and channel c is sums[i * stride + c] + start[c], where start is padded to whole vectors
+// and includes the bias. `first_channel` counts in all of y, `first` is the position of the first sum in y;
+// from there channels are `plane` apart and pixels `step`, one of which is 1.
 struct SumBlock {
     const int32_t *sums, *start;
     int64_t stride, pixels, channels;

@@ -40,7 +40,7 @@ struct Depthwise {
 
     int64_t image_elements() const { return width * height * together; }
     int64_t weight_elements() const { return int64_t(taps.size()) * together; }
-    // Of one thread: an image, its weight, the sums of a row.
+    // For one thread: an image, its weight, the sums of a row.
     int64_t scratch_bytes() const {
         int64_t halves = image_elements() + weight_elements() + longest_row * together * 2;
         return (halves * 2 + 63) / 64 * 64;

@@ -44,7 +44,7 @@ MGE_DEVICE void put_step(void* steps, int type, int64_t i, int32_t step) {
         static_cast<uint8_t*>(steps)[i] = uint8_t(step);
 }
 
-// What becomes of the sum of an element of y.
+// The epilogue of the sum of an element of y.
 struct StepEpilogue {
     StepConvArguments a;
 

@@ -27,7 +27,7 @@ struct StepConvArguments {
 template <class X, class Weight>
 void convolve_steps(Stream stream, const StepConvArguments& arguments);
 
-// Of sums without their bias, which lie with their channels last whatever y does.
+// For sums without their bias, which are channels last for any order of y.
 void finish_steps(Stream stream, const StepConvArguments& arguments, const int32_t* sums);
 
 }  // namespace mge::cuda

@@ -49,11 +49,11 @@ Support supports(const Problem& p) {
 struct State {
     cuda::CudnnPlan plan;
     cuda::StepConvArguments arguments{};
-    std::optional<cuda::CopyPlan> copy_of_x;  // of plain images
+    std::optional<cuda::CopyPlan> copy_of_x;  // for plain images
     TurnedWeight turned;
-    size_t x_bytes = 0, sums_bytes = 0;  // of the workspace; sums that are the result need none
+    size_t x_bytes = 0, sums_bytes = 0;  // parts of the workspace; sums that are the result need none
     Algorithm otherwise{};
-    Prepared own;  // of that, for operands that cuDNN cannot have
+    Prepared own;  // prepared state of it, for operands that cuDNN does not support
 };
 
 cuda::CopyPlan with_channels_last(const ConvGeometry& g) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What the kernels of quantized_conv2d on a GPU have in common.
+// Common part of the kernels of quantized_conv2d on a GPU.
 
 #include "libmge/kernel/algorithm.h"
 #include "libmge/ops/nn/convolution/geometry.h"

@@ -37,9 +37,9 @@ struct TiledConv {
     ConvEpilogue epilogue;
     bool is_x_signed, is_weight_signed;
     const cpu::IntegerTile* tile;
-    int64_t words_per_pixel, width, height;  // of the laid out image of one group
-    int64_t words;                           // of a window
-    int64_t blocks;                          // of tile->columns channels, in one group
+    int64_t words_per_pixel, width, height;  // those of the copied image of one group
+    int64_t words;                           // words of a window
+    int64_t blocks;                          // blocks of tile->columns channels, in one group
     int64_t threads;
     PackedValues<int32_t> weight;      // packed, when it never changes
     std::vector<int32_t> weight_sums;  // Σ weight per channel
@@ -50,7 +50,7 @@ struct TiledConv {
     int64_t block_words() const { return words * tile->columns; }
     int64_t weight_words() const { return g.groups * blocks * block_words(); }
     int64_t channels() const { return g.groups * g.oc; }
-    // Of one thread: the words of a chunk, and its sums in one block.
+    // For one thread: the words of a chunk, and its sums in one block.
     int64_t scratch_words() const { return pixels_per_chunk * (words + tile->columns); }
     size_t workspace() const {
         int64_t packed = weight.empty() ? weight_words() + channels() : 0;
@@ -159,14 +159,14 @@ void lay_out_image(const TiledConv& c, const X* x, int32_t x_zero, int threads, 
     });
 }
 
-// What all chunks of an image share.
+// Common part of all chunks of an image.
 struct ImageRun {
     const TiledConv& c;
     const Launch& launch;
     const ConvScales& scales;
     const int32_t *image, *weight;
     const int32_t* weight_sums;
-    int32_t byte_zero;  // of the laid out bytes; 0 for i16
+    int32_t byte_zero;  // zero point of the copied bytes; 0 for i16
     int64_t n;
 };
 

@@ -24,7 +24,7 @@ Support supports(const Problem& p) {
     onednn::ThreadScope scope(p.threads);
     auto desc = describe(p);
     if (!desc) return {"not among oneDNN's reorders"};
-    // Where it generates no code for a dtype (f16; bf16 without AVX-512) an element takes it 60 ns.
+    // If it generates no code for a dtype (f16; bf16 without AVX-512) an element takes it 60 ns.
     bool is_generated = std::string_view(onednn::implementation_name(desc.get())) != "simple:any";
     return is_generated ? supported : Support{"no generated code for this dtype and layout"};
 }

@@ -19,7 +19,7 @@ int64_t part_stride(const AxisPlaces& axis, int64_t block) {
     return axis.block == block && block > 1 ? axis.inner : axis.outer;
 }
 
-// The elements whose index in `split` (an axis with blocks, or −1) lies in whole blocks, or in the last one.
+// The elements whose index in `split` (an axis with blocks, or −1) is in whole blocks, or in the last one.
 StridedCopy copy_part(const TensorSpec& x, const ElementPlaces& from, const ElementPlaces& to, int split,
                       bool is_tail) {
     Shape shape;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Where layouts put elements, and reorders as copies along strides.
+// Positions of elements in layouts, and reorders as strided copies.
 
 #include <array>
 #include <optional>
@@ -11,7 +11,7 @@
 
 namespace mge::ops {
 
-// Where index i of an axis lies: (i / block) * outer + (i % block) * inner elements from the start.
+// The offset of index i of an axis: (i / block) * outer + (i % block) * inner elements from the start.
 struct AxisPlaces {
     int64_t block = 1, outer = 0, inner = 0;
     int64_t at(int64_t i) const { return i / block * outer + i % block * inner; }

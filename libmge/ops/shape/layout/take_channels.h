@@ -8,8 +8,8 @@
 
 namespace mge::ops {
 
-// What joins, cuts and shuffles of channels come down to inside of compiled programs: the pass
-// fuse_channel_moves puts it there. Its kernels know channels last and blocks of channels, too.
+// Joins, slices and shuffles of channels inside compiled programs: the pass fuse_channel_moves inserts it.
+// Its kernels support channels last and blocks of channels, too.
 struct TakeChannels {
     static constexpr auto name = "take_channels";
     static constexpr auto doc =

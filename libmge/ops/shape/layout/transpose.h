@@ -26,7 +26,7 @@ struct Transpose {
 KernelList kernels(Cpu, Transpose);
 inline constexpr OpFunction<Transpose> transpose{};
 
-// The permutation with entries 0 … rank-1; UserError when the pattern is none.
+// The permutation with entries 0 … rank-1; UserError for an invalid pattern.
 MGE_API std::vector<int> transpose_axes(const Transpose::Params& params, int rank);
 
 MGE_API StridedCopy plan_transpose(const Problem& problem);
