@@ -7,6 +7,7 @@
 #include <span>
 
 #include "libmge/graph/match_walk.h"
+#include "libmge/graph/readers.h"
 #include "libmge/ops/elementwise/arithmetic.h"
 
 namespace mge::match {
@@ -260,8 +261,9 @@ ValueId Match::operator[](std::string_view name) const {
 const Node& Match::node(std::string_view name) const {
     ValueId value = (*this)[name];
     if (is_root(value)) return *root_;
-    MGE_CHECK(value != no_value && graph_.value(value).producer >= 0, "no node computes '", name, "'");
-    return graph_.node(graph_.value(value).producer);
+    const Node* maker = maker_of(graph_, value);
+    MGE_CHECK(maker, "no node computes '", name, "'");
+    return *maker;
 }
 
 double Match::number(std::string_view name) const {

@@ -147,15 +147,12 @@ public:
     New(const OpInfo& op, std::shared_ptr<const void> params, std::vector<New> operands,
         std::string name = {});
     New named(std::string name) const;
-    // A constant that is computed only when the match is replaced.
-    static New later(std::function<Tensor()> constant);
 
 private:
-    friend class Placer;
+    friend class Replacements;
     struct Application;
     ValueId value_ = no_value;
     Tensor constant_;
-    std::function<Tensor()> later_;
     std::shared_ptr<const Application> application_;
 };
 template <class O>
@@ -164,8 +161,7 @@ New made(const typename O::Params& params, std::vector<New> operands) {
 }
 
 // `replace` returns nullopt to decline; then the pattern's next alternative is tried, and the next rule. The
-// replacement must have the spec of the root's result. `replace` must be pure and cheap: it is called before
-// the rewrite and again during it.
+// replacement must have the spec of the root's result. It is called once for each match that it accepts.
 template <class C>
 struct Rule {
     Pattern pattern;
@@ -199,13 +195,6 @@ Graph replace_matches(Graph graph, const Table<C>& table, const C& context,
     for (auto& rule : table) rules.patterns.push_back(&rule.pattern);
     rules.replace = [&](size_t rule, const Match& match) { return table[rule].replace(match, context); };
     return replace_matches(std::move(graph), rules);
-}
-
-// Returns the node that computes the value if its operator is O, else nullptr.
-template <class O>
-const Node* made_by(const Graph& graph, ValueId value) {
-    const Node* node = value == no_value ? nullptr : graph.find_node(graph.value(value).producer);
-    return node && node->op == &O::info ? node : nullptr;
 }
 
 }  // namespace mge::match

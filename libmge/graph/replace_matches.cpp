@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <span>
 
 #include "libmge/graph/match_walk.h"
 #include "libmge/graph/rewrite.h"
@@ -21,43 +22,55 @@ New New::named(std::string name) const {
     return {*application_->op, application_->params, application_->operands, std::move(name)};
 }
 
-New New::later(std::function<Tensor()> constant) {
-    New made(no_value);
-    made.later_ = std::move(constant);
-    return made;
-}
-
-// Adds the replacement of a match to the target of a rewrite.
-class Placer {
+// Holds replacements until they are added to the target of a rewrite. They are stored in a few arrays:
+// single allocations would separate the nodes of the target in memory, which slows later passes down.
+class Replacements {
 public:
-    Placer(Rewrite& rewrite, const Node& root, Against against)
-        : rewrite_(rewrite), place_(rewrite.source().place(root)), against_(against) {}
+    // Refers to a value, or to a new constant or node, as an operand or as the replacement of a root.
+    using Operand = int;
 
-    ValueId operator()(const New& made) {
-        Graph& target = rewrite_.target();
-        if (made.constant_) return target.add_constant(made.constant_, {}, place_);
-        if (made.later_) return target.add_constant(made.later_(), {}, place_);
-        if (!made.application_) return against_ == Against::source ? rewrite_(made.value_) : made.value_;
-        auto& [op, params, operands, name] = *made.application_;
+    Operand add(const New& made) {
+        if (!made.constant_ && !made.application_) return made.value_;
+        Item item{made.constant_, nullptr, nullptr, {}, 0, 0};
+        if (made.application_) {
+            auto& [op, params, operands, name] = *made.application_;
+            std::vector<Operand> added;
+            for (auto& operand : operands) added.push_back(add(operand));
+            item = {{}, op, params, name, operands_.size(), added.size()};
+            operands_.insert(operands_.end(), added.begin(), added.end());
+        }
+        items_.push_back(std::move(item));
+        return first_item - Operand(items_.size() - 1);
+    }
+    // Returns the operand's value in the target. `value_of` finds that of a matched graph's value.
+    template <class Fn>
+    ValueId place(Operand operand, Graph& target, DeviceId place_of_root, const Fn& value_of) {
+        if (operand > first_item) return value_of(operand);
+        auto& [constant, op, params, name, begin, count] = items_[size_t(first_item - operand)];
+        if (constant) return target.add_constant(constant, {}, place_of_root);
         std::vector<ValueId> inputs;
-        inputs.reserve(operands.size());
-        for (auto& operand : operands) inputs.push_back((*this)(operand));
-        NodeId id = target.add_node(*op, params, std::move(inputs), name, nullptr, &place_);
+        inputs.reserve(count);
+        for (Operand each : std::span(operands_).subspan(begin, count))
+            inputs.push_back(place(each, target, place_of_root, value_of));
+        NodeId id = target.add_node(*op, std::move(params), std::move(inputs), std::move(name), nullptr,
+                                    &place_of_root);
         return target.node(id).outputs[0];
     }
 
 private:
-    Rewrite& rewrite_;
-    DeviceId place_;
-    Against against_;
+    static constexpr Operand first_item = no_value - 1;
+    struct Item {
+        Tensor constant;
+        const OpInfo* op;
+        std::shared_ptr<const void> params;
+        std::string name;
+        size_t first_operand, operand_count;
+    };
+    std::vector<Item> items_;
+    std::vector<Operand> operands_;
 };
 
 namespace {
-
-struct Replaced {
-    size_t rule;
-    New made;
-};
 
 class Driver {
 public:
@@ -67,41 +80,38 @@ public:
         return !node.outputs.empty() &&
                std::ranges::any_of(rules_.patterns, [&](auto* p) { return p->part().may_start_at(node); });
     }
-    // Returns the replacement by the first rule, from `first` on, that matches and accepts. The walk then has
-    // the nodes that the match takes over.
-    std::optional<Replaced> find(Walk& walk, size_t first = 0) const {
-        std::optional<Replaced> found;
+    // Returns the replacement by the first rule that matches and accepts. The walk then has the nodes that
+    // the match takes over.
+    std::optional<New> find(Walk& walk) const {
+        std::optional<New> found;
         if (rules_.may_match && !rules_.may_match(walk)) return found;
-        for (size_t i = first; i < rules_.patterns.size() && !found; ++i) {
+        for (size_t i = 0; i < rules_.patterns.size() && !found; ++i) {
             auto& part = rules_.patterns[i]->part();
             if (!part.may_start_at(walk.root())) continue;
             auto accept = [&] {
                 if (!walk.is_closed()) return false;
-                auto made = rules_.replace(i, walk);
-                if (made) found = {i, std::move(*made)};
-                return made.has_value();
+                found = rules_.replace(i, walk);
+                return found.has_value();
             };
             part.match(walk, walk.root_value(), Next(accept));
         }
         return found;
-    }
-    // Returns the value that replaces the root's.
-    ValueId place(Rewrite& rewrite, NodeId id, const New& made) const {
-        auto& root = rewrite.source().node(id);
-        ValueId value = Placer(rewrite, root, rules_.against)(made);
-        const TensorSpec &is = rewrite.target().value(value).spec,
-                         &was = rewrite.source().value(root.outputs[0]).spec;
-        MGE_CHECK(is == was, "a rule replaces ", was, " by ", is, " for ", root.op->name);
-        rewrite.replace(root.outputs[0], value);
-        return value;
     }
 
 private:
     const Rules& rules_;
 };
 
-// Decides on all matches, then rewrites. Replacements are built twice instead of stored, because there may be
-// as many as nodes, scattered over memory.
+// Replaces the root by `value` of the target.
+ValueId replaced(Rewrite& rewrite, const Node& root, ValueId value) {
+    const TensorSpec &is = rewrite.target().value(value).spec,
+                     &was = rewrite.source().value(root.outputs[0]).spec;
+    MGE_CHECK(is == was, "a rule replaces ", was, " by ", is, " for ", root.op->name);
+    rewrite.replace(root.outputs[0], value);
+    return value;
+}
+
+// Decides on all matches, then rewrites.
 class SourceRewriting {
 public:
     SourceRewriting(const Graph& graph, const Rules& rules) : graph_(graph), driver_(rules) {}
@@ -109,35 +119,49 @@ public:
     bool find() {
         for (size_t i = graph_.nodes().size(); i-- > 0;) {
             if (!driver_.may_be_root(graph_.node(NodeId(i)))) continue;
-            if (rules_of_.empty()) {
+            if (is_taken_over_.empty()) {
                 uses_ = graph_.use_counts();
-                rules_of_.assign(graph_.nodes().size(), copied);
+                is_taken_over_.resize(graph_.nodes().size());
             }
-            if (rules_of_[i] == copied && start(NodeId(i)))
-                if (auto found = driver_.find(walk_)) {
-                    rules_of_[i] = int(found->rule);
-                    for (NodeId id : walk_.nodes()) rules_of_[size_t(id)] = taken_over;
-                    is_any_ = true;
-                }
+            if (is_taken_over_[i] || !start(NodeId(i))) continue;
+            auto made = driver_.find(walk_);
+            if (!made) continue;
+            for (NodeId id : walk_.nodes()) {
+                is_taken_over_[size_t(id)] = true;
+                taken_over_.push_back(id);
+            }
+            decisions_.push_back({NodeId(i), replacements_.add(*made), taken_over_.size()});
         }
-        return is_any_;
+        return !decisions_.empty();
     }
     Graph run() {
         Rewrite rewrite(graph_);
         for (size_t i = 0; i < graph_.nodes().size(); ++i) {
-            if (rules_of_[i] == copied) rewrite.copy(NodeId(i));
-            if (rules_of_[i] < 0) continue;
-            start(NodeId(i));
-            auto found = driver_.find(walk_, size_t(rules_of_[i]));
-            MGE_CHECK(found, "a rule declined a replacement that it had accepted");
-            ValueId value = driver_.place(rewrite, NodeId(i), found->made);
-            for (NodeId id : walk_.nodes()) rewrite.absorb(id, value);
+            if (is_taken_over_[i]) continue;
+            if (decisions_.empty() || decisions_.back().root != NodeId(i)) {
+                rewrite.copy(NodeId(i));
+                continue;
+            }
+            const Replacements::Operand made = decisions_.back().made;
+            decisions_.pop_back();
+            auto& root = graph_.node(NodeId(i));
+            ValueId value = replaced(rewrite, root,
+                                     replacements_.place(made, rewrite.target(), graph_.place(root),
+                                                         [&](ValueId id) { return rewrite(id); }));
+            for (size_t begin = decisions_.empty() ? 0 : decisions_.back().end; taken_over_.size() > begin;) {
+                rewrite.absorb(taken_over_.back(), value);
+                taken_over_.pop_back();
+            }
         }
         return rewrite.finish();
     }
 
 private:
-    static constexpr int copied = -1, taken_over = -2;
+    struct Decision {
+        NodeId root;
+        Replacements::Operand made;
+        size_t end;  // in taken_over_
+    };
 
     // Returns false if results other than the first, which a rule replaces, are used.
     bool start(NodeId id) {
@@ -149,9 +173,12 @@ private:
 
     const Graph& graph_;
     Driver driver_;
-    std::vector<int> uses_, rules_of_;  // by value; by node
+    std::vector<int> uses_;            // by value
+    std::vector<bool> is_taken_over_;  // by node
+    std::vector<Decision> decisions_;  // the last root first
+    std::vector<NodeId> taken_over_;
+    Replacements replacements_;
     Walk walk_{graph_, uses_};
-    bool is_any_ = false;
 };
 
 // Keeps reader counts of the target's values: present readers and those that the rest of the source will add.
@@ -190,7 +217,10 @@ private:
         Node taken{};
         for (NodeId inside : walk_.nodes()) take_work(target.node(inside), taken);
         const size_t old_nodes = target.nodes().size();
-        ValueId value = driver_.place(rewrite_, id, found->made);
+        Replacements made;
+        auto itself = [](ValueId value) { return value; };
+        ValueId value =
+            replaced(rewrite_, node, made.place(made.add(*found), target, graph_.place(node), itself));
         if (NodeId producer = target.value(value).producer; producer >= 0)
             take_work(taken, target.node(producer));
         uses_.resize(target.values().size());

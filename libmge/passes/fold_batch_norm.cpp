@@ -113,12 +113,9 @@ std::optional<match::New> without_batch_norm(const match::Match& m, const PassOp
     for (int i = 0; i < along_channels.rank(); ++i) along_channels[i] = i == 1 ? channels : 1;
     bias = as_bias(graph, producer, folded.bias.with_shape(along_channels));
     if (!bias) return std::nullopt;
-    auto scaled_weights = [factor = std::move(folded.factor),
-                           weights = constant_of(graph, named_input(producer, weights->input)),
-                           inner = weights->inner, threads = options.threads] {
-        return times_factor(weights, factor, inner, threads);
-    };
-    return fused(producer, {{weights->input, match::New::later(scaled_weights)}, {"bias", bias}});
+    Tensor scaled = times_factor(constant_of(graph, named_input(producer, weights->input)), folded.factor,
+                                 weights->inner, options.threads);
+    return fused(producer, {{weights->input, scaled}, {"bias", bias}});
 }
 
 }  // namespace

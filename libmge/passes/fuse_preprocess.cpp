@@ -7,13 +7,16 @@
 //
 // By default this is done if it saves a transpose or a padding; purely elementwise steps are left to
 // fuse_elementwise, unless the switch requests them.
+//
+// The pass is not a table of rules (graph/match.h), because each step changes a, b and the order of the axes,
+// which decide what the next step may be.
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 
 #include "libmge/device/device.h"
-#include "libmge/graph/match.h"
+#include "libmge/graph/readers.h"
 #include "libmge/graph/rewrite.h"
 #include "libmge/ops/create/full.h"
 #include "libmge/ops/elementwise/arithmetic.h"
@@ -60,7 +63,8 @@ struct Prefix {
 // The one value that a tensor is full of.
 std::optional<double> uniform_value(const Graph& graph, ValueId id) {
     auto& value = graph.value(id);
-    if (auto* full = match::made_by<ops::Full>(graph, id)) return full->as<ops::Full::Params>().value;
+    const Node* maker = maker_of(graph, id);
+    if (maker && maker->op == &ops::Full::info) return maker->as<ops::Full::Params>().value;
     if (!value.is_constant() || value.spec.dtype != DType::f32 || value.spec.numel() == 0)
         return std::nullopt;
     auto* first = value.constant.data<float>();
@@ -101,11 +105,13 @@ bool combine(const OpInfo* op, bool constant_is_right, double k, Affine& x) {
 class Matcher {
 public:
     Matcher(const Graph& graph, const PassOptions& options)
-        : graph_(graph), shapes_(graph, options), uses_(graph.use_counts()) {}
+        : graph_(graph),
+          shapes_(graph, options),
+          uses_(graph.use_counts()),
+          readers_(readers_of_values(graph)) {}
 
     // The longest chain behind the input that is one preprocess.
-    std::optional<Prefix> match(ValueId input, bool channels_last,
-                                const std::vector<NodeId>& reader_of) const {
+    std::optional<Prefix> match(ValueId input, bool channels_last) const {
         auto& spec = graph_.value(input).spec;
         if (!spec.shape.is_known() || spec.shape.rank() != ops::image_rank || spec.dtype == DType::boolean)
             return std::nullopt;
@@ -119,8 +125,8 @@ public:
         prefix.is_float = spec.dtype == DType::f32;
         std::optional<Prefix> longest;
         ValueId value = input;
-        while (uses_[size_t(value)] == 1 && reader_of[size_t(value)] >= 0) {
-            NodeId id = reader_of[size_t(value)];
+        while (uses_[size_t(value)] == 1 && readers_[size_t(value)].size() == 1) {
+            NodeId id = readers_[size_t(value)][0];
             auto& node = graph_.node(id);
             if (!graph_.value(node.outputs[0]).spec.shape.is_known() || !take(prefix, node, value)) break;
             prefix.steps.push_back(id);
@@ -193,16 +199,8 @@ private:
     const Graph& graph_;
     OtherShapes shapes_;
     std::vector<int> uses_;
+    std::vector<std::vector<NodeId>> readers_;
 };
-
-// By value, a node that reads it.
-std::vector<NodeId> readers(const Graph& graph) {
-    std::vector<NodeId> result(graph.values().size(), -1);
-    for (size_t i = 0; i < graph.nodes().size(); ++i)
-        for (ValueId id : graph.node(NodeId(i)).inputs)
-            if (id != no_value) result[size_t(id)] = NodeId(i);
-    return result;
-}
 
 // The sources of pictures.
 std::vector<ValueId> sources(const Graph& graph) {
@@ -239,12 +237,11 @@ void emit(Rewrite& rewrite, ValueId input, const Prefix& prefix) {
 Graph fuse_preprocess(Graph graph, const PassOptions& options) {
     bool is_asked_for = options.graph_opt.fuse_preprocess.value_or(false);
     Matcher matcher(graph, options);
-    auto reader_of = readers(graph);
     std::vector<std::pair<ValueId, Prefix>> found;
     for (ValueId input : sources(graph)) {
         std::optional<Prefix> best;
         for (bool channels_last : {true, false}) {
-            auto prefix = matcher.match(input, channels_last, reader_of);
+            auto prefix = matcher.match(input, channels_last);
             if (prefix && (!best || prefix->steps.size() > best->steps.size())) best = std::move(prefix);
         }
         if (best && best->steps.size() > 1 && (best->moves || is_asked_for)) found.emplace_back(input, *best);
