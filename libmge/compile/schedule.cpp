@@ -7,6 +7,7 @@
 #include "libmge/graph/copy_node.h"
 #include "libmge/graph/infer.h"
 #include "libmge/graph/node_problem.h"
+#include "libmge/graph/readers.h"
 #include "libmge/op/view_offsets.h"
 
 namespace mge {
@@ -54,9 +55,9 @@ private:
         std::vector<bool> result(graph_.values().size());
         for (ValueId id : graph_.outputs()) {
             result[size_t(id)] = true;
-            for (NodeId at = graph_.value(id).producer; at >= 0 && graph_.node(at).op->traits.view;
-                 at = graph_.value(id).producer) {
-                id = graph_.node(at).inputs[0];
+            for (auto* node = maker_of(graph_, id); node && node->op->traits.view;
+                 node = maker_of(graph_, id)) {
+                id = node->inputs[0];
                 result[size_t(id)] = true;
             }
         }

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "libmge/graph/readers.h"
 #include "libmge/ops/elementwise/where.h"
 #include "libmge/ops/index/slice/slice.h"
 #include "libmge/ops/shape/broadcast.h"
@@ -43,7 +44,7 @@ bool has_finite_numbers(const Graph& graph, ValueId id) {
         const float* data = t.dtype() == DType::f32 ? t.data<float>() : nullptr;
         return data && std::all_of(data, data + t.spec().numel(), [](float x) { return std::isfinite(x); });
     }
-    const Node* node = graph.find_node(value.producer);
+    const Node* node = maker_of(graph, id);
     if (!node) return false;
     if (node->op == &ops::Where::info)
         return has_finite_numbers(graph, node->inputs[1]) && has_finite_numbers(graph, node->inputs[2]);

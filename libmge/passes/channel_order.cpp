@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/passes/channel_order.h"
 
+#include "libmge/graph/readers.h"
 #include "libmge/op/apply.h"
 #include "libmge/ops/elementwise/convert/convert.h"
 #include "libmge/ops/nn/convolution/conv2d.h"
@@ -30,7 +31,7 @@ bool is_depthwise(const Graph& graph, const Node& node) {
 
 IntList channel_order(const Graph& graph, ValueId id) {
     // A program that replays records may have given its nodes up.
-    while (auto* node = graph.find_node(graph.value(id).producer)) {
+    while (auto* node = maker_of(graph, id)) {
         if (node->op == &ops::TakeChannels::info) return node->as<ops::TakeChannels::Params>().order;
         if (!keeps_order(graph, *node)) break;
         id = node->inputs[0];

@@ -9,6 +9,9 @@
 // shuffles, so intermediate results are never written.
 //
 // Nodes are kept if there are only joins and slices of images: layouts implement these in place.
+//
+// The pass is not a table of rules (graph/match.h), because each value carries the list of its channels to
+// the next operator.
 
 #include <algorithm>
 #include <optional>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Regions of elementwise operators become one step, so that intermediate values stay in the L1 cache instead
 // of going through memory: a `fused_elementwise`, or a `fused_region` if it also contains other operators. A
 // node fuses the producer of an input if that value has no other readers and the shape of the result (a
@@ -8,6 +9,9 @@
 // its result: later operators then read along other axes. If a switch requests these, they are fused wherever
 // it is legal. If all are unset, they are fused if it pays: a reduction unless it may read images in a
 // convolution's layout, and a transposition if it keeps long rows contiguous.
+//
+// The pass is not a table of rules (graph/match.h), because the limits count the steps and inputs that a
+// region has collected so far.
 
 #include <algorithm>
 

@@ -9,11 +9,15 @@
 // if scale and zero point are one number each and the real numbers have no other readers. No operator
 // processes more elements than before. Adjacent pairs quantize(dequantize(x)) become functions of bytes
 // (tabulate_bytes).
+//
+// The pass is not a table of rules (graph/match.h), because each real value carries the bytes, scale and zero
+// point that it stands for to the next operator.
 
 #include <algorithm>
 #include <cstring>
 
 #include "libmge/graph/copy_node.h"
+#include "libmge/graph/readers.h"
 #include "libmge/graph/rewrite.h"
 #include "libmge/ops/index/slice/slice.h"
 #include "libmge/ops/quantize/quantisation.h"
@@ -35,6 +39,9 @@ bool moves_first(const Node& node) {
     return false;
 }
 bool joins(const Node& node) { return node.op == &ops::Concat::info; }
+std::span<const ValueId> moved_inputs(const Node& node) {
+    return std::span(node.inputs).first(joins(node) ? node.inputs.size() : 1);
+}
 
 // Bytes in the target, the numbers of the source that give them meaning, of which the zero point may be
 // absent, and the node there that did so first.
@@ -127,19 +134,15 @@ TensorSpecs Mover::specs_as(const Node& node, DType dtype) const {
 bool Mover::move_steps(NodeId id) {
     auto& node = graph_.node(id);
     if (!moves_first(node) && !joins(node)) return false;
-    size_t operands = joins(node) ? node.inputs.size() : 1;
+    const auto operands = moved_inputs(node);
     const Steps first = steps_[size_t(node.inputs[0])];
-    std::vector<ValueId> inputs;
-    for (size_t i = 0; i < node.inputs.size(); ++i) {
-        if (i >= operands) {
-            inputs.push_back(rewrite_(node.inputs[i]));
-            continue;
-        }
-        auto& steps = steps_[size_t(node.inputs[i])];
-        bool fits = steps.bytes != no_value && uses_[size_t(node.inputs[i])] == 1 &&
+    std::vector<ValueId> inputs = rewrite_(node.inputs);
+    for (size_t i = 0; i < operands.size(); ++i) {
+        auto& steps = steps_[size_t(operands[i])];
+        bool fits = steps.bytes != no_value && uses_[size_t(operands[i])] == 1 &&
                     are_alike(steps.scale, first.scale) && are_alike(steps.zero, first.zero);
         if (!fits || dtype_in_target(steps.bytes) != dtype_in_target(first.bytes)) return false;
-        inputs.push_back(steps.bytes);
+        inputs[i] = steps.bytes;
     }
     auto& target = rewrite_.target();
     TensorSpecs reals = specs_of(graph_, node.outputs);
@@ -150,8 +153,8 @@ bool Mover::move_steps(NodeId id) {
         NodeId real = add(node, ops::Dequantize::info, std::make_shared<const ops::Dequantize::Params>(),
                           with_scale(bytes[i], first.scale, first.zero), {reals[i]});
         rewrite_.replace(node.outputs[i], made(real));
-        for (size_t k = 0; k < operands; ++k)
-            take_work(graph_.node(steps_[size_t(node.inputs[k])].dequantize), target.node(real));
+        for (ValueId operand : operands)
+            take_work(graph_.node(steps_[size_t(operand)].dequantize), target.node(real));
         steps_[size_t(node.outputs[i])] = {bytes[i], first.scale, first.zero, first.dequantize};
     }
     take_work(node, target.node(moved));
@@ -160,18 +163,17 @@ bool Mover::move_steps(NodeId id) {
 
 // Inputs and outputs have the same number of elements.
 bool Mover::may_quantize_before(ValueId real) const {
-    auto& value = graph_.value(real);
-    if (value.producer < 0 || uses_[size_t(real)] != 1 || steps_[size_t(real)].bytes != no_value)
-        return false;
-    auto& node = graph_.node(value.producer);
-    if ((!moves_first(node) && !joins(node)) || node.outputs.size() != 1) return false;
+    const Node* node = maker_of(graph_, real);
+    if (!node || uses_[size_t(real)] != 1 || steps_[size_t(real)].bytes != no_value) return false;
+    if ((!moves_first(*node) && !joins(*node)) || node->outputs.size() != 1) return false;
     int64_t elements = 0;
-    for (ValueId id : joins(node) ? std::span(node.inputs) : std::span(node.inputs).first(1)) {
+    for (ValueId id : moved_inputs(*node)) {
         auto& spec = graph_.value(id).spec;
         if (spec.dtype != DType::f32 || !spec.shape.is_known()) return false;
         elements += spec.numel();
     }
-    return node.op != &ops::Slice::info && value.spec.shape.is_known() && elements == value.spec.numel();
+    auto& spec = graph_.value(real).spec;
+    return node->op != &ops::Slice::info && spec.shape.is_known() && elements == spec.numel();
 }
 
 // The steps of a real value of the source.
@@ -184,12 +186,9 @@ ValueId Mover::quantized(ValueId real, const Node& quantize) {
         take_work(quantize, rewrite_.target().node(steps));
         return made(steps);
     }
-    auto& node = graph_.node(graph_.value(real).producer);
-    std::vector<ValueId> inputs;
-    for (size_t i = 0; i < node.inputs.size(); ++i) {
-        bool is_moved = joins(node) || i == 0;
-        inputs.push_back(is_moved ? quantized(node.inputs[i], quantize) : rewrite_(node.inputs[i]));
-    }
+    auto& node = *maker_of(graph_, real);
+    std::vector<ValueId> inputs = rewrite_(node.inputs);
+    for (size_t i = 0; i < moved_inputs(node).size(); ++i) inputs[i] = quantized(node.inputs[i], quantize);
     NodeId moved = add(node, *node.op, node.params, std::move(inputs),
                        specs_as(node, graph_.value(quantize.outputs[0]).spec.dtype));
     take_work(node, rewrite_.target().node(moved));

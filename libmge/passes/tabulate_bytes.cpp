@@ -7,6 +7,9 @@
 //
 // All numbers beside x have to be constants of one element. The real number that is quantised must have no
 // other reader: it would have to be computed all the same.
+//
+// The pass is not a table of rules (graph/match.h), because each value carries its 256 results to the next
+// operator.
 
 #include <cstring>
 #include <functional>

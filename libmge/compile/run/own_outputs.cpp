@@ -3,6 +3,7 @@
 
 #include <set>
 
+#include "libmge/graph/readers.h"
 #include "libmge/ops/elementwise/convert/convert.h"
 
 namespace mge {
@@ -10,8 +11,8 @@ namespace {
 
 // Returns the value that owns the memory.
 ValueId root_of(const Graph& graph, ValueId id) {
-    while (graph.value(id).producer >= 0 && graph.node(graph.value(id).producer).op->traits.view)
-        id = graph.node(graph.value(id).producer).inputs[0];
+    for (const Node* node = maker_of(graph, id); node && node->op->traits.view; node = maker_of(graph, id))
+        id = node->inputs[0];
     return id;
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "libmge/graph/readers.h"
 #include "libmge/model/import/onnx/parts.h"
 #include "libmge/op/apply.h"
 #include "libmge/ops/elementwise/arithmetic.h"
@@ -41,9 +42,7 @@ public:
 
 private:
     const Value& value(ValueId id) const { return body_.graph.value(id); }
-    const Node* producer(ValueId id) const {
-        return value(id).producer < 0 ? nullptr : &body_.graph.node(value(id).producer);
-    }
+    const Node* producer(ValueId id) const { return maker_of(body_.graph, id); }
     size_t carried() const { return body_.start.size(); }
 
     // Skips operators that keep a single number unchanged.
