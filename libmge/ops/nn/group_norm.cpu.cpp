@@ -1,19 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
 #include <cmath>
 
 #include "libmge/kernel/cpu/in_other_dtype.h"
-#include "libmge/kernel/cpu/parallel.h"
 #include "libmge/kernel/cpu/rows/row_kernels.h"
-#include "libmge/kernel/plain_layouts.h"
 #include "libmge/ops/nn/group_norm.h"
 #include "libmge/ops/nn/row_norm-inl.h"
-#include "libmge/tensor/dtype_dispatch.h"
 
 namespace mge::ops {
 namespace {
 
-using row_norm::add_statistics_gradients, row_norm::optional_input;
+using row_norm::add_statistics_gradients, row_norm::optional_input, row_norm::row_grain,
+    row_norm::supports_simd;
 
 // x seen as (samples, groups, channels of a group, pixels); a row is one group of one sample.
 struct State {
@@ -23,13 +20,20 @@ struct State {
 
     int64_t rows() const { return samples * groups; }
     int64_t row_size() const { return channels * pixels; }
+    int64_t factors() const { return groups * channels; }
+    int64_t run_size() const { return pixels; }
     // Without pixels there is nothing to walk along, however many channels there are.
     int64_t filled_channels() const { return pixels ? channels : 0; }
     // The first channel of a row, counted over all groups.
     int64_t first_channel(int64_t row) const { return row % groups * channels; }
     // Which factor element i of a row has.
-    auto factors(int64_t row) const {
+    auto factors_of(int64_t row) const {
         return [first = first_channel(row), this](int64_t i) { return first + i / pixels; };
+    }
+    template <class Fn>
+    void for_each_run(int64_t channel, Fn&& fn) const {
+        for (int64_t sample = 0; sample < samples; ++sample)
+            fn((sample * factors() + channel) * pixels, sample * groups + channel / channels);
     }
 };
 
@@ -39,13 +43,6 @@ State view(const TensorSpec& x, int64_t groups) {
     return state;
 }
 
-int64_t row_grain(const State& s) { return std::max<int64_t>(1, parallel_grain / (s.row_size() + 1)); }
-
-Support supports_simd(const Problem& problem) {
-    if (problem.inputs[0].dtype != DType::f32) return {"only f32"};
-    return plain_layouts(problem);
-}
-
 // --- forward: inputs x, weight, bias; outputs y, mean, inv_std ---
 
 Prepared prepare(const PrepareContext& context) {
@@ -53,15 +50,6 @@ Prepared prepare(const PrepareContext& context) {
     State state = view(context.problem.inputs[0], params.groups);
     state.epsilon = float(params.epsilon);
     return Prepared::make(state);
-}
-
-void run_reference(const Prepared& prepared, const Launch& launch) {
-    auto& s = prepared.state<State>();
-    dispatch_dtype(s.dtype, FloatTypes{}, [&](auto type) {
-        using T = typename decltype(type)::type;
-        for (int64_t row = 0; row < s.rows(); ++row)
-            row_norm::normalize<T>(launch, row, s.row_size(), s.epsilon, s.factors(row));
-    });
 }
 
 void run_simd(const Prepared& prepared, const Launch& launch) {
@@ -89,7 +77,7 @@ void run_simd(const Prepared& prepared, const Launch& launch) {
 constexpr Algorithm forward_algorithms[] = {
     {"simd_rows", supports_simd, prepare, run_simd},
     cpu::in_f32<Cpu, GroupNorm>(),
-    {"reference", plain_layouts, prepare, run_reference, {.naive = true}},
+    {"reference", plain_layouts, prepare, row_norm::run_reference<State>, {.naive = true}},
 };
 
 // --- backward: inputs x, dy, mean, inv_std, weight, dmean, dinv_std; outputs dx, dweight, dbias ---
@@ -97,38 +85,6 @@ constexpr Algorithm forward_algorithms[] = {
 Prepared prepare_backward(const PrepareContext& context) {
     return Prepared::make(
         view(context.problem.inputs[0], context.problem.as<GroupNormBackward::Params>().groups));
-}
-
-// Calls fn(place of its first pixel, row) for a channel in every sample.
-template <class Fn>
-void for_each_sample(const State& s, int64_t channel, Fn&& fn) {
-    for (int64_t sample = 0; sample < s.samples; ++sample)
-        fn((sample * s.groups * s.channels + channel) * s.pixels, sample * s.groups + channel / s.channels);
-}
-
-// dweight = Σ dy·x̂, dbias = Σ dy over samples and pixels
-template <class T>
-void factor_gradients(const State& s, const Launch& launch, int64_t channel) {
-    double weight = 0, bias = 0;
-    for_each_sample(s, channel, [&](int64_t at, int64_t row) {
-        for (int64_t i = at; i < at + s.pixels; ++i) {
-            double dy = float(launch.in<T>(1)[i]);
-            weight += dy * (float(launch.in<T>(0)[i]) - launch.in<float>(2)[row]) * launch.in<float>(3)[row];
-            bias += dy;
-        }
-    });
-    launch.out<T>(1)[channel] = T(float(weight));
-    launch.out<T>(2)[channel] = T(float(bias));
-}
-
-void run_backward_reference(const Prepared& prepared, const Launch& launch) {
-    auto& s = prepared.state<State>();
-    dispatch_dtype(s.dtype, FloatTypes{}, [&](auto type) {
-        using T = typename decltype(type)::type;
-        for (int64_t row = 0; row < s.rows(); ++row)
-            row_norm::input_gradient<T>(launch, row, s.row_size(), s.factors(row));
-        for (int64_t c = 0; c < s.groups * s.channels; ++c) factor_gradients<T>(s, launch, c);
-    });
 }
 
 void input_gradient_row_simd(const State& s, const Launch& launch, int64_t row) {
@@ -164,11 +120,11 @@ void run_backward_simd(const Prepared& prepared, const Launch& launch) {
         for (int64_t row = begin; row < end; ++row) input_gradient_row_simd(s, launch, row);
     });
     int64_t channel_size = s.samples * s.pixels;
-    par_for(launch.threads, s.groups * s.channels, parallel_grain / (channel_size + 1) + 1,
+    par_for(launch.threads, s.factors(), parallel_grain / (channel_size + 1) + 1,
             [&](int64_t begin, int64_t end) {
                 for (int64_t channel = begin; channel < end; ++channel) {
                     cpu::GradientSums sums{0, 0};
-                    for_each_sample(s, channel, [&](int64_t at, int64_t row) {
+                    s.for_each_run(channel, [&](int64_t at, int64_t row) {
                         auto part = kernels.gradient_sums(launch.in<float>(0) + at, launch.in<float>(1) + at,
                                                           s.pixels, launch.in<float>(2)[row],
                                                           launch.in<float>(3)[row], nullptr);
@@ -184,7 +140,7 @@ void run_backward_simd(const Prepared& prepared, const Launch& launch) {
 constexpr Algorithm backward_algorithms[] = {
     {"simd_rows", supports_simd, prepare_backward, run_backward_simd},
     cpu::in_f32<Cpu, GroupNormBackward>(),
-    {"reference", plain_layouts, prepare_backward, run_backward_reference, {.naive = true}},
+    {"reference", plain_layouts, prepare_backward, row_norm::run_backward_reference<State>, {.naive = true}},
 };
 
 }  // namespace

@@ -1,13 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The definition of a row that is normalised on its own, for layers and groups alike: they differ in which
-// factor an element has, factor_of(i).
+// The definition of rows that are normalised on their own, for layers and groups alike: they differ in which
+// factor an element has, factor_of(i). A State counts rows() of row_size() and factors() with the elements
+// that they scale: run_size() in each of the runs that for_each_run(factor, fn) passes to fn(begin, row).
 
+#include <algorithm>
 #include <cmath>
 
+#include "libmge/kernel/cpu/parallel.h"
 #include "libmge/kernel/launch.h"
+#include "libmge/kernel/plain_layouts.h"
+#include "libmge/tensor/dtype_dispatch.h"
 
 namespace mge::ops::row_norm {
+
+inline Support supports_simd(const Problem& problem) {
+    if (problem.inputs[0].dtype != DType::f32) return {"only f32"};
+    return plain_layouts(problem);
+}
+
+// The number of rows that are worth a thread.
+template <class State>
+int64_t row_grain(const State& s) {
+    return std::max<int64_t>(1, parallel_grain / (s.row_size() + 1));
+}
 
 // Absent trailing inputs are not in the list at all.
 template <class T>
@@ -33,6 +49,16 @@ void normalize(const Launch& launch, int64_t row, int64_t n, float epsilon, Fact
     }
     launch.out<float>(1)[row] = float(mean);
     launch.out<float>(2)[row] = float(inv_std);
+}
+
+template <class State>
+void run_reference(const Prepared& prepared, const Launch& launch) {
+    auto& s = prepared.state<State>();
+    dispatch_dtype(s.dtype, FloatTypes{}, [&](auto type) {
+        using T = typename decltype(type)::type;
+        for (int64_t row = 0; row < s.rows(); ++row)
+            normalize<T>(launch, row, s.row_size(), s.epsilon, s.factors_of(row));
+    });
 }
 
 // The gradients have the inputs x, dy, mean, inv_std, weight, dmean, dinv_std.
@@ -66,6 +92,32 @@ void input_gradient(const Launch& launch, int64_t row, int64_t n, FactorOf facto
         double dx = inv_std * (grad(i) - sum / double(n) - normalized(i) * product / double(n));
         launch.out<T>(0)[row * n + i] = T(float(dx));
     }
+}
+
+// dweight = Σ dy·x̂, dbias = Σ dy over the elements that have the factor
+template <class T, class State>
+void factor_gradients(const State& s, const Launch& launch, int64_t factor) {
+    double weight = 0, bias = 0;
+    s.for_each_run(factor, [&](int64_t begin, int64_t row) {
+        for (int64_t i = begin; i < begin + s.run_size(); ++i) {
+            double dy = float(launch.in<T>(1)[i]);
+            weight += dy * (float(launch.in<T>(0)[i]) - launch.in<float>(2)[row]) * launch.in<float>(3)[row];
+            bias += dy;
+        }
+    });
+    launch.out<T>(1)[factor] = T(float(weight));
+    launch.out<T>(2)[factor] = T(float(bias));
+}
+
+template <class State>
+void run_backward_reference(const Prepared& prepared, const Launch& launch) {
+    auto& s = prepared.state<State>();
+    dispatch_dtype(s.dtype, FloatTypes{}, [&](auto type) {
+        using T = typename decltype(type)::type;
+        for (int64_t row = 0; row < s.rows(); ++row)
+            input_gradient<T>(launch, row, s.row_size(), s.factors_of(row));
+        for (int64_t i = 0; i < s.factors(); ++i) factor_gradients<T>(s, launch, i);
+    });
 }
 
 }  // namespace mge::ops::row_norm
