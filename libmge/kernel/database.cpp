@@ -6,9 +6,8 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "libmge/base/error.h"
 #include "libmge/base/files/file_limit.h"
-#include "libmge/kernel/fastrun_cache.h"
+#include "libmge/kernel/damaged_cache.h"
 
 namespace mge {
 namespace {

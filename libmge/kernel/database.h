@@ -70,7 +70,8 @@ public:
     void put_away_log();
     // Called when another process holds a lock: false if there is no time to wait, or no longer.
     bool wait_for_lock() const { return wait_for_lock(busy_.get(), 0) != 0; }
-    int changes() const { return sqlite3_changes(db_.get()); }
+    // The number of rows changed since the database was opened.
+    int changes() const { return sqlite3_total_changes(db_.get()); }
     sqlite3* handle() const { return db_.get(); }
     [[noreturn]] void fail() const;  // with SQLite's last message
     const std::string& path() const { return path_; }

@@ -346,9 +346,13 @@ void add_considered(Database& db, const std::string& machine, const std::string&
     transaction.commit();
 }
 
-bool is_no_cache(const Error& error) {
-    return dynamic_cast<const ModelError*>(&error) && !dynamic_cast<const DamagedCache*>(&error);
+// Called in a handler: throws the error on if the user named a file that is no cache.
+void refuse_named_file(CacheName name, const Error& error) {
+    bool is_no_cache = dynamic_cast<const ModelError*>(&error) && !dynamic_cast<const DamagedCache*>(&error);
+    if (name == CacheName::by_user && is_no_cache) throw;
 }
+
+void warn(const std::exception& failure) { log_warning(text(failure.what(), "; going on without it")); }
 
 }  // namespace
 
@@ -383,13 +387,13 @@ std::unique_ptr<FastrunCache> FastrunCache::open_tolerant(const std::string& pat
     try {
         cache = open(path, durability, wait);
     } catch (const Error& cannot_write) {
-        if (name == CacheName::by_user && is_no_cache(cannot_write)) throw;
+        refuse_named_file(name, cannot_write);
         try {
             cache = open_read_only(path, wait);
             log_warning(text(cannot_write.what(), "; it is read, and what is measured is not kept"));
         } catch (const Error& cannot_read) {
-            if (name == CacheName::by_user && is_no_cache(cannot_read)) throw;
-            log_warning(text(cannot_write.what(), "; going on without it"));
+            refuse_named_file(name, cannot_read);
+            warn(cannot_write);
             cache = in_memory();
         }
     }
@@ -408,8 +412,8 @@ std::unique_ptr<FastrunCache> FastrunCache::open_to_look_up(const std::string& p
         bool is_there = std::filesystem::exists(path, unknown) || unknown;
         cache = is_there ? open_read_only(path, short_wait(path)) : in_memory();
     } catch (const Error& cannot_read) {
-        if (name == CacheName::by_user && is_no_cache(cannot_read)) throw;
-        log_warning(text(cannot_read.what(), "; going on without it"));
+        refuse_named_file(name, cannot_read);
+        warn(cannot_read);
         cache = in_memory();
     }
     return made_tolerant(std::move(cache));
@@ -442,8 +446,15 @@ std::optional<std::string> FastrunCache::default_path() {
 
 std::string FastrunCache::machine(DeviceId id) { return device(id).fingerprint(); }
 
-void FastrunCache::warn(const std::exception& failure) {
-    log_warning(text(failure.what(), "; going on without it"));
+bool FastrunCache::try_or_warn(const std::function<void()>& body) {
+    try {
+        body();
+        return true;
+    } catch (const Error& e) {
+        if (!is_tolerant_) throw;
+        warn(e);
+        return false;
+    }
 }
 
 std::vector<Measurement> FastrunCache::find_intact(const std::string& machine, const std::string& problem) {
@@ -471,29 +482,32 @@ std::optional<std::vector<Measurement>> FastrunCache::find(const Problem& proble
     // Before the lock: the first use of a device makes it, under locks that a fork takes before this one.
     std::string here = machine(problem.device), key = problem.key() + beside.key();
     std::lock_guard lock(sqlite_mutex());
-    try {
-        auto result = find_intact(here, key);
-        if (!result.empty()) return result;
-    } catch (const Error& e) {
-        if (!is_tolerant_) throw;
-        warn(e);
-    }
-    return std::nullopt;
+    std::vector<Measurement> result;
+    try_or_warn([&] { result = find_intact(here, key); });
+    return result.empty() ? std::nullopt : std::optional(std::move(result));
 }
 
-void FastrunCache::change(const std::function<void(Database&)>& body) {
+size_t FastrunCache::change(const std::function<void(Database&)>& body) {
+    int changed = 0;
+    auto count_changes = [&](Database& db) {
+        int before = db.changes();
+        body(db);
+        changed = db.changes() - before;
+    };
     if (!storage_ || has_lost_storage_) {
         std::lock_guard lock(sqlite_mutex());
-        return body(connection_.get());
+        count_changes(connection_.get());
+        return size_t(changed);
     }
     // The storage's lock comes first: it may take long.
     storage_->update([&](CacheStorage::Bytes present) {
         std::lock_guard lock(sqlite_mutex());
         auto& db = connection_.get();
         db = std::move(*connect_to_bytes(present, path_));
-        body(db);
+        count_changes(db);
         return db.bytes();
     });
+    return size_t(changed);
 }
 
 std::optional<std::vector<std::string>> FastrunCache::considered(const Problem& problem,
@@ -501,13 +515,9 @@ std::optional<std::vector<std::string>> FastrunCache::considered(const Problem& 
     if (access_ == Access::read) return std::nullopt;
     std::string here = machine(problem.device), key = problem.key() + beside.key();
     std::lock_guard lock(sqlite_mutex());
-    try {
-        return find_considered(connection_.get(), here, key);
-    } catch (const Error& e) {
-        if (!is_tolerant_) throw;
-        warn(e);
-        return std::nullopt;
-    }
+    std::optional<std::vector<std::string>> result;
+    try_or_warn([&] { result = find_considered(connection_.get(), here, key); });
+    return result;
 }
 
 void FastrunCache::store(const Problem& problem, const std::vector<Measurement>& measured,
@@ -520,14 +530,8 @@ void FastrunCache::store(const Problem& problem, const std::vector<Measurement>&
         put(db, rows, false);
         add_considered(db, here, key, considered);
     };
-    try {
-        change(add);
-    } catch (const Error& e) {
-        if (!is_tolerant_) throw;
-        warn(e);
-        if (!storage_ || has_lost_storage_.exchange(true)) return;
-        store(problem, measured, considered, beside);  // for this process
-    }
+    if (try_or_warn([&] { change(add); }) || !storage_ || has_lost_storage_.exchange(true)) return;
+    store(problem, measured, considered, beside);  // for this process
 }
 
 std::vector<CacheRow> FastrunCache::rows() {
@@ -548,24 +552,11 @@ size_t FastrunCache::merge(std::span<const CacheRow> added) {
     remove(own);  // otherwise they might win
     std::vector<CacheRow> intact(added.begin(), added.end());
     std::erase_if(intact, is_damaged);
-    int changed = 0;
-    change([&](Database& db) {
-        int before = sqlite3_total_changes(db.handle());
-        put(db, intact, true);
-        changed = sqlite3_total_changes(db.handle()) - before;
-    });
-    return size_t(changed);
+    return change([&](Database& db) { put(db, intact, true); });
 }
 
 size_t FastrunCache::remove(std::span<const CacheRow> removed) {
-    if (removed.empty()) return 0;
-    int changed = 0;
-    change([&](Database& db) {
-        int before = sqlite3_total_changes(db.handle());
-        erase(db, removed);
-        changed = sqlite3_total_changes(db.handle()) - before;
-    });
-    return size_t(changed);
+    return removed.empty() ? 0 : change([&](Database& db) { erase(db, removed); });
 }
 
 std::vector<std::string> FastrunCache::verify() {

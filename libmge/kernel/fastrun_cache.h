@@ -9,9 +9,9 @@
 #include <string_view>
 #include <vector>
 
-#include "libmge/base/error.h"
 #include "libmge/base/files/lock_wait.h"
 #include "libmge/base/threads/per_process.h"
+#include "libmge/kernel/damaged_cache.h"
 #include "libmge/kernel/neighbourhood.h"
 #include "libmge/kernel/select.h"
 
@@ -32,11 +32,6 @@ struct CacheRow {
 // every change waits for the disk.
 enum class Durability { process, power_cut };
 
-// A cache whose database is damaged. A file that is not a cache is a plain ModelError.
-class MGE_API DamagedCache : public ModelError {
-public:
-    using ModelError::ModelError;
-};
 // Whether the user chose the file of a cache.
 enum class CacheName { by_default, by_user };
 
@@ -131,9 +126,10 @@ private:
     using Connect = std::function<std::unique_ptr<Database>()>;
     FastrunCache(const std::string& path, Access access, Connect connect);
     std::vector<Measurement> find_intact(const std::string& machine, const std::string& problem);
-    // All that changes rows.
-    void change(const std::function<void(Database&)>& body);
-    void warn(const std::exception& failure);
+    // Every change of rows goes through here. Returns the number of changed rows.
+    size_t change(const std::function<void(Database&)>& body);
+    // Runs the body. Warns of its error if the cache is tolerant, and returns false then.
+    bool try_or_warn(const std::function<void()>& body);
 
     std::string path_;
     Access access_;
