@@ -26,19 +26,8 @@ inline IndexFault* index_fault_of(const Launch& launch) {
 
 // The device's type for one of the host's: mge::Half is cuda::f16.
 template <class T>
-struct DeviceTypeOf {
-    using Type = T;
-};
-template <>
-struct DeviceTypeOf<Half> {
-    using Type = f16;
-};
-template <>
-struct DeviceTypeOf<BFloat16> {
-    using Type = bf16;
-};
-template <class T>
-using DeviceType = typename DeviceTypeOf<T>::Type;
+using DeviceType = std::conditional_t<std::is_same_v<T, Half>, f16,
+                                      std::conditional_t<std::is_same_v<T, BFloat16>, bf16, T>>;
 
 // Device code exists for the types of DTypes::common.
 [[noreturn]] inline void throw_without_text(DType dtype) {

@@ -104,6 +104,19 @@ struct Mask {
     bool v;
 };
 
+// The type of sums, differences and products.
+template <class T>
+struct WrappedIn {
+    using Type = T;
+};
+template <class T>
+requires is_integer<T>
+struct WrappedIn<T> {
+    using Type = typename Limits<T>::Wrapping;
+};
+template <class T>
+using Wrapped = typename WrappedIn<T>::Type;
+
 // T is float or an integer type; bools travel as uint8_t, halves as float.
 template <class T>
 struct Scalar {
@@ -123,165 +136,88 @@ struct Scalar {
         s.v = value;
         return s;
     }
-};
 
-// The type of sums, differences and products.
-template <class T>
-struct WrappedIn {
-    using Type = T;
-};
-template <class T>
-requires is_integer<T>
-struct WrappedIn<T> {
-    using Type = typename Limits<T>::Wrapping;
-};
-template <class T>
-using Wrapped = typename WrappedIn<T>::Type;
-template <class T>
-MGE_DEVICE Scalar<T> operator+(Scalar<T> a, Scalar<T> b) {
-    return Scalar<T>::of(T(Wrapped<T>(a.v) + Wrapped<T>(b.v)));
-}
-template <class T>
-MGE_DEVICE Scalar<T> operator-(Scalar<T> a, Scalar<T> b) {
-    return Scalar<T>::of(T(Wrapped<T>(a.v) - Wrapped<T>(b.v)));
-}
-template <class T>
-MGE_DEVICE Scalar<T> operator*(Scalar<T> a, Scalar<T> b) {
-    return Scalar<T>::of(T(Wrapped<T>(a.v) * Wrapped<T>(b.v)));
-}
-template <class T>
-MGE_DEVICE Scalar<T> operator-(Scalar<T> x) {
-    if constexpr (is_integer<T>)
-        return Scalar<T>::of(T(typename Limits<T>::Wrapping(0) - typename Limits<T>::Wrapping(x.v)));
-    else
-        return Scalar<T>::of(-x.v);
-}
-MGE_DEVICE Scalar<float> operator/(Scalar<float> a, Scalar<float> b) { return Scalar<float>::of(a.v / b.v); }
-
-template <class T>
-MGE_DEVICE Mask operator==(Scalar<T> a, Scalar<T> b) {
-    return {a.v == b.v};
-}
-template <class T>
-MGE_DEVICE Mask operator!=(Scalar<T> a, Scalar<T> b) {
-    return {a.v != b.v};
-}
-template <class T>
-MGE_DEVICE Mask operator<(Scalar<T> a, Scalar<T> b) {
-    return {a.v < b.v};
-}
-template <class T>
-MGE_DEVICE Mask operator<=(Scalar<T> a, Scalar<T> b) {
-    return {a.v <= b.v};
-}
-template <class T>
-MGE_DEVICE Mask operator>(Scalar<T> a, Scalar<T> b) {
-    return {a.v > b.v};
-}
-template <class T>
-MGE_DEVICE Mask operator>=(Scalar<T> a, Scalar<T> b) {
-    return {a.v >= b.v};
-}
-template <class T>
-MGE_DEVICE Scalar<T> select(Mask m, Scalar<T> yes, Scalar<T> no) {
-    return m.v ? yes : no;
-}
-
-// --- integers ---
-
-template <class T>
-MGE_DEVICE Scalar<T> operator&(Scalar<T> a, Scalar<T> b) {
-    return Scalar<T>::of(T(a.v & b.v));
-}
-template <class T>
-MGE_DEVICE Scalar<T> operator|(Scalar<T> a, Scalar<T> b) {
-    return Scalar<T>::of(T(a.v | b.v));
-}
-template <class T>
-MGE_DEVICE Scalar<T> operator^(Scalar<T> a, Scalar<T> b) {
-    return Scalar<T>::of(T(a.v ^ b.v));
-}
-// Shifts by less than zero or by the width and more push everything out.
-template <class T>
-MGE_DEVICE bool is_shift(T by) {
-    return !is_negative(by) && uint64_t(by) < 8 * sizeof(T);
-}
-template <class T>
-MGE_DEVICE Scalar<T> operator<<(Scalar<T> a, Scalar<T> b) {
-    return Scalar<T>::of(is_shift(b.v) ? T(typename Limits<T>::Wrapping(a.v) << b.v) : T(0));
-}
-template <class T>
-MGE_DEVICE Scalar<T> operator>>(Scalar<T> a, Scalar<T> b) {
-    return Scalar<T>::of(is_shift(b.v) ? T(a.v >> b.v) : T(is_negative(a.v) ? -1 : 0));
-}
-
-template <class T>
-MGE_DEVICE Scalar<T> floor_divide(Scalar<T> a, Scalar<T> b) {
-    if constexpr (!is_integer<T>) {
-        return Scalar<T>::of(floorf(a.v / b.v));
-    } else {
-        if (b.v == 0) return Scalar<T>::of(0);
-        if constexpr (Limits<T>::is_signed)
-            if (b.v == -1) return -a;  // the smallest integer divided by -1 overflows
-        T quotient = T(a.v / b.v);
-        return Scalar<T>::of(T(quotient - (T(a.v % b.v) != 0 && (is_negative(a.v) != is_negative(b.v)))));
+    friend MGE_DEVICE Scalar operator+(Scalar a, Scalar b) {
+        return of(T(Wrapped<T>(a.v) + Wrapped<T>(b.v)));
     }
-}
-template <class T>
-MGE_DEVICE Scalar<T> modulo(Scalar<T> a, Scalar<T> b) {
-    if constexpr (!is_integer<T>)
-        return Scalar<T>::of(fmodf(a.v, b.v));
-    else
-        return b.v == 0 ? Scalar<T>::of(0) : a - floor_divide(a, b) * b;
-}
-template <class T>
-MGE_DEVICE Scalar<T> abs(Scalar<T> x) {
-    if constexpr (!is_integer<T>)
-        return Scalar<T>::of(fabsf(x.v));
-    else if constexpr (Limits<T>::is_signed)
-        return x.v < 0 ? -x : x;
-    else
-        return x;
-}
-template <class T>
-MGE_DEVICE Mask is_infinite(Scalar<T> x) {
-    if constexpr (is_integer<T>)
-        return {false};
-    else
-        return {bool(isinf(x.v))};
-}
+    friend MGE_DEVICE Scalar operator-(Scalar a, Scalar b) {
+        return of(T(Wrapped<T>(a.v) - Wrapped<T>(b.v)));
+    }
+    friend MGE_DEVICE Scalar operator*(Scalar a, Scalar b) {
+        return of(T(Wrapped<T>(a.v) * Wrapped<T>(b.v)));
+    }
+    friend MGE_DEVICE Scalar operator-(Scalar x) {
+        if constexpr (is_integer<T>)
+            return of(T(typename Limits<T>::Wrapping(0) - typename Limits<T>::Wrapping(x.v)));
+        else
+            return of(-x.v);
+    }
 
-// --- floats; rounding leaves integers as they are ---
+    friend MGE_DEVICE Mask operator==(Scalar a, Scalar b) { return {a.v == b.v}; }
+    friend MGE_DEVICE Mask operator!=(Scalar a, Scalar b) { return {a.v != b.v}; }
+    friend MGE_DEVICE Mask operator<(Scalar a, Scalar b) { return {a.v < b.v}; }
+    friend MGE_DEVICE Mask operator<=(Scalar a, Scalar b) { return {a.v <= b.v}; }
+    friend MGE_DEVICE Mask operator>(Scalar a, Scalar b) { return {a.v > b.v}; }
+    friend MGE_DEVICE Mask operator>=(Scalar a, Scalar b) { return {a.v >= b.v}; }
+    friend MGE_DEVICE Scalar select(Mask m, Scalar yes, Scalar no) { return m.v ? yes : no; }
 
-template <class T>
-MGE_DEVICE Scalar<T> ceil(Scalar<T> x) {
-    if constexpr (is_integer<T>)
-        return x;
-    else
-        return Scalar<T>::of(ceilf(x.v));
-}
-template <class T>
-MGE_DEVICE Scalar<T> floor(Scalar<T> x) {
-    if constexpr (is_integer<T>)
-        return x;
-    else
-        return Scalar<T>::of(floorf(x.v));
-}
-template <class T>
-MGE_DEVICE Scalar<T> round(Scalar<T> x) {
-    if constexpr (is_integer<T>)
-        return x;
-    else
-        return Scalar<T>::of(roundf(x.v));
-}
-template <class T>
-MGE_DEVICE Scalar<T> round_to_even(Scalar<T> x) {
-    if constexpr (is_integer<T>)
-        return x;
-    else
-        return Scalar<T>::of(nearbyintf(x.v));
-}
+    // --- integers ---
+
+    friend MGE_DEVICE Scalar operator&(Scalar a, Scalar b) { return of(T(a.v & b.v)); }
+    friend MGE_DEVICE Scalar operator|(Scalar a, Scalar b) { return of(T(a.v | b.v)); }
+    friend MGE_DEVICE Scalar operator^(Scalar a, Scalar b) { return of(T(a.v ^ b.v)); }
+    // Shifts by less than zero or by the width and more push everything out.
+    MGE_DEVICE bool is_shift() const { return !is_negative(v) && uint64_t(v) < 8 * sizeof(T); }
+    friend MGE_DEVICE Scalar operator<<(Scalar a, Scalar b) {
+        return of(b.is_shift() ? T(typename Limits<T>::Wrapping(a.v) << b.v) : T(0));
+    }
+    friend MGE_DEVICE Scalar operator>>(Scalar a, Scalar b) {
+        return of(b.is_shift() ? T(a.v >> b.v) : T(is_negative(a.v) ? -1 : 0));
+    }
+
+    friend MGE_DEVICE Scalar floor_divide(Scalar a, Scalar b) {
+        if constexpr (!is_integer<T>) {
+            return of(floorf(a.v / b.v));
+        } else {
+            if (b.v == 0) return of(0);
+            if constexpr (Limits<T>::is_signed)
+                if (b.v == -1) return -a;  // the smallest integer divided by -1 overflows
+            T quotient = T(a.v / b.v);
+            return of(T(quotient - (T(a.v % b.v) != 0 && (is_negative(a.v) != is_negative(b.v)))));
+        }
+    }
+    friend MGE_DEVICE Scalar modulo(Scalar a, Scalar b) {
+        if constexpr (!is_integer<T>)
+            return of(fmodf(a.v, b.v));
+        else
+            return b.v == 0 ? of(0) : a - floor_divide(a, b) * b;
+    }
+    friend MGE_DEVICE Scalar abs(Scalar x) {
+        if constexpr (!is_integer<T>)
+            return of(fabsf(x.v));
+        else if constexpr (Limits<T>::is_signed)
+            return x.v < 0 ? -x : x;
+        else
+            return x;
+    }
+    friend MGE_DEVICE Mask is_infinite(Scalar x) {
+        if constexpr (is_integer<T>)
+            return {false};
+        else
+            return {bool(isinf(x.v))};
+    }
+
+    // --- floats; rounding leaves integers as they are ---
+
+    friend MGE_DEVICE Scalar ceil(Scalar x) { return is_integer<T> ? x : of(T(ceilf(float(x.v)))); }
+    friend MGE_DEVICE Scalar floor(Scalar x) { return is_integer<T> ? x : of(T(floorf(float(x.v)))); }
+    friend MGE_DEVICE Scalar round(Scalar x) { return is_integer<T> ? x : of(T(roundf(float(x.v)))); }
+    friend MGE_DEVICE Scalar round_to_even(Scalar x) {
+        return is_integer<T> ? x : of(T(nearbyintf(float(x.v))));
+    }
+};
 using ScalarFloat = Scalar<float>;
+MGE_DEVICE ScalarFloat operator/(ScalarFloat a, ScalarFloat b) { return ScalarFloat::of(a.v / b.v); }
 MGE_DEVICE ScalarFloat sqrt(ScalarFloat x) { return ScalarFloat::of(sqrtf(x.v)); }
 MGE_DEVICE ScalarFloat exp(ScalarFloat x) { return ScalarFloat::of(expf(x.v)); }
 MGE_DEVICE ScalarFloat expm1(ScalarFloat x) { return ScalarFloat::of(expm1f(x.v)); }
@@ -327,23 +263,8 @@ namespace functor {
 
 // The type in which a stored T is computed.
 template <class T>
-struct ComputedAs {
-    using Type = T;
-};
-template <>
-struct ComputedAs<bool> {
-    using Type = uint8_t;
-};
-template <>
-struct ComputedAs<f16> {
-    using Type = float;
-};
-template <>
-struct ComputedAs<bf16> {
-    using Type = float;
-};
-template <class T>
-using Computed = typename ComputedAs<T>::Type;
+using Computed = typename pick<is_same<T, bool>, uint8_t,
+                               typename pick<is_same<T, f16> || is_same<T, bf16>, float, T>::type>::type;
 
 template <class T>
 MGE_DEVICE Computed<T> widen(T value) {
