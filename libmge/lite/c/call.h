@@ -90,4 +90,24 @@ int run(const char* function, Work&& work) noexcept {
     }
 }
 
+// Stores what `read` returns for the tensor or network of a handle where the argument `name` points.
+template <class T, class Read>
+int tensor_fact(const char* function, LiteTensor handle, T* argument, const char* name,
+                const Read& read) noexcept {
+    return run(function, [&](const Call& call) {
+        auto& source = call.tensor(handle);
+        auto& result = call.given(argument, name);
+        result = read(source);
+    });
+}
+template <class T, class Read>
+int network_fact(const char* function, LiteNetwork handle, T* argument, const char* name,
+                 const Read& read) noexcept {
+    return run(function, [&](const Call& call) {
+        auto& source = call.network(handle);
+        auto& result = call.given(argument, name);
+        result = read(source);
+    });
+}
+
 }  // namespace lite::c

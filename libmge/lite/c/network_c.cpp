@@ -123,19 +123,13 @@ int LITE_get_discrete_tensor(LiteNetwork network, const char* io_name, size_t n_
 }
 
 int LITE_get_input_name(const LiteNetwork network, size_t index, const char** name) {
-    return run(__func__, [&](const Call& call) {
-        auto& source = call.network(network);
-        auto& result = call.given(name, "name");
-        result = source.texts.keep(source.network->get_input_name(index));
-    });
+    return network_fact(__func__, network, name, "name",
+                        [&](auto& from) { return from.texts.keep(from.network->get_input_name(index)); });
 }
 
 int LITE_get_output_name(const LiteNetwork network, size_t index, const char** name) {
-    return run(__func__, [&](const Call& call) {
-        auto& source = call.network(network);
-        auto& result = call.given(name, "name");
-        result = source.texts.keep(source.network->get_output_name(index));
-    });
+    return network_fact(__func__, network, name, "name",
+                        [&](auto& from) { return from.texts.keep(from.network->get_output_name(index)); });
 }
 
 int LITE_get_all_input_name(const LiteNetwork network, size_t* size, const char** name) {

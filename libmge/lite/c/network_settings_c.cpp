@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Settings of how networks run and of files to write.
-#include <algorithm>
 #include <limits>
 
 #include "libmge/base/text.h"
 #include "libmge/lite/c/call.h"
-#include "libmge/lite/c/structs.h"
 
 using namespace lite;
 using namespace lite::c;
@@ -42,11 +40,8 @@ int LITE_set_device_id(LiteNetwork network, int device_id) {
 }
 
 int LITE_get_device_id(const LiteNetwork network, int* device_id) {
-    return run(__func__, [&](const Call& call) {
-        auto& source = call.network(network);
-        auto& result = call.given(device_id, "device_id");
-        result = source.network->get_device_id();
-    });
+    return network_fact(__func__, network, device_id, "device_id",
+                        [](auto& from) { return from.network->get_device_id(); });
 }
 
 int LITE_set_stream_id(LiteNetwork network, int stream_id) {
@@ -54,19 +49,13 @@ int LITE_set_stream_id(LiteNetwork network, int stream_id) {
 }
 
 int LITE_get_stream_id(const LiteNetwork network, int* stream_id) {
-    return run(__func__, [&](const Call& call) {
-        auto& source = call.network(network);
-        auto& result = call.given(stream_id, "stream_id");
-        result = source.network->get_stream_id();
-    });
+    return network_fact(__func__, network, stream_id, "stream_id",
+                        [](auto& from) { return from.network->get_stream_id(); });
 }
 
 int LITE_get_device_type(const LiteNetwork network, LiteDeviceType* device_type) {
-    return run(__func__, [&](const Call& call) {
-        auto& source = call.network(network);
-        auto& result = call.given(device_type, "device_type");
-        result = source.network->get_device_type();
-    });
+    return network_fact(__func__, network, device_type, "device_type",
+                        [](auto& from) { return from.network->get_device_type(); });
 }
 
 int LITE_get_model_extra_info(const LiteNetwork network, const char** info, int* info_size) {
@@ -88,11 +77,8 @@ int LITE_set_cpu_inplace_mode(LiteNetwork network) {
 }
 
 int LITE_is_cpu_inplace_mode(const LiteNetwork network, int* is_cpu_inplace_mode) {
-    return run(__func__, [&](const Call& call) {
-        auto& source = call.network(network);
-        auto& result = call.given(is_cpu_inplace_mode, "is_cpu_inplace_mode");
-        result = Runtime::is_cpu_inplace_mode(source.network);
-    });
+    return network_fact(__func__, network, is_cpu_inplace_mode, "is_cpu_inplace_mode",
+                        [](auto& from) { return Runtime::is_cpu_inplace_mode(from.network); });
 }
 
 int LITE_set_cpu_threads_number(LiteNetwork network, size_t nr_threads) {
@@ -102,11 +88,8 @@ int LITE_set_cpu_threads_number(LiteNetwork network, size_t nr_threads) {
 }
 
 int LITE_get_cpu_threads_number(const LiteNetwork network, size_t* nr_threads) {
-    return run(__func__, [&](const Call& call) {
-        auto& source = call.network(network);
-        auto& result = call.given(nr_threads, "nr_threads");
-        result = Runtime::get_cpu_threads_number(source.network);
-    });
+    return network_fact(__func__, network, nr_threads, "nr_threads",
+                        [](auto& from) { return Runtime::get_cpu_threads_number(from.network); });
 }
 
 int LITE_use_tensorrt(LiteNetwork network) {

@@ -108,11 +108,7 @@ int LITE_tensor_concat(LiteTensor* tensors, int nr_tensor, int dim, LiteDeviceTy
 }
 
 int LITE_get_tensor_memory(const LiteTensor tensor, void** data) {
-    return run(__func__, [&](const Call& call) {
-        auto& source = call.tensor(tensor);
-        auto& result = call.given(data, "data");
-        result = source.get_memory_ptr();
-    });
+    return tensor_fact(__func__, tensor, data, "data", [](auto& from) { return from.get_memory_ptr(); });
 }
 
 int LITE_get_tensor_memory_with_index(const LiteTensor tensor, const size_t* index, size_t size,
@@ -125,49 +121,31 @@ int LITE_get_tensor_memory_with_index(const LiteTensor tensor, const size_t* ind
 }
 
 int LITE_get_tensor_total_size_in_byte(const LiteTensor tensor, size_t* size) {
-    return run(__func__, [&](const Call& call) {
-        auto& source = call.tensor(tensor);
-        auto& result = call.given(size, "size");
-        result = source.get_tensor_total_size_in_byte();
-    });
+    return tensor_fact(__func__, tensor, size, "size",
+                       [](auto& from) { return from.get_tensor_total_size_in_byte(); });
 }
 
 int LITE_get_tensor_layout(const LiteTensor tensor, LiteLayout* layout) {
-    return run(__func__, [&](const Call& call) {
-        auto& source = call.tensor(tensor);
-        auto& result = call.given(layout, "layout");
-        result = layout_of(source.get_layout());
-    });
+    return tensor_fact(__func__, tensor, layout, "layout",
+                       [](auto& from) { return layout_of(from.get_layout()); });
 }
 
 int LITE_get_tensor_device_type(const LiteTensor tensor, LiteDeviceType* device_type) {
-    return run(__func__, [&](const Call& call) {
-        auto& source = call.tensor(tensor);
-        auto& result = call.given(device_type, "device_type");
-        result = source.get_device_type();
-    });
+    return tensor_fact(__func__, tensor, device_type, "device_type",
+                       [](auto& from) { return from.get_device_type(); });
 }
 
 int LITE_get_tensor_device_id(const LiteTensor tensor, int* device_id) {
-    return run(__func__, [&](const Call& call) {
-        auto& source = call.tensor(tensor);
-        auto& result = call.given(device_id, "device_id");
-        result = source.get_device_id();
-    });
+    return tensor_fact(__func__, tensor, device_id, "device_id",
+                       [](auto& from) { return from.get_device_id(); });
 }
 
 int LITE_is_pinned_host(const LiteTensor tensor, int* is_pinned_host) {
-    return run(__func__, [&](const Call& call) {
-        auto& source = call.tensor(tensor);
-        auto& result = call.given(is_pinned_host, "is_pinned_host");
-        result = source.is_pinned_host();
-    });
+    return tensor_fact(__func__, tensor, is_pinned_host, "is_pinned_host",
+                       [](auto& from) { return from.is_pinned_host(); });
 }
 
 int LITE_is_memory_continue(const LiteTensor tensor, int* is_continue) {
-    return run(__func__, [&](const Call& call) {
-        auto& source = call.tensor(tensor);
-        auto& result = call.given(is_continue, "is_continue");
-        result = source.is_continue_memory();
-    });
+    return tensor_fact(__func__, tensor, is_continue, "is_continue",
+                       [](auto& from) { return from.is_continue_memory(); });
 }
