@@ -66,18 +66,6 @@ bool is_connected(const Socket& socket, const addrinfo& address, Deadline end) {
     return code == 0;
 }
 
-// `move` sends or receives as much as it can, as send() and recv() do.
-template <class Byte>
-bool move_all(const Socket& socket, std::span<Byte> bytes, short events, Deadline end, auto&& move) {
-    while (!bytes.empty()) {
-        if (!wait_until_ready(socket, events, end)) return false;
-        ssize_t n = move(bytes);
-        if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR)) return false;
-        if (n > 0) bytes = bytes.subspan(size_t(n));
-    }
-    return true;
-}
-
 }  // namespace
 
 Socket::Socket(Socket&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
@@ -145,14 +133,13 @@ void check_interruption() {
 }
 
 bool send_all(const Socket& socket, std::span<const std::byte> bytes, Deadline end) {
-    return move_all(socket, bytes, POLLOUT, end, [&](auto rest) {
-        return ::send(socket.descriptor(), rest.data(), rest.size(), MSG_NOSIGNAL);
-    });
-}
-
-bool receive_all(const Socket& socket, std::span<std::byte> bytes, Deadline end) {
-    return move_all(socket, bytes, POLLIN, end,
-                    [&](auto rest) { return ::recv(socket.descriptor(), rest.data(), rest.size(), 0); });
+    while (!bytes.empty()) {
+        if (!wait_until_ready(socket, POLLOUT, end)) return false;
+        ssize_t n = ::send(socket.descriptor(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
+        if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR)) return false;
+        if (n > 0) bytes = bytes.subspan(size_t(n));
+    }
+    return true;
 }
 
 }  // namespace mge

@@ -48,6 +48,5 @@ MGE_API void check_interruption();
 
 // Whether all bytes went through before the deadline.
 bool send_all(const Socket& socket, std::span<const std::byte> bytes, Deadline end);
-bool receive_all(const Socket& socket, std::span<std::byte> bytes, Deadline end);
 
 }  // namespace mge

@@ -52,8 +52,6 @@ LayerWalk::LayerWalk(const Graph& graph, const CompileOptions& options, const Te
     run_views_until(schedule_.steps.empty() ? NodeId(graph_.nodes().size()) : schedule_.steps[0].node);
 }
 
-bool LayerWalk::is_read_later(ValueId id) const { return last_reader_[size_t(id)] >= next_node_; }
-
 void LayerWalk::run_next() {
     MGE_CHECK(done_ < step_count());
     release_values();

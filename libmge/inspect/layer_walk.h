@@ -30,7 +30,6 @@ public:
 
     // The value in its memory layout, which may differ from the plain one; null if it does not exist.
     const Tensor& value(ValueId id) const { return values_[size_t(id)]; }
-    bool is_read_later(ValueId id) const;
 
     // The outputs of a step for these inputs instead of its own (in the same specs; null: absent).
     Tensors run_alone(size_t step, const Tensors& inputs);

@@ -91,14 +91,6 @@ void Tensor::TensorImplBase::share_part(TensorImplBase& source, TensorView::Numb
     capacity_ = view_.is_dense() ? view_.bytes() : 0;
 }
 
-void Tensor::TensorImplBase::move_to(mge::DeviceId device, bool is_pinned) {
-    forget_memory();
-    device_ = device;
-    is_pinned_ = is_pinned;
-    view_ = TensorView();
-    ++changes_;
-}
-
 void Tensor::TensorImplBase::hold(const mge::Tensor& tensor) {
     view_ = TensorView(layout_of(tensor.spec()));
     device_ = tensor.device();

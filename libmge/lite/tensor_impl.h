@@ -46,9 +46,6 @@ public:
     void share(TensorImplBase& source);
     void share_part(TensorImplBase& source, TensorView::Numbers start, TensorView::Numbers end,
                     TensorView::Numbers step);
-    // An empty tensor at another place.
-    void move_to(mge::DeviceId device, bool is_pinned);
-
     // Uses the engine's memory without a copy; the layout becomes that of `tensor`.
     void hold(const mge::Tensor& tensor);
     // The tensor's memory as the engine's. Error for a slice with gaps, and for element types that no

@@ -101,8 +101,6 @@ void add_exceptions(PyObject* module) {
         "What MegEngine's Python asserts, and its library refuses where Python does not ask.");
 }
 
-PyObject* trace_error_class() { return trace_error; }
-
 std::string taken_message() {
     PyObject *type, *value, *trace;
     PyErr_Fetch(&type, &value, &trace);

@@ -20,8 +20,6 @@ void set_python_error() noexcept;
 
 // Creates megengine.InternalError etc. in the module. The classes are never destroyed.
 void add_exceptions(PyObject* module);
-// The class of errors "trace error because …".
-PyObject* trace_error_class();
 
 // Clears the exception of an optional step, if any. Throws PythonError for exceptions that end a program,
 // such as KeyboardInterrupt: Ctrl-C may arrive while any Python code runs.

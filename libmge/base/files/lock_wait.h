@@ -20,7 +20,6 @@ public:
     // Sleeps a moment; false once the limit is used up, from then on without sleeping. A wait of more than a
     // second is announced by a warning.
     bool wait_a_moment();
-    bool is_used_up() const { return is_used_up_; }
     std::string limit_text() const;  // "5 s"
 
 private:
