@@ -2,7 +2,6 @@
 #include "apps/dump/info.h"
 
 #include <CLI/CLI.hpp>
-#include <iostream>
 #include <nlohmann/json.hpp>
 
 #include "apps/cli/files/model_file.h"

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <CLI/CLI.hpp>
 #include <cmath>
-#include <iostream>
-#include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
 

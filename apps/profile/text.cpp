@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 
 #include "apps/cli/output/table.h"
 #include "libmge/base/error.h"

@@ -2,7 +2,6 @@
 #include "libmge/comm/message_communicator.h"
 
 #include <algorithm>
-#include <cstring>
 #include <vector>
 
 #include "libmge/base/error.h"

@@ -2,7 +2,6 @@
 #include "libmge/compile/parts.h"
 
 #include <algorithm>
-#include <set>
 
 #include "libmge/graph/copy_node.h"
 #include "libmge/graph/dependencies.h"

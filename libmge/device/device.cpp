@@ -5,7 +5,6 @@
 #include <array>
 #include <atomic>
 #include <charconv>
-#include <cstring>
 #include <mutex>
 #include <optional>
 #include <vector>

@@ -5,8 +5,6 @@
 #include <array>
 #include <atomic>
 #include <memory>
-#include <new>
-#include <optional>
 
 #include "libmge/base/rethrow.h"
 #include "libmge/base/threads/threads.h"

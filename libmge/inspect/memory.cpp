@@ -3,9 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <map>
-#include <sstream>
 #include <tuple>
 
 #include "libmge/base/error.h"

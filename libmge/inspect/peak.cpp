@@ -2,12 +2,10 @@
 #include "libmge/inspect/peak.h"
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
-#include <memory>
 #include <new>
 #include <sstream>
 #include <vector>

@@ -5,7 +5,6 @@
 #include <cstring>
 #include <ctime>
 #include <limits>
-#include <memory>
 #include <optional>
 #include <span>
 #include <tuple>

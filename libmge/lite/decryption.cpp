@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/lite/decryption.h"
 
-#include <cstring>
 #include <mutex>
 
 #include "libmge/lite/as_lite_error.h"

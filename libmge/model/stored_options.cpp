@@ -2,7 +2,6 @@
 #include "libmge/model/stored_options.h"
 
 #include <algorithm>
-#include <array>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 

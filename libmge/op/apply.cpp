@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/op/apply.h"
 
-#include <algorithm>
-
 #include "libmge/base/number_text.h"
 #include "libmge/op/autocast.h"
 #include "libmge/tensor/same_place.h"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/tensor/narrow.h"
 
-#include <bit>
 #include <cmath>
 #include <limits>
 

@@ -16,7 +16,6 @@
 #include <algorithm>
 #include <mutex>
 #include <set>
-#include <sstream>
 
 #include "libmge/base/hash.h"
 #include "libmge/device/default_device.h"

@@ -3,7 +3,6 @@
 
 #include <CLI/CLI.hpp>
 #include <charconv>
-#include <cmath>
 #include <filesystem>
 
 #include "apps/cli/options/numbers.h"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/compile/memory/copies_beside.h"
 
-#include <exception>
 #include <utility>
 
 namespace mge {

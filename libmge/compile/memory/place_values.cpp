@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Compilation stages that assign memory to values.
 
-#include <utility>
-
 #include "libmge/base/log.h"
 #include "libmge/compile/bind_algorithms.h"
 #include "libmge/compile/compilation.h"

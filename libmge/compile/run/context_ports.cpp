@@ -2,7 +2,6 @@
 #include "libmge/compile/run/context_ports.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "libmge/base/number_text.h"
 #include "libmge/device/copying.h"

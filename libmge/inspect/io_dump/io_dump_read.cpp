@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <charconv>
-#include <cmath>
-#include <cstring>
 #include <filesystem>
 #include <limits>
 #include <optional>

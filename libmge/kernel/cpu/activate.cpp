@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/kernel/cpu/activate.h"
 
-#include <algorithm>
-
 #include "libmge/kernel/cpu/elementwise/simd_rows.h"
 #include "libmge/kernel/cpu/scalar.h"
 

@@ -5,7 +5,6 @@
 #include "libmge/kernel/cpu/copy_loops.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 
 #include "libmge/base/error.h"

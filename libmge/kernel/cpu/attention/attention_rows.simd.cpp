@@ -3,7 +3,6 @@
 #define HWY_TARGET_INCLUDE "libmge/kernel/cpu/attention/attention_rows.simd.cpp"
 #include "hwy/foreach_target.h"  // compiles this file once per instruction set
 //
-#include <algorithm>
 #include <cmath>
 
 #include "hwy/highway.h"

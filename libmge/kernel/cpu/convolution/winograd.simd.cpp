@@ -3,7 +3,6 @@
 #define HWY_TARGET_INCLUDE "libmge/kernel/cpu/convolution/winograd.simd.cpp"
 #include "hwy/foreach_target.h"  // compiles this file once per instruction set
 //
-#include <cstring>
 
 #include "hwy/cache_control.h"
 #include "hwy/highway.h"

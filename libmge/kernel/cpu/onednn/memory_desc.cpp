@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <numeric>
 
 #include "libmge/base/error.h"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/kernel/cpu/onednn/primitive.h"
 
-#include <algorithm>
 #include <array>
 #include <atomic>
 #include <map>

@@ -3,7 +3,6 @@
 #define HWY_TARGET_INCLUDE "libmge/kernel/cpu/product/compressed_rows.simd.cpp"
 #include "hwy/foreach_target.h"  // compiles this file once per instruction set
 //
-#include <algorithm>
 
 #include "hwy/highway.h"
 #include "libmge/kernel/cpu/highway_targets.h"

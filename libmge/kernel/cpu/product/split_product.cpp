@@ -8,8 +8,6 @@
 
 #include <immintrin.h>
 
-#include <algorithm>
-
 #include "libmge/kernel/cpu/product/matrix_tiles.h"
 
 namespace mge::cpu {

@@ -3,7 +3,6 @@
 
 #include <onnx.pb.h>
 
-#include <algorithm>
 #include <array>
 #include <set>
 

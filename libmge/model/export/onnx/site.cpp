@@ -2,7 +2,6 @@
 #include "libmge/model/export/onnx/site.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "libmge/device/device.h"
 #include "libmge/graph/origins.h"

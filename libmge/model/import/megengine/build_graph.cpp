@@ -2,7 +2,6 @@
 #include "libmge/model/import/megengine/build_graph.h"
 
 #include <algorithm>
-#include <map>
 #include <set>
 #include <unordered_map>
 

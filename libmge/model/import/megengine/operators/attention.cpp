@@ -2,8 +2,6 @@
 // Multi-head attention with its projections, as one operator whose weights are concatenated: those of query,
 // key, value and result, (inputs, outputs) each, then their biases.
 
-#include <cmath>
-
 #include "libmge/base/number_text.h"
 #include "libmge/device/device.h"
 #include "libmge/model/import/megengine/extents.h"

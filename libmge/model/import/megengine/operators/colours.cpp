@@ -3,7 +3,6 @@
 // bit is MegEngine's.
 
 #include <cmath>
-#include <functional>
 
 #include "libmge/base/number_text.h"
 #include "libmge/device/device.h"

@@ -8,7 +8,6 @@
 #include "libmge/op/apply.h"
 #include "libmge/ops/elementwise/arithmetic.h"
 #include "libmge/ops/index/slice/slice.h"
-#include "libmge/ops/index/slice/slice_items.h"
 #include "libmge/ops/shape/concat.h"
 #include "libmge/ops/shape/layout/transpose.h"
 #include "libmge/ops/shape/reshape.h"

@@ -7,7 +7,6 @@
 #include "libmge/model/import/megengine/families.h"
 #include "libmge/op/apply.h"
 #include "libmge/ops/create/full.h"
-#include "libmge/ops/elementwise/arithmetic.h"
 #include "libmge/ops/index/slice/slice.h"
 #include "libmge/ops/index/slice/slice_items.h"
 #include "libmge/ops/linalg/matmul.h"

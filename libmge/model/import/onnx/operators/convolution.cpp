@@ -3,8 +3,6 @@
 
 #include "libmge/ops/nn/convolution/conv2d.h"
 
-#include <algorithm>
-
 #include "libmge/base/number_text.h"
 #include "libmge/model/import/onnx/operators/windows.h"
 #include "libmge/model/import/onnx/steps.h"

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Elements by index, and indices of elements. Ours are i32, those of files mostly i64.
 
-#include <algorithm>
-
 #include "libmge/base/number_text.h"
 #include "libmge/device/device.h"
 #include "libmge/model/import/onnx/shapes/late_values.h"
@@ -10,7 +8,6 @@
 #include "libmge/ops/create/eye.h"
 #include "libmge/ops/create/full.h"
 #include "libmge/ops/elementwise/arithmetic.h"
-#include "libmge/ops/elementwise/bits.h"
 #include "libmge/ops/elementwise/comparison.h"
 #include "libmge/ops/elementwise/convert/convert.h"
 #include "libmge/ops/elementwise/where.h"

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Normalisations and softmax.
 
-#include <algorithm>
-
 #include "libmge/base/number_text.h"
 #include "libmge/model/import/onnx/parts.h"
 #include "libmge/ops/elementwise/arithmetic.h"

@@ -2,8 +2,6 @@
 // Images in another size, one axis after the other: which elements, and how much of each, follows from the
 // sizes, and so do the operators that compute it. Other sizes at run time therefore work as well.
 
-#include <algorithm>
-
 #include "libmge/base/number_text.h"
 #include "libmge/device/device.h"
 #include "libmge/model/import/onnx/shapes/late_values.h"

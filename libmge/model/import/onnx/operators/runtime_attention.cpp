@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The domain com.microsoft: transformers as optimised by ONNX Runtime.
 
-#include <cmath>
-#include <limits>
-
 #include "libmge/device/device.h"
 #include "libmge/model/import/onnx/parts.h"
 #include "libmge/op/apply.h"

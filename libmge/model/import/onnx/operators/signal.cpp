@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fourier transforms, as products with the matrices of cosines and sines, and related operators.
 
-#include <cmath>
 #include <numbers>
 
 #include "libmge/device/device.h"

@@ -13,7 +13,6 @@
 #include "libmge/ops/control/while_loop.h"
 #include "libmge/ops/elementwise/activation.h"
 #include "libmge/ops/elementwise/arithmetic.h"
-#include "libmge/ops/elementwise/bits.h"
 #include "libmge/ops/elementwise/clip.h"
 #include "libmge/ops/elementwise/comparison.h"
 #include "libmge/ops/elementwise/exponential.h"
