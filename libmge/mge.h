@@ -19,6 +19,7 @@
 #include "libmge/eager/trace.h"
 #include "libmge/graph/builder.h"
 #include "libmge/graph/dependencies.h"
+#include "libmge/graph/dimension_sizes.h"
 #include "libmge/graph/graph.h"
 #include "libmge/graph/inner_graph.h"
 #include "libmge/graph/receivers.h"

@@ -24,7 +24,8 @@ namespace {
 
 PortInfo port_of(const Graph& graph, ValueId id, std::string_view kind, size_t index) {
     auto& value = graph.value(id);
-    return {value.name.empty() ? text(kind, '_', index) : value.name, value.spec, no_value, value.device};
+    return {value.name.empty() ? text(kind, '_', index) : value.name, value.spec, no_value, value.device,
+            value.dimensions};
 }
 
 // Reading the pages of smaller constants again would cost more than their memory is worth.

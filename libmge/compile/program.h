@@ -92,6 +92,7 @@ struct PortInfo {
     TensorSpec spec;
     ValueId value = no_value;  // its id in values()
     DeviceId device;
+    OpenDimensions dimensions;  // empty unless it is an input
 };
 MGE_API TensorSpecs specs_of(std::span<const PortInfo> ports);
 

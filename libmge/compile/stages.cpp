@@ -8,6 +8,7 @@
 #include "libmge/compile/replacement_check.h"
 #include "libmge/compile/surrounding.h"
 #include "libmge/graph/dependencies.h"
+#include "libmge/graph/dimension_sizes.h"
 #include "libmge/graph/place.h"
 
 namespace mge {
@@ -140,7 +141,7 @@ std::shared_ptr<const Program> Program::compile(const Graph& graph, const Tensor
                        text("the shape of input '", graph.value(graph.inputs()[i]).name, "' is not known"),
                        ErrorClass::value);
     Graph placed = order_after(place(graph, options.device), options.extra_vardeps);
-    return compile_placed(infer_shapes(std::move(placed), inputs), options);
+    return compile_placed(infer_with_names(std::move(placed), inputs), options);
 }
 
 }  // namespace mge

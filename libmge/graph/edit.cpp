@@ -50,8 +50,9 @@ ValueId moved(Graph& target, const Graph& source, std::map<ValueId, ValueId>& kn
     if (auto found = known.find(id); found != known.end()) return found->second;
     auto& value = source.value(id);
     MGE_CHECK(value.producer < 0);
-    return known[id] = value.is_constant() ? target.add_constant(value.constant, value.name, value.device)
-                                           : target.add_input(value.spec, value.name, value.device);
+    return known[id] = value.is_constant()
+                           ? target.add_constant(value.constant, value.name, value.device)
+                           : target.add_input(value.spec, value.name, value.device, value.dimensions);
 }
 
 }  // namespace

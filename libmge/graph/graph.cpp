@@ -26,8 +26,13 @@ void Graph::throw_missing(const char* what, int id, size_t count) {
     mge::throw_missing("graph", what, id, count);
 }
 
-ValueId Graph::add_input(const TensorSpec& spec, std::string name, DeviceId device) {
-    values_.push_back({.spec = spec, .name = std::move(name), .is_input = true, .device = device});
+ValueId Graph::add_input(const TensorSpec& spec, std::string name, DeviceId device,
+                         OpenDimensions dimensions) {
+    values_.push_back({.spec = spec,
+                       .name = std::move(name),
+                       .is_input = true,
+                       .dimensions = std::move(dimensions),
+                       .device = device});
     inputs_.push_back(ValueId(values_.size() - 1));
     return inputs_.back();
 }

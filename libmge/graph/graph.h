@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "libmge/base/user_data.h"
+#include "libmge/graph/dimension.h"
 #include "libmge/op/op.h"
 #include "libmge/tensor/tensor.h"
 
@@ -52,6 +53,7 @@ struct Value {
     int output_index = 0;
     Tensor constant;
     bool is_input = false;
+    OpenDimensions dimensions;  // empty unless it is an input
     // See place.h for the default device.
     DeviceId device;
     // The values of the source graph that this value equals, ascending. Empty if a pass created it.
@@ -81,7 +83,8 @@ public:
     // Returns an id that is unique among the graphs and programs of the process. Copies and the results of
     // passes share it.
     uint64_t id() const;
-    ValueId add_input(const TensorSpec& spec, std::string name, DeviceId device = {});
+    ValueId add_input(const TensorSpec& spec, std::string name, DeviceId device = {},
+                      OpenDimensions dimensions = {});
     // Stores the value in host memory. The device, where operators see the constant, defaults to the
     // tensor's.
     ValueId add_constant(const Tensor& value, std::string name = {});

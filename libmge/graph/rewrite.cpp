@@ -22,9 +22,10 @@ void unite(std::vector<T>& into, const std::vector<T>& others) {
 Rewrite::Rewrite(const Graph& source) : source_(source), moved_(source.values().size(), no_value) {
     target_.stand_for(source);
     target_.set_source_nodes(source.source_nodes());
-    for (ValueId id : source.inputs())
-        moved_[size_t(id)] =
-            target_.add_input(source.value(id).spec, source.value(id).name, source.value(id).device);
+    for (ValueId id : source.inputs()) {
+        auto& input = source.value(id);
+        moved_[size_t(id)] = target_.add_input(input.spec, input.name, input.device, input.dimensions);
+    }
 }
 
 ValueId Rewrite::operator()(ValueId id) {

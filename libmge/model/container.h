@@ -11,7 +11,7 @@ namespace mge {
 inline constexpr std::array<char, 8> model_magic{'\x89', 'M', 'G', 'E', '\r', '\n', '\x1a', '\n'};
 // Other major versions cannot be read; a larger minor version can, because it only adds parts that may be
 // ignored.
-inline constexpr uint32_t model_major = 1, model_minor = 5;
+inline constexpr uint32_t model_major = 1, model_minor = 6;
 inline constexpr size_t model_alignment = 64;
 
 struct ModelHeader {

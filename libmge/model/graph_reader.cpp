@@ -30,7 +30,9 @@ void GraphReader::read_values(Graph& graph, const Values* values, const FileVect
         if (ids_[size_t(id)] != no_value) file_.fail(where, " is an input twice, or an input and a constant");
         if (!input.shape_known()) file_.fail("input ", id, " has no shape");
         DeviceId device = file_.at(where, [&] { return device_of(input); });
-        ids_[size_t(id)] = graph.add_input(spec_of(input, where), file_.string(input.name()), device);
+        TensorSpec spec = spec_of(input, where);
+        auto dimensions = dimensions_of(input, spec.shape.rank(), where);
+        ids_[size_t(id)] = graph.add_input(spec, file_.string(input.name()), device, std::move(dimensions));
     }
 }
 
@@ -44,6 +46,19 @@ const file::Value& GraphReader::value(int id, const std::string& where) const {
 DeviceId GraphReader::device_of(const file::Value& value) const {
     std::string name = file_.string(value.device());
     return name.empty() ? DeviceId{} : parse_device(name);
+}
+
+OpenDimensions GraphReader::dimensions_of(const file::Value& value, int rank,
+                                          const std::string& where) const {
+    OpenDimensions result;
+    for (auto* each : file_.list(value.dimensions())) {
+        if (each->axis() >= rank || each->axis() <= (result.empty() ? -1 : result.back().axis))
+            file_.fail(where, ": axis ", each->axis(), " of its dimensions is out of range or order");
+        if (each->least() < 0 || each->most() < each->least())
+            file_.fail(where, ": a dimension has the bounds ", each->least(), " and ", each->most());
+        result.push_back({each->axis(), file_.string(each->name()), {each->least(), each->most()}});
+    }
+    return result;
 }
 
 TensorSpec GraphReader::spec_of(const file::Value& value, const std::string& where) const {

@@ -43,6 +43,7 @@ private:
     const OpInfo& find_operator(const file::Node& node, const std::string& where) const;
     const file::Value& value(int id, const std::string& where) const;
     DeviceId device_of(const file::Value& value) const;
+    OpenDimensions dimensions_of(const file::Value& value, int rank, const std::string& where) const;
     TensorSpec spec_of(const file::Value& value, const std::string& where) const;
     ParamValue param(const file::Attribute& attribute, const std::string& where) const;
     std::shared_ptr<const void> params(const OpInfo& op, const file::Node& node,

@@ -143,7 +143,10 @@ void store_options(Model& model, const CompileOptions& options, const Program& p
     model.metadata[metadata_key] = result.dump();
 }
 
-void store_const_shape(Model& model) { model.metadata[const_shape_key] = "true"; }
+void store_const_shape(Model& model) {
+    model.metadata[const_shape_key] = "true";
+    for (ValueId id : model.graph.inputs()) model.graph.value(id).dimensions.clear();
+}
 
 bool has_const_shape(const Model& model) { return model.metadata.contains(const_shape_key); }
 

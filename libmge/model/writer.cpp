@@ -122,6 +122,16 @@ struct AttributeWriter {
     }
 };
 
+Offset<flatbuffers::Vector<Offset<file::Dimension>>> describe(Builder& b, const OpenDimensions& dimensions) {
+    if (dimensions.empty()) return 0;
+    Offsets<file::Dimension> result;
+    for (auto& each : dimensions) {
+        auto name = each.name.empty() ? Offset<flatbuffers::String>() : utf8(b, each.name);
+        result.push_back(file::CreateDimension(b, each.axis, name, each.bounds.lower, each.bounds.upper));
+    }
+    return b.CreateVector(result);
+}
+
 using NoOrigins = Offset<flatbuffers::Vector<int>>;
 
 Offset<file::Value> describe(Builder& b, const Value& value, bool with_origins, DataSection& data) {
@@ -138,7 +148,8 @@ Offset<file::Value> describe(Builder& b, const Value& value, bool with_origins, 
         value.device.is_default ? Offset<flatbuffers::String>() : b.CreateString(logical_name(value.device));
     return file::CreateValue(b, utf8(b, value.name), b.CreateString(std::string(name_of(value.spec.dtype))),
                              b.CreateVector(dims.data(), dims.size()), value.spec.shape.is_known(),
-                             value.is_constant() ? data.add(value.constant) : -1, nodes, outputs, device);
+                             value.is_constant() ? data.add(value.constant) : -1, nodes, outputs, device,
+                             describe(b, value.dimensions));
 }
 
 Offset<file::Node> describe(Builder& b, const Node& node, bool with_origins, HeldGraphs& graphs,

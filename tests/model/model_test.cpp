@@ -96,6 +96,25 @@ TEST(Model, ComesBackAsItWasWritten) {
     EXPECT_EQ(written(again).size(), written(model).size());
 }
 
+TEST(Model, KeepsTheNamesOfOpenDimensions) {
+    Model model = sample_models()[0];
+    auto& input = model.graph.value(model.graph.inputs()[0]);
+    ASSERT_GE(input.spec.shape.rank(), 2);
+    input.dimensions = {{0, "batch", {2, 64}}, {1, "", {}}};
+    Image image(written(model));
+    Model again = image.read();
+    EXPECT_EQ(again.graph.value(again.graph.inputs()[0]).dimensions, input.dimensions);
+    auto refusal = [&](OpenDimensions dimensions) {
+        input.dimensions = std::move(dimensions);
+        Image spoiled(written(model));
+        return message_of(spoiled);
+    };
+    EXPECT_THAT(refusal({{1, "a", {}}, {0, "b", {}}}), HasSubstr("axis 0 of its dimensions"));
+    EXPECT_THAT(refusal({{input.spec.shape.rank(), "a", {}}}), HasSubstr("out of range"));
+    EXPECT_THAT(refusal({{-1, "a", {}}}), HasSubstr("out of range"));
+    EXPECT_THAT(refusal({{0, "a", {5, 4}}}), HasSubstr("the bounds 5 and 4"));
+}
+
 Model optimised(Model model) {
     PassOptions options{.fixed_shapes = false};
     options.passes["choose_layout"] = false;

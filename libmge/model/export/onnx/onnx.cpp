@@ -6,6 +6,7 @@
 
 #include "libmge/base/files/file.h"
 #include "libmge/base/number_text.h"
+#include "libmge/graph/dimension_sizes.h"
 #include "libmge/model/export/onnx/encode.h"
 #include "libmge/model/export/onnx/translation.h"
 #include "libmge/model/stored_options.h"
@@ -25,15 +26,19 @@ constexpr size_t most_problems = 20;  // that one error names
                           " of the model cannot be said in ONNX: ", all));
 }
 
-// For every batch size if requested and possible, otherwise for the current one.
-ModelRecord translated(const Graph& graph, const std::string& name, int opset, bool other_batches) {
+// With these axes open if that can be done, else with fewer.
+ModelRecord translated(const Graph& graph, const std::string& name, int opset, OpenAxes open) {
+    Runs runs = runs_of(graph, open);
+    bool is_last = open == OpenAxes::none || (open == OpenAxes::batch && runs.size() == 1);
+    OpenAxes fewer = open == OpenAxes::named ? OpenAxes::batch : OpenAxes::none;
+    if (open == OpenAxes::named && runs.size() == 1) return translated(graph, name, opset, fewer);
     GraphWriter writer(opset);
     writer.record.name = name;
-    Translation translation(writer, graph, runs_of(graph, other_batches));
+    Translation translation(writer, graph, runs);
     translation.run();
     if (translation.problems().empty()) return {opset, translation.batch(), writer.finish(), {}};
-    if (!translation.has_batch()) refuse(translation.problems());
-    return translated(graph, name, opset, false);
+    if (is_last) refuse(translation.problems());
+    return translated(graph, name, opset, fewer);
 }
 
 ModelRecord translated(const Model& model, int opset, const std::string& name) {
@@ -42,7 +47,10 @@ ModelRecord translated(const Model& model, int opset, const std::string& name) {
             "write_onnx",
             text("operator set ", opset, " is not one of ", least_onnx_opset, " to ", largest_onnx_opset),
             ErrorClass::value);
-    ModelRecord record = translated(prepare_graph(model.graph), name, opset, !has_const_shape(model));
+    OpenAxes open = has_const_shape(model)                 ? OpenAxes::none
+                    : dimension_names(model.graph).empty() ? OpenAxes::batch
+                                                           : OpenAxes::named;
+    ModelRecord record = translated(prepare_graph(model.graph), name, opset, open);
     record.metadata = model.metadata;
     if (record.batch) record.metadata[onnx_batch_key] = text(record.batch);
     return record;

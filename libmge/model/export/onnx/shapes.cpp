@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "libmge/base/error.h"
 #include "libmge/graph/copy_node.h"
+#include "libmge/graph/dimension_sizes.h"
 #include "libmge/graph/rewrite.h"
 #include "libmge/ops/index/order/unique.h"
 #include "libmge/ops/vision/class_nms.h"
@@ -13,8 +15,14 @@
 namespace mge::to_onnx {
 namespace {
 
-// Unlike each other and most sizes.
-constexpr int64_t other_batch_sizes[] = {5, 11};
+// Names get sizes unlike each other and most sizes: the first, the first plus step, and so on.
+struct OtherSizes {
+    int64_t first, step;
+};
+constexpr OtherSizes other_sizes[] = {{5, 4}, {11, 6}};
+// Graphs of images may work for multiples only.
+constexpr int64_t scales_of_names[] = {1, 32};
+constexpr auto batch_name = "batch";
 constexpr int64_t run_extents[] = {13, 17, 19, 23, 29};
 
 // The batch size of the first input that has one; 0 without one.
@@ -22,6 +30,33 @@ int64_t present_batch(const Graph& graph) {
     for (ValueId id : graph.inputs())
         if (auto& shape = graph.value(id).spec.shape; shape.rank() > 0) return shape[0];
     return 0;
+}
+
+// Calls `visit(input position, axis, name)` for the axes that change between runs.
+template <class Visit>
+void each_open_axis(const Graph& graph, OpenAxes open, Visit visit) {
+    int64_t present = present_batch(graph);
+    for (size_t i = 0; i < graph.inputs().size(); ++i) {
+        auto& input = graph.value(graph.inputs()[i]);
+        auto& shape = input.spec.shape;
+        auto name_at = [&](int axis) {
+            auto* own = find_dimension(input.dimensions, axis);
+            return own && !own->name.empty() ? own->name : std::string(batch_name);
+        };
+        if (open == OpenAxes::batch && shape.rank() > 0 && shape[0] == present && present)
+            visit(i, 0, name_at(0));
+        if (open != OpenAxes::named) continue;
+        for (auto& d : input.dimensions)
+            if (d.axis < shape.rank() && (!d.axis || !d.name.empty())) visit(i, d.axis, name_at(d.axis));
+    }
+}
+
+ExtentValues sizes_for(const Graph& graph, const OtherSizes& other, int64_t scale) {
+    ExtentValues sizes{{batch_name, scale * other.first}};
+    for (auto& name : dimension_names(graph))
+        sizes.try_emplace(name, scale * (other.first + other.step * int64_t(sizes.size())));
+    sizes.merge(sizes_of_names(graph, sizes));
+    return sizes;
 }
 
 bool same_value(const Tensor& a, const Tensor& b) {
@@ -77,23 +112,40 @@ struct OpenGraph {
 
 }  // namespace
 
-Runs runs_of(const Graph& graph, bool other_batches) {
-    int64_t present = present_batch(graph);
-    Runs runs{{present, specs_of(graph, graph.inputs())}};
-    if (!other_batches || present == 0) return runs;
-    OpenGraph open(graph);
-    for (int64_t batch : other_batch_sizes) {
-        Run run{batch, runs[0].inputs};
-        for (auto& spec : run.inputs)
-            if (spec.shape.rank() > 0 && spec.shape[0] == present) spec.shape[0] = batch;
+namespace {
+
+// Only the present run if the graph does not work for others.
+Runs runs_of(const Graph& graph, OpenAxes open, int64_t scale) {
+    Run present{present_batch(graph), specs_of(graph, graph.inputs())};
+    Runs runs{present};
+    each_open_axis(graph, open, [&](size_t i, int axis, const std::string& name) {
+        runs[0].sizes.try_emplace(name, present.inputs[i].shape[axis]);
+    });
+    if (runs[0].sizes.empty()) return runs;
+    OpenGraph open_graph(graph);
+    for (auto& other : other_sizes) {
+        Run run{present.batch, present.inputs, sizes_for(graph, other, scale)};
+        bool is_first = true;
+        each_open_axis(graph, open, [&](size_t i, int axis, const std::string& name) {
+            run.inputs[i].shape[axis] = run.sizes.at(name);
+            if (!axis && std::exchange(is_first, false)) run.batch = run.sizes.at(name);
+        });
         try {
-            open.inferred(run.inputs, run_extents[0]);
+            open_graph.inferred(run.inputs, run_extents[0]);
         } catch (const UserError&) {
-            return {runs[0]};  // it is for this batch only
+            return {present};
         }
         runs.push_back(std::move(run));
     }
     return runs;
+}
+
+}  // namespace
+
+Runs runs_of(const Graph& graph, OpenAxes open) {
+    for (int64_t scale : scales_of_names)
+        if (auto runs = runs_of(graph, open, scale); runs.size() > 1 || open != OpenAxes::named) return runs;
+    return runs_of(graph, OpenAxes::none, 1);
 }
 
 TensorSpecs common_specs(const Runs& runs) {
@@ -116,7 +168,7 @@ Shapes::Shapes(Graph& graph, const Runs& runs) {
         Graph inferred = open.inferred(run.inputs, run_extent);
         KnownValues known;
         for (size_t i = 0; i < inferred.nodes().size(); ++i) known.add(inferred, NodeId(i));
-        Trial trial{run.batch, {}, {}};
+        Trial trial{run.batch, run.sizes, {}, {}};
         for (ValueId id : open.where) {
             trial.shapes.push_back(id == no_value ? Shape::unknown() : inferred.value(id).spec.shape);
             bool is_computed = id != no_value && size_t(id) < known.computed().size();
@@ -134,7 +186,7 @@ Shapes::Shapes(Graph& graph, const Runs& runs) {
 Runs Shapes::runs_of(const Graph& graph, const std::vector<ValueId>& ids) const {
     Runs runs;
     for (auto& trial : trials_) {
-        Run run{trial.batch, {}};
+        Run run{trial.batch, {}, trial.sizes};
         for (ValueId id : ids)
             run.inputs.push_back({graph.value(id).spec.dtype, trial.shapes[size_t(id)], {}});
         runs.push_back(std::move(run));
@@ -142,11 +194,15 @@ Runs Shapes::runs_of(const Graph& graph, const std::vector<ValueId>& ids) const 
     return runs;
 }
 
-bool Shapes::is_batch(ValueId id, int axis) const {
-    return has_batch() && std::ranges::all_of(trials_, [&](auto& trial) {
-               auto& shape = trial.shapes[size_t(id)];
-               return axis < shape.rank() && shape[axis] == trial.batch;
-           });
+std::string Shapes::dimension_name(ValueId id, int axis) const {
+    if (extent(id, axis)) return {};
+    for (auto& [name, present] : trials_[0].sizes)
+        if (std::ranges::all_of(trials_, [&](auto& trial) {
+                auto& shape = trial.shapes[size_t(id)];
+                return axis < shape.rank() && shape[axis] == trial.sizes.at(name);
+            }))
+            return name;
+    return {};
 }
 
 std::optional<int64_t> Shapes::extent(ValueId id, int axis) const {

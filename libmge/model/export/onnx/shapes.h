@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Shapes and small values of a graph that are the same in every run. They are found by inferring the graph's
-// shapes for other batch sizes, and for several sizes of the dimensions known only at run time: the number of
-// elements that pass a mask, or of boxes that are kept.
+// shapes for other sizes of open dimensions, and for several sizes of the dimensions known only at run time:
+// the number of elements that pass a mask, or of boxes that are kept.
 
 #include <optional>
 #include <vector>
@@ -12,14 +12,18 @@
 
 namespace mge::to_onnx {
 
-// A batch size and the graph's inputs for it; the first is the current one.
+// Sizes of open dimensions and the graph's inputs for them; the first run is the current one.
 struct Run {
     int64_t batch;
     TensorSpecs inputs;
+    ExtentValues sizes{};  // by name
 };
 using Runs = std::vector<Run>;
-// The present batch, and with `other_batches` others, where the graph works for them.
-Runs runs_of(const Graph& graph, bool other_batches);
+// Which axes of the inputs change between runs: named dimensions, and first axes that are open without a
+// name; all first axes of the current batch size; none.
+enum class OpenAxes { named, batch, none };
+// The current run, and others if the graph supports them.
+Runs runs_of(const Graph& graph, OpenAxes open);
 
 // Specs that hold in all runs: sizes that differ are -1, shapes of different ranks unknown.
 TensorSpecs common_specs(const Runs& runs);
@@ -35,7 +39,8 @@ public:
     bool has_batch() const { return has_batch_; }
     // The current batch size; 0: there is none.
     int64_t batch() const { return has_batch_ ? trials_[0].batch : 0; }
-    bool is_batch(ValueId id, int axis) const;
+    // Returns the name of the dimension that the axis is in every run; empty if there is none.
+    std::string dimension_name(ValueId id, int axis) const;
     // Nullopt where it depends on the run.
     std::optional<int64_t> extent(ValueId id, int axis) const;
     std::optional<Shape> fixed(ValueId id) const;
@@ -46,9 +51,10 @@ public:
     Tensor value(const Graph& graph, ValueId id) const;
 
 private:
-    // One set of sizes: the batch size, and the sizes known only at run time.
+    // One set of sizes: those of open dimensions, and the sizes known only at run time.
     struct Trial {
         int64_t batch;
+        ExtentValues sizes;
         std::vector<Shape> shapes;
         Tensors computed;
     };

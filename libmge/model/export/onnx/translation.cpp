@@ -4,18 +4,13 @@
 #include <algorithm>
 
 #include "libmge/graph/copy_node.h"
+#include "libmge/graph/dimension_sizes.h"
 #include "libmge/graph/origins.h"
 #include "libmge/model/export/onnx/operators.h"
 #include "libmge/model/export/onnx/unfused.h"
 #include "libmge/passes/pass.h"
 
 namespace mge::to_onnx {
-namespace {
-
-constexpr auto batch_name = "batch";
-
-}  // namespace
-
 Graph prepare_graph(Graph graph) {
     note_origins(graph);
     return unfused(remove_dead_nodes(std::move(graph), {}));
@@ -124,10 +119,11 @@ ValueRecord Translation::describe(ValueId id, const std::string& name) const {
     auto& spec = graph_.value(id).spec;
     ValueRecord record{name, spec.dtype, spec.shape.is_known(), {}};
     for (int axis = 0; axis < spec.shape.rank(); ++axis) {
-        if (shapes_.is_batch(id, axis))
-            record.extents.push_back({-1, batch_name});
-        else
-            record.extents.push_back({shapes_.extent(id, axis).value_or(-1), {}});
+        auto extent = shapes_.extent(id, axis);
+        auto* own = find_dimension(graph_.value(id).dimensions, axis);
+        bool has_own_name = own && !own->name.empty() && !extent;
+        record.extents.push_back(
+            {extent.value_or(-1), has_own_name ? own->name : shapes_.dimension_name(id, axis)});
     }
     return record;
 }

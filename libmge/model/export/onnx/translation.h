@@ -24,7 +24,6 @@ public:
     Operands run_on(const Operands& inputs);
     // Empty if the translation is complete.
     const std::vector<std::string>& problems() const { return problems_; }
-    bool has_batch() const { return shapes_.has_batch(); }
     int64_t batch() const { return shapes_.batch(); }
     // Extents that differ between runs are -1.
     TensorSpecs output_specs() const;

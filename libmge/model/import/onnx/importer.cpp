@@ -5,6 +5,7 @@
 
 #include "libmge/base/hash.h"
 #include "libmge/base/number_text.h"
+#include "libmge/base/utf8.h"
 #include "libmge/model/import/onnx/parts.h"
 #include "libmge/model/import/onnx/shapes/open_extents.h"
 #include "libmge/model/import/onnx/steps.h"
@@ -142,15 +143,18 @@ Tensor Importer::add_input(const file::ValueInfoProto& info) {
     if (!type.has_shape()) unsupported("an input whose rank the model does not tell");
     if (type.shape().dim_size() > max_rank) unsupported("an input of rank ", type.shape().dim_size());
     Shape shape;
+    OpenDimensions dimensions;
     for (auto& dim : type.shape().dim()) {
         bool is_first = !shape.rank() || is_of_batch(open_, type.shape(), shape.rank());
         int64_t extent = !is_open(dim) ? dim.dim_value() : is_first ? open_.first : open_.others;
         if (is_open(dim) && !dim.dim_param().empty())
             extent = named_extents_.emplace(dim.dim_param(), extent).first->second;
+        if (is_open(dim)) dimensions.push_back({shape.rank(), with_escaped_bytes(dim.dim_param()), {}});
         shape.push_back(extent);
     }
     checked_numel("input", shape);
     Tensor input = builder_.input({*dtype, shape, {}}, info.name());
+    builder_.graph().value(input.impl()->symbol).dimensions = std::move(dimensions);
     OtherSpecs others;
     OtherShapes shapes = other_shapes(type.shape(), shape);
     for (size_t run = 0; run < other_runs; ++run) others[run] = {*dtype, shapes[run], {}};

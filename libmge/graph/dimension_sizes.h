@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Sizes for the open dimensions of a graph's inputs, by name.
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "libmge/graph/graph.h"
+
+namespace mge {
+
+// Returns the open dimension at an axis; nullptr if the axis has a fixed size.
+MGE_API const OpenDimension* find_dimension(const OpenDimensions& dimensions, int axis);
+// Returns the names that sizes can be given for, in order of first use. Without expressions over them.
+MGE_API std::vector<std::string> dimension_names(const Graph& graph);
+// Returns the specs of the inputs with these sizes, also in expressions. Throws UserError in the name of
+// `who` if no dimension has such a name, or if a size is below 1 or out of bounds.
+MGE_API TensorSpecs specs_with_sizes(const Graph& graph, const ExtentValues& sizes, std::string_view who);
+// Returns the sizes of all named dimensions, expressions included, that follow from these.
+MGE_API ExtentValues sizes_of_names(const Graph& graph, const ExtentValues& sizes);
+// Describes the first input whose shape contradicts these sizes; nullopt if there is none.
+MGE_API std::optional<std::string> find_contradiction(const Graph& graph, const ExtentValues& sizes,
+                                                      const TensorSpecs& inputs);
+
+// Infers shapes like infer_shapes. If inputs give one name different sizes, an error of an operator starts
+// with the name, and success is a warning, because the model may broadcast.
+MGE_API Graph infer_with_names(Graph graph, const TensorSpecs& inputs);
+
+// Returns the shape with names and present sizes: "(batch=1, 3, ?=224)".
+MGE_API std::string named_shape_text(const Shape& shape, const OpenDimensions& dimensions);
+
+}  // namespace mge
