@@ -6,6 +6,7 @@
 
 #include "apps/cli/files/model_file.h"
 #include "apps/cli/options/batch_size.h"
+#include "apps/cli/options/dimension_option.h"
 #include "apps/cli/options/numbers.h"
 #include "apps/dump/commands.h"
 #include "libmge/base/files/file.h"
@@ -18,12 +19,16 @@ struct InfoOptions {
     InfoTables tables;
     bool all = false;
     int64_t batch_size = 0;
+    cli::DimensionOption dimensions;
 };
 
 int run(InfoOptions options, const cli::Invocation& invocation) {
     Model model = options.input.read();
-    if (options.batch_size) {
-        TensorSpecs specs = cli::with_batch(model.graph, options.batch_size, "--batch-size");
+    if (options.batch_size || options.dimensions.is_given()) {
+        TensorSpecs specs = options.dimensions.specs(model.graph);
+        if (options.batch_size)
+            specs = cli::with_batch(model.graph, specs, options.batch_size, "--batch-size");
+        options.dimensions.require(model.graph, specs);
         model.graph = infer_shapes(std::move(model.graph), specs);
     }
     if (options.all) options.tables = {true, true, true, options.tables.bar_length};
@@ -49,6 +54,7 @@ void add_info(cli::App& app) {
     command
         .add_option("--batch-size", options->batch_size, "Count for this batch size instead of the model's")
         ->check(cli::whole_number(1, 1u << 31));
+    cli::add_dimension_option(command, options->dimensions);
     command.add_option("--bar-length-max", options->tables.bar_length, "Length of the longest bar in tables")
         ->check(cli::whole_number(0, 200))
         ->capture_default_str();

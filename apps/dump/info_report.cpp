@@ -4,6 +4,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "apps/cli/options/dimension_option.h"
 #include "apps/cli/output/table.h"
 #include "apps/dump/info.h"
 
@@ -129,7 +130,8 @@ void print_ports(const Model& model) {
     Rows rows{{"", "name", "dtype", "shape"}};
     auto add = [&](const char* what, ValueId id) {
         auto& value = model.graph.value(id);
-        rows.push_back({what, value.name, text(value.spec.dtype), text(value.spec.shape)});
+        rows.push_back(
+            {what, value.name, text(value.spec.dtype), named_shape_text(value.spec.shape, value.dimensions)});
     };
     for (ValueId id : model.graph.inputs()) add("input", id);
     for (ValueId id : model.graph.outputs()) add("output", id);
@@ -179,7 +181,10 @@ Json ports_json(const Graph& graph, const std::vector<ValueId>& ids) {
     Json list = Json::array();
     for (ValueId id : ids) {
         Json port{{"name", graph.value(id).name}};
-        port.update(spec_json(graph.value(id).spec));
+        auto& value = graph.value(id);
+        port.update(spec_json(value.spec));
+        if (!value.dimensions.empty())
+            port["dimensions"] = cli::dimensions_json(value.spec.shape, value.dimensions);
         list.push_back(port);
     }
     return list;

@@ -15,6 +15,7 @@ void add_variants(CLI::App& command, Variants& variants) {
         ->delimiter(',')
         ->check(cli::whole_number(1, 1u << 31))
         ->type_name("N,...");
+    cli::add_dimension_option(command, variants.dimensions);
     command
         .add_option("--threads", variants.threads,
                     "Numbers of threads (default: all that this machine allows)")
@@ -30,17 +31,15 @@ std::vector<Variant> all_variants(const Variants& variants) {
     DeviceId device = cli::device_of(variants.device);
     std::vector<Variant> all;
     for (int64_t batch : batches)
-        for (int count : threads) all.push_back({batch, count, device});
+        for (int count : threads) all.push_back({batch, variants.dimensions, count, device});
     return all;
 }
 
 std::shared_ptr<const Program> compile_variant(const Model& model, const Variant& variant,
                                                SelectOptions select, WorkObserver progress) {
-    TensorSpecs specs;
-    if (variant.batch)
-        specs = cli::with_batch(model.graph, variant.batch, "--batch");
-    else
-        for (ValueId id : model.graph.inputs()) specs.push_back(model.graph.value(id).spec);
+    TensorSpecs specs = variant.dimensions.specs(model.graph);
+    if (variant.batch) specs = cli::with_batch(model.graph, specs, variant.batch, "--batch");
+    variant.dimensions.require(model.graph, specs);
     CompileOptions options;
     options.threads = variant.threads;
     options.device = variant.device;

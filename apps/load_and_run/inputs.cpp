@@ -25,8 +25,9 @@ namespace {
 
 struct InputTable {
     const Graph& graph;
+    TensorSpecs specs;  // with the sizes of --dim
     std::string name(size_t i) const { return graph.value(graph.inputs()[i]).name; }
-    const TensorSpec& spec(size_t i) const { return graph.value(graph.inputs()[i]).spec; }
+    const TensorSpec& spec(size_t i) const { return specs[i]; }
     size_t size() const { return graph.inputs().size(); }
     std::vector<std::string> names() const {
         std::vector<std::string> result;
@@ -154,23 +155,33 @@ Test given_test(const InputTable& table, const std::string& values, uint64_t see
 }
 
 // Inputs without a value: those of the model's first test case, otherwise random numbers.
-void fill_inputs(const Model& model, const InputTable& table, uint64_t seed, Test& test) {
+void fill_inputs(const std::vector<TestCase>& stored, const InputTable& table, uint64_t seed, Test& test) {
     for (size_t i = 0; i < table.size(); ++i) {
         if (test.inputs[i]) continue;
         double bound = is_float(table.spec(i).dtype) ? 1 : 0;
         auto random = [&] { return cli::random_tensor(table.spec(i), -bound, bound, seed + i, "--input"); };
-        bool is_random = model.test_cases.empty();
+        bool is_random = stored.empty();
         test.has_random_input |= is_random;
-        test.inputs[i] = is_random ? made_for(table, i, random) : model.test_cases[0].inputs[i];
+        test.inputs[i] = is_random ? made_for(table, i, random) : stored[0].inputs[i];
     }
 }
 
-std::vector<Test> tests_without_batch(const Model& model, const InputOptions& options) {
-    InputTable table{model.graph};
+// Returns the test cases that have the sizes of --dim.
+std::vector<TestCase> fitting_test_cases(const Model& model, const cli::DimensionOption& dimensions) {
+    std::vector<TestCase> result = model.test_cases;
+    std::erase_if(result, [&](const TestCase& test) {
+        return find_contradiction(model.graph, dimensions.sizes(), specs_of(test.inputs)).has_value();
+    });
+    return result;
+}
+
+std::vector<Test> tests_without_batch(const Model& model, const InputTable& table,
+                                      const InputOptions& options) {
+    auto stored = fitting_test_cases(model, options.dimensions);
     std::vector<Test> tests;
     for (auto& values : options.values) tests.push_back(given_test(table, values, options.seed));
     if (tests.empty())
-        for (auto& known : model.test_cases) {
+        for (auto& known : stored) {
             tests.emplace_back();
             tests.back().name = known.name;
             tests.back().inputs = known.inputs;
@@ -181,12 +192,11 @@ std::vector<Test> tests_without_batch(const Model& model, const InputOptions& op
         tests.emplace_back();
         tests.back().inputs.resize(table.size());
     }
-    for (auto& test : tests) fill_inputs(model, table, options.seed, test);
+    for (auto& test : tests) fill_inputs(stored, table, options.seed, test);
     return tests;
 }
 
-Test with_batch(const Model& model, const Test& test, int64_t batch) {
-    InputTable table{model.graph};
+Test with_batch(const InputTable& table, const Test& test, int64_t batch) {
     Test result;
     result.name = text(test.name, test.name.empty() ? "" : " ", "batch ", batch);
     result.has_random_input = test.has_random_input;
@@ -199,14 +209,18 @@ Test with_batch(const Model& model, const Test& test, int64_t batch) {
 }  // namespace
 
 std::vector<Test> make_tests(const Model& model, const InputOptions& options) {
-    auto tests = tests_without_batch(model, options);
+    InputTable table{model.graph, options.dimensions.specs(model.graph)};
+    auto tests = tests_without_batch(model, table, options);
     if (!options.batch_sizes.empty()) {
         std::vector<Test> batched;
         for (auto& test : tests)
-            for (int64_t batch : options.batch_sizes) batched.push_back(with_batch(model, test, batch));
+            for (int64_t batch : options.batch_sizes) batched.push_back(with_batch(table, test, batch));
         tests = std::move(batched);
     }
-    for (size_t i = 0; i < tests.size(); ++i) tests[i].index = i;
+    for (size_t i = 0; i < tests.size(); ++i) {
+        options.dimensions.require(model.graph, specs_of(tests[i].inputs));
+        tests[i].index = i;
+    }
     return tests;
 }
 

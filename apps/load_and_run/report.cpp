@@ -36,7 +36,8 @@ std::string value_text(const Tensor& tensor) {
 
 void print_ports(const Program& program, std::vector<std::vector<std::string>>& rows) {
     for (auto& port : program.inputs())
-        rows.push_back({"INPUT", port.name, text(port.spec.shape), text(port.spec.dtype)});
+        rows.push_back(
+            {"INPUT", port.name, named_shape_text(port.spec.shape, port.dimensions), text(port.spec.dtype)});
     for (auto& port : program.outputs())
         rows.push_back({"OUTPUT", port.name, text(port.spec.shape), text(port.spec.dtype)});
 }
@@ -153,7 +154,7 @@ void print_memory(const Program& program) {
 // The test cases of the model's file, whether they were the tests or not.
 std::vector<TestCaseResult> test_cases_of(const Job& job) {
     std::vector<TestCaseResult> all = job.stored_test_cases;
-    bool are_tests = job.options.input.values.empty() && job.options.input.batch_sizes.empty();
+    bool are_tests = job.options.input.are_of_model();
     if (are_tests && job.session && !job.session->model().test_cases.empty())
         for (auto& result : job.results) all.push_back(result.comparison);
     return all;
@@ -377,10 +378,13 @@ int write_report(Job& job) {
 
 Json ports_json(const std::vector<PortInfo>& ports) {
     Json list = Json::array();
-    for (auto& port : ports)
+    for (auto& port : ports) {
         list.push_back({{"name", port.name},
                         {"dtype", name_of(port.spec.dtype)},
                         {"shape", port.spec.shape.is_known() ? Json(port.spec.shape.dims()) : Json()}});
+        if (!port.dimensions.empty())
+            list.back()["dimensions"] = cli::dimensions_json(port.spec.shape, port.dimensions);
+    }
     return list;
 }
 

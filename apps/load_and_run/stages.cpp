@@ -144,8 +144,7 @@ void time_runs(Job& job, Test& test) {
 
 // With user-supplied inputs, the model's test cases were not among the tests.
 void check_stored_test_cases(Job& job) {
-    auto& given = job.options.input;
-    if (given.values.empty() && given.batch_sizes.empty()) return;
+    if (job.options.input.are_of_model()) return;
     for (auto& stored : job.session->model().test_cases) {
         Test test;
         test.name = stored.name;

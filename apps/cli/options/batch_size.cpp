@@ -15,13 +15,10 @@ TensorSpec with_batch(TensorSpec spec, int64_t batch, const std::string& name, c
     return spec;
 }
 
-TensorSpecs with_batch(const Graph& graph, int64_t batch, const char* option) {
-    TensorSpecs specs;
-    for (ValueId id : graph.inputs()) {
-        auto& input = graph.value(id);
-        specs.push_back(with_batch(input.spec, batch, input.name, option));
-    }
-    return specs;
+TensorSpecs with_batch(const Graph& graph, TensorSpecs inputs, int64_t batch, const char* option) {
+    for (size_t i = 0; i < inputs.size(); ++i)
+        inputs[i] = with_batch(inputs[i], batch, graph.value(graph.inputs()[i]).name, option);
+    return inputs;
 }
 
 }  // namespace mge::cli

@@ -19,6 +19,7 @@ void add(CLI::App& app, InputOptions& o) {
         ->allow_extra_args(false)
         ->check(cli::whole_number(1, 1u << 31))
         ->type_name("N,...");
+    cli::add_dimension_option(app, o.dimensions);
     app.add_option("--seed", o.seed, "Seed of random inputs and arrivals")
         ->check(cli::whole_number(0, UINT64_MAX))
         ->capture_default_str();
@@ -26,6 +27,6 @@ void add(CLI::App& app, InputOptions& o) {
                  "Copy every output to memory of its own within the timed run");
 }
 
-void check(const InputOptions&) {}
+void check(const InputOptions& o) { (void)o.dimensions.sizes(); }
 
 }  // namespace mge::load_and_run

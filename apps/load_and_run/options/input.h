@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "apps/cli/options/dimension_option.h"
+
 namespace CLI {
 class App;
 }
@@ -14,8 +16,11 @@ namespace mge::load_and_run {
 struct InputOptions {
     std::vector<std::string> values;  // per test: name:value[;name:value…]
     std::vector<int64_t> batch_sizes;
+    cli::DimensionOption dimensions;
     uint64_t seed = 0;
     bool copy_to_host = false;
+    // Whether the tests are the model's test cases, if it has any.
+    bool are_of_model() const { return values.empty() && batch_sizes.empty() && !dimensions.is_given(); }
 };
 
 void add(CLI::App& app, InputOptions& options);
