@@ -30,6 +30,7 @@
 #include "libmge/model/model.h"
 #include "libmge/model/open.h"
 #include "libmge/model/stored_options.h"
+#include "libmge/op/backend.h"
 #include "libmge/ops/elementwise/convert/convert.h"
 #include "libmge/ops/nn/batch_norm.h"
 #include "libmge/passes/pass.h"
@@ -410,15 +411,18 @@ nb::list input_specs(const LoadedModel& loaded) {
     return specs;
 }
 
-// By operator, the names of the dtypes that it accepts.
-std::vector<std::pair<std::string, std::vector<std::string>>> operator_dtypes() {
-    std::vector<std::pair<std::string, std::vector<std::string>>> result;
+// For the reference: by operator, the dtypes that it accepts at most, whether it has a gradient, and its
+// algorithms on CPUs, the preferred one first; families of several are listed as "onednn:…".
+nb::dict operator_facts() {
+    nb::dict result;
     for (auto* op : all_ops()) {
-        std::vector<std::string> names;
+        std::vector<std::string> dtypes, algorithms;
         for (int i = 0; i < dtype_count; ++i)
             if (DType(i) != DType::none && is_among(DType(i), op->takes))
-                names.emplace_back(name_of(DType(i)));
-        result.emplace_back(op->name, std::move(names));
+                dtypes.emplace_back(name_of(DType(i)));
+        for (auto& algorithm : find_kernels(*op, host_device))
+            algorithms.push_back(text(algorithm.name, algorithm.candidates ? ":…" : ""));
+        result[op->name.data()] = nb::make_tuple(dtypes, op->gradient != nullptr, algorithms);
     }
     return result;
 }
@@ -487,7 +491,8 @@ void add_model(nb::module_& module) {
     module.def("onnx_rows", &onnx::known_operators,
                "ONNX's operators that are read: name, first and last version.");
     module.def("onnx_counterparts", &onnx_counterparts, "Operators and the ONNX nodes that they become.");
-    module.def("operator_dtypes", &operator_dtypes, "Operators and the dtypes that each accepts.");
+    module.def("operator_facts", &operator_facts,
+               "By operator: dtypes at most, whether it has a gradient, algorithms on CPUs.");
 }
 
 }  // namespace

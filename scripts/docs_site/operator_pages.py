@@ -15,42 +15,19 @@ are functions of its Python package or modes of its `Elemwise`; its
 [writing a file](../../formats/onnx.md#writing) makes, without casts and constants."""
 
 
-def sources_of_operators(root: Path) -> dict[str, tuple[str, str]]:
-    """Family and text of the header of each operator that has one of its own."""
+def families_of_operators(root: Path) -> dict[str, str]:
+    """The family of each operator that has a header of its own: the folder below libmge/ops."""
     found = {}
     for header in sorted((root / "libmge/ops").rglob("*.h")):
         text = header.read_text()
         for name in re.findall(r'static constexpr auto name = "(\w+)"', text):
-            found[name] = (header.relative_to(root / "libmge/ops").parts[0], str(header))
+            found[name] = header.relative_to(root / "libmge/ops").parts[0]
     return found
-
-
-def algorithms_of(header: str) -> list[str]:
-    kernels = Path(header).with_suffix(".cpu.cpp")
-    if not kernels.is_file():
-        return []
-    lists = re.findall(r"Algorithm \w+\[\] = \{(.*?)\n    \};", kernels.read_text(), re.DOTALL)
-    return list(dict.fromkeys(re.findall(r'\{"([\w:.]+)"', "".join(lists))))
 
 
 def page_of(family: str) -> str:
     """The page of a family; index.md is the table of all."""
     return "indexing.md" if family == "index" else f"{family}.md"
-
-
-def facts_of(header: str) -> dict[str, str]:
-    """Facts that the header states; one that defines several operators states none of one alone."""
-    text = Path(header).read_text() if header else ""
-    if text.count("static constexpr auto name = ") != 1:
-        return {}
-    facts = {}
-    if names := algorithms_of(header):
-        facts["CPU algorithms"] = ", ".join(f"`{name}`" for name in names)
-    if "stops_gradient = true" in text:
-        facts["gradient"] = "none"
-    elif "gradient(" in text:
-        facts["gradient"] = "yes"
-    return facts
 
 
 class Facts:
@@ -60,11 +37,18 @@ class Facts:
         from megengine import _mge
 
         self.onnx = dict(_mge.onnx_counterparts())
-        self.dtypes = dict(_mge.operator_dtypes())
+        self.library = _mge.operator_facts()
         self.megengine, self.gpu = megengine_names(), gpu_rows(root)
 
-    def rows(self, name: str, header: str) -> dict[str, str]:
-        rows = {"dtypes, at most": short(self.dtypes[name]), **facts_of(header)}
+    def rows(self, name: str) -> dict[str, str]:
+        dtypes, has_gradient, algorithms = self.library[name]
+        rows = {
+            "dtypes, at most": short(dtypes),
+            "gradient": "yes" if has_gradient else "none",
+            "CPU algorithms": ", ".join(
+                f"`{algorithm}`" for algorithm in dict.fromkeys(algorithms)
+            ),
+        }
         if name in self.gpu:
             rows["GPU algorithms"] = self.gpu[name]
         if name in self.onnx:
@@ -84,12 +68,12 @@ def write_operators(folder: Path, root: Path) -> list[str]:
     from megengine import _mge
 
     folder.mkdir(parents=True)
-    sources, facts = sources_of_operators(root), Facts(root)
+    of_header, facts = families_of_operators(root), Facts(root)
     families: dict[str, list[str]] = defaultdict(list)
     index = []
     for name in sorted(n for n in dir(_mge.ops) if callable(getattr(_mge.ops, n)) and n[0] != "_"):
-        family, header = sources.get(name, ("elementwise", ""))
-        rows = facts.rows(name, header)
+        family = of_header.get(name, "elementwise")
+        rows = facts.rows(name)
         families[family].append(operator_entry(name, getattr(_mge.ops, name), rows))
         cells = (rows.get(key, "") for key in ("gradient", "ONNX", "MegEngine"))
         index.append(f"| [`{name}`]({page_of(family)}#{name}) | {family} | {' | '.join(cells)} |")

@@ -8,10 +8,12 @@ import pytest
 from docs_site.check_site import broken_links
 from docs_site.check_sources import faults
 from docs_site.cpp_pages import collect
+from docs_site.navigation import with_pages
 from docs_site.operator_facts import gpu_rows, short
-from docs_site.operator_pages import algorithms_of, facts_of, page_of, sources_of_operators
+from docs_site.operator_pages import families_of_operators, page_of
 from docs_site.python_pages import as_markdown, module_page, plain
 from docs_site.schema_pages import schema_page
+from docs_site.search_weights import weigh_pages, weight_of
 from docs_site.stage import Stage
 
 
@@ -212,28 +214,10 @@ def test_a_module_has_its_functions_and_methods(monkeypatch):
     assert "### `Thing.go`" in page and "Goes." in page
 
 
-HEADER = """struct Snake {
-    static constexpr auto name = "snake";
-    static Tensors gradient(const Context&);
-};
-"""
-KERNELS = """static constexpr Algorithm list[] = {
-        {"fast", run}, {"reference", run},
-    };
-"""
-
-
-def test_operators_have_the_facts_of_their_header(tree):
-    root = tree({"libmge/ops/nn/snake.h": HEADER, "libmge/ops/nn/snake.cpu.cpp": KERNELS})
-    family, header = sources_of_operators(root)["snake"]
-    assert family == "nn"
-    assert algorithms_of(header) == ["fast", "reference"]
-    assert facts_of(header) == {"CPU algorithms": "`fast`, `reference`", "gradient": "yes"}
-
-
-def test_a_header_of_several_operators_has_no_facts_of_one(tree):
-    root = tree({"libmge/ops/nn/two.h": HEADER + HEADER.replace("snake", "worm")})
-    assert facts_of(str(root / "libmge/ops/nn/two.h")) == {}
+def test_operators_have_the_family_of_their_headers_folder(tree):
+    header = 'struct Snake {\n    static constexpr auto name = "snake";\n};\n'
+    root = tree({"libmge/ops/nn/snake.h": header + header.replace("snake", "worm")})
+    assert families_of_operators(root) == {"snake": "nn", "worm": "nn"}
 
 
 def test_no_family_has_the_page_of_the_table():
@@ -252,6 +236,21 @@ def test_algorithms_on_gpus_are_in_order_of_preference_with_their_dtypes(tree):
         }
     )
     assert gpu_rows(root) == {"matmul": "`tiled` (floats), `split`"}
+
+
+def test_pages_of_the_reference_are_below_their_index():
+    config = "nav:\n  - Ops: reference/ops/index.md\n  - Other: b.md\n"
+    ops = "  - Ops:\n      - reference/ops/index.md\n      - nn: reference/ops/nn.md\n"
+    expected = f"nav:\n{ops}  - Other: b.md\n"
+    assert with_pages(config, "reference/ops", ["nn.md"]) == expected
+
+
+def test_answers_weigh_more_than_the_reference_in_the_search(tree):
+    root = tree({"how-to/a.md": "# A\n", "reference/cpp/b.md": "# B\n", "c.md": "# C\n"})
+    weigh_pages(root)
+    assert (root / "how-to/a.md").read_text() == "---\nsearch:\n  boost: 4\n---\n\n# A\n"
+    assert (root / "c.md").read_text() == "# C\n"
+    assert weight_of("how-to/a.md") > weight_of("tools/x.md") > weight_of("reference/cpp/b.md")
 
 
 def test_headers_are_read_from_the_xml_of_doxygen(tree):
