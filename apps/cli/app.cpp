@@ -114,7 +114,7 @@ void App::add_global_flags() {
 CLI::App& App::command(const std::string& name, const std::string& description, std::function<int()> body) {
     auto* command = root_->add_subcommand(name, description);
     command->fallthrough();
-    command->footer("Global options (" + invocation_.tool + " --help) may stand here too.");
+    command->footer("Global options (" + invocation_.tool + " --help) are allowed here too.");
     root_->require_subcommand(1, 1);
     commands_.push_back({command, std::move(body)});
     return *command;

@@ -104,7 +104,7 @@ SecretBytes read_secret(int descriptor, const std::string& where, size_t limit) 
             continue;
         }
         if (got == 0 && length == 0 && may_come)
-            throw UserError(text("cannot read the key from ", where, ": it is a pipe that nobody writes to"));
+            throw UserError(text("cannot read the key from ", where, ": it is a pipe without a writer"));
         if (got == 0) break;
         length += size_t(got);
     }

@@ -16,7 +16,7 @@ std::regex compiled(const std::string& option, const std::string& expression) {
     try {
         return std::regex(expression, std::regex::ECMAScript | std::regex::optimize);
     } catch (const std::regex_error& e) {
-        throw cli::UsageError(text(option, ": '", expression, "' is no regular expression: ", e.what()),
+        throw cli::UsageError(text(option, ": '", expression, "' is not a regular expression: ", e.what()),
                               "write ECMAScript's syntax; escape ( ) [ ] . * + ? with a backslash");
     }
 }

@@ -82,7 +82,7 @@ std::vector<CacheRow> parse_export(std::string_view bytes, const std::string& pa
         FileBudget(path, bytes.size()).take(bytes.size(), memory_per_byte_of_text);
         if (is_too_deep(bytes)) fail(path, text("it is nested more than ", deepest_json, " deep"));
         auto file = cli::Json::parse(bytes, nullptr, false);
-        if (file.is_discarded()) fail(path, "it is no JSON");
+        if (file.is_discarded()) fail(path, "it is not JSON");
         if (file.at("format") != "mge-fastrun-cache") fail(path, "its format is another");
         if (file.at("version") != format_version) fail(path, "its version is " + file.at("version").dump());
         for (auto& j : file.at("rows")) {

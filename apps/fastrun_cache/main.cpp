@@ -10,7 +10,7 @@ cli::Manual manual() {
         .footer =
             "A cache holds one row per machine, problem and algorithm: how long it took and what it needs. "
             "It is data, never code.\n"
-            "load_and_run --fast-run uses $XDG_CACHE_HOME/mge/fastrun.sqlite unless it is told another.",
+            "load_and_run --fast-run uses $XDG_CACHE_HOME/mge/fastrun.sqlite unless another file is given.",
         .examples = {{"mge-fastrun-cache build cache.sqlite model.mge",
                       "Measures all algorithms of the model's steps"},
                      {"mge-fastrun-cache list cache.sqlite", "Problems, each with its fastest algorithm"},

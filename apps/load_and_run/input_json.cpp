@@ -23,7 +23,7 @@ public:
     InputReader(const std::string& path, const std::string& name) : path_(path), name_(name) {}
 
     Tensor read(const SortedJson& input) const {
-        if (!input.is_object()) fail("is no object with shape, type and raw");
+        if (!input.is_object()) fail("is not an object with shape, type and raw");
         for (auto* key : {"shape", "type", "raw"})
             if (!input.contains(key)) fail(text("has no '", key, "'"));
         TensorSpec spec{dtype_of(input["type"]), shape_of(input["shape"]), {}};
@@ -75,7 +75,7 @@ private:
         else if (value.is_boolean())
             numbers.push_back(value.get<bool>());
         else
-            fail(text("holds ", value.dump(), ", which is no number"));
+            fail(text("holds ", value.dump(), ", which is not a number"));
     }
 
     // Whole numbers are rounded to, as MegEngine does.
@@ -96,7 +96,7 @@ private:
 
 std::map<std::string, Tensor> read_json_inputs(const std::string& path) {
     SortedJson all = SortedJson::parse(cli::read_json_text(path), nullptr, false);
-    if (!all.is_object()) throw ModelError(text("'", path, "' is no JSON object of inputs by name"));
+    if (!all.is_object()) throw ModelError(text("'", path, "' is not a JSON object of inputs by name"));
     std::map<std::string, Tensor> result;
     for (auto& [name, input] : all.items()) result[name] = InputReader(path, name).read(input);
     return result;

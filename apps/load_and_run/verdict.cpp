@@ -290,10 +290,10 @@ Condition parse_condition(const std::string& given) {
     Condition result{given, condition.substr(0, greater), 0, 0};
     std::string_view limit = std::string_view(condition).substr(greater + 1);
     if (limit.starts_with('+')) limit.remove_prefix(1);
-    if (!limit.ends_with('%')) fail("the limit is no percentage");
+    if (!limit.ends_with('%')) fail("the limit is not a percentage");
     limit.remove_suffix(1);
     auto number = parse_number(limit);
-    if (!number || *number < 0) fail("the limit is no number that is at least 0");
+    if (!number || *number < 0) fail("the limit is not a number of at least 0");
     result.limit_percent = *number;
     if (result.figure == "min" || result.figure == "mean" || result.figure == "max") return result;
     auto nth = result.figure.starts_with('p') ? parse_number(std::string_view(result.figure).substr(1))

@@ -169,7 +169,7 @@ void check_outputs(const ExportArguments& a) {
     for (auto& [format, path] : a.outputs)
         if (!path.empty() && !taken.insert(path).second)
             throw cli::UsageError(text("--", format, " would overwrite '", path, "'"),
-                                  "give each format a file of its own");
+                                  "give each format a separate file");
 }
 
 int export_files(const cli::Invocation& invocation, ExportArguments& a) {

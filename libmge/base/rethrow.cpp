@@ -39,7 +39,7 @@ void rethrow_in(const std::string& where) {
     } catch (const std::exception& e) {
         throw foreign(ErrorClass::runtime, said(e));
     } catch (...) {
-        throw foreign(ErrorClass::runtime, text(where, ": an exception that is no std::exception"));
+        throw foreign(ErrorClass::runtime, text(where, ": an exception that is not a std::exception"));
     }
 }
 

@@ -406,7 +406,7 @@ private:
         }
         if (variable.kind == Kind::external)
             throw UserError(
-                "the function used tensors that are no arguments: trace with capture_as_const=True",
+                "the function used tensors that are not arguments: trace with capture_as_const=True",
                 ErrorClass::value);
         return {};
     }

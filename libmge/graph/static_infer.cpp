@@ -44,7 +44,7 @@ StaticInference::Known& StaticInference::input(ValueId id) {
     auto& value = graph_.value(id);
     if (!value.is_input)
         throw_user(static_inference,
-                   text("value ", id, " ('", value_label(graph_, id), "') is no input of the graph"),
+                   text("value ", id, " ('", value_label(graph_, id), "') is not an input of the graph"),
                    ErrorClass::value);
     return known_[size_t(id)];
 }

@@ -63,7 +63,8 @@ struct TapeBuilder {
         std::string near = token.substr(token.size() - std::min(shown, token.size()));
         for (char& c : near)
             if (c < ' ' || c > '~') c = '?';
-        throw ModelError(text("'", document.label(), "' is no JSON: byte ", position, ", near '", near, "'"));
+        throw ModelError(
+            text("'", document.label(), "' is not JSON: byte ", position, ", near '", near, "'"));
     }
 };
 

@@ -165,7 +165,8 @@ void draw_legend(std::ostream& svg, const Frame& f) {
             << "\" y=\"" << y << "\">" << meaning << "</text>\n";
         x += pixels;
     };
-    swatch("stroke:#4c78a8;stroke-width:10;stroke-opacity:.8", "values (colours tell neighbours apart)", 260);
+    swatch("stroke:#4c78a8;stroke-width:10;stroke-opacity:.8", "values (colours distinguish neighbours)",
+           260);
     swatch("stroke:#e8963c;stroke-width:10;stroke-opacity:.8", "workspaces of kernels", 170);
     swatch("stroke:#c33;stroke-dasharray:4 3", "the step of the peak", 150);
 }

@@ -142,7 +142,7 @@ void Database::fail() const {
     std::string what =
         text("fast-run cache '", path_, "': ", db_ ? sqlite3_errmsg(db_.get()) : "out of memory");
     if (code == SQLITE_NOTADB || code == SQLITE_ERROR)  // perhaps another file was meant
-        throw ModelError(what + ": it is no cache, or a damaged one; give another");
+        throw ModelError(what + ": it is not a cache, or is damaged; give another");
     if (code == SQLITE_CORRUPT)
         throw DamagedCache(what + "; without the file one begins with an empty cache");
     if (code == SQLITE_NOMEM) throw MemoryError(what);
@@ -156,7 +156,7 @@ std::vector<std::byte> Database::bytes() const {
     };
     sqlite3_int64 size = 0;
     std::unique_ptr<unsigned char, Free> copy(sqlite3_serialize(db_.get(), "main", &size, 0));
-    if (!copy && size == 0) throw ModelError(text("'", path_, "' is empty: it is no fast-run cache"));
+    if (!copy && size == 0) throw ModelError(text("'", path_, "' is empty: it is not a fast-run cache"));
     if (!copy) throw MemoryError(text("no memory for the fast-run cache '", path_, "'"));
     auto content = std::as_bytes(std::span(copy.get(), size_t(size)));
     return {content.begin(), content.end()};

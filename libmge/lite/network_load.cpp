@@ -301,7 +301,7 @@ void Network::NetworkImplBase::share_memory(NetworkImplBase& source) {
     if (&source == this) throw Error("share_runtime_memory_with: a network has its own memory already");
     if (allocator_)
         throw Error(
-            "share_runtime_memory_with: this network has an allocator of its own; give it to the other one");
+            "share_runtime_memory_with: this network has its own allocator; set it for the other one");
     memory_ = source.memory_;
     has_shared_memory_ = true;
 }

@@ -56,7 +56,7 @@ void tell(const std::exception_ptr& failure) noexcept {
     } catch (const std::exception& e) {
         write(e.what());
     } catch (...) {
-        write("something that is no std::exception");
+        write("an exception that is not a std::exception");
     }
 }
 

@@ -59,7 +59,7 @@ struct ModelPacker::Parts {
                 "the model to pack is packed already; `mge-dump unpack` gives the model that is in it");
         if (is_plain(header.model_cipher) && !kind)
             throw Error(
-                "the model to pack is none that is known; set_header() names its cipher if it has one");
+                "the model to pack has an unknown format; set_header() sets its cipher if it has one");
     }
 };
 

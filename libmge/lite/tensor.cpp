@@ -116,7 +116,7 @@ void Tensor::copy_from(const Tensor& src) {
 void Tensor::share_memory_with(const Tensor& src) {
     if (tensor_impl_->is_on_host() != src.tensor_impl_->is_on_host())
         throw Error(
-            "share_memory_with: one of the tensors lies on the host and the other one on a device; "
+            "share_memory_with: only one of the tensors is on the host; "
             "copy_from() copies");
     as_lite_error([&] { tensor_impl_->share(*src.tensor_impl_); });
     update_from_implement();

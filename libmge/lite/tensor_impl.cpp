@@ -104,7 +104,7 @@ void Tensor::TensorImplBase::hold(const mge::Tensor& tensor) {
 mge::Tensor Tensor::TensorImplBase::engine_tensor() {
     address();
     if (!view_.is_dense())
-        throw Error(mge::text("a slice of ", text_of(layout()), " with gaps is no tensor of the engine"));
+        throw Error(mge::text("a slice of ", text_of(layout()), " with gaps is not a tensor of the engine"));
     return {spec_of(layout()), storage_, offset_, place()};
 }
 

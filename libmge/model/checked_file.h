@@ -50,7 +50,7 @@ public:
         if (!s) return {};
         budget_.take(s->size());
         std::string_view text(s->c_str(), s->size());
-        if (!is_utf8(text)) fail("a text is no UTF-8: '", printable(text.substr(0, longest_shown_)), "'");
+        if (!is_utf8(text)) fail("a text is not UTF-8: '", printable(text.substr(0, longest_shown_)), "'");
         return std::string(text);
     }
 

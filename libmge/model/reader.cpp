@@ -111,7 +111,7 @@ private:
             if (t->bytes() != spec.bytes()) fail(where, ": ", t->bytes(), " bytes for ", spec);
             if (t->offset() % model_alignment) fail(where, ": offset ", t->offset(), " is not aligned");
             if (t->offset() > available || t->bytes() > available - t->offset())
-                fail(where, ": lies outside of the file");
+                fail(where, ": is outside of the file");
             // In order and disjoint: a small file cannot make its bytes be read repeatedly.
             if (t->offset() < end) fail(where, ": overlaps the tensor before it");
             check_padding(start + end, start + t->offset());

@@ -76,7 +76,8 @@ void add(StoredOptions& stored, const OptionInfo& option, const std::string& key
 int whole_number(const Json& json) {
     if (json.is_number_integer())
         if (auto number = json.get<int64_t>(); number >= 0 && number <= INT32_MAX) return int(number);
-    throw ModelError("the options in the model's metadata cannot be read: 'threads' is no number of threads");
+    throw ModelError(
+        "the options in the model's metadata cannot be read: 'threads' is not a number of threads");
 }
 
 StoredOptions read_stored(const Json& json) {

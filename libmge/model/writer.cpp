@@ -28,7 +28,7 @@ using Offsets = std::vector<Offset<T>>;
 // A reader refuses other text.
 Offset<flatbuffers::String> utf8(Builder& b, const std::string& text) {
     if (!is_utf8(text))
-        throw_user("write_model", mge::text("the text '", printable(text), "' is no UTF-8"),
+        throw_user("write_model", mge::text("the text '", printable(text), "' is not UTF-8"),
                    ErrorClass::value);
     return b.CreateString(text);
 }

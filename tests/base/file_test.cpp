@@ -199,7 +199,7 @@ TEST_F(Files, LongNamesLeaveRoomForTheTemporaryOne) {
 TEST_F(Files, APipeThatNobodyWritesToIsRefused) {
     ASSERT_EQ(::mkfifo(path("pipe").c_str(), 0600), 0);
     EXPECT_THAT([&] { MappedFile::open(path("pipe")); },
-                testing::ThrowsMessage<UserError>(HasSubstr("a pipe that nobody writes to")));
+                testing::ThrowsMessage<UserError>(HasSubstr("a pipe without a writer")));
     EXPECT_THROW(read_text("/dev/zero"), UserError);
 }
 
@@ -215,7 +215,7 @@ TEST_F(Files, ANamedPipeIsReadAnewByEachOpening) {
         EXPECT_EQ(read_text(pipe), content);
         writer.join();
     }
-    EXPECT_THAT([&] { read_text(pipe); }, testing::ThrowsMessage<UserError>(HasSubstr("nobody writes to")));
+    EXPECT_THAT([&] { read_text(pipe); }, testing::ThrowsMessage<UserError>(HasSubstr("without a writer")));
 }
 
 TEST_F(Files, ANamedPipeKeepsItsContentInAScope) {
@@ -258,7 +258,7 @@ TEST_F(Files, APipeThatNobodyReadsFromIsNotWrittenTo) {
     std::string pipe = path("pipe");
     ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
     auto write = [&] { write_file_atomically(pipe, [](std::ostream& s) { s << "content"; }); };
-    EXPECT_THAT(write, testing::ThrowsMessage<UserError>(HasSubstr("a pipe that nobody reads from")));
+    EXPECT_THAT(write, testing::ThrowsMessage<UserError>(HasSubstr("a pipe without a reader")));
     set_interruption([] { throw UserError("interrupted"); });
     EXPECT_THAT(write, testing::ThrowsMessage<UserError>(HasSubstr("interrupted")));
     set_interruption(nullptr);

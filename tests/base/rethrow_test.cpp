@@ -47,7 +47,7 @@ TEST(Rethrow, ForeignExceptionsBecomeErrors) {
     };
     expect<std::runtime_error, Error>(std::runtime_error("other"), "pad 'p': other");
     expect<Own, Error>(Own(ErrorCode::device, ErrorClass::key, "other"), "pad 'p': other");
-    expect<int, Error>(7, "pad 'p': an exception that is no std::exception");
+    expect<int, Error>(7, "pad 'p': an exception that is not a std::exception");
     expect<std::out_of_range, Error>(std::out_of_range("far"), "pad 'p': far", ErrorClass::index);
     expect<std::invalid_argument, Error>(std::invalid_argument("bad"), "pad 'p': bad", ErrorClass::value);
 }

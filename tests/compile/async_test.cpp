@@ -156,7 +156,7 @@ TEST(Runs, AnyExceptionOfAKernelNamesOperatorNodeAndGraph) {
         auto context = context_of(graph);
         std::string text =
             mge::text("graph ", context->program().id(), ", throwing 'odd': ",
-                      throws_number ? "an exception that is no std::exception" : "nobody expected this");
+                      throws_number ? "an exception that is not a std::exception" : "nobody expected this");
         EXPECT_EQ(error_of<Error>([&] { context->run(); }), text);
         context->start();
         EXPECT_EQ(error_of<Error>([&] { context->wait(); }), text);

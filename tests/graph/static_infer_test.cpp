@@ -96,7 +96,7 @@ TEST(StaticInference, RefusesWhatDoesNotFit) {
     EXPECT_THAT(error_of([&] { infer.set_value(sample.target(), scalar_tensor(1, DType::f32)); }),
                 HasSubstr("input 'target' is int32, got float32"));
     EXPECT_THAT(error_of([&] { infer.set_shape(sample.doubled(), {2}); }),
-                HasSubstr("is no input of the graph"));
+                HasSubstr("is not an input of the graph"));
     EXPECT_THAT(error_of([&] { infer.value(1000); }), HasSubstr("there is no value 1000"));
     infer.set_value(sample.target(), i32({5, 5}));
     EXPECT_THAT(error_of([&] { infer.shape(sample.reshaped()); }), HasSubstr("[reshape]"));

@@ -82,7 +82,7 @@ TEST(MegEngineProfile, RefusesWhatCannotBe) {
         return fault_of(text.replace(text.find(from), from.size(), to));
     };
     EXPECT_THAT(at("\"end\": 2e-6", "\"end\": -2e-6"), HasSubstr("end before it starts"));
-    EXPECT_THAT(at("\"end\": 2e-6", "\"end\": NaN"), HasSubstr("is no JSON"));
+    EXPECT_THAT(at("\"end\": 2e-6", "\"end\": NaN"), HasSubstr("is not JSON"));
     EXPECT_THAT(at("\"end\": 2e-6", "\"end\": \"nan\""), HasSubstr("end must be a number, got a text"));
     EXPECT_THAT(at("\"kern\": 1e-6, ", ""), HasSubstr("'kern' is missing"));
     EXPECT_THAT(at("[\"1\", \"2\"]", "[\"1\", \"1\"]"), HasSubstr("twice in comp_seq"));

@@ -160,11 +160,11 @@ TEST(Profile, RefusesWhatCannotBe) {
                 HasSubstr("fewer runs.ends_ns than steps"));
     EXPECT_THAT(with("\"ends_ns\":[100,150]", "\"ends_ns\":[1,2,3]"),
                 HasSubstr("more runs.ends_ns than steps"));
-    EXPECT_THAT(with("\"ends_ns\":[100,150]", "\"ends_ns\":[NaN,150]"), HasSubstr("is no JSON"));
+    EXPECT_THAT(with("\"ends_ns\":[100,150]", "\"ends_ns\":[NaN,150]"), HasSubstr("is not JSON"));
     EXPECT_THAT(with("\"ends_ns\":[100,150]", "\"ends_ns\":[\"NaN\",150]"),
                 HasSubstr("whole number, got a text"));
     EXPECT_THAT(with("\"ends_ns\":[100,150]", "\"ends_ns\":[null,150]"), HasSubstr("got null"));
-    EXPECT_THAT(with("\"operations\":48", "\"operations\":1e999"), HasSubstr("is no JSON"));
+    EXPECT_THAT(with("\"operations\":48", "\"operations\":1e999"), HasSubstr("is not JSON"));
     EXPECT_THAT(with("\"operations\":48", "\"operations\":-1"), HasSubstr("negative"));
     EXPECT_THAT(with("\"inputs\":[0,-1]", "\"inputs\":[1]"), HasSubstr("form a cycle"));
     EXPECT_THAT(with("\"inputs\":[0,-1]", "\"inputs\":[2]"), HasSubstr("form a cycle"));
@@ -174,8 +174,8 @@ TEST(Profile, RefusesWhatCannotBe) {
     EXPECT_THAT(with("\"schema_version\":1", "\"schema_version\":2"), HasSubstr("schema version 2"));
     EXPECT_THAT(with("\"name\":\"act\",", ""), HasSubstr("'name' is missing"));
     EXPECT_THAT(with("\"offset\":64", "\"offset\":9223372036854775807"), HasSubstr("values.bytes"));
-    EXPECT_THAT(fault_of("[]"), HasSubstr("is no profile"));
-    EXPECT_THAT(fault_of(""), HasSubstr("is no JSON"));
+    EXPECT_THAT(fault_of("[]"), HasSubstr("is not a profile"));
+    EXPECT_THAT(fault_of(""), HasSubstr("is not JSON"));
     EXPECT_THAT(fault_of(std::string(100'000, '[')), HasSubstr("deeper than 64"));
 }
 

@@ -35,7 +35,7 @@ static void describe_tensors(void) {
     works(LITE_destroy_tensor(tensor), "LITE_destroy_tensor");
     works(LITE_destroy_tensor(tensor), "a second LITE_destroy_tensor");
     fails(LITE_destroy_tensor(NULL), "'tensor' is null");
-    fails(LITE_tensor_fill_zero(tensor), "no handle of a tensor");
+    fails(LITE_tensor_fill_zero(tensor), "not a handle of a tensor");
 }
 
 static void change_tensors(void) {
@@ -163,7 +163,7 @@ static void load_and_run(const char* path) {
     fails(LITE_destroy_network(NULL), "'network' is null");
     free(bytes);
     works(LITE_destroy_network(network), "LITE_destroy_network");
-    fails(LITE_forward(network), "no handle of a network");
+    fails(LITE_forward(network), "not a handle of a network");
 }
 
 static void configure(const char* path) {
@@ -453,9 +453,9 @@ static void decrypt(const char* path) {
     fails(LITE_update_decryption_or_key("AES_default", NULL, key, 0), "has 0");
     works(LITE_update_decryption_or_key("AES_default", NULL, NULL, 0), "a key that stays");
     works(LITE_update_decryption_or_key("xor", too_much, NULL, 0), "LITE_update_decryption_or_key");
-    fails(LITE_load_model_from_path(network, in_folder("hidden.mge")), "asking for room for");
+    fails(LITE_load_model_from_path(network, in_folder("hidden.mge")), "requesting space for");
     works(LITE_update_decryption_or_key("xor", too_little, key, sizeof key), "LITE_update_decryption_or_key");
-    fails(LITE_load_model_from_path(network, in_folder("hidden.mge")), "asking for room for");
+    fails(LITE_load_model_from_path(network, in_folder("hidden.mge")), "requesting space for");
     works(LITE_destroy_network(network), "LITE_destroy_network");
 }
 

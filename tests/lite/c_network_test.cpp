@@ -107,7 +107,7 @@ TEST_F(LiteNetworkInC, TensorsEndWithTheirNetwork) {
     EXPECT_EQ(tensor_of(network, "a"), input);
     EXPECT_EQ(LITE_destroy_network(network), 0);
     EXPECT_EQ(LITE_tensor_fill_zero(input), -1);
-    EXPECT_THAT(LITE_get_last_error(), HasSubstr("no handle of a tensor"));
+    EXPECT_THAT(LITE_get_last_error(), HasSubstr("not a handle of a tensor"));
     EXPECT_EQ(floats_of(slice)[1], 7);  // the caller's own, with the memory
     EXPECT_EQ(LITE_destroy_tensor(slice), 0);
 }
@@ -120,7 +120,7 @@ TEST_F(LiteNetworkInC, HandlesThatAreNone) {
     for (LiteNetwork wrong : {static_cast<void*>(&number), tensor, reinterpret_cast<void*>(~uintptr_t{0})}) {
         EXPECT_EQ(LITE_forward(wrong), -1);
         EXPECT_THAT(LITE_get_last_error(),
-                    HasSubstr("LITE_forward: the argument 'network' is no handle of a network"));
+                    HasSubstr("LITE_forward: the argument 'network' is not a handle of a network"));
         EXPECT_EQ(LITE_destroy_network(wrong), 0);
     }
     EXPECT_EQ(LITE_tensor_fill_zero(network), -1);

@@ -120,7 +120,7 @@ TEST(LiteTensorInC, HandlesThatAreNone) {
     LiteTensor tensor = make(layout({2}));
     int number = 7;
     EXPECT_EQ(LITE_is_pinned_host(&number, &number), -1);
-    EXPECT_THAT(LITE_get_last_error(), HasSubstr("'tensor' is no handle of a tensor"));
+    EXPECT_THAT(LITE_get_last_error(), HasSubstr("'tensor' is not a handle of a tensor"));
     EXPECT_EQ(LITE_destroy_tensor(&number), 0);
     EXPECT_EQ(LITE_destroy_tensor(reinterpret_cast<void*>(1)), 0);
     EXPECT_EQ(LITE_destroy_tensor(reinterpret_cast<void*>(~uintptr_t{0})), 0);

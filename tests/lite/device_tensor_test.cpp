@@ -196,7 +196,7 @@ TEST_F(LiteDeviceTensor, TheEnginesMemoryAndTheTensorsAreOne) {
     EXPECT_THAT(error_of([&] {
                     TensorHelper::impl(*grid.slice({0, 0}, {2, 1})).engine_tensor();
                 }),
-                HasSubstr("with gaps is no tensor of the engine"));
+                HasSubstr("with gaps is not a tensor of the engine"));
 }
 
 TEST_F(LiteDeviceTensor, AHookPutsMemoryThereWhenItIsAskedFor) {

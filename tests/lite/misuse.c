@@ -122,8 +122,8 @@ static void join_what_does_not_fit(void) {
     check(layout.shapes[0] == 4 && layout.shapes[1] == 12, "joined along the last dimension");
     LiteTensor all[] = {tensor, small, empty, joined};
     for (size_t i = 0; i < 4; ++i) works(LITE_destroy_tensor(all[i]), "LITE_destroy_tensor");
-    fails(LITE_tensor_concat(two, 2, 0, LITE_CPU, 0, &joined), "'tensors[0]' is no handle");
-    fails(LITE_tensor_copy(joined, tensor), "'dst_tensor' is no handle");
+    fails(LITE_tensor_concat(two, 2, 0, LITE_CPU, 0, &joined), "'tensors[0]' is not a handle");
+    fails(LITE_tensor_copy(joined, tensor), "'dst_tensor' is not a handle");
 }
 
 /* --- the process --- */
@@ -150,7 +150,7 @@ static void register_wrong_ciphers(const char* path) {
     works(LITE_register_decryption_and_key("more", more_than_there_is, key, 4),
           "LITE_register_decryption_and_key");
     const char* cases[][2] = {{"nothing", "gave nothing"},
-                              {"more", "asks for room for 18446744073709551615 bytes"},
+                              {"more", "requests space for 18446744073709551615 bytes"},
                               {"nobody", "there is no cipher 'nobody'"},
                               {"AES_default", "AES_default file"},
                               {"RC4_default", "wrong key, or a damaged RC4_default file"},
@@ -188,7 +188,7 @@ static void ask_the_process_wrongly(const char* path) {
     fails(LITE_set_loader_lib_path("/"), "cannot be loaded");
     fails(LITE_set_persistent_cache("", 0), "is empty");
     fails(LITE_set_persistent_cache("/", 0), "not a regular file");
-    fails(LITE_set_persistent_cache(path, 0), "no cache of MegEngine");
+    fails(LITE_set_persistent_cache(path, 0), "not a cache of MegEngine");
     fails(LITE_dump_persistent_cache(""), "is empty");
     fails(LITE_dump_persistent_cache("/"), "not a regular file");
 }
@@ -338,7 +338,7 @@ static void use_before_loading(void) {
     fails(LITE_shared_weight_with_network(network, network), "no model is loaded");
     fails(LITE_share_runtime_memory(network, network), "its own memory already");
     works(LITE_destroy_network(network), "LITE_destroy_network");
-    fails(LITE_forward(network), "no handle of a network, or of one that was destroyed");
+    fails(LITE_forward(network), "not a handle of a network, or of one that was destroyed");
     works(LITE_destroy_network(network), "a second LITE_destroy_network");
 }
 

@@ -30,13 +30,13 @@ def handles():
 @pytest.mark.parametrize("name", ["memory of the program", "destroyed", "tensor"])
 def test_what_is_no_network(handles, name):
     for use in (library.LITE_forward, library.LITE_wait, library.LITE_set_cpu_inplace_mode):
-        with pytest.raises(RuntimeError, match="'network' is no handle of a network"):
+        with pytest.raises(RuntimeError, match="'network' is not a handle of a network"):
             use(handles[name])
 
 
 @pytest.mark.parametrize("name", ["memory of the program", "destroyed", "network"])
 def test_what_is_no_tensor(handles, name):
-    with pytest.raises(RuntimeError, match="no handle of a tensor"):
+    with pytest.raises(RuntimeError, match="not a handle of a tensor"):
         library.LITE_tensor_fill_zero(handles[name])
 
 
@@ -51,5 +51,5 @@ def test_who_shares_needs_two_networks(handles, model_path):
     loaded.load(model_path)
     for share in (library.LITE_shared_weight_with_network, library.LITE_share_runtime_memory):
         for name in ("destroyed", "tensor"):
-            with pytest.raises(RuntimeError, match="no handle of a network"):
+            with pytest.raises(RuntimeError, match="not a handle of a network"):
                 share(handles["network"], handles[name])

@@ -341,7 +341,7 @@ TEST(Model, TextIsUtf8) {
         bytes.replace(at, std::strlen(bad), bad);
         Image image(bytes);
         reseal(image.bytes());
-        EXPECT_THAT(message_of(image), HasSubstr("is no UTF-8: '\\x"));
+        EXPECT_THAT(message_of(image), HasSubstr("is not UTF-8: '\\x"));
         model.graph.value(model.graph.inputs()[0]).name = bad;
         EXPECT_THROW(written(model), UserError);
     }

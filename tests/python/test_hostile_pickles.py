@@ -345,7 +345,7 @@ def test_saving_keeps_links_and_permissions(tmp_path):
 
 def test_a_pipe_does_not_wait_for_ever(tmp_path):
     os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(RuntimeError, match="nobody writes to"):
+    with pytest.raises(RuntimeError, match="without a writer"):
         mge.load(tmp_path / "pipe")
     code = "import sys, megengine; print(megengine.load(sys.argv[1], weights_only=True))"
     mge.save([1, 2], tmp_path / "f")

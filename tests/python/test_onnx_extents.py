@@ -583,7 +583,7 @@ def test_operands_of_more_axes_than_tensors(op, tmp_path):
         (node("Relu", ["a"], ["y"]), "a tensor of rank 8 as its input"),
         (node("Add", ["a", "three"], ["y"]), "extents of 2 and 3 in axis 7"),
         (node("Transpose", ["a"], ["y"]), "a transposition of 8 axes"),
-        (node("Transpose", ["a"], ["y"], perm=[0, 1, 2]), "it is no order of 8 axes"),
+        (node("Transpose", ["a"], ["y"], perm=[0, 1, 2]), "it is not an order of 8 axes"),
         (node("Identity", ["x"], ["y"]), "output 'a': a tensor of rank 8 as an output"),
     ],
 )

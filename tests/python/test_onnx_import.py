@@ -350,9 +350,9 @@ def test_external_weights_are_read_where_they_lie(tmp_path):
         ("../outside.bin", {}, "outside"),
         ("link.bin", {}, "outside"),
         ("missing.bin", {}, "cannot be found"),
-        (".", {}, "no plain file"),
+        (".", {}, "not a plain file"),
         ("inside.bin", {"offset": 4}, "it needs 8 from byte 4 on"),
-        ("inside.bin", {"offset": "many"}, "no number"),
+        ("inside.bin", {"offset": "many"}, "not a number"),
         ("inside.bin", {"offset": 2**64 - 4}, "it needs 8"),
     ],
 )
@@ -425,7 +425,7 @@ def test_of_very_many_problems_not_all_are_looked_at(tmp_path):
     graph = onnx.helper.make_graph(nodes, "g", [], [])
     onnx.save(onnx.helper.make_model(graph), tmp_path / "no.onnx")
     with pytest.raises(
-        RuntimeError, match="has 10000 places .* more; what follows was not looked at"
+        RuntimeError, match="has 10000 places .* more; the rest was not checked"
     ):
         load(tmp_path / "no.onnx")
 

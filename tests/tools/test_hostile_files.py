@@ -233,7 +233,7 @@ def test_nothing_waits_for_a_pipe_that_nobody_writes_to(run_tool, small_model, t
         w.replace("FILE", f"{tmp_path}/FILE").replace("MODEL", str(small_model)) for w in command
     ]
     ran = run_tool(*args, cwd=tmp_path)
-    assert ran.code == USAGE and "a pipe that nobody writes to" in ran.err
+    assert ran.code == USAGE and "a pipe without a writer" in ran.err
 
 
 @pytest.mark.parametrize(

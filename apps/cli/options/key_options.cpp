@@ -80,7 +80,7 @@ struct KeyOptions::Kept {
 
 void add_key_options(CLI::App& command, KeyOptions& options, const std::string& what,
                      const std::string& prefix) {
-    MGE_CHECK(what.starts_with("the "), "'", what, "' stands within a sentence");
+    MGE_CHECK(what.starts_with("the "), "'", what, "' is within a sentence");
     options.prefix = prefix;
     options.kept = std::make_shared<KeyOptions::Kept>();
     auto name = [&](const char* end) { return "--" + prefix + "key-" + end; };

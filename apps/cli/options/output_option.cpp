@@ -65,7 +65,7 @@ void refuse_same_outputs(std::span<const CLI::App* const> apps) {
     const CLI::Option* report = nullptr;
     auto refuse = [](const CLI::Option& one, const CLI::Option& other, const std::string& path) {
         throw UsageError(text(title(one), " and ", title(other), " both name '", path, "'"),
-                         "give each a file of its own");
+                         "give each a separate file");
     };
     for (auto* app : apps)
         for (auto* option : app->get_options()) {

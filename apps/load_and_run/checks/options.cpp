@@ -72,8 +72,8 @@ void add_inspection(CLI::App& app, CheckOptions& o) {
         ->type_name("DIR");
     app.add_option("--mem-limit", o.mem_limit, "Never take more memory for the model than this: 64MiB, 1G")
         ->type_name("BYTES");
-    cli::written(
-        app.add_option("--memory-timeline", o.memory_timeline, "Write which value lies where and when"))
+    cli::written(app.add_option("--memory-timeline", o.memory_timeline,
+                                "Write the memory plan: positions and lifetimes of all values"))
         ->type_name("FILE.json|.svg");
     cli::written_with_folders(app.add_option("--get-static-mem-info", o.static_memory_info,
                                              "Write graph.json and StaticMemoryInfo.json as MegEngine does"))

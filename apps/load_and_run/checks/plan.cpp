@@ -106,7 +106,7 @@ PlanReader::PlanReader(const std::string& path) : path_(path) {
     try {
         Json plan = Json::parse(cli::read_json_text(path));
         if (plan.at("kind") != kind || plan.at("schema_version") != version)
-            throw ModelError(text("'", path, "' is no plan of version ", version));
+            throw ModelError(text("'", path, "' is not a plan of version ", version));
         for (auto& p : plan.at("programs")) {
             Entry entry;
             entry.model = p.at("model").get<std::string>();

@@ -17,7 +17,7 @@ void add(CLI::App& app, AlgorithmOptions& o) {
     app.add_flag("--binary-equal-between-batch", o.binary_equal_between_batch,
                  "Only algorithms whose results do not depend on the batch size, bit by bit");
     app.add_option("--fast-run-shared-batch-size", o.shared_batch_size,
-                   "Measure with this batch size whatever the inputs' is; 0: with the inputs'")
+                   "Measure with this batch size instead of the inputs'; 0: with the inputs'")
         ->check(cli::whole_number(0, 1u << 31));
     cli::written_with_folders(
         app.add_option(

@@ -27,7 +27,7 @@ int parse_cpu(const char* option, std::string_view word, const std::string& list
     auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), cpu);
     if (error != std::errc() || end != word.data() + word.size() || cpu < 0 || cpu > max_cpu)
         refuse_device(option,
-                      text("'", word, "' in '", list, "' is no CPU number; expected a list like 0,2-3"));
+                      text("'", word, "' in '", list, "' is not a CPU number; expected a list like 0,2-3"));
     return cpu;
 }
 
@@ -70,7 +70,7 @@ void add(CLI::App& app, DeviceOptions& o) {
     app.add_option("--threads", o.threads, "Threads an operator may use (default: affinity and cgroup quota)")
         ->check(cli::whole_number(1, 1024));
     app.add_option("--multithread", o.multithread,
-                   "Run on the CPU with this many threads, issued by a thread of its own")
+                   "Run on the CPU with this many threads, issued by a separate thread")
         ->check(cli::whole_number(-1, 1024));
     app.add_option("--multithread-default", o.multithread_default,
                    "Run on the CPU with this many threads, the calling thread being one of them")

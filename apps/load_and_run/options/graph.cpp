@@ -38,7 +38,7 @@ void add(CLI::App& app, GraphOptions& o) {
     app.add_flag("--record-comp-seq2", o.record_comp_seq2,
                  "The same, and give up the graph: shapes are fixed (needs --no-sanity-check)");
     app.add_flag("--disable-mem-opt", o.disable_mem_opt,
-                 "Let every value have memory of its own: nothing is overwritten or shared");
+                 "Give every value separate memory: nothing is overwritten or shared");
 }
 
 void check(const GraphOptions& o) {

@@ -24,7 +24,7 @@ void add(CLI::App& app, InputOptions& o) {
         ->check(cli::whole_number(0, UINT64_MAX))
         ->capture_default_str();
     app.add_flag("--copy-to-host", o.copy_to_host,
-                 "Copy every output to memory of its own within the timed run");
+                 "Copy every output to separate memory within the timed run");
 }
 
 void check(const InputOptions& o) { (void)o.dimensions.sizes(); }

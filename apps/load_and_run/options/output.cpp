@@ -30,7 +30,7 @@ void add_packing(CLI::App& app, OutputOptions& o) {
 void add(CLI::App& app, OutputOptions& o) {
     app.add_flag("--model-info", o.model_info, "Print the table of inputs and outputs");
     app.add_flag("--disable-assert-throw", o.disable_assert_throw,
-                 "A test case that differs is printed, but is no failure");
+                 "Print a test case that differs, but do not fail");
     cli::written(
         app.add_option("--dump-outputs", o.dump_outputs, "Write the outputs of the first test, by name"))
         ->type_name("FILE.npz");

@@ -50,7 +50,7 @@ void add_verdict(CLI::App& app, RunOptions& o) {
            "With --baseline: let this load_and_run run the baseline's command again, in turns with this "
            "one, and compare those times")
         ->type_name("PROGRAM");
-    app.add_flag("--serve-rounds", o.serve_rounds, "Time rounds when told so on stdin")->group("");
+    app.add_flag("--serve-rounds", o.serve_rounds, "Time rounds on request from stdin")->group("");
     app.add_option(
            "--fail-if", o.fail_if,
            "Exit with 3 when a figure is surely worse than the baseline's, as in 'p50>+3%' (mean, min, "
@@ -67,7 +67,7 @@ void add_verdict(CLI::App& app, RunOptions& o) {
     cli::written(
         app.add_option(
             "--dump-fitting-model", o.dump_fitting_model,
-            "With --fitting: write the model with the winner's options, which it then uses by itself"))
+            "With --fitting: write the model with the winner's options, which later runs use by default"))
         ->type_name("FILE.mge");
 }
 

@@ -195,7 +195,7 @@ int open_special(const std::string& path) {
         }
         if (errno != ENXIO || !is_pipe(path)) throw_system(path, "create");
         if (steady_clock::now() >= end)
-            throw UserError(text("cannot write '", path, "': it is a pipe that nobody reads from"));
+            throw UserError(text("cannot write '", path, "': it is a pipe without a reader"));
         wait_for_events({}, steady_clock::now() + std::chrono::milliseconds(20));
     }
 }
@@ -397,7 +397,8 @@ void NewFile::finish() {
 
 void write_file_atomically(const std::string& path, const std::function<void(std::ostream&)>& write,
                            FileReaders readers, Replace replace) {
-    if (path == "-") throw UserError("cannot write to '-': it is no file; one of that name is './-'");
+    if (path == "-")
+        throw UserError("cannot write to '-': it is not a file; for a file of that name use './-'");
     const int cut_before = cut_files();
     NewFile file(path, readers, replace);
     DescriptorBuffer buffer(file.descriptor());

@@ -103,7 +103,7 @@ void copy_pipe(int from, int to, const std::string& path) {
 PipeContent read_pipe(int fd, const std::string& path) {
     // The reader may be a moment ahead of the writer.
     if (!wait_for_writer(fd, steady_clock::now() + std::chrono::seconds(1)))
-        throw UserError(text("cannot read '", path, "': it is a pipe that nobody writes to"));
+        throw UserError(text("cannot read '", path, "': it is a pipe without a writer"));
     PipeContent content(::memfd_create("mge_input", MFD_CLOEXEC));
     if (content.fd() < 0) throw_pipe_error(path, "keep what comes from");
     copy_pipe(fd, content.fd(), path);

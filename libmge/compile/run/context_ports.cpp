@@ -93,9 +93,8 @@ Port& ContextPorts::own_output(size_t i) {
         return other.kind == location.kind && other.at == location.at;
     };
     if (location.kind != Location::Kind::output || std::ranges::count_if(ids, lies_there) != 1)
-        throw_user("context",
-                   text("output ", i, " has no memory of its own that could be given; compile with ",
-                        "force_output_use_user_specified_memory"));
+        throw_user("context", text("output ", i, " has no separate memory that could be set; compile with ",
+                                   "force_output_use_user_specified_memory"));
     return outputs[location.at];
 }
 

@@ -156,7 +156,7 @@ Executable::Executable(Graph graph, CompileOptions options, std::shared_ptr<Cont
     : state_(std::make_unique<State>()) {
     if (options.force_output_use_user_specified_memory)
         throw_user("force_output_use_user_specified_memory",
-                   "an Executable gives its outputs memory of their own; bind them to a Context");
+                   "an Executable allocates the memory of its outputs; bind them to a Context");
     if (memory) state_->of_process.get().memory = std::move(memory);
     state_->graph = place(std::move(graph), options.device);
     state_->options = std::move(options);

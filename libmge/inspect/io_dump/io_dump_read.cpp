@@ -146,7 +146,7 @@ private:
 
     // "[0.5, 1, ...]min=0 max=1 mean=0.5 l2=0.7 sd=0.1 s"
     void read_value(std::string_view value) {
-        if (records_.empty()) fail("a value stands before its name");
+        if (records_.empty()) fail("a value comes before its name");
         auto& record = records_.back();
         size_t close = value.find(']');
         if (!value.starts_with('[') || close == std::string_view::npos) return;  // "<invalid>"

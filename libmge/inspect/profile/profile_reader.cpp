@@ -145,7 +145,7 @@ private:
         node.name = read_text(json.at("name"), "operators.name", budget_);
         node.outputs = int(in_range(json.at("outputs"), "operators.outputs", 1, 1 << 20));
         auto kind = parse_kind(json.at("kind").text("operators.kind"));
-        if (!kind) refuse(text("has operators.kind that is no hexadecimal number"));
+        if (!kind) refuse(text("has operators.kind that is not a hexadecimal number"));
         node.kind = *kind;
         profile_.operators.push_back(std::move(node));
     }
@@ -258,7 +258,7 @@ Profile read_document(const JsonDocument& document) {
     if (root.find("graph_exec") || root.find("profiler")) return read_megengine_profile(document);
     auto format = root.find("format");
     if (!format || !format->is_text() || format->text("format") != profile_format)
-        throw ModelError(text("'", document.label(), "' is no profile: neither '\"format\": \"",
+        throw ModelError(text("'", document.label(), "' is not a profile: neither '\"format\": \"",
                               profile_format, "\"' nor MegEngine's 'graph_exec' is in it"));
     Profile profile = OwnReader(document).read();
     verify_order(profile, document.label());

@@ -77,7 +77,7 @@ public:
         try {
             pattern_ = std::regex(*selection.name_pattern);
         } catch (const std::regex_error& e) {
-            throw UserError(text("'", *selection.name_pattern, "' is no regular expression: ", e.what()));
+            throw UserError(text("'", *selection.name_pattern, "' is not a regular expression: ", e.what()));
         }
     }
 

@@ -30,7 +30,7 @@ void Call::throw_too_many(size_t size, const char* argument) const {
 }
 
 void Call::throw_no_handle(const char* argument, const char* of) const {
-    throw Error(mge::text(function_, ": the argument '", argument, "' is no handle of a ", of,
+    throw Error(mge::text(function_, ": the argument '", argument, "' is not a handle of a ", of,
                           ", or of one that was destroyed"));
 }
 

@@ -26,13 +26,13 @@ DecryptionFunc decryption_of(const LiteDecryptionFunc function) {
     if (!function) return {};
     return [function](const void* in, size_t size, const std::vector<uint8_t>& key) {
         size_t room = function(in, size, key.data(), key.size(), nullptr);
-        require_size("the decryption function asks for room for", room);
+        require_size("the decryption function requests space for", room);
         std::vector<uint8_t> out(room);
         if (out.empty()) return out;
         size_t written = function(in, size, key.data(), key.size(), out.data());
         if (written != out.size())
             throw Error(mge::text("the decryption function has written ", written,
-                                  " bytes after asking for room for ", out.size()));
+                                  " bytes after requesting space for ", out.size()));
         return out;
     };
 }
@@ -43,7 +43,7 @@ void note_device(int device_id, size_t threads, int is_in_place, int uses_tensor
     if (device_id != before.device_id) isolated["device_id"] = LiteAny(int32_t{device_id});
     if (threads != 0) {
         if (threads > UINT32_MAX)
-            throw Error(mge::text("the parser of the information asks for ", threads, " threads"));
+            throw Error(mge::text("the parser of the information requests ", threads, " threads"));
         isolated["number_threads"] = LiteAny(static_cast<uint32_t>(threads));
     }
     if (is_in_place) isolated["enable_inplace_model"] = LiteAny(true);

@@ -47,8 +47,7 @@ int record_failure() noexcept {
             record(LITE_INTERNAL_ERROR, e.what());
         }
     } catch (...) {
-        record(LITE_UNKNOWN_ERROR,
-               "Error: something was thrown that is no exception of the standard library");
+        record(LITE_UNKNOWN_ERROR, "Error: an exception is not a std::exception");
     }
     return -1;
 }

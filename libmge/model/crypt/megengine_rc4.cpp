@@ -39,7 +39,7 @@ SecretBytes padded_copy(std::span<const std::byte> plain) {
 size_t content_words(std::span<const std::byte> file, const char* format) {
     if (file.size() < word_bytes || file.size() % word_bytes)
         throw CryptoError(
-            text("not a whole ", format, " file: ", file.size(), " bytes are no multiple of 8"));
+            text("not a whole ", format, " file: ", file.size(), " bytes are not a multiple of 8"));
     return file.size() / word_bytes - 1;
 }
 

@@ -211,12 +211,12 @@ Operands Site::all(size_t from) const {
 }
 
 int Site::rank(size_t i) const {
-    if (!spec(i).shape.is_known()) unsupported("an input whose rank only a run can tell");
+    if (!spec(i).shape.is_known()) unsupported("an input whose rank is known only at run time");
     return spec(i).shape.rank();
 }
 
 int Site::out_rank(size_t i) const {
-    if (!out(i).shape.is_known()) unsupported("a result whose rank only a run can tell");
+    if (!out(i).shape.is_known()) unsupported("a result whose rank is known only at run time");
     return out(i).shape.rank();
 }
 

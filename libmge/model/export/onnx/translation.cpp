@@ -110,7 +110,7 @@ void Translation::add_outputs() {
         std::string name = names_[size_t(id)];
         if (graph_.value(id).producer < 0 || !taken.insert(id).second) name = writer_.copied(name);
         if (!graph_.value(id).spec.shape.is_known())
-            problems_.push_back(text("output '", name, "': its rank only a run can tell"));
+            problems_.push_back(text("output '", name, "': its rank is known only at run time"));
         writer_.record.outputs.push_back(describe(id, name));
     }
 }

@@ -102,7 +102,7 @@ private:
         for (size_t i = 0; i < count(aliases); ++i) {
             auto* alias = aliases->Get(flatbuffers::uoffset_t(i));
             auto found = compact.find(alias->id());
-            if (found == compact.end()) fail("output alias ", i, " stands for no output");
+            if (found == compact.end()) fail("output alias ", i, " has no output");
             record_.outputs.push_back({found->second, name(alias->name())});
         }
     }

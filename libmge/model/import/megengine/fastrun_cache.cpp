@@ -34,7 +34,7 @@ public:
     bool is_at_end() const { return at_ == bytes_.size(); }
     [[noreturn]] void fail(const std::string& what) const {
         throw ModelError(
-            text("'", label_, "' is no cache of MegEngine, or damaged: at byte ", at_, ' ', what));
+            text("'", label_, "' is not a cache of MegEngine, or is damaged: at byte ", at_, ' ', what));
     }
 
 private:

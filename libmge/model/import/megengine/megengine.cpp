@@ -41,7 +41,7 @@ Tensors constants_of(const ModelRecord& record, const std::string& label) {
     std::vector<const TensorRecord*> values;
     for (auto& op : record.operators) {
         if (op.outputs.size() != op.tensors.size())
-            fail(label, text(op.type, " in a test case is no constant"));
+            fail(label, text(op.type, " in a test case is not a constant"));
         for (auto& tensor : op.tensors) values.push_back(&tensor);
     }
     Tensors result;

@@ -69,8 +69,7 @@ public:
     // Before a constant is rearranged. A small file could use one large weight a million times.
     void charge(const Tensor& constant) const {
         size_t bytes = constant.spec().bytes();
-        if (bytes > notes_.constant_bytes)
-            invalid("its weights are used over and over, in layouts of their own");
+        if (bytes > notes_.constant_bytes) invalid("its weights are shared in different layouts");
         notes_.constant_bytes -= bytes;
     }
     int rank(size_t i) const {
@@ -80,7 +79,7 @@ public:
     }
     // Throws if it is known only at run time.
     int known_rank(size_t i) const {
-        if (rank(i) == unknown_rank) unsupported("an input whose rank only a run can tell");
+        if (rank(i) == unknown_rank) unsupported("an input whose rank is known only at run time");
         return rank(i);
     }
 

@@ -83,7 +83,7 @@ std::optional<IntList> Site::find_values(size_t i) const {
 
 IntList Site::values(size_t i, std::string_view what) const {
     if (auto known = find_values(i)) return *known;
-    unsupported(what, " that only a run can tell");
+    unsupported(what, " that is known only at run time");
 }
 
 std::optional<IntList> Site::values_of(std::string_view attribute, size_t input) const {

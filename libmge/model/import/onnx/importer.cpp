@@ -80,7 +80,7 @@ void Importer::throw_problems() const {
     if (!problem_count_) return;
     std::string more =
         problem_count_ > most_problems ? text("; and ", problem_count_ - most_problems, " more") : "";
-    if (problems_looked_at_ >= most_problems_looked_at) more += "; what follows was not looked at";
+    if (problems_looked_at_ >= most_problems_looked_at) more += "; the rest was not checked";
     throw ModelError(text("'", label_, "' (ONNX) has ", counted(problem_count_, "place"),
                           " without a counterpart here: ", problems_, more));
 }
@@ -135,12 +135,12 @@ void Importer::add_initializer(const Initializer& weight, Names& names) {
 
 // Equal names are equal sizes.
 Tensor Importer::add_input(const file::ValueInfoProto& info) {
-    if (!info.type().has_tensor_type()) unsupported("a value that is no tensor");
+    if (!info.type().has_tensor_type()) unsupported("a value that is not a tensor");
     auto& type = info.type().tensor_type();
     bool is_text = type.elem_type() == file::TensorProto::STRING;
     auto dtype = is_text ? DType::i64 : dtype_of(type.elem_type());
     if (!dtype) unsupported("dtype ", name_of_data_type(type.elem_type()));
-    if (!type.has_shape()) unsupported("an input whose rank the model does not tell");
+    if (!type.has_shape()) unsupported("an input without a rank in the model");
     if (type.shape().dim_size() > max_rank) unsupported("an input of rank ", type.shape().dim_size());
     Shape shape;
     OpenDimensions dimensions;

@@ -54,7 +54,7 @@ std::vector<Item> items_of(Site& s, const IntList& items, size_t first_bound) {
                   bound(items[i + 3], 1), items[i + 4] != 0};
         bool is_open = !item.is_index &&
                        (item.begin.number == ops::absent_bound || item.end.number == ops::absent_bound);
-        if (is_open && !item.step.operand.empty()) unsupported("a step that only a run can tell");
+        if (is_open && !item.step.operand.empty()) unsupported("a step that is known only at run time");
         bool goes_up = item.step.number > 0;
         if (item.begin.number == ops::absent_bound) item.begin.number = goes_up ? 0 : beyond_end;
         if (item.end.number == ops::absent_bound) item.end.number = goes_up ? beyond_end : before_begin;
@@ -121,7 +121,7 @@ Tensor index_grid(const std::vector<ops::AxisRange>& ranges, const IntList& axes
 
 Places places_of(Site& s, const IntList& items) {
     for (size_t i = 2; i < s.size(); ++i)
-        if (!s.known(i)) unsupported("bounds that only a run can tell");
+        if (!s.known(i)) unsupported("bounds that is known only at run time");
     Tensors bounds;
     for (size_t i = 2; i < s.size(); ++i) bounds.push_back(s.known(i));
     auto ranges =

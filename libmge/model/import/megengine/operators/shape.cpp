@@ -86,7 +86,7 @@ std::vector<int64_t> constant_values(const Tensor& t, std::string_view what) {
 }
 
 int rank_of(const Tensor& t) {
-    if (!t.shape().is_known()) unsupported("an input whose rank only a run can tell");
+    if (!t.shape().is_known()) unsupported("an input whose rank is known only at run time");
     return t.shape().rank();
 }
 
@@ -99,7 +99,7 @@ Tensors import_reshape(const Site& site) {
         if (axis != not_an_axis) {
             if (axis < 0) axis += int(shape.size());
             if (axis < 0 || size_t(axis) >= shape.size())
-                invalid("axis ", axis, " is no place in a shape of ", shape.size());
+                invalid("axis ", axis, " is not an index into a shape of ", shape.size());
             shape[size_t(axis)] = -1;
         }
         return {ops::reshape(x, {.shape = shape})};

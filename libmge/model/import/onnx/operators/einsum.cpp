@@ -50,7 +50,7 @@ Labels labels_of(const std::string& term, int dot_count) {
             continue;
         }
         bool is_letter = (term[i] >= 'a' && term[i] <= 'z') || (term[i] >= 'A' && term[i] <= 'Z');
-        if (!is_letter) invalid("'", term, "' is no list of axes");
+        if (!is_letter) invalid("'", term, "' is not a list of axes");
         labels.push_back(term[i]);
     }
     return labels;

@@ -169,7 +169,7 @@ Tensors import_topk(const Site& site) {
     Tensor have = std::get<Tensor>(extent_of(x, axis)), wanted = ops::reshape(count, {.shape = {1}});
     auto extent = site.extents.find_extent(x, axis);
     if (extent) have = vector_of({*extent});
-    require_within(wanted, 0, beyond, "how many elements are taken is no less than 0");
+    require_within(wanted, 0, beyond, "the number of selected elements must be at least 0");
     std::string claim = text("no more elements than axis ", axis, " has may be taken");
     if (known && extent && k > *extent) invalid(claim, ": ", k, " of ", *extent);
     if (!known || !extent) require_equal(ops::minimum(wanted, as_dtype(have, wanted.dtype())), wanted, claim);

@@ -66,7 +66,7 @@ Tensor transposed_axes(const Site& site, const ManyAxes& x, const IntList& patte
     IntList sorted = pattern;
     std::ranges::sort(sorted);
     if (sorted != all_axes(int(x.extents.size())))
-        invalid("it is no order of ", counted(x.extents.size(), "axis", "axes"));
+        invalid("it is not an order of ", counted(x.extents.size(), "axis", "axes"));
     IntList kept;
     for (int64_t axis : sorted)
         if (x.extents[size_t(axis)] != 1) kept.push_back(axis);

@@ -193,7 +193,7 @@ Walk walked(const Direction& d, Step step, const Tensor& from_input, const State
     TensorSpecs specs = specs_of(carried);
     for (auto& x : sliced) {
         TensorSpec spec = x.spec();
-        if (!spec.shape.is_known()) unsupported("a sequence whose shape only a run can tell");
+        if (!spec.shape.is_known()) unsupported("a sequence whose shape is known only at run time");
         if (!spec.shape.rank()) invalid("a number as its sequence");
         spec.shape.erase(0);
         specs.push_back(spec);

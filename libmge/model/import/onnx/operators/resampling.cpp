@@ -230,7 +230,7 @@ struct Request {
 
 // A scale that is not above 0 gives no size.
 void check(const Request& request) {
-    if (request.sizes) return require_within(request.sizes, 0, beyond, "a size is no less than 0");
+    if (request.sizes) return require_within(request.sizes, 0, beyond, "a size must be at least 0");
     Tensor scales = as_float(request.scales);
     Tensor is_good = ops::logical_and(ops::greater(scales, real(0)), ops::less(scales, real(double(beyond))));
     require_equal(ops::where(is_good, scales, real(1)), scales, "a scale is a number above 0");

@@ -22,13 +22,13 @@ const Sequence& any_sequence_in(const Site& site, size_t i) {
     auto* found = site.importer.sequences().find(site.in(i));
     if (found && found->is_optional && found->items.size() == 1)
         found = site.importer.sequences().find(found->items[0]);
-    if (!found || found->is_optional) invalid("input ", i, " is no sequence");
+    if (!found || found->is_optional) invalid("input ", i, " is not a sequence");
     return *found;
 }
 
 const Sequence& sequence_in(const Site& site, size_t i) {
     auto& found = any_sequence_in(site, i);
-    if (found.elements) unsupported("a sequence of as many parts as a run tells");
+    if (found.elements) unsupported("a sequence whose number of parts is known only at run time");
     return found;
 }
 
@@ -91,7 +91,7 @@ Tensors import_sequence_at(const Site& site) {
     if (auto place = known_place(site, 1, items.size())) return {items[*place]};
     bool are_alike = std::ranges::all_of(
         items, [&](const Tensor& item) { return item.shape().is_known() && item.spec() == items[0].spec(); });
-    if (!are_alike) unsupported("which of several values only a run can tell");
+    if (!are_alike) unsupported("a choice of several values that is known only at run time");
     Tensor place = ops::reshape(as_index(site.in(1)), {.shape = {}});
     return {ops::take({stacked(items, 0), place}, {.axes = {0}})};
 }
@@ -108,7 +108,7 @@ Tensors import_sequence_insert(const Site& site) {
     size_t place = items.size();
     if (site.has(2)) {
         auto known = site.find_values(2);
-        if (!known || known->size() != 1) unsupported("a place that only a run can tell");
+        if (!known || known->size() != 1) unsupported("a position that is known only at run time");
         int64_t at = (*known)[0] < 0 ? (*known)[0] + int64_t(items.size()) : (*known)[0];
         if (at < 0 || at > int64_t(items.size())) invalid("place ", (*known)[0], " of ", items.size());
         place = size_t(at);
@@ -122,7 +122,7 @@ Tensors import_sequence_erase(const Site& site) {
     if (items.empty()) invalid("there is nothing in its sequence");
     std::optional<size_t> place = items.size() - 1;
     if (site.has(1)) place = known_place(site, 1, items.size());
-    if (!place) unsupported("a place that only a run can tell");
+    if (!place) unsupported("a position that is known only at run time");
     items.erase(items.begin() + ptrdiff_t(*place));
     return {made(site, std::move(items))};
 }
@@ -139,7 +139,7 @@ Tensors import_split_to_sequence(const Site& site) {
     bool keeps = site.attributes.integer("keepdims", 1) || site.has(1);
     bool are_single = !site.has(1) || (!rank_of(site.in(1)) && site.find_values(1) == IntList{1});
     if (!extent && are_single) return {site.importer.sequences().add({{}, false, x, axis, keeps})};
-    if (!extent) unsupported("a sequence of as many parts as a run tells");
+    if (!extent) unsupported("a sequence whose number of parts is known only at run time");
     IntList sizes = split_sizes(site, *extent);
     if (sizes.size() > most_items) unsupported("a sequence of ", sizes.size(), " values");
     Tensors items;

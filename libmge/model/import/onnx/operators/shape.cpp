@@ -88,7 +88,7 @@ Tensor expanded(const Site& site, const Tensor& x, const Tensor& target) {
         Shape both = broadcast_shapes("Expand", *shape, Shape(numbers));
         return ops::broadcast_to(x, {.shape = IntList(both.begin(), both.end())});
     }
-    require_within(target, 0, beyond, "an extent is no less than 0");
+    require_within(target, 0, beyond, "a size must be at least 0");
     if (!rank) return with_shape_of(ops::broadcast_to(x, target), target);
     int both = std::max(rank, length);
     Tensor have = lengthened(extents_of(x, 0, rank), rank, both), want = lengthened(target, length, both);

@@ -28,7 +28,7 @@ std::optional<int> find_rank(const Tensor& t) {
 
 int rank_of(const Tensor& t) {
     auto rank = find_rank(t);
-    if (!rank) unsupported("an input whose rank only a run can tell");
+    if (!rank) unsupported("an input whose rank is known only at run time");
     return *rank;
 }
 

@@ -111,7 +111,7 @@ Tensor spread_over_axes(const Tensor& numbers, const Tensor& axes, const Tensor&
 
 int length_of(const Tensor& vector, std::string_view what) {
     auto length = rank_of(vector) == 1 ? fixed_extent(vector, 0) : std::nullopt;
-    if (!length) unsupported(what, " whose length only a run can tell");
+    if (!length) unsupported(what, " whose length is known only at run time");
     if (*length > 2 * max_rank) invalid(what, " of ", *length, " numbers");
     return int(*length);
 }
@@ -242,7 +242,7 @@ Tensor late_tiled(const Tensor& x, const Tensor& repeats) {
     int rank = rank_of(x);
     if (length_of(repeats, "a list of copies") != rank)
         invalid(repeats.shape()[0], " numbers of copies for rank ", rank);
-    require_within(repeats, 0, beyond, "there are no fewer than 0 copies");
+    require_within(repeats, 0, beyond, "the number of copies must be at least 0");
     Tensor y = x;
     for (int i = 0; i < rank; ++i) {
         Tensor extent = as_i64(extent_of(x, i));

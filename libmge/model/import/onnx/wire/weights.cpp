@@ -20,7 +20,7 @@ size_t number_in(const std::string& key, const std::string& digits) {
     size_t value = 0;
     auto [end, problem] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
     if (problem != std::errc() || end != digits.data() + digits.size())
-        invalid("the ", key, " '", digits.substr(0, 32), "' of its external data is no number");
+        invalid("the ", key, " '", digits.substr(0, 32), "' of its external data is not a number");
     return value;
 }
 
@@ -182,8 +182,8 @@ const MappedFile& ExternalFiles::open(const std::string& location) {
         return end == outer.end();
     };
     if (fs::path(location).is_absolute() || (!holds_target(folder) && !holds_target(resolved)))
-        invalid("its external data '", location, "' lies outside of the model's folder");
-    if (!fs::is_regular_file(target)) invalid("its external data '", location, "' is no plain file");
+        invalid("its external data '", location, "' is outside of the model's folder");
+    if (!fs::is_regular_file(target)) invalid("its external data '", location, "' is not a plain file");
     return *files_.emplace(location, MappedFile::open(target.string())).first->second;
 }
 

@@ -50,7 +50,7 @@ constexpr TextUse uses[] = {
 }  // namespace
 
 int64_t Texts::number_of(const std::string& text) {
-    if (!is_utf8(text)) unsupported("a text that is no UTF-8");
+    if (!is_utf8(text)) unsupported("a text that is not UTF-8");
     if (auto found = numbers_.find(text); found != numbers_.end()) return found->second;
     auto number = int64_t(texts_.size());
     numbers_.emplace(texts_.emplace_back(text), number);
