@@ -22,7 +22,7 @@ print(json.dumps([early, others, rooms, set(mge.__all__) <= set(dir(mge)), mge.l
 """
 
 
-def test_rooms_are_entered_when_somebody_asks():
+def test_lazy_modules_are_imported_on_first_use():
     done = subprocess.run([sys.executable, "-c", CODE], check=True, capture_output=True, text=True)
     early, others, rooms, listed, same = json.loads(done.stdout)
     for name in ("autodiff", "data", "jit", "module", "optimizer", "serialization", "distributed"):

@@ -424,9 +424,7 @@ def test_of_very_many_problems_not_all_are_looked_at(tmp_path):
     nodes = [onnx.helper.make_node("No", [], [f"{i}"]) for i in range(10_001)]
     graph = onnx.helper.make_graph(nodes, "g", [], [])
     onnx.save(onnx.helper.make_model(graph), tmp_path / "no.onnx")
-    with pytest.raises(
-        RuntimeError, match="has 10000 places .* more; the rest was not checked"
-    ):
+    with pytest.raises(RuntimeError, match="has 10000 places .* more; the rest was not checked"):
         load(tmp_path / "no.onnx")
 
 

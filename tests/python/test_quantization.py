@@ -364,7 +364,7 @@ def test_wrong_calls(call, kind, text):
         call()
 
 
-def test_the_room_is_entered_when_it_is_used():
+def test_the_module_is_imported_on_first_use():
     code = """
 import sys
 import megengine as mge

@@ -274,7 +274,7 @@ def test_a_traced_module_is_traced():
     assert_agree(trace_module(Around(), image()), Around(), image(1))
 
 
-def test_the_room_is_entered_when_it_is_used():
+def test_the_module_is_imported_on_first_use():
     code = """
 import sys
 import megengine as mge

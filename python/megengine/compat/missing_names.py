@@ -81,7 +81,7 @@ def _belongs(module: str, name: str) -> bool:
     return bool(homes) and not any(name in contents(other) for other in others)
 
 
-def _lies_below(package: str, name: str) -> bool:
+def _is_below(package: str, name: str) -> bool:
     """Whether a package has a module of this name, imported or not."""
     path = contents(sys.modules[package]).get("__path__")
     is_special = name.startswith("__")
@@ -98,7 +98,7 @@ def missing(module: str, name: str):
         NotAvailableNameError: MegEngine has the name, this version does not.
         AttributeError: MegEngine does not have it either.
     """
-    if f"{module}.{name}" in _modules() or _lies_below(module, name):
+    if f"{module}.{name}" in _modules() or _is_below(module, name):
         # There are packages and modules that are imported when they are first used.
         with contextlib.suppress(NotAvailableModuleError):
             return importlib.import_module(f"{module}.{name}")

@@ -77,12 +77,12 @@ def _check_cut(shape: Sequence[int], axis: int, group: Group | None) -> None:
     )
 
 
-def _tell(group: Group, value: Callable):
+def _broadcast_data(group: Group, value: Callable):
     """Broadcast plain data from the first process of a group to all."""
-    process, said = _this(), value() if group.rank == 0 else None
+    process, data = _this(), value() if group.rank == 0 else None
     meeting = process.meeting
     source = meeting.name_of(group._ranks()[0])
-    return meeting.client.bcast_val(said, f"{meeting.name} {group.key}", group.size, source)
+    return meeting.client.bcast_val(data, f"{meeting.name} {group.key}", group.size, source)
 
 
 def _as_data(dtype) -> str | dict:
@@ -111,7 +111,7 @@ def _one_sided(
     if group.size == 1:
         inp = _axis_first(inp, axis) if mode == "scatter" else inp
         return _collective(mode, inp, group, device)
-    said = _tell(
+    data = _broadcast_data(
         group,
         lambda: {
             "shape": list(inp._tuple_shape),
@@ -119,14 +119,14 @@ def _one_sided(
             "recordings": [r.name for r in active_recordings() if _mge.is_recorded(inp)],
         },
     )
-    recordings = [r for r in active_recordings() if r.name in said["recordings"]]
-    shape = said["shape"]
+    recordings = [r for r in active_recordings() if r.name in data["recordings"]]
+    shape = data["shape"]
     if mode == "scatter":
         _check_cut(shape, axis, group)  # by all: the others would wait for one that refuses alone
         extent = shape.pop(axis) if shape else 1
         shape.insert(0, extent // group.size)
     if group.rank != 0:
-        inp = _zeros(shape, said["dtype"])
+        inp = _zeros(shape, data["dtype"])
         inp = inp if device in (None, "") else inp.to(device)
         for recording in recordings:
             recording.follow(inp)

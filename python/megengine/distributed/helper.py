@@ -195,18 +195,18 @@ class TensorFuture(Future):
     """A Tensor that is computed on first access.
 
     Args:
-        bring: called on first access; it sets the value.
+        compute: called on first access; it sets the value.
         ack: as for ``Future``.
     """
 
-    def __init__(self, bring: Callable[[], None] = lambda: None, ack: bool = False) -> None:
+    def __init__(self, compute: Callable[[], None] = lambda: None, ack: bool = False) -> None:
         super().__init__(ack)
-        self._bring = bring
+        self._compute = compute
 
     def get(self) -> Tensor:
         """The Tensor."""
         if not self._is_set.is_set():
-            self._bring()
+            self._compute()
         return super().get()
 
 

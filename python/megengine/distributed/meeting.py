@@ -79,7 +79,7 @@ def meet(launch: Launch, backend: str, is_served: bool) -> Meeting:
     client, is_first = Client(launch.master_ip, launch.port), launch.rank == 0
     name = secrets.token_hex(32) if is_first else None
     try:
-        name = _ask(0, client.bcast_val, name, "token", launch.world_size)
+        name = _request(0, client.bcast_val, name, "token", launch.world_size)
         if engine not in _MPI:
             connect = _connect_mesh if engine == "mesh" else _connect_engine
             connect(launch, engine, _Board(client, name, launch))
@@ -129,7 +129,7 @@ class _Board:
         # The server may still have values of processes that met there before.
         self.client.user_set(f"{self.meeting} {what} {self.launch.rank}", mine)
         keys = [f"{self.meeting} {what} {other}" for other in range(self.launch.world_size)]
-        return [_ask(other, self.client.user_get, key) for other, key in enumerate(keys)]
+        return [_request(other, self.client.user_get, key) for other, key in enumerate(keys)]
 
     def hosts(self) -> tuple[str, list[str]]:
         """The address at which this process listens, and those of all as this one sees them."""
@@ -172,10 +172,10 @@ def _connect_engine(launch: Launch, engine: str, board: _Board) -> None:
     _mge.join_processes(addresses, _PATIENCE_SECONDS, board.client._time_limit)
 
 
-def _ask(other: int, ask: Callable, *arguments):
+def _request(other: int, get: Callable, *arguments):
     """The value of another process."""
     try:
-        return ask(*arguments, patience=_PATIENCE_SECONDS)
+        return get(*arguments, patience=_PATIENCE_SECONDS)
     except RuntimeError:
         raise RuntimeError(
             f"[init_process_group] process {other} has not come within {_PATIENCE_SECONDS} s"

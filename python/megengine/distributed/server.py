@@ -58,7 +58,7 @@ class _Board:
         self._values: dict = {}
         self._barriers: dict[str, _Meeting] = {}
         self._broadcasts: dict[str, _Meeting] = {}
-        self._gone: set = set()  # sources whose values will not arrive
+        self._left: set = set()  # sources whose values will not arrive
         self._guest = threading.local()  # the connection that a thread answers
 
     def answer(self, guest: socket.socket, method: str, arguments: tuple):
@@ -123,7 +123,7 @@ class _Board:
     ) -> None:
         try:
             self._wait(
-                lambda: meeting.is_over or source in self._gone,
+                lambda: meeting.is_over or source in self._left,
                 patience,
                 lambda: missing.format(meeting.come, meeting.size),
             )
@@ -145,7 +145,7 @@ class _Board:
 
     def leave(self, who: str) -> None:
         with self._changed:
-            self._gone.add(who)
+            self._left.add(who)
             self._changed.notify_all()
 
     def bcast_val(self, value, key: str, size: int, source: str | None, patience: float):
@@ -263,14 +263,14 @@ class Client:
         self.connect()
 
     def _call(self, method: str, *arguments):
-        return self._ask(method, arguments, 0)
+        return self._request(method, arguments, 0)
 
     def _call_patiently(self, method: str, *arguments, patience: float | None = None):
         """A call that waits for other clients."""
         patience = self._time_limit if patience is None else min(patience, MAX_SECONDS / 2)
-        return self._ask(method, (*arguments, patience), patience)
+        return self._request(method, (*arguments, patience), patience)
 
-    def _ask(self, method: str, arguments: tuple, patience: float):
+    def _request(self, method: str, arguments: tuple, patience: float):
         # Each call has its own connection, so a waiting call blocks no other.
         limit = patience + _GRACE_SECONDS
         request = dumps(arguments, method, allow_none=True).encode("utf-8", "xmlcharrefreplace")

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..core.counted import counted
 from ..files.opening import open_input
-from .native import door
+from .native import run_and_exit
 
 # By MegEngine's number of a dtype; quantised dtypes are mapped to their integers.
 _DTYPES = {
@@ -100,7 +100,7 @@ def main() -> None:
     Raises:
         SystemExit: always, with its exit code: 7 when the dumps differ.
     """
-    door("mge-dump", ["iodiff", *sys.argv[1:]])
+    run_and_exit("mge-dump", ["iodiff", *sys.argv[1:]])
 
 
 if __name__ == "__main__":

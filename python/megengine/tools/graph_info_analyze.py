@@ -134,11 +134,11 @@ def peak_mem_regist(input, writer) -> None:
         writer.add_text(summary, [f"reached_max_opr_name:    {step}"], 0)
         writer.add_text(summary, [f"max_used_size:    {sizeof_fmt(most)}"], 1)
         for place, chunk in enumerate(chunks):
-            _tell_chunk(writer, chunk, most, number, place)
+            _write_chunk(writer, chunk, most, number, place)
     writer.add_graph_by_node_raw_list()
 
 
-def _tell_chunk(writer, chunk: dict, most: int, number: int, place: int) -> None:
+def _write_chunk(writer, chunk: dict, most: int, number: int, place: int) -> None:
     name, size = chunk["owner_opr"], sizeof_fmt(chunk["size"])
     percent = f"{round(chunk['size'] / most * 100, 3)}%"
     told = (f"percent:    {percent}", f"memory_size:    {size}", f"owner_opr:    {name}")

@@ -49,7 +49,7 @@ def run_tool(name: str, arguments: list[str], **options) -> int:
     return subprocess.run([find_tool(name), *arguments], **options).returncode
 
 
-def door(name: str, arguments: list[str]) -> None:
+def run_and_exit(name: str, arguments: list[str]) -> None:
     """End this program as a tool ends.
 
     Args:

@@ -8,7 +8,7 @@ The options are those of the tool, ``mge-profile show --help`` lists them.
 
 import sys
 
-from .native import door
+from .native import run_and_exit
 
 
 def main(passed_args: list[str] | None = None) -> None:
@@ -21,7 +21,7 @@ def main(passed_args: list[str] | None = None) -> None:
     """
     arguments = sys.argv[1:] if passed_args is None else passed_args
     styled = {"--style", "--confluence", "--wiki"} & {each.split("=")[0] for each in arguments}
-    door("mge-profile", ["show", *([] if styled else ["--style", "grid"]), *arguments])
+    run_and_exit("mge-profile", ["show", *([] if styled else ["--style", "grid"]), *arguments])
 
 
 if __name__ == "__main__":

@@ -29,13 +29,13 @@ class AutoNaming:
     def push_scope(cls, scope: str | None) -> None:
         """Enter a module."""
         cls.scopes().append(scope or "")
-        cls._tell()
+        cls._report_path()
 
     @classmethod
     def pop_scope(cls) -> None:
         """Leave the innermost module."""
         cls.scopes().pop()
-        cls._tell()
+        cls._report_path()
 
     @classmethod
     def path(cls) -> str:
@@ -43,8 +43,8 @@ class AutoNaming:
         return ".".join(filter(None, cls.scopes()))
 
     @classmethod
-    def _tell(cls) -> None:
-        """A recording takes note of which module runs now."""
+    def _report_path(cls) -> None:
+        """Report the running module to a recording."""
         if state.names is not None:
             state.names.enter(cls.path())
 

@@ -85,15 +85,15 @@ class QATModule(Module):
 
     # Under MegEngine's name: modules of users call it.
     def _apply_fakequant_with_observer(self, target: Tensor, fake_quant, observer) -> Tensor:
-        knows = _who_knows(fake_quant, observer)
-        if knows is None:
+        source = _source_of_qparams(fake_quant, observer)
+        if source is None:
             return target
         if observer is not None:
             target = observer(target)
         quantises = fake_quant is not None and fake_quant.enabled
-        if not quantises and getattr(knows, "qparams", knows) is None:
+        if not quantises and getattr(source, "qparams", source) is None:
             return target  # a passive observer without values
-        qparams = knows.get_qparams()
+        qparams = source.get_qparams()
         if fake_quant is not None:
             target = fake_quant(target, qparams)
         target.qparams.update(qparams)
@@ -123,23 +123,23 @@ class QATModule(Module):
 
     def get_weight_dtype(self):
         """The dtype of the weight to be, None without observer and fake quantiser."""
-        knows = _who_knows(self.weight_fake_quant, self.weight_observer)
-        return knows and knows.get_quantized_dtype()
+        source = _source_of_qparams(self.weight_fake_quant, self.weight_observer)
+        return source and source.get_quantized_dtype()
 
     def get_activation_dtype(self):
         """The dtype of the result to be, None without observer and fake quantiser."""
-        knows = _who_knows(self.act_fake_quant, self.act_observer)
-        return knows and knows.get_quantized_dtype()
+        source = _source_of_qparams(self.act_fake_quant, self.act_observer)
+        return source and source.get_quantized_dtype()
 
     def get_weight_qparams(self) -> QParams | None:
         """Quantisation parameters of the weight; None without observer and fake quantiser."""
-        knows = _who_knows(self.weight_fake_quant, self.weight_observer)
-        return knows and knows.get_qparams()
+        source = _source_of_qparams(self.weight_fake_quant, self.weight_observer)
+        return source and source.get_qparams()
 
     def get_activation_qparams(self) -> QParams | None:
         """Quantisation parameters of the result; None without observer and fake quantiser."""
-        knows = _who_knows(self.act_fake_quant, self.act_observer)
-        return knows and knows.get_qparams()
+        source = _source_of_qparams(self.act_fake_quant, self.act_observer)
+        return source and source.get_qparams()
 
     @classmethod
     def from_float_module(cls, float_module: Module) -> "QATModule":
@@ -177,6 +177,6 @@ def channel_axes(weight: Tensor, transpose: bool = False) -> tuple[int, ...]:
     return (0, 1 + transpose) if weight.ndim == 5 else (int(transpose),)
 
 
-def _who_knows(fake_quant: Module | None, observer: Module | None) -> Module | None:
+def _source_of_qparams(fake_quant: Module | None, observer: Module | None) -> Module | None:
     """The source of scale and zero point: a fake quantiser that learns them, else the observer."""
     return fake_quant if hasattr(fake_quant, "get_qparams") else observer
