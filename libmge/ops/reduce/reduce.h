@@ -27,7 +27,7 @@ MGE_API void require_elements(std::string_view name, const Shape& x,
                               const std::array<bool, max_rank>& reduced);
 
 MGE_API std::optional<ItemsApart> reduces_items_apart(const ReduceParams& params, const TensorSpec& x);
-// Reducing an axis reduces all digits of it in the layout; what remains has to lie as in a plain tensor.
+// Reducing an axis reduces all its digits in the layout; the rest must have the order of a plain tensor.
 MGE_API std::optional<PhysicalForm> reduced_form(std::string_view name, const ReduceParams& params,
                                                  const Layout& layout, const TensorSpec& x,
                                                  const TensorSpec& y);

@@ -64,7 +64,7 @@ Shape shape_of_ranges(const std::vector<AxisRange>& ranges) {
 
 std::optional<int64_t> first_of_dense(const std::vector<AxisRange>& ranges, const Shape& x) {
     int64_t first = 0, stride = 1;
-    bool is_whole = true;  // what lies behind this axis is taken whole
+    bool is_whole = true;  // later axes are complete
     for (int axis = x.rank(); axis-- > 0;) {
         auto& range = ranges[size_t(axis)];
         if (range.count == 0) return std::nullopt;

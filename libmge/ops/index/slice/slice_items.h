@@ -30,10 +30,10 @@ struct AxisRange {
 std::vector<AxisRange> ranges_of(std::string_view who, const IntList& items, const Shape& x);
 // The extents of x[ranges].
 Shape shape_of_ranges(const std::vector<AxisRange>& ranges);
-// The first of the elements of x[ranges], when they lie one behind the other in x; none when they do not, or
-// there are none.
+// The offset of the first element of x[ranges] if the elements are contiguous in x; otherwise nullopt, also
+// without elements.
 std::optional<int64_t> first_of_dense(const std::vector<AxisRange>& ranges, const Shape& x);
-// The items with the values of the host inputs, in order, in their places. Of a value none means left out.
+// The items with the values of the host inputs inserted in order. A value that is absent was omitted.
 IntList resolve_items(std::string_view who, const IntList& items, std::span<const Tensor> bounds);
 
 }  // namespace mge::ops

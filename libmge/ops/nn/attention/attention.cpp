@@ -37,7 +37,7 @@ Tensor product(const Tensor& a, const Tensor& b, const Matmul::Params& p = {}) {
     return a && b ? Tensor(matmul(a, b, p)) : Tensor();
 }
 
-// What somebody makes of dq, dk and dv, as parts.q, parts.k and parts.v are; null: nothing.
+// The gradients of dq, dk and dv, in the form of parts.q, parts.k and parts.v; null: absent.
 struct OutputGrads {
     Tensor q, k, v;
 };

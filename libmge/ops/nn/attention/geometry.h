@@ -5,11 +5,11 @@
 
 namespace mge::ops {
 
-// Of the operator `who`, whose inputs begin with q, k and v; an absent mask has no strides. UserError where
-// they do not belong together.
+// Shape for the operator `who`, whose inputs begin with q, k and v; an absent mask has no strides. UserError
+// if they do not match.
 MGE_API AttentionShape attention_shape(std::string_view who, const AttentionParams& params,
                                        std::span<const TensorSpec> in, const TensorSpec& mask);
-// Of the mask of a problem: absent ones at the end are not in its list.
+// With the mask of a problem: absent ones at the end are not in its list.
 MGE_API AttentionShape attention_shape(std::string_view who, const AttentionParams& params,
                                        std::span<const TensorSpec> in, size_t mask);
 // y's, and log_sum_exp's.

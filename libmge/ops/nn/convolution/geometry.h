@@ -18,7 +18,7 @@ struct ConvGeometry {
     int64_t multiplications() const { return n * groups * oc * out[0] * out[1] * ic * kernel[0] * kernel[1]; }
 };
 
-// What the three operators have in common; UserError of `who` when something does not fit.
+// Common part of the three operators; UserError of `who` if the arguments do not fit.
 struct ConvWindow {
     Pair stride, padding, dilation;
     int64_t groups;

@@ -9,7 +9,7 @@ namespace mge::ops {
 
 using Pair = std::array<int64_t, 2>;  // rows, columns
 
-// A window that steps over images; what lies outside of them does not count.
+// A window sliding over images; pixels outside are ignored.
 struct PoolGeometry {
     int64_t images = 0, channels = 0;
     Pair in{}, out{}, kernel{}, stride{}, padding{};

@@ -18,7 +18,7 @@ struct TakenChannel {
 
 // In the order of what is read.
 std::vector<TakenChannel> taken_channels(const Problem& problem) {
-    std::vector<int64_t> ends;  // of the inputs' channels among all
+    std::vector<int64_t> ends;  // ends of the inputs' channels among all
     for (auto& x : problem.inputs) ends.push_back((ends.empty() ? 0 : ends.back()) + x.shape[channel_axis]);
     std::vector<TakenChannel> taken;
     int64_t to = 0;
