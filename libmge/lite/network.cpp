@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "libmge/base/text.h"
+#include "libmge/graph/dimension_sizes.h"
 #include "libmge/inspect/static_memory.h"
 #include "libmge/lite/as_lite_error.h"
 #include "libmge/lite/device.h"
@@ -146,6 +147,14 @@ std::string Network::get_input_name(size_t index) const {
 std::string Network::get_output_name(size_t index) const {
     impl_->require_loaded("get_output_name");
     return at(impl_->outputs(), index, "output").io.name;
+}
+
+std::optional<std::string> Network::get_input_dimension_name(size_t index, size_t axis) const {
+    impl_->require_loaded("get_input_dimension_name");
+    (void)at(impl_->inputs(), index, "input");
+    auto& graph = impl_->model()->graph();
+    auto* open = mge::find_dimension(graph.value(graph.inputs().at(index)).dimensions, int(axis));
+    return open ? std::optional(open->name) : std::nullopt;
 }
 
 std::vector<std::string> Network::get_all_input_name() const {

@@ -6,6 +6,7 @@
 
 #include "libmge/base/error.h"
 #include "libmge/base/log.h"
+#include "libmge/graph/dimension_sizes.h"
 #include "libmge/inspect/value_names.h"
 #include "libmge/lite/compile_options.h"
 #include "lite/error.h"
@@ -60,7 +61,7 @@ mge::Graph SharedModel::graph_for(const ProgramRequest& request) const {
     graph.set_outputs(request.outputs);
     if (!request.keeps_places)
         for (size_t i = 0; i < graph.values().size(); ++i) graph.value(mge::ValueId(i)).device = {};
-    return mge::infer_shapes(std::move(graph), request.inputs);
+    return mge::infer_with_names(std::move(graph), request.inputs);
 }
 
 std::shared_ptr<const mge::Program> SharedModel::compile(const ProgramRequest& request) const {

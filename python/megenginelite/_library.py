@@ -129,6 +129,7 @@ ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "LITE_get_io_tensor": (_network, c_char_p, _enum, _pointer_out),
     "LITE_get_discrete_tensor": (_network, c_char_p, c_size_t, _enum, _pointer_out),
     "LITE_get_input_name": (_network, c_size_t, _text_out),
+    "LITE_get_input_dimension_name": (_network, c_size_t, c_size_t, _text_out),
     "LITE_get_output_name": (_network, c_size_t, _text_out),
     "LITE_get_all_input_name": (_network, _size_out, _text_out),
     "LITE_get_all_output_name": (_network, _size_out, _text_out),

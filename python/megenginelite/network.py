@@ -281,6 +281,28 @@ class LiteNetwork(CallsBack):
         """
         return self._names(library.LITE_get_all_input_name)
 
+    @property
+    def input_shapes(self) -> dict[str, tuple[int | str | None, ...]]:
+        """The shapes of all inputs by name: ``{"x": ("batch", 3, 224, 224)}``.
+
+        An open dimension is the name that the file gives it, or None.
+
+        Raises:
+            RuntimeError: no model is loaded.
+        """
+        result: dict[str, tuple[int | str | None, ...]] = {}
+        for index, name in enumerate(self.get_all_input_name()):
+            sizes = self.get_io_tensor(name, LiteTensorPhase.LITE_INPUT).layout.shapes
+            result[name] = tuple(
+                self._dimension(index, axis, size) for axis, size in enumerate(sizes)
+            )
+        return result
+
+    def _dimension(self, index: int, axis: int, size: int) -> int | str | None:
+        name = c_char_p()
+        library.LITE_get_input_dimension_name(self._network, index, axis, byref(name))
+        return size if name.value is None else _text_of(name.value) or None
+
     def get_all_output_name(self) -> list[str]:
         """Return the names of all outputs, in the order of the model.
 

@@ -202,6 +202,8 @@ static void name_inputs_and_outputs(const char* path) {
     size_t size = 0;
     works(LITE_get_input_name(network, 1, &name), "LITE_get_input_name");
     check(strcmp(name, "b") == 0, "the second input");
+    works(LITE_get_input_dimension_name(network, 1, 0, &name), "LITE_get_input_dimension_name");
+    check(name == NULL, "its first axis has a fixed size");
     works(LITE_get_output_name(network, 1, &name), "LITE_get_output_name");
     check(strcmp(name, "difference") == 0, "the second output");
     works(LITE_get_all_input_name(network, &size, NULL), "LITE_get_all_input_name");

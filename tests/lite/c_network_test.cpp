@@ -373,6 +373,8 @@ TEST_F(NullArguments, OfNetworks) {
     refused(LITE_get_discrete_tensor(n, "a", 0, LITE_INPUT, nullptr), "tensor");
     refused(LITE_get_input_name(none, 0, &name), "network");
     refused(LITE_get_input_name(n, 0, nullptr), "name");
+    refused(LITE_get_input_dimension_name(none, 0, 0, &name), "network");
+    refused(LITE_get_input_dimension_name(n, 0, 0, nullptr), "name");
     refused(LITE_get_output_name(none, 0, &name), "network");
     refused(LITE_get_output_name(n, 0, nullptr), "name");
     refused(LITE_get_all_input_name(none, &size, nullptr), "network");

@@ -127,6 +127,15 @@ int LITE_get_input_name(const LiteNetwork network, size_t index, const char** na
                         [&](auto& from) { return from.texts.keep(from.network->get_input_name(index)); });
 }
 
+int LITE_get_input_dimension_name(const LiteNetwork network, size_t index, size_t axis, const char** name) {
+    return run(__func__, [&](const Call& call) {
+        auto& source = call.network(network);
+        auto& result = call.given(name, "name");
+        auto found = source.network->get_input_dimension_name(index, axis);
+        result = found ? source.texts.keep(*found) : nullptr;
+    });
+}
+
 int LITE_get_output_name(const LiteNetwork network, size_t index, const char** name) {
     return network_fact(__func__, network, name, "name",
                         [&](auto& from) { return from.texts.keep(from.network->get_output_name(index)); });

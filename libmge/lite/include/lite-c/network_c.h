@@ -119,6 +119,9 @@ LITE_CAPI int LITE_get_discrete_tensor(LiteNetwork network, const char* io_name,
                                        LiteTensorPhase phase, LiteTensor* tensor);
 /* Names live as long as the network. */
 LITE_CAPI int LITE_get_input_name(const LiteNetwork network, size_t index, const char** name);
+/* The name of an open dimension of an input, "" if the file gives none; NULL for a fixed axis. */
+LITE_CAPI int LITE_get_input_dimension_name(const LiteNetwork network, size_t index, size_t axis,
+                                            const char** name);
 LITE_CAPI int LITE_get_output_name(const LiteNetwork network, size_t index, const char** name);
 /* The number of inputs, and their names; either pointer may be NULL. */
 LITE_CAPI int LITE_get_all_input_name(const LiteNetwork network, size_t* size, const char** name);

@@ -14,6 +14,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -162,6 +163,8 @@ public:
     // In the order of the model.
     std::string get_input_name(size_t index) const;
     std::string get_output_name(size_t index) const;
+    // Returns the name of an open dimension of an input, "" if the file gives none; nullopt for a fixed axis.
+    std::optional<std::string> get_input_dimension_name(size_t index, size_t axis) const;
     std::vector<std::string> get_all_input_name() const;
     std::vector<std::string> get_all_output_name() const;
 
