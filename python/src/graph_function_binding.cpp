@@ -10,6 +10,7 @@
 #include "libmge/device/default_device.h"
 #include "libmge/model/open.h"
 #include "libmge/train/graph_function.h"
+#include "python/src/dimension_names.h"
 #include "python/src/graph_names.h"
 #include "python/src/subgraph_binding.h"
 #include "python/src/tensor/conversion.h"
@@ -26,6 +27,7 @@ public:
     explicit FileFunction(Model model)
         : input_names(names_of(model.graph, model.graph.inputs())),
           output_names(names_of(model.graph, model.graph.outputs())),
+          input_shapes(input_shapes_of(model.graph)),
           metadata(std::move(model.metadata)),
           input_dtypes_(dtypes_of(model.graph)),
           function_(std::move(model.graph), default_device()) {}
@@ -45,6 +47,7 @@ public:
     }
 
     const std::vector<std::string> input_names, output_names;
+    const nb::dict input_shapes;
     const std::map<std::string, std::string> metadata;
 
 private:
@@ -82,6 +85,9 @@ void add_graph_functions(PyObject* module_object) {
             nb::arg("path"))
         .def_ro("input_names", &FileFunction::input_names)
         .def_ro("output_names", &FileFunction::output_names)
+        .def_prop_ro(
+            "input_shapes", [](const FileFunction& f) { return f.input_shapes; },
+            "Shapes by name; an open dimension is its name or None.")
         .def_ro("metadata", &FileFunction::metadata)
         .def("weights", &FileFunction::weights, "What can be trained, as (name, Tensor).")
         .def("call", &FileFunction::call, nb::arg("inputs"), nb::arg("weights"),

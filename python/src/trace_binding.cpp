@@ -34,6 +34,7 @@
 #include "libmge/ops/elementwise/convert/convert.h"
 #include "libmge/ops/nn/batch_norm.h"
 #include "libmge/passes/pass.h"
+#include "python/src/dimension_names.h"
 #include "python/src/errors.h"
 #include "python/src/graph_binding.h"
 #include "python/src/graph_names.h"
@@ -432,6 +433,9 @@ void add_model(nb::module_& module) {
         .def_prop_ro("input_names",
                      [](const LoadedModel& m) { return names_of(m.model().graph, m.model().graph.inputs()); })
         .def_prop_ro("input_specs", &input_specs)
+        .def_prop_ro(
+            "input_shapes", [](const LoadedModel& m) { return input_shapes_of(m.model().graph); },
+            "Shapes by name; an open dimension is its name or None.")
         .def_prop_ro(
             "output_names",
             [](const LoadedModel& m) { return names_of(m.model().graph, m.model().graph.outputs()); })

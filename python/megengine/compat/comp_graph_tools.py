@@ -137,6 +137,11 @@ class GraphInference:
         inputs = {var.name: var for var in get_dep_vars(found, "Host2DeviceCopy")}
         self._dtypes = {name: var.dtype for name, var in inputs.items()}
 
+    @property
+    def input_shapes(self) -> dict[str, tuple[int | str | None, ...]]:
+        """The shapes of the inputs by name; an open dimension is its name, or None without one."""
+        return self._model.input_shapes
+
     def run(self, *inp_args, inp_dict: dict | None = None) -> "OrderedDict[str, np.ndarray]":
         """Compute the outputs.
 

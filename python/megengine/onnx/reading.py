@@ -29,6 +29,14 @@ class _Named:
         return [name for name, _ in self._outputs]
 
     @property
+    def input_shapes(self) -> dict[str, tuple[int | str | None, ...]]:
+        """The shapes of the inputs by name: ``{"x": ("batch", 3, 224, 224)}``.
+
+        An open dimension is the name that the file gives it, or None.
+        """
+        return self._graph.input_shapes
+
+    @property
     def metadata(self) -> dict[str, str]:
         """The metadata of the file: its exporter, versions and the names of dimensions."""
         return self._graph.metadata
