@@ -71,7 +71,8 @@ def test_the_page_has_every_flag(run_tool):
         "version",
         "help",
     }
-    documented = set(re.findall(r"^\| `--([a-z0-9-]+)", PAGE.read_text(), re.M))
+    cells = re.findall(r"^\| (`--[^|]*) \|", PAGE.read_text(), re.M)
+    documented = set(re.findall(r"`--([a-z0-9-]+)", " ".join(cells)))
     assert flags - shared <= documented, sorted(flags - shared - documented)
     assert documented == {flag for flag, _, _ in rows()}
 
