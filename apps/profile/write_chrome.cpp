@@ -52,8 +52,7 @@ private:
     template <class Fn>
     void event(const char* phase, int track, Fn&& members) {
         json_.element_begins();
-        json_.line();
-        json_.object([&] {
+        json_.object_on_line([&] {
             json_.member("ph", phase);
             json_.member("pid", process);
             json_.member("tid", track);

@@ -50,10 +50,8 @@ public:
                 });
             else
                 json_.value(std::nullopt);
-            json_.key("steps");
-            json_.list(shown_, [&](int step) { write_step(step); });
-            json_.key("tracks");
-            json_.list(tracks_, [&](auto& track) { json_.value(track.name); });
+            json_.list_member("steps", shown_, [&](int step) { write_step(step); });
+            json_.list_member("tracks", tracks_, [&](auto& track) { json_.value(track.name); });
             write_spans();
             write_memory();
         });
@@ -107,8 +105,7 @@ private:
 
     void write_step(int index) {
         auto& step = profile_.steps[size_t(index)];
-        json_.line();
-        json_.object([&] {
+        json_.object_on_line([&] {
             json_.member("index", place_[size_t(index)]);
             json_.member("name", step.name);
             json_.member("type", step.type);
@@ -127,8 +124,7 @@ private:
     static double micros(double seconds) { return std::round(seconds * 1e9) / 1e3; }
 
     void write_spans() {
-        json_.key("spans");
-        json_.list(spans_, [&](auto& s) {
+        json_.list_member("spans", spans_, [&](auto& s) {
             json_.object([&] {
                 json_.member("step", place_[size_t(s.step)]);
                 json_.member("track", s.track);

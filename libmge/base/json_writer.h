@@ -5,8 +5,7 @@
 //     JsonWriter json(stream);
 //     json.object([&] {
 //         json.member("name", name);
-//         json.key("sizes");
-//         json.list(sizes, [&](int64_t size) { json.value(size); });
+//         json.list_member("sizes", sizes, [&](int64_t size) { json.value(size); });
 //     });
 
 #include <concepts>
@@ -77,7 +76,17 @@ public:
         key(name);
         object(members);
     }
+    template <class List, class Fn>
+    void list_member(std::string_view name, const List& elements, Fn&& item) {
+        key(name);
+        list(elements, item);
+    }
     void line() { stream_ << '\n'; }  // between elements, for people
+    template <class Fn>
+    void object_on_line(Fn&& members) {
+        line();
+        object(members);
+    }
 
 private:
     template <class Fn>

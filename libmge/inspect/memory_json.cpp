@@ -10,8 +10,7 @@ namespace {
 void write_output(JsonWriter& json, const Program& program, ValueId id) {
     auto& value = program.values()[size_t(id)];
     bool is_planned = value.place == ValueReport::Place::arena || value.place == ValueReport::Place::output;
-    json.line();
-    json.object([&] {
+    json.object_on_line([&] {
         json.member("value", id);
         json.member("name", value.name);
         json.member("place", name_of(value.place));
@@ -22,20 +21,17 @@ void write_output(JsonWriter& json, const Program& program, ValueId id) {
 
 void write_step(JsonWriter& json, const MemoryTimeline& timeline, const Program& program, size_t step) {
     auto& report = program.steps()[step];
-    json.line();
-    json.object([&] {
+    json.object_on_line([&] {
         json.member("step", step);
         json.member("op", report.op);
         json.member("name", report.name);
         json.member("bytes_in_use", timeline.live[step]);
-        json.key("outputs");
-        json.list(report.outputs, [&](ValueId id) { write_output(json, program, id); });
+        json.list_member("outputs", report.outputs, [&](ValueId id) { write_output(json, program, id); });
     });
 }
 
 void write_block(JsonWriter& json, const MemoryBlockUse& block) {
-    json.line();
-    json.object([&] {
+    json.object_on_line([&] {
         json.member("name", block.name);
         json.member("kind", block.kind);
         json.member("owner", block.owner);
@@ -56,8 +52,7 @@ std::string to_json(const MemoryTimeline& timeline, const Program& program) {
         json.member("kind", "mge-memory-timeline");
         json.member("schema_version", 1);
         json.member("arena", timeline.arena);
-        json.key("peak");
-        json.object([&] {
+        json.object_member("peak", [&] {
             json.member("bytes", timeline.peak);
             json.member("step", timeline.peak_step);
         });
@@ -71,8 +66,7 @@ std::string to_json(const MemoryTimeline& timeline, const Program& program) {
                 write_step(json, timeline, program, step);
             }
         });
-        json.key("blocks");
-        json.list(timeline.blocks, [&](auto& block) { write_block(json, block); });
+        json.list_member("blocks", timeline.blocks, [&](auto& block) { write_block(json, block); });
     });
     json.line();
     return stream.str();

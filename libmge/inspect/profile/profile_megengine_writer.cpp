@@ -50,8 +50,8 @@ public:
                 json_.object_member("operator", [&] { write_operators(); });
                 json_.object_member("var", [&] { write_variables(); });
                 json_.object_member("mem_chunk", [&] { write_chunks(); });
-                json_.key("comp_seq");
-                json_.list(profile_.order, [&](int step) { json_.value(step_ids_[size_t(step)]); });
+                json_.list_member("comp_seq", profile_.order,
+                                  [&](int step) { json_.value(step_ids_[size_t(step)]); });
             });
             json_.object_member("profiler", [&] {
                 write_times("device", ProfileSide::device);
@@ -238,8 +238,7 @@ private:
             json_.line();
             json_.object_member(step_ids_[i], [&] {
                 json_.member("runs", std::max<int64_t>(1, profile_.runs_total));
-                json_.key("steps");
-                json_.list(inside[i], [&](const ProfileInnerStep* inner) {
+                json_.list_member("steps", inside[i], [&](const ProfileInnerStep* inner) {
                     json_.object([&] {
                         json_.member("path", inner->path);
                         json_.member("type", inner->type);

@@ -11,8 +11,7 @@ namespace mge {
 namespace {
 
 void write_step(JsonWriter& json, const ProfileStep& step, bool names_device) {
-    json.line();
-    json.object([&] {
+    json.object_on_line([&] {
         json.member("op", step.type);
         json.member("name", step.name);
         json.member("algorithm", step.algorithm);
@@ -30,8 +29,7 @@ void write_step(JsonWriter& json, const ProfileStep& step, bool names_device) {
 }
 
 void write_operator(JsonWriter& json, const SourceNode& node) {
-    json.line();
-    json.object([&] {
+    json.object_on_line([&] {
         json.member("op", node.op);
         json.member("name", node.name);
         json.member("outputs", node.outputs);
@@ -40,8 +38,7 @@ void write_operator(JsonWriter& json, const SourceNode& node) {
 }
 
 void write_value(JsonWriter& json, const ProfileValue& value) {
-    json.line();
-    json.object([&] {
+    json.object_on_line([&] {
         json.member("name", value.name);
         json.member("dtype", value.dtype);
         json.member("shape", value.shape);
@@ -55,8 +52,7 @@ void write_value(JsonWriter& json, const ProfileValue& value) {
 }
 
 void write_run(JsonWriter& json, const ProfileRun& run) {
-    json.line();
-    json.object([&] {
+    json.object_on_line([&] {
         json.member("thread", run.thread);
         json.member("start_ns", run.start);
         if (run.is_late) json.member("late", true);
@@ -70,8 +66,7 @@ void write_run(JsonWriter& json, const ProfileRun& run) {
 }
 
 void write_inner_step(JsonWriter& json, const ProfileInnerStep& step) {
-    json.line();
-    json.object([&] {
+    json.object_on_line([&] {
         json.member("step", step.step);
         json.member("path", step.path);
         json.member("op", step.type);
@@ -83,8 +78,7 @@ void write_inner_step(JsonWriter& json, const ProfileInnerStep& step) {
 
 void write_peak(JsonWriter& json, const std::optional<Peak>& peak) {
     if (!peak) return;
-    json.key("peak");
-    json.object([&] {
+    json.object_member("peak", [&] {
         json.member("operations_per_s", peak->operations_per_s);
         json.member("bytes_per_s", peak->bytes_per_s);
         if (peak->is_busy) json.member("busy", true);
@@ -93,8 +87,7 @@ void write_peak(JsonWriter& json, const std::optional<Peak>& peak) {
 }
 
 void write_host(JsonWriter& json, const Profile& profile) {
-    json.key("host");
-    json.object([&] {
+    json.object_member("host", [&] {
         json.member("cpu", profile.cpu);
         json.member("isa", profile.isa);
         json.member("threads", profile.threads);
@@ -111,8 +104,7 @@ void write_device(JsonWriter& json, const ProfileDevice& device) {
 }
 
 void write_memory(JsonWriter& json, const ProfileMemory& memory) {
-    json.key("memory");
-    json.object([&] {
+    json.object_member("memory", [&] {
         json.member("weights", memory.weights);
         json.member("packed_weights", memory.packed_weights);
         json.member("plan", memory.plan);
@@ -132,28 +124,22 @@ void write_profile(const std::string& path, const Profile& profile) {
             json.member("version", profile.version);
             json.member("model", profile.model);
             write_host(json, profile);
-            if (!profile.devices.empty()) {
-                json.key("devices");
-                json.list(profile.devices, [&](auto& device) { write_device(json, device); });
-            }
+            if (!profile.devices.empty())
+                json.list_member("devices", profile.devices,
+                                 [&](auto& device) { write_device(json, device); });
             if (profile.memory) write_memory(json, *profile.memory);
-            if (!profile.operators.empty()) {
-                json.key("operators");
-                json.list(profile.operators, [&](auto& node) { write_operator(json, node); });
-            }
-            json.key("steps");
-            json.list(profile.steps, [&](auto& step) { write_step(json, step, !profile.devices.empty()); });
-            if (!profile.inner_steps.empty()) {
-                json.key("inner_steps");
-                json.list(profile.inner_steps, [&](auto& step) { write_inner_step(json, step); });
-            }
-            json.key("values");
-            json.list(profile.values, [&](auto& value) { write_value(json, value); });
-            json.key("threads");
-            json.list(profile.tracks, [&](auto& track) { json.value(track.name); });
+            if (!profile.operators.empty())
+                json.list_member("operators", profile.operators,
+                                 [&](auto& node) { write_operator(json, node); });
+            json.list_member("steps", profile.steps,
+                             [&](auto& step) { write_step(json, step, !profile.devices.empty()); });
+            if (!profile.inner_steps.empty())
+                json.list_member("inner_steps", profile.inner_steps,
+                                 [&](auto& step) { write_inner_step(json, step); });
+            json.list_member("values", profile.values, [&](auto& value) { write_value(json, value); });
+            json.list_member("threads", profile.tracks, [&](auto& track) { json.value(track.name); });
             json.member("runs_total", profile.runs_total);
-            json.key("runs");
-            json.list(profile.runs, [&](auto& run) { write_run(json, run); });
+            json.list_member("runs", profile.runs, [&](auto& run) { write_run(json, run); });
         });
         json.line();
     });
