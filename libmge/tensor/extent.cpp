@@ -19,6 +19,13 @@ Extent number_of(Wide value) {
     return extent_of(terms);
 }
 
+// a - b, not interned.
+ExtentTerms difference(const Extent& a, const Extent& b) {
+    ExtentTerms terms = terms_of(a);
+    for (auto& [product, k] : terms_of(b)) add_term(terms, product, -Wide(k));
+    return terms;
+}
+
 bool are_numbers(const Extent& a, const Extent& b) { return a.is_number() && b.is_number(); }
 
 int64_t floored(int64_t a, int64_t b) { return a / b - (a % b != 0 && (a < 0) != (b < 0)); }
@@ -100,16 +107,18 @@ int64_t Extent::upper() const { return is_number() ? raw_ : largest_value(terms_
 
 Extent operator+(const Extent& a, const Extent& b) {
     if (are_numbers(a, b)) return number_of(Wide(a.raw()) + b.raw());
+    if (a.is(0) || b.is(0)) return a.is(0) ? b : a;
     ExtentTerms terms = terms_of(a);
     for (auto& [product, k] : terms_of(b)) add_term(terms, product, k);
     return extent_of(terms);
 }
 
 Extent operator-(const Extent& a) { return a * -1; }
-Extent operator-(const Extent& a, const Extent& b) { return a + b * -1; }
+Extent operator-(const Extent& a, const Extent& b) { return b.is(0) ? a : extent_of(difference(a, b)); }
 
 Extent operator*(const Extent& a, const Extent& b) {
     if (are_numbers(a, b)) return number_of(Wide(a.raw()) * b.raw());
+    if (a.is(1) || b.is(1)) return a.is(1) ? b : a;
     ExtentTerms terms, of_b = terms_of(b);
     for (auto& [p, k] : terms_of(a))
         for (auto& [q, l] : of_b) add_term(terms, multiplied(p, q), Wide(k) * l);
@@ -119,6 +128,7 @@ Extent operator*(const Extent& a, const Extent& b) {
 Extent floor_div(const Extent& a, const Extent& b) {
     if (b.is(0)) throw_user("shape", "an extent is divided by 0", ErrorClass::value);
     if (are_numbers(a, b)) return floored(a.raw(), b.raw());
+    if (b.is(1)) return a;
     if (b.is_number() && b.raw() < 0) return floor_div(-a, -b);
     if (b.lower() < 1) throw Undecidable(text("divisor ", b, " may be below 1"));
     auto [quotient, rest] = divided(terms_of(a), terms_of(b));
@@ -156,21 +166,22 @@ Extent max_of(const Extent& a, const Extent& b) {
 
 std::optional<bool> is_equal(const Extent& a, const Extent& b) {
     if (a.is(b)) return true;
-    if (are_numbers(a, b) || (a - b).is_number()) return false;
-    ExtentTerms difference = terms_of(a - b);
+    if (are_numbers(a, b)) return false;
+    ExtentTerms terms = difference(a, b);
     int64_t divisor = 0, constant = 0;
-    for (auto& [product, k] : difference)
+    for (auto& [product, k] : terms)
         (product.empty() ? constant : divisor) = product.empty() ? k : std::gcd(divisor, k);
-    if (constant % divisor) return false;
-    if (least_value(difference) > 0 || largest_value(difference) < 0) return false;
+    if (divisor == 0 || constant % divisor) return false;
+    if (least_value(terms) > 0 || largest_value(terms) < 0) return false;
     return std::nullopt;
 }
 
 std::optional<bool> is_at_least(const Extent& a, const Extent& b) {
     if (are_numbers(a, b)) return a.raw() >= b.raw();
-    ExtentTerms difference = terms_of(a - b);
-    if (least_value(difference) >= 0) return true;
-    if (largest_value(difference) < 0) return false;
+    if (a.is(b)) return true;
+    ExtentTerms terms = difference(a, b);
+    if (least_value(terms) >= 0) return true;
+    if (largest_value(terms) < 0) return false;
     return std::nullopt;
 }
 
@@ -247,6 +258,17 @@ std::optional<SolvedSymbol> solve(const Extent& form, int64_t value) {
     int64_t solution = rest.number() / coefficient;
     if (solution < symbol->bounds.lower || solution > symbol->bounds.upper) return std::nullopt;
     return SolvedSymbol{symbol->text, solution};
+}
+
+std::optional<ExpressedSymbol> express(const Extent& form) {
+    for (auto& [product, k] : terms_of(form)) {
+        if (product.size() != 1 || product[0]->kind != Kind::symbol || (k != 1 && k != -1)) continue;
+        Extent rest = form - extent_of(product[0]) * k;
+        auto others = symbols_of(rest);
+        if (std::ranges::find(others, product[0]->text) == others.end())
+            return ExpressedSymbol{product[0]->text, rest * -k};
+    }
+    return std::nullopt;
 }
 
 }  // namespace mge

@@ -37,13 +37,19 @@ public:
     // Numbers are at least this; everything below is a handle.
     static constexpr int64_t least_number = -(int64_t(1) << 62);
 
-    constexpr Extent(int64_t number = 0) : raw_(number) {}
+    constexpr Extent(int64_t number = 0) : raw_(number < least_number ? least_number : number) {}
     // Symbols with the same name and bounds are the same.
     static Extent symbol(std::string_view name, const ExtentBounds& bounds = {});
 
     // The number itself, or the handle of a symbolic extent, which is valid in this process.
     int64_t raw() const { return raw_; }
-    static constexpr Extent from_raw(int64_t raw) { return Extent(raw); }
+    static constexpr Extent from_raw(int64_t raw) {
+        Extent extent;
+        extent.raw_ = raw;
+        return extent;
+    }
+    // True if this process made the handle; numbers from outside may be anything.
+    static bool is_handle(int64_t raw) { return raw < least_number && is_known_handle(raw); }
 
     constexpr bool is_number() const { return raw_ >= least_number; }
     int64_t number() const;  // Undecidable if it is symbolic
@@ -54,6 +60,7 @@ public:
     constexpr bool is(const Extent& other) const { return raw_ == other.raw_; }
 
 private:
+    static bool is_known_handle(int64_t raw);
     int64_t raw_;
 };
 
@@ -105,6 +112,14 @@ struct SolvedSymbol {
     int64_t value;
 };
 MGE_API std::optional<SolvedSymbol> solve(const Extent& form, int64_t value);
+
+// A symbol with a coefficient of 1 or -1 that occurs nowhere else in the form, and its value where the form
+// is 0: n - 2*s - 1 gives n = 2*s + 1. Nullopt if there is none.
+struct ExpressedSymbol {
+    std::string name;
+    Extent value;
+};
+MGE_API std::optional<ExpressedSymbol> express(const Extent& form);
 
 // A condition on extents that holds only for some values of the symbols.
 struct Guard {

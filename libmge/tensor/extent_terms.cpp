@@ -6,6 +6,7 @@
 #include <mutex>
 #include <set>
 #include <tuple>
+#include <unordered_set>
 
 namespace mge {
 namespace {
@@ -24,6 +25,7 @@ struct Interned {
     std::mutex mutex;
     std::set<ExtentAtom, AtomOrder> atoms;
     std::set<ExtentTerms> sums;
+    std::unordered_set<int64_t> handles;
 };
 Interned& interned() {
     static auto& all = *new Interned;
@@ -50,8 +52,16 @@ Extent extent_of(const ExtentTerms& terms) {
     if (terms.size() == 1 && terms.begin()->first.empty()) return terms.begin()->second;
     auto& all = interned();
     std::lock_guard lock(all.mutex);
-    const ExtentTerms* sum = &*all.sums.insert(terms).first;
-    return Extent::from_raw(handle_base + int64_t(reinterpret_cast<intptr_t>(sum)));
+    auto [sum, is_new] = all.sums.insert(terms);
+    int64_t handle = handle_base + int64_t(reinterpret_cast<intptr_t>(&*sum));
+    if (is_new) all.handles.insert(handle);
+    return Extent::from_raw(handle);
+}
+
+bool Extent::is_known_handle(int64_t raw) {
+    auto& all = interned();
+    std::lock_guard lock(all.mutex);
+    return all.handles.contains(raw);
 }
 
 Extent extent_of(const ExtentAtom* atom) { return extent_of(ExtentTerms{{{atom}, 1}}); }

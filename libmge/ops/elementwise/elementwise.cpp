@@ -50,7 +50,7 @@ TensorSpecs infer_elementwise(std::string_view name, std::span<const TensorSpec>
                                   accepted_names[size_t(accepts)], ", convert with astype"));
         if (!input.shape.is_known() || !out.shape.is_known())
             out.shape = Shape::unknown();
-        else if (!(input.shape == out.shape))
+        else
             out.shape = broadcast_shapes(name, out.shape, input.shape);
     }
     return {out};

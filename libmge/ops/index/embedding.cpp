@@ -21,7 +21,7 @@ TensorSpecs Embedding::infer(const Params&, std::span<const TensorSpec> in) {
     if (in[0].shape.rank() != 2)
         throw_user(name, text("the weight needs rank 2 (rows, width), got ", in[0].shape), ErrorClass::value);
     Shape shape = in[1].shape;
-    shape.push_back(in[0].shape[1]);
+    shape.push_back(in[0].shape.extent(1));
     return {{in[0].dtype, shape, {}}};
 }
 

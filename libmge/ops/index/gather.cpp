@@ -12,7 +12,8 @@ void check_index(std::string_view who, int64_t axis, const TensorSpec& x, const 
         throw_user(who, text("the index has to be int32, got ", index.dtype), ErrorClass::type);
     int at = normalize_axis(who, axis, x.shape.rank());
     bool fits = index.shape.rank() == x.shape.rank();
-    for (int i = 0; fits && i < x.shape.rank(); ++i) fits = i == at || index.shape[i] <= x.shape[i];
+    for (int i = 0; fits && i < x.shape.rank(); ++i)
+        fits = i == at || can_be_at_least(who, x.shape.extent(i), index.shape.extent(i));
     if (!fits)
         throw_user(who,
                    text("index of shape ", index.shape, " does not fit ", x.shape,
@@ -22,7 +23,7 @@ void check_index(std::string_view who, int64_t axis, const TensorSpec& x, const 
 
 TensorSpecs infer_scatter(std::string_view who, const Gather::Params& p, std::span<const TensorSpec> in) {
     check_index(who, p.axis, in[0], in[1]);
-    if (!(in[1].shape == in[2].shape))
+    if (!can_be_same(who, in[1].shape, in[2].shape))
         throw_user(who, text("index ", in[1].shape, " and source ", in[2].shape, " differ in shape"),
                    ErrorClass::value);
     return {in[0]};

@@ -14,8 +14,8 @@ Shape picked_shape(std::string_view who, int64_t axis, const TensorSpec& x, cons
     int at = normalize_axis(who, axis, x.shape.rank());
     Shape places = x.shape, picked = x.shape;
     places.erase(at);
-    picked[at] = 1;
-    if (!(index.shape == places))
+    picked.set(at, 1);
+    if (!can_be_same(who, index.shape, places))
         throw_user(who, text("index has shape ", index.shape, ", expected ", places, ": that of x, ", x.shape,
                              ", without axis ", at));
     return picked;
@@ -43,7 +43,7 @@ TensorSpecs IndexingOneHot::infer(const Params& p, std::span<const TensorSpec> i
 
 TensorSpecs IndexingSetOneHot::infer(const Params& p, std::span<const TensorSpec> in) {
     Shape picked = picked_shape(name, p.axis, in[0], in[1]);
-    if (!(in[2].shape == picked))
+    if (!can_be_same(name, in[2].shape, picked))
         throw_user(name, text("value has shape ", in[2].shape, ", expected ", picked), ErrorClass::value);
     return {in[0]};
 }

@@ -53,8 +53,10 @@ TakeShape take_shape(std::string_view who, const Take::Params& p, const Shape& x
     bool neighbours = take.axes.back() - take.axes.front() + 1 == int(take.axes.size());
     take.indices_at = neighbours ? take.axes.front() : 0;
     for (int i = 0; i < x.rank(); ++i)
-        if (std::find(take.axes.begin(), take.axes.end(), i) == take.axes.end()) take.result.push_back(x[i]);
-    for (int i = 0; i < take.indices.rank(); ++i) take.result.insert(take.indices_at + i, take.indices[i]);
+        if (std::find(take.axes.begin(), take.axes.end(), i) == take.axes.end())
+            take.result.push_back(x.extent(i));
+    for (int i = 0; i < take.indices.rank(); ++i)
+        take.result.insert(take.indices_at + i, take.indices.extent(i));
     return take;
 }
 

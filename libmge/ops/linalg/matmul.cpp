@@ -79,13 +79,14 @@ Tensor gradient_of_b(const Matrices& x) {
 
 void check_operands(const TensorSpec& out, std::span<const TensorSpec> in) {
     if (in.size() > 2 && !in[2].is_absent()) {
-        int64_t n = out.shape.rank() ? out.shape[out.shape.rank() - 1] : 1;
+        Extent n = out.shape.rank() ? out.shape.extent(out.shape.rank() - 1) : 1;
         auto& bias = in[2].shape;
-        if (bias.numel() != n || (bias.rank() && bias[bias.rank() - 1] != n))
+        if (!can_be_equal(Matmul::name, bias.elements(), n) ||
+            (bias.rank() && !can_be_equal(Matmul::name, bias.extent(bias.rank() - 1), n)))
             throw_user(Matmul::name,
                        text("its bias has to have one value for each of the ", n, " columns, got ", bias));
     }
-    if (in.size() > 3 && !in[3].is_absent() && !(in[3].shape == out.shape))
+    if (in.size() > 3 && !in[3].is_absent() && !can_be_same(Matmul::name, in[3].shape, out.shape))
         throw_user(Matmul::name,
                    text("its residual has to have the result's shape ", out.shape, ", got ", in[3].shape));
 }
@@ -93,7 +94,7 @@ void check_operands(const TensorSpec& out, std::span<const TensorSpec> in) {
 }  // namespace
 
 TensorSpecs Matmul::infer(const Params& p, std::span<const TensorSpec> in) {
-    TensorSpec out{result_dtype(in[0].dtype), matmul_geometry(p, in[0].shape, in[1].shape).output, {}};
+    TensorSpec out{result_dtype(in[0].dtype), matmul_shape(p, in[0].shape, in[1].shape), {}};
     check_operands(out, in);
     return {out};
 }

@@ -12,6 +12,16 @@ struct Operand {
     int64_t rows = 1, columns = 1, row_stride = 0, column_stride = 0;
 };
 
+Shape batch_of(const Shape& shape) {
+    Shape batch;
+    for (int i = 0; i < shape.rank() - 2; ++i) batch.push_back(shape.extent(i));
+    return batch;
+}
+
+std::string counted_columns(const Extent& n, std::string_view what) {
+    return n.is_number() ? counted(n.number(), what) : text(n, ' ', what, 's');
+}
+
 Operand read_operand(const Shape& shape, bool transposed, bool vector_is_row) {
     Operand operand;
     int rank = shape.rank();
@@ -21,7 +31,7 @@ Operand read_operand(const Shape& shape, bool transposed, bool vector_is_row) {
         operand.column_stride = 1;
         return operand;
     }
-    for (int i = 0; i < rank - 2; ++i) operand.batch.push_back(shape[i]);
+    operand.batch = batch_of(shape);
     operand.rows = shape[rank - 2];
     operand.columns = shape[rank - 1];
     operand.row_stride = shape[rank - 1];
@@ -63,18 +73,30 @@ int64_t MatmulGeometry::offset(const Shape& own, int64_t matrix, int64_t index) 
     return result;
 }
 
-MatmulGeometry matmul_geometry(const Matmul::Params& params, const Shape& a, const Shape& b) {
+Shape matmul_shape(const Matmul::Params& params, const Shape& a, const Shape& b) {
     if (a.rank() == 0 || b.rank() == 0)
         throw_user(Matmul::name, text("takes vectors and matrices, got shapes ", a, " and ", b),
                    ErrorClass::assertion);
     bool transpose_a = params.transpose_a && a.rank() > 1, transpose_b = params.transpose_b && b.rank() > 1;
-    Operand left = read_operand(a, transpose_a, true), right = read_operand(b, transpose_b, false);
-    if (left.columns != right.rows)
-        throw_user(
-            Matmul::name,
-            text("shapes ", a, transpose_a ? " transposed" : "", " and ", b, transpose_b ? " transposed" : "",
-                 " do not fit: ", counted(left.columns, "column"), " against ", counted(right.rows, "row")));
+    int rows = a.rank() - (transpose_a ? 1 : 2), columns = b.rank() - (transpose_b ? 2 : 1);
+    Extent of_a = a.extent(transpose_a ? a.rank() - 2 : a.rank() - 1);
+    Extent of_b = b.extent(transpose_b || b.rank() == 1 ? b.rank() - 1 : b.rank() - 2);
+    if (!can_be_equal(Matmul::name, of_a, of_b))
+        throw_user(Matmul::name,
+                   text("shapes ", a, transpose_a ? " transposed" : "", " and ", b,
+                        transpose_b ? " transposed" : "", " do not fit: ", counted_columns(of_a, "column"),
+                        " against ", counted_columns(of_b, "row")));
+    Shape y = broadcast_shapes(Matmul::name, batch_of(a), batch_of(b));
+    if (a.rank() > 1) y.push_back(a.extent(rows));
+    if (b.rank() > 1) y.push_back(b.extent(columns));
+    return y;
+}
+
+MatmulGeometry matmul_geometry(const Matmul::Params& params, const Shape& a, const Shape& b) {
     MatmulGeometry g;
+    g.output = matmul_shape(params, a, b);
+    bool transpose_a = params.transpose_a && a.rank() > 1, transpose_b = params.transpose_b && b.rank() > 1;
+    Operand left = read_operand(a, transpose_a, true), right = read_operand(b, transpose_b, false);
     g.m = left.rows;
     g.n = right.columns;
     g.k = left.columns;
@@ -85,9 +107,6 @@ MatmulGeometry matmul_geometry(const Matmul::Params& params, const Shape& a, con
     g.a_stride_k = left.column_stride;
     g.b_stride_k = right.row_stride;
     g.b_stride_n = right.column_stride;
-    g.output = g.batch;
-    if (a.rank() > 1) g.output.push_back(g.m);
-    if (b.rank() > 1) g.output.push_back(g.n);
     merge_batches(g, transpose_a);
     return g;
 }

@@ -24,8 +24,11 @@ private:
     int64_t offset(const Shape& own, int64_t matrix, int64_t index) const;
 };
 
-// UserError if the shapes do not fit together. A single batch has no axis; batches with equal strides, or
-// where b has none and a's rows can simply be stacked, are merged: then `batch` has at most one axis.
+// The shape of the result, for symbolic shapes too. UserError if the shapes do not fit together.
+MGE_API Shape matmul_shape(const Matmul::Params& params, const Shape& a, const Shape& b);
+
+// UserError like that of matmul_shape(). A single batch has no axis; batches with equal strides, or where b
+// has none and a's rows can simply be stacked, are merged: then `batch` has at most one axis.
 MGE_API MatmulGeometry matmul_geometry(const Matmul::Params& params, const Shape& a, const Shape& b);
 
 }  // namespace mge::ops

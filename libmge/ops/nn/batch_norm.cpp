@@ -23,9 +23,9 @@ void check_channels(std::string_view who, std::span<const InputInfo> infos, std:
     for (size_t i = first_statistic; i < in.size(); ++i) {
         if (in[i].dtype != DType::f32)
             throw_user(who, text(infos[i].name, " must be float32, got ", in[i].dtype), ErrorClass::type);
-        if (in[i].numel() != in[0].shape[1])
+        if (!can_be_equal(who, in[i].shape.elements(), in[0].shape.extent(1)))
             throw_user(who,
-                       text(infos[i].name, " must have one element for each of the ", in[0].shape[1],
+                       text(infos[i].name, " must have one element for each of the ", in[0].shape.extent(1),
                             " channels of x, got shape ", in[i].shape),
                        ErrorClass::value);
     }
@@ -61,10 +61,11 @@ Tensor through_saved_statistics(const GradientContext<BatchNorm::Params>& g) {
 
 TensorSpecs BatchNorm::infer(const Params&, std::span<const TensorSpec> in) {
     check_channels(name, inputs, in, 1);
-    if (in[2].shape != in[1].shape)
+    if (!can_be_same(name, in[2].shape, in[1].shape))
         throw_user(name, text("bias must have the shape ", in[1].shape, " of scale, got ", in[2].shape),
                    ErrorClass::value);
-    TensorSpec saved{DType::f32, {in[0].shape[1]}, {}};
+    TensorSpec saved{DType::f32, {}, {}};
+    saved.shape.push_back(in[0].shape.extent(1));
     return {{in[0].dtype, in[0].shape, {}},
             {DType::f32, in[3].shape, {}},
             {DType::f32, in[4].shape, {}},
@@ -82,7 +83,7 @@ Tensors BatchNorm::gradient(const GradientContext<Params>& g) {
 
 TensorSpecs BatchNormBackward::infer(const Params&, std::span<const TensorSpec> in) {
     check_channels(name, inputs, in, 2);
-    if (in[1].shape != in[0].shape)
+    if (!can_be_same(name, in[1].shape, in[0].shape))
         throw_user(name, text("dy must have the shape ", in[0].shape, " of x, got ", in[1].shape),
                    ErrorClass::value);
     TensorSpec factor{DType::f32, in[2].shape, {}};

@@ -7,7 +7,7 @@ namespace mge::ops {
 // UserError of `who` where an input that is there has another shape.
 inline void check_shape(std::string_view who, std::string_view input, const TensorSpec& spec,
                         const Shape& shape) {
-    if (!spec.is_absent() && spec.shape != shape)
+    if (!spec.is_absent() && !can_be_same(who, spec.shape, shape))
         throw_user(who, text(input, " must have shape ", shape, ", got ", spec.shape), ErrorClass::value);
 }
 

@@ -23,10 +23,14 @@ RowNormShapes group_shapes(std::string_view who, const TensorSpec& x, int64_t gr
     if (!is_float(x.dtype)) throw_user(who, text("x has to be floating, got ", x.dtype), ErrorClass::type);
     if (x.shape.rank() < 2)
         throw_user(who, text("x must have at least 2 axes, got shape ", x.shape), ErrorClass::value);
-    if (groups < 1 || x.shape[1] % groups != 0)
-        throw_user(who, text("groups must divide the ", x.shape[1], " channels of x, got ", groups),
+    const Extent channels = x.shape.extent(1);
+    if (groups < 1 || !can_be_equal(who, channels % groups, 0))
+        throw_user(who, text("groups must divide the ", channels, " channels of x, got ", groups),
                    ErrorClass::value);
-    return {{x.shape[0], groups}, {x.shape[1]}};
+    RowNormShapes shapes;
+    for (const Extent& extent : {x.shape.extent(0), Extent(groups)}) shapes.statistics.push_back(extent);
+    shapes.factor.push_back(channels);
+    return shapes;
 }
 
 // x as (samples, groups, channels of a group, pixels).

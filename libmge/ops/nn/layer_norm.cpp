@@ -22,7 +22,7 @@ RowNormShapes split_shape(std::string_view who, const TensorSpec& x, int axes) {
                    ErrorClass::value);
     RowNormShapes shapes;
     for (int i = 0; i < rank; ++i)
-        (i < rank - axes ? shapes.statistics : shapes.factor).push_back(x.shape[i]);
+        (i < rank - axes ? shapes.statistics : shapes.factor).push_back(x.shape.extent(i));
     return shapes;
 }
 

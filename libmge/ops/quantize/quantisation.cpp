@@ -7,10 +7,11 @@
 namespace mge::ops {
 namespace {
 
-bool broadcasts(const Shape& scale, const Shape& x) {
+bool broadcasts(std::string_view who, const Shape& scale, const Shape& x) {
     int ahead = x.rank() - scale.rank();
     for (int i = 0; i < scale.rank(); ++i)
-        if (scale[i] != 1 && (ahead + i < 0 || scale[i] != x[ahead + i])) return false;
+        if (scale[i] != 1 && (ahead + i < 0 || !can_be_equal(who, x.extent(ahead + i), scale[i])))
+            return false;
     return true;
 }
 
@@ -59,7 +60,7 @@ void check_scale(std::string_view who, const Shape& x, const TensorSpec& scale, 
                  DType zero_dtype) {
     if (scale.dtype != DType::f32)
         throw_user(who, text("its scale has to be float32, got ", scale.dtype), ErrorClass::type);
-    if (!broadcasts(scale.shape, x))
+    if (!broadcasts(who, scale.shape, x))
         throw_user(who, text("its scale does not broadcast from shape ", scale.shape, " to ", x));
     if (zero_point.is_absent()) return;
     if (zero_point.dtype != zero_dtype)

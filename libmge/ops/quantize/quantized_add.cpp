@@ -14,7 +14,7 @@ TensorSpecs QuantizedAdd::infer(const Params& p, std::span<const TensorSpec> in)
                    text("takes and gives steps of uint8 or int8, got ", in[0].dtype, ", ", in[1].dtype,
                         " and ", p.dtype),
                    ErrorClass::type);
-    if (!(in[0].shape == in[1].shape))
+    if (!can_be_same(name, in[0].shape, in[1].shape))
         throw_user(name, text("a and b have to have one shape, got ", in[0].shape, " and ", in[1].shape));
     for (size_t i = 2; i < in.size(); ++i) {
         if (in[i].is_absent()) continue;

@@ -53,7 +53,7 @@ Shape reduced_shape(const Shape& x, const std::array<bool, max_rank>& reduced, b
     Shape y;
     for (int axis = 0; axis < x.rank(); ++axis)
         if (!reduced[size_t(axis)])
-            y.push_back(x[axis]);
+            y.push_back(x.extent(axis));
         else if (keepdims)
             y.push_back(1);
     return y;
@@ -72,7 +72,7 @@ Tensor with_kept_axes(std::string_view name, const Tensor& result, const Tensor&
 
 void require_elements(std::string_view name, const Shape& x, const std::array<bool, max_rank>& reduced) {
     for (int axis = 0; axis < x.rank(); ++axis)
-        if (reduced[size_t(axis)] && x[axis] == 0)
+        if (reduced[size_t(axis)] && !can_be_at_least(name, x.extent(axis), 1))
             throw_user(name,
                        text("axis ", axis, " of shape ", x, " is empty: there is nothing to choose from"));
 }

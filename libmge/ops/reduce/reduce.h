@@ -49,7 +49,8 @@ struct ReduceOp {
         if (!in[0].shape.is_known()) return {y};
         auto reduced = reduced_axes(O::name, p.axes, in[0].shape.rank());
         y.shape = reduced_shape(in[0].shape, reduced, p.keepdims);
-        if (O::needs_elements && y.shape.numel() > 0) require_elements(O::name, in[0].shape, reduced);
+        if (O::needs_elements && y.shape.elements().lower() > 0)
+            require_elements(O::name, in[0].shape, reduced);
         return {y};
     }
     static std::optional<ItemsApart> items_apart(const Params& p, std::span<const TensorSpec> in,

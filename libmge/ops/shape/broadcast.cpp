@@ -8,12 +8,7 @@ namespace mge::ops {
 namespace {
 
 TensorSpec repeated(const char* who, const TensorSpec& x, const Shape& to) {
-    bool fits = x.shape.rank() <= to.rank();
-    for (int i = 1; fits && i <= x.shape.rank(); ++i) {
-        int64_t have = x.shape[x.shape.rank() - i];
-        fits = have == 1 || have == to[to.rank() - i];
-    }
-    if (!fits)
+    if (!can_be_repeated(who, x.shape, to))
         throw_user(who, text("cannot broadcast ", x.shape, " to ", to,
                              ": counted from the end, extents must be equal or 1"));
     return {x.dtype, to, {}};
@@ -28,12 +23,13 @@ TensorSpecs BroadcastTo::infer(const Params& p, std::span<const TensorSpec> in) 
     IntList dims = p.shape;
     for (size_t i = 0; i < dims.size(); ++i) {
         int axis = in[0].shape.rank() - int(dims.size()) + int(i);
-        if (dims[i] < -1 || (dims[i] == -1 && axis < 0))
+        bool is_negative = dims[i] < -1 && !Extent::is_handle(dims[i]);
+        if (is_negative || (dims[i] == -1 && axis < 0))
             throw_user(name,
                        text("extent ", dims[i], " at place ", i, " of ", to_text(ParamValue(dims)),
                             ": only -1 is allowed, for an axis that x has"),
                        ErrorClass::value);
-        if (dims[i] == -1) dims[i] = in[0].shape[axis];
+        if (dims[i] == -1) dims[i] = in[0].shape.extent(axis).raw();
     }
     return {repeated(name, in[0], Shape(dims))};
 }

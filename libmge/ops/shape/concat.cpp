@@ -14,12 +14,11 @@ TensorSpecs Concat::infer(const Params& p, std::span<const TensorSpec> in) {
     int axis = normalize_axis(name, p.axis, out.shape.rank());
     for (auto& x : in.subspan(1)) {
         Shape expected = out.shape, got = x.shape;
-        if (got.rank() == expected.rank()) expected[axis] = got[axis];
-        if (!(got == expected))
+        if (got.rank() == expected.rank()) expected.set(axis, got.extent(axis));
+        if (!can_be_same(name, got, expected))
             throw_user(name,
                        text("shapes ", in[0].shape, " and ", x.shape, " differ outside of axis ", axis));
-        if (__builtin_add_overflow(out.shape[axis], x.shape[axis], &out.shape[axis]))
-            throw_user(name, text("extents of axis ", axis, " sum to more than 63 bits hold"));
+        out.shape.set(axis, out.shape.extent(axis) + x.shape.extent(axis));
     }
     return {out};
 }

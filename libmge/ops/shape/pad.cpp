@@ -27,11 +27,11 @@ void check_margins(const char* who, const Pad::Params& p, int rank) {
 void check_mode(std::string_view who, const Pad::Params& p, const Shape& x) {
     for (int i = 0; i < x.rank(); ++i) {
         int64_t margin = std::max(p.before[size_t(i)], p.after[size_t(i)]);
-        int64_t largest = std::max<int64_t>(0, x[i] - 1);
-        if (p.mode == PadMode::reflect && margin > largest)
-            throw_user(who, text("margin ", margin, " of axis ", i, " is too large to mirror extent ", x[i],
-                                 ": at most ", largest));
-        if (p.mode == PadMode::replicate && margin > 0 && x[i] == 0)
+        Extent extent = x.extent(i);
+        if (p.mode == PadMode::reflect && margin > 0 && !can_be_at_least(who, extent, margin + 1))
+            throw_user(who, text("margin ", margin, " of axis ", i, " is too large to mirror extent ", extent,
+                                 ": at most ", max_of(0, extent - 1)));
+        if (p.mode == PadMode::replicate && margin > 0 && !can_be_at_least(who, extent, 1))
             throw_user(who, text("axis ", i, " is empty: there is no edge to repeat"));
     }
 }
@@ -45,7 +45,8 @@ TensorSpecs Pad::infer(const Params& p, std::span<const TensorSpec> in) {
     Shape shape = in[0].shape;
     check_margins(name, p, shape.rank());
     check_mode(name, p, shape);
-    for (int i = 0; i < shape.rank(); ++i) shape[i] += p.before[size_t(i)] + p.after[size_t(i)];
+    for (int i = 0; i < shape.rank(); ++i)
+        shape.set(i, shape.extent(i) + p.before[size_t(i)] + p.after[size_t(i)]);
     return {{in[0].dtype, shape, {}}};
 }
 
@@ -54,9 +55,10 @@ TensorSpecs PadBackward::infer(const Params& p, std::span<const TensorSpec> in) 
     Shape shape = in[0].shape;
     check_margins(name, p, shape.rank());
     for (int i = 0; i < shape.rank(); ++i) {
-        shape[i] -= p.before[size_t(i)] + p.after[size_t(i)];
-        if (shape[i] < 0)
-            throw_user(name, text("the margins of axis ", i, " are larger than extent ", in[0].shape[i]),
+        shape.set(i, shape.extent(i) - p.before[size_t(i)] - p.after[size_t(i)]);
+        if (!can_be_at_least(name, shape.extent(i), 0))
+            throw_user(name,
+                       text("the margins of axis ", i, " are larger than extent ", in[0].shape.extent(i)),
                        ErrorClass::value);
     }
     check_mode(name, p, shape);

@@ -12,12 +12,7 @@ TensorSpecs ReduceToShape::infer(const Params& p, std::span<const TensorSpec> in
     auto& x = in[0].shape;
     if (in[0].dtype == DType::boolean) throw_user(name, "bool has no sum; convert x first", ErrorClass::type);
     Shape to = in.size() > 1 && !in[1].is_absent() ? in[1].shape : Shape(p.shape);
-    bool fits = to.rank() <= x.rank();
-    for (int i = 1; fits && i <= to.rank(); ++i) {
-        int64_t kept = to[to.rank() - i];
-        fits = kept == 1 || kept == x[x.rank() - i];
-    }
-    if (!fits) throw_user(name, text("shape ", to, " does not broadcast to ", x));
+    if (!can_be_repeated(name, to, x)) throw_user(name, text("shape ", to, " does not broadcast to ", x));
     return {{in[0].dtype, to, {}}};
 }
 

@@ -16,9 +16,14 @@ namespace {
 // The one extent that is -1 becomes what remains.
 Shape complete(const Shape& from, const IntList& to) {
     int64_t known = 1;
+    Extent open = 1;
     int free_axis = -1;
     IntList dims = to;
     for (size_t i = 0; i < dims.size(); ++i) {
+        if (Extent::is_handle(dims[i])) {
+            open *= Extent::from_raw(dims[i]);
+            continue;
+        }
         if (dims[i] < -1 || (dims[i] == -1 && free_axis >= 0))
             throw_user(Reshape::name,
                        text("target ", to_text(ParamValue(to)), " may hold one -1 and no other negative"),
@@ -28,12 +33,14 @@ Shape complete(const Shape& from, const IntList& to) {
         else if (__builtin_mul_overflow(known, dims[i], &known))
             throw_mismatch(from, to);
     }
+    Extent total = from.elements(), given = open * known;
     if (free_axis >= 0) {
-        if (known == 0 || from.numel() % known != 0) throw_mismatch(from, to);
-        dims[size_t(free_axis)] = from.numel() / known;
+        if (known == 0) throw_mismatch(from, to);
+        auto rest = exact_quotient(total, given);
+        dims[size_t(free_axis)] = (rest ? *rest : floor_div(total, given)).raw();
     }
     Shape shape(dims);
-    if (shape.numel() != from.numel()) throw_mismatch(from, to);
+    if (!can_be_equal(Reshape::name, shape.elements(), total)) throw_mismatch(from, to);
     return shape;
 }
 
@@ -69,7 +76,7 @@ Reshape::Params Reshape::resolve(const Params& p, std::span<const Tensor> values
 }
 
 TensorSpecs ReshapeLike::infer(const Params&, std::span<const TensorSpec> in) {
-    if (in[0].numel() != in[1].numel())
+    if (!can_be_equal(name, in[0].shape.elements(), in[1].shape.elements()))
         throw_user(name, text("cannot give ", in[0].shape, " the shape ", in[1].shape,
                               ": the numbers of elements differ"));
     return {{in[0].dtype, in[1].shape, {}}};
@@ -83,11 +90,11 @@ TensorSpecs Flatten::infer(const Params& p, std::span<const TensorSpec> in) {
         throw_user(name, text("start ", p.start, " lies behind end ", p.end, " for rank ", shape.rank()),
                    ErrorClass::value);
     Shape flat;
-    for (int i = 0; i < start; ++i) flat.push_back(shape[i]);
-    int64_t joined = 1;
-    for (int i = start; i <= end; ++i) joined *= shape[i];
+    for (int i = 0; i < start; ++i) flat.push_back(shape.extent(i));
+    Extent joined = 1;
+    for (int i = start; i <= end; ++i) joined *= shape.extent(i);
     flat.push_back(joined);
-    for (int i = end + 1; i < shape.rank(); ++i) flat.push_back(shape[i]);
+    for (int i = end + 1; i < shape.rank(); ++i) flat.push_back(shape.extent(i));
     return {{in[0].dtype, flat, {}}};
 }
 
@@ -101,10 +108,11 @@ TensorSpecs RemoveAxis::infer(const Params& p, std::span<const TensorSpec> in) {
     Shape shape = in[0].shape;
     auto axes = sorted_axes(name, p.axes, shape.rank());
     for (auto axis = axes.rbegin(); axis != axes.rend(); ++axis) {
-        if (shape[*axis] != 1)
-            throw_user(name,
-                       text("axis ", *axis, " of ", in[0].shape, " has extent ", shape[*axis], ", not 1"),
-                       ErrorClass::value);
+        if (!can_be_equal(name, shape.extent(*axis), 1))
+            throw_user(
+                name,
+                text("axis ", *axis, " of ", in[0].shape, " has extent ", shape.extent(*axis), ", not 1"),
+                ErrorClass::value);
         shape.erase(*axis);
     }
     return {{in[0].dtype, shape, {}}};

@@ -15,8 +15,8 @@ TensorSpecs ShapeOf::infer(const Params& p, std::span<const TensorSpec> in) {
         throw_user(name, text("axis ", p.axis, " is out of range for rank ", rank, "; -1 means all"),
                    ErrorClass::value);
     for (int i = 0; i < rank; ++i)
-        if (in[0].shape[i] > INT32_MAX)
-            throw_user(name, text("extent ", in[0].shape[i], " of axis ", i, " is above ", INT32_MAX),
+        if (in[0].shape.extent(i).lower() > INT32_MAX)
+            throw_user(name, text("extent ", in[0].shape.extent(i), " of axis ", i, " is above ", INT32_MAX),
                        ErrorClass::value);
     return {{DType::i32, {p.axis == -1 ? rank : 1}, {}}};
 }

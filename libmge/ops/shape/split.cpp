@@ -10,10 +10,10 @@
 namespace mge::ops {
 namespace {
 
-int64_t extent_along(const TensorSpec& like, int axis, int rank) {
+Extent extent_along(const TensorSpec& like, int axis, int rank) {
     if (like.shape.rank() != rank)
         throw_user(Split::name, text("a tensor of `likes` has rank ", like.shape.rank(), ", x has ", rank));
-    return like.shape[axis];
+    return like.shape.extent(axis);
 }
 
 }  // namespace
@@ -25,21 +25,26 @@ TensorSpecs Split::infer(const Params& p, std::span<const TensorSpec> in) {
     int axis = normalize_axis(name, p.axis, x.shape.rank());
     IntList sizes = p.sizes;
     if (in.size() > 1) sizes.clear();
-    for (auto& like : in.subspan(1)) sizes.push_back(extent_along(like, axis, x.shape.rank()));
+    for (auto& like : in.subspan(1)) sizes.push_back(extent_along(like, axis, x.shape.rank()).raw());
     TensorSpecs parts;
-    int64_t total = 0;
-    for (int64_t size : sizes) {
-        if (size < 0) throw_user(name, text("size ", size, " is negative"), ErrorClass::value);
+    const Extent extent = x.shape.extent(axis);
+    Extent total;
+    for (int64_t raw : sizes) {
+        if (raw < 0 && !Extent::is_handle(raw))
+            throw_user(name, text("size ", raw, " is negative"), ErrorClass::value);
+        Extent size = Extent::from_raw(raw);
         // Once above the extent it stays there: a sum of hostile sizes must not overflow.
-        total = size > x.shape[axis] - total ? x.shape[axis] + 1 : total + size;
+        bool is_above = size.is_number() && extent.is_number() && total.is_number() &&
+                        size.number() > extent.number() - total.number();
+        total = is_above ? extent + 1 : total + size;
         parts.push_back(x);
-        parts.back().shape[axis] = size;
+        parts.back().shape.set(axis, size);
     }
-    if (total != x.shape[axis] || parts.empty())
-        throw_user(name,
-                   text("sizes ", to_text(ParamValue(sizes)), " do not sum to extent ", x.shape[axis],
-                        " of axis ", axis),
-                   ErrorClass::value);
+    if (parts.empty() || !can_be_equal(name, total, extent))
+        throw_user(
+            name,
+            text("sizes ", to_text(ParamValue(sizes)), " do not sum to extent ", extent, " of axis ", axis),
+            ErrorClass::value);
     return parts;
 }
 

@@ -17,17 +17,24 @@ TensorSpecs Preprocess::infer(const Params& p, std::span<const TensorSpec> in) {
             ErrorClass::value);
     if (in[0].dtype == DType::boolean) throw_user(name, "x has to hold numbers, got bool", ErrorClass::type);
     for (size_t i : {1, 2})
-        if (in[i].dtype != DType::f32 || in[i].shape.rank() != 1 || in[i].shape != mean)
+        if (in[i].dtype != DType::f32 || in[i].shape.rank() != 1 || !can_be_same(name, in[i].shape, mean))
             throw_user(
                 name,
                 text("mean and scale have to be float32 vectors of one length, got ", in[1], " and ", in[2]),
                 ErrorClass::value);
-    int64_t channels = p.channels_last ? x[3] : x[1];
-    if (mean[0] < channels)
-        throw_user(name, text("x has ", counted(channels, "channel"), ", mean and scale only ", mean[0]),
+    Extent channels = x.extent(p.channels_last ? 3 : 1);
+    if (!can_be_at_least(name, mean.extent(0), channels))
+        throw_user(name,
+                   text("x has ", counted(channels.number(), "channel"), ", mean and scale only ", mean[0]),
                    ErrorClass::value);
-    if (p.channels_last) return {{DType::f32, {x[0], mean[0], x[1], x[2]}, {}}};
-    return {{DType::f32, {x[0], mean[0], x[2], x[3]}, {}}};
+    Shape y = x;
+    if (p.channels_last) {
+        y.erase(3);
+        y.insert(1, mean.extent(0));
+    } else {
+        y.set(1, mean.extent(0));
+    }
+    return {{DType::f32, y, {}}};
 }
 
 }  // namespace mge::ops

@@ -8,13 +8,8 @@ namespace mge::ops {
 
 Shape check_value_shape(std::string_view who, const Shape& value, const Shape& places) {
     Shape shape = value;
-    while (shape.rank() > places.rank() && shape[0] == 1) shape.erase(0);
-    bool fits = shape.rank() <= places.rank();
-    for (int i = 1; fits && i <= shape.rank(); ++i) {
-        int64_t have = shape[shape.rank() - i];
-        fits = have == 1 || have == places[places.rank() - i];
-    }
-    if (!fits)
+    while (shape.rank() > places.rank() && can_be_equal(who, shape.extent(0), 1)) shape.erase(0);
+    if (!can_be_repeated(who, shape, places))
         throw_user(who, text("value of shape ", value, " does not broadcast to the indexed shape ", places),
                    ErrorClass::value);
     return shape;

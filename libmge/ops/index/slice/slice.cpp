@@ -14,7 +14,7 @@ Slice::Params resolved(const char* who, const Slice::Params& p, std::span<const 
 }
 
 TensorSpecs infer_change(const char* who, const Slice::Params& p, std::span<const TensorSpec> in) {
-    Shape places = shape_of_ranges(ranges_of(who, p.items, in[0].shape));
+    Shape places = sliced_shape(who, p.items, in[0].shape);
     check_value_shape(who, in[1].shape, places);
     return {in[0]};
 }
@@ -55,7 +55,7 @@ constinit const OpInfo SetSlice::info = define<SetSlice>();
 constinit const OpInfo AddSlice::info = define<AddSlice>();
 
 TensorSpecs Slice::infer(const Params& p, std::span<const TensorSpec> in) {
-    return {{in[0].dtype, shape_of_ranges(ranges_of(name, p.items, in[0].shape)), {}}};
+    return {{in[0].dtype, sliced_shape(name, p.items, in[0].shape), {}}};
 }
 TensorSpecs SetSlice::infer(const Params& p, std::span<const TensorSpec> in) {
     return infer_change(name, p, in);

@@ -2,6 +2,7 @@
 #include "libmge/ops/index/slice/slice_items.h"
 
 #include <algorithm>
+#include <functional>
 
 #include "libmge/base/number_text.h"
 #include "libmge/op/op.h"
@@ -31,6 +32,26 @@ AxisRange slice_range(std::string_view who, int64_t begin, int64_t end, int64_t 
     return {begin, step, distance <= 0 ? 0 : int64_t((uint64_t(distance) + stride - 1) / stride), false};
 }
 
+// The number of elements that slice_range() finds, where something is symbolic.
+Extent sliced_extent(std::string_view who, int64_t begin, int64_t end, int64_t step, const Extent& extent) {
+    if (Extent::is_handle(step)) throw Undecidable(text('[', who, "] a slice step is symbolic"));
+    if (step == 0) throw_user(who, "a slice step must not be 0", ErrorClass::value);
+    if (step == absent_bound) step = 1;
+    const bool is_up = step > 0;
+    const Extent lowest = is_up ? 0 : -1, highest = is_up ? extent : extent - 1;
+    auto clamped = [&](int64_t raw, const Extent& otherwise) {
+        // No extent is as large: sums with such bounds need not fit.
+        constexpr int64_t far_away = int64_t(1) << 60;
+        if (raw == absent_bound) return otherwise;
+        if (raw > far_away) return highest;
+        if (raw < -far_away && !Extent::is_handle(raw)) return lowest;
+        Extent bound = Extent::from_raw(raw);
+        return min_of(max_of(bound >= 0 ? bound : bound + extent, lowest), highest);
+    };
+    Extent first = clamped(begin, is_up ? Extent(0) : highest), last = clamped(end, is_up ? extent : lowest);
+    return max_of(0, is_up ? ceil_div(last - first, step) : ceil_div(first - last, -Extent(step)));
+}
+
 }  // namespace
 
 std::vector<AxisRange> ranges_of(std::string_view who, const IntList& items, const Shape& x) {
@@ -53,6 +74,25 @@ std::vector<AxisRange> ranges_of(std::string_view who, const IntList& items, con
                                    : slice_range(who, items[i + 1], items[i + 2], items[i + 3], x[axis]);
     }
     return ranges;
+}
+
+Shape sliced_shape(std::string_view who, const IntList& items, const Shape& x) {
+    bool is_complete = std::ranges::find(items, bound_from_input) == items.end();
+    auto is_symbolic = [](int64_t item) { return item > bound_from_input && Extent::is_handle(item); };
+    if (!is_complete || (!x.has_symbols() && std::ranges::none_of(items, is_symbolic)))
+        return shape_of_ranges(ranges_of(who, items, x));
+    Shape shape = x;
+    std::vector<int> dropped;
+    for (size_t i = 0; i + item_size <= items.size(); i += item_size) {
+        int axis = normalize_axis(who, items[i], x.rank());
+        if (items[i + 4])
+            dropped.push_back(axis);
+        else
+            shape.set(axis, sliced_extent(who, items[i + 1], items[i + 2], items[i + 3], x.extent(axis)));
+    }
+    std::ranges::sort(dropped, std::greater());
+    for (int axis : dropped) shape.erase(axis);
+    return shape;
 }
 
 Shape shape_of_ranges(const std::vector<AxisRange>& ranges) {

@@ -28,6 +28,9 @@ struct AxisRange {
 // One range per axis of x. Bounds are clamped as Python does; an index out of range, a step of zero, an axis
 // named twice or a malformed list are UserErrors.
 std::vector<AxisRange> ranges_of(std::string_view who, const IntList& items, const Shape& x);
+// The shape of x[items]; extents and bounds may be symbolic. An index at a symbolic extent is taken to be in
+// range.
+Shape sliced_shape(std::string_view who, const IntList& items, const Shape& x);
 // The extents of x[ranges].
 Shape shape_of_ranges(const std::vector<AxisRange>& ranges);
 // The offset of the first element of x[ranges] if the elements are contiguous in x; otherwise nullopt, also

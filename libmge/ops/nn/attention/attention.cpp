@@ -68,8 +68,8 @@ BackwardGrads gradient_of(const AttentionParts& x, const OutputGrads& g) {
 }  // namespace
 
 TensorSpecs Attention::infer(const Params& p, std::span<const TensorSpec> in) {
-    AttentionShape s = attention_shape(name, p, in, 3);
-    return {{in[0].dtype, attention_result(s, p), {}}, {DType::f32, log_sum_exp_shape(s), {}}};
+    auto [y, log_sum_exp] = attention_results(name, p, in, 3);
+    return {{in[0].dtype, y, {}}, {DType::f32, log_sum_exp, {}}};
 }
 
 Tensors Attention::gradient(const GradientContext<Params>& g) {
@@ -97,8 +97,7 @@ std::optional<ItemsApart> Attention::items_apart(const Params&, std::span<const 
 }
 
 TensorSpecs AttentionBackward::infer(const Params& p, std::span<const TensorSpec> in) {
-    AttentionShape s = attention_shape(name, p, in, 6);
-    Shape result = attention_result(s, p), rows = log_sum_exp_shape(s);
+    auto [result, rows] = attention_results(name, p, in, 6);
     check_shape(name, "dy", in[3], result);
     check_shape(name, "y", in[4], result);
     check_shape(name, "log_sum_exp", in[5], rows);

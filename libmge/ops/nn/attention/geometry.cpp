@@ -18,6 +18,12 @@ AttentionStrides strides_of(const AttentionParams& p, const Shape& x) {
     return p.side_by_side ? AttentionStrides{items, inner, outer} : AttentionStrides{items, outer, inner};
 }
 
+[[noreturn]] void throw_mask(std::string_view who, const Shape& scores, const Shape& mask) {
+    throw_user(
+        who, text("the mask has to be broadcast to (batch, heads, queries, keys) = ", scores, ", got ", mask),
+        ErrorClass::value);
+}
+
 AttentionMaskStrides mask_strides(std::string_view who, const AttentionShape& s, const Shape& mask) {
     const int64_t extents[] = {s.batch, s.heads, s.queries, s.keys};
     int64_t strides[] = {0, 0, 0, 0}, next = 1;
@@ -27,11 +33,7 @@ AttentionMaskStrides mask_strides(std::string_view who, const AttentionShape& s,
         strides[axis] = mask[from] == 1 ? 0 : next;
         next *= mask[from];
     }
-    if (!fits)
-        throw_user(who,
-                   text("the mask has to be broadcast to (batch, heads, queries, keys) = ",
-                        Shape{s.batch, s.heads, s.queries, s.keys}, ", got ", mask),
-                   ErrorClass::value);
+    if (!fits) throw_mask(who, {s.batch, s.heads, s.queries, s.keys}, mask);
     return {strides[0], strides[1], strides[2], strides[3]};
 }
 
@@ -43,16 +45,36 @@ void check_operands(std::string_view who, const AttentionParams& p, std::span<co
         throw_user(who, text("its operands have to be floating, got ", in[0].dtype), ErrorClass::type);
     if (q.rank() != 4 || k.rank() != 4 || v.rank() != 4)
         throw_user(who, text("q, k and v have four axes", got), ErrorClass::value);
-    if (q[0] != k[0] || k[0] != v[0] || k[head] != v[head] || k[row] != v[row] || q[3] != k[3])
+    auto are_equal = [&](const Shape& a, const Shape& b, int axis) {
+        return can_be_equal(who, a.extent(axis), b.extent(axis));
+    };
+    if (!are_equal(q, k, 0) || !are_equal(k, v, 0) || !are_equal(k, v, head) || !are_equal(k, v, row) ||
+        !are_equal(q, k, 3))
         throw_user(
             who,
             text("q, k and v have to have one batch, k and v as many heads and rows, q and k one width", got),
             ErrorClass::value);
-    if (k[head] == 0 ? q[head] != 0 : q[head] % k[head] != 0)
+    Extent heads = q.extent(head), shared = k.extent(head);
+    if (!exact_quotient(heads, shared) && !can_be_equal(who, shared.is(0) ? heads : heads % shared, 0))
         throw_user(who, text("the heads of k have to divide those of q", got), ErrorClass::value);
 }
 
 }  // namespace
+
+AttentionResults attention_results(std::string_view who, const AttentionParams& p,
+                                   std::span<const TensorSpec> in, size_t mask) {
+    check_operands(who, p, in);
+    const Shape &q = in[0].shape, &k = in[1].shape, &v = in[2].shape;
+    auto [head, row] = axes_of(p);
+    Shape scores, rows, y = q;
+    for (const Extent& extent : {q.extent(0), q.extent(head), q.extent(row), k.extent(row)})
+        scores.push_back(extent);
+    for (int axis : {0, 1, 2}) rows.push_back(scores.extent(axis));
+    y.set(3, v.extent(3));
+    if (is_given(in, mask) && !can_be_repeated(who, in[mask].shape, scores))
+        throw_mask(who, scores, in[mask].shape);
+    return {y, rows};
+}
 
 AttentionShape attention_shape(std::string_view who, const AttentionParams& p, std::span<const TensorSpec> in,
                                const TensorSpec& mask) {

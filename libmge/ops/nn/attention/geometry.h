@@ -12,6 +12,12 @@ MGE_API AttentionShape attention_shape(std::string_view who, const AttentionPara
 // With the mask of a problem: absent ones at the end are not in its list.
 MGE_API AttentionShape attention_shape(std::string_view who, const AttentionParams& params,
                                        std::span<const TensorSpec> in, size_t mask);
+// The shapes of y and log_sum_exp, for symbolic shapes too. `mask` is the place of the mask in `in`.
+struct AttentionResults {
+    Shape y, log_sum_exp;
+};
+AttentionResults attention_results(std::string_view who, const AttentionParams& params,
+                                   std::span<const TensorSpec> in, size_t mask);
 // y's, and log_sum_exp's.
 Shape attention_result(const AttentionShape& shape, const AttentionParams& params);
 Shape log_sum_exp_shape(const AttentionShape& shape);

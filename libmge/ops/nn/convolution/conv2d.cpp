@@ -30,15 +30,15 @@ To with_window_of(const From& from) {
     return to;
 }
 
-void check_dy(std::string_view who, const ConvGeometry& g, const Shape& dy) {
-    if (!(dy == g.y_shape()))
-        throw_user(who, text("dy has to have the shape ", g.y_shape(), " of the result, got ", dy));
+void check_dy(std::string_view who, const Shape& y, const Shape& dy) {
+    if (!can_be_same(who, dy, y))
+        throw_user(who, text("dy has to have the shape ", y, " of the result, got ", dy));
 }
 
 // The extent whose convolution gives `out`, and the smallest one of them.
-int64_t smallest_input(const Conv2dBackwardData::Params& p, const Shape& weight, const Shape& dy, int i) {
-    int64_t kernel = weight[weight.rank() - 2 + i];
-    return (dy[2 + i] - 1) * p.stride[i] + p.dilation[i] * (kernel - 1) + 1 - 2 * p.padding[i];
+Extent smallest_input(const Conv2dBackwardData::Params& p, const Shape& weight, const Shape& dy, int i) {
+    Extent kernel = weight.extent(weight.rank() - 2 + i);
+    return (dy.extent(2 + i) - 1) * p.stride[i] + (kernel - 1) * p.dilation[i] + 1 - 2 * p.padding[i];
 }
 
 Shape data_shape(const Conv2dBackwardData::Params& p, const Shape& weight, const Shape& dy) {
@@ -46,34 +46,36 @@ Shape data_shape(const Conv2dBackwardData::Params& p, const Shape& weight, const
     if (dy.rank() != 4 || (weight.rank() != 4 && weight.rank() != 5))
         throw_user(who,
                    text("takes a weight of rank 4 or 5 and dy of rank 4, got shapes ", weight, " and ", dy));
-    int64_t height = p.height ? p.height : smallest_input(p, weight, dy, 0);
-    int64_t width = p.width ? p.width : smallest_input(p, weight, dy, 1);
-    if (height < 1 || width < 1)
+    Extent height = p.height ? p.height : smallest_input(p, weight, dy, 0);
+    Extent width = p.width ? p.width : smallest_input(p, weight, dy, 1);
+    if (!can_be_at_least(who, height, 1) || !can_be_at_least(who, width, 1))
         throw_user(who, text("the result would have the size ", height, " x ", width));
-    return {dy[0], p.groups * weight[weight.rank() - 3], height, width};
+    Shape x = dy;
+    x.set(1, weight.extent(weight.rank() - 3) * p.groups);
+    x.set(2, height);
+    x.set(3, width);
+    return x;
 }
 
-void check_epilogue(const ConvGeometry& g, std::span<const TensorSpec> in) {
+void check_epilogue(const Shape& y, std::span<const TensorSpec> in) {
     if (in.size() > 2 && !in[2].is_absent()) {
-        auto& bias = in[2].shape;
-        int64_t channels = g.groups * g.oc;
-        bool fits = bias.rank() == 4 && bias[0] == 1 && bias[1] == channels && bias[2] == 1 && bias[3] == 1;
-        if (!fits)
-            throw_user(Conv2d::name,
-                       text("its bias has to have the shape ", Shape{1, channels, 1, 1}, ", got ", bias));
+        Shape wanted{1, 1, 1, 1};
+        wanted.set(1, y.extent(1));
+        if (!can_be_same(Conv2d::name, in[2].shape, wanted))
+            throw_user(Conv2d::name, text("its bias has to have the shape ", wanted, ", got ", in[2].shape));
     }
-    if (in.size() > 3 && !in[3].is_absent() && !(in[3].shape == g.y_shape()))
+    if (in.size() > 3 && !in[3].is_absent() && !can_be_same(Conv2d::name, in[3].shape, y))
         throw_user(Conv2d::name,
-                   text("its residual has to have the result's shape ", g.y_shape(), ", got ", in[3].shape));
+                   text("its residual has to have the result's shape ", y, ", got ", in[3].shape));
 }
 
 }  // namespace
 
 TensorSpecs Conv2d::infer(const Params& p, std::span<const TensorSpec> in) {
     check_dtype(name, in[0].dtype);
-    auto g = conv_geometry(name, window_of(p), in[0].shape, in[1].shape);
-    check_epilogue(g, in);
-    return {{in[0].dtype, g.y_shape(), {}}};
+    Shape y = conv_shape(name, window_of(p), in[0].shape, in[1].shape);
+    check_epilogue(y, in);
+    return {{in[0].dtype, y, {}}};
 }
 
 Tensors Conv2d::gradient(const GradientContext<Params>& g) {
@@ -96,7 +98,7 @@ TensorSpecs Conv2dBackwardData::infer(const Params& p, std::span<const TensorSpe
     check_dtype(name, in[0].dtype);
     bool has_like = in.size() > 2 && !in[2].is_absent();
     Shape x = has_like ? in[2].shape : data_shape(p, in[0].shape, in[1].shape);
-    check_dy(name, conv_geometry(name, window_of(p), x, in[0].shape), in[1].shape);
+    check_dy(name, conv_shape(name, window_of(p), x, in[0].shape), in[1].shape);
     return {{in[0].dtype, x, {}}};
 }
 
@@ -112,7 +114,7 @@ Tensors Conv2dBackwardData::gradient(const GradientContext<Params>& g) {
 
 TensorSpecs Conv2dBackwardWeight::infer(const Params& p, std::span<const TensorSpec> in) {
     check_dtype(name, in[0].dtype);
-    check_dy(name, conv_geometry(name, window_of(p), in[0].shape, in[2].shape), in[1].shape);
+    check_dy(name, conv_shape(name, window_of(p), in[0].shape, in[2].shape), in[1].shape);
     return {{in[0].dtype, in[2].shape, {}}};
 }
 

@@ -22,7 +22,7 @@ void check_window(std::string_view who, const ConvWindow& w) {
     if (w.groups < 1) throw_user(who, text("groups has to be at least 1, got ", w.groups));
 }
 
-void read_weight(std::string_view who, const ConvWindow& window, const Shape& weight, ConvGeometry& g) {
+void check_weight(std::string_view who, const ConvWindow& window, const Shape& weight) {
     bool grouped = weight.rank() == 5;
     if (!grouped && (weight.rank() != 4 || window.groups != 1))
         throw_user(who, window.groups == 1
@@ -30,40 +30,57 @@ void read_weight(std::string_view who, const ConvWindow& window, const Shape& we
                             : text("with ", window.groups,
                                    " groups the weight has to have the shape (G, OC/G, IC/G, kh, kw), got ",
                                    weight));
-    if (grouped && weight[0] != window.groups)
-        throw_user(who, text("the weight's shape ", weight, " has ", weight[0],
+    if (grouped && !can_be_equal(who, weight.extent(0), window.groups))
+        throw_user(who, text("the weight's shape ", weight, " has ", weight.extent(0),
                              " groups, the parameter says ", window.groups));
-    g.groups = window.groups;
-    g.oc = weight[grouped];
-    g.ic = weight[grouped + 1];
-    g.kernel = {weight[grouped + 2], weight[grouped + 3]};
+}
+
+std::string counted_extent(const Extent& n, std::string_view what) {
+    return n.is_number() ? counted(n.number(), what) : text(n, ' ', what, 's');
 }
 
 }  // namespace
 
-ConvGeometry conv_geometry(std::string_view who, const ConvWindow& window, const Shape& x,
-                           const Shape& weight) {
+Shape conv_shape(std::string_view who, const ConvWindow& window, const Shape& x, const Shape& weight) {
     check_window(who, window);
     if (x.rank() != 4) throw_user(who, text("the input has to have the shape (N, C, H, W), got ", x));
+    check_weight(who, window, weight);
+    int axis = weight.rank() - 4;
+    Extent channels = weight.extent(axis + 1) * window.groups;
+    if (!can_be_equal(who, x.extent(1), channels))
+        throw_user(who, text("the input ", x, " has ", counted_extent(x.extent(1), "channel"),
+                             ", the weight ", weight, " takes ", channels));
+    Shape y = x;
+    y.set(1, weight.extent(axis) * window.groups);
+    for (int i : {0, 1}) {
+        Extent in = x.extent(2 + i), kernel = weight.extent(axis + 2 + i);
+        int64_t stride = window.stride[i], padding = window.padding[i], dilation = window.dilation[i];
+        if (std::max({stride, padding, dilation, kernel.lower(), in.lower()}) > largest_extent)
+            throw_user(who, text("extents, stride, padding and dilation may be at most ", largest_extent));
+        Extent reach = (kernel - 1) * dilation + 1, available = in + 2 * padding;
+        if (!can_be_at_least(who, kernel, 1) || !can_be_at_least(who, available, reach))
+            throw_user(who, text("the window reaches over ", counted_extent(reach, i ? "column" : "row"),
+                                 ", the padded input has ", available));
+        y.set(2 + i, floor_div(available - reach, stride) + 1);
+    }
+    return y;
+}
+
+ConvGeometry conv_geometry(std::string_view who, const ConvWindow& window, const Shape& x,
+                           const Shape& weight) {
+    Shape y = conv_shape(who, window, x, weight);
+    int axis = weight.rank() - 4;
     ConvGeometry g;
-    read_weight(who, window, weight, g);
-    if (x[1] != g.groups * g.ic)
-        throw_user(who, text("the input ", x, " has ", counted(x[1], "channel"), ", the weight ", weight,
-                             " takes ", g.groups * g.ic));
     g.n = x[0];
+    g.groups = window.groups;
+    g.oc = weight[axis];
+    g.ic = weight[axis + 1];
+    g.kernel = {weight[axis + 2], weight[axis + 3]};
     g.in = {x[2], x[3]};
     g.stride = window.stride;
     g.padding = window.padding;
     g.dilation = window.dilation;
-    for (int i : {0, 1}) {
-        if (std::max({g.stride[i], g.padding[i], g.dilation[i], g.kernel[i], g.in[i]}) > largest_extent)
-            throw_user(who, text("extents, stride, padding and dilation may be at most ", largest_extent));
-        int64_t reach = g.dilation[i] * (g.kernel[i] - 1) + 1, available = g.in[i] + 2 * g.padding[i];
-        if (g.kernel[i] < 1 || available < reach)
-            throw_user(who, text("the window reaches over ", counted(reach, i ? "column" : "row"),
-                                 ", the padded input has ", available));
-        g.out[i] = (available - reach) / g.stride[i] + 1;
-    }
+    g.out = {y[2], y[3]};
     return g;
 }
 

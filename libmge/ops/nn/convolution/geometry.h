@@ -27,6 +27,8 @@ template <class Params>
 ConvWindow window_of(const Params& p) {
     return {p.stride, p.padding, p.dilation, p.groups};
 }
+// The shape of the result, for symbolic shapes too.
+MGE_API Shape conv_shape(std::string_view who, const ConvWindow& window, const Shape& x, const Shape& weight);
 MGE_API ConvGeometry conv_geometry(std::string_view who, const ConvWindow& window, const Shape& x,
                                    const Shape& weight);
 

@@ -14,9 +14,9 @@ constinit const OpInfo AdaptiveAvgPool2dBackward::info = define<AdaptiveAvgPool2
 namespace {
 
 template <class Op>
-PoolGeometry adaptive_geometry_of(const typename Op::Params& p, std::span<const TensorSpec> in) {
+Shape adaptively_pooled_shape(const typename Op::Params& p, std::span<const TensorSpec> in) {
     check_pool_dtype(Op::name, in[0]);
-    return adaptive_pool_geometry(Op::name, in[0].shape, {p.height, p.width});
+    return adaptive_pool_shape(Op::name, in[0].shape, {p.height, p.width});
 }
 
 // Each result, or each element of its gradient, comes from or goes to a whole window of x.
@@ -29,7 +29,7 @@ double window_operations(const typename Op::Params& p, const TensorSpec& x, cons
 }  // namespace
 
 TensorSpecs AdaptiveMaxPool2d::infer(const Params& p, std::span<const TensorSpec> in) {
-    return {{in[0].dtype, adaptive_geometry_of<AdaptiveMaxPool2d>(p, in).y_shape(), {}}};
+    return {{in[0].dtype, adaptively_pooled_shape<AdaptiveMaxPool2d>(p, in), {}}};
 }
 
 Tensors AdaptiveMaxPool2d::gradient(const GradientContext<Params>& g) {
@@ -39,7 +39,7 @@ Tensors AdaptiveMaxPool2d::gradient(const GradientContext<Params>& g) {
 }
 
 TensorSpecs AdaptiveMaxPool2dBackward::infer(const Params& p, std::span<const TensorSpec> in) {
-    Shape y = adaptive_geometry_of<AdaptiveMaxPool2dBackward>(p, in).y_shape();
+    Shape y = adaptively_pooled_shape<AdaptiveMaxPool2dBackward>(p, in);
     check_pool_input(name, "y", in[1], {in[0].dtype, y, {}});
     check_pool_input(name, "dy", in[2], {in[0].dtype, y, {}});
     return {{in[0].dtype, in[0].shape, {}}};
@@ -53,7 +53,7 @@ Tensors AdaptiveMaxPool2dBackward::gradient(const GradientContext<Params>& g) {
 }
 
 TensorSpecs AdaptiveMaxPool2dSelect::infer(const Params& p, std::span<const TensorSpec> in) {
-    Shape y = adaptive_geometry_of<AdaptiveMaxPool2dSelect>(p, in).y_shape();
+    Shape y = adaptively_pooled_shape<AdaptiveMaxPool2dSelect>(p, in);
     check_pool_input(name, "y", in[1], {in[0].dtype, y, {}});
     check_pool_input(name, "v", in[2], {in[0].dtype, in[0].shape, {}});
     return {{in[2].dtype, y, {}}};
@@ -66,7 +66,7 @@ Tensors AdaptiveMaxPool2dSelect::gradient(const GradientContext<Params>& g) {
 }
 
 TensorSpecs AdaptiveAvgPool2d::infer(const Params& p, std::span<const TensorSpec> in) {
-    return {{in[0].dtype, adaptive_geometry_of<AdaptiveAvgPool2d>(p, in).y_shape(), {}}};
+    return {{in[0].dtype, adaptively_pooled_shape<AdaptiveAvgPool2d>(p, in), {}}};
 }
 
 Tensors AdaptiveAvgPool2d::gradient(const GradientContext<Params>& g) {
@@ -77,7 +77,7 @@ Tensors AdaptiveAvgPool2d::gradient(const GradientContext<Params>& g) {
 
 TensorSpecs AdaptiveAvgPool2dBackward::infer(const Params& p, std::span<const TensorSpec> in) {
     check_pool_input(name, "dy", in[1],
-                     {in[0].dtype, adaptive_geometry_of<AdaptiveAvgPool2dBackward>(p, in).y_shape(), {}});
+                     {in[0].dtype, adaptively_pooled_shape<AdaptiveAvgPool2dBackward>(p, in), {}});
     return {{in[1].dtype, in[0].shape, {}}};
 }
 

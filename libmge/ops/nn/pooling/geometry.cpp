@@ -25,28 +25,44 @@ void check_window(std::string_view who, Pair kernel, Pair stride, Pair padding) 
 
 }  // namespace
 
-PoolGeometry pool_geometry(std::string_view who, const Shape& x, Pair kernel, Pair stride, Pair padding) {
+Shape pool_shape(std::string_view who, const Shape& x, Pair kernel, Pair stride, Pair padding) {
     check_images(who, x);
     check_window(who, kernel, stride, padding);
-    PoolGeometry g{x[0], x[1], {x[2], x[3]}, {}, kernel, stride, padding};
-    for (size_t i = 0; i < 2; ++i) {
+    Shape y = x;
+    for (int i : {0, 1}) {
         // Huge values would overflow the sums below and are nonsense anyway.
         constexpr int64_t largest = int64_t(1) << 40;
-        if (kernel[i] > largest || g.in[i] > largest || g.in[i] + 2 * padding[i] < kernel[i])
+        Extent in = x.extent(2 + i);
+        if (kernel[i] > largest || in.lower() > largest ||
+            !can_be_at_least(who, in + 2 * padding[i], kernel[i]))
             throw_user(who, text("kernel ", text_of(kernel), " is larger than x of shape ", x,
                                  " with padding ", text_of(padding)));
-        g.out[i] = (g.in[i] + 2 * padding[i] - kernel[i]) / stride[i] + 1;
+        y.set(2 + i, floor_div(in + 2 * padding[i] - kernel[i], stride[i]) + 1);
     }
-    return g;
+    return y;
+}
+
+PoolGeometry pool_geometry(std::string_view who, const Shape& x, Pair kernel, Pair stride, Pair padding) {
+    Shape y = pool_shape(who, x, kernel, stride, padding);
+    return {x[0], x[1], {x[2], x[3]}, {y[2], y[3]}, kernel, stride, padding};
+}
+
+Shape adaptive_pool_shape(std::string_view who, const Shape& x, Pair out) {
+    check_images(who, x);
+    Shape y = x;
+    for (int i : {0, 1}) {
+        if (out[i] < 1 || !can_be_at_least(who, x.extent(2 + i), out[i]))
+            throw_user(who, text("the output size must be at least 1 and at most that of x of shape ", x,
+                                 ", got ", text_of(out)));
+        y.set(2 + i, out[i]);
+    }
+    return y;
 }
 
 PoolGeometry adaptive_pool_geometry(std::string_view who, const Shape& x, Pair out) {
-    check_images(who, x);
+    adaptive_pool_shape(who, x, out);
     PoolGeometry g{x[0], x[1], {x[2], x[3]}, out, {}, {}, {0, 0}};
     for (size_t i = 0; i < 2; ++i) {
-        if (out[i] < 1 || out[i] > g.in[i])
-            throw_user(who, text("the output size must be at least 1 and at most that of x of shape ", x,
-                                 ", got ", text_of(out)));
         g.stride[i] = g.in[i] / out[i];
         g.kernel[i] = g.in[i] - (out[i] - 1) * g.stride[i];
     }
@@ -55,7 +71,7 @@ PoolGeometry adaptive_pool_geometry(std::string_view who, const Shape& x, Pair o
 
 void check_pool_input(std::string_view who, std::string_view input, const TensorSpec& spec,
                       const TensorSpec& expected) {
-    if (spec.shape != expected.shape)
+    if (!can_be_same(who, spec.shape, expected.shape))
         throw_user(who, text(input, " must have shape ", expected.shape, ", got ", spec.shape));
     if (spec.dtype != expected.dtype)
         throw_user(who, text(input, " must be ", expected.dtype, " as x, got ", spec.dtype),

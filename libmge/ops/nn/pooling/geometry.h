@@ -21,7 +21,12 @@ struct PoolGeometry {
 
 inline double window_area(Pair kernel) { return double(kernel[0]) * double(kernel[1]); }
 
-// UserError of `who` when x is no batch of images, or the window does not fit.
+// The shape of the result, for symbolic shapes too. UserError of `who` when x is no batch of images, or the
+// window does not fit.
+MGE_API Shape pool_shape(std::string_view who, const Shape& x, Pair kernel, Pair stride, Pair padding);
+MGE_API Shape adaptive_pool_shape(std::string_view who, const Shape& x, Pair out);
+
+// The same for numbers.
 MGE_API PoolGeometry pool_geometry(std::string_view who, const Shape& x, Pair kernel, Pair stride,
                                    Pair padding);
 

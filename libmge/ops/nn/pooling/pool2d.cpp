@@ -14,15 +14,15 @@ constinit const OpInfo AvgPool2dBackward::info = define<AvgPool2dBackward>();
 namespace {
 
 template <class Op>
-PoolGeometry geometry_of(const typename Op::Params& p, std::span<const TensorSpec> in) {
+Shape pooled_shape(const typename Op::Params& p, std::span<const TensorSpec> in) {
     check_pool_dtype(Op::name, in[0]);
-    return pool_geometry(Op::name, in[0].shape, p.kernel, p.stride, p.padding);
+    return pool_shape(Op::name, in[0].shape, p.kernel, p.stride, p.padding);
 }
 
 }  // namespace
 
 TensorSpecs MaxPool2d::infer(const Params& p, std::span<const TensorSpec> in) {
-    return {{in[0].dtype, geometry_of<MaxPool2d>(p, in).y_shape(), {}}};
+    return {{in[0].dtype, pooled_shape<MaxPool2d>(p, in), {}}};
 }
 
 Tensors MaxPool2d::gradient(const GradientContext<Params>& g) {
@@ -33,7 +33,7 @@ Tensors MaxPool2d::gradient(const GradientContext<Params>& g) {
 }
 
 TensorSpecs MaxPool2dBackward::infer(const Params& p, std::span<const TensorSpec> in) {
-    Shape y = geometry_of<MaxPool2dBackward>(p, in).y_shape();
+    Shape y = pooled_shape<MaxPool2dBackward>(p, in);
     check_pool_input(name, "y", in[1], {in[0].dtype, y, {}});
     check_pool_input(name, "dy", in[2], {in[0].dtype, y, {}});
     return {{in[0].dtype, in[0].shape, {}}};
@@ -48,7 +48,7 @@ Tensors MaxPool2dBackward::gradient(const GradientContext<Params>& g) {
 }
 
 TensorSpecs MaxPool2dSelect::infer(const Params& p, std::span<const TensorSpec> in) {
-    Shape y = geometry_of<MaxPool2dSelect>(p, in).y_shape();
+    Shape y = pooled_shape<MaxPool2dSelect>(p, in);
     check_pool_input(name, "y", in[1], {in[0].dtype, y, {}});
     check_pool_input(name, "v", in[2], {in[0].dtype, in[0].shape, {}});
     return {{in[2].dtype, y, {}}};
@@ -62,7 +62,7 @@ Tensors MaxPool2dSelect::gradient(const GradientContext<Params>& g) {
 }
 
 TensorSpecs AvgPool2d::infer(const Params& p, std::span<const TensorSpec> in) {
-    return {{in[0].dtype, geometry_of<AvgPool2d>(p, in).y_shape(), {}}};
+    return {{in[0].dtype, pooled_shape<AvgPool2d>(p, in), {}}};
 }
 
 Tensors AvgPool2d::gradient(const GradientContext<Params>& g) {
@@ -76,7 +76,7 @@ Tensors AvgPool2d::gradient(const GradientContext<Params>& g) {
 }
 
 TensorSpecs AvgPool2dBackward::infer(const Params& p, std::span<const TensorSpec> in) {
-    check_pool_input(name, "dy", in[1], {in[0].dtype, geometry_of<AvgPool2dBackward>(p, in).y_shape(), {}});
+    check_pool_input(name, "dy", in[1], {in[0].dtype, pooled_shape<AvgPool2dBackward>(p, in), {}});
     return {{in[1].dtype, in[0].shape, {}}};
 }
 

@@ -25,14 +25,15 @@ void check_bytes(const TensorSpec& spec, const char* what) {
 void check_one(Specs in, size_t i, DType dtype) {
     auto spec = given(in, i);
     if (spec.is_absent()) return;
-    if (spec.dtype != dtype || spec.shape.numel() != 1)
+    if (spec.dtype != dtype || !can_be_equal(Conv::name, spec.shape.elements(), 1))
         throw_user(Conv::name, text("its ", Conv::inputs[i].name, " has to be one number of ", dtype,
                                     ", got ", spec.dtype, " of shape ", spec.shape));
 }
 
-void check_per_channel(const TensorSpec& spec, int64_t channels, const char* what, DType dtype,
+void check_per_channel(const TensorSpec& spec, const Extent& channels, const char* what, DType dtype,
                        bool may_be_one) {
-    bool fits = spec.shape.numel() == channels || (may_be_one && spec.shape.numel() == 1);
+    Extent count = spec.shape.elements();
+    bool fits = (may_be_one && count.is(1)) || can_be_equal(Conv::name, count, channels);
     if (spec.dtype != dtype || !fits)
         throw_user(Conv::name,
                    text("its ", what, " has to be ", may_be_one ? "one number, or " : "", "one for each of ",
@@ -42,7 +43,7 @@ void check_per_channel(const TensorSpec& spec, int64_t channels, const char* wha
 void check_residual(Specs in, const Shape& y) {
     auto residual = given(in, Conv::residual);
     if (residual.is_absent()) return;
-    if (!holds_steps(residual.dtype) || !(residual.shape == y))
+    if (!holds_steps(residual.dtype) || !can_be_same(Conv::name, residual.shape, y))
         throw_user(Conv::name, text("its residual has to be steps of the result's shape ", y, ", got ",
                                     residual.dtype, " of shape ", residual.shape));
     if (given(in, Conv::residual_scale).is_absent())
@@ -54,22 +55,22 @@ void check_residual(Specs in, const Shape& y) {
 TensorSpecs QuantizedConv2d::infer(const Params& p, Specs in) {
     check_bytes(in[x], "x");
     check_bytes(in[weight], "weight");
-    auto g = conv_geometry(name, window_of(p), in[x].shape, in[weight].shape);
-    int64_t channels = g.groups * g.oc;
+    Shape y = conv_shape(name, window_of(p), in[x].shape, in[weight].shape);
+    const Extent channels = y.extent(1);
     if (auto spec = given(in, bias); !spec.is_absent())
         check_per_channel(spec, channels, "bias", DType::i32, false);
     for (size_t i : {x_zero, weight_zero, y_zero, residual_zero}) check_one(in, i, DType::i32);
     for (size_t i : {y_scale, residual_scale}) check_one(in, i, DType::f32);
-    check_residual(in, g.y_shape());
+    check_residual(in, y);
     bool is_exact = given(in, y_scale).is_absent();
     if (is_exact) {
         if (p.activation != Activation::none || !given(in, residual).is_absent())
             throw_user(name, "activation and residual need a y_scale: they are about real numbers");
-        return {{DType::i32, g.y_shape(), {}}};
+        return {{DType::i32, y, {}}};
     }
     check_per_channel(given(in, scale), channels, "scale", DType::f32, true);
     step_range(name, p.dtype, p.lower, p.upper);
-    return {{p.dtype, g.y_shape(), {}}};
+    return {{p.dtype, y, {}}};
 }
 
 double QuantizedConv2d::operations(const Params& p, Specs in, Specs out) {

@@ -48,8 +48,8 @@ TensorSpecs TakeChannels::infer(const Params& p, std::span<const TensorSpec> in)
     for (auto& x : in) {
         Shape expected = y.shape;
         if (x.shape.rank() == image_rank && expected.rank() == image_rank)
-            expected[channel_axis] = x.shape[channel_axis];
-        if (x.shape.rank() != image_rank || !(x.shape == expected))
+            expected.set(channel_axis, x.shape.extent(channel_axis));
+        if (x.shape.rank() != image_rank || !can_be_same(name, x.shape, expected))
             throw_user(name, text("takes images (N, C, H, W) that differ in their channels only, got ",
                                   y.shape, " and ", x.shape));
         if (__builtin_add_overflow(total, x.shape[channel_axis], &total))

@@ -26,7 +26,7 @@ std::vector<int> transpose_axes(const Transpose::Params& p, int rank) {
 
 TensorSpecs Transpose::infer(const Params& p, std::span<const TensorSpec> in) {
     Shape shape;
-    for (int axis : transpose_axes(p, in[0].shape.rank())) shape.push_back(in[0].shape[axis]);
+    for (int axis : transpose_axes(p, in[0].shape.rank())) shape.push_back(in[0].shape.extent(axis));
     return {{in[0].dtype, shape, {}}};
 }
 
