@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Properties of a graph's shapes that hold at all input shapes, or only now. They are found by trial: other
-// batches, heights and widths, of one input or of all together, and each axis by itself. Sizes that the graph
-// refuses prove nothing; properties that hold at all accepted sizes are assumed to hold always.
+// Which shapes of a graph are related at all input shapes, and which only now: decided by symbolic inference
+// (graph/symbolic_shapes.h). Questions that it cannot decide are answered with no.
 
+#include <map>
 #include <vector>
 
 #include "libmge/passes/pass.h"
+#include "libmge/tensor/extent.h"
 
 namespace mge {
 
 class OtherShapes {
 public:
-    // A graph of fixed shapes is not tried: all properties hold.
+    // A graph of fixed shapes has its present shapes always.
     OtherShapes(const Graph& graph, const PassOptions& options);
 
     bool is_same_shape(ValueId a, ValueId b) const;
@@ -20,10 +21,12 @@ public:
     bool is_fixed(ValueId value, int axis) const;
 
 private:
-    void try_inputs(const Graph& graph, const TensorSpecs& inputs);
+    bool are_same(const Extent& a, const Extent& b) const;
+    Extent representative(Extent extent) const;
 
-    std::vector<std::vector<Shape>> shapes_;  // by trial, the present ones first; by value
-    bool is_known_ = true;
+    std::vector<Shape> shapes_;  // by value
+    // Extents that the graph demands to be equal to another, by Extent::raw(): a forest.
+    std::map<int64_t, Extent> equals_;
 };
 
 }  // namespace mge

@@ -234,5 +234,24 @@ TEST(AnyShapes, AResidualThatMayBeBroadcastIsNotTakenIn) {
     EXPECT_EQ(fuse_residual(own, any).nodes().size(), 1u) << "always of the same shape";
 }
 
+TEST(AnyShapes, AResidualThatIsLargerAtLargeShapesIsNotTakenIn) {
+    Graph graph = record({f32({1, 2, 4, 4})}, [](const Tensors& x) {
+        Tensor row = ops::mean(x[0], {.axes = {2}, .keepdims = true});
+        Tensor sparse = ops::slice(x[0], {.items = {2, INT64_MIN, INT64_MIN, 1000, 0}});
+        return Tensors{ops::add(ops::conv2d(row, constant({2, 2, 1, 1}, {1, 2})), sparse)};
+    });
+    Graph after = fuse_residual(graph, {.fixed_shapes = false});
+    EXPECT_EQ(infer_shapes(after, {f32({1, 2, 2000, 4})}).value(after.outputs()[0]).spec.shape,
+              (Shape{1, 2, 2, 4}));
+}
+
+TEST(AnyShapes, EqualShapesAreProvedThroughMargins) {
+    Graph graph = record({f32({1, 2, 4, 4})}, [](const Tensors& x) {
+        Tensor wide = ops::pad(x[0], {.before = {0, 0, 1, 1}, .after = {0, 0, 1, 1}});
+        return Tensors{ops::add(ops::conv2d(wide, constant({2, 2, 3, 3}, {1, 2})), x[0])};
+    });
+    EXPECT_EQ(fuse_residual(graph, {.fixed_shapes = false}).nodes().size(), 2u);
+}
+
 }  // namespace
 }  // namespace mge::test

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Shape inference for all shapes of the inputs at once: each of their extents is a symbol, and the extents of
+// all values are expressions of these symbols.
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "libmge/graph/graph.h"
+#include "libmge/tensor/extent.h"
+
+namespace mge {
+
+struct SymbolicShapes {
+    // By value. Unknown if the rank is known only at run time. Extents that an operator cannot infer
+    // symbolically are symbols of their own, whose names begin with "?".
+    std::vector<Shape> shapes;
+    // Conditions on the symbols that inputs must meet, except those that `solved` implies.
+    std::vector<Guard> guards;
+    // Symbols that the graph determines: a weight fixes the channels of an image, say.
+    std::map<std::string, Extent, std::less<>> solved;
+};
+
+// The symbol of an extent of an input is its name and axis, `data.0`. Inputs keep their ranks, and their
+// extents are at least 1 unless one is 0 now. Everything holds at all shapes that the graph accepts.
+MGE_API SymbolicShapes symbolic_shapes(const Graph& graph);
+
+}  // namespace mge
