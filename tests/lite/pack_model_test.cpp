@@ -102,7 +102,7 @@ TEST_F(PackedModels, WhatCannotBePackedIsTold) {
     ModelPacker none(std::vector<uint8_t>{}, packed());
     EXPECT_THAT(error_of([&] { none.pack_model(); }), HasSubstr("no model"));
     ModelPacker other(std::vector<uint8_t>{1, 2, 3}, packed());
-    EXPECT_THAT(error_of([&] { other.pack_model(); }), HasSubstr("none that is known"));
+    EXPECT_THAT(error_of([&] { other.pack_model(); }), HasSubstr("has an unknown format"));
     ModelPacker twice(MGE_TEST_DATA "/packed/mlp.packed.lite", packed());
     EXPECT_THAT(error_of([&] { twice.pack_model(); }), HasSubstr("packed already"));
     ModelPacker times(mlp, packed(), "", text_file("cache", "no cache"));
