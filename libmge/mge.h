@@ -11,6 +11,7 @@
 #include "libmge/base/log.h"
 #include "libmge/base/threads/threads.h"
 #include "libmge/base/version.h"
+#include "libmge/compat/megengine_options.h"
 #include "libmge/compile/parts.h"
 #include "libmge/compile/program.h"
 #include "libmge/compile/run/destroy.h"

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "libmge/base/threads/threads.h"
-#include "libmge/compile/options/option_list.h"
+#include "libmge/compat/megengine_options.h"
 
 namespace mge::load_and_run {
 namespace {
@@ -60,8 +60,7 @@ cli::Json to_json(const OptionValue& value) {
 
 cli::Json to_json(const CompileOptions& options) {
     cli::Json result = cli::Json::object();
-    for (auto& option : compile_option_list())
-        if (option.is_value()) result[option.name] = to_json(option.get(options));
+    for (auto& option : compat::named_options()) result[option.name] = to_json(option.get(options));
     auto& select = options.select;
     bool measures = select.profile && !select.heuristic;
     result["measures_algorithms"] = measures;

@@ -7,8 +7,8 @@
 #include "apps/cli/options/arguments.h"
 #include "apps/cli/options/layout_options.h"
 #include "libmge/base/error.h"
+#include "libmge/compat/megengine_options.h"
 #include "libmge/compile/options/ignored_options.h"
-#include "libmge/compile/options/option_list.h"
 #include "libmge/compile/run/first_run_check.h"
 
 namespace mge::load_and_run {
@@ -18,22 +18,20 @@ void note_options_without_effect(Job& job, Test& test) {
     if (test.index > 0) return;
     for (auto& ignored : test.program->options_without_effect()) {
         bool is_layout = ignored.option == "layout";
-        auto* option = find_option(ignored.option);
-        MGE_CHECK(option, ignored.option, " is no option");
         job.options_without_effect.push_back(is_layout ? cli::layout_flag(ignored.given)
-                                                       : std::string(called(*option, OptionWords::flags)));
+                                                       : std::string(compat::flag_of(ignored.option)));
     }
 }
 
 // Compiling does not know whether a value that is the default was given.
 void note_unread_options(Job& job, Test& test) {
     if (test.index > 0) return;
-    for (auto& option : compile_option_list()) {
-        auto why = option.is_value() ? why_unread(job.session->asked(), option) : std::nullopt;
+    for (auto& option : compat::named_options()) {
+        auto why = why_unread(job.session->asked(), option);
         std::string flag(option.flag);
         if (!why || flag.empty() || cli::value_of(flag, job.invocation.arguments).empty()) continue;
         if (std::ranges::find(job.options_without_effect, flag) == job.options_without_effect.end())
-            job.ignore_option(flag, std::string(*why));
+            job.ignore_option(flag, *why);
     }
 }
 

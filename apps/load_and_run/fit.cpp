@@ -33,14 +33,14 @@ constexpr Change nchw88{"--enable_nchw88=true", [](CompileOptions& o) { o.layout
 constexpr Change layout_transform{"--layout_transform=\"cpu\"",
                                   [](CompileOptions& o) { o.measure_layouts = true; }};
 constexpr Change no_packing{"--weight_preprocess=false",
-                            [](CompileOptions& o) { o.graph_opt.weight_preprocess = false; }};
-constexpr Change no_jit{"--enable_jit=false", [](CompileOptions& o) { o.graph_opt.jit = 0; }};
+                            [](CompileOptions& o) { o.switches.pack_weights = false; }};
+constexpr Change no_jit{"--enable_jit=false", [](CompileOptions& o) { o.switches.fuse_elementwise = 0; }};
 constexpr Change algebra_only{"--graph_opt_level=1", [](CompileOptions& o) { o.level = 1; }};
 constexpr Change no_epilogue{"--enable_fuse_conv_bias_nonlinearity=false",
-                             [](CompileOptions& o) { o.graph_opt.fuse_conv_bias_nonlinearity = false; }};
+                             [](CompileOptions& o) { o.switches.fuse_bias = false; }};
 constexpr Change no_residual{"--enable_fuse_conv_bias_with_z=false",
-                             [](CompileOptions& o) { o.graph_opt.fuse_conv_bias_with_z = false; }};
-constexpr Change no_grain{"--fuse_grain=false", [](CompileOptions& o) { o.graph_opt.fuse_grain = false; }};
+                             [](CompileOptions& o) { o.switches.fuse_residual = false; }};
+constexpr Change no_grain{"--fuse_grain=false", [](CompileOptions& o) { o.switches.join_means = false; }};
 
 using Set = std::vector<Change>;
 

@@ -110,7 +110,7 @@ void Session::optimize() {
     if (o.const_shape) store_const_shape(model_);
     optimized.nodes_after = model_.graph.nodes().size();
     // It is done already, so the compilation of the graph does not repeat it.
-    if (o.graph_opt.has_set_fuse_grain()) o.graph_opt.fuse_grain.reset();
+    if (o.switches.join_means == true) o.switches.join_means.reset();
     // Pages that are still needed are read again on access.
     for (auto piece : weights) release_pages(piece);
 }
@@ -186,10 +186,6 @@ std::shared_ptr<const Program> Session::compile(const TensorSpecs& inputs) {
         program = lite_ ? lite_->compile(inputs, input_names()) : Program::compile(graph, inputs, options);
     } catch (const MemoryError&) {
         throw;
-    } catch (const ModelError&) {
-        throw;
-    } catch (const UserError& e) {
-        throw UserError(in_words(e.what(), OptionWords::flags), e.error_class());
     } catch (const DeviceError& e) {
         if (!is_stored || !options_.checks.replay_plan.empty()) throw;
         // The file comes from a machine that could do more.

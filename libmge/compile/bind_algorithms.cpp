@@ -26,7 +26,7 @@ const std::string* known_algorithm(const Node& node, const CompileOptions& optio
 }
 
 NodeProblem problem_of(const Graph& graph, const Node& node, const CompileOptions& options) {
-    bool packs = options.graph_opt.weight_preprocess.value_or(true);
+    bool packs = options.switches.pack_weights.value_or(true);
     return {*node.op, node.params, operands_of(graph, node, packs), options.threads, options.precision};
 }
 

@@ -80,8 +80,6 @@ void name_ports(Compilation& c) {
 
 void settle_options(Compilation& c) {
     auto& o = c.options;
-    o.layout = wanted_layout(o);
-    o.graph_opt.layout_transform = LayoutTransform::unset;
     // Two programs that both measure may choose differently: equal results require a common cache.
     if (o.select.same_between_batches && !o.select.cache) o.select.profile = false;
 }
@@ -104,9 +102,7 @@ void prepare_measuring(Compilation& c) {
     c.measuring.lookups.before_measuring([&c] { release_mapped(c.source.constants, 0); });
 }
 
-void find_endpoints(Compilation& c) {
-    c.source.endpoints = mge::find_endpoints(c.graph, c.options.opr_attribute.sublinear_memory_endpoint);
-}
+void find_endpoints(Compilation& c) { c.source.endpoints = mge::find_endpoints(c.graph, c.options); }
 
 void run_passes(Compilation& c) {
     if (c.options.level < 0) {
@@ -133,8 +129,7 @@ void check_layout(Compilation& c) {
 void order_updates(Compilation& c) {
     if (!c.options.no_force_inplace) {
         write_last(c.graph, c.options);
-    } else if (Graph other = c.graph;
-               write_last(other, {.seq_opt = c.options.seq_opt, .log_level = 0}) == 0) {
+    } else if (Graph other = c.graph; write_last(other, {.plan = c.options.plan, .log_level = 0}) == 0) {
         c.ignore("no_force_inplace", "true", "no operator of this model would wait to write over an operand");
     }
 }
@@ -146,8 +141,8 @@ void repeat_values(Compilation& c) {
     c.order.repeated = std::move(result.repeated);
     c.reports.memory.repeated_segments = result.segments;
     if (result.segments) return;
-    bool is_sublinear = c.options.enable_sublinear_memory_opt;
-    c.ignore(is_sublinear ? "enable_sublinear_memory_opt" : "enable_dtr_memory_opt", "true",
+    bool is_for_peak = c.options.recompute.lowers_peak;
+    c.ignore(is_for_peak ? "recompute.lowers_peak" : "recompute.keeps_budget", "true",
              "computing values again would not lower the peak of the memory plan");
 }
 

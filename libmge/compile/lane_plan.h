@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Copies that overlap with other work (seq_opt.enable_seq_comp_node_opt), and the order between them. A place
+// Copies that overlap with other work (plan.copies_beside), and the order between them. A place
 // whose queues support it has three lanes: steps, copies from the host, and copies to it. Each lane runs in
 // the order of the program. Two steps of different lanes are ordered if they access the same memory and one
 // writes, even through different values at different times.

@@ -23,7 +23,7 @@ constexpr double f32_tolerance = 1e-4, half_tolerance = 1e-2;
 constexpr double least_magnitude = 1e-2;
 
 double tolerance_of(const CompileOptions& o) {
-    bool stores_halves = o.graph_opt.f16_io_comp || o.graph_opt.f16_io_f32_comp;
+    bool stores_halves = o.switches.uses_half();
     return stores_halves || o.precision != Precision::strict ? half_tolerance : f32_tolerance;
 }
 
@@ -89,6 +89,7 @@ CompileOptions without_passes(int threads) {
 ReplacementCheck::ReplacementCheck(Graph source, std::vector<PassStage> stages, const CompileOptions& options)
     : source_(std::move(source)),
       stages_(std::move(stages)),
+      level_name_(named(options, "level")),
       threads_(options.threads),
       tolerance_(tolerance_of(options)),
       has_halves_(behind_halves(source_)) {
@@ -227,9 +228,10 @@ void ReplacementCheck::compare(int index, const Tensor& got, const Tensor& expec
     } else {
         return;
     }
-    throw Error(ErrorCode::accuracy, ErrorClass::runtime,
-                text("[graph_opt_level] pass ", responsible(index, expected, inputs), " changes the value '",
-                     replaced_[size_t(index)].name, "': ", what, " in the graph without passes"));
+    throw Error(
+        ErrorCode::accuracy, ErrorClass::runtime,
+        text('[', level_name_, "] pass ", responsible(index, expected, inputs), " changes the value '",
+             replaced_[size_t(index)].name, "': ", what, " in the graph without passes"));
 }
 
 CheckedRun::CheckedRun(const Program& program, const ReplacementCheck& check)

@@ -52,6 +52,7 @@ private:
     Graph source_;
     std::map<ValueOrigin, ValueId> by_origin_;  // values of the source
     std::vector<PassStage> stages_;
+    std::string level_name_;  // names the option that asks for the check
     int threads_;
     double tolerance_;
     std::vector<bool> has_halves_;  // by value of the source

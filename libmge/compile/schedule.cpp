@@ -266,7 +266,7 @@ std::vector<InPlace> in_place_pairs(const Graph& graph, const Node& node,
 }
 
 SharedMemory shared_memory(const CompileOptions& options) {
-    bool shares = options.seq_opt.enable_mem_plan_opt;
+    bool shares = options.plan.in_place;
     // Without a plan every result is a separate block.
     return {shares, shares && !options.force_dynamic_alloc};
 }

@@ -29,7 +29,7 @@ void forget_caller(Compilation& c) {
 void forget_nodes(Compilation& c) { c.graph.forget_nodes(); }
 
 using O = CompileOptions;
-bool gives_values_up(const O& o) { return o.enable_sublinear_memory_opt || o.enable_dtr_memory_opt; }
+bool gives_values_up(const O& o) { return o.recompute.lowers_peak || o.recompute.keeps_budget; }
 bool swaps_values(const O& o) { return o.enable_memory_swap; }
 bool writes_to_user_memory(const O& o) { return o.force_output_use_user_specified_memory; }
 bool allocates_ahead(const O& o) { return o.allocate_static_mem_after_graph_compile; }
@@ -115,7 +115,8 @@ Compilation::Compilation(Graph source_graph, const CompileOptions& asked)
 
 void Compilation::ignore(std::string option, std::string given, std::string reason) {
     // The enclosing program warns for both.
-    if (options.log_level > 0 && !around) log_warning(text(option, ' ', given, " has no effect: ", reason));
+    if (options.log_level > 0 && !around)
+        log_warning(text(named(options, option), ' ', given, " has no effect: ", reason));
     reports.ignored.push_back({std::move(option), std::move(given), std::move(reason)});
 }
 

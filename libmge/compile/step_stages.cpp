@@ -62,8 +62,8 @@ bool are_on_host(std::span<const DeviceId> places) {
 namespace stage {
 
 void make_schedule(Compilation& c) {
-    c.order.has_copies_beside = c.options.seq_opt.enable_seq_comp_node_opt &&
-                                !c.options.force_dynamic_alloc && has_copies_beside(c.graph);
+    c.order.has_copies_beside =
+        c.options.plan.copies_beside && !c.options.force_dynamic_alloc && has_copies_beside(c.graph);
     c.order.schedule = schedule(c.graph, shared_memory(c.options), c.ports.is_callback_output);
 }
 
@@ -90,7 +90,8 @@ void check_recording(Compilation& c) {
     if (it == steps.end()) return;
     std::string what = text("'", c.graph.node(it->node).op->name, "' finds out its shape at run time");
     if (c.options.comp_node_seq_record_level == 2)
-        throw_user("comp_node_seq_record_level", text("2 needs fixed shapes, but ", what), ErrorClass::value);
+        throw_user(named(c.options, "comp_node_seq_record_level"), text("2 needs fixed shapes, but ", what),
+                   ErrorClass::value);
     c.ignore("comp_node_seq_record_level", "1", what);
 }
 
@@ -98,7 +99,7 @@ void check_outputs(Compilation& c) {
     if (!c.options.force_output_use_user_specified_memory) return;
     for (size_t i = 0; i < c.graph.outputs().size(); ++i)
         if (c.order.schedule.is_dynamic[size_t(c.graph.outputs()[i])])
-            throw_user("force_output_use_user_specified_memory",
+            throw_user(named(c.options, "force_output_use_user_specified_memory"),
                        text("the shape of output ", i,
                             " is found out at run time, so nobody can give memory ", "for it"),
                        ErrorClass::value);

@@ -146,7 +146,7 @@ Tensors LayerWalk::compute(size_t step, const Tensors& inputs) {
     auto& node = this->node(step);
     SelectOptions how = options_.select;
     if (step < options_.algorithms.size()) how.forced = options_.algorithms[step];
-    bool packs = options_.graph_opt.weight_preprocess.value_or(true);
+    bool packs = options_.switches.pack_weights.value_or(true);
     Choice choice = NodeProblem(*node.op, node.params, operands_of(graph_, node, packs), options_.threads,
                                 options_.precision)
                         .choose(how);

@@ -5,13 +5,13 @@
 #include <limits>
 
 #include "libmge/base/text.h"
-#include "libmge/compile/options/option_list.h"
+#include "libmge/compat/megengine_options.h"
 #include "libmge/lite/device.h"
 
 namespace lite {
 namespace {
 
-using mge::LayoutTransform;
+using mge::compat::LayoutTransform;
 
 struct LayoutOption {
     bool Options::*is_on;
@@ -30,9 +30,10 @@ constexpr LayoutOption layout_options[] = {
 bool has(uint32_t strategy, LiteAlgoSelectStrategy bit) { return (strategy & uint32_t(bit)) != 0; }
 
 // False or 0 leaves the choice to the engine: this struct has two states, the engine's switches have three.
-mge::GraphOptimization graph_optimization(const Options& options) {
-    mge::GraphOptimization result;
-    if (options.weight_preprocess) result.enable_weight_preprocess();
+mge::compat::GraphOptimization graph_optimization(const Config& config) {
+    auto& options = config.options;
+    mge::compat::GraphOptimization result;
+    if (options.weight_preprocess || config.auto_optimize_inference) result.enable_weight_preprocess();
     if (options.fuse_preprocess) result.enable_fuse_preprocess();
     if (options.enable_f16_io_comp) result.enable_f16_io_comp();
     if (options.jit_level) result.jit = options.jit_level;
@@ -84,8 +85,8 @@ int threads_option(size_t threads) {
 mge::CompileOptions compile_options(const Config& config, const AlgorithmPolicy& policy) {
     auto& options = config.options;
     mge::CompileOptions result;
-    result.graph_opt = graph_optimization(options);
-    if (config.auto_optimize_inference) result.graph_opt.enable_weight_preprocess();
+    result.naming = mge::compat::path_of;
+    graph_optimization(config).apply(result);
     result.level = options.graph_opt_level;
     result.fake_next_exec = options.fake_next_exec;
     result.var_sanity_check_first_run = options.var_sanity_check_first_run;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/base/text.h"
-#include "libmge/compile/options/options.h"
+#include "libmge/compat/megengine_options.h"
 #include "libmge/lite/as_lite_error.h"
 #include "libmge/lite/network_impl.h"
 #include "libmge/model/stored_options.h"
@@ -62,9 +62,8 @@ bool Runtime::is_cpu_inplace_mode(std::shared_ptr<Network> dst_network) {
 void Runtime::use_tensorrt(std::shared_ptr<Network> dst_network) {
     constexpr auto what = "use_tensorrt";
     impl_of(dst_network, what).require_not_loaded(what);
-    mge::CompileOptions options;
-    options.graph_opt.tensorrt = true;
-    as_lite_error([&] { mge::check(options); });
+    mge::CompileOptions options{.naming = mge::compat::path_of};
+    as_lite_error([&] { mge::compat::GraphOptimization{.tensorrt = true}.apply(options); });
 }
 
 void Runtime::set_network_algo_policy(std::shared_ptr<Network> dst_network, LiteAlgoSelectStrategy strategy,

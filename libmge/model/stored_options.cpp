@@ -18,7 +18,7 @@ constexpr const char* packed_info_key = "lite_info";
 constexpr int version = 1;
 
 // Name of an option in files; older ones use this name for the level.
-std::string key_of(const OptionInfo& option) {
+std::string key_of(const compat::NamedOption& option) {
     return option.field == "level" ? "level" : std::string(option.name);
 }
 
@@ -62,9 +62,9 @@ OptionValue to_value(const std::string& key, const Json& json) {
     throw ModelError(text("the model's option '", key, "' has no value that an option has"));
 }
 
-void add(StoredOptions& stored, const OptionInfo& option, const std::string& key, const Json& json) {
+void add(StoredOptions& stored, const compat::NamedOption& option, const std::string& key, const Json& json) {
     OptionValue value = to_value(key, json);
-    CompileOptions scratch;
+    CompileOptions scratch{.naming = compat::path_of};
     try {
         set_option(scratch, option, value);
     } catch (const UserError& e) {
@@ -84,7 +84,7 @@ StoredOptions read_stored(const Json& json) {
     if (json.at("version") != version) throw ModelError("the options in the model are of another version");
     StoredOptions stored;
     for (const char* key : {"level", "layout"}) json.at(key);  // every version has written these
-    for (auto& option : compile_option_list())
+    for (auto& option : compat::named_options())
         if (auto key = key_of(option); option.is_stored && json.contains(key))
             add(stored, option, key, json[key]);
     stored.inputs = json.at("inputs").get<std::string>();
@@ -94,7 +94,7 @@ StoredOptions read_stored(const Json& json) {
 }
 
 // There false and 0 do not determine one of our three states.
-bool says_nothing(const OptionInfo& option, const Json& json) {
+bool says_nothing(const compat::NamedOption& option, const Json& json) {
     return option.may_be_unset && (json == false || json == 0);
 }
 
@@ -106,17 +106,17 @@ std::optional<StoredOptions> read_packed_info(const Json& json) {
         std::string_view name = key;
         for (auto& [theirs, ours] : packed_names)
             if (name == theirs) name = ours;
-        auto* option = find_named_option(name);
+        auto* option = compat::find_named_option(name);
         if (option && option->is_stored && !says_nothing(*option, value)) add(stored, *option, key, value);
     }
     return stored.values.empty() ? std::nullopt : std::optional(stored);
 }
 
 Json stored_json(const CompileOptions& options) {
-    Json result{{"version", version}, {"level", std::abs(options.level)}, {"layout", wanted_layout(options)}};
+    Json result{{"version", version}, {"level", std::abs(options.level)}, {"layout", options.layout}};
     const CompileOptions plain;
-    for (auto& option : compile_option_list()) {
-        bool is_stored = option.is_value() && option.is_stored && option.get(options) != option.get(plain);
+    for (auto& option : compat::named_options()) {
+        bool is_stored = option.is_stored && option.get(options) != option.get(plain);
         if (is_stored && !result.contains(key_of(option)))
             result[key_of(option)] = to_json(option.get(options));
     }

@@ -9,14 +9,14 @@
 #include <utility>
 #include <vector>
 
-#include "libmge/compile/options/option_list.h"
+#include "libmge/compat/megengine_options.h"
 #include "libmge/compile/program.h"
 #include "libmge/model/model.h"
 
 namespace mge {
 
 struct StoredOptions {
-    std::vector<std::pair<const OptionInfo*, OptionValue>> values;
+    std::vector<std::pair<const compat::NamedOption*, OptionValue>> values;
     std::string inputs;                   // the specs for which
     int threads = 0;                      // and the number of threads for which
     std::vector<std::string> algorithms;  // these are the algorithms of the steps

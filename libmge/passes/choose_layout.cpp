@@ -64,7 +64,7 @@ bool is_image(const TensorSpec& spec) {
 
 bool has_one_pixel(const TensorSpec& image) { return image.shape[2] == 1 && image.shape[3] == 1; }
 
-bool packs_weights(const PassOptions& options) { return options.graph_opt.weight_preprocess.value_or(true); }
+bool packs_weights(const PassOptions& options) { return options.switches.pack_weights.value_or(true); }
 
 // Floating-point operations of a convolution, with channels rounded up to those stored in the layout.
 double convolution_flops(const TensorSpec& weight, const TensorSpec& output) {

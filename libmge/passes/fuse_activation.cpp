@@ -32,9 +32,8 @@ bool is_activation(const match::Match& m, const Node& node) {
 std::optional<match::New> with_own_activation(const match::Match& m, const PassOptions& options) {
     auto& producer = m.node("producer");
     // The activation behind a residual belongs to it.
-    auto& wanted = named_input(producer, "residual") == no_value
-                       ? options.graph_opt.fuse_conv_bias_nonlinearity
-                       : options.graph_opt.fuse_conv_bias_with_z;
+    auto& wanted = named_input(producer, "residual") == no_value ? options.switches.fuse_bias
+                                                                 : options.switches.fuse_residual;
     if (!may_fuse(producer, wanted, "fuse_activation", options)) return std::nullopt;
     auto params = with_activation(producer, m.root());
     return params ? std::optional(fused(producer, std::move(params))) : std::nullopt;

@@ -31,8 +31,7 @@ Tensor combined_bias(const Graph& graph, const Node& producer, const Tensor& add
 std::optional<match::New> with_bias(const match::Match& m, const FusionContext& context) {
     auto& producer = m.node("producer");
     auto& options = context.options;
-    if (!may_fuse(producer, options.graph_opt.fuse_conv_bias_nonlinearity, "fuse_bias", options))
-        return std::nullopt;
+    if (!may_fuse(producer, options.switches.fuse_bias, "fuse_bias", options)) return std::nullopt;
     Tensor bias = combined_bias(m.graph(), producer, m.constant("added"));
     if (!bias || !has_fixed_channels(m.graph(), producer, context.shapes)) return std::nullopt;
     return fused(producer, {{"bias", bias}});

@@ -103,7 +103,7 @@ double number_in(const Tensor& scalar) {
 
 class Fuser {
 public:
-    Fuser(const Graph& graph, const PassOptions& options) : Fuser(graph, options, options.graph_opt) {}
+    Fuser(const Graph& graph, const PassOptions& options) : Fuser(graph, options, options.switches) {}
 
     // Nullopt if there is nothing to fuse.
     std::optional<Graph> run() && {
@@ -120,14 +120,14 @@ public:
     }
 
 private:
-    Fuser(const Graph& graph, const PassOptions& options, const GraphOptimization& o)
+    Fuser(const Graph& graph, const PassOptions& options, const PassSwitches& o)
         : graph_(graph),
           shapes_(graph, options),
           fixed_shapes_(options.fixed_shapes),
           uses_(graph.use_counts()),
           rewrite_(graph),
-          transposes_(wish_of(o.jit_config.fuse_dimshuffle, o.jit, 1)),
-          reductions_(wish_of(o.jit_config.fuse_reduce, o.jit, 2)),
+          transposes_(wish_of(o.fuse_transposes, o.fuse_elementwise, 1)),
+          reductions_(wish_of(o.fuse_reductions, o.fuse_elementwise, 2)),
           prefers_layouts_(prefers_layouts(graph)) {
         if (place_without(ops::FusedRegion::info, graph)) transposes_ = reductions_ = Wish::never;
     }
@@ -318,7 +318,7 @@ Graph fuse_elementwise(Graph graph, const PassOptions& options) {
         auto fused = Fuser(graph, options).run();
         return fused ? std::move(*fused) : graph;
     }
-    log_warning(text("graph_opt.jit: ", physical_name(*place),
+    log_warning(text("fuse_elementwise: ", physical_name(*place),
                      " has no kernels for fused operators; nothing is fused"));
     return graph;
 }

@@ -235,7 +235,7 @@ void emit(Rewrite& rewrite, ValueId input, const Prefix& prefix) {
 }  // namespace
 
 Graph fuse_preprocess(Graph graph, const PassOptions& options) {
-    bool is_asked_for = options.graph_opt.fuse_preprocess.value_or(false);
+    bool is_asked_for = options.switches.fuse_preprocess.value_or(false);
     Matcher matcher(graph, options);
     std::vector<std::pair<ValueId, Prefix>> found;
     for (ValueId input : sources(graph)) {

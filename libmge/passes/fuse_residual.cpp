@@ -18,7 +18,7 @@ std::optional<match::New> with_residual(const match::Match& m, const FusionConte
     auto& producer = m.node("producer");
     auto& options = context.options;
     bool may = takes_residual(producer) && m.spec("residual") == m.result() &&
-               may_fuse(producer, options.graph_opt.fuse_conv_bias_with_z, "fuse_residual", options) &&
+               may_fuse(producer, options.switches.fuse_residual, "fuse_residual", options) &&
                // At another shape one of them might have to be broadcast.
                context.shapes.is_same_shape(m["residual"], m["producer"]);
     return may ? std::optional(fused(producer, {{"residual", m["residual"]}})) : std::nullopt;

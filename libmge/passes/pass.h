@@ -14,7 +14,7 @@
 #include "libmge/base/threads/work_observer.h"
 #include "libmge/graph/graph.h"
 #include "libmge/kernel/select.h"
-#include "libmge/passes/graph_optimization.h"
+#include "libmge/passes/pass_switches.h"
 
 namespace mge {
 
@@ -26,7 +26,7 @@ struct PassOptions {
     int level = 2;
     // Further passes, which run after those of the pipeline.
     std::vector<const Pass*> own_passes;
-    GraphOptimization graph_opt;
+    PassSwitches switches;
     // The graph is only for its current input shapes, as when it is compiled for them. Otherwise (ahead of
     // time) it must work at every valid shape: no value that follows from a size may be written into it.
     bool fixed_shapes = true;

@@ -23,9 +23,7 @@ bool has_products_of_bf16(DeviceId place) {
 
 // `precision` fast, where products of bf16 are.
 bool wants_bf16(const Graph& graph, const PassOptions& options) {
-    auto& o = options.graph_opt;
-    if (options.precision != Precision::fast || options.level < fusing_level || o.f16_io_comp ||
-        o.f16_io_f32_comp)
+    if (options.precision != Precision::fast || options.level < fusing_level || options.switches.uses_half())
         return false;
     return std::ranges::all_of(
         graph.nodes(), [&](const Node& node) { return has_products_of_bf16(running_place(graph, node)); });
@@ -36,29 +34,27 @@ using Switch = std::optional<bool>;
 // A switch that can only turn its pass on.
 Switch on_if(bool is_asked_for) { return is_asked_for ? Switch(true) : std::nullopt; }
 
-Switch grain_switch(const Graph&, const PassOptions& options) { return options.graph_opt.fuse_grain; }
+Switch means_switch(const Graph&, const PassOptions& options) { return options.switches.join_means; }
 Switch preprocess_switch(const Graph&, const PassOptions& options) {
-    return options.graph_opt.fuse_preprocess;
+    return options.switches.fuse_preprocess;
 }
 Switch elementwise_switch(const Graph&, const PassOptions& options) {
-    auto& o = options.graph_opt;
-    if (o.jit_config.fuse_dimshuffle == true || o.jit_config.fuse_reduce == true) return true;
-    return o.jit ? Switch(*o.jit > 0) : std::nullopt;
+    auto& o = options.switches;
+    if (o.fuse_transposes == true || o.fuse_reductions == true) return true;
+    return o.fuse_elementwise ? Switch(*o.fuse_elementwise > 0) : std::nullopt;
 }
 // These passes support more operators than convolutions, so each of them checks for `false` itself.
 Switch bias_switch(const Graph&, const PassOptions& options) {
-    return on_if(options.graph_opt.fuse_conv_bias_nonlinearity == true);
+    return on_if(options.switches.fuse_bias == true);
 }
 Switch residual_switch(const Graph&, const PassOptions& options) {
-    return on_if(options.graph_opt.fuse_conv_bias_with_z == true);
+    return on_if(options.switches.fuse_residual == true);
 }
 Switch activation_switch(const Graph& graph, const PassOptions& options) {
     return on_if(bias_switch(graph, options) || residual_switch(graph, options));
 }
 Switch weights_switch(const Graph&, const PassOptions& options) { return on_if(options.weight_bits != 0); }
-Switch f16_switch(const Graph&, const PassOptions& options) {
-    return on_if(options.graph_opt.f16_io_f32_comp || options.graph_opt.f16_io_comp);
-}
+Switch f16_switch(const Graph&, const PassOptions& options) { return on_if(options.switches.uses_half()); }
 Switch bf16_switch(const Graph& graph, const PassOptions& options) {
     return on_if(wants_bf16(graph, options));
 }
@@ -82,7 +78,7 @@ constexpr std::array passes{
     Pass{"tabulate_bytes", 2, tabulate_bytes},
     // Before the fusions: scale and shift of a batch norm go into weights and bias.
     Pass{"fold_batch_norm", 2, fold_batch_norm},
-    Pass{"fuse_grain", 2, fuse_grain, grain_switch},
+    Pass{"fuse_grain", 2, fuse_grain, means_switch},
     // Before the elementwise fusions take its parts away.
     Pass{"fuse_preprocess", 2, fuse_preprocess, preprocess_switch},
     // y = activation(conv + bias + residual): the epilogue is taken in from the inside out.

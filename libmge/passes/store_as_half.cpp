@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Stores f32 values in half precision: constants are rounded now, values when their operator stores them.
 // Inputs and outputs of the graph keep their dtype. With f16 the arithmetic stays f32 (no CPU kernel computes
-// in f16), so that is graph_opt.f16_io_f32_comp, and graph_opt.f16_io_comp as far as a CPU supports it. With
+// in f16), so that is switches.store_half, and switches.compute_half as far as a CPU supports it. With
 // bf16, products have f32 sums: `precision` fast, if the processor has tiles or the GPU tensor cores for
 // them. The rule:
 //

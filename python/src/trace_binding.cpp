@@ -18,6 +18,7 @@
 #include <set>
 
 #include "libmge/base/hash.h"
+#include "libmge/compat/megengine_options.h"
 #include "libmge/device/default_device.h"
 #include "libmge/eager/trace.h"
 #include "libmge/graph/infer.h"
@@ -191,34 +192,38 @@ nb::object to_object(const OptionValue& value) {
         value);
 }
 
-// Parses options by name. Messages use the spelling that `words` selects.
-CompileOptions to_options(const nb::dict& given, OptionWords words = OptionWords::keywords) {
-    CompileOptions options;
-    for (auto [key, value] : given) {
-        auto name = nb::cast<std::string>(key);
-        auto* option = find_named_option(name);
-        if (!option) throw_user("options", text("there is no option '", name, "'"), ErrorClass::value);
-        set_option(options, *option, to_option_value(value, called(*option, words)), words);
-    }
-    check(options, words);
+// Parses options by name.
+CompileOptions to_options(const nb::dict& given, OptionNaming naming = compat::keyword_of) {
+    CompileOptions options{.naming = naming};
+    for (auto [key, value] : given)
+        if (auto name = nb::cast<std::string>(key); !compat::find_named_option(name))
+            throw_user("options", text("there is no option '", name, "'"), ErrorClass::value);
+    for (auto& option : compat::named_options())
+        if (nb::str name(option.name.data(), option.name.size()); given.contains(name))
+            set_option(options, option, to_option_value(given[name], naming(option.field)));
+    check(options);
+    options.naming = compat::path_of;
     return options;
 }
 
 bool has_settings(const CompileOptions& options) {
-    return std::ranges::any_of(compile_option_list(), [&](auto& option) {
-        return option.is_value() && option.get(options) != option.get(CompileOptions());
+    return std::ranges::any_of(compat::named_options(), [&](auto& option) {
+        return option.get(options) != option.get(CompileOptions());
     });
 }
 
 // Returns the option list, for functions that take keywords.
 nb::list list_options() {
     nb::list result;
-    for (auto& option : compile_option_list()) {
-        if (!option.is_value()) continue;
+    for (auto& option : compat::named_options()) {
         nb::dict row;
         row["name"] = option.name;
-        row["field"] = option.field;
+        row["path"] = option.path;
+        row["flag"] = option.flag;
         row["keyword"] = option.keyword;
+        row["field"] = option.field;
+        row["unit"] = option.unit;
+        row["has_own_flag"] = option.has_own_flag;
         row["doc"] = option.doc;
         row["default"] = default_text(option);
         row["value"] = to_object(option.get(CompileOptions()));
@@ -227,6 +232,14 @@ nb::list list_options() {
         row["words"] = words;
         result.append(row);
     }
+    return result;
+}
+
+// Returns field and description of the options that only C++ programs can give.
+std::vector<std::pair<std::string_view, std::string_view>> list_cpp_options() {
+    std::vector<std::pair<std::string_view, std::string_view>> result;
+    for (auto& option : compile_option_list())
+        if (!option.is_value()) result.emplace_back(option.field, option.doc);
     return result;
 }
 
@@ -244,9 +257,9 @@ std::shared_ptr<LoadedModel> make_model(Graph graph, const std::vector<std::stri
     // Before the passes, so that operators have the same names with and without them.
     name_values(model.graph, model.graph.inputs(), input_names, "inputs");
     name_values(model.graph, model.graph.outputs(), names, "outputs");
-    auto& graph_opt = options.graph_opt;
-    if (graph_opt.f16_io_comp || graph_opt.f16_io_f32_comp) model.graph = with_halves(std::move(model.graph));
-    graph_opt.f16_io_comp = graph_opt.f16_io_f32_comp = false;  // done
+    auto& switches = options.switches;
+    if (switches.uses_half()) model.graph = with_halves(std::move(model.graph));
+    switches.compute_half = switches.store_half = false;  // done
     model.metadata = metadata;
     if (has_settings(options)) store_options(model, options);
     return std::make_shared<LoadedModel>(std::move(model), std::move(options));
@@ -546,10 +559,12 @@ void add_trace(PyObject* module_object) {
     add_model(module);
     module.def(
         "list_options", &list_options,
-        "The options of a compilation: name, field in C++, keyword, sentence, default as text and as a "
-        "value, and words.");
+        "The options of a compilation: name, path in MegEngine's options, flag of load_and_run, keyword, "
+        "field in C++, unit, description, default as text and as a value, and words.");
+    module.def("list_cpp_options", &list_cpp_options,
+               "Field and description of the options that only C++ programs can give.");
     module.def(
-        "check_options", [](const nb::dict& given) { to_options(given, OptionWords::fields); },
+        "check_options", [](const nb::dict& given) { to_options(given, compat::path_of); },
         nb::arg("options"),
         "Raises an error for options, by name, that do not exist or contradict each other.");
     module.def(

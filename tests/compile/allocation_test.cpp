@@ -33,7 +33,7 @@ Graph chain(bool sum_alone = false) {
 CompileOptions plain() {
     CompileOptions o;
     o.threads = 1;
-    o.graph_opt.jit = 0;
+    o.switches.fuse_elementwise = 0;
     return o;
 }
 

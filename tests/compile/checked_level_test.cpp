@@ -101,10 +101,9 @@ TEST(Level, NoneTakesANumberOverItselfForOne) {
 TEST(CheckedLevel, FindsWhatTheAlgebraChanges) {
     Tensors much{constant({4}, {200, 1, 2, 3})}, little{constant({4}, {1, 1, 2, 3})};
     for (int level : {-1, -2, -3}) {
-        EXPECT_EQ(
-            accuracy_error(log_of_exp(), at_level(level), much),
-            "[graph_opt_level] pass simplify_algebra changes the value 'log#1': element 0 is 200, and inf in "
-            "the graph without passes");
+        EXPECT_EQ(accuracy_error(log_of_exp(), at_level(level), much),
+                  "[level] pass simplify_algebra changes the value 'log#1': element 0 is 200, and inf in "
+                  "the graph without passes");
         EXPECT_EQ(accuracy_error(log_of_exp(), at_level(level), little), "no error");
         Tensors large{constant({4}, {1, 200}), constant({4}, {2, 200})};
         EXPECT_THAT(
@@ -155,7 +154,7 @@ TEST(CheckedLevel, NamesAWrongPassAndItsValue) {
     CompileOptions o = at_level(-2);
     o.own_passes = {&keeping, &subtracting};
     EXPECT_EQ(accuracy_error(graph, o, inputs),
-              "[graph_opt_level] pass subtract changes the value 'both': element 2 is -2, and 8 in the graph "
+              "[level] pass subtract changes the value 'both': element 2 is -2, and 8 in the graph "
               "without "
               "passes");
     o.own_passes = {&keeping};
@@ -180,10 +179,9 @@ TEST(CheckedLevel, BlamesTheFirstPassThatChangesTheValue) {
 TEST(CheckedLevel, ComparesOutputsThatNothingComputesAnyMore) {
     CompileOptions o = at_level(-2);
     o.own_passes = {&forgetting};
-    EXPECT_EQ(
-        accuracy_error(log_of_exp(), o, {constant({4}, {1, 1, 2, 3})}),
-        "[graph_opt_level] pass forget_outputs changes the value 'log#1': element 0 is 0, and 1 in the graph "
-        "without passes");
+    EXPECT_EQ(accuracy_error(log_of_exp(), o, {constant({4}, {1, 1, 2, 3})}),
+              "[level] pass forget_outputs changes the value 'log#1': element 0 is 0, and 1 in the graph "
+              "without passes");
 }
 
 // A pass may move steps of a byte instead of the real numbers that they stand for: other values, although

@@ -12,53 +12,12 @@
 namespace mge::test {
 namespace {
 
-TEST(GraphOptimization, SwitchesAreSetInChains) {
-    GraphOptimization o;
-    EXPECT_FALSE(o.has_set_weight_preprocess());
-    auto& same = o.enable_weight_preprocess().disable_fuse_grain().enable_f16_io_f32_comp();
-    EXPECT_EQ(&same, &o);
-    EXPECT_TRUE(o.has_set_weight_preprocess());
-    EXPECT_FALSE(o.has_set_fuse_grain());
-    EXPECT_EQ(o.fuse_grain, false);
-    EXPECT_EQ(o.fuse_preprocess, std::nullopt) << "the engine's matter";
-    EXPECT_TRUE(o.has_set_f16_io_f32_comp());
-    EXPECT_FALSE(o.disable_f16_io_f32_comp().has_set_f16_io_f32_comp());
-}
-
-TEST(LayoutTransform, IsOne) {
-    GraphOptimization o;
-    EXPECT_TRUE(o.enable_nchw44().has_set_nchw44());
-    expect_refused([&] { o.enable_nchw88(); }, "NCHW88 contradicts NCHW44");
-    EXPECT_TRUE(o.disable_nchw88().has_set_nchw44()) << "which is another";
-    EXPECT_TRUE(o.disable_nchw44().enable_nchw88().has_set_nchw88());
-    EXPECT_FALSE(o.has_set_nchw44());
-}
-
-TEST(LayoutTransform, IsTheLayoutInOtherWords) {
-    CompileOptions by_layout, by_switch;
-    by_layout.layout = "NCHW88";
-    by_switch.graph_opt.enable_nchw88();
-    auto layouts = [](const CompileOptions& o) {
-        std::vector<std::string> names;
-        auto program = Program::compile(conv_net(), o);
-        for (auto& value : program->values()) names.push_back(value.spec.layout.name());
-        return names;
-    };
-    EXPECT_EQ(layouts(by_switch), layouts(by_layout));
-    CompileOptions foreign;
-    foreign.graph_opt.enable_nchw44_dot();
-    auto ignored = Program::compile(conv_net(), foreign)->options_without_effect();
-    ASSERT_EQ(ignored.size(), 1u);
-    EXPECT_EQ(ignored[0].option, "layout");
-    EXPECT_EQ(ignored[0].given, "NCHW44_DOT");
-}
-
 TEST(FuseConvBiasNonlinearity, HasThreeStates) {
     Graph graph = conv_net();
     CompileOptions on = options(0), off = options(2), unset = options(2);
-    on.graph_opt.fuse_conv_bias_nonlinearity = true;
-    off.graph_opt.fuse_conv_bias_nonlinearity = false;
-    for (auto* o : {&on, &off, &unset}) o->graph_opt.fuse_conv_bias_with_z = false;
+    on.switches.fuse_bias = true;
+    off.switches.fuse_bias = false;
+    for (auto* o : {&on, &off, &unset}) o->switches.fuse_residual = false;
     EXPECT_EQ(count_steps(graph, on), 5u) << "also at level 0";
     EXPECT_EQ(count_steps(graph, on, "conv2d"), 3u);
     EXPECT_EQ(count_steps(graph, off), 10u);
@@ -72,9 +31,9 @@ TEST(FuseConvBiasNonlinearity, HasThreeStates) {
 TEST(FuseConvBiasWithZ, HasThreeStates) {
     Graph graph = conv_net();
     CompileOptions on = options(0), off = options(2), unset = options(2);
-    for (auto* o : {&on, &off, &unset}) o->graph_opt.fuse_conv_bias_nonlinearity = true;
-    on.graph_opt.fuse_conv_bias_with_z = true;
-    off.graph_opt.fuse_conv_bias_with_z = false;
+    for (auto* o : {&on, &off, &unset}) o->switches.fuse_bias = true;
+    on.switches.fuse_residual = true;
+    off.switches.fuse_residual = false;
     EXPECT_EQ(count_steps(graph, on), 3u) << "its ReLU as well";
     EXPECT_EQ(count_steps(graph, off), 5u);
     EXPECT_EQ(count_steps(graph, unset), 3u);
@@ -87,8 +46,8 @@ TEST(FuseConvBiasNonlinearity, LeavesOtherOperatorsToTheLevel) {
         return Tensors{ops::relu(ops::add(ops::matmul(x[0], ramp({3, 4})), ramp({4})))};
     });
     CompileOptions off = options(2), on = options(0);
-    off.graph_opt.fuse_conv_bias_nonlinearity = false;
-    on.graph_opt.fuse_conv_bias_nonlinearity = true;
+    off.switches.fuse_bias = false;
+    on.switches.fuse_bias = true;
     EXPECT_EQ(count_steps(graph, off), 1u);
     EXPECT_EQ(count_steps(graph, on), 3u);
 }
@@ -98,10 +57,9 @@ Tensor sum_of_products(const Tensors& x) { return ops::sum(ops::add(ops::mul(x[0
 const TensorSpecs three{f32({64, 64}), f32({64, 64}), f32({64, 64})};
 Tensors three_ramps() { return {ramp({64, 64}, 1), ramp({64, 64}, 2), ramp({64, 64}, 3)}; }
 
-CompileOptions with_jit(int level, std::optional<int> jit, JitConfig config = {}) {
+CompileOptions with_jit(int level, std::optional<int> jit) {
     CompileOptions o = options(level);
-    o.graph_opt.jit = jit;
-    o.graph_opt.jit_config = config;
+    o.switches.fuse_elementwise = jit;
     return o;
 }
 
@@ -152,7 +110,7 @@ TEST(Jit, LeavesOutsideWhatOthersRead) {
 }
 
 // exp, a transposition, an addition, a sum: which of them are one step.
-TEST(JitConfig, IsStrongerThanJit) {
+TEST(Switches, OfTransposesAndReductionsAreStrongerThanTheLevel) {
     Graph graph = record({f32({60, 40}), f32({40, 60})}, [](const Tensors& x) {
         return Tensors{ops::sum(ops::add(ops::transpose(ops::exp(x[0]), {.pattern = {1, 0}}), x[1]))};
     });
@@ -169,7 +127,9 @@ TEST(JitConfig, IsStrongerThanJit) {
           Row{false, unset, {4, 4, 3}}, Row{false, false, {4, 4, 4}}, Row{false, true, {3, 3, 3}},
           Row{true, unset, {2, 2, 1}}, Row{true, false, {2, 2, 2}}, Row{true, true, {1, 1, 1}}})
         for (int jit : {0, 1, 2}) {
-            CompileOptions o = with_jit(2, jit, {dimshuffle, reduce});
+            CompileOptions o = with_jit(2, jit);
+            o.switches.fuse_transposes = dimshuffle;
+            o.switches.fuse_reductions = reduce;
             EXPECT_EQ(count_steps(graph, o), steps[size_t(jit)])
                 << "jit " << jit << ", dimshuffle " << int(dimshuffle.value_or(false)) << ", reduce "
                 << int(reduce.value_or(false));
@@ -184,8 +144,8 @@ TEST(FuseGrain, HasThreeStates) {
             return Tensors{ops::mean(rows, {.axes = {2}, .keepdims = keepdims})};
         });
         CompileOptions off = options(2), on = options(0), unset = options(2);
-        off.graph_opt.fuse_grain = false;
-        on.graph_opt.fuse_grain = true;
+        off.switches.join_means = false;
+        on.switches.join_means = true;
         EXPECT_EQ(count_steps(graph, off), 2u);
         EXPECT_EQ(count_steps(graph, on), 1u);
         EXPECT_EQ(count_steps(graph, unset), 1u);
@@ -218,7 +178,7 @@ TEST(FuseGrain, JoinsPoolingOfPooling) {
             return Tensors{ops::avg_pool2d(ops::avg_pool2d(x[0], first), second)};
         });
         CompileOptions off = options(2), on = options(2);
-        off.graph_opt.fuse_grain = false;
+        off.switches.join_means = false;
         EXPECT_EQ(count_steps(graph, off), 2u);
         Tensors x{ramp({2, 8, 12, 12}, 5)};
         expect_near(run(graph, on, x)[0], run(graph, off, x)[0]);
@@ -273,10 +233,9 @@ TEST(F16InputOutput, HalvesWeightsAndPlan) {
                 Graph graph = large_conv_net(channels, 32);
                 CompileOptions wide = options(2), half = options(2);
                 wide.layout = half.layout = layout;
-                wide.graph_opt.fuse_conv_bias_nonlinearity = half.graph_opt.fuse_conv_bias_nonlinearity =
-                    fuses;
-                wide.graph_opt.fuse_conv_bias_with_z = half.graph_opt.fuse_conv_bias_with_z = fuses;
-                half.graph_opt.f16_io_f32_comp = true;
+                wide.switches.fuse_bias = half.switches.fuse_bias = fuses;
+                wide.switches.fuse_residual = half.switches.fuse_residual = fuses;
+                half.switches.store_half = true;
                 auto a = Program::compile(graph, wide), b = Program::compile(graph, half);
                 expect_inner_values_are_f16(*b);
                 EXPECT_EQ(b->memory().constants * 2, a->memory().constants);
@@ -293,8 +252,8 @@ TEST(F16InputOutput, HalvesWeightsAndPlan) {
                 EXPECT_GT(error, 0) << "as if nothing had been rounded";
                 EXPECT_LE(error, 1e-3 * largest);
                 // No CPU kernel computes in f16.
-                half.graph_opt.f16_io_f32_comp = false;
-                half.graph_opt.f16_io_comp = true;
+                half.switches.store_half = false;
+                half.switches.compute_half = true;
                 Tensor native = run(graph, half, x)[0];
                 EXPECT_EQ(std::memcmp(native.data(), got.data(), got.spec().bytes()), 0);
             }

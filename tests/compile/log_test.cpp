@@ -75,9 +75,9 @@ TEST(LogLevel, IsThatOfTheGraphsInside) {
     ValueId loss = graph.outputs()[0], one = graph.add_constant(scalar_tensor(1, DType::f32));
     graph.set_outputs(add_gradient(graph, {loss}, {one}, {graph.inputs()[0]}));
     CompileOptions o;
-    o.graph_opt.jit = 0;
+    o.switches.fuse_elementwise = 0;
     o.log_level = level;
-    o.enable_sublinear_memory_opt = true;
+    o.recompute.lowers_peak = true;
     Program::compile(graph, o);
     std::exit(0);
 }

@@ -27,7 +27,7 @@ const Shape large{256, 1024};  // 1 MiB of float32
 CompileOptions plain() {
     CompileOptions o;
     o.threads = 1;
-    o.graph_opt.jit = 0;
+    o.switches.fuse_elementwise = 0;
     o.var_sanity_check_first_run = false;
     return o;
 }
@@ -448,32 +448,32 @@ TEST(Dtr, KeepsToItsBudget) {
     };
     CompileOptions o = plain();
     auto full = Program::compile(deep_chain(), o);
-    o.enable_dtr_memory_opt = true;
-    o.dtr_config.eviction_threshold = full->memory().plan / 2;
+    o.recompute.keeps_budget = true;
+    o.recompute.budget = full->memory().plan / 2;
     auto half = Program::compile(deep_chain(), o);
     EXPECT_LE(half->memory().plan, full->memory().plan / 2 + mebibyte);
     EXPECT_GT(half->memory().repeated_segments, 0u);
     EXPECT_EQ(sum_of(half), sum_of(full));
-    o.dtr_config.eviction_threshold = 0;
+    o.recompute.budget = 0;
     EXPECT_LT(Program::compile(deep_chain(), o)->memory().plan, half->memory().plan);
-    o.dtr_config.evictee_minimum_size = 2 * mebibyte;
+    o.recompute.smallest = 2 * mebibyte;
     EXPECT_EQ(Program::compile(deep_chain(), o)->memory().plan, full->memory().plan) << "all are smaller";
-    o.enable_sublinear_memory_opt = true;
+    o.recompute.lowers_peak = true;
     EXPECT_THAT(error_of([&] { Program::compile(deep_chain(), o); }),
-                HasSubstr("contradicts enable_sublinear_memory_opt"));
+                HasSubstr("contradicts recompute.lowers_peak"));
 }
 
 TEST(MemoryOptions, ThatDoNothingAreListed) {
     CompileOptions o = plain();
-    o.enable_memory_swap = o.enable_dtr_memory_opt = true;
-    o.dtr_config.recomp_time_factor = 2;
+    o.enable_memory_swap = o.recompute.keeps_budget = true;
+    o.recompute.time_weight = 2;
     testing::internal::CaptureStderr();
     auto program = Program::compile(powers(2), o);
     EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("enable_memory_swap true has no effect"));
     std::vector<std::string> options;
     for (auto& ignored : program->options_without_effect()) options.push_back(ignored.option);
-    EXPECT_THAT(options, testing::UnorderedElementsAre("enable_memory_swap", "enable_dtr_memory_opt",
-                                                       "dtr_config.recomp_time_factor"));
+    EXPECT_THAT(options, testing::UnorderedElementsAre("enable_memory_swap", "recompute.keeps_budget",
+                                                       "recompute.time_weight"));
 }
 
 // The last value is written to the caller's memory, regardless of its kind.

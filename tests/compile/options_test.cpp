@@ -78,20 +78,20 @@ std::vector<std::string> ignored(const Graph& graph, const CompileOptions& o) {
 using Fields = std::vector<std::string>;
 
 // A switch without effect is reported if it is on, but not if it is off or unset.
-TEST(GraphOptimization, SwitchesThatFindNothingAreListed) {
+TEST(Switches, ThatFindNothingAreListed) {
     Graph nothing = record({f32({4, 4})}, [](const Tensors& x) { return Tensors{ops::matmul(x[0], x[0])}; });
     auto with = [](auto member, bool on) {
         CompileOptions o;
         o.log_level = 0;
-        o.graph_opt.*member = on;
+        o.switches.*member = on;
         return o;
     };
-    std::vector<std::pair<std::string, std::optional<bool> GraphOptimization::*>> switches{
-        {"graph_opt.fuse_conv_bias_nonlinearity", &GraphOptimization::fuse_conv_bias_nonlinearity},
-        {"graph_opt.fuse_conv_bias_with_z", &GraphOptimization::fuse_conv_bias_with_z},
-        {"graph_opt.fuse_grain", &GraphOptimization::fuse_grain},
-        {"graph_opt.fuse_preprocess", &GraphOptimization::fuse_preprocess},
-        {"graph_opt.weight_preprocess", &GraphOptimization::weight_preprocess}};
+    std::vector<std::pair<std::string, std::optional<bool> PassSwitches::*>> switches{
+        {"switches.fuse_bias", &PassSwitches::fuse_bias},
+        {"switches.fuse_residual", &PassSwitches::fuse_residual},
+        {"switches.join_means", &PassSwitches::join_means},
+        {"switches.fuse_preprocess", &PassSwitches::fuse_preprocess},
+        {"switches.pack_weights", &PassSwitches::pack_weights}};
     for (auto& [field, member] : switches) {
         EXPECT_EQ(ignored(nothing, with(member, true)), Fields{field});
         EXPECT_EQ(ignored(nothing, with(member, false)), Fields{});
@@ -100,23 +100,23 @@ TEST(GraphOptimization, SwitchesThatFindNothingAreListed) {
         EXPECT_EQ(ignored(conv_net(), with(switches[i].second, true)), Fields{}) << switches[i].first;
     CompileOptions o;
     o.log_level = 0;
-    o.graph_opt.jit = 1;
-    o.graph_opt.f16_io_f32_comp = true;
+    o.switches.fuse_elementwise = 1;
+    o.switches.store_half = true;
     EXPECT_EQ(
         ignored(record({{DType::i32, {4}}}, [](const Tensors& x) { return Tensors{ops::neg(x[0])}; }), o),
-        (Fields{"graph_opt.jit", "graph_opt.f16_io_f32_comp"}));
+        (Fields{"switches.fuse_elementwise", "switches.store_half"}));
 }
 
 TEST(CompileOptions, ThatDoNothingOnAnyDeviceAreListed) {
     CompileOptions o = options(2);
-    o.graph_opt.jit = std::nullopt;
-    o.seq_opt.enable_seq_comp_node_opt = o.seq_opt.enable_run_recording = false;
+    o.switches.fuse_elementwise = std::nullopt;
+    o.plan.copies_beside = o.plan.records_runs = false;
     o.allreduce_pack_ignore_first = 3;
     o.enable_grad_var_static_reshape = true;
     testing::internal::CaptureStderr();
     EXPECT_EQ(ignored(conv_net(), o),
-              (Fields{"seq_opt.enable_seq_comp_node_opt", "seq_opt.enable_run_recording",
-                      "allreduce_pack_ignore_first", "enable_grad_var_static_reshape"}));
+              (Fields{"plan.copies_beside", "plan.records_runs", "allreduce_pack_ignore_first",
+                      "enable_grad_var_static_reshape"}));
     EXPECT_NE(
         testing::internal::GetCapturedStderr().find("enable_grad_var_static_reshape true has no effect"),
         std::string::npos);
@@ -146,10 +146,9 @@ TEST(CompileOptions, SaysWhatThisBuildCannotDo) {
             EXPECT_NE(std::string(e.what()).find(name), std::string::npos) << e.what();
         }
     };
-    refuse([](auto& o) { o.graph_opt.tensorrt = true; }, ErrorCode::device, "tensorrt");
-    refuse([](auto& o) { o.graph_opt.f16_io_f32_comp = o.graph_opt.f16_io_comp = true; }, ErrorCode::usage,
-           "[graph_opt.f16_io_comp] contradicts graph_opt.f16_io_f32_comp");
-    refuse([](auto& o) { o.graph_opt.jit = 5; }, ErrorCode::usage, "jit");
+    refuse([](auto& o) { o.switches.store_half = o.switches.compute_half = true; }, ErrorCode::usage,
+           "[switches.compute_half] contradicts switches.store_half");
+    refuse([](auto& o) { o.switches.fuse_elementwise = 5; }, ErrorCode::usage, "switches.fuse_elementwise");
     refuse([](auto& o) { o.level = -4; }, ErrorCode::usage, "[level] -4 is not between -3 and 3");
     refuse([](auto& o) { o.level = 4; }, ErrorCode::usage, "[level] 4 is not between -3 and 3");
     refuse([](auto& o) { o.weight_bits = 3; }, ErrorCode::usage, "[weight_bits] is 0, 4 or 8, not 3");
@@ -162,12 +161,6 @@ TEST(CompileOptions, SaysWhatThisBuildCannotDo) {
     refuse([](auto& o) { o.allreduce_pack_max_size = 1; }, ErrorCode::device,
            "[allreduce_pack_max_size] a collective of a graph sends one tensor");
     refuse([](auto& o) { o.eager_evaluation = true; }, ErrorCode::usage, "[eager_evaluation] a graph whose");
-    refuse(
-        [](auto& o) {
-            o.layout = "nhwc";
-            o.graph_opt.enable_nchw88();
-        },
-        ErrorCode::usage, "[graph_opt.layout_transform] contradicts layout");
     refuse([](auto& o) { o.comp_node_seq_record_level = 3; }, ErrorCode::usage, "record_level");
 }
 

@@ -60,7 +60,7 @@ CompileOptions saving(bool on) {
     CompileOptions o;
     o.threads = 1;
     o.verify_passes = true;
-    o.enable_sublinear_memory_opt = on;
+    o.recompute.lowers_peak = on;
     return o;
 }
 
@@ -178,18 +178,18 @@ TEST(Recomputation, MoreTriesAreNeverWorse) {
     size_t last = plan_of(graph, saving(false));
     for (int tries : {0, 1, 10}) {
         CompileOptions o = saving(true);
-        o.sublinear_mem_config.thresh_nr_try = tries;
+        o.recompute.tries = tries;
         size_t plan = plan_of(graph, o);
         EXPECT_LE(plan, last) << tries;
         last = plan;
     }
     CompileOptions genetic = saving(true);
-    genetic.sublinear_mem_config.genetic_nr_iter = 20;
-    genetic.sublinear_mem_config.num_worker = 1;
+    genetic.recompute.rounds = 20;
+    genetic.recompute.workers = 1;
     size_t bred = plan_of(graph, genetic);
     EXPECT_LE(bred, last);
     EXPECT_EQ(plan_of(graph, genetic), bred) << "the same numbers are drawn";
-    genetic.sublinear_mem_config.num_worker = 4;
+    genetic.recompute.workers = 4;
     EXPECT_EQ(plan_of(graph, genetic), bred) << "whoever simulates";
     expect_equal(run(graph, genetic), run(graph, saving(false)));
 }
@@ -205,7 +205,7 @@ TEST(Recomputation, StopsAtTheBound) {
     ASSERT_GE(full, 20u);
     auto repeated = [&](size_t bound) {
         CompileOptions o = saving(true);
-        o.sublinear_mem_config.lb_memory = bound;
+        o.recompute.least_peak = bound;
         auto program = Program::compile(graph, o);
         EXPECT_LE(program->memory().plan_lower_bound,
                   std::max(bound << 20, program->memory().plan_lower_bound));
@@ -232,8 +232,8 @@ TEST(Recomputation, CutsBehindEndpointsOnly) {
     auto grads = add_gradient(graph, {loss}, {one}, {graph.inputs()[0]});
     graph.set_outputs({loss, grads[0]});
     CompileOptions o = saving(true);
-    o.graph_opt.jit = 0;
-    o.opr_attribute.sublinear_memory_endpoint = {"layer8", "layer16", "layer24"};
+    o.switches.fuse_elementwise = 0;
+    o.recompute.endpoints = {"layer8", "layer16", "layer24"};
     auto program = Program::compile(graph, o);
     // By segment, the first layer that runs again.
     std::map<int, int> first;
@@ -247,7 +247,7 @@ TEST(Recomputation, CutsBehindEndpointsOnly) {
     EXPECT_FALSE(first.empty());
     for (auto [segment, layer] : first) EXPECT_EQ(layer, segment * 8 + 1);
     expect_equal(run(graph, o), run(graph, saving(false)));
-    o.opr_attribute.sublinear_memory_endpoint = {"layer8", "of another graph"};
+    o.recompute.endpoints = {"layer8", "of another graph"};
     try {
         Program::compile(graph, o);
         ADD_FAILURE() << "no error";
@@ -258,14 +258,14 @@ TEST(Recomputation, CutsBehindEndpointsOnly) {
 
 TEST(Recomputation, ChecksItsOptions) {
     CompileOptions o;
-    o.sublinear_mem_config.genetic_pool_size = 1;
+    o.recompute.pool = 1;
     EXPECT_NO_THROW(check(o));
-    o.sublinear_mem_config.genetic_nr_iter = 1;
+    o.recompute.rounds = 1;
     EXPECT_THROW(check(o), UserError);
-    o.sublinear_mem_config = {.thresh_nr_try = -1};
+    o.recompute = {.tries = -1};
     EXPECT_THROW(check(o), UserError);
-    o.sublinear_mem_config = {};
-    o.enable_sublinear_memory_opt = true;
+    o.recompute = {};
+    o.recompute.lowers_peak = true;
     o.level = -2;
     EXPECT_THROW(check(o), UserError);
 }

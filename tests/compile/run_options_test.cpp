@@ -19,12 +19,12 @@ Graph chain() {
     });
 }
 
-TEST(SequenceOptimization, PlansMemory) {
+TEST(PlanOptions, PlanMemory) {
     constexpr size_t tensor = 1 << 20, slack = 1 << 16;  // slack: the sum's workspace
     auto plan = [](bool overwrites, bool reuses) {
         CompileOptions o = options(2);
-        o.seq_opt.enable_mem_plan_opt = overwrites;
-        o.seq_opt.enable_mem_reuse_alloc = reuses;
+        o.plan.in_place = overwrites;
+        o.plan.reuse = reuses;
         return Program::compile(chain(), o)->memory();
     };
     EXPECT_NEAR(double(plan(true, true).plan), double(tensor), slack);
@@ -33,7 +33,7 @@ TEST(SequenceOptimization, PlansMemory) {
     for (bool reuses : {false, true})
         EXPECT_GE(plan(false, reuses).plan, plan(false, reuses).plan_lower_bound);
     CompileOptions none = options(2);
-    none.seq_opt = {false, false};
+    none.plan = {.in_place = false, .reuse = false};
     Tensors x{ramp({256, 1024}, 3)};
     EXPECT_EQ(*run(chain(), none, x)[0].data<float>(), *run(chain(), options(2), x)[0].data<float>());
 }

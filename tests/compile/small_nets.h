@@ -41,7 +41,7 @@ inline CompileOptions options(int level) {
     o.level = level;
     o.layout = "nchw";
     o.threads = 1;
-    o.graph_opt.jit = 0;
+    o.switches.fuse_elementwise = 0;
     return o;
 }
 

@@ -29,7 +29,7 @@ CompileOptions unfused(bool shares = true) {
     CompileOptions o;
     o.level = 0;
     o.threads = 1;
-    o.seq_opt.enable_mem_plan_opt = shares;
+    o.plan.in_place = shares;
     return o;
 }
 
@@ -130,7 +130,7 @@ TEST(SplitViews, BlockedImagesAreCutInPlace) {
     std::mt19937 random(5);
     Tensors x{whole_numbers({1, 32, 6, 6}, random)};
     CompileOptions copying = options;
-    copying.seq_opt.enable_mem_plan_opt = false;
+    copying.plan.in_place = false;
     expect_same_bytes(run(blocked_net(1), options, x), run(blocked_net(1), copying, x));
     // A walk keeps the layout of what it cuts, too.
     LayerWalk walk(blocked_net(1), options, x);
@@ -213,7 +213,7 @@ TEST(SplitViews, DumpsAndReportsNameThem) {
 TEST(SplitViews, RandomGraphsComputeAsWithCopies) {
     CompileOptions dynamic = unfused(), saving = unfused(), checking = unfused(), optimised;
     dynamic.force_dynamic_alloc = true;
-    saving.enable_sublinear_memory_opt = true;
+    saving.recompute.lowers_peak = true;
     checking.var_sanity_check_first_run = true;
     optimised.verify_passes = true;
     size_t views = 0, shared = 0;

@@ -28,7 +28,7 @@ CompileOptions unfused(bool shares = true) {
     CompileOptions o;
     o.level = 0;
     o.threads = 1;
-    o.seq_opt.enable_mem_plan_opt = shares;
+    o.plan.in_place = shares;
     return o;
 }
 

@@ -42,7 +42,7 @@ CompileOptions packing(bool on) {
     CompileOptions o;
     o.layout = "nchw";
     o.threads = 1;
-    o.graph_opt.weight_preprocess = on;
+    o.switches.pack_weights = on;
     return o;
 }
 

@@ -149,7 +149,7 @@ TEST(WriteLast, APeakDoesNotRise) {
 
 TEST(WriteLast, NeedsAPlanThatOverwrites) {
     CompileOptions o = plain();
-    o.seq_opt.enable_mem_plan_opt = false;
+    o.plan.in_place = false;
     expect_unmoved(set_and_read(), o);
     o = plain();
     o.force_dynamic_alloc = true;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies of a program between the host and a GPU, beside its other work (seq_opt.enable_seq_comp_node_opt).
+// Copies of a program between the host and a GPU, beside its other work (plan.copies_beside).
 // Streams that are emulated are mixed by many seeds, so an event that is missing shows in the values.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -55,7 +55,7 @@ CompileOptions beside(bool is_on = true) {
     CompileOptions options;
     options.level = 0;
     options.var_sanity_check_first_run = false;
-    options.seq_opt.enable_seq_comp_node_opt = is_on;
+    options.plan.copies_beside = is_on;
     return options;
 }
 
@@ -160,7 +160,7 @@ TEST(CopiesBeside, RunsFollowEachOtherAtOnce) {
     auto options = beside(false);
     options.async_exec_level = 0;
     auto off = Program::compile(two_uploads(), options);
-    options.seq_opt.enable_seq_comp_node_opt = true;
+    options.plan.copies_beside = true;
     auto on = Program::compile(two_uploads(), options);
     auto run = [](Context& context, int count) {
         std::vector<Tensors> kept;

@@ -127,7 +127,7 @@ struct Runs {
         CompileOptions options;
         options.device = gpu();
         options.comp_node_seq_record_level = level;
-        options.seq_opt.enable_run_recording = enable_run_recording;
+        options.plan.records_runs = enable_run_recording;
         options.var_sanity_check_first_run = false;
         context = Context::create(Program::compile(builder.take(), options));
     }
@@ -317,7 +317,7 @@ TEST(EmulatedCuda, ValuesThatWaitOnTheHostLieInPageLockedMemory) {
     options.device = gpu();
     // Neither fused, where the value would be computed twice, nor in place.
     options.level = 0;
-    options.seq_opt.enable_mem_plan_opt = false;
+    options.plan.in_place = false;
     options.enable_memory_swap = true;
     auto run = [&](const CompileOptions& o) {
         auto context = Context::create(Program::compile(valley(elements), o));

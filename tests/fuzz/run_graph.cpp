@@ -51,14 +51,14 @@ CompileOptions any_options(Random& random) {
     if (random.one_in(4)) options.layout = random.pick(layouts);
     if (random.one_in(4)) options.precision = random.pick(precisions);
     if (random.one_in(8)) options.weight_bits = random.pick(weight_bits);
-    if (random.one_in(4)) options.graph_opt.jit = int(random.below(3));
-    options.graph_opt.f16_io_f32_comp = random.one_in(16);
-    options.seq_opt.enable_mem_plan_opt = !random.one_in(16);
-    options.seq_opt.enable_mem_reuse_alloc = !random.one_in(16);
+    if (random.one_in(4)) options.switches.fuse_elementwise = int(random.below(3));
+    options.switches.store_half = random.one_in(16);
+    options.plan.in_place = !random.one_in(16);
+    options.plan.reuse = !random.one_in(16);
     options.no_force_inplace = random.one_in(16);
     options.force_dynamic_alloc = random.one_in(16);
-    options.enable_sublinear_memory_opt = random.one_in(16);
-    options.enable_dtr_memory_opt = !options.enable_sublinear_memory_opt && random.one_in(16);
+    options.recompute.lowers_peak = random.one_in(16);
+    options.recompute.keeps_budget = !options.recompute.lowers_peak && random.one_in(16);
     return options;
 }
 

@@ -172,7 +172,7 @@ TEST(OrderAfter, ComputesTheOthersBeforeTheReaders) {
         EXPECT_EQ(Program::compile(graph, options)->steps().size(), level < 2 ? 2u : 1u) << level;
         options.extra_vardeps = {{y, {counter}}};
         for (bool recomputes : {false, true}) {
-            options.enable_sublinear_memory_opt = recomputes;
+            options.recompute.lowers_peak = recomputes;
             auto program = Program::compile(graph, options);
             std::vector<std::string> steps;
             for (auto& step : program->steps()) steps.push_back(step.op);

@@ -39,9 +39,9 @@ struct OptionCase {
 using O = const mge::CompileOptions&;
 const OptionCase option_cases[] = {
     {"weight_preprocess", [](Options& o) { o.weight_preprocess = true; },
-     [](O o) { return o.graph_opt.has_set_weight_preprocess(); }},
+     [](O o) { return o.switches.pack_weights == true; }},
     {"fuse_preprocess", [](Options& o) { o.fuse_preprocess = true; },
-     [](O o) { return o.graph_opt.has_set_fuse_preprocess(); }},
+     [](O o) { return o.switches.fuse_preprocess == true; }},
     {"var_sanity_check_first_run", [](Options& o) { o.var_sanity_check_first_run = false; },
      [](O o) { return !o.var_sanity_check_first_run; }},
     {"const_shape", [](Options& o) { o.const_shape = true; }, [](O o) { return o.const_shape; }},
@@ -51,26 +51,20 @@ const OptionCase option_cases[] = {
      [](O o) { return o.force_output_dynamic_alloc; }},
     {"no_profiling_on_shape_change", [](Options& o) { o.no_profiling_on_shape_change = true; },
      [](O o) { return o.no_profiling_on_shape_change; }},
-    {"jit_level", [](Options& o) { o.jit_level = 2; }, [](O o) { return o.graph_opt.jit == 2; }},
+    {"jit_level", [](Options& o) { o.jit_level = 2; }, [](O o) { return o.switches.fuse_elementwise == 2; }},
     {"record_level_1", [](Options& o) { o.comp_node_seq_record_level = 1; },
      [](O o) { return o.comp_node_seq_record_level == 1; }},
     {"graph_opt_level", [](Options& o) { o.graph_opt_level = 0; }, [](O o) { return o.level == 0; }},
     {"async_exec_level", [](Options& o) { o.async_exec_level = 4; },
      [](O o) { return o.async_exec_level == 4; }},
-    {"enable_nchw44", [](Options& o) { o.enable_nchw44 = true; },
-     [](O o) { return o.graph_opt.has_set_nchw44(); }},
+    {"enable_nchw44", [](Options& o) { o.enable_nchw44 = true; }, [](O o) { return o.layout == "NCHW44"; }},
     {"enable_nchw44_dot", [](Options& o) { o.enable_nchw44_dot = true; },
-     [](O o) { return o.graph_opt.has_set_nchw44_dot(); }},
-    {"enable_nchw88", [](Options& o) { o.enable_nchw88 = true; },
-     [](O o) { return o.graph_opt.has_set_nchw88(); }},
-    {"enable_nhwcd4", [](Options& o) { o.enable_nhwcd4 = true; },
-     [](O o) { return o.graph_opt.has_set_nhwcd4(); }},
-    {"enable_nchw4", [](Options& o) { o.enable_nchw4 = true; },
-     [](O o) { return o.graph_opt.has_set_nchw4(); }},
-    {"enable_nchw32", [](Options& o) { o.enable_nchw32 = true; },
-     [](O o) { return o.graph_opt.has_set_nchw32(); }},
-    {"enable_nchw64", [](Options& o) { o.enable_nchw64 = true; },
-     [](O o) { return o.graph_opt.has_set_nchw64(); }},
+     [](O o) { return o.layout == "NCHW44_DOT"; }},
+    {"enable_nchw88", [](Options& o) { o.enable_nchw88 = true; }, [](O o) { return o.layout == "NCHW88"; }},
+    {"enable_nhwcd4", [](Options& o) { o.enable_nhwcd4 = true; }, [](O o) { return o.layout == "NHWCD4"; }},
+    {"enable_nchw4", [](Options& o) { o.enable_nchw4 = true; }, [](O o) { return o.layout == "NCHW4"; }},
+    {"enable_nchw32", [](Options& o) { o.enable_nchw32 = true; }, [](O o) { return o.layout == "NCHW32"; }},
+    {"enable_nchw64", [](Options& o) { o.enable_nchw64 = true; }, [](O o) { return o.layout == "NCHW64"; }},
 };
 
 TEST(NetworkOptions, FillThoseOfTheCompilation) {
@@ -80,7 +74,7 @@ TEST(NetworkOptions, FillThoseOfTheCompilation) {
         EXPECT_TRUE(each.is_set(options_of(*checked(with(each.set)))));
     }
     auto half = checked(with([](Options& o) { o.enable_f16_io_comp = true; }), 1e-2f);
-    EXPECT_TRUE(options_of(*half).graph_opt.has_set_f16_io_comp());
+    EXPECT_TRUE(options_of(*half).switches.compute_half);
     auto fast = checked(with([](Options& o) { o.precision = 2; }), 2e-2f);
     EXPECT_EQ(options_of(*fast).precision, mge::Precision::fast);
     auto bytes = checked(with([](Options& o) { o.weight_bits = 8; }), 2e-2f);
@@ -231,7 +225,7 @@ TEST(NetworkConfiguration, AutoOptimizeInferencePacksWeights) {
     Config config;
     config.auto_optimize_inference = true;
     auto network = checked(config);
-    EXPECT_TRUE(options_of(*network).graph_opt.has_set_weight_preprocess());
+    EXPECT_TRUE(options_of(*network).switches.pack_weights == true);
 }
 
 IO named(const std::string& name) {

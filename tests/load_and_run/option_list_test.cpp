@@ -14,7 +14,7 @@
 #include "apps/load_and_run/compile_options.h"
 #include "apps/load_and_run/options/options.h"
 #include "libmge/base/error.h"
-#include "libmge/compile/options/option_list.h"
+#include "libmge/compat/megengine_options.h"
 #include "libmge/kernel/fastrun_cache.h"
 #include "libmge/model/stored_options.h"
 #include "tests/model/sample_models.h"
@@ -68,27 +68,28 @@ CompileOptions with(const OptionInfo& option, const OptionValue& value) {
 
 TEST(OptionList, NamesAndKeywordsAreDifferent) {
     std::set<std::string_view> fields, names, keywords;
-    for (auto& option : compile_option_list()) {
+    for (auto& option : compat::named_options()) {
         EXPECT_TRUE(fields.insert(option.field).second) << option.field;
         EXPECT_FALSE(option.doc.empty()) << option.field;
-        if (!option.is_value()) continue;
         EXPECT_TRUE(names.insert(option.name).second) << option.name;
         bool is_new = option.keyword.empty() || keywords.insert(option.keyword).second;
         EXPECT_TRUE(is_new) << option.keyword;
-        EXPECT_EQ(find_option(option.field), &option);
-        EXPECT_EQ(find_named_option(option.name), &option);
+        EXPECT_EQ(compat::find_named_option(option.name), &option);
     }
     EXPECT_EQ(find_option("no_such_option"), nullptr);
-    EXPECT_EQ(find_named_option(""), nullptr);
+    EXPECT_EQ(compat::find_named_option(""), nullptr);
 }
 
+// True for an option that the engine has under another field, or not at all.
+bool is_foreign(const OptionInfo& option) { return !find_option(option.field); }
+
 TEST(OptionList, EveryOptionIsInTheReport) {
-    for (auto& option : compile_option_list()) {
-        if (!option.is_value()) continue;
+    for (auto& option : compat::named_options()) {
+        ASSERT_TRUE(to_json(CompileOptions()).contains(option.name)) << option.field;
+        if (is_foreign(option)) continue;
         OptionValue value = other_value(option);
         ASSERT_NE(option.get(CompileOptions()), value) << option.field;
         auto report = to_json(with(option, value)), plain = to_json(CompileOptions());
-        ASSERT_TRUE(report.contains(option.name)) << option.field;
         EXPECT_NE(report[option.name], plain[option.name]) << option.field;
         bool is_text = report[option.name].is_string();
         std::string shown = is_text ? report[option.name].get<std::string>() : report[option.name].dump();
@@ -98,8 +99,8 @@ TEST(OptionList, EveryOptionIsInTheReport) {
 }
 
 TEST(OptionList, ModelsCarryWhatTheyMay) {
-    for (auto& option : compile_option_list()) {
-        if (!option.is_value()) continue;
+    for (auto& option : compat::named_options()) {
+        if (is_foreign(option)) continue;
         Model model = sample_models()[1];
         store_options(model, with(option, other_value(option)));
         auto stored = stored_options(model);
@@ -132,9 +133,9 @@ TEST(OptionList, TheInfoOfAPackedModelIsRead) {
     auto stored = stored_options(model);
     ASSERT_TRUE(stored);
     CompileOptions options = with_stored({}, *stored);
-    EXPECT_EQ(options.graph_opt.weight_preprocess, true);
-    EXPECT_EQ(options.graph_opt.fuse_preprocess, std::nullopt) << "false says nothing there";
-    EXPECT_EQ(options.graph_opt.jit, std::nullopt);
+    EXPECT_EQ(options.switches.pack_weights, true);
+    EXPECT_EQ(options.switches.fuse_preprocess, std::nullopt) << "false says nothing there";
+    EXPECT_EQ(options.switches.fuse_elementwise, std::nullopt);
     EXPECT_FALSE(options.var_sanity_check_first_run);
     EXPECT_EQ(options.level, 1);
     EXPECT_EQ(options.comp_node_seq_record_level, 1);
@@ -167,13 +168,13 @@ TEST(OptionList, EveryFlagSetsItsOption) {
         {"select.same_between_batches", "--binary-equal-between-batch"},
         {"select.workspace_limit", "--workspace-limit=4096"},
         {"select.shared_batch_size", "--fast-run-shared-batch-size=1"}};
-    for (auto& option : compile_option_list()) {
+    for (auto& option : compat::named_options()) {
         // Threads are the process's, there is no TensorRT.
         if (option.flag.empty() || option.field == "threads" || option.field == "graph_opt.tensorrt")
             continue;
         OptionValue value = other_value(option);
         std::vector<std::string> flags{text(option.flag, '=', to_text(value))};
-        if (!option.makes_flag) flags = {by_hand.at(option.field)};
+        if (option.has_own_flag) flags = {by_hand.at(option.field)};
         EXPECT_EQ(flags[0].substr(0, flags[0].find('=')), option.flag);
         if (option.field == "select.shared_batch_size") flags.push_back("--fast-run");
         EXPECT_EQ(option.get(parsed(flags)), value) << flags[0];
@@ -181,93 +182,54 @@ TEST(OptionList, EveryFlagSetsItsOption) {
     EXPECT_THROW(parsed({"--tensorrt"}), Error);
 }
 
-TEST(OptionList, ContradictionsAreToldByTheWordsThatWereUsed) {
-    CompileOptions options;
-    options.enable_sublinear_memory_opt = options.enable_dtr_memory_opt = true;
-    auto told = [&](OptionWords words) -> std::string {
-        try {
-            check(options, words);
-        } catch (const UserError& e) {
-            return e.what();
-        }
-        return "nothing";
-    };
-    EXPECT_THAT(told(OptionWords::fields),
-                HasSubstr("[enable_dtr_memory_opt] contradicts enable_sublinear_memory_opt"));
-    EXPECT_THAT(told(OptionWords::flags),
-                HasSubstr("[--enable-dtr-memory-opt] contradicts --enable-sublinear-memory-opt"));
-    EXPECT_THAT(told(OptionWords::keywords), HasSubstr("[dtr_config] contradicts sublinear_memory_config"));
-}
-
-// Each field has its row, with default and flag, in docs/compile-options.md.
-TEST(OptionList, IsTheTableOfTheDocs) {
-    std::string page = read("docs/compile-options.md");
-    for (auto& option : compile_option_list()) {
-        std::string flag = option.flag.empty() ? "" : text('`', option.flag, '`');
-        std::string unit = option.unit.empty() ? "" : text(' ', option.unit);
-        bool is_shown = option.get && option.get(CompileOptions()) != OptionValue(std::string()) &&
-                        option.type != OptionType::texts;
-        std::string standard = is_shown ? default_text(option) : option.is_value() ? "empty" : "none";
-        if (standard == "unset") unit.clear();
-        EXPECT_THAT(page, HasSubstr(text("| `", option.field, "` | ", standard, unit, " | ", flag, " | ")));
-    }
-}
-
 // The test that shows the effect of each option.
 TEST(OptionList, EveryOptionHasATestOfItsEffect) {
     const std::map<std::string_view, std::pair<std::string, std::string>> tests{
         {"level", {"compile/graph_optimization_test.cpp", "TEST(FuseConvBiasNonlinearity, HasThreeStates)"}},
-        {"graph_opt.fuse_conv_bias_nonlinearity",
+        {"switches.fuse_bias",
          {"compile/graph_optimization_test.cpp", "TEST(FuseConvBiasNonlinearity, HasThreeStates)"}},
-        {"graph_opt.fuse_conv_bias_with_z",
+        {"switches.fuse_residual",
          {"compile/graph_optimization_test.cpp", "TEST(FuseConvBiasWithZ, HasThreeStates)"}},
-        {"graph_opt.fuse_grain", {"compile/graph_optimization_test.cpp", "TEST(FuseGrain, HasThreeStates)"}},
-        {"graph_opt.fuse_preprocess", {"passes/fuse_preprocess_test.cpp", "TEST(FusePreprocess, "}},
-        {"graph_opt.weight_preprocess", {"compile/weights_test.cpp", "TEST(WeightPreprocess, "}},
-        {"graph_opt.jit", {"compile/graph_optimization_test.cpp", "TEST(Jit, HasLevels)"}},
-        {"graph_opt.jit_config.fuse_dimshuffle",
-         {"compile/graph_optimization_test.cpp", "TEST(JitConfig, IsStrongerThanJit)"}},
-        {"graph_opt.jit_config.fuse_reduce",
-         {"compile/graph_optimization_test.cpp", "TEST(JitConfig, IsStrongerThanJit)"}},
-        {"graph_opt.f16_io_comp",
+        {"switches.join_means", {"compile/graph_optimization_test.cpp", "TEST(FuseGrain, HasThreeStates)"}},
+        {"switches.fuse_preprocess", {"passes/fuse_preprocess_test.cpp", "TEST(FusePreprocess, "}},
+        {"switches.pack_weights", {"compile/weights_test.cpp", "TEST(WeightPreprocess, "}},
+        {"switches.fuse_elementwise", {"compile/graph_optimization_test.cpp", "TEST(Jit, HasLevels)"}},
+        {"switches.fuse_transposes",
+         {"compile/graph_optimization_test.cpp",
+          "TEST(Switches, OfTransposesAndReductionsAreStrongerThanTheLevel)"}},
+        {"switches.fuse_reductions",
+         {"compile/graph_optimization_test.cpp",
+          "TEST(Switches, OfTransposesAndReductionsAreStrongerThanTheLevel)"}},
+        {"switches.compute_half",
          {"compile/graph_optimization_test.cpp", "TEST(F16InputOutput, HalvesWeightsAndPlan)"}},
-        {"graph_opt.f16_io_f32_comp",
+        {"switches.store_half",
          {"compile/graph_optimization_test.cpp", "TEST(F16InputOutput, HalvesWeightsAndPlan)"}},
-        {"graph_opt.tensorrt",
-         {"compile/options_test.cpp", "TEST(CompileOptions, SaysWhatThisBuildCannotDo)"}},
+        {"graph_opt.tensorrt", {"compat/megengine_options_test.cpp", ".tensorrt = true"}},
         {"graph_opt.layout_transform",
-         {"compile/graph_optimization_test.cpp", "TEST(LayoutTransform, IsTheLayoutInOtherWords)"}},
+         {"compat/megengine_options_test.cpp", "TEST(LayoutTransform, BecomesTheLayout)"}},
         {"layout",
          {"compile/options_test.cpp", "TEST(Layout, OneWithoutKernelsLeavesTheEngineItsChoiceAndIsListed)"}},
         {"measure_layouts", {"tools/test_load_and_run_flags.py", "--layout-transform"}},
-        {"seq_opt.enable_mem_plan_opt",
-         {"compile/run_options_test.cpp", "TEST(SequenceOptimization, PlansMemory)"}},
-        {"seq_opt.enable_mem_reuse_alloc",
-         {"compile/run_options_test.cpp", "TEST(SequenceOptimization, PlansMemory)"}},
-        {"seq_opt.enable_seq_comp_node_opt",
+        {"plan.in_place", {"compile/run_options_test.cpp", "TEST(PlanOptions, PlanMemory)"}},
+        {"plan.reuse", {"compile/run_options_test.cpp", "TEST(PlanOptions, PlanMemory)"}},
+        {"plan.copies_beside",
          {"compile/options_test.cpp", "TEST(CompileOptions, ThatDoNothingOnAnyDeviceAreListed)"}},
-        {"seq_opt.enable_run_recording",
+        {"plan.records_runs",
          {"compile/options_test.cpp", "TEST(CompileOptions, ThatDoNothingOnAnyDeviceAreListed)"}},
-        {"opr_attribute.sublinear_memory_endpoint",
+        {"recompute.endpoints",
          {"compile/recompute_test.cpp", "TEST(Recomputation, CutsBehindEndpointsOnly)"}},
-        {"enable_sublinear_memory_opt", {"compile/recompute_test.cpp", "TEST(Recomputation, "}},
-        {"sublinear_mem_config.thresh_nr_try",
-         {"compile/recompute_test.cpp", "TEST(Recomputation, MoreTriesAreNeverWorse)"}},
-        {"sublinear_mem_config.genetic_nr_iter",
-         {"compile/recompute_test.cpp", "TEST(Recomputation, MoreTriesAreNeverWorse)"}},
-        {"sublinear_mem_config.genetic_pool_size", {"compile/recompute_test.cpp", "genetic_pool_size"}},
-        {"sublinear_mem_config.lb_memory",
-         {"compile/recompute_test.cpp", "TEST(Recomputation, StopsAtTheBound)"}},
-        {"sublinear_mem_config.num_worker",
-         {"compile/recompute_test.cpp", "TEST(Recomputation, MoreTriesAreNeverWorse)"}},
-        {"enable_dtr_memory_opt", {"compile/memory_services_test.cpp", "TEST(Dtr, KeepsToItsBudget)"}},
-        {"dtr_config.eviction_threshold",
-         {"compile/memory_services_test.cpp", "TEST(Dtr, KeepsToItsBudget)"}},
-        {"dtr_config.evictee_minimum_size",
-         {"compile/memory_services_test.cpp", "TEST(Dtr, KeepsToItsBudget)"}},
-        {"dtr_config.recomp_memory_factor",
+        {"recompute.lowers_peak", {"compile/recompute_test.cpp", "TEST(Recomputation, "}},
+        {"recompute.tries", {"compile/recompute_test.cpp", "TEST(Recomputation, MoreTriesAreNeverWorse)"}},
+        {"recompute.rounds", {"compile/recompute_test.cpp", "TEST(Recomputation, MoreTriesAreNeverWorse)"}},
+        {"recompute.pool", {"compile/recompute_test.cpp", "recompute.pool"}},
+        {"recompute.least_peak", {"compile/recompute_test.cpp", "TEST(Recomputation, StopsAtTheBound)"}},
+        {"recompute.workers", {"compile/recompute_test.cpp", "TEST(Recomputation, MoreTriesAreNeverWorse)"}},
+        {"recompute.keeps_budget", {"compile/memory_services_test.cpp", "TEST(Dtr, KeepsToItsBudget)"}},
+        {"recompute.budget", {"compile/memory_services_test.cpp", "TEST(Dtr, KeepsToItsBudget)"}},
+        {"recompute.smallest", {"compile/memory_services_test.cpp", "TEST(Dtr, KeepsToItsBudget)"}},
+        {"recompute.memory_weight",
          {"compile/memory_services_test.cpp", "TEST(MemoryOptions, ThatDoNothingAreListed)"}},
-        {"dtr_config.recomp_time_factor",
+        {"recompute.time_weight",
          {"compile/memory_services_test.cpp", "TEST(MemoryOptions, ThatDoNothingAreListed)"}},
         {"enable_memory_swap",
          {"shadow/memory_test.cpp", "TEST(ShadowMemoryServices, ValuesThatWaitGoToTheHost)"}},
@@ -322,8 +284,7 @@ TEST(OptionList, EveryOptionHasATestOfItsEffect) {
         {"select.shared_batch_size",
          {"compile/options_test.cpp", "TEST(SharedBatchSize, OneMeasurementServesAllBatches)"}},
     };
-    for (auto& option : compile_option_list()) {
-        if (!option.is_value()) continue;
+    for (auto& option : compat::named_options()) {
         auto found = tests.find(option.field);
         ASSERT_NE(found, tests.end()) << option.field << " has no test of its effect";
         EXPECT_THAT(read("tests/" + found->second.first), HasSubstr(found->second.second)) << option.field;

@@ -100,8 +100,8 @@ TEST(StoredOptions, ComeBack) {
     Model model = sample_models()[1];
     CompileOptions options;
     options.level = 1;
-    options.graph_opt.jit = 0;
-    options.graph_opt.weight_preprocess = false;
+    options.switches.fuse_elementwise = 0;
+    options.switches.pack_weights = false;
     auto program = Program::compile(model.graph, options);
     EXPECT_FALSE(stored_options(model));
     store_options(model, options, *program);
@@ -110,8 +110,8 @@ TEST(StoredOptions, ComeBack) {
     TensorSpecs inputs = specs_of(program->inputs());
     CompileOptions found = with_stored({}, *stored, inputs);
     EXPECT_EQ(found.level, 1);
-    EXPECT_EQ(found.graph_opt.jit, 0);
-    EXPECT_EQ(found.graph_opt.weight_preprocess, false);
+    EXPECT_EQ(found.switches.fuse_elementwise, 0);
+    EXPECT_EQ(found.switches.pack_weights, false);
     EXPECT_EQ(found.algorithms.size(), program->steps().size());
     inputs[0].shape[0] += 1;
     EXPECT_TRUE(with_stored({}, *stored, inputs).algorithms.empty());

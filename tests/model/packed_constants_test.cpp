@@ -187,7 +187,7 @@ std::string damage_told_by(Work work) {
 // Their programs read the weights themselves.
 CompileOptions plain_options() {
     CompileOptions plain = options();
-    plain.graph_opt.weight_preprocess = false;
+    plain.switches.pack_weights = false;
     return plain;
 }
 

@@ -82,10 +82,9 @@ TEST(FuseElementwise, ComputesLongChains) {
     expect_equal_results(got, before, {constant({1000}, {0.1f, -0.2f, 0.3f}), constant({1000}, {1, 2})});
 }
 
-PassOptions with(std::optional<int> jit, JitConfig config = {}) {
+PassOptions with(std::optional<int> level) {
     PassOptions options;
-    options.graph_opt.jit = jit;
-    options.graph_opt.jit_config = config;
+    options.switches.fuse_elementwise = level;
     return options;
 }
 
@@ -160,7 +159,9 @@ TEST(FuseElementwise, Transposes) {
     EXPECT_EQ(got.nodes()[0].as<ops::FusedRegion::Params>().program,
               "inputs 2; exp 0; transpose[pattern=1:0] 2; transpose[pattern=1:0] 1; add 3 4");
     expect_equal_results(got, before, {constant({2, 3}, {1, -5, 2}), constant({2, 3}, {1, 2, -4, 3})});
-    for (auto& options : {with(2), with(std::nullopt), with(1, {.fuse_dimshuffle = false})})
+    PassOptions no_transposes = with(1);
+    no_transposes.switches.fuse_transposes = false;
+    for (auto& options : {with(2), with(std::nullopt), no_transposes})
         EXPECT_EQ(fuse_elementwise(graph, options).nodes().size(), 4u);
 }
 

@@ -164,8 +164,8 @@ TEST(FusePreprocess, HasThreeStates) {
     for (bool subtracts_last : {false, true}) {
         Graph graph = network(subtracts_last);
         CompileOptions on, off, unset;
-        on.graph_opt.fuse_preprocess = true;
-        off.graph_opt.fuse_preprocess = false;
+        on.switches.fuse_preprocess = true;
+        off.switches.fuse_preprocess = false;
         for (auto* o : {&on, &off, &unset}) o->layout = "nchw";
         auto steps = [&](const CompileOptions& o) {
             auto program = Program::compile(graph, o);
@@ -193,7 +193,7 @@ TEST(FusePreprocess, ElementwiseChainsOnlyWhenAskedFor) {
     });
     PassOptions options;
     EXPECT_EQ(count(run_passes(graph, options), "preprocess"), 0u);
-    options.graph_opt.fuse_preprocess = true;
+    options.switches.fuse_preprocess = true;
     EXPECT_EQ(count(run_passes(graph, options), "preprocess"), 1u);
 }
 

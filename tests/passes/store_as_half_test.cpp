@@ -152,7 +152,7 @@ TEST(StoreAsF16, ConstantsStayFiniteAndAreNotLost) {
 
 TEST(StoreAsF16, FusedProgramsComputeAsBefore) {
     CompileOptions options;
-    options.graph_opt.f16_io_f32_comp = true;
+    options.switches.store_half = true;
     Graph graph = record({f32({64})}, [](const Tensors& x) {
         Tensor scaled = ops::mul(ops::add(x[0], constant({1}, {1e-12f})), constant({1}, {1e9f}));
         return Tensors{
@@ -207,7 +207,7 @@ TEST(StoreAsF16, ServesShapesThatOnlyARunCanTell) {
         return Tensors{ops::relu(ops::cond_take(ops::neg(x[0]), ops::greater(x[0], x[1]))[0])};
     });
     CompileOptions options;
-    options.graph_opt.f16_io_comp = true;
+    options.switches.compute_half = true;
     Tensors inputs{constant({6}, {-3, 1, -2, 5, 0, 4}), constant({6}, {-4, 2, -3, 3, -1, 9})};
     Tensor y = Executable(graph, options).run(inputs)[0];
     ASSERT_EQ(y.shape(), Shape{4});

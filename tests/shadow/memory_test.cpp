@@ -29,10 +29,7 @@ Graph chain(int steps) {
 }
 
 CompileOptions there(DeviceId device) {
-    return {.device = device,
-            .level = 0,
-            .seq_opt = {.enable_mem_plan_opt = false},
-            .var_sanity_check_first_run = false};
+    return {.device = device, .level = 0, .plan = {.in_place = false}, .var_sanity_check_first_run = false};
 }
 
 std::vector<float> run(Context& context, float value) {

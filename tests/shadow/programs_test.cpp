@@ -78,7 +78,7 @@ TEST(ShadowPrograms, EveryModeOfMemoryWorks) {
     dynamic.force_dynamic_alloc = true;
     new_outputs.force_output_dynamic_alloc = true;
     early.allocate_static_mem_after_graph_compile = true;
-    plain.seq_opt.enable_mem_reuse_alloc = false;
+    plain.plan.reuse = false;
     for (auto& options : {dynamic, new_outputs, early, plain})
         expect_equal(run(graph, options, x)[0], expected);
 }

@@ -6,6 +6,7 @@
 #include <cctype>
 
 #include "libmge/base/error.h"
+#include "libmge/compile/options/option_list.h"
 
 namespace mge::cli {
 namespace {
@@ -29,9 +30,7 @@ void add_layout_options(CLI::App& app, LayoutOptions& o) {
                 if (count > 0) o.formats.push_back(name);
             },
             "Let convolutions run on images in the layout " + name);
-    app.add_option("--layout-transform", o.transform,
-                   "Choose the layout of every part of the graph by measured times")
-        ->type_name("cpu|cuda");
+    app.add_option("--layout-transform", o.transform, doc_of("measure_layouts"))->type_name("cpu|cuda");
 }
 
 void check(const LayoutOptions& o) {

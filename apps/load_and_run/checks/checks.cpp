@@ -96,7 +96,7 @@ void Checks::before_compile(const Graph& graph, const TensorSpecs& inputs, Compi
     if (!limit) return;
     // Weights are allocated there like all other values.
     if (&device(place_) != &device(host_device)) return device(place_).set_memory_limit(*limit);
-    bool packs = options.graph_opt.weight_preprocess.value_or(true);
+    bool packs = options.switches.pack_weights.value_or(true);
     size_t weights = held_weights(graph);
     if (!packs)
         for (auto piece : constant_pieces(graph, true)) weights += piece.size();
@@ -110,7 +110,7 @@ void Checks::compiled(const Graph& graph, const TensorSpecs& inputs, const Compi
     if (auto limit = options_.memory_limit()) {
         check_memory_limit(program, *limit, &graph);
         MemoryReport m = program.memory();
-        size_t unpacked = options.graph_opt.weight_preprocess.value_or(true) ? m.weights_in_file : 0;
+        size_t unpacked = options.switches.pack_weights.value_or(true) ? m.weights_in_file : 0;
         // The program's own memory does not come from our allocators.
         add_beside_cpu_memory_limit(ptrdiff_t(unpacked + m.program + graph_bytes(graph)));
     }

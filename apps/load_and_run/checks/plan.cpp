@@ -49,8 +49,8 @@ void PlanWriter::add(const Graph& model, const CompileOptions& options, const Pr
     Json inputs = Json::array(), steps = Json::array(), passes = Json::object();
     for (auto& port : program.inputs()) inputs.push_back({{"name", port.name}, {"spec", text(port.spec)}});
     // Switches that add or take away steps are passes of those names.
-    auto& switches = options.graph_opt;
-    if (switches.f16_io_comp || switches.f16_io_f32_comp) passes["store_as_f16"] = true;
+    auto& switches = options.switches;
+    if (switches.uses_half()) passes["store_as_f16"] = true;
     if (switches.fuse_preprocess) passes["fuse_preprocess"] = *switches.fuse_preprocess;
     for (auto& [name, is_on] : options.passes) passes[name] = is_on;
     for (size_t i = 0; i < program.steps().size(); ++i) {

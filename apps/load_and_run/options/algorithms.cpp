@@ -7,6 +7,7 @@
 #include "apps/cli/options/numbers.h"
 #include "apps/cli/options/output_option.h"
 #include "libmge/base/error.h"
+#include "libmge/compile/options/option_list.h"
 
 namespace mge::load_and_run {
 
@@ -15,9 +16,8 @@ void add(CLI::App& app, AlgorithmOptions& o) {
                  "Measure the algorithms of every step and take the fastest; kept in the cache");
     app.add_flag("--full-run", o.full_run, "The same over all algorithms, the reference ones too");
     app.add_flag("--binary-equal-between-batch", o.binary_equal_between_batch,
-                 "Only algorithms whose results do not depend on the batch size, bit by bit");
-    app.add_option("--fast-run-shared-batch-size", o.shared_batch_size,
-                   "Measure with this batch size instead of the inputs'; 0: with the inputs'")
+                 doc_of("select.same_between_batches"));
+    app.add_option("--fast-run-shared-batch-size", o.shared_batch_size, doc_of("select.shared_batch_size"))
         ->check(cli::whole_number(0, 1u << 31));
     cli::written_with_folders(
         app.add_option(
@@ -32,7 +32,7 @@ void add(CLI::App& app, AlgorithmOptions& o) {
            [&o](const std::string& bytes) {
                o.workspace_limit = cli::parse_bytes("--workspace-limit", bytes, 0);
            },
-           "Largest workspace of a step: 65536, 1MiB")
+           doc_of("select.workspace_limit") + ": 65536, 1MiB")
         ->type_name("BYTES");
 }
 

@@ -10,31 +10,29 @@ namespace mge::load_and_run {
 namespace {
 
 // Type of a flag in the help text.
-std::string type_name(const OptionInfo& option) {
+std::string type_name(const compat::NamedOption& option) {
     if (option.type == OptionType::texts) return "NAME,...";
     if (option.unit.empty()) return option.type == OptionType::real ? "FLOAT" : "INT";
     return option.unit == "bytes" ? "BYTES" : "MIB";
 }
 
 // A flag alone: on; with =false or the prefix "no": off; absent: unchanged.
-void add_truth(CLI::App& app, CompileOptions& options, const OptionInfo& option) {
+void add_truth(CLI::App& app, CompileOptions& options, const compat::NamedOption& option) {
     app.add_flag_function(
-        std::string(option.flag),
-        [&](int64_t count) { set_option(options, option, count > 0, OptionWords::flags); },
+        std::string(option.flag), [&](int64_t count) { set_option(options, option, count > 0); },
         std::string(option.doc));
 }
 
 template <class T>
-CLI::Option* add_value(CLI::App& app, CompileOptions& options, const OptionInfo& option) {
+CLI::Option* add_value(CLI::App& app, CompileOptions& options, const compat::NamedOption& option) {
     auto* added = app.add_option_function<T>(
-        std::string(option.flag),
-        [&](const T& given) { set_option(options, option, given, OptionWords::flags); },
+        std::string(option.flag), [&](const T& given) { set_option(options, option, given); },
         std::string(option.doc));
     if (!option.may_be_unset && option.type != OptionType::texts) added->default_str(default_text(option));
     return added;
 }
 
-void add_flag(CLI::App& app, CompileOptions& options, const OptionInfo& option) {
+void add_flag(CLI::App& app, CompileOptions& options, const compat::NamedOption& option) {
     switch (option.type) {
         case OptionType::truth:
             return add_truth(app, options, option);
@@ -64,8 +62,8 @@ void add_flag(CLI::App& app, CompileOptions& options, const OptionInfo& option) 
 }  // namespace
 
 void add_compile_flags(CLI::App& app, CompileOptions& options) {
-    for (auto& option : compile_option_list())
-        if (option.makes_flag && !option.flag.empty()) add_flag(app, options, option);
+    for (auto& option : compat::named_options())
+        if (!option.has_own_flag && !option.flag.empty()) add_flag(app, options, option);
 }
 
 }  // namespace mge::load_and_run

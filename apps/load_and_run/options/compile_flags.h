@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include "libmge/compile/options/option_list.h"
+#include "libmge/compat/megengine_options.h"
 
 namespace CLI {
 class App;

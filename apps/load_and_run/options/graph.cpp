@@ -48,22 +48,22 @@ void check(const GraphOptions& o) {
     check(o.layout);
     if (!o.layout_transform_dump.empty() && o.layout.transform.empty())
         fail("--layout-transform-dump", "needs --layout-transform cpu");
-    auto& level = o.compile.graph_opt.jit;
+    auto& level = o.compile.switches.fuse_elementwise;
     if (o.jit && level && *o.jit != (*level > 0))
         fail("--jit-level", text(*level, " contradicts --enable-jit=", *o.jit ? "true" : "false"));
     if (o.compile.level < 0 && o.optimize_for_inference)
         fail("--optimize-for-inference", text("leaves nothing for --graph-opt-level ", o.compile.level,
                                               " to compare with: its passes run before"));
     if (o.record_level() == 2 && !o.no_sanity_check) fail("--record-comp-seq2", "needs --no-sanity-check");
-    mge::check(with_graph_options(o), OptionWords::flags);
+    mge::check(with_graph_options(o));
 }
 
 CompileOptions with_graph_options(const GraphOptions& o) {
     CompileOptions result = o.compile;
-    if (o.jit && !result.graph_opt.jit) result.graph_opt.jit = *o.jit ? 1 : 0;
+    if (o.jit && !result.switches.fuse_elementwise) result.switches.fuse_elementwise = *o.jit ? 1 : 0;
     if (!o.layout.formats.empty()) result.layout = o.layout.formats[0];
     result.measure_layouts = !o.layout.transform.empty();
-    if (o.disable_mem_opt) result.seq_opt.enable_mem_plan_opt = result.seq_opt.enable_mem_reuse_alloc = false;
+    if (o.disable_mem_opt) result.plan.in_place = result.plan.reuse = false;
     result.var_sanity_check_first_run = !o.no_sanity_check;
     result.comp_node_seq_record_level = o.record_level();
     return result;

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "apps/cli/options/layout_options.h"
-#include "libmge/compile/options/options.h"
+#include "libmge/compat/megengine_options.h"
 
 namespace CLI {
 class App;
@@ -16,8 +16,8 @@ namespace mge::load_and_run {
 struct GraphOptions {
     cli::LayoutOptions layout;
     std::string layout_transform_dump;
-    CompileOptions compile;   // flags from the list of options
-    std::optional<bool> jit;  // another way to say graph_opt.jit
+    CompileOptions compile{.naming = compat::flag_of};  // flags from the list of options
+    std::optional<bool> jit;                            // another way to give switches.fuse_elementwise
 
     bool optimize_for_inference = false;
     bool no_sanity_check = false;

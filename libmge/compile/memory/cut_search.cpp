@@ -57,7 +57,7 @@ std::vector<size_t> CutSearch::evaluate(const std::vector<Cuts>& candidates) con
     auto evaluate_next = [&] {
         for (size_t i = next++; i < candidates.size(); i = next++) peaks[i] = peak_of(candidates[i]);
     };
-    auto workers = std::min(size_t(std::clamp(config.num_worker, 1, usable_cpus())), candidates.size());
+    auto workers = std::min(size_t(std::clamp(config.workers, 1, usable_cpus())), candidates.size());
     std::vector<std::thread> others;
     others.reserve(workers);
     failure.guard([&] {
@@ -91,13 +91,13 @@ void CutSearch::mutate(std::vector<Found>& pool) const {
     if (legal.empty()) return;
     std::mt19937 random(1);
     auto draw = [&](size_t n) { return size_t(random() % n); };
-    auto size = size_t(config.genetic_pool_size);
+    auto size = size_t(config.pool);
     auto keep_best = [&] {
         std::ranges::stable_sort(pool, is_better);
         if (pool.size() > size) pool.erase(pool.begin() + long(size), pool.end());
     };
     keep_best();
-    for (int round = 0; round < config.genetic_nr_iter; ++round) {
+    for (int round = 0; round < config.rounds; ++round) {
         std::vector<Cuts> children;
         for (size_t i = 0; i < size; ++i) {
             auto &a = pool[draw(pool.size())].cuts.ends(), &b = pool[draw(pool.size())].cuts.ends();
@@ -142,10 +142,10 @@ std::optional<CutSearch::Found> CutSearch::run(size_t plain_peak, size_t bound) 
     try_thresholds(halves, found);
     size_t best = size_t(std::ranges::min_element(found, is_better) - found.begin());
     std::vector<size_t> around;
-    for (int i = 0; i < config.thresh_nr_try; ++i)
+    for (int i = 0; i < config.tries; ++i)
         around.push_back(size_t(double(halves[best]) * (0.5 + 1.5 * even_point(unsigned(i) + 1))));
     try_thresholds(around, found);
-    if (config.genetic_nr_iter > 0) mutate(found);
+    if (config.rounds > 0) mutate(found);
     Found result = *std::ranges::min_element(found, is_better);
     if (result.peak >= plain_peak) return std::nullopt;
     repeat_less(result, bound);

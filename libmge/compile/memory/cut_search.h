@@ -36,7 +36,7 @@ struct CutSearch {
         Cuts cuts;
         size_t peak;
     };
-    const SublinearMemConfig& config;
+    const RecomputeOptions& config;
     int log_level;
     std::vector<size_t> bytes;                   // by node: bytes that it adds to a segment's values
     std::vector<bool> may_end;                   // by node: a segment may end with it

@@ -46,7 +46,7 @@ std::vector<MemoryPlan> plan_lives(const Compilation& c, const ArenaBlocks& bloc
     for (int buffer : schedule.buffer_of)
         block_of.push_back(buffer < 0 ? -1 : blocks.buffer_block[size_t(buffer)]);
     auto& o = c.options;
-    bool is_short = o.enable_memory_swap || o.enable_sublinear_memory_opt || o.enable_dtr_memory_opt;
+    bool is_short = o.enable_memory_swap || o.recompute.lowers_peak || o.recompute.keeps_budget;
     size_t least = total_bytes(plans), spare = is_short ? 0 : least / 16;
     for (int steps : {int(schedule.steps.size()), 16, 4, 1}) {
         auto roomy =
@@ -77,8 +77,7 @@ std::vector<Location> plan_arenas(Compilation& c, const ArenaBlocks& blocks) {
 std::vector<Location> place_blocks(Compilation& c, ArenaBlocks& blocks) {
     c.placement.arena_bytes.resize(c.places.size());
     if (!c.options.force_dynamic_alloc) {
-        if (!c.options.seq_opt.enable_mem_reuse_alloc)
-            keep_all_alive(blocks.blocks, c.order.schedule.steps.size());
+        if (!c.options.plan.reuse) keep_all_alive(blocks.blocks, c.order.schedule.steps.size());
         return plan_arenas(c, blocks);
     }
     std::vector<Location> locations;

@@ -194,16 +194,16 @@ std::vector<bool> legal_ends(const Graph& graph, size_t count, const std::vector
 
 }  // namespace
 
-std::vector<NodeId> find_endpoints(const Graph& graph, const std::vector<std::string>& names) {
+std::vector<NodeId> find_endpoints(const Graph& graph, const CompileOptions& options) {
     std::vector<NodeId> found;
-    for (auto& name : names) {
+    for (auto& name : options.recompute.endpoints) {
         auto it = std::ranges::find_if(graph.nodes(), [&](const Node& node) {
             return node.name == name || std::ranges::any_of(node.outputs, [&](ValueId id) {
                        return graph.value(id).name == name;
                    });
         });
         if (name.empty() || it == graph.nodes().end())
-            throw_user("opr_attribute.sublinear_memory_endpoint",
+            throw_user(named(options, "recompute.endpoints"),
                        text("there is no operator '", name, "' in the graph"), ErrorClass::value);
         found.push_back(NodeId(it - graph.nodes().begin()));
     }
@@ -211,13 +211,12 @@ std::vector<NodeId> find_endpoints(const Graph& graph, const std::vector<std::st
 }
 
 Recomputation recompute(Graph graph, const CompileOptions& options, const std::vector<NodeId>& endpoints) {
-    auto& config = options.sublinear_mem_config;
+    auto& config = options.recompute;
     Recomputation result;
-    bool has_budget = options.enable_dtr_memory_opt;
-    auto& budget = options.dtr_config;
-    Turned turned(graph, shared_memory(options), has_budget ? budget.evictee_minimum_size : 0);
+    bool has_budget = config.keeps_budget;
+    Turned turned(graph, shared_memory(options), has_budget ? config.smallest : 0);
     result.plain_peak = result.peak = turned.peak;
-    size_t bound = has_budget ? budget.eviction_threshold : config.lb_memory << 20;
+    size_t bound = has_budget ? config.budget : config.least_peak << 20;
     std::optional<Turned::Result> changed;
     if (turned.peak > bound) {
         auto kept = turned.kept_bytes();

@@ -31,7 +31,8 @@ struct Recomputation {
 // (Node::sources); empty: any node.
 Recomputation recompute(Graph graph, const CompileOptions& options, const std::vector<NodeId>& endpoints);
 
-// Returns the nodes with these names, or whose values have them. Throws UserError for an unknown name.
-std::vector<NodeId> find_endpoints(const Graph& graph, const std::vector<std::string>& names);
+// Returns the nodes that recompute.endpoints names by themselves or by their values. Throws UserError for an
+// unknown name.
+std::vector<NodeId> find_endpoints(const Graph& graph, const CompileOptions& options);
 
 }  // namespace mge

@@ -94,36 +94,33 @@ bool never_done(const Done&) { return false; }
 
 using O = CompileOptions;
 constexpr std::array effects{
-    Effect{"graph_opt.fuse_conv_bias_nonlinearity",
-           [](const O& o) { return o.graph_opt.has_set_fuse_conv_bias_nonlinearity(); }, fuses_conv_bias,
+    Effect{"switches.fuse_bias", [](const O& o) { return o.switches.fuse_bias == true; }, fuses_conv_bias,
            "no convolution of this model has a bias or an activation behind it"},
-    Effect{"graph_opt.fuse_conv_bias_with_z",
-           [](const O& o) { return o.graph_opt.has_set_fuse_conv_bias_with_z(); }, fuses_residual,
-           "no convolution of this model is added to another image"},
-    Effect{"graph_opt.fuse_grain", [](const O& o) { return o.graph_opt.has_set_fuse_grain(); }, joins_means,
+    Effect{"switches.fuse_residual", [](const O& o) { return o.switches.fuse_residual == true; },
+           fuses_residual, "no convolution of this model is added to another image"},
+    Effect{"switches.join_means", [](const O& o) { return o.switches.join_means == true; }, joins_means,
            "no mean of this model is one of a mean"},
-    Effect{"graph_opt.fuse_preprocess", [](const O& o) { return o.graph_opt.has_set_fuse_preprocess(); },
+    Effect{"switches.fuse_preprocess", [](const O& o) { return o.switches.fuse_preprocess == true; },
            fuses_preprocess, "no input of this model is converted in several steps"},
-    Effect{"graph_opt.weight_preprocess", [](const O& o) { return o.graph_opt.has_set_weight_preprocess(); },
+    Effect{"switches.pack_weights", [](const O& o) { return o.switches.pack_weights == true; },
            [](const Done& done) { return done.packed_weights > 0; },
            "no algorithm of this program packs its weights"},
-    Effect{"graph_opt.jit", [](const O& o) { return o.graph_opt.jit.value_or(0) > 0; }, fuses_elementwise,
+    Effect{"switches.fuse_elementwise",
+           [](const O& o) { return o.switches.fuse_elementwise.value_or(0) > 0; }, fuses_elementwise,
            "this model has no elementwise operators that one step could do"},
-    Effect{"graph_opt.jit_config.fuse_dimshuffle",
-           [](const O& o) { return o.graph_opt.jit_config.fuse_dimshuffle == true; }, fuses_elementwise,
-           "this model has no transpositions that an elementwise step could do"},
-    Effect{"graph_opt.jit_config.fuse_reduce",
-           [](const O& o) { return o.graph_opt.jit_config.fuse_reduce == true; }, fuses_region,
-           "this model has no reductions behind elementwise operators"},
-    Effect{"graph_opt.f16_io_comp", [](const O& o) { return o.graph_opt.f16_io_comp; }, stores_f16,
+    Effect{"switches.fuse_transposes", [](const O& o) { return o.switches.fuse_transposes == true; },
+           fuses_elementwise, "this model has no transpositions that an elementwise step could do"},
+    Effect{"switches.fuse_reductions", [](const O& o) { return o.switches.fuse_reductions == true; },
+           fuses_region, "this model has no reductions behind elementwise operators"},
+    Effect{"switches.compute_half", [](const O& o) { return o.switches.compute_half; }, stores_f16,
            "no value of this model can be stored as float16"},
-    Effect{"graph_opt.f16_io_f32_comp", [](const O& o) { return o.graph_opt.f16_io_f32_comp; }, stores_f16,
+    Effect{"switches.store_half", [](const O& o) { return o.switches.store_half; }, stores_f16,
            "no value of this model can be stored as float16"},
-    Effect{"seq_opt.enable_seq_comp_node_opt", [](const O& o) { return !o.seq_opt.enable_seq_comp_node_opt; },
+    Effect{"plan.copies_beside", [](const O& o) { return !o.plan.copies_beside; },
            [](const Done& done) { return has_copies_beside(done.graph); },
            "this program copies nothing between the host and a device that does so beside its work"},
-    Effect{"seq_opt.enable_run_recording", [](const O& o) { return !o.seq_opt.enable_run_recording; },
-           can_record, "only GPUs keep the work of a run"},
+    Effect{"plan.records_runs", [](const O& o) { return !o.plan.records_runs; }, can_record,
+           "only GPUs keep the work of a run"},
     Effect{"allreduce_pack_ignore_first",
            [](const O& o) { return o.allreduce_pack_ignore_first != O().allreduce_pack_ignore_first; },
            never_done, "a collective of a graph sends one tensor: no gradients are packed"},
@@ -133,44 +130,61 @@ constexpr std::array effects{
            "no product of this program is computed in fewer bits"},
     Effect{"weight_bits", [](const O& o) { return o.weight_bits > 0; }, compresses_weights,
            "this model has no product with a large constant matrix"},
-    Effect{"dtr_config.recomp_memory_factor",
-           [](const O& o) { return o.enable_dtr_memory_opt && o.dtr_config.recomp_memory_factor != 1; },
-           never_done, "what is given up is found by simulated plans, not by weighing single values"},
-    Effect{"dtr_config.recomp_time_factor",
-           [](const O& o) { return o.enable_dtr_memory_opt && o.dtr_config.recomp_time_factor != 1; },
-           never_done, "what is given up is found by simulated plans, not by weighing single values"},
+    Effect{"recompute.memory_weight",
+           [](const O& o) { return o.recompute.keeps_budget && o.recompute.memory_weight != 1; }, never_done,
+           "what is given up is found by simulated plans, not by weighing single values"},
+    Effect{"recompute.time_weight",
+           [](const O& o) { return o.recompute.keeps_budget && o.recompute.time_weight != 1; }, never_done,
+           "what is given up is found by simulated plans, not by weighing single values"},
 };
 
-// Options that say how another one works: those whose field begins so.
+// Options, by field, that have an effect only together with others. A reason names an option by
+// its field in braces.
 struct SubOptions {
-    std::string_view fields;
+    std::string_view field;
     bool (*is_read)(const CompileOptions&);
     std::string_view reason;
 };
+constexpr auto lowers_peak = [](const O& o) { return o.recompute.lowers_peak; };
+constexpr auto keeps_budget = [](const O& o) { return o.recompute.keeps_budget; };
+constexpr std::string_view only_for_peak = "only {recompute.lowers_peak} reads it";
+constexpr std::string_view only_for_budget = "only {recompute.keeps_budget} reads it";
 constexpr std::array sub_options{
-    SubOptions{"sublinear_mem_config.", [](const O& o) { return o.enable_sublinear_memory_opt; },
-               "only enable_sublinear_memory_opt reads it"},
-    SubOptions{"sublinear_mem_config.genetic_pool_size",
-               [](const O& o) {
-                   return !o.enable_sublinear_memory_opt || o.sublinear_mem_config.genetic_nr_iter > 0;
-               },
-               "only sublinear_mem_config.genetic_nr_iter above 0 reads it"},
-    SubOptions{"dtr_config.", [](const O& o) { return o.enable_dtr_memory_opt; },
-               "only enable_dtr_memory_opt reads it"},
-    SubOptions{"opr_attribute.sublinear_memory_endpoint",
-               [](const O& o) { return o.enable_sublinear_memory_opt || o.enable_dtr_memory_opt; },
-               "only enable_sublinear_memory_opt and enable_dtr_memory_opt read it"},
+    SubOptions{"recompute.tries", lowers_peak, only_for_peak},
+    SubOptions{"recompute.rounds", lowers_peak, only_for_peak},
+    SubOptions{"recompute.pool", lowers_peak, only_for_peak},
+    SubOptions{"recompute.pool", [](const O& o) { return o.recompute.rounds > 0; },
+               "only {recompute.rounds} above 0 reads it"},
+    SubOptions{"recompute.least_peak", lowers_peak, only_for_peak},
+    SubOptions{"recompute.workers", lowers_peak, only_for_peak},
+    SubOptions{"recompute.budget", keeps_budget, only_for_budget},
+    SubOptions{"recompute.smallest", keeps_budget, only_for_budget},
+    SubOptions{"recompute.memory_weight", keeps_budget, only_for_budget},
+    SubOptions{"recompute.time_weight", keeps_budget, only_for_budget},
+    SubOptions{"recompute.endpoints",
+               [](const O& o) { return o.recompute.lowers_peak || o.recompute.keeps_budget; },
+               "only {recompute.lowers_peak} and {recompute.keeps_budget} read it"},
     SubOptions{"workspace_factor", [](const O& o) { return o.select.profile; },
                "without measured times each step takes its first algorithm anyway"},
     SubOptions{"select.shared_batch_size", [](const O& o) { return o.select.profile; },
                "nothing is measured, and no measured time is looked up"},
 };
 
+std::string with_names(const CompileOptions& options, std::string reason) {
+    for (size_t open = 0; (open = reason.find('{')) != reason.npos;) {
+        size_t close = reason.find('}', open);
+        std::string name = named(options, reason.substr(open + 1, close - open - 1));
+        reason.replace(open, close - open + 1, name);
+    }
+    return reason;
+}
+
 }  // namespace
 
-std::optional<std::string_view> why_unread(const CompileOptions& options, const OptionInfo& option) {
+std::optional<std::string> why_unread(const CompileOptions& options, const OptionInfo& option) {
     for (auto& sub : sub_options)
-        if (option.field.starts_with(sub.fields) && !sub.is_read(options)) return sub.reason;
+        if (option.field == sub.field && !sub.is_read(options))
+            return with_names(options, std::string(sub.reason));
     return std::nullopt;
 }
 
@@ -185,7 +199,7 @@ std::vector<IgnoredOption> find_ignored_options(const CompileOptions& options, c
         if (!option.is_value()) continue;
         OptionValue given = option.get(options);
         auto reason = given == option.get(CompileOptions()) ? std::nullopt : why_unread(options, option);
-        if (reason) ignored.push_back({std::string(option.field), to_text(given), std::string(*reason)});
+        if (reason) ignored.push_back({std::string(option.field), to_text(given), *reason});
     }
     return ignored;
 }

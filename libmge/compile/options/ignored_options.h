@@ -2,7 +2,7 @@
 #pragma once
 #include <optional>
 #include <span>
-#include <string_view>
+#include <string>
 #include <vector>
 
 #include "libmge/compile/program.h"
@@ -17,6 +17,6 @@ std::vector<IgnoredOption> find_ignored_options(const CompileOptions& options, c
                                                 std::span<const StepReport> steps, size_t packed_weights);
 
 // Why nothing reads an option that says how another one works, whatever its value; nullopt: something does.
-MGE_API std::optional<std::string_view> why_unread(const CompileOptions& options, const OptionInfo& option);
+MGE_API std::optional<std::string> why_unread(const CompileOptions& options, const OptionInfo& option);
 
 }  // namespace mge

@@ -96,7 +96,6 @@ struct OptionCodec<std::optional<T>> : OptionCodec<T> {
 
 inline constexpr std::array<std::string_view, 3> precision_names{"strict", "relaxed", "fast"};
 constexpr std::span<const std::string_view> names_of(Precision) { return precision_names; }
-constexpr std::span<const std::string_view> names_of(LayoutTransform) { return layout_transform_names; }
 
 template <class T>
 requires(std::is_enum_v<T>) struct OptionCodec<T> {

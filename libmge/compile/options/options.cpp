@@ -30,22 +30,16 @@ constexpr Contradiction no_fake_runs{"comp_node_seq_record_level", "fake_next_ex
                                      [](const O& o) { return is_recorded(o) && o.fake_next_exec; },
                                      "at level 2, recording takes a run that computes"};
 constexpr std::array contradictions{
-    Contradiction{"graph_opt.f16_io_comp", "graph_opt.f16_io_f32_comp",
-                  [](const O& o) { return o.graph_opt.f16_io_comp && o.graph_opt.f16_io_f32_comp; },
+    Contradiction{"switches.compute_half", "switches.store_half",
+                  [](const O& o) { return o.switches.compute_half && o.switches.store_half; },
                   "give one of them"},
-    Contradiction{"graph_opt.layout_transform", "layout",
-                  [](const O& o) {
-                      return o.graph_opt.layout_transform != LayoutTransform::unset &&
-                             o.layout != own_choice && o.layout != wanted_layout(o);
-                  },
-                  "give one of them"},
-    Contradiction{"enable_dtr_memory_opt", "enable_sublinear_memory_opt",
-                  [](const O& o) { return o.enable_dtr_memory_opt && o.enable_sublinear_memory_opt; },
+    Contradiction{"recompute.keeps_budget", "recompute.lowers_peak",
+                  [](const O& o) { return o.recompute.keeps_budget && o.recompute.lowers_peak; },
                   "both give values up and compute them again"},
-    Contradiction{"level", "enable_dtr_memory_opt",
-                  [](const O& o) { return o.level < 0 && o.enable_dtr_memory_opt; }, compares_once},
-    Contradiction{"level", "enable_sublinear_memory_opt",
-                  [](const O& o) { return o.level < 0 && o.enable_sublinear_memory_opt; }, compares_once},
+    Contradiction{"level", "recompute.keeps_budget",
+                  [](const O& o) { return o.level < 0 && o.recompute.keeps_budget; }, compares_once},
+    Contradiction{"level", "recompute.lowers_peak",
+                  [](const O& o) { return o.level < 0 && o.recompute.lowers_peak; }, compares_once},
     Contradiction{"level", "weight_bits", [](const O& o) { return o.level < 0 && o.weight_bits > 0; },
                   "below zero every value is compared with what all bits of the weights give"},
     no_fake_runs,
@@ -61,38 +55,19 @@ constexpr std::array contradictions{
         "outputs lie in one memory or the other"},
 };
 
-// Options, by field, that nothing in this build can follow.
-struct Missing {
-    std::string_view field;
-    bool (*is_asked)(const O&);
-    std::string_view reason;
-};
-constexpr std::array missing{
-    Missing{"graph_opt.tensorrt", [](const O& o) { return o.graph_opt.tensorrt; },
-            "mge has no TensorRT backend"},
-    Missing{"allreduce_pack_max_size", [](const O& o) { return o.allreduce_pack_max_size > 0; },
-            "a collective of a graph sends one tensor: no gradients are packed; 0 packs nothing"},
-};
-
-std::string_view name_of(std::string_view field, OptionWords words) {
-    auto* option = find_option(field);
-    MGE_CHECK(option, field, " is no option");
-    return called(*option, words);
-}
-
-void refuse(const Contradiction& c, const O& o, OptionWords words) {
+void refuse(const Contradiction& c, const O& o) {
     if (c.is_there(o))
-        throw_user(name_of(c.field, words), text("contradicts ", name_of(c.other, words), ": ", c.reason),
+        throw_user(named(o, c.field), text("contradicts ", named(o, c.other), ": ", c.reason),
                    ErrorClass::value);
 }
 
-void check_bounds(const O& o, OptionWords words) {
+void check_bounds(const O& o) {
     for (auto& option : compile_option_list()) {
         if (option.type != OptionType::whole) continue;
         OptionValue value = option.get(o);
         auto* number = std::get_if<int64_t>(&value);
         if (number && (*number < option.least || *number > option.most))
-            throw_user(called(option, words),
+            throw_user(named(o, option.field),
                        text(*number, " is not between ", option.least, " and ", option.most),
                        ErrorClass::value);
     }
@@ -100,50 +75,47 @@ void check_bounds(const O& o, OptionWords words) {
 
 }  // namespace
 
-std::string wanted_layout(const CompileOptions& o) {
-    bool is_named = o.graph_opt.layout_transform != LayoutTransform::unset;
-    return is_named ? std::string(layout_transform_names.at(size_t(o.graph_opt.layout_transform))) : o.layout;
+std::string named(const CompileOptions& options, std::string_view field) {
+    return std::string(options.naming ? options.naming(field) : field);
 }
 
 void require_fake_runs(const CompileOptions& options) {
     CompileOptions asked = options;
     asked.fake_next_exec = true;
-    refuse(no_fake_runs, asked, OptionWords::fields);
+    refuse(no_fake_runs, asked);
 }
 
-void check(const CompileOptions& o, OptionWords words) {
-    check_bounds(o, words);
-    for (auto& contradiction : contradictions) refuse(contradiction, o, words);
+void check(const CompileOptions& o) {
+    check_bounds(o);
+    for (auto& contradiction : contradictions) refuse(contradiction, o);
     if (o.layout != own_choice) Layout::named(o.layout);  // UserError for a name that does not exist
     if (o.weight_bits != 0 && o.weight_bits != 4 && o.weight_bits != 8)
-        throw_user(name_of("weight_bits", words), text("is 0, 4 or 8, not ", o.weight_bits),
-                   ErrorClass::value);
-    auto& sublinear = o.sublinear_mem_config;
-    if (sublinear.genetic_nr_iter > 0 && sublinear.genetic_pool_size < 2)
-        throw_user(name_of("sublinear_mem_config.genetic_pool_size", words),
-                   text(sublinear.genetic_pool_size, " is too small for ",
-                        name_of("sublinear_mem_config.genetic_nr_iter", words), ' ',
-                        sublinear.genetic_nr_iter, "; at least 2 survive a round"),
+        throw_user(named(o, "weight_bits"), text("is 0, 4 or 8, not ", o.weight_bits), ErrorClass::value);
+    if (o.recompute.rounds > 0 && o.recompute.pool < 2)
+        throw_user(named(o, "recompute.pool"),
+                   text(o.recompute.pool, " is too small for ", named(o, "recompute.rounds"), ' ',
+                        o.recompute.rounds, "; at least 2 survive a round"),
                    ErrorClass::value);
     if (o.eager_evaluation)
         throw_user(
-            name_of("eager_evaluation", words),
+            named(o, "eager_evaluation"),
             "a graph whose values are computed as it grows is not compiled; apply the operators outside "
             "of a GraphBuilder",
             ErrorClass::value);
-    for (auto& [field, is_asked, reason] : missing)
-        if (is_asked(o))
-            throw Error(ErrorCode::device, ErrorClass::not_implemented,
-                        text('[', name_of(field, words), "] ", reason));
+    if (o.allreduce_pack_max_size > 0)
+        throw Error(ErrorCode::device, ErrorClass::not_implemented,
+                    text('[', named(o, "allreduce_pack_max_size"),
+                         "] a collective of a graph sends one tensor: no gradients are packed; 0 packs "
+                         "nothing"));
 }
 
 PassOptions pass_options(const CompileOptions& options) {
     PassOptions result{.passes = options.passes,
                        .level = std::abs(options.level),
                        .own_passes = options.own_passes,
-                       .graph_opt = options.graph_opt,
+                       .switches = options.switches,
                        .verify = options.verify_passes,
-                       .layout = wanted_layout(options),
+                       .layout = options.layout,
                        .select = options.select,
                        .threads = options.threads,
                        .precision = options.precision,

@@ -97,7 +97,7 @@ CompiledContext::CompiledContext(std::shared_ptr<const Program> program,
 // Recordings need fixed addresses and a single queue that can record.
 void CompiledContext::make_recordable() {
     auto& options = parts_.options;
-    bool is_recorded = options.comp_node_seq_record_level || options.seq_opt.enable_run_recording;
+    bool is_recorded = options.comp_node_seq_record_level || options.plan.records_runs;
     bool may_stay = lives_.empty() && code_.dynamic_steps.empty() && !late_.copies;
     if (!is_recorded || !may_stay || !late_.is_late || queues_.size() != 1) return;
     auto* recorder = dynamic_cast<RecordingQueue*>(queues_[0]);

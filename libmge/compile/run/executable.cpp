@@ -100,7 +100,7 @@ struct Executable::State {
         for (size_t i = 0; i < inputs.size(); ++i) {
             auto& own = graph.value(graph.inputs().at(i));
             if (!(own.spec == inputs[i]))
-                throw_user("const_shape",
+                throw_user(named(options, "const_shape"),
                            text("input '", own.name, "' is ", own.spec, ", a constant, and was given as ",
                                 inputs[i]),
                            ErrorClass::value);
@@ -111,7 +111,7 @@ struct Executable::State {
     void require_recorded_shapes(const TensorSpecs& recorded, const TensorSpecs& inputs) const {
         for (size_t i = 0; i < inputs.size(); ++i)
             if (!(recorded[i] == inputs[i]))
-                throw_user("comp_node_seq_record_level",
+                throw_user(named(options, "comp_node_seq_record_level"),
                            text("2 has fixed the shapes: input '", graph.value(graph.inputs().at(i)).name,
                                 "' was ", recorded[i], " when it was recorded, and was given as ", inputs[i]),
                            ErrorClass::value);
@@ -155,7 +155,7 @@ struct Executable::State {
 Executable::Executable(Graph graph, CompileOptions options, std::shared_ptr<ContextMemory> memory)
     : state_(std::make_unique<State>()) {
     if (options.force_output_use_user_specified_memory)
-        throw_user("force_output_use_user_specified_memory",
+        throw_user(named(options, "force_output_use_user_specified_memory"),
                    "an Executable allocates the memory of its outputs; bind them to a Context");
     if (memory) state_->of_process.get().memory = std::move(memory);
     state_->graph = place(std::move(graph), options.device);

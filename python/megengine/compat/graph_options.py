@@ -6,12 +6,7 @@ from typing import Any
 from .. import _mge
 from ..jit.options import LIST
 
-# Fields with another name in MegEngine.
-_RENAMED = {
-    "level": "graph_opt_level",
-    "sublinear_mem_config.lb_memory": "sublinear_mem_config.lb_memory_mb",
-}
-_ROWS = {_RENAMED.get(row["field"], row["field"]): row for row in LIST}
+_ROWS = {row["path"]: row for row in LIST}
 _GROUPS = {path[: at + 1] for path in _ROWS for at, char in enumerate(path) if char == "."}
 # MegEngine's numbers for automatic, off and on.
 _THREE_WAYS = {0: None, 1: False, 2: True}

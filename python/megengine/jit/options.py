@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Options of compilation by the keywords that Python has for them; the list is the library's."""
+"""Options of compilation by their keywords in Python, from the list of the library."""
 
 from .. import _mge
 
@@ -10,7 +10,7 @@ NAMES = {row["keyword"]: row["name"] for row in LIST if row["keyword"]}
 LAYOUTS = {
     f"enable_{word.lower().replace('nhwcd4', 'hwcd4')}": word
     for row in LIST
-    if row["field"] == "graph_opt.layout_transform"
+    if row["path"] == "graph_opt.layout_transform"
     for word in row["words"]
     if word
 }

@@ -1,13 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+// The options of a compilation under MegEngine's names: in reports, model files, flags, Python's keywords and
+// Graph.options, Lite, and the chains of setters of C++. The engine itself has other names, or none.
+
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string_view>
 
-#include "libmge/base/api.h"
+#include "libmge/compile/options/option_list.h"
 
-namespace mge {
+namespace mge::compat {
+
+struct NamedOption : OptionInfo {
+    std::string_view path{};     // in MegEngine's ComputingGraph::Options: "graph_opt.jit_config.fuse_reduce"
+    std::string_view name{};     // in reports and files: "jit_fuse_reduce"
+    std::string_view flag{};     // load_and_run's flag; empty if it has none
+    std::string_view keyword{};  // Python's keyword; empty if it has none
+    bool has_own_flag = false;   // load_and_run defines the flag itself
+};
+
+// All options that are values, in the order of reports.
+MGE_API std::span<const NamedOption> named_options();
+// By name; nullptr if there is none.
+MGE_API const NamedOption* find_named_option(std::string_view name);
+
+// For CompileOptions::naming. An option without a flag or keyword is named by its path.
+MGE_API std::string_view path_of(std::string_view field);
+MGE_API std::string_view flag_of(std::string_view field);
+MGE_API std::string_view keyword_of(std::string_view field);
 
 // Layouts of images by MegEngine's names and numbers.
 enum class LayoutTransform : uint8_t {
@@ -24,33 +46,25 @@ enum class LayoutTransform : uint8_t {
 inline constexpr std::array<std::string_view, 9> layout_transform_names{
     "", "NCHW4", "NHWCD4", "NCHW88", "NCHW44", "NCHW44_DOT", "NCHW32", "CHWN4", "NCHW64"};
 
-// Other operators in a fused region besides elementwise ones; overrides `jit`. Setting one enables fusion,
-// regardless of `jit`.
 struct JitConfig {
-    std::optional<bool> fuse_dimshuffle;  // transpositions between and before elementwise operators
-    std::optional<bool> fuse_reduce;      // a reduction at the end
+    std::optional<bool> fuse_dimshuffle, fuse_reduce;
 };
 
-// Switches of single optimisations, named as in MegEngine's graph_opt. Unset: the engine decides, by the
-// optimisation level; true: done wherever it is legal, at every level; false: never done.
-// compile/options/option_list.cpp lists their names in tools, files, reports and Python.
+// MegEngine's ComputingGraph::Options::graph_opt.
 struct GraphOptimization {
-    std::optional<bool> fuse_conv_bias_nonlinearity;  // convolutions take in bias and activation
-    std::optional<bool> fuse_conv_bias_with_z;        // and the sum with another image, its activation too
-    std::optional<bool> fuse_grain;                   // a mean of a mean is one mean
-    std::optional<bool> fuse_preprocess;              // the conversion of the input is one step
-    std::optional<bool> weight_preprocess;            // algorithms pack constant weights ahead
-    // 0: no fused regions; 1: of elementwise operators and transpositions; 2: of elementwise operators and a
-    // reduction.
+    std::optional<bool> fuse_conv_bias_nonlinearity, fuse_conv_bias_with_z, fuse_grain;
+    std::optional<bool> fuse_preprocess, weight_preprocess;
     std::optional<int> jit;
     JitConfig jit_config;
-    bool f16_io_f32_comp = false;  // values between steps stored as float16
-    bool f16_io_comp = false;      // and computed in it where the device can: a CPU cannot
+    bool f16_io_f32_comp = false, f16_io_comp = false;
     bool tensorrt = false;
-    // CompileOptions::layout in MegEngine's terms; only one of the two is set.
     LayoutTransform layout_transform = LayoutTransform::unset;
 
-    // As in MegEngine, for chaining. `has_set` is true for enabled switches, not for the engine's choices.
+    // Sets the switches of the options, and the layout if there is one. UserError if the options have another
+    // layout; Error with code `device` for tensorrt, for which there is no backend.
+    MGE_API void apply(CompileOptions& options) const;
+
+    // For chains. `has_set` is true for a switch that is on, and false for one that the engine decides.
     GraphOptimization& enable_fuse_conv_bias_nonlinearity() {
         return set(&GraphOptimization::fuse_conv_bias_nonlinearity, true);
     }
@@ -82,8 +96,7 @@ struct GraphOptimization {
     GraphOptimization& enable_f16_io_comp() { return set(&GraphOptimization::f16_io_comp, true); }
     GraphOptimization& disable_f16_io_comp() { return set(&GraphOptimization::f16_io_comp, false); }
     bool has_set_f16_io_comp() const { return f16_io_comp; }
-    // There is only one layout: UserError if another is enabled, which must be disabled first. Disabling one
-    // that is not enabled has no effect.
+    // There is one layout: enabling a second is a UserError. Disabling one that is not enabled does nothing.
     MGE_API GraphOptimization& enable(LayoutTransform layout);
     MGE_API GraphOptimization& disable(LayoutTransform layout);
     GraphOptimization& enable_nchw4() { return enable(LayoutTransform::nchw4); }
@@ -119,4 +132,4 @@ private:
     }
 };
 
-}  // namespace mge
+}  // namespace mge::compat
