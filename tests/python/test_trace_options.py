@@ -2,6 +2,9 @@
 """jit.trace: its options, and those of graphs."""
 
 import io
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -141,3 +144,8 @@ def test_options_may_come_by_position():
     plain.dump(io.BytesIO())
     with pytest.raises(ValueError, match="capture_as_const"):
         trace(lambda x: x * 2, True).dump(io.BytesIO())
+
+
+def test_the_pages_have_the_descriptions_of_the_code():
+    script = Path(__file__).resolve().parents[2] / "scripts/make_option_table.py"
+    assert subprocess.run([sys.executable, script, "--check"]).returncode == 0
