@@ -11,8 +11,8 @@
 
 namespace mge {
 
-// What every member can be made from. Never called, so never defined; outside of the unnamed namespace,
-// within which clang wants definitions.
+// Converts to every type of a member. The conversions are never called, so never defined; clang would want
+// definitions in an unnamed namespace.
 struct Anything {
     template <class T>
     operator T&() const&;

@@ -21,11 +21,11 @@ enum class OptionType : uint8_t { object, truth, whole, real, text, texts };
 
 struct OptionInfo {
     std::string_view field{};                   // in C++: "plan.in_place"
-    std::string_view unit{};                    // of a number, where it has one
+    std::string_view unit{};                    // measures a number; may be empty
     std::string_view doc{};                     // one sentence, as in the help
-    int64_t least = 0, most = INT32_MAX;        // of a whole number
+    int64_t least = 0, most = INT32_MAX;        // limits of a whole number
     std::span<const std::string_view> words{};  // allowed texts; empty: any
-    std::string_view default_text{};            // of a default that depends on the machine
+    std::string_view default_text{};            // if the default depends on the machine
     bool is_stored = true;  // a model may carry it; false: it depends on the run or the machine
     // Found from the type of the field.
     OptionType type = OptionType::object;
