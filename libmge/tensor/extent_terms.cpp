@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/tensor/extent_terms.h"
 
+#include <pthread.h>
+
 #include <algorithm>
 #include <iterator>
 #include <mutex>
@@ -27,8 +29,13 @@ struct Interned {
     std::set<ExtentTerms> sums;
     std::unordered_set<int64_t> handles;
 };
+// Locked across fork(): another thread may hold the lock, and would not release it in the child.
 Interned& interned() {
     static auto& all = *new Interned;
+    static const int registered =
+        pthread_atfork([] { interned().mutex.lock(); }, [] { interned().mutex.unlock(); },
+                       [] { interned().mutex.unlock(); });
+    (void)registered;
     return all;
 }
 

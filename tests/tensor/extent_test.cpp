@@ -2,9 +2,13 @@
 #include "libmge/tensor/extent.h"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <random>
+#include <thread>
 
 #include "libmge/base/text.h"
 
@@ -228,6 +232,25 @@ TEST(Extent, EvaluationCommutesWithArithmetic) {
             EXPECT_TRUE(quotient->is(form)) << "seed " << seed << ": " << form << ", " << other.form;
         }
     }
+}
+
+TEST(Extent, ChildrenOfForkMakeThemWhileOthersDo) {
+    Extent::symbol("n");  // the first one registers the handlers of fork()
+    std::atomic<bool> is_done = false;
+    std::jthread maker([&] {
+        for (int64_t i = 0; !is_done; i = (i + 1) % 100) static_cast<void>(Extent::symbol("n") + i);
+    });
+    int failed = 0;
+    for (int i = 0; i < 100 && !failed; ++i) {
+        pid_t child = ::fork();
+        if (child == 0) {
+            ::alarm(20);  // seconds, instead of a wait without end
+            ::_exit((Extent::symbol("n") + 1).is_number());
+        }
+        ::waitpid(child, &failed, 0);
+    }
+    is_done = true;
+    EXPECT_EQ(failed, 0);
 }
 
 }  // namespace
