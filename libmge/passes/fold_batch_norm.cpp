@@ -12,7 +12,7 @@
 #include "libmge/device/device.h"
 #include "libmge/kernel/cpu/parallel.h"
 #include "libmge/ops/linalg/matmul.h"
-#include "libmge/ops/nn/batch_norm.h"
+#include "libmge/ops/nn/batch_norm/batch_norm.h"
 #include "libmge/ops/nn/convolution/conv2d.h"
 #include "libmge/passes/epilogue.h"
 #include "libmge/passes/pass.h"

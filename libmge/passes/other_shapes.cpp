@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/passes/other_shapes.h"
 
-#include "libmge/graph/symbolic_shapes.h"
+#include "libmge/graph/symbolic/symbolic_shapes.h"
 
 namespace mge {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Which shapes of a graph are related at all input shapes, and which only now: decided by symbolic inference
-// (graph/symbolic_shapes.h). Questions that it cannot decide are answered with no.
+// (graph/symbolic/symbolic_shapes.h). Questions that it cannot decide are answered with no.
 
 #include <map>
 #include <vector>

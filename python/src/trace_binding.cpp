@@ -33,7 +33,7 @@
 #include "libmge/model/stored_options.h"
 #include "libmge/op/backend.h"
 #include "libmge/ops/elementwise/convert/convert.h"
-#include "libmge/ops/nn/batch_norm.h"
+#include "libmge/ops/nn/batch_norm/batch_norm.h"
 #include "libmge/passes/pass.h"
 #include "python/src/dimension_names.h"
 #include "python/src/errors.h"

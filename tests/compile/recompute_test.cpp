@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "libmge/mge.h"
-#include "libmge/ops/nn/batch_norm.h"
+#include "libmge/ops/nn/batch_norm/batch_norm.h"
 #include "libmge/ops/random/dropout.h"
 #include "tests/passes/same_graph.h"
 

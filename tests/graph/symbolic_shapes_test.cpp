@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "libmge/graph/symbolic_shapes.h"
+#include "libmge/graph/symbolic/symbolic_shapes.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/model/export/onnx/parts.h"
-#include "libmge/ops/nn/batch_norm.h"
+#include "libmge/ops/nn/batch_norm/batch_norm.h"
 #include "libmge/ops/nn/group_norm.h"
 #include "libmge/ops/nn/layer_norm.h"
 

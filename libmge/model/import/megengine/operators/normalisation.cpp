@@ -3,7 +3,7 @@
 
 #include "libmge/base/number_text.h"
 #include "libmge/model/import/megengine/families.h"
-#include "libmge/ops/nn/batch_norm.h"
+#include "libmge/ops/nn/batch_norm/batch_norm.h"
 #include "libmge/ops/nn/group_norm.h"
 #include "libmge/ops/nn/layer_norm.h"
 #include "libmge/ops/nn/softmax.h"

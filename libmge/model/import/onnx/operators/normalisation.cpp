@@ -7,7 +7,7 @@
 #include "libmge/ops/elementwise/comparison.h"
 #include "libmge/ops/elementwise/exponential.h"
 #include "libmge/ops/elementwise/where.h"
-#include "libmge/ops/nn/batch_norm.h"
+#include "libmge/ops/nn/batch_norm/batch_norm.h"
 #include "libmge/ops/nn/group_norm.h"
 #include "libmge/ops/nn/layer_norm.h"
 #include "libmge/ops/nn/softmax.h"

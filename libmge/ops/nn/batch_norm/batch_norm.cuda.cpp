@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "libmge/ops/nn/batch_norm.h"
+#include "libmge/ops/nn/batch_norm/batch_norm.h"
 
 #include "libmge/kernel/cuda/launch.h"
 #include "libmge/kernel/cuda/reduce/plan_reduction.h"
 #include "libmge/kernel/plain_layouts.h"
-#include "libmge/ops/nn/batch_norm.cuda.h"
+#include "libmge/ops/nn/batch_norm/batch_norm.cuda.h"
 
 namespace mge {
 namespace {

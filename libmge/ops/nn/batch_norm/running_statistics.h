@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "libmge/ops/nn/batch_norm.h"
+#include "libmge/ops/nn/batch_norm/batch_norm.h"
 
 namespace mge::ops {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "libmge/ops/nn/batch_norm.cuda.h"
+#include "libmge/ops/nn/batch_norm/batch_norm.cuda.h"
 
 #include "libmge/kernel/cuda/reduce/reduce.cuh"
 #include "libmge/kernel/cuda/rows.cuh"

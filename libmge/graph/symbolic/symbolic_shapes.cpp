@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A graph is inferred in rounds. Each collects what operators demand of extents; what this says about symbols
 // goes into the shapes of the next round: a symbol equals a number or other symbols, or has a lower bound.
-#include "libmge/graph/symbolic_shapes.h"
+#include "libmge/graph/symbolic/symbolic_shapes.h"
 
 #include <algorithm>
 #include <cmath>
@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "libmge/graph/infer.h"
-#include "libmge/graph/symbolic_values.h"
+#include "libmge/graph/symbolic/symbolic_values.h"
 #include "libmge/ops/create/arange.h"
 #include "libmge/ops/create/full.h"
 #include "libmge/ops/index/slice/slice.h"

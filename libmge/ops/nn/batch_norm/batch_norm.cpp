@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "libmge/ops/nn/batch_norm.h"
+#include "libmge/ops/nn/batch_norm/batch_norm.h"
 
 #include "libmge/op/define.h"
 #include "libmge/ops/elementwise/arithmetic.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "libmge/graph/symbolic_values.h"
+#include "libmge/graph/symbolic/symbolic_values.h"
 
 #include <algorithm>
 #include <unordered_map>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "libmge/ops/nn/batch_norm_onednn.h"
+#include "libmge/ops/nn/batch_norm/batch_norm_onednn.h"
 
 #include "libmge/kernel/cpu/onednn/call.h"
 #include "libmge/kernel/cpu/onednn/implementations.h"
-#include "libmge/ops/nn/running_statistics.h"
+#include "libmge/ops/nn/batch_norm/running_statistics.h"
 
 namespace mge::ops {
 namespace {
