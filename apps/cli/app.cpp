@@ -140,9 +140,9 @@ void App::fail_on_unknown() {
     if (extra.size() == 1 && extra[0] == "--" && !commands_.empty())
         throw UsageError("'--' precedes the command", "put it after the command, before names with dashes");
     // Everything after "--" is positional.
-    bool is_behind_mark = extra.size() > 1 && extra[0] == "--";
-    std::string given = extra.at(is_behind_mark), help = invocation_.tool + " --help lists all";
-    bool is_option = !is_behind_mark && given.size() > 1 && given[0] == '-';
+    bool follows_separator = extra.size() > 1 && extra[0] == "--";
+    std::string given = extra.at(follows_separator), help = invocation_.tool + " --help lists all";
+    bool is_option = !follows_separator && given.size() > 1 && given[0] == '-';
     OptionNames names;
     names.add(*root_);
     for (auto* command : root_->get_subcommands()) names.add(*command);
@@ -174,7 +174,7 @@ void App::parse_arguments() {
     } catch (const CLI::Success& e) {  // --help, --version
         std::ostringstream shown;
         int code = root_->exit(e, shown, shown);
-        std::cout << broken_behind_blanks(shown.str(), terminal_width(STDOUT_FILENO, SIZE_MAX));
+        std::cout << wrapped_at_blanks(shown.str(), terminal_width(STDOUT_FILENO, SIZE_MAX));
         throw Exit{code};
     } catch (const CLI::ExtrasError&) {
         fail_on_unknown();

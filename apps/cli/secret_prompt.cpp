@@ -37,10 +37,10 @@ public:
     }
     ~QuietTerminal() {
         ::tcsetattr(fd_, TCSAFLUSH, &saved_);
-        say("\n");
+        write_line("\n");
         ::close(fd_);
     }
-    void say(const std::string& line) {
+    void write_line(const std::string& line) {
         [[maybe_unused]] auto written = ::write(fd_, line.data(), line.size());
     }
     char next() {
@@ -67,12 +67,12 @@ void wait_for_input(int descriptor) {
 
 }  // namespace
 
-std::optional<SecretBytes> ask_secret(const std::string& prompt) {
+std::optional<SecretBytes> prompt_for_secret(const std::string& prompt) {
     int fd = ::open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY);
     if (fd < 0) return std::nullopt;
     Silence silence;
     QuietTerminal terminal(fd);
-    terminal.say(prompt);
+    terminal.write_line(prompt);
     SecretBytes line(longest_line);
     size_t length = 0;
     for (char c; (c = terminal.next()) != '\n' && c != '\r' && c != end_of_input;) {

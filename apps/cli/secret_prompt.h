@@ -8,7 +8,7 @@
 namespace mge::cli {
 
 // Prompts at the controlling terminal and reads a line without echo. Returns nullopt if there is no terminal.
-std::optional<SecretBytes> ask_secret(const std::string& prompt);
+std::optional<SecretBytes> prompt_for_secret(const std::string& prompt);
 
 // Reads all data of a file descriptor, at most `limit` bytes. Throws UserError that names `where`, also if no
 // process opens a pipe for writing within a second. The descriptor of a named pipe must be non-blocking.

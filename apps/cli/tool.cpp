@@ -82,7 +82,7 @@ struct SafeTextGuard {
 void print_error(const Invocation& invocation, const std::string& message) {
     erase_line();
     std::string line = text(invocation.tool, ": error: ", printable(message));
-    line = broken_behind_blanks(line, terminal_width(STDERR_FILENO, SIZE_MAX));
+    line = wrapped_at_blanks(line, terminal_width(STDERR_FILENO, SIZE_MAX));
     constexpr std::string_view error = "error:";
     if (size_t at = line.find(error); at != line.npos)
         line.replace(at, error.size(), paint(STDERR_FILENO, Paint::red, std::string(error)));

@@ -73,12 +73,12 @@ int rekey(const cli::Invocation& invocation, RekeyJob& job) {
 }
 
 template <class Job>
-std::shared_ptr<Job> add(cli::App& app, const char* name, const char* description, const char* whose_key,
+std::shared_ptr<Job> add(cli::App& app, const char* name, const char* description, const char* key_owner,
                          int (*body)(const cli::Invocation&, Job&)) {
     auto job = std::make_shared<Job>();
     auto& invocation = app.invocation();
     auto& command = app.command(name, description, [=, &invocation] { return body(invocation, *job); });
-    add_file_job(command, *job, whose_key);
+    add_file_job(command, *job, key_owner);
     return job;
 }
 

@@ -14,14 +14,14 @@
 
 namespace mge::crypt {
 
-void add_file_job(CLI::App& command, FileJob& job, const std::string& whose_key) {
+void add_file_job(CLI::App& command, FileJob& job, const std::string& key_owner) {
     command.add_option("in", job.in, "File to read")->required()->type_name("FILE");
     cli::add_written_file(command, "out", job.out, "File to write atomically; may be the input");
     command.add_option("--cipher", job.cipher, "Cipher or format: aes-256-gcm, or one of MegEngine's")
         ->type_name("NAME")
         ->capture_default_str()
         ->check(cli::one_of(cipher_names()));
-    cli::add_key_options(command, job.key, whose_key);
+    cli::add_key_options(command, job.key, key_owner);
 }
 
 void FileJob::begin() {

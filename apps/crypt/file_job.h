@@ -26,7 +26,7 @@ struct FileJob {
 };
 
 // Defines IN, OUT, --cipher and the key flags.
-void add_file_job(CLI::App& command, FileJob& job, const std::string& whose_key);
+void add_file_job(CLI::App& command, FileJob& job, const std::string& key_owner);
 
 // Returns the cipher with its key. MegEngine's formats fall back to MegEngine's default key, with a warning.
 // `warnings` also receives weaknesses of the cipher.

@@ -310,7 +310,7 @@ private:
                 if (accept("]")) break;
             }
             if (accept("...")) {
-                axis = x.shape.rank() - axes_behind();
+                axis = x.shape.rank() - trailing_axes();
                 continue;
             }
             if (axis < 0 || axis >= x.shape.rank()) fail("the array has the shape ", x.shape);
@@ -325,7 +325,7 @@ private:
         return x;
     }
     // Returns the number of axes in the rest of an index.
-    int axes_behind() const {
+    int trailing_axes() const {
         int depth = 0, count = 0;
         for (size_t i = at_; i < text_.size() && (depth > 0 || text_[i] != ']'); ++i) {
             depth += text_[i] == '[';

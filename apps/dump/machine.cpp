@@ -181,7 +181,8 @@ MachineFact energy() {
 MachineFact gpu() {
     auto& gpu = gpus();
     if (gpu.count == 0)
-        return {"gpu", MachineState::missing, "none", text("everything runs on the CPU: ", gpu.why_none)};
+        return {"gpu", MachineState::missing, "none",
+                text("everything runs on the CPU: ", gpu.why_unavailable)};
     return {"gpu", MachineState::ok, text(gpu.count, " x ", device(parse_device("gpu0")).model()), {}};
 }
 

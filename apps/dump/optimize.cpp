@@ -83,13 +83,13 @@ struct LayoutChoice {
     std::vector<std::string> without_effect;
 };
 
-bool asks_for_layout(const cli::LayoutOptions& options) {
+bool requests_layout(const cli::LayoutOptions& options) {
     return !options.formats.empty() || !options.transform.empty();
 }
 
 // Stores the layout for load_and_run in the model's metadata: the one given, or the fastest here.
 LayoutChoice choose_layout(Model& model, const cli::LayoutOptions& options, DeviceId device) {
-    if (!asks_for_layout(options)) return {};
+    if (!requests_layout(options)) return {};
     CompileOptions compile;
     compile.device = device;
     compile.measure_layouts = !options.transform.empty();
@@ -137,7 +137,7 @@ void check_test_cases(const Model& model) {
 
 int run(const OptimizeOptions& options, const cli::Invocation& invocation) {
     check(options.layout);
-    if (!options.device.empty() && !asks_for_layout(options.layout))
+    if (!options.device.empty() && !requests_layout(options.layout))
         throw cli::UsageError("--device selects where layouts are tried, but no layout is requested",
                               "add --layout-transform or a flag such as --enable-nchw88, or omit it");
     if (!options.pack && (options.threads || !options.cache.empty()))

@@ -23,8 +23,8 @@ int run(const UnpackOptions& options, const cli::Invocation& invocation) {
         throw cli::UsageError("no output is given", "name a file for the model, --info or --cache");
     UnpackPaths written = unpack_model(options.packed, wanted, cli::key_provider(options.key));
     cli::Json parts = cli::Json::object();
-    auto report = [&](const char* part, const std::string& asked, const std::string& path) {
-        if (asked.empty()) return;
+    auto report = [&](const char* part, const std::string& requested, const std::string& path) {
+        if (requested.empty()) return;
         parts[part] = path.empty() ? cli::Json() : cli::Json(path);
         if (path.empty())
             std::cout << "there is no " << part << " in '" << options.packed << "'\n";

@@ -27,16 +27,16 @@ Pinning pinning_of(const DeviceOptions& o) {
 }  // namespace
 
 void set_threads(const Options& options) {
-    int crew = std::max(options.run.streams, options.run.loads);
+    int workers = std::max(options.run.streams, options.run.loads);
     auto [option, cpus] = pinning_of(options.device);
     int threads = options.device.wanted_threads();
-    if (!threads) threads = std::max(1, (cpus.empty() ? default_threads() : int(cpus.size())) / crew);
+    if (!threads) threads = std::max(1, (cpus.empty() ? default_threads() : int(cpus.size())) / workers);
     set_default_threads(threads);
     if (cpus.empty()) return;
-    if (int(cpus.size()) != threads * crew)
+    if (int(cpus.size()) != threads * workers)
         throw_user(option,
-                   text(counted(cpus.size(), "CPU"), " for ", counted(threads * crew, "thread"), " (", crew,
-                        " times ", threads, "); give one for each"),
+                   text(counted(cpus.size(), "CPU"), " for ", counted(threads * workers, "thread"), " (",
+                        workers, " times ", threads, "); give one for each"),
                    ErrorClass::value);
     auto allowed = allowed_cpus();
     for (int cpu : cpus)

@@ -36,7 +36,7 @@ constexpr std::array absent_devices{
 std::vector<Absent> still_absent() {
     std::vector<Absent> result(absent_devices.begin(), absent_devices.end());
     if (auto& gpu = gpus(); gpu.count == 0)
-        for (auto* name : {"cuda", "gpu"}) result.insert(result.begin(), {name, gpu.why_none});
+        for (auto* name : {"cuda", "gpu"}) result.insert(result.begin(), {name, gpu.why_unavailable});
     for (auto& kind : added_device_kinds())
         if (kind.count) std::erase_if(result, [&](auto& absent) { return absent.name == kind.name; });
     return result;

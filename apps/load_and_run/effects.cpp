@@ -27,7 +27,7 @@ void note_options_without_effect(Job& job, Test& test) {
 void note_unread_options(Job& job, Test& test) {
     if (test.index > 0) return;
     for (auto& option : compat::named_options()) {
-        auto why = why_unread(job.session->asked(), option);
+        auto why = why_unread(job.session->requested(), option);
         std::string flag(option.flag);
         if (!why || flag.empty() || cli::value_of(flag, job.invocation.arguments).empty()) continue;
         if (std::ranges::find(job.options_without_effect, flag) == job.options_without_effect.end())
@@ -36,7 +36,7 @@ void note_unread_options(Job& job, Test& test) {
 }
 
 // A plan replaces the options that choose algorithms.
-void note_options_behind_a_plan(Job& job, Test& test) {
+void note_options_ignored_by_plan(Job& job, Test& test) {
     if (test.index > 0 || job.options.checks.replay_plan.empty()) return;
     auto& o = job.options.algorithms;
     auto note = [&](bool is_given, const char* option) {
@@ -68,7 +68,7 @@ void note_seed_without_random_values(Job& job, Test& test) {
 
 void check_sanity(Job& job, Test& test) {
     if (test.index > 0) return;
-    if (!job.session->asked().var_sanity_check_first_run) {
+    if (!job.session->requested().var_sanity_check_first_run) {
         job.report["sanity_check"] = {{"skipped", true}};
         return;
     }

@@ -25,7 +25,7 @@ constexpr std::array test_stages{
     TestStage{"compile", compile},
     TestStage{"note what has no effect", note_options_without_effect},
     TestStage{"note what is not read", note_unread_options},
-    TestStage{"note what a plan overrides", note_options_behind_a_plan},
+    TestStage{"note what a plan overrides", note_options_ignored_by_plan},
     TestStage{"note what needs a reference", note_options_without_reference},
     TestStage{"note what needs random numbers", note_seed_without_random_values},
     TestStage{"watch its runs", watch},

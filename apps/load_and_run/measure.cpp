@@ -49,9 +49,9 @@ void wait_until(Clock::time_point time) {
 }
 
 // All runs of one test, by one thread or several that start together.
-class Crew {
+class Workers {
 public:
-    Crew(Session& session, Test& test, const Options& options)
+    Workers(Session& session, Test& test, const Options& options)
         : session_(session),
           test_(test),
           options_(options),
@@ -81,10 +81,10 @@ public:
 
 private:
     struct Begin {
-        Crew* crew;
+        Workers* workers;
         void operator()() noexcept {
-            crew->energy_.start();
-            crew->begin_ = Clock::now();
+            workers->energy_.start();
+            workers->begin_ = Clock::now();
         }
     };
 
@@ -115,7 +115,7 @@ private:
             return work_on(*own.context, i);
         }
         auto context = session_.make_context(test_);
-        if (session_.asked().fake_next_exec) {
+        if (session_.requested().fake_next_exec) {
             context->run();
             context->wait();
         }
@@ -200,7 +200,7 @@ private:
 }  // namespace
 
 Measured measure(Session& session, Test& test, const Options& options) {
-    return Crew(session, test, options).run();
+    return Workers(session, test, options).run();
 }
 
 }  // namespace mge::load_and_run

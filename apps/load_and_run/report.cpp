@@ -249,15 +249,15 @@ Json tensors_json(const std::vector<std::pair<std::string, Tensor>>& tensors) {
 
 std::string device_name(const DeviceOptions& o) {
     if (o.cpu_default) return "cpu:default";
-    return o.asked_name().empty() ? "cpu0" : physical_name(o.place());
+    return o.requested_name().empty() ? "cpu0" : physical_name(o.place());
 }
 
 // Fields for flags that appear nowhere else in the report.
 void add_on_request(Job& job) {
     auto& o = job.options;
-    std::string asked = o.device.asked_name();
-    if (asked.empty()) asked = o.device.asks_cpu() ? "cpu" : "default";
-    job.report["device"] = {{"asked", asked},
+    std::string requested = o.device.requested_name();
+    if (requested.empty()) requested = o.device.requests_cpu() ? "cpu" : "default";
+    job.report["device"] = {{"asked", requested},
                             {"name", device_name(o.device)},
                             {"threads", default_threads()},
                             {"issued_by", o.device.runs_on_worker() ? "worker" : "caller"},
@@ -282,7 +282,7 @@ void add_on_request(Job& job) {
                                                 {"nodes_before", done.nodes_before},
                                                 {"nodes_after", done.nodes_after}};
     }
-    if (job.session->asked().fake_next_exec) job.report["fake_run_ms"] = job.tests[0].fake_run_ms;
+    if (job.session->requested().fake_next_exec) job.report["fake_run_ms"] = job.tests[0].fake_run_ms;
 }
 
 // Parts of the time from the file to the first result.
@@ -358,7 +358,7 @@ int write_report(Job& job) {
         job.report = std::move(first);
         auto& run = job.options.run;
         job.report["interface"] = run.lite ? "lite" : run.mdl ? "mdl" : "default";
-        job.report["options"] = to_json(job.session->asked());
+        job.report["options"] = to_json(job.session->requested());
         job.report["options_without_effect"] = job.options_without_effect;
         if (job.session->compile_options().level < 0)
             job.report["replaced_values"] = replaced_json(*job.tests.at(0).program);

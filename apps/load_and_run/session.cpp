@@ -48,11 +48,11 @@ CompileOptions without_own_matters(CompileOptions options) {
 
 Session::Session(const Options& options) : options_(options) {
     open_cache();
-    asked_ = make_compile_options(options, cache_.get());
+    requested_ = make_compile_options(options, cache_.get());
     load();
-    if (options.run.lite) lite_ = std::make_unique<LiteSession>(options, asked_);
+    if (options.run.lite) lite_ = std::make_unique<LiteSession>(options, requested_);
     take_stored_options();
-    compile_options_ = without_own_matters(asked_);
+    compile_options_ = without_own_matters(requested_);
     if (options.graph.optimize_for_inference) optimize();
 }
 
@@ -117,10 +117,10 @@ void Session::optimize() {
 
 void Session::use(const CompileOptions& options) {
     compile_options_ = options;
-    bool checks = asked_.var_sanity_check_first_run, binds = binds_outputs();
-    asked_ = options;
-    asked_.var_sanity_check_first_run = checks;
-    asked_.force_output_use_user_specified_memory = binds;
+    bool checks = requested_.var_sanity_check_first_run, binds = binds_outputs();
+    requested_ = options;
+    requested_.var_sanity_check_first_run = checks;
+    requested_.force_output_use_user_specified_memory = binds;
     stored_.reset();
     program_ = nullptr;
 }
@@ -156,12 +156,12 @@ void Session::take_stored_options() {
     stored_ = stored_options(model_);
     if (!stored_) return;
     CompileOptions plain;
-    plain.keeps_weights = asked_.keeps_weights;
-    bool is_plain = to_json(asked_) == to_json(plain) && !options_.run.fitting;
+    plain.keeps_weights = requested_.keeps_weights;
+    bool is_plain = to_json(requested_) == to_json(plain) && !options_.run.fitting;
     stored_fate_ = is_plain ? "used" : "overridden";
     if (!is_plain) return stored_.reset();
-    asked_ = with_stored(asked_, *stored_);
-    check(asked_);
+    requested_ = with_stored(requested_, *stored_);
+    check(requested_);
 }
 
 std::vector<std::string> Session::input_names() const {

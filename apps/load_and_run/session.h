@@ -23,7 +23,7 @@ public:
     const CompileOptions& compile_options() const { return compile_options_; }
     // As requested by flags or the model. The first run's check has a separate run, so that it does not count
     // in the first run's time, and memory for outputs is given here.
-    const CompileOptions& asked() const { return asked_; }
+    const CompileOptions& requested() const { return requested_; }
     // From now on compilations are checked; null: no longer.
     void check_with(Checks* checks) { checks_ = checks; }
 
@@ -66,13 +66,13 @@ private:
     std::vector<std::string> input_names() const;
     void require_known_shapes(const TensorSpecs& inputs) const;
     std::shared_ptr<const Program> program_for(const TensorSpecs& inputs);
-    bool binds_outputs() const { return asked_.force_output_use_user_specified_memory; }
+    bool binds_outputs() const { return requested_.force_output_use_user_specified_memory; }
 
     const Options& options_;
     Model model_;
     std::unique_ptr<FastrunCache> cache_;
     std::unique_ptr<LiteSession> lite_;  // with --lite, which loads, compiles and runs
-    CompileOptions asked_, compile_options_;
+    CompileOptions requested_, compile_options_;
     std::optional<StoredOptions> stored_;
     std::string stored_fate_ = "none";
     Checks* checks_ = nullptr;

@@ -58,7 +58,7 @@ void judge(Job& job, const TestCaseResult& result) {
 // The model with the options of its first test's program in it.
 void write_with_options(Job& job, const std::string& path) {
     Model model = job.session->model();
-    store_options(model, job.session->asked(), *job.tests.at(0).program);
+    store_options(model, job.session->requested(), *job.tests.at(0).program);
     write_model(path, model);
 }
 

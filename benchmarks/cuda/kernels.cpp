@@ -264,13 +264,13 @@ void transfers() {
         for (int step = 0; step < steps; ++step) compute(there, times);
     });
     double copied = seconds_of([&] {
-        for (int step = 0; step < steps; ++step) upload_beside(locked, place);
+        for (int step = 0; step < steps; ++step) upload_overlapped(locked, place);
     });
     double both = seconds_of([&] {
-        Tensor ahead = upload_beside(locked, place);
+        Tensor ahead = upload_overlapped(locked, place);
         for (int step = 0; step < steps; ++step) {
             compute(ahead, times);
-            ahead = upload_beside(locked, place);
+            ahead = upload_overlapped(locked, place);
         }
     });
     std::printf(

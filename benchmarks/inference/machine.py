@@ -6,7 +6,7 @@ import platform
 from pathlib import Path
 
 # The features that decide which kernels an engine uses.
-TELLING_FLAGS = ("avx2", "avx_vnni", "avx512f", "avx512_vnni", "avx512_bf16", "amx_tile")
+SHOWN_FLAGS = ("avx2", "avx_vnni", "avx512f", "avx512_vnni", "avx512_bf16", "amx_tile")
 
 
 def describe_machine():
@@ -21,7 +21,7 @@ def describe_machine():
         cpu += f" (family {fields['cpu family']}, model {fields['model']})"
     return {
         "cpu": cpu,
-        "isa": "+".join(flag for flag in TELLING_FLAGS if flag in flags),
+        "isa": "+".join(flag for flag in SHOWN_FLAGS if flag in flags),
         "cores": len(os.sched_getaffinity(0)),
         "kernel": platform.release(),
     }

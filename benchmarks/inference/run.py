@@ -78,7 +78,7 @@ class Contestant:
             preexec_fn=lambda: os.sched_setaffinity(0, cores),
         )
         self.facts = self._answer()
-        self.facts.update(self._ask("memory"))
+        self.facts.update(self._request("memory"))
         self.stop()
 
     def _answer(self):
@@ -89,7 +89,7 @@ class Contestant:
             raise RuntimeError(f"{self.label} ended with status {self.process.wait()}")
         return json.loads(line)
 
-    def _ask(self, command):
+    def _request(self, command):
         self.process.stdin.write(command + "\n")
         self.process.stdin.flush()
         return self._answer()
@@ -100,7 +100,7 @@ class Contestant:
     def turn(self, command):
         """Let it run one command alone; return the times of the single runs in ms."""
         os.kill(self.process.pid, signal.SIGCONT)
-        times = self._ask(command)["ms"]
+        times = self._request(command)["ms"]
         self.stop()
         return times
 

@@ -19,11 +19,11 @@ bool is_limited(decltype(RLIMIT_AS) resource) {
 void require_address_space(size_t bytes, std::string_view purpose) {
     if (bytes == 0 || (!is_limited(RLIMIT_AS) && !is_limited(RLIMIT_DATA))) return;
     // Reserves addresses without touching memory.
-    void* room =
+    void* mapping =
         ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (room == MAP_FAILED)
+    if (mapping == MAP_FAILED)
         throw MemoryError(text("the limit of the address space leaves no ", bytes, " bytes for ", purpose));
-    ::munmap(room, bytes);
+    ::munmap(mapping, bytes);
 }
 
 }  // namespace mge

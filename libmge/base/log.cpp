@@ -64,15 +64,15 @@ bool add_seen(const std::string& text) {
     return true;
 }
 
-std::atomic<void (*)()> make_room_for_line{nullptr};
+std::atomic<void (*)()> line_hook{nullptr};
 
-void make_room() {
-    if (auto* f = make_room_for_line.load()) f();
+void clear_terminal_line() {
+    if (auto* f = line_hook.load()) f();
 }
 
 }  // namespace
 
-void before_log_lines(void (*make_room)()) { make_room_for_line = make_room; }
+void before_log_lines(void (*clear_terminal_line)()) { line_hook = clear_terminal_line; }
 
 void set_log_level(LogLevel level) { given_level = int(level); }
 
@@ -94,13 +94,13 @@ bool log_enabled(LogChannel channel) {
 
 void log_line(LogChannel channel, const std::string& line) {
     if (!log_enabled(channel)) return;
-    make_room();
+    clear_terminal_line();
     std::fprintf(stderr, "[%s] %s\n", channel_names[size_t(channel)].data(), line.c_str());
 }
 
 void log_message(LogLevel level, const std::string& line) {
     if (level < log_level()) return;
-    make_room();
+    clear_terminal_line();
     std::fprintf(stderr, "mge: %s: %s\n", level_names[size_t(level)].data(), printable(line).c_str());
 }
 

@@ -29,6 +29,6 @@ MGE_API void log_message(LogLevel level, const std::string& line);
 MGE_API void log_warning(const std::string& line);
 
 // Called before each line, to remove terminal output that the line would overwrite. Null: no function.
-MGE_API void before_log_lines(void (*make_room)());
+MGE_API void before_log_lines(void (*clear_terminal_line)());
 
 }  // namespace mge

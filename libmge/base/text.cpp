@@ -21,7 +21,7 @@ struct KeptStreams {
 };
 thread_local KeptStreams kept;
 
-void start_anew(TextStream& stream) {
+void restart_stream(TextStream& stream) {
     static const std::string nothing;
     static const std::ios pristine(nullptr);
     stream.clear();
@@ -40,7 +40,7 @@ LentStream::LentStream()
 LentStream::~LentStream() {
     std::unique_ptr<TextStream> stream(stream_);
     if (is_ended || kept.count == most_kept || stream->view().size() > longest_kept) return;
-    start_anew(*stream);
+    restart_stream(*stream);
     kept.streams[kept.count++] = std::move(stream);
 }
 

@@ -26,7 +26,7 @@ struct Hello {
 };
 
 // Connections that have not said yet which process they are. When there are more, the oldest is closed.
-constexpr size_t most_guests = 128;
+constexpr size_t most_pending_peers = 128;
 
 template <class T>
 std::span<const std::byte> bytes_of_value(const T& value) {
@@ -58,10 +58,10 @@ bool advance(std::span<Byte>& bytes, auto&& move) {
 }
 
 // A connection that has not said yet which process it is. It stays at its address.
-class Guest {
+class PendingPeer {
 public:
-    explicit Guest(Socket socket) : socket_(std::move(socket)) {}
-    Guest(const Guest&) = delete;
+    explicit PendingPeer(Socket socket) : socket_(std::move(socket)) {}
+    PendingPeer(const PendingPeer&) = delete;
 
     int descriptor() const { return socket_.descriptor(); }
     // False when the connection is lost.
@@ -204,34 +204,34 @@ void ProcessMesh::connect(int rank, std::span<const ProcessAddress> processes,
 // Listens to all guests at once: a silent one holds up no other.
 void ProcessMesh::let_in_others(std::span<const std::string> tokens, std::chrono::seconds patience,
                                 Deadline end) {
-    std::list<Guest> guests;
+    std::list<PendingPeer> pending_peers;
     int missing = size() - 1 - rank();
     auto is_ours = [&](const Hello& hello) {
         return std::ranges::equal(hello.name, Hello().name) && hello.rank > rank() && hello.rank < size() &&
                !peers_[size_t(hello.rank)] &&
                is_same_secret({hello.token, token_bytes}, tokens[size_t(hello.rank)]);
     };
-    auto is_to_go = [&](Guest& guest) {
-        if (!guest.listen()) return true;
-        if (!guest.has_spoken()) return false;
-        if (is_ours(guest.hello())) {
-            peers_[size_t(guest.hello().rank)] = guest.take();
+    auto is_to_go = [&](PendingPeer& pending_peer) {
+        if (!pending_peer.listen()) return true;
+        if (!pending_peer.has_spoken()) return false;
+        if (is_ours(pending_peer.hello())) {
+            peers_[size_t(pending_peer.hello().rank)] = pending_peer.take();
             --missing;
         }
         return true;
     };
     while (missing > 0) {
         std::vector<pollfd> events{{listening_.descriptor(), POLLIN, 0}};
-        for (auto& guest : guests) events.push_back({guest.descriptor(), POLLIN, 0});
+        for (auto& pending_peer : pending_peers) events.push_back({pending_peer.descriptor(), POLLIN, 0});
         if (wait_for_events(events, end) == 0)
             throw UserError(text("process ", rank(), " waited ", patience.count(), " s for ", missing, " of ",
                                  size(), " processes, which have not come"));
-        guests.remove_if(is_to_go);
+        pending_peers.remove_if(is_to_go);
         if (!events[0].revents) continue;
         Socket socket = accept_from(listening_, end);
-        if (!socket || guests.size() == most_guests)  // there may be no descriptor left
-            if (!guests.empty()) guests.pop_front();
-        if (socket) guests.emplace_back(std::move(socket));
+        if (!socket || pending_peers.size() == most_pending_peers)  // there may be no descriptor left
+            if (!pending_peers.empty()) pending_peers.pop_front();
+        if (socket) pending_peers.emplace_back(std::move(socket));
     }
 }
 

@@ -41,7 +41,7 @@ struct Compilation : ProgramParts {
     struct Order {
         Schedule schedule;
         std::vector<NodeId> repeated;  // nodes that repeat earlier work
-        bool has_copies_beside = false;
+        bool has_overlapped_copies = false;
     } order;
 
     struct Binding {

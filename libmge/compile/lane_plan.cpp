@@ -44,7 +44,7 @@ public:
         known_at_.resize(steps_.size());
         for (size_t i = 0; i < steps_.size(); ++i) order(i);
         for (auto& copy : plan_.copies) copy.is_last = may_be_last(copy);
-        for (auto& copy : plan_.copies) order_behind_last(copy);
+        for (auto& copy : plan_.copies) order_after_previous_run(copy);
         return std::move(plan_);
     }
 
@@ -90,7 +90,7 @@ private:
     void note_copy(size_t i) {
         auto& step = steps_[i];
         auto& node = graph_.node(step.node);
-        if (step.is_dynamic || step.is_idle || !is_copy_beside(graph_, node)) return;
+        if (step.is_dynamic || step.is_idle || !is_overlapped_copy(graph_, node)) return;
         auto &from = graph_.value(node.inputs[0]), &to = graph_.value(node.outputs[0]);
         bool is_upload = from.device.is_host();
         auto is_shared = [](const Location& location) { return location.kind != Location::Kind::arena; };
@@ -122,13 +122,13 @@ private:
         return wait;
     }
 
-    void come_behind(size_t i, size_t k) {
+    void order_after(size_t i, size_t k) {
         auto& known = known_[lane_of(i)];
         if (lane_of(k) == lane_of(i) || known[lane_of(k)] >= int(k)) return;
         Wait wait = wait_for(i, k);
         if (wait == Wait::none) return;
         auto& step = plan_.steps[i];
-        (wait == Wait::of_host ? step.host_waits : step.behind).push_back(k);
+        (wait == Wait::of_host ? step.host_waits : step.lane_waits).push_back(k);
         plan_.steps[k].is_waited_for = true;
         for (size_t lane = 0; lane < known.size(); ++lane)
             known[lane] = std::max(known[lane], known_at_[k][lane]);
@@ -136,10 +136,10 @@ private:
 
     void order(size_t i) {
         if (is_copy(i)) {
-            for (size_t k = i; k-- > 0;) come_behind(i, k);
+            for (size_t k = i; k-- > 0;) order_after(i, k);
         } else {
             for (size_t c = plan_.copies.size(); c-- > 0;)
-                if (plan_.copies[c].step < i) come_behind(i, plan_.copies[c].step);
+                if (plan_.copies[c].step < i) order_after(i, plan_.copies[c].step);
         }
         auto& known = known_[lane_of(i)];
         known[lane_of(i)] = int(i);
@@ -162,13 +162,13 @@ private:
 
     // Notes the last access in each lane. Accesses earlier in this run are ordered anyway. The next run waits
     // for copies that still access a context's host memory.
-    void order_behind_last(const LanePlan::Copy& copy) {
+    void order_after_previous_run(const LanePlan::Copy& copy) {
         std::vector<bool> is_known(lane_count());
         is_known[lane_of(copy.step)] = true;
         for (size_t k = steps_.size(); k-- > copy.step + 1;) {
             if (is_known[lane_of(k)] || !collide_at(copy.step, k, true)) continue;
             is_known[lane_of(k)] = !is_last(k);
-            plan_.steps[copy.step].behind_last.push_back(k);
+            plan_.steps[copy.step].previous_run_waits.push_back(k);
             plan_.steps[k].is_waited_for = true;
         }
     }
@@ -187,15 +187,15 @@ private:
 
 }  // namespace
 
-bool is_copy_beside(const Graph& graph, const Node& node) {
+bool is_overlapped_copy(const Graph& graph, const Node& node) {
     if (node.op != &ops::ToDevice::info) return false;
     DeviceId from = running_place(graph, node), to = graph.place(node);
     if (from.is_host() == to.is_host()) return false;
     return copying_device(from.is_host() ? to : from);
 }
 
-bool has_copies_beside(const Graph& graph) {
-    return std::ranges::any_of(graph.nodes(), [&](auto& node) { return is_copy_beside(graph, node); });
+bool has_overlapped_copies(const Graph& graph) {
+    return std::ranges::any_of(graph.nodes(), [&](auto& node) { return is_overlapped_copy(graph, node); });
 }
 
 LanePlan plan_lanes(const Graph& graph, std::span<const CompiledStep> steps,
@@ -217,14 +217,14 @@ struct Alive {
         bytes = live_bytes(own);
         most = std::ranges::max(bytes);
     }
-    bool has_room(int step, size_t more) const {
+    bool fits(int step, size_t more) const {
         return step >= 0 && step < int(bytes.size()) && bytes[size_t(step)] + align_up(more) <= most;
     }
     // Extends a life from `begin` in one direction by at most `most_steps` steps. Returns by how many it
     // fits.
     int take(int begin, int by, int most_steps, size_t more) {
         int taken = 0;
-        for (int at = begin; taken < most_steps && has_room(at, more); at += by, ++taken)
+        for (int at = begin; taken < most_steps && fits(at, more); at += by, ++taken)
             bytes[size_t(at)] += align_up(more);
         return taken;
     }
@@ -232,21 +232,21 @@ struct Alive {
 
 }  // namespace
 
-std::vector<MemoryBlock> with_room_for_copies(std::vector<MemoryBlock> blocks, const Graph& graph,
-                                              const Schedule& schedule, std::span<const int> block_of,
-                                              CopyRoom room) {
+std::vector<MemoryBlock> with_slack_for_copies(std::vector<MemoryBlock> blocks, const Graph& graph,
+                                               const Schedule& schedule, std::span<const int> block_of,
+                                               CopySlack slack) {
     std::vector<std::optional<Alive>> alive;
     for (int i = 0; i < int(schedule.steps.size()); ++i) {
         auto& node = graph.node(schedule.steps[size_t(i)].node);
-        if (schedule.steps[size_t(i)].is_dynamic || !is_copy_beside(graph, node)) continue;
+        if (schedule.steps[size_t(i)].is_dynamic || !is_overlapped_copy(graph, node)) continue;
         bool is_upload = running_place(graph, node).is_host();
         int at = block_of[size_t(is_upload ? node.outputs[0] : node.inputs[0])];
         if (at < 0) continue;
         auto& block = blocks[size_t(at)];
         if ((is_upload ? block.first : block.last) != i) continue;
         bool is_of_input = is_upload && graph.value(node.inputs[0]).producer < 0;
-        if (is_of_input && align_up(block.bytes) <= room.spare) {
-            room.spare -= align_up(block.bytes);
+        if (is_of_input && align_up(block.bytes) <= slack.spare) {
+            slack.spare -= align_up(block.bytes);
             block.first = 0;
             block.last = int(schedule.steps.size()) - 1;
             continue;
@@ -255,9 +255,9 @@ std::vector<MemoryBlock> with_room_for_copies(std::vector<MemoryBlock> blocks, c
         auto& there = alive[block.place];
         if (!there) there.emplace(blocks, block.place);
         if (is_upload)
-            block.first -= there->take(block.first - 1, -1, room.steps, block.bytes);
+            block.first -= there->take(block.first - 1, -1, slack.steps, block.bytes);
         else
-            block.last += there->take(block.last + 1, 1, room.steps, block.bytes);
+            block.last += there->take(block.last + 1, 1, slack.steps, block.bytes);
     }
     return blocks;
 }

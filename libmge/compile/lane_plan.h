@@ -28,10 +28,10 @@ struct LanePlan {
         bool is_last = false;
     };
     struct Step {
-        int copy = -1;                    // index of its copy; -1 if the step is not a copy
-        std::vector<size_t> behind;       // steps that the lane waits for
-        std::vector<size_t> host_waits;   // steps that the enqueuing thread waits for
-        std::vector<size_t> behind_last;  // steps of the previous run that it waits for
+        int copy = -1;                           // index of its copy; -1 if the step is not a copy
+        std::vector<size_t> lane_waits;          // steps that the lane waits for
+        std::vector<size_t> host_waits;          // steps that the enqueuing thread waits for
+        std::vector<size_t> previous_run_waits;  // steps of the previous run that it waits for
         bool is_waited_for = false;
     };
     std::vector<Copy> copies;
@@ -39,23 +39,23 @@ struct LanePlan {
 };
 
 // True if the node copies between the host and a device that can copy while it works.
-bool is_copy_beside(const Graph& graph, const Node& node);
-bool has_copies_beside(const Graph& graph);
+bool is_overlapped_copy(const Graph& graph, const Node& node);
+bool has_overlapped_copies(const Graph& graph);
 LanePlan plan_lanes(const Graph& graph, std::span<const CompiledStep> steps,
                     std::span<const DeviceId> places);
 
 // Limits for longer lives of copied values. Lives grow by up to `steps` steps if that does not raise the
 // peak. Up to `spare` bytes of copied inputs may live all the time, so that copies for the next run need not
 // wait for the end of this one.
-struct CopyRoom {
+struct CopySlack {
     int steps = 0;
     size_t spare = 0;
 };
 
 // Allocates memory earlier for copies to the device, and frees it later for copies from it, so that copies
 // wait less. `block_of` maps values to blocks, or -1.
-std::vector<MemoryBlock> with_room_for_copies(std::vector<MemoryBlock> blocks, const Graph& graph,
-                                              const Schedule& schedule, std::span<const int> block_of,
-                                              CopyRoom room);
+std::vector<MemoryBlock> with_slack_for_copies(std::vector<MemoryBlock> blocks, const Graph& graph,
+                                               const Schedule& schedule, std::span<const int> block_of,
+                                               CopySlack slack);
 
 }  // namespace mge

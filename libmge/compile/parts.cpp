@@ -59,7 +59,7 @@ struct PartedExecutable::Part {
     std::vector<std::string> inputs;  // inputs of the whole graph that it reads
     std::vector<ValueId> sources;     // its graph's inputs: values of the whole graph
     std::vector<ValueId> results;     // its outputs: requested values, then those for later parts
-    size_t asked = 0;
+    size_t requested = 0;
     std::vector<ValueId> done_with;  // values without readers in later parts
     std::unique_ptr<Executable> executable;
 };
@@ -146,7 +146,7 @@ PartedExecutable::PartedExecutable(const Graph& given, const std::vector<std::ve
         PartGraph builder(graph, part_of, int(i));
         builder.add_nodes();
         part->results = parts[i];
-        part->asked = parts[i].size();
+        part->requested = parts[i].size();
         for (size_t id = 0; id < graph.values().size(); ++id) {
             NodeId producer = graph.value(ValueId(id)).producer;
             bool is_made_here = producer >= 0 && part_of[size_t(producer)] == int(i);
@@ -193,10 +193,10 @@ Tensors PartedExecutable::run(size_t index, const std::map<std::string, Tensor>&
     }
     next_ = 0;  // unless it completes
     Tensors results = part.executable->run(operands);
-    for (size_t i = part.asked; i < results.size(); ++i) waiting_[part.results[i]] = results[i];
+    for (size_t i = part.requested; i < results.size(); ++i) waiting_[part.results[i]] = results[i];
     for (ValueId id : part.done_with) waiting_.erase(id);
     next_ = index + 1 < parts_.size() ? index + 1 : 0;
-    results.resize(part.asked);
+    results.resize(part.requested);
     return results;
 }
 

@@ -51,7 +51,7 @@ struct MemoryLayout {
 };
 
 // How steps are enqueued.
-struct Asking {
+struct EnqueuePlan {
     std::vector<StepThreads> threads;  // by step; empty if the caller enqueues all of them
     LanePlan copies;                   // empty if all steps use the queues of their places
 };
@@ -100,7 +100,7 @@ struct ProgramParts {
     std::vector<DeviceId> places;
     MemoryLayout placement;
     std::vector<CompiledStep> steps;
-    Asking asking;
+    EnqueuePlan enqueue_plan;
     Pieces pieces;
     Reports reports;
     std::unique_ptr<const ReplacementCheck> check;  // null unless the level is below zero

@@ -127,7 +127,8 @@ void report_steps(Compilation& c) {
         for (NodeId origin : node.origins)
             report.sources.push_back(c.graph.source_nodes()->at(size_t(origin)));
         report.device = c.places[step.place];
-        if (!c.asking.threads.empty()) report.thread = c.asking.threads[c.reports.steps.size()].owner;
+        if (!c.enqueue_plan.threads.empty())
+            report.thread = c.enqueue_plan.threads[c.reports.steps.size()].owner;
         report.inputs = node.inputs;
         report.outputs = node.outputs;
         report.is_repeated = std::ranges::binary_search(c.order.repeated, step.node);

@@ -109,9 +109,9 @@ std::shared_ptr<const Program> make_program(Compilation& c) {
 
 }  // namespace
 
-Compilation::Compilation(Graph source_graph, const CompileOptions& asked)
-    : ProgramParts{.id = next_graph_id(), .options = asked, .graph = std::move(source_graph)},
-      around(asked.select.around) {}
+Compilation::Compilation(Graph source_graph, const CompileOptions& requested)
+    : ProgramParts{.id = next_graph_id(), .options = requested, .graph = std::move(source_graph)},
+      around(requested.select.around) {}
 
 void Compilation::ignore(std::string option, std::string given, std::string reason) {
     // The enclosing program warns for both.

@@ -35,8 +35,9 @@ void verify_read(const Compilation& c, const std::set<const void*>& unread) {
 StepThreads threads_of(const Compilation& c, const Step& step, std::span<const int> thread_of_place) {
     StepThreads threads{thread_of_place[index_of(step.device, c.places)], {}};
     auto invite = [&](int thread) {
-        if (thread != threads.owner && std::ranges::find(threads.guests, thread) == threads.guests.end())
-            threads.guests.push_back(thread);
+        if (thread != threads.owner &&
+            std::ranges::find(threads.participants, thread) == threads.participants.end())
+            threads.participants.push_back(thread);
     };
     auto& node = c.graph.node(step.node);
     if (node.op->traits.effect) std::ranges::for_each(thread_of_place, invite);
@@ -62,8 +63,8 @@ bool are_on_host(std::span<const DeviceId> places) {
 namespace stage {
 
 void make_schedule(Compilation& c) {
-    c.order.has_copies_beside =
-        c.options.plan.copies_beside && !c.options.force_dynamic_alloc && has_copies_beside(c.graph);
+    c.order.has_overlapped_copies =
+        c.options.plan.copies_beside && !c.options.force_dynamic_alloc && has_overlapped_copies(c.graph);
     c.order.schedule = schedule(c.graph, shared_memory(c.options), c.ports.is_callback_output);
 }
 
@@ -158,7 +159,7 @@ void make_steps(Compilation& c) {
 }
 
 void plan_copies(Compilation& c) {
-    if (c.order.has_copies_beside) c.asking.copies = plan_lanes(c.graph, c.steps, c.places);
+    if (c.order.has_overlapped_copies) c.enqueue_plan.copies = plan_lanes(c.graph, c.steps, c.places);
 }
 
 void assign_threads(Compilation& c) {
@@ -169,7 +170,7 @@ void assign_threads(Compilation& c) {
         c.ignore("comp_seq_sync_device", "false", "the work of a CPU is done when it has been asked for");
     if (thread_of_place[0] == 0) return;
     for (auto& step : c.order.schedule.steps)
-        c.asking.threads.push_back(threads_of(c, step, thread_of_place));
+        c.enqueue_plan.threads.push_back(threads_of(c, step, thread_of_place));
 }
 
 void check_files(Compilation& c) { require_whole_files(c.source.constants); }

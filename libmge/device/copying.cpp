@@ -12,9 +12,9 @@ CopyingDevice* copying_device(DeviceId id) {
     return id.is_host() ? nullptr : dynamic_cast<CopyingDevice*>(&device(id));
 }
 
-StorageRef allocate_beside(DeviceId place, DeviceId beside, size_t bytes) {
-    if (bytes && device(beside).locks_host_memory() && place != beside) try {
-            return device(beside).allocate_host(bytes);
+StorageRef allocate_for_copies(DeviceId place, DeviceId peer, size_t bytes) {
+    if (bytes && device(peer).locks_host_memory() && place != peer) try {
+            return device(peer).allocate_host(bytes);
         } catch (const MemoryError&) {
         }
     return queue_of(place).allocate(bytes);

@@ -30,8 +30,8 @@ public:
 // Returns nullptr if the device copies only in its ordinary queues.
 CopyingDevice* copying_device(DeviceId id);
 
-// Allocates memory on `place`. Host memory is page-locked for the device `beside` if the device supports it,
+// Allocates memory on `place`. Host memory is page-locked for the device `peer` if the device supports it,
 // which makes copies to it fastest; page-locked memory may be scarce.
-StorageRef allocate_beside(DeviceId place, DeviceId beside, size_t bytes);
+StorageRef allocate_for_copies(DeviceId place, DeviceId peer, size_t bytes);
 
 }  // namespace mge

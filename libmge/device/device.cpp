@@ -22,7 +22,7 @@ struct Kind {
     std::string name;
     int count = 0;
     Device& (*open)(int index) = nullptr;
-    std::string why_none;
+    std::string why_unavailable;
 };
 
 constexpr size_t max_kinds = 255;
@@ -77,7 +77,7 @@ uint8_t find_kind(std::string_view word, std::string_view name) {
     if (word == "cuda") word = "gpu";
     if (auto kind = find_added(word)) return *kind;
     if (word != "gpu") throw_name(name);
-    auto& why = gpus().why_none;
+    auto& why = gpus().why_unavailable;
     if (auto kind = find_added(word)) return *kind;
     throw DeviceError(text("device '", name, "' is not available: ", why));
 }
@@ -101,7 +101,8 @@ DeviceId parse_device(std::string_view name) {
     id.kind = find_kind(rest.substr(0, digits), name);
     id.index = uint8_t(parse_number(rest.substr(digits), name));
     auto& kind = kinds().at(id.kind);
-    if (kind.count == 0) throw DeviceError(text("device '", name, "' is not available: ", kind.why_none));
+    if (kind.count == 0)
+        throw DeviceError(text("device '", name, "' is not available: ", kind.why_unavailable));
     if (id.index >= kind.count)
         throw DeviceError(text("device '", name, "' does not exist: there are ", kind.count));
     return id;
@@ -133,14 +134,15 @@ double Event::milliseconds_since(const Event&) const {
 
 Queue& queue_of(DeviceId id) { return device(id).queue(id.stream); }
 
-uint8_t add_device_kind(std::string name, int count, Device& (*open)(int index), std::string why_none) {
+uint8_t add_device_kind(std::string name, int count, Device& (*open)(int index),
+                        std::string why_unavailable) {
     auto& all = kinds();
     std::lock_guard lock(all.adding);
     size_t kind = all.size();
     for (size_t i = 0; i < kind; ++i)
         if (all.list[i].name == name) throw UserError(text("a backend named '", name, "' is loaded already"));
     if (kind == max_kinds) throw UserError("too many kinds of devices");
-    all.list[kind] = {std::move(name), count, open, std::move(why_none)};
+    all.list[kind] = {std::move(name), count, open, std::move(why_unavailable)};
     all.count.store(kind + 1, std::memory_order_release);
     return uint8_t(kind);
 }
@@ -158,7 +160,7 @@ std::vector<DeviceKind> added_device_kinds() {
     auto& all = kinds();
     std::vector<DeviceKind> result;
     for (size_t i = 1; i < all.size(); ++i)
-        result.push_back({all.list[i].name, all.list[i].count, all.list[i].why_none});
+        result.push_back({all.list[i].name, all.list[i].count, all.list[i].why_unavailable});
     return result;
 }
 

@@ -63,9 +63,9 @@ MGE_API std::string physical_name(DeviceId id);  // "cpu0:0"
 MGE_API Device& device(DeviceId id);
 
 // Registers a kind of device and returns its number. `open` is called once per index, at its first use. If
-// `count` is 0, `why_none` becomes the DeviceError for its names.
+// `count` is 0, `why_unavailable` becomes the DeviceError for its names.
 MGE_API uint8_t add_device_kind(std::string name, int count, Device& (*open)(int index),
-                                std::string why_none = {});
+                                std::string why_unavailable = {});
 
 // Returns a new tensor with undefined contents.
 MGE_API Tensor empty_tensor(const TensorSpec& spec, DeviceId id);

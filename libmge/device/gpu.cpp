@@ -52,7 +52,7 @@ GpuKind find_or_load() {
         }
     auto kinds = added_device_kinds();
     auto* found = find_gpu(kinds);
-    return found ? GpuKind{found->count, found->why_none} : GpuKind{0, why};
+    return found ? GpuKind{found->count, found->why_unavailable} : GpuKind{0, why};
 }
 
 }  // namespace
@@ -64,8 +64,8 @@ const GpuKind& gpus() {
 
 int cuda_version(const char* library) {
     gpus();
-    CudaVersion ask = version_of.load();
-    return ask ? ask(library) : 0;
+    CudaVersion query = version_of.load();
+    return query ? query(library) : 0;
 }
 
 void set_cuda_version(CudaVersion source) { version_of = source; }

@@ -11,10 +11,10 @@ namespace mge {
 
 struct GpuKind {
     int count = 0;
-    std::string why_none;  // why `count` is 0 and how to change that
+    std::string why_unavailable;  // why `count` is 0 and how to change that
 };
 
-// The device kind "gpu". Does not throw: if the backend cannot be loaded, `why_none` says why.
+// The device kind "gpu". Does not throw: if the backend cannot be loaded, `why_unavailable` says why.
 MGE_API const GpuKind& gpus();
 
 // Returns a version as NVIDIA counts it (13010, 91900), or 0 if the library is missing. `library` is "cuda"

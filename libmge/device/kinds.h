@@ -11,7 +11,7 @@ namespace mge {
 struct DeviceKind {
     std::string name;
     int count = 0;
-    std::string why_none;
+    std::string why_unavailable;
 };
 
 // Returns the registered kinds besides the CPU, in order of registration.

@@ -21,10 +21,10 @@ public:
 class MGE_API RecordingQueue {
 public:
     virtual ~RecordingQueue();
-    // Records the work that the calling thread enqueues inside `ask`. Other threads may use the queue
-    // meanwhile. Returns nullptr, and does none of the work, if `ask` waits or allocates. Rethrows what `ask`
-    // throws.
-    virtual std::unique_ptr<const Recording> record_work(const std::function<void()>& ask) = 0;
+    // Records the work that the calling thread enqueues inside `enqueue`. Other threads may use the queue
+    // meanwhile. Returns nullptr, and does none of the work, if `enqueue` waits or allocates. Rethrows what
+    // `ask` throws.
+    virtual std::unique_ptr<const Recording> record_work(const std::function<void()>& enqueue) = 0;
 };
 
 }  // namespace mge

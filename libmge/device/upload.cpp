@@ -32,7 +32,7 @@ struct Uploaded {
 
 }  // namespace
 
-Tensor upload_beside(const Tensor& host, DeviceId id) {
+Tensor upload_overlapped(const Tensor& host, DeviceId id) {
     if (id.is_host() || id.stream == copies_stream) return to_device(host, id);
     DeviceId copying = id;
     copying.stream = copies_stream;

@@ -302,9 +302,9 @@ inline void run_now_or_later(const Plan& plan, std::span<const Tensor> inputs,
     std::vector<uint64_t> noted;
     std::shared_ptr<const Event> device_begin, device_end;
     Queue* queue = plan.output_device.is_host() ? plan.queue : plan.output_queue;
-    if (auto* told = observer.load(std::memory_order_acquire)) {
-        noted = told->before(inputs, outputs);
-        if (plan.origin && told->reads_clocks()) device_begin = queue->record_time();
+    if (auto* current = observer.load(std::memory_order_acquire)) {
+        noted = current->before(inputs, outputs);
+        if (plan.origin && current->reads_clocks()) device_begin = queue->record_time();
     }
     auto begin = std::chrono::steady_clock::now();
     run_now_or_later(plan, inputs, outputs, allocator);
@@ -313,9 +313,9 @@ inline void run_now_or_later(const Plan& plan, std::span<const Tensor> inputs,
     else if (plan.origin)
         plan.output_queue->wait();
     auto end = std::chrono::steady_clock::now();
-    if (auto* told = observer.load(std::memory_order_acquire))
-        told->ran({*plan.op, plan.params.get(), inputs, outputs, plan.device, begin, end, noted, device_begin,
-                   device_end});
+    if (auto* current = observer.load(std::memory_order_acquire))
+        current->ran({*plan.op, plan.params.get(), inputs, outputs, plan.device, begin, end, noted,
+                      device_begin, device_end});
 }
 
 inline void run_plan(const Plan& plan, std::span<const Tensor> inputs, std::span<const Tensor> outputs,
@@ -414,7 +414,7 @@ Tensors update(const OpInfo& op, const void* params, std::span<const Tensor> inp
     return apply(op, params, inputs);
 }
 
-void observe_operators(OperatorObserver* told) { observer.store(told, std::memory_order_release); }
+void observe_operators(OperatorObserver* current) { observer.store(current, std::memory_order_release); }
 
 Interpreter& eager_interpreter() { return eager; }
 

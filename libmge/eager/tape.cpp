@@ -98,7 +98,7 @@ Tensor in_own_memory(const Tensor& tensor) {
 }
 
 // Drops the values that the gradient rule does not read. Copies those that it reads and others may write.
-void keep_what_is_read(const OpInfo& op, const void* params, TapeNode& node, bool may_be_written) {
+void keep_read_values(const OpInfo& op, const void* params, TapeNode& node, bool may_be_written) {
     GradientReads reads = gradient_reads(op, params, node.inputs(), node.outputs());
     auto keep = [&](std::span<Tensor> tensors, uint64_t read) {
         for (size_t i = 0; i < tensors.size(); ++i) {
@@ -211,7 +211,7 @@ struct Recorder final : Interpreter {
         node.grad_count = uint16_t(outputs.size());
         bool may_be_written = is_any_written_elsewhere();
         if (are_all_concrete(node) && (may_be_written || is_worth_dropping(node)))
-            keep_what_is_read(op, params, node, may_be_written);
+            keep_read_values(op, params, node, may_be_written);
     }
 
     // Copies the values that nodes hold in a storage.

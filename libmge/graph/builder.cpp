@@ -18,8 +18,8 @@ constinit std::array<NamedBuilder, 64> builders;
 
 void add_builder(const void* builder, uint64_t id) {
     for (auto& each : builders) {
-        const void* nobody = nullptr;
-        if (!each.builder.compare_exchange_strong(nobody, builder)) continue;
+        const void* free_slot = nullptr;
+        if (!each.builder.compare_exchange_strong(free_slot, builder)) continue;
         each.id = id;
         return;
     }

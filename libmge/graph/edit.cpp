@@ -61,7 +61,7 @@ std::vector<bool> needed_nodes(const Graph& graph, const std::vector<ValueId>& v
     return nodes_to_copy(graph, values, {});
 }
 
-Graph infer_anew(Graph graph) {
+Graph infer_again(Graph graph) {
     Graph inferred = infer_shapes(graph, specs_of(graph, graph.inputs()));
     for (size_t i = 0; i < graph.values().size(); ++i)
         graph.value(ValueId(i)).spec = inferred.value(ValueId(i)).spec;
@@ -83,7 +83,7 @@ Graph replace_values(Graph graph, const std::map<ValueId, ValueId>& by) {
     for (ValueId& output : outputs) output = find_or(by, output);
     graph.set_outputs(std::move(outputs));
     graph.reorder(dependency_order(graph, graph_edit));
-    return infer_anew(std::move(graph));
+    return infer_again(std::move(graph));
 }
 
 Graph with_inputs(Graph graph, NodeId node, std::vector<ValueId> inputs) {
@@ -95,7 +95,7 @@ Graph with_inputs(Graph graph, NodeId node, std::vector<ValueId> inputs) {
                    text("takes at most ", counted(op.inputs.size(), "input"), ", got ", inputs.size()));
     graph.node(node).inputs = std::move(inputs);
     graph.reorder(dependency_order(graph, graph_edit));
-    return infer_anew(std::move(graph));
+    return infer_again(std::move(graph));
 }
 
 std::vector<ValueId> copy_values(Graph& target, const Graph& source, const std::vector<ValueId>& values,
@@ -119,7 +119,7 @@ std::vector<ValueId> copy_values(Graph& target, const Graph& source, const std::
     std::vector<ValueId> result;
     for (ValueId id : values)
         result.push_back(is_same ? find_or(moves, id) : moved(grown, source, moves, id));
-    target = infer_anew(std::move(grown));
+    target = infer_again(std::move(grown));
     known = std::move(moves);
     return result;
 }

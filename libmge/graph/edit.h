@@ -21,7 +21,7 @@ MGE_API Graph with_inputs(Graph graph, NodeId node, std::vector<ValueId> inputs)
 
 // Infers all specs for the present inputs. Unlike infer_shapes(), it folds nothing into parameters: a reshape
 // target that follows from an input's shape still does. Throws UserError if an operator refuses.
-MGE_API Graph infer_anew(Graph graph);
+MGE_API Graph infer_again(Graph graph);
 
 // Copies the computation of `values` to the end of the target, with its own inputs and constants. Values in
 // `known` are mapped to target values instead of copied; copied ones are added to it. Returns the target's

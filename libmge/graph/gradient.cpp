@@ -11,25 +11,25 @@
 namespace mge {
 namespace {
 
-std::vector<bool> values_behind(const Graph& graph, const std::vector<ValueId>& xs) {
-    std::vector<bool> behind(graph.values().size());
-    for (ValueId x : xs) behind.at(size_t(x)) = true;
+std::vector<bool> values_depending_on(const Graph& graph, const std::vector<ValueId>& xs) {
+    std::vector<bool> depends(graph.values().size());
+    for (ValueId x : xs) depends.at(size_t(x)) = true;
     for (auto& node : graph.nodes()) {
         bool any = std::any_of(node.inputs.begin(), node.inputs.end(),
-                               [&](ValueId id) { return id != no_value && behind[size_t(id)]; });
+                               [&](ValueId id) { return id != no_value && depends[size_t(id)]; });
         if (any)
-            for (ValueId id : node.outputs) behind[size_t(id)] = true;
+            for (ValueId id : node.outputs) depends[size_t(id)] = true;
     }
-    return behind;
+    return depends;
 }
 
 class Backward {
 public:
-    Backward(GraphBuilder& builder, std::vector<bool> behind)
-        : builder_(builder), behind_(std::move(behind)), grads_(behind_.size()) {}
+    Backward(GraphBuilder& builder, std::vector<bool> depends)
+        : builder_(builder), depends_(std::move(depends)), grads_(depends_.size()) {}
 
     void add(ValueId id, Tensor grad) {
-        if (id == no_value || !grad || !behind_[size_t(id)]) return;
+        if (id == no_value || !grad || !depends_[size_t(id)]) return;
         auto& sum = grads_[size_t(id)];
         sum = sum ? ops::add(sum, grad) : std::move(grad);
     }
@@ -47,7 +47,7 @@ public:
         if (std::none_of(output_grads.begin(), output_grads.end(), [](auto& g) { return bool(g); })) return;
         for (ValueId input : node.inputs) {
             inputs.push_back(builder_.symbol(input));
-            needed.push_back(input != no_value && behind_[size_t(input)]);
+            needed.push_back(input != no_value && depends_[size_t(input)]);
         }
         if (std::none_of(needed.begin(), needed.end(), [](char n) { return n; })) return;
         static_assert(sizeof(bool) == sizeof(char));
@@ -59,7 +59,7 @@ public:
 
 private:
     GraphBuilder& builder_;
-    std::vector<bool> behind_;
+    std::vector<bool> depends_;
     Tensors grads_;
 };
 
@@ -75,12 +75,12 @@ std::vector<ValueId> add_gradient(Graph& graph, std::vector<ValueId> ys, std::ve
         if (id < 0 || size_t(id) >= graph.values().size())
             throw_user("gradient", text("there is no value ", id, " in the graph"), ErrorClass::value);
     auto node_count = NodeId(graph.nodes().size());
-    auto behind = values_behind(graph, xs);
+    auto depends = values_depending_on(graph, xs);
     GraphBuilder builder(std::move(graph));
     std::vector<ValueId> result;
     {
         InterpreterScope scope(builder);
-        Backward backward(builder, std::move(behind));
+        Backward backward(builder, std::move(depends));
         for (size_t i = 0; i < ys.size(); ++i) backward.add(ys[i], builder.symbol(dys[i]));
         for (NodeId id = node_count - 1; id >= 0; --id) backward.visit(id);
         for (ValueId x : xs) result.push_back(builder.value_of(backward.grad(x)));

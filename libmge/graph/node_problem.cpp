@@ -101,7 +101,7 @@ bool NodeProblem::is_supported(const SelectOptions& options) const {
     auto accepts_one = [&](const auto& candidates) {
         return std::ranges::any_of(candidates, [&](auto& named) { return is_accepted(named, options); });
     };
-    if (is_said_to_work(problem(), options)) return true;
+    if (is_known_to_work(problem(), options)) return true;
     if (options.lookups) return accepts_one(options.lookups->of(problem()).listed(kernels(), problem()));
     return accepts_one(list_candidates(kernels(), problem()));
 }

@@ -7,11 +7,11 @@
 
 namespace mge {
 
-InsideValues::InsideValues(std::function<void(const InsideValue&)> tell, int64_t iterations)
-    : tell_(std::move(tell)), iterations_(iterations) {}
+InsideValues::InsideValues(std::function<void(const InsideValue&)> report, int64_t iterations)
+    : report_(std::move(report)), iterations_(iterations) {}
 
 InsideValues& InsideValues::deeper() {
-    if (!deeper_) deeper_ = std::make_unique<InsideValues>(tell_, iterations_);
+    if (!deeper_) deeper_ = std::make_unique<InsideValues>(report_, iterations_);
     return *deeper_;
 }
 
@@ -27,7 +27,7 @@ StepObserver* InsideValues::at(const InnerRun& run, Context& inner, const std::s
 
 void InsideValues::after_step(size_t step, Context& context) {
     for (ValueId id : context.program().steps()[step].outputs)
-        tell_({context, step, id, path_, (*labels_)[size_t(id)]});
+        report_({context, step, id, path_, (*labels_)[size_t(id)]});
 }
 
 }  // namespace mge

@@ -25,7 +25,7 @@ struct InsideValue {
 class MGE_API InsideValues final : public StepObserver {
 public:
     // Reports the first `iterations` of each loop.
-    explicit InsideValues(std::function<void(const InsideValue&)> tell,
+    explicit InsideValues(std::function<void(const InsideValue&)> report,
                           int64_t iterations = std::numeric_limits<int64_t>::max());
     // The observer of that run, whose graph has this path.
     StepObserver* at(const InnerRun& run, Context& inner, const std::string& path = {});
@@ -38,7 +38,7 @@ public:
 private:
     InsideValues& deeper();
 
-    std::function<void(const InsideValue&)> tell_;
+    std::function<void(const InsideValue&)> report_;
     int64_t iterations_;
     std::string path_;
     // They keep their programs, so that no other one gets the address.

@@ -86,9 +86,9 @@ Tensors LayerWalk::run_alone(size_t step, const Tensors& inputs) { return run_st
 
 namespace {
 
-class AskInside final : public StepObserver {
+class InnerValueObserver final : public StepObserver {
 public:
-    explicit AskInside(InsideValues& inside) : inside_(inside) {}
+    explicit InnerValueObserver(InsideValues& inside) : inside_(inside) {}
     StepObserver* inside(const InnerRun& run, Context& inner) override { return inside_.at(run, inner); }
 
 private:
@@ -126,7 +126,7 @@ void LayerWalk::run_inside(size_t step, const Tensors& inputs, InsideValues& ins
     options.log_level = 0;
     auto context = Context::create(Program::compile(alone, options));
     context->fill_inputs(given);
-    AskInside observer(inside);
+    InnerValueObserver observer(inside);
     context->observe(&observer);
     context->run();
     context->wait();

@@ -222,14 +222,14 @@ void draw_blocks(std::ostream& svg, const Frame& f, const MemoryTimeline& t) {
 
 void draw_peak(std::ostream& svg, const Frame& f, const MemoryTimeline& t, const Program& program) {
     if (t.peak_step < 0) return;
-    constexpr double room = 700;  // right of the curve's label
+    constexpr double width_left = 700;  // right of the curve's label
     double x = f.x(t.peak_step + 0.5);
     std::string where = text("peak ", size_text(t.peak), " at step ", t.peak_step, ", ",
                              operator_text(program.steps()[size_t(t.peak_step)]));
     svg << "<line x1=\"" << x << "\" y1=\"" << f.curve_top << "\" x2=\"" << x << "\" y2=\""
         << f.map_top + f.map_height << "\" style=\"stroke:#c33;stroke-dasharray:4 3\"/>\n<text x=\""
         << f.left + f.width << "\" y=\"" << f.curve_top - 12 << "\" text-anchor=\"end\" fill=\"#c33\">"
-        << as_xml(fitting(where, room)) << "</text>\n";
+        << as_xml(fitting(where, width_left)) << "</text>\n";
 }
 
 // Weights as loaded, in the program or in the graph that is kept with it.

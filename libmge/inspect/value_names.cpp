@@ -76,15 +76,15 @@ std::string origin_key(const ValueOrigin& origin) { return text('#', origin.node
 ValueKeys keys_for_files(const Graph& graph) {
     // Several nodes may originate from one operator of another engine's file: its name belongs to the value
     // that has it.
-    std::set<std::string> borne;
-    for (auto& value : graph.values()) borne.insert(value.name);
+    std::set<std::string> taken_names;
+    for (auto& value : graph.values()) taken_names.insert(value.name);
     return make_keys(graph, [&](ValueId id) -> std::vector<std::string> {
         auto& value = graph.value(id);
         if (value.producer < 0)
             return value.name.empty() ? std::vector<std::string>{} : std::vector{value.name};
         std::vector names{value_label(graph, id)}, keys = std::vector<std::string>();
         for (auto& other : other_labels(graph, id)) names.push_back(std::move(other));
-        std::erase_if(names, [&](auto& name) { return name != value.name && borne.contains(name); });
+        std::erase_if(names, [&](auto& name) { return name != value.name && taken_names.contains(name); });
         for (auto& origin : value.origins) keys.push_back(origin_key(origin));
         keys.insert(keys.end(), names.begin(), names.end());
         return keys;

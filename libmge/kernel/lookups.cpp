@@ -71,7 +71,7 @@ Neighbourhood neighbourhood_of(const Problem& problem, const SelectOptions& opti
     return options.lookups->neighbourhood(problem);
 }
 
-bool is_said_to_work(const Problem& problem, const SelectOptions& options) {
+bool is_known_to_work(const Problem& problem, const SelectOptions& options) {
     if (!options.profile || !options.cache || !options.lookups || options.shared_batch_size) return false;
     auto& times = options.lookups->of(problem).times;
     if (!times) {

@@ -77,7 +77,7 @@ Neighbourhood neighbourhood_of(const Problem& problem, const SelectOptions& opti
 
 // Whether a trusted time is known for an algorithm other than the reference that the options accept: then
 // there is one, without listing candidates. An untrusted cache may be wrong.
-MGE_API bool is_said_to_work(const Problem& problem, const SelectOptions& options);
+MGE_API bool is_known_to_work(const Problem& problem, const SelectOptions& options);
 
 // The contenders for a choice, those whose times are near the fastest, include one that is not trusted.
 MGE_API bool is_doubtful(const std::vector<Measurement>& measured);

@@ -145,25 +145,25 @@ public:
         for (auto& named : candidates) {
             if (named.candidate.attributes.naive != naive) continue;
             PreparedCandidate c{&named};
-            bool may_have_room = copies + largest <= kept_copies;
-            if (may_have_room || is_limited) prepare(c);
+            bool may_fit = copies + largest <= kept_copies;
+            if (may_fit || is_limited) prepare(c);
             if (c.workspace > options.workspace_limit) continue;
             size_t bytes = packed_bytes(c.prepared);
             largest = std::max(largest, bytes);
-            bool has_room = copies + bytes <= kept_copies;
-            if (has_room) copies += bytes;
+            bool fits = copies + bytes <= kept_copies;
+            if (fits) copies += bytes;
             list_.push_back(std::move(c));
-            if (has_room || !list_.back().is_prepared) continue;
+            if (fits || !list_.back().is_prepared) continue;
             // A candidate that is prepared already comes first, unless others are prepared for their
             // workspace.
             if (is_limited)
                 let_go(list_.back());
             else
-                guest_ = &list_.back();
+                extra_ = &list_.back();
         }
     }
     std::vector<PreparedCandidate>& list() { return list_; }
-    bool have_room() const { return std::ranges::all_of(list_, &PreparedCandidate::is_prepared) && !guest_; }
+    bool all_fit() const { return std::ranges::all_of(list_, &PreparedCandidate::is_prepared) && !extra_; }
     ~Contestants() {
         list_.clear();
         release_read_pages(~0u);
@@ -174,13 +174,13 @@ public:
     PreparedCandidate& ready(size_t i) {
         PreparedCandidate& c = list_[i];
         if (c.is_prepared) return c;
-        if (guest_) let_go(*std::exchange(guest_, nullptr));
+        if (extra_) let_go(*std::exchange(extra_, nullptr));
         prepare(c);
-        guest_ = &c;
+        extra_ = &c;
         return c;
     }
     // Loads the pages of a mapped file that its run reads before it is timed.
-    void bring_pages(const PreparedCandidate& c) const {
+    void load_pages(const PreparedCandidate& c) const {
         for_constants(~c.prepared.packed().inputs, [](std::span<const std::byte> bytes) {
             if (!is_mapped(bytes.data())) return;
             for (auto page = whole_pages(bytes); !page.empty(); page = page.subspan(page_bytes))
@@ -216,7 +216,7 @@ private:
     std::span<const void* const> constants_;
     const SelectOptions& options_;
     std::vector<PreparedCandidate> list_;
-    PreparedCandidate* guest_ = nullptr;
+    PreparedCandidate* extra_ = nullptr;
 };
 
 void feed_costs(Contestants& contestants, const Problem& problem, const CostSource& source) {
@@ -240,7 +240,7 @@ void time_all(Contestants& contestants, const Problem& problem, std::span<const 
     auto ready = [&](size_t i) {
         auto& c = contestants.ready(i);
         scratch.take_workspace(c.workspace);
-        contestants.bring_pages(c);
+        contestants.load_pages(c);
         if (!has_code[i]) scratch.run(*c.named->algorithm, c.prepared);
         has_code[i] = true;
         scratch.set_caches(*c.named->algorithm, c.prepared);
@@ -250,7 +250,7 @@ void time_all(Contestants& contestants, const Problem& problem, std::span<const 
         scratch.run(*c.named->algorithm, c.prepared);
     };
     auto own = [&] { return scratch.own_milliseconds(); };
-    auto results = contest({contestants.list().size(), !contestants.have_room(), ready, run, own}, witness);
+    auto results = contest({contestants.list().size(), !contestants.all_fit(), ready, run, own}, witness);
     for (size_t i = 0; i < results.size(); ++i) contestants.list()[i].result = results[i];
 }
 

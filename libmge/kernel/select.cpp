@@ -13,7 +13,7 @@
 namespace mge {
 namespace {
 
-[[noreturn]] void throw_none(KernelList list, const Problem& problem) {
+[[noreturn]] void throw_no_candidate(KernelList list, const Problem& problem) {
     std::string reasons;
     for (auto& algorithm : list) {
         Support support = algorithm.supports(problem);
@@ -52,17 +52,17 @@ Choice finish(const NamedCandidate& named, const Problem& problem, std::span<con
 
 // The problem for look-ups and measurements, and the known information about it: in this compilation, or for
 // this choice.
-class Asked {
+class SelectQuery {
 public:
-    Asked(KernelList list, const Problem& problem, const SelectOptions& options)
+    SelectQuery(KernelList list, const Problem& problem, const SelectOptions& options)
         : list_(list), problem_(problem), known_(known_of(problem, options, own_)) {
         auto operands = options.shared_batch_size ? batch_operands(problem) : std::nullopt;
         if (!operands || !operands->shares_times) return;
         other_.emplace(problem, *operands, options.shared_batch_size);
         other_known_ = &known_of(other_->problem(), options, own_other_);
     }
-    Asked(const Asked&) = delete;
-    Asked& operator=(const Asked&) = delete;
+    SelectQuery(const SelectQuery&) = delete;
+    SelectQuery& operator=(const SelectQuery&) = delete;
 
     KernelList list() const { return list_; }
     // Those of the problem itself.
@@ -203,16 +203,16 @@ std::vector<std::string> names_considered(KernelList list, const std::vector<Nam
     return names;
 }
 
-const Lookups::Times& measure(Asked& asked, std::span<const void* const> constants,
+const Lookups::Times& measure(SelectQuery& query, std::span<const void* const> constants,
                               const SelectOptions& options, const std::vector<Measurement>& before) {
-    auto& known = asked.measured();
-    auto& problem = asked.measured_problem();
+    auto& known = query.measured();
+    auto& problem = query.measured_problem();
     if (options.lookups) options.lookups->begin_measuring();
-    auto measured = measure_candidates(known.listed(asked.list(), problem), problem, constants, options);
+    auto measured = measure_candidates(known.listed(query.list(), problem), problem, constants, options);
     join_doubts(measured, before);
     if (options.cache && !measured.empty())
         options.cache->store(problem, measured,
-                             names_considered(asked.list(), known.listed(asked.list(), problem)),
+                             names_considered(query.list(), known.listed(query.list(), problem)),
                              neighbourhood_of(problem, options));
     if (options.lookups) return options.lookups->keep_measured(known, std::move(measured));
     return known.times.emplace(Lookups::Times{std::move(measured), ChoiceSource::measured});
@@ -257,50 +257,50 @@ bool has_new_member(const std::vector<NamedCandidate>& candidates, const Problem
 
 // The known times: in this compilation, or in the cache. Doubted times, or those that new algorithms might
 // beat, are measured again if allowed; missing ones are measured.
-const Lookups::Times& find_times(Asked& asked, std::span<const void* const> constants,
+const Lookups::Times& find_times(SelectQuery& query, std::span<const void* const> constants,
                                  const SelectOptions& options) {
-    auto& known = asked.measured().times;
+    auto& known = query.measured().times;
     if (known && (!known->measured.empty() || !may_measure(options))) return *known;
-    auto& problem = asked.measured_problem();
+    auto& problem = query.measured_problem();
     Lookups::Times times;
     if (options.cache)
         if (auto stored = options.cache->find(problem, neighbourhood_of(problem, options)))
             times.measured = std::move(*stored);
     bool is_absent = times.measured.empty();
     auto is_outdated = [&] {
-        return is_doubtful(times.measured) || has_newcomer(asked.list(), problem, times.measured, options);
+        return is_doubtful(times.measured) || has_newcomer(query.list(), problem, times.measured, options);
     };
     if (may_measure(options) &&
         (is_absent || (options.lookups && is_outdated() &&
                        options.lookups->may_measure_again(times.measured, problem.threads))))
-        return measure(asked, constants, options, times.measured);
+        return measure(query, constants, options, times.measured);
     return known.emplace(std::move(times));
 }
 
 // The same for callers that list the candidates anyway, which takes longer than a look-up: it includes family
 // members that were added later, and algorithms whose times were only checked for existence
-// (is_said_to_work); once per compilation.
-const Lookups::Times& find_times_of_listed(Asked& asked, std::span<const void* const> constants,
+// (is_known_to_work); once per compilation.
+const Lookups::Times& find_times_of_listed(SelectQuery& query, std::span<const void* const> constants,
                                            const SelectOptions& options) {
-    auto& times = find_times(asked, constants, options);
-    auto& known = asked.measured();
-    auto& problem = asked.measured_problem();
+    auto& times = find_times(query, constants, options);
+    auto& known = query.measured();
+    auto& problem = query.measured_problem();
     if (times.source != ChoiceSource::cache || !may_measure(options) || !options.cache || !options.lookups ||
         std::exchange(known.has_sought_newcomers, true))
         return times;
-    bool is_outdated = has_newcomer(asked.list(), problem, times.measured, options) ||
-                       has_new_member(known.listed(asked.list(), problem), problem, times.measured, options);
+    bool is_outdated = has_newcomer(query.list(), problem, times.measured, options) ||
+                       has_new_member(known.listed(query.list(), problem), problem, times.measured, options);
     if (!is_outdated || !options.lookups->may_measure_again(times.measured, problem.threads)) return times;
-    return measure(asked, constants, options, times.measured);
+    return measure(query, constants, options, times.measured);
 }
 
-std::optional<Choice> choose_profiled(Asked& asked, const Problem& problem,
+std::optional<Choice> choose_profiled(SelectQuery& query, const Problem& problem,
                                       std::span<const void* const> constants, const SelectOptions& options) {
-    auto& times = find_times_of_listed(asked, constants, options);
-    auto choice = choose_measured(times, asked.candidates(), problem, constants, options);
+    auto& times = find_times_of_listed(query, constants, options);
+    auto choice = choose_measured(times, query.candidates(), problem, constants, options);
     if (choice || !may_measure(options)) return choice;
     // Measured under other limits.
-    return choose_measured(measure(asked, constants, options, times.measured), asked.candidates(), problem,
+    return choose_measured(measure(query, constants, options, times.measured), query.candidates(), problem,
                            constants, options);
 }
 
@@ -323,26 +323,26 @@ Choice choose_forced(KernelList list, const std::vector<NamedCandidate>& candida
 
 Choice choose(KernelList list, const Problem& problem, std::span<const void* const> constants,
               const SelectOptions& wanted) {
-    Asked asked(list, problem, wanted);
+    SelectQuery query(list, problem, wanted);
     SelectOptions options = wanted;
     std::vector<NamedCandidate> reversed;
     if (options.reference) {
         options.profile = options.optimized = false;
-        reversed.assign(asked.candidates().rbegin(), asked.candidates().rend());
+        reversed.assign(query.candidates().rbegin(), query.candidates().rend());
     }
-    auto& candidates = options.reference ? reversed : asked.candidates();
+    auto& candidates = options.reference ? reversed : query.candidates();
     // "Optimized" is a preference: an operator with only its reference still runs.
     options.optimized &= !has_only_naive(candidates);
     std::optional<Choice> choice;
     if (options.profile && is_measurable(candidates) && !writes_nothing(problem))
-        choice = choose_profiled(asked, problem, constants, options);
+        choice = choose_profiled(query, problem, constants, options);
     if (!choice) choice = choose_first(candidates, problem, constants, options);
     if (!choice && options.optimized) {  // an operator whose other algorithms need too much memory does not
                                          // fail either
         options.optimized = false;
         choice = choose_first(candidates, problem, constants, options);
     }
-    if (!choice) throw_none(list, problem);
+    if (!choice) throw_no_candidate(list, problem);
     return std::move(*choice);
 }
 
@@ -395,21 +395,21 @@ bool is_surely_faster(const Cost& a, const Cost& than) {
 
 std::optional<Cost> find_cost(KernelList list, const Problem& problem, std::span<const void* const> constants,
                               const SelectOptions& options) {
-    Asked asked(list, problem, options);
-    for (auto& m : find_times(asked, constants, options).measured)
+    SelectQuery query(list, problem, options);
+    for (auto& m : find_times(query, constants, options).measured)
         if (fits(m, options)) return cost_of(m);
     return std::nullopt;
 }
 
 std::optional<size_t> find_heuristic_workspace(KernelList list, const Problem& problem,
                                                const SelectOptions& wanted) {
-    Asked asked(list, problem, wanted);
-    if (wanted.reference || asked.is_other()) return std::nullopt;
-    auto& candidates = asked.candidates();
+    SelectQuery query(list, problem, wanted);
+    if (wanted.reference || query.is_other()) return std::nullopt;
+    auto& candidates = query.candidates();
     SelectOptions options = wanted;
     options.heuristic = true;  // nothing is measured
     options.optimized &= !has_only_naive(candidates);
-    auto& times = find_times(asked, {}, options);
+    auto& times = find_times(query, {}, options);
     for (auto& named : candidates) {
         if (!options.accepts(named.candidate.attributes)) continue;
         auto it = std::ranges::find(times.measured, named.candidate.name, &Measurement::name);

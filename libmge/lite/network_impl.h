@@ -154,7 +154,7 @@ private:
     void call_async();
     void write_records();
     // On the network's thread; returns when it is done.
-    void run_errand(const std::function<void()>& errand);
+    void run_on_worker(const std::function<void()>& pending);
     // An empty path ends the dump.
     void change_dump(const std::string& path, void (RunDump::*open)(const std::string&));
 
@@ -172,7 +172,7 @@ private:
     Runner* running_ = nullptr;
     std::exception_ptr failure_;
     // The thread's next task instead of a run; empty: a run.
-    std::function<void()> errand_;
+    std::function<void()> pending_;
     mge::RunTurn turn_;
     mutable mge::PerProcess<std::recursive_mutex> calls_{
         [](std::recursive_mutex*) { return std::make_unique<std::recursive_mutex>(); }};

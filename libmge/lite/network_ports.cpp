@@ -40,7 +40,7 @@ std::string list_text(const Names& names) {
     return result;
 }
 
-void tell_unknown_names(const std::vector<IO>& list, const Names& names, const char* kind) {
+void report_unknown_names(const std::vector<IO>& list, const Names& names, const char* kind) {
     check(list, kind);
     for (auto& io : list)
         if (std::ranges::find(names, io.name) == names.end())
@@ -142,7 +142,7 @@ void Input::join_images() {
 
 std::vector<Input> make_inputs(const mge::Graph& graph, const NetworkIO& io, const PortOptions& options) {
     auto names = names_of(graph, graph.inputs(), "input");
-    tell_unknown_names(io.inputs, names, "input");
+    report_unknown_names(io.inputs, names, "input");
     std::vector<Input> inputs;
     for (size_t i = 0; i < names.size(); ++i) {
         auto& spec = graph.value(graph.inputs()[i]).spec;
@@ -165,7 +165,7 @@ std::vector<Input> make_inputs(const mge::Graph& graph, const NetworkIO& io, con
 
 std::vector<Output> make_outputs(const mge::Graph& graph, const NetworkIO& io, const PortOptions& options) {
     auto names = names_of(graph, graph.outputs(), "output");
-    tell_unknown_names(io.outputs, names, "output");
+    report_unknown_names(io.outputs, names, "output");
     std::vector<Output> outputs;
     for (size_t i = 0; i < names.size(); ++i) {
         bool is_named = std::ranges::find(io.outputs, names[i], &IO::name) != io.outputs.end();

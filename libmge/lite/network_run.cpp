@@ -43,7 +43,7 @@ private:
 };
 constinit thread_local const Inside* Inside::innermost_ = nullptr;
 
-void tell(const std::exception_ptr& failure) noexcept {
+void log_failure(const std::exception_ptr& failure) noexcept {
     auto write = [](const char* what) {
         try {
             mge::log_message(mge::LogLevel::error, mge::text("a run failed: ", what));
@@ -77,7 +77,7 @@ void Network::NetworkImplBase::end(std::unique_ptr<NetworkImplBase> network) {
     // The network's own thread, which cannot wait for its end.
     auto* ended = network.release();
     try {
-        mge::start_thread([ended] { std::unique_ptr<NetworkImplBase> gone(ended); }).detach();
+        mge::start_thread([ended] { std::unique_ptr<NetworkImplBase> ended_network(ended); }).detach();
     } catch (const mge::Error&) {
         mge::log_message(mge::LogLevel::error, "a network that was destroyed in a callback stays: no thread");
     }
@@ -159,8 +159,8 @@ void Network::NetworkImplBase::work() {
     turn_.adopt();
     {
         Inside scope(this);
-        if (errand_) {
-            errand_();
+        if (pending_) {
+            pending_();
         } else {
             run_model();
             if (is_async_) call_async();
@@ -179,7 +179,7 @@ void Network::NetworkImplBase::call_async() {
     } catch (...) {
         failure_ = std::current_exception();
     }
-    if (failure_) tell(failure_);
+    if (failure_) log_failure(failure_);
 }
 
 void Network::NetworkImplBase::wait() {
@@ -259,18 +259,18 @@ void Network::NetworkImplBase::call_in_threads(const ThreadAffinityCallback& cal
     as_lite_error([&] {
         if (settings().configuration.is_in_place) return call();
         if (is_pending_) wait();
-        run_errand(call);
+        run_on_worker(call);
     });
     of_callback.rethrow();
 }
 
-void Network::NetworkImplBase::run_errand(const std::function<void()>& errand) {
+void Network::NetworkImplBase::run_on_worker(const std::function<void()>& pending) {
     struct Cleared {
-        std::function<void()>& errand;
-        ~Cleared() { errand = nullptr; }
-    } cleared{errand_};
+        std::function<void()>& pending;
+        ~Cleared() { pending = nullptr; }
+    } cleared{pending_};
     mge::FirstFailure failure;
-    errand_ = [&] { failure.guard(errand); };
+    pending_ = [&] { failure.guard(pending); };
     {
         mge::HeldTurn turn(turn_);
         turn.hand_over([this] { worker_.start(); });

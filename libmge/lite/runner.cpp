@@ -72,7 +72,7 @@ void Runner::shape(std::vector<Output>& outputs) const {
         if (specs_[i].shape.is_known()) outputs[i].tensor->set_layout(layout_of(specs_[i]));
 }
 
-bool Runner::lies_at(const Tensor& tensor, mge::DeviceId place) const {
+bool Runner::is_stored_on(const Tensor& tensor, mge::DeviceId place) const {
     auto& impl = TensorHelper::impl(tensor);
     bool is_there = impl.place() == place || (impl.place().is_host() && place.is_host());
     return is_there && impl.view().is_dense();
@@ -88,7 +88,7 @@ Tensor::TensorImplBase& Runner::between(std::shared_ptr<Tensor>& tensor, const m
 
 void Runner::bind_input(size_t i, Input& input) {
     auto& port = program_->inputs()[i];
-    if (lies_at(*input.tensor, port.device)) {
+    if (is_stored_on(*input.tensor, port.device)) {
         input_copies_[i] = nullptr;
         context_->bind_input(i, TensorHelper::impl(*input.tensor).address("forward"));
     } else {
@@ -132,7 +132,7 @@ void Runner::bind_output(size_t i, Output& output, const std::vector<Input>& inp
     tensor.set_layout(wanted);
     require_given(output, wanted);
     void* address = impl.address("forward");
-    bool is_direct = lies_at(tensor, port.device) && !overlaps_inputs(tensor, inputs);
+    bool is_direct = is_stored_on(tensor, port.device) && !overlaps_inputs(tensor, inputs);
     if (is_direct) {
         output_copies_[i] = nullptr;
     } else {
@@ -146,7 +146,8 @@ void Runner::take(Output& output, const mge::Tensor& result) const {
     auto& impl = TensorHelper::impl(*output.tensor);
     if (output.io.io_type == LITE_IO_SHAPE) {
         impl.set_layout(layout_of(result.spec()));
-    } else if (options_.output_memory == OutputMemory::lent && lies_at(*output.tensor, result.device())) {
+    } else if (options_.output_memory == OutputMemory::lent &&
+               is_stored_on(*output.tensor, result.device())) {
         impl.hold(result);
     } else {
         Tensor::TensorImplBase held(result.device());

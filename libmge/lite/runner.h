@@ -67,7 +67,7 @@ private:
             return {&impl, impl.changes()};
         }
     };
-    bool lies_at(const Tensor& tensor, mge::DeviceId place) const;
+    bool is_stored_on(const Tensor& tensor, mge::DeviceId place) const;
     bool overlaps_inputs(const Tensor& tensor, const std::vector<Input>& inputs) const;
     Tensor::TensorImplBase& between(std::shared_ptr<Tensor>& tensor, const mge::PortInfo& port) const;
     void bind_input(size_t i, Input& input);

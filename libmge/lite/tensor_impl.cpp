@@ -18,9 +18,9 @@ void require_layout(const Layout& layout, const char* what) {
 
 }  // namespace
 
-std::byte* Tensor::TensorImplBase::address(const char* asked_by) {
+std::byte* Tensor::TensorImplBase::address(const char* caller) {
     if (hook_) hook_();
-    require_layout(layout(), asked_by);
+    require_layout(layout(), caller);
     if (!storage_) allocate();
     return current_address();
 }

@@ -32,7 +32,7 @@ public:
     const Layout& layout() const { return view_.layout(); }
 
     // The address of the first element, on the tensor's device. Error for a tensor without a layout.
-    std::byte* address(const char* asked_by = "get_memory_ptr: ");
+    std::byte* address(const char* caller = "get_memory_ptr: ");
     // The same without allocating: null if there is no memory.
     std::byte* current_address() const;
     // Counts how often the address or the layout has changed.

@@ -184,7 +184,7 @@ private:
     // For a graph that was optimised ahead of time.
     void read_origins(Graph& graph, const std::vector<ValueId>& ids) {
         auto table = std::make_shared<std::vector<SourceNode>>();
-        size_t name_bytes = 0, said = 0;
+        size_t name_bytes = 0, references = 0;
         for (auto* source : list(table_->source_nodes())) {
             std::string where = text("source operator ", table->size());
             if (source->outputs() < 1) fail(where, ": ", counted(source->outputs(), "output"));
@@ -198,7 +198,7 @@ private:
         // An operator's work is done by one node, so that this is generous.
         size_t most = 4 * (table->size() + ids.size());
         auto check = [&](int node, int output, const std::string& where) {
-            if (++said > most) fail("it says too often where its operators come from");
+            if (++references > most) fail("it says too often where its operators come from");
             if (node < 0 || size_t(node) >= table->size())
                 fail(where, ": source operator ", node, " of ", table->size(), " does not exist");
             if (output < 0 || output >= (*table)[size_t(node)].outputs)

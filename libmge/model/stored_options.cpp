@@ -94,7 +94,7 @@ StoredOptions read_stored(const Json& json) {
 }
 
 // There false and 0 do not determine one of our three states.
-bool says_nothing(const compat::NamedOption& option, const Json& json) {
+bool has_no_effect(const compat::NamedOption& option, const Json& json) {
     return option.may_be_unset && (json == false || json == 0);
 }
 
@@ -107,7 +107,7 @@ std::optional<StoredOptions> read_packed_info(const Json& json) {
         for (auto& [theirs, ours] : packed_names)
             if (name == theirs) name = ours;
         auto* option = compat::find_named_option(name);
-        if (option && option->is_stored && !says_nothing(*option, value)) add(stored, *option, key, value);
+        if (option && option->is_stored && !has_no_effect(*option, value)) add(stored, *option, key, value);
     }
     return stored.values.empty() ? std::nullopt : std::optional(stored);
 }

@@ -52,7 +52,7 @@ struct PerOutputElement {
     }
 };
 // The count depends on the values.
-struct NobodyCanTell {
+struct UnknownOperations {
     std::optional<double> operator()(const auto&, std::span<const TensorSpec>,
                                      std::span<const TensorSpec>) const {
         return std::nullopt;

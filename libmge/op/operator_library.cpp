@@ -43,7 +43,7 @@ struct FileIdentity {
 struct Registry {
     std::recursive_mutex changing;  // recursive: a library that is being loaded may add operators
     std::deque<AddedLibrary> libraries;
-    std::set<const AddedLibrary*> bring_devices;  // devices cannot be removed
+    std::set<const AddedLibrary*> device_providers;  // devices cannot be removed
     std::deque<Snapshot> snapshots{1};
     std::unordered_map<std::string, FileIdentity> files;  // by path
     std::atomic<const Snapshot*> now{&snapshots.front()};
@@ -168,7 +168,7 @@ const AddedLibrary* find_known(const Registry& all, const std::string& path, con
         return home == homes.end() ? nullptr : home->second;
     }
     auto known = std::ranges::find_if(all.libraries, [&](const AddedLibrary& library) {
-        return library.path == path && library.ops.empty() && all.bring_devices.contains(&library);
+        return library.path == path && library.ops.empty() && all.device_providers.contains(&library);
     });
     return known == all.libraries.end() ? nullptr : &*known;
 }
@@ -199,7 +199,7 @@ const AddedLibrary& add(Registry& all, std::string_view label, const std::string
         add_names(label, next, library);
         if (offer.backend) {
             add_devices(label, *offer.backend);
-            all.bring_devices.insert(&library);
+            all.device_providers.insert(&library);
         }
     }
     // Publish names last: a visible operator has kernels.
@@ -226,7 +226,7 @@ FileIdentity identify(const std::string& path) {
 }
 
 template <class T>
-const T* ask(const std::string& path, void* handle, const char* symbol) {
+const T* query(const std::string& path, void* handle, const char* symbol) {
     auto entry = reinterpret_cast<const T* (*)()>(::dlsym(handle, symbol));
     if (!entry) return nullptr;
     const T* answer = nullptr;
@@ -240,7 +240,7 @@ const T* ask(const std::string& path, void* handle, const char* symbol) {
 }
 
 Offer offer_of(const std::string& path, void* handle, const char* symbol) {
-    Offer offer{ask<OperatorLibrary>(path, handle, symbol), ask<Backend>(path, handle, backend_symbol)};
+    Offer offer{query<OperatorLibrary>(path, handle, symbol), query<Backend>(path, handle, backend_symbol)};
     bool is_named = std::string_view(symbol) != operators_symbol;  // a named function is required to exist
     if (!offer.operators && (!offer.backend || is_named))
         fail(path, text("has no function ", symbol, ", which returns its operators"));

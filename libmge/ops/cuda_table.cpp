@@ -52,8 +52,12 @@ const Backend& cuda_backend() {
     set_cuda_version(version_of);
     static constexpr auto table = gpu_table(AllOps{});
     static const auto installation = cuda::find_installation();
-    static const Backend backend{
-        backend_abi, "gpu", table, installation.devices, cuda::open_device, installation.why_none.c_str()};
+    static const Backend backend{backend_abi,
+                                 "gpu",
+                                 table,
+                                 installation.devices,
+                                 cuda::open_device,
+                                 installation.why_unavailable.c_str()};
     return backend;
 }
 

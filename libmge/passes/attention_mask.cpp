@@ -86,11 +86,11 @@ std::optional<AttentionMask> added_mask(const Graph& graph, ValueId id, const Sh
 }
 
 std::optional<AttentionMask> choosing_mask(const Tensor& mask, const Shape& scores, double instead,
-                                           bool says_hidden) {
+                                           bool true_means_hidden) {
     if (!mask || mask.dtype() != DType::boolean || !(instead <= out_of_sight)) return std::nullopt;
     const bool* data = mask.data<bool>();
     return causal_mask(mask.shape(), scores,
-                       [&](int64_t n, bool is_seen) { return data[n] == (is_seen != says_hidden); });
+                       [&](int64_t n, bool is_seen) { return data[n] == (is_seen != true_means_hidden); });
 }
 
 }  // namespace mge

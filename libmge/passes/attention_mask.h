@@ -22,6 +22,6 @@ std::optional<AttentionMask> added_mask(const Graph& graph, ValueId mask, const 
 // The meaning of where(mask, scores, instead), or of where(mask, instead, scores) if the mask marks hidden
 // keys. Nullopt unless the mask is boolean and causal.
 std::optional<AttentionMask> choosing_mask(const Tensor& mask, const Shape& scores, double instead,
-                                           bool says_hidden);
+                                           bool true_means_hidden);
 
 }  // namespace mge

@@ -145,8 +145,8 @@ private:
         const ImageLayouts layouts = node.op->layouts ? *node.op->layouts : ImageLayouts{};
         if (layouts.is_preferred) {
             if (!is_image(plain[0]) || !is_image(out[0])) return {};
-            bool lies_alike = name_ == "nhwc" && has_one_pixel(plain[0]) && has_one_pixel(out[0]);
-            if (lies_alike && !any_laid_out) return {};
+            bool has_same_order = name_ == "nhwc" && has_one_pixel(plain[0]) && has_one_pixel(out[0]);
+            if (has_same_order && !any_laid_out) return {};
             Form from_plain{plain, laid_out(out, layouts)}, through = from_plain, to_plain{plain, out};
             through.inputs[0].layout = to_plain.inputs[0].layout = layout_;
             for (size_t i = 1; i < plain.size(); ++i)  // a residual has the layout of the result

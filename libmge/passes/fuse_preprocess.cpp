@@ -235,7 +235,7 @@ void emit(Rewrite& rewrite, ValueId input, const Prefix& prefix) {
 }  // namespace
 
 Graph fuse_preprocess(Graph graph, const PassOptions& options) {
-    bool is_asked_for = options.switches.fuse_preprocess.value_or(false);
+    bool is_requested = options.switches.fuse_preprocess.value_or(false);
     Matcher matcher(graph, options);
     std::vector<std::pair<ValueId, Prefix>> found;
     for (ValueId input : sources(graph)) {
@@ -244,7 +244,7 @@ Graph fuse_preprocess(Graph graph, const PassOptions& options) {
             auto prefix = matcher.match(input, channels_last);
             if (prefix && (!best || prefix->steps.size() > best->steps.size())) best = std::move(prefix);
         }
-        if (best && best->steps.size() > 1 && (best->moves || is_asked_for)) found.emplace_back(input, *best);
+        if (best && best->steps.size() > 1 && (best->moves || is_requested)) found.emplace_back(input, *best);
     }
     if (found.empty()) return graph;
     Rewrite rewrite(graph);

@@ -32,7 +32,7 @@ bool wants_bf16(const Graph& graph, const PassOptions& options) {
 // The switches of passes. Unset ones leave the decision to the level.
 using Switch = std::optional<bool>;
 // A switch that can only turn its pass on.
-Switch on_if(bool is_asked_for) { return is_asked_for ? Switch(true) : std::nullopt; }
+Switch on_if(bool is_requested) { return is_requested ? Switch(true) : std::nullopt; }
 
 Switch means_switch(const Graph&, const PassOptions& options) { return options.switches.join_means; }
 Switch preprocess_switch(const Graph&, const PassOptions& options) {

@@ -98,7 +98,7 @@ Answer drop_flatten(const Match& m, const PassOptions&) {
 }
 // reshape(view(x); shape) => reshape(x; shape), which only count elements. A view that is made once waits for
 // other values.
-Answer reshape_behind_view(const Match& m, const PassOptions& options) {
+Answer reshape_of_view(const Match& m, const PassOptions& options) {
     if (options.fixed_shapes) return std::nullopt;
     return made<ops::Reshape>(m.root().as<ops::Reshape::Params>(), {m["x"]});
 }
@@ -173,7 +173,7 @@ const match::Table<PassOptions>& simplifications() {
         {op<ops::RemoveAxis>(viewed), merge_views},
         {op<ops::Reshape>(viewed), merge_views},
         {op<ops::ReshapeLike>(viewed), merge_views},
-        {op<ops::Reshape>(shared(node(is_plain_view, {x}))), reshape_behind_view},
+        {op<ops::Reshape>(shared(node(is_plain_view, {x}))), reshape_of_view},
         {op<ops::Transpose>(x), drop_transpose},
         {op<ops::Transpose>(capture("inner", shared(op<ops::Transpose>(x)))), merge_transposes},
         {op<ops::BroadcastLike>(x), broadcast_to_shape},

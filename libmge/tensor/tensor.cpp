@@ -50,8 +50,8 @@ BlockCache::~BlockCache() {
 }
 
 // Out of line, so that the common path makes no calls and saves no registers.
-[[gnu::noinline]] void make_impl_anew(TensorImpl*& impl, const TensorSpec& spec, StorageRef& storage,
-                                      size_t offset, DeviceId device) {
+[[gnu::noinline]] void remake_impl(TensorImpl*& impl, const TensorSpec& spec, StorageRef& storage,
+                                   size_t offset, DeviceId device) {
     BlockCache* cache = block_cache ? block_cache : open_block_cache();
     void* block = cache ? cache->take() : ::operator new(sizeof(TensorImpl));
     impl = ::new (block) TensorImpl(device, spec, std::move(storage), offset);
@@ -74,7 +74,7 @@ Tensor::Tensor(const TensorSpec& spec, StorageRef storage, size_t offset, Device
     if (cache && cache->has_block()) [[likely]]
         impl_ = ::new (cache->take()) TensorImpl(device, spec, std::move(storage), offset);
     else
-        make_impl_anew(impl_, spec, storage, offset, device);
+        remake_impl(impl_, spec, storage, offset, device);
 }
 
 Tensor Tensor::symbolic(const TensorSpec& spec, void* owner, int symbol, DeviceId device) {

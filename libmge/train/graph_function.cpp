@@ -65,9 +65,9 @@ GraphFunction::GraphFunction(Graph graph, DeviceId place) {
         weights_.push_back({name, make_input(id)});
     }
     if (!(place == host_device)) {
-        auto lies_there = constants_at_place(graph);
-        for (size_t i = 0; i < lies_there.size(); ++i)
-            if (lies_there[i] && graph.value(ValueId(i)).is_constant())
+        auto is_at_place = constants_at_place(graph);
+        for (size_t i = 0; i < is_at_place.size(); ++i)
+            if (is_at_place[i] && graph.value(ValueId(i)).is_constant())
                 others_.push_back(make_input(ValueId(i)));
     }
     graph.set_inputs(std::move(inputs));

@@ -86,9 +86,9 @@ def decryption_func(function: Callable[[Any, Any, Any], int]) -> Any:
             output_bytes = None if output is None else _bytes_at(output, thread.size, True)
             length = function(_bytes_at(data, size), _bytes_at(key, key_size), output_bytes)
             # A negative one would be a large one for C.
-            told = operator.index(length) if length >= 0 else 0
-            thread.size = told
-            return told
+            reported = operator.index(length) if length >= 0 else 0
+            thread.size = reported
+            return reported
         except BaseException as error:  # noqa: BLE001
             _callback.keep(error)
             return 0

@@ -79,7 +79,7 @@ Tensor convert_plain(const InputInfo& info, PyObject* object, DeviceId device) {
 
 }  // namespace
 
-void Inputs::make_room() {
+void Inputs::allocate_slots() {
     many_ = std::make_unique<Slot[]>(count_);
     many_owned_ = std::make_unique<bool[]>(count_);
     data_ = reinterpret_cast<Tensor*>(many_.get());

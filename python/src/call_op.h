@@ -34,7 +34,7 @@ class Inputs {
 public:
     explicit Inputs(size_t count) : data_(reinterpret_cast<Tensor*>(&few_)), count_(count) {
         if (count > max_inline) [[unlikely]]
-            make_room();
+            allocate_slots();
     }
     ~Inputs() {
         if (any_owned_) [[unlikely]]
@@ -68,7 +68,7 @@ private:
     bool any_owned_ = false;
     uint8_t format_ = 0;
 
-    void make_room();
+    void allocate_slots();
     void let_go_of_owned();
     bool& is_owned(size_t i) { return many_ ? many_owned_[i] : few_owned_[i]; }
 };

@@ -134,7 +134,7 @@ void add_hardware_functions(nb::module_& module) {
         nb::arg("device"), "Ten times that of a GPU.");
     module.def("usable_cpus", &usable_cpus);
     module.def(
-        "gpus", [] { return nb::make_tuple(gpus().count, gpus().why_none); },
+        "gpus", [] { return nb::make_tuple(gpus().count, gpus().why_unavailable); },
         "How many GPUs there are, and why there are none.");
     module.def("cuda_version", &cuda_version, nb::arg("library"),
                "Of 'cuda', 'driver' or 'cudnn', as NVIDIA counts; 0 without it.");

@@ -192,7 +192,7 @@ void set_param(OpenGraph& graph, ValueId id, const std::string& name, nb::handle
     auto param = param_from_python(value.ptr());
     if (!param) throw_user(node.op->name, text("parameter '", name, "' cannot be None"), ErrorClass::type);
     node.params = with_param(*node.op, node.params.get(), name, *param);
-    graph.change_to(infer_anew(std::move(changed)));
+    graph.change_to(infer_again(std::move(changed)));
 }
 
 // Returns (type, mode) in MegEngine's terms.
@@ -249,7 +249,7 @@ void set_shape(OpenGraph& graph, const std::map<ValueId, std::vector<int64_t>>& 
         if (!value.is_input) throw_user("graph", text("'", graph.name(id), "' is no input"));
         value.spec.shape = Shape(std::span<const int64_t>(extents));
     }
-    graph.change_to(infer_anew(std::move(changed)));
+    graph.change_to(infer_again(std::move(changed)));
 }
 
 // Absent inputs stay absent. Surplus inputs are appended.
@@ -274,7 +274,7 @@ void set_constant(OpenGraph& graph, ValueId id, nb::handle tensor) {
     const Tensor& given = tensor_argument(tensor, "set_value");
     value.constant = to_host(given);
     value.spec = given.spec();
-    graph.change_to(infer_anew(std::move(changed)));
+    graph.change_to(infer_again(std::move(changed)));
 }
 
 // Returns (ids in this graph, the complete mapping from the source).
@@ -430,7 +430,7 @@ void add_changes(nb::class_<OpenGraph>& type) {
 
 }  // namespace
 
-Interpreter* graph_behind(const Tensor& symbol) {
+Interpreter* graph_of_symbol(const Tensor& symbol) {
     OpenGraph* graph = innermost_capture() ? nullptr : OpenGraph::find(symbol);
     return graph ? &graph->builder() : nullptr;
 }

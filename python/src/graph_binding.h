@@ -10,13 +10,13 @@
 namespace mge::python {
 
 // Returns the interpreter of the open graph that the value belongs to, or nullptr.
-Interpreter* graph_behind(const Tensor& symbol);
+Interpreter* graph_of_symbol(const Tensor& symbol);
 
 // Returns the interpreter of the first input that is a value of an open graph, or nullptr.
 inline Interpreter* graph_among(std::span<const Tensor> inputs) {
     for (auto& input : inputs)
         if (input && input.is_symbolic()) [[unlikely]]
-            if (Interpreter* graph = graph_behind(input)) return graph;
+            if (Interpreter* graph = graph_of_symbol(input)) return graph;
     return nullptr;
 }
 

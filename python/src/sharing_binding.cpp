@@ -414,11 +414,11 @@ void add_sharing(PyObject* module_object) {
     module.def("stream_address", &stream_address, nb::arg("device"),
                "The stream of a device's queue, as DLPack names it; None where no stream does its work.");
     module.def(
-        "upload_beside",
+        "upload_overlapped",
         [](nb::handle host, nb::handle device) {
-            tensor_argument(host, "upload_beside");
-            return nb::steal(
-                wrap_tensor(upload_beside(concrete_value(host.ptr()), parse_device_argument(device.ptr()))));
+            tensor_argument(host, "upload_overlapped");
+            return nb::steal(wrap_tensor(
+                upload_overlapped(concrete_value(host.ptr()), parse_device_argument(device.ptr()))));
         },
         nb::arg("tensor"), nb::arg("device"),
         "A Tensor on the CPU, copied to a device beside the work that was asked of that before.");

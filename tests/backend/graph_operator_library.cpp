@@ -3,7 +3,7 @@
 #include "libmge/op/subgraph.h"
 #include "libmge/own_operators.h"
 
-namespace somebody {
+namespace vendor {
 
 using namespace mge;
 
@@ -58,10 +58,10 @@ KernelList kernels(Cpu, Twice) {
     return list;
 }
 
-}  // namespace somebody
+}  // namespace vendor
 
 extern "C" MGE_API const mge::OperatorLibrary* mge_operators() {
-    static constexpr auto tables = mge::operator_tables(mge::TypeList<somebody::Twice>{});
+    static constexpr auto tables = mge::operator_tables(mge::TypeList<vendor::Twice>{});
     static constexpr auto library = mge::make_operator_library("test_graphs", tables);
     return &library;
 }

@@ -10,7 +10,7 @@
 #include "libmge/op/operator_library.h"
 #include "libmge/ops/all.h"
 
-namespace somebody {
+namespace vendor {
 
 using namespace mge;
 
@@ -69,21 +69,21 @@ KernelList kernels(Cpu, Cube) {
 }
 
 #ifdef MISSING_SYMBOL
-void nobody_defines_this();
+void undefined_function();
 #endif
 
-}  // namespace somebody
+}  // namespace vendor
 
 #ifndef NO_ENTRY
 extern "C" MGE_API const mge::OperatorLibrary* mge_operators() {
-    static constexpr auto tables = mge::operator_tables(mge::TypeList<somebody::Cube>{});
+    static constexpr auto tables = mge::operator_tables(mge::TypeList<vendor::Cube>{});
     static constinit mge::OperatorLibrary library = mge::make_operator_library(LIBRARY_NAME, tables);
 #ifdef OTHER_ABI
     library.abi = mge::backend_abi + 1;
     library.name = nullptr;
 #endif
 #ifdef MISSING_SYMBOL
-    somebody::nobody_defines_this();
+    vendor::undefined_function();
 #endif
     return &library;
 }

@@ -100,7 +100,7 @@ TEST(OperatorLibrary, TellsWhatIsWrongAndAddsNothing) {
     EXPECT_THAT(load_error_of("other_abi"),
                 AllOf(HasSubstr(text("was built for interface ", backend_abi + 1)),
                       HasSubstr(text("this program has ", backend_abi))));
-    EXPECT_THAT(load_error_of("missing_symbol"), HasSubstr("nobody_defines_this"));
+    EXPECT_THAT(load_error_of("missing_symbol"), HasSubstr("undefined_function"));
     EXPECT_THAT(load_error_of("taken_name"),
                 HasSubstr("the name 'relu' is taken by an operator of mge itself"));
     EXPECT_THAT(load_error_of("wrong_name"), HasSubstr("'test other' cannot be an operator's name"));

@@ -43,24 +43,24 @@ TEST(Statistics, OneValueHasNoDeviation) { EXPECT_EQ(summarize({3}).cv, 0); }
 TEST(Statistics, NothingIsAllZero) { EXPECT_EQ(summarize({}).max, 0); }
 
 TEST(FittingLines, AreBrokenBehindBlanksAndIndented) {
-    EXPECT_EQ(broken_behind_blanks("short\n  on a  machine of mine\nno end yet", 12),
+    EXPECT_EQ(wrapped_at_blanks("short\n  on a  machine of mine\nno end yet", 12),
               "short\n  on a\n    machine\n    of mine\nno end yet");
 }
 
 TEST(FittingLines, ThatFitStayAsTheyAre) {
     for (std::string line : {"", "\n", "   \n", "a  b   c\n", "größer als\n", "\033[31mred\033[0m word\n"})
-        EXPECT_EQ(broken_behind_blanks(line, 10), line);
+        EXPECT_EQ(wrapped_at_blanks(line, 10), line);
 }
 
 TEST(FittingLines, KeepLongWordsWhole) {
-    EXPECT_EQ(broken_behind_blanks("in /a/long/path of it\n", 8), "in\n  /a/long/path\n  of it\n");
-    EXPECT_EQ(broken_behind_blanks("    /a/long/path\n", 8), "    /a/long/path\n");
+    EXPECT_EQ(wrapped_at_blanks("in /a/long/path of it\n", 8), "in\n  /a/long/path\n  of it\n");
+    EXPECT_EQ(wrapped_at_blanks("    /a/long/path\n", 8), "    /a/long/path\n");
 }
 
 TEST(FittingLines, AreNoWiderAndKeepTheirWords) {
     std::string text = "  eins zwei  drei \033[32mvier\033[0m fünf,sechs sieben acht neun zehn elf zwölf";
     for (size_t width = 12; width < 90; ++width) {
-        std::istringstream lines(broken_behind_blanks(text, width)), words(text);
+        std::istringstream lines(wrapped_at_blanks(text, width)), words(text);
         std::vector<std::string> got, given;
         for (std::string line; std::getline(lines, line);) {
             EXPECT_LE(line.size(), width + 9 + 2) << line;  // bytes of colours and of letters

@@ -146,7 +146,7 @@ void interrupt() { throw UserError("interrupted"); }
 
 TEST(ProcessMesh, LeavesTheOthersWhenItsWaitIsInterrupted) {
     Interruption interruption;
-    std::latch was_interrupted(1), was_told(1);
+    std::latch was_interrupted(1), was_notified(1);
     auto errors = in_processes(2, [&](ProcessMesh& mesh) {
         std::vector<int> given(4), taken(4);
         auto exchange = [&] {
@@ -156,12 +156,12 @@ TEST(ProcessMesh, LeavesTheOthersWhenItsWaitIsInterrupted) {
             was_interrupted.wait();
             auto twice = [&] { exchange(), exchange(); };  // data sent before can be received
             EXPECT_THAT(test::error_of(twice), HasSubstr("process 0 is gone"));
-            return was_told.count_down();
+            return was_notified.count_down();
         }
         meanwhile = interrupt;
         EXPECT_EQ(test::error_of(exchange), "interrupted");
         was_interrupted.count_down();
-        was_told.wait();  // while this one still has its mesh
+        was_notified.wait();  // while this one still has its mesh
         exchange();
     });
     EXPECT_THAT(errors, testing::ElementsAre(HasSubstr("has failed before"), ""));
@@ -193,7 +193,7 @@ TEST(ProcessMesh, BeginsNoExchangeInAnother) {
 TEST(ProcessMesh, TurnsStrangersAway) {
     ProcessMesh first("127.0.0.1"), second("127.0.0.1");
     std::vector<ProcessAddress> addresses{{"127.0.0.1", first.port()}, {"127.0.0.1", second.port()}};
-    std::thread guests([&] {
+    std::thread clients([&] {
         Deadline end = std::chrono::steady_clock::now() + patience;
         std::vector<std::byte> text(200);
         Socket stranger = connect_to("127.0.0.1", addresses[0].port, end);
@@ -209,7 +209,7 @@ TEST(ProcessMesh, TurnsStrangersAway) {
     first.connect(0, addresses, tokens, patience, limit);
     std::vector<int> taken(1);
     first.exchange("number", std::array{Transfer{1, {}, received(taken)}});
-    guests.join();
+    clients.join();
     EXPECT_EQ(taken[0], 7);
 }
 
@@ -227,13 +227,13 @@ TEST(ProcessMesh, IsNotHeldUpBySilentGuests) {
 }
 
 TEST(ProcessMesh, SaysThatAProcessIsSilent) {
-    std::latch was_told(1);
+    std::latch was_notified(1);
     auto work = [&](ProcessMesh& mesh) {
-        if (mesh.rank() == 1) return was_told.wait();  // alive, but not at the exchange
+        if (mesh.rank() == 1) return was_notified.wait();  // alive, but not at the exchange
         std::vector<int> taken(4);
         auto exchange = [&] { mesh.exchange("numbers", std::array{Transfer{1, {}, received(taken)}}); };
         EXPECT_THAT(test::error_of(exchange), HasSubstr("no answer from process 1 for 0.2 s"));
-        was_told.count_down();
+        was_notified.count_down();
         exchange();
     };
     auto errors = in_processes(2, work, std::chrono::milliseconds(200));

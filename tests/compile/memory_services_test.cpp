@@ -357,8 +357,8 @@ public:
         }
         throw MemoryError("no hole is large enough");
     }
-    void defrag_prealloc_contig(DeviceId, size_t bytes) override { asked_for.push_back(bytes); }
-    std::vector<size_t> asked_for;
+    void defrag_prealloc_contig(DeviceId, size_t bytes) override { requested.push_back(bytes); }
+    std::vector<size_t> requested;
 
 private:
     struct Piece : Storage {
@@ -409,7 +409,7 @@ TEST(Defragment, MovesValuesTogetherWhenNoHoleIsLargeEnough) {
     };
     std::shared_ptr<Stretch> stretch;
     float wanted = run_in(mebibyte, true, stretch);
-    EXPECT_TRUE(stretch->asked_for.empty());
+    EXPECT_TRUE(stretch->requested.empty());
     // The least that is enough when values may be moved.
     size_t least = 0;
     for (size_t bytes = 12 << 10; !least; bytes += 1 << 10) {
@@ -420,7 +420,7 @@ TEST(Defragment, MovesValuesTogetherWhenNoHoleIsLargeEnough) {
         } catch (const MemoryError&) {
         }
     }
-    ASSERT_EQ(stretch->asked_for.size(), 1u) << "asked once, before the single requests";
+    ASSERT_EQ(stretch->requested.size(), 1u) << "asked once, before the single requests";
     try {
         run_in(least, false, stretch);
         ADD_FAILURE() << "no error";

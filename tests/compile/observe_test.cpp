@@ -155,57 +155,57 @@ TEST(Observer, EndsARunByThrowing) {
 }
 
 // Logs the events that it receives, with its name.
-struct Teller : StepObserver {
-    Teller(std::string name, std::vector<std::string>& told) : name(std::move(name)), told(told) {}
-    void tell(const std::string& what) { told.push_back(name + ' ' + what); }
-    void before_run(Context&) override { tell("run"); }
-    void after_run(Context&) override { tell("end"); }
+struct EventRecorder : StepObserver {
+    EventRecorder(std::string name, std::vector<std::string>& calls) : name(std::move(name)), calls(calls) {}
+    void record(const std::string& what) { calls.push_back(name + ' ' + what); }
+    void before_run(Context&) override { record("run"); }
+    void after_run(Context&) override { record("end"); }
     void after_failure(const std::exception_ptr& error, Context&) override {
         try {
             std::rethrow_exception(error);
         } catch (const std::exception& e) {
-            tell(e.what());
+            record(e.what());
         }
     }
-    void before_step(size_t step, Context&) override { tell(text("before ", step)); }
-    void after_step(size_t step, Context&) override { tell(text("after ", step)); }
+    void before_step(size_t step, Context&) override { record(text("before ", step)); }
+    void after_step(size_t step, Context&) override { record(text("after ", step)); }
     std::string name;
-    std::vector<std::string>& told;
+    std::vector<std::string>& calls;
 };
 
 TEST(Observer, SeveralStandAroundEachOther) {
     auto context = Context::create(Program::compile(dense_graph(), {}));
     std::memset(context->input(0), 0, 8);
-    std::vector<std::string> told;
-    Teller a("a", told), b("b", told);
+    std::vector<std::string> calls;
+    EventRecorder a("a", calls), b("b", calls);
     context->attach(a);
     context->attach(b);
     context->run();
-    EXPECT_THAT(told, ElementsAre("a run", "b run", "a before 0", "b before 0", "b after 0", "a after 0",
-                                  "a before 1", "b before 1", "b after 1", "a after 1", "b end", "a end"));
+    EXPECT_THAT(calls, ElementsAre("a run", "b run", "a before 0", "b before 0", "b after 0", "a after 0",
+                                   "a before 1", "b before 1", "b after 1", "a after 1", "b end", "a end"));
     context->detach(a);
-    told.clear();
+    calls.clear();
     context->run();
-    EXPECT_THAT(told, ElementsAre("b run", "b before 0", "b after 0", "b before 1", "b after 1", "b end"));
+    EXPECT_THAT(calls, ElementsAre("b run", "b before 0", "b after 0", "b before 1", "b after 1", "b end"));
     context->observe(&a);
-    told.clear();
+    calls.clear();
     context->run();
-    EXPECT_EQ(told.front(), "a run");
-    EXPECT_EQ(told.size(), 6u) << "observe() takes the place of all others";
+    EXPECT_EQ(calls.front(), "a run");
+    EXPECT_EQ(calls.size(), 6u) << "observe() takes the place of all others";
 }
 
 TEST(Observer, IsToldOfTheEndByAnError) {
     auto context = Context::create(Program::compile(dense_graph(), {}));
     std::memset(context->input(0), 0, 8);
-    std::vector<std::string> told;
-    Teller teller("t", told);
+    std::vector<std::string> calls;
+    EventRecorder recorder("t", calls);
     struct Stopper : StepObserver {
         void after_step(size_t, Context&) override { throw_user("stopper", "enough"); }
     } stopper;
-    context->attach(teller);
+    context->attach(recorder);
     context->attach(stopper);
     EXPECT_THROW(context->run(), UserError);
-    EXPECT_THAT(told, ElementsAre("t run", "t before 0", "t [stopper] enough"));
+    EXPECT_THAT(calls, ElementsAre("t run", "t before 0", "t [stopper] enough"));
 }
 
 TEST(Observer, AttachedDuringARunIsToldOfTheNext) {
@@ -215,16 +215,16 @@ TEST(Observer, AttachedDuringARunIsToldOfTheNext) {
             if (step == 0 && other) context.attach(*std::exchange(other, nullptr));
         }
     } joining;
-    std::vector<std::string> told;
-    Teller teller("t", told);
-    joining.other = &teller;
+    std::vector<std::string> calls;
+    EventRecorder recorder("t", calls);
+    joining.other = &recorder;
     auto context = Context::create(Program::compile(dense_graph(), {}));
     std::memset(context->input(0), 0, 8);
     context->observe(&joining);
     context->run();
-    EXPECT_THAT(told, IsEmpty());
+    EXPECT_THAT(calls, IsEmpty());
     context->run();
-    EXPECT_EQ(told.size(), 6u);
+    EXPECT_EQ(calls.size(), 6u);
 }
 
 TEST(Observer, IsToldOfMemory) {

@@ -84,7 +84,7 @@ std::vector<Values> expected(int runs) {
     return all;
 }
 
-TEST(CopiesBeside, GiveWhatOneQueueGives) {
+TEST(OverlappedCopies, GiveWhatOneQueueGives) {
     auto right = expected(3);
     for (int level : {0, 1}) {
         auto options = beside();
@@ -102,16 +102,16 @@ TEST(CopiesBeside, GiveWhatOneQueueGives) {
 
 // Its inputs and outputs are page-locked, so nothing waits for a copy where it is asked for; other memory may
 // be bound, an observer may look, and the arenas may move.
-TEST(CopiesBeside, AContextGoesOnAfterEveryKindOfRun) {
+TEST(OverlappedCopies, AContextGoesOnAfterEveryKindOfRun) {
     auto right = expected(8);
     auto context = Context::create(Program::compile(across(gpu(), host_device), beside()));
-    StepObserver nobody;
+    StepObserver silent;
     for_each_mix([&](unsigned seed) {
         for (int run = 0; run < 8; ++run) {
             Tensor given = numbers(run);
             context->fill_inputs(inputs(run));
             context->bind_input(0, run % 3 == 1 ? given.address() : nullptr);
-            context->observe(run == 4 ? &nobody : nullptr);
+            context->observe(run == 4 ? &silent : nullptr);
             if (run == 6) context->memory()->clear();
             context->run();
             EXPECT_EQ(outputs_of(*context), right[size_t(run)]) << "seed " << seed << ", run " << run;
@@ -120,7 +120,7 @@ TEST(CopiesBeside, AContextGoesOnAfterEveryKindOfRun) {
 }
 
 // With nothing between that waits for the work.
-TEST(CopiesBeside, ContextsMayShareMemoryAndGo) {
+TEST(OverlappedCopies, ContextsMayShareMemoryAndGo) {
     auto right = expected(3);
     auto options = beside();
     options.async_exec_level = 0;
@@ -156,7 +156,7 @@ Graph two_uploads() {
 }
 
 // Outputs stay on the GPU, so no run waits for one before it. The host's memory may change behind each.
-TEST(CopiesBeside, RunsFollowEachOtherAtOnce) {
+TEST(OverlappedCopies, RunsFollowEachOtherAtOnce) {
     auto options = beside(false);
     options.async_exec_level = 0;
     auto off = Program::compile(two_uploads(), options);
@@ -192,9 +192,9 @@ TEST(CopiesBeside, RunsFollowEachOtherAtOnce) {
     });
 }
 
-const LanePlan& lanes_of(const Program& program) { return program.parts().asking.copies; }
+const LanePlan& lanes_of(const Program& program) { return program.parts().enqueue_plan.copies; }
 
-TEST(CopiesBeside, TheOptionTurnsThemOff) {
+TEST(OverlappedCopies, TheOptionTurnsThemOff) {
     auto on = Program::compile(across(gpu(), host_device), beside()),
          off = Program::compile(across(gpu(), host_device), beside(false));
     EXPECT_EQ(lanes_of(*on).copies.size(), 8U);
@@ -202,7 +202,7 @@ TEST(CopiesBeside, TheOptionTurnsThemOff) {
     EXPECT_TRUE(off->options_without_effect().empty());
 }
 
-TEST(CopiesBeside, OnlyWhatTouchesTheSameMemoryWaits) {
+TEST(OverlappedCopies, OnlyWhatTouchesTheSameMemoryWaits) {
     auto program = Program::compile(two_uploads(), beside());
     auto& plan = lanes_of(*program);
     ASSERT_EQ(plan.copies.size(), 3U);
@@ -210,13 +210,14 @@ TEST(CopiesBeside, OnlyWhatTouchesTheSameMemoryWaits) {
         auto& copy = plan.copies[i];
         EXPECT_TRUE(copy.is_upload && !copy.is_device_shared);
         EXPECT_TRUE(plan.steps[copy.step].behind.empty()) << "step " << copy.step;
-        for (size_t before : plan.steps[copy.step].behind_last) EXPECT_LT(before + 2, plan.steps.size());
+        for (size_t before : plan.steps[copy.step].previous_run_waits)
+            EXPECT_LT(before + 2, plan.steps.size());
     }
     EXPECT_GT(plan.copies[1].step, plan.copies[0].step + 1) << "it is asked for behind work";
 }
 
 // The host reads copied data, so earlier errors are reported there.
-TEST(CopiesBeside, FaultsAreToldWhereTheHostReads) {
+TEST(OverlappedCopies, FaultsAreToldWhereTheHostReads) {
     GraphBuilder builder;
     {
         InterpreterScope scope(builder);

@@ -20,19 +20,19 @@ namespace {
 
 // For each operator its algorithms, families by their name, with the dtypes that they have computed.
 using Ran = std::map<std::string, std::map<std::string, std::set<DType>>>;
-Ran& what_ran() {
+Ran& ran_algorithms() {
     static Ran ran;
     return ran;
 }
 void note(const OpInfo& op, std::string_view candidate, DType dtype) {
     std::string algorithm(candidate.substr(0, candidate.find(':')));
     if (algorithm.size() < candidate.size()) algorithm += ":…";
-    what_ran()[std::string(op.name)][algorithm].insert(dtype);
+    ran_algorithms()[std::string(op.name)][algorithm].insert(dtype);
 }
 
-void write_what_ran(const std::string& path) {
+void write_ran_algorithms(const std::string& path) {
     std::ofstream file(path);
-    for (auto& [op, algorithms] : what_ran())
+    for (auto& [op, algorithms] : ran_algorithms())
         for (auto& [algorithm, dtypes] : algorithms)
             for (DType dtype : dtypes) file << op << '\t' << algorithm << '\t' << dtype << '\n';
 }
@@ -50,12 +50,12 @@ int main(int argc, char** argv) {
     testing::InitGoogleMock(&argc, argv);
     mge_add_cuda_backend();
     if (mge::gpus().count == 0) {
-        std::cout << "Skipped: " << mge::gpus().why_none << '\n';
+        std::cout << "Skipped: " << mge::gpus().why_unavailable << '\n';
         return 77;
     }
     std::cout << "On " << mge::device(mge::test::other_device().id).model() << '\n';
     int failed = RUN_ALL_TESTS();
     // For docs/data/gpu_dtypes.tsv (scripts/make_cuda_table.py).
-    if (auto path = mge::env_string("MGE_CUDA_RAN")) mge::test::write_what_ran(*path);
+    if (auto path = mge::env_string("MGE_CUDA_RAN")) mge::test::write_ran_algorithms(*path);
     return failed;
 }

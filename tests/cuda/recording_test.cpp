@@ -90,9 +90,9 @@ TEST(RecordedRuns, ReadAndWriteWhatIsBoundElsewhere) {
 
 // In a recording, later work is unknown.
 TEST(RecordedRuns, MayLetGoOfWhatWasUploaded) {
-    Tensor uploaded = upload_beside(filled(x_shape, 1), gpu()), kept = uploaded.alias();
+    Tensor uploaded = upload_overlapped(filled(x_shape, 1), gpu()), kept = uploaded.alias();
     dynamic_cast<RecordingQueue&>(queue_of(gpu())).record_work([&] { kept = uploaded = {}; });
-    EXPECT_EQ(floats_of(upload_beside(filled(x_shape, 2), gpu())), floats_of(filled(x_shape, 2)));
+    EXPECT_EQ(floats_of(upload_overlapped(filled(x_shape, 2), gpu())), floats_of(filled(x_shape, 2)));
 }
 
 TEST(RecordedRuns, LeaveTheOutputsOfEarlierOnesAlone) {

@@ -73,11 +73,11 @@ TEST(CudaStreams, OthersStreamsWaitForAQueueAndItForThem) {
     ASSERT_TRUE(one && two);
     EXPECT_GT(one->stream_address(), 2U);
     for_each_mix([&](unsigned seed) {
-        for (bool is_told : {false, true}) {
+        for (bool is_synchronised : {false, true}) {
             Tensor x = ops::mul(filled(3, queue_number(1)), filled(2, queue_number(1)));
             Tensor y = empty_tensor(x.spec(), queue_number(2));
             // The default stream hands it on.
-            if (is_told) {
+            if (is_synchronised) {
                 one->let_wait(unnamed_stream);
                 two->wait_for_stream(unnamed_stream);
             } else {
@@ -102,10 +102,10 @@ TEST(CudaStreams, UploadsRunBesideAndComeInTime) {
     for_each_mix([&](unsigned seed) {
         Tensor sum = filled(0, id);
         float expected = 0;
-        Tensor ahead = upload_beside(make_tensor(DType::f32, {1000}, std::vector<double>(1000, 1)), id);
+        Tensor ahead = upload_overlapped(make_tensor(DType::f32, {1000}, std::vector<double>(1000, 1)), id);
         for (int batch = 2; batch < 8; ++batch) {
             Tensor now = std::move(ahead);
-            ahead = upload_beside(make_tensor(DType::f32, {1000}, std::vector<double>(1000, batch)), id);
+            ahead = upload_overlapped(make_tensor(DType::f32, {1000}, std::vector<double>(1000, batch)), id);
             EXPECT_EQ(now.device(), id);
             sum = ops::add(sum, ops::mul(now, now));
             now = {};
@@ -118,8 +118,8 @@ TEST(CudaStreams, UploadsRunBesideAndComeInTime) {
     // Less where something of a test before has let go meanwhile.
     EXPECT_LE(device(id).memory().allocated, before);
     Tensor host = make_tensor(DType::f32, {2}, {1, 2});
-    EXPECT_EQ(upload_beside(host, host_device).address(), host.address());
-    EXPECT_EQ(upload_beside(make_tensor(DType::f32, {0}, {}), id).spec().numel(), 0);
+    EXPECT_EQ(upload_overlapped(host, host_device).address(), host.address());
+    EXPECT_EQ(upload_overlapped(make_tensor(DType::f32, {0}, {}), id).spec().numel(), 0);
 }
 
 // Both ways, round and round, with nothing that waits in between.

@@ -71,7 +71,7 @@ TEST(CudaSwap, ValuesComeBackBesideTheWork) {
     Graph graph = there_and_back();
     auto expected = values_of(to_host(Executable(graph, options(false)).run(Tensors{x})[0]));
     auto program = Program::compile(graph, options(true));
-    auto& lanes = program->parts().asking.copies;
+    auto& lanes = program->parts().enqueue_plan.copies;
     EXPECT_TRUE(std::ranges::any_of(lanes.copies, [&](auto& copy) {
         auto is_near = [&](size_t other) { return lanes.steps[other].copy < 0 && other + 1 >= copy.step; };
         return copy.is_upload && std::ranges::none_of(lanes.steps[copy.step].behind, is_near);

@@ -113,7 +113,7 @@ TEST_F(Memory, WhatIsBesideCountsAgainstTheLimit) {
     std::string counted = std::to_string(ptrdiff_t(cpu_.memory().allocated) - in_use);
     EXPECT_THAT(message_of<MemoryError>([&] { queue_.allocate(600'000); }),
                 HasSubstr(counted + " of the limit of 1000000 bytes are in use"));
-    add_beside_cpu_memory_limit(400'000);
+    charge_to_cpu_memory_limit(400'000);
     EXPECT_THROW(queue_.allocate(200'000), MemoryError);
     queue_.allocate(50'000);
 }

@@ -28,7 +28,7 @@ constexpr size_t most_name = 200;
 char at_work[most_name];
 
 // Says which call takes for ever, and ends the test: nothing else ends the call.
-extern "C" void tell_what_hangs(int) {
+extern "C" void report_hang(int) {
     constexpr char message[] = "this takes for ever: ";
     (void)!::write(STDERR_FILENO, message, sizeof message - 1);
     (void)!::write(STDERR_FILENO, at_work, std::strlen(at_work));
@@ -55,7 +55,7 @@ bool gives_little(const OpInfo& op, const void* params, const Tensors& inputs) {
 
 TEST(NoElements, NoOperatorWalksAlongTheOtherExtents) {
     struct sigaction action = {}, before = {};
-    action.sa_handler = tell_what_hangs;
+    action.sa_handler = report_hang;
     ASSERT_EQ(::sigaction(SIGALRM, &action, &before), 0);
     int computed = 0;
     const Shape shapes[] = {{0},

@@ -50,7 +50,7 @@ constexpr int too_many = 5'000;
 
 int prepared = 0;
 bool is_kept = false;
-std::weak_ptr<int> what_is_prepared;
+std::weak_ptr<int> prepared_state;
 
 // Applies others while it runs, as operators do that hold graphs: so many that no plan stays that may go.
 struct Crowding {
@@ -73,12 +73,12 @@ struct CrowdingState {
 Prepared prepare_crowding(const PrepareContext&) {
     ++prepared;
     auto of_plan = std::make_shared<int>();
-    what_is_prepared = of_plan;
+    prepared_state = of_plan;
     return Prepared::make(CrowdingState{std::move(of_plan)});
 }
 void run_crowding(const Prepared&, const Launch& launch) {
     apply_to_shapes(too_many);
-    is_kept = !what_is_prepared.expired();
+    is_kept = !prepared_state.expired();
     launch.out<float>(0)[0] = launch.in<float>(0)[0];
 }
 constexpr Algorithm crowding[] = {{"crowding", always, prepare_crowding, run_crowding}};

@@ -28,7 +28,7 @@ constexpr size_t memory_limit = size_t(64) << 20;
     std::abort();
 }
 
-void tell_runs() {
+void print_runs() {
     auto [begun, finished] = graph_runs();
     if (begun)
         std::fprintf(stderr, "fuzz: %ld graphs were compiled and run, %ld of them to the end\n", begun,
@@ -70,7 +70,7 @@ extern "C" int LLVMFuzzerInitialize(int*, char***) {
     // Warnings are recorded to be printed once: state that an input leaves behind makes libFuzzer search for
     // leaks.
     mge::set_log_level(mge::LogLevel::error);
-    std::atexit(mge::fuzz::tell_runs);
+    std::atexit(mge::fuzz::print_runs);
     if (auto folder = mge::env_string("MGE_FUZZ_SEEDS")) mge::fuzz::write_seeds(*folder);
     return 0;
 }

@@ -86,9 +86,9 @@ void mutate_integer_of(std::string& bytes, Random& random) {
 
 void mutate_bytes(std::string& bytes, Random& random) {
     if (random.one_in(4)) return mutate_integer(bytes, random);
-    size_t room = std::max(bytes.size(), largest_input), size = bytes.size();
-    bytes.resize(room);
-    bytes.resize(LLVMFuzzerMutate(reinterpret_cast<uint8_t*>(bytes.data()), size, room));
+    size_t capacity = std::max(bytes.size(), largest_input), size = bytes.size();
+    bytes.resize(capacity);
+    bytes.resize(LLVMFuzzerMutate(reinterpret_cast<uint8_t*>(bytes.data()), size, capacity));
 }
 
 void mutate_integer(std::string& bytes, Random& random) {

@@ -37,7 +37,7 @@ struct Sample {
     }
 };
 
-std::vector<std::string> ops_behind(const Graph& graph) {
+std::vector<std::string> ops_reached(const Graph& graph) {
     auto needed = needed_nodes(graph, graph.outputs());
     std::vector<std::string> names;
     for (size_t i = 0; i < needed.size(); ++i)
@@ -50,7 +50,7 @@ TEST(ReplaceValues, ReadersReadTheNewValueWhateverTheOrder) {
     ValueId later = s.add([&] { return ops::exp(s.builder.symbol(s.b)); });
     Graph graph = replace_values(s.builder.graph(), {{s.a, later}});
     verify(graph);
-    EXPECT_THAT(ops_behind(graph), ElementsAre("exp", "add", "relu"));
+    EXPECT_THAT(ops_reached(graph), ElementsAre("exp", "add", "relu"));
     EXPECT_THAT(graph.outputs(), ElementsAre(s.y));
 }
 
@@ -59,7 +59,7 @@ TEST(ReplaceValues, WhatTheNewValueNeedsReadsTheOldOne) {
     ValueId behind = s.add([&] { return ops::neg(s.builder.symbol(s.sum)); });
     Graph graph = replace_values(s.builder.graph(), {{s.sum, behind}});
     verify(graph);
-    EXPECT_THAT(ops_behind(graph), ElementsAre("add", "neg", "relu"));
+    EXPECT_THAT(ops_reached(graph), ElementsAre("add", "neg", "relu"));
 }
 
 TEST(ReplaceValues, OutputsToo) {
@@ -90,7 +90,7 @@ TEST(WithInputs, OneReaderReadsOtherValues) {
     NodeId sum = s.builder.graph().value(s.sum).producer;
     Graph graph = with_inputs(s.builder.graph(), sum, {s.a, later});
     verify(graph);
-    EXPECT_THAT(ops_behind(graph), ElementsAre("exp", "add", "relu"));
+    EXPECT_THAT(ops_reached(graph), ElementsAre("exp", "add", "relu"));
     EXPECT_THAT(error_of([&] {
                     with_inputs(s.builder.graph(), sum, {s.a, s.y});
                 }),
@@ -111,7 +111,7 @@ TEST(InferAnew, KeepsWhatFollowsFromShapes) {
     }
     Graph graph = builder.graph();
     graph.value(graph.inputs()[0]).spec.shape = {5, 6};
-    graph = infer_anew(std::move(graph));
+    graph = infer_again(std::move(graph));
     EXPECT_EQ(graph.value(graph.outputs()[0]).spec.shape, Shape({5, 6}));
     EXPECT_EQ(graph.nodes().size(), 2u);
     EXPECT_EQ(graph.nodes()[1].inputs.size(), 2u);
@@ -133,7 +133,7 @@ TEST(CopyValues, FromAnotherGraphWithInputsAndConstants) {
     EXPECT_EQ(copy_values(graph, other.graph(), {source}, known).at(0), copy);
     EXPECT_EQ(graph.inputs().size(), 3u);
     EXPECT_EQ(graph.value(graph.inputs()[2]).name, "x");
-    EXPECT_THAT(ops_behind(replace_values(graph, {{s.b, copy}})), ElementsAre("mul", "add", "relu"));
+    EXPECT_THAT(ops_reached(replace_values(graph, {{s.b, copy}})), ElementsAre("mul", "add", "relu"));
 }
 
 TEST(CopyValues, WithinAGraphSharesWhatStays) {
@@ -155,7 +155,7 @@ TEST(Resume, SymbolsGoOn) {
     s.builder.resume(replace_values(s.builder.graph(), {{s.sum, s.a}}));
     InterpreterScope scope(s.builder);
     s.builder.set_outputs({ops::exp(symbol)});
-    EXPECT_THAT(ops_behind(s.builder.graph()), ElementsAre("relu", "exp"));
+    EXPECT_THAT(ops_reached(s.builder.graph()), ElementsAre("relu", "exp"));
 }
 
 }  // namespace

@@ -161,7 +161,7 @@ void check_candidates_there(const Bench& bench, const Tensors& expected, const C
         for (auto& spec : bench.outputs) out.push_back(empty_tensor(spec, there));
         launch(*named.algorithm, prepared, {queue_of(there)}, in, out);
         expect_same(on_host(out), expected, options, text(named.candidate.name, " on ", other_device().name));
-        tell_that_it_ran(bench.op, named.candidate.name, bench.inputs, bench.outputs);
+        report_run(bench.op, named.candidate.name, bench.inputs, bench.outputs);
     }
 }
 

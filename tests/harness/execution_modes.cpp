@@ -70,8 +70,8 @@ bool is_there(const OpInfo& op) {
     }
 }
 
-void tell_that_it_ran(const OpInfo& op, std::string_view candidate, std::span<const TensorSpec> inputs,
-                      std::span<const TensorSpec> outputs) {
+void report_run(const OpInfo& op, std::string_view candidate, std::span<const TensorSpec> inputs,
+                std::span<const TensorSpec> outputs) {
     if (!other_device().ran) return;
     if (!inputs.empty() && !inputs[0].is_absent()) other_device().ran(op, candidate, inputs[0].dtype);
     other_device().ran(op, candidate, outputs[0].dtype);
@@ -107,8 +107,8 @@ void check_execution_modes(const OpInfo& op, const void* params, std::span<const
                      options, text("eager on ", other_device().name));
     // Operators that determine their shape at run time support no other way.
     if (op.traits.runtime_shape)
-        tell_that_it_ran(op, find_kernels(op, other_device().id).front().name, specs_of(inputs),
-                         specs_of(expected));
+        report_run(op, find_kernels(op, other_device().id).front().name, specs_of(inputs),
+                   specs_of(expected));
     compile.device = other_device().id;
     Tensors moved;
     for (auto& input : graph_inputs) moved.push_back(to_device(input, compile.device));

@@ -74,58 +74,58 @@ struct Sample {
 };
 
 // Records all notifications by path.
-class Teller final : public StepObserver {
+class EventRecorder final : public StepObserver {
 public:
-    explicit Teller(std::vector<std::string>& told, std::string path = {})
-        : told_(told), path_(std::move(path)) {}
-    void before_run(Context&) override { told_.push_back(path_ + "begin"); }
-    void after_run(Context&) override { told_.push_back(path_ + "end"); }
-    void after_failure(const std::exception_ptr&, Context&) override { told_.push_back(path_ + "failure"); }
+    explicit EventRecorder(std::vector<std::string>& events, std::string path = {})
+        : events_(events), path_(std::move(path)) {}
+    void before_run(Context&) override { events_.push_back(path_ + "begin"); }
+    void after_run(Context&) override { events_.push_back(path_ + "end"); }
+    void after_failure(const std::exception_ptr&, Context&) override { events_.push_back(path_ + "failure"); }
     void after_step(size_t step, Context& context) override {
-        told_.push_back(path_ + context.program().steps()[step].op);
+        events_.push_back(path_ + context.program().steps()[step].op);
     }
     StepObserver* inside(const InnerRun& run, Context&) override {
-        inside_ = std::make_unique<Teller>(told_, path_ + path_inside(run));
+        inside_ = std::make_unique<EventRecorder>(events_, path_ + path_inside(run));
         return inside_.get();
     }
 
 private:
-    std::vector<std::string>& told_;
+    std::vector<std::string>& events_;
     std::string path_;
-    std::unique_ptr<Teller> inside_;
+    std::unique_ptr<EventRecorder> inside_;
 };
 
 TEST(Inside, ALoopTellsEachIteration) {
     Sample sample(looping(2));
     sample.set(0, {1, 2});
     sample.set(1, {1, 1, 2, 2});
-    std::vector<std::string> told;
-    Teller teller(told);
-    sample.run(teller);
-    EXPECT_THAT(told, ElementsAre("begin", "loop/body[0]/begin", "loop/body[0]/cumsum", "loop/body[0]/mul",
-                                  "loop/body[0]/end", "loop/body[1]/begin", "loop/body[1]/cumsum",
-                                  "loop/body[1]/mul", "loop/body[1]/end", "scan", "end"));
-    told.clear();
+    std::vector<std::string> events;
+    EventRecorder recorder(events);
+    sample.run(recorder);
+    EXPECT_THAT(events, ElementsAre("begin", "loop/body[0]/begin", "loop/body[0]/cumsum", "loop/body[0]/mul",
+                                    "loop/body[0]/end", "loop/body[1]/begin", "loop/body[1]/cumsum",
+                                    "loop/body[1]/mul", "loop/body[1]/end", "scan", "end"));
+    events.clear();
     sample.context->run();
-    EXPECT_THAT(told, IsEmpty()) << "nobody observes";
+    EXPECT_THAT(events, IsEmpty()) << "nobody observes";
 }
 
 TEST(Inside, GoesAsDeepAsTheGraphsDo) {
     Sample sample(nested());
     sample.set(0, {0});
     sample.set(1, {1, 2});
-    std::vector<std::string> told;
-    Teller teller(told);
-    sample.run(teller);
-    std::erase_if(told, [](auto& line) { return !line.ends_with("cumsum"); });
-    EXPECT_THAT(told, ElementsAre("choice/else_graph/scan#0/body[0]/cumsum",
-                                  "choice/else_graph/scan#0/body[1]/cumsum",
-                                  "choice/else_graph/scan#0/body[2]/cumsum"));
+    std::vector<std::string> events;
+    EventRecorder recorder(events);
+    sample.run(recorder);
+    std::erase_if(events, [](auto& line) { return !line.ends_with("cumsum"); });
+    EXPECT_THAT(events, ElementsAre("choice/else_graph/scan#0/body[0]/cumsum",
+                                    "choice/else_graph/scan#0/body[1]/cumsum",
+                                    "choice/else_graph/scan#0/body[2]/cumsum"));
     sample.set(0, {1});
-    told.clear();
-    sample.run(teller);
-    EXPECT_THAT(told, ElementsAre("begin", "choice/then_graph/begin", "choice/then_graph/neg",
-                                  "choice/then_graph/end", "cond", "end"));
+    events.clear();
+    sample.run(recorder);
+    EXPECT_THAT(events, ElementsAre("begin", "choice/then_graph/begin", "choice/then_graph/neg",
+                                    "choice/then_graph/end", "cond", "end"));
 }
 
 TEST(Inside, AnErrorNamesTheWholePath) {
@@ -150,16 +150,16 @@ TEST(Inside, AnErrorNamesTheWholePath) {
     EXPECT_THAT(error, HasSubstr(id + ", scan 'loop': body[3]: assert_equal 'assert_equal#")) << error;
     EXPECT_THAT(error, HasSubstr("[assert_equal] error 0.5")) << error;
 
-    std::vector<std::string> told;
-    Teller teller(told);
-    EXPECT_THROW(sample.run(teller), Error);
-    ASSERT_THAT(told, testing::Contains("loop/body[3]/failure"));
-    EXPECT_EQ(told.back(), "failure");
+    std::vector<std::string> events;
+    EventRecorder recorder(events);
+    EXPECT_THROW(sample.run(recorder), Error);
+    ASSERT_THAT(events, testing::Contains("loop/body[3]/failure"));
+    EXPECT_EQ(events.back(), "failure");
     sample.context->observe(nullptr);
-    told.clear();
+    events.clear();
     sample.set(0, {-9});
     sample.context->run();
-    EXPECT_THAT(told, IsEmpty());
+    EXPECT_THAT(events, IsEmpty());
 }
 
 TEST(Inside, GuardsFindValuesByPath) {

@@ -231,7 +231,7 @@ protected:
     }
     static constexpr Algorithm families_[] = {{"family", always, prepare, run, {}, list_members}};
     KernelList known_ = algorithms_;  // to the program
-    bool asks_first_ = false;         // whether some algorithm is known to work
+    bool checks_first_ = false;       // whether some algorithm is known to work
 
     std::unique_ptr<FastrunCache> cache_ = FastrunCache::in_memory();
     int64_t now_ = start;
@@ -264,8 +264,8 @@ protected:
         Lookups lookups(std::move(machine), [&] { return now_; });
         SelectOptions options{
             .heuristic = false, .profile = true, .cache = cache_.get(), .lookups = &lookups};
-        if (asks_first_) {
-            EXPECT_TRUE(is_said_to_work(sample_.problem, options));
+        if (checks_first_) {
+            EXPECT_TRUE(is_known_to_work(sample_.problem, options));
         }
         return select(known_, sample_.problem, {}, options);
     }
@@ -394,7 +394,7 @@ TEST_F(Doubts, ANewAlgorithmIsMeasuredThoughSomeAreSaidToWork) {
     known_ = std::span(algorithms_).first(1);
     choose(1.0, 0.5);
     known_ = algorithms_;
-    asks_first_ = true;
+    checks_first_ = true;
     EXPECT_EQ(choose(1.0, 0.5).source, ChoiceSource::measured);
     EXPECT_EQ(choose(1.0, 0.5).source, ChoiceSource::cache);
 }

@@ -80,11 +80,11 @@ TEST_F(CacheLocks, TolerantGivesUpOnALockedFile) {
             cache->store(Sample(n).problem, {{"a", 1, 0, {}}});
         }
     });
-    std::string said = testing::internal::GetCapturedStderr();
+    std::string output = testing::internal::GetCapturedStderr();
     EXPECT_LT(seconds, 6);
-    EXPECT_THAT(said, HasSubstr("waiting up to 5 s"));
-    EXPECT_THAT(said, HasSubstr("still has it locked after 5 s"));
-    EXPECT_EQ(std::ranges::count(said, '\n'), 2) << said;
+    EXPECT_THAT(output, HasSubstr("waiting up to 5 s"));
+    EXPECT_THAT(output, HasSubstr("still has it locked after 5 s"));
+    EXPECT_EQ(std::ranges::count(output, '\n'), 2) << output;
 }
 
 // A file that is locked after it was opened: all uses together wait for as long as one.

@@ -382,7 +382,7 @@ protected:
         ASSERT_FALSE(std::filesystem::exists(path_ + "-wal"));
         std::filesystem::permissions(path_, std::filesystem::perms(0444));
         std::filesystem::permissions(folder_, std::filesystem::perms(0555));
-        become_nobody();
+        drop_privileges();
         if (::faccessat(AT_FDCWD, path_.c_str(), R_OK, AT_EACCESS) != 0)
             GTEST_SKIP() << "the folder for temporary files is closed to other users";
     }
@@ -391,9 +391,9 @@ protected:
         std::filesystem::permissions(folder_, std::filesystem::perms(0755));
         CacheFile::TearDown();
     }
-    static void become_nobody() {
-        constexpr uid_t nobody = 65534;
-        if (::getuid() == 0 && ::seteuid(nobody) != 0) GTEST_SKIP() << "there is no user nobody to be";
+    static void drop_privileges() {
+        constexpr uid_t unprivileged = 65534;
+        if (::getuid() == 0 && ::seteuid(unprivileged) != 0) GTEST_SKIP() << "there is no user nobody to be";
     }
     Sample sample_{3};
 };
@@ -420,7 +420,7 @@ TEST_F(ReadOnlyFolder, WhateverTheNameIs) {
     std::filesystem::create_directory(odd);
     std::filesystem::copy(path_, odd / "cache.sqlite");
     for (auto& folder : {odd, folder_}) std::filesystem::permissions(folder, std::filesystem::perms(0555));
-    become_nobody();
+    drop_privileges();
     EXPECT_TRUE(FastrunCache::open_read_only(odd / "cache.sqlite")->find(sample_.problem));
     ASSERT_EQ(::seteuid(::getuid()), 0);
     std::filesystem::permissions(odd, std::filesystem::perms(0755));

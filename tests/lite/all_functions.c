@@ -78,7 +78,7 @@ static void read_errors(void) {
     check(LITE_get_last_error_code() == OK && *LITE_get_last_error() == '\0', "LITE_clear_last_error");
 }
 
-static void ask_about_the_process(void) {
+static void query_process(void) {
     int major = -1, minor = -1, patch = -1;
     works(LITE_get_version(&major, &minor, &patch), "LITE_get_version");
     check(major >= 0 && minor >= 0 && patch >= 0, "the version");
@@ -402,7 +402,7 @@ static void write_reports(const char* path) {
     works(LITE_destroy_network(network), "LITE_destroy_network");
 }
 
-static void ask_about_models(const char* path) {
+static void query_models(const char* path) {
     LiteNetworkIO ios = *default_network_io();
     works(LITE_get_model_io_info_by_path(path, *default_config(), &ios), "LITE_get_model_io_info_by_path");
     check(ios.input_size == 1 && strcmp(ios.inputs[0].name, "data") == 0, "the input of a file");
@@ -548,7 +548,7 @@ int main(int count, char** arguments) {
     read_errors();
     describe_tensors();
     change_tensors();
-    ask_about_the_process();
+    query_process();
     keep_addresses();
     keep_measured_times();
     load_operators(arguments[1]);
@@ -562,7 +562,7 @@ int main(int count, char** arguments) {
     call_back(classifier);
     run_asynchronously(classifier);
     write_reports(classifier);
-    ask_about_models(classifier);
+    query_models(classifier);
     decrypt(classifier);
     read_packed_models(classifier);
     give_images_apart();

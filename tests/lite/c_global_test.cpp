@@ -65,14 +65,14 @@ TEST_F(LiteModelInfoInC, WhoeverAsksAllTheTimeDoesNotFillTheMemory) {
     std::string file = path("sum.mge");
     std::vector<std::string> addresses(3 * some, file);
     LiteNetworkIO info{};
-    auto ask = [&](size_t round) {
+    auto query = [&](size_t round) {
         for (size_t i = round * some; i < (round + 1) * some; ++i)
             ASSERT_EQ(LITE_get_model_io_info_by_path(addresses[i].c_str(), *default_config(), &info), 0);
     };
-    ask(0);
+    query(0);
     size_t before = mallinfo2().uordblks;
-    ask(1);
-    ask(2);
+    query(1);
+    query(2);
     EXPECT_LT(mallinfo2().uordblks, before + some * sizeof(LiteIO));
     EXPECT_STREQ(info.inputs[0].name, "a");
 }

@@ -295,11 +295,11 @@ TEST_F(LiteNetworkInC, CallbacksAreRemoved) {
 }
 
 void* no_memory(LiteDeviceType, int, size_t, size_t) { return nullptr; }
-void give_none_back(LiteDeviceType, int, void*) {}
+void free_nothing(LiteDeviceType, int, void*) {}
 
 TEST_F(LiteNetworkInC, AnAllocatorWithoutMemoryIsAnError) {
     LiteNetwork network = make();
-    ASSERT_EQ(LITE_set_memory_allocator(network, no_memory, give_none_back), 0);
+    ASSERT_EQ(LITE_set_memory_allocator(network, no_memory, free_nothing), 0);
     int code = LITE_load_model_from_path(network, path("classifier.mge").c_str());
     if (code == 0) {
         LiteTensor input = nullptr;
@@ -404,8 +404,8 @@ TEST_F(NullArguments, OfSettings) {
     refused(LITE_set_network_algo_policy(none, LITE_ALGO_HEURISTIC), "network");
     refused(LITE_set_network_algo_fastrun_config(none, 0, 0), "network");
     refused(LITE_set_network_algo_workspace_limit(none, 0), "network");
-    refused(LITE_set_memory_allocator(none, no_memory, give_none_back), "network");
-    refused(LITE_set_memory_allocator(n, nullptr, give_none_back), "allocate_fun");
+    refused(LITE_set_memory_allocator(none, no_memory, free_nothing), "network");
+    refused(LITE_set_memory_allocator(n, nullptr, free_nothing), "allocate_fun");
     refused(LITE_set_memory_allocator(n, no_memory, nullptr), "free_fun");
     refused(LITE_share_runtime_memroy(none, n), "dst_network");
     refused(LITE_share_runtime_memroy(n, none), "src_network");

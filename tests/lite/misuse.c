@@ -100,7 +100,7 @@ static void give_wrong_shapes(void) {
     works(LITE_destroy_tensor(empty), "LITE_destroy_tensor");
 }
 
-static void join_what_does_not_fit(void) {
+static void join_mismatched_inputs(void) {
     LiteTensor tensor = counting(4, 6), small = counting(2, 2), empty = NULL, joined = NULL;
     works(LITE_make_tensor(default_desc, &empty), "LITE_make_tensor");
     LiteTensor two[] = {tensor, small}, with_empty[] = {tensor, empty};
@@ -166,7 +166,7 @@ static void register_wrong_ciphers(const char* path) {
     }
 }
 
-static void ask_the_process_wrongly(const char* path) {
+static void misuse_process_queries(const char* path) {
     size_t count = 0;
     char memory[8];
     void* physical = NULL;
@@ -211,7 +211,7 @@ static void expect_sum(LiteNetwork network) {
     check(floats_of(tensor_of(network, "sum"))[3] == 13, "a sum");
 }
 
-static void load_what_is_no_model(const char* path) {
+static void load_invalid_models(const char* path) {
     LiteNetwork network = new_network();
     size_t size = 0;
     uint8_t* bytes = read_file(path, &size);
@@ -519,10 +519,10 @@ int main(void) {
     describe_impossible_tensors();
     slice_beyond_the_ends();
     give_wrong_shapes();
-    join_what_does_not_fit();
+    join_mismatched_inputs();
     register_wrong_ciphers(sum);
-    ask_the_process_wrongly(sum);
-    load_what_is_no_model(sum);
+    misuse_process_queries(sum);
+    load_invalid_models(sum);
     configure_impossibly(sum);
     describe_inputs_wrongly(sum);
     use_before_loading();

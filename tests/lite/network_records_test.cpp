@@ -78,13 +78,13 @@ TEST_F(NetworkRecords, ValuesAreDumpedAsTextAndAsFiles) {
         }
         auto texts = mge::read_io_dump(file), values = mge::read_io_dump(folder);
         EXPECT_TRUE(texts.is_text);
-        auto *score = values.find("score"), *told = texts.find("score");
-        ASSERT_TRUE(score && told);
+        auto *score = values.find("score"), *printed = texts.find("score");
+        ASSERT_TRUE(score && printed);
         auto wanted = output(*binary, "score");
         auto* got = static_cast<const float*>(score->value.data());
         expect_near({got, got + 10}, wanted, 0);
-        ASSERT_FALSE(told->head.empty());
-        EXPECT_NEAR(told->head[0], wanted[0], 1e-3);
+        ASSERT_FALSE(printed->head.empty());
+        EXPECT_NEAR(printed->head[0], wanted[0], 1e-3);
         EXPECT_EQ(texts.records.size(), values.records.size());
         EXPECT_GT(values.records.size(), impl_of(*binary).program().steps().size());
         Runtime::enable_io_txt_dump(text, "");

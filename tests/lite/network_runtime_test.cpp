@@ -31,7 +31,7 @@ struct Calls {
 };
 
 // Which threads ask for the steps of a run.
-struct Askers : mge::StepObserver {
+struct StepThreads : mge::StepObserver {
     std::set<std::thread::id> threads;
     void before_step(size_t, mge::Context&) override { threads.insert(std::this_thread::get_id()); }
 };
@@ -52,15 +52,15 @@ TEST(NetworkRuntime, AffinityIsSetOncePerThread) {
     EXPECT_EQ(distinct.size(), 4u);
     EXPECT_FALSE(distinct.contains(std::this_thread::get_id()));
     // The last number is that of the thread which asks for the steps, whatever shapes come.
-    Askers askers;
+    StepThreads step_threads;
     for (size_t batch : {1, 2}) {
         network->get_io_tensor("data")->set_layout(layout({batch, 3, 32, 32}));
-        impl_of(*network).context().attach(askers);
+        impl_of(*network).context().attach(step_threads);
         fill(*network, "data");
         run(*network);
         expect_near(output(*network, "score"), expected(*network, "score"));
     }
-    EXPECT_THAT(askers.threads, ElementsAre(calls.threads.at(3)));
+    EXPECT_THAT(step_threads.threads, ElementsAre(calls.threads.at(3)));
 }
 
 TEST(NetworkRuntime, AffinityOfOneThread) {
@@ -68,11 +68,11 @@ TEST(NetworkRuntime, AffinityOfOneThread) {
     Calls calls;
     Runtime::set_runtime_thread_affinity(network, calls.callback());
     ASSERT_THAT(calls.threads, ElementsAre(Pair(0, testing::Not(std::this_thread::get_id()))));
-    Askers askers;
-    impl_of(*network).context().attach(askers);
+    StepThreads step_threads;
+    impl_of(*network).context().attach(step_threads);
     fill(*network, "data");
     run(*network);
-    EXPECT_THAT(askers.threads, ElementsAre(calls.threads.at(0)));
+    EXPECT_THAT(step_threads.threads, ElementsAre(calls.threads.at(0)));
     EXPECT_THROW(Runtime::set_runtime_thread_affinity(network, [](int) { throw std::domain_error("no"); }),
                  std::domain_error);
     EXPECT_THAT(error_of([&] { Runtime::set_runtime_thread_affinity(network, nullptr); }),
@@ -108,11 +108,11 @@ TEST(NetworkRuntime, InPlaceTheCallerComputes) {
         Runtime::set_runtime_thread_affinity(network, calls.callback());
         EXPECT_EQ(calls.threads.size(), threads);
         EXPECT_EQ(calls.threads.at(int(threads) - 1), std::this_thread::get_id());
-        Askers askers;
-        impl_of(*network).context().attach(askers);
+        StepThreads step_threads;
+        impl_of(*network).context().attach(step_threads);
         fill(*network, "data");
         run(*network);
-        EXPECT_THAT(askers.threads, ElementsAre(std::this_thread::get_id()));
+        EXPECT_THAT(step_threads.threads, ElementsAre(std::this_thread::get_id()));
         expect_near(output(*network, "score"), expected(*network, "score"));
     }
 }

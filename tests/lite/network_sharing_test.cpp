@@ -259,9 +259,9 @@ TEST(NetworkSharing, ManyNetworksRunInManyThreads) {
                     if (std::abs(got[k] - each.wanted[k]) > 1e-5f) throw std::runtime_error("a wrong result");
             });
     };
-    std::vector<std::thread> crew;
-    for (size_t i = 0; i < threads; ++i) crew.emplace_back(work);
-    for (auto& thread : crew) thread.join();
+    std::vector<std::thread> workers;
+    for (size_t i = 0; i < threads; ++i) workers.emplace_back(work);
+    for (auto& thread : workers) thread.join();
     failure.rethrow();
 }
 

@@ -77,9 +77,9 @@ def outputs(contents, config=None):
     return network.get_io_tensor(network.get_output_name(0)).to_numpy()
 
 
-@pytest.mark.parametrize("is_told", [False, True])
+@pytest.mark.parametrize("is_flagged", [False, True])
 @pytest.mark.parametrize(("bits", "precision"), [(8, 0.1), (16, 1e-3)])
-def test_weights_are_expanded(bits, precision, is_told):
+def test_weights_are_expanded(bits, precision, is_flagged):
     compressed, expanded = File(DATA / "mlp.v2.mge"), File(DATA / "mlp.v2.mge")
     fields = list(compressed.weights())
     assert len(fields) == 6
@@ -89,7 +89,7 @@ def test_weights_are_expanded(bits, precision, is_told):
         compressed.replace(field, stored)
         expanded.replace(field, values.tobytes())
     config = LiteConfig()
-    config.has_compression = int(is_told)
+    config.has_compression = int(is_flagged)
     results = outputs(compressed.bytes, config)
     np.testing.assert_array_equal(results, outputs(expanded.bytes))
     recorded = np.load(DATA / "mlp.outputs.npz")["out00"]

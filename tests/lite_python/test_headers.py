@@ -15,7 +15,7 @@ from megenginelite import _config, _layout, _library, struct
 INCLUDE = Path(__file__).resolve().parents[2] / "libmge/lite/include"
 HEADERS = ("global_c.h", "network_c.h", "tensor_c.h")
 # These say what failed, and cannot fail.
-TELL_ERRORS = {"LITE_get_last_error", "LITE_get_last_error_code", "LITE_clear_last_error"}
+ERROR_QUERIES = {"LITE_get_last_error", "LITE_get_last_error_code", "LITE_clear_last_error"}
 ENUMS = {
     "LiteLogLevel",
     "LiteBackend",
@@ -91,7 +91,7 @@ def argument_types(text):
 
 
 def test_every_function_is_described():
-    assert set(_library.ARGUMENTS) == set(FUNCTIONS) - TELL_ERRORS
+    assert set(_library.ARGUMENTS) == set(FUNCTIONS) - ERROR_QUERIES
     assert len(FUNCTIONS) > 70
 
 

@@ -122,10 +122,10 @@ def test_names_and_shapes(models, network):
     assert network.get_all_input_name() == ["data"] and network.get_input_name(0) == "data"
     assert network.get_all_output_name() == ["score"] and network.get_output_name(0) == "score"
     assert network.get_io_tensor("score").layout.shapes == [1, 1000]
-    for ask in (network.get_input_name, network.get_output_name):
+    for getter in (network.get_input_name, network.get_output_name):
         for index in (1, -1):
             with pytest.raises(RuntimeError):
-                ask(index)
+                getter(index)
     with pytest.raises(RuntimeError, match="data"):
         network.get_io_tensor("nothing")
     two = LiteNetwork()

@@ -42,15 +42,17 @@ protected:
         return open_model(path_).graph;
     }
     void cut() { std::filesystem::resize_file(path_, 8192); }
-    auto is_told() { return ThrowsMessage<ModelError>(HasSubstr("model.mge' was cut while it was in use")); }
+    auto is_truncation_error() {
+        return ThrowsMessage<ModelError>(HasSubstr("model.mge' was cut while it was in use"));
+    }
 };
 
 TEST_P(CutModel, IsAnErrorOfTheNextPlan) {
     Executable net(opened(product()), options_);
     Tensor x = ramp({4, 256}), before = net.run(Tensors{x})[0];
     cut();
-    EXPECT_THAT([&] { net.run(Tensors{ramp({7, 256})}); }, is_told());
-    EXPECT_THAT([&] { net.run(Tensors{ramp({7, 256})}); }, is_told()) << "and of those behind it";
+    EXPECT_THAT([&] { net.run(Tensors{ramp({7, 256})}); }, is_truncation_error());
+    EXPECT_THAT([&] { net.run(Tensors{ramp({7, 256})}); }, is_truncation_error()) << "and of those behind it";
 }
 
 TEST_P(CutModel, IsAnErrorOfRunsThatReadIt) {
@@ -63,8 +65,8 @@ TEST_P(CutModel, IsAnErrorOfRunsThatReadIt) {
     };
     run();
     cut();
-    EXPECT_THAT(run, is_told());
-    EXPECT_THAT(run, is_told());
+    EXPECT_THAT(run, is_truncation_error());
+    EXPECT_THAT(run, is_truncation_error());
 }
 
 INSTANTIATE_TEST_SUITE_P(Levels, CutModel, testing::Values(0, 1));

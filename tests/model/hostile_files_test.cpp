@@ -326,9 +326,9 @@ protected:
         taken = graph.node(add<ops::CondTake>({}, {x, mask}, nullptr)).outputs[0];
     }
     template <class O>
-    NodeId add(typename O::Params params, std::vector<ValueId> inputs, const TensorSpecs* said) {
+    NodeId add(typename O::Params params, std::vector<ValueId> inputs, const TensorSpecs* declared) {
         return graph.add_node(O::info, std::make_shared<typename O::Params>(std::move(params)),
-                              std::move(inputs), "lie", said);
+                              std::move(inputs), "lie", declared);
     }
     // The model as it comes out of its file, compiled and run.
     std::string outcome() {
@@ -351,34 +351,34 @@ protected:
 };
 
 TEST_F(Unforeseen, TheTruthRuns) {
-    TensorSpecs said{f32};
-    add<ops::Clip>({}, {taken}, &said);
+    TensorSpecs declared{f32};
+    add<ops::Clip>({}, {taken}, &declared);
     EXPECT_EQ(outcome(), "no error");
 }
 
 TEST_F(Unforeseen, AnotherDtypeIsFoundWhenItRuns) {
-    TensorSpecs said{i32};
-    add<ops::Clip>({}, {taken}, &said);
+    TensorSpecs declared{i32};
+    add<ops::Clip>({}, {taken}, &declared);
     EXPECT_THAT(outcome(), HasSubstr("[clip] 'lie': output 0 is said to be int32(?), it is float32"));
 }
 
 TEST_F(Unforeseen, AnotherNumberOfOutputsIsRefused) {
     TensorSpecs one{f32}, three{f32, i32, i32};
-    for (auto* said : {&one, &three}) {
+    for (auto* declared : {&one, &three}) {
         Graph before = graph;
-        add<ops::Sort>({}, {taken}, said);
-        EXPECT_THAT(outcome(), HasSubstr(said == &one ? "1 output, the operator has 2"
-                                                      : "3 outputs, the operator has 2"));
+        add<ops::Sort>({}, {taken}, declared);
+        EXPECT_THAT(outcome(), HasSubstr(declared == &one ? "1 output, the operator has 2"
+                                                          : "3 outputs, the operator has 2"));
         graph = before;
     }
 }
 
 TEST_F(Unforeseen, AnotherNumberOfPartsIsFoundWhenItRuns) {
     TensorSpecs one{f32}, two{f32, f32}, three{f32, f32, f32};
-    for (auto* said : {&one, &two, &three}) {
+    for (auto* declared : {&one, &two, &three}) {
         Graph before = graph;
-        add<ops::Split>({.axis = 0, .sizes = {2, 4}}, {taken}, said);
-        EXPECT_THAT(outcome(), HasSubstr(said == &two ? "no error" : "the operator gives 2"));
+        add<ops::Split>({.axis = 0, .sizes = {2, 4}}, {taken}, declared);
+        EXPECT_THAT(outcome(), HasSubstr(declared == &two ? "no error" : "the operator gives 2"));
         graph = before;
     }
 }

@@ -175,7 +175,7 @@ constexpr const char* is_damaged =
     "'test.mge' is not a valid model: tensor 0 (float32(64, 64, 3, 3)) is damaged (checksum)";
 
 template <class Work>
-std::string damage_told_by(Work work) {
+std::string damage_reported_by(Work work) {
     try {
         work();
     } catch (const ModelError& e) {
@@ -194,7 +194,7 @@ CompileOptions plain_options() {
 TEST(WeightsUsedPacked, AreNotVerified) {
     Image image(packed_model());
     image.damage_weight();
-    EXPECT_THAT(damage_told_by([&] { image.read(); }), HasSubstr(is_damaged));
+    EXPECT_THAT(damage_reported_by([&] { image.read(); }), HasSubstr(is_damaged));
     Model read = image.read(WeightCheck::as_used);
     EXPECT_EQ(copies_of_program(image, read.graph), std::pair(size_t(1), size_t(0)));
     Tensor x = ramp({1, channels, 12, 12});
@@ -209,11 +209,11 @@ TEST(WeightsUsedPacked, AreVerifiedWhenAStepReadsThem) {
     Model read = image.read(WeightCheck::as_used);
     // Each time, not only the first.
     for (int i = 0; i < 2; ++i)
-        EXPECT_THAT(damage_told_by([&] { Program::compile(read.graph, plain_options()); }),
+        EXPECT_THAT(damage_reported_by([&] { Program::compile(read.graph, plain_options()); }),
                     HasSubstr(is_damaged));
     CompileOptions keeping = options();
     keeping.keeps_weights = true;
-    EXPECT_THAT(damage_told_by([&] { Program::compile(read.graph, keeping); }), HasSubstr(is_damaged));
+    EXPECT_THAT(damage_reported_by([&] { Program::compile(read.graph, keeping); }), HasSubstr(is_damaged));
 }
 
 TEST(WeightsUsedPacked, AreVerifiedWhenTheirCopyIsNotWanted) {
@@ -222,7 +222,7 @@ TEST(WeightsUsedPacked, AreVerifiedWhenTheirCopyIsNotWanted) {
     Image image(model);
     image.damage_weight();
     Model read = image.read(WeightCheck::as_used);
-    EXPECT_THAT(damage_told_by([&] { Program::compile(read.graph, options()); }), HasSubstr(is_damaged));
+    EXPECT_THAT(damage_reported_by([&] { Program::compile(read.graph, options()); }), HasSubstr(is_damaged));
 }
 
 TEST(WeightsUsedPacked, AreVerifiedWhenTheyAreMoreThanAnOperandOfOneStep) {
@@ -236,7 +236,7 @@ TEST(WeightsUsedPacked, AreVerifiedWhenTheyAreMoreThanAnOperandOfOneStep) {
     Image image(model);
     image.damage_weight();
     Model read = image.read(WeightCheck::as_used);
-    EXPECT_THAT(damage_told_by([&] { Program::compile(read.graph, options()); }), HasSubstr(is_damaged));
+    EXPECT_THAT(damage_reported_by([&] { Program::compile(read.graph, options()); }), HasSubstr(is_damaged));
 }
 
 TEST(WeightsUsedPacked, AreVerifiedAtOnceWhereCopiesAreOfNoUse) {
@@ -247,7 +247,7 @@ TEST(WeightsUsedPacked, AreVerifiedAtOnceWhereCopiesAreOfNoUse) {
     for (auto& model : {of_another, with_test}) {
         Image image(model);
         image.damage_weight();
-        EXPECT_THAT(damage_told_by([&] { image.read(WeightCheck::as_used); }), HasSubstr(is_damaged));
+        EXPECT_THAT(damage_reported_by([&] { image.read(WeightCheck::as_used); }), HasSubstr(is_damaged));
     }
 }
 
@@ -262,7 +262,7 @@ TEST(WeightsUsedPacked, AreVerifiedAtOnceWhenSeveralNodesReadThem) {
     ASSERT_EQ(model.packed.all.size(), 1u);
     Image image(model);
     image.damage_weight();
-    EXPECT_THAT(damage_told_by([&] { image.read(WeightCheck::as_used); }), HasSubstr(is_damaged));
+    EXPECT_THAT(damage_reported_by([&] { image.read(WeightCheck::as_used); }), HasSubstr(is_damaged));
 }
 
 // Folding gives a view, for which the copy is valid, too; and a number computed from the bytes.
@@ -278,7 +278,7 @@ TEST(WeightsUsedPacked, AreVerifiedWhenTheyAreFolded) {
     Image image(model);
     image.damage_weight();
     Model read = image.read(WeightCheck::as_used);
-    EXPECT_THAT(damage_told_by([&] { Program::compile(read.graph, options()); }),
+    EXPECT_THAT(damage_reported_by([&] { Program::compile(read.graph, options()); }),
                 HasSubstr("is damaged (checksum)"));
 }
 
@@ -287,7 +287,7 @@ TEST(WeightsUsedPacked, AreVerifiedBeforeTheyAreWritten) {
     image.damage_weight();
     Model read = image.read(WeightCheck::as_used);
     std::ostringstream stream;
-    EXPECT_THAT(damage_told_by([&] { write_model(stream, read); }), HasSubstr(is_damaged));
+    EXPECT_THAT(damage_reported_by([&] { write_model(stream, read); }), HasSubstr(is_damaged));
 }
 
 TEST(WeightsUsedPacked, AreKnownToAChildThatWasForked) {
@@ -297,8 +297,8 @@ TEST(WeightsUsedPacked, AreKnownToAChildThatWasForked) {
     pid_t child = ::fork();
     ASSERT_GE(child, 0);
     if (child == 0) {
-        std::string told = damage_told_by([&] { Program::compile(read.graph, plain_options()); });
-        _exit(told.find(is_damaged) != std::string::npos ? 0 : 1);
+        std::string damage = damage_reported_by([&] { Program::compile(read.graph, plain_options()); });
+        _exit(damage.find(is_damaged) != std::string::npos ? 0 : 1);
     }
     int status = -1;
     ASSERT_EQ(::waitpid(child, &status, 0), child);
@@ -321,7 +321,7 @@ TEST(WeightsUsedPacked, AreVerifiedForEachProgramThatReadsThemAndForNoOther) {
         Tensor got = Executable(read.graph, options()).run(Tensors{x})[0];
         EXPECT_EQ(std::memcmp(got.data(), expected.data(), expected.spec().bytes()), 0);
         EXPECT_THAT(
-            damage_told_by([&] { Program::compile(read.graph, plain_options()); }),
+            damage_reported_by([&] { Program::compile(read.graph, plain_options()); }),
             HasSubstr("damaged.mge' is not a valid model: tensor 0 (float32(64, 64, 3, 3)) is damaged"));
     }
 }
@@ -331,16 +331,16 @@ TEST(WeightsUsedPacked, AreVerifiedByManyThreadsAtOnce) {
         Image image(packed_model());
         if (is_damaged_here) image.damage_weight();
         Model read = image.read(WeightCheck::as_used);
-        std::array<std::string, 8> told;
+        std::array<std::string, 8> damage;
         std::vector<std::thread> threads;
-        for (size_t i = 0; i < told.size(); ++i)
+        for (size_t i = 0; i < damage.size(); ++i)
             threads.emplace_back([&, i] {
-                told[i] = damage_told_by(
+                damage[i] = damage_reported_by(
                     [&] { Program::compile(read.graph, i % 2 ? plain_options() : options()); });
             });
         for (auto& thread : threads) thread.join();
-        for (size_t i = 0; i < told.size(); ++i)
-            EXPECT_THAT(told[i], HasSubstr(is_damaged_here && i % 2 ? is_damaged : "nothing is damaged"));
+        for (size_t i = 0; i < damage.size(); ++i)
+            EXPECT_THAT(damage[i], HasSubstr(is_damaged_here && i % 2 ? is_damaged : "nothing is damaged"));
     }
 }
 
@@ -361,24 +361,24 @@ TEST(WeightsUsedPacked, OfSeveralDamagedOnesTheFirstIsTold) {
     std::ranges::sort(weights);
     CompileOptions plain = plain_options();
     plain.threads = 2;
-    auto told = [&](std::initializer_list<std::byte*> damaged) {
+    auto damage = [&](std::initializer_list<std::byte*> damaged) {
         Model again = image.read(WeightCheck::as_used);
         for (auto* weight : damaged) *weight ^= std::byte{1};
-        std::string message = damage_told_by([&] { Program::compile(again.graph, plain); });
+        std::string message = damage_reported_by([&] { Program::compile(again.graph, plain); });
         for (auto* weight : damaged) *weight ^= std::byte{1};
         return message;
     };
-    std::string of_first = told({weights[0]}), of_second = told({weights[1]});
+    std::string of_first = damage({weights[0]}), of_second = damage({weights[1]});
     EXPECT_THAT(of_first, HasSubstr("(float32(512, 512, 3, 3)) is damaged (checksum)"));
     EXPECT_NE(of_first, of_second);
-    EXPECT_EQ(told({weights[1], weights[0]}), of_first);
-    EXPECT_EQ(told({}), "nothing is damaged");
+    EXPECT_EQ(damage({weights[1], weights[0]}), of_first);
+    EXPECT_EQ(damage({}), "nothing is damaged");
 }
 
 TEST(WeightsUsedPacked, DamageOfTheirCopiesIsFound) {
     Image image(packed_model());
     image.bytes()[image.bytes().size() - 1] ^= std::byte{1};
-    EXPECT_THAT(damage_told_by([&] { image.read(WeightCheck::as_used); }),
+    EXPECT_THAT(damage_reported_by([&] { image.read(WeightCheck::as_used); }),
                 HasSubstr("is damaged (checksum)"));
 }
 

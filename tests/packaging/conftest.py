@@ -82,11 +82,11 @@ def build_project(prefix, run, tmp_path_factory):
 def flags_of(run):
     """The compiler's flags for an installed tree, by pkg-config."""
 
-    def ask(prefix):
+    def query(prefix):
         environment = {**os.environ, "PKG_CONFIG_PATH": str(prefix / "lib/pkgconfig")}
         return run("pkg-config", "--cflags", "--libs", "mge", env=environment).split()
 
-    return ask
+    return query
 
 
 @pytest.fixture(scope="session")

@@ -203,18 +203,18 @@ Graph refuse(Graph, const PassOptions&) { throw UserError("not here"); }
 TEST(Pipeline, ShowsTheGraphOfAPassThatFails) {
     constexpr Pass failing{"failing", 0, fail}, refusing{"refusing", 0, refuse};
     Body body = [](const Tensors& x) { return Tensors{ops::sqrt(ops::add(x[0], constant({1}, {0})))}; };
-    auto said = [&](const Pass& pass) {
+    auto graph_shown_by = [&](const Pass& pass) {
         testing::internal::CaptureStderr();
         EXPECT_ANY_THROW(run_passes(record({f32({2})}, body), {.own_passes = {&pass}}));
         return testing::internal::GetCapturedStderr();
     };
     // As the passes before it left it: without the zero.
-    std::string graph = said(failing);
+    std::string graph = graph_shown_by(failing);
     EXPECT_THAT(graph, testing::HasSubstr("pass failing failed: "));
     EXPECT_THAT(graph, testing::HasSubstr("sqrt("));
     EXPECT_THAT(graph, testing::Not(testing::HasSubstr("add(")));
     // A refusal has a reason.
-    EXPECT_EQ(said(refusing), "");
+    EXPECT_EQ(graph_shown_by(refusing), "");
 }
 
 }  // namespace

@@ -69,15 +69,15 @@ TEST(StoreAsF16, ReadsAnInputOnceForAll) {
 
 // A result that cannot be inferred is compared at run time with its spec in the graph.
 TEST(StoreAsF16, DoesNotCorrectDTypesThatAreSaidWrongly) {
-    for (DType said : {DType::u8, DType::f32}) {
+    for (DType declared : {DType::u8, DType::f32}) {
         Graph graph = record({f32({4})}, [](const Tensors& x) {
             Tensor some = ops::cond_take(x[0], ops::greater(x[0], constant({}, {0})))[0];
             return Tensors{ops::less(some, constant({}, {1}))};
         });
-        graph.value(graph.outputs()[0]).spec.dtype = said;
+        graph.value(graph.outputs()[0]).spec.dtype = declared;
         Graph stored = store_as_f16(graph, {});
-        EXPECT_EQ(stored.value(stored.outputs()[0]).spec.dtype, said);
-        EXPECT_EQ(stored_by(stored, "less"), DTypeList{said});
+        EXPECT_EQ(stored.value(stored.outputs()[0]).spec.dtype, declared);
+        EXPECT_EQ(stored_by(stored, "less"), DTypeList{declared});
     }
 }
 

@@ -180,9 +180,9 @@ def test_execution_strategies_are_these_settings():
 )
 def test_settings_without_effect_say_so(name):
     with config._override():
-        with pytest.warns(UserWarning, match=rf"\[config\] {name} has no effect") as told:
+        with pytest.warns(UserWarning, match=rf"\[config\] {name} has no effect") as warned:
             setattr(config, name, True)
-        assert told[0].filename == __file__
+        assert warned[0].filename == __file__
         assert getattr(config, name) is True
         setattr(config, name, False)
 

@@ -98,12 +98,12 @@ def test_calls_without_a_proof_are_refused(server):
     ):
         proxy.user_get("key", 0.1)
     for proof in (b"", bytes(64), bytes(200), os.urandom(64)):
-        with connect_to(server) as guest:
-            guest.sendall(proof + dumps(("key", 2), "user_set").encode())
+        with connect_to(server) as peer:
+            peer.sendall(proof + dumps(("key", 2), "user_set").encode())
             received = b""
             with contextlib.suppress(OSError):  # unread data is lost
-                guest.shutdown(socket.SHUT_WR)
-                while part := guest.recv(1000):
+                peer.shutdown(socket.SHUT_WR)
+                while part := peer.recv(1000):
                     received += part
             assert received[40:] in (b"", bytes(32))
     assert client_of(server).user_get("key") == 1
@@ -127,17 +127,17 @@ def test_an_old_answer_is_refused(server):
     secret = os.environ[SECRET].encode()
     request = dumps(("key", 1), "user_set").encode()
     with connect_to(server) as inner:
-        guest = Recorder(inner)
-        connection.introduce(guest, secret, soon())
-        connection.send_message(guest, request, soon())
-        connection.receive_message(guest, soon())
+        peer = Recorder(inner)
+        connection.introduce(peer, secret, soon())
+        connection.send_message(peer, request, soon())
+        connection.receive_message(peer, soon())
     assert client_of(server).user_pop("key") == 1
     with connect_to(server) as stranger:
-        stranger.sendall(guest.sent)
+        stranger.sendall(peer.sent)
         assert stranger.recv(40)[:8] == b"MGEjoin1" and stranger.recv(32) == bytes(32)
     with pytest.raises(RuntimeError, match="no client has set it"):
         client_of(server).user_get("key", patience=0.1)
-    assert secret not in guest.sent
+    assert secret not in peer.sent
 
 
 def test_silent_connections_hold_up_nobody(server):
@@ -166,10 +166,10 @@ def test_long_messages_are_refused_before_memory_is_taken(server, monkeypatch):
     client.user_set("key", "x" * (limit - 1000))
     assert len(client.user_get("key")) == limit - 1000
     for announced in (limit + 1, 700 << 20, 2**64 - 1):
-        with connect_to(server) as guest:
-            connection.introduce(guest, client._secret, soon())
-            guest.sendall(announced.to_bytes(8, "big"))
-            assert guest.recv(1) == b""
+        with connect_to(server) as peer:
+            connection.introduce(peer, client._secret, soon())
+            peer.sendall(announced.to_bytes(8, "big"))
+            assert peer.recv(1) == b""
     ours, theirs = socket.socketpair()
     with ours, theirs:
         theirs.sendall((1 << 40).to_bytes(8, "big"))
@@ -230,9 +230,9 @@ def test_a_client_that_has_gone_is_waited_for_no_more(server, monkeypatch):
     monkeypatch.setattr(server_module, "_LOOK_SECONDS", 0.05)
     client, board = client_of(server), server._server._board
     for call in (("group_barrier", "here", 2, 60.0), ("user_pop", "key", 60.0)):
-        with connect_to(server) as guest:
-            connection.introduce(guest, client._secret, soon())
-            connection.send_message(guest, dumps(call[1:], call[0]).encode(), soon())
+        with connect_to(server) as peer:
+            connection.introduce(peer, client._secret, soon())
+            connection.send_message(peer, dumps(call[1:], call[0]).encode(), soon())
             if call[0] == "group_barrier":
                 wait_until(lambda: count_of_come(board) == 1)
         if call[0] == "group_barrier":

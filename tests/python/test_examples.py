@@ -34,7 +34,7 @@ def module_names():
     return [m.name for m in found if not m.name.endswith("._mge")]
 
 
-def put_what_examples_fetch(home):
+def put_example_downloads(home):
     """As if it had been fetched before: someone/models, and https://example.org/linear.pkl."""
     folder = GitHTTPSFetcher._folder("github.com", "someone", "models", "master", None)
     repository = home / "hub" / folder
@@ -50,7 +50,7 @@ def test_examples(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)  # folder for files written by examples
     if name.startswith("megengine.hub"):
         monkeypatch.setenv("MGE_HOME", str(tmp_path / "home"))
-        put_what_examples_fetch(tmp_path / "home")
+        put_example_downloads(tmp_path / "home")
     if name in OPTIONAL:
         pytest.importorskip(OPTIONAL[name])
     module = importlib.import_module(name)

@@ -297,7 +297,7 @@ VALUES = {
 }
 
 
-def _what_is_wrong(value: str) -> str:
+def _error_of(value: str) -> str:
     """The calls that do not fail as they should, given a value."""
     wrong = []
     for name, call in CALLS.items():
@@ -318,10 +318,10 @@ def test_arguments_that_are_nested_without_end(value):
     if not child:
         signal.signal(signal.SIGALRM, signal.SIG_DFL)
         signal.alarm(60)
-        os.write(writer, b"done: " + _what_is_wrong(value).encode())
+        os.write(writer, b"done: " + _error_of(value).encode())
         os._exit(0)
     os.close(writer)
-    with open(reader, "rb") as said:
-        found = said.read().decode()
+    with open(reader, "rb") as stream:
+        found = stream.read().decode()
     os.waitpid(child, 0)
     assert found == "done: "

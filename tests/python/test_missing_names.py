@@ -70,13 +70,15 @@ def test_every_name_is_there_or_in_the_table_of_the_documentation(monkeypatch):
     # `distributed.backend` is there once a group of processes is.
     group = mge.distributed.group
     monkeypatch.setattr(group, "_process", group._Process(0, 1, 0, "auto", "xpu", ("", 0)))
-    told = names_of_the_table()
+    documented = names_of_the_table()
     names = [(module, name) for module, names in INTERFACE.items() for name in names]
     assert len(names) >= 1585
     missing = {f"{module}.{name}" for module, name in names if not is_there(module, name)}
-    assert {name for name in missing if not any(is_inside(name, row) for row in told)} == set()
+    assert {
+        name for name in missing if not any(is_inside(name, row) for row in documented)
+    } == set()
     # And nothing is called missing that is there.
-    assert {row for row in told if not any(is_inside(name, row) for name in missing)} == set()
+    assert {row for row in documented if not any(is_inside(name, row) for name in missing)} == set()
 
 
 def names_of_the_table():

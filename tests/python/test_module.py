@@ -231,12 +231,12 @@ def test_hooks_of_a_file_stay_when_others_are_registered():
 
 
 def test_information_of_several_lines_is_indented():
-    class Told(M.Sequential):
+    class Labelled(M.Sequential):
         def _module_info_string(self):
             return "first\nsecond"
 
-    assert repr(Told()) == "Told(\n  first\n  second\n)"
-    assert repr(Told(M.ReLU())) == "Told(\n  first\n  second\n  (0): ReLU()\n)"
+    assert repr(Labelled()) == "Told(\n  first\n  second\n)"
+    assert repr(Labelled(M.ReLU())) == "Told(\n  first\n  second\n  (0): ReLU()\n)"
 
 
 def test_state_of_normalisation_is_flat():

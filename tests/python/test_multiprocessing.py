@@ -214,8 +214,8 @@ def test_an_interrupted_parent_ends_all():
     workers = [int(parent.stdout.readline()) for _ in range(3)]
     start = time.monotonic()
     parent.send_signal(signal.SIGINT)
-    said, _ = parent.communicate(timeout=60)
-    assert said == "interrupted\n" and time.monotonic() - start < 10
+    output, _ = parent.communicate(timeout=60)
+    assert output == "interrupted\n" and time.monotonic() - start < 10
     for worker in workers:
         with pytest.raises(ProcessLookupError):
             os.kill(worker, 0)

@@ -82,13 +82,13 @@ def check(draw, tmp_path):
     references = [] if draw.is_open else list(theirs(path, given))
     (path, given) = write(draw, tmp_path, False)
     late = ours(path, given)
-    said = f"{draw}\nconstants: {constant}\ninputs: {late}\nothers: {references}"
-    assert agree(constant, late, draw.tolerance), f"constants and inputs differ: {said}"
+    details = f"{draw}\nconstants: {constant}\ninputs: {late}\nothers: {references}"
+    assert agree(constant, late, draw.tolerance), f"constants and inputs differ: {details}"
     known = [r for r in references if r is not None]
     if isinstance(constant, str):
-        assert draw.is_open or len(known) < 2, f"refused: {said}"
+        assert draw.is_open or len(known) < 2, f"refused: {details}"
     elif known:
-        assert any(agree(constant, r, draw.tolerance) for r in known), f"all others differ: {said}"
+        assert any(agree(constant, r, draw.tolerance) for r in known), f"all others differ: {details}"
 
 
 @pytest.mark.parametrize("case", range(len(DRAWS)))

@@ -387,10 +387,10 @@ GROUPED = {
     "first": ([5], 5, 0, {}),
     "first_of_two": ([5, 5], 5, 0, {}),
     "first_with_padding": ([5, 3], 5, 0, {}),
-    "first_in_room": ([5], 5, 9, {}),
+    "first_in_capacity": ([5], 5, 9, {}),
     "next": ([8], 1, 7, {}),
     "next_of_two": ([8, 6], 1, 7, {}),
-    "next_in_room": ([8, 5], 1, 12, {}),
+    "next_in_capacity": ([8, 5], 1, 12, {}),
     "several": ([10], 3, 7, {}),
     "window": ([10], 1, 9, {"local_window_size": 3}),
     "first_in_a_window": ([6], 6, 0, {"local_window_size": 2}),
@@ -400,7 +400,7 @@ GROUPED = {
 }
 
 
-def grouped(path, lengths, words, room, *, packed=False, turned=WIDTH, **attributes):
+def grouped(path, lengths, words, capacity, *, packed=False, turned=WIDTH, **attributes):
     """A model whose batch, words and room are open, and inputs for it."""
     batch, total = len(lengths), max(lengths)
     feed = {"q": real(batch, words, QUERIES * WIDTH)}
@@ -409,8 +409,8 @@ def grouped(path, lengths, words, room, *, packed=False, turned=WIDTH, **attribu
     else:
         feed["k"] = real(batch, words, SHARED * WIDTH, seed=6)
         feed["v"] = real(batch, words, SHARED * WIDTH, seed=7)
-    feed["past_k"] = real(batch, SHARED, room, WIDTH)
-    feed["past_v"] = real(batch, SHARED, room, WIDTH, seed=6)
+    feed["past_k"] = real(batch, SHARED, capacity, WIDTH)
+    feed["past_v"] = real(batch, SHARED, capacity, WIDTH, seed=6)
     feed["ends"] = np.array(lengths, np.int32) - 1
     feed["total"] = np.array(total, np.int32)
     angles = np.arange(32)[:, None] * np.linspace(0.1, 1, turned // 2)
@@ -462,9 +462,9 @@ def assert_grouped(path, feed, lengths, words):
 
 @pytest.mark.parametrize("case", GROUPED)
 def test_attention_in_groups_with_a_past(case, tmp_path):
-    lengths, words, room, attributes = GROUPED[case]
+    lengths, words, capacity, attributes = GROUPED[case]
     path = tmp_path / "model.onnx"
-    feed = grouped(path, lengths, words, room, **attributes)
+    feed = grouped(path, lengths, words, capacity, **attributes)
     assert_grouped(path, feed, lengths, words)
 
 

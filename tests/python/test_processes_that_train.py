@@ -42,9 +42,9 @@ def test_processes_know_each_other():
         )
 
     found = in_processes(3, work)
-    for rank, said in enumerate(found):
+    for rank, answer in enumerate(found):
         group = None if rank == 2 else (1, f"2,{rank}")
-        assert said == (rank, 3, rank, (rank, 3, "0,1,2", True), group, True, f"cpu{rank}:0")
+        assert answer == (rank, 3, rank, (rank, 3, "0,1,2", True), group, True, f"cpu{rank}:0")
 
 
 @pytest.mark.parametrize("count", [2, 3])

@@ -187,8 +187,8 @@ def test_what_tensors_cannot_hold_is_named_and_the_rest_is_read():
         "deep": (entry("U8", (1,) * 8, 0, 1), b"\0"),
     }
     at, header = 0, {}
-    for name, (said, data) in parts.items():
-        header[name] = {**said, "data_offsets": [at, at + len(data)]}
+    for name, (fields, data) in parts.items():
+        header[name] = {**fields, "data_offsets": [at, at + len(data)]}
         at += len(data)
     found = load(file_of(header, b"".join(data for _, data in parts.values())))
     assert found["good"].numpy() == 7 and list(found) == list(parts)

@@ -416,7 +416,7 @@ def test_dtypes_that_megengine_names_by_classes(pickled, dtype, values, weights_
 @pytest.mark.parametrize("pickled", [BFLOAT16, INTB2])
 @pytest.mark.filterwarnings("ignore:.*the file names:UserWarning")
 def test_damage_in_files_of_megengines_dtypes_is_told_as_such(pickled):
-    told = 0
+    reported = 0
     for place in range(len(pickled)):
         changed = bytearray(pickled)
         changed[place] ^= 1
@@ -424,11 +424,11 @@ def test_damage_in_files_of_megengines_dtypes_is_told_as_such(pickled):
             mge.load(io.BytesIO(changed))
         except pickle.UnpicklingError as error:
             assert "[load]" in str(error)
-            told += 1
+            reported += 1
         except (TypeError, ValueError) as error:  # raised by the Tensor that is made from the file
             frames = traceback.extract_tb(error.__traceback__)
             assert any(frame.filename.endswith("megengine/tensor.py") for frame in frames)
-    assert told > len(pickled) // 2
+    assert reported > len(pickled) // 2
 
 
 class Trickle:
@@ -451,6 +451,6 @@ def test_megengines_dtypes_come_out_of_streams_that_cannot_seek():
 @pytest.mark.parametrize("wrap", [io.BytesIO, Trickle])
 def test_one_warning_at_the_call(wrap):
     names = b"cfractions\nFraction\n(K\x01K\x02tR0"
-    with pytest.warns(UserWarning, match="fractions.Fraction") as said:
+    with pytest.warns(UserWarning, match="fractions.Fraction") as warned:
         mge.load(wrap(b"\x80\x04" + names + BFLOAT16[11:]))
-    assert [warning.filename for warning in said] == [__file__]
+    assert [warning.filename for warning in warned] == [__file__]

@@ -27,8 +27,8 @@ def dumped(tmp_path):
         with warnings.catch_warnings(record=True) as seen:
             warnings.simplefilter("always")
             traced.dump(tmp_path / "net.mge", **options)
-        told = [str(w.message) for w in seen if "turned shapes" in str(w.message)]
-        return _mge.load(tmp_path / "net.mge"), told
+        warned = [str(w.message) for w in seen if "turned shapes" in str(w.message)]
+        return _mge.load(tmp_path / "net.mge"), warned
 
     return dump
 
@@ -70,8 +70,8 @@ def test_dump_reports_the_line_and_the_model_keeps_its_shape(dumped, name, symbo
     function, *numbers = CONSTANTS[name]
     traced = trace(function, symbolic=symbolic, capture_as_const=True)
     traced(F.ones((2, 3, 4, 6)))
-    model, told = dumped(traced, arg_names="image")
-    (message,) = told
+    model, warned = dumped(traced, arg_names="image")
+    (message,) = warned
     assert "shapes of image into numbers" in message and __file__ in message
     assert all(number + __file__ in message for number in numbers)
     x = mge.Tensor(np.random.default_rng(0).random((2, 3, 4, 6)).astype("float32"))
@@ -83,8 +83,8 @@ def test_dump_reports_the_line_and_the_model_keeps_its_shape(dumped, name, symbo
 
 def test_options_of_dump_do_not_hide_it(dumped):
     for options in ({"enable_metadata": False}, {"optimize_for_inference": False}):
-        model, told = dumped(recorded(pooled, (1, 2, 4, 4)), **options)
-        assert len(told) == 1
+        model, warned = dumped(recorded(pooled, (1, 2, 4, 4)), **options)
+        assert len(warned) == 1
         with pytest.raises(RuntimeError, match="constant"):
             model.run([F.ones((1, 2, 8, 8))])
 
@@ -112,8 +112,8 @@ FOLLOWING = {
 @pytest.mark.parametrize("name", sorted(FOLLOWING))
 def test_functions_that_follow_the_shape_are_not_reported(dumped, name):
     function = FOLLOWING[name]
-    model, told = dumped(recorded(function, (2, 3, 4, 6)))
-    assert not told
+    model, warned = dumped(recorded(function, (2, 3, 4, 6)))
+    assert not warned
     x = mge.Tensor(np.random.default_rng(1).random((3, 3, 5, 7)).astype("float32"))
     np.testing.assert_allclose(model.run([x])[0].numpy(), function(x).numpy(), rtol=1e-6)
 

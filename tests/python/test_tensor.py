@@ -331,12 +331,12 @@ def test_objects_come_and_go_with_what_was_given_to_them():
 
 
 def test_a_class_of_the_user_has_its_finalizer_called():
-    told = []
+    calls = []
 
     class Mine(mge.Tensor):
         def __del__(self):
-            told.append("mine")
+            calls.append("mine")
 
     mine = Mine([2.0])
     del mine
-    assert told == ["mine"]
+    assert calls == ["mine"]

@@ -195,7 +195,7 @@ ShadowQueue& shadow_queue(DeviceId queue) { return dynamic_cast<ShadowQueue&>(qu
 
 void fail_next_work(DeviceId queue, const char* text) { shadow_queue(queue).fail_next(text); }
 
-std::thread::id last_asker(DeviceId queue) { return shadow_queue(queue).last_asker(); }
+std::thread::id last_caller(DeviceId queue) { return shadow_queue(queue).last_caller(); }
 
 HeldQueue::HeldQueue(DeviceId queue) : queue_(queue) { shadow_queue(queue).hold(true); }
 HeldQueue::~HeldQueue() { shadow_queue(queue_).hold(false); }

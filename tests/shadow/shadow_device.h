@@ -26,7 +26,7 @@ DeviceId shadow_device(int index = 0, int stream = 0);
 void fail_next_work(DeviceId queue, const char* text);
 
 // The thread that has asked the queue for work last.
-std::thread::id last_asker(DeviceId queue);
+std::thread::id last_caller(DeviceId queue);
 
 // A queue that begins nothing for the life of the scope.
 class HeldQueue {

@@ -44,7 +44,7 @@ void ShadowQueue::add(std::function<void()> work) {
         std::lock_guard lock(mutex_);
         open_.push_back(std::move(piece));
         ++asked_;
-        last_asker_ = std::this_thread::get_id();
+        last_caller_ = std::this_thread::get_id();
     }
     changed_.notify_all();
 }
@@ -62,9 +62,9 @@ void ShadowQueue::hold(bool holds) {
     changed_.notify_all();
 }
 
-std::thread::id ShadowQueue::last_asker() {
+std::thread::id ShadowQueue::last_caller() {
     std::lock_guard lock(mutex_);
-    return last_asker_;
+    return last_caller_;
 }
 
 void ShadowQueue::do_piece(Piece& piece, const std::string& failing) {
@@ -105,7 +105,7 @@ void ShadowQueue::wait_until(uint64_t count) {
     changed_.wait(lock, [&] { return done_ >= count; });
     auto failure = std::exchange(failure_, nullptr);
     lock.unlock();
-    if (failure && !failure->is_told.exchange(true)) std::rethrow_exception(failure->error);
+    if (failure && !failure->is_reported.exchange(true)) std::rethrow_exception(failure->error);
 }
 
 std::shared_ptr<ShadowQueue::Failure> ShadowQueue::failure_before(uint64_t count) {

@@ -42,7 +42,7 @@ public:
     void fail_next(std::string text);
     void hold(bool holds);
     void hide_clock(bool hides) { has_clock_ = !hides; }
-    std::thread::id last_asker();
+    std::thread::id last_caller();
 
 private:
     class Mark;
@@ -52,7 +52,7 @@ private:
     // An error of this queue's work and of dependent work on other queues, until it is reported once.
     struct Failure {
         std::exception_ptr error;
-        std::atomic<bool> is_told{false};
+        std::atomic<bool> is_reported{false};
     };
     struct Piece {
         std::function<void()> work;
@@ -73,7 +73,7 @@ private:
     std::string next_failure_;
     bool is_held_ = false;
     std::atomic<bool> has_clock_{true};
-    std::thread::id last_asker_;
+    std::thread::id last_caller_;
     std::map<size_t, Storage*> free_;  // by bytes, linked
     std::thread thread_;
 };

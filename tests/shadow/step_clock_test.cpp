@@ -127,7 +127,7 @@ TEST(StepClock, KeepsTheLatestRuns) {
     std::vector<int64_t> places(size_t(4 * 5), -1);
     for (size_t run = 0; run < 5; ++run) {
         int64_t* place = places.data() + 4 * run;
-        late.make_room(place);
+        late.limit_runs(place);
         EXPECT_EQ(run >= 2, places[0] >= 0) << run;
         late.begin_run(place, 0);
         for (size_t step : {0, 1}) {

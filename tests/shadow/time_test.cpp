@@ -199,9 +199,9 @@ TEST(ShadowThreads, EachDeviceHasOneThatAsks) {
             if (expected.empty()) expected = got;
             EXPECT_EQ(got, expected);
         }
-        auto asked = last_asker(one);
-        EXPECT_EQ(asked == std::this_thread::get_id(), level == 0) << level;
-        EXPECT_EQ(asked == last_asker(two), level == 0) << level;
+        auto caller = last_caller(one);
+        EXPECT_EQ(caller == std::this_thread::get_id(), level == 0) << level;
+        EXPECT_EQ(caller == last_caller(two), level == 0) << level;
     }
 }
 

@@ -26,7 +26,7 @@ namespace lite::test {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr size_t slots = 24, crew_size = 8;
+constexpr size_t slots = 24, worker_count = 8;
 constexpr int uses_of_one = 6;
 
 double seconds() {
@@ -131,14 +131,14 @@ protected:
         source_ = load(kinds_.front().model);
         auto end = Clock::now() + time;
         mge::FirstFailure failure;
-        std::vector<std::thread> crew;
-        for (size_t i = 0; i < crew_size; ++i)
-            crew.emplace_back([&] {
+        std::vector<std::thread> workers;
+        for (size_t i = 0; i < worker_count; ++i)
+            workers.emplace_back([&] {
                 failure.guard([&] {
                     while (Clock::now() < end && !failure.exists()) use_one(next_++);
                 });
             });
-        for (auto& thread : crew) thread.join();
+        for (auto& thread : workers) thread.join();
         for (auto& slot : slots_) slot.network.reset();
         source_.reset();
         try_coalesce_all_free_memory();

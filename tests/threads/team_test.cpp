@@ -102,7 +102,7 @@ TEST(OwnTeam, NarrowDoesAllSharesOnTheCaller) {
 TEST(OwnTeam, MembersStandAside) {
     OwnTeam team(3);
     team.keep_width(3);
-    team.keep_members_aside();
+    team.keep_members_idle();
     std::atomic<int> elsewhere{0};
     auto self = std::this_thread::get_id();
     for (int round = 0; round < 1000; ++round)
@@ -113,7 +113,7 @@ TEST(OwnTeam, MembersStandAside) {
 TEST(OwnTeam, WhoStandsAsideComesWhereSharesMeet) {
     OwnTeam team(3);
     team.keep_width(3);
-    team.keep_members_aside();
+    team.keep_members_idle();
     for (int round = 0; round < 200; ++round) {
         std::vector<int> values(3, 0);
         std::atomic<int> wrong{0};
@@ -145,7 +145,7 @@ void let_shares_meet(OwnTeam& team) {
 TEST(OwnTeam, WhoStandsAsideComesWhereSharesWait) {
     OwnTeam team(3);
     team.keep_width(3);
-    team.keep_members_aside();
+    team.keep_members_idle();
     for (int round = 0; round < 20; ++round) let_shares_meet(team);
 }
 
@@ -344,11 +344,11 @@ std::string kind_with(const char* setting) {
     std::string command = std::filesystem::read_symlink("/proc/self/exe").string() +
                           " --gtest_filter=RunShares.I*:RunShares.Threads* 2>&1";
     FILE* child = popen(command.c_str(), "r");
-    std::string said;
-    for (char line[256]; fgets(line, sizeof line, child);) said += line;
+    std::string output;
+    for (char line[256]; fgets(line, sizeof line, child);) output += line;
     int status = pclose(child);
     unsetenv("MGE_THREAD_TEAM");
-    return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? "passed" : said;
+    return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? "passed" : output;
 }
 
 TEST(TeamKind, OpenMpsThreadsDoTheSame) {

@@ -43,9 +43,9 @@ def digest(path):
 
 def recorded_steps(plan):
     """The steps of a plan, without where its choices came from and how long they took."""
-    told = ("source", "milliseconds")
+    volatile = ("source", "milliseconds")
     steps = json.loads(plan.read_text())["programs"][0]["steps"]
-    return [{key: step[key] for key in step if key not in told} for step in steps]
+    return [{key: step[key] for key in step if key not in volatile} for step in steps]
 
 
 @pytest.fixture

@@ -113,7 +113,7 @@ def test_a_row_that_an_older_version_exported_is_doubted(run_tool, cache, tmp_pa
     assert {row["doubts"] for row in run_tool(TOOL, "show", path).result["rows"]} == {1}
 
 
-def as_nobody(tool_path, name, *arguments):
+def as_unprivileged(tool_path, name, *arguments):
     """Run a tool as a user who may read, but not write."""
 
     def become():
@@ -134,7 +134,7 @@ def as_nobody(tool_path, name, *arguments):
 
 def test_a_cache_that_cannot_be_written_is_read(tool_path, run_tool, small_model):
     try:
-        as_nobody(tool_path, TOOL, "--version")
+        as_unprivileged(tool_path, TOOL, "--version")
     except (PermissionError, subprocess.SubprocessError):
         pytest.skip("the build tree is closed to other users, or there is nobody to be")
     folder = Path(tempfile.mkdtemp(prefix="mge_shared_"))  # pytest's own folders are private
@@ -155,14 +155,14 @@ def test_a_cache_that_cannot_be_written_is_read(tool_path, run_tool, small_model
             ("load_and_run", model, "--fast-run-algo-policy", cache, "--iter", "1", *one),
             ("load_and_run", model, "--require-cache", "--fast-run-algo-policy", cache, *one),
         ):
-            done = as_nobody(tool_path, *command)
+            done = as_unprivileged(tool_path, *command)
             assert done.returncode == 0 and "warning" not in done.stderr, (command, done.stderr)
-        tuned = as_nobody(
+        tuned = as_unprivileged(
             tool_path, "load_and_run", model, "--fast-run", "--fast-run-algo-policy", cache, *one
         )
         assert tuned.returncode == 0 and tuned.stderr.count("is not kept") == 1
         for command in ((TOOL, "build", cache, model), (TOOL, "prune", cache, "--here")):
-            done = as_nobody(tool_path, *command)
+            done = as_unprivileged(tool_path, *command)
             assert done.returncode == 2 and str(cache) in done.stderr
         assert sorted(path.name for path in folder.iterdir()) == ["cache.sqlite", "model.mge"]
     finally:
@@ -247,8 +247,8 @@ def test_explain_tells_each_fact_once(run_tool, small_model, cache):
     miss = done.result["runs"][0]["misses"][0]
     assert miss["detail"] in done.out
     assert miss["problem"] not in done.out and miss["nearest"]["problem"] not in done.out
-    told = run_tool(*arguments, "--verbose").out
-    assert miss["problem"] in told and miss["nearest"]["problem"] in told
+    output = run_tool(*arguments, "--verbose").out
+    assert miss["problem"] in output and miss["nearest"]["problem"] in output
 
 
 def test_build_shows_its_progress_on_a_terminal(tool_path, small_model, tmp_path):

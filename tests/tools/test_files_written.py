@@ -165,15 +165,15 @@ def homeless(tool_path):
     """homeless(*args, folder) runs load_and_run as a user that the system does not know."""
     if os.geteuid() != 0:
         pytest.skip("only root can run a tool as another user")
-    nobody = 12345  # no such user
+    unprivileged = 12345  # no such user
 
     def run(*args, folder):
         variables = {k: v for k, v in os.environ.items() if k not in ("HOME", "XDG_CACHE_HOME")}
         return subprocess.run(
             [tool_path("load_and_run"), *args],
             env={**variables, "TMPDIR": str(folder), "MGE_THREADS": "1"},
-            user=nobody,
-            group=nobody,
+            user=unprivileged,
+            group=unprivileged,
             extra_groups=[],
             cwd="/",
             capture_output=True,
@@ -181,7 +181,7 @@ def homeless(tool_path):
             check=False,
         )
 
-    run.user = nobody
+    run.user = unprivileged
     try:
         run("--version", folder="/tmp")
     except (OSError, subprocess.SubprocessError):

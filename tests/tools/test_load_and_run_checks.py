@@ -492,9 +492,9 @@ class TestMemory:
             limit = needed * eighths // 8 - 4096
             got = run_tool("load_and_run", heavy, *SHORT, "--mem-limit", str(limit))
             assert got.code == MEMORY
-            (told,) = re.findall(r"limit (of|is) (\d+)", got.err)
-            assert int(told[1]) == limit, got.err
-            seen.add(told[0])
+            (limit_text,) = re.findall(r"limit (of|is) (\d+)", got.err)
+            assert int(limit_text[1]) == limit, got.err
+            seen.add(limit_text[0])
         assert seen == {"of", "is"}, "both the allocator and the prediction refused"
 
     def test_limit_that_is_wrong(self, run):

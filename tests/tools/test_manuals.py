@@ -80,7 +80,7 @@ def test_examples_of_the_manual_work(tool, build_dir, tool_path, small_model, tm
 
 def test_environment_is_that_of_the_page(build_dir):
     known = re.findall(r"^\| `(\w+)`", (ROOT / "docs/environment.md").read_text(), re.MULTILINE)
-    told = roff_section(build_dir, "mge-dump", "ENVIRONMENT")
+    documented = roff_section(build_dir, "mge-dump", "ENVIRONMENT")
     of_python = {
         "MEGENGINE_LOGGING_LEVEL",
         "MGE_DISTRIBUTED_SECRET",
@@ -88,7 +88,7 @@ def test_environment_is_that_of_the_page(build_dir):
         "MGE_FASTRUN_CACHE_DIR",
         "MGE_FASTRUN_CACHE_TYPE",
     }
-    assert set(told) == set(known) - of_python
+    assert set(documented) == set(known) - of_python
 
 
 def long_options(tool_path, tool, *command):

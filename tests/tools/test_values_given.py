@@ -60,8 +60,8 @@ def one_error(ran):
     ],
     ids=lambda v: " ".join(v) if isinstance(v, list) else "",
 )
-def test_numbers_are_as_a_whole_and_in_their_range(run_tool, small_model, flags, said):
-    assert said in one_error(run_tool("load_and_run", small_model, *flags, json=False))
+def test_numbers_are_as_a_whole_and_in_their_range(run_tool, small_model, flags, message):
+    assert message in one_error(run_tool("load_and_run", small_model, *flags, json=False))
 
 
 @pytest.mark.parametrize(
@@ -75,8 +75,8 @@ def test_numbers_are_as_a_whole_and_in_their_range(run_tool, small_model, flags,
     ],
     ids=lambda v: " ".join(v) if isinstance(v, list) else "",
 )
-def test_numbers_of_other_tools(run_tool, command, said):
-    assert said in one_error(run_tool(*command, json=False))
+def test_numbers_of_other_tools(run_tool, command, message):
+    assert message in one_error(run_tool(*command, json=False))
 
 
 @pytest.mark.parametrize("limit", ["64 MiB", "64mb", "65536K", "67108864"])
@@ -128,8 +128,8 @@ def given(run_tool, tmp_path, model, value):
     ],
 )
 def test_numbers_that_do_not_fit(run_tool, identity, tmp_path, dtype, value):
-    said = given(run_tool, tmp_path, identity(dtype), value)
-    assert f"does not fit the input, which is {dtype}" in said
+    message = given(run_tool, tmp_path, identity(dtype), value)
+    assert f"does not fit the input, which is {dtype}" in message
     value = value.removeprefix("[").removesuffix("]") if "rand" in value else None
     if value:
         ran = run_tool("mge-dump", "testcase", identity(dtype), tmp_path / "t.mge", "--data", value)
@@ -141,8 +141,8 @@ def test_files_with_numbers_that_do_not_fit(run_tool, identity, tmp_path):
     entry = {"shape": [2, 3], "type": "int8", "raw": [1, 2, 3, 4, 5, 128]}
     (tmp_path / "x.json").write_text(json.dumps({"x": entry}))
     for file in ("x.npy", "x.json"):
-        said = given(run_tool, tmp_path, identity("int8"), f"x:{tmp_path / file}")
-        assert "does not fit the input, which is int8" in said
+        message = given(run_tool, tmp_path, identity("int8"), f"x:{tmp_path / file}")
+        assert "does not fit the input, which is int8" in message
     assert given(run_tool, tmp_path, identity("int32"), f"x:{tmp_path}/x.npy")[0] == 300
     data = ("--data", tmp_path / "x.npy")
     ran = run_tool("mge-dump", "testcase", identity("int8"), tmp_path / "t.mge", *data)
@@ -174,8 +174,8 @@ def test_the_other_extents_of_random_numbers(run_tool, identity, tmp_path):
 
 
 def test_an_input_is_given_once(run_tool, identity, tmp_path):
-    said = given(run_tool, tmp_path, identity("float32"), "x:1,2,3,4,5,6;x:#rand(0,1)")
-    assert "the input 'x' is given twice" in said
+    message = given(run_tool, tmp_path, identity("float32"), "x:1,2,3,4,5,6;x:#rand(0,1)")
+    assert "the input 'x' is given twice" in message
 
 
 # Names from files
@@ -186,8 +186,8 @@ def test_names_with_control_characters_break_no_line(run_tool, tmp_path):
     traced = trace(symbolic=True, capture_as_const=True)(lambda x, longer: x + longer)
     traced(mge.Tensor(1.0), mge.Tensor(2.0))
     traced.dump(str(tmp_path / "odd.mge"), arg_names=[name, "longer name"], output_names=["y"])
-    said = one_error(run_tool("load_and_run", tmp_path / "odd.mge", "--input", "z:1"))
-    assert r"a\n\x1b[31mb\x7fé" in said
+    message = one_error(run_tool("load_and_run", tmp_path / "odd.mge", "--input", "z:1"))
+    assert r"a\n\x1b[31mb\x7fé" in message
     ran = run_tool("mge-dump", "info", tmp_path / "odd.mge")
     assert "\x1b" not in ran.out and ran.result["inputs"][0]["name"] == name
     lines = ran.out.splitlines()[:3]

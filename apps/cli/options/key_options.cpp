@@ -59,7 +59,7 @@ KeySource read_source(const KeyOptions& options, const KeyRequest& request) {
         return {read_secret(options.fd, where), where};
     }
     std::string id = request.key_id.empty() ? "" : text(" (key id ", request.key_id, ')');
-    auto typed = ask_secret(text("Key for '", request.file, "'", id, ", hexadecimal: "));
+    auto typed = prompt_for_secret(text("Key for '", request.file, "'", id, ", hexadecimal: "));
     // The key id is known for an existing file, but not for one that is about to be written.
     std::string missing =
         request.key_id.empty()

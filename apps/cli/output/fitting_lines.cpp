@@ -35,7 +35,7 @@ size_t first_part(std::string_view line, size_t indent, size_t characters) {
 
 }  // namespace
 
-std::string broken_behind_blanks(std::string_view lines, size_t characters) {
+std::string wrapped_at_blanks(std::string_view lines, size_t characters) {
     std::string result;
     while (!lines.empty()) {
         size_t end = std::min(lines.find('\n'), lines.size());
@@ -56,7 +56,7 @@ std::string broken_behind_blanks(std::string_view lines, size_t characters) {
 }
 
 std::string FittingLines::changed(std::string_view lines) const {
-    return broken_behind_blanks(lines, text_width());
+    return wrapped_at_blanks(lines, text_width());
 }
 
 }  // namespace mge::cli

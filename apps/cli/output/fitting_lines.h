@@ -6,7 +6,7 @@ namespace mge::cli {
 
 // Breaks longer lines after blanks and indents the continuation by two more than the line. A longer word
 // stays whole, because it may be a path to copy.
-std::string broken_behind_blanks(std::string_view lines, size_t characters);
+std::string wrapped_at_blanks(std::string_view lines, size_t characters);
 
 // Breaks text for people at text_width().
 class FittingLines final : public WholeLines {

@@ -17,7 +17,7 @@ const std::string& color_head() {
     return head;
 }
 
-size_t length_behind(std::string_view head, std::string_view text) {
+size_t length_after(std::string_view head, std::string_view text) {
     if (!text.starts_with(head)) return 0;
     size_t end = std::min(text.find_first_not_of("0123456789", head.size()), text.size());
     return end < text.size() && text[end] == 'm' && end - head.size() <= 2 ? end + 1 : 0;
@@ -51,11 +51,11 @@ int WholeLines::sync() {
 
 std::string color_mark(int code) { return color_head() + std::to_string(code) + "m"; }
 
-size_t color_mark_length(std::string_view text) { return length_behind(color_head(), text); }
+size_t color_mark_length(std::string_view text) { return length_after(color_head(), text); }
 
 size_t color_length(std::string_view text) {
     size_t mark = color_mark_length(text);
-    return mark ? mark : length_behind("\033[", text);
+    return mark ? mark : length_after("\033[", text);
 }
 
 std::string color_code(std::string_view mark) {

@@ -112,7 +112,7 @@ void Checks::compiled(const Graph& graph, const TensorSpecs& inputs, const Compi
         MemoryReport m = program.memory();
         size_t unpacked = options.switches.pack_weights.value_or(true) ? m.weights_in_file : 0;
         // The program's own memory does not come from our allocators.
-        add_beside_cpu_memory_limit(ptrdiff_t(unpacked + m.program + graph_bytes(graph)));
+        charge_to_cpu_memory_limit(ptrdiff_t(unpacked + m.program + graph_bytes(graph)));
     }
     if (!options_.save_plan.empty()) saved_.add(graph, options, program);
 }

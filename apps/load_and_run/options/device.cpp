@@ -18,8 +18,8 @@ constexpr int max_cpu = 4095;
 }
 
 // No build option, library or model can enable these here.
-void require_backend(bool is_asked, const char* option, const char* what) {
-    if (is_asked) throw DeviceError(text("[", option, "] ", what));
+void require_backend(bool is_requested, const char* option, const char* what) {
+    if (is_requested) throw DeviceError(text("[", option, "] ", what));
 }
 
 int parse_cpu(const char* option, std::string_view word, const std::string& list) {
@@ -34,8 +34,8 @@ int parse_cpu(const char* option, std::string_view word, const std::string& list
 }  // namespace
 
 DeviceId DeviceOptions::place() const {
-    DeviceId id = cli::device_of(asked_name(), cuda ? "--cuda" : "--device");
-    if (!id.is_host() && asks_cpu())
+    DeviceId id = cli::device_of(requested_name(), cuda ? "--cuda" : "--device");
+    if (!id.is_host() && requests_cpu())
         refuse_device("--device", text("'", device, "' contradicts the options for the CPU"));
     return id;
 }
@@ -102,7 +102,7 @@ void check(const DeviceOptions& o) {
         refuse_device("--threads", "contradicts --multithread; both say how many threads");
     if (o.cpu_default && (is_multi || o.threads > 1))
         refuse_device("--cpu-default", "is one thread; drop it or the option that asks for more");
-    if (o.cuda && o.asks_cpu()) refuse_device("--cuda", "contradicts the options for the CPU");
+    if (o.cuda && o.requests_cpu()) refuse_device("--cuda", "contradicts the options for the CPU");
     if (!o.core_ids.empty() && !is_multi)
         refuse_device("--multi-thread-core-ids", "needs --multithread or --multithread-default");
     if (!o.core_ids.empty() && !o.affinity.empty())

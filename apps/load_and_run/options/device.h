@@ -28,9 +28,9 @@ struct DeviceOptions {
     // devices: load them first.
     DeviceId place() const;
     // The requested name, including --cuda's; empty: no request.
-    std::string asked_name() const { return cuda ? "gpu0" : device; }
+    std::string requested_name() const { return cuda ? "gpu0" : device; }
     // An option requests a CPU.
-    bool asks_cpu() const { return cpu || cpu_default || multithread > 0 || multithread_default > 0; }
+    bool requests_cpu() const { return cpu || cpu_default || multithread > 0 || multithread_default > 0; }
     // Requested number of threads per operator; 0: no request.
     int wanted_threads() const;
     // A worker of the context runs it, instead of the thread that waits.

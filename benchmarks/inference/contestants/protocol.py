@@ -110,7 +110,7 @@ def serve(engine, version, load, options):
     spawned = int(os.environ.get("SPAWNED_AT_NS", time.monotonic_ns()))
     start_ms = (time.monotonic_ns() - spawned) / 1e6
     peak_mb = _peak_mb()
-    _say(
+    _respond(
         engine=engine,
         version=version,
         load_ms=load_ms,
@@ -125,15 +125,15 @@ def serve(engine, version, load, options):
             streams = int(values[1]) if len(values) > 1 else 1
             while len(runs) < streams:
                 runs.append(load()[0])
-            _say(ms=parallel_series(runs[:streams], float(values[0])))
+            _respond(ms=parallel_series(runs[:streams], float(values[0])))
         elif command == "cold":
             if not blocks:
                 cores = sorted(os.sched_getaffinity(0))
                 blocks = {core: np.zeros(EVICT_BYTES, np.uint8) for core in cores}
-            _say(ms=cold_series(run, int(values[0]), blocks))
+            _respond(ms=cold_series(run, int(values[0]), blocks))
         elif command == "memory":
-            _say(peak_mb=peak_mb)
+            _respond(peak_mb=peak_mb)
 
 
-def _say(**values):
+def _respond(**values):
     print(json.dumps(values), flush=True)

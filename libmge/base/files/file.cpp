@@ -49,7 +49,7 @@ struct Descriptor {
 };
 
 // The target of a chain of symbolic links, which need not exist.
-std::string behind_links(const std::string& path) {
+std::string resolve_links(const std::string& path) {
     constexpr int longest_chain = 40;  // as the system follows
     std::filesystem::path at = path;
     std::error_code error;
@@ -116,7 +116,7 @@ private:
     }
     bool write_all(const char* data, size_t n) {
         while (n > 0) {
-            size_t part = may_block_ ? wait_for_room(n) : n;
+            size_t part = may_block_ ? wait_until_writable(n) : n;
             if (part == 0) return false;
             ssize_t done = ::write(fd_, data, part);
             if (done < 0 && errno == EINTR) continue;
@@ -130,7 +130,7 @@ private:
 
     // Returns how many of `n` bytes a pipe accepts at once: its reader may be slow. Returns 0 after an
     // interruption.
-    size_t wait_for_room(size_t n) {
+    size_t wait_until_writable(size_t n) {
         try {
             pollfd waiting{fd_, POLLOUT, 0};
             auto is_ready = [&] {
@@ -324,7 +324,7 @@ NewFile::NewFile(const std::string& path, FileReaders readers, Replace replace)
         descriptor_ = open_special(path);
         return;
     }
-    target_ = replace == Replace::yes ? behind_links(path) : path;
+    target_ = replace == Replace::yes ? resolve_links(path) : path;
     unsigned mode = readers == FileReaders::owner ? S_IRUSR | S_IWUSR : 0666;
     if (!open_nameless(mode)) open_named(mode);
 }

@@ -28,7 +28,7 @@ MappedRange* find_range(const void* address) {
 }
 
 // All behind the page is lost, too: files are cut at their end.
-bool put_zeros_behind(MappedRange& range, const void* address) {
+bool map_zeros_at(MappedRange& range, const void* address) {
     auto page = reinterpret_cast<uintptr_t>(address) / page_size() * page_size();
     auto end = reinterpret_cast<uintptr_t>(range.end.load());
     if (!range.is_cut.exchange(true)) ++cuts;  // before anybody can read a zero
@@ -52,7 +52,7 @@ void call_handler_before(int signal, siginfo_t* info, void* context) {
 
 void handle_bus_error(int signal, siginfo_t* info, void* context) {
     if (info->si_code == BUS_ADRERR)
-        if (auto* range = find_range(info->si_addr); range && put_zeros_behind(*range, info->si_addr)) return;
+        if (auto* range = find_range(info->si_addr); range && map_zeros_at(*range, info->si_addr)) return;
     call_handler_before(signal, info, context);
 }
 

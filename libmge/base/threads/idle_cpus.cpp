@@ -55,8 +55,8 @@ std::optional<int64_t> idle_time(const char* stat, const bool (&is_usable)[1024]
     for (const char* line = stat; line && std::strncmp(line, "cpu", 3) == 0;) {
         int cpu = 0;
         long long idle = 0, waits = 0;
-        bool is_told = std::sscanf(line, "cpu%d %*u %*u %*u %lld %lld", &cpu, &idle, &waits) == 3;
-        if (is_told && line[3] != ' ' && cpu >= 0 && cpu < 1024 && is_usable[cpu])
+        bool is_parsed = std::sscanf(line, "cpu%d %*u %*u %*u %lld %lld", &cpu, &idle, &waits) == 3;
+        if (is_parsed && line[3] != ' ' && cpu >= 0 && cpu < 1024 && is_usable[cpu])
             sum = sum.value_or(0) + idle + waits;
         line = std::strchr(line, '\n');
         if (line) ++line;

@@ -110,7 +110,7 @@ void OwnTeam::run(int shares, Share fn, void* argument, Waiting waiting) {
     if (waiting == Waiting::for_each_other) needs_all_.store(region, std::memory_order_relaxed);
     // Before checking for sleepers; a member announces its sleep before it checks the region.
     region_.store(region, std::memory_order_seq_cst);
-    bool may_wake = waiting == Waiting::for_each_other || !is_to_stand_aside();
+    bool may_wake = waiting == Waiting::for_each_other || !should_stay_idle();
     for (int i = 1; may_wake && i < std::min(width, shares); ++i) {
         auto& is_asleep = members_[size_t(i)]->is_asleep;
         // Once: it may have to wait for a CPU.
@@ -162,15 +162,15 @@ void OwnTeam::note_share(Ticks length) {
     lengths_ = kept * lengths_ + counted;
 }
 
-bool OwnTeam::is_to_stand_aside() const {
+bool OwnTeam::should_stay_idle() const {
     if (!minds_ticks_.load(std::memory_order_relaxed)) return false;
-    if (keeps_aside_.load(std::memory_order_relaxed)) return true;
+    if (keeps_idle_.load(std::memory_order_relaxed)) return true;
     return knows_system_ticks() &&
            until_system_tick() < share_length_.load(std::memory_order_relaxed) + before_tick * microsecond_;
 }
 
-void OwnTeam::keep_members_aside() {
-    keeps_aside_.store(true);
+void OwnTeam::keep_members_idle() {
+    keeps_idle_.store(true);
     minds_ticks_.store(true);
 }
 
@@ -262,7 +262,7 @@ void OwnTeam::work(int member) {
         bool is_free = needs_all_.load(std::memory_order_seq_cst) != region;
         if (is_free && minds_ticks_.load(std::memory_order_relaxed) && !knows_system_ticks())
             watch_system_ticks();
-        if (is_free && is_to_stand_aside()) {
+        if (is_free && should_stay_idle()) {
             seen.aside = region;
             continue;
         }
@@ -282,7 +282,7 @@ bool OwnTeam::leave_callers_cpu() { return leave_cpu(callers_cpu_.load(std::memo
 
 void OwnTeam::await_work(int member, const Seen& seen) {
     auto is_ready = [&] { return has_work(member, seen); };
-    auto is_to_stop = [&] { return is_ready() || has_callers_cpu() || is_to_stand_aside(); };
+    auto is_to_stop = [&] { return is_ready() || has_callers_cpu() || should_stay_idle(); };
     for (bool has_left = true; has_left;) {
         auto spin = spin_until(is_to_stop, awake_for_work * microsecond_, gap_of_lost_cpu * microsecond_);
         bool was_there = has_callers_cpu();

@@ -43,7 +43,7 @@ public:
     // For tests: fixes the number of members that take part.
     void keep_width(int width) { kept_width_ = width; }
     // For tests: assumes that no share ends before the next tick.
-    void keep_members_aside();
+    void keep_members_idle();
 
 private:
     using Region = uint64_t;  // number, then shares in the lowest bits
@@ -66,7 +66,7 @@ private:
 
     void work(int member);
     bool has_work(int member, const Seen& seen) const;
-    bool is_to_stand_aside() const;
+    bool should_stay_idle() const;
     void await_work(int member, const Seen& seen);
     void sleep_until_work(int member, const Seen& seen);
     bool has_callers_cpu() const;
@@ -111,7 +111,7 @@ private:
     std::atomic<bool> is_ending_{false};
     std::atomic<bool> minds_ticks_{false};  // members do
     std::atomic<Ticks> share_length_{0};    // by which they judge
-    std::atomic<bool> keeps_aside_{false};
+    std::atomic<bool> keeps_idle_{false};
     // Written by all in it.
     alignas(64) std::atomic<uint32_t> pending_{0};  // shares not done
     std::atomic<bool> is_caller_asleep_{false};

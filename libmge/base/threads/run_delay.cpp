@@ -41,7 +41,7 @@ bool RunDelay::was_long(Ticks now) {
         sum += *delay;
         if (i == 0) first = *delay;
     }
-    double nanoseconds = 1e3 * double(now - last_asked_) / double(ticks_per_microsecond());
+    double nanoseconds = 1e3 * double(now - last_query_) / double(ticks_per_microsecond());
     int64_t delay = sum - last_;
     if (nanoseconds > 0) {
         double part = double(first - last_of_first_) / nanoseconds;
@@ -49,7 +49,7 @@ bool RunDelay::was_long(Ticks now) {
     }
     last_ = sum;
     last_of_first_ = first;
-    last_asked_ = now;
+    last_query_ = now;
     return delay >= shortest_delay && double(delay) >= smallest_share * nanoseconds;
 }
 

@@ -30,7 +30,7 @@ private:
     std::vector<pid_t> threads_;
     int64_t last_ = 0, last_of_first_ = 0;
     double of_first_ = 0;
-    Ticks last_asked_ = 0;
+    Ticks last_query_ = 0;
 };
 
 }  // namespace mge

@@ -52,13 +52,13 @@ void make_own_team(int threads) {
 
 // A stack for each, and the C library's mappings for it.
 size_t bytes_of_threads(int threads) {
-    constexpr size_t beside_stack = 1 << 20;
+    constexpr size_t libc_mappings = 1 << 20;
     size_t stack = 0;
     pthread_attr_t attributes;
     if (::pthread_getattr_default_np(&attributes) != 0) return 0;
     ::pthread_attr_getstacksize(&attributes, &stack);
     ::pthread_attr_destroy(&attributes);
-    return size_t(threads) * (stack + beside_stack);
+    return size_t(threads) * (stack + libc_mappings);
 }
 
 void make_team(int threads) {

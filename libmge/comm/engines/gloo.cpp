@@ -94,7 +94,7 @@ private:
             else
                 pair->recv(message.buffer.get(), slot, 0, count);
         } catch (const std::exception&) {
-            throw_gone(other);
+            throw_closed(other);
         }
     }
 
@@ -108,12 +108,12 @@ private:
             is_done = message.is_sent ? message.buffer->waitSend(left) : message.buffer->waitRecv(left);
         } catch (const std::exception&) {
             if (steady_clock::now() >= end) throw_silent({&message.rank, 1});
-            throw_gone(message.rank);
+            throw_closed(message.rank);
         }
         if (!is_done) throw UserError("an exchange between processes was interrupted");
     }
 
-    [[noreturn]] static void throw_gone(int other) {
+    [[noreturn]] static void throw_closed(int other) {
         throw UserError(text("process ", other, " is gone: it has ended, or its connection is lost"));
     }
 

@@ -40,7 +40,7 @@ ArenaBlocks blocks_of(const Compilation& c) {
 // Returns a plan per place, with as much slack for copies as is free, or almost free if memory is not short.
 std::vector<MemoryPlan> plan_lives(const Compilation& c, const ArenaBlocks& blocks) {
     auto plans = plan_places(blocks.blocks, c.places.size());
-    if (!c.order.has_copies_beside) return plans;
+    if (!c.order.has_overlapped_copies) return plans;
     auto& schedule = c.order.schedule;
     std::vector<int> block_of;
     for (int buffer : schedule.buffer_of)
@@ -49,10 +49,10 @@ std::vector<MemoryPlan> plan_lives(const Compilation& c, const ArenaBlocks& bloc
     bool is_short = o.enable_memory_swap || o.recompute.lowers_peak || o.recompute.keeps_budget;
     size_t least = total_bytes(plans), spare = is_short ? 0 : least / 16;
     for (int steps : {int(schedule.steps.size()), 16, 4, 1}) {
-        auto roomy =
-            plan_places(with_room_for_copies(blocks.blocks, c.graph, schedule, block_of, {steps, spare}),
+        auto with_slack =
+            plan_places(with_slack_for_copies(blocks.blocks, c.graph, schedule, block_of, {steps, spare}),
                         c.places.size());
-        if (total_bytes(roomy) <= least + spare) return roomy;
+        if (total_bytes(with_slack) <= least + spare) return with_slack;
     }
     return plans;
 }
@@ -149,7 +149,8 @@ void place_values(Compilation& c) {
 
 // Applies if steps run in order, on the host or on one queue, and inputs have no later readers.
 void find_taken_inputs(Compilation& c) {
-    if (c.places.size() != 1 || c.order.has_copies_beside || c.check || c.options.force_dynamic_alloc) return;
+    if (c.places.size() != 1 || c.order.has_overlapped_copies || c.check || c.options.force_dynamic_alloc)
+        return;
     for (auto& [output, port] : c.order.schedule.takeovers)
         c.placement.taken_inputs.push_back({c.placement.locate(output).at, size_t(port)});
 }

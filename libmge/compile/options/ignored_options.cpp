@@ -117,7 +117,7 @@ constexpr std::array effects{
     Effect{"switches.store_half", [](const O& o) { return o.switches.store_half; }, stores_f16,
            "no value of this model can be stored as float16"},
     Effect{"plan.copies_beside", [](const O& o) { return !o.plan.copies_beside; },
-           [](const Done& done) { return has_copies_beside(done.graph); },
+           [](const Done& done) { return has_overlapped_copies(done.graph); },
            "this program copies nothing between the host and a device that does so beside its work"},
     Effect{"plan.records_runs", [](const O& o) { return !o.plan.records_runs; }, can_record,
            "only GPUs keep the work of a run"},

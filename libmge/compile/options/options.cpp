@@ -80,9 +80,9 @@ std::string named(const CompileOptions& options, std::string_view field) {
 }
 
 void require_fake_runs(const CompileOptions& options) {
-    CompileOptions asked = options;
-    asked.fake_next_exec = true;
-    refuse(no_fake_runs, asked);
+    CompileOptions requested = options;
+    requested.fake_next_exec = true;
+    refuse(no_fake_runs, requested);
 }
 
 void check(const CompileOptions& o) {

@@ -22,7 +22,7 @@ std::vector<int> threads_of_places(std::span<const DeviceId> places, int level);
 // The threads of a step: the one that enqueues it, and those of other places of its operands.
 struct StepThreads {
     int owner = 0;
-    std::vector<int> guests;
+    std::vector<int> participants;
 };
 
 }  // namespace mge

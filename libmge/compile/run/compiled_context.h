@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "libmge/compile/memory/copies_beside.h"
+#include "libmge/compile/memory/overlapped_copies.h"
 #include "libmge/compile/program_parts.h"
 #include "libmge/compile/replacement_check.h"
 #include "libmge/compile/run/arenas.h"
@@ -55,7 +55,7 @@ public:
     std::vector<double> time_steps() override;
 
     // Marks the context as part of an operator. `place` must outlive it.
-    void stand_inside(const InnerPlace* place) { place_ = place; }
+    void set_inner_place(const InnerPlace* place) { place_ = place; }
     // Sets the memory of the lent arena for later runs.
     void lend(void* data) { arenas_.lend(data); }
     // Lets later runs allocate from the allocator of these arenas; nullptr restores the own one.
@@ -66,7 +66,7 @@ public:
     // Runs without taking the turn, for callers that have it or own the context exclusively.
     void run_in_turn();
     // Waits until the whole run is enqueued.
-    void wait_until_asked();
+    void wait_until_enqueued();
     // Gives the outputs new memory, owned by their consumers, so that results outlive the next run. `given`
     // replaces it by output memory; null entries, or an empty span, mean new memory.
     void renew_outputs(std::span<const StorageRef> given = {});
@@ -101,7 +101,7 @@ private:
 
     void run_for_start();
     void finish_dispatch(std::exception_ptr failure);
-    void ask(size_t step);
+    void enqueue(size_t step);
     void run_by_steps();
     void begin_copies();
     void end_copies();
@@ -147,10 +147,10 @@ private:
     // State of asynchronous runs.
     struct Late {
         bool is_late = false;
-        bool output_waits = false;              // output() waits for the value
-        std::unique_ptr<RecordedRun> recorded;  // null if runs are never recorded
-        std::unique_ptr<CopiesBeside> copies;   // null if there are no copies
-        uint64_t copied_arenas = 0;             // generation in the last run with copies
+        bool output_waits = false;                 // output() waits for the value
+        std::unique_ptr<RecordedRun> recorded;     // null if runs are never recorded
+        std::unique_ptr<OverlappedCopies> copies;  // null if there are no copies
+        uint64_t copied_arenas = 0;                // generation in the last run with copies
     } late_;
 
     std::shared_ptr<StepOrigins> origins_;

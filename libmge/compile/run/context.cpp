@@ -81,15 +81,15 @@ CompiledContext::CompiledContext(std::shared_ptr<const Program> program,
     around_.skips_next = parts_.options.fake_next_exec;
     if (parts_.check) around_.check = std::make_unique<CheckedRun>(*program_, *parts_.check);
     origins_ = std::make_shared<StepOrigins>(program_, own.is_waited_for);
-    if (!parts_.asking.threads.empty())
+    if (!parts_.enqueue_plan.threads.empty())
         dispatch_ = std::make_unique<Dispatch>(
-            parts_.asking.threads,
-            Dispatch::Work{[this](size_t step) { ask(step); },
+            parts_.enqueue_plan.threads,
+            Dispatch::Work{[this](size_t step) { enqueue(step); },
                            [this](std::exception_ptr failure) { finish_dispatch(std::move(failure)); }});
     late_.is_late = !are_on_host(parts_.places);
     late_.output_waits = own.is_waited_for && (late_.is_late || dispatch_);
-    if (!parts_.asking.copies.steps.empty())
-        late_.copies = std::make_unique<CopiesBeside>(parts_.asking.copies, parts_.places);
+    if (!parts_.enqueue_plan.copies.steps.empty())
+        late_.copies = std::make_unique<OverlappedCopies>(parts_.enqueue_plan.copies, parts_.places);
     make_recordable();
     choose_mode();
 }

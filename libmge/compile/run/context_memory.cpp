@@ -58,12 +58,12 @@ void ContextMemory::make_ready(Arena& arena) {
     ++generation_;
     // Do not call the allocator for an empty arena.
     bool is_own = allocator_ && arena.wanted > 0;
-    DeviceId beside = arena.place;
+    DeviceId peer = arena.place;
     if (arena.place.is_host())
         for (auto& other : arenas_)
-            if (!other->place.is_host()) beside = other->place;
+            if (!other->place.is_host()) peer = other->place;
     StorageRef storage = is_own ? allocator_->alloc_static(arena.place, arena.wanted)
-                                : allocate_beside(arena.place, beside, arena.wanted);
+                                : allocate_for_copies(arena.place, peer, arena.wanted);
     bool fits = storage && storage->bytes >= arena.wanted &&
                 reinterpret_cast<uintptr_t>(storage->data) % arena_alignment == 0;
     if (!fits)

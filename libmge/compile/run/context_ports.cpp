@@ -13,10 +13,10 @@ void throw_no_port(std::string_view kind, size_t i, size_t count) {
     throw_user("context", text("there is no ", kind, ' ', i, "; the program has ", count), ErrorClass::index);
 }
 
-Tensor Port::tensor(const TensorSpec& spec, size_t bytes_behind, DeviceId device) const {
+Tensor Port::tensor(const TensorSpec& spec, size_t byte_offset, DeviceId device) const {
     if (!data) return {};  // not yet, or no longer
-    if (storage) return Tensor(spec, storage, offset + bytes_behind, device);
-    return Tensor(spec, borrow_storage(static_cast<const char*>(data) + bytes_behind, spec.bytes(), nullptr),
+    if (storage) return Tensor(spec, storage, offset + byte_offset, device);
+    return Tensor(spec, borrow_storage(static_cast<const char*>(data) + byte_offset, spec.bytes(), nullptr),
                   0, device);
 }
 
@@ -52,10 +52,10 @@ ContextPorts::ContextPorts(const ProgramParts& parts, std::span<Queue* const> qu
 
 // Overlapping copies to and from a device need page-locked memory.
 StorageRef ContextPorts::allocate(size_t place, size_t bytes) const {
-    auto& copies = parts_.asking.copies.copies;
+    auto& copies = parts_.enqueue_plan.copies.copies;
     auto& places = parts_.places;
     bool is_copied = places[place].is_host() && own_.is_waited_for && !copies.empty();
-    return allocate_beside(places[place], is_copied ? places[copies[0].place] : places[place], bytes);
+    return allocate_for_copies(places[place], is_copied ? places[copies[0].place] : places[place], bytes);
 }
 
 Port* ContextPorts::find(const Location& location) {
@@ -88,11 +88,11 @@ Port& ContextPorts::own_output(size_t i) {
     auto& ids = parts_.graph.outputs();
     if (i >= ids.size()) throw_no_port("output", i, ids.size());
     Location location = parts_.placement.locate(ids[i]);
-    auto lies_there = [&](ValueId id) {
+    auto is_stored_there = [&](ValueId id) {
         Location other = parts_.placement.locate(id);
         return other.kind == location.kind && other.at == location.at;
     };
-    if (location.kind != Location::Kind::output || std::ranges::count_if(ids, lies_there) != 1)
+    if (location.kind != Location::Kind::output || std::ranges::count_if(ids, is_stored_there) != 1)
         throw_user("context", text("output ", i, " has no separate memory that could be set; compile with ",
                                    "force_output_use_user_specified_memory"));
     return outputs[location.at];

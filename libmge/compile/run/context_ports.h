@@ -28,8 +28,8 @@ struct Port {
     size_t offset, place;
     void* data = nullptr;
 
-    void follow(void** slot, size_t bytes_behind) {
-        followers_.push_back({slot, bytes_behind});
+    void follow(void** slot, size_t byte_offset) {
+        followers_.push_back({slot, byte_offset});
         followers_.back().point(data);
     }
     void point(void* memory) {
@@ -45,15 +45,15 @@ struct Port {
         storage = {};
         data = nullptr;
     }
-    // Returns the tensor `bytes_behind` bytes after the start of the memory; null if there is no memory.
-    Tensor tensor(const TensorSpec& spec, size_t bytes_behind, DeviceId device) const;
+    // Returns the tensor `byte_offset` bytes after the start of the memory; null if there is no memory.
+    Tensor tensor(const TensorSpec& spec, size_t byte_offset, DeviceId device) const;
 
 private:
     struct Follower {
         void** slot;
-        size_t bytes_behind;
+        size_t byte_offset;
         void point(void* memory) const {
-            *slot = memory ? static_cast<char*>(memory) + bytes_behind : nullptr;
+            *slot = memory ? static_cast<char*>(memory) + byte_offset : nullptr;
         }
     };
     std::vector<Follower> followers_;

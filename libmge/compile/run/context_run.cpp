@@ -68,13 +68,13 @@ void CompiledContext::record_async_error(std::exception_ptr error) {
 }
 
 void CompiledContext::wait() {
-    wait_until_asked();
+    wait_until_enqueued();
     if (parts_.options.comp_seq_sync_device)
         for (Queue* queue : queues_) queue->wait();
     origins_->errors().rethrow();
 }
 
-void CompiledContext::wait_until_asked() {
+void CompiledContext::wait_until_enqueued() {
     turn_.wait();
     origins_->errors().rethrow();
 }
@@ -132,13 +132,13 @@ void CompiledContext::refuse_run() {
 }
 
 void CompiledContext::run_by_steps() {
-    auto ask_all = [&] {
-        for (size_t i = 0; i < code_.instructions.size(); ++i) ask(i);
+    auto enqueue_all = [&] {
+        for (size_t i = 0; i < code_.instructions.size(); ++i) enqueue(i);
     };
-    if (!late_.copies) return ask_all();
+    if (!late_.copies) return enqueue_all();
     begin_copies();
     try {
-        ask_all();
+        enqueue_all();
         end_copies();
     } catch (...) {
         late_.copies->give_up();
@@ -154,7 +154,7 @@ void CompiledContext::begin_copies() {
 }
 
 void CompiledContext::end_copies() {
-    late_.copies->ask_last([this](size_t step) { ask(step); });
+    late_.copies->enqueue_last([this](size_t step) { enqueue(step); });
     late_.copies->end([this](size_t step, const std::function<void()>& wait) {
         try {
             wait();
@@ -180,7 +180,7 @@ void CompiledContext::record_for_later() {
 }
 
 // Adds the step's name to asynchronous errors.
-void CompiledContext::ask(size_t step) {
+void CompiledContext::enqueue(size_t step) {
     try {
         std::optional<WorkOriginScope> scope;
         if (late_.is_late) scope.emplace(origins_->of_step(step, place_));
@@ -241,7 +241,7 @@ void CompiledContext::observe_steps() {
         run_.step = i;
         if (!lives_.empty()) take_blocks(i);
         if (observer) observer->before_step(i, *this);
-        ask(i);
+        enqueue(i);
         if (observer) observer->after_step(i, *this);
         call_back(i + 1);
         if (!lives_.empty()) give_blocks(i);
@@ -302,7 +302,7 @@ std::vector<double> CompiledContext::time_steps() {
         auto start = Clock::now();
         auto begin = queue.record_time();
         if (!lives_.empty()) take_blocks(i);
-        ask(i);
+        enqueue(i);
         if (!lives_.empty()) give_blocks(i);
         auto end = begin ? queue.record_time() : nullptr;
         queue.wait();

@@ -12,13 +12,13 @@ Dispatch::Dispatch(std::span<const StepThreads> steps, Work work) : work_(std::m
     };
     for (size_t i = 0; i < steps.size(); ++i) {
         Meeting* meeting = nullptr;
-        if (!steps[i].guests.empty()) {
+        if (!steps[i].participants.empty()) {
             meetings_.push_back(std::make_unique<Meeting>());
             meeting = meetings_.back().get();
-            meeting->guests = int(steps[i].guests.size());
+            meeting->participants = int(steps[i].participants.size());
         }
         lane(steps[i].owner).push_back({i, meeting, true});
-        for (int guest : steps[i].guests) lane(guest).push_back({i, meeting, false});
+        for (int participant : steps[i].participants) lane(participant).push_back({i, meeting, false});
     }
     for (auto& parts : lanes_)
         workers_.push_back(std::make_unique<Worker>([this, &parts] { follow(parts); }));
@@ -36,10 +36,10 @@ void Dispatch::start() {
 }
 
 // After an error the other threads continue without enqueuing anything, so that all finish.
-void Dispatch::ask(size_t step) {
+void Dispatch::enqueue(size_t step) {
     if (has_failed_) return;
     try {
-        work_.ask(step);
+        work_.enqueue(step);
     } catch (...) {
         if (!has_failed_.exchange(true)) failure_ = std::current_exception();
     }
@@ -57,9 +57,9 @@ void Dispatch::follow(const std::vector<Part>& parts) {
             visit(*part.meeting);
             continue;
         }
-        for (int came = 0; part.meeting && (came = part.meeting->came) < part.meeting->guests;)
+        for (int came = 0; part.meeting && (came = part.meeting->came) < part.meeting->participants;)
             part.meeting->came.wait(came);
-        ask(part.step);
+        enqueue(part.step);
         if (!part.meeting) continue;
         part.meeting->is_over = true;
         part.meeting->is_over.notify_all();

@@ -19,7 +19,7 @@ namespace mge {
 class Dispatch {
 public:
     struct Work {
-        std::function<void(size_t)> ask;  // enqueues a step
+        std::function<void(size_t)> enqueue;  // enqueues a step
         // Called once, by the last thread, after its last step, with the first error or null.
         std::function<void(std::exception_ptr)> finish;
     };
@@ -30,7 +30,7 @@ public:
 
 private:
     struct Meeting {
-        int guests = 0;
+        int participants = 0;
         std::atomic<int> came{0};
         std::atomic<bool> is_over{false};
     };
@@ -40,7 +40,7 @@ private:
         bool is_owner = true;
     };
     void follow(const std::vector<Part>& parts);
-    void ask(size_t step);
+    void enqueue(size_t step);
     static void visit(Meeting& meeting);
 
     Work work_;

@@ -115,8 +115,8 @@ void DynamicStep::check_outputs(const TensorSpecs& inferred) const {
         fail(text("the model says that it has ", counted(node_.outputs.size(), "output"),
                   ", the operator gives ", inferred.size()));
     for (size_t i = 0; i < inferred.size(); ++i)
-        if (auto& said = graph_.value(node_.outputs[i]).spec; said.dtype != inferred[i].dtype)
-            fail(text("output ", i, " is said to be ", said, ", it is ", inferred[i].dtype));
+        if (auto& declared = graph_.value(node_.outputs[i]).spec; declared.dtype != inferred[i].dtype)
+            fail(text("output ", i, " is said to be ", declared, ", it is ", inferred[i].dtype));
 }
 
 }  // namespace mge

@@ -207,7 +207,7 @@ Tensors Executable::run(std::span<const Tensor> inputs, StepObserver* observer,
     if (!is_fake) {
         ObserverScope scope(context, observer);
         context.run();
-        context.wait_until_asked();
+        context.wait_until_enqueued();
     }
     Tensors outputs;
     for (size_t i = 0; i < entry->program->outputs().size(); ++i) {

@@ -25,32 +25,33 @@ public:
     void begin(const ProgramRun& run) { run_ = &run; }
 
     void before_run(Context& inner) override {
-        told_ = run_->observer->inside({*run_->context, run_->step, place_.graph, place_.iteration}, inner);
-        if (told_) told_->before_run(inner);
+        inner_observer_ =
+            run_->observer->inside({*run_->context, run_->step, place_.graph, place_.iteration}, inner);
+        if (inner_observer_) inner_observer_->before_run(inner);
     }
     void after_run(Context& inner) override {
-        if (told_) told_->after_run(inner);
+        if (inner_observer_) inner_observer_->after_run(inner);
     }
     void after_failure(const std::exception_ptr& error, Context& inner) override {
-        if (told_) told_->after_failure(error, inner);
+        if (inner_observer_) inner_observer_->after_failure(error, inner);
     }
     void before_step(size_t step, Context& inner) override {
-        if (told_) told_->before_step(step, inner);
+        if (inner_observer_) inner_observer_->before_step(step, inner);
     }
     void after_step(size_t step, Context& inner) override {
-        if (told_) told_->after_step(step, inner);
+        if (inner_observer_) inner_observer_->after_step(step, inner);
     }
     void allocated(const Allocation& allocation, Context& inner) override {
-        if (told_) told_->allocated(allocation, inner);
+        if (inner_observer_) inner_observer_->allocated(allocation, inner);
     }
     StepObserver* inside(const InnerRun& run, Context& inner) override {
-        return told_ ? told_->inside(run, inner) : nullptr;
+        return inner_observer_ ? inner_observer_->inside(run, inner) : nullptr;
     }
 
 private:
     const InnerPlace& place_;
     const ProgramRun* run_ = nullptr;
-    StepObserver* told_ = nullptr;
+    StepObserver* inner_observer_ = nullptr;
 };
 
 // The arena that the operator provides on its own device.
@@ -85,7 +86,7 @@ public:
             ports_[i] = location.at;
             is_taken[location.at] = true;
         }
-        context_.stand_inside(&place_);
+        context_.set_inner_place(&place_);
     }
 
     // Binds the program to one call of the operator, whose step may be observed.

@@ -8,8 +8,8 @@ namespace {
 
 // Calls the observers in reverse order.
 template <class Fn>
-void backwards(const std::vector<StepObserver*>& observers, Fn&& tell) {
-    for (auto it = observers.rbegin(); it != observers.rend(); ++it) tell(**it);
+void backwards(const std::vector<StepObserver*>& observers, Fn&& notify) {
+    for (auto it = observers.rbegin(); it != observers.rend(); ++it) notify(**it);
 }
 
 }  // namespace

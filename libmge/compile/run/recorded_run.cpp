@@ -108,7 +108,7 @@ void RecordedRun::record(const Addresses& data, IsCopied is_copied, const Steps&
     WorkOriginScope scope(origin_);
     point_all(made.at);
     try {
-        made.recording = recorder_.record_work(steps.ask);
+        made.recording = recorder_.record_work(steps.enqueue);
     } catch (...) {
         point_all(data);
         throw;

@@ -35,7 +35,7 @@ public:
 
     // Enqueues the steps; moves port `i`.
     struct Steps {
-        std::function<void()> ask;
+        std::function<void()> enqueue;
         std::function<void(size_t, void*)> point;
     };
     // Call after a run step by step: records it if similar runs are likely.

@@ -153,9 +153,9 @@ CachingAllocator& cpu_allocator(int index) {
     return first && index == 0 ? *first : find_allocator(index);
 }
 
-void set_cpu_memory_limit(size_t bytes, ptrdiff_t beside) { cpu_allocator().set_limit(bytes, beside); }
+void set_cpu_memory_limit(size_t bytes, ptrdiff_t charged) { cpu_allocator().set_limit(bytes, charged); }
 
-void add_beside_cpu_memory_limit(ptrdiff_t bytes) { cpu_allocator().add_beside_limit(bytes); }
+void charge_to_cpu_memory_limit(ptrdiff_t bytes) { cpu_allocator().charge_to_limit(bytes); }
 
 StorageRef CachingAllocator::allocate(size_t bytes) {
     // Fast path: the thread usually has a cached block, and then this function calls nothing and saves no
@@ -190,9 +190,9 @@ inline StorageRef CachingAllocator::hand_out(Storage* storage, size_t requested)
 }
 
 StorageRef CachingAllocator::note_allocated(Storage* storage, size_t now, size_t requested) {
-    StorageRef result(storage);  // frees the block if require_room() throws
+    StorageRef result(storage);  // frees the block if require_within_limit() throws
     if (limit_.load(std::memory_order_relaxed))
-        require_room(ptrdiff_t(now), ptrdiff_t(storage->bytes), requested);
+        require_within_limit(ptrdiff_t(now), ptrdiff_t(storage->bytes), requested);
     raise_to(peak_, now);
     return result;
 }
@@ -201,9 +201,9 @@ void CachingAllocator::note_reserved(size_t bytes) {
     raise_to(peak_reserved_, reserved_.fetch_add(bytes, std::memory_order_relaxed) + bytes);
 }
 
-void CachingAllocator::require_room(ptrdiff_t now, ptrdiff_t bytes, size_t requested) const {
+void CachingAllocator::require_within_limit(ptrdiff_t now, ptrdiff_t bytes, size_t requested) const {
     auto limit = ptrdiff_t(limit_.load(std::memory_order_relaxed));
-    ptrdiff_t counted = now + beside_limit_.load(std::memory_order_relaxed);
+    ptrdiff_t counted = now + charged_.load(std::memory_order_relaxed);
     // The caller's StorageRef frees the block and subtracts `bytes` again.
     if (counted > limit)
         throw MemoryError(text("cannot allocate ", requested, " bytes: ", counted - bytes,

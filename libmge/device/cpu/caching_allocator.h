@@ -20,11 +20,11 @@ public:
     explicit CachingAllocator(int index) : index_(uint8_t(index)) {}
     StorageRef allocate(size_t bytes);
     MemoryStats stats() const;
-    void set_limit(size_t bytes, ptrdiff_t beside = 0) {
-        beside_limit_.store(beside, std::memory_order_relaxed);
+    void set_limit(size_t bytes, ptrdiff_t charged = 0) {
+        charged_.store(charged, std::memory_order_relaxed);
         limit_.store(bytes, std::memory_order_relaxed);
     }
-    void add_beside_limit(ptrdiff_t bytes) { beside_limit_.fetch_add(bytes, std::memory_order_relaxed); }
+    void charge_to_limit(ptrdiff_t bytes) { charged_.fetch_add(bytes, std::memory_order_relaxed); }
     void reset_peaks();
     void release_cached();
 
@@ -46,14 +46,14 @@ private:
     StorageRef hand_out(Storage* storage, size_t requested);
     StorageRef note_allocated(Storage* storage, size_t now, size_t requested);
     void note_reserved(size_t bytes);
-    void require_room(ptrdiff_t now, ptrdiff_t bytes, size_t requested) const;
+    void require_within_limit(ptrdiff_t now, ptrdiff_t bytes, size_t requested) const;
 
     const uint8_t index_;
     std::mutex mutex_;
     std::array<Storage*, small_classes> free_{};
     std::map<size_t, Storage*> free_large_;  // by size in bytes
     std::atomic<size_t> allocated_{0}, reserved_{0}, in_heap_{0}, peak_{0}, limit_{0}, peak_reserved_{0};
-    std::atomic<ptrdiff_t> beside_limit_{0};
+    std::atomic<ptrdiff_t> charged_{0};
 };
 
 CachingAllocator& cpu_allocator(int index = 0);

@@ -66,7 +66,7 @@ std::string list_isas(bool (*is_listed)(Isa)) {
 }
 
 // Returns the limit that MGE_ISA sets.
-std::optional<Isa> asked_isa() {
+std::optional<Isa> requested_isa() {
     auto name = env_string("MGE_ISA");
     if (!name) return {};
     auto found = std::ranges::find(isa_names, *name);
@@ -83,7 +83,7 @@ std::optional<Isa> asked_isa() {
 }
 
 Isa limited_isa() {
-    Isa isa = std::min(best_isa(), asked_isa().value_or(Isa::amx));
+    Isa isa = std::min(best_isa(), requested_isa().value_or(Isa::amx));
     while (!has_kernels(isa)) isa = Isa(int(isa) - 1);
     return isa;
 }

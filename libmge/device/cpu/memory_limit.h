@@ -6,9 +6,9 @@
 
 namespace mge {
 
-// Sets the CPU's limit as in Device::set_memory_limit(): bytes in use by tensors plus `beside` must not
-// exceed `bytes`. A negative `beside` exempts that many bytes.
-MGE_API void set_cpu_memory_limit(size_t bytes, std::ptrdiff_t beside);
-MGE_API void add_beside_cpu_memory_limit(std::ptrdiff_t bytes);
+// Sets the CPU's limit as in Device::set_memory_limit(): bytes in use by tensors plus `charged` must not
+// exceed `bytes`. A negative `charged` exempts that many bytes.
+MGE_API void set_cpu_memory_limit(size_t bytes, std::ptrdiff_t charged);
+MGE_API void charge_to_cpu_memory_limit(std::ptrdiff_t bytes);
 
 }  // namespace mge

@@ -51,7 +51,7 @@ BlockPool::FreeBlocks& BlockPool::free_blocks(const Block& block) {
     return block.is_small ? own.small : own.large;
 }
 
-void BlockPool::require_room(size_t bytes) const {
+void BlockPool::require_within_limit(size_t bytes) const {
     size_t limit = limit_;
     if (limit && allocated_ + bytes > limit)
         throw MemoryError(text("cannot allocate ", bytes, " bytes on gpu", device_, ": ", allocated_,
@@ -62,7 +62,7 @@ StorageRef BlockPool::allocate(size_t bytes, int stream) {
     size_t rounded = round_up(std::max<size_t>(bytes, 1), granularity);
     bool is_small = rounded <= largest_small;
     std::lock_guard lock(mutex_);
-    require_room(rounded);
+    require_within_limit(rounded);
     Block* block = take(rounded, is_small, stream);
     if (!block) block = new_segment(rounded, is_small, stream);
     cut(*block, rounded);

@@ -45,7 +45,7 @@ private:
     Block* new_segment(size_t bytes, bool is_small, int stream);
     void cut(Block& block, size_t bytes);
     void join_with_next(Block& block);
-    void require_room(size_t bytes) const;
+    void require_within_limit(size_t bytes) const;
     void release_free_segments(FreeBlocks& blocks);
     void release_all_free_segments();
 

@@ -127,9 +127,9 @@ void CudaQueue::wait() {
     throw_index_fault();
 }
 
-std::unique_ptr<const Recording> CudaQueue::record_work(const std::function<void()>& ask) {
+std::unique_ptr<const Recording> CudaQueue::record_work(const std::function<void()>& enqueue) {
     use_device(device_);
-    return record_graph(*this, ask);
+    return record_graph(*this, enqueue);
 }
 
 void CudaQueue::let_wait(uintptr_t stream) {

@@ -25,7 +25,7 @@ public:
     std::shared_ptr<const Event> record_time() override;
     void wait_for(const Event& event) override;
     void wait() override;
-    std::unique_ptr<const Recording> record_work(const std::function<void()>& ask) override;
+    std::unique_ptr<const Recording> record_work(const std::function<void()>& enqueue) override;
     uintptr_t stream_address() override { return reinterpret_cast<uintptr_t>(stream_); }
     void let_wait(uintptr_t stream) override;
     void wait_for_stream(uintptr_t stream) override;

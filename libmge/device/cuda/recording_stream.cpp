@@ -81,18 +81,18 @@ void refuse_recording() {
     if (recording.queue) throw NotRecordable{};
 }
 
-std::unique_ptr<const Recording> record_graph(const CudaQueue& queue, const std::function<void()>& ask) {
+std::unique_ptr<const Recording> record_graph(const CudaQueue& queue, const std::function<void()>& enqueue) {
     refuse_recording();
     Capture capture(queue);
     std::exception_ptr failure;
     try {
-        ask();
+        enqueue();
     } catch (const NotRecordable&) {
         return nullptr;
     } catch (...) {
         failure = std::current_exception();
     }
-    // A library that invalidates the capture makes later calls fail, too: not an error of `ask`.
+    // A library that invalidates the capture makes later calls fail, too: not an error of `enqueue`.
     if (!capture.end()) return nullptr;
     if (failure) std::rethrow_exception(failure);
     cudaGraphExec_t graph = nullptr;

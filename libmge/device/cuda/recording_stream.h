@@ -21,6 +21,6 @@ cudaStream_t recording_stream(const CudaQueue& queue);
 void refuse_recording();
 
 // Implements RecordingQueue::record_work(). The queue's device must be current.
-std::unique_ptr<const Recording> record_graph(const CudaQueue& queue, const std::function<void()>& ask);
+std::unique_ptr<const Recording> record_graph(const CudaQueue& queue, const std::function<void()>& enqueue);
 
 }  // namespace mge::cuda

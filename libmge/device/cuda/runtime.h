@@ -20,10 +20,10 @@ inline void ignore(cudaError_t) {}
 // not work.
 void use_device(int index);
 
-// The number of usable GPUs. If it is 0, `why_none` gives the reason and the remedy.
+// The number of usable GPUs. If it is 0, `why_unavailable` gives the reason and the remedy.
 struct Installation {
     int devices = 0;
-    std::string why_none;
+    std::string why_unavailable;
 };
 Installation find_installation();
 

@@ -14,7 +14,7 @@ void shift(std::vector<int>& ids, int by) {
 }
 
 template <class T>
-void move_behind(std::vector<T>& all, std::vector<T>& next) {
+void append_moved(std::vector<T>& all, std::vector<T>& next) {
     all.insert(all.end(), std::make_move_iterator(next.begin()), std::make_move_iterator(next.end()));
 }
 
@@ -68,9 +68,9 @@ void join(Profile& all, Profile next, int64_t later) {
     for (auto& device : next.devices)
         if (std::ranges::find(all.devices, device.name, &ProfileDevice::name) == all.devices.end())
             all.devices.push_back(device);
-    move_behind(all.order, next.order);
-    move_behind(all.operators, next.operators);
-    move_behind(all.inner_steps, next.inner_steps);
+    append_moved(all.order, next.order);
+    append_moved(all.operators, next.operators);
+    append_moved(all.inner_steps, next.inner_steps);
 }
 
 }  // namespace

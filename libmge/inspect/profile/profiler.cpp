@@ -149,7 +149,7 @@ void Profiler::begin_run() {
     // Marks the run as incomplete until its last step overwrites it.
     start[host_size_ - 1] = 0;
     // Times of earlier runs are read before this one begins.
-    if (late_) late_->make_room(start + host_size_);
+    if (late_) late_->limit_runs(start + host_size_);
     *start = now();
     next_ = start + 1;
     if (dispatch_) *next_++ = *start;

@@ -68,7 +68,7 @@ LateRuns::LateRuns(const Program& program, size_t most_runs)
       most_runs_(most_runs),
       busy_until_(clock_.queues().size(), 0) {}
 
-void LateRuns::make_room(const int64_t* place) {
+void LateRuns::limit_runs(const int64_t* place) {
     std::erase_if(runs_, [&](const Run& run) { return run.place == place; });
     while (runs_.size() >= most_runs_) read_oldest();
 }

@@ -64,7 +64,7 @@ public:
     bool is_late(size_t step) const { return clock_.queue_of(step).has_value(); }
 
     // A new run stores its times at `place`: the previous run there is discarded.
-    void make_room(const int64_t* place);
+    void limit_runs(const int64_t* place);
     // It gets begin and end of each late step, in nanoseconds of the host's clock.
     void begin_run(int64_t* place, int64_t now);
     void before(size_t step, bool anew) { runs_.back().steps[step].begin = clock_.begin(step, anew); }

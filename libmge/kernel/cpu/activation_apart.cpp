@@ -39,9 +39,9 @@ void activate_halves(Activation activation, BFloat16* y, int64_t n) {
 }  // namespace
 
 Support supports_apart(const Problem& p, Activation activation) {
-    bool is_dear = activation == Activation::silu || activation == Activation::gelu ||
-                   activation == Activation::sigmoid || activation == Activation::tanh;
-    if (!is_dear) return {"an activation that costs nothing where the result is stored"};
+    bool is_costly = activation == Activation::silu || activation == Activation::gelu ||
+                     activation == Activation::sigmoid || activation == Activation::tanh;
+    if (!is_costly) return {"an activation that costs nothing where the result is stored"};
     auto& y = p.outputs[0];
     if (y.dtype != DType::f32 && y.dtype != DType::bf16) return {"f32 and bf16 only"};
     // Padding stays zero.

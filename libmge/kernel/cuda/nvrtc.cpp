@@ -170,8 +170,8 @@ void keep_cubin(const std::filesystem::path& path, const std::string& cubin) try
                                            << cubin; },
         FileReaders::owner);
 } catch (const std::exception& e) {
-    static std::once_flag told;
-    std::call_once(told, [&] { log_warning(text("compiled kernels of GPUs are not kept: ", e.what())); });
+    static std::once_flag warned;
+    std::call_once(warned, [&] { log_warning(text("compiled kernels of GPUs are not kept: ", e.what())); });
 }
 
 // --- kernels ---

@@ -25,9 +25,9 @@ std::vector<uint8_t> key_of(const uint8_t* data, size_t size) {
 DecryptionFunc decryption_of(const LiteDecryptionFunc function) {
     if (!function) return {};
     return [function](const void* in, size_t size, const std::vector<uint8_t>& key) {
-        size_t room = function(in, size, key.data(), key.size(), nullptr);
-        require_size("the decryption function requests space for", room);
-        std::vector<uint8_t> out(room);
+        size_t capacity = function(in, size, key.data(), key.size(), nullptr);
+        require_size("the decryption function requests space for", capacity);
+        std::vector<uint8_t> out(capacity);
         if (out.empty()) return out;
         size_t written = function(in, size, key.data(), key.size(), out.data());
         if (written != out.size())

@@ -16,19 +16,19 @@ namespace {
 constexpr size_t kept_answers = 1024;
 
 struct Answer {
-    const void* asked_about;
+    const void* source;
     std::unique_ptr<IOArrays> arrays;
 };
 
 // The returned arrays live until the next query for the same address, as in MegEngine, or until many other
 // queries: callers do not free them.
-LiteNetworkIO keep(const void* asked_about, NetworkIO info) {
+LiteNetworkIO keep(const void* source, NetworkIO info) {
     static auto* kept = std::make_unique<std::list<Answer>>().release();  // the newest first
     static std::mutex mutex;
     auto arrays = std::make_unique<IOArrays>(std::move(info));
     std::lock_guard lock(mutex);
-    kept->push_front({asked_about, std::move(arrays)});
-    auto is_same = [&](const Answer& answer) { return answer.asked_about == asked_about; };
+    kept->push_front({source, std::move(arrays)});
+    auto is_same = [&](const Answer& answer) { return answer.source == source; };
     if (auto old = std::find_if(std::next(kept->begin()), kept->end(), is_same); old != kept->end())
         kept->erase(old);
     else if (kept->size() > kept_answers)

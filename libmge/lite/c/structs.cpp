@@ -100,8 +100,8 @@ LiteOptions options_of(const Options& options) {
     return result;
 }
 
-std::string text_or_none(const char* text) { return text ? text : ""; }
-const char* null_if_none(const std::string& text) { return text.empty() ? nullptr : text.c_str(); }
+std::string text_or_empty(const char* text) { return text ? text : ""; }
+const char* null_if_empty(const std::string& text) { return text.empty() ? nullptr : text.c_str(); }
 
 std::vector<IO> list_of(const LiteIO* ios, size_t size, const char* what) {
     if (size && !ios)
@@ -140,10 +140,10 @@ Config config_of(const LiteConfig& config) {
             .device_id = config.device_id,
             .device_type = config.device_type,
             .backend = config.backend,
-            .bare_model_cryption_name = text_or_none(config.bare_model_cryption_name),
+            .bare_model_cryption_name = text_or_empty(config.bare_model_cryption_name),
             .options = options_of(config.options),
             .auto_optimize_inference = config.auto_optimize_inference != 0,
-            .discrete_input_name = text_or_none(config.discrete_input_name)};
+            .discrete_input_name = text_or_empty(config.discrete_input_name)};
 }
 
 LiteConfig config_of(const Config& config) {
@@ -151,10 +151,10 @@ LiteConfig config_of(const Config& config) {
             .device_id = config.device_id,
             .device_type = config.device_type,
             .backend = config.backend,
-            .bare_model_cryption_name = null_if_none(config.bare_model_cryption_name),
+            .bare_model_cryption_name = null_if_empty(config.bare_model_cryption_name),
             .options = options_of(config.options),
             .auto_optimize_inference = config.auto_optimize_inference,
-            .discrete_input_name = null_if_none(config.discrete_input_name)};
+            .discrete_input_name = null_if_empty(config.discrete_input_name)};
 }
 
 NetworkIO io_of(const LiteNetworkIO& io) {

@@ -137,10 +137,10 @@ private:
 
     // y is the reduction of what all processes give this one, each given(i).
     void reduce_parts(auto&& given, Bytes y) {
-        room_.resize(n_ * y.size());
+        buffer_.resize(n_ * y.size());
         std::vector<const std::byte*> parts(n_);
-        for (size_t i = 0; i < n_; ++i) parts[i] = room_.data() + i * y.size();
-        move(given, [&](size_t i) { return Bytes(room_).subspan(i * y.size(), y.size()); });
+        for (size_t i = 0; i < n_; ++i) parts[i] = buffer_.data() + i * y.size();
+        move(given, [&](size_t i) { return Bytes(buffer_).subspan(i * y.size(), y.size()); });
         reduce(state_.x.dtype, state_.params.mode, parts, y.size() / size_of(state_.x.dtype), y.data());
     }
 
@@ -181,7 +181,7 @@ private:
     std::shared_ptr<Communicator> processes_;
     std::unique_lock<std::mutex> turn_;
     size_t n_, me_;
-    std::vector<std::byte> room_;
+    std::vector<std::byte> buffer_;
 };
 
 void run(const Prepared& prepared, const Launch& launch) {

@@ -72,8 +72,8 @@ public:
     std::pmr::polymorphic_allocator<> get() { return &resource_; }
 
 private:
-    std::array<std::byte, 1024> room_;
-    std::pmr::monotonic_buffer_resource resource_{room_.data(), room_.size()};
+    std::array<std::byte, 1024> buffer_;
+    std::pmr::monotonic_buffer_resource resource_{buffer_.data(), buffer_.size()};
 };
 
 inline void* offset_by(void* address, size_t bytes) { return static_cast<char*>(address) + bytes; }

@@ -15,7 +15,7 @@ struct CondTake {
     static constexpr OpTraits traits{.runtime_shape = true};
     using Params = NoParams;
     static constexpr auto fields = no_fields;
-    static constexpr NobodyCanTell operations{};
+    static constexpr UnknownOperations operations{};
 
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
     static Tensors gradient(const GradientContext<Params>&);

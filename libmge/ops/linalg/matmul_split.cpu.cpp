@@ -117,12 +117,12 @@ void multiply(const Product& product, int64_t own, const SplitStep* packed, Spli
     end_tiles();
 }
 
-// The same by floats, where numbers have no parts; `room` takes a panel of columns.
-void multiply_floats(const Product& product, int64_t own, SplitStep* room, SplitSums& sums) {
+// The same by floats, where numbers have no parts; `panel` takes a panel of columns.
+void multiply_floats(const Product& product, int64_t own, SplitStep* panel, SplitSums& sums) {
     static_assert(sizeof(SplitStep) >= split_depth * split_lines * sizeof(float));
     auto& p = product.p;
     auto& g = p.g;
-    auto* columns = reinterpret_cast<float*>(room);
+    auto* columns = reinterpret_cast<float*>(panel);
     for (int64_t i = 0; i < p.shared_panels(); ++i) {
         int64_t row = p.shares_columns() ? own : i, column = p.shares_columns() ? i : own;
         auto a = product.rows(row), b = product.columns(column);

@@ -16,7 +16,7 @@ struct Svd {
     static constexpr OpTraits traits{.promotion = Promotion::floating};
     using Params = NoParams;
     static constexpr auto fields = no_fields;
-    static constexpr NobodyCanTell operations{};
+    static constexpr UnknownOperations operations{};
     static constexpr auto autocast = Autocast::wide;
 
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);

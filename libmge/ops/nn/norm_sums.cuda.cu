@@ -40,10 +40,10 @@ struct FactorGradients {
         }
     }
     MGE_DEVICE void store(int64_t output, Total total) const {
-        store_as_asked(dweight, output, float(total.a));
-        store_as_asked(dbias, output, float(total.b));
+        store_converted(dweight, output, float(total.a));
+        store_converted(dbias, output, float(total.b));
     }
-    MGE_DEVICE void store_as_asked(void* y, int64_t at, float value) const {
+    MGE_DEVICE void store_converted(void* y, int64_t at, float value) const {
         if (are_f32)
             static_cast<float*>(y)[at] = value;
         else

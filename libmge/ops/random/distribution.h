@@ -21,7 +21,7 @@ struct Uniform {
         field_list(field<&Params::shape>("shape", "Extents; the tensor `target`, when given, replaces them."),
                    field<&Params::low>("low", "Smallest value."),
                    field<&Params::high>("high", "The values stay below it; above low."));
-    static constexpr NobodyCanTell operations{};
+    static constexpr UnknownOperations operations{};
 
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
     static Params resolve(const Params&, std::span<const Tensor> host_values);
@@ -47,7 +47,7 @@ struct Normal {
         field_list(field<&Params::shape>("shape", "Extents; the tensor `target`, when given, replaces them."),
                    field<&Params::mean>("mean", "Mean of the distribution."),
                    field<&Params::std>("std", "Standard deviation; not negative."));
-    static constexpr NobodyCanTell operations{};
+    static constexpr UnknownOperations operations{};
 
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
     static Params resolve(const Params&, std::span<const Tensor> host_values);

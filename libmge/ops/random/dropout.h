@@ -20,7 +20,7 @@ struct Dropout {
     };
     static constexpr auto fields = field_list(
         field<&Params::probability>("probability", "Of an element to be dropped; 0 or more and below 1."));
-    static constexpr NobodyCanTell operations{};
+    static constexpr UnknownOperations operations{};
 
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
     static Tensors gradient(const GradientContext<Params>&);

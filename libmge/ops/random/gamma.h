@@ -17,7 +17,7 @@ struct Gamma {
     static constexpr bool stops_gradient = true;
     using Params = NoParams;
     static constexpr auto fields = no_fields;
-    static constexpr NobodyCanTell operations{};
+    static constexpr UnknownOperations operations{};
     static constexpr auto autocast = Autocast::wide;
 
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
@@ -37,7 +37,7 @@ struct Beta {
     static constexpr bool stops_gradient = true;
     using Params = NoParams;
     static constexpr auto fields = no_fields;
-    static constexpr NobodyCanTell operations{};
+    static constexpr UnknownOperations operations{};
     static constexpr auto autocast = Autocast::wide;
 
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);

@@ -22,7 +22,7 @@ struct Multinomial {
     static constexpr auto fields =
         field_list(field<&Params::num_samples>("num_samples", "Draws from each row; more than 0."),
                    field<&Params::replacement>("replacement", "A category may be drawn again."));
-    static constexpr NobodyCanTell operations{};
+    static constexpr UnknownOperations operations{};
 
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
     MGE_API static const OpInfo info;

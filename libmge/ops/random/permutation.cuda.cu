@@ -13,13 +13,13 @@ namespace mge::cuda {
 namespace {
 
 constexpr int largest_window = 1024;
-constexpr int32_t nobody = -1;
+constexpr int32_t no_winner = -1;
 
 template <class T>
 __global__ void count_up(int64_t n, T* y, int32_t* winners) {
     for (int64_t i = first_piece(); i < n; i += piece_step()) {
         y[i] = narrow<T>(Computed<T>(i));
-        winners[i] = nobody;
+        winners[i] = no_winner;
     }
 }
 
@@ -54,7 +54,7 @@ __global__ void __launch_bounds__(largest_window)
             if (!is_done) is_open = 1;
             __syncthreads();
             again = is_open;
-            if (!was_done) winners[i] = winners[other] = nobody;
+            if (!was_done) winners[i] = winners[other] = no_winner;
             __syncthreads();
         } while (again);
     }

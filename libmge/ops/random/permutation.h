@@ -20,7 +20,7 @@ struct Permutation {
     static constexpr auto fields =
         field_list(field<&Params::n>("n", "How many numbers; 0 or more."),
                    field<&Params::dtype>("dtype", "Dtype of the result; it has to hold n - 1 exactly."));
-    static constexpr NobodyCanTell operations{};
+    static constexpr UnknownOperations operations{};
 
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
     MGE_API static const OpInfo info;

@@ -40,12 +40,12 @@ __global__ void store_padded(const T* x, T* y, PadArguments pad) {
 
 // The places of the padded axis that show element `at` of the inner one, in their order.
 struct Copies {
-    int64_t first, count, mirrored, mirrored_behind;
+    int64_t first, count, mirrored, mirrored_after;
     MGE_DEVICE int64_t place(int64_t k) const {
         if (mirrored >= 0 && k-- == 0) return mirrored;
-        return k < count ? first + k : mirrored_behind;
+        return k < count ? first + k : mirrored_after;
     }
-    MGE_DEVICE int64_t total() const { return count + (mirrored >= 0) + (mirrored_behind >= 0); }
+    MGE_DEVICE int64_t total() const { return count + (mirrored >= 0) + (mirrored_after >= 0); }
 };
 MGE_DEVICE Copies copies_of(int64_t at, int64_t before, int64_t inner, int64_t padded, Margin margin) {
     Copies copies{before + at, 1, -1, -1};
@@ -58,7 +58,7 @@ MGE_DEVICE Copies copies_of(int64_t at, int64_t before, int64_t inner, int64_t p
     } else if (margin == Margin::reflect) {
         int64_t behind = before + 2 * (inner - 1) - at;
         if (at > 0 && at <= before) copies.mirrored = before - at;
-        if (at < inner - 1 && behind < padded) copies.mirrored_behind = behind;
+        if (at < inner - 1 && behind < padded) copies.mirrored_after = behind;
     }
     return copies;
 }

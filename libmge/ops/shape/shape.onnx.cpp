@@ -21,11 +21,11 @@ namespace {
 // Leading axes that the result does not have go, others along which it has extent 1 stay.
 Operands export_reduce_to_shape(Site& s) {
     int surplus = s.rank(0) - s.out_rank();
-    IntList gone, kept;
-    for (int i = 0; i < surplus; ++i) gone.push_back(i);
+    IntList removed, kept;
+    for (int i = 0; i < surplus; ++i) removed.push_back(i);
     for (int i = 0; i < s.out_rank(); ++i)
         if (!s.shapes.is_same_extent(s.out_id(), i, s.id(0), i + surplus)) kept.push_back(i);
-    Operand x = gone.empty() ? s.in(0) : reduced(s, "ReduceSum", s.in(0), gone, false);
+    Operand x = removed.empty() ? s.in(0) : reduced(s, "ReduceSum", s.in(0), removed, false);
     return {kept.empty() ? x : reduced(s, "ReduceSum", x, kept, true)};
 }
 

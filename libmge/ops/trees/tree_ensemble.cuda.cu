@@ -44,7 +44,7 @@ MGE_DEVICE bool add_leaf(const TreeArguments& a, int64_t leaf, float* y, uint8_t
     return true;
 }
 
-__global__ void ask_trees(TreeArguments a) {
+__global__ void evaluate_trees(TreeArguments a) {
     for (int64_t row = first_piece(); row < a.rows; row += piece_step()) {
         float* y = a.y + row * a.targets;
         for (int64_t i = 0; i < a.targets; ++i) y[i] = 0;
@@ -60,7 +60,7 @@ __global__ void ask_trees(TreeArguments a) {
 }  // namespace
 
 void run_trees(Stream stream, const TreeArguments& x) {
-    launch(ask_trees, grid_for(x.rows), block_threads, 0, stream, x);
+    launch(evaluate_trees, grid_for(x.rows), block_threads, 0, stream, x);
 }
 
 }  // namespace mge::cuda

@@ -46,7 +46,7 @@ struct TreeEnsemble {
             "in "
             "`leaves`), `thresholds` (f32) and `missing` (u8: NaN goes to the first child). `roots` (trees) "
             "are nodes; `leaves` (i32) are targets and `weights` (f32) what they get."));
-    static constexpr NobodyCanTell operations{};
+    static constexpr UnknownOperations operations{};
     static constexpr auto autocast = Autocast::wide;
 
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);

@@ -25,7 +25,7 @@ struct ClassNms {
         "Boxes are x and y of their middle, width and height; else two corners, in any order. The further "
         "inputs are numbers: how many boxes of a class are selected at most (i64, else none), the largest "
         "accepted intersection over union (f32, else 0), and what a score has to exceed (f32)."));
-    static constexpr NobodyCanTell operations{};
+    static constexpr UnknownOperations operations{};
     static constexpr auto autocast = Autocast::wide;
 
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);

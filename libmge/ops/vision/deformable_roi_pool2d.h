@@ -34,7 +34,7 @@ struct DeformableRoiPool2d {
     using Params = DeformableRoiPoolParams;
     static constexpr auto fields = deformable_roi_pool_fields;
     // Four products for each of the samples, about.
-    static constexpr NobodyCanTell operations{};
+    static constexpr UnknownOperations operations{};
     static constexpr auto autocast = Autocast::wide;
 
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
@@ -55,7 +55,7 @@ struct DeformableRoiPool2dBackward {
     using Params = DeformableRoiPoolParams;
     static constexpr auto fields = deformable_roi_pool_fields;
     static constexpr bool stops_gradient = true;
-    static constexpr NobodyCanTell operations{};
+    static constexpr UnknownOperations operations{};
     static constexpr auto autocast = Autocast::wide;
 
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);

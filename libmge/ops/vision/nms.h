@@ -22,7 +22,7 @@ struct Nms {
     static constexpr auto fields = field_list(
         field<&Params::threshold>("threshold", "Largest accepted intersection over union of two boxes."),
         field<&Params::max_output>("max_output", "How many indices at most; -1: all."));
-    static constexpr NobodyCanTell operations{};
+    static constexpr UnknownOperations operations{};
     static constexpr auto autocast = Autocast::wide;
 
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);

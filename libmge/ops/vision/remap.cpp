@@ -11,7 +11,7 @@ constinit const OpInfo RemapBackwardMap::info = define<RemapBackwardMap>();
 
 namespace {
 
-const TensorSpec& spec_or_none(std::span<const TensorSpec> in, size_t i) {
+const TensorSpec& spec_or_empty(std::span<const TensorSpec> in, size_t i) {
     static const TensorSpec none{};
     return i < in.size() ? in[i] : none;
 }
@@ -51,7 +51,7 @@ void check_gradient_inputs(std::string_view who, const TensorSpec& dy, const Sha
 TensorSpecs Remap::infer(const Params&, std::span<const TensorSpec> in) {
     if (!is_float(in[0].dtype) && in[0].dtype != DType::u8 && in[0].dtype != DType::i8)
         throw_user(name, text("x must be floating, uint8 or int8, got ", in[0].dtype), ErrorClass::type);
-    return {{in[0].dtype, result_shape(name, in[0], in[1], spec_or_none(in, 2)), {}}};
+    return {{in[0].dtype, result_shape(name, in[0], in[1], spec_or_empty(in, 2)), {}}};
 }
 
 Tensors Remap::gradient(const GradientContext<Params>& g) {
@@ -63,7 +63,7 @@ Tensors Remap::gradient(const GradientContext<Params>& g) {
 }
 
 TensorSpecs RemapBackwardData::infer(const Params&, std::span<const TensorSpec> in) {
-    check_gradient_inputs(name, in[2], result_shape(name, in[0], in[1], spec_or_none(in, 3)));
+    check_gradient_inputs(name, in[2], result_shape(name, in[0], in[1], spec_or_empty(in, 3)));
     return {{in[2].dtype, in[0].shape, {}}};
 }
 
@@ -77,7 +77,7 @@ Tensors RemapBackwardData::gradient(const GradientContext<Params>& g) {
 }
 
 TensorSpecs RemapBackwardMap::infer(const Params&, std::span<const TensorSpec> in) {
-    check_gradient_inputs(name, in[2], result_shape(name, in[0], in[1], spec_or_none(in, 3)));
+    check_gradient_inputs(name, in[2], result_shape(name, in[0], in[1], spec_or_empty(in, 3)));
     if (in[0].dtype != in[2].dtype)
         throw_user(name, text("dy must be ", in[0].dtype, " like x, got ", in[2].dtype), ErrorClass::type);
     return {{DType::f32, in[1].shape, {}}};

@@ -38,7 +38,7 @@ struct RoiPool2d {
     using Params = RoiPoolParams;
     static constexpr auto fields = roi_pool_fields;
     // The size of the cells depends on the regions.
-    static constexpr NobodyCanTell operations{};
+    static constexpr UnknownOperations operations{};
 
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
     static Tensors gradient(const GradientContext<Params>&);
@@ -57,7 +57,7 @@ struct RoiPool2dBackward {
     using Params = RoiPoolParams;
     static constexpr auto fields = roi_pool_fields;
     static constexpr bool stops_gradient = true;
-    static constexpr NobodyCanTell operations{};
+    static constexpr UnknownOperations operations{};
     static constexpr auto autocast = Autocast::wide;
 
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);

@@ -43,14 +43,14 @@ def set_printoptions(
         raise ValueError(
             f"[set_printoptions] profile is one of {sorted(_PROFILES)}, got {profile!r}"
         )
-    asked = {
+    requested = {
         "precision": precision,
         "threshold": sys.maxsize if threshold == float("inf") else threshold,
         "edgeitems": edgeitems,
         "linewidth": linewidth,
     }
     given: dict[str, int] = {}
-    for name, value in asked.items():
+    for name, value in requested.items():
         if value is None:
             continue
         if not isinstance(value, (int, np.integer)) or value < 0:

@@ -165,7 +165,7 @@ def _to_tensors(value):
         if not device.startswith("gpu"):
             return Tensor(value)
         # The copy overlaps with the GPU's work on earlier batches.
-        return _mge.upload_beside(Tensor(value, device="cpu0"), device)
+        return _mge.upload_overlapped(Tensor(value, device="cpu0"), device)
     if isinstance(value, dict):
         return {key: _to_tensors(part) for key, part in value.items()}
     if isinstance(value, tuple) and hasattr(value, "_fields"):

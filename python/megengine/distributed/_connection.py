@@ -228,7 +228,7 @@ class Listener(socketserver.ThreadingTCPServer):
         self._lock = threading.Lock()
         super().__init__(address, None)
 
-    def serve(self, guest: socket.socket) -> None:
+    def serve(self, peer: socket.socket) -> None:
         """Serves a guest that has proved itself."""
         raise NotImplementedError
 

@@ -59,13 +59,13 @@ class _Board:
         self._barriers: dict[str, _Meeting] = {}
         self._broadcasts: dict[str, _Meeting] = {}
         self._left: set = set()  # sources whose values will not arrive
-        self._guest = threading.local()  # the connection that a thread answers
+        self._current = threading.local()  # the connection that a thread answers
 
-    def answer(self, guest: socket.socket, method: str, arguments: tuple):
+    def answer(self, peer: socket.socket, method: str, arguments: tuple):
         """The result of a call."""
         if method not in self.calls:
             raise ValueError(f"there is no call {method!r}")
-        self._guest.connection = guest
+        self._current.connection = peer
         return getattr(self, method)(*arguments)
 
     def connect(self) -> bool:
@@ -84,7 +84,7 @@ class _Board:
         ):
             if time.monotonic() >= end:
                 raise TimeoutError(f"{missing()} for {patience:g} s")
-            if is_closed(self._guest.connection):
+            if is_closed(self._current.connection):
                 raise ConnectionAbortedError("the client has left")
 
     def _wait_for_value(self, key: str, patience: float) -> None:
@@ -170,17 +170,17 @@ class _ThreadedServer(Listener):
         self._board = _Board()
         self._logs = logs
 
-    def serve(self, guest: socket.socket) -> None:
-        request = receive_message(guest, time.monotonic() + _GRACE_SECONDS)
+    def serve(self, peer: socket.socket) -> None:
+        request = receive_message(peer, time.monotonic() + _GRACE_SECONDS)
         try:
             arguments, method = loads(request)  # no XML if a text has control characters
             if self._logs:
-                print(f"{guest.getpeername()[0]} {method}", file=sys.stderr, flush=True)
-            answer = (self._board.answer(guest, method, arguments),)
+                print(f"{peer.getpeername()[0]} {method}", file=sys.stderr, flush=True)
+            answer = (self._board.answer(peer, method, arguments),)
         except Exception as error:
             answer = Fault(1, str(error))
         message = dumps(answer, methodresponse=True, allow_none=True).encode()
-        send_message(guest, message, time.monotonic() + _GRACE_SECONDS)
+        send_message(peer, message, time.monotonic() + _GRACE_SECONDS)
 
 
 # The servers of this process.

@@ -112,11 +112,11 @@ def _count(shape: list[int]) -> int:
 class _Entry:
     """The header entry of a tensor."""
 
-    def __init__(self, name: str, said, label: str):
+    def __init__(self, name: str, declared, label: str):
         what = f"the entry of tensor {name!r}"
-        _check(type(said) is dict, label, f"{what} is not an object")
-        self.dtype = said.get("dtype")
-        shape, offsets = said.get("shape"), said.get("data_offsets")
+        _check(type(declared) is dict, label, f"{what} is not an object")
+        self.dtype = declared.get("dtype")
+        shape, offsets = declared.get("shape"), declared.get("data_offsets")
         _check(type(self.dtype) is str, label, f"{what} has no dtype")
         _check(type(shape) is list and all(map(_is_count, shape)), label, f"{what} has no shape")
         _check(type(offsets) is list and len(offsets) == 2, label, f"{what} has no place")
@@ -159,7 +159,7 @@ class SafetensorsFile(Mapping):
             label,
             "its metadata is more than texts",
         )
-        self._entries = {name: _Entry(name, said, label) for name, said in header.items()}
+        self._entries = {name: _Entry(name, declared, label) for name, declared in header.items()}
         self._data = content[8 + length :]
         self._check_that_all_is_covered()
 
@@ -241,9 +241,9 @@ class Shards(Mapping):
         index = Path(os.fspath(index))
         label = f"'{index}'"
         with open_input(index) as stream:
-            said = _parsed_header(stream.read(MOST_HEADER_BYTES), 0, label)
-        self._homes = said.get("weight_map")
-        self.metadata = said.get("metadata", {})
+            declared = _parsed_header(stream.read(MOST_HEADER_BYTES), 0, label)
+        self._homes = declared.get("weight_map")
+        self.metadata = declared.get("metadata", {})
         _check(type(self._homes) is dict, label, "the index has no weight_map")
         self._files = {}
         for home in dict.fromkeys(map(str, self._homes.values())):

@@ -314,13 +314,13 @@ def optimisations(kwargs: dict, is_wanted: bool) -> dict:
 def metadata(user_info, is_modified: bool, is_optimised: bool, kwargs: dict) -> dict[str, str]:
     """The metadata of a model that is dumped with these optimisations."""
     # The fusion that is on by default counts as requested unless it is False.
-    asked = [
+    requested = [
         option
         for option, word in KEYWORDS.items()
         if is_optimised and kwargs.get(word, word == "enable_fuse_grain")
     ]
     return stored_metadata(
-        user_info, is_modified=is_modified, is_optimised=bool(asked), options=asked
+        user_info, is_modified=is_modified, is_optimised=bool(requested), options=requested
     )
 
 

@@ -167,9 +167,9 @@ class trace:
         self._profiling = profiling
         self._profile: _mge.CallProfiler | None = None  # profile of the last call that ran a
         # program
-        self._begin_anew()
+        self._restart()
 
-    def _begin_anew(self) -> None:
+    def _restart(self) -> None:
         """Have no recording."""
         self._calling = threading.Lock()  # held by the thread that is in a call
         self._trace = _mge.Trace(
@@ -218,7 +218,7 @@ class trace:
         except IndexError:
             copy = object.__new__(trace)
             vars(copy).update(vars(self))
-            copy._begin_anew()
+            copy._restart()
             return copy
 
     def _call(self, inputs: list, names: list[str], args: tuple, kwargs: dict):

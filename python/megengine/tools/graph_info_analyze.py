@@ -141,8 +141,8 @@ def peak_mem_regist(input, writer) -> None:
 def _write_chunk(writer, chunk: dict, most: int, number: int, place: int) -> None:
     name, size = chunk["owner_opr"], sizeof_fmt(chunk["size"])
     percent = f"{round(chunk['size'] / most * 100, 3)}%"
-    told = (f"percent:    {percent}", f"memory_size:    {size}", f"owner_opr:    {name}")
-    for step, text in enumerate(told):
+    lines = (f"percent:    {percent}", f"memory_size:    {size}", f"owner_opr:    {name}")
+    for step, text in enumerate(lines):
         writer.add_text(f"PEAK{number}/MAX{place}_OPR", [text], step)
     shown = {
         f"memory_{chunk['id']}": size,

@@ -289,8 +289,8 @@ class Expr(GraphMember):
         return _shown(self.out_def, self.outputs, spec)
 
     def _arguments_text(self, spec: str, skip: int) -> str:
-        stand_ins = [ArgsIndex(name=format(node, spec)) for node in self.inputs]
-        args, kwargs = self.unflatten_args(stand_ins)
+        placeholders = [ArgsIndex(name=format(node, spec)) for node in self.inputs]
+        args, kwargs = self.unflatten_args(placeholders)
         by_name = ", ".join(f"{name}={value}" for name, value in kwargs.items())
         return ", ".join(str(arg) for arg in args[skip:]) + ", " + by_name
 

@@ -160,14 +160,14 @@ class InternalGraph:
             nodes: a node, or several, of this graph.
         """
         waiting = [nodes] if isinstance(nodes, Node) else list(nodes)
-        asked = {id(node) for node in waiting}
+        requested = {id(node) for node in waiting}
         found: dict[int, Expr] = {}
         while waiting:
             expr = waiting.pop().expr
             found[id(expr)] = expr
             for node in expr.inputs:
-                if id(node) not in asked:
-                    asked.add(id(node))
+                if id(node) not in requested:
+                    requested.add(id(node))
                     waiting.append(node)
         return list(found.values())
 

@@ -33,7 +33,7 @@ _users = 0  # recorders at work
 _undo: list[Callable[[], None]] = []
 
 
-def _stand_in(*args, **kwargs):
+def _placeholder(*args, **kwargs):
     call = "call"
     return call(*args, **kwargs)
 
@@ -52,8 +52,10 @@ def _hook_function(func: types.FunctionType) -> None:
             return original(*args, **kwargs)
         return recorder.call_function(func, original, args, kwargs)
 
-    constants = tuple(call if value == "call" else value for value in _stand_in.__code__.co_consts)
-    func.__code__ = _stand_in.__code__.replace(
+    constants = tuple(
+        call if value == "call" else value for value in _placeholder.__code__.co_consts
+    )
+    func.__code__ = _placeholder.__code__.replace(
         co_consts=constants, co_freevars=code.co_freevars, co_name=code.co_name
     )
     _undo.append(functools.partial(setattr, func, "__code__", code))

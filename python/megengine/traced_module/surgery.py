@@ -38,7 +38,7 @@ class _Surgeon(Recorder):
 
     def __init__(self, graph: InternalGraph):
         super().__init__()
-        self._stand_ins: dict[Node, object] = {}
+        self._placeholders: dict[Node, object] = {}
         self.scopes.append(Scope(graph))
 
     @property
@@ -51,12 +51,12 @@ class _Surgeon(Recorder):
         assert node._graph is self.scope.graph, (
             f"[insert_exprs] {node} is not a node of {self.scope.graph.name}"
         )
-        if node not in self._stand_ins:
+        if node not in self._placeholders:
             value = node.owner if isinstance(node, ModuleNode) else self._tensor_for(node)
             assert value is not None, f"[insert_exprs] nothing is known of {node}"
-            self._stand_ins[node] = value
-        self.scope.give_node(self._stand_ins[node], node)
-        return self._stand_ins[node]
+            self._placeholders[node] = value
+        self.scope.give_node(self._placeholders[node], node)
+        return self._placeholders[node]
 
     @staticmethod
     def _tensor_for(node: TensorNode) -> Tensor:
@@ -73,7 +73,7 @@ class _Surgeon(Recorder):
         if not isinstance(value, (Tensor, Module)):
             return value
         node = self.node_for(value)
-        self._stand_ins[node] = value
+        self._placeholders[node] = value
         return node
 
     def _name_nodes(self, scope: Scope) -> None:
@@ -127,7 +127,7 @@ class _Surgeon(Recorder):
                 f"[insert_exprs] {type(owner).__name__} has no Tensor or Module {name!r}"
             )
         made = self._read(owner, name, value)
-        self._stand_ins[made] = value
+        self._placeholders[made] = value
         return made
 
     def call_module(self, module, call, args, kwargs):

@@ -64,9 +64,9 @@ def from_dlpack(ext_tensor, stream=None, *, copy: bool | None = None) -> Tensor:
     kind, number = _CPU, 0
     if hasattr(ext_tensor, "__dlpack_device__"):
         kind, number = map(int, ext_tensor.__dlpack_device__())
-    told = {}
+    arguments = {}
     if kind == _CUDA:
-        told["stream"] = -1 if stream == -1 else _stream_of(number)
+        arguments["stream"] = -1 if stream == -1 else _stream_of(number)
     elif stream not in (None, -1):
         raise BufferError(f"[from_dlpack] a CPU has no streams, got {stream!r}")
     elif kind not in (_CPU, _CUDA_HOST):
@@ -74,10 +74,10 @@ def from_dlpack(ext_tensor, stream=None, *, copy: bool | None = None) -> Tensor:
             f"[from_dlpack] the data is on a device of type {kind}; copy it to the CPU"
         )
     try:
-        capsule = ext_tensor.__dlpack__(max_version=(1, 0), **told)
+        capsule = ext_tensor.__dlpack__(max_version=(1, 0), **arguments)
     except TypeError:  # from a library without versions
-        capsule = ext_tensor.__dlpack__(**told)
-    return _mge.from_dlpack(capsule, copy, -1 if told else None)
+        capsule = ext_tensor.__dlpack__(**arguments)
+    return _mge.from_dlpack(capsule, copy, -1 if arguments else None)
 
 
 def _stream_of(number: int) -> int:

@@ -191,12 +191,12 @@ class Network:
             compat_older_version=compat_older_version,
             **renaming,
         )
-        asked = self._optimisations | (kwargs if optimize_for_inference else {})
+        requested = self._optimisations | (kwargs if optimize_for_inference else {})
         options = dumping.optimisations(self._optimisations, True)
         options |= dumping.optimisations(kwargs, optimize_for_inference)
         metadata = foreign_metadata(self.graph.metadata)
         if enable_metadata:
-            metadata |= dumping.metadata(user_info, True, optimize_for_inference, asked)
+            metadata |= dumping.metadata(user_info, True, optimize_for_inference, requested)
         names = dumping.kept_names(keep_var_name, keep_opr_name, keep_param_name)
         model = self._to_model(metadata, options, names)
         if optimize_for_inference:

@@ -56,7 +56,7 @@ def _elementwise_flops(node, inputs, outputs):
     return elements_of(shape_of(outputs[0]))
 
 
-def _field_behind(inputs, outputs, window, step) -> tuple:
+def _field_before(inputs, outputs, window, step) -> tuple:
     """Receptive field of the outputs of a sliding window."""
     field, stride = field_of(inputs[0])
     field = tuple(f + (w - 1) * s for f, w, s in zip(field, window, stride, strict=True))
@@ -70,12 +70,12 @@ def _field_behind(inputs, outputs, window, step) -> tuple:
 def _convolution_field(node, inputs, outputs):
     sizes = zip(shape_of(inputs[1])[-2:], node.params["dilation"], strict=True)
     window = [(size - 1) * dilation + 1 for size, dilation in sizes]
-    return _field_behind(inputs, outputs, window, node.params["stride"])
+    return _field_before(inputs, outputs, window, node.params["stride"])
 
 
 @register_receptive_field(nodes.PoolingForward)
 def _pooling_field(node, inputs, outputs):
-    return _field_behind(inputs, outputs, node.params["kernel"], node.params["stride"])
+    return _field_before(inputs, outputs, node.params["kernel"], node.params["stride"])
 
 
 def _rows(operators: list) -> tuple[list[dict], list[dict], list[dict]]:

@@ -355,12 +355,12 @@ cublasStatus_t matmul(cublasLtHandle_t, cublasLtMatmulDesc_t desc, const void* a
     Addresses at{a, b, c, d};
     float by = *static_cast<const float*>(alpha), of_c = *static_cast<const float*>(beta);
     bool rounds_factors = own<Algo>(algo).id == in_tf32;
-    bool is_asked = emulated::ask_of_stream(stream, [=] {
+    bool is_enqueued = emulated::enqueue_on_stream(stream, [=] {
         // Other contents of the workspace are lost.
         if (needed) std::memset(workspace, 0xcd, needed);
         multiply(p, at, by, of_c, rounds_factors);
     });
-    return is_asked ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_EXECUTION_FAILED;
+    return is_enqueued ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_EXECUTION_FAILED;
 }
 
 }  // namespace

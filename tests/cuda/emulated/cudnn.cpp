@@ -315,7 +315,7 @@ cudnnStatus_t execute(cudnnHandle_t handle, cudnnBackendDescriptor_t plan, cudnn
     bool in_tf32 = engine.value<int64_t>(CUDNN_ATTR_ENGINE_GLOBAL_INDEX) == 51;
     // Values are the host's, which may change as soon as the call returns.
     auto values = work->attention ? emulated::read_values(*work->attention, addresses) : emulated::Numbers();
-    bool is_asked = emulated::ask_of_stream(handle->stream, [=] {
+    bool is_enqueued = emulated::enqueue_on_stream(handle->stream, [=] {
         // Other contents of the workspace are lost.
         if (bytes) std::memset(workspace, 0xcd, size_t(bytes));
         if (work->attention)
@@ -324,7 +324,7 @@ cudnnStatus_t execute(cudnnHandle_t handle, cudnnBackendDescriptor_t plan, cudnn
             emulated::run_pattern(*work->convolution, addresses, in_tf32);
         static_cast<void>(kept);
     });
-    return is_asked ? CUDNN_STATUS_SUCCESS : refuse(CUDNN_STATUS_EXECUTION_FAILED, "the device is lost");
+    return is_enqueued ? CUDNN_STATUS_SUCCESS : refuse(CUDNN_STATUS_EXECUTION_FAILED, "the device is lost");
 }
 
 }  // namespace

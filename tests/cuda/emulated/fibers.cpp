@@ -202,7 +202,7 @@ cudaError_t launch(void* stream, dim3 grid, dim3 block, size_t shared, const std
         return cudaErrorInvalidValue;
     if (static_cast<cudaStream_t>(stream)->device != device_of_thread())
         return cudaErrorInvalidResourceHandle;
-    return ask(static_cast<cudaStream_t>(stream), [=] { return run_now(grid, block, body); });
+    return enqueue(static_cast<cudaStream_t>(stream), [=] { return run_now(grid, block, body); });
 }
 
 }  // namespace mge::cuda::emulated

@@ -9,7 +9,7 @@ namespace mge::cuda::emulated {
 
 // `work` may read and write the device's memory; it is done some time, or each time that the graph runs which
 // the stream captures. False when the device is lost.
-bool ask_of_stream(void* stream, std::function<void()> work);
+bool enqueue_on_stream(void* stream, std::function<void()> work);
 
 // A test wants them not to be installed (memory.h).
 bool are_libraries_hidden();

@@ -189,14 +189,14 @@ size_t launched_graphs() { return graphs; }
 
 int device_of_thread() { return current_device; }
 
-bool ask_of_stream(void* stream, std::function<void()> work) {
+bool enqueue_on_stream(void* stream, std::function<void()> work) {
     auto piece = [work = std::move(work)] {
         if (cudaError_t error = begin_call(); error != cudaSuccess) return error;
         OpenMemory open;
         work();
         return cudaSuccess;
     };
-    return ask(static_cast<cudaStream_t>(stream), std::move(piece)) == cudaSuccess;
+    return enqueue(static_cast<cudaStream_t>(stream), std::move(piece)) == cudaSuccess;
 }
 
 }  // namespace mge::cuda::emulated
@@ -308,7 +308,7 @@ cudaError_t cudaMemcpyAsync(void* target, const void* source, size_t bytes, cuda
     std::shared_ptr<const std::string> aside;
     if (kind == cudaMemcpyHostToDevice && memory_type(source) == cudaMemoryTypeUnregistered)
         aside = std::make_shared<const std::string>(static_cast<const char*>(source), bytes);
-    return ask(stream, [=] {
+    return enqueue(stream, [=] {
         if (cudaError_t error = begin_call(); error != cudaSuccess) return error;
         OpenMemory open;
         std::memmove(target, aside ? aside->data() : source, bytes);
@@ -388,7 +388,7 @@ cudaError_t cudaIpcCloseMemHandle(void* address) {
     return cudaSuccess;
 }
 cudaError_t cudaMemsetAsync(void* target, int byte, size_t bytes, cudaStream_t stream) {
-    return ask(stream, [=] {
+    return enqueue(stream, [=] {
         if (cudaError_t error = begin_call(); error != cudaSuccess) return error;
         OpenMemory open;
         std::memset(target, byte, bytes);
@@ -425,7 +425,7 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
 cudaError_t cudaStreamWaitEvent(cudaStream_t given, cudaEvent_t event, unsigned) {
     cudaStream_t stream = named_stream(given);
     if (cudaError_t error = begin_call(); error != cudaSuccess || !event->last) return error;
-    return ask_to_wait(stream, event->last);
+    return enqueue_wait(stream, event->last);
 }
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned) {
     *event = std::make_unique<CUevent_st>().release();
@@ -437,7 +437,7 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t given) {
     if (cudaError_t error = begin_call(); error != cudaSuccess) return error;
     if (event->device != stream->device) return note(cudaErrorInvalidResourceHandle);
     event->last = std::make_shared<TimedPoint>();
-    return ask(stream, [point = event->last] {
+    return enqueue(stream, [point = event->last] {
         point->at = Clock::now();
         point->is_reached = true;
         return cudaSuccess;
@@ -478,7 +478,7 @@ cudaError_t cudaGraphInstantiate(cudaGraphExec_t* made, cudaGraph_t graph, unsig
 cudaError_t cudaGraphLaunch(cudaGraphExec_t graph, cudaStream_t stream) {
     ++graphs;
     for (auto& work : graph->work)
-        if (cudaError_t error = ask(stream, work); error != cudaSuccess) return error;
+        if (cudaError_t error = enqueue(stream, work); error != cudaSuccess) return error;
     return begin_call();
 }
 cudaError_t cudaGraphDestroy(cudaGraph_t graph) {

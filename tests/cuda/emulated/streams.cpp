@@ -79,13 +79,13 @@ cudaError_t take_failure(CUstream_st& stream) {
 
 }  // namespace
 
-cudaError_t ask(cudaStream_t stream, Work work) {
+cudaError_t enqueue(cudaStream_t stream, Work work) {
     if (!stream->captured) return add(stream, {std::move(work), nullptr});
     stream->captured->work.push_back(std::move(work));
     return begin_call();
 }
 
-cudaError_t ask_to_wait(cudaStream_t stream, std::shared_ptr<const Point> point) {
+cudaError_t enqueue_wait(cudaStream_t stream, std::shared_ptr<const Point> point) {
     return add(stream, {nullptr, std::move(point)});
 }
 

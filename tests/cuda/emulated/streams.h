@@ -27,8 +27,8 @@ struct Piece {
 
 // Does what is asked of a stream, some time, or keeps it for the graph that the stream captures. It may be
 // done again.
-cudaError_t ask(cudaStream_t stream, Work work);
-cudaError_t ask_to_wait(cudaStream_t stream, std::shared_ptr<const Point> point);
+cudaError_t enqueue(cudaStream_t stream, Work work);
+cudaError_t enqueue_wait(cudaStream_t stream, std::shared_ptr<const Point> point);
 
 // They come back when the work is done, and give the error of work that failed.
 cudaError_t finish(cudaStream_t stream);

@@ -64,9 +64,9 @@ TEST(CompressedWeights, AreExpanded) {
     EXPECT_EQ(tensors[2].data[0], std::byte{7});
 }
 
-std::string error_of(ModelRecord record, bool is_told) {
+std::string error_of(ModelRecord record, bool is_flagged) {
     try {
-        check_weights(record, is_told, "w.mge");
+        check_weights(record, is_flagged, "w.mge");
     } catch (const ModelError& e) {
         return e.what();
     }

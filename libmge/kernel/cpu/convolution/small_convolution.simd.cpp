@@ -72,14 +72,14 @@ HWY_INLINE Lanes taken_lanes(const SmallConvolution& s, int64_t at) {
 }
 
 // Without the columns between rows the values of a vector are contiguous in y, and those of the next vector
-// follow: so a whole vector may be stored if the rest is still to be written. `room`: number of such
+// follow: so a whole vector may be stored if the rest is still to be written. `remaining`: number of such
 // elements.
 HWY_INLINE void store_taken(const SmallConvolutionData& d, Vector values, int64_t target, int64_t count,
-                            int64_t room) {
-    if (HWY_LIKELY(lanes() <= room && !d.residual)) return hn::StoreU(values, F32(), d.y + target);
+                            int64_t remaining) {
+    if (HWY_LIKELY(lanes() <= remaining && !d.residual)) return hn::StoreU(values, F32(), d.y + target);
     HWY_ALIGN float buffer[most_lanes];
     hn::Store(values, F32(), buffer);
-    count = std::max<int64_t>(std::min(count, room), 0);
+    count = std::max<int64_t>(std::min(count, remaining), 0);
     if (d.residual) return add_residual(d, target, count, buffer);
     std::memcpy(d.y + target, buffer, size_t(count) * sizeof(float));
 }

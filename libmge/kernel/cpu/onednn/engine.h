@@ -19,7 +19,7 @@ dnnl_engine_t engine();
 dnnl_stream_t stream();  // one per thread
 
 // Describing a primitive takes small blocks of memory, which oneDNN uses unchecked.
-inline constexpr size_t room_for_descriptions = size_t(2) << 20;
+inline constexpr size_t description_address_space = size_t(2) << 20;
 
 struct Destroy {
     void operator()(dnnl_primitive_desc* p) const { dnnl_primitive_desc_destroy(p); }

@@ -71,7 +71,7 @@ const char* implementation_name(const_dnnl_primitive_desc_t desc) {
 std::vector<Implementation> implementations(const_dnnl_op_desc_t operation, const PrimitiveAttr& attr,
                                             const_dnnl_primitive_desc_t hint, const IsWanted& is_wanted) {
     std::vector<Implementation> result;
-    require_address_space(room_for_descriptions, "the descriptions of oneDNN primitives");
+    require_address_space(description_address_space, "the descriptions of oneDNN primitives");
     dnnl_primitive_desc_iterator_t made;
     auto status = dnnl_primitive_desc_iterator_create(&made, operation, attr.get(), engine(), hint);
     if (status == dnnl_out_of_memory) check(status, "dnnl_primitive_desc_iterator_create");

@@ -18,7 +18,7 @@ namespace mge::onednn {
 namespace {
 
 // A generated kernel takes 256 KB, and a primitive seldom has more than a dozen.
-constexpr size_t room_for_code = size_t(16) << 20;
+constexpr size_t code_address_space = size_t(16) << 20;
 
 // Everything that two equal primitives have in common, byte by byte.
 class Key {
@@ -149,7 +149,7 @@ void generate_general_product() {
 }
 
 Primitive create(const_dnnl_primitive_desc_t desc) {
-    require_address_space(room_for_code, "the code of a oneDNN primitive");
+    require_address_space(code_address_space, "the code of a oneDNN primitive");
     if (is_general_product(implementation_name(desc))) generate_general_product();
     dnnl_primitive_t made;
     check(dnnl_primitive_create(&made, desc), "dnnl_primitive_create");
@@ -179,7 +179,7 @@ Primitive make_reorder(const MemoryDesc& from, const MemoryDesc& to) {
     dnnl_primitive_desc_t made;
     // Without attributes a reorder to a Winograd layout would own a scratchpad for its whole lifetime.
     auto attr = attributes(false, {});
-    require_address_space(room_for_descriptions, "the descriptions of oneDNN primitives");
+    require_address_space(description_address_space, "the descriptions of oneDNN primitives");
     check(dnnl_reorder_primitive_desc_create(&made, &from, engine(), &to, engine(), attr.get()),
           "dnnl_reorder_primitive_desc_create");
     PrimitiveDesc desc(made);

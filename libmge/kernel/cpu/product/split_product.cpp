@@ -107,12 +107,12 @@ __attribute__((target("avx512f,avx512bw"))) inline void load(const SplitSource& 
                                                              bool is_by_line, __m512* to) {
     const float* from = s.first + line * s.line_stride + k * s.depth_stride;
     int64_t lines = s.lines - line, depth = s.depth - k;
-    bool lies_by_line = s.depth_stride == 1;
-    if (lies_by_line)
+    bool is_line_contiguous = s.depth_stride == 1;
+    if (is_line_contiguous)
         load_square(from, s.line_stride, lines, depth, to);
     else
         load_square(from, s.depth_stride, depth, lines, to);
-    if (lies_by_line != is_by_line) transpose_square(to);
+    if (is_line_contiguous != is_by_line) transpose_square(to);
 }
 
 __attribute__((target("avx512f,avx512bw"))) inline bool has_parts(const Splitter& s) {

@@ -81,8 +81,8 @@ void decompress(TensorRecord& tensor, Owned& owned, FileBudget& budget) {
 
 }  // namespace
 
-void check_weights(ModelRecord& record, bool is_told, const std::string& label) {
-    bool has_compressed = is_told;
+void check_weights(ModelRecord& record, bool is_flagged, const std::string& label) {
+    bool has_compressed = is_flagged;
     for_each_tensor(record, [&](auto& tensor, auto&, size_t, size_t) {
         has_compressed |= !is_uncompressed(tensor) && is_compressed(tensor);
     });

@@ -19,7 +19,7 @@ MGE_DEVICE int64_t begin_of(const SortedRows& rows, int64_t row, int64_t length)
 // one have its key.
 struct Found {
     int32_t place;
-    bool like_before, like_behind, like_last;
+    bool same_before, same_after, like_last;
 };
 template <class T>
 MGE_DEVICE void give(const SortedRows& rows, int64_t row, int64_t i, Found found, const T* x, T* values,
@@ -27,7 +27,7 @@ MGE_DEVICE void give(const SortedRows& rows, int64_t row, int64_t i, Found found
     int64_t to;
     if (rows.last_only) {
         // Among equal elements the one with the lowest index.
-        bool is_first = !(rows.descending ? found.like_behind : found.like_before);
+        bool is_first = !(rows.descending ? found.same_after : found.same_before);
         if (!found.like_last || !is_first) return;
         to = begin_of(rows, row, 1);
     } else {

@@ -26,7 +26,7 @@ struct Sort {
         field_list(field<&Params::axis>("axis", "Axis to sort along; negative counts from the end."),
                    field<&Params::descending>("descending", "Largest first."),
                    field<&Params::nan_is_largest>("nan_is_largest", nan_is_largest_doc));
-    static constexpr NobodyCanTell operations{};
+    static constexpr UnknownOperations operations{};
 
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
     static Tensors gradient(const GradientContext<Params>&);
@@ -53,7 +53,7 @@ struct Topk {
                    field<&Params::kth_only>("kth_only", "Only the k-th of each row; the axis goes away."),
                    field<&Params::no_sort>("no_sort", "Any order among the k."),
                    field<&Params::nan_is_largest>("nan_is_largest", nan_is_largest_doc));
-    static constexpr NobodyCanTell operations{};
+    static constexpr UnknownOperations operations{};
 
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
     static Tensors gradient(const GradientContext<Params>&);

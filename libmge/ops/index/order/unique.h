@@ -22,7 +22,7 @@ struct Unique {
         field<&Params::sorted>("sorted",
                                "In ascending order of their elements, NaN behind all numbers; else "
                                "in the order in which they stand first."));
-    static constexpr NobodyCanTell operations{};
+    static constexpr UnknownOperations operations{};
 
     static TensorSpecs infer(const Params&, std::span<const TensorSpec>);
     MGE_API static const OpInfo info;

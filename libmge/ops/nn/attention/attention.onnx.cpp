@@ -36,7 +36,7 @@ double scale_of(const ops::AttentionParams& p, const Extents& x) {
 }
 
 // ONNX counts from the first key, and what a mask lacks in keys is hidden there, not repeated.
-bool is_said_by_onnx(const Site& s, const ops::AttentionParams& p) {
+bool is_expressible_in_onnx(const Site& s, const ops::AttentionParams& p) {
     if (s.opset() < 23 || s.is_read(log_sum_exp)) return false;
     if (p.causal && p.from_end && queries_of(s, p) != keys_of(s, p)) return false;
     if (!s.has(mask_input)) return true;
@@ -110,7 +110,7 @@ Weights weights_of(Site& s, const ops::AttentionParams& p, const Extents& x) {
 Operands export_attention(Site& s) {
     auto& p = s.params<ops::Attention>();
     Extents x = extents_of(s, p);
-    if (is_said_by_onnx(s, p)) return {as_operator(s, p, x)};
+    if (is_expressible_in_onnx(s, p)) return {as_operator(s, p, x)};
     Weights weights = weights_of(s, p, x);
     Operand y = s.emit("MatMul", {weights.of(s), heads_of(s, p, x, 2)});
     if (p.side_by_side) y = s.transpose(y, {0, 2, 1, 3});

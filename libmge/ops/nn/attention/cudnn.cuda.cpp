@@ -63,10 +63,10 @@ Support supports(const Problem& p) {
 
 // Empty if cuDNN refuses a graph: our own kernel does the work.
 template <class T>
-T unless_refused(const Problem& p, const std::function<T(const cuda::CudnnTarget&)>& ask) {
+T unless_refused(const Problem& p, const std::function<T(const cuda::CudnnTarget&)>& call) {
     cuda::CudnnHandle handle(p.device.index);
     try {
-        return ask(handle);
+        return call(handle);
     } catch (const DeviceError& error) {
         if (log_enabled(LogChannel::dispatch)) log_line(LogChannel::dispatch, text(p.op, ": ", error.what()));
         return {};

@@ -26,7 +26,7 @@ Support has_constant_weights_of_f32(const Problem& p) {
     return supported;
 }
 
-Support lies_in_channel_blocks(const Problem& p) {
+Support uses_channel_blocks(const Problem& p) {
     const Layout blocks = channel_blocks();
     if (p.inputs[0].layout != blocks || p.outputs[0].layout != blocks) return {"blocks of channels only"};
     if (p.has_input(3) && p.inputs[3].layout != blocks) return {"a residual that lies as y does"};

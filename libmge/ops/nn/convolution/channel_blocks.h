@@ -23,7 +23,7 @@ Support is_of_f32(const Problem& problem);
 Support has_constant_weights_of_f32(const Problem& problem);
 // Refuses a convolution whose images and residual are not in channel_blocks(), or whose activation changes
 // the padding zeros in the last block of y.
-Support lies_in_channel_blocks(const Problem& problem);
+Support uses_channel_blocks(const Problem& problem);
 
 // (oc / block, ic, kernel height, kernel width, block); zeros fill the last block. Blocks of 4, 8 or 16.
 struct BlockedWeight {

@@ -40,7 +40,7 @@ Support supports(const Problem& p) {
     if (std::max(g.padding[0], g.padding[1]) >= g.kernel[0]) return {"less padding than the window only"};
     if (!is_faster_than_library(g, p.as<Conv2d::Params>().activation))
         return {"smaller images, or functions of exponentials, only"};
-    return lies_in_channel_blocks(p);
+    return uses_channel_blocks(p);
 }
 
 Prepared prepare(const PrepareContext& context) {

@@ -45,8 +45,8 @@ Support supports(const Problem& p) {
 cuda::DepthwiseBlocks blocks_of(const ConvGeometry& g, int pack) {
     constexpr int64_t enough = 1024, most_rounds = 8;
     auto quotient = [](int64_t a, int64_t b) { return (a + b - 1) / b; };
-    int64_t packs = g.groups / pack, room = most_shared / (window_bytes(g) * pack);
-    int64_t chunks = quotient(packs, std::min(most_packs, room)), beside = quotient(packs, chunks);
+    int64_t packs = g.groups / pack, fitting = most_shared / (window_bytes(g) * pack);
+    int64_t chunks = quotient(packs, std::min(most_packs, fitting)), beside = quotient(packs, chunks);
     int64_t blocks = g.n * row_groups(g) * g.out[1] * beside / cuda::depthwise_threads * chunks;
     return {int(beside), int(beside) * pack, int(chunks),
             int(std::clamp<int64_t>(blocks / enough, 1, most_rounds))};

@@ -37,7 +37,7 @@ Support supports(const Problem& p) {
         return {"many channels, in full blocks, only"};
     const int64_t pixels = g.out[0] * g.out[1];
     if (pixels < enough_pixels || pixels > most_pixels) return {"few windows only"};
-    return lies_in_channel_blocks(p);
+    return uses_channel_blocks(p);
 }
 
 Prepared prepare(const PrepareContext& context) {

@@ -138,8 +138,8 @@ MemoryDesc bias_desc(const ConvGeometry& g, DType dtype) {
     return *memory_desc({dtype, {g.groups * g.oc}, {}});
 }
 
-std::vector<Implementation> ask(Forward, const Problem& p, const ConvGeometry& g, const Question& q,
-                                const IsWanted& is_wanted) {
+std::vector<Implementation> list_implementations(Forward, const Problem& p, const ConvGeometry& g,
+                                                 const Question& q, const IsWanted& is_wanted) {
     dnnl_convolution_desc_t operation;
     MemoryDesc bias_memory = bias_desc(g, p.outputs[0].dtype);
     if (!init_forward(operation, g, q, any_layout(weight_desc(g, p.inputs[0].dtype)),
@@ -160,8 +160,8 @@ PrimitiveDesc forward_hint(const ConvGeometry& g, const Question& q, const Memor
     return PrimitiveDesc(made);
 }
 
-std::vector<Implementation> ask(BackwardData, const Problem& p, const ConvGeometry& g, const Question& q,
-                                const IsWanted& is_wanted) {
+std::vector<Implementation> list_implementations(BackwardData, const Problem& p, const ConvGeometry& g,
+                                                 const Question& q, const IsWanted& is_wanted) {
     dnnl_convolution_desc_t operation;
     MemoryDesc weight = any_layout(weight_desc(g, p.inputs[0].dtype));
     Paddings border = paddings(g);
@@ -174,8 +174,8 @@ std::vector<Implementation> ask(BackwardData, const Problem& p, const ConvGeomet
     return implementations(&operation, attr, hint.get(), is_wanted);
 }
 
-std::vector<Implementation> ask(BackwardWeight, const Problem& p, const ConvGeometry& g, const Question& q,
-                                const IsWanted& is_wanted) {
+std::vector<Implementation> list_implementations(BackwardWeight, const Problem& p, const ConvGeometry& g,
+                                                 const Question& q, const IsWanted& is_wanted) {
     dnnl_convolution_desc_t operation;
     MemoryDesc weight = any_layout(weight_desc(g, p.inputs[0].dtype));
     Paddings border = paddings(g);
@@ -235,7 +235,7 @@ std::vector<Way> ways_for(const Problem& p, const ConvGeometry& g, const Questio
     bool reordered =
         !is_equal(q.x, *memory_desc(Op::x_spec(p))) || !is_equal(q.y, *memory_desc(Op::y_spec(p)));
     bool weight_is_ready = std::is_same_v<Op, Forward> && p.is_constant(1);
-    for (auto& i : ask(Op{}, p, g, q, {})) {
+    for (auto& i : list_implementations(Op{}, p, g, q, {})) {
         if (is_wrong(i.name, g, q)) continue;
         std::string name = way_name<Op>(i);
         int rank = rank_of(i.name, g, weight_is_ready, reordered);
@@ -278,7 +278,8 @@ std::vector<Candidate> candidates(const Problem& p) {
 // One of those that ways_for() lists.
 template <class Op>
 PrimitiveDesc find_way(const Problem& p, const ConvGeometry& g, const Question& q, const std::string& name) {
-    auto list = ask(Op{}, p, g, q, [&](const Implementation& i) { return way_name<Op>(i) == name; });
+    auto list =
+        list_implementations(Op{}, p, g, q, [&](const Implementation& i) { return way_name<Op>(i) == name; });
     MGE_CHECK(!list.empty() && way_name<Op>(list.back()) == name, "no implementation named ", name);
     return std::move(list.back().desc);
 }

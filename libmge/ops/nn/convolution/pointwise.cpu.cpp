@@ -20,7 +20,7 @@ bool is_faster_than_library(const ConvGeometry& g) {
 }
 // Unless the activation is a function of exponentials, which the library computes in a second pass over the
 // result or slowly. Not measured with vectors of 512 bits.
-bool has_dear_activation(Activation activation) {
+bool has_costly_activation(Activation activation) {
     return cpu_isa() < Isa::avx512 && activation >= Activation::silu;
 }
 // A second thread costs a parallel region, which less work does not earn.
@@ -43,9 +43,9 @@ Support supports(const Problem& p) {
         return {"windows of one pixel with stride 1, in one group, only"};
     const int64_t pixels = g.out[0] * g.out[1];
     if (g.n != 1 || pixels < enough_pixels) return {"one image of some pixels only"};
-    if (!is_faster_than_library(g) && !has_dear_activation(p.as<Conv2d::Params>().activation))
+    if (!is_faster_than_library(g) && !has_costly_activation(p.as<Conv2d::Params>().activation))
         return {"few pixels or functions of exponentials only"};
-    return lies_in_channel_blocks(p);
+    return uses_channel_blocks(p);
 }
 
 Prepared prepare(const PrepareContext& context) {

@@ -38,7 +38,7 @@ constexpr Enough enough{32, 16, 64};
 // begins earlier: at 4 tiles (512 channels of 7×7) AVX2 takes 0.73 of the library's time, SSE4 0.65.
 Enough enough_for_constants() { return channel_block() == 16 ? Enough{32, 16, 0} : Enough{16, 4, 0}; }
 
-bool lies_well(const TensorSpec& spec) {
+bool has_adjacent_channels(const TensorSpec& spec) {
     return spec.layout == channel_blocks() || spec.layout == Layout::named("nhwc");
 }
 
@@ -68,7 +68,7 @@ Support suits(const ConvGeometry& g, const TensorSpec& x, const TensorSpec& y, c
         return {"3x3 windows with stride 1, in one group, only"};
     const bool is_copied = x.layout.is_plain() || y.layout.is_plain();
     for (auto* spec : {&x, &y})
-        if (!lies_well(*spec) && !(least.copied_tiles && spec->layout.is_plain()))
+        if (!has_adjacent_channels(*spec) && !(least.copied_tiles && spec->layout.is_plain()))
             return {"neighbouring channels side by side only"};
     if (g.ic % channel_block() || g.oc % channel_block()) return {"channels that fill whole blocks only"};
     if (std::min(g.ic, g.oc) < least.channels) return {"few channels"};
@@ -77,7 +77,7 @@ Support suits(const ConvGeometry& g, const TensorSpec& x, const TensorSpec& y, c
 }
 
 Support suits_forward(const Problem& p, const Enough& least) {
-    if (p.has_input(3) && (p.inputs[3].layout != p.outputs[0].layout || !lies_well(p.inputs[3])))
+    if (p.has_input(3) && (p.inputs[3].layout != p.outputs[0].layout || !has_adjacent_channels(p.inputs[3])))
         return {"a residual that lies as y does, its neighbouring channels side by side"};
     return suits(forward_geometry(p), p.inputs[0], p.outputs[0], least);
 }

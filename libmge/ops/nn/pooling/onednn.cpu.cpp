@@ -31,7 +31,7 @@ dnnl_alg_kind_t kind_of(const PoolGeometry& g, PoolKind kind) {
 }
 
 // The padding for the last window after the image; negative if it ends before.
-Pair padding_behind(const PoolGeometry& g) {
+Pair padding_after(const PoolGeometry& g) {
     Pair result;
     for (size_t i : {0, 1}) result[i] = (g.out[i] - 1) * g.stride[i] + g.kernel[i] - g.in[i] - g.padding[i];
     return result;
@@ -41,7 +41,7 @@ std::vector<Implementation> forward(const PoolGeometry& g, dnnl_alg_kind_t kind,
                                     const MemoryDesc& y, const PrimitiveAttr& attr) {
     dnnl_pooling_desc_t operation;
     if (dnnl_pooling_forward_desc_init(&operation, dnnl_forward_inference, kind, &x, &y, g.stride.data(),
-                                       g.kernel.data(), g.padding.data(), padding_behind(g).data()))
+                                       g.kernel.data(), g.padding.data(), padding_after(g).data()))
         return {};
     return implementations(&operation, attr);
 }
@@ -50,7 +50,7 @@ std::vector<Implementation> forward(const PoolGeometry& g, dnnl_alg_kind_t kind,
 std::vector<Implementation> backward(const PoolGeometry& g, dnnl_alg_kind_t kind, const MemoryDesc& x,
                                      const MemoryDesc& y, const PrimitiveAttr& attr) {
     dnnl_pooling_desc_t operation, forward_operation;
-    Pair behind = padding_behind(g);
+    Pair behind = padding_after(g);
     dnnl_primitive_desc_t made = nullptr;
     if (dnnl_pooling_forward_desc_init(&forward_operation, dnnl_forward_training, kind, &x, &y,
                                        g.stride.data(), g.kernel.data(), g.padding.data(), behind.data()) ||
@@ -66,8 +66,8 @@ std::vector<Implementation> backward(const PoolGeometry& g, dnnl_alg_kind_t kind
 std::vector<Implementation> ways(const Problem& p, const PoolGeometry& g, PoolKind kind) {
     MemoryDesc x = *memory_desc(x_spec(p, kind)), y = *memory_desc(y_spec(p, kind));
     auto attr = attributes(false, Activation::none);
-    auto* ask = kind == PoolKind::average_backward ? backward : forward;
-    auto list = ask(g, kind_of(g, kind), x, y, attr);
+    auto* query = kind == PoolKind::average_backward ? backward : forward;
+    auto list = query(g, kind_of(g, kind), x, y, attr);
     for (auto& way : list) way.name = text("onednn:", way.name, '/', layout_name(x), ',', layout_name(y));
     return list;
 }

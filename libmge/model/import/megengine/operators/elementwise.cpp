@@ -241,7 +241,7 @@ Tensor apply_mode(const ElementwiseMode& mode, const Tensors& inputs) {
 }
 
 // The single operator that is equivalent to a mode on unchanged inputs; null if there is none, or several.
-const OpInfo* operator_behind(const ElementwiseMode& mode, DType dtype) {
+const OpInfo* operator_of_mode(const ElementwiseMode& mode, DType dtype) {
     GraphBuilder builder;
     InterpreterScope scope(builder);
     Tensors inputs;
@@ -272,7 +272,8 @@ std::map<const OpInfo*, std::string_view> modes_of_operators() {
     std::map<const OpInfo*, std::string_view> result;
     for (auto& mode : modes)
         for (DType dtype : {DType::f32, DType::i32, DType::boolean})
-            if (auto* op = mode.apply ? operator_behind(mode, dtype) : nullptr) result.emplace(op, mode.name);
+            if (auto* op = mode.apply ? operator_of_mode(mode, dtype) : nullptr)
+                result.emplace(op, mode.name);
     return result;
 }
 

@@ -79,9 +79,9 @@ Tensor kept_with(const Site& site, const Tensor& past, const Tensor& x, const Te
     if (past) more = ops::maximum(ops::sub(total, length_of_axis(past, 2)), whole(0));
     Tensor shape = target_of({extent_of(fresh, 0), extent_of(fresh, 1),
                               Extent(ops::reshape(more, {.shape = {1}})), extent_of(fresh, 3)});
-    Tensor room = ops::broadcast_to(number(fresh, 0), shape);
-    assume_like(site, room, fresh, {2});
-    Tensor kept = past ? Tensor(ops::concat({past, room}, {.axis = 2})) : room;
+    Tensor zeros = ops::broadcast_to(number(fresh, 0), shape);
+    assume_like(site, zeros, fresh, {2});
+    Tensor kept = past ? Tensor(ops::concat({past, zeros}, {.axis = 2})) : zeros;
     Tensor batch = as_column(count_up(extent_of(fresh, 0), DType::i32), 1);
     Tensor changed = ops::set_take({moved_axis(kept, 2, 1), moved_axis(fresh, 2, 1), batch, as_index(places)},
                                    {.axes = {0, 1}});

@@ -51,10 +51,10 @@ IntList overhang(const Site& site, const Window& window) {
             result[i] = window.stride[i] - 1;
             continue;
         }
-        int64_t room = *extent + window.before[i] + window.after[i] - window.reach(i);
-        int64_t last = (room + window.stride[i] - 1) / window.stride[i] * window.stride[i];
+        int64_t last_start = *extent + window.before[i] + window.after[i] - window.reach(i);
+        int64_t last = (last_start + window.stride[i] - 1) / window.stride[i] * window.stride[i];
         if (last >= *extent + window.before[i]) last -= window.stride[i];
-        result[i] = std::max<int64_t>(0, last - room);
+        result[i] = std::max<int64_t>(0, last - last_start);
     }
     return result;
 }

@@ -43,10 +43,10 @@ Tensor whole_product(const Tensor& a, const Tensor& b) {
     // (…, m, k, 1) and (…, 1, k, n)
     right = ops::add_axis(right, {.axes = {rank_of(right) - 2}});
     Tensor y = ops::sum(ops::mul(left, right), {.axes = {last}});
-    IntList gone;
-    if (is_row) gone.push_back(last - 1);
-    if (is_column) gone.push_back(last);
-    return gone.empty() ? y : Tensor(ops::remove_axis(y, {.axes = gone}));
+    IntList dropped;
+    if (is_row) dropped.push_back(last - 1);
+    if (is_column) dropped.push_back(last);
+    return dropped.empty() ? y : Tensor(ops::remove_axis(y, {.axes = dropped}));
 }
 
 Tensors import_matmul(const Site& site) {

@@ -48,9 +48,10 @@ struct ColumnAxis {
 };
 Columns columns_of(const ColumnAxis& a, int axis, int axes) {
     Tensor reach = ops::add(ops::mul(ops::sub(a.taps, whole(1)), whole(a.dilation)), whole(1));
-    Tensor room = ops::sub(ops::add(a.extent, whole(a.before + a.after)), reach);
-    Columns c{
-        .place = {}, .is_inside = {}, .windows = ops::add(ops::floor_div(room, whole(a.stride)), whole(1))};
+    Tensor last_start = ops::sub(ops::add(a.extent, whole(a.before + a.after)), reach);
+    Columns c{.place = {},
+              .is_inside = {},
+              .windows = ops::add(ops::floor_div(last_start, whole(a.stride)), whole(1))};
     Tensor tap = as_column(count_up(a.taps, DType::i64), 2 * axes - 1 - axis);
     Tensor window = as_column(count_up(c.windows, DType::i64), axes - 1 - axis);
     Tensor first = ops::sub(ops::mul(window, whole(a.stride)), whole(a.before));
@@ -189,10 +190,10 @@ Tensors import_col2im(const Site& site) {
     Tensor flat = ops::reshape(x, ops::concat({batch, rest, columns}, {.axis = 0}));
     Tensor per_image = ops::div(as_float(ops::prod(extents_of(x, 0, 3), {.axes = {0}, .keepdims = true})),
                                 as_float(ops::mul(batch, columns)));
-    Tensor channels = as_dtype(per_image, DType::i64), room = ops::add(size, whole(1));
-    Tensor empty = ops::full(ops::concat({batch, channels, room}, {.axis = 0}), {.dtype = x.dtype()});
+    Tensor channels = as_dtype(per_image, DType::i64), with_spill = ops::add(size, whole(1));
+    Tensor empty = ops::full(ops::concat({batch, channels, with_spill}, {.axis = 0}), {.dtype = x.dtype()});
     Tensor sums = ops::add_take({empty, flat, place}, {.axes = {2}});
-    Stretch inside{2, 0, room, 0, size};
+    Stretch inside{2, 0, with_spill, 0, size};
     Tensor image = stretch_of(sums, inside, Outside::edge, {});
     Tensor target = ops::concat({batch, channels, as_dtype(site.in(1), DType::i64)}, {.axis = 0});
     return {ops::reshape(image, target)};

@@ -40,7 +40,7 @@ Tensor activated(const Site& site, const Tensor& x) {
 
 Tensor one_number(const Tensor& t, DType dtype) { return as_dtype(ops::reshape(t, {.shape = {1}}), dtype); }
 
-Tensor zero_or_none(const Site& site, size_t i) {
+Tensor zero_or_empty(const Site& site, size_t i) {
     return site.has(i) ? one_number(site.in(i), DType::i32) : Tensor();
 }
 
@@ -147,7 +147,7 @@ Tensors import_quantised_add(const Site& site) {
     if (is_ours)
         return {ops::quantized_add({a, b, one_number(site.in(1), DType::f32),
                                     one_number(site.in(4), DType::f32), one_number(site.in(6), DType::f32),
-                                    zero_or_none(site, 2), zero_or_none(site, 5), zero_or_none(site, 7)},
+                                    zero_or_empty(site, 2), zero_or_empty(site, 5), zero_or_empty(site, 7)},
                                    {.dtype = a.dtype(), .rounding = ops::StepRounding::half_even})};
     Tensor sum = ops::add(real_numbers(site, 0, 1, 2), real_numbers(site, 3, 4, 5));
     return {steps_of(sum, as_dtype(site.in(6), DType::f32), site.optional(7), a.dtype())};

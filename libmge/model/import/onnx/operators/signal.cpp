@@ -165,8 +165,8 @@ Tensors import_stft(const Site& site) {
     require_within(step, 1, beyond, "the step between frames is at least 1");
     if (site.has(3)) require_within(as_extent(site.in(3)), 1, beyond, "the length of frames is at least 1");
     Tensor length = site.has(3) ? as_extent(site.in(3)) : std::get<Tensor>(extent_of(window, 0));
-    Tensor room = ops::sub(std::get<Tensor>(extent_of(x, 1)), length);
-    Tensor frames = ops::add(ops::floor_div(room, step), whole(1));
+    Tensor last_start = ops::sub(std::get<Tensor>(extent_of(x, 1)), length);
+    Tensor frames = ops::add(ops::floor_div(last_start, step), whole(1));
     Tensor first = as_column(ops::mul(count_up(frames, DType::i64), step), 1);
     Tensor place = as_index(ops::add(first, count_up(length, DType::i64)));
     int64_t parts = has_parts ? part_count(site, x) : 1;

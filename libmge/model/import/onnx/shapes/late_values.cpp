@@ -197,13 +197,14 @@ Tensor offsets_along(const Tensor& own, const Tensor& all, int rank) {
 Tensor late_reduced(const Tensor& x, const Tensor& axes, bool keepdims, const ReduceFixed& reduce) {
     int rank = rank_of(x);
     length_of(axes, "a list of axes");
-    Tensor is_gone = is_named(axes, rank), extents = extents_of(x, 0, rank), one = whole(1);
-    Tensor kept = ops::where(is_gone, one, extents), gone = ops::where(is_gone, extents, one);
+    Tensor is_removed = is_named(axes, rank), extents = extents_of(x, 0, rank), one = whole(1);
+    Tensor kept = ops::where(is_removed, one, extents), removed = ops::where(is_removed, extents, one);
     Tensor place =
-        ops::add(as_column(offsets_along(kept, extents, rank), 1), offsets_along(gone, extents, rank));
+        ops::add(as_column(offsets_along(kept, extents, rank), 1), offsets_along(removed, extents, rank));
     Tensor rows = ops::take({ops::reshape(x, {.shape = {-1}}), as_index(place)}, {.axes = {0}});
     Tensor y = reduce(rows, {1});
-    return ops::reshape(y, keepdims ? kept : Tensor(ops::cond_take(extents, ops::logical_not(is_gone))[0]));
+    return ops::reshape(y,
+                        keepdims ? kept : Tensor(ops::cond_take(extents, ops::logical_not(is_removed))[0]));
 }
 
 Tensor late_unsqueezed(const Tensor& x, const Tensor& axes) {

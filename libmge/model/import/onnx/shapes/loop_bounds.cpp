@@ -28,7 +28,7 @@ public:
 
     // Null: it is not a comparison of a counter with a constant number, nor several of them.
     Tensor steps_until_false(ValueId condition) const {
-        condition = behind_moves(condition);
+        condition = before_moves(condition);
         const Node* node = producer(condition);
         if (!node) return {};
         if (node->op == &ops::Less::info) return steps_below(node->inputs[0], node->inputs[1]);
@@ -46,7 +46,7 @@ private:
     size_t carried() const { return body_.start.size(); }
 
     // Skips operators that keep a single number unchanged.
-    ValueId behind_moves(ValueId id) const {
+    ValueId before_moves(ValueId id) const {
         for (const Node* node = producer(id); node; node = producer(id)) {
             bool moves = node->op == &ops::Copy::info || node->op == &ops::Convert::info ||
                          node->op == &ops::Reshape::info || node->op == &ops::AddAxis::info ||
@@ -57,18 +57,18 @@ private:
         return id;
     }
     std::optional<int64_t> whole_number(ValueId id) const {
-        const Tensor& constant = value(behind_moves(id)).constant;
+        const Tensor& constant = value(before_moves(id)).constant;
         bool is_one = constant && is_int(constant.dtype()) && constant.spec().numel() == 1;
         return is_one ? std::optional(numbers_in(constant)[0]) : std::nullopt;
     }
     bool is_true(ValueId id) const {
-        const Tensor& constant = value(behind_moves(id)).constant;
+        const Tensor& constant = value(before_moves(id)).constant;
         return constant && constant.dtype() == DType::boolean && constant.spec().numel() == 1 &&
                numbers_in(constant)[0];
     }
 
     std::optional<Shifted> shifted(ValueId id) const {
-        id = behind_moves(id);
+        id = before_moves(id);
         const Node* node = producer(id);
         if (!node) {
             if (!value(id).is_input || !is_int(value(id).spec.dtype)) return std::nullopt;

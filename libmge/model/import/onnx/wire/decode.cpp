@@ -46,9 +46,9 @@ std::string rest_of_graph(Bytes graph) {
     std::string rest;
     WireReader reader(graph);
     for (WireField field; reader.next(field);) {
-        bool is_told_apart = field.type == length_delimited &&
+        bool is_kept_apart = field.type == length_delimited &&
                              (field.number == node_field || field.number == initializer_field);
-        if (!is_told_apart && field.number != value_info_field) append(rest, field.whole);
+        if (!is_kept_apart && field.number != value_info_field) append(rest, field.whole);
     }
     return rest;
 }

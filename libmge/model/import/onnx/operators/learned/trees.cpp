@@ -204,14 +204,14 @@ Tensor answers(TreeQuestion question, const Tensor& x, const Tensor& thresholds)
 // Different f64 numbers may be equal as f32. So their questions are evaluated before, each once for all rows,
 // and the trees read the answer, 0 or 1, from a separate column.
 Tensor answered(const Tensor& x, FileTrees& trees) {
-    std::map<TreeQuestion, std::vector<FileNode*>> asked;
+    std::map<TreeQuestion, std::vector<FileNode*>> nodes_by_question;
     for (auto& node : trees.nodes) {
         if (!node.members.empty()) unsupported("sets of numbers in trees of float64");
-        if (node.question != TreeQuestion::leaf) asked[node.question].push_back(&node);
+        if (node.question != TreeQuestion::leaf) nodes_by_question[node.question].push_back(&node);
     }
     Tensors columns;
     int64_t column = 0;
-    for (auto& [question, nodes] : asked) {
+    for (auto& [question, nodes] : nodes_by_question) {
         IntList features;
         FloatList thresholds;
         for (auto* node : nodes) {

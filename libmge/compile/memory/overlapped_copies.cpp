@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "libmge/compile/memory/copies_beside.h"
+#include "libmge/compile/memory/overlapped_copies.h"
 
 #include <utility>
 
@@ -10,7 +10,7 @@ CopyWay way_of(const LanePlan::Copy& copy) { return copy.is_upload ? CopyWay::to
 
 }  // namespace
 
-CopiesBeside::CopiesBeside(const LanePlan& plan, std::span<const DeviceId> places)
+OverlappedCopies::OverlappedCopies(const LanePlan& plan, std::span<const DeviceId> places)
     : plan_(plan), reached_(plan.steps.size()), late_(plan.copies.size()) {
     for (DeviceId place : places) places_.push_back({.queue = &queue_of(place)});
     for (auto& copy : plan.copies) {
@@ -21,12 +21,12 @@ CopiesBeside::CopiesBeside(const LanePlan& plan, std::span<const DeviceId> place
     }
 }
 
-CopiesBeside::Lane& CopiesBeside::lane_of(const LanePlan::Copy& copy) {
+OverlappedCopies::Lane& OverlappedCopies::lane_of(const LanePlan::Copy& copy) {
     auto& place = places_[copy.place];
     return copy.is_upload ? place.uploads : place.downloads;
 }
 
-void CopiesBeside::begin(bool continues) {
+void OverlappedCopies::begin(bool continues) {
     continues_ = continues && has_ended_;
     has_ended_ = is_ending_ = false;
     for (auto& place : places_) {
@@ -38,7 +38,7 @@ void CopiesBeside::begin(bool continues) {
 }
 
 // Returns the queue of the step after making it wait.
-Queue& CopiesBeside::come_behind(size_t i, size_t place) {
+Queue& OverlappedCopies::wait_for_predecessors(size_t i, size_t place) {
     auto& step = plan_.steps[i];
     for (size_t other : step.host_waits) wait_for(other, *reached_[other]);
     Queue* queue = places_[place].queue;
@@ -52,14 +52,14 @@ Queue& CopiesBeside::come_behind(size_t i, size_t place) {
         if (follows_start && !std::exchange(lane.has_started, true))
             queue->wait_for(*places_[copy.place].start);
         if (!follows_start)
-            for (size_t other : step.behind_last) queue->wait_for(*reached_[other]);
+            for (size_t other : step.previous_run_waits) queue->wait_for(*reached_[other]);
     }
-    for (size_t other : step.behind) queue->wait_for(*reached_[other]);
+    for (size_t other : step.lane_waits) queue->wait_for(*reached_[other]);
     return *queue;
 }
 
 // Returns false if the step is not a copy.
-bool CopiesBeside::copy(size_t i, const Launch& launch) {
+bool OverlappedCopies::copy(size_t i, const Launch& launch) {
     if (plan_.steps[i].copy < 0) return false;
     auto at = size_t(plan_.steps[i].copy);
     auto& copy = plan_.copies[at];
@@ -72,24 +72,24 @@ bool CopiesBeside::copy(size_t i, const Launch& launch) {
 }
 
 // Waits on the host.
-void CopiesBeside::wait_for(size_t step, const Event& copied) {
+void OverlappedCopies::wait_for(size_t step, const Event& copied) {
     copied.wait();
     auto& place = places_[plan_.copies[size_t(plan_.steps[step].copy)].place];
     place.device->throw_faults(place.stream);
 }
 
-void CopiesBeside::reach(size_t i, Queue& queue) {
+void OverlappedCopies::reach(size_t i, Queue& queue) {
     if (plan_.steps[i].is_waited_for) reached_[i] = queue.record();
 }
 
 // Makes the queues of the places wait for the copies.
-void CopiesBeside::join() {
+void OverlappedCopies::join() {
     for (auto& place : places_)
         for (auto* lane : {&place.uploads, &place.downloads})
             if (std::exchange(lane->is_used, false)) place.queue->wait_for(*lane->queue->record());
 }
 
-void CopiesBeside::end(const std::function<void(size_t, const std::function<void()>&)>& in_step) {
+void OverlappedCopies::end(const std::function<void(size_t, const std::function<void()>&)>& in_step) {
     join();
     for (size_t i = 0; i < late_.size(); ++i)
         if (auto copied = std::exchange(late_[i], nullptr)) {
@@ -100,7 +100,7 @@ void CopiesBeside::end(const std::function<void(size_t, const std::function<void
     has_ended_ = true;
 }
 
-void CopiesBeside::give_up() noexcept {
+void OverlappedCopies::give_up() noexcept {
     is_running_ = has_ended_ = false;
     for (auto& copied : late_) copied = nullptr;
     for (auto& place : places_)

@@ -14,27 +14,27 @@
 
 namespace mge {
 
-class CopiesBeside {
+class OverlappedCopies {
 public:
-    CopiesBeside(const LanePlan& plan, std::span<const DeviceId> places);
+    OverlappedCopies(const LanePlan& plan, std::span<const DeviceId> places);
 
     // Begins a run. `continues`: its memory is the previous run's, unused in between.
     void begin(bool continues);
     bool is_running() const { return is_running_; }
-    // Runs a step: a copy, or work that `ask` enqueues on its place's queue.
-    template <class Ask>
-    void step(size_t i, size_t place, const Launch& launch, Ask&& ask) {
+    // Runs a step: a copy, or work that `enqueue` enqueues on its place's queue.
+    template <class Enqueue>
+    void step(size_t i, size_t place, const Launch& launch, Enqueue&& enqueue) {
         if (is_last(i) && !is_ending_) return;
-        Queue& queue = come_behind(i, place);
-        if (!copy(i, launch)) ask();
+        Queue& queue = wait_for_predecessors(i, place);
+        if (!copy(i, launch)) enqueue();
         reach(i, queue);
     }
-    // Call after all other steps: enqueues the last copies through `ask`.
-    template <class Ask>
-    void ask_last(Ask&& ask) {
+    // Call after all other steps: enqueues the last copies through `enqueue`.
+    template <class Enqueue>
+    void enqueue_last(Enqueue&& enqueue) {
         is_ending_ = true;
         for (auto& copy : plan_.copies)
-            if (copy.is_last) ask(copy.step);
+            if (copy.is_last) enqueue(copy.step);
     }
     // Ends the run. Waits for copies that still access host memory. `in_step` calls its argument for a step
     // and adds the step to errors.
@@ -61,7 +61,7 @@ private:
         return copy >= 0 && plan_.copies[size_t(copy)].is_last;
     }
     Lane& lane_of(const LanePlan::Copy& copy);
-    Queue& come_behind(size_t i, size_t place);
+    Queue& wait_for_predecessors(size_t i, size_t place);
     bool copy(size_t i, const Launch& launch);
     void wait_for(size_t step, const Event& copied);
     void reach(size_t i, Queue& queue);
