@@ -198,8 +198,8 @@ TEST(ProcessMesh, TurnsStrangersAway) {
         std::vector<std::byte> text(200);
         Socket stranger = connect_to("127.0.0.1", addresses[0].port, end);
         send_all(stranger, text, end);
-        Socket gone = connect_to("127.0.0.1", addresses[0].port, end);
-        gone = Socket();
+        Socket closed = connect_to("127.0.0.1", addresses[0].port, end);
+        closed = Socket();
         ProcessMesh liar("127.0.0.1");
         liar.connect(1, addresses, tokens_of('y'), patience, limit);
         second.connect(1, addresses, tokens, patience, limit);

@@ -166,9 +166,9 @@ TEST(CudaFamilies, OthersAreLeftOutWhereResultsHaveToBeReproducible) {
             options.profile = measures;
             options.heuristic = !measures;
             // Those that are left out would be the fastest.
-            int asked = 0;
+            int queries = 0;
             options.measure = [&](const Problem&, const Algorithm&, const Prepared&, double) {
-                return double(10 - std::min(asked++, 9));
+                return double(10 - std::min(queries++, 9));
             };
             Choice choice = select(c.kernels(), p, {}, options);
             EXPECT_TRUE(is_reproducible(choice.candidate.name)) << p.op << ' ' << choice.candidate.name;

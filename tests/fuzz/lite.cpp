@@ -92,9 +92,9 @@ void try_input(Bytes input) {
     LiteNetworkIO ios{};
     // At one place: of each other it would keep what it answers, and libFuzzer look for leaks after each
     // input.
-    static std::string asked(largest_input, '\0');
-    asked = model;
-    expect(LITE_get_model_io_info_by_memory(asked.data(), asked.size(), *default_config(), &ios));
+    static std::string model_bytes(largest_input, '\0');
+    model_bytes = model;
+    expect(LITE_get_model_io_info_by_memory(model_bytes.data(), model_bytes.size(), *default_config(), &ios));
     if (!is_quick(input)) throw ModelError("too large to be run here");
     Network network = load(model, choice);
     clear_inputs(network.get());

@@ -457,10 +457,10 @@ TEST_F(Doubts, OnlyWhoMayMeasureMeasuresAgain) {
 }
 
 TEST(Lookups, AnEqualProblemIsMeasuredOnceAndSaidToBe) {
-    int asked = 0;
+    int queries = 0;
     const Algorithm one[] = {{"one", always, [](const PrepareContext&) { return Prepared::make(0); },
                               [](const Prepared&, const Launch&) {}}};
-    CostSource source = [&](auto&&...) { return ++asked, std::optional(1.0); };
+    CostSource source = [&](auto&&...) { return ++queries, std::optional(1.0); };
     auto cache = FastrunCache::in_memory();
     SampleProblem sample(3);
     {
@@ -474,7 +474,7 @@ TEST(Lookups, AnEqualProblemIsMeasuredOnceAndSaidToBe) {
         for (int i = 0; i < 2; ++i)
             EXPECT_EQ(select(one, sample.problem, {}, options).source, ChoiceSource::measured)
                 << "by this compilation";
-        EXPECT_EQ(asked, 1);
+        EXPECT_EQ(queries, 1);
         EXPECT_EQ(lookups.measured(), 1u);
     }
     Lookups later;
@@ -482,7 +482,7 @@ TEST(Lookups, AnEqualProblemIsMeasuredOnceAndSaidToBe) {
         .heuristic = false, .profile = true, .cache = cache.get(), .lookups = &later, .measure = source};
     EXPECT_EQ(select(one, sample.problem, {}, options).source, ChoiceSource::cache);
     EXPECT_EQ(later.measured(), 0u);
-    EXPECT_EQ(asked, 1);
+    EXPECT_EQ(queries, 1);
 }
 
 // A candidate's copy of its weights.

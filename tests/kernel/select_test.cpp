@@ -39,10 +39,10 @@ std::string chosen(const SelectOptions& options, KernelList list = algorithms) {
 // Costs by name; counts how often it was asked.
 struct Costs {
     std::map<std::string, double> ms;
-    int asked = 0;
+    int queries = 0;
     CostSource source() {
         return [this](const Problem&, const Algorithm& a, const Prepared&, double) -> std::optional<double> {
-            ++asked;
+            ++queries;
             return ms.at(a.name);
         };
     }
@@ -65,7 +65,7 @@ TEST(Select, OptimizedRunsTheReferenceWhenNothingElseFits) {
 TEST(Select, ProfileTakesTheFastestAndNeverTheNaive) {
     Costs costs{{{"big", 3}, {"unsteady", 2}, {"reference", 1}}};
     EXPECT_EQ(chosen({.heuristic = false, .profile = true, .measure = costs.source()}), "unsteady");
-    EXPECT_EQ(costs.asked, 2);
+    EXPECT_EQ(costs.queries, 2);
 }
 
 TEST(Select, CacheSparesMeasuring) {
@@ -77,7 +77,7 @@ TEST(Select, CacheSparesMeasuring) {
     Choice again = select(algorithms, Sample(3).problem, {}, options);
     EXPECT_EQ(again.source, ChoiceSource::cache);
     EXPECT_EQ(again.candidate.name, "big");
-    EXPECT_EQ(costs.asked, 2);
+    EXPECT_EQ(costs.queries, 2);
     EXPECT_EQ(select(algorithms, Sample(4).problem, {}, options).source, ChoiceSource::measured)
         << "another shape";
 }
@@ -90,7 +90,7 @@ TEST(Select, CacheAndMeasuringAgreeAboutEqualTimes) {
         .heuristic = false, .profile = true, .cache = cache.get(), .measure = costs.source()};
     std::string measured = chosen(options, equal);
     EXPECT_EQ(chosen(options, equal), measured);
-    EXPECT_EQ(costs.asked, 2);
+    EXPECT_EQ(costs.queries, 2);
 }
 
 TEST(Select, CacheOrHeuristicNeverMeasures) {
@@ -98,14 +98,14 @@ TEST(Select, CacheOrHeuristicNeverMeasures) {
     Costs costs;
     SelectOptions options{.profile = true, .cache = cache.get(), .measure = costs.source()};
     EXPECT_EQ(select(algorithms, Sample(3).problem, {}, options).source, ChoiceSource::heuristic);
-    EXPECT_EQ(costs.asked, 0);
+    EXPECT_EQ(costs.queries, 0);
 }
 
 TEST(Select, NothingIsMeasuredForNoElements) {
     Costs costs;
     SelectOptions options{.heuristic = false, .profile = true, .measure = costs.source()};
     EXPECT_EQ(select(algorithms, Sample(0).problem, {}, options).source, ChoiceSource::heuristic);
-    EXPECT_EQ(costs.asked, 0);
+    EXPECT_EQ(costs.queries, 0);
 }
 
 TEST(Select, CachedNameThatIsGoneIsAMiss) {

@@ -203,17 +203,17 @@ TEST_F(LiteDeviceTensor, TheEnginesMemoryAndTheTensorsAreOne) {
 TEST_F(LiteDeviceTensor, AHookPutsMemoryThereWhenItIsAskedFor) {
     auto engine = mge::tensor_from_host({mge::DType::f32, {2}, {}}, std::vector<float>{5, 6}.data(), {});
     Tensor tensor;
-    int asked = 0;
+    int queries = 0;
     auto& impl = TensorHelper::impl(tensor);
     impl.set_memory_hook([&] {
-        if (asked++ == 0) impl.hold(engine);
+        if (queries++ == 0) impl.hold(engine);
     });
     EXPECT_EQ(tensor.get_memory_ptr(), engine.address());
     EXPECT_THAT(values_of<float>(tensor), ElementsAre(5, 6));
-    EXPECT_EQ(asked, 2);
+    EXPECT_EQ(queries, 2);
     impl.set_memory_hook({});
     tensor.get_memory_ptr();
-    EXPECT_EQ(asked, 2);
+    EXPECT_EQ(queries, 2);
 }
 
 TEST_F(LiteDeviceTensor, Devices) {

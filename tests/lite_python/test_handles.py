@@ -16,12 +16,12 @@ NUMBER = c_int()
 def handles():
     """By name what is no network and no tensor, and one of each kind."""
     network, tensor = LiteNetwork(), LiteTensor(shapes=[4])
-    gone = c_void_p()
-    library.LITE_make_default_network(byref(gone))
-    library.LITE_destroy_network(gone)
+    destroyed = c_void_p()
+    library.LITE_make_default_network(byref(destroyed))
+    library.LITE_destroy_network(destroyed)
     yield {
         "memory of the program": c_void_p(ctypes.addressof(NUMBER)),
-        "destroyed": gone,
+        "destroyed": destroyed,
         "network": network._network,
         "tensor": tensor._tensor,
     }

@@ -235,8 +235,8 @@ def test_information_of_several_lines_is_indented():
         def _module_info_string(self):
             return "first\nsecond"
 
-    assert repr(Labelled()) == "Told(\n  first\n  second\n)"
-    assert repr(Labelled(M.ReLU())) == "Told(\n  first\n  second\n  (0): ReLU()\n)"
+    assert repr(Labelled()) == "Labelled(\n  first\n  second\n)"
+    assert repr(Labelled(M.ReLU())) == "Labelled(\n  first\n  second\n  (0): ReLU()\n)"
 
 
 def test_state_of_normalisation_is_flat():

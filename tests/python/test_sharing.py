@@ -24,13 +24,13 @@ class Producer:
     """As PyTorch's tensors: an array behind DLPack and NumPy's older protocol."""
 
     def __init__(self, array, versions=True):
-        self.array, self.versions, self.asked = array, versions, []
+        self.array, self.versions, self.calls = array, versions, []
 
     def __dlpack_device__(self):
         return self.array.__dlpack_device__()
 
     def __dlpack__(self, **keywords):
-        self.asked.append(keywords)
+        self.calls.append(keywords)
         if keywords and not self.versions:
             raise TypeError("no such keyword")
         return self.array.__dlpack__(**keywords)
@@ -143,11 +143,11 @@ def test_copies_are_made_on_demand():
     copy = np.from_dlpack(tensor, copy=True)
     copy[0] = 5
     assert tensor.numpy()[0] == 1
-    gone = np.from_dlpack(tensor)
-    gone[0] = 7  # shared memory may be written
+    consumed = np.from_dlpack(tensor)
+    consumed[0] = 7  # shared memory may be written
     assert tensor.numpy()[0] == 7
     tensor += 1  # and the Tensor takes memory of its own
-    assert gone[0] == 7 and tensor.numpy()[0] == 8
+    assert consumed[0] == 7 and tensor.numpy()[0] == 8
 
 
 def test_both_forms_of_capsules():
@@ -155,7 +155,7 @@ def test_both_forms_of_capsules():
     new, old = Producer(array), Producer(array, versions=False)
     for producer in (new, old):
         assert address(from_dlpack(producer).numpy()) == address(array)
-    assert new.asked == [{"max_version": (1, 0)}] and old.asked[1:] == [{}]
+    assert new.calls == [{"max_version": (1, 0)}] and old.calls[1:] == [{}]
     tensor = mge.Tensor([1.0])
     assert "dltensor_versioned" in repr(tensor.__dlpack__(max_version=(1, 2)))
     assert '"dltensor"' in repr(tensor.__dlpack__(max_version=(0, 8)))

@@ -22,13 +22,13 @@ class Producer:
     """As another library's tensors on a GPU: notes what it is asked for."""
 
     def __init__(self, tensor):
-        self.tensor, self.asked = tensor, []
+        self.tensor, self.calls = tensor, []
 
     def __dlpack_device__(self):
         return self.tensor.__dlpack_device__()
 
     def __dlpack__(self, **keywords):
-        self.asked.append(keywords)
+        self.calls.append(keywords)
         return self.tensor.__dlpack__(**keywords)
 
 
@@ -69,10 +69,10 @@ def test_streams_are_named_as_the_protocol_says():
     x = on_gpu([1.0, 2.0])
     producer = Producer(x)
     np.testing.assert_array_equal(from_dlpack(producer).numpy(), [1, 2])
-    (asked,) = producer.asked
-    assert asked["stream"] == _mge.stream_address("gpu0") > 2
+    (calls,) = producer.calls
+    assert calls["stream"] == _mge.stream_address("gpu0") > 2
     from_dlpack(producer, stream=NO_STREAM)
-    assert producer.asked[1]["stream"] == NO_STREAM
+    assert producer.calls[1]["stream"] == NO_STREAM
     for stream in (None, DEFAULT_STREAM, 2, NO_STREAM, _mge.stream_address("gpu0:1")):
         back = from_dlpack(x.__dlpack__(stream=stream), stream=stream)
         np.testing.assert_array_equal(back.numpy(), [1, 2])

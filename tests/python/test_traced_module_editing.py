@@ -343,11 +343,11 @@ def test_inner_graphs_are_edited(traced, net):
 def test_what_is_not_used_is_removed_unless_told(traced):
     graph = traced.graph
     with graph.insert_exprs():
-        kept, gone = F.exp(graph.inputs[1]), F.sin(graph.inputs[1])
+        kept, removed = F.exp(graph.inputs[1]), F.sin(graph.inputs[1])
     kept.expr.disable_remove()
     graph.compile()
     assert graph.get_function_by_type(F.exp).as_count() == 1
-    assert graph.get_function_by_type(F.sin).as_count() == 0 and gone.top_graph is not None
+    assert graph.get_function_by_type(F.sin).as_count() == 0 and removed.top_graph is not None
     kept.expr.enable_remove()
     graph.compile()
     assert graph.get_function_by_type(F.exp).as_count() == 0

@@ -43,7 +43,7 @@ void ShadowQueue::add(std::function<void()> work) {
     {
         std::lock_guard lock(mutex_);
         open_.push_back(std::move(piece));
-        ++asked_;
+        ++enqueued_;
         last_caller_ = std::this_thread::get_id();
     }
     changed_.notify_all();
@@ -116,7 +116,7 @@ std::shared_ptr<ShadowQueue::Failure> ShadowQueue::failure_before(uint64_t count
 
 void ShadowQueue::wait() {
     std::unique_lock lock(mutex_);
-    uint64_t count = asked_;
+    uint64_t count = enqueued_;
     lock.unlock();
     wait_until(count);
 }
@@ -184,7 +184,7 @@ void ShadowQueue::fill(void* target, int byte, size_t bytes) {
 
 std::shared_ptr<const Event> ShadowQueue::record() {
     std::lock_guard lock(mutex_);
-    return std::make_shared<Mark>(*this, asked_);
+    return std::make_shared<Mark>(*this, enqueued_);
 }
 
 void ShadowQueue::wait_for(const Event& event) {

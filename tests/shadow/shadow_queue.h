@@ -68,7 +68,7 @@ private:
     std::mutex mutex_;
     std::condition_variable changed_;
     std::deque<Piece> open_;
-    uint64_t asked_ = 0, done_ = 0;
+    uint64_t enqueued_ = 0, done_ = 0;
     std::shared_ptr<Failure> failure_;
     std::string next_failure_;
     bool is_held_ = false;

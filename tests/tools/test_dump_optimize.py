@@ -114,17 +114,17 @@ def test_optimize_keeps_weights_in_few_bits(
     run_tool, outputs_of, linear, tmp_path, bits, part, lost
 ):
     x, expected, dump = linear
-    plain, asked = dump("plain.mge"), dump("asked.mge", weight_bits=bits)
-    for model, flags in ((plain, ["--weight-bits", bits]), (asked, [])):
+    plain, requested = dump("plain.mge"), dump("requested.mge", weight_bits=bits)
+    for model, flags in ((plain, ["--weight-bits", bits]), (requested, [])):
         out = tmp_path / "out.mge"
         ran = run_tool(TOOL, "optimize", model, out, *flags)
         assert ran.code == 0 and not ran.result["options_without_effect"], ran.err
         assert out.stat().st_size < part * plain.stat().st_size
         got = outputs_of(out, x)[0]
-        np.testing.assert_allclose(got, outputs_of(asked, x)[0], rtol=1e-4, atol=1e-4)
+        np.testing.assert_allclose(got, outputs_of(requested, x)[0], rtol=1e-4, atol=1e-4)
         assert np.linalg.norm(got - expected) < lost * np.linalg.norm(expected)
     for flags in (["--without", "compress_weights"], ["--passes", "fuse_bias"]):
-        ran = run_tool(TOOL, "optimize", asked, out, *flags)
+        ran = run_tool(TOOL, "optimize", requested, out, *flags)
         assert ran.code == 0 and out.stat().st_size > part * plain.stat().st_size
 
 

@@ -102,9 +102,9 @@ def model_with_a_weight_at(location, folder):
 
 def opened_of(trace, folder):
     """Paths in the trace inside the folder around the model's, but outside the model's."""
-    asked = re.findall(r'open(?:at|at2)?\([^"]*"([^"]*)"', trace)
+    paths = re.findall(r'open(?:at|at2)?\([^"]*"([^"]*)"', trace)
     around = os.path.realpath(folder.parent)
-    found = {os.path.realpath(os.path.join(folder, path)) for path in asked}
+    found = {os.path.realpath(os.path.join(folder, path)) for path in paths}
     return {path for path in found if path.startswith(around) and not path.startswith(f"{folder}/")}
 
 

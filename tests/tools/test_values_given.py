@@ -40,7 +40,7 @@ def one_error(ran):
 
 
 @pytest.mark.parametrize(
-    ("flags", "said"),
+    ("flags", "message"),
     [
         (["--percentile", "nan"], "--percentile: 'nan' is no number from 0 to 100"),
         (["--percentile", "50,101"], "'101' is no number from 0 to 100"),
@@ -65,7 +65,7 @@ def test_numbers_are_as_a_whole_and_in_their_range(run_tool, small_model, flags,
 
 
 @pytest.mark.parametrize(
-    ("command", "said"),
+    ("command", "message"),
     [
         (["mge-profile", "show", "x", "--top", "-1"], "'-1' is no whole number from 0"),
         (["mge-profile", "show", "x", "--min-time", "nan"], "'nan' is no number of at least 0"),

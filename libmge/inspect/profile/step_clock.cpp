@@ -48,10 +48,10 @@ std::optional<size_t> StepClock::number_of(Queue& queue) {
     return size_t(found - queues_.begin());
 }
 
-QueuePoint StepClock::begin(size_t step, bool anew) {
+QueuePoint StepClock::begin(size_t step, bool starts_new) {
     auto& [queue, sources] = steps_[step];
     if (!queue) return nullptr;
-    if (!anew && latest_ == queue && sources.empty()) return latest_end_;
+    if (!starts_new && latest_ == queue && sources.empty()) return latest_end_;
     for (Queue* source : sources) queues_[*queue]->come_behind(*source);
     return queues_[*queue]->record_time();
 }

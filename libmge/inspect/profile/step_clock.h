@@ -36,7 +36,7 @@ public:
     void begin_run() { latest_.reset(); }
     // Null for a step on no such queue. A step starts at the end of the previous one if that is on the same
     // queue, unless it must start `anew`; its waits for other queues come before it.
-    QueuePoint begin(size_t step, bool anew);
+    QueuePoint begin(size_t step, bool starts_new);
     QueuePoint end(size_t step);
 
 private:
@@ -67,7 +67,9 @@ public:
     void limit_runs(const int64_t* place);
     // It gets begin and end of each late step, in nanoseconds of the host's clock.
     void begin_run(int64_t* place, int64_t now);
-    void before(size_t step, bool anew) { runs_.back().steps[step].begin = clock_.begin(step, anew); }
+    void before(size_t step, bool starts_new) {
+        runs_.back().steps[step].begin = clock_.begin(step, starts_new);
+    }
     void after(size_t step) { runs_.back().steps[step].end = clock_.end(step); }
     // Waits for the times that are not read yet.
     void read_all();

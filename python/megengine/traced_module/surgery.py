@@ -155,7 +155,7 @@ class InsertExprs:
             f"[insert_exprs] {expr!r} is not an expression of {graph.name}"
         )
         self._graph = graph
-        self._behind = expr
+        self._after = expr
 
     def __enter__(self) -> None:
         self._count = len(self._graph._exprs)
@@ -192,9 +192,9 @@ class InsertExprs:
 
     def _place(self, new: list[Expr]) -> int:
         exprs = self._graph._exprs
-        if self._behind is not None:
+        if self._after is not None:
             # An input has no line of its own.
-            return exprs.index(self._behind) + 1 if self._behind in exprs else 0
+            return exprs.index(self._after) + 1 if self._after in exprs else 0
         used = {id(node.expr) for expr in new for node in expr.inputs}
         places = [k + 1 for k, expr in enumerate(exprs) if id(expr) in used]
         return max(places, default=0)

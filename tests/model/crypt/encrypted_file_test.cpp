@@ -79,15 +79,15 @@ TEST_F(EncryptedFiles, WrongKeysNameBothIds) {
 }
 
 TEST_F(EncryptedFiles, AskTheProviderByIdAndCipher) {
-    KeyRequest asked;
+    KeyRequest seen;
     FileCipher cipher{container_cipher, [&](const KeyRequest& request) {
-                          asked = request;
+                          seen = request;
                           return key_of(1);
                       }};
     decrypt_to_memory(path("sealed"), cipher);
-    EXPECT_EQ(asked.file, path("sealed"));
-    EXPECT_EQ(asked.cipher, "aes-256-gcm");
-    EXPECT_EQ(asked.key_id, key_id(key_of(1)));
+    EXPECT_EQ(seen.file, path("sealed"));
+    EXPECT_EQ(seen.cipher, "aes-256-gcm");
+    EXPECT_EQ(seen.key_id, key_id(key_of(1)));
 }
 
 TEST_F(EncryptedFiles, NothingWeakerStandsIn) {

@@ -54,7 +54,7 @@ def transposed_by_rule(inp: Tensor, pattern: Sequence[int | str]) -> Tensor:
         )
     if left_out:
         inp = _mge.ops.remove_axis(inp, axes=left_out)
-        axes = [a - sum(gone < a for gone in left_out) for a in axes]
+        axes = [a - sum(removed < a for removed in left_out) for a in axes]
     out = _mge.ops.transpose(inp, pattern=axes)
     added = [k for k, p in enumerate(pattern) if p == "x"]
     return _mge.ops.add_axis(out, axes=added) if added else out
