@@ -16,9 +16,9 @@ import json, sys
 import megengine as mge
 early = [name for name in sys.modules if name.startswith("megengine.")]
 others = [name for name in ("numpy.random", "tempfile", "multiprocessing") if name in sys.modules]
-packages = [getattr(mge, name).__name__ for name in mge.__all__ if f"megengine.{name}" in sys.modules
+loaded = [getattr(mge, name).__name__ for name in mge.__all__ if f"megengine.{name}" in sys.modules
          or name in ("autodiff", "data", "jit", "module", "optimizer", "random", "utils")]
-print(json.dumps([early, others, packages, set(mge.__all__) <= set(dir(mge)), mge.load is mge.load]))
+print(json.dumps([early, others, loaded, set(mge.__all__) <= set(dir(mge)), mge.load is mge.load]))
 """
 
 
