@@ -24,7 +24,7 @@ bool holds_halves(const Node& node) {
 
 }  // namespace
 
-std::vector<bool> depends_on_halves(const Graph& graph) {
+std::vector<bool> behind_halves(const Graph& graph) {
     std::vector<bool> result;
     for (auto& value : graph.values()) result.push_back(is_short_float(value));
     for (auto& node : graph.nodes()) {

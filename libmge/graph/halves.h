@@ -8,6 +8,6 @@ namespace mge {
 
 // Returns, by value, whether its dtype or that of a value it depends on has 16 bits or fewer. An f32 value
 // computed from a half has the rounding error of the half.
-MGE_API std::vector<bool> depends_on_halves(const Graph& graph);
+MGE_API std::vector<bool> behind_halves(const Graph& graph);
 
 }  // namespace mge
