@@ -201,7 +201,7 @@ void ProcessMesh::connect(int rank, std::span<const ProcessAddress> processes,
     listening_ = {};
 }
 
-// Listens to all guests at once: a silent one holds up no other.
+// Listens to all pending peers at once: a silent one holds up no other.
 void ProcessMesh::let_in_others(std::span<const std::string> tokens, std::chrono::seconds patience,
                                 Deadline end) {
     std::list<PendingPeer> pending_peers;

@@ -209,7 +209,7 @@ TEST(OverlappedCopies, OnlyWhatTouchesTheSameMemoryWaits) {
     for (size_t i = 0; i < 2; ++i) {
         auto& copy = plan.copies[i];
         EXPECT_TRUE(copy.is_upload && !copy.is_device_shared);
-        EXPECT_TRUE(plan.steps[copy.step].behind.empty()) << "step " << copy.step;
+        EXPECT_TRUE(plan.steps[copy.step].lane_waits.empty()) << "step " << copy.step;
         for (size_t before : plan.steps[copy.step].previous_run_waits)
             EXPECT_LT(before + 2, plan.steps.size());
     }

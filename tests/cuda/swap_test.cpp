@@ -74,7 +74,7 @@ TEST(CudaSwap, ValuesComeBackBesideTheWork) {
     auto& lanes = program->parts().enqueue_plan.copies;
     EXPECT_TRUE(std::ranges::any_of(lanes.copies, [&](auto& copy) {
         auto is_near = [&](size_t other) { return lanes.steps[other].copy < 0 && other + 1 >= copy.step; };
-        return copy.is_upload && std::ranges::none_of(lanes.steps[copy.step].behind, is_near);
+        return copy.is_upload && std::ranges::none_of(lanes.steps[copy.step].lane_waits, is_near);
     }));
     Executable executable(graph, options(true));
     for (unsigned seed = 0; seed < 6; ++seed) {
