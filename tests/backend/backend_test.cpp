@@ -84,7 +84,7 @@ TEST(Backend, CountsItsOwnMemory) {
     EXPECT_EQ(fake.memory().allocated, before);
 }
 
-TEST(Backend, RefusesWhatItCannotLoad) {
+TEST(Backend, RefusesInvalidLibraries) {
     EXPECT_THAT(device_error_of([] { load_backend("/nowhere/libnone.so", "f"); }),
                 HasSubstr("cannot load backend"));
     EXPECT_THAT(device_error_of([] { load_backend(MGE_FAKE_BACKEND, "nothing"); }),

@@ -94,7 +94,7 @@ TEST(OperatorLibrary, IsAddedOnce) {
     EXPECT_THAT(first.ops, ElementsAre(&cube()));
 }
 
-TEST(OperatorLibrary, TellsWhatIsWrongAndAddsNothing) {
+TEST(OperatorLibrary, ReportsErrorsAndAddsNothing) {
     EXPECT_THAT(load_error_of("absent"), HasSubstr("cannot be read: No such file"));
     EXPECT_THAT(load_error_of("no_entry"), HasSubstr("has no function mge_operators"));
     EXPECT_THAT(load_error_of("other_abi"),
@@ -112,7 +112,7 @@ TEST(OperatorLibrary, TellsWhatIsWrongAndAddsNothing) {
                 HasSubstr("the name 'test_cube' is taken by an operator of library 'test_operators'"));
 }
 
-TEST(OperatorLibrary, BringsDevices) {
+TEST(OperatorLibrary, ProvidesDevices) {
     load_operators(library("devices"));
     EXPECT_EQ(physical_name(parse_device("some1:3")), "some1:3");
     EXPECT_THROW(parse_device("some2"), DeviceError);
@@ -127,7 +127,7 @@ TEST(OperatorLibrary, BringsDevices) {
     EXPECT_EQ(std::ranges::count(kinds, "alone", &DeviceKind::name), 1);
 }
 
-TEST(OperatorLibrary, KeepsDevicesWhenItsOperatorsGo) {
+TEST(OperatorLibrary, KeepsDevicesWhenItsOperatorsAreRemoved) {
     for (auto* variant : {"devices", "devices_alone"}) {
         std::string name = load_operators(library(variant)).name;
         size_t kinds = added_device_kinds().size();
@@ -138,14 +138,14 @@ TEST(OperatorLibrary, KeepsDevicesWhenItsOperatorsGo) {
     }
 }
 
-TEST(OperatorLibrary, RefusesDevicesThatAreWrong) {
+TEST(OperatorLibrary, RefusesInvalidDevices) {
     load_operators(library("devices"));
     EXPECT_THAT(load_error_of("same_devices"), HasSubstr("a backend named 'some' is loaded already"));
     EXPECT_THAT(load_error_of("devices_of_cpu"), HasSubstr("the name 'cpu' is taken by the CPU"));
     EXPECT_THAT(load_error_of("wrong_devices"), HasSubstr("'two2' cannot be a kind of devices"));
 }
 
-TEST(OperatorLibrary, RefusesAFileThatIsNoLibrary) {
+TEST(OperatorLibrary, RefusesAFileThatIsNotALibrary) {
     NewFolder folder("mge_library");
     auto path = folder.file("text");
     std::ofstream(path) << "text";
@@ -165,7 +165,7 @@ TEST(OperatorLibrary, RefusesAFileThatChanged) {
     EXPECT_EQ(find_op("test_third"), nullptr);
 }
 
-TEST(OperatorLibrary, GivesItsNamesBack) {
+TEST(OperatorLibrary, ReleasesItsNames) {
     load_operators(library("fourth"));
     const OpInfo* op = find_op("test_fourth");
     ASSERT_NE(op, nullptr);
@@ -198,7 +198,7 @@ TEST(OperatorLibrary, IsCompiledAndMeasured) {
 }
 
 // A fused step would name the operator in its text, where libraries are not searched.
-TEST(OperatorLibrary, StaysBesideFusedSteps) {
+TEST(OperatorLibrary, IsNotFused) {
     cube();
     GraphBuilder builder;
     Tensor x = builder.input({DType::f32, {64, 1024}, {}}, "x");
@@ -228,7 +228,7 @@ TEST(OperatorLibrary, HoldsGraphs) {
     EXPECT_THAT(values_of(apply_one(op, params.get(), {&x, 1})), ElementsAre(6, 42, 90));
 }
 
-TEST(OperatorLibrary, StandsInModels) {
+TEST(OperatorLibrary, IsSavedInModels) {
     NewFolder folder("mge_library");
     auto path = folder.file("model.mge");
     write_model(path, {.graph = cube_graph()});
@@ -247,7 +247,7 @@ TEST(OperatorLibrary, StandsInModels) {
     EXPECT_NO_THROW(read_model(path));
 }
 
-TEST(OperatorLibrary, IsFoundBesideOneThatIsAdded) {
+TEST(OperatorLibrary, IsFoundNextToAnAddedOne) {
     load_operators(library("operators"));
     std::atomic<bool> is_done = false;
     std::thread reader([&] {

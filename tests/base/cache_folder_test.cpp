@@ -26,7 +26,7 @@ protected:
     std::string folder_, own_;
 };
 
-TEST_F(CacheFolder, TheUsersWishesComeFirst) {
+TEST_F(CacheFolder, UserSettingsComeFirst) {
     EXPECT_EQ(cache_folder({"/caches", "/home/me", folder_, folder_}), "/caches");
     EXPECT_EQ(cache_folder({"caches", "/home/me", folder_, folder_}), "/home/me/.cache");
     EXPECT_EQ(cache_folder({{}, "/home/me", folder_, folder_}), "/home/me/.cache");
@@ -34,7 +34,7 @@ TEST_F(CacheFolder, TheUsersWishesComeFirst) {
     EXPECT_EQ(cache_folder({{}, {}, folder_, "/proc/nonexistent"}), folder_ + "/.cache");
 }
 
-TEST_F(CacheFolder, WithoutAHomeOneOfOurOwnIsMade) {
+TEST_F(CacheFolder, CreatesAFolderWithoutHome) {
     EXPECT_EQ(found(), own_);
     struct stat status {};
     ASSERT_EQ(::lstat(own_.c_str(), &status), 0);
@@ -42,7 +42,7 @@ TEST_F(CacheFolder, WithoutAHomeOneOfOurOwnIsMade) {
     EXPECT_EQ(found(), own_) << "it is there now";
 }
 
-TEST_F(CacheFolder, OneThatOthersMayHaveFilledIsNotTaken) {
+TEST_F(CacheFolder, RefusesFolderWritableByOthers) {
     std::filesystem::create_directory(own_);
     ::chmod(own_.c_str(), 0755);
     EXPECT_EQ(found(), std::nullopt);
@@ -56,7 +56,7 @@ TEST_F(CacheFolder, OneThatOthersMayHaveFilledIsNotTaken) {
     EXPECT_EQ(found(), std::nullopt);
 }
 
-TEST_F(CacheFolder, OneOfAnotherUserIsNotTaken) {
+TEST_F(CacheFolder, RefusesFolderOfAnotherUser) {
     if (::geteuid() != 0) GTEST_SKIP() << "only root can give a folder away";
     std::filesystem::create_directory(own_);
     ::chmod(own_.c_str(), 0700);
@@ -65,7 +65,7 @@ TEST_F(CacheFolder, OneOfAnotherUserIsNotTaken) {
     EXPECT_EQ(cache_folder({{}, {}, own_, "/proc/nonexistent"}), std::nullopt) << "a home of another user";
 }
 
-TEST_F(CacheFolder, NowhereToMakeOne) {
+TEST_F(CacheFolder, ReturnsNothingWithoutWritableFolder) {
     EXPECT_EQ(cache_folder({{}, {}, "", folder_ + "/missing"}), std::nullopt);
 }
 

@@ -55,7 +55,7 @@ constexpr auto v1_mounts =
     "41 31 0:38 / /sys/fs/cgroup/unified rw,relatime - cgroup2 cgroup2 rw";
 constexpr auto v2_mount = "31 23 0:28 / /sys/fs/cgroup rw shared:9 - cgroup2 cgroup2 rw,nsdelegate";
 
-TEST_F(Cgroups, WithoutFilesThereIsNoLimit) {
+TEST_F(Cgroups, NoFilesMeanNoLimit) {
     EXPECT_EQ(quota(), "none");
     EXPECT_EQ(memory(), "none");
     process_is_in("0::/a");
@@ -64,7 +64,7 @@ TEST_F(Cgroups, WithoutFilesThereIsNoLimit) {
     EXPECT_EQ(memory(), "none");
 }
 
-TEST_F(Cgroups, OfVersion2IsThatOfTheProcess) {
+TEST_F(Cgroups, Version2UsesTheGroupOfTheProcess) {
     process_is_in("0::/system.slice/net.service");
     mounts_are(v2_mount);
     write("sys/fs/cgroup/system.slice/cpu.max", "max 100000");
@@ -79,7 +79,7 @@ TEST_F(Cgroups, OfVersion2IsThatOfTheProcess) {
     EXPECT_EQ(memory_limit_of_groups(root_.string())->used, 2000000u);
 }
 
-TEST_F(Cgroups, TheSmallestOfAllAroundTheProcessHolds) {
+TEST_F(Cgroups, SmallestLimitOfAllAncestorsApplies) {
     process_is_in("0::/a/b/c");
     mounts_are(v2_mount);
     write("sys/fs/cgroup/a/cpu.max", "150000 100000");
@@ -92,7 +92,7 @@ TEST_F(Cgroups, TheSmallestOfAllAroundTheProcessHolds) {
     EXPECT_EQ(quota(), "0.2 in /sys/fs/cgroup/a/b/c");
 }
 
-TEST_F(Cgroups, OfVersion1IsThatOfTheProcess) {
+TEST_F(Cgroups, Version1UsesTheGroupOfTheProcess) {
     process_is_in("9:name=systemd:/\n5:memory:/m\n3:cpuset:/\n1:cpu,cpuacct:/one/half\n0::/elsewhere");
     mounts_are(v1_mounts);
     v1_quota("sys/fs/cgroup/cpu,cpuacct", -1);
@@ -108,7 +108,7 @@ TEST_F(Cgroups, OfVersion1IsThatOfTheProcess) {
     EXPECT_EQ(memory_limit_of_groups(root_.string())->used, 4200000u);
 }
 
-TEST_F(Cgroups, AContainerSeesItsGroupAsTheMount) {
+TEST_F(Cgroups, ContainerGroupIsTheMountRoot) {
     // Without a cgroup namespace: the container's group is bound over the mount point, paths are the host's.
     process_is_in("1:cpu,cpuacct:/docker/1a2b\n0::/");
     mounts_are("32 31 0:29 /docker/1a2b /sys/fs/cgroup/cpu ro - cgroup cgroup rw,cpu,cpuacct");
@@ -128,7 +128,7 @@ TEST_F(Cgroups, AContainerSeesItsGroupAsTheMount) {
     EXPECT_EQ(quota(), "0.75 in /sys/fs/cgroup");
 }
 
-TEST_F(Cgroups, OutsideOfANamespaceTheMountIsWhatIsKnown) {
+TEST_F(Cgroups, OutsideANamespaceTheMountIsUsed) {
     write("sys/fs/cgroup/cpu.max", "75000 100000");
     mounts_are(v2_mount);
     process_is_in("0::/../moved");
@@ -145,7 +145,7 @@ TEST_F(Cgroups, NamesWithBlanksAndColonsAreFound) {
     EXPECT_EQ(quota(), "0.5 in /sys/fs/c group/a b:c (deleted)");
 }
 
-TEST_F(Cgroups, WhatIsNotUnderstoodIsNoLimit) {
+TEST_F(Cgroups, UnparsableFilesMeanNoLimit) {
     process_is_in("0::/a");
     for (const char* mounts :
          {"", "-", "a b c - cgroup2", "1 2 3 4 5 6 - cgroup2 x", "1 2 3 / /x rw - - - -"}) {
@@ -168,7 +168,7 @@ TEST_F(Cgroups, WhatIsNotUnderstoodIsNoLimit) {
 
 // The result of a child process in a group of its own with this quota; its exit status then is the
 // quota in percent. The group is made below the one that this process is in.
-TEST(RealCgroups, AQuotaOfThisMachineIsFound) {
+TEST(RealCgroups, FindsQuotaOfThisMachine) {
     fs::path parent;
     for (const char* folder : {"/sys/fs/cgroup/cpu", "/sys/fs/cgroup/cpu,cpuacct"})
         if (fs::exists(fs::path(folder) / "cpu.cfs_quota_us")) parent = folder;
@@ -204,7 +204,7 @@ TEST(RealCgroups, AQuotaOfThisMachineIsFound) {
     fs::remove(outer);
 }
 
-TEST(UsableCpus, AreNoMoreThanThereAre) {
+TEST(UsableCpus, AreAtMostTheExistingOnes) {
     EXPECT_GE(usable_cpus(), 1);
     if (auto quota = cpu_quota()) {
         EXPECT_LE(usable_cpus(), std::max(1.0, std::ceil(quota->cpus)));

@@ -48,7 +48,7 @@ protected:
     }
 };
 
-TEST_F(Files, MapsWhatWasWritten) {
+TEST_F(Files, MapsWrittenFiles) {
     write_file_atomically(path("a"), [](std::ostream& s) { s << "hello"; });
     auto file = MappedFile::open(path("a"));
     ASSERT_EQ(file->bytes().size(), 5u);
@@ -61,7 +61,7 @@ TEST_F(Files, AreWrittenOnSmallStacks) {
     EXPECT_EQ(std::filesystem::file_size(path("a")), 5u);
 }
 
-TEST_F(Files, MayBeForTheirOwnerAlone) {
+TEST_F(Files, MayBePrivate) {
     std::ofstream(path("a")) << "old, for all";
     write_file_atomically(
         path("a"), [](std::ostream& s) { s << "secret"; }, FileReaders::owner);
@@ -83,7 +83,7 @@ TEST_F(Files, FailureLeavesTheOldFile) {
     EXPECT_EQ(count(), 1u);
 }
 
-TEST_F(Files, AProcessThatDiesLeavesNothing) {
+TEST_F(Files, DyingProcessLeavesNoFiles) {
     std::ofstream(path("a")) << "old";
     int fd = ::open(folder_.c_str(), O_TMPFILE | O_WRONLY, 0600);
     if (fd < 0) GTEST_SKIP() << "this file system has no files without a name";
@@ -122,7 +122,7 @@ unsigned version_of(const std::string& path) {
 }
 
 // MGE_NIGHTLY=1 kills more of them.
-TEST_F(Files, KilledWritersLeaveTheOldOneOrTheNew) {
+TEST_F(Files, KilledWritersLeaveTheOldOrTheNewFile) {
     std::mt19937 random(3);
     unsigned last = 0;
     for (int kill = 0; kill < (test::is_nightly() ? 3000 : 60); ++kill) {
@@ -165,7 +165,7 @@ TEST_F(Files, ErrorsNameThePath) {
 }
 
 // An attacker who can write to the folder plants links for every predictable name.
-TEST_F(Files, LinksThatWerePlantedAreNotFollowed) {
+TEST_F(Files, PlantedLinksAreNotFollowed) {
     std::ofstream(path("victim")) << "precious";
     for (int near = -5; near < 5; ++near)
         for (auto* form : {"a.part.", ".a.part.", ".part.", "a.", ".a."})
@@ -176,7 +176,7 @@ TEST_F(Files, LinksThatWerePlantedAreNotFollowed) {
     EXPECT_EQ(read_text(path("victim")), "precious");
 }
 
-TEST_F(Files, NothingIsReplacedThatMustNotBe) {
+TEST_F(Files, SpecialFilesAreNotReplaced) {
     auto write = [&](const char* name) {
         write_file_atomically(
             path(name), [](std::ostream& s) { s << "new"; }, FileReaders::owner, Replace::no);
@@ -190,13 +190,13 @@ TEST_F(Files, NothingIsReplacedThatMustNotBe) {
     EXPECT_EQ(count(), 2u);
 }
 
-TEST_F(Files, LongNamesLeaveRoomForTheTemporaryOne) {
+TEST_F(Files, LongNamesAllowTemporaryNames) {
     std::string name(255, 'n');
     write_file_atomically(path(name.c_str()), [](std::ostream& s) { s << "x"; });
     EXPECT_EQ(read_text(path(name.c_str())), "x");
 }
 
-TEST_F(Files, APipeThatNobodyWritesToIsRefused) {
+TEST_F(Files, PipeWithoutWriterIsRefused) {
     ASSERT_EQ(::mkfifo(path("pipe").c_str(), 0600), 0);
     EXPECT_THAT([&] { MappedFile::open(path("pipe")); },
                 testing::ThrowsMessage<UserError>(HasSubstr("a pipe without a writer")));
@@ -207,7 +207,7 @@ std::thread writer_to(const std::string& pipe, const std::string& content) {
     return std::thread([=] { std::ofstream(pipe) << content; });
 }
 
-TEST_F(Files, ANamedPipeIsReadAnewByEachOpening) {
+TEST_F(Files, NamedPipeIsReadAgainByEachOpen) {
     std::string pipe = path("pipe");
     ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
     for (std::string content : {"first", "second"}) {
@@ -254,7 +254,7 @@ TEST_F(Files, TheWaitForAStalledWriterIsInterrupted) {
     ::close(ends[0]);
 }
 
-TEST_F(Files, APipeThatNobodyReadsFromIsNotWrittenTo) {
+TEST_F(Files, PipeWithoutReaderIsNotWritten) {
     std::string pipe = path("pipe");
     ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
     auto write = [&] { write_file_atomically(pipe, [](std::ostream& s) { s << "content"; }); };
@@ -264,7 +264,7 @@ TEST_F(Files, APipeThatNobodyReadsFromIsNotWrittenTo) {
     set_interruption(nullptr);
 }
 
-TEST_F(Files, APipeIsWrittenToAsItsReaderComesAndReads) {
+TEST_F(Files, PipeIsWrittenWhenItsReaderReads) {
     std::string pipe = path("pipe"), content(300'000, 'c'), found;
     ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
     std::thread reader([&] {
@@ -293,7 +293,7 @@ TEST_F(Files, TheWaitForAStalledReaderIsInterrupted) {
     ::close(reader);
 }
 
-TEST_F(Files, WhatComesFromAPipeIsReadAgainAndAgain) {
+TEST_F(Files, PipeContentCanBeReadRepeatedly) {
     std::string content(300'000, 'c');
     int ends[2];
     ASSERT_EQ(::pipe(ends), 0);
@@ -313,7 +313,7 @@ TEST_F(Files, WhatComesFromAPipeIsReadAgainAndAgain) {
     ::close(ends[0]);
 }
 
-TEST_F(Files, APipeGivesNoMoreThanTheLimit) {
+TEST_F(Files, PipeContentIsLimited) {
     int ends[2];
     ASSERT_EQ(::pipe(ends), 0);
     ASSERT_EQ(::write(ends[1], "more than that", 14), 14);
@@ -326,7 +326,7 @@ TEST_F(Files, APipeGivesNoMoreThanTheLimit) {
     ::close(ends[0]);
 }
 
-TEST(FileBudget, CountsWhatWasTaken) {
+TEST(FileBudget, CountsConsumedBytes) {
     std::string label = "a";
     set_file_limit(100);
     FileBudget small(label, 20), large(label, 1000);
@@ -348,7 +348,7 @@ TEST(ByteCount, IsReadAndWritten) {
     EXPECT_EQ(byte_count_text(uint64_t(3) << 30), "3 GiB");
 }
 
-TEST(Utf8, StrangersTextBreaksNothing) {
+TEST(Utf8, InvalidTextIsHandled) {
     EXPECT_EQ(printable("a\x1b[31m\nb\x7f\t"), "a\\x1b[31m\\nb\\x7f\\x09");
     EXPECT_EQ(printable("\u00e4\u4e16\U0001f600"), "\u00e4\u4e16\U0001f600");
     EXPECT_EQ(printable("\xc2\x9b"
@@ -362,7 +362,7 @@ TEST(Utf8, StrangersTextBreaksNothing) {
     EXPECT_FALSE(is_utf8("\xed\xa0\x80"));
 }
 
-TEST_F(Files, ADeviceIsWrittenToAndStaysOne) {
+TEST_F(Files, DeviceFileIsWrittenInPlace) {
     write_file_atomically("/dev/null", [](std::ostream& s) { s << "x"; });
     EXPECT_TRUE(std::filesystem::is_character_file("/dev/null"));
 }
@@ -409,7 +409,7 @@ TEST(Pages, AreWhole) {
 // XXH3's published value for the empty input: checksums in files must never change.
 TEST(Hash, ChecksumIsXxh3) { EXPECT_EQ(checksum("", 0), 0x2d06800538d394c2ull); }
 
-TEST(Errors, InternalOnesNameTheirPlace) {
+TEST(Errors, InternalErrorsNameTheirLocation) {
     try {
         MGE_CHECK(1 > 2, "numbers");
         FAIL();

@@ -16,14 +16,14 @@ cpu_set_t allowed_now() {
     return set;
 }
 
-TEST(LeaveCpu, ChangesNothingThatLasts) {
+TEST(LeaveCpu, RestoresTheAffinity) {
     cpu_set_t before = allowed_now();
     EXPECT_EQ(leave_cpu(sched_getcpu()), CPU_COUNT(&before) > 1);
     cpu_set_t after = allowed_now();
     EXPECT_TRUE(CPU_EQUAL(&before, &after));
 }
 
-TEST(LeaveCpu, StaysWhereThereIsNoOther) {
+TEST(LeaveCpu, StaysWithASingleCpu) {
     std::thread([] {
         int cpu = sched_getcpu();
         cpu_set_t one;
@@ -37,7 +37,7 @@ TEST(LeaveCpu, StaysWhereThereIsNoOther) {
     }).join();
 }
 
-TEST(LeaveCpu, RefusesNumbersOfNoCpu) {
+TEST(LeaveCpu, RefusesInvalidCpus) {
     EXPECT_FALSE(leave_cpu(-1));
     EXPECT_FALSE(leave_cpu(CPU_SETSIZE));
 }

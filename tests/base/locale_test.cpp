@@ -17,7 +17,7 @@
 namespace mge {
 namespace {
 
-TEST(CommaLocale, IsOne) {
+TEST(CommaLocale, IsActive) {
     CommaLocale scope;
     std::ostringstream stream;
     stream << 1234567 << ' ' << 0.5;

@@ -54,7 +54,7 @@ TEST_F(CutFiles, ReadAsZerosAndAreErrorsAfterwards) {
     again->require_whole();
 }
 
-TEST_F(CutFiles, AreErrorsBeforeAnybodyReads) {
+TEST_F(CutFiles, AreErrorsBeforeReading) {
     auto file = MappedFile::open(path_);
     cut(bytes_ - 1);
     EXPECT_THAT([&] { file->require_whole(); }, ThrowsMessage<ModelError>(HasSubstr("are left")));
@@ -83,7 +83,7 @@ TEST_F(CutFiles, MayBeReadByManyThreads) {
     EXPECT_THAT(counts, testing::Each(page_size()));
 }
 
-TEST_F(CutFiles, DoNotGoIntoFilesMadeOfThem) {
+TEST_F(CutFiles, AreNotCopiedToNewFiles) {
     auto file = MappedFile::open(path_);
     auto target = (folder_ / "copy").string();
     auto copy = [&](std::ostream& stream) {
@@ -104,7 +104,7 @@ TEST_F(CutFiles, DoNotMatterToCopies) {
 }
 
 // Mappings of others: their owner's handler is called, or the process ends as without ours.
-TEST_F(CutFiles, OfOthersAreNotOurs) {
+TEST_F(CutFiles, SignalsOfOtherMappingsAreForwarded) {
     MappedFile::open(path_);  // the handler is there
     int fd = ::open(path_.c_str(), O_RDONLY);
     void* theirs = ::mmap(nullptr, bytes_, PROT_READ, MAP_PRIVATE, fd, 0);

@@ -43,7 +43,7 @@ std::vector<double> samples() {
 }
 
 // The tests run in the C locale, where printf() writes a point.
-TEST(NumberText, IsThatOfPrintf) {
+TEST(NumberText, MatchesPrintf) {
     for (double value : samples()) {
         for (int digits : {3, 4, 9, 17})
             EXPECT_EQ(decimal_text(value, digits), printed("%.*g", digits, value));
@@ -75,7 +75,7 @@ TEST(NumberText, IsReadBack) {
     EXPECT_EQ(parse_number("0X1.8P+1"), 3.0);
 }
 
-TEST(NumberText, OtherWordsAreNoNumbers) {
+TEST(NumberText, OtherTextIsRejected) {
     for (const char* word :
          {"", "-", "--1", "0x", "-0x", "0x-1", "1,5", "0x1,8p+0", "1.5 ", " 1", "+1", "1e", "x", "1e999"})
         EXPECT_FALSE(parse_number(word)) << word;

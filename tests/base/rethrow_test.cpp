@@ -31,13 +31,13 @@ void expect(const Thrown& thrown, const char* text,
     FAIL() << "nothing was thrown";
 }
 
-TEST(Rethrow, SaysWhereAndKeepsTheKind) {
+TEST(Rethrow, AddsContextAndKeepsTheClass) {
     expect<MemoryError, MemoryError>(MemoryError("full"), "pad 'p': full");
     expect<DeviceError, DeviceError>(DeviceError("gone"), "pad 'p': gone");
     expect<UserError, UserError>(UserError("wrong"), "pad 'p': wrong");
 }
 
-TEST(Rethrow, WantOfMemoryOfTheStandardLibraryNamesThePlaceToo) {
+TEST(Rethrow, BadAllocNamesTheContext) {
     expect<std::bad_alloc, MemoryError>(std::bad_alloc(), "pad 'p': the system has no memory left");
 }
 
@@ -52,7 +52,7 @@ TEST(Rethrow, ForeignExceptionsBecomeErrors) {
     expect<std::invalid_argument, Error>(std::invalid_argument("bad"), "pad 'p': bad", ErrorClass::value);
 }
 
-TEST(Rethrow, WhatHasAClassThatMattersStaysAsItIs) {
+TEST(Rethrow, ExceptionsOfOtherClassesAreUnchanged) {
     struct Marked : std::runtime_error, ThrownAsIs {
         using std::runtime_error::runtime_error;
     };

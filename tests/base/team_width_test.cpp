@@ -42,7 +42,7 @@ TEST(TeamWidth, PausesDoubleWhileItStaysCrowded) {
 }
 
 // 8 shares take 2 rounds with 4 threads and with 7.
-TEST(TeamWidth, OnlyHasWidthsThatSaveARound) {
+TEST(TeamWidth, UsesOnlyWidthsThatSaveARound) {
     TeamWidth width(8, 8, pauses);
     std::vector<int> widths{width.at(0)};
     for (TeamWidth::Ticks now = 1; now < 6; ++now) {
@@ -128,7 +128,7 @@ TEST(IdleTime, IsReadOnSmallStacks) {
     });
 }
 
-TEST(TeamWidth, OfOneThreadIsOne) {
+TEST(TeamWidth, OneThreadHasWidthOne) {
     TeamWidth width(1, 1, pauses);
     width.lose_cpu(5);
     EXPECT_EQ(width.at(6), 1);

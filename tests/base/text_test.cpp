@@ -42,7 +42,7 @@ TEST(Text, JoinsItsParts) {
     EXPECT_EQ(text(), "");
 }
 
-TEST(Text, InsideTextsHaveTheirOwn) {
+TEST(Text, NestedTextsAreIndependent) {
     std::string expected = "core";
     for (int depth = 0; depth < 20; ++depth) {
         EXPECT_EQ(text(Nested{depth}), expected);
@@ -50,12 +50,12 @@ TEST(Text, InsideTextsHaveTheirOwn) {
     }
 }
 
-TEST(Text, LeavesNoFormatForTheNext) {
+TEST(Text, ResetsFormats) {
     EXPECT_EQ(text(Hexadecimal{255}), "__0xff");
     EXPECT_EQ(text(255, ' ', 1.23456), "255 1.23456");
 }
 
-TEST(Text, LeavesNothingAfterAnError) {
+TEST(Text, IsEmptyAfterAnError) {
     EXPECT_THROW(text(Refusing{}), std::runtime_error);
     EXPECT_EQ(text(255), "255");
     EXPECT_EQ(text(Failed{}, "lost"), "");

@@ -83,7 +83,7 @@ TEST(Npy, ReadsBigEndianElements) {
     EXPECT_EQ(read(">u1", "\1\2").data<uint8_t>()[1], 2);
 }
 
-TEST(Npy, NamesWhatIsWrong) {
+TEST(Npy, RejectsInvalidArguments) {
     EXPECT_THAT(message_of("hello"), HasSubstr("has no .npy signature"));
     EXPECT_THAT(message_of(npy(i4_header, "")), HasSubstr("needs 8 bytes of data, there are 0"));
     EXPECT_THAT(message_of(npy("{'descr': '>c8', 'fortran_order': False, 'shape': (1,), }", two_ints)),
@@ -113,7 +113,7 @@ TEST(Npy, MutationsNeverCrash) {
     }
 }
 
-TEST(Npz, ComesBackAsItWasWritten) {
+TEST(Npz, RoundTrips) {
     auto path = (new_folder("mge_array_file") / "a.npz").string();
     float values[] = {1, 2, 3};
     Tensor a = tensor_from_host({DType::f32, {3}, {}}, values), b = scalar_tensor(1, DType::boolean);

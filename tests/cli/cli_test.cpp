@@ -42,12 +42,12 @@ TEST(Statistics, AgreesWithNumpy) {
 TEST(Statistics, OneValueHasNoDeviation) { EXPECT_EQ(summarize({3}).cv, 0); }
 TEST(Statistics, NothingIsAllZero) { EXPECT_EQ(summarize({}).max, 0); }
 
-TEST(FittingLines, AreBrokenBehindBlanksAndIndented) {
+TEST(FittingLines, BreakAfterBlanksAndIndent) {
     EXPECT_EQ(wrapped_at_blanks("short\n  on a  machine of mine\nno end yet", 12),
               "short\n  on a\n    machine\n    of mine\nno end yet");
 }
 
-TEST(FittingLines, ThatFitStayAsTheyAre) {
+TEST(FittingLines, ShortLinesAreUnchanged) {
     for (std::string line : {"", "\n", "   \n", "a  b   c\n", "größer als\n", "\033[31mred\033[0m word\n"})
         EXPECT_EQ(wrapped_at_blanks(line, 10), line);
 }
@@ -97,7 +97,7 @@ std::string printed(size_t width, const std::vector<std::vector<std::string>>& r
 const std::vector<std::vector<std::string>> wide{{"name", "time", "inputs", "algorithm"},
                                                  {"conv", "1 ms", "{1,3,224,224} {64,3,7,7}", "a"}};
 
-TEST(Table, LeavesOutColumnsUntilTheRestFits) {
+TEST(Table, OmitsColumnsToFit) {
     EXPECT_EQ(printed(28, wide, {"inputs", "algorithm"}),
               "name  time  algorithm\nconv  1 ms  a\n(left out: inputs; --wide shows all)\n");
     EXPECT_EQ(printed(12, wide, {"inputs", "algorithm"}),
@@ -116,7 +116,7 @@ TEST(Table, IsAsWideAsItsCellsWhereNothingLimitsIt) {
               "name  time  inputs                    algorithm\nconv  1 ms  {1,3,224,224} {64,3,7,7}  a\n");
 }
 
-TEST(Table, LinesFitWhateverTheWidth) {
+TEST(Table, LinesFitAnyWidth) {
     for (size_t width = 30; width < 60; ++width) {
         std::istringstream lines(printed(width, wide, {"inputs", "algorithm"}));
         for (std::string line; std::getline(lines, line);) {

@@ -86,7 +86,7 @@ TEST_F(ProgressTest, ShortWorkShowsNothing) {
     EXPECT_EQ(shown_on_terminal([] { work_for(990ms); }), "");
 }
 
-TEST_F(ProgressTest, IsNotShownWhenNobodyWantsIt) {
+TEST_F(ProgressTest, IsNotShownWhenDisabled) {
     allow_terminal(false, true);
     EXPECT_EQ(shown_on_terminal([] { work_for(1100ms); }), "");
     allow_terminal(true, true);
@@ -98,7 +98,7 @@ TEST_F(ProgressTest, IsNotShownInAFile) {
     EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
 }
 
-TEST_F(ProgressTest, IsCutToTheWidthOfTheTerminal) {
+TEST_F(ProgressTest, IsTruncatedToTheTerminal) {
     std::string shown = shown_on_terminal([] {
         winsize narrow{.ws_row = 24, .ws_col = 20, .ws_xpixel = 0, .ws_ypixel = 0};
         ::ioctl(2, TIOCSWINSZ, &narrow);
@@ -107,7 +107,7 @@ TEST_F(ProgressTest, IsCutToTheWidthOfTheTerminal) {
     EXPECT_THAT(shown, testing::StartsWith("\rparts 20/40 (50 %, \033[K"));
 }
 
-TEST_F(ProgressTest, ShowsWhatTheLibraryTells) {
+TEST_F(ProgressTest, ShowsLibraryMessages) {
     std::string shown = shown_on_terminal([] {
         Progress progress("measuring", 0);
         auto observer = progress.observer("net.mge");
@@ -118,7 +118,7 @@ TEST_F(ProgressTest, ShowsWhatTheLibraryTells) {
     EXPECT_THAT(shown, testing::HasSubstr("net.mge: comparing layouts 5/10 (50 %, 1 s left) matmul"));
 }
 
-TEST_F(ProgressTest, GivesWayToOtherLines) {
+TEST_F(ProgressTest, IsClearedForOtherLines) {
     std::string shown = shown_on_terminal([] {
         Progress progress("parts", 4);
         ProgressClock::advance(1100ms);
@@ -128,7 +128,7 @@ TEST_F(ProgressTest, GivesWayToOtherLines) {
     EXPECT_THAT(shown, testing::HasSubstr("\r\033[Ka note"));
 }
 
-TEST_F(ActivityTest, TellsWhatIsDoneAndForHowLong) {
+TEST_F(ActivityTest, ShowsActivityAndElapsedTime) {
     Terminal terminal;
     {
         Activity activity("reading");
@@ -141,7 +141,7 @@ TEST_F(ActivityTest, TellsWhatIsDoneAndForHowLong) {
     EXPECT_TRUE(terminal.shown().ends_with("\r\033[K")) << terminal.shown();
 }
 
-TEST_F(ActivityTest, IsSilentBesideProgressAndForShortWork) {
+TEST_F(ActivityTest, IsSilentDuringProgressAndForShortWork) {
     EXPECT_EQ(shown_on_terminal([] {
                   Activity activity("reading");
                   Progress progress("parts", 4);

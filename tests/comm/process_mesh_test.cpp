@@ -82,7 +82,7 @@ TEST(ProcessMesh, ExchangesMoreThanSocketsHold) {
     EXPECT_THAT(errors, testing::Each(""));
 }
 
-TEST(ProcessMesh, GoesOneWayAndWithoutBytes) {
+TEST(ProcessMesh, SendsOneWayAndEmptyMessages) {
     auto errors = in_processes(2, [&](ProcessMesh& mesh) {
         std::vector<int> given{1, 2, 3}, taken(3);
         int other = 1 - mesh.rank();
@@ -96,7 +96,7 @@ TEST(ProcessMesh, GoesOneWayAndWithoutBytes) {
     EXPECT_THAT(errors, testing::Each(""));
 }
 
-TEST(ProcessMesh, SaysThatProcessesAreAtDifferentExchanges) {
+TEST(ProcessMesh, ReportsDifferentExchanges) {
     auto errors = in_processes(2, [&](ProcessMesh& mesh) {
         std::vector<int> given(4), taken(4);
         bool is_first = mesh.rank() == 0;
@@ -117,7 +117,7 @@ TEST(ProcessMesh, SaysThatProcessesAreAtDifferentExchanges) {
     EXPECT_THAT(errors, testing::Each(HasSubstr("has failed before")));
 }
 
-TEST(ProcessMesh, SaysThatAProcessIsGone) {
+TEST(ProcessMesh, ReportsAnEndedProcess) {
     auto errors = in_processes(2, [&](ProcessMesh& mesh) {
         if (mesh.rank() == 1) return;
         std::vector<int> taken(4);
@@ -144,7 +144,7 @@ public:
 
 void interrupt() { throw UserError("interrupted"); }
 
-TEST(ProcessMesh, LeavesTheOthersWhenItsWaitIsInterrupted) {
+TEST(ProcessMesh, LeavesTheGroupWhenInterrupted) {
     Interruption interruption;
     std::latch was_interrupted(1), was_notified(1);
     auto errors = in_processes(2, [&](ProcessMesh& mesh) {
@@ -167,7 +167,7 @@ TEST(ProcessMesh, LeavesTheOthersWhenItsWaitIsInterrupted) {
     EXPECT_THAT(errors, testing::ElementsAre(HasSubstr("has failed before"), ""));
 }
 
-TEST(ProcessMesh, StopsWaitingForOthersToComeWhenInterrupted) {
+TEST(ProcessMesh, StopsConnectingWhenInterrupted) {
     Interruption interruption;
     ProcessMesh mesh("127.0.0.1");
     std::vector<ProcessAddress> addresses{{"127.0.0.1", mesh.port()}, {}};
@@ -190,7 +190,7 @@ TEST(ProcessMesh, BeginsNoExchangeInAnother) {
     EXPECT_THAT(errors, testing::Each(""));
 }
 
-TEST(ProcessMesh, TurnsStrangersAway) {
+TEST(ProcessMesh, RejectsStrangers) {
     ProcessMesh first("127.0.0.1"), second("127.0.0.1");
     std::vector<ProcessAddress> addresses{{"127.0.0.1", first.port()}, {"127.0.0.1", second.port()}};
     std::thread clients([&] {
@@ -213,7 +213,7 @@ TEST(ProcessMesh, TurnsStrangersAway) {
     EXPECT_EQ(taken[0], 7);
 }
 
-TEST(ProcessMesh, IsNotHeldUpBySilentGuests) {
+TEST(ProcessMesh, IsNotBlockedBySilentConnections) {
     ProcessMesh first("127.0.0.1"), second("127.0.0.1");
     std::vector<ProcessAddress> addresses{{"127.0.0.1", first.port()}, {"127.0.0.1", second.port()}};
     auto begin = std::chrono::steady_clock::now();
@@ -226,7 +226,7 @@ TEST(ProcessMesh, IsNotHeldUpBySilentGuests) {
     EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(4));
 }
 
-TEST(ProcessMesh, SaysThatAProcessIsSilent) {
+TEST(ProcessMesh, ReportsASilentProcess) {
     std::latch was_notified(1);
     auto work = [&](ProcessMesh& mesh) {
         if (mesh.rank() == 1) return was_notified.wait();  // alive, but not at the exchange
@@ -240,7 +240,7 @@ TEST(ProcessMesh, SaysThatAProcessIsSilent) {
     EXPECT_THAT(errors, testing::ElementsAre(HasSubstr("has failed before"), ""));
 }
 
-TEST(ProcessMesh, SaysWhoHasNotCome) {
+TEST(ProcessMesh, NamesMissingProcesses) {
     ProcessMesh mesh("127.0.0.1");
     std::vector<ProcessAddress> addresses{{"127.0.0.1", mesh.port()}, {"127.0.0.1", 1}};
     try {

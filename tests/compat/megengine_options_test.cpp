@@ -28,7 +28,7 @@ TEST(GraphOptimization, SwitchesAreSetInChains) {
     EXPECT_FALSE(o.disable_f16_io_f32_comp().has_set_f16_io_f32_comp());
 }
 
-TEST(LayoutTransform, IsOne) {
+TEST(LayoutTransform, IsActive) {
     GraphOptimization o;
     EXPECT_TRUE(o.enable_nchw44().has_set_nchw44());
     expect_refused([&] { o.enable_nchw88(); }, "NCHW88 contradicts NCHW44");
@@ -66,7 +66,7 @@ TEST(LayoutTransform, BecomesTheLayout) {
                    "[graph_opt.layout_transform] contradicts layout");
 }
 
-TEST(NamedOptions, HaveWordsForEachUser) {
+TEST(NamedOptions, HaveNamesForEachInterface) {
     EXPECT_EQ(path_of("switches.fuse_elementwise"), "graph_opt.jit");
     EXPECT_EQ(flag_of("switches.fuse_elementwise"), "--jit-level");
     EXPECT_EQ(keyword_of("switches.fuse_bias"), "enable_fuse_conv_bias_nonlinearity");

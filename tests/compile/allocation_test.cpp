@@ -116,7 +116,7 @@ TEST(ForceDynamicAlloc, ServesObserversAndRunTimeShapes) {
     EXPECT_EQ(context->time_steps().size(), 9u);
 }
 
-TEST(ForceDynamicAlloc, ALackOfMemoryNamesTheOperator) {
+TEST(ForceDynamicAlloc, OutOfMemoryNamesTheOperator) {
     CompileOptions o = plain();
     o.force_dynamic_alloc = true;
     auto context = context_with(Program::compile(chain(), o), ramp(large));
@@ -147,7 +147,7 @@ TEST(ForceDynamicAlloc, NothingIsRecorded) {
     expect_equal(context->output(1), Executable(chain(), plain()).run(Tensors{ramp(large)})[1]);
 }
 
-TEST(ForceOutputDynamicAlloc, HandsOutputsOver) {
+TEST(ForceOutputDynamicAlloc, TransfersOutputs) {
     CompileOptions o = plain();
     o.force_output_dynamic_alloc = true;
     auto program = Program::compile(chain(), o);
@@ -167,7 +167,7 @@ TEST(ForceOutputDynamicAlloc, HandsOutputsOver) {
     EXPECT_EQ(program->steps().size(), Program::compile(chain(), plain())->steps().size());
 }
 
-TEST(AllocateStaticMem, TakesTheArenaWhileCompiling) {
+TEST(AllocateStaticMem, AllocatesArenaWhileCompiling) {
     auto& cpu = device({});
     CompileOptions o = plain();
     size_t before = cpu.memory().allocated;

@@ -98,7 +98,7 @@ TEST(Runs, ASecondStartWaitsForTheFirst) {
     EXPECT_EQ(overlap.most, 1);
 }
 
-TEST(Runs, RunAndStartWaitForEachOther) {
+TEST(Runs, RunAndStartAreSerialised) {
     auto context = context_of(doubling());
     Overlap overlap;
     context->observe(&overlap);
@@ -113,7 +113,7 @@ TEST(Runs, RunAndStartWaitForEachOther) {
     EXPECT_EQ(overlap.most, 1);
 }
 
-TEST(Runs, ARunInsideOfARunIsAnError) {
+TEST(Runs, NestedRunIsAnError) {
     struct Inner : StepObserver {
         void before_step(size_t, Context& context) override {
             context.wait();  // for nothing: it is this run
@@ -168,7 +168,7 @@ TEST(Runs, AnyExceptionOfAKernelNamesOperatorNodeAndGraph) {
     }
 }
 
-TEST(Runs, TheNextRunTellsWhatNobodyWaitedFor) {
+TEST(Runs, NextRunReportsUnreadErrors) {
     auto context = context_of(reshaping());
     set_target(*context, 5, 5);
     context->start();
@@ -189,7 +189,7 @@ TEST(Runs, ErrorsOfTwoGraphsDoNotMix) {
     EXPECT_LT(good->program().id(), bad->program().id());
 }
 
-TEST(Runs, AnErrorFromElsewhereIsToldByWait) {
+TEST(Runs, ExternalErrorIsThrownByWait) {
     auto context = context_of(doubling());
     std::thread([&] {
         context->record_async_error(std::make_exception_ptr(DeviceError("the cable is loose")));
@@ -200,7 +200,7 @@ TEST(Runs, AnErrorFromElsewhereIsToldByWait) {
     context->wait();
 }
 
-TEST(Runs, AChildStartsWhatItsParentHasStarted) {
+TEST(Runs, ChildStartsRunsOfItsParent) {
     auto context = context_of(doubling());
     auto* x = static_cast<float*>(context->input(0));
     x[0] = 2;
@@ -221,20 +221,20 @@ TEST(Runs, AChildStartsWhatItsParentHasStarted) {
     EXPECT_EQ(context->output(0).data<float>()[0], 4);
 }
 
-TEST(Runs, AnErrorFromElsewhereHasToBeOne) {
+TEST(Runs, ExternalErrorMustNotBeNull) {
     auto context = context_of(doubling());
     EXPECT_THAT(error_of([&] { context->record_async_error(nullptr); }), HasSubstr("null pointer"));
     context->wait();
 }
 
-TEST(Runs, AnErrorMayBeLeftUntold) {
+TEST(Runs, UnreadErrorIsDropped) {
     auto context = context_of(reshaping());
     set_target(*context, 5, 5);
     context->start();
 }
 
 // The matrix of MegEngine: places to threads.
-TEST(AsyncLevel, SaysWhichThreadsAskForWork) {
+TEST(AsyncLevel, SelectsEnqueuingThreads) {
     auto place = [](uint8_t kind, uint8_t index) {
         DeviceId id;
         id.kind = kind;
@@ -305,7 +305,7 @@ TEST(AsyncLevel, GivesEqualResults) {
     EXPECT_THAT(on_two, ElementsAre(1, 2));
 }
 
-TEST(AsyncLevel, AThreadsErrorComesOutAtTheWait) {
+TEST(AsyncLevel, ErrorOfAThreadIsThrownByWait) {
     for (int level : {4, 6}) {
         auto context = context_of(reshaping(), {.async_exec_level = level});
         EXPECT_EQ(context->program().steps()[0].thread, 1);
@@ -342,7 +342,7 @@ TEST(AsyncLevel, AnErrorEndsAllThreads) {
     }
 }
 
-TEST(AsyncLevel, IsToldWhenItHasNoEffect) {
+TEST(AsyncLevel, IsReportedWithoutEffect) {
     testing::internal::CaptureStderr();
     auto program = Program::compile(doubling(), {.async_exec_level = 2, .comp_seq_sync_device = false});
     testing::internal::GetCapturedStderr();

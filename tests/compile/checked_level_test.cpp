@@ -62,7 +62,7 @@ Graph log_sum() {
     });
 }
 
-TEST(Level, TakesStepsAway) {
+TEST(Level, RemovesSteps) {
     Graph graph = small_net();
     EXPECT_EQ(steps_at(graph, 0), 4u);
     EXPECT_EQ(steps_at(graph, 1), 2u);
@@ -77,7 +77,7 @@ TEST(Level, TakesStepsAway) {
     }
 }
 
-TEST(Level, OneKnowsAlgebra) {
+TEST(Level, LevelOneSimplifiesAlgebra) {
     Tensors large{constant({4}, {200, 1}), constant({4}, {200, 2})}, one{large[0]};
     EXPECT_FALSE(std::isfinite(run(log_of_exp(), at_level(0), one)[0].data<float>()[0]));
     EXPECT_FALSE(std::isfinite(run(log_sum(), at_level(0), large)[0].data<float>()[0]));
@@ -88,7 +88,7 @@ TEST(Level, OneKnowsAlgebra) {
 }
 
 // 0 / 0 is no number at any level.
-TEST(Level, NoneTakesANumberOverItselfForOne) {
+TEST(Level, NoLevelReplacesXOverXByOne) {
     Graph quotient = record({f32({4})}, [](const Tensors& x) { return Tensors{ops::div(x[0], x[0])}; });
     for (int level : {0, 1, 2, 3}) {
         Tensor got = run(quotient, at_level(level), {constant({4}, {0, 1, 2, 3})})[0];
@@ -98,7 +98,7 @@ TEST(Level, NoneTakesANumberOverItselfForOne) {
 }
 
 // A level below zero reports values that the algebra changes.
-TEST(CheckedLevel, FindsWhatTheAlgebraChanges) {
+TEST(CheckedLevel, FindsAlgebraicDifferences) {
     Tensors much{constant({4}, {200, 1, 2, 3})}, little{constant({4}, {1, 1, 2, 3})};
     for (int level : {-1, -2, -3}) {
         EXPECT_EQ(accuracy_error(log_of_exp(), at_level(level), much),
@@ -165,7 +165,7 @@ TEST(CheckedLevel, NamesAWrongPassAndItsValue) {
 }
 
 // The value shows the mistake of one pass after another has rightly changed it too.
-TEST(CheckedLevel, BlamesTheFirstPassThatChangesTheValue) {
+TEST(CheckedLevel, NamesTheFirstPassThatChangesTheValue) {
     Tensors x{constant({1, 3, 8, 8}, {1, -2, 0.5})};
     for (bool is_first : {true, false}) {
         CompileOptions o = at_level(-2);
@@ -176,7 +176,7 @@ TEST(CheckedLevel, BlamesTheFirstPassThatChangesTheValue) {
     }
 }
 
-TEST(CheckedLevel, ComparesOutputsThatNothingComputesAnyMore) {
+TEST(CheckedLevel, ComparesOutputsThatWereRemoved) {
     CompileOptions o = at_level(-2);
     o.own_passes = {&forgetting};
     EXPECT_EQ(accuracy_error(log_of_exp(), o, {constant({4}, {1, 1, 2, 3})}),
@@ -199,7 +199,7 @@ TEST(CheckedLevel, ComparesStepsWithStepsOnly) {
                   "no error");
 }
 
-TEST(CheckedLevel, ReportsWhatItCompares) {
+TEST(CheckedLevel, ReportsComparedValues) {
     auto program = Program::compile(small_net(), at_level(-2));
     ASSERT_EQ(program->replaced().size(), 1u);
     EXPECT_EQ(program->replaced()[0].name, "relu#3");
@@ -212,7 +212,7 @@ TEST(CheckedLevel, ReportsWhatItCompares) {
 }
 
 // Every run is checked, and observers are called as well.
-TEST(CheckedLevel, ChecksEachRunBesideAnObserver) {
+TEST(CheckedLevel, ChecksEachRunWithAnObserver) {
     class Counter : public StepObserver {
     public:
         void before_step(size_t, Context&) override { ++before; }

@@ -53,7 +53,7 @@ TEST(DynamicShapes, ViewsDoNotKeepPlannedMemory) {
     EXPECT_EQ(outputs[0].shape(), (Shape{4, 1}));
 }
 
-TEST(DynamicShapes, ComeFromOperatorsThatFindThem) {
+TEST(DynamicShapes, ComeFromOperatorsWithDynamicResults) {
     Graph graph = record({f32({6}), {DType::boolean, {6}, {}}}, [](const Tensors& x) {
         Tensors taken = ops::cond_take(ops::add(x[0], x[0]), x[1]);
         Tensor y = ops::mul(taken[0], taken[0]);
@@ -79,7 +79,7 @@ TEST(DynamicShapes, ComeFromOperatorsThatFindThem) {
     }
 }
 
-TEST(DynamicShapes, ErrorsArriveAtTheCaller) {
+TEST(DynamicShapes, ErrorsReachTheCaller) {
     Graph graph =
         record({f32({6}), i32({2})}, [](const Tensors& x) { return Tensors{ops::reshape(x[0], x[1])}; });
     auto context = Context::create(Program::compile(graph, {}));

@@ -76,7 +76,7 @@ std::string neighbourhood_of_product(
 
 // Nothing runs between two products of a loop, whatever the program around it is; everything does between two
 // of a branch that is taken once in a run.
-TEST(FastRun, KnowsWhatRunsBetweenTwoRuns) {
+TEST(FastRun, AccountsForWorkBetweenRuns) {
     auto in_a_loop = [](const SubgraphRef& graph, const Tensors& x) {
         return ops::scan(Tensors{x[0], x[1]}, {.body = graph, .carried = 1, .length = 3})[0];
     };
@@ -112,7 +112,7 @@ TEST(NoProfilingOnShapeChange, KeepsTheAlgorithms) {
     }
 }
 
-TEST(NoProfilingOnShapeChange, WhatCannotComputeTheShapeIsReplaced) {
+TEST(NoProfilingOnShapeChange, UnsuitableAlgorithmsAreReplaced) {
     CompileOptions options;
     options.layout = "nchw";
     options.threads = 1;
@@ -193,7 +193,7 @@ struct ChainTimes {
     }
 };
 
-TEST(FastRun, LayoutsThatAreFarBehindAreNotMeasuredToTheirEnd) {
+TEST(FastRun, SlowLayoutsAreNotMeasuredCompletely) {
     ChainTimes times{.plain = [](int64_t) { return 3.0; }, .laid_out = [](int64_t) { return 1.0; }};
     auto cache = FastrunCache::in_memory();
     EXPECT_TRUE(times.is_laid_out(cache.get()));
@@ -205,7 +205,7 @@ TEST(FastRun, LayoutsThatAreFarBehindAreNotMeasuredToTheirEnd) {
     EXPECT_EQ(times.measured, 0) << "who reads the times gives up at the same places";
 }
 
-TEST(FastRun, LayoutsThatMayCatchUpAreMeasured) {
+TEST(FastRun, CompetitiveLayoutsAreMeasured) {
     ChainTimes times{.plain = [](int64_t i) { return i < chain_length / 2 ? 1.05 : 0.5; },
                      .laid_out = [](int64_t) { return 1.0; }};
     EXPECT_FALSE(times.is_laid_out(nullptr));

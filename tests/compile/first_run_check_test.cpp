@@ -115,7 +115,7 @@ TEST_F(FirstRun, NamesTheOperatorThatWritesToItsInput) {
     EXPECT_THAT(error, HasSubstr("bold_relu"));
 }
 
-TEST_F(FirstRun, NamesTheReaderOfWhatWasWrittenTooLate) {
+TEST_F(FirstRun, NamesTheReaderOfAValueWrittenTooLate) {
     exp_writes_later = true;
     auto context = make(true);
     std::string error = error_of(*context);
@@ -145,7 +145,7 @@ TEST_F(FirstRun, ThreadsShareLargeValues) {
     }
 }
 
-TEST_F(FirstRun, GoesIntoLoops) {
+TEST_F(FirstRun, EntersLoops) {
     auto body = make_subgraph(TensorSpecs{f32({4})},
                               [](std::span<const Tensor> in) -> Tensors { return {ops::relu(in[0])}; });
     Graph graph = record({f32({4})}, [&](const Tensors& x) {
@@ -161,7 +161,7 @@ TEST_F(FirstRun, GoesIntoLoops) {
     EXPECT_EQ(error_of(*Context::create(program)), "no error") << "a later run";
 }
 
-TEST_F(FirstRun, OffFindsNothing) {
+TEST_F(FirstRun, IsOffByDefault) {
     relu_writes_its_input = exp_writes_later = true;
     EXPECT_EQ(error_of(*make(false)), "no error");
 }
@@ -174,7 +174,7 @@ TEST_F(FirstRun, OnlyTheFirstRunOfAProgramChecks) {
     EXPECT_EQ(runs_of_relu, 2);
 }
 
-TEST_F(FirstRun, TheUsersObserverIsToldAsWell) {
+TEST_F(FirstRun, UserObserverIsCalledToo) {
     struct Count : StepObserver {
         void before_step(size_t, Context&) override { ++before; }
         void after_step(size_t, Context&) override { ++after; }
@@ -188,7 +188,7 @@ TEST_F(FirstRun, TheUsersObserverIsToldAsWell) {
     EXPECT_EQ(count.after, 8);
 }
 
-TEST_F(FirstRun, LetsInPlaceStepsPass) {
+TEST_F(FirstRun, AcceptsInPlaceSteps) {
     // Each result takes over its input's memory.
     Graph graph = record(
         {f32({4})}, [](const Tensors& x) { return Tensors{ops::relu(ops::exp(ops::relu(ops::exp(x[0]))))}; });

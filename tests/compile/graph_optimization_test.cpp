@@ -41,7 +41,7 @@ TEST(FuseConvBiasWithZ, HasThreeStates) {
     expect_near(run(graph, on, x)[0], run(graph, off, x)[0]);
 }
 
-TEST(FuseConvBiasNonlinearity, LeavesOtherOperatorsToTheLevel) {
+TEST(FuseConvBiasNonlinearity, OtherOperatorsFollowTheLevel) {
     Graph graph = record({f32({2, 3})}, [](const Tensors& x) {
         return Tensors{ops::relu(ops::add(ops::matmul(x[0], ramp({3, 4})), ramp({4})))};
     });
@@ -98,7 +98,7 @@ TEST(Jit, FusesGradients) {
     }
 }
 
-TEST(Jit, LeavesOutsideWhatOthersRead) {
+TEST(Jit, KeepsSharedValuesOutside) {
     Graph graph = record(three, [](const Tensors& x) {
         Tensor product = ops::mul(x[0], x[1]);
         return Tensors{ops::sum(ops::add(product, ops::exp(x[2]))), product};
@@ -110,7 +110,7 @@ TEST(Jit, LeavesOutsideWhatOthersRead) {
 }
 
 // exp, a transposition, an addition, a sum: which of them are one step.
-TEST(Switches, OfTransposesAndReductionsAreStrongerThanTheLevel) {
+TEST(Switches, TransposeAndReductionSwitchesOverrideTheLevel) {
     Graph graph = record({f32({60, 40}), f32({40, 60})}, [](const Tensors& x) {
         return Tensors{ops::sum(ops::add(ops::transpose(ops::exp(x[0]), {.pattern = {1, 0}}), x[1]))};
     });
@@ -156,7 +156,7 @@ TEST(FuseGrain, HasThreeStates) {
     }
 }
 
-TEST(FuseGrain, JoinsThreeAndLeavesWhatIsReadTwice) {
+TEST(FuseGrain, FusesThreeAndKeepsSharedValues) {
     Graph three = record({image(8)}, [&](const Tensors& x) {
         Tensor y = ops::mean(ops::mean(x[0], {.axes = {3}}), {.axes = {2}});
         return Tensors{ops::mean(y, {.axes = {0}})};
@@ -171,7 +171,7 @@ TEST(FuseGrain, JoinsThreeAndLeavesWhatIsReadTwice) {
     EXPECT_EQ(count_steps(twice, options(2)), 2u);
 }
 
-TEST(FuseGrain, JoinsPoolingOfPooling) {
+TEST(FuseGrain, FusesPoolingOfPooling) {
     using Params = ops::AvgPool2d::Params;
     auto steps = [](const Params& first, const Params& second) {
         Graph graph = record({image(8)}, [&](const Tensors& x) {

@@ -122,7 +122,7 @@ TEST(InnerMemory, IsSharedByLoopsThatFollowEachOther) {
     EXPECT_LE(two->memory().plan, one->memory().plan + mebibyte) << "the value between them";
 }
 
-TEST(InnerMemory, IsThatOfTheLargerBranch) {
+TEST(InnerMemory, IsSizedForTheLargerBranch) {
     auto with = [](int n, int m) {
         return compile(record({{DType::f32, {1}, {}}, operand}, [&](const Tensors& in) {
             return ops::cond({in[0], in[1]}, {sums_graph(n), sums_graph(m)});
@@ -141,7 +141,7 @@ TEST(InnerMemory, IsThatOfTheLargerBranch) {
     }
 }
 
-TEST(InnerMemory, NestedLoopsLieInIt) {
+TEST(InnerMemory, ContainsNestedLoops) {
     Graph graph = record({operand}, [](const Tensors& x) {
         auto body = make_subgraph(TensorSpecs{operand}, [](std::span<const Tensor> in) -> Tensors {
             return {sums(scan_sums(in[0], 2, 1), 2)};
@@ -155,7 +155,7 @@ TEST(InnerMemory, NestedLoopsLieInIt) {
     EXPECT_LT(allocated() - before, mebibyte / 8);
 }
 
-TEST(InnerMemory, ContextsOfOneProgramHaveTheirOwn) {
+TEST(InnerMemory, ContextsOfOneProgramHaveSeparateMemory) {
     auto program = compile(one_scan());
     auto a = context_with(program, .5f), b = context_with(program, .25f);
     float of_a = expected(.5f), of_b = expected(.25f);
@@ -171,7 +171,7 @@ TEST(InnerMemory, ContextsOfOneProgramHaveTheirOwn) {
     other.join();
 }
 
-TEST(InnerMemory, FollowsAnArenaThatMoves) {
+TEST(InnerMemory, FollowsAMovedArena) {
     auto program = compile(one_scan());
     auto memory = std::make_shared<ContextMemory>();
     auto context = context_with(program, .5f, memory);
@@ -183,7 +183,7 @@ TEST(InnerMemory, FollowsAnArenaThatMoves) {
     EXPECT_EQ(elsewhere.data<float>()[7], 0);
 }
 
-TEST(InnerMemory, IsToldToObserversOnce) {
+TEST(InnerMemory, IsReportedToObserversOnce) {
     struct Arenas : StepObserver {
         size_t bytes = 0;
         void allocated(const Allocation& allocation, Context&) override { bytes += allocation.bytes; }
@@ -196,14 +196,14 @@ TEST(InnerMemory, IsToldToObserversOnce) {
     EXPECT_EQ(arenas.bytes, program->memory().plan);
 }
 
-TEST(InnerMemory, IsNoneOfTheWorkspaceLimitsBusiness) {
+TEST(InnerMemory, IgnoresTheWorkspaceLimit) {
     CompileOptions options = plain();
     options.select.workspace_limit = 0;
     auto context = context_with(Program::compile(one_scan(), options), .5f);
     EXPECT_FLOAT_EQ(run(*context), expected(.5f));
 }
 
-TEST(InnerMemory, ComesWithTheStepWhereNothingIsPlanned) {
+TEST(InnerMemory, IsAllocatedByTheStepWithoutAPlan) {
     CompileOptions options = plain();
     options.force_dynamic_alloc = true;
     auto context = context_with(Program::compile(one_scan(), options), .5f);

@@ -35,7 +35,7 @@ Graph two_equal_products() {
     });
 }
 
-TEST(LogLevel, SaysNothingOrASummaryOrEachReplacement) {
+TEST(LogLevel, LogsNothingASummaryOrEachReplacement) {
     GTEST_FLAG_SET(death_test_style, "threadsafe");
     ASSERT_EQ(::setenv("MGE_LOG", "passes,memory", 1), 0);
     EXPECT_EXIT(compile_and_exit(two_equal_products(), 0), ::testing::ExitedWithCode(0), "^compiled\n$");
@@ -58,7 +58,7 @@ Graph loop() {
     });
 }
 
-TEST(LogLevel, IsThatOfTheGraphsInside) {
+TEST(LogLevel, AppliesToInnerGraphs) {
     GTEST_FLAG_SET(death_test_style, "threadsafe");
     ASSERT_EQ(::setenv("MGE_LOG", "passes", 1), 0);
     EXPECT_EXIT(compile_and_exit(loop(), 0), ::testing::ExitedWithCode(0), "^compiled\n$");
@@ -92,7 +92,7 @@ TEST(LogLevel, ListsTheThresholdsOfRecomputation) {
     ::unsetenv("MGE_LOG");
 }
 
-TEST(LogLevel, KnowsThree) {
+TEST(LogLevel, HasThreeLevels) {
     CompileOptions o;
     o.log_level = 3;
     EXPECT_THROW(check(o), UserError);

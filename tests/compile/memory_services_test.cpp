@@ -87,7 +87,7 @@ TEST(SharedMemory, IsTheLargestAndNotTheSum) {
     EXPECT_EQ(memory->clear(), 2u);
 }
 
-TEST(Destroy, NeedsTheLastHolder) {
+TEST(Destroy, NeedsTheLastReference) {
     auto allocated = [] { return device(host_device).memory().allocated; };
     CompileOptions o = plain();
     o.allocate_static_mem_after_graph_compile = true;
@@ -178,7 +178,7 @@ TEST(SharedMemory, IsFreeInAChildMadeDuringARun) {
     EXPECT_EQ(status, 0);
 }
 
-TEST(SharedMemory, AnErrorLeavesItFree) {
+TEST(SharedMemory, ErrorReleasesIt) {
     Graph graph = record({f32({6}), {DType::i32, {2}, {}}},
                          [](const Tensors& x) { return Tensors{ops::reshape(ops::add(x[0], x[0]), x[1])}; });
     auto one = Context::create(Program::compile(graph, plain()));
@@ -204,7 +204,7 @@ TEST(SharedMemory, MayBeTakenBefore) {
     EXPECT_EQ(run(*context), expected(6, .25f));
 }
 
-TEST(SharedMemory, AnExecutableHasThatOfItsLargestShape) {
+TEST(SharedMemory, ExecutableUsesItsLargestShape) {
     Executable executable(powers(5), plain());
     auto of_rows = [](int64_t rows) {
         return constant({rows, 1024}, std::vector<float>(size_t(rows) * 1024, .25f));
@@ -242,7 +242,7 @@ public:
     StorageRef last;
 };
 
-TEST(Allocator, GivesTheArenaAgainWhenItsVersionRises) {
+TEST(Allocator, ReallocatesArenaWhenItsVersionRises) {
     auto allocator = std::make_shared<Counting>();
     auto program = Program::compile(powers(4), plain());
     {
@@ -269,7 +269,7 @@ TEST(Allocator, GivesTheArenaAgainWhenItsVersionRises) {
     EXPECT_EQ(allocator->last->users, 1u) << "given back";
 }
 
-TEST(Allocator, GivesWhatARunTakes) {
+TEST(Allocator, ProvidesMemoryOfARun) {
     auto allocator = std::make_shared<Counting>();
     CompileOptions o = plain();
     o.force_dynamic_alloc = true;
@@ -292,7 +292,7 @@ TEST(Allocator, GivesWhatARunTakes) {
     EXPECT_GE(allocator->dynamics, 3);
 }
 
-TEST(Allocator, GivesWhatIsTakenInside) {
+TEST(Allocator, ProvidesMemoryOfInnerRuns) {
     auto chosen = make_subgraph(TensorSpecs{f32({6})}, [](std::span<const Tensor> in) -> Tensors {
         return {ops::exp(ops::cond_take(in[0], ops::greater(in[0], ops::mul(in[0], in[0])))[0])};
     });
@@ -324,7 +324,7 @@ TEST(Allocator, GivesWhatIsTakenInside) {
     }
 }
 
-TEST(Allocator, ThatGivesTooLittleIsRefused) {
+TEST(Allocator, RefusesTooSmallBlocks) {
     class Small final : public ContextAllocator {
         StorageRef alloc_static(DeviceId place, size_t) override {
             return ContextAllocator::alloc_static(place, 64);
@@ -394,7 +394,7 @@ Graph fragments() {
     });
 }
 
-TEST(Defragment, MovesValuesTogetherWhenNoHoleIsLargeEnough) {
+TEST(Defragment, CompactsWhenNoHoleIsLargeEnough) {
     auto run_in = [](size_t bytes, bool defragments, std::shared_ptr<Stretch>& stretch) {
         CompileOptions o = plain();
         o.level = 0;
@@ -440,7 +440,7 @@ Graph deep_chain() {
     });
 }
 
-TEST(Dtr, KeepsToItsBudget) {
+TEST(Dtr, StaysWithinItsBudget) {
     auto sum_of = [](const std::shared_ptr<const Program>& program) {
         auto context = Context::create(program);
         fill(*context, .5f);
@@ -545,7 +545,7 @@ TEST(BoundOutputs, AreWrittenInPlace) {
     }
 }
 
-TEST(BoundOutputs, MayBeSomeOfThem) {
+TEST(BoundOutputs, MayBindSomeOutputs) {
     Graph graph = record({f32({4})}, [](const Tensors& x) {
         return Tensors{ops::exp(x[0]), ops::sin(x[0]), x[0]};
     });
@@ -566,7 +566,7 @@ TEST(BoundOutputs, MayBeSomeOfThem) {
                 HasSubstr("force_output_use_user_specified_memory"));
 }
 
-TEST(BoundOutputs, AreCheckedWhenTheyAreGiven) {
+TEST(BoundOutputs, AreCheckedWhenBound) {
     CompileOptions o = plain();
     o.force_output_use_user_specified_memory = true;
     Graph graph = record({f32({4})}, [](const Tensors& x) { return Tensors{ops::exp(x[0])}; });

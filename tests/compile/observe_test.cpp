@@ -53,7 +53,7 @@ TEST(Steps, NameTheNodesTheyCompute) {
 }
 
 // A node that is computed elsewhere already is a source of the step that does so.
-TEST(Steps, KeepTheSourcesOfMergedNodes) {
+TEST(Steps, KeepSourcesOfMergedNodes) {
     GraphBuilder builder;
     Tensor x = builder.input(f32({4}), "x");
     InterpreterScope scope(builder);
@@ -63,7 +63,7 @@ TEST(Steps, KeepTheSourcesOfMergedNodes) {
     EXPECT_THAT(source_ops(program->steps()[0]), ElementsAre("exp", "exp"));
 }
 
-TEST(Values, SayWhereTheyLie) {
+TEST(Values, ReportTheirDevice) {
     GraphBuilder builder;
     Tensor x = builder.input(f32({2, 3}), "x");
     std::vector<float> w(6, 1);
@@ -114,7 +114,7 @@ TEST(Observer, SeesEachStepAndItsValues) {
     EXPECT_THAT(recorder.events, IsEmpty());
 }
 
-TEST(Observer, IsToldOfOneRunOfAnExecutable) {
+TEST(Observer, SeesOneRunOfAnExecutable) {
     Executable executable(dense_graph(), {});
     Recorder recorder;
     recorder.output = executable.program_for({f32({1, 2})})->steps()[0].outputs.at(0);
@@ -173,7 +173,7 @@ struct EventRecorder : StepObserver {
     std::vector<std::string>& calls;
 };
 
-TEST(Observer, SeveralStandAroundEachOther) {
+TEST(Observer, SeveralAreNested) {
     auto context = Context::create(Program::compile(dense_graph(), {}));
     std::memset(context->input(0), 0, 8);
     std::vector<std::string> calls;
@@ -194,7 +194,7 @@ TEST(Observer, SeveralStandAroundEachOther) {
     EXPECT_EQ(calls.size(), 6u) << "observe() takes the place of all others";
 }
 
-TEST(Observer, IsToldOfTheEndByAnError) {
+TEST(Observer, SeesTheEndByAnError) {
     auto context = Context::create(Program::compile(dense_graph(), {}));
     std::memset(context->input(0), 0, 8);
     std::vector<std::string> calls;
@@ -208,7 +208,7 @@ TEST(Observer, IsToldOfTheEndByAnError) {
     EXPECT_THAT(calls, ElementsAre("t run", "t before 0", "t [stopper] enough"));
 }
 
-TEST(Observer, AttachedDuringARunIsToldOfTheNext) {
+TEST(Observer, AttachedDuringARunSeesTheNext) {
     struct Joining : StepObserver {
         StepObserver* other = nullptr;
         void before_step(size_t step, Context& context) override {
@@ -227,7 +227,7 @@ TEST(Observer, AttachedDuringARunIsToldOfTheNext) {
     EXPECT_EQ(calls.size(), 6u);
 }
 
-TEST(Observer, IsToldOfMemory) {
+TEST(Observer, SeesAllocations) {
     struct Memory : StepObserver {
         size_t arenas = 0, values = 0;
         void allocated(const Allocation& allocation, Context&) override {

@@ -9,7 +9,7 @@
 namespace mge::test {
 namespace {
 
-TEST(Layout, OneThatDoesNotExistIsRefused) {
+TEST(Layout, UnknownLayoutIsRefused) {
     CompileOptions o = options(2);
     o.layout = "NCHW5";
     Graph no_images = record({f32({4})}, [](const Tensors& x) { return Tensors{ops::exp(x[0])}; });
@@ -22,7 +22,7 @@ std::vector<std::string> algorithms(const Program& program) {
     return names;
 }
 
-TEST(Layout, OneWithoutKernelsLeavesTheEngineItsChoiceAndIsListed) {
+TEST(Layout, LayoutWithoutKernelsIsIgnoredAndListed) {
     CompileOptions own = options(2), named = options(2);
     own.layout = "auto";
     auto chosen = Program::compile(conv_net(), own);
@@ -78,7 +78,7 @@ std::vector<std::string> ignored(const Graph& graph, const CompileOptions& o) {
 using Fields = std::vector<std::string>;
 
 // A switch without effect is reported if it is on, but not if it is off or unset.
-TEST(Switches, ThatFindNothingAreListed) {
+TEST(Switches, WithoutEffectAreListed) {
     Graph nothing = record({f32({4, 4})}, [](const Tensors& x) { return Tensors{ops::matmul(x[0], x[0])}; });
     auto with = [](auto member, bool on) {
         CompileOptions o;
@@ -107,7 +107,7 @@ TEST(Switches, ThatFindNothingAreListed) {
         (Fields{"switches.fuse_elementwise", "switches.store_half"}));
 }
 
-TEST(CompileOptions, ThatDoNothingOnAnyDeviceAreListed) {
+TEST(CompileOptions, ReportsOptionsWithoutEffectOnAnyDevice) {
     CompileOptions o = options(2);
     o.switches.fuse_elementwise = std::nullopt;
     o.plan.copies_beside = o.plan.records_runs = false;
@@ -122,7 +122,7 @@ TEST(CompileOptions, ThatDoNothingOnAnyDeviceAreListed) {
         std::string::npos);
 }
 
-TEST(VerifyPasses, FindsAGraphThatIsNone) {
+TEST(VerifyPasses, RejectsAnInvalidGraph) {
     constexpr Pass spoiling{"spoil", 0, [](Graph graph, const PassOptions&) {
                                 graph.value(graph.node(0).outputs[0]).spec.dtype = DType::i32;
                                 return graph;
@@ -134,7 +134,7 @@ TEST(VerifyPasses, FindsAGraphThatIsNone) {
     EXPECT_THROW(Program::compile(graph, o), Error);
 }
 
-TEST(CompileOptions, SaysWhatThisBuildCannotDo) {
+TEST(CompileOptions, RejectsOptionsOfMissingFeatures) {
     auto refuse = [](auto change, ErrorCode code, const char* name) {
         CompileOptions o;
         change(o);

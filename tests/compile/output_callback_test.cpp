@@ -73,8 +73,8 @@ void expect_called_with_equal_values(bool views) {
     EXPECT_THAT(order, ElementsAre(1, 2, 3));
 }
 
-TEST(OutputCallback, GetsEachOutputWhenItIsReady) { expect_called_with_equal_values(false); }
-TEST(OutputCallback, GetsViewsToo) { expect_called_with_equal_values(true); }
+TEST(OutputCallback, ReceivesEachOutputWhenReady) { expect_called_with_equal_values(false); }
+TEST(OutputCallback, ReceivesViews) { expect_called_with_equal_values(true); }
 
 TEST(OutputCallback, TheSameValueTwiceIsTwoCalls) {
     GraphBuilder builder;
@@ -118,7 +118,7 @@ TEST(OutputCallback, WorksWithoutAPlanAndWithRunTimeShapes) {
     }
 }
 
-TEST(OutputCallback, AnErrorInsideEndsTheRun) {
+TEST(OutputCallback, ErrorInsideEndsTheRun) {
     auto context = context_of(Program::compile(doublings(3), for_callbacks({0})));
     context->on_output(0, [](const Tensor&) { throw_user("callback", "enough"); });
     EXPECT_THAT(error_of([&] { context->run(); }), HasSubstr("[callback] enough"));

@@ -39,7 +39,7 @@ struct Sample {
     Graph graph;
 };
 
-TEST(Parts, GoOnWithWhatTheOthersHaveLeft) {
+TEST(Parts, ContinueWithRemainingValues) {
     Sample sample;
     PartedExecutable parts(sample.graph, {{sample.y()}, {sample.z()}, {sample.u()}}, {});
     EXPECT_EQ(parts.size(), 3u);
@@ -101,7 +101,7 @@ TEST(Parts, KeepExtraDependencies) {
     EXPECT_EQ(first(parts.run(1, {})[0]), -3);
 }
 
-TEST(Parts, RefuseWrongOrdersInputsAndOptions) {
+TEST(Parts, RejectInvalidOrdersInputsAndOptions) {
     Sample sample;
     PartedExecutable parts(sample.graph, {{sample.y()}, {sample.z()}}, {});
     EXPECT_THAT(error_of([&] {

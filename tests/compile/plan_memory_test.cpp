@@ -40,7 +40,7 @@ TEST(PlanMemory, IsEmptyWithoutBlocks) {
     EXPECT_EQ(plan.lower_bound, 0u);
 }
 
-TEST(PlanMemory, ReusesWhatIsDead) {
+TEST(PlanMemory, ReusesDeadBlocks) {
     std::vector<MemoryBlock> chain{{100, 0, 1}, {100, 1, 2}, {100, 2, 3}, {0, 2, 3}};
     MemoryPlan plan = plan_memory(chain);
     EXPECT_EQ(plan.bytes, 256u);

@@ -201,7 +201,7 @@ TEST(Precision, IsListedWhereItDoesNothing) {
     }
 }
 
-TEST(Precision, ChecksOfEachRunAllowForIt) {
+TEST(Precision, GuardsAllowForIt) {
     for (auto precision : {Precision::relaxed, Precision::fast}) {
         CompileOptions o = with(precision);
         o.level = -2;

@@ -75,7 +75,7 @@ TEST(Program, RefusesPortsThatDoNotExist) {
     EXPECT_THROW(context->output(7), UserError);
 }
 
-TEST(Executable, TakesNewShapesAndKeepsResults) {
+TEST(Executable, AcceptsNewShapesAndKeepsResults) {
     Executable executable(small_graph(), {});
     Tensors first = executable.run(std::vector{vector_of({1, 2}), vector_of({3, 4})});
     Tensors second = executable.run(std::vector{vector_of({1}), vector_of({2})});
@@ -99,7 +99,7 @@ TEST(Executable, RefusesWrongInputs) {
     EXPECT_THROW(executable.run(std::vector{vector_of({1, 2}), vector_of({1, 2, 3})}), UserError);
 }
 
-TEST(Executable, HandsInputsAndConstantsThrough) {
+TEST(Executable, ReturnsInputsAndConstants) {
     GraphBuilder builder;
     Tensor a = builder.input(f32({4}), "a"), c = vector_of({7});
     InterpreterScope scope(builder);

@@ -90,7 +90,7 @@ size_t plan_of(const Graph& graph, const CompileOptions& options) {
     return Program::compile(graph, options)->memory().plan;
 }
 
-TEST(Recomputation, AThirdOfTheMemoryForAThirdMoreWork) {
+TEST(Recomputation, UsesAThirdOfTheMemoryForAThirdMoreWork) {
     Graph graph = training(64);
     auto plain = Program::compile(graph, saving(false)), less = Program::compile(graph, saving(true));
     EXPECT_GE(plain->memory().plan, 64 * layer_bytes);
@@ -169,7 +169,7 @@ TEST(Recomputation, RunTimeShapesAndEmptyGraphsWork) {
     expect_equal(run(dynamic, saving(true)), run(dynamic, saving(false)));
 }
 
-TEST(Recomputation, MoreTriesAreNeverWorse) {
+TEST(Recomputation, MoreIterationsAreNeverWorse) {
     Graph graph = training(40, [](const Tensor& x, const Tensor& weight, int i) {
         Tensor y = ops::tanh(ops::matmul(x, weight));
         // Layers of different sizes.
@@ -216,7 +216,7 @@ TEST(Recomputation, StopsAtTheBound) {
     EXPECT_GT(repeated(0), 1u);
 }
 
-TEST(Recomputation, CutsBehindEndpointsOnly) {
+TEST(Recomputation, CutsAfterEndpointsOnly) {
     Graph graph = record({f32({rows, columns})}, [](const Tensors& x) {
         Tensor y = x[0];
         for (int i = 0; i < 32; ++i) y = i % 2 ? ops::sin(y) : ops::tanh(y);
@@ -270,7 +270,7 @@ TEST(Recomputation, ChecksItsOptions) {
     EXPECT_THROW(check(o), UserError);
 }
 
-TEST(Recomputation, IsOffUnlessAskedFor) {
+TEST(Recomputation, IsOffByDefault) {
     auto program = Program::compile(training(8), CompileOptions{});
     EXPECT_EQ(program->memory().repeated_segments, 0u);
 }

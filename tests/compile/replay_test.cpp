@@ -38,7 +38,7 @@ std::string error_of(const CompileOptions& options) {
     return {};
 }
 
-TEST(Replay, TakesTheGivenAlgorithms) {
+TEST(Replay, UsesGivenAlgorithms) {
     CompileOptions reference;
     reference.select.reference = true;
     auto slow = Program::compile(sample_graph(), reference);
@@ -62,7 +62,7 @@ TEST(Replay, NamesTheStepAndTheReason) {
     EXPECT_THAT(error_of(options), HasSubstr("algorithms for 1 step are given, the program here has 2"));
 }
 
-TEST(Reports, TellPortsViewsAndWorkspaces) {
+TEST(Reports, ListPortsViewsAndWorkspaces) {
     auto program = Program::compile(sample_graph(), {});
     auto& output = program->outputs().at(0);
     ASSERT_NE(output.value, no_value);

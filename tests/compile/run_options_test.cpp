@@ -54,7 +54,7 @@ Tensor exponentials(Executable& executable, int64_t rows) {
     return executable.run(Tensors{ramp({rows, 8})})[0];
 }
 
-TEST(FakeNextExec, IsOneRunOfAllShapes) {
+TEST(FakeNextExec, RunsOnceForAllShapes) {
     Graph graph = record({f32({2, 8})}, [](const Tensors& x) { return Tensors{ops::exp(x[0])}; });
     auto first = [](const Tensor& t) { return *t.data<float>(); };
     float expected = std::exp(first(ramp({1})));
@@ -75,7 +75,7 @@ TEST(FakeNextExec, IsOneRunOfAllShapes) {
     EXPECT_NEAR(first(kept), expected, 1e-6) << "no run writes to what another has given";
 }
 
-TEST(FakeNextExec, GivesInputsThroughAndNoShapesOfRuns) {
+TEST(FakeNextExec, ReturnsInputsWithoutDynamicShapes) {
     Graph graph = record({f32({4}), f32({4})}, [](const Tensors& x) {
         return Tensors{x[0], ops::cond_take(x[0], ops::greater(x[0], x[1]))[0]};
     });
@@ -108,7 +108,7 @@ TEST(FakeNextExec, IsSetForALaterRunOfAContext) {
     expect_refused([&] { executable.fake_next_exec(); }, "contradicts fake_next_exec");
 }
 
-TEST(ConstShape, RefusesOthers) {
+TEST(ConstShape, RefusesOtherShapes) {
     CompileOptions o = options(2);
     o.const_shape = true;
     Executable executable(conv_net(), o);
@@ -116,7 +116,7 @@ TEST(ConstShape, RefusesOthers) {
     expect_refused([&] { executable.run(Tensors{ramp({3, 16, 12, 12})}); }, "const_shape");
 }
 
-TEST(RecordLevel, TwoGivesUpTheGraph) {
+TEST(RecordLevel, TwoReleasesTheGraph) {
     CompileOptions o = options(2);
     o.comp_node_seq_record_level = 2;
     expect_refused([&] { Program::compile(conv_net(), o); }, "contradicts var_sanity_check_first_run");

@@ -77,13 +77,13 @@ TEST(SplitViews, DensePartsAreNoStep) {
     expect_steps(0, {0, 4}, {.axis = 1, .sizes = {1, 3}});
 }
 
-TEST(SplitViews, OthersAreCopied) {
+TEST(SplitViews, OtherPartsAreCopied) {
     expect_steps(1, {6, 5}, {.axis = 1, .sizes = {2, 3}});
     expect_steps(1, {2, 8, 3}, {.axis = 1, .sizes = {4, 4}});
 }
 
 // A caller that holds an output holds its memory, which must not contain the value that it was cut from.
-TEST(SplitViews, AnOutputIsNoPartOfAnotherValue) {
+TEST(SplitViews, OutputsAreNotViews) {
     Graph graph = record({f32({6, 5})}, [](const Tensors& x) {
         Tensors parts = ops::split(ops::neg(x[0]), {.axis = 0, .sizes = {2, 4}});
         return Tensors{parts[0], ops::exp(parts[1])};
@@ -139,7 +139,7 @@ TEST(SplitViews, BlockedImagesAreCutInPlace) {
 }
 
 // Neither the other part nor the whole changes while somebody reads it.
-TEST(SplitViews, WritingOverAPartLeavesTheOthers) {
+TEST(SplitViews, WritingAPartKeepsTheOthers) {
     ops::Slice::Params first_row{{0, 0, INT64_MIN, INT64_MIN, 1}};
     Graph graph = record({f32({6, 5})}, [&](const Tensors& inputs) {
         Tensor x = ops::neg(inputs[0]), value = inputs[0];
@@ -154,7 +154,7 @@ TEST(SplitViews, WritingOverAPartLeavesTheOthers) {
     expect_same_bytes(run(graph, unfused(), x), run(graph, unfused(false), x));
 }
 
-TEST(SplitViews, ShapesThatOnlyARunTells) {
+TEST(SplitViews, RunTimeShapes) {
     Graph graph = record({f32({8, 8})}, [](const Tensors& inputs) {
         Tensor found = ops::cond_take(inputs[0], ops::greater(inputs[0], constant({1}, {-9.f})))[0];
         Tensors parts = ops::split(found, {.axis = 0, .sizes = {20, 0, 44}});

@@ -70,7 +70,7 @@ void expect_view(bool is_view, const TensorSpec& spec, const std::function<Tenso
     expect_same_bytes(run(graph, unfused(), x)[0], run(graph, unfused(false), x)[0]);
 }
 
-TEST(Views, ADenseSliceIsNoStep) {
+TEST(Views, DenseSliceIsAView) {
     expect_view(true, f32({6, 5}), [](auto& x) { return rows(x, 2, 4); });
     expect_view(true, f32({6, 5}), [](auto& x) { return rows(x, -3, out); });
     expect_view(true, f32({6, 5}), [](auto& x) { return row(x, 5); });
@@ -81,7 +81,7 @@ TEST(Views, ADenseSliceIsNoStep) {
     });
 }
 
-TEST(Views, OthersAreGathered) {
+TEST(Views, OtherSlicesAreGathered) {
     expect_view(false, f32({6, 5}), [](auto& x) { return columns(x, 1, 3); });
     expect_view(false, f32({6, 5}), [](auto& x) {
         return ops::slice(Tensors{x}, {.items = {0, 0, 6, 2, 0}});
@@ -93,7 +93,7 @@ TEST(Views, OthersAreGathered) {
 }
 
 // A caller that holds an output holds its memory, which must not contain the value that it was cut from.
-TEST(Views, AnOutputIsNoPartOfAnotherValue) {
+TEST(Views, OutputsAreNotViews) {
     Graph graph = record({f32({6, 5})}, [](const Tensors& x) {
         Tensor y = ops::exp(x[0]);
         return Tensors{rows(x[0], 1, 3), ops::reshape(rows(y, 2, 4), {.shape = {5, 2}}), y};
@@ -103,7 +103,7 @@ TEST(Views, AnOutputIsNoPartOfAnotherValue) {
     expect_all_same(run(graph, unfused(), x), run(graph, unfused(false), x));
 }
 
-TEST(Views, WhatIsReadLaterIsNotOverwritten) {
+TEST(Views, ValuesReadLaterAreNotOverwritten) {
     Graph graph = record({f32({6, 5})}, [](const Tensors& x) {
         Tensor y = ops::exp(x[0]);
         Tensor top = rows(y, 0, 3), bottom = rows(y, 3, 6);
@@ -114,7 +114,7 @@ TEST(Views, WhatIsReadLaterIsNotOverwritten) {
     expect_all_same(run(graph, unfused(), x), run(graph, unfused(false), x));
 }
 
-TEST(Views, OfAConstantAndOfAnInput) {
+TEST(Views, ViewsOfConstantsAndInputs) {
     Graph graph = record({f32({6, 5})}, [](const Tensors& x) {
         return Tensors{ops::add(rows(x[0], 1, 3), rows(numbered({4, 5}), 2, 4))};
     });
@@ -123,7 +123,7 @@ TEST(Views, OfAConstantAndOfAnInput) {
     expect_same_bytes(run(graph, unfused(), x)[0], run(graph, unfused(false), x)[0]);
 }
 
-TEST(Views, FollowWhereverMemoryGoes) {
+TEST(Views, FollowMovedMemory) {
     auto slice = [](const Tensor& x) { return rows(x, 2, 4); };
     Graph graph = between(f32({6, 5}), slice);
     Tensors x{numbered({6, 5})};
@@ -140,7 +140,7 @@ TEST(Views, FollowWhereverMemoryGoes) {
     }
 }
 
-TEST(Views, AreReportedWithTheMemoryTheyLieIn) {
+TEST(Views, AreReportedWithTheirMemory) {
     auto program = Program::compile(between(f32({6, 5}), [](auto& x) { return rows(x, 2, 4); }), unfused());
     auto& values = program->values();
     auto view = std::ranges::find_if(values, [](auto& value) { return value.view_of != no_value; });
@@ -149,7 +149,7 @@ TEST(Views, AreReportedWithTheMemoryTheyLieIn) {
     EXPECT_EQ(view->offset, values[size_t(view->view_of)].offset);
 }
 
-TEST(Views, ShapesThatOnlyARunTells) {
+TEST(Views, RunTimeShapes) {
     Graph graph = record({f32({6, 5})}, [](const Tensors& x) {
         Tensor found = ops::cond_take(x[0], ops::greater(x[0], constant({1}, {-1.f})))[0];
         return Tensors{ops::exp(rows(found, 10, 13)),

@@ -69,7 +69,7 @@ TEST(WeightPreprocess, OffPacksNothingOnReleasesTheOriginals) {
     EXPECT_LE(double(on.weights + on.made_weights + on.packed_weights), 1.05 * double(on.packed_weights));
 }
 
-TEST(WeightPreprocess, MemoryIsFreeOnceTheGraphIsGone) {
+TEST(WeightPreprocess, MemoryIsFreedWithTheGraph) {
     size_t before = allocated();
     Graph graph = convolutions({4, 5, 6});
     auto program = Program::compile(graph, packing(true));
@@ -84,7 +84,7 @@ TEST(WeightPreprocess, MemoryIsFreeOnceTheGraphIsGone) {
     expect_near(context->output(0), Executable(convolutions({4, 5, 6}), packing(false)).run(Tensors{x})[0]);
 }
 
-TEST(WeightPreprocess, OtherShapesAreRightAndShareWhatIsPacked) {
+TEST(WeightPreprocess, OtherShapesShareThePackedWeights) {
     size_t before = allocated();
     Executable packed(convolutions({7, 8}), packing(true)), plain(convolutions({7, 8}), packing(false));
     size_t models = allocated() - before;
@@ -136,7 +136,7 @@ TEST(WeightPreprocess, AnotherReaderKeepsTheOriginal) {
     EXPECT_EQ(Program::compile(output, packing(true))->memory().weights, kernel_bytes) << "it is a result";
 }
 
-TEST(WeightPreprocess, ObserversFindOriginalsWhenTheyAskForThem) {
+TEST(WeightPreprocess, ObserversGetOriginals) {
     auto value_of_weight = [](bool keeps) {
         Graph graph = convolutions({1});
         auto options = packing(true);
@@ -156,7 +156,7 @@ TEST(WeightPreprocess, ObserversFindOriginalsWhenTheyAskForThem) {
 }
 
 // A bias of less than a page is stored between two released kernels: reading it must not bring them back.
-TEST(WeightPreprocess, WhatStaysBringsNoNeighbourBack) {
+TEST(WeightPreprocess, KeptOriginalsDoNotReloadNeighbours) {
     NewFolder folder("mge_weights");
     const std::string path = folder.file("model.mge");
     Graph graph = record({f32({1, channels, 12, 12})}, [&](const Tensors& x) {
@@ -177,7 +177,7 @@ TEST(WeightPreprocess, WhatStaysBringsNoNeighbourBack) {
     EXPECT_LE(resident_bytes(constant_pieces(model.graph, true)).value(), small + 5 * pages_of_each);
 }
 
-TEST(WeightPreprocess, PagesOfAModelsFileAreGivenBack) {
+TEST(WeightPreprocess, PagesOfAModelFileAreReleased) {
     NewFolder folder("mge_weights");
     const std::string path = folder.file("model.mge");
     write_model(path, {convolutions({1, 2, 3, 4}), {}, {}});

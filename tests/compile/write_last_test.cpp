@@ -57,7 +57,7 @@ Graph set_and_read() {
     });
 }
 
-TEST(WriteLast, AnUpdateWaitsForTheOtherReaders) {
+TEST(WriteLast, UpdateWaitsForOtherReaders) {
     auto forced = Program::compile(set_and_read(), plain());
     EXPECT_THAT(steps_of(forced), ElementsAre("exp", "tanh", "set_slice", "sin", "add"));
     EXPECT_TRUE(is_in_place(*forced, "set_slice"));
@@ -104,7 +104,7 @@ void expect_unmoved(const Graph& graph, CompileOptions o = plain()) {
     EXPECT_EQ(steps_of(Program::compile(graph, o)), steps_of(Program::compile(graph, plain(true))));
 }
 
-TEST(WriteLast, AReaderThatNeedsTheResultIsNotPassed) {
+TEST(WriteLast, ReadersOfTheResultComeLater) {
     expect_unmoved(record({f32({64, 64}), f32({1, 64})}, [](const Tensors& x) {
         Tensor h = ops::exp(x[0]);
         return Tensors{ops::mul(h, ops::sin(with_first_row(h, x[1])))};
@@ -125,7 +125,7 @@ TEST(WriteLast, InputsConstantsAndOutputsAreNotOverwritten) {
     }));
 }
 
-TEST(WriteLast, OfTwoUpdatesOneIsInPlace) {
+TEST(WriteLast, OneOfTwoUpdatesIsInPlace) {
     Graph graph = record({f32({64, 64}), f32({1, 64})}, [](const Tensors& x) {
         Tensor h = ops::exp(x[0]);
         Tensor a = with_first_row(h, x[1]);
@@ -156,7 +156,7 @@ TEST(WriteLast, NeedsAPlanThatOverwrites) {
     expect_unmoved(set_and_read(), o);
 }
 
-TEST(NoForceInplace, IsListedWhereNothingWouldBeForced) {
+TEST(NoForceInplace, IsListedWithoutEffect) {
     auto ignored = [](const Graph& graph) {
         std::vector<std::string> options;
         CompileOptions o = plain(true);

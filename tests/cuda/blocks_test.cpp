@@ -36,7 +36,7 @@ TEST(CudaBlocks, PlaceManyIndices) {
     check_op<ops::SetTake>({.axes = {0}}, {{.shape = {50, 2}}, {.shape = {3000, 2}}, index}, of({DType::u8}));
 }
 
-TEST(CudaBlocks, TakeWhatHoldsOfALongMask) {
+TEST(CudaBlocks, SelectWithALongMask) {
     InputSpec mask{.shape = {30'001}, .dtype = DType::boolean, .values = {1, 0, 0, 1, 1, 0, 1}};
     check_op<ops::CondTake>({}, {{.shape = {30'001}}, mask}, of({DType::f32, DType::u8}));
 }
@@ -50,7 +50,7 @@ TEST(CudaBlocks, MeasureALongParameter) {
 }
 
 // Rows that fit in a warp, in several warps, and in none; few and many of them.
-TEST(CudaBlocks, GoOverRowsOfAnyLength) {
+TEST(CudaBlocks, ReduceRowsOfAnyLength) {
     for (auto [rows, n] : std::vector<std::pair<int64_t, int64_t>>{
              {3, 8}, {3, 256}, {3, 328}, {3, 1032}, {3, 8200}, {520, 1024}, {515, 1032}, {513, 67}}) {
         InputSpec x{.shape = {rows, n}}, factors{.shape = {n}};

@@ -84,7 +84,7 @@ std::vector<Values> expected(int runs) {
     return all;
 }
 
-TEST(OverlappedCopies, GiveWhatOneQueueGives) {
+TEST(OverlappedCopies, MatchOneQueue) {
     auto right = expected(3);
     for (int level : {0, 1}) {
         auto options = beside();
@@ -102,7 +102,7 @@ TEST(OverlappedCopies, GiveWhatOneQueueGives) {
 
 // Its inputs and outputs are page-locked, so nothing waits for a copy where it is asked for; other memory may
 // be bound, an observer may look, and the arenas may move.
-TEST(OverlappedCopies, AContextGoesOnAfterEveryKindOfRun) {
+TEST(OverlappedCopies, ContextWorksAfterEveryKindOfRun) {
     auto right = expected(8);
     auto context = Context::create(Program::compile(across(gpu(), host_device), beside()));
     StepObserver silent;
@@ -194,7 +194,7 @@ TEST(OverlappedCopies, RunsFollowEachOtherAtOnce) {
 
 const LanePlan& lanes_of(const Program& program) { return program.parts().enqueue_plan.copies; }
 
-TEST(OverlappedCopies, TheOptionTurnsThemOff) {
+TEST(OverlappedCopies, OptionDisablesThem) {
     auto on = Program::compile(across(gpu(), host_device), beside()),
          off = Program::compile(across(gpu(), host_device), beside(false));
     EXPECT_EQ(lanes_of(*on).copies.size(), 8U);
@@ -217,7 +217,7 @@ TEST(OverlappedCopies, OnlyWhatTouchesTheSameMemoryWaits) {
 }
 
 // The host reads copied data, so earlier errors are reported there.
-TEST(OverlappedCopies, FaultsAreToldWhereTheHostReads) {
+TEST(OverlappedCopies, FaultsAreThrownWhenTheHostReads) {
     GraphBuilder builder;
     {
         InterpreterScope scope(builder);

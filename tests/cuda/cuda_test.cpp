@@ -29,7 +29,7 @@ std::vector<float> counted(size_t n) {
     return values;
 }
 
-TEST(Cuda, NamesAreThoseOfGpus) {
+TEST(Cuda, AcceptsGpuNames) {
     EXPECT_EQ(parse_device("gpu0"), parse_device("cuda0"));
     EXPECT_EQ(physical_name(parse_device("gpu0:3")), "gpu0:3");
     EXPECT_THAT(error_of<DeviceError>([] { parse_device("gpu200"); }),
@@ -51,7 +51,7 @@ TEST(Cuda, AMatrixWithoutInverseIsNamed) {
     EXPECT_THAT(error_of<UserError>([&] { ops::matinv(x); }), HasSubstr("matrix 2 of x is singular"));
 }
 
-TEST(Cuda, WhatIsWrongInOperandsIsSaidAsByTheCpu) {
+TEST(Cuda, InvalidOperandsGiveTheMessagesOfTheCpu) {
     auto there = [](const Tensor& tensor) { return to_device(tensor, gpu()); };
     Tensor state = there(tensor_of<int32_t>({2}, {1, 2})), weights = on(gpu(), {1, -1, 2});
     EXPECT_THAT(error_of<UserError>([&] { ops::multinomial(state, weights); }),
@@ -65,7 +65,7 @@ TEST(Cuda, WhatIsWrongInOperandsIsSaidAsByTheCpu) {
                 HasSubstr("node 0 of 1 has the child 5"));
 }
 
-TEST(Cuda, ValuesComeBackAsTheyWent) {
+TEST(Cuda, ValuesRoundTrip) {
     for (size_t n : {1, 1000, 300'000}) {
         auto values = counted(n);
         EXPECT_EQ(floats_of(on(gpu(), values)), values) << n;
@@ -147,7 +147,7 @@ TEST(Cuda, ThreadsShareADevice) {
         });
 }
 
-TEST(Cuda, WhatADtypeLacksIsSaid) {
+TEST(Cuda, UnsupportedDtypesAreNamed) {
     double values[] = {1, 2, 3, 4};
     Tensor x = tensor_from_host({DType::f64, {2, 2}, {}}, values, gpu());
     for (std::function<void()> compute : {std::function<void()>([&] { ops::exp(x); }),

@@ -65,14 +65,14 @@ protected:
     Layout channels_last = Layout::named("nhwc");
 };
 
-TEST_F(CudnnPlans, BiasResidualAndReluAreInside) {
+TEST_F(CudnnPlans, FusesBiasResidualAndRelu) {
     for (DType dtype : {DType::f32, DType::f16, DType::bf16})
         for (auto& layout : {Layout(), channels_last})
             EXPECT_TRUE(is_fused_candidate(best_plan(Conv2d::name, dtype, layout).name)) << dtype << layout;
 }
 
 // The copy is in the workspace: tensor cores need channels last, strict f32 plain images.
-TEST_F(CudnnPlans, ImagesAreCopiedInTheOtherLayout) {
+TEST_F(CudnnPlans, CopiesImagesToTheOtherLayout) {
     for (std::string_view op : {Conv2d::name, Conv2dBackwardData::name, Conv2dBackwardWeight::name}) {
         auto plain = best_plan(op, DType::f16, {}), last = best_plan(op, DType::f16, channels_last);
         EXPECT_FALSE(plain.name.empty() || last.name.empty()) << op;

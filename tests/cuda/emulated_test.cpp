@@ -23,7 +23,7 @@ using testing::HasSubstr;
 
 DeviceId gpu() { return other_device().id; }
 
-TEST(EmulatedCuda, WantOfMemoryNamesWhatWasAsked) {
+TEST(EmulatedCuda, OutOfMemoryNamesTheRequest) {
     device(gpu()).release_cached();
     cuda::emulated::set_memory(size_t(64) << 20);
     EXPECT_THAT(error_of<MemoryError>([] { queue_of(gpu()).allocate(size_t(100) << 20); }),
@@ -39,7 +39,7 @@ TEST(EmulatedCuda, WantOfMemoryNamesWhatWasAsked) {
     cuda::emulated::set_memory(size_t(8) << 30);
 }
 
-TEST(EmulatedCuda, AFaultThatLastsNamesTheLastOperators) {
+TEST(EmulatedCuda, PersistentFaultNamesTheLastOperators) {
     Tensor x = on(gpu(), {1, 2, 3});
     queue_of(gpu()).wait();  // the work in flight would be lost, too
     Tensor y = ops::exp(ops::add(x, x));
@@ -52,7 +52,7 @@ TEST(EmulatedCuda, AFaultThatLastsNamesTheLastOperators) {
     EXPECT_EQ(floats_of(ops::add(x, x))[2], 6);
 }
 
-TEST(EmulatedCuda, EveryFaultThatLastsLosesTheDevice) {
+TEST(EmulatedCuda, PersistentFaultsLoseTheDevice) {
     for (auto fault : {cudaErrorContained, cudaErrorIllegalAddress, cudaErrorLaunchTimeout, cudaErrorAssert,
                        cudaErrorHardwareStackError, cudaErrorIllegalInstruction, cudaErrorMisalignedAddress,
                        cudaErrorInvalidAddressSpace, cudaErrorInvalidPc, cudaErrorLaunchFailure,
@@ -68,7 +68,7 @@ TEST(EmulatedCuda, EveryFaultThatLastsLosesTheDevice) {
     }
 }
 
-TEST(EmulatedCuda, AFaultThatPassesIsToldOnce) {
+TEST(EmulatedCuda, TransientFaultIsReportedOnce) {
     Tensor x = on(gpu(), {1, 2, 3});
     queue_of(gpu()).wait();
     cuda::emulated::fail_next(cudaErrorInvalidValue);
@@ -77,14 +77,14 @@ TEST(EmulatedCuda, AFaultThatPassesIsToldOnce) {
     EXPECT_EQ(floats_of(ops::add(x, x))[2], 6);
 }
 
-TEST(EmulatedCuda, AnotherLibrarysChoiceOfTheDeviceIsNoticed) {
+TEST(EmulatedCuda, DeviceChangesByOtherLibrariesAreNoticed) {
     Tensor x = on(gpu(), {1, 2, 3});
     ASSERT_EQ(cudaSetDevice(1), cudaSuccess);
     EXPECT_EQ(floats_of(ops::add(x, x))[2], 6);
     EXPECT_EQ(cuda::emulated::device_of_thread(), 0);
 }
 
-TEST(EmulatedCuda, GpusReadEachOthersMemoryWhereTheyCan) {
+TEST(EmulatedCuda, GpusUsePeerAccessIfAvailable) {
     DeviceId other = gpu();
     other.index = 1;
     auto there_and_back = [&] { return floats_of(to_device(to_device(on(gpu(), {1, 2, 3}), other), gpu())); };
@@ -97,7 +97,7 @@ TEST(EmulatedCuda, GpusReadEachOthersMemoryWhereTheyCan) {
     cuda::emulated::set_peer_access(true);
 }
 
-TEST(EmulatedCuda, ABlockIsSharedByTheHandleOfItsSegment) {
+TEST(EmulatedCuda, BlockIsSharedByItsSegmentHandle) {
     auto* sharing = dynamic_cast<SharingDevice*>(&device(gpu()));
     ASSERT_TRUE(sharing);
     Tensor first = on(gpu(), {1, 2, 3}), second = on(gpu(), {4, 5, 6});
@@ -167,7 +167,7 @@ size_t launched_graphs(const std::function<void(Executable&)>& run) {
     return cuda::emulated::launched_graphs() - before;
 }
 
-TEST(EmulatedCuda, RunsAreRecordedWhereTheirMemoryComesAgain) {
+TEST(EmulatedCuda, RunsAreRecordedWhenTheirMemoryRepeats) {
     std::vector<Tensor> places, kept;
     for (int i = 0; i < 6; ++i) places.push_back(on(gpu(), std::vector<float>(300000, float(i) / 8)));
     EXPECT_EQ(launched_graphs([&](auto& executable) { executable.run({places.data(), 1}); }), 4U);
@@ -180,7 +180,7 @@ TEST(EmulatedCuda, RunsAreRecordedWhereTheirMemoryComesAgain) {
     EXPECT_EQ(launched_graphs(keep), 0U) << "results are held";
 }
 
-TEST(EmulatedCuda, AFaultInARecordedRunNamesTheGraph) {
+TEST(EmulatedCuda, FaultInARecordedRunNamesTheGraph) {
     Runs runs(1);
     runs.launched_graphs(2);
     cuda::emulated::fail_next(cudaErrorIllegalAddress);
@@ -190,7 +190,7 @@ TEST(EmulatedCuda, AFaultInARecordedRunNamesTheGraph) {
     EXPECT_EQ(runs.launched_graphs(2), 2U);
 }
 
-TEST(EmulatedCuda, WhatCannotBeRecordedGoesStepByStep) {
+TEST(EmulatedCuda, UnrecordableRunsExecuteStepByStep) {
     Runs runs(1);
     cuda::emulated::break_next_capture();
     EXPECT_EQ(runs.launched_graphs(4), 0U);
@@ -221,7 +221,7 @@ size_t texts_compiled(const std::function<void()>& work) {
     return cuda::emulated::compiled_texts() - before;
 }
 
-TEST(EmulatedCuda, TheTextsOfAProgramAreCompiledAsOne) {
+TEST(EmulatedCuda, FusedKernelsOfAProgramCompileTogether) {
     EXPECT_EQ(texts_compiled([] { on_gpu(regions(0.5)); }), 1U);
     EXPECT_EQ(texts_compiled([] { on_gpu(regions(0.5)); }), 0U) << "its kernels are there";
     EXPECT_EQ(texts_compiled([] { on_gpu(regions(0.5, true)); }), 1U);
@@ -237,7 +237,7 @@ TEST(EmulatedCuda, TheTextsOfAProgramAreCompiledAsOne) {
         << "nothing is left for the runs";
 }
 
-TEST(EmulatedCuda, WithoutACompilerOfTextsNothingIsFused) {
+TEST(EmulatedCuda, NothingIsFusedWithoutNvrtc) {
     Tensor x = ops::reshape(on(host_device, std::vector<float>(16, 0.25F)), {.shape = {4, 4}});
     auto values_of = [&](const std::shared_ptr<const Program>& program) {
         auto context = Context::create(program);
@@ -256,7 +256,7 @@ TEST(EmulatedCuda, WithoutACompilerOfTextsNothingIsFused) {
     EXPECT_THAT(values_of(plain), testing::Pointwise(testing::FloatNear(1e-5F), values_of(fused)));
 }
 
-TEST(EmulatedCuda, FamiliesOfMissingLibrariesRefuseAndOwnKernelsGoOn) {
+TEST(EmulatedCuda, MissingLibrariesLeaveOwnKernels) {
     auto is_of_library = [](std::string_view name) {
         return name.starts_with("cudnn") || name.starts_with("cublaslt");
     };
@@ -291,7 +291,7 @@ TEST(EmulatedCuda, FamiliesOfMissingLibrariesRefuseAndOwnKernelsGoOn) {
     EXPECT_TRUE(std::ranges::none_of(without, is_of_library)) << testing::PrintToString(without);
 }
 
-TEST(EmulatedCuda, WhatRunsAtOnceWaitsForNoCompiler) {
+TEST(EmulatedCuda, ImmediateRunsDoNotWaitForTheCompiler) {
     EXPECT_EQ(texts_compiled([] {
                   Tensor x = on(gpu(), {1, 2, 3});
                   floats_of(ops::sum(ops::cos(ops::exp(ops::add(x, x))), {.axes = {0}}));
@@ -310,7 +310,7 @@ Graph valley(int64_t elements) {
     return builder.take();
 }
 
-TEST(EmulatedCuda, ValuesThatWaitOnTheHostLieInPageLockedMemory) {
+TEST(EmulatedCuda, SwappedValuesUsePageLockedMemory) {
     constexpr int64_t elements = 1 << 19;
     Tensor x = on(host_device, std::vector<float>(elements, 0.5F));
     CompileOptions options;
@@ -339,7 +339,7 @@ TEST(EmulatedCudaDeathTest, TheHostCannotReadItsMemory) {
     EXPECT_DEATH(static_cast<volatile const float*>(x.address())[0], "");
 }
 
-TEST(EmulatedCudaDeathTest, AChildOfForkIsTold) {
+TEST(EmulatedCudaDeathTest, ForkedChildGetsAnError) {
     Tensor x = on(gpu(), {1});
     EXPECT_EXIT(
         {

@@ -11,7 +11,7 @@ namespace mge::test {
 namespace {
 
 // Products of narrow integers are int32, and so is what is added to them.
-TEST(CudaEpilogue, SummandsOfIntegerProductsMayBeAsWideAsTheSum) {
+TEST(CudaEpilogue, AddendsOfIntegerProductsMayHaveTheWidthOfTheSum) {
     Tensor x = make_tensor(DType::i8, {2, 3}, {1, -2, 3, 100, 50, -128});
     Tensor weight = make_tensor(DType::i8, {3, 2}, {5, -6, 7, 8, 127, -128});
     Tensor bias = make_tensor(DType::i32, {2}, {70'000, -9'999}),

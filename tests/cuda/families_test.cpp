@@ -87,7 +87,7 @@ bool has_family(const Call& c) {
                                [&](auto& named) { return is_of_family(c, named.candidate.name); });
 }
 
-TEST(CudaFamilies, KeepToTheLimitOfTheWorkspace) {
+TEST(CudaFamilies, RespectWorkspaceLimit) {
     for (auto& c : calls())
         for (Precision precision : {Precision::strict, Precision::relaxed}) {
             Problem p = c.problem(precision);
@@ -122,7 +122,7 @@ TEST(CudaFamilies, KeepToTheLimitOfTheWorkspace) {
         }
 }
 
-TEST(CudaFamilies, OffersWhatItsLibraryHas) {
+TEST(CudaFamilies, ListsAlgorithmsOfTheLibrary) {
     if (!is_emulated) GTEST_SKIP() << "a GPU's libraries may be missing";
     for (auto& c : calls()) {
         if (has_family(c)) continue;
@@ -135,7 +135,7 @@ TEST(CudaFamilies, OffersWhatItsLibraryHas) {
     }
 }
 
-TEST(CudaFamilies, ReproducibleOnesGiveTheSameBitsAgain) {
+TEST(CudaFamilies, ReproducibleAlgorithmsRepeatBits) {
     for (auto& c : calls()) {
         Problem p = c.problem();
         for (auto& named : list_candidates(c.kernels(), p)) {
@@ -149,7 +149,7 @@ TEST(CudaFamilies, ReproducibleOnesGiveTheSameBitsAgain) {
     }
 }
 
-TEST(CudaFamilies, OthersAreLeftOutWhereResultsHaveToBeReproducible) {
+TEST(CudaFamilies, ReproducibleOmitsOtherAlgorithms) {
     int others = 0;
     for (auto& c : calls()) {
         Problem p = c.problem();

@@ -129,7 +129,7 @@ TEST_F(FusedText, TranspositionsAndReductionsCompile) {
     }
 }
 
-TEST_F(FusedText, SeveralAreOne) {
+TEST_F(FusedText, SeveralCompileAsOne) {
     TensorSpec x{DType::f32, {40, 60}, {}};
     std::vector<cuda::KernelText> texts;
     for (auto* program : {"inputs 1; exp 0; sin 1", "inputs 1; sigmoid 0; relu 1", "inputs 1; tanh 0"}) {
@@ -158,7 +158,7 @@ TEST_F(FusedText, IsKeptOnDisk) {
     EXPECT_NE(std::filesystem::last_write_time(files[0]), time);
 }
 
-TEST_F(FusedText, AWrongTextGivesTheCompilersWords) {
+TEST_F(FusedText, InvalidTextReportsCompilerErrors) {
     EXPECT_THAT(error_of<InternalError>([] { cuda::compile_text("void fused() { nonsense; }", "sm_90"); }),
                 HasSubstr("identifier \"nonsense\" is undefined"));
 }

@@ -22,7 +22,7 @@ Tensor ints(const Shape& shape, std::vector<double> values) {
     return to_device(make_tensor(DType::i32, shape, values), gpu());
 }
 
-TEST(CudaIndex, ManyForOnePlaceComeInTheirOrder) {
+TEST(CudaIndex, ManyValuesForOnePlaceKeepTheirOrder) {
     for (int64_t count : {300, 2500}) {
         InputSpec index{.shape = {count}, .low = -70, .high = 69, .dtype = DType::i32};
         CheckOptions options{.reduction = count, .gradient = false};
@@ -33,7 +33,7 @@ TEST(CudaIndex, ManyForOnePlaceComeInTheirOrder) {
     }
 }
 
-TEST(CudaIndex, MoreThanAreRankedAreSorted) {
+TEST(CudaIndex, LongListsAreSorted) {
     InputSpec index{.shape = {9000}, .low = -70, .high = 69, .dtype = DType::i32};
     check_op<ops::ScatterAdd>({}, {{.shape = {70}}, index, {.shape = {9000}}},
                               {.dtypes = {DType::i32}, .gradient = false});
@@ -44,12 +44,12 @@ TEST(CudaIndex, ManyPlacesAreSortedByAllTheirBits) {
     check_op<ops::ScatterAdd>({}, {{.shape = {70000}}, index, {.shape = {3000}}}, {.gradient = false});
 }
 
-TEST(CudaIndex, WhatIsTakenByAMaskComesInOrder) {
+TEST(CudaIndex, MaskedElementsKeepTheirOrder) {
     InputSpec mask{.shape = {100, 99}, .dtype = DType::boolean, .values = {1, 0, 0, 1, 1, 0, 0, 0, 0}};
     check_op<ops::CondTake>({}, {{.shape = {100, 99}}, mask}, {.gradient = false});
 }
 
-TEST(CudaIndex, OnesThatAreOutsideAreToldToWhoeverWaits) {
+TEST(CudaIndex, IndexErrorsAreThrownByWait) {
     Tensor x = to_device(make_tensor(DType::f32, {2, 3}, {0, 1, 2, 3, 4, 5}), gpu());
     Tensor one = ints({1}, {0}), value = to_device(make_tensor(DType::f32, {1, 1}, {7}), gpu());
     auto expect = [&](const char* message, const std::function<Tensor()>& work) {
@@ -79,7 +79,7 @@ TEST(CudaIndex, OnesThatAreOutsideAreToldToWhoeverWaits) {
            [&] { return ops::one_hot(ints({1}, {3}), {.num_classes = 3}); });
 }
 
-TEST(CudaIndex, OfSeveralThatAreOutsideTheFirstIsTold) {
+TEST(CudaIndex, FirstOfSeveralIndexErrorsIsReported) {
     Tensor x = to_device(make_tensor(DType::f32, {2}, {0, 1}), gpu());
     Tensor first = ops::take({x, ints({1}, {5})}, {.axes = {0}});
     Tensor second = ops::gather(x, ints({1}, {6}));

@@ -101,7 +101,7 @@ std::vector<std::string> names_of_candidates(const OpInfo& op, const Params& par
     return names;
 }
 
-TEST(CudaLibraries, ConvolutionsWithWhatFollowsThem) {
+TEST(CudaLibraries, FusesConvolutionEpilogues) {
     for (auto& way : {Way{DType::f32, "nchw"}, Way{DType::f32, "nhwc"}, Way{DType::f16, "nchw"},
                       Way{DType::f16, "nhwc"}, Way{DType::bf16, "nhwc"}, Way{DType::f16, "auto", {}, 1},
                       Way{DType::f16, "nhwc", {}, 0, true}, Way{DType::f32, "nhwc", Precision::relaxed}}) {
@@ -164,7 +164,7 @@ TEST(CudaLibraries, GradientsInChannelsLast) {
 
 // The plain weight is not needed then; an operand that cuDNN does not support, because it is not aligned, is
 // processed by our own kernel, which makes it again.
-TEST(CudaLibraries, TurnedWeightsTakeThePlaceOfPlainOnes) {
+TEST(CudaLibraries, TransposedWeightsReplacePlainOnes) {
     constexpr DType dtype = DType::f16;
     Tensor weight = filled({6, 8, 3, 3}, 1, dtype), x = filled({2, 8, 9, 9}, 2, dtype),
            biases = filled({7}, 3, dtype);
@@ -263,7 +263,7 @@ Graph attention_of_heads() {
     return builder.take();
 }
 
-TEST(CudaLibraries, FastModelsAreStoredInBf16WithAttentionOfEngines) {
+TEST(CudaLibraries, FastModelsUseBf16AndEngineAttention) {
     Graph graph = attention_of_heads();
     Tensor x = filled({2, 9, 24}, 7, DType::f32);
     Tensor expected = Executable(graph, {}).run(Tensors{x})[0];
@@ -284,7 +284,7 @@ TEST(CudaLibraries, FastModelsAreStoredInBf16WithAttentionOfEngines) {
 
 // Our own kernel computes unaligned operands, and those for which cuDNN makes no plan. A recorded run keeps
 // the numbers that a plan reads from the host.
-TEST(CudaLibraries, AttentionOfAnyOperands) {
+TEST(CudaLibraries, AttentionOfVariousOperands) {
     constexpr DType dtype = DType::f16;
     const Shape shape{2, 3, 9, 8};
     constexpr int64_t apart = 8;  // distance in elements of two aligned operands
@@ -320,7 +320,7 @@ TEST(CudaLibraries, AttentionOfAnyOperands) {
         }
 }
 
-TEST(CudaLibraries, GeluBehindAProduct) {
+TEST(CudaLibraries, GeluAfterAProduct) {
     auto apply = [](const Tensor& x, DType dtype) {
         Tensor sums = ops::add(ops::matmul(x, filled({33, 24}, 1, dtype)), filled({24}, 2, dtype));
         return ops::gelu(sums);

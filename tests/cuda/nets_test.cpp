@@ -111,7 +111,7 @@ class Nets : public testing::TestWithParam<Net> {};
 INSTANTIATE_TEST_SUITE_P(Cuda, Nets, testing::ValuesIn(make_nets()),
                          [](auto& info) { return info.param.name; });
 
-TEST_P(Nets, OutputsAreThoseOfTheCpu) {
+TEST_P(Nets, OutputsMatchTheCpu) {
     auto& net = GetParam();
     Tensor expected = output_of(net);
     expect_near(output_of(at(gpu(), net)), expected, close, "at once");
@@ -147,7 +147,7 @@ TEST_P(Nets, OutputsAreThoseOfTheCpu) {
 }
 
 // The parameters of batch norms stay f32.
-TEST_P(Nets, HalvesAreNearTheCpus) {
+TEST_P(Nets, HalvesAreCloseToTheCpu) {
     auto& net = GetParam();
     Tensor expected = output_of(net);
     for (auto [dtype, tolerance] : {std::pair{DType::f16, 2e-2}, std::pair{DType::bf16, 1e-1}}) {
@@ -173,7 +173,7 @@ TEST_P(Nets, HalvesAreNearTheCpus) {
     }
 }
 
-TEST_P(Nets, GradientsAreThoseOfTheCpu) {
+TEST_P(Nets, GradientsMatchTheCpu) {
     auto& net = GetParam();
     auto expected = differentiated(net), got = differentiated(at(gpu(), net));
     expect_near(got.loss, expected.loss, close, "loss");
@@ -196,7 +196,7 @@ std::vector<double> losses_of(Net net, const std::function<LossAndGradients(cons
     return losses;
 }
 
-TEST_P(Nets, TrainToTheLossesOfTheCpu) {
+TEST_P(Nets, TrainingLossesMatchTheCpu) {
     auto& net = GetParam();
     auto expected = losses_of(net, differentiated);
     EXPECT_LT(expected.back(), expected.front());

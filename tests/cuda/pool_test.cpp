@@ -35,7 +35,7 @@ Tensor pooled_there(const typename O::Params& params, const Tensor& x) {
     return to_host(plain);
 }
 
-TEST(CudaPool, PacksOfChannelsGiveTheBitsOfSingleOnes) {
+TEST(CudaPool, ChannelPacksGiveTheBitsOfSingleChannels) {
     const Shape shape{2, 16, 257, 259};  // over 65536 packs of results
     std::vector<double> values(size_t(shape.numel()));
     for (size_t i = 0; i < values.size(); ++i) values[i] = double(i * 37 % 1009) / 64 - 7;

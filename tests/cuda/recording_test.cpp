@@ -61,7 +61,7 @@ Tensors outputs_of(Context& context) {
     return outputs;
 }
 
-TEST(RecordedRuns, GiveWhatTheStepsGive) {
+TEST(RecordedRuns, MatchSteps) {
     Graph graph = net();
     auto context = Context::create(Program::compile(graph, recorded()));
     for (int i = 0; i < 5; ++i) {
@@ -72,7 +72,7 @@ TEST(RecordedRuns, GiveWhatTheStepsGive) {
     }
 }
 
-TEST(RecordedRuns, ReadAndWriteWhatIsBoundElsewhere) {
+TEST(RecordedRuns, FollowRebinding) {
     Graph graph = net();
     auto context = Context::create(Program::compile(graph, recorded()));
     Tensor y = empty_tensor({DType::f32, {2, 3, 5}, {}}, gpu());
@@ -89,13 +89,13 @@ TEST(RecordedRuns, ReadAndWriteWhatIsBoundElsewhere) {
 }
 
 // In a recording, later work is unknown.
-TEST(RecordedRuns, MayLetGoOfWhatWasUploaded) {
+TEST(RecordedRuns, MayReleaseUploadedInputs) {
     Tensor uploaded = upload_overlapped(filled(x_shape, 1), gpu()), kept = uploaded.alias();
     dynamic_cast<RecordingQueue&>(queue_of(gpu())).record_work([&] { kept = uploaded = {}; });
     EXPECT_EQ(floats_of(upload_overlapped(filled(x_shape, 2), gpu())), floats_of(filled(x_shape, 2)));
 }
 
-TEST(RecordedRuns, LeaveTheOutputsOfEarlierOnesAlone) {
+TEST(RecordedRuns, KeepOutputsOfEarlierRuns) {
     Graph graph = net();
     Executable executable(graph, recorded());
     std::vector<Tensors> kept;
@@ -107,7 +107,7 @@ TEST(RecordedRuns, LeaveTheOutputsOfEarlierOnesAlone) {
 }
 
 // More than is copied, at places that come again in turn and at others.
-TEST(RecordedRuns, ReadInputsWhereverTheyLie) {
+TEST(RecordedRuns, ReadInputsAtAnyAddress) {
     GraphBuilder builder;
     {
         InterpreterScope scope(builder);
@@ -134,7 +134,7 @@ TEST(RecordedRuns, ReadInputsWhereverTheyLie) {
 
 // Too many inputs to be copied, at places that come three times each, more of them than are recorded; the
 // last ones come again, then with other arenas.
-TEST(RecordedRuns, EndWherePlacesDoNot) {
+TEST(RecordedRuns, EndAtUnrecordablePlaces) {
     constexpr size_t n_inputs = 9, n_places = 20;
     GraphBuilder builder;
     {
@@ -171,7 +171,7 @@ TEST(RecordedRuns, EndWherePlacesDoNot) {
 }
 
 // As a training step does with its parameters.
-TEST(RecordedRuns, WriteInPlaceOfWhatIsGivenUp) {
+TEST(RecordedRuns, OverwriteDonatedInputs) {
     GraphBuilder builder;
     {
         InterpreterScope scope(builder);
@@ -208,7 +208,7 @@ TEST(RecordedRuns, AreMadeAgainWhenArenasMove) {
 }
 
 // It says which matrix has no inverse, so it looks.
-TEST(RecordedRuns, AreNoneWhereAStepWaits) {
+TEST(RecordedRuns, AreDisabledIfAStepWaits) {
     Graph graph = graph_of([](const Tensor& x) {
         return Tensors{ops::exp(ops::matinv(ops::add(x, ops::eye({.n = 3, .m = 3}))))};
     });

@@ -20,7 +20,7 @@ TEST(CudaSort, TiesKeepTheirOrderInLongRows) {
     }
 }
 
-TEST(CudaSort, LengthsAroundThoseOfBlocks) {
+TEST(CudaSort, LengthsAroundBlockSizes) {
     for (int64_t length : {33, 257, 2048, 2049}) {
         check_op<ops::Sort>({}, {{.shape = {2, length}}}, of({DType::f32, DType::f16}));
         check_op<ops::Sort>({.axis = 0, .descending = true}, {{.shape = {length, 2}}}, of({DType::f32}));

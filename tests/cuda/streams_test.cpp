@@ -41,7 +41,7 @@ void write_over_freed_blocks(DeviceId id) {
     for (int i = 0; i < 4; ++i) ops::add(filled(-1, id), filled(-2, id));
 }
 
-TEST(CudaStreams, ABlockIsNotTakenWhileItIsCopiedElsewhere) {
+TEST(CudaStreams, BlockIsNotReusedDuringACopy) {
     for_each_mix([&](unsigned seed) {
         DeviceId here = queue_number(1), there = queue_number(2);
         Tensor moved;
@@ -54,7 +54,7 @@ TEST(CudaStreams, ABlockIsNotTakenWhileItIsCopiedElsewhere) {
     });
 }
 
-TEST(CudaStreams, ABlockIsNotTakenWhileAnotherGpuCopiesIt) {
+TEST(CudaStreams, BlockIsNotReusedDuringAPeerCopy) {
     if (gpus().count < 2) GTEST_SKIP() << "there is one GPU";
     for_each_mix([&](unsigned seed) {
         DeviceId here = queue_number(1), there = queue_number(1, 1);
@@ -65,7 +65,7 @@ TEST(CudaStreams, ABlockIsNotTakenWhileAnotherGpuCopiesIt) {
 }
 
 // As other libraries' streams do, by their addresses; the default stream's address is its name.
-TEST(CudaStreams, OthersStreamsWaitForAQueueAndItForThem) {
+TEST(CudaStreams, ForeignStreamsSynchroniseWithAQueue) {
     auto sharing = [](int number) {
         return dynamic_cast<StreamSharingQueue*>(&queue_of(queue_number(number)));
     };
@@ -96,7 +96,7 @@ TEST(CudaStreams, OthersStreamsWaitForAQueueAndItForThem) {
 }
 
 // As batches that are loaded ahead: who works has no part in the copies, and their memory goes round.
-TEST(CudaStreams, UploadsRunBesideAndComeInTime) {
+TEST(CudaStreams, UploadsOverlapAndArriveInTime) {
     DeviceId id = queue_number(1);
     size_t before = device(id).memory().allocated;
     for_each_mix([&](unsigned seed) {
@@ -123,7 +123,7 @@ TEST(CudaStreams, UploadsRunBesideAndComeInTime) {
 }
 
 // Both ways, round and round, with nothing that waits in between.
-TEST(CudaStreams, ValuesGoRoundBetweenQueues) {
+TEST(CudaStreams, ValuesPassBetweenQueues) {
     for_each_mix([&](unsigned seed) {
         Tensor x = filled(1, queue_number(1));
         for (int round = 0; round < 6; ++round) {
@@ -151,7 +151,7 @@ Graph across(DeviceId one, DeviceId two) {
     return builder.take();
 }
 
-TEST(CudaStreams, ProgramsAtSeveralQueuesGiveWhatOneGives) {
+TEST(CudaStreams, SeveralQueuesGiveEqualResults) {
     Tensor x = numbers({1000});
     auto expected = floats_of(Executable(across(queue_number(0), queue_number(0)), {}).run(Tensors{x})[0]);
     for (int level : {0, 1}) {

@@ -66,7 +66,7 @@ Case permutation(size_t size, const Shape& shape, const std::vector<int>& axes, 
 }
 
 // One tile, whose first place is near and whose last is 2.3 GB away.
-TEST(CudaStridedCopy, RowsOfATileMayLieFarApart) {
+TEST(CudaStridedCopy, RowsOfATileMayBeFarApart) {
     constexpr int64_t rows = 40, columns = 64, gap = 60'000'000;
     Case c{1, {columns, rows}, {}, {}, 0, size_t(rows * columns)};
     c.source.strides = {1, gap};

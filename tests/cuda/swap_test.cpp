@@ -48,7 +48,7 @@ Tensor given() {
     return to_device(make_tensor(DType::f32, {elements}, values), gpu());
 }
 
-TEST(CudaSwap, WhatDoesNotFitFits) {
+TEST(CudaSwap, SwapsValuesBeyondTheLimit) {
     Tensor there = given();
     Graph graph = there_and_back();
     auto stays = Program::compile(graph, options(false)), goes = Program::compile(graph, options(true));
@@ -66,7 +66,7 @@ TEST(CudaSwap, WhatDoesNotFitFits) {
 }
 
 // Some values come back while the steps before their readers are under way.
-TEST(CudaSwap, ValuesComeBackBesideTheWork) {
+TEST(CudaSwap, SwapsInDuringOtherWork) {
     Tensor x = given();
     Graph graph = there_and_back();
     auto expected = values_of(to_host(Executable(graph, options(false)).run(Tensors{x})[0]));

@@ -44,13 +44,13 @@ std::string table() {
     return lines;
 }
 
-TEST(CudaTable, IsThatOfTheReference) {
+TEST(CudaTable, MatchesTheReference) {
     EXPECT_EQ(read_file("data/gpu_algorithms.tsv"), table()) << "docs/data/gpu_algorithms.tsv should be:\n"
                                                              << table();
 }
 
 // "`Suite.Test`" is one of this program.
-TEST(CudaTable, NamesTestsThatAreThere) {
+TEST(CudaTable, NamesExistingTests) {
     auto* all = testing::UnitTest::GetInstance();
     std::set<std::string> known;
     for (int i = 0; i < all->total_test_suite_count(); ++i) {

@@ -35,7 +35,7 @@ TEST(Device, NamesAreReadAndWritten) {
     EXPECT_FALSE(parse_device("cpu0") == parse_device("cpu1"));
 }
 
-TEST(Device, WrongNamesSayWhatIsExpected) {
+TEST(Device, WrongNamesListExpectedOnes) {
     for (auto* name : {"", "cpu", "tpu0", "cpu0:", "cpu-1", "cpu999", "0"})
         EXPECT_THAT(message_of<UserError>([&] { parse_device(name); }), HasSubstr("is not a device name"))
             << name;
@@ -61,7 +61,7 @@ TEST_F(Memory, IsAlignedAndCounted) {
     EXPECT_EQ(cpu_.memory().allocated, before);
 }
 
-TEST_F(Memory, ComesFromTheCacheTheSecondTime) {
+TEST_F(Memory, IsCachedTheSecondTime) {
     void* data = queue_.allocate(5'000'000)->data;
     size_t reserved = cpu_.memory().reserved;
     EXPECT_EQ(queue_.allocate(5'000'000)->data, data);
@@ -72,7 +72,7 @@ TEST_F(Memory, ComesFromTheCacheTheSecondTime) {
 
 // In the heap they would leave stretches that are advised to be huge pages: small allocations would take
 // 2 MB.
-TEST_F(Memory, LargeBlocksLeaveNothingBehind) {
+TEST_F(Memory, LargeBlocksAreReturned) {
     constexpr size_t large = 5'000'000, small = 3000;
     auto seen = [] { return settled_process_memory(); };
     ProcessMemory before = seen();
@@ -106,7 +106,7 @@ TEST_F(Memory, LimitIsKeptAndNamed) {
     queue_.allocate(500'000);
 }
 
-TEST_F(Memory, WhatIsBesideCountsAgainstTheLimit) {
+TEST_F(Memory, ChargedBytesCountAgainstTheLimit) {
     auto in_use = ptrdiff_t(cpu_.memory().allocated);
     set_cpu_memory_limit(1'000'000, -in_use);
     auto held = queue_.allocate(500'000);
@@ -132,7 +132,7 @@ TEST_F(Memory, PeakIsRemembered) {
     EXPECT_LT(cpu_.memory().peak, start + 10'000'000);
 }
 
-TEST(Device, AnyByteButZeroIsTrue) {
+TEST(Device, NonzeroBytesAreTrue) {
     Tensor truths = tensor_from_host({DType::boolean, {4}, {}}, "\0\1\2\xda");
     EXPECT_EQ(std::memcmp(truths.data(), "\0\1\1\1", 4), 0);
 }

@@ -12,7 +12,7 @@
 namespace mge {
 namespace {
 
-TEST(NativeIsa, RefusesOneWithoutKernels) {
+TEST(NativeIsa, RefusesAnIsaWithoutKernels) {
     for (std::string name : {"avx512", "amx"}) {
         setenv("MGE_ISA", name.c_str(), 1);
         EXPECT_EQ(test::error_of([] { cpu_isa(); }), "[MGE_ISA] this library was built without kernels for " +

@@ -53,7 +53,7 @@ bool gives_little(const OpInfo& op, const void* params, const Tensors& inputs) {
     return are_few(op.infer(params, specs));
 }
 
-TEST(NoElements, NoOperatorWalksAlongTheOtherExtents) {
+TEST(NoElements, NoOperatorIteratesOverOtherExtents) {
     struct sigaction action = {}, before = {};
     action.sa_handler = report_hang;
     ASSERT_EQ(::sigaction(SIGALRM, &action, &before), 0);

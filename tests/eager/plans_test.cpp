@@ -96,7 +96,7 @@ TEST(EagerPlans, AreKeptForAllCallsOfAStep) {
     }).join();
 }
 
-TEST(EagerPlans, AreGivenUpWhereTheyAreTooMany) {
+TEST(EagerPlans, AreEvictedBeyondTheLimit) {
     static constexpr int calls = too_many;
     std::thread([] {
         planned = 0;
@@ -107,7 +107,7 @@ TEST(EagerPlans, AreGivenUpWhereTheyAreTooMany) {
     }).join();
 }
 
-TEST(EagerPlans, AreNotGivenUpWhileTheyRun) {
+TEST(EagerPlans, AreNotEvictedWhileRunning) {
     add_kernels(host_device.kind, kernels_of_crowding);
     std::thread([] {
         prepared = 0;

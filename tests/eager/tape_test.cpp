@@ -48,7 +48,7 @@ private:
     std::vector<bool>& needed_;
 };
 
-TEST(Tape, TellsRulesOfUsersWhichGradientsAreWanted) {
+TEST(Tape, PassesWantedGradientsToCustomRules) {
     Tape tape;
     Tensor x = vector_of({1}), w = tape.attach(vector_of({2})), b = vector_of({3});
     tape.start();
@@ -87,7 +87,7 @@ TEST(Tape, PausesWhileTapesBeginAndEnd) {
     EXPECT_FALSE(fresh.is_recording()) << "it has the number of the one that ended";
 }
 
-TEST(Tape, AddsUpWhatArrivesOnSeveralWays) {
+TEST(Tape, SumsGradientsOfSeveralPaths) {
     Tape tape;
     Tensor x = tape.attach(vector_of({1, 2, 3}));
     tape.start();
@@ -98,7 +98,7 @@ TEST(Tape, AddsUpWhatArrivesOnSeveralWays) {
     EXPECT_THAT(values_of(grads[0]), ElementsAre(111, 222, 330));
 }
 
-TEST(Tape, TakesOnesForAMissingGradientAndGivesNullWhereIndependent) {
+TEST(Tape, UsesOnesForMissingGradientsAndReturnsNullIfIndependent) {
     Tape tape;
     Tensor x = tape.attach(vector_of({1, 2})), unused = tape.attach(vector_of({5}));
     tape.start();
@@ -108,7 +108,7 @@ TEST(Tape, TakesOnesForAMissingGradientAndGivesNullWhereIndependent) {
     EXPECT_FALSE(grads[1]);
 }
 
-TEST(Tape, GivesNoGradientToAResultThatNoOperatorTook) {
+TEST(Tape, UnusedResultsHaveNoGradient) {
     Tensor values = vector_of({1, 2});
     auto gradient_of = [&](auto results_of) {
         Tape tape;
@@ -131,7 +131,7 @@ TEST(Tape, GivesNoGradientToAResultThatNoOperatorTook) {
                 ElementsAre(1, 1));
 }
 
-TEST(Tape, PassesTheGradientOfAnIntermediateResultOnWithoutKeepingIt) {
+TEST(Tape, IntermediateGradientsAreNotKept) {
     Tape tape;
     Tensor x = tape.attach(vector_of({1, 2, 3}));
     tape.start();
@@ -141,7 +141,7 @@ TEST(Tape, PassesTheGradientOfAnIntermediateResultOnWithoutKeepingIt) {
     EXPECT_FALSE(grads[1]);
 }
 
-TEST(Tape, KnowsAnUnusedResultUnderTheHandleOfAnInnerTape) {
+TEST(Tape, FindsUnusedResultsOfInnerTapes) {
     for (bool is_used : {false, true}) {
         Tape outer;
         Tensor x = outer.attach(vector_of({1, 2}));
@@ -153,7 +153,7 @@ TEST(Tape, KnowsAnUnusedResultUnderTheHandleOfAnInnerTape) {
     }
 }
 
-TEST(Tape, RecordsOnlyWhatComesAfterAttachingAndWhileStarted) {
+TEST(Tape, RecordsOnlyAfterAttachingAndWhileStarted) {
     Tensor outside = vector_of({1, 2});
     Tape tape;
     Tensor x = tape.attach(outside);
@@ -170,7 +170,7 @@ TEST(Tape, RecordsOnlyWhatComesAfterAttachingAndWhileStarted) {
     EXPECT_TRUE(is_recorded(ops::flip(x, {.axes = {0}})));
 }
 
-TEST(Tape, GivesGradientsOfIntermediateValues) {
+TEST(Tape, ReturnsIntermediateGradients) {
     Tape tape;
     Tensor x = tape.attach(vector_of({1, 2, 3}));
     tape.start();
@@ -181,7 +181,7 @@ TEST(Tape, GivesGradientsOfIntermediateValues) {
     EXPECT_THAT(values_of(grads[1]), ElementsAre(2, 2));
 }
 
-TEST(Tape, NestedTapesSeeTheBackwardPassOfInnerOnesOnly) {
+TEST(Tape, NestedTapesSeeOnlyInnerBackwardPasses) {
     Tape outer;
     Tensor x = outer.attach(vector_of({1, 2})), dy = outer.attach(vector_of({3, 4}));
     outer.start();
@@ -199,7 +199,7 @@ TEST(Tape, NestedTapesSeeTheBackwardPassOfInnerOnesOnly) {
     EXPECT_THAT(values_of(second[1]), ElementsAre(20, 10));
 }
 
-TEST(Tape, ForgetsTheMarksOfTapesThatAreGone) {
+TEST(Tape, ReusesMarksOfDestroyedTapes) {
     Tensor x = vector_of({1});
     {
         Tape tape;
@@ -249,7 +249,7 @@ TEST(Tape, FreesMemoryOnBackwardAndOnRelease) {
     EXPECT_EQ(device({}).memory().allocated, before);
 }
 
-TEST(Tape, KeepsOnlyWhatGradientRulesRead) {
+TEST(Tape, KeepsOnlyValuesThatGradientsRead) {
     constexpr int64_t n = 100'000;
     constexpr size_t bytes = n * sizeof(float);
     Tensor start = ops::full({.shape = {n}, .value = 2}), factor = ops::full({.shape = {n}, .value = 3});
@@ -270,7 +270,7 @@ TEST(Tape, KeepsOnlyWhatGradientRulesRead) {
     EXPECT_FLOAT_EQ(grads[0].data<float>()[n - 1], 2 * last * power * power);
 }
 
-TEST(Tape, GivesDerivativesOfSecondOrder) {
+TEST(Tape, ReturnsSecondDerivatives) {
     Tape outer;
     Tensor x = outer.attach(vector_of({0.5F, -2}));
     outer.start();

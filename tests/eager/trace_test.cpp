@@ -44,7 +44,7 @@ protected:
 };
 INSTANTIATE_TEST_SUITE_P(Symbolic, TraceModes, testing::Bool());
 
-TEST_P(TraceModes, ComputesOnlyWhenAskedAndAtTheEnd) {
+TEST_P(TraceModes, ComputesOnDemandAndAtTheEnd) {
     for (float value : {1.0F, 2.0F, 3.0F}) {
         Tensor kept;
         Tensor y = call(
@@ -122,7 +122,7 @@ TEST_P(TraceModes, FollowsAliases) {
     }
 }
 
-TEST_P(TraceModes, SaysWhatDiffers) {
+TEST_P(TraceModes, NamesTheDifference) {
     bool other = false;
     Function function = [&](const Tensor& x) { return other ? ops::exp(x) : ops::neg(x); };
     call(trace_, function, vector_of({1}));
@@ -151,7 +151,7 @@ TEST_P(TraceModes, MarksValuesThatAnErrorLost) {
     EXPECT_THROW(Trace::compute(kept), UserError);
 }
 
-TEST_P(TraceModes, TellsWhatACompiledCallRuns) {
+TEST_P(TraceModes, ReportsStepsOfACompiledCall) {
     struct Recorder : StepObserver {
         std::vector<std::string> steps;
         void after_step(size_t step, Context& context) override {
@@ -183,7 +183,7 @@ TEST_P(TraceModes, TellsWhatACompiledCallRuns) {
     EXPECT_TRUE(left.expired());
 }
 
-TEST(Trace, GivesTheWholeGraph) {
+TEST(Trace, ReturnsTheWholeGraph) {
     Trace trace(TraceOptions{.capture_as_const = true});
     Tensor factor = vector_of({2, 3});
     call(

@@ -37,12 +37,12 @@ TEST(Dimensions, NamesAreListedWithoutExpressionsOverThem) {
     EXPECT_THAT(dimension_names(named_graph()), ElementsAre("batch-size", "seq"));
 }
 
-TEST(Dimensions, SizesGoToAllAxesOfTheName) {
+TEST(Dimensions, SizesApplyToAllAxesOfTheName) {
     auto specs = specs_with_sizes(named_graph(), {{"batch-size", 3}, {"seq", 16}}, "--dim");
     EXPECT_THAT(shapes_of(specs), ElementsAre(Shape{3, 16, 4}, Shape{3, 16, 4}, Shape{17, 2}));
 }
 
-TEST(Dimensions, WhatDoesNotFitIsNamed) {
+TEST(Dimensions, MismatchIsNamed) {
     Graph graph = named_graph();
     auto refused = [&](const ExtentValues& sizes, const std::string& message) {
         expect_user_error(ErrorClass::value, message, [&] { specs_with_sizes(graph, sizes, "--dim"); });
@@ -65,7 +65,7 @@ TEST(Dimensions, AShapeThatContradictsASizeIsNamed) {
               "dimension 'seq + 1' is 17, but input 'past' has the shape (16, 2)");
 }
 
-TEST(Dimensions, PassesAndCopiesKeepThem) {
+TEST(Dimensions, AreKeptByPassesAndCopies) {
     Graph graph = named_graph();
     Graph optimised = run_passes(graph, {});
     ASSERT_EQ(optimised.inputs().size(), 3u);

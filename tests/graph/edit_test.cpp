@@ -45,7 +45,7 @@ std::vector<std::string> ops_reached(const Graph& graph) {
     return names;
 }
 
-TEST(ReplaceValues, ReadersReadTheNewValueWhateverTheOrder) {
+TEST(ReplaceValues, ReadersReadTheNewValueInAnyOrder) {
     Sample s;
     ValueId later = s.add([&] { return ops::exp(s.builder.symbol(s.b)); });
     Graph graph = replace_values(s.builder.graph(), {{s.a, later}});
@@ -54,7 +54,7 @@ TEST(ReplaceValues, ReadersReadTheNewValueWhateverTheOrder) {
     EXPECT_THAT(graph.outputs(), ElementsAre(s.y));
 }
 
-TEST(ReplaceValues, WhatTheNewValueNeedsReadsTheOldOne) {
+TEST(ReplaceValues, DependenciesOfTheNewValueKeepTheOldOne) {
     Sample s;
     ValueId behind = s.add([&] { return ops::neg(s.builder.symbol(s.sum)); });
     Graph graph = replace_values(s.builder.graph(), {{s.sum, behind}});
@@ -68,7 +68,7 @@ TEST(ReplaceValues, OutputsToo) {
     EXPECT_THAT(graph.outputs(), ElementsAre(s.sum));
 }
 
-TEST(ReplaceValues, RefusesCirclesAndWhatOperatorsRefuse) {
+TEST(ReplaceValues, RefusesCyclesAndInvalidInputs) {
     Sample s;
     ValueId from_a = s.add([&] { return ops::exp(s.builder.symbol(s.a)); });
     ValueId from_b = s.add([&] { return ops::exp(s.builder.symbol(s.b)); });
@@ -84,7 +84,7 @@ TEST(ReplaceValues, RefusesCirclesAndWhatOperatorsRefuse) {
     EXPECT_THAT(error_of([&] { replace_values(graph, {{s.a, 99}}); }), HasSubstr("99"));
 }
 
-TEST(WithInputs, OneReaderReadsOtherValues) {
+TEST(WithInputs, ChangesOneReader) {
     Sample s;
     ValueId later = s.add([&] { return ops::exp(s.builder.symbol(s.b)); });
     NodeId sum = s.builder.graph().value(s.sum).producer;
@@ -101,7 +101,7 @@ TEST(WithInputs, OneReaderReadsOtherValues) {
                 HasSubstr("takes at most 2 inputs, got 3"));
 }
 
-TEST(InferAnew, KeepsWhatFollowsFromShapes) {
+TEST(InferAnew, KeepsValuesDerivedFromShapes) {
     GraphBuilder builder;
     {
         InterpreterScope scope(builder);
@@ -149,7 +149,7 @@ TEST(CopyValues, WithinAGraphSharesWhatStays) {
     verify(graph);
 }
 
-TEST(Resume, SymbolsGoOn) {
+TEST(Resume, SymbolsContinue) {
     Sample s;
     Tensor symbol = s.builder.symbol(s.y);
     s.builder.resume(replace_values(s.builder.graph(), {{s.sum, s.a}}));

@@ -34,7 +34,7 @@ void expect(const Footprint& got, double operations, double bytes) {
 }
 
 // Each step of a loop, the dearer way of a branch.
-TEST(Footprint, GoesIntoGraphsThatOperatorsHold) {
+TEST(Footprint, IncludesNestedGraphs) {
     auto squares = [](int times) {
         return make_subgraph(TensorSpecs{f32({4})}, [times](std::span<const Tensor> in) -> Tensors {
             Tensor x = in[0];
@@ -108,7 +108,7 @@ TEST(Footprint, CountsWindowsOfPooling) {
            1024, 4 * (1024 + 64));
 }
 
-TEST(Footprint, CountsWhatIsMoved) {
+TEST(Footprint, CountsMovedBytes) {
     expect(footprint_of({f32({4, 5})}, [](auto& x) { return ops::reshape(x[0], {.shape = {20}}); }), 0, 0);
     expect(footprint_of({f32({4, 5})},
                         [](auto& x) {
@@ -122,7 +122,7 @@ TEST(Footprint, CountsWhatIsMoved) {
     expect(footprint_of({f32({4, 5})}, [](auto& x) { return ops::sum(x[0], {.axes = {1}}); }), 20, 96);
 }
 
-TEST(Footprint, CountsWhatEachOperatorSays) {
+TEST(Footprint, CountsDeclaredOperations) {
     TensorSpec i2{DType::i32, {2}, {}}, i3{DType::i32, {3}, {}};
     // Five pivots, each with a multiply-add per element.
     expect(footprint_of({f32({2, 5, 5})}, [](auto& x) { return ops::matinv(x[0]); }), 2 * 5 * 50, 400);
@@ -151,7 +151,7 @@ TEST(Footprint, CountsWhatEachOperatorSays) {
 }
 
 // Only the shape of x.
-TEST(Footprint, LeavesExamplesOut) {
+TEST(Footprint, OmitsExampleShapes) {
     expect(footprint_of({f32({1, 2, 4, 4}), f32({1, 2, 2, 2})},
                         [](auto& x) {
                             return ops::avg_pool2d_backward(x[0], x[1], {.kernel = {2, 2}, .stride = {2, 2}});

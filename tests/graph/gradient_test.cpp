@@ -88,7 +88,7 @@ TEST(SymbolicGradient, HasHigherOrders) {
     }
 }
 
-TEST(SymbolicGradient, IsNoneWhereThereIsNoPath) {
+TEST(SymbolicGradient, IsEmptyWithoutAPath) {
     Graph graph = record({f32({4}), f32({4})}, [](const Tensors& x) {
         return Tensors{ops::sum(x[0]), ops::argmax(x[1], {.axis = 0})};
     });

@@ -114,7 +114,7 @@ TEST(Graph, FoldsHostValuesThatAreKnown) {
     EXPECT_EQ(folded.value(folded.outputs()[0]).spec, f32({3, 6}));
 }
 
-TEST(Graph, LeavesShapesUnknownThatOnlyARunCanTell) {
+TEST(Graph, KeepsRunTimeShapesUnknown) {
     GraphBuilder builder;
     Tensor a = builder.input(f32({4}), "a"), target = builder.input({DType::i32, {2}, {}}, "target");
     InterpreterScope scope(builder);

@@ -31,7 +31,7 @@ TEST(Match, OperatorsAreMatchedFromTheRoot) {
     EXPECT_EQ(operators(put_x(body, op<ops::Exp>(op<ops::Neg>(any("x"))))), (Names{"relu", "exp", "neg"}));
 }
 
-TEST(Match, ANameIsOneValue) {
+TEST(Match, NameMatchesOneValue) {
     auto product_of = [](bool same) {
         return [same](auto& in) { return Tensors{ops::mul(in[0], ops::sigmoid(in[same ? 0 : 1]))}; };
     };
@@ -40,7 +40,7 @@ TEST(Match, ANameIsOneValue) {
     EXPECT_EQ(operators(put_x(product_of(false), gated)), (Names{"sigmoid", "mul"}));
 }
 
-TEST(Match, EitherOrderTriesBothAndTakesChoicesBack) {
+TEST(Match, EitherOrderTriesBothAndBacktracks) {
     // Only as exp(y) · (relu(y) + y), whose operands are each swapped.
     auto body = [](auto& in) {
         return Tensors{ops::mul(ops::add(in[0], ops::relu(in[0])), ops::exp(in[0]))};
@@ -66,7 +66,7 @@ TEST(Match, ARuleThatDeclinesSeesTheNextAlternative) {
     EXPECT_EQ(operators(replace_matches(record({f32({2}), f32({2})}, body), rules, 7)), Names{"add"});
 }
 
-TEST(Match, NobodyElseMayReadWhatIsTakenOver) {
+TEST(Match, ReplacedValuesMayHaveNoOtherReaders) {
     auto body = [](auto& in) {
         Tensor inner = ops::exp(in[0]);
         return Tensors{ops::neg(inner), inner};
@@ -154,7 +154,7 @@ TEST(Match, ChainsCollapseInTheTarget) {
     EXPECT_EQ(steps_to(read, read.outputs()[1]), 1);
 }
 
-TEST(Match, TheReplacementDoesTheWorkOfAllThatItTakesOver) {
+TEST(Match, ReplacementInheritsAllOrigins) {
     Graph graph = record({f32({2})}, [](auto& in) { return Tensors{ops::neg(ops::exp(ops::relu(in[0])))}; });
     for (size_t i = 0; i < graph.nodes().size(); ++i) graph.node(NodeId(i)).sources = {NodeId(i)};
     const Table<int> rules{
@@ -193,7 +193,7 @@ TEST(Match, ARootThatMayNotMatchIsCopied) {
     }
 }
 
-TEST(Match, ANodeWithOtherResultsThatAreReadIsNoRoot) {
+TEST(Match, NodeWithOtherReadResultsIsNotARoot) {
     const Table<int> rules{{node([](const Match&, const Node& node) { return node.outputs.size() == 2; }),
                             [](const Match& m, const int&) -> std::optional<New> {
                                 return New(constant(m.result().shape, {1}));
@@ -208,7 +208,7 @@ TEST(Match, ANodeWithOtherResultsThatAreReadIsNoRoot) {
     EXPECT_EQ(operators(replace_matches(record({f32({2})}, body_with(true)), rules, 0)), Names{"split"});
 }
 
-TEST(Match, AReplacementOfAnotherShapeIsAnInternalError) {
+TEST(Match, ReplacementOfAnotherShapeIsAnInternalError) {
     const Table<int> rules{{op<ops::Neg>(any("x")), [](const Match&, const int&) -> std::optional<New> {
                                 return New(constant({1}, {0}));
                             }}};

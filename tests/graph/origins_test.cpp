@@ -32,7 +32,7 @@ Graph noted(Graph graph) {
     return graph;
 }
 
-TEST(Origins, FusedNodesAreCalledAfterAllTheirOperators) {
+TEST(Origins, FusedNodesAreNamedAfterAllTheirOperators) {
     Graph graph = run_passes(conv_net(), {});
     std::vector<std::string> labels;
     for (auto& node : graph.nodes())
@@ -78,7 +78,7 @@ TEST(Origins, EqualValuesAreEachOfThem) {
     EXPECT_THAT(other_labels(merged, node.outputs[0]), ElementsAre("exp#1"));
 }
 
-TEST(Origins, AValueIsNotCalledAfterAnEqualOneThatComesLater) {
+TEST(Origins, ValueIsNotNamedAfterALaterEqualOne) {
     // The first product is taken in by what reads it, after the second, which is equal, was merged into it.
     Graph graph = record({f32({2, 2})}, [](const Tensors& x) {
         Tensor a = ops::exp(x[0]), y = ops::tanh(a), b = ops::exp(x[0]);
@@ -90,13 +90,13 @@ TEST(Origins, AValueIsNotCalledAfterAnEqualOneThatComesLater) {
     EXPECT_EQ(value_label(after, after.outputs()[1]), "tanh#1");
 }
 
-TEST(Origins, MatchAcrossAnOperatorMore) {
+TEST(Origins, MatchAcrossAnExtraOperator) {
     Graph a = noted(conv_net()), b = noted(conv_net(true, true));
     EXPECT_THAT(match_sources(*a.source_nodes(), *b.source_nodes()), ElementsAre(0, 1, 2, 4, 5));
     EXPECT_THAT(match_sources(*b.source_nodes(), *a.source_nodes()), ElementsAre(0, 1, 2, -1, 3, 4));
 }
 
-TEST(Origins, MatchByNameWhatStandsElsewhere) {
+TEST(Origins, MatchMovedValuesByName) {
     Graph a = conv_net(), b = conv_net(true);
     a.node(3).name = b.node(4).name = "second";
     b.node(4).params = with_param(*b.node(4).op, b.node(4).params.get(), "activation", std::string("relu"));
@@ -104,7 +104,7 @@ TEST(Origins, MatchByNameWhatStandsElsewhere) {
     EXPECT_EQ(matched.at(3), 4);
 }
 
-TEST(Origins, WhatPassesMakeUpIsCalledAfterWhatItReads) {
+TEST(Origins, ValuesMadeByPassesAreNamedAfterTheirInputs) {
     Graph graph = noted(conv_net());
     NodeId made =
         graph.add_node(*find_op("copy"), find_op("copy")->params.make(), {graph.node(2).outputs[0]});

@@ -72,7 +72,7 @@ TEST(GraphIdentity, UserDataLivesAsLongAsTheGraph) {
     EXPECT_EQ(destroyed, 1);
 }
 
-TEST(GraphLookUp, WhatIsNotThereIsATypedError) {
+TEST(GraphLookUp, MissingValueIsATypedError) {
     Graph graph = record({f32({2})}, [](auto& x) { return Tensors{ops::exp(x[0])}; });
     EXPECT_EQ(graph.find_value(7), nullptr);
     EXPECT_EQ(graph.find_value(no_value), nullptr);
@@ -85,7 +85,7 @@ TEST(GraphLookUp, WhatIsNotThereIsATypedError) {
                       [&] { graph.node(-1); });
 }
 
-TEST(GraphLookUp, FindsValuesInsideOfLoops) {
+TEST(GraphLookUp, FindsValuesInsideLoops) {
     auto inner = make_subgraph(TensorSpecs{f32({2})},
                                [](std::span<const Tensor> in) -> Tensors { return {ops::exp(in[0])}; });
     auto outer = make_subgraph(TensorSpecs{f32({2})}, [&](std::span<const Tensor> in) -> Tensors {
@@ -105,7 +105,7 @@ TEST(GraphLookUp, FindsValuesInsideOfLoops) {
     EXPECT_EQ(find_value(graph, ""), nullptr);
 }
 
-TEST(GraphLookUp, AForeignTensorNamesBothGraphs) {
+TEST(GraphLookUp, TensorOfAnotherGraphNamesBothGraphs) {
     GraphBuilder one;
     Tensor a = one.input(f32({2}), "a");
     InterpreterScope scope(one);
@@ -121,7 +121,7 @@ TEST(GraphLookUp, AForeignTensorNamesBothGraphs) {
         << "its builder is gone";
 }
 
-TEST(Receivers, AreToldApart) {
+TEST(Receivers, AreDistinguished) {
     Graph graph = record({f32({2, 3}), {DType::i32, {2}, {}}}, [](auto& x) {
         Tensor y = ops::exp(x[0]);
         Tensor shaped = ops::reshape({y, x[1]});
@@ -158,7 +158,7 @@ Graph with_counter() {
     });
 }
 
-TEST(OrderAfter, ComputesTheOthersBeforeTheReaders) {
+TEST(OrderAfter, ComputesDependenciesBeforeReaders) {
     Graph graph = with_counter();
     ValueId y = graph.node(0).outputs[0], counter = graph.node(2).outputs[0];
     Graph ordered = order_after(graph, {{y, {counter}}});
@@ -186,7 +186,7 @@ TEST(OrderAfter, ComputesTheOthersBeforeTheReaders) {
     }
 }
 
-TEST(OrderAfter, MayHoldForInputsAndOutputs) {
+TEST(OrderAfter, MayApplyToInputsAndOutputs) {
     Graph graph = with_counter();
     ValueId counter = graph.node(2).outputs[0];
     Graph ordered = order_after(graph, {{graph.inputs()[0], {counter}}});
@@ -222,7 +222,7 @@ TEST(OrderAfter, SurvivesFilesGradientsAndViews) {
     EXPECT_EQ(grads[1], no_value) << "nothing is computed from it";
 }
 
-TEST(OrderAfter, RefusesCirclesAndUnknownValues) {
+TEST(OrderAfter, RefusesCyclesAndUnknownValues) {
     Graph graph = with_counter();
     ValueId y = graph.node(0).outputs[0], z = graph.node(1).outputs[0], counter = graph.node(2).outputs[0];
     EXPECT_THAT(error_of([&] {

@@ -47,7 +47,7 @@ struct Sample {
     Graph graph;
 };
 
-TEST(StaticInference, TellsValuesAndWhereTheyComeFrom) {
+TEST(StaticInference, ReportsValuesAndSources) {
     Sample sample;
     StaticInference infer(sample.graph);
     EXPECT_THAT(ints_of(infer.value(sample.doubled())), ElementsAre(4, 12));
@@ -71,7 +71,7 @@ TEST(StaticInference, TellsValuesAndWhereTheyComeFrom) {
     EXPECT_THAT(error_of([&] { infer.value(sample.sum()); }), HasSubstr("is missing an input"));
 }
 
-TEST(StaticInference, AChangeReachesItsReadersAlone) {
+TEST(StaticInference, ChangeReachesItsReadersOnly) {
     Sample sample;
     StaticInference infer(sample.graph);
     for (ValueId id : sample.graph.outputs()) infer.find_value(id);
@@ -90,7 +90,7 @@ TEST(StaticInference, AChangeReachesItsReadersAlone) {
     EXPECT_THAT(ints_of(infer.value(sample.constant())), ElementsAre(4, 4));
 }
 
-TEST(StaticInference, RefusesWhatDoesNotFit) {
+TEST(StaticInference, RejectsMismatchedShapes) {
     Sample sample;
     StaticInference infer(sample.graph);
     EXPECT_THAT(error_of([&] { infer.set_value(sample.target(), scalar_tensor(1, DType::f32)); }),
@@ -104,7 +104,7 @@ TEST(StaticInference, RefusesWhatDoesNotFit) {
     EXPECT_EQ(infer.shape(sample.reshaped()), (Shape{6, 2})) << "an error leaves it usable";
 }
 
-TEST(StaticInference, GoesDownLongChains) {
+TEST(StaticInference, FollowsLongChains) {
     GraphBuilder builder;
     Tensor x = builder.input({DType::f32, {3}, {}}, "x");
     InterpreterScope scope(builder);

@@ -67,7 +67,7 @@ TEST(SymbolicShapes, FollowOperators) {
               "(x0.1, x0.0)");
 }
 
-TEST(SymbolicShapes, ValuesOfShapesAreFollowed) {
+TEST(SymbolicShapes, ShapeValuesArePropagated) {
     EXPECT_EQ(result_of({{2, 3, 4}},
                         [](auto& x) {
                             Tensor batch = ops::shape_of(x[0], {.axis = 0});
@@ -106,7 +106,7 @@ TEST(SymbolicShapes, LongChainsKeepFormsShort) {
     for (auto& shape : symbolic.shapes) EXPECT_LT(text(shape).size(), 4000u);
 }
 
-TEST(SymbolicShapes, SymbolsReadAsNumbersAreUndecidable) {
+TEST(SymbolicShapes, ReadingSymbolsAsNumbersIsUndecidable) {
     Shape shape{2, 3};
     shape.set(1, Extent::symbol("s", {1}));
     EXPECT_TRUE(shape.has_symbols());

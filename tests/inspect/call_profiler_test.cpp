@@ -48,7 +48,7 @@ Profile exported(const Profile& profile) {
     return read_profile(std::as_bytes(std::span(text)), "exported.json");
 }
 
-TEST(CallProfiler, JoinsTheProgramsOfACall) {
+TEST(CallProfiler, MergesProgramsOfACall) {
     auto first = net([](const Tensor& x) { return ops::matmul(ops::exp(x), x); });
     auto second = net([](const Tensor& x) { return ops::softmax(x, {.axis = 1}); });
     CallProfiler profiler;
@@ -89,7 +89,7 @@ TEST(CallProfiler, JoinsTheProgramsOfACall) {
     }
 }
 
-TEST(CallProfiler, ConnectsViewsWithWhatTheyAreOf) {
+TEST(CallProfiler, ConnectsViewsWithTheirSources) {
     auto first = net([](const Tensor& x) { return ops::exp(x); });
     auto second = net(
         [](const Tensor& x) { return ops::cumsum(ops::reshape(ops::exp(x), {.shape = {4}}), {.axis = 0}); });
@@ -105,7 +105,7 @@ TEST(CallProfiler, ConnectsViewsWithWhatTheyAreOf) {
     EXPECT_EQ(view->outputs, theirs.steps[2].inputs);
 }
 
-TEST(CallProfiler, LeavesOutWhatBrokeOff) {
+TEST(CallProfiler, OmitsAbortedCalls) {
     auto sound = net([](const Tensor& x) { return ops::exp(x); });
     auto broken = net([](const Tensor& x) {
         return ops::take({ops::exp(x), ops::convert(ops::mul(x, ops::full({.shape = {1, 1}, .value = 7})),
@@ -137,7 +137,7 @@ TEST(CallProfiler, AProgramMayHaveNoSteps) {
     EXPECT_THAT(profile.runs[0].ends, SizeIs(1));
 }
 
-TEST(CallProfiler, TellsWhatLoopsDo) {
+TEST(CallProfiler, ProfilesLoops) {
     auto loop = [] {
         return net([](const Tensor& x) {
             auto body = make_subgraph(TensorSpecs{f32({2, 2})}, [](std::span<const Tensor> in) -> Tensors {

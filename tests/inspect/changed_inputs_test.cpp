@@ -33,7 +33,7 @@ TEST(ChangedInputs, NamesTheInputThatHasChanged) {
     EXPECT_EQ(changed_inputs().stop(), std::vector<std::string>{});
 }
 
-TEST(ChangedInputs, LeavesOutWhatAnOperatorWritesTo) {
+TEST(ChangedInputs, OmitsInputsThatTheOperatorWrites) {
     std::array inputs = {ones()};
     changed_inputs().start();
     auto noted = changed_inputs().before(inputs, inputs);

@@ -55,7 +55,7 @@ TEST(Compare, LimitGrowsWithTheReference) {
     EXPECT_FALSE(compare_tensors(got, expected, {.rtol = 0.0070, .metric = Metric::l2}).passed());
 }
 
-TEST(Compare, ToleratesMoreFromHalvesAndNothingFromIntegers) {
+TEST(Compare, ToleranceDependsOnDType) {
     Tensor expected = row({1, 2}), got = row({1.01f, 2});
     EXPECT_FALSE(compare_tensors(got, expected, {}).passed());
     EXPECT_TRUE(compare_tensors(convert_dtype(got, DType::f16), expected, {}).passed());
@@ -64,7 +64,7 @@ TEST(Compare, ToleratesMoreFromHalvesAndNothingFromIntegers) {
     EXPECT_TRUE(compare_tensors(a, b, {.atol = 1}).passed());
 }
 
-TEST(Compare, TreatsWhatIsNotFinite) {
+TEST(Compare, HandlesNonFiniteValues) {
     Tensor expected = row({inf, nan, -inf, 1});
     EXPECT_TRUE(compare_tensors(row({inf, nan, -inf, 1}), expected, {}).passed());
     for (auto& wrong : {row({-inf, nan, -inf, 1}), row({inf, 1, -inf, 1}), row({inf, nan, -inf, nan})}) {
@@ -91,7 +91,7 @@ TEST(Compare, ExplainsTheFirstElement) {
     EXPECT_FALSE(metric_from_name("L2"));
 }
 
-TEST(Elements, HaveFigures) {
+TEST(Elements, HaveProperties) {
     TensorFigures f = figures_of(row({1, -3, nan, inf, 5}));
     EXPECT_EQ(f.count, 5);
     EXPECT_EQ(f.not_a_number, 1);
@@ -107,7 +107,7 @@ TEST(Elements, HaveFigures) {
     EXPECT_EQ(index_text({2, 3, 4}, 23), "[1, 2, 3]");
 }
 
-TEST(Elements, BecomePlain) {
+TEST(Elements, ConvertToPlain) {
     std::vector<float> values(2 * 5 * 3 * 3);
     for (size_t i = 0; i < values.size(); ++i) values[i] = float(i);
     Tensor plain = f32({2, 5, 3, 3}, values);

@@ -73,7 +73,7 @@ std::vector<NodeId> numbers(const std::vector<SourceNode>& sources) {
     return result;
 }
 
-TEST(LayerWalk, GivesTheOutputsOfTheProgram) {
+TEST(LayerWalk, ReturnsTheOutputsOfTheProgram) {
     Graph graph = net();
     Tensors inputs{noise({2, 8, 9, 9}, 7)};
     LayerWalk walk(graph, {}, inputs);
@@ -87,7 +87,7 @@ TEST(LayerWalk, GivesTheOutputsOfTheProgram) {
     EXPECT_TRUE(compare_tensors(got, context->copy_output(0), {.rtol = 0.0}).passed());
 }
 
-TEST(LayerWalk, KeepsOnlyWhatIsReadLater) {
+TEST(LayerWalk, KeepsOnlyValuesReadLater) {
     Graph graph = net();
     LayerWalk walk(graph, plain(), {noise({2, 8, 9, 9}, 7)});
     size_t most = 0;
@@ -184,7 +184,7 @@ TEST(FirstDifference, OptimisedAheadOfTimeIsComparedLayerByLayer) {
     }
 }
 
-TEST(FirstDifference, NamesNoOperatorWhenWhatItReadsWasNotCompared) {
+TEST(FirstDifference, NamesNoOperatorWithUncomparedInputs) {
     // Here every operator is a step; the other side has the results of the fused ones only.
     FirstDifference result = compare(net(0.5f), plain(), optimised(net(0.25f)), {}, {.rtol = 1e-3});
     ASSERT_TRUE(result.first);
@@ -195,7 +195,7 @@ TEST(FirstDifference, NamesNoOperatorWhenWhatItReadsWasNotCompared) {
     EXPECT_LT(result.compared, result.values);
 }
 
-TEST(FirstDifference, TellsDriftFromACause) {
+TEST(FirstDifference, DistinguishesDriftFromACause) {
     // The second network's first bias is off by so little that only the end, with a bound of its own, sees
     // it.
     Tolerance tight{.rtol = 0.0, .atol = 0.0};
@@ -234,7 +234,7 @@ TEST(FirstDifference, ComparesByNameWithStoredValues) {
     EXPECT_EQ(changed.first->comparison.first_beyond->index, 17);
 }
 
-TEST(FirstDifference, TakesRunTimeShapes) {
+TEST(FirstDifference, SupportsRunTimeShapes) {
     GraphBuilder builder;
     Tensor x = builder.input({DType::f32, {6}, {}}, "x");
     Graph graph;
@@ -272,7 +272,7 @@ Graph loop(float c) {
     return name_values(graph);
 }
 
-TEST(FirstDifference, GoesIntoLoops) {
+TEST(FirstDifference, EntersLoops) {
     FirstDifference result = compare(loop(1), {}, loop(2), plain(), {});
     ASSERT_TRUE(result.cause);
     EXPECT_EQ(result.cause->op, "scan");
@@ -301,7 +301,7 @@ private:
         [this](const InsideValue& v) { values[v.name()] = copy_plain(v.context.value(v.id)); }};
 };
 
-TEST(FirstDifference, FindsWhatFilesTellOfLoops) {
+TEST(FirstDifference, ReadsDumpedValuesOfLoops) {
     Tensors inputs{noise({2, 8, 9, 9}, 7)};
     auto program = Program::compile(loop(1), {});
     auto context = Context::create(program);

@@ -55,7 +55,7 @@ GuardFinding finding_of(const std::function<void()>& run) {
     return {};
 }
 
-TEST(ValueGuard, FindsWhatIsNotFinite) {
+TEST(ValueGuard, FindsNonFiniteValues) {
     Sample sample;
     ValueGuard guard(sample.program, std::nullopt);
     sample.run(guard);
@@ -99,7 +99,7 @@ TEST(RepeatGuard, ComparesOneValuePerInterval) {
     EXPECT_THROW(RepeatGuard(sample.program, 1, 2), UserError);
 }
 
-TEST(RepeatGuard, LooksOnlyAtItsTurn) {
+TEST(RepeatGuard, ComparesOnlyAtItsInterval) {
     Sample sample;
     RepeatGuard guard(sample.program, 3, 0);
     sample.run(guard);
@@ -133,7 +133,7 @@ private:
     float kept_ = 0;
 };
 
-TEST(WriteGuard, FindsWhatWasNotWritten) {
+TEST(WriteGuard, FindsUnwrittenElements) {
     Sample sample;
     WriteGuard guard(sample.program);
     Forgetful forgetful(sample.program);

@@ -95,7 +95,7 @@ private:
     std::unique_ptr<EventRecorder> inside_;
 };
 
-TEST(Inside, ALoopTellsEachIteration) {
+TEST(Inside, LoopReportsEachIteration) {
     Sample sample(looping(2));
     sample.set(0, {1, 2});
     sample.set(1, {1, 1, 2, 2});
@@ -110,7 +110,7 @@ TEST(Inside, ALoopTellsEachIteration) {
     EXPECT_THAT(events, IsEmpty()) << "nobody observes";
 }
 
-TEST(Inside, GoesAsDeepAsTheGraphsDo) {
+TEST(Inside, SeesDeeplyNestedGraphs) {
     Sample sample(nested());
     sample.set(0, {0});
     sample.set(1, {1, 2});
@@ -128,7 +128,7 @@ TEST(Inside, GoesAsDeepAsTheGraphsDo) {
                                     "choice/then_graph/end", "cond", "end"));
 }
 
-TEST(Inside, AnErrorNamesTheWholePath) {
+TEST(Inside, ErrorNamesTheWholePath) {
     auto body = make_subgraph(TensorSpecs{f32({1}), f32({1})}, [](std::span<const Tensor> in) -> Tensors {
         Tensor limit = ops::full({.shape = {1}, .value = 2});
         ops::assert_equal(ops::minimum(in[0], limit), in[0]);

@@ -178,7 +178,7 @@ TEST_F(IoDumpFiles, ATextIsTheSameInEveryLanguage) {
     EXPECT_EQ(written(), before);
 }
 
-TEST_F(IoDumpFiles, WhereValuesComeFromReadsBack) {
+TEST_F(IoDumpFiles, OriginsReadBack) {
     Sample sample;
     auto sink = binary_dump(folder_.string());
     sample.dump(*sink);
@@ -231,7 +231,7 @@ TEST_F(IoDumpFiles, ADamagedOriginIsAModelError) {
     }
 }
 
-TEST_F(IoDumpFiles, EachRunDumpsAnew) {
+TEST_F(IoDumpFiles, EachRunDumpsAgain) {
     Sample sample;
     std::ostringstream stream;
     auto sink = text_dump(stream);

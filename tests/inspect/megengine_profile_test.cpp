@@ -39,7 +39,7 @@ TEST(MegEngineProfile, IsRead) {
     EXPECT_FALSE(live_bytes(p).empty());
 }
 
-TEST(MegEngineProfile, AllOfTheOracleAreSound) {
+TEST(MegEngineProfile, AllReferenceProfilesAreValid) {
     for (const char* net : {"mlp", "resnet", "dynamic"})
         EXPECT_EQ(fault_of(recorded(net)), "no fault") << net;
 }
@@ -72,7 +72,7 @@ TEST(MegEngineProfile, RefusesCycles) {
     EXPECT_THAT(fault_of(forwarded), HasSubstr("each other's memory"));
 }
 
-TEST(MegEngineProfile, RefusesWhatCannotBe) {
+TEST(MegEngineProfile, RejectsInvalidValues) {
     EXPECT_THAT(fault_of(with("[\"12\"]", "[\"13\"]")), HasSubstr("names '13'"));
     EXPECT_THAT(fault_of(with("\"output\": [\"12\"]", "\"output\": [\"11\"]")), HasSubstr("two operators"));
     EXPECT_THAT(fault_of(with("\"2\": {\"name\"", "\"1\": {\"name\"")), HasSubstr("twice"));
@@ -89,7 +89,7 @@ TEST(MegEngineProfile, RefusesWhatCannotBe) {
     EXPECT_THAT(at("[\"1\", \"2\"]", "[\"1\", 2]"), HasSubstr("must be a text"));
 }
 
-TEST(MegEngineProfile, ReadsWhatOursTellOfTheInsideOfOperators) {
+TEST(MegEngineProfile, ReadsInnerStepsOfOwnProfiles) {
     auto inside = [](const std::string& members) {
         std::string text = with("[\"12\"]", "[]");
         return text.insert(text.rfind("}}"), ", \"opr_internal_pf\": {" + members + "}");

@@ -96,7 +96,7 @@ TEST(MemoryTimeline, IsDrawn) {
     EXPECT_EQ(rectangles, 1 + memory_timeline(*program).blocks.size());
 }
 
-TEST(MemoryTimeline, LargeBoxesHaveTheirNamesAndColoursTheirMeaning) {
+TEST(MemoryTimeline, LabelsLargeBoxesAndExplainsColours) {
     auto program = chain(3);
     auto timeline = memory_timeline(*program);
     std::string svg = to_svg(timeline, *program);
@@ -177,7 +177,7 @@ TEST(MemoryLimit, IsPredicted) {
     }
 }
 
-TEST(Memory, AContextTakesWhatWasPredicted) {
+TEST(Memory, ContextUsesThePredictedMemory) {
     auto program = chain(5);
     size_t allocated = device({}).memory().allocated;
     ProcessMemory before = settled_process_memory();
@@ -190,7 +190,7 @@ TEST(Memory, AContextTakesWhatWasPredicted) {
     EXPECT_NEAR(double(seen), double(predicted), tolerance);
 }
 
-TEST(Memory, LimitOfTheAllocatorHolds) {
+TEST(Memory, AllocatorLimitIsEnforced) {
     auto& cpu = device({});
     size_t allocated = cpu.memory().allocated;
     cpu.set_memory_limit(allocated + (1 << 20));
@@ -207,7 +207,7 @@ TEST(Memory, FilesAreSeen) {
     EXPECT_GE(process_memory().peak, process_memory().anonymous);
 }
 
-TEST(Memory, PagesOfAFileComeAndGo) {
+TEST(Memory, FilePagesAreReleased) {
     NewFolder folder("mge_pages");
     const std::string path = folder.file("pages");
     constexpr size_t bytes = 1 << 20;

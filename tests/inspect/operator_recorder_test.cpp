@@ -12,7 +12,7 @@ namespace {
 
 Tensor ones() { return ops::full({.shape = {4, 8}, .value = 1}); }
 
-TEST(OperatorRecorder, TellsOperatorsWithTheirTimesAndShapes) {
+TEST(OperatorRecorder, RecordsOperatorsWithTimesAndShapes) {
     Tensor x = ones();
     operator_recorder().start();
     Tensor y = ops::sum(ops::add(x, x), {.axes = {0}});
@@ -30,7 +30,7 @@ TEST(OperatorRecorder, TellsOperatorsWithTheirTimesAndShapes) {
     EXPECT_LE(operators[0].end, operators[1].begin);
 }
 
-TEST(OperatorRecorder, TellsHowLongMemoryLives) {
+TEST(OperatorRecorder, RecordsMemoryLifetimes) {
     Tensor x = ones();
     operator_recorder().start();
     std::optional<Tensor> short_lived = ops::add(x, x);
@@ -45,7 +45,7 @@ TEST(OperatorRecorder, TellsHowLongMemoryLives) {
     EXPECT_EQ(blocks[1].erased, -1);
 }
 
-TEST(OperatorRecorder, ForgetsMemoryOfAnEarlierRecording) {
+TEST(OperatorRecorder, IgnoresMemoryOfAnEarlierRecording) {
     Tensor x = ones();
     operator_recorder().start();
     std::optional<Tensor> old = ops::add(x, x);

@@ -20,7 +20,7 @@ protected:
     void TearDown() override { std::filesystem::remove_all(folder_); }
 };
 
-TEST_F(Peaks, IsWhatMachinesCanDo) {
+TEST_F(Peaks, IsPlausible) {
     Peak peak = measure_peak(1).value();
 #ifdef __SANITIZE_ADDRESS__
     constexpr double part = 0.1;  // beside ten others it was a hundredth of what the machine can do
@@ -36,7 +36,7 @@ TEST_F(Peaks, IsWhatMachinesCanDo) {
 // A compiler that finds some of the sums equal computes fewer of them, in as many operations as one takes:
 // then the figure is far above what two multiply-add units can do. No machine has passed 5 GHz on all its
 // lanes.
-TEST_F(Peaks, CountsWhatTheMachineReallyDoes) {
+TEST_F(Peaks, MatchesTheMachine) {
     constexpr double most_hertz = 6e9, units = 2, operations = 2;
     double lanes = cpu_isa() >= Isa::avx512 ? 16 : cpu_isa() >= Isa::avx2 ? 8 : 4;
     EXPECT_LE(measure_peak(1).value().operations_per_s, most_hertz * units * operations * lanes);
@@ -49,7 +49,7 @@ Peak best_of(const std::vector<double>& rates, bool is_quiet) {
     return best_of_many({next, next, [&] { return is_quiet; }});
 }
 
-TEST_F(Peaks, IsTheBestOfManyRuns) {
+TEST_F(Peaks, IsTheMaximumOfManyRuns) {
     Peak peak = best_of({1, 2, 9, 3, 5, 4, 7}, true);
     EXPECT_EQ(peak.operations_per_s, 9);
     EXPECT_EQ(peak.bytes_per_s, 9);

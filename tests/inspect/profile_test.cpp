@@ -127,7 +127,7 @@ TEST(Profile, IsTheSameAfterWritingAndReading) {
     EXPECT_EQ(written(after), written(before));
 }
 
-TEST(Profile, SurvivesNamesThatAreNoText) {
+TEST(Profile, HandlesNamesThatAreNotText) {
     Profile p = small_profile();
     p.steps[0].name = std::string("\xff\x00<\x1b", 4) + "\xed\xa0\x80";
     Profile after = read_text(written(p));
@@ -135,7 +135,7 @@ TEST(Profile, SurvivesNamesThatAreNoText) {
               std::string("\xEF\xBF\xBD\0<\x1b", 6) + "\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD");
 }
 
-TEST(Profile, RefusesWhatCannotBe) {
+TEST(Profile, RejectsInvalidValues) {
     std::string good = written(small_profile());
     EXPECT_EQ(fault_of(good), "no fault");
     auto with = [&](const char* from, const char* to) { return fault_of(replaced(good, from, to)); };
@@ -204,7 +204,7 @@ TEST(ProfileRows, TakeTheMedianOfTheRuns) {
     EXPECT_FALSE(total_time(p, ProfileSide::host, RunStatistic::median));
 }
 
-TEST(ProfileRows, FilterAndPutTogether) {
+TEST(ProfileRows, FilterAndCombine) {
     Profile p = small_profile();
     auto names = [&](const RowSelection& s) {
         std::vector<std::string> all;

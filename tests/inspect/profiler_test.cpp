@@ -100,7 +100,7 @@ TEST(Profiler, PartsDispatchFromKernels) {
     EXPECT_FALSE(r.profile({}, 1).has_side(ProfileSide::host));
 }
 
-TEST(Profiler, TellsWhatTheProgramIs) {
+TEST(Profiler, DescribesTheProgram) {
     Recorded r;
     Profile p = r.profile({}, 1);
     ASSERT_EQ(p.steps.size(), r.program->steps().size());

@@ -56,7 +56,7 @@ TEST(Contest, RunsTakeTurns) {
     for (size_t i = 0; i < race.order.size(); ++i) EXPECT_EQ(race.order[i], i % 3) << i;
 }
 
-TEST(Contest, OneByOneEachStaysForAllOfItsRuns) {
+TEST(Contest, OneByOneRunsOfACandidateAreConsecutive) {
     Race race({1.0, 0.9, 30.0, 100.0, 1.2});
     race.one_by_one = true;
     auto results = race.hold();
@@ -70,7 +70,7 @@ TEST(Contest, OneByOneEachStaysForAllOfItsRuns) {
     EXPECT_EQ(race.order, (std::vector<size_t>{0, 1, 2, 3, 4})) << "each is ready once";
 }
 
-TEST(Contest, HopelessOnesAreLeftOut) {
+TEST(Contest, SlowCandidatesAreDropped) {
     Race race({1.0, 30.0, 100.0});
     auto results = race.hold();
     EXPECT_TRUE(results[0]);
@@ -79,7 +79,7 @@ TEST(Contest, HopelessOnesAreLeftOut) {
     EXPECT_EQ(race.runs, (std::vector<int>{3, 1, 1}));
 }
 
-TEST(Contest, WhoIsBehindRunsLessAndHasATime) {
+TEST(Contest, SlowerCandidatesRunLessButAreTimed) {
     Race race({1.0, 1.4, 1.6, 3.0});
     auto results = race.hold();
     EXPECT_EQ(race.runs, (std::vector<int>{3, 3, 2, 1}));
@@ -90,7 +90,7 @@ TEST(Contest, WhoIsBehindRunsLessAndHasATime) {
     }
 }
 
-TEST(Contest, WhoHasNoRivalsRunsLess) {
+TEST(Contest, UnrivalledCandidateRunsLess) {
     Race alone({1.0}), rivals({1.0, 1.01});
     alone.hold();
     rivals.hold();
@@ -99,7 +99,7 @@ TEST(Contest, WhoHasNoRivalsRunsLess) {
 }
 
 // A long run is preempted nearly always, mostly for some microseconds.
-TEST(Contest, PreemptionThatTookNoTimeIsNoDisturbance) {
+TEST(Contest, PreemptionWithoutDelayIsIgnored) {
     for (int threads : {1, 2}) {
         Race race({20.0, 21.0});
         race.machine = FakeWitness{threads};
@@ -113,7 +113,7 @@ TEST(Contest, PreemptionThatTookNoTimeIsNoDisturbance) {
     }
 }
 
-TEST(Contest, DisturbedRunsOfWhoIsBehindAnywayAreNotRepeated) {
+TEST(Contest, DisturbedRunsOfSlowCandidatesAreNotRepeated) {
     Race race({1.0, 3.0});
     race.machine.disturb = [](double ms) {
         return FakeWitness::Disturbance{ms == 3.0 ? FakeWitness::Kind::preempted : FakeWitness::Kind::none,
@@ -143,7 +143,7 @@ TEST(Contest, DisturbedRunsDoNotCount) {
     }
 }
 
-TEST(Contest, WhatIsAlwaysDisturbedIsDoubtfulAndEnds) {
+TEST(Contest, AlwaysDisturbedContestEndsDoubtful) {
     for (auto how : {FakeWitness::Kind::preempted, FakeWitness::Kind::waits}) {
         Race race({1.0, 2.0});
         race.machine.disturb = [&](double) { return FakeWitness::Disturbance{how, 3.0}; };
@@ -166,7 +166,7 @@ TEST(Contest, LongRunsEndSooner) {
 }
 
 // A machine that is busy for good: after a while nothing is repeated any more.
-TEST(Contest, PatienceEnds) {
+TEST(Contest, StopsAfterItsTimeLimit) {
     Race race({0.01, 0.02});
     race.machine.disturb = [&](double) {
         return FakeWitness::Disturbance{FakeWitness::Kind::preempted, 20.0};
@@ -181,7 +181,7 @@ TEST(Contest, PatienceEnds) {
     for (auto& result : race.hold()) EXPECT_FALSE(result->is_doubtful) << "it is quiet again";
 }
 
-TEST(Contest, OneThatIsAlwaysDisturbedMakesAllDoubtful) {
+TEST(Contest, OneDisturbedCandidateMakesAllDoubtful) {
     Race race({1.0, 0.5});
     race.machine.disturb = [&](double ms) {
         return FakeWitness::Disturbance{ms == 0.5 ? FakeWitness::Kind::preempted : FakeWitness::Kind::none,
@@ -190,7 +190,7 @@ TEST(Contest, OneThatIsAlwaysDisturbedMakesAllDoubtful) {
     for (auto& result : race.hold()) EXPECT_TRUE(result && result->is_doubtful) << "the slower one might win";
 }
 
-TEST(Quiet, IsToldFromBusy) {
+TEST(Quiet, DiffersFromBusy) {
     FakeWitness quiet{2}, preempted{2}, slow{2};
     EXPECT_TRUE(is_quiet(quiet));
     int n = 0;
@@ -275,13 +275,13 @@ protected:
     }
 };
 
-TEST_F(Doubts, TheHeuristicStaysUnlessItSurelyLoses) {
+TEST_F(Doubts, HeuristicIsKeptUnlessClearlySlower) {
     EXPECT_EQ(choose(1.0, 0.98).candidate.name, "preferred");
     cache_ = FastrunCache::in_memory();
     EXPECT_EQ(choose(1.0, 0.96).candidate.name, "other");
 }
 
-TEST_F(Doubts, DoubtfulTimesHaveToWinByMore) {
+TEST_F(Doubts, DoubtfulTimesNeedALargerMargin) {
     is_busy_ = true;
     EXPECT_EQ(choose(1.0, 0.9).candidate.name, "preferred");
     EXPECT_EQ(doubts(), 1);
@@ -323,7 +323,7 @@ TEST_F(Doubts, WaitLongerEachTime) {
 }
 
 // By a clock that was ahead when they were measured.
-TEST_F(Doubts, OfLaterThanNowAreSettled) {
+TEST_F(Doubts, FutureDoubtsAreSettled) {
     is_busy_ = true;
     choose(1.0, 0.9);
     is_busy_ = false;
@@ -333,7 +333,7 @@ TEST_F(Doubts, OfLaterThanNowAreSettled) {
 }
 
 // A file may say anything.
-TEST_F(Doubts, AsLateAndAsOftenAsNumbersGo) {
+TEST_F(Doubts, HandlesExtremeTimesAndCounts) {
     constexpr auto latest = std::numeric_limits<int64_t>::max();
     constexpr int most = std::numeric_limits<int>::max();
     is_busy_ = true;
@@ -369,7 +369,7 @@ TEST_F(Doubts, ANewAlgorithmIsMeasured) {
     }
 }
 
-TEST_F(Doubts, ANewAlgorithmThatIsHopelessIsMeasuredOnce) {
+TEST_F(Doubts, SlowNewAlgorithmIsMeasuredOnce) {
     known_ = std::span(algorithms_).first(1);
     choose(1.0, 100.0);
     known_ = algorithms_;
@@ -384,13 +384,13 @@ TEST_F(Doubts, ANewAlgorithmThatRefusesIsNotMeasured) {
     EXPECT_EQ(choose(1.0, 2.0).source, ChoiceSource::cache);
 }
 
-TEST_F(Doubts, RowsOfWhoDidNotSayWhatThereWasStand) {
+TEST_F(Doubts, RowsWithoutAvailableAlgorithmsAreKept) {
     cache_->store(sample_.problem, {{"preferred", 1.0}});
     EXPECT_EQ(choose(1.0, 0.5).source, ChoiceSource::cache);
 }
 
 // A pass had asked first whether anything is known of it.
-TEST_F(Doubts, ANewAlgorithmIsMeasuredThoughSomeAreSaidToWork) {
+TEST_F(Doubts, NewAlgorithmIsMeasuredDespiteKnownOnes) {
     known_ = std::span(algorithms_).first(1);
     choose(1.0, 0.5);
     known_ = algorithms_;
@@ -416,7 +416,7 @@ TEST_F(Doubts, ANewMemberOfAFamilyIsMeasuredOnce) {
     EXPECT_EQ(choose(1.0, 0.5).source, ChoiceSource::cache);
 }
 
-TEST_F(Doubts, AHopelessMemberIsMeasuredOnce) {
+TEST_F(Doubts, SlowMemberIsMeasuredOnce) {
     known_ = families_;
     members_ = {"preferred"};
     choose(1.0, 100.0);
@@ -425,7 +425,7 @@ TEST_F(Doubts, AHopelessMemberIsMeasuredOnce) {
     EXPECT_EQ(choose(1.0, 100.0).source, ChoiceSource::cache);
 }
 
-TEST_F(Doubts, MembersStandWhereFamiliesAloneWereNamed) {
+TEST_F(Doubts, RowsNamingOnlyFamiliesAreKept) {
     known_ = families_;
     members_ = {"preferred", "other"};
     const std::string names[] = {"family"};
@@ -434,7 +434,7 @@ TEST_F(Doubts, MembersStandWhereFamiliesAloneWereNamed) {
 }
 
 // The machine was quiet when it was asked, and busy when the new one was measured.
-TEST_F(Doubts, WhatIsTrustedOutlivesADisturbedMeasurement) {
+TEST_F(Doubts, TrustedTimesSurviveADisturbedMeasurement) {
     known_ = std::span(algorithms_).first(1);
     choose(1.0, 0.9);
     known_ = algorithms_;
@@ -444,7 +444,7 @@ TEST_F(Doubts, WhatIsTrustedOutlivesADisturbedMeasurement) {
     for (auto& m : *found) EXPECT_EQ(m.doubts, m.name == "other") << m.name;
 }
 
-TEST_F(Doubts, OnlyWhoMayMeasureMeasuresAgain) {
+TEST_F(Doubts, RemeasuresOnlyWithPermission) {
     is_busy_ = true;
     choose(1.0, 0.9);
     pass_since_doubted(1'000'000);
@@ -456,7 +456,7 @@ TEST_F(Doubts, OnlyWhoMayMeasureMeasuresAgain) {
     EXPECT_EQ(machine_->now().wall_ms, 0) << "nobody even looked whether it is quiet";
 }
 
-TEST(Lookups, AnEqualProblemIsMeasuredOnceAndSaidToBe) {
+TEST(Lookups, EqualProblemIsMeasuredOnceAndReported) {
     int queries = 0;
     const Algorithm one[] = {{"one", always, [](const PrepareContext&) { return Prepared::make(0); },
                               [](const Prepared&, const Launch&) {}}};
@@ -518,7 +518,7 @@ TEST(Measuring, HoldsFewLargeCopiesOfWeights) {
     }
 }
 
-TEST(Lookups, CostsArePreparedByNobody) {
+TEST(Lookups, CostsNeedNoPreparation) {
     static int prepared = 0;
     const Algorithm one[] = {{"one", always,
                               [](const PrepareContext&) {

@@ -52,7 +52,7 @@ void expect_as_reorder(const Dims& dims, dnnl_format_tag_t from_tag, dnnl_format
     EXPECT_EQ(got, expected) << layout_name(from) << " to " << layout_name(to);
 }
 
-TEST(CopyBlocked, MatricesAsProductsWantThem) {
+TEST(CopyBlocked, PacksMatricesForProducts) {
     for (auto tag : {dnnl_ab, dnnl_ba, dnnl_BA16a16b, dnnl_BA16a32b, dnnl_BA16a64b, dnnl_AB16b64a})
         for (const auto& dims :
              std::vector<Dims>{{400, 120}, {84, 10}, {1, 1}, {17, 65}, {16, 64}, {1, 130}}) {
@@ -74,7 +74,7 @@ TEST(CopyBlocked, FiltersInBlocksOfChannels) {
             expect_as_reorder(dims, dnnl_abcde, tag);
 }
 
-TEST(CopyBlocked, BackFromBlocks) {
+TEST(CopyBlocked, UnpacksBlocks) {
     expect_as_reorder({33, 17, 3, 3}, dnnl_ABcd8b8a, dnnl_abcd);
     expect_as_reorder({32, 16, 3, 3}, dnnl_ABcd8b8a, dnnl_ABcd16b16a);
 }
@@ -83,7 +83,7 @@ TEST(CopyBlocked, WholeNumbers) { expect_as_reorder({33, 17, 3, 3}, dnnl_abcd, d
 
 TEST(CopyBlocked, NothingToCopy) { expect_as_reorder({0, 17}, dnnl_ab, dnnl_BA16a16b); }
 
-TEST(CopyBlocked, LeavesConversionsToOthers) {
+TEST(CopyBlocked, RefusesConversions) {
     float value = 0;
     auto f32 = desc_of({1, 1}, dnnl_ab, dnnl_f32);
     EXPECT_FALSE(copy_blocked(f32, &value, desc_of({1, 1}, dnnl_ab, dnnl_bf16), &value));

@@ -59,7 +59,7 @@ int last_reported(int pipe, int last) {
     return last;
 }
 
-TEST_F(CacheUnderAttack, KilledWritersLoseNothingThatWasStored) {
+TEST_F(CacheUnderAttack, KilledWritersLoseNoStoredRows) {
     std::mt19937 random(1);
     int tries = is_nightly() ? 1000 : 50, stored = 0, next = 1;
     for (int i = 0; i < tries; ++i) {
@@ -114,7 +114,7 @@ TEST_F(CacheUnderAttack, ManyProcessesLoseNothing) {
 }
 
 // Every write from the n-th on fails, for full disks, I/O errors and vanished servers.
-TEST_F(CacheUnderAttack, FailingDisksKeepTheOldRowsAndTheWorkGoesOn) {
+TEST_F(CacheUnderAttack, FailingDisksKeepOldRowsAndDoNotStopWork) {
     FailingDisk disk;
     int failures = 0;
     for (int code : {SQLITE_FULL, SQLITE_IOERR_WRITE, SQLITE_IOERR_FSYNC, SQLITE_IOERR_SHMSIZE})
@@ -140,7 +140,7 @@ TEST_F(CacheUnderAttack, FailingDisksKeepTheOldRowsAndTheWorkGoesOn) {
 }
 
 // A cache is trusted only as far as the operator offers its algorithms.
-TEST_F(CacheUnderAttack, PoisonedRowsChangeNothing) {
+TEST_F(CacheUnderAttack, PoisonedRowsHaveNoEffect) {
     static const Algorithm algorithms[] = {
         {"first", always, [](const PrepareContext&) { return Prepared::make(0, 64); }, nullptr},
         {"second", always, [](const PrepareContext&) { return Prepared::make(0, 1000); }, nullptr},

@@ -69,7 +69,7 @@ double seconds_of(const std::function<void()>& body) {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
-TEST_F(CacheLocks, TolerantGivesUpOnALockedFile) {
+TEST_F(CacheLocks, TolerantModeSkipsLockedFile) {
     FastrunCache::open(path_)->store(Sample(3).problem, {{"a", 1, 0, {}}});
     LockedByAnother other(path_);
     testing::internal::CaptureStderr();
@@ -111,7 +111,7 @@ int refuse_lock(int, int, ...) {
 }
 
 // Some network file systems.
-TEST_F(CacheLocks, WithoutLocksNothingIsWaitedFor) {
+TEST_F(CacheLocks, DoesNotWaitWithoutLocks) {
     sqlite3_vfs* system = sqlite3_vfs_find(nullptr);
     ASSERT_EQ(system->xSetSystemCall(system, "fcntl", reinterpret_cast<sqlite3_syscall_ptr>(refuse_lock)),
               SQLITE_OK);

@@ -102,7 +102,7 @@ private:
     Content& content_;
 };
 
-TEST(CacheStorage, KeepsEveryChangeAndThoseOfOthers) {
+TEST(CacheStorage, KeepsOwnAndConcurrentChanges) {
     Shelf::Content shelf;
     auto open = [&] {
         return FastrunCache::from_storage(shelf.bytes, "shelf", std::make_unique<Shelf>(shelf));
@@ -122,7 +122,7 @@ TEST(CacheStorage, KeepsEveryChangeAndThoseOfOthers) {
     EXPECT_THAT(open()->verify(), IsEmpty());
 }
 
-TEST(CacheStorage, ThatFailsIsGivenUp) {
+TEST(CacheStorage, FailureDisablesStorage) {
     Shelf::Content shelf;
     auto strict = FastrunCache::from_storage({}, "shelf", std::make_unique<Shelf>(shelf));
     auto tolerant = FastrunCache::from_storage({}, "shelf", std::make_unique<Shelf>(shelf), true);
@@ -137,7 +137,7 @@ TEST(CacheStorage, ThatFailsIsGivenUp) {
 }
 
 // As a killed process leaves it: the file is nearly empty, and the log beside it holds all.
-TEST_F(CacheFile, ALongLogIsPutAwayWhenItIsOpened) {
+TEST_F(CacheFile, LongLogIsCheckpointedOnOpen) {
     Sample sample(3);
     std::string left = (folder_ / "left.sqlite").string();
     {
@@ -152,7 +152,7 @@ TEST_F(CacheFile, ALongLogIsPutAwayWhenItIsOpened) {
     EXPECT_THAT(*cache->find(sample.problem), SizeIs(200));
 }
 
-TEST_F(CacheFile, ALongLogThatIsInUseStays) {
+TEST_F(CacheFile, LongLogInUseIsKept) {
     Sample sample(3);
     auto writer = FastrunCache::open(path_);
     for (int i = 0; i < 200; ++i)
@@ -168,7 +168,7 @@ TEST_F(CacheFile, ALongLogThatIsInUseStays) {
     sqlite3_close(reader);
 }
 
-TEST_F(CacheFile, ADatabaseOfAnotherProgramIsLeftAlone) {
+TEST_F(CacheFile, ForeignDatabaseIsNotModified) {
     for (const char* version : {"0", "3"}) {
         sql(text("DROP TABLE IF EXISTS bookmarks; CREATE TABLE bookmarks (url TEXT); PRAGMA user_version = ",
                  version));
@@ -246,7 +246,7 @@ std::string second_format(const std::string& problem) {
            row("old", int64_t(checksum(all))) + row("damaged", 5) + "PRAGMA user_version = 2";
 }
 
-TEST_F(CacheFile, DoubtsWhatTheSecondFormatHolds) {
+TEST_F(CacheFile, MarksRowsOfTheSecondFormatDoubtful) {
     sql(second_format(Sample(3).problem.key()));
     for (bool may_write : {false, true}) {
         auto cache = may_write ? FastrunCache::open(path_) : FastrunCache::open_read_only(path_);
@@ -298,7 +298,7 @@ TEST_F(CacheFile, MergeKeepsTheNewer) {
     EXPECT_THAT(cache->rows(), SizeIs(1));
 }
 
-TEST_F(CacheFile, MergePrefersWhatIsTrusted) {
+TEST_F(CacheFile, MergePrefersTrustedRows) {
     auto cache = FastrunCache::open(path_);
     auto merged = [&](double ms, int64_t at, int doubts) {
         std::vector<CacheRow> rows{{"m", "p", {"a", ms, 0, {}, doubts}, at}};
@@ -313,7 +313,7 @@ TEST_F(CacheFile, MergePrefersWhatIsTrusted) {
 }
 
 // By a clock that was ahead, or by who wrote the file: it would win for ever.
-TEST_F(CacheFile, MergeTakesRowsOfATimeToComeForOld) {
+TEST_F(CacheFile, MergeTreatsFutureRowsAsOld) {
     constexpr auto latest = std::numeric_limits<int64_t>::max();
     auto cache = FastrunCache::open(path_);
     auto merged = [&](double ms, int64_t at) {
@@ -327,7 +327,7 @@ TEST_F(CacheFile, MergeTakesRowsOfATimeToComeForOld) {
     EXPECT_EQ(merged(4, 200), 4);
 }
 
-TEST_F(CacheFile, MergeTakesTimesBefore1970ForTimes) {
+TEST_F(CacheFile, MergeAcceptsTimesBefore1970) {
     constexpr auto latest = std::numeric_limits<int64_t>::max();
     auto cache = FastrunCache::open(path_);
     auto merged = [&](double ms, int64_t at) {
@@ -341,7 +341,7 @@ TEST_F(CacheFile, MergeTakesTimesBefore1970ForTimes) {
     EXPECT_EQ(merged(4, -500), 4);
 }
 
-TEST_F(CacheFile, KeepsWhichAlgorithmsThereWere) {
+TEST_F(CacheFile, KeepsAvailableAlgorithms) {
     Sample sample(3);
     auto cache = FastrunCache::open(path_);
     EXPECT_EQ(cache->considered(sample.problem), std::nullopt);
@@ -359,7 +359,7 @@ TEST_F(CacheFile, KeepsWhichAlgorithmsThereWere) {
 }
 
 // Files of older programs, without the considered algorithms.
-TEST_F(CacheFile, ReadsFilesThatDoNotSayWhichAlgorithmsThereWere) {
+TEST_F(CacheFile, ReadsFilesWithoutAvailableAlgorithms) {
     Sample sample(3);
     FastrunCache::open(path_)->store(sample.problem, {{"a", 1.0}});
     sql("DROP TABLE considered");
@@ -406,14 +406,14 @@ TEST_F(ReadOnlyFolder, IsRead) {
     EXPECT_THROW(FastrunCache::open(path_), UserError);
 }
 
-TEST_F(ReadOnlyFolder, IsReadByTheTolerant) {
+TEST_F(ReadOnlyFolder, IsReadInTolerantMode) {
     auto cache = FastrunCache::open_tolerant(path_);
     EXPECT_TRUE(cache->find(sample_.problem));
     cache->store(Sample(4).problem, {{"a", 1, 0, {}}});
     EXPECT_FALSE(cache->find(Sample(4).problem));
 }
 
-TEST_F(ReadOnlyFolder, WhateverTheNameIs) {
+TEST_F(ReadOnlyFolder, WorksWithAnyName) {
     ASSERT_EQ(::seteuid(::getuid()), 0);
     auto odd = folder_ / "a?b#c%41 d\xc3\xa9";
     std::filesystem::permissions(folder_, std::filesystem::perms(0755));
@@ -445,7 +445,7 @@ TEST_F(CacheFile, APipeIsRefusedAtOnce) {
     EXPECT_THROW(FastrunCache::open("/dev/null"), UserError);
 }
 
-TEST_F(CacheFile, TolerantGoesOnWithoutADamagedFile) {
+TEST_F(CacheFile, TolerantModeSkipsDamagedFile) {
     std::ofstream(path_) << std::string(8192, 'x');
     auto cache = FastrunCache::open_tolerant(path_);
     cache->store(Sample(3).problem, {{"a", 1, 0, {}}});
@@ -455,14 +455,14 @@ TEST_F(CacheFile, TolerantGoesOnWithoutADamagedFile) {
     EXPECT_EQ(kept, std::string(8192, 'x')) << "the file is left alone";
 }
 
-TEST_F(CacheFile, TolerantGoesOnWhereNothingCanBeWritten) {
+TEST_F(CacheFile, TolerantModeSkipsUnwritableFile) {
     auto cache = FastrunCache::open_tolerant("/proc/no/such/cache.sqlite");
     cache->store(Sample(3).problem, {{"a", 1, 0, {}}});
     EXPECT_TRUE(cache->find(Sample(3).problem));
     EXPECT_THROW(FastrunCache::open("/proc/no/such/cache.sqlite"), UserError);
 }
 
-TEST_F(CacheFile, TolerantReadsWhatItCannotWrite) {
+TEST_F(CacheFile, TolerantModeReadsReadOnlyFile) {
     FastrunCache::open(path_)->store(Sample(3).problem, {{"a", 1, 0, {}}});
     // A read-only connection is what is left when the file may not be written; root may write any.
     auto cache = FastrunCache::open_read_only(path_);
@@ -470,7 +470,7 @@ TEST_F(CacheFile, TolerantReadsWhatItCannotWrite) {
     EXPECT_THROW(cache->store(Sample(4).problem, {{"a", 1, 0, {}}}), UserError);
 }
 
-TEST(ProblemText, IsWhatKeysAreMadeOf) {
+TEST(ProblemText, FormsKeys) {
     auto p = parse_problem(
         "conv2d(stride=(1, 1), groups=1, activation='a) b') float32(1, 3):nChw16c float32() -> float32(1,) "
         "const=6 "
@@ -517,7 +517,7 @@ TEST(ProblemText, MayEndInANeighbourhood) {
     EXPECT_EQ(parse_problem(Sample(3).problem.key())->beside, "");
 }
 
-TEST(Neighbourhoods, ArePowersOfTwoUpToWhatIsLarge) {
+TEST(Neighbourhoods, ArePowersOfTwoUpToALimit) {
     auto bytes = [](int64_t wanted) { return Neighbourhood::of_bytes(wanted).bytes; };
     EXPECT_EQ(bytes(0), 16 << 10);
     EXPECT_EQ(bytes(16 << 10), 16 << 10);
@@ -529,7 +529,7 @@ TEST(Neighbourhoods, ArePowersOfTwoUpToWhatIsLarge) {
 }
 
 // A program's bytes without the operands' own.
-TEST(Neighbourhoods, OfAProblemAreWhatTheOthersTouch) {
+TEST(Neighbourhoods, CountBytesOfOtherSteps) {
     Sample sample(1024);
     auto own = int64_t(sample.problem.inputs[0].bytes() + sample.problem.outputs[0].bytes());
     Lookups lookups;
@@ -542,7 +542,7 @@ TEST(Neighbourhoods, OfAProblemAreWhatTheOthersTouch) {
     EXPECT_EQ(lookups.neighbourhood(sample.problem).bytes, 16 << 10);
 }
 
-TEST_F(CacheFile, TimesOfNeighbourhoodsStandApart) {
+TEST_F(CacheFile, TimesOfNeighbourhoodsAreSeparate) {
     auto cache = FastrunCache::open(path_);
     auto small = Neighbourhood::of_bytes(1000);
     Sample sample(3);
@@ -554,7 +554,7 @@ TEST_F(CacheFile, TimesOfNeighbourhoodsStandApart) {
     EXPECT_FALSE(cache->find(problem, Neighbourhood::of_bytes(100'000)));
 }
 
-TEST_F(Explained, EachReasonHasItsWord) {
+TEST_F(Explained, EachReasonHasAText) {
     EXPECT_EQ(reason({row(machine_, problem_)}), "hit");
     EXPECT_EQ(reason({}), "absent");
     EXPECT_EQ(reason({row(machine_, with("f(", "g("))}), "absent");
@@ -578,7 +578,7 @@ TEST_F(Explained, OwnRowsThatAreRefused) {
     EXPECT_EQ(reason({row(machine_, problem_)}, {.workspace_limit = 100}), "hit");
 }
 
-TEST_F(Explained, TheNearestIsTheOneThatDiffersLeast) {
+TEST_F(Explained, NearestEntryDiffersLeast) {
     std::vector<CacheRow> rows{row("other | avx2 | mge 1", with("(1, 8)", "(4, 8)")),
                                row(machine_, with("threads=2", "threads=1")),
                                row(machine_, with("k=3", "k=5"))};
@@ -589,7 +589,7 @@ TEST_F(Explained, TheNearestIsTheOneThatDiffersLeast) {
 }
 
 // Three fully connected layers, for a batch without measurements.
-TEST_F(Explained, AnotherBatchIsNearerThanAnotherLayer) {
+TEST_F(Explained, OtherBatchIsNearerThanOtherLayer) {
     auto layer = [](int batch, int in, int out) {
         auto matrix = [](int rows, int columns) { return text("float32(", rows, ", ", columns, ")"); };
         return text("matmul(transpose_b=true) ", matrix(batch, in), " ", matrix(out, in), " -> ",

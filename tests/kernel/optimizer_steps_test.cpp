@@ -52,7 +52,7 @@ void expect_same_bits(const Formula& formula) {
 constexpr functor::MeanWeights mean{0.9F, 0.1F, 2}, square{0.999F, 0.001F, 30};
 constexpr functor::LambDirection direction{mean, square, 1e-6F, 0.01F};
 
-TEST(OptimizerSteps, VectorsGiveTheBitsOfScalars) {
+TEST(OptimizerSteps, VectorsMatchScalarsBitwise) {
     expect_same_bits(functor::SgdStep{0.1F, 0.01F});
     expect_same_bits(functor::MomentumStep<true, false>{0.1F, 0.9F, 0.01F});
     expect_same_bits(functor::MomentumStep<false, false>{0.1F, 0.9F, 0.01F});
@@ -75,7 +75,7 @@ double sum_of_squares(const Row& values) {
     return total;
 }
 
-TEST(OptimizerSteps, SquaresOfLambAreSummedInOneOrder) {
+TEST(OptimizerSteps, LambSumsSquaresInOneOrder) {
     auto expected = results_of(direction, scalar_step<functor::LambDirection>, false);
     auto operands = some_operands();
     std::array<Row, 2> means{Row(size_t(elements)), Row(size_t(elements))};

@@ -15,7 +15,7 @@
 namespace mge {
 namespace {
 
-TEST(ParFor, ThrowsWhatAPartThrows) {
+TEST(ParFor, RethrowsExceptionsOfParts) {
     for (int64_t culprit : {0, 1})
         EXPECT_THROW(par_for(2, 2, 1,
                              [&](int64_t begin, int64_t) {
@@ -27,7 +27,7 @@ TEST(ParFor, ThrowsWhatAPartThrows) {
     EXPECT_EQ(sum, 10);
 }
 
-TEST(Onednn, ALackOfMemoryIsNoInternalError) {
+TEST(Onednn, OutOfMemoryIsNotAnInternalError) {
     EXPECT_THROW(onednn::check(dnnl_out_of_memory, "call"), MemoryError);
     EXPECT_THROW(onednn::check(dnnl_invalid_arguments, "call"), InternalError);
 }
@@ -48,7 +48,7 @@ TEST(Balanced, DoesEachThingOnce) {
             }
 }
 
-TEST(Balanced, ThrowsWhatAPartThrows) {
+TEST(Balanced, RethrowsExceptionsOfParts) {
     EXPECT_THROW(in_balanced_parts(2, 16, 1, [](int, int64_t, int64_t) { throw std::bad_alloc(); }),
                  std::bad_alloc);
 }
@@ -86,7 +86,7 @@ TEST(ClaimedParts, GetSmallerTowardsTheEnd) {
     EXPECT_EQ(end, 42);
 }
 
-TEST(ClaimedParts, ThrowWhatAPartThrows) {
+TEST(ClaimedParts, RethrowExceptionsOfParts) {
     EXPECT_THROW(in_claimed_parts(2, 16, {1, 4}, [](int64_t, int64_t) { throw std::bad_alloc(); }),
                  std::bad_alloc);
 }

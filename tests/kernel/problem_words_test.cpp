@@ -45,7 +45,7 @@ struct Parts {
     }
 };
 
-TEST(Problem, SaysOfInputsBeyondItsBitsThatTheyChange) {
+TEST(Problem, TreatsInputsBeyondItsBitsAsVariable) {
     Problem problem;
     problem.constant_inputs = 1u << 31 | 1u;
     for (size_t i : {0, 31}) EXPECT_TRUE(problem.is_constant(i)) << i;

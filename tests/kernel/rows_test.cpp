@@ -18,7 +18,7 @@ LoopNest nest_of(const Shape& a, const Shape& b, const Shape& y) {
     return make_loop_nest(inputs, f32(y));
 }
 
-TEST(LoopNest, JoinsWhatAllOperandsTreatAlike) {
+TEST(LoopNest, MergesAxesUniformAcrossOperands) {
     EXPECT_EQ(nest_of({2, 3, 4}, {2, 3, 4}, {2, 3, 4}).loops, 1);
     EXPECT_EQ(nest_of({2, 3, 4}, {}, {2, 3, 4}).loops, 1);
     EXPECT_EQ(nest_of({2, 3, 4}, {4}, {2, 3, 4}).loops, 2);        // a row, for all rows
@@ -114,7 +114,7 @@ TEST(VectorFunctions, AreAccurate) {
 }
 
 // For a subnormal e^-x.
-TEST(VectorFunctions, OfExponentialsEndWell) {
+TEST(VectorFunctions, ExponentialsHandleExtremes) {
     const float infinity = HUGE_VALF;
     const std::vector<float> x{90, 1e30f, 3e38f, infinity, -90, -1e30f, -3e38f, NAN, -NAN};
     auto sigmoid = computed(simd_rows<functor::Sigmoid>(), x), silu = computed(simd_rows<functor::Silu>(), x);
@@ -134,7 +134,7 @@ TEST(VectorFunctions, OfExponentialsEndWell) {
 }
 
 // A vector with a number whose exponential is no normal one goes another way.
-TEST(VectorFunctions, DoNotDependOnNeighbours) {
+TEST(VectorFunctions, AreIndependentOfOtherLanes) {
     for (RowsFn run : {simd_rows<functor::Exp>(), simd_rows<functor::Silu>(), simd_rows<functor::Sigmoid>(),
                        simd_rows<functor::Gelu>(), simd_rows<functor::GeluSlope>()}) {
         auto x = points(-80, 80), alone = computed(run, x);

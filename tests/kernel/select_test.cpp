@@ -48,7 +48,7 @@ struct Costs {
     }
 };
 
-TEST(Select, HeuristicTakesTheFirstThatIsSupported) { EXPECT_EQ(chosen({}), "big"); }
+TEST(Select, HeuristicTakesTheFirstSupported) { EXPECT_EQ(chosen({}), "big"); }
 TEST(Select, WorkspaceLimitSkips) { EXPECT_EQ(chosen({.workspace_limit = 999}), "unsteady"); }
 TEST(Select, ReproducibleSkips) {
     EXPECT_EQ(chosen({.reproducible = true, .workspace_limit = 0}), "reference");
@@ -68,7 +68,7 @@ TEST(Select, ProfileTakesTheFastestAndNeverTheNaive) {
     EXPECT_EQ(costs.queries, 2);
 }
 
-TEST(Select, CacheSparesMeasuring) {
+TEST(Select, CacheAvoidsMeasuring) {
     auto cache = FastrunCache::in_memory();
     Costs costs{{{"big", 1}, {"unsteady", 2}}};
     SelectOptions options{
@@ -108,7 +108,7 @@ TEST(Select, NothingIsMeasuredForNoElements) {
     EXPECT_EQ(costs.queries, 0);
 }
 
-TEST(Select, CachedNameThatIsGoneIsAMiss) {
+TEST(Select, UnknownCachedNameIsAMiss) {
     auto cache = FastrunCache::in_memory();
     Sample sample(3);
     cache->store(sample.problem, {{"vanished", 0.1, 0, {}}, {"unsteady", 0.2, 0, {}}});
@@ -131,7 +131,7 @@ struct KeptSettings {
     ~KeptSettings() { set_select_settings(before); }
 };
 
-TEST(SelectSettings, SayHowToChoose) {
+TEST(SelectSettings, ControlTheChoice) {
     KeptSettings kept;
     EXPECT_EQ(select_settings(), SelectSettings{});
     set_select_settings({.deterministic = true});

@@ -71,7 +71,7 @@ TEST(SplitProduct, IsAsAccurateAsFloats) {
     }
 }
 
-TEST(SplitProduct, TellsOfNumbersWithoutParts) {
+TEST(SplitProduct, DetectsNonFiniteValues) {
     if (!has_split_products()) GTEST_SKIP() << "no matrix instructions";
     using Limits = std::numeric_limits<float>;
     for (float x : {Limits::infinity(), -Limits::infinity(), Limits::quiet_NaN(), Limits::max()}) {

@@ -89,7 +89,7 @@ TEST(StridedCopy, LargeCopiesSplitBetweenThreads) {
     expect_same(1, shape, {0, {0, 0, 1}}, {0, dense}, 1000, count);
 }
 
-TEST(StridedCopy, StridesOfABroadcastShape) {
+TEST(StridedCopy, BroadcastStrides) {
     Strides strides = broadcast_strides({3, 1}, {2, 3, 4});
     EXPECT_EQ((std::vector<int64_t>(strides.begin(), strides.begin() + 3)), (std::vector<int64_t>{0, 1, 0}));
 }

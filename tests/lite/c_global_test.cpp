@@ -38,7 +38,7 @@ private:
     char folder_[256];
 };
 
-TEST_F(LiteModelInfoInC, ArraysLiveUntilTheSameAddressIsAskedAbout) {
+TEST_F(LiteModelInfoInC, ArraysLiveUntilTheNextQueryOfTheirAddress) {
     std::string file = path("sum.mge"), other = path("classifier.mge");
     LiteNetworkIO by_path{}, by_other{}, by_memory{};
     ASSERT_EQ(LITE_get_model_io_info_by_path(file.c_str(), *default_config(), &by_path), 0)
@@ -60,7 +60,7 @@ TEST_F(LiteModelInfoInC, ArraysLiveUntilTheSameAddressIsAskedAbout) {
     EXPECT_STREQ(by_other.inputs[0].name, "data");
 }
 
-TEST_F(LiteModelInfoInC, WhoeverAsksAllTheTimeDoesNotFillTheMemory) {
+TEST_F(LiteModelInfoInC, RepeatedQueriesDoNotGrowMemory) {
     constexpr size_t some = 1200;
     std::string file = path("sum.mge");
     std::vector<std::string> addresses(3 * some, file);
@@ -125,7 +125,7 @@ std::set<std::string> names_in(const std::string& text, const char* pattern) {
     return names;
 }
 
-TEST(LiteFunctionsInC, AreAllCalledByTheProgramInC) {
+TEST(LiteFunctionsInC, AreAllCalledByTheCProgram) {
     std::string folder = MGE_SOURCE_FOLDER, headers;
     for (auto* name : {"global_c.h", "network_c.h", "tensor_c.h"})
         headers += content_of(folder + "/libmge/lite/include/lite-c/" + name);

@@ -65,7 +65,7 @@ std::string content_of(const std::string& path) {
     return {std::istreambuf_iterator<char>(file), {}};
 }
 
-TEST_F(LiteNetworkInC, ReadsMemoryOfTheCaller) {
+TEST_F(LiteNetworkInC, ReadsCallerMemory) {
     LiteNetwork network = load("sum.mge");
     std::array<float, 4> a{1, 2, 3, 4}, sum{};
     LiteTensor input = tensor_of(network, "a"), output = tensor_of(network, "sum");
@@ -81,7 +81,7 @@ TEST_F(LiteNetworkInC, ReadsMemoryOfTheCaller) {
     EXPECT_EQ(LITE_destroy_network(network), 0);
 }
 
-TEST_F(LiteNetworkInC, LoadsModelsOfTheOnnxFormat) {
+TEST_F(LiteNetworkInC, LoadsOnnxModels) {
     ASSERT_EQ(write_as_onnx(path("sum.onnx").c_str(), path("sum.mge").c_str()), 0);
     LiteNetwork by_path = load("sum.onnx"), by_memory = make();
     std::string model = content_of(path("sum.onnx"));
@@ -112,7 +112,7 @@ TEST_F(LiteNetworkInC, TensorsEndWithTheirNetwork) {
     EXPECT_EQ(LITE_destroy_tensor(slice), 0);
 }
 
-TEST_F(LiteNetworkInC, HandlesThatAreNone) {
+TEST_F(LiteNetworkInC, InvalidHandles) {
     LiteNetwork network = make();
     LiteTensor tensor = nullptr;
     ASSERT_EQ(LITE_make_tensor(default_desc, &tensor), 0);
@@ -169,7 +169,7 @@ TEST_F(LiteNetworkInC, FailedLoadsLeaveANetworkThatLoads) {
     EXPECT_EQ(LITE_destroy_network(network), 0);
 }
 
-TEST_F(LiteNetworkInC, ConfigurationsThatDoNotDo) {
+TEST_F(LiteNetworkInC, InvalidConfigurations) {
     LiteNetwork network = nullptr;
     LiteIO nameless = default_io;
     LiteNetworkIO io{};
@@ -231,7 +231,7 @@ int note(const LiteIO* ios, const LiteTensor* tensors, size_t size, void* data) 
     return 0;
 }
 
-TEST_F(LiteNetworkInC, CallbacksGetTheHandlesThatCallersHave) {
+TEST_F(LiteNetworkInC, CallbacksGetTheHandlesOfTheCaller) {
     LiteNetwork network = load("sum.mge");
     Seen start, finish;
     ASSERT_EQ(LITE_set_start_callback_with_userdata(network, note, &start), 0);
@@ -249,7 +249,7 @@ TEST_F(LiteNetworkInC, CallbacksGetTheHandlesThatCallersHave) {
     EXPECT_EQ(LITE_destroy_network(network), 0);
 }
 
-TEST_F(LiteNetworkInC, CallbacksOfTwoNetworks) {
+TEST_F(LiteNetworkInC, TwoNetworksHaveTheirOwnCallbacks) {
     LiteNetwork networks[] = {load("sum.mge"), load("classifier.mge")};
     Seen starts[2], finishes[2];
     for (int i = 0; i < 2; ++i) {
@@ -297,7 +297,7 @@ TEST_F(LiteNetworkInC, CallbacksAreRemoved) {
 void* no_memory(LiteDeviceType, int, size_t, size_t) { return nullptr; }
 void free_nothing(LiteDeviceType, int, void*) {}
 
-TEST_F(LiteNetworkInC, AnAllocatorWithoutMemoryIsAnError) {
+TEST_F(LiteNetworkInC, AllocatorFailureIsAnError) {
     LiteNetwork network = make();
     ASSERT_EQ(LITE_set_memory_allocator(network, no_memory, free_nothing), 0);
     int code = LITE_load_model_from_path(network, path("classifier.mge").c_str());
@@ -342,7 +342,7 @@ int any_affinity(int) { return 0; }
 int any_async() { return 0; }
 int any_async_with(void*) { return 0; }
 int any_io(const LiteIO*, const LiteTensor*, size_t) { return 0; }
-TEST_F(NullArguments, OfNetworks) {
+TEST_F(NullArguments, Networks) {
     LiteNetwork n = load("sum.mge"), none = nullptr;
     LiteConfig config = *default_config();
     LiteNetworkIO io{};
@@ -394,7 +394,7 @@ TEST_F(NullArguments, OfNetworks) {
     EXPECT_EQ(LITE_destroy_network(n), 0);
 }
 
-TEST_F(NullArguments, OfSettings) {
+TEST_F(NullArguments, Settings) {
     LiteNetwork n = load("sum.mge"), none = nullptr;
     refused(LITE_set_device_id(none, 0), "network");
     refused(LITE_set_stream_id(none, 0), "network");

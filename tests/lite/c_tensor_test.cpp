@@ -60,7 +60,7 @@ std::vector<float> values_of(LiteTensor tensor) {
     return values;
 }
 
-TEST(LiteTensorInC, MakesWhatADescriptionSays) {
+TEST(LiteTensorInC, CreatesFromADescription) {
     LiteTensorDesc description = default_desc;
     description.is_pinned_host = 1;
     description.layout = layout({1, 3, 224, 224}, LITE_INT8);
@@ -116,7 +116,7 @@ TEST(LiteTensorInC, ErrorsBelongToTheirThread) {
     EXPECT_STREQ(LITE_get_last_error(), "");
 }
 
-TEST(LiteTensorInC, HandlesThatAreNone) {
+TEST(LiteTensorInC, InvalidHandles) {
     LiteTensor tensor = make(layout({2}));
     int number = 7;
     EXPECT_EQ(LITE_is_pinned_host(&number, &number), -1);
@@ -146,7 +146,7 @@ TEST(LiteTensorInC, ManyHandles) {
     for (auto tensor : tensors) EXPECT_EQ(LITE_tensor_fill_zero(tensor), -1);
 }
 
-TEST(LiteTensorInC, OneThreadMakesAndAnotherDestroys) {
+TEST(LiteTensorInC, DestroysFromAnotherThread) {
     std::vector<LiteTensor> made(4);
     std::vector<std::thread> threads;
     for (auto& tensor : made) threads.emplace_back([&] { tensor = counting({3, 20}); });
@@ -173,7 +173,7 @@ TEST(LiteTensorInC, SettingALayoutKeepsMemoryThatIsLargeEnough) {
     LITE_destroy_tensor(tensor);
 }
 
-TEST(LiteTensorInC, ResetTakesTheCallersMemory) {
+TEST(LiteTensorInC, ResetUsesCallerMemory) {
     std::vector<float> memory(12, 3), other(4, 2);
     LiteTensor tensor = make(layout({3, 4}));
     EXPECT_EQ(LITE_reset_tensor_memory(tensor, memory.data(), 48), 0);
@@ -256,7 +256,7 @@ TEST(LiteTensorInC, Concat) {
     for (auto each : {tensors[0], tensors[1], joined}) EXPECT_EQ(LITE_destroy_tensor(each), 0);
 }
 
-TEST(LiteTensorInC, DevicesThatAreNotThere) {
+TEST(LiteTensorInC, MissingDevices) {
     LiteTensorDesc description = default_desc;
     LiteTensor tensor = nullptr;
     description.device_type = LITE_ATLAS;

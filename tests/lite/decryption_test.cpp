@@ -52,7 +52,7 @@ protected:
     }
 };
 
-TEST_F(Decryption, OfTheUsersRuns) {
+TEST_F(Decryption, RunsUserFunctions) {
     auto before = mge::cipher_names().size();
     EXPECT_TRUE(register_decryption_and_key("just_xor", exclusive_or, {15}));
     EXPECT_EQ(mge::cipher_names().size(), before + 1);
@@ -82,7 +82,7 @@ TEST_F(Decryption, GetsAnotherFunctionOrKey) {
     EXPECT_NE(error_of([] { update_decryption_or_key("aes-256-gcm", exclusive_or, {}); }), "");
 }
 
-TEST_F(Decryption, ThatIsWrongIsAnError) {
+TEST_F(Decryption, InvalidIsAnError) {
     register_decryption_and_key("nothing", [](auto...) { return std::vector<uint8_t>(); }, {});
     EXPECT_THAT(error_of_loading(mlp, "nothing"), HasSubstr("gave nothing"));
     register_decryption_and_key("half",
@@ -101,7 +101,7 @@ TEST_F(Decryption, ThatIsWrongIsAnError) {
     EXPECT_EQ(error_of_loading(mlp, "identity"), "");
 }
 
-TEST_F(Decryption, KeysOfMegenginesCiphers) {
+TEST_F(Decryption, AcceptsMegEngineKeys) {
     const std::pair<const char*, std::string> files[] = {
         {"AES_default", data_folder + "crypt/mlp.aes.mge"},
         {"RC4_default", data_folder + "crypt/mlp.rc4.mge"},

@@ -77,7 +77,7 @@ TEST_F(LiteDeviceTensor, CopiesBetweenAllKinds) {
         }
 }
 
-TEST_F(LiteDeviceTensor, WhereATensorLies) {
+TEST_F(LiteDeviceTensor, ReportsTheDeviceOfATensor) {
     Tensor tensor(1, LITE_CUDA, layout({2, 3})), pinned(LITE_CUDA, layout({2, 3}), true);
     EXPECT_EQ(tensor.get_device_type(), LITE_CUDA);
     EXPECT_EQ(tensor.get_device_id(), 1);
@@ -94,7 +94,7 @@ TEST_F(LiteDeviceTensor, WhereATensorLies) {
     EXPECT_EQ(tensor.slice({0}, {1})->get_device_type(), LITE_CUDA);
 }
 
-TEST_F(LiteDeviceTensor, MemoryIsThatOfItsDevice) {
+TEST_F(LiteDeviceTensor, MemoryIsOnItsDevice) {
     mge::DeviceId device = mge::test::shadow_device();
     auto figures = [&] { return mge::device(device).memory(); };
     auto before = figures();
@@ -117,7 +117,7 @@ TEST_F(LiteDeviceTensor, SettingALayoutKeepsMemoryThatIsLargeEnough) {
     EXPECT_EQ(tensor.get_memory_ptr(), memory);
 }
 
-TEST_F(LiteDeviceTensor, ResetTakesMemoryOfTheDevice) {
+TEST_F(LiteDeviceTensor, ResetAcceptsDeviceMemory) {
     Tensor source = on_device(counting<float>(layout({6}))), tensor(LITE_CUDA, layout({2, 3}));
     tensor.reset(source.get_memory_ptr(), 24);
     EXPECT_THAT(values_of<float>(tensor), ElementsAre(0, 1, 2, 3, 4, 5));
@@ -125,7 +125,7 @@ TEST_F(LiteDeviceTensor, ResetTakesMemoryOfTheDevice) {
     EXPECT_THAT(values_of<float>(source), Each(0));
 }
 
-TEST_F(LiteDeviceTensor, SlicesOfADevice) {
+TEST_F(LiteDeviceTensor, SlicesOnADevice) {
     Tensor tensor = on_device(counting<float>(layout({4, 8})));
     auto part = tensor.slice({1, 1}, {4, 8}, {2, 3});
     EXPECT_EQ(part->get_memory_ptr(), tensor.get_memory_ptr({1, 1}));
@@ -169,14 +169,14 @@ TEST_F(LiteDeviceTensor, Concat) {
     EXPECT_EQ(TensorUtils::concat({there, here}, 0, LITE_CPU, 0)->get_device_type(), LITE_CPU);
 }
 
-TEST_F(LiteDeviceTensor, ErrorsOfTheDeviceComeOut) {
+TEST_F(LiteDeviceTensor, DeviceErrorsAreThrown) {
     Tensor tensor(LITE_CUDA, layout({2}));
     mge::test::fail_next_work(mge::test::shadow_device(), "the shadow is gone");
     EXPECT_THAT(error_of([&] { tensor.fill_zero(); }), HasSubstr("the shadow is gone"));
     EXPECT_THAT(error_of([&] { Tensor tensor(2, LITE_CUDA); }), HasSubstr("'shadow2:0' does not exist"));
 }
 
-TEST_F(LiteDeviceTensor, TheEnginesMemoryAndTheTensorsAreOne) {
+TEST_F(LiteDeviceTensor, SharesMemoryWithTheEngine) {
     auto engine = mge::tensor_from_host({mge::DType::f32, {3}, {}}, std::vector<float>{1, 2, 3}.data(),
                                         mge::test::shadow_device(1, 2));
     Tensor tensor;
@@ -200,7 +200,7 @@ TEST_F(LiteDeviceTensor, TheEnginesMemoryAndTheTensorsAreOne) {
                 HasSubstr("with gaps is not a tensor of the engine"));
 }
 
-TEST_F(LiteDeviceTensor, AHookPutsMemoryThereWhenItIsAskedFor) {
+TEST_F(LiteDeviceTensor, HookProvidesMemoryOnDemand) {
     auto engine = mge::tensor_from_host({mge::DType::f32, {2}, {}}, std::vector<float>{5, 6}.data(), {});
     Tensor tensor;
     int queries = 0;
@@ -224,7 +224,7 @@ TEST_F(LiteDeviceTensor, Devices) {
     EXPECT_EQ(device_type_of(mge::test::shadow_device()), LITE_CUDA);
 }
 
-TEST(LiteGpu, IsThereOrSaysWhyNot) {
+TEST(LiteGpu, IsAvailableOrGivesTheReason) {
     let_cuda_mean("gpu");
     EXPECT_EQ(device_count(LITE_CUDA), size_t(mge::gpus().count));
     if (mge::gpus().count) return;

@@ -65,7 +65,7 @@ TEST_F(LogLevels, HiddenWarningsAreNotSpent) {
 }
 
 // In a separate process, where no level is set.
-TEST(LogLevelDeathTest, OfLiteAloneIsError) {
+TEST(LogLevelDeathTest, DefaultOfLiteIsError) {
     GTEST_FLAG_SET(death_test_style, "threadsafe");
     EXPECT_EXIT(
         {
@@ -95,7 +95,7 @@ TEST(Devices, AreCounted) {
     EXPECT_NE(error_of([] { get_device_count(LiteDeviceType(2)); }), "");
 }
 
-TEST(Memory, ThatIsCachedGoesBack) {
+TEST(Memory, CachedMemoryIsReleased) {
     for (const char* name : {"cpu0", "cpu5"}) {
         auto id = mge::parse_device(name);
         mge::TensorSpec spec{mge::DType::f32, {1 << 22}, {}};

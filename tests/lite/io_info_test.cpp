@@ -32,7 +32,7 @@ void expect_as_loaded(const NetworkIO& info, const std::string& path, const Conf
     EXPECT_EQ(outputs, network.get_all_output_name());
 }
 
-TEST(IoInfo, IsThatOfTheLoadedNetwork) {
+TEST(IoInfo, MatchesTheLoadedNetwork) {
     for (auto& path : {test::classifier(), test::sum_and_difference(), test::reshaper()}) {
         SCOPED_TRACE(path);
         expect_as_loaded(Runtime::get_model_io_info(path), path);
@@ -45,7 +45,7 @@ TEST(IoInfo, IsThatOfTheLoadedNetwork) {
     EXPECT_EQ(info.outputs[0].config_layout.shapes[1], 10u);
 }
 
-TEST(IoInfo, ShapesThatARunFindsOutHaveNoDimensions) {
+TEST(IoInfo, RunTimeShapesHaveNoDimensions) {
     auto info = Runtime::get_model_io_info(test::picker());
     ASSERT_EQ(info.outputs.size(), 2u);
     EXPECT_EQ(info.outputs[0].name, "positive");
@@ -53,7 +53,7 @@ TEST(IoInfo, ShapesThatARunFindsOutHaveNoDimensions) {
     EXPECT_EQ(info.outputs[1].config_layout.ndim, 1u);
 }
 
-TEST(IoInfo, OfEncryptedModelsNeedsTheirCipher) {
+TEST(IoInfo, EncryptedModelsNeedTheirCipher) {
     const std::string file = MGE_TEST_DATA "/crypt/mlp.rc4.mge";
     Config config;
     config.bare_model_cryption_name = "RC4_default";
@@ -63,7 +63,7 @@ TEST(IoInfo, OfEncryptedModelsNeedsTheirCipher) {
     EXPECT_THAT(error_of([] { Runtime::get_model_io_info(nullptr, 5); }), HasSubstr("in memory"));
 }
 
-TEST(IoInfo, OfPackedModelsIsWhatTheirInformationMakesOfThem) {
+TEST(IoInfo, PackedModelsApplyTheirInformation) {
     const std::string file = MGE_TEST_DATA "/packed/mlp.packed_rc4.lite";
     expect_as_loaded(Runtime::get_model_io_info(file), file);
 }

@@ -26,7 +26,7 @@ TEST(LoaderLibrary, AddsOperators) {
     EXPECT_EQ(error_of([] { set_loader_lib_path(library("operators")); }), "");
 }
 
-TEST(LoaderLibrary, ThatIsWrongIsAnError) {
+TEST(LoaderLibrary, InvalidIsAnError) {
     EXPECT_THAT(error_of([] { set_loader_lib_path("/missing.so"); }), HasSubstr("/missing.so"));
     EXPECT_THAT(error_of([] { set_loader_lib_path(library("no_entry")); }), HasSubstr("mge_operators"));
     EXPECT_THAT(error_of([] { set_loader_lib_path(library("other_abi")); }),

@@ -82,7 +82,7 @@ protected:
     }
 };
 
-TEST_F(ModelFiles, OfEveryKindAreReadFromFilesAndFromMemory) {
+TEST_F(ModelFiles, EveryKindLoadsFromFilesAndMemory) {
     write_file(path("own"), {});
     mge::write_model(path("own"), mge::sample_models()[3]);
     for (auto& [file, format] : {std::pair{data_folder + "megengine/mlp.v1.mge", "MegEngine V1"},
@@ -103,7 +103,7 @@ TEST_F(ModelFiles, OfEveryKindAreReadFromFilesAndFromMemory) {
     }
 }
 
-TEST_F(ModelFiles, OfMegenginesCiphersNeedTheirNameAlone) {
+TEST_F(ModelFiles, MegEngineCiphersNeedOnlyTheirName) {
     auto expected = outputs_of(read_model_file(mlp, {}).model);
     for (auto& [cipher, file] : encrypted_files) {
         SCOPED_TRACE(cipher);
@@ -115,7 +115,7 @@ TEST_F(ModelFiles, OfMegenginesCiphersNeedTheirNameAlone) {
     }
 }
 
-TEST_F(ModelFiles, InAnotherCipherAreNoModels) {
+TEST_F(ModelFiles, WrongCipherIsRefused) {
     for (auto& [cipher, file] : encrypted_files) {
         EXPECT_NE(error_of([&] { read_model_file(mlp, with_cipher(cipher)); }), "") << cipher;
         for (auto& [other, other_file] : encrypted_files)
@@ -130,7 +130,7 @@ TEST_F(ModelFiles, InAnotherCipherAreNoModels) {
                       HasSubstr("SIMPLE_FAST_RC4_default")));
 }
 
-TEST_F(ModelFiles, OfOurOwnEnvelope) {
+TEST_F(ModelFiles, OwnEnvelopeLoads) {
     auto key = mge::test::key_of(3);
     mge::encrypt_file(mlp, path("sealed"), {mge::container_cipher, mge::provide_key(key.copy())});
     EXPECT_THAT(error_of([&] { read_model_file(path("sealed"), {}); }),
@@ -185,7 +185,7 @@ TEST_F(ModelFiles, InformationIsApplied) {
     EXPECT_EQ(read.extra_info, R"({"classes":["a","b"]})");
 }
 
-TEST_F(ModelFiles, InformationChangesWhatWasGivenByName) {
+TEST_F(ModelFiles, InformationOverridesNamedSettings) {
     packed(
         R"({"device": {"type": "CPU"}, "IO": {"inputs": [{"name": "b", "is_host": false}, {"name": "c"}]}})",
         "RC4_default");
@@ -202,7 +202,7 @@ TEST_F(ModelFiles, InformationChangesWhatWasGivenByName) {
     EXPECT_EQ(c.io.inputs[2].name, "c");
 }
 
-TEST_F(ModelFiles, InformationMayBePassedOver) {
+TEST_F(ModelFiles, InformationMayBeIgnored) {
     write_file(path("cache"), mge::bytes_of(std::string_view("\0\0\0\0", 4)));
     packed(R"({"device": {"type": "CPU", "device_id": 2, "use_tensorrt": true}, "extra_info": 7})", "NONE",
            path("cache"));
@@ -218,7 +218,7 @@ TEST_F(ModelFiles, InformationMayBePassedOver) {
     EXPECT_EQ(read.fastrun_cache, std::vector<uint8_t>(4));
 }
 
-TEST_F(ModelFiles, WhatIsWrongWithAnInformationIsTold) {
+TEST_F(ModelFiles, InvalidInformationIsReported) {
     const std::pair<const char*, const char*> wrong[] = {
         {R"({"options": {"jit_level": 256}})", "options needs a whole number from 0 to 255 as jit_level"},
         {R"({"options": {"jit_level": -1}})", "jit_level"},
@@ -251,7 +251,7 @@ TEST_F(ModelFiles, WhatIsWrongWithAnInformationIsTold) {
     }
 }
 
-TEST_F(ModelFiles, InformationOfAnotherParser) {
+TEST_F(ModelFiles, CustomInformationParserIsUsed) {
     packed(R"({"version": "1.0.0"})");
     Octets file = read_file(path("packed"));
     auto name = mge::bytes_of("LITE_default");
@@ -288,7 +288,7 @@ TEST_F(ModelFiles, InformationOfAnotherParser) {
     EXPECT_NE(error_of([] { register_parse_info_func("empty", {}); }), "");
 }
 
-TEST_F(ModelFiles, MissingOnesAndDamageAreErrors) {
+TEST_F(ModelFiles, MissingOrDamagedFilesAreErrors) {
     EXPECT_THAT(error_of([&] { read_model_file(path("missing"), {}); }),
                 AllOf(HasSubstr(path("missing")), HasSubstr("No such file")));
     EXPECT_NE(error_of([&] { read_model_file(folder_.string(), {}); }), "");

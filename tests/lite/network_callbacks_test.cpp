@@ -55,7 +55,7 @@ TEST(NetworkCallbacks, StartGetsInputsAndFinishOutputs) {
     EXPECT_EQ(starts + finishes, 6);
 }
 
-TEST(NetworkCallbacks, OfTwoNetworksAreTheirOwn) {
+TEST(NetworkCallbacks, AreSeparatePerNetwork) {
     auto one = filled(), two = filled();
     std::string calls;
     for (auto& [network, name] : {std::pair{one, "1"}, std::pair{two, "2"}}) {
@@ -104,7 +104,7 @@ struct Gate : mge::StepObserver {
     }
 };
 
-TEST(NetworkCallbacks, AsynchronousOneNeedsNoWait) {
+TEST(NetworkCallbacks, AsynchronousRunNeedsNoWait) {
     auto network = load(classifier());
     Gate gate;
     impl_of(*network).context().attach(gate);
@@ -136,7 +136,7 @@ TEST(NetworkCallbacks, AsynchronousOneNeedsNoWait) {
 }
 
 // With such a callback no wait is needed, so the failure is reported immediately, at Lite's default level.
-TEST(NetworkCallbacks, AnAsynchronousFailureIsTold) {
+TEST(NetworkCallbacks, AsynchronousFailureIsReported) {
     auto level = get_log_level();
     set_log_level(LiteLogLevel::ERROR);
     auto network = filled();
@@ -152,7 +152,7 @@ TEST(NetworkCallbacks, AnAsynchronousFailureIsTold) {
     set_log_level(level);
 }
 
-TEST(NetworkCallbacks, WhatAnAsynchronousOneThrowsIsKeptForWait) {
+TEST(NetworkCallbacks, AsynchronousExceptionIsKeptForWait) {
     auto network = filled();
     int finishes = 0;
     network->set_finish_callback([&](const IOTensors&) { ++finishes; });
@@ -216,7 +216,7 @@ TEST(NetworkCallbacks, FinishMayStartTheNextRun) {
     EXPECT_THAT(output(*network, "sum"), ElementsAre(1, 1, 1, 1));
 }
 
-TEST(NetworkCallbacks, AFailedRunCallsNobody) {
+TEST(NetworkCallbacks, FailedRunCallsNoCallback) {
     auto network = load(reshaper());
     int calls = 0;
     network->set_async_callback([&] { ++calls; });
@@ -230,7 +230,7 @@ TEST(NetworkCallbacks, AFailedRunCallsNobody) {
     EXPECT_EQ(calls, 0);
 }
 
-TEST(NetworkCallbacks, RefuseAnAsynchronousOneWhereNothingHappensLater) {
+TEST(NetworkCallbacks, RefuseAsynchronousCallbackForSynchronousRuns) {
     auto network = std::make_shared<Network>();
     Runtime::set_cpu_inplace_mode(network);
     EXPECT_THAT(error_of([&] { network->set_async_callback([] {}); }), HasSubstr("in place"));
@@ -246,7 +246,7 @@ TEST(NetworkCallbacks, RefuseAnAsynchronousOneWhereNothingHappensLater) {
     given.set_async_callback({});
 }
 
-TEST(NetworkCallbacks, InPlaceComeFromTheCaller) {
+TEST(NetworkCallbacks, InPlaceRunOnTheCallingThread) {
     auto network = std::make_shared<Network>();
     Runtime::set_cpu_inplace_mode(network);
     EXPECT_TRUE(Runtime::is_cpu_inplace_mode(network));

@@ -77,7 +77,7 @@ TEST_F(DeviceNetwork, CallsBackWhenTheOutputsAreThere) {
     network->wait();
 }
 
-TEST_F(DeviceNetwork, TellsErrorsOfTheDevice) {
+TEST_F(DeviceNetwork, ReportsDeviceErrors) {
     auto network = filled();
     mge::test::fail_next_work(mge::test::shadow_device(), "the device is gone");
     EXPECT_THAT(error_of([&] { run(*network); }), HasSubstr("the device is gone"));
@@ -85,7 +85,7 @@ TEST_F(DeviceNetwork, TellsErrorsOfTheDevice) {
     EXPECT_THAT(output(*network, "sum"), ElementsAre(2, 3, 4, 5));
 }
 
-TEST_F(DeviceNetwork, RunsWithoutAPlanAndWithImagesOfTheirOwn) {
+TEST_F(DeviceNetwork, RunsWithoutAPlanAndWithDiscreteImages) {
     config_.options.force_dynamic_alloc = true;
     run(*filled());
     config_.options.force_dynamic_alloc = false;
@@ -99,7 +99,7 @@ TEST_F(DeviceNetwork, RunsWithoutAPlanAndWithImagesOfTheirOwn) {
     expect_near(output(*network, "score"), output(*whole, "score"));
 }
 
-TEST_F(DeviceNetwork, SharesWeightsAndRefusesWhatIsForCpus) {
+TEST_F(DeviceNetwork, SharesWeightsAndRefusesCpuSettings) {
     auto source = load(classifier(), config_);
     auto shared = std::make_shared<Network>(config_);
     Runtime::shared_weight_with_network(shared, source);

@@ -67,7 +67,7 @@ const OptionCase option_cases[] = {
     {"enable_nchw64", [](Options& o) { o.enable_nchw64 = true; }, [](O o) { return o.layout == "NCHW64"; }},
 };
 
-TEST(NetworkOptions, FillThoseOfTheCompilation) {
+TEST(NetworkOptions, SetCompileOptions) {
     for (auto& each : option_cases) {
         SCOPED_TRACE(each.name);
         EXPECT_FALSE(each.is_set(options_of(*load(classifier()))));
@@ -81,7 +81,7 @@ TEST(NetworkOptions, FillThoseOfTheCompilation) {
     EXPECT_EQ(options_of(*bytes).weight_bits, 8);
 }
 
-TEST(NetworkOptions, ThatContradictEachOtherAreErrorsAtLoading) {
+TEST(NetworkOptions, ContradictionsAreErrorsAtLoading) {
     auto error = [](const std::function<void(Options&)>& set) {
         return error_of([&] { load(classifier(), with(set)); });
     };
@@ -109,7 +109,7 @@ TEST(NetworkOptions, ConstShapeFixesTheShapes) {
     expect_near(output(*network, "score"), expected(*network, "score"));
 }
 
-TEST(NetworkOptions, RecordLevelTwoGivesTheGraphUp) {
+TEST(NetworkOptions, RecordLevelTwoReleasesTheGraph) {
     auto network = load(classifier(), with([](Options& o) {
                             o.comp_node_seq_record_level = 2;
                             o.var_sanity_check_first_run = false;
@@ -153,7 +153,7 @@ TEST(NetworkOptions, FakeRunComputesNothing) {
     expect_near(output(*network, "score"), expected(*network, "score"));
 }
 
-TEST(NetworkOptions, OutputsInMemoryOfTheUser) {
+TEST(NetworkOptions, OutputsInUserMemory) {
     for (uint8_t level : {0, 1}) {
         auto network = load(classifier(), with([&](Options& o) {
                                 o.force_output_use_user_specified_memory = true;
@@ -188,7 +188,7 @@ TEST(NetworkOptions, OutputsInMemoryOfTheUser) {
                 HasSubstr("run time"));
 }
 
-TEST(NetworkOptions, OutputsInMemoryOfTheUserWithoutAPlan) {
+TEST(NetworkOptions, OutputsInUserMemoryWithoutAPlan) {
     auto network = load(sum_and_difference(), with([](Options& o) {
                             o.force_output_use_user_specified_memory = true;
                             o.force_dynamic_alloc = true;
@@ -204,7 +204,7 @@ TEST(NetworkOptions, OutputsInMemoryOfTheUserWithoutAPlan) {
     EXPECT_THAT(difference, ElementsAre(0, 1, 2, 3));
 }
 
-TEST(NetworkOptions, OutputsWithMemoryOfEachRun) {
+TEST(NetworkOptions, OutputsWithNewMemoryForEachRun) {
     auto network = load(classifier(), with([](Options& o) { o.force_output_dynamic_alloc = true; }));
     auto score = network->get_io_tensor("score");
     std::vector<Tensor> kept(3);
@@ -234,7 +234,7 @@ IO named(const std::string& name) {
     return io;
 }
 
-TEST(NetworkIOList, UnknownNamesAreDroppedAndTwiceIsAnError) {
+TEST(NetworkIOList, UnknownNamesAreDroppedAndDuplicatesAreErrors) {
     NetworkIO io{{named("a"), named("nobody")}, {named("nothing"), named("difference")}};
     auto network = load(sum_and_difference(), {}, io);
     EXPECT_THAT(network->get_all_input_name(), ElementsAre("a", "b"));
@@ -261,7 +261,7 @@ TEST(NetworkIOList, OnlyConfiguredOutputsAreComputed) {
     EXPECT_THAT(error_of([&] { none.load_model(sum_and_difference()); }), HasSubstr("names no output"));
 }
 
-TEST(NetworkIOList, TypesThatLiteDoesNotHaveAreNamed) {
+TEST(NetworkIOList, TypesWithoutLiteEquivalentAreNamed) {
     EXPECT_THAT(error_of([&] { load(comparison()); }),
                 HasSubstr("output 'is_positive' has elements of type bool"));
     Network network(NetworkIO{{}, {named("twice")}});
@@ -272,7 +272,7 @@ TEST(NetworkIOList, TypesThatLiteDoesNotHaveAreNamed) {
     EXPECT_THAT(output(network, "twice"), ElementsAre(2, -4));
 }
 
-TEST(NetworkIOList, OfAShapeNothingIsComputed) {
+TEST(NetworkIOList, ShapeQueriesComputeNothing) {
     auto sum = named("sum");
     sum.io_type = LITE_IO_SHAPE;
     auto network = load(sum_and_difference(), {}, {{}, {sum}});
@@ -296,7 +296,7 @@ TEST(NetworkIOList, OfAShapeNothingIsComputed) {
     EXPECT_TRUE(alone->get_io_tensor("score")->get_layout() == layout({1, 10}));
 }
 
-TEST(NetworkIOList, LayoutOfAnInputIsTheModelsOrTheConfigured) {
+TEST(NetworkIOList, InputLayoutComesFromModelOrConfiguration) {
     auto data = named("data");
     data.config_layout = layout({2, 3, 32, 32});
     auto network = load(classifier(), {}, {{data}, {}});
@@ -306,7 +306,7 @@ TEST(NetworkIOList, LayoutOfAnInputIsTheModelsOrTheConfigured) {
     EXPECT_THAT(error_of([&] { load(classifier(), {}, {{data}, {}}); }), HasSubstr("configured as int32"));
 }
 
-TEST(NetworkIOList, OnACpuTheDeviceIsTheHost) {
+TEST(NetworkIOList, CpuDeviceIsTheHost) {
     auto a = named("a"), sum = named("sum");
     a.is_host = sum.is_host = false;
     auto network = load(sum_and_difference(), {}, {{a}, {sum}});
@@ -316,7 +316,7 @@ TEST(NetworkIOList, OnACpuTheDeviceIsTheHost) {
     EXPECT_THAT(output(*network, "sum"), ElementsAre(1, 2, 3, 4));
 }
 
-TEST(NetworkIOList, ImagesOfADiscreteInputAreOneBatch) {
+TEST(NetworkIOList, DiscreteImagesFormOneBatch) {
     Config config;
     config.discrete_input_name = "data";
     auto data = named("data");

@@ -63,7 +63,7 @@ TEST(NetworkRuntime, AffinityIsSetOncePerThread) {
     EXPECT_THAT(step_threads.threads, ElementsAre(calls.threads.at(3)));
 }
 
-TEST(NetworkRuntime, AffinityOfOneThread) {
+TEST(NetworkRuntime, AffinityWithOneThread) {
     auto network = load(classifier());
     Calls calls;
     Runtime::set_runtime_thread_affinity(network, calls.callback());
@@ -80,7 +80,7 @@ TEST(NetworkRuntime, AffinityOfOneThread) {
 }
 
 // Each of them is compiled, and of so many the oldest are forgotten.
-TEST(NetworkRuntime, OtherShapesAreLookedAtBeforeWait) {
+TEST(NetworkRuntime, NewShapesAreCheckedBeforeWait) {
     auto network = load(classifier());
     auto data = network->get_io_tensor("data");
     data->set_layout(layout({2, 3, 32, 32}));
@@ -98,7 +98,7 @@ TEST(NetworkRuntime, OtherShapesAreLookedAtBeforeWait) {
     expect_near(output(*network, "score"), wanted);
 }
 
-TEST(NetworkRuntime, InPlaceTheCallerComputes) {
+TEST(NetworkRuntime, InPlaceRunsOnTheCaller) {
     for (size_t threads : {1, 2}) {
         auto network = std::make_shared<Network>();
         Runtime::set_cpu_inplace_mode(network);
@@ -147,7 +147,7 @@ std::shared_ptr<Network> with_policy(uint32_t strategy, size_t& calls) {
     return network;
 }
 
-TEST(NetworkRuntime, AlgorithmsAreChosenByThePolicy) {
+TEST(NetworkRuntime, PolicyChoosesAlgorithms) {
     size_t calls = 0;
     with_policy(LITE_ALGO_HEURISTIC, calls);
     EXPECT_EQ(calls, 0u);
@@ -212,7 +212,7 @@ TEST(NetworkRuntime, EqualBetweenBatches) {
     }
 }
 
-TEST(NetworkRuntime, WorkspacesKeepToTheLimit) {
+TEST(NetworkRuntime, WorkspacesRespectTheLimit) {
     auto network = load(classifier());
     fill(*network, "data");
     for (size_t limit : {size_t(0), size_t(1000), size_t(1) << 30}) {

@@ -24,7 +24,7 @@ std::set<const void*> constants_of(Network& network) {
     return addresses;
 }
 
-TEST(NetworkSharing, OfWeightsMakesNoCopies) {
+TEST(NetworkSharing, SharedWeightsAreNotCopied) {
     auto source = load(classifier());
     fill(*source, "data", 1);
     run(*source);
@@ -61,7 +61,7 @@ TEST(NetworkSharing, OfWeightsMakesNoCopies) {
 }
 
 // With another number of threads the programs differ, the weights as they came do not.
-TEST(NetworkSharing, OfWeightsKeepsOwnThreads) {
+TEST(NetworkSharing, SharedWeightsKeepOwnThreads) {
     auto source = load(classifier());
     auto shared = std::make_shared<Network>();
     Runtime::set_cpu_threads_number(shared, 2);
@@ -78,7 +78,7 @@ TEST(NetworkSharing, OfWeightsKeepsOwnThreads) {
     expect_near(output(*shared, "score"), expected(*shared, "score"));
 }
 
-TEST(NetworkSharing, OfWeightsNeedsALoadedNetwork) {
+TEST(NetworkSharing, SharedWeightsNeedALoadedNetwork) {
     auto empty = std::make_shared<Network>(), other = std::make_shared<Network>();
     EXPECT_THAT(error_of([&] { Runtime::shared_weight_with_network(other, empty); }),
                 HasSubstr("no model is loaded"));
@@ -86,7 +86,7 @@ TEST(NetworkSharing, OfWeightsNeedsALoadedNetwork) {
     EXPECT_THAT(error_of([&] { Runtime::shared_weight_with_network(loaded, loaded); }), HasSubstr("its own"));
 }
 
-TEST(NetworkSharing, OfWeightsLetsBothRunAtOnce) {
+TEST(NetworkSharing, SharedWeightsAllowConcurrentRuns) {
     auto source = load(classifier());
     auto shared = std::make_shared<Network>();
     Runtime::shared_weight_with_network(shared, source);
@@ -137,7 +137,7 @@ struct CountingAllocator final : Allocator {
     }
 };
 
-TEST(NetworkSharing, OfRuntimeMemoryHoldsTheLargest) {
+TEST(NetworkSharing, SharedRuntimeMemoryHasTheLargestSize) {
     auto first = std::make_shared<Network>(), second = std::make_shared<Network>();
     Runtime::share_runtime_memory_with(second, first);
     first->load_model(classifier());
@@ -157,7 +157,7 @@ TEST(NetworkSharing, OfRuntimeMemoryHoldsTheLargest) {
     expect_near(output(*second, "score"), expected(*second, "score"));
 }
 
-TEST(NetworkSharing, OfRuntimeMemoryLeavesTheAllocatorToOneOfThem) {
+TEST(NetworkSharing, SharedRuntimeMemoryUsesOneAllocator) {
     auto first = std::make_shared<Network>(), second = std::make_shared<Network>();
     auto allocator = std::make_shared<CountingAllocator>();
     Runtime::set_memory_allocator(first, allocator);
@@ -170,7 +170,7 @@ TEST(NetworkSharing, OfRuntimeMemoryLeavesTheAllocatorToOneOfThem) {
     EXPECT_GE(allocator->bytes, impl_of(*second).program().memory().plan);
 }
 
-TEST(NetworkSharing, OfRuntimeMemoryRefusesToRunBothAtOnce) {
+TEST(NetworkSharing, SharedRuntimeMemoryRefusesConcurrentRuns) {
     auto first = std::make_shared<Network>(), second = std::make_shared<Network>();
     Runtime::set_cpu_inplace_mode(second);
     Runtime::share_runtime_memory_with(second, first);
@@ -198,7 +198,7 @@ TEST(NetworkSharing, OfRuntimeMemoryRefusesToRunBothAtOnce) {
     run(*second);
 }
 
-TEST(NetworkSharing, AllocatorOfTheUserGivesAllMemory) {
+TEST(NetworkSharing, UserAllocatorProvidesAllMemory) {
     auto allocator = std::make_shared<CountingAllocator>();
     for (auto& model : {classifier(), picker()})
         for (bool is_dynamic : {false, true}) {

@@ -25,7 +25,7 @@ TEST(Network, RunsWithNewInputsEachTime) {
     }
 }
 
-TEST(Network, KnowsNamesAndLayoutsBeforeTheFirstRun) {
+TEST(Network, HasNamesAndLayoutsBeforeTheFirstRun) {
     auto network = load(sum_and_difference());
     EXPECT_THAT(network->get_all_input_name(), ElementsAre("a", "b"));
     EXPECT_THAT(network->get_all_output_name(), ElementsAre("sum", "difference"));
@@ -42,7 +42,7 @@ TEST(Network, KnowsNamesAndLayoutsBeforeTheFirstRun) {
 }
 
 // MegEngine counts its networks for that.
-TEST(Network, NetworksThatAreGoneLeaveNothing) {
+TEST(Network, DestroyedNetworksReleaseMemory) {
     auto allocated = [] { return mge::device(mge::host_device).memory().allocated; };
     auto make = [] {
         auto network = load(classifier());
@@ -62,7 +62,7 @@ TEST(Network, NetworksThatAreGoneLeaveNothing) {
     EXPECT_EQ(allocated(), with_none);
 }
 
-TEST(Network, LoadsModelsOfTheOnnxFormat) {
+TEST(Network, LoadsOnnxModels) {
     ModelPath folder(mge::open_model(sum_and_difference()));
     std::string path = folder.beside("classifier.onnx");
     mge::write_onnx(path, mge::open_model(classifier()));
@@ -97,7 +97,7 @@ TEST(Network, FindsTensorsByNameAndPhase) {
     EXPECT_EQ(output(*network, "x"), values_of<float>(*network->get_input_tensor(0)));
 }
 
-TEST(Network, ReadsInputsWhereTheyLie) {
+TEST(Network, ReadsInputsInPlace) {
     auto network = load(sum_and_difference());
     std::vector<float> a{1, 2, 3, 4};
     network->get_io_tensor("a")->reset(a.data(), a.size() * sizeof(float));
@@ -125,7 +125,7 @@ TEST(Network, ReadsSlicesWithGaps) {
     EXPECT_THAT(output(*network, "sum"), ElementsAre(0, 7, 4, 6));
 }
 
-TEST(Network, WritesOutputsIntoMemoryOfTheUser) {
+TEST(Network, WritesOutputsIntoUserMemory) {
     auto network = load(sum_and_difference());
     write<float>(*network->get_io_tensor("a"), {1, 2, 3, 4});
     write<float>(*network->get_io_tensor("b"), {1, 1, 1, 1});
@@ -141,7 +141,7 @@ TEST(Network, WritesOutputsIntoMemoryOfTheUser) {
 }
 
 // The output of one run is the input of the next.
-TEST(Network, WritesAnOutputThatIsAnInput) {
+TEST(Network, WritesAnInputReturnedAsOutput) {
     auto fibonacci = load(product());
     write<float>(*fibonacci->get_io_tensor("x"), {1, 1, 0, 1});
     fibonacci->get_io_tensor("y")->share_memory_with(*fibonacci->get_io_tensor("x"));
@@ -186,7 +186,7 @@ TEST(Network, RefusesInputsOfAnotherType) {
     EXPECT_THAT(output(*network, "sum"), ElementsAre(0, 0, 0, 0));
 }
 
-TEST(Network, GivesShapesThatOnlyARunFindsOut) {
+TEST(Network, ReportsRunTimeShapes) {
     auto network = load(picker());
     auto positive = network->get_io_tensor("positive");
     EXPECT_EQ(positive->get_layout().ndim, 0u);
@@ -201,7 +201,7 @@ TEST(Network, GivesShapesThatOnlyARunFindsOut) {
     EXPECT_THAT(output(*network, "positive"), ElementsAre(6));
 }
 
-TEST(Network, TellsErrorsOfRunsInWait) {
+TEST(Network, ReportsRunErrorsInWait) {
     auto network = load(reshaper());
     write<int>(*network->get_io_tensor("shape"), {2, 4});
     fill(*network, "x");
@@ -235,7 +235,7 @@ TEST(Network, WaitsForTheRunBefore) {
     network->forward();  // goes with the network
 }
 
-TEST(Network, SaysWhatComesBeforeAndAfterLoading) {
+TEST(Network, RejectsCallsInTheWrongPhase) {
     auto network = std::make_shared<Network>();
     EXPECT_THAT(error_of([&] { network->forward(); }), HasSubstr("forward: no model is loaded"));
     EXPECT_THAT(error_of([&] { network->wait(); }), HasSubstr("no model is loaded"));

@@ -46,7 +46,7 @@ protected:
     std::string extra_;
 };
 
-TEST_F(PackedModels, OfFilesRunAsTheirInformationSays) {
+TEST_F(PackedModels, FilesApplyTheirInformation) {
     ModelPacker packer(mlp, packed(), text_file("info.json", info_text));
     packer.set_header();
     packer.pack_model();
@@ -54,7 +54,7 @@ TEST_F(PackedModels, OfFilesRunAsTheirInformationSays) {
     EXPECT_THAT(extra_, HasSubstr("someone"));
 }
 
-TEST_F(PackedModels, OfBytesAndWithoutInformation) {
+TEST_F(PackedModels, BytesWithoutInformation) {
     Octets model = mge::test::read_file(mlp);
     auto* first = reinterpret_cast<const uint8_t*>(model.data());
     ModelPacker packer(std::vector<uint8_t>(first, first + model.size()), packed());
@@ -63,14 +63,14 @@ TEST_F(PackedModels, OfBytesAndWithoutInformation) {
     EXPECT_EQ(extra_, "");
 }
 
-TEST_F(PackedModels, InformationGetsWhatTheFormatRequires) {
+TEST_F(PackedModels, InformationGetsRequiredFields) {
     ModelPacker packer(mlp, packed(),
                        text_file("info.json", R"({"device": {"type": "CPU", "number_threads": 2}})"));
     packer.pack_model();
     EXPECT_EQ(threads_of_packed(), 2u);
 }
 
-TEST_F(PackedModels, EncryptedPartsStayAsTheyWereGiven) {
+TEST_F(PackedModels, EncryptedPartsAreKept) {
     auto info = mge::encrypt_in_memory(std::as_bytes(std::span(std::string_view(info_text))), "info",
                                        {"RC4_default", {}});
     std::string sealed(mge::text_of(info.span()));
@@ -80,7 +80,7 @@ TEST_F(PackedModels, EncryptedPartsStayAsTheyWereGiven) {
     EXPECT_EQ(threads_of_packed(), 2u);
 }
 
-TEST_F(PackedModels, BringTheirMeasuredTimes) {
+TEST_F(PackedModels, ContainMeasuredTimes) {
     auto cache = mge::FastrunCache::in_memory();
     mge::CacheRow row;
     row.machine = "a machine";
@@ -97,7 +97,7 @@ TEST_F(PackedModels, BringTheirMeasuredTimes) {
     EXPECT_TRUE(std::ranges::any_of(known, [](auto& r) { return r.problem == "a problem"; }));
 }
 
-TEST_F(PackedModels, WhatCannotBePackedIsTold) {
+TEST_F(PackedModels, UnpackableInputsAreReported) {
     EXPECT_THAT(error_of([&] { ModelPacker("/no/such/model", packed()); }), HasSubstr("/no/such/model"));
     ModelPacker none(std::vector<uint8_t>{}, packed());
     EXPECT_THAT(error_of([&] { none.pack_model(); }), HasSubstr("no model"));

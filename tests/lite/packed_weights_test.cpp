@@ -52,7 +52,7 @@ std::vector<float> run(const std::string& path) {
     return values_of<float>(*network->get_output_tensor(0));
 }
 
-TEST(PackedWeights, AreVerifiedAsTheProgramReadsThem) {
+TEST(PackedWeights, AreVerifiedWhenTheProgramReadsThem) {
     mge::Tensor original = weight();
     mge::Model model = convolution(original);
     model.packed = mge::pack_constants(model.graph, {.threads = 1});
@@ -66,7 +66,7 @@ TEST(PackedWeights, AreVerifiedAsTheProgramReadsThem) {
     EXPECT_THAT(error_of([&] { run(with_damaged_copy.path()); }), HasSubstr("is damaged (checksum)"));
 }
 
-TEST(PackedWeights, AreVerifiedWhereTheCopyIsOfNoUse) {
+TEST(PackedWeights, AreVerifiedWhenTheCopyIsUnused) {
     mge::Tensor original = weight();
     mge::Model model = convolution(original);
     model.packed = mge::pack_constants(model.graph, {.threads = 1});

@@ -70,7 +70,7 @@ TEST_F(PersistentCaches, AreInMemoryUntilAFileIsNamed) {
     EXPECT_TRUE(file_knows(path("copy"), "after"));
 }
 
-TEST_F(PersistentCaches, OfTwoFilesTheSecondHasBoth) {
+TEST_F(PersistentCaches, SecondFileContainsBoth) {
     set_persistent_cache(path("first"));
     persistent_cache()->merge(std::vector{row_of("of the first")});
     set_persistent_cache(path("second"));
@@ -79,7 +79,7 @@ TEST_F(PersistentCaches, OfTwoFilesTheSecondHasBoth) {
     EXPECT_TRUE(file_knows(path("second"), "of the first"));
 }
 
-TEST_F(PersistentCaches, WhoseFileIsGoneMayBeFollowedByAnother) {
+TEST_F(PersistentCaches, DeletedFileMayBeReplaced) {
     set_persistent_cache(path("first"));
     persistent_cache()->merge(std::vector{row_of("lost")});
     std::filesystem::remove(path("first"));
@@ -97,7 +97,7 @@ TEST_F(PersistentCaches, DumpedFilesKeepTheirRows) {
     EXPECT_TRUE(file_knows(path("cache"), "ours"));
 }
 
-TEST_F(PersistentCaches, AlwaysInSyncTheyOutliveTheirProcess) {
+TEST_F(PersistentCaches, AlwaysSyncSurvivesTheProcess) {
     pid_t child = ::fork();
     if (child == 0) {
         set_persistent_cache(path("cache"), true);
@@ -110,7 +110,7 @@ TEST_F(PersistentCaches, AlwaysInSyncTheyOutliveTheirProcess) {
     EXPECT_TRUE(file_knows(path("cache"), "just measured"));
 }
 
-TEST_F(PersistentCaches, OfMegenginesAreRead) {
+TEST_F(PersistentCaches, MegEngineCachesAreRead) {
     std::string content = cache_of_megengine(), theirs = file("cache", content);
     auto has_row = [](const std::vector<mge::CacheRow>& rows) {
         return std::ranges::any_of(rows, [](auto& row) {
@@ -127,7 +127,7 @@ TEST_F(PersistentCaches, OfMegenginesAreRead) {
     EXPECT_EQ(mge::MappedFile::open(theirs + ".megengine")->bytes().size(), content.size());
 }
 
-TEST_F(PersistentCaches, ThatCannotBeMadeAreToldOf) {
+TEST_F(PersistentCaches, CreationFailureIsReported) {
     file("cache", "no folder");
     testing::internal::CaptureStderr();
     set_log_level(LiteLogLevel::WARN);
@@ -138,7 +138,7 @@ TEST_F(PersistentCaches, ThatCannotBeMadeAreToldOf) {
     EXPECT_TRUE(knows(*persistent_cache(), "in memory"));
 }
 
-TEST_F(PersistentCaches, ThatAreDamagedAreLeftAlone) {
+TEST_F(PersistentCaches, DamagedFilesAreNotModified) {
     set_persistent_cache(path("cache"));
     persistent_cache()->merge(std::vector{row_of("lost")});
     dump_persistent_cache(path("cache"));
@@ -154,7 +154,7 @@ TEST_F(PersistentCaches, ThatAreDamagedAreLeftAlone) {
     EXPECT_TRUE(knows(*persistent_cache(), "lost")) << "what was known before stays";
 }
 
-TEST_F(PersistentCaches, WhatIsNoneIsAnError) {
+TEST_F(PersistentCaches, InvalidFileIsAnError) {
     EXPECT_THAT(error_of([&] { set_persistent_cache(file("text", "no cache")); }), HasSubstr("text"));
     EXPECT_THAT(error_of([&] { set_persistent_cache(""); }), HasSubstr("empty"));
     EXPECT_NE(error_of([&] { dump_persistent_cache(file("file", "") + "/inside"); }), "");

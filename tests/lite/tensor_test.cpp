@@ -19,7 +19,7 @@ using Size = std::vector<size_t>;
 
 size_t allocated() { return mge::device(mge::host_device).memory().allocated; }
 
-TEST(LiteTensor, NumbersOfTheEnums) {
+TEST(LiteTensor, EnumValues) {
     EXPECT_EQ(LITE_CPU, 0);
     EXPECT_EQ(LITE_CUDA, 1);
     EXPECT_EQ(LITE_ATLAS, 3);
@@ -51,7 +51,7 @@ TEST(LiteTensor, Constructions) {
     EXPECT_THROW(Tensor(LiteBackend(1)), Error);
 }
 
-TEST(LiteTensor, MemoryComesWhenItIsAskedFor) {
+TEST(LiteTensor, MemoryIsAllocatedOnDemand) {
     size_t before = allocated();
     {
         Tensor tensor(LITE_CPU, layout({256, 1024}));
@@ -63,7 +63,7 @@ TEST(LiteTensor, MemoryComesWhenItIsAskedFor) {
     EXPECT_EQ(allocated(), before);
 }
 
-TEST(LiteTensor, DevicesThatAreNotThere) {
+TEST(LiteTensor, MissingDevices) {
     for (auto type : {LITE_ATLAS, LITE_NPU, LITE_CAMBRICON})
         EXPECT_THAT(error_of([&] { Tensor tensor(type); }), HasSubstr("this build has no device"));
     EXPECT_THAT(error_of([&] { Tensor tensor(LITE_NPU); }), HasSubstr("there are CPU, and CUDA"));
@@ -73,7 +73,7 @@ TEST(LiteTensor, DevicesThatAreNotThere) {
     EXPECT_THAT(error_of([&] { Tensor tensor(0, 256, LITE_CPU); }), HasSubstr("stream 256"));
 }
 
-TEST(LiteTensor, LayoutsThatNoTensorHas) {
+TEST(LiteTensor, InvalidLayouts) {
     Layout seven = layout({1, 2, 1, 2, 1, 2, 2});
     Tensor tensor(LITE_CPU, seven);
     EXPECT_EQ(tensor.get_tensor_total_size_in_byte(), 64u);
@@ -118,7 +118,7 @@ TEST(LiteTensor, SettingALayoutKeepsMemoryThatIsLargeEnough) {
     EXPECT_EQ(tensor.get_layout(), layout({2, 3, 224, 224}));
 }
 
-TEST(LiteTensor, ResetTakesTheCallersMemory) {
+TEST(LiteTensor, ResetUsesCallerMemory) {
     auto memory = std::make_unique<float[]>(24), other = std::make_unique<float[]>(6);
     {
         Tensor tensor(LITE_CPU, layout({4, 6}));
@@ -136,7 +136,7 @@ TEST(LiteTensor, ResetTakesTheCallersMemory) {
     EXPECT_EQ(other[5], 0);
 }
 
-TEST(LiteTensor, ResetsThatDoNotDo) {
+TEST(LiteTensor, InvalidResets) {
     float memory[4];
     Tensor empty, tensor(LITE_CPU, layout({2, 4}));
     EXPECT_THAT(error_of([&] { empty.reset(memory, 16); }), HasSubstr("reset: the tensor has no layout"));
@@ -255,7 +255,7 @@ TEST(LiteTensor, SlicesShareMemory) {
     EXPECT_THAT(values_of<float>(*tensor.slice({0, 0}, {1, 8}, {1, SIZE_MAX})), ElementsAre(0));
 }
 
-TEST(LiteTensor, SlicesThatDoNotDo) {
+TEST(LiteTensor, InvalidSlices) {
     Tensor tensor(LITE_CPU, layout({4, 8}));
     auto error = [&](Size start, Size end, Size step = {}) {
         return error_of([&] { tensor.slice(start, end, step); });
@@ -277,7 +277,7 @@ std::vector<float> with_columns(size_t begin, size_t end, size_t step, const Ten
     return values_of<float>(tensor);
 }
 
-TEST(LiteTensor, CopiesOfAndIntoSlices) {
+TEST(LiteTensor, CopiesFromAndIntoSlices) {
     Tensor plain = counting<float>(layout({4, 4})), wide = counting<float>(layout({4, 8}));
     auto half = wide.slice({0, 4}, {4, 8});
     auto into_half = with_columns(0, 4, 1, plain), from_half = with_columns(0, 7, 2, *half);
@@ -296,7 +296,7 @@ TEST(LiteTensor, CopiesOfAndIntoSlices) {
                 HasSubstr("int32 {4, 4} into a slice of float32 {4, 4}"));
 }
 
-TEST(LiteTensor, HalvesOfATensorAreFilledByThemselves) {
+TEST(LiteTensor, FillsHalvesSeparately) {
     Tensor tensor(LITE_CPU, layout({20, 20}));
     auto left = tensor.slice({0, 0}, {20, 10}), right = tensor.slice({0, 10}, {20, 20});
     Tensor counted = counting<float>(layout({20, 10}));
@@ -308,7 +308,7 @@ TEST(LiteTensor, HalvesOfATensorAreFilledByThemselves) {
     for (int i = 0; i < 400; ++i) ASSERT_EQ(values[i], i % 20 < 10 ? 0 : i / 20 * 10 + i % 10) << i;
 }
 
-TEST(LiteTensor, OverlappingSlicesOfOneTensor) {
+TEST(LiteTensor, OverlappingSlicesInOneTensor) {
     auto moved = [](Size from, Size to, Size shape) {
         Tensor tensor = counting<float>(layout({4, 8}));
         auto end = [&](const Size& start) { return Size{start[0] + shape[0], start[1] + shape[1]}; };
@@ -329,7 +329,7 @@ TEST(LiteTensor, OverlappingSlicesOfOneTensor) {
     EXPECT_THAT(values_of<float>(rows), ElementsAre(0, 0, 1, 2, 3));
 }
 
-TEST(LiteTensor, ADenseSliceNeverWritesBehindItself) {
+TEST(LiteTensor, DenseSliceNeverWritesPastItsEnd) {
     Tensor tensor = counting<float>(layout({4, 2}));
     auto row = tensor.slice({1}, {2});
     row->copy_from(counting<float>(layout({3, 2})));
@@ -337,7 +337,7 @@ TEST(LiteTensor, ADenseSliceNeverWritesBehindItself) {
     EXPECT_THAT(values_of<float>(tensor), ElementsAre(0, 1, 2, 3, 4, 5, 6, 7));
 }
 
-TEST(LiteTensor, AddressesOfElements) {
+TEST(LiteTensor, ElementAddresses) {
     Tensor tensor = counting<int8_t>(layout({4, 3, 5}, LITE_INT8));
     auto* first = static_cast<int8_t*>(tensor.get_memory_ptr());
     EXPECT_EQ(tensor.get_memory_ptr({2, 1, 3}), first + 38);
@@ -377,7 +377,7 @@ TEST(LiteTensor, Concat) {
     }
 }
 
-TEST(LiteTensor, ConcatOfManyKinds) {
+TEST(LiteTensor, ConcatVariants) {
     EXPECT_EQ(TensorUtils::concat({}, 0)->get_layout().ndim, 0u);
     Tensor grid = counting<float>(layout({2, 4})), none(LITE_CPU, layout({2, 0}));
     auto joined = TensorUtils::concat({none, *grid.slice({0, 1}, {2, 3}), none, grid}, 1, LITE_CPU, 7);

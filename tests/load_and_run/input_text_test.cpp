@@ -54,13 +54,13 @@ TEST(InputText, LiteralShapesFollowTheBrackets) {
     EXPECT_EQ(shape_of("[1,2],[3,4]"), (Shape{2, 2}));
 }
 
-TEST(InputText, APointMakesItReal) {
+TEST(InputText, DecimalPointMakesItReal) {
     EXPECT_EQ(parse_literal("1,2").dtype(), DType::i32);
     EXPECT_EQ(parse_literal("1,2.5").dtype(), DType::f32);
     EXPECT_EQ(parse_literal("-1, 2.5").data<float>()[1], 2.5f);
 }
 
-TEST(InputText, MistakesAreNamedWithTheirPlace) {
+TEST(InputText, ErrorsNameTheirPosition) {
     EXPECT_THAT(message_of([] { parse_literal("[1,2"); }), HasSubstr("a ']' is missing at character 5"));
     EXPECT_THAT(message_of([] { parse_literal("[1,2],[3]"); }), HasSubstr("differ in length"));
     EXPECT_THAT(message_of([] { parse_literal("1,[2]"); }), HasSubstr("mixed"));

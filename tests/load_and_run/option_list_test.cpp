@@ -98,7 +98,7 @@ TEST(OptionList, EveryOptionIsInTheReport) {
     }
 }
 
-TEST(OptionList, ModelsCarryWhatTheyMay) {
+TEST(OptionList, ModelsStoreStorableOptions) {
     for (auto& option : compat::named_options()) {
         if (is_foreign(option)) continue;
         Model model = sample_models()[1];
@@ -110,7 +110,7 @@ TEST(OptionList, ModelsCarryWhatTheyMay) {
     }
 }
 
-TEST(OptionList, UnknownNamesInModelsArePassedOverAndWrongValuesAreNot) {
+TEST(OptionList, UnknownNamesInModelsAreIgnoredWrongValuesAreNot) {
     Model model = sample_models()[1];
     auto carry = [&](const std::string& more) {
         model.metadata["load_and_run.options"] =
@@ -125,7 +125,7 @@ TEST(OptionList, UnknownNamesInModelsArePassedOverAndWrongValuesAreNot) {
         EXPECT_THROW(carry(bad), ModelError) << bad;
 }
 
-TEST(OptionList, TheInfoOfAPackedModelIsRead) {
+TEST(OptionList, PackedModelInfoIsRead) {
     Model model = sample_models()[1];
     model.metadata["lite_info"] = R"({"valid":true,"name":"net","version":"1.13.0","options":{
         "weight_preprocess":true,"fuse_preprocess":false,"var_sanity_check_first_run":false,"jit_level":0,

@@ -47,7 +47,7 @@ TEST(CpuList, IsParsedAndPrinted) {
     EXPECT_EQ(cpu_list(std::vector{0, 2, 3, 4, 7}), "0,2-4,7");
 }
 
-TEST(PinThreads, LeavesEachThreadOneCpu) {
+TEST(PinThreads, PinsEachThreadToOneCpu) {
     auto allowed = allowed_cpus();
     ASSERT_FALSE(allowed.empty());
     std::thread pinned([&] {
@@ -74,7 +74,7 @@ TEST(EnergyMeter, AddsPackagesAndWrapsAround) {
     EXPECT_DOUBLE_EQ(meter.joules(), 0.5 + 1.25);
 }
 
-TEST(EnergyMeter, SaysWhyItCannotMeasure) {
+TEST(EnergyMeter, ReportsWhyItCannotMeasure) {
     EXPECT_THAT(EnergyMeter("/proc/nonexistent").unavailable(), HasSubstr("no RAPL counter"));
     Folder folder;
     folder.write("intel-rapl:0/energy_uj", "");
@@ -96,7 +96,7 @@ TEST(JsonInputs, AreRead) {
         EXPECT_THROW(read_json_inputs(folder.write("bad.json", bad)), ModelError) << bad;
 }
 
-TEST(StoredOptions, ComeBack) {
+TEST(StoredOptions, RoundTrip) {
     Model model = sample_models()[1];
     CompileOptions options;
     options.level = 1;

@@ -106,14 +106,14 @@ TEST_F(LoadAndRun, WithoutFastRunTheCacheIsReadOnly) {
     for (auto& step : first["algorithms"]) EXPECT_EQ(step["source"], "heuristic");
 }
 
-TEST_F(LoadAndRun, FileThatIsNoCacheIsExitCode5) {
+TEST_F(LoadAndRun, InvalidCacheIsExitCode5) {
     std::ofstream(path("bad.sqlite")) << std::string(4096, 'x');
     Ran ran = run(path("sum.mge") + " --fast-run --fast-run-algo-policy " + path("bad.sqlite"));
     EXPECT_EQ(ran.code, 5);
     EXPECT_THAT(ran.output, HasSubstr("bad.sqlite"));
 }
 
-TEST_F(LoadAndRun, TestCaseThatDiffersIsExitCode7) {
+TEST_F(LoadAndRun, DifferingTestCaseIsExitCode7) {
     Model model = sample_models()[0];
     Tensor wrong = empty_tensor({DType::f32, {7, 2}, {}});
     std::fill_n(wrong.data<float>(), 14, 3.0f);

@@ -40,9 +40,9 @@ TEST(Verdict, RaisesFewFalseAlarms) {
 
 TEST(Verdict, FindsAPlantedSlowdown) { EXPECT_GE(alarms(0.05, "p50>+3%"), 190); }
 
-TEST(Verdict, LetsPassWhatIsWithinTheLimit) { EXPECT_LE(alarms(0.02, "p50>+3%"), 2); }
+TEST(Verdict, AcceptsChangesWithinTheLimit) { EXPECT_LE(alarms(0.02, "p50>+3%"), 2); }
 
-TEST(Verdict, SaysHowFarTheChangeIsKnown) {
+TEST(Verdict, ReportsTheConfidenceInterval) {
     Verdict v = judge(parse_condition("p50>+3%"), times(1, 0), times(2, 0.1));
     EXPECT_LT(v.low_percent, v.change_percent);
     EXPECT_GT(v.high_percent, v.change_percent);
@@ -50,7 +50,7 @@ TEST(Verdict, SaysHowFarTheChangeIsKnown) {
     EXPECT_EQ(v.rounds, 40u);
 }
 
-TEST(Verdict, TakesFewTimesAsRoundsOfOne) {
+TEST(Verdict, TreatsFewTimesAsSingleRounds) {
     Verdict v = judge(parse_condition("p50>+3%"), std::vector{1.0, 1.0, 1.0}, std::vector{2.0, 2.0, 2.0});
     EXPECT_EQ(v.rounds, 3u);
     EXPECT_TRUE(v.is_worse);
@@ -91,7 +91,7 @@ int alarms_of_pairs(double slowdown, int count = 100) {
     return result;
 }
 
-TEST(Verdict, OfPairsIsNotMisledByWhatBothSuffer) {
+TEST(Verdict, PairsCancelCommonNoise) {
     EXPECT_LE(alarms_of_pairs(0), 1);
     EXPECT_GE(alarms_of_pairs(0.05), 95);
 }

@@ -72,7 +72,7 @@ void expect_refused(IsWanted is_wanted, std::span<const char* const> values, siz
     EXPECT_GT(count, least);
 }
 
-TEST(WrongValues, OfFlagsThatAreOnOrOff) {
+TEST(WrongValues, SwitchFlags) {
     const char* values[] = {"x",   "12x", "maybe", "2",     "-1",         "tru",  "nope",
                             "0x1", "1.5", "yess",  "on on", " ",          "\x04", "\xe2\x98\x83",
                             "1e3", "nan", "inf",   "--",    "true,false", "00"};
@@ -82,7 +82,7 @@ TEST(WrongValues, OfFlagsThatAreOnOrOff) {
     expect_refused(is_switch, values, 40);
 }
 
-TEST(WrongValues, OfNumbers) {
+TEST(WrongValues, Numbers) {
     const char* values[] = {"x",     "12x",   "nan",    "0x10",  "1 2",  "--1",   "+",
                             "e5",    "1_000", "true",   "1.5.5", "\x04", "1e400", "½",
                             "1'000", "#1",    "-1e400", "1 %",   "(1)",  "inf x"};
@@ -92,7 +92,7 @@ TEST(WrongValues, OfNumbers) {
 }
 
 // Whatever is printed about the other options is a message of our own.
-TEST(WrongValues, OfOtherOptionsAreNeverErrorsOfTheLibrary) {
+TEST(WrongValues, OtherOptionsAreUsageErrors) {
     const char* values[] = {"x", "\x04", "{}", "a:b", ","};
     for (auto& flag : flags())
         for (auto* value : values) {
@@ -107,7 +107,7 @@ TEST(WrongValues, OfOtherOptionsAreNeverErrorsOfTheLibrary) {
         }
 }
 
-TEST(WrongValues, OfFlagsThatContradictEachOther) {
+TEST(WrongValues, ContradictoryFlags) {
     EXPECT_THROW(parse({"model.mge", "--quiet", "--verbose"}), cli::UsageError);
     EXPECT_THROW(parse({"model.mge", "--percentile", "50,,"}), cli::UsageError);
     EXPECT_THROW(parse({"model.mge", "--percentile=,50"}), cli::UsageError);

@@ -52,7 +52,7 @@ Model nested(int depth, int times) {
     return model;
 }
 
-TEST(HeldGraphs, ComeBack) {
+TEST(HeldGraphs, RoundTrip) {
     Model model = sample_models().back(), again = read(written(model));
     EXPECT_TRUE(again.graph.nodes()[0].as<ops::Scan::Params>() ==
                 model.graph.nodes()[0].as<ops::Scan::Params>());
@@ -76,7 +76,7 @@ TEST(HeldGraphs, NestNoDeeperThanAllowed) {
 }
 
 // Parts of files that refer to what is not there: each says where.
-TEST(HeldGraphs, DevicesThatAreNotThereAreNamedOnce) {
+TEST(HeldGraphs, MissingDevicesAreNamedOnce) {
     Model model;
     ValueId x = model.graph.add_input(one(), "x");
     ops::ToDevice::Params there{parse_device("cpu5")};

@@ -112,11 +112,11 @@ std::string claims(const TensorClaim& claim) {
     return image_of(b, parts, data);
 }
 
-TEST(HostileFiles, TheBuilderItselfIsRead) { EXPECT_EQ(message_of(claims({{16}, 0, 64})), "no error"); }
+TEST(HostileFiles, BuiltFileIsReadable) { EXPECT_EQ(message_of(claims({{16}, 0, 64})), "no error"); }
 
 // GGUF, CVE-2025-53630 and CVE-2026-27940: sums of offset and size that wrap. CVE-2026-33298: products that
 // wrap to something small. Ollama, CVE-2026-7482: data that ends before the tensor does.
-TEST(HostileFiles, SizesThatWrapOrReachBeyondTheEnd) {
+TEST(HostileFiles, OverflowingSizes) {
     constexpr int64_t p60 = int64_t(1) << 60, p62 = int64_t(1) << 62, p32 = int64_t(1) << 32;
     for (auto& [claim, reason] : std::vector<std::pair<TensorClaim, const char*>>{
              {{{16}, ~uint64_t(63), 64}, "outside of the file"},
@@ -153,7 +153,7 @@ TEST(HostileFiles, BoolsAreZeroOrOne) {
 }
 
 // safetensors, audit of 2023: a file that is also one of another kind.
-TEST(HostileFiles, NothingMayStandBehindOrBeforeTheModel) {
+TEST(HostileFiles, TrailingOrLeadingBytesAreRefused) {
     std::string good = claims({{16}, 0, 64});
     EXPECT_THAT(refusal_of(good + "PK\5\6"), HasSubstr("its header says"));
     EXPECT_THAT(refusal_of("PK\3\4" + good), HasSubstr("not a model this program knows"));
@@ -183,18 +183,18 @@ protected:
     }
 };
 
-TEST_F(SharedParts, NamesOfValues) {
+TEST_F(SharedParts, ValueNames) {
     parts.values.assign(references, file::CreateValue(b, long_name, f32, no_extents, true, 0));
     expect_refused();
 }
 
-TEST_F(SharedParts, NamesOfTestCases) {
+TEST_F(SharedParts, TestCaseNames) {
     parts.values = {file::CreateValue(b, 0, f32, no_extents, true, 0)};
     parts.test_cases.assign(references, file::CreateTestCase(b, long_name));
     expect_refused();
 }
 
-TEST_F(SharedParts, ParametersOfOneNode) {
+TEST_F(SharedParts, NodeParameters) {
     parts.values = {file::CreateValue(b, 0, f32, no_extents, true, 0),
                     file::CreateValue(b, 0, f32, no_extents, true, -1)};
     auto axes = b.CreateString("axes");
@@ -214,7 +214,7 @@ TEST_F(SharedParts, Metadata) {
 }
 
 // As many values as fit, each with a name of its own: a large file may become a large model.
-TEST(HostileFiles, AMillionTensorsAreReadOrRefused) {
+TEST(HostileFiles, MillionTensorsAreReadOrRefused) {
     FlatBufferBuilder b;
     auto f32 = b.CreateString("float32");
     auto none = b.CreateVector(std::vector<int64_t>{0});
@@ -230,7 +230,7 @@ TEST(HostileFiles, AMillionTensorsAreReadOrRefused) {
 }
 
 // Cycles, ids that do not exist, values made twice.
-TEST(HostileFiles, GraphsThatAreNone) {
+TEST(HostileFiles, InvalidGraphs) {
     auto graph = [](std::vector<int> reads, std::vector<int> makes, std::vector<int> inputs,
                     std::vector<int> outputs) {
         FlatBufferBuilder b;
@@ -350,19 +350,19 @@ protected:
     ValueId taken = no_value;
 };
 
-TEST_F(Unforeseen, TheTruthRuns) {
+TEST_F(Unforeseen, CorrectDeclarationRuns) {
     TensorSpecs declared{f32};
     add<ops::Clip>({}, {taken}, &declared);
     EXPECT_EQ(outcome(), "no error");
 }
 
-TEST_F(Unforeseen, AnotherDtypeIsFoundWhenItRuns) {
+TEST_F(Unforeseen, WrongDtypeIsDetectedAtRunTime) {
     TensorSpecs declared{i32};
     add<ops::Clip>({}, {taken}, &declared);
     EXPECT_THAT(outcome(), HasSubstr("[clip] 'lie': output 0 is said to be int32(?), it is float32"));
 }
 
-TEST_F(Unforeseen, AnotherNumberOfOutputsIsRefused) {
+TEST_F(Unforeseen, WrongOutputCountIsRefused) {
     TensorSpecs one{f32}, three{f32, i32, i32};
     for (auto* declared : {&one, &three}) {
         Graph before = graph;
@@ -373,7 +373,7 @@ TEST_F(Unforeseen, AnotherNumberOfOutputsIsRefused) {
     }
 }
 
-TEST_F(Unforeseen, AnotherNumberOfPartsIsFoundWhenItRuns) {
+TEST_F(Unforeseen, WrongPartCountIsDetectedAtRunTime) {
     TensorSpecs one{f32}, two{f32, f32}, three{f32, f32, f32};
     for (auto* declared : {&one, &two, &three}) {
         Graph before = graph;

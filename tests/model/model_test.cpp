@@ -80,7 +80,7 @@ std::string around(const flatbuffers::FlatBufferBuilder& graph) {
     return bytes;
 }
 
-TEST(Model, ComesBackAsItWasWritten) {
+TEST(Model, RoundTrips) {
     Model model = sample_models()[0];
     Image image(written(model));
     Model again = image.read();
@@ -122,7 +122,7 @@ Model optimised(Model model) {
     return model;
 }
 
-TEST(Model, SaysWhereItsOperatorsComeFrom) {
+TEST(Model, KeepsOriginsOfOperators) {
     for (auto& model : sample_models()) {
         Model before = optimised(model);
         Image image(written(before));
@@ -146,7 +146,7 @@ TEST(Model, SaysWhereItsOperatorsComeFrom) {
     }
 }
 
-TEST(Model, AFileThatWasNotOptimisedSaysNothingOfIt) {
+TEST(Model, UnoptimisedFileHasNoOrigins) {
     Model model = sample_models()[0], noted = model;
     note_origins(noted.graph);
     EXPECT_EQ(written(noted), written(model));
@@ -184,7 +184,7 @@ TEST(Model, UsesWeightsInPlace) {
         }
 }
 
-TEST(Model, WrittenToAFileIsWholeOrNotThere) {
+TEST(Model, WritesAtomically) {
     auto path = new_folder("mge_model") / "a.mge";
     write_model(path.string(), sample_models()[0]);
     EXPECT_EQ(read_model(path.string()).metadata.at("author"), "test");
@@ -223,7 +223,7 @@ TEST(Model, DamageIsNamed) {
     EXPECT_THAT(damaged(good.size() - 1), HasSubstr("is damaged (checksum)"));
 }
 
-TEST(Model, ExtentsWhoseProductOverflowsAreRefused) {
+TEST(Model, OverflowingExtentsAreRefused) {
     constexpr int64_t large = int64_t(1) << 32;
     for (Shape shape : {Shape{large, large, 0}, Shape{0, large, large}, Shape{large, large}}) {
         Model model;
@@ -272,7 +272,7 @@ TEST(Model, LargeTensorsAreCheckedToTheirLastByte) {
 }
 
 // Several threads check at once, but the first damaged one is named.
-TEST(Model, TheFirstOfTheDamagedTensorsIsNamed) {
+TEST(Model, FirstDamagedTensorIsNamed) {
     Model model;
     std::vector<float> values(3 << 20, 1.0f);
     std::vector<ValueId> outputs;
@@ -308,7 +308,7 @@ TEST(Model, TensorsThatOverlapAreRefused) {
     EXPECT_THAT(message_of(image), HasSubstr("overlaps the tensor before it"));
 }
 
-TEST(Model, WhatLiesBetweenItsPartsIsZero) {
+TEST(Model, PaddingIsZero) {
     std::string good = written(sample_models()[0]);
     ModelHeader header;
     std::memcpy(&header, good.data(), sizeof header);
@@ -348,7 +348,7 @@ TEST(Model, TextIsUtf8) {
 }
 
 // Every node by the same long name, which the file holds once.
-TEST(Model, NamesThatNodesShareAreCounted) {
+TEST(Model, SharedNamesAreCounted) {
     constexpr int nodes = 20'000;
     constexpr size_t name_bytes = 200'000;
     namespace fb = flatbuffers;

@@ -112,7 +112,7 @@ TEST(OperatorVersions, DISABLED_WriteTheFile) {
     write_model(file, model_of<Shift<1>>({250, true}));
 }
 
-TEST(OperatorVersions, AnOlderOneIsUpgraded) {
+TEST(OperatorVersions, OlderVersionIsUpgraded) {
     Added<2> added;
     Model model = read_model(file);
     auto& node = model.graph.nodes().at(0);
@@ -124,7 +124,7 @@ TEST(OperatorVersions, AnOlderOneIsUpgraded) {
     EXPECT_THAT(std::vector<float>(y.data<float>(), y.data<float>() + 2), ElementsAre(-1.5F, -0.5F));
 }
 
-TEST(OperatorVersions, ANewerOneIsRefused) {
+TEST(OperatorVersions, NewerVersionIsRefused) {
     NewFolder folder("mge_versions");
     std::string path = folder.file("model.mge");
     {

@@ -63,7 +63,7 @@ TEST_F(Packed, MegenginesOwnFilesAreOpened) {
     }
 }
 
-TEST_F(Packed, ComesBack) {
+TEST_F(Packed, RoundTrips) {
     // A cache of MegEngine's with 0 categories.
     test::write_file(path("cache"), bytes_of(std::string(4, '\0')));
     for (const char* cipher :
@@ -152,7 +152,7 @@ TEST_F(Packed, InfoThatDoesNotFit) {
     EXPECT_THROW(pack_model(packed_folder + "mlp.info.json", path("again"), {}), ModelError);
 }
 
-TEST_F(Packed, OnlyModelsProperInside) {
+TEST_F(Packed, RejectsOtherContents) {
     write_model(path("own.mge"), sample_models()[0]);
     encrypt_file(path("own.mge"), path("sealed"), {container_cipher, provide_key(key_of(1))});
     EXPECT_THAT(model_error([&] { pack_model(path("sealed"), path("packed"), {}); }),

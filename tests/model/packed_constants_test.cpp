@@ -96,7 +96,7 @@ std::pair<size_t, size_t> copies_of_program(Image& image, const Graph& graph) {
     return count;
 }
 
-TEST(PackedConstants, AreTakenWhereTheyLie) {
+TEST(PackedConstants, AreUsedInPlace) {
     Model model = packed_model();
     ASSERT_EQ(model.packed.all.size(), 1u);
     Image image(model);
@@ -108,20 +108,20 @@ TEST(PackedConstants, AreTakenWhereTheyLie) {
     EXPECT_EQ(std::memcmp(got.data(), expected.data(), expected.spec().bytes()), 0);
 }
 
-TEST(PackedConstants, AFileThatIsWrittenAgainKeepsThem) {
+TEST(PackedConstants, RewrittenFileKeepsThem) {
     Image first(packed_model());
     Image second(first.read());
     EXPECT_EQ(copies_of_program(second, second.read().graph), std::pair(size_t(1), size_t(0)));
 }
 
-TEST(PackedConstants, WhatIsNoConstantOfTheGraphIsNotWritten) {
+TEST(PackedConstants, OtherValuesAreNotWritten) {
     Model model = packed_model();
     model.graph = convolution();
     Image image(model);
     EXPECT_TRUE(image.read().packed.all.empty());
 }
 
-TEST(PackedConstants, OfAnotherMachineMeanNothing) {
+TEST(PackedConstants, AreIgnoredOnAnotherMachine) {
     Model model = packed_model();
     model.packed.machine += " of next year";
     Image image(model);
@@ -130,7 +130,7 @@ TEST(PackedConstants, OfAnotherMachineMeanNothing) {
     EXPECT_EQ(copies_of_program(image, read.graph), std::pair(size_t(0), size_t(1)));
 }
 
-TEST(PackedConstants, InOtherLayoutsAreNotWanted) {
+TEST(PackedConstants, AreIgnoredInOtherLayouts) {
     Model model = packed_model();
     for (auto& layouts : {std::string(), std::string("short"), model.packed.all[0].layouts + "x",
                           std::string(model.packed.all[0].layouts.size(), '\x7f')}) {
@@ -140,7 +140,7 @@ TEST(PackedConstants, InOtherLayoutsAreNotWanted) {
     }
 }
 
-TEST(PackedConstants, OfAnotherSizeAreNotWanted) {
+TEST(PackedConstants, AreIgnoredWithAnotherSize) {
     Model model = packed_model();
     auto& copy = model.packed.all[0].copy;
     copy = Tensor({DType::u8, {copy.spec().numel() - 64}, {}}, borrow_storage(copy.data(), 0, nullptr));
@@ -148,7 +148,7 @@ TEST(PackedConstants, OfAnotherSizeAreNotWanted) {
     EXPECT_EQ(copies_of_program(image, image.read().graph), std::pair(size_t(0), size_t(1)));
 }
 
-TEST(PackedConstants, AreGoneWithTheFile) {
+TEST(PackedConstants, AreReleasedWithTheFile) {
     Image image(packed_model());
     const void* constant = nullptr;
     {
@@ -216,7 +216,7 @@ TEST(WeightsUsedPacked, AreVerifiedWhenAStepReadsThem) {
     EXPECT_THAT(damage_reported_by([&] { Program::compile(read.graph, keeping); }), HasSubstr(is_damaged));
 }
 
-TEST(WeightsUsedPacked, AreVerifiedWhenTheirCopyIsNotWanted) {
+TEST(WeightsUsedPacked, AreVerifiedWhenTheirCopyIsIgnored) {
     Model model = packed_model();
     model.packed.all[0].layouts += "x";
     Image image(model);
@@ -225,7 +225,7 @@ TEST(WeightsUsedPacked, AreVerifiedWhenTheirCopyIsNotWanted) {
     EXPECT_THAT(damage_reported_by([&] { Program::compile(read.graph, options()); }), HasSubstr(is_damaged));
 }
 
-TEST(WeightsUsedPacked, AreVerifiedWhenTheyAreMoreThanAnOperandOfOneStep) {
+TEST(WeightsUsedPacked, AreVerifiedWithOtherReaders) {
     Model model = packed_model();
     ValueId weight = no_value;
     for (size_t i = 0; i < model.graph.values().size(); ++i)
@@ -239,7 +239,7 @@ TEST(WeightsUsedPacked, AreVerifiedWhenTheyAreMoreThanAnOperandOfOneStep) {
     EXPECT_THAT(damage_reported_by([&] { Program::compile(read.graph, options()); }), HasSubstr(is_damaged));
 }
 
-TEST(WeightsUsedPacked, AreVerifiedAtOnceWhereCopiesAreOfNoUse) {
+TEST(WeightsUsedPacked, AreVerifiedAtOnceWithoutUsefulCopies) {
     Model of_another = packed_model(), with_test = packed_model();
     of_another.packed.machine += " of next year";
     Tensor x = ramp({1, channels, 12, 12}), weight = with_test.packed.all[0].constant;
@@ -290,7 +290,7 @@ TEST(WeightsUsedPacked, AreVerifiedBeforeTheyAreWritten) {
     EXPECT_THAT(damage_reported_by([&] { write_model(stream, read); }), HasSubstr(is_damaged));
 }
 
-TEST(WeightsUsedPacked, AreKnownToAChildThatWasForked) {
+TEST(WeightsUsedPacked, AreVerifiedInAForkedChild) {
     Image image(packed_model());
     image.damage_weight();
     Model read = image.read(WeightCheck::as_used);
@@ -305,7 +305,7 @@ TEST(WeightsUsedPacked, AreKnownToAChildThatWasForked) {
     EXPECT_EQ(status, 0);
 }
 
-TEST(WeightsUsedPacked, AreVerifiedForEachProgramThatReadsThemAndForNoOther) {
+TEST(WeightsUsedPacked, AreVerifiedOnlyForReadingPrograms) {
     Image image(packed_model());
     image.damage_weight();
     NewFolder folder("one_of_two_programs");
@@ -345,7 +345,7 @@ TEST(WeightsUsedPacked, AreVerifiedByManyThreadsAtOnce) {
 }
 
 // As much as several threads share.
-TEST(WeightsUsedPacked, OfSeveralDamagedOnesTheFirstIsTold) {
+TEST(WeightsUsedPacked, FirstOfSeveralDamagedConstantsIsReported) {
     constexpr int64_t many = 512;
     Tensor one = ramp({many, many, 3, 3}), other = ops::add(one, constant({1}, {1.F}));
     Model model{record({f32({1, many, 4, 4})}, [&](const Tensors& x) {
@@ -375,7 +375,7 @@ TEST(WeightsUsedPacked, OfSeveralDamagedOnesTheFirstIsTold) {
     EXPECT_EQ(damage({}), "nothing is damaged");
 }
 
-TEST(WeightsUsedPacked, DamageOfTheirCopiesIsFound) {
+TEST(WeightsUsedPacked, DamagedCopiesAreFound) {
     Image image(packed_model());
     image.bytes()[image.bytes().size() - 1] ^= std::byte{1};
     EXPECT_THAT(damage_reported_by([&] { image.read(WeightCheck::as_used); }),

@@ -43,7 +43,7 @@ public:
     ~Autocast() { set_mixed_precision({}); }
 };
 
-TEST(Apply, CastsToThePrecisionThatAnOperatorBelongsIn) {
+TEST(Apply, CastsToThePrecisionOfTheOperator) {
     Tensor x = ops::reshape(vector_of({1, 2, 3, 4}), {.shape = {2, 2}});
     Tensor half = convert_dtype(x, DType::f16);
     for (DType low : {DType::f16, DType::bf16}) {

@@ -54,7 +54,7 @@ constexpr OpInfo holding = define<Holding>();
 
 TensorSpec f32(Shape shape) { return {DType::f32, shape, {}}; }
 
-TEST(Facts, AreUnknownWhereAnOperatorSaysNothing) {
+TEST(Facts, AreUnknownByDefault) {
     EXPECT_FALSE(silent.operations || silent.footprint || silent.items_apart || silent.physical_form);
     EXPECT_FALSE(silent.epilogue || silent.layouts);
     EXPECT_EQ(silent.autocast, Autocast::either);
@@ -86,7 +86,7 @@ TEST(Facts, AreFoundInTheStruct) {
     EXPECT_TRUE(talkative.items_apart(&params, in, out));
 }
 
-TEST(Facts, SayWhatAnOperatorIsInALayout) {
+TEST(Facts, DescribeLayouts) {
     TensorSpec image{DType::f32, {1, 16, 2, 3}, Layout::named("nChw8c")};
     auto form =
         physical_form(talkative, std::make_shared<Silent::Params>(Silent::Params{1}), {image}, {image});

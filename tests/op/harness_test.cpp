@@ -15,7 +15,7 @@
 namespace mge::test {
 namespace {
 
-TEST(Harness, AcceptsARightOperator) {
+TEST(Harness, AcceptsACorrectOperator) {
     for (Shape shape : {Shape{}, Shape{0}, Shape{1}, Shape{7}, Shape{3, 31}})
         check_op<ops::Add>({}, {{.shape = shape}, {.shape = shape}});
 }
@@ -40,7 +40,7 @@ TEST(Harness, ComparesWithAGivenReference) {
     EXPECT_THAT(faults([](auto in) { return Tensors{in[0]}; }), testing::SizeIs(testing::Ge(2)));
 }
 
-TEST(Harness, TellsNanFromNumber) {
+TEST(Harness, DistinguishesNanFromNumbers) {
     EXPECT_NONFATAL_FAILURE(
         expect_close(tensor_of<float>({1}, {1}),
                      tensor_of<float>({1}, {std::numeric_limits<float>::quiet_NaN()}), 1, 1, "x"),
@@ -57,7 +57,7 @@ bool is_mapped(const void* address) {
     return is;
 }
 
-TEST(EdgeMemory, IsAllThereIs) {
+TEST(EdgeMemory, IsExactlyTheRequestedSize) {
     for (int64_t n : {1, 3, 1024, 5000}) {
         Tensor edge = edge_copy(tensor_of<float>({n}, std::vector<float>(size_t(n), 7)));
         auto* last = edge.data<float>() + n - 1;

@@ -186,7 +186,7 @@ TEST(NarrowDTypes, ConversionsBothWays) {
     EXPECT_THAT(values_of(convert_dtype(x, DType::e5m2)), ElementsAre(57344, -0.75, 1));
 }
 
-TEST(NarrowDTypes, BeyondTheLargest) {
+TEST(NarrowDTypes, Overflow) {
     using P = ops::ConvertNarrow::Params;
     Tensor x = tensor_of<float>({3}, {1e6F, -INFINITY, 300});
     EXPECT_THAT(values_of(ops::convert_narrow(x, P{DType::e4m3fn})), ElementsAre(448, -448, 288));
@@ -210,7 +210,7 @@ TEST(NarrowDTypes, BeyondTheLargest) {
                 HasSubstr("x has to be floating"));
 }
 
-TEST(AllDTypes, BitsAsThoseOfAnotherDType) {
+TEST(AllDTypes, ReinterpretBits) {
     Tensor ones = tensor_of<float>({2}, {1, -2});
     Tensor bits = ops::bit_cast(ones, {.dtype = DType::i32});
     EXPECT_THAT(values_of(bits), ElementsAre(0x3f800000, -0x40000000));

@@ -323,7 +323,7 @@ TEST(EqualBatches, ChoicesDoNotDependOnTheBatch) {
     EXPECT_EQ(was_each.size(), 2u) << "both ways are taken";
 }
 
-TEST(OtherBatch, KnowsWhatItemsShare) {
+TEST(OtherBatch, RecognisesSharedOperands) {
     auto operands_of = [](const Case& c, int64_t n) {
         Sized sized(c, n, DType::f32, 1);
         return batch_operands(sized.problem);

@@ -194,7 +194,7 @@ class FastRun : public InChildren {};
 
 std::string megengine_file(const char* name) { return text(MGE_TEST_DATA "/megengine/", name, ".v2.mge"); }
 
-TEST_P(EveryAllocation, OfLoadingCompilingAndRunning) {
+TEST_P(EveryAllocation, LoadingCompilingAndRunning) {
     std::string path = folder_ / "model.mge";
     ASSERT_EQ(in_child([&] {
                   write_model(path, open_model(megengine_file(GetParam())));
@@ -204,12 +204,12 @@ TEST_P(EveryAllocation, OfLoadingCompilingAndRunning) {
     try_every_allocation([&] { return load_and_run(path); });
 }
 
-TEST_P(EveryAllocation, OfReadingMegenginesFile) {
+TEST_P(EveryAllocation, ReadingAMegEngineFile) {
     std::string path = megengine_file(GetParam());
     try_every_allocation([&] { return uint64_t(open_model(path).graph.nodes().size()); });
 }
 
-TEST_F(FastRun, OfMeasuringAndKeeping) {
+TEST_F(FastRun, MeasuringAndStoring) {
     std::string path = folder_ / "model.mge", cache = folder_ / "cache.sqlite";
     ASSERT_EQ(in_child([&] {
                   write_model(path, open_model(megengine_file("mlp")));

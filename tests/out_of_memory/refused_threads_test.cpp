@@ -57,7 +57,7 @@ std::unique_ptr<Context> context_of_threes() {
     return context;
 }
 
-TEST(RefusedThreads, AContextThatCouldNotStartStillRuns) {
+TEST(RefusedThreads, ContextWithoutThreadsStillRuns) {
     auto context = context_of_threes();
     {
         ThreadsAreRefused scope(0);
@@ -89,7 +89,7 @@ int with_limited_addresses(size_t more, const std::function<int()>& fn) {
     return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
 }
 
-TEST(RefusedThreads, ATeamWithoutRoomIsAnError) {
+TEST(RefusedThreads, TeamBeyondTheLimitIsAnError) {
     EXPECT_EQ(with_limited_addresses(size_t(4) << 20,
                                      [] {
                                          try {

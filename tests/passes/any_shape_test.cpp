@@ -211,7 +211,7 @@ TEST(AnyShapes, FlattenStays) {
         << "compiled, it is for the shapes that it was compiled for";
 }
 
-TEST(AnyShapes, WhatFollowsFromAShapeIsNotFolded) {
+TEST(AnyShapes, ValuesDerivedFromShapesAreNotFolded) {
     Body body = [](const Tensors& x) { return Tensors{ops::reshape(x[1], ops::shape_of(x[0]))}; };
     PassOptions options{.fixed_shapes = false};
     Graph after = fold_constants(record({f32({2, 3}), f32({3, 2})}, body), options);
@@ -219,7 +219,7 @@ TEST(AnyShapes, WhatFollowsFromAShapeIsNotFolded) {
               (Shape{4, 5}));
 }
 
-TEST(AnyShapes, AResidualThatMayBeBroadcastIsNotTakenIn) {
+TEST(AnyShapes, ResidualThatMayBroadcastIsNotFused) {
     auto graph = [](const Shape& other) {
         return record({f32({1, 2, 4, 4}), f32(other)}, [](const Tensors& x) {
             return Tensors{ops::add(ops::conv2d(x[0], constant({2, 2, 1, 1}, {1, 2})), x[1])};
@@ -234,7 +234,7 @@ TEST(AnyShapes, AResidualThatMayBeBroadcastIsNotTakenIn) {
     EXPECT_EQ(fuse_residual(own, any).nodes().size(), 1u) << "always of the same shape";
 }
 
-TEST(AnyShapes, AResidualThatIsLargerAtLargeShapesIsNotTakenIn) {
+TEST(AnyShapes, ResidualLargerAtLargeShapesIsNotFused) {
     Graph graph = record({f32({1, 2, 4, 4})}, [](const Tensors& x) {
         Tensor row = ops::mean(x[0], {.axes = {2}, .keepdims = true});
         Tensor sparse = ops::slice(x[0], {.items = {2, INT64_MIN, INT64_MIN, 1000, 0}});

@@ -98,7 +98,7 @@ TEST(FuseChannelMoves, ReachesBackThroughSeveralShuffles) {
         });
 }
 
-TEST(FuseChannelMoves, LeavesWhatIsNoShuffle) {
+TEST(FuseChannelMoves, KeepsOtherMoves) {
     auto stays = [](const TensorSpec& x, const Body& body) {
         expect_rewrite(fuse_channel_moves, {x}, body, body);
     };
@@ -145,13 +145,13 @@ TEST(FuseChannelMoves, LeavesWhatIsNoShuffle) {
     });
 }
 
-TEST(FuseChannelMoves, WantsToKnowTheShapes) {
+TEST(FuseChannelMoves, NeedsKnownShapes) {
     auto body = [](const Tensors& x) { return Tensors{interleaved(conv(x[0], 4), conv(x[0], 4))}; };
     Graph graph = record({f32({1, 3, 4, 4})}, body);
     expect_same(fuse_channel_moves(graph, {.fixed_shapes = false}), graph);
 }
 
-TEST(OrderChannels, PermutesTheWeightsOfWhoReadsThem) {
+TEST(OrderChannels, PermutesWeightsOfReaders) {
     expect_rewrite(
         order_channels, {f32({1, 4, 3, 3}), f32({1, 4, 3, 3})},
         [](const Tensors& x) {
@@ -164,7 +164,7 @@ TEST(OrderChannels, PermutesTheWeightsOfWhoReadsThem) {
         });
 }
 
-TEST(OrderChannels, GoesThroughDepthwiseConvolutions) {
+TEST(OrderChannels, FollowsDepthwiseConvolutions) {
     expect_rewrite(
         order_channels, {f32({1, 4, 3, 3})},
         [](const Tensors& x) {
@@ -181,7 +181,7 @@ TEST(OrderChannels, GoesThroughDepthwiseConvolutions) {
         });
 }
 
-TEST(OrderChannels, KeepsTheOrderThatSomebodySees) {
+TEST(OrderChannels, KeepsVisibleOrder) {
     auto stays = [](const Body& body) { expect_rewrite(order_channels, {f32({1, 4, 3, 3})}, body, body); };
     auto taken = [](const Tensors& x) { return ops::take_channels({x[0]}, {.channels = {3, 0}}); };
     stays([&](const Tensors& x) {

@@ -152,7 +152,7 @@ TEST(ChooseLayout, GoesThroughGradients) {
 }
 
 // oneDNN multiplies tiles of bf16 in channels-last images only.
-TEST(ChooseLayout, TakesTheLayoutOfTilesForHalves) {
+TEST(ChooseLayout, ChoosesTileLayoutForHalves) {
     if (cpu_isa() < Isa::avx512_bf16) GTEST_SKIP() << "computes bf16 in f32";
     TensorSpec image{DType::bf16, {2, 32, 9, 9}, {}}, weight{DType::bf16, {32, 32, 3, 3}, {}};
     Graph graph = choose_layout(record({image, weight, weight, image}, gradients), {});
@@ -167,7 +167,7 @@ TEST(ChooseLayout, TakesTheLayoutOfTilesForHalves) {
 }
 
 // Blocks of 16 hold 72 channels in 80, where a product with one value per channel has to leave the layout.
-TEST(ChooseLayout, LeavesNoHalfOfVectorsEmpty) {
+TEST(ChooseLayout, FillsWholeVectors) {
     if (cpu_isa() < Isa::avx512) GTEST_SKIP() << "blocks of 8 are whole vectors here";
     Graph graph = record({f32({1, 24, 28, 28})}, [](const Tensors& x) {
         Tensor y = ops::relu(ops::conv2d(x[0], ramp({72, 24, 1, 1})));
@@ -181,7 +181,7 @@ TEST(ChooseLayout, LeavesNoHalfOfVectorsEmpty) {
 }
 
 // Our own loops for them know plain images only, and are as fast there as a library is on any.
-TEST(ChooseLayout, LeavesSmallConvolutionsPlain) {
+TEST(ChooseLayout, KeepsSmallConvolutionsPlain) {
     auto network = [](int64_t channels) {
         return [channels](const Tensors& x) {
             Tensor y = ops::relu(ops::conv2d(x[0], ramp({channels, 1, 5, 5}), {.padding = {2, 2}}));

@@ -10,7 +10,7 @@
 namespace mge::test {
 namespace {
 
-TEST(RemoveDeadNodes, DropsWhatNoOutputNeeds) {
+TEST(RemoveDeadNodes, DropsUnusedNodes) {
     Body before = [](const Tensors& x) {
         Tensor dead = ops::add(x[0], x[1]);
         ops::add(dead, dead);
@@ -20,13 +20,13 @@ TEST(RemoveDeadNodes, DropsWhatNoOutputNeeds) {
     expect_rewrite(remove_dead_nodes, {f32({2}), f32({2})}, before, after);
 }
 
-TEST(RemoveDeadNodes, KeepsNodesOfWhichOneOutputIsRead) {
+TEST(RemoveDeadNodes, KeepsNodesWithOneUsedOutput) {
     Body body = [](const Tensors& x) { return Tensors{ops::split(x[0], {.axis = 0, .sizes = {1, 2}})[1]}; };
     expect_rewrite(remove_dead_nodes, {f32({3})}, body, body);
 }
 
 // If all nodes are needed, nothing is rebuilt.
-TEST(RemoveDeadNodes, DropsConstantsThatNobodyReads) {
+TEST(RemoveDeadNodes, DropsUnusedConstants) {
     GraphBuilder builder;
     Tensor x = builder.input(f32({2}), "x");
     builder.value_of(constant({2}, {1, 2}));
@@ -40,7 +40,7 @@ TEST(RemoveDeadNodes, DropsConstantsThatNobodyReads) {
     EXPECT_TRUE(std::ranges::none_of(got.values(), is_constant));
 }
 
-TEST(FoldConstants, ComputesWhatDoesNotDependOnInputs) {
+TEST(FoldConstants, FoldsValuesIndependentOfInputs) {
     // Constants come in as symbols: a concrete tensor would be computed while recording.
     GraphBuilder builder;
     Tensor x = builder.input(f32({2}), "x");
@@ -57,7 +57,7 @@ TEST(FoldConstants, ComputesWhatDoesNotDependOnInputs) {
 }
 
 // 2^30 elements, each time twice as many.
-TEST(FoldConstants, LeavesWhatACoupleOfBytesWouldGrowTo) {
+TEST(FoldConstants, DoesNotFoldLargeResults) {
     GraphBuilder builder;
     Tensor x = builder.input(f32({1}), "x");
     Tensor grown = builder.symbol(builder.value_of(constant({2}, {1, 2})));
@@ -73,7 +73,7 @@ TEST(FoldConstants, LeavesWhatACoupleOfBytesWouldGrowTo) {
     EXPECT_GE(got.nodes().size(), 4u);
 }
 
-TEST(FoldConstants, ComputesWhatFollowsFromShapes) {
+TEST(FoldConstants, FoldsValuesDerivedFromShapes) {
     Body before = [](const Tensors& x) { return Tensors{ops::shape_of(x[0])}; };
     Body after = [](const Tensors&) {
         int32_t dims[] = {5, 7};
@@ -82,7 +82,7 @@ TEST(FoldConstants, ComputesWhatFollowsFromShapes) {
     expect_rewrite(fold_constants, {f32({5, 7})}, before, after);
 }
 
-TEST(FoldConstants, LeavesResultsThatGrow) {
+TEST(FoldConstants, DoesNotFoldGrowingResults) {
     Body body = [](const Tensors& x) {
         return Tensors{ops::add(x[0], ops::full({.shape = {1000, 1000}, .value = 1}))};
     };
@@ -161,7 +161,7 @@ TEST(SimplifyAlgebra, DropsLosslessConversions) {
     expect_rewrite(simplify_algebra, {{DType::f16, {2}, {}}, f32({2})}, before, after);
 }
 
-TEST(SimplifyAlgebra, ReplacesTensorsOfWhichOnlyTheShapeIsRead) {
+TEST(SimplifyAlgebra, ReplacesTensorsReadOnlyForTheirShape) {
     Body before = [](const Tensors& x) {
         return Tensors{ops::broadcast_like(x[0], x[1]), ops::reduce_to_shape(x[1], x[0]),
                        ops::full_like(x[1], {.value = 2})};

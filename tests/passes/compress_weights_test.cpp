@@ -100,7 +100,7 @@ TEST(CompressWeights, RoundsToTheNearestStep) {
     }
 }
 
-TEST(CompressWeights, KeepsOneCopyOfAMatrixThatTwoRead) {
+TEST(CompressWeights, KeepsOneCopyOfASharedMatrix) {
     const Tensor w = noise({128, 128}, 1);
     const Graph graph = compressed(
         {f32({3, 128})}, [&](const Tensors& x) { return Tensors{ops::matmul(ops::matmul(x[0], w), w)}; }, 8);
@@ -108,7 +108,7 @@ TEST(CompressWeights, KeepsOneCopyOfAMatrixThatTwoRead) {
     EXPECT_EQ(graph.nodes()[0].inputs[1], graph.nodes()[1].inputs[1]);
 }
 
-TEST(CompressWeights, LeavesOtherProducts) {
+TEST(CompressWeights, KeepsOtherProducts) {
     const Tensor large = noise({128, 128}, 1), narrow = noise({8, 4096}, 2), stack = noise({2, 128, 128}, 3);
     Tensor infinite = noise({128, 128}, 4);
     const_cast<float*>(infinite.data<float>())[5] = std::numeric_limits<float>::infinity();

@@ -50,7 +50,7 @@ TEST(FoldBatchNorm, IntoGroupedConvolutions) {
     });
 }
 
-TEST(FoldBatchNorm, LeavesTrainingAndSharedValues) {
+TEST(FoldBatchNorm, KeepsTrainingAndSharedValues) {
     Body training = [](const Tensors& x) {
         return Tensors{normalised(ops::conv2d(x[0], constant({4, 3, 1, 1}, ramp(12))), true)};
     };

@@ -45,7 +45,7 @@ void expect_same_numbers(const TensorSpecs& specs, const Body& body) {
         EXPECT_NEAR(got.data<float>()[i], expected.data<float>()[i], 1e-5) << i;
 }
 
-TEST(FuseAttention, FactorsStandAnywhere) {
+TEST(FuseAttention, ScaleMayBeAnywhere) {
     auto halved = [](const Tensors& x) { return Tensors{attention(x, {.scale = 0.5})}; };
     expect_attention(
         heads_first, [](const Tensors& x) { return Tensors{chain(x)}; }, halved);
@@ -81,7 +81,7 @@ TEST(FuseAttention, ReadsHeadsSideBySide) {
     }
 }
 
-TEST(FuseAttention, TurnsKeysThatAreColumns) {
+TEST(FuseAttention, TransposesColumnKeys) {
     const TensorSpecs specs{heads_first[0], side_by_side[1], heads_first[2]};
     Body before = [](const Tensors& x) {
         Tensor s = ops::matmul(x[0], ops::transpose(x[1], swap_both));
@@ -107,7 +107,7 @@ Body masked(const Tensor& mask) {
     };
 }
 
-TEST(FuseAttention, TakesMasksThatLeaveSomethingToSee) {
+TEST(FuseAttention, FusesMasksThatDoNotHideAll) {
     const Tensor mask = constant({4, 5}, {0, -infinite, 1, -infinite, -2, -infinite, 0.5f});
     expect_attention(heads_first, masked(mask), [=](const Tensors& x) {
         return Tensors{attention({x[0], x[1], x[2], mask}, {.scale = 0.5})};
@@ -233,7 +233,7 @@ TEST(FuseAttention, SharesHeadsThatAreRepeated) {
 }
 
 // If all visible keys are hidden, a query still weighs the hidden ones.
-TEST(FuseAttention, TakesMasksOfFiniteNumbers) {
+TEST(FuseAttention, FusesMasksOfFiniteNumbers) {
     TensorSpecs specs = heads_first;
     specs.push_back(f32({2, 5}));
     auto hiding = [](double hidden) -> Body {
@@ -252,7 +252,7 @@ TEST(FuseAttention, TakesMasksOfFiniteNumbers) {
 }
 
 // As PyTorch's exporter writes it, so that a query that sees nothing has zeros.
-TEST(FuseAttention, TakesAnyMaskWhereNaNBecomesZero) {
+TEST(FuseAttention, FusesAnyMaskIfNanBecomesZero) {
     TensorSpecs specs = heads_first;
     specs.push_back(f32({2, 1, 4, 5}));
     auto guarded = [](const Tensors& x, double otherwise) {
@@ -269,7 +269,7 @@ TEST(FuseAttention, TakesAnyMaskWhereNaNBecomesZero) {
     expect_same_numbers(heads_first, blind);
 }
 
-TEST(FuseAttention, KeysAreTurnedWithTheirHeadsJoined) {
+TEST(FuseAttention, TransposesKeysWithJoinedHeads) {
     const Body before = [](const Tensors& x) {
         Tensor columns = ops::transpose(ops::reshape(x[1], {.shape = {-1, 5, 8}}), {.pattern = {0, 2, 1}});
         Tensor s = ops::matmul(x[0], ops::reshape(columns, {.shape = {2, 3, 8, 5}}));
@@ -286,7 +286,7 @@ TEST(FuseAttention, KeysAreTurnedWithTheirHeadsJoined) {
     });
 }
 
-TEST(FuseAttention, LeavesWhatOthersRead) {
+TEST(FuseAttention, KeepsValuesWithOtherReaders) {
     expect_left(heads_first, [](const Tensors& x) {
         Tensor weights = ops::softmax(scores(x[0], x[1]));
         return Tensors{ops::matmul(weights, x[2]), weights};
@@ -297,7 +297,7 @@ TEST(FuseAttention, LeavesWhatOthersRead) {
     });
 }
 
-TEST(FuseAttention, LeavesWhatIsAlmostAttention) {
+TEST(FuseAttention, KeepsNearMissesOfAttention) {
     expect_left(heads_first, [](const Tensors& x) { return Tensors{chain(x, 0)}; });
     expect_left(heads_first, [](const Tensors& x) {
         return Tensors{ops::matmul(ops::softmax(scores(x[0], x[1]), {.log = true}), x[2])};
@@ -315,7 +315,7 @@ TEST(FuseAttention, LeavesWhatIsAlmostAttention) {
     });
 }
 
-TEST(FuseAttention, HoldsAtEveryBatch) {
+TEST(FuseAttention, IsValidForEveryBatch) {
     PassOptions any_shape;
     any_shape.fixed_shapes = false;
     const Body before = [](const Tensors& x) { return Tensors{chain({x[0], x[0], x[0]})}; };

@@ -47,7 +47,7 @@ TEST(FuseElementwise, HoldsScalarConstants) {
     expect_equal_results(got, before, {constant({7}, {-9, -1, 0, 0.5, 2, 7, 100})});
 }
 
-TEST(FuseElementwise, LeavesConstantsThatWidenTheResult) {
+TEST(FuseElementwise, KeepsConstantsThatWidenTheResult) {
     Body body = [](const Tensors& x) {
         Tensor y = ops::mul(ops::relu(ops::add(x[0], constant({1}, {2}))), constant({1}, {3}));
         return Tensors{ops::mean(y, {.axes = {-1}, .keepdims = true})};
@@ -55,7 +55,7 @@ TEST(FuseElementwise, LeavesConstantsThatWidenTheResult) {
     expect_rewrite(fuse_elementwise, {f32({})}, body, body);
 }
 
-TEST(FuseElementwise, LeavesValuesThatOthersRead) {
+TEST(FuseElementwise, KeepsValuesWithSeveralReaders) {
     Body body = [](const Tensors& x) {
         Tensor y = ops::relu(x[0]);
         return Tensors{ops::add(y, x[0]), ops::transpose(y, {.pattern = {1, 0}})};
@@ -63,7 +63,7 @@ TEST(FuseElementwise, LeavesValuesThatOthersRead) {
     expect_rewrite(fuse_elementwise, {f32({2, 3})}, body, body);
 }
 
-TEST(FuseElementwise, LeavesSingleOperators) {
+TEST(FuseElementwise, KeepsSingleOperators) {
     Body body = [](const Tensors& x) {
         return Tensors{ops::relu(ops::transpose(x[0], {.pattern = {1, 0}}))};
     };
@@ -127,7 +127,7 @@ TEST(FuseElementwise, SumsGradientsDownToAShape) {
     }
 }
 
-TEST(FuseElementwise, LeavesReductionsOfWhatOthersRead) {
+TEST(FuseElementwise, KeepsReductionsOfSharedValues) {
     Body body = [](const Tensors& x) {
         Tensor y = ops::relu(x[0]);
         return Tensors{ops::sum(y), y};
@@ -137,7 +137,7 @@ TEST(FuseElementwise, LeavesReductionsOfWhatOthersRead) {
 }
 
 // A convolution gives its image in a layout of its own, in which the mean of its pixels is computed.
-TEST(FuseElementwise, LeavesReductionsOfImagesUnlessAsked) {
+TEST(FuseElementwise, KeepsReductionsOfImagesByDefault) {
     Body body = [](const Tensors& x) {
         Tensor image = ops::conv2d(x[0], constant({4, 4, 1, 1}, {1, 2, 3}), {.stride = {1, 1}});
         return Tensors{ops::mean(ops::sin(image), {.axes = {2, 3}})};
@@ -177,7 +177,7 @@ TEST(FuseElementwise, EndsWithNoTransposition) {
     expect_equal_results(got, before, {constant({2, 3}, {1, -5, 2})});
 }
 
-TEST(FuseElementwise, TransposesLongRowsUnasked) {
+TEST(FuseElementwise, TransposesLongRowsByDefault) {
     for (int64_t row : {64, 1024}) {
         Graph graph = record({f32({2, 3, row})}, [](const Tensors& x) {
             return Tensors{ops::relu(ops::transpose(x[0], {.pattern = {1, 0, 2}}))};

@@ -42,7 +42,7 @@ size_t count(const Graph& graph, std::string_view op) {
     return n;
 }
 
-TEST(FusePreprocess, TakesInTheWholeChain) {
+TEST(FusePreprocess, FusesTheWholeChain) {
     expect_fused(
         camera(),
         [](const Tensors& x) {
@@ -56,7 +56,7 @@ TEST(FusePreprocess, TakesInTheWholeChain) {
         });
 }
 
-TEST(FusePreprocess, KnowsOtherOrders) {
+TEST(FusePreprocess, FusesOtherOrders) {
     // Moved and padded as bytes, then 0.5 · (7 − x); the padding goes through the arithmetic: 0.5 · (7 − 0).
     expect_fused(
         camera(),
@@ -86,7 +86,7 @@ void expect_kept(const TensorSpec& input, const Body& body) {
     EXPECT_EQ(count(graph, "preprocess"), 0u) << to_text(graph);
 }
 
-TEST(FusePreprocess, LeavesTheRestAlone) {
+TEST(FusePreprocess, KeepsOtherOperators) {
     // Each row and each column of its own, another permutation, a factor 0, arithmetic on bytes.
     expect_kept(camera(), [](const Tensors& x) {
         return Tensors{to_planes(ops::sub(to_float(x[0]), constant({5, 1}, {1, 2, 3, 4, 5})))};
@@ -108,7 +108,7 @@ TEST(FusePreprocess, LeavesTheRestAlone) {
     expect_kept(f32({2, 4, 5, 3}), [](const Tensors& x) { return Tensors{to_planes(x[0])}; });
 }
 
-TEST(FusePreprocess, StandsBehindAWarpedPicture) {
+TEST(FusePreprocess, FollowsAWarpedImage) {
     auto warped = [](const Tensor& x) {
         return ops::remap(to_planes(x), ops::full({.shape = {2, 4, 4, 2}, .value = 1.5}));
     };
@@ -124,7 +124,7 @@ TEST(FusePreprocess, StandsBehindAWarpedPicture) {
         });
 }
 
-TEST(FusePreprocess, StopsAtWhatOthersRead) {
+TEST(FusePreprocess, StopsAtSharedValues) {
     Graph graph =
         fuse_preprocess(record({camera()},
                                [](const Tensors& x) {
@@ -187,7 +187,7 @@ TEST(FusePreprocess, HasThreeStates) {
     }
 }
 
-TEST(FusePreprocess, ElementwiseChainsOnlyWhenAskedFor) {
+TEST(FusePreprocess, ElementwiseChainsOnRequestOnly) {
     Graph graph = record({{DType::u8, {1, 3, 4, 4}, {}}}, [](const Tensors& x) {
         return Tensors{ops::mul(to_float(x[0]), constant({1}, {2}))};
     });

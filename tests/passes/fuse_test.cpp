@@ -10,7 +10,7 @@ namespace {
 Tensor weight() { return constant({3, 4}, {1, -2, 0.5, 3, -1}); }
 Tensor bias() { return constant({1, 4}, {1, 2, 3, 4}); }
 
-TEST(FuseBias, TakesAConstantPerChannel) {
+TEST(FuseBias, FusesAConstantPerChannel) {
     Body before = [](const Tensors& x) {
         return Tensors{ops::add(ops::matmul(x[0], weight()), constant({4}, {1, 2, 3, 4}))};
     };
@@ -26,7 +26,7 @@ TEST(FuseBias, TakesAConstantPerChannel) {
     for (int i = 0; i < 8; ++i) EXPECT_FLOAT_EQ(result.data<float>()[i], expected.data<float>()[i]);
 }
 
-TEST(FuseBias, AddsUpWithOneThatIsThere) {
+TEST(FuseBias, AddsToAnExistingBias) {
     Graph got = fuse_bias(record({f32({2, 3})},
                                  [](const Tensors& x) {
                                      Tensor y = ops::matmul(x[0], weight(), constant({4}, {1}), Tensor());
@@ -38,7 +38,7 @@ TEST(FuseBias, AddsUpWithOneThatIsThere) {
     for (int i = 0; i < 4; ++i) EXPECT_EQ(fused.data<float>()[i], float(i + 2));
 }
 
-TEST(FuseBias, LeavesOtherAdditions) {
+TEST(FuseBias, KeepsOtherAdditions) {
     Body row = [](const Tensors& x) {
         return Tensors{ops::add(ops::matmul(x[0], weight()), constant({2, 1}, {1, 2}))};
     };
@@ -54,7 +54,7 @@ TEST(FuseBias, LeavesOtherAdditions) {
     expect_rewrite(fuse_bias, {f32({2, 3})}, widens, widens);
 }
 
-TEST(FuseResidual, TakesATensorOfTheSameShape) {
+TEST(FuseResidual, FusesATensorOfTheSameShape) {
     Body before = [](const Tensors& x) {
         return Tensors{ops::add(x[1], ops::matmul(x[0], weight(), bias(), Tensor()))};
     };
@@ -62,7 +62,7 @@ TEST(FuseResidual, TakesATensorOfTheSameShape) {
     expect_rewrite(fuse_residual, {f32({2, 3}), f32({2, 4})}, before, after);
 }
 
-TEST(FuseResidual, LetsTheLaterOfTwoTakeTheOther) {
+TEST(FuseResidual, LaterOfTwoFusesTheOther) {
     Body before = [](const Tensors& x) {
         Tensor a = ops::matmul(x[0], weight()), b = ops::matmul(x[1], weight());
         return Tensors{ops::add(a, b)};
@@ -73,7 +73,7 @@ TEST(FuseResidual, LetsTheLaterOfTwoTakeTheOther) {
     expect_rewrite(fuse_residual, {f32({2, 3}), f32({2, 3})}, before, after);
 }
 
-TEST(FuseResidual, LeavesWhatBroadcastsOrWasActivated) {
+TEST(FuseResidual, KeepsBroadcastAndActivatedResiduals) {
     Body broadcasts = [](const Tensors& x) { return Tensors{ops::add(ops::matmul(x[0], weight()), x[1])}; };
     expect_rewrite(fuse_residual, {f32({2, 3}), f32({1, 4})}, broadcasts, broadcasts);
     Body activated = [](const Tensors& x) {
@@ -83,7 +83,7 @@ TEST(FuseResidual, LeavesWhatBroadcastsOrWasActivated) {
     expect_rewrite(fuse_residual, {f32({2, 3}), f32({2, 4})}, activated, activated);
 }
 
-TEST(FuseActivation, TakesOnesTheOperatorKnows) {
+TEST(FuseActivation, FusesSupportedActivations) {
     Body before = [](const Tensors& x) { return Tensors{ops::relu(ops::matmul(x[0], weight()))}; };
     Body after = [](const Tensors& x) {
         return Tensors{ops::matmul(x[0], weight(), {.activation = Activation::relu})};
@@ -91,7 +91,7 @@ TEST(FuseActivation, TakesOnesTheOperatorKnows) {
     expect_rewrite(fuse_activation, {f32({2, 3})}, before, after);
 }
 
-TEST(FuseActivation, LeavesOthers) {
+TEST(FuseActivation, KeepsOtherActivations) {
     Body unknown = [](const Tensors& x) { return Tensors{ops::sin(ops::matmul(x[0], weight()))}; };
     expect_rewrite(fuse_activation, {f32({2, 3})}, unknown, unknown);
     Body twice = [](const Tensors& x) {

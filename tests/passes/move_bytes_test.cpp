@@ -18,7 +18,7 @@ Tensor turned(const Tensor& x) { return ops::transpose(x, {.pattern = {1, 0}}); 
 Tensor as_row(const Tensor& x) { return ops::reshape(x, {.shape = {1, 20}}); }
 const TensorSpecs bytes{{DType::u8, {4, 5}, {}}};
 
-TEST(MoveBytes, MovesStepsInsteadOfWhatTheyStandFor) {
+TEST(MoveBytes, MovesQuantisedValues) {
     expect_rewrite(
         move_bytes, bytes, [](const Tensors& x) { return Tensors{as_row(turned(real(x[0])))}; },
         [](const Tensors& x) { return Tensors{real(as_row(turned(x[0])))}; });
@@ -44,7 +44,7 @@ TEST(MoveBytes, MovesStepsInsteadOfWhatTheyStandFor) {
         });
 }
 
-TEST(MoveBytes, JoinsStepsOfOneScale) {
+TEST(MoveBytes, MergesStepsOfOneScale) {
     TensorSpecs two{bytes[0], bytes[0]};
     Body before = [](const Tensors& x) {
         return Tensors{ops::concat({real(x[0]), real(x[1])}, {.axis = 1})};
@@ -69,7 +69,7 @@ TEST(MoveBytes, QuantisesBeforeMoves) {
         });
 }
 
-TEST(MoveBytes, LeavesWhatOthersReadAndWhatGrows) {
+TEST(MoveBytes, KeepsSharedAndGrowingValues) {
     Body body = [](const Tensors& x) {
         Tensor y = real(x[0]);
         return Tensors{turned(y), ops::relu(y)};

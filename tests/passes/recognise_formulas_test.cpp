@@ -35,7 +35,7 @@ TEST(RecogniseFormulas, GeluInAnyOrder) {
         gelu);
 }
 
-TEST(RecogniseFormulas, LeavesWhatIsAlmostGelu) {
+TEST(RecogniseFormulas, KeepsNearMissesOfGelu) {
     expect_left([](const Tensors& x) { return Tensors{ops::mul(x[0], half_of_erf(x[0]))}; });
     expect_left([](const Tensors& x) {
         Tensor erf = ops::erf(ops::mul(x[0], number(0.8)));
@@ -85,7 +85,7 @@ TEST(RecogniseFormulas, GeluByTanhInAnyOrder) {
         after);
 }
 
-TEST(RecogniseFormulas, LeavesWhatIsAlmostGeluByTanh) {
+TEST(RecogniseFormulas, KeepsNearMissesOfGeluByTanh) {
     expect_left([](const Tensors& x) { return Tensors{half_of_tanh(x[0], cubic(x[0], 0.05))}; });
     expect_left([](const Tensors& x) { return Tensors{half_of_tanh(x[0], x[0])}; });
     expect_left([](const Tensors& x) {
@@ -102,7 +102,7 @@ TEST(RecogniseFormulas, LeavesWhatIsAlmostGeluByTanh) {
     });
 }
 
-TEST(RecogniseFormulas, GeluOfASumBehindItsGate) {
+TEST(RecogniseFormulas, GeluOfASumAfterItsGate) {
     auto sum = [](const Tensors& x) { return ops::add(x[0], number(2)); };
     expect_formula(
         [=](const Tensors& x) {
@@ -112,7 +112,7 @@ TEST(RecogniseFormulas, GeluOfASumBehindItsGate) {
         [=](const Tensors& x) { return Tensors{ops::gelu(sum(x))}; });
 }
 
-TEST(RecogniseFormulas, GatesOfSigmoids) {
+TEST(RecogniseFormulas, SigmoidGates) {
     expect_formula([](const Tensors& x) { return Tensors{ops::mul(x[0], ops::sigmoid(x[0]))}; },
                    [](const Tensors& x) { return Tensors{ops::silu(x[0])}; });
     expect_left([](const Tensors& x) { return Tensors{ops::mul(ops::exp(x[0]), ops::sigmoid(x[0]))}; });
@@ -200,7 +200,7 @@ TEST(RecogniseFormulas, LayerNorm) {
         });
 }
 
-TEST(RecogniseFormulas, LeavesOtherNormalisations) {
+TEST(RecogniseFormulas, KeepsOtherNormalisations) {
     expect_left([](const Tensors& x) { return Tensors{normalised(x[0], {1}, true)}; });
     expect_left([](const Tensors& x) {
         Tensor centred = ops::sub(x[0], ops::mean(x[0], {.axes = {1}, .keepdims = true}));
@@ -209,7 +209,7 @@ TEST(RecogniseFormulas, LeavesOtherNormalisations) {
     });
 }
 
-TEST(RecogniseFormulas, GivesTheNumbersOfTheFormula) {
+TEST(RecogniseFormulas, MatchesTheFormula) {
     Body body = [](const Tensors& x) {
         Tensor y = ops::add(ops::mul(normalised(x[0], {2}, true), weight()), bias());
         y = ops::mul(ops::mul(y, half_of_erf(y)), number(0.5));
@@ -223,7 +223,7 @@ TEST(RecogniseFormulas, GivesTheNumbersOfTheFormula) {
     for (int i = 0; i < 24; ++i) EXPECT_NEAR(got.data<float>()[i], expected.data<float>()[i], 1e-5);
 }
 
-TEST(RecogniseFormulas, GivesTheNumbersOfGeluByTanh) {
+TEST(RecogniseFormulas, MatchesGeluByTanh) {
     Graph before = record({f32({2, 3, 4})}, [](const Tensors& x) {
         return Tensors{half_of_tanh(x[0], cubic(x[0], 0.044715))};
     });

@@ -68,7 +68,7 @@ TEST(StoreAsF16, ReadsAnInputOnceForAll) {
 }
 
 // A result that cannot be inferred is compared at run time with its spec in the graph.
-TEST(StoreAsF16, DoesNotCorrectDTypesThatAreSaidWrongly) {
+TEST(StoreAsF16, DoesNotCorrectWrongDTypes) {
     for (DType declared : {DType::u8, DType::f32}) {
         Graph graph = record({f32({4})}, [](const Tensors& x) {
             Tensor some = ops::cond_take(x[0], ops::greater(x[0], constant({}, {0})))[0];
@@ -81,7 +81,7 @@ TEST(StoreAsF16, DoesNotCorrectDTypesThatAreSaidWrongly) {
     }
 }
 
-TEST(StoreAsF16, LeavesOtherDTypesAlone) {
+TEST(StoreAsF16, KeepsOtherDTypes) {
     auto body = [](const Tensors& x) {
         return Tensors{ops::add(x[0], ints({1, 2})), ops::greater(x[0], ints({3, 4}))};
     };
@@ -202,7 +202,7 @@ TEST(StoreAsBf16, IsF32WhereF16Is) {
     EXPECT_EQ(stored_by(graph, "matmul"), DTypeList{DType::bf16});
 }
 
-TEST(StoreAsF16, ServesShapesThatOnlyARunCanTell) {
+TEST(StoreAsF16, SupportsRunTimeShapes) {
     Graph graph = record({f32({6}), f32({6})}, [](const Tensors& x) {
         return Tensors{ops::relu(ops::cond_take(ops::neg(x[0]), ops::greater(x[0], x[1]))[0])};
     });

@@ -35,7 +35,7 @@ void expect_table(DType dtype, const Body& body) {
 }
 void expect_left(const Body& body) { expect_rewrite(tabulate_bytes, {{DType::u8, {4, 5}, {}}}, body, body); }
 
-TEST(TabulateBytes, ChainsOfFunctions) {
+TEST(TabulateBytes, FunctionChains) {
     for (DType dtype : {DType::u8, DType::i8}) {
         expect_table(dtype, [](const Tensors& x) { return Tensors{steps(ops::gelu(real(x[0])))}; });
         expect_table(dtype, [](const Tensors& x) { return Tensors{steps(real(x[0]), DType::i8)}; });
@@ -61,7 +61,7 @@ TEST(TabulateBytes, StepsThatStayAsTheyAreNeedNoTable) {
         half);
 }
 
-TEST(TabulateBytes, LeavesWhatHasMoreThanOneOperand) {
+TEST(TabulateBytes, KeepsOperatorsOfSeveralOperands) {
     expect_left([](const Tensors& x) {
         return Tensors{steps(ops::mul(real(x[0]), constant({5}, {1, 2, 3, 4, 5})))};
     });
@@ -74,7 +74,7 @@ TEST(TabulateBytes, LeavesWhatHasMoreThanOneOperand) {
     expect_rewrite(tabulate_bytes, two, sum, sum);
 }
 
-TEST(TabulateBytes, LeavesRealNumbersThatOthersRead) {
+TEST(TabulateBytes, KeepsSharedRealNumbers) {
     expect_left([](const Tensors& x) {
         Tensor y = ops::relu(real(x[0]));
         return Tensors{steps(y), y};
@@ -82,7 +82,7 @@ TEST(TabulateBytes, LeavesRealNumbersThatOthersRead) {
     expect_left([](const Tensors& x) { return Tensors{ops::gelu(real(x[0]))}; });
 }
 
-TEST(TabulateBytes, NamesTheWorkThatItStandsFor) {
+TEST(TabulateBytes, KeepsOrigins) {
     Graph graph = record({{DType::u8, {4, 5}, {}}},
                          [](const Tensors& x) { return Tensors{steps(ops::gelu(real(x[0])))}; });
     for (size_t i = 0; i < graph.nodes().size(); ++i) graph.node(NodeId(i)).sources = {NodeId(i)};

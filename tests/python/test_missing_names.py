@@ -112,9 +112,9 @@ missing_names._MISSING = {"megengine.utils.naming": {"added", "AutoNaming.added"
 missing_names._modules = lambda: {"megengine.utils.naming"}
 sys.modules.pop("megengine.utils.naming", None)
 import megengine.utils.naming as naming
-for ask in (lambda: naming.added, lambda: naming.AutoNaming.added):
+for read in (lambda: naming.added, lambda: naming.AutoNaming.added):
     try:
-        ask()
+        read()
     except megengine.NotAvailableError as e:
         assert "added is not available" in str(e)
     else:

@@ -79,7 +79,7 @@ TEST(InsideOnShadow, GuardsAndDumpsSeeValues) {
     EXPECT_THAT(text.str(), HasSubstr("name=loop/body[2]/mul#1"));
 }
 
-TEST(InsideOnShadow, CallbacksGetValuesBeforeTheyGo) {
+TEST(InsideOnShadow, CallbacksGetValuesBeforeRelease) {
     OnShadow sample({1});
     sample.fill(2);
     std::vector<float> seen;

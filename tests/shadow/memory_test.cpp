@@ -58,7 +58,7 @@ TEST(ShadowMemoryServices, ContextsShareOneArena) {
 }
 
 // The arena is let go while the device is still at work in it.
-TEST(ShadowMemoryServices, ClearedMemoryIsLetGoInTheQueuesOrder) {
+TEST(ShadowMemoryServices, ClearedMemoryIsReleasedInQueueOrder) {
     DeviceId device = shadow_device(0, 1);
     auto context = Context::create(Program::compile(chain(8), there(device)));
     auto expected = run(*context, .5f);
@@ -71,7 +71,7 @@ TEST(ShadowMemoryServices, ClearedMemoryIsLetGoInTheQueuesOrder) {
     }
 }
 
-TEST(ShadowMemoryServices, OutputsLieWhereTheCallerSays) {
+TEST(ShadowMemoryServices, OutputsUseCallerMemory) {
     DeviceId device = shadow_device(1, 0);
     CompileOptions options = there(device);
     options.force_output_use_user_specified_memory = true;
@@ -83,7 +83,7 @@ TEST(ShadowMemoryServices, OutputsLieWhereTheCallerSays) {
     EXPECT_EQ(floats_of(memory)[7], std::sin(1.f));
 }
 
-TEST(ShadowMemoryServices, UpdatesTakeOverWhatNobodyElseHolds) {
+TEST(ShadowMemoryServices, UpdatesReuseUnsharedMemory) {
     Tensor x = on(shadow_device(), {1, 2, 3, 4}), value = on(shadow_device(), {9});
     const void* before = x.address();
     ops::Slice::Params params{.items = {0, 1, 2, 1, 0}};

@@ -39,7 +39,7 @@ TEST(Places, ResultsStayWithTheirOperands) {
     EXPECT_EQ(ops::reshape(x, there).shape(), Shape({1, 2}));
 }
 
-TEST(Places, MixingNamesOperatorAndBothDevices) {
+TEST(Places, MixingDevicesNamesOperatorAndDevices) {
     Tensor here = on(host_device, {1}), there = on(shadow_device(), {1});
     std::string error = error_of([&] { ops::add(here, there); });
     EXPECT_THAT(error, HasSubstr("[add] its inputs lie on different devices, xpux:0 and shadow0:0"));
@@ -61,7 +61,7 @@ TEST(Places, MovingHasAGradient) {
     EXPECT_THAT(floats_of(grads[0]), ElementsAre(40, 600));
 }
 
-TEST(Places, AThreadHasADefaultDeviceOfItsOwn) {
+TEST(Places, DefaultDeviceIsPerThread) {
     DefaultDevice here(shadow_device());
     EXPECT_EQ(ops::arange({.stop = 3}).device(), shadow_device());
     DeviceId elsewhere = shadow_device();
@@ -74,7 +74,7 @@ TEST(Places, AThreadHasADefaultDeviceOfItsOwn) {
     EXPECT_EQ(default_device(), shadow_device());
 }
 
-TEST(Places, CpusCountTheirMemoryApart) {
+TEST(Places, CpusCountTheirMemorySeparately) {
     DeviceId second = parse_device("cpu7");
     auto before = device(host_device).memory();
     Tensor x = empty_tensor({DType::f32, {1 << 20}, {}}, second);
@@ -118,7 +118,7 @@ public:
 };
 
 // Numbers that follow from shapes are for the host, which would have to wait for a device that makes them.
-TEST(Places, ATraceAsksNoDeviceForExtents) {
+TEST(Places, TraceReadsNoExtentsFromADevice) {
     static Elsewhere elsewhere;
     Trace trace({.symbolic = true});
     DefaultDevice there(shadow_device());
@@ -142,7 +142,7 @@ TEST(Places, ATraceAsksNoDeviceForExtents) {
     }
 }
 
-TEST(Places, WhatFollowsFromShapesKeepsThePlaceAsItWasSpelled) {
+TEST(Places, ShapeValuesKeepTheSpellingOfTheirDevice) {
     Trace trace({.symbolic = true});
     Tensor x = on(parse_device("cpu0"), {1, 2});
     ASSERT_FALSE(x.device().is_default);

@@ -60,7 +60,7 @@ void expect_equal(const Tensor& got, const Tensor& expected) {
         ASSERT_EQ(here.data<float>()[i], expected.data<float>()[i]) << i;
 }
 
-TEST(ShadowPrograms, ANetRunsAsOnTheCpu) {
+TEST(ShadowPrograms, NetMatchesTheCpu) {
     Graph graph = convolution_net();
     Tensor x = filled({2, 16, 9, 9}, 4);
     Tensor expected = run(graph, {}, x)[0];
@@ -212,7 +212,7 @@ TEST(ShadowPrograms, AnExecutableUploadsItsConstantsOnce) {
     EXPECT_EQ(used(), before);
 }
 
-TEST(ShadowPrograms, AnErrorOfTheWorkComesOutAtTheWait) {
+TEST(ShadowPrograms, ErrorsAreThrownByWait) {
     DeviceId device = shadow_device(1, 3);
     auto program =
         Program::compile(convolution_net(), {.device = device, .var_sanity_check_first_run = false});

@@ -23,7 +23,7 @@ TEST(Queue, DoesWorkInOrder) {
     EXPECT_THAT(floats_of(x), ElementsAre(0x1p50f, 0x1p51f, 3 * 0x1p50f));
 }
 
-TEST(Queue, LetsTheHostsMemoryGoAtOnce) {
+TEST(Queue, ReleasesHostMemoryAtOnce) {
     std::vector<float> values(1000);
     std::iota(values.begin(), values.end(), 0.f);
     Tensor x = tensor_from_host({DType::f32, {1000}, {}}, values.data(), shadow_device());
@@ -45,7 +45,7 @@ TEST(Queue, CopiesFromOneQueueToAnother) {
     }
 }
 
-TEST(Queue, TellsAnErrorWhereItIsWaitedForAndGoesOn) {
+TEST(Queue, ThrowsErrorsInWaitAndContinues) {
     DeviceId device = shadow_device(0, 3);
     Tensor x = on(device, {1});
     floats_of(ops::add(x, x));  // prepared state, and the wait for it, is kept

@@ -61,7 +61,7 @@ std::vector<int64_t> times_of(const ProfileRun& run) {
     return times;
 }
 
-TEST(StepClock, TellsWhenTheDeviceDoesTheWork) {
+TEST(StepClock, ReportsDeviceTimes) {
     DeviceId device = shadow_device(0, 2);
     auto context = context_of(in_line(3), device);
     Profile profile = profile_of(*context, {}, 4);
@@ -81,7 +81,7 @@ TEST(StepClock, TellsWhenTheDeviceDoesTheWork) {
 }
 
 // The run stays as it is: the host asks for all of it, whatever the device does meanwhile.
-TEST(StepClock, LetsNobodyWaitInARun) {
+TEST(StepClock, DoesNotWaitDuringARun) {
     DeviceId device = shadow_device(0, 2);
     auto context = context_of(in_line(3), device);
     for (bool dispatch : {false, true}) {
@@ -101,7 +101,7 @@ TEST(StepClock, LetsNobodyWaitInARun) {
     }
 }
 
-TEST(StepClock, HasTheHostsTimesBeside) {
+TEST(StepClock, HasHostTimesToo) {
     auto context = context_of(in_line(3), shadow_device(0, 2));
     Profile profile = profile_of(*context, {.dispatch = true}, 2);
     for (auto& run : profile.runs) {
@@ -184,7 +184,7 @@ TEST(StepClock, FollowsTheQueueOfEachStep) {
     }
 }
 
-TEST(StepClock, SumsUpWhatIsInside) {
+TEST(StepClock, SumsInnerSteps) {
     auto body = make_subgraph(TensorSpecs{f32({2}), f32({2})}, [](std::span<const Tensor> in) -> Tensors {
         return {ops::mul(ops::cumsum(in[0], {.axis = 0}), in[1])};
     });
@@ -201,7 +201,7 @@ TEST(StepClock, SumsUpWhatIsInside) {
     }
 }
 
-TEST(StepClock, TellsCallsTheSame) {
+TEST(StepClock, ReportsCallsAlike) {
     DeviceId device = shadow_device(0, 2);
     Executable late(in_line(2), {.device = device, .level = 0, .var_sanity_check_first_run = false}),
         at_once(in_line(2), {.level = 0, .var_sanity_check_first_run = false});
@@ -299,7 +299,7 @@ std::shared_ptr<const Program> product(DType dtype, DeviceId device) {
     return Program::compile(builder.take(), {.device = device, .var_sanity_check_first_run = false});
 }
 
-TEST_F(DevicePeak, IsTheDevicesByItsClock) {
+TEST_F(DevicePeak, UsesTheClockRate) {
     DeviceId device = shadow_device(0, 2);
     auto peak = measure_device_peak(*product(DType::f32, device), {});
     ASSERT_TRUE(peak);
@@ -312,7 +312,7 @@ TEST_F(DevicePeak, IsTheDevicesByItsClock) {
     EXPECT_EQ(measure_device_peak(*product(DType::f16, device), {})->arithmetic, "float16");
 }
 
-TEST_F(DevicePeak, IsUnknownWhereItMeansNothing) {
+TEST_F(DevicePeak, IsUnknownForOtherDtypes) {
     DeviceId device = shadow_device(0, 2);
     EXPECT_FALSE(measure_device_peak(*product(DType::i32, device), {}));
     EXPECT_FALSE(measure_device_peak(*product(DType::f32, host_device), {}));

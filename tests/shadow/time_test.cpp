@@ -36,7 +36,7 @@ private:
     int before_;
 };
 
-TEST(EagerAsyncLevel, SaysWhereAnErrorComesOut) {
+TEST(EagerAsyncLevel, DeterminesWhereErrorsAreThrown) {
     DeviceId device = shadow_device(1, 2);
     Tensor x = on(device, {1});
     floats_of(ops::sub(x, x));
@@ -59,7 +59,7 @@ TEST(EagerAsyncLevel, SaysWhereAnErrorComesOut) {
     EXPECT_THROW(set_async_level(3), UserError);
 }
 
-TEST(EagerAsyncLevel, AnErrorFollowsWhatIsMoved) {
+TEST(EagerAsyncLevel, ErrorFollowsMovedValues) {
     DeviceId from = shadow_device(0, 1), to = shadow_device(1, 1);
     Tensor x = on(from, {1});
     floats_of(ops::add(x, x));
@@ -107,7 +107,7 @@ TEST(ShadowErrors, NameGraphAndOperatorAndDoNotMix) {
 }
 
 // Reading an output is waiting.
-TEST(ShadowErrors, AreToldToWhoReads) {
+TEST(ShadowErrors, AreThrownToReaders) {
     DeviceId device = shadow_device(0, 2);
     auto context = context_on(device);
     Tensor x = on(host_device, {1, 2, 3});
@@ -124,7 +124,7 @@ TEST(ShadowErrors, AreToldToWhoReads) {
 }
 
 // Its context is not accessible.
-TEST(ShadowErrors, OfAnExecutableComeOutWhereItsResultsAreRead) {
+TEST(ShadowErrors, AreThrownWhenResultsAreRead) {
     DeviceId device = shadow_device(0, 2);
     Executable executable(squares(), {.device = device, .level = 0, .var_sanity_check_first_run = false});
     Tensor x = on(device, {1, 2, 3});
@@ -140,7 +140,7 @@ int64_t nanoseconds_now() {
     return std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-TEST(ShadowProfiler, WaitsForTheWorkOfAStepWhereItIsTold) {
+TEST(ShadowProfiler, WaitsForStepsAsConfigured) {
     DeviceId device = shadow_device(0, 2);
     HiddenClock without(device);
     auto context = context_on(device);
@@ -180,7 +180,7 @@ Graph across(DeviceId one, DeviceId two) {
     return builder.take();
 }
 
-TEST(ShadowThreads, EachDeviceHasOneThatAsks) {
+TEST(ShadowThreads, EachDeviceHasAnEnqueuingThread) {
     DeviceId one = shadow_device(0, 0), two = shadow_device(1, 1);
     Graph graph = across(one, two);
     Tensor x = on(host_device, {.25f, .5f, -1});
@@ -205,7 +205,7 @@ TEST(ShadowThreads, EachDeviceHasOneThatAsks) {
     }
 }
 
-TEST(ShadowThreads, WaitMayLeaveTheDevicesAtWork) {
+TEST(ShadowThreads, WaitMayReturnWithDevicesBusy) {
     DeviceId device = shadow_device(1, 3);
     CompileOptions options{
         .device = device, .level = 0, .comp_seq_sync_device = false, .var_sanity_check_first_run = false};
@@ -222,7 +222,7 @@ TEST(ShadowThreads, WaitMayLeaveTheDevicesAtWork) {
 }
 
 // The shadow device's clock counts pieces of work.
-TEST(ShadowClock, TellsTheTimesOfFastRun) {
+TEST(ShadowClock, ProvidesFastRunTimes) {
     auto cache = FastrunCache::in_memory();
     CompileOptions options{.device = shadow_device()};
     options.select.profile = true;
@@ -244,7 +244,7 @@ TEST(ShadowClock, TellsTheTimesOfFastRun) {
     EXPECT_GT(measured, 0);
 }
 
-TEST(PageLockedMemory, IsTheDevices) {
+TEST(PageLockedMemory, IsAllocatedByTheDevice) {
     Device &shadow = device(shadow_device()), &cpu = device(host_device);
     EXPECT_TRUE(shadow.locks_host_memory());
     EXPECT_FALSE(cpu.locks_host_memory());

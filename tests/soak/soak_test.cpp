@@ -32,7 +32,7 @@ std::shared_ptr<const Program> compiled(const Model& model) {
 
 std::string lenet() { return MGE_TEST_DATA "/megengine/lenet.v2.mge"; }
 
-TEST(Soak, RunsOfOneContext) {
+TEST(Soak, RepeatedRuns) {
     auto program = compiled(open_model(lenet()));
     auto context = Context::create(program);
     std::memset(context->input(0), 0, program->inputs()[0].spec.bytes());

@@ -15,7 +15,7 @@
 namespace mge::steady_state {
 namespace {
 
-TEST(CallCounter, SeesAllocationsOfEveryKindAsOurs) {
+TEST(CallCounter, CountsEveryKindOfAllocation) {
     start_counting();
     auto number = std::make_unique<int>(1);
     std::vector<int> numbers(100);
@@ -27,7 +27,7 @@ TEST(CallCounter, SeesAllocationsOfEveryKindAsOurs) {
     EXPECT_EQ(counts.allocations.total(), 4);
 }
 
-TEST(CallCounter, SeesMutexesOfEveryThread) {
+TEST(CallCounter, CountsMutexesOfEveryThread) {
     std::mutex mutex;
     start_counting();
     { std::lock_guard guard(mutex); }

@@ -100,7 +100,7 @@ TEST(NestedLoops, AllocateAndLockNothing) {
     EXPECT_EQ(counts.mutexes.total(), 0);
 }
 
-TEST(ConvolutionNet, AllocatesAndLocksNothingOfItsOwn) {
+TEST(ConvolutionNet, DoesNotAllocateOrLock) {
     auto context = convolution_net();
     Counts counts = count_calls(*context);
     print("allocations", counts.allocations);
@@ -129,7 +129,7 @@ TEST(ConvolutionNet, MakesNoSystemCallButWaits) {
 }
 
 // If a parallel region costs more than the work, two threads do the same as one.
-TEST(SmallGradients, EnterNoParallelRegion) {
+TEST(SmallGradients, UseNoParallelRegion) {
     SystemCalls calls = count_system_calls({"--child", "small_gradients"});
     if (calls.is_forbidden) GTEST_SKIP() << "this process may not trace another";
     ASSERT_EQ(calls.error, "");

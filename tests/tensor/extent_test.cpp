@@ -60,7 +60,7 @@ TEST(Extent, BoundsDecideComparisons) {
     EXPECT_EQ(s.upper(), ExtentBounds::unbounded);
 }
 
-TEST(Extent, RefusesWhatItCannotHold) {
+TEST(Extent, RefusesUnrepresentableValues) {
     Extent large = int64_t(1) << 62;
     EXPECT_THROW(large * 4, UserError);
     EXPECT_THROW(sym("s") * large * 4, UserError);

@@ -15,7 +15,7 @@ const std::vector<DType> integers{DType::u4, DType::i4, DType::u2, DType::i2};
 
 int codes_of(DType dtype) { return 1 << narrow_width(dtype); }
 
-TEST(Narrow, NumbersOfTheStandards) {
+TEST(Narrow, FollowTheStandards) {
     EXPECT_EQ(narrow_value(DType::e4m3fn, 0x7e), 448);
     EXPECT_EQ(narrow_value(DType::e4m3fn, 0x01), 0x1p-9f);
     EXPECT_EQ(narrow_value(DType::e4m3fn, 0xb8), -1);
@@ -41,7 +41,7 @@ TEST(Narrow, NumbersOfTheStandards) {
     EXPECT_EQ(narrow_value(DType::i2, 3), -1);
 }
 
-TEST(Narrow, EveryNumberComesBack) {
+TEST(Narrow, EveryValueRoundTrips) {
     for (auto& group : {floats, integers})
         for (DType dtype : group)
             for (int code = 0; code < codes_of(dtype); ++code) {
@@ -85,7 +85,7 @@ TEST(Narrow, RoundsToTheNearest) {
     }
 }
 
-TEST(Narrow, WhatIsBeyondTheLargest) {
+TEST(Narrow, HandlesOverflow) {
     EXPECT_EQ(narrow_bits(DType::e4m3fn, 464.0), 0x7e) << "halfway to the next, which is none";
     EXPECT_EQ(narrow_bits(DType::e4m3fn, 1e9), 0x7e);
     EXPECT_EQ(narrow_bits(DType::e4m3fn, -INFINITY), 0xfe);

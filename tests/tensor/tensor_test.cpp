@@ -41,8 +41,8 @@ void check_round_trip() {
     }
 }
 
-TEST(Half, EveryValueComesBack) { check_round_trip<Half>(); }
-TEST(BFloat16, EveryValueComesBack) { check_round_trip<BFloat16>(); }
+TEST(Half, EveryValueRoundTrips) { check_round_trip<Half>(); }
+TEST(BFloat16, EveryValueRoundTrips) { check_round_trip<BFloat16>(); }
 
 TEST(Half, RoundsToNearestEven) {
     EXPECT_EQ(Half(1.0f + 0x1p-11f).bits, Half(1.0f).bits);
@@ -55,7 +55,7 @@ TEST(Half, RoundsToNearestEven) {
     EXPECT_EQ(float(BFloat16(std::numeric_limits<float>::max())), INFINITY);
 }
 
-TEST(DType, NamesComeBack) {
+TEST(DType, NamesRoundTrip) {
     for (int i = 1; i < dtype_count; ++i) EXPECT_EQ(dtype_from_name(name_of(DType(i))), DType(i));
     EXPECT_EQ(dtype_from_name("none"), std::nullopt);
     EXPECT_EQ(dtype_from_name("float128"), std::nullopt);
@@ -84,7 +84,7 @@ TEST(DType, Groups) {
     EXPECT_TRUE(is_among(DType::i4, DTypes::all));
 }
 
-TEST(DType, OneNumberAsAnElement) {
+TEST(DType, StoresOneNumberAsAnElement) {
     EXPECT_EQ(element_bytes(DType::u64, 0x1p63), uint64_t(1) << 63);
     EXPECT_EQ(element_bytes(DType::u64, -1), UINT64_MAX);
     EXPECT_EQ(element_bytes(DType::u32, 4294967295.0), UINT32_MAX);
@@ -119,7 +119,7 @@ TEST(Shape, Broadcasts) {
               "[op] shapes (2, 3) and (4,) do not broadcast: extents must be equal or 1");
 }
 
-TEST(Shape, RefusesWhatCannotBe) {
+TEST(Shape, RejectsInvalidValues) {
     EXPECT_THAT(message_of([] { Shape{1, 1, 1, 1, 1, 1, 1, 1}; }), HasSubstr("rank 8 is above"));
     EXPECT_THAT(message_of([] { Shape{-1}; }), HasSubstr("extent -1 is negative"));
     EXPECT_THAT(message_of([] {
@@ -135,7 +135,7 @@ TEST(Shape, RefusesWhatCannotBe) {
     EXPECT_EQ(normalize_axis("op", -2, 2), 0);
 }
 
-TEST(Layout, NamesComeBack) {
+TEST(Layout, NamesRoundTrip) {
     for (auto* name : {"nhwc", "nChw16c", "nChw8c", "NHWCD4", "CHWN4", "NCHW32"})
         EXPECT_EQ(Layout::named(name).name(), name);
     EXPECT_EQ(Layout::named("NCHW88"), Layout::named("nChw8c"));
@@ -148,7 +148,7 @@ TEST(Layout, PadsBlockedAxes) {
     EXPECT_EQ(Layout::named("nhwc").bytes({1, 3, 2, 2}, DType::f32), 3u * 4 * 4);
 }
 
-TEST(Tensor, SharesAndKnowsItsOwners) {
+TEST(Tensor, SharesAndCountsOwners) {
     Tensor a = scalar_tensor(2, DType::f32);
     EXPECT_TRUE(a.is_sole_owner());
     Tensor view = a.with_shape({1, 1});

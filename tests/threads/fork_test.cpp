@@ -112,7 +112,7 @@ TEST_F(Fork, ChildrenWorkWhileOtherThreadsHoldLocks) {
     EXPECT_FALSE(is_wrong);
 }
 
-TEST_F(Fork, ChildOfAForkInsideAValueMakesItsOwn) {
+TEST_F(Fork, ChildForkedInsideAValueCreatesItsOwn) {
     struct Counted {
         std::mutex mutex;
         int value = 0;
@@ -132,7 +132,7 @@ TEST_F(Fork, ChildOfAForkInsideAValueMakesItsOwn) {
     EXPECT_EQ(counted.get().value, 0);
 }
 
-TEST_F(Fork, MeasurementsOfAChildReachTheFile) {
+TEST_F(Fork, MeasurementsOfAChildAreStored) {
     auto cache = FastrunCache::open(folder_ / "cache.sqlite");
     TensorSpecs specs{{DType::f32, {2}, {}}};
     NoParams params;

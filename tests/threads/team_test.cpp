@@ -49,7 +49,7 @@ bool does_each_share_once(OwnTeam& team, int shares) {
 
 class OfWidth : public testing::TestWithParam<int> {};
 
-TEST_P(OfWidth, DoesEachShareOnce) {
+TEST_P(OfWidth, RunsEachShareOnce) {
     OwnTeam team(4);
     team.keep_width(GetParam());
     for (int round = 0; round < 5000; ++round)
@@ -82,12 +82,12 @@ TEST_P(OfWidth, SharesMeet) {
 
 INSTANTIATE_TEST_SUITE_P(Team, OfWidth, testing::Values(0, 1, 2, 4));
 
-TEST(OwnTeam, OfOneThreadDoesAllItself) {
+TEST(OwnTeam, OneThreadRunsAllShares) {
     OwnTeam team(1);
     EXPECT_TRUE(does_each_share_once(team, 1));
 }
 
-TEST(OwnTeam, NarrowDoesAllSharesOnTheCaller) {
+TEST(OwnTeam, NarrowTeamRunsAllSharesOnTheCaller) {
     OwnTeam team(3);
     team.keep_width(1);
     std::this_thread::sleep_for(std::chrono::milliseconds(5));  // the others sleep now
@@ -99,7 +99,7 @@ TEST(OwnTeam, NarrowDoesAllSharesOnTheCaller) {
 }
 
 // Beside busy neighbours, when the next tick of the system comes too soon.
-TEST(OwnTeam, MembersStandAside) {
+TEST(OwnTeam, MembersStayIdle) {
     OwnTeam team(3);
     team.keep_width(3);
     team.keep_members_idle();
@@ -110,7 +110,7 @@ TEST(OwnTeam, MembersStandAside) {
     EXPECT_EQ(elsewhere, 0);
 }
 
-TEST(OwnTeam, WhoStandsAsideComesWhereSharesMeet) {
+TEST(OwnTeam, IdleMembersJoinSharesThatMeet) {
     OwnTeam team(3);
     team.keep_width(3);
     team.keep_members_idle();
@@ -142,7 +142,7 @@ void let_shares_meet(OwnTeam& team) {
         Waiting::for_each_other);
 }
 
-TEST(OwnTeam, WhoStandsAsideComesWhereSharesWait) {
+TEST(OwnTeam, IdleMembersJoinSharesThatWait) {
     OwnTeam team(3);
     team.keep_width(3);
     team.keep_members_idle();
@@ -159,7 +159,7 @@ TEST(OwnTeam, SharesMayWaitForEachOther) {
     }
 }
 
-TEST(OwnTeam, SleepersComeWhenThereIsWork) {
+TEST(OwnTeam, SleepersWakeForWork) {
     OwnTeam team(2);
     team.keep_width(2);
     for (int round = 0; round < 20; ++round) {
@@ -183,7 +183,7 @@ double cpu_ms(clockid_t clock) {
 
 // Beside a busy neighbour the scheduler may put a member where the caller runs: awake there it would only
 // keep the caller from working.
-TEST(OwnTeam, MembersDoNotWaitAwakeOnTheCallersCpu) {
+TEST(OwnTeam, MembersDoNotSpinOnTheCallersCpu) {
     cpu_set_t before, one;
     ASSERT_EQ(::sched_getaffinity(0, sizeof before, &before), 0);
     CPU_ZERO(&one);
@@ -222,7 +222,7 @@ TEST(OwnTeam, MembersTakeNoSignals) {
     EXPECT_FALSE(sigismember(&own, SIGINT));
 }
 
-TEST(SystemTick, IsOneOfThoseAPeriodApart) {
+TEST(SystemTick, IsPeriodic) {
     EXPECT_EQ(until_tick(1000, 1000, 40), 40);
     EXPECT_EQ(until_tick(1001, 1000, 40), 39);
     EXPECT_EQ(until_tick(1039, 1000, 40), 1);
@@ -232,7 +232,7 @@ TEST(SystemTick, IsOneOfThoseAPeriodApart) {
     EXPECT_EQ(until_tick(960, 1000, 40), 40);
 }
 
-TEST(SystemTick, ComesWithinAPeriod) {
+TEST(SystemTick, OccursWithinAPeriod) {
     watch_system_ticks();
     for (int i = 0; i < 1000; ++i) {
         Ticks until = until_system_tick();
@@ -311,7 +311,7 @@ TEST(RunShares, TeamsEndWithTheirThread) {
 }
 
 #ifdef _OPENMP
-TEST(OpenMpImports, AreLedToTheTeamInItsScopeOnly) {
+TEST(OpenMpImports, AreRedirectedToTheTeamInItsScopeOnly) {
     ASSERT_EQ(team_kind(), TeamKind::own);
     // oneDNN's own number of threads, read from a primitive that reports it.
     auto threads_of_onednn = [] {
@@ -330,7 +330,7 @@ TEST(OpenMpImports, AreLedToTheTeamInItsScopeOnly) {
     EXPECT_EQ(threads_of_onednn(), 0);
 }
 
-TEST(OpenMpImports, WeightsArePackedByTheThreadsOfTheProblem) {
+TEST(OpenMpImports, WeightsArePackedWithTheThreadsOfTheProblem) {
     std::vector<float> weight(512 * 512, 1);
     long before = live_threads();
     cpu::prepare_row({.n = 512, .k = 512, .stride_k = 512, .stride_n = 1}, weight.data(), 1, 1);
@@ -351,7 +351,7 @@ std::string kind_with(const char* setting) {
     return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? "passed" : output;
 }
 
-TEST(TeamKind, OpenMpsThreadsDoTheSame) {
+TEST(TeamKind, OpenMpGivesEqualResults) {
     if (getenv("MGE_THREAD_TEAM")) GTEST_SKIP() << "this is the child";
     EXPECT_EQ(kind_with("openmp"), "passed");
     EXPECT_EQ(kind_with("own"), "passed");

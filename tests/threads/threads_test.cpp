@@ -60,7 +60,7 @@ TEST_F(Team, ChildrenComputeAfterFork) {
     EXPECT_EQ(compute(x), expected);
 }
 
-TEST_F(Team, ChildrenComputeWhileAnotherThreadDoes) {
+TEST_F(Team, ChildrenComputeWhileAnotherThreadComputes) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
     GTEST_SKIP() << "the sanitizers themselves keep locks of other threads in the child";
 #endif

@@ -64,7 +64,7 @@ TEST(GraphFunction, GradientsReachTheWeights) {
     EXPECT_THAT(values_of(gradients[1]), ElementsAre(4, 4, 4));
 }
 
-TEST(GraphFunction, OtherPlacesHaveAllThatIsComputedWith) {
+TEST(GraphFunction, OtherPlacesHoldAllOperands) {
     DeviceId place = test::shadow_device();
     GraphFunction function(net(), place);
     Tensors weights;

@@ -89,7 +89,7 @@ TEST(Optimizer, AdamFollowsItsFormula) {
     }
 }
 
-TEST(Optimizer, LeavesParametersWithoutGradientAlone) {
+TEST(Optimizer, KeepsParametersWithoutGradient) {
     Parameters parameters;
     parameters.add("a", vector_of({1}));
     parameters.add("b", vector_of({2}));
@@ -112,7 +112,7 @@ TEST(Optimizer, RefusesOptionsOutOfRange) {
     EXPECT_THAT(error_of([&] { make_adam(p, {.beta2 = 1}); }), HasSubstr("beta2 has to be in [0, 1), got 1"));
 }
 
-TEST(Parameters, HaveNamesAndKeepTheirForm) {
+TEST(Parameters, KeepNamesAndShapes) {
     Parameters p;
     EXPECT_EQ(p.add("w", vector_of({1, 2})), 0u);
     EXPECT_THAT(values_of(p.at("w")), ElementsAre(1, 2));
@@ -161,7 +161,7 @@ const Make makers[] = {
     [](Parameters& p) { return make_sgd(p, {.learning_rate = 1e-3}); },
 };
 
-TEST(Checkpoint, GoesOnAsIfNothingHadHappened) {
+TEST(Checkpoint, ResumesTraining) {
     for (auto& make : makers) {
         Parameters whole = start(), first = start(), second = start();
         auto optimizer = make(whole);
@@ -181,7 +181,7 @@ TEST(Checkpoint, GoesOnAsIfNothingHadHappened) {
     }
 }
 
-TEST(Checkpoint, HoldsParametersAlone) {
+TEST(Checkpoint, ContainsParametersOnly) {
     File file;
     save_checkpoint(file.path, start());
     Parameters p = start();
@@ -193,7 +193,7 @@ TEST(Checkpoint, HoldsParametersAlone) {
                 HasSubstr("has no state of an optimizer"));
 }
 
-TEST(Checkpoint, RefusesAnotherTrainingAndChangesNothing) {
+TEST(Checkpoint, RefusesAnotherTrainingUnchanged) {
     File file;
     Parameters saved = start();
     auto adam = make_adam(saved, {});
@@ -220,7 +220,7 @@ TEST(Checkpoint, RefusesAnotherTrainingAndChangesNothing) {
                 HasSubstr("other parameters"));
 }
 
-TEST(Checkpoint, IsNoModel) {
+TEST(Checkpoint, IsNotAModel) {
     File file;
     Model model;
     model.graph.set_outputs({model.graph.add_constant(vector_of({1}), "w")});

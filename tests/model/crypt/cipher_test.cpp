@@ -41,7 +41,7 @@ TEST(Ciphers, AreListed) {
     EXPECT_EQ(find_cipher("aes-256-gcm")->weakness, "");
 }
 
-TEST(Ciphers, OfTheProgramsOwn) {
+TEST(Ciphers, ApplicationCiphersAreUsed) {
     register_cipher({"xor", exclusive_or, exclusive_or, {}, nullptr, "hides nothing"});
     auto content = content_of(100);
     SecretBytes file = find_cipher("xor")->encrypt(content, key_of(1, 5));
@@ -98,7 +98,7 @@ TEST(Keys, AreReadAsBytesOrDigits) {
     EXPECT_TRUE(std::ranges::equal(parse_key(format_key(key), lengths, "k").span(), key.span()));
 }
 
-TEST(Keys, IdsTellThemApart) {
+TEST(Keys, IdsDiffer) {
     EXPECT_EQ(key_id(key_of(1)), key_id(key_of(1)));
     EXPECT_NE(key_id(key_of(1)), key_id(key_of(2)));
     EXPECT_EQ(key_id(key_of(1)).size(), 32u);

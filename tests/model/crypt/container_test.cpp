@@ -46,7 +46,7 @@ std::vector<uint64_t> round_trip_sizes() {
     return {sizes.begin(), sizes.end()};
 }
 
-TEST(Container, ComesBackAt200Sizes) {
+TEST(Container, RoundTripsAt200Sizes) {
     auto sizes = round_trip_sizes();
     EXPECT_EQ(sizes.size(), 200u);
     SecretBytes key = key_of(1);
@@ -134,7 +134,7 @@ protected:
     }
 };
 
-TEST_F(Tampering, EveryBitOfHeaderAndTagsAndABitOfEachByte) {
+TEST_F(Tampering, EveryHeaderBitAndOneBitPerByte) {
     auto refuses_flip = [&](size_t byte, int bit) {
         Octets file = file_;
         file[byte] ^= std::byte(1 << bit);
@@ -191,7 +191,7 @@ TEST_F(Tampering, ChunksSwappedDroppedRepeated) {
     }
 }
 
-TEST_F(Tampering, PartsOfAnotherFileWithTheSameKey) {
+TEST_F(Tampering, ChunksOfAnotherFile) {
     for (int attempt = 0; attempt < 4; ++attempt) {
         Octets other = sealed_file(content_, key_, chunk_bytes);  // the same content, even
         for (size_t c = 0; c < chunks; ++c) {

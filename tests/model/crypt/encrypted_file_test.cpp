@@ -37,7 +37,7 @@ protected:
     }
 };
 
-TEST_F(EncryptedFiles, ComeBackThroughFilesAndMemory) {
+TEST_F(EncryptedFiles, RoundTripThroughFilesAndMemory) {
     EXPECT_TRUE(is_encrypted(test::read_file(path("sealed"))));
     decrypt_file(path("sealed"), path("opened"), with_key(1));
     EXPECT_EQ(test::read_file(path("opened")), content_);
@@ -55,7 +55,7 @@ TEST_F(EncryptedFiles, InPlace) {
     EXPECT_EQ(test::read_file(path("plain")), content_);
 }
 
-TEST_F(EncryptedFiles, DamageLeavesNoOutputAndTheOldFile) {
+TEST_F(EncryptedFiles, DamageKeepsTheOldFile) {
     test::write_file(path("out"), content_of(5));
     flip("sealed", test::read_file(path("sealed")).size() - 1);  // the last chunk: two good ones come before
     EXPECT_THAT(crypto_error([&] { decrypt_file(path("sealed"), path("out"), with_key(1)); }),
@@ -78,7 +78,7 @@ TEST_F(EncryptedFiles, WrongKeysNameBothIds) {
                 HasSubstr("needs a key for aes-256-gcm"));
 }
 
-TEST_F(EncryptedFiles, AskTheProviderByIdAndCipher) {
+TEST_F(EncryptedFiles, RequestKeysByIdAndCipher) {
     KeyRequest seen;
     FileCipher cipher{container_cipher, [&](const KeyRequest& request) {
                           seen = request;
@@ -90,7 +90,7 @@ TEST_F(EncryptedFiles, AskTheProviderByIdAndCipher) {
     EXPECT_EQ(seen.key_id, key_id(key_of(1)));
 }
 
-TEST_F(EncryptedFiles, NothingWeakerStandsIn) {
+TEST_F(EncryptedFiles, WeakerFormatsAreRefused) {
     for (const char* name : {"AES_default", "RC4_default", "SIMPLE_FAST_RC4_default"}) {
         encrypt_file(path("plain"), path("weak"), {name, {}});
         EXPECT_THAT(crypto_error([&] { decrypt_to_memory(path("weak"), with_key(1)); }),
@@ -115,7 +115,7 @@ TEST_F(EncryptedFiles, Rekey) {
     EXPECT_EQ(file_count(), 2u);
 }
 
-TEST_F(EncryptedFiles, RekeyLeavesAWeakFormat) {
+TEST_F(EncryptedFiles, RekeyReplacesAWeakFormat) {
     encrypt_file(path("plain"), path("weak"), {"AES_default", {}});
     rekey_file(path("weak"), path("strong"), {"AES_default", {}}, with_key(1));
     EXPECT_TRUE(std::ranges::equal(decrypt_to_memory(path("strong"), with_key(1)).span(), content_));
@@ -137,7 +137,7 @@ TEST_F(EncryptedFiles, OtherChunkSizesAreReadAndRekeyed) {
     EXPECT_EQ(examine_file(path("small")).header->chunk_bytes, 4096u);
 }
 
-TEST_F(EncryptedFiles, SayHowFarTheyAre) {
+TEST_F(EncryptedFiles, ReportProgress) {
     std::vector<uint64_t> seen;
     auto progress = [&](uint64_t done, uint64_t total) {
         EXPECT_EQ(total, 2 * content_.size());

@@ -26,18 +26,18 @@ std::string first_bytes(uint64_t key) {
     return hex(std::as_bytes(std::span(words)));
 }
 
-TEST(MegengineStream, IsMegengines) {
+TEST(MegengineStream, MatchesMegEngine) {
     EXPECT_EQ(first_bytes(0x7a7b7d78797e7f7c), "aa76aea2a8e42ddf96c431488063277a");
     EXPECT_EQ(first_bytes(0), "c339fdc62dafd93cb58a84fcd404476f");
 }
 
-TEST(MegengineHash, IsMegengines) {
+TEST(MegengineHash, MatchesMegEngine) {
     MegengineHash hash(0x686b66676a65696c);
     hash.feed(0x0123456789abcdef);
     EXPECT_EQ(hash.value(), 0xabeac2e9a18cf155);
 }
 
-TEST(MegengineRc4, WritesWhatMegengineWrites) {
+TEST(MegengineRc4, MatchesMegEngineOutput) {
     SecretBytes key = default_megengine_rc4_key();
     EXPECT_EQ(hex(encrypt_megengine_rc4(bytes_of("hello world"), key)),
               "f0dd53d0ae1bf8f5078c4868e5d0e8bb9f910e9460bdd5ed");
@@ -65,7 +65,7 @@ TEST(MegengineFiles, AreRead) {
                                    test::read_file(folder + "mlp.simple_fast_rc4.mge")));
 }
 
-TEST(MegengineCiphers, ComeBackAtEveryLength) {
+TEST(MegengineCiphers, RoundTripAtEveryLength) {
     for (const char* name : ciphers) {
         auto cipher = find_cipher(name);
         for (size_t key_bytes : cipher->key_bytes)
@@ -80,7 +80,7 @@ TEST(MegengineCiphers, ComeBackAtEveryLength) {
     }
 }
 
-TEST(MegengineCiphers, RefuseAWrongKeyAndDamage) {
+TEST(MegengineCiphers, RejectWrongKeysAndDamage) {
     Octets content = content_of(1000);
     for (const char* name : ciphers) {
         auto cipher = find_cipher(name);
@@ -97,7 +97,7 @@ TEST(MegengineCiphers, RefuseAWrongKeyAndDamage) {
     }
 }
 
-TEST(MegengineCiphers, TakeKeysOfTheirLengthsOnly) {
+TEST(MegengineCiphers, AcceptKeysOfTheirLengthsOnly) {
     Octets content = content_of(64);
     for (const char* name : ciphers)
         EXPECT_THAT(crypto_error([&] {

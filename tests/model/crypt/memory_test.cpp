@@ -117,7 +117,7 @@ TEST_F(Memory, HoldsNoKeyAfterOpening) {
     EXPECT_EQ(find_in_memory(masked_key_).all(), 1) << "the search finds what is there";
 }
 
-TEST_F(Memory, HoldsContentOnceAndLeavesItOutOfDumps) {
+TEST_F(Memory, HoldsContentOnceOutsideOfCoreDumps) {
     SecretBytes content = decrypt_to_memory(path("sealed"), {container_cipher, provider()});
     for (auto& part : {masked_first_, masked_content_}) {
         Found found = find_in_memory(part);
@@ -126,7 +126,7 @@ TEST_F(Memory, HoldsContentOnceAndLeavesItOutOfDumps) {
     }
 }
 
-TEST_F(Memory, HoldsNothingOnceItIsReleased) {
+TEST_F(Memory, HoldsNothingAfterRelease) {
     decrypt_to_memory(path("sealed"), {container_cipher, provider()});
     EXPECT_EQ(find_in_memory(masked_first_).all(), 0);
     EXPECT_EQ(find_in_memory(masked_content_).all(), 0);

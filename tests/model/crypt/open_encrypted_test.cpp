@@ -74,7 +74,7 @@ TEST_F(OpenEncrypted, WrongKeysAndDamage) {
     }
 }
 
-TEST_F(OpenEncrypted, APlainModelIsNoSubstitute) {
+TEST_F(OpenEncrypted, PlainModelIsRefused) {
     for (const std::string& plain : {path("plain"), std::string(megengine_model)}) {
         EXPECT_THAT(crypto_error([&] { open_model(plain, with_key(1)); }),
                     HasSubstr("is not encrypted, although"));
@@ -87,7 +87,7 @@ TEST_F(OpenEncrypted, APlainModelIsNoSubstitute) {
     }
 }
 
-TEST_F(OpenEncrypted, OtherContentIsNoModel) {
+TEST_F(OpenEncrypted, OtherContentIsRefused) {
     test::write_file(path("text"), bytes_of("hello world"));
     encrypt_file(path("text"), path("sealed"), {container_cipher, provide_key(key_of(1))});
     EXPECT_THROW(open_model(path("sealed"), with_key(1)), ModelError);

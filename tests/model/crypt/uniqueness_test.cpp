@@ -57,7 +57,7 @@ size_t repeats_within_a_file(size_t chunks) {
     return repeats(std::move(streams));
 }
 
-TEST(Uniqueness, OfFilesAndChunks) {
+TEST(Uniqueness, FilesAndChunks) {
     size_t count = test::is_nightly() ? 1'000'000 : 2000;
     EXPECT_EQ(repeats_between_files(count), 0u);
     EXPECT_EQ(repeats_within_a_file(count), 0u);

@@ -14,7 +14,7 @@ Counterpart counterpart_of(std::string_view name, const TensorSpecs& inputs = {}
     return counterpart(*find_op(name), inputs);
 }
 
-TEST(Counterparts, EveryRowIsAnOperatorOfOursAndATypeOfTheirs) {
+TEST(Counterparts, EveryRowNamesAnOperatorAndAMegEngineType) {
     auto types = known_types();
     auto rows = listed_counterparts();
     EXPECT_TRUE(std::ranges::is_sorted(rows));

@@ -130,7 +130,7 @@ Model reopened(const Model& model) {
     return open_model({std::as_bytes(std::span(*bytes)), bytes, "test.mge"});
 }
 
-TEST_P(MegEngineFile, GivesWhatMegEngineGives) {
+TEST_P(MegEngineFile, MatchesMegEngine) {
     File file{GetParam()};
     if (refused.contains(file.name)) return expect_refusal(file);
     Model model = open_model(file.path());
@@ -176,7 +176,7 @@ TEST(MegEngine, OtherBatchSizesWork) {
 }
 
 // A recurrent layer is unrolled for the steps of the dump.
-TEST(MegEngine, AnotherNumberOfStepsIsRefused) {
+TEST(MegEngine, WrongStepCountIsRefused) {
     File file{"lstm.v2"};
     Model model = open_model(file.path());
     Tensor x = read_inputs(file).begin()->second;
@@ -338,13 +338,13 @@ TEST(MegEngine, EveryOperatorWithoutCounterpartIsNamed) {
         EXPECT_THAT(message, HasSubstr(part));
 }
 
-TEST(MegEngine, WhatIsNoModelIsNamed) {
+TEST(MegEngine, InvalidFilesAreNamed) {
     EXPECT_THAT(message_of("just text"), HasSubstr("not a model this program knows: it has 9 bytes"));
     EXPECT_THAT(message_of("mgb0001 and more"), HasSubstr("its format 'mgb0001' is older"));
     EXPECT_THAT(message_of(""), HasSubstr("it has 0 bytes"));
 }
 
-TEST(MegEngine, BytesMayLieAnywhere) {
+TEST(MegEngine, BytesMayBeUnaligned) {
     for (std::string name : {"mlp.v1", "mlp.v2"}) {
         auto bytes = std::make_shared<std::string>("x" + bytes_of(name));
         Model model = open_model({std::as_bytes(std::span(*bytes)).subspan(1), bytes, "test.mge"});
@@ -398,7 +398,7 @@ TEST(MegEngine, NamesAreKept) {
 }
 
 // A net may give an input back, which has two names then.
-TEST(MegEngine, AnInputThatIsAnOutputHasTheOutputsName) {
+TEST(MegEngine, InputReturnedAsOutputHasTheOutputsName) {
     for (std::string name : {"passing.v1", "passing.v2"}) {
         Graph graph = open_model(File{name}.path()).graph;
         EXPECT_EQ(graph.value(graph.inputs().at(0)).name, "x") << name;

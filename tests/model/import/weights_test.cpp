@@ -73,7 +73,7 @@ std::string error_of(ModelRecord record, bool is_flagged) {
     return "";
 }
 
-TEST(CompressedWeights, OfTheWrongSizeAreRefused) {
+TEST(CompressedWeights, WrongSizesAreRefused) {
     auto bytes = compressed<uint8_t>(1, 1, 0, {0, 1});
     EXPECT_THAT(error_of(model_of({tensor(bytes)}), true),
                 HasSubstr("operator 0 (SharedDeviceTensor), tensor 0"));

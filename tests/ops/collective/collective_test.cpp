@@ -62,7 +62,7 @@ std::vector<double> values_in(int rank, int64_t count) {
     return values;
 }
 
-TEST(Collective, OfOneProcessGivesWhatItIsGiven) {
+TEST(Collective, OneProcessReturnsItsInput) {
     for (Mode mode : reductions) {
         check_op<ops::Collective>({.mode = mode}, {{.shape = {4, 3}}}, {.dtypes = number_types});
         check_op<ops::Collective>({.mode = mode}, {{.shape = {0, 3}}}, {.dtypes = rare_types});
@@ -121,7 +121,7 @@ TEST(Collective, CutsLongTensorsIntoBlocks) {
     });
 }
 
-TEST(Collective, IsOfAGroupInItsOrder) {
+TEST(Collective, UsesTheOrderOfTheGroup) {
     in_processes(3, [](int rank) {
         if (rank == 1) return;
         Tensor x = make_tensor(DType::f16, {2}, values_in(rank, 2));
@@ -132,7 +132,7 @@ TEST(Collective, IsOfAGroupInItsOrder) {
     });
 }
 
-TEST(Collective, IsComputedInEachRunOfAProgram) {
+TEST(Collective, RunsInEachRunOfAProgram) {
     in_processes(2, [](int rank) {
         GraphBuilder builder;
         {
@@ -150,7 +150,7 @@ TEST(Collective, IsComputedInEachRunOfAProgram) {
     });
 }
 
-TEST(Collective, RefusesWhatCannotBe) {
+TEST(Collective, RejectsInvalidValues) {
     Tensor x = make_tensor(DType::f32, {3}, {1, 2, 3});
     auto message = [&](const ops::Collective::Params& params, const Tensor& given) {
         return error_of<UserError>([&] { ops::collective(given, params); });

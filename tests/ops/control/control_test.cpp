@@ -57,7 +57,7 @@ ops::Scan::Params recurrence(bool reverse, bool keep = false) {
             .keep_steps = keep};
 }
 
-TEST(Cond, TakesOneWay) {
+TEST(Cond, ComputesOneBranch) {
     auto params = two_ways({3});
     Tensor x = tensor_of<float>({3}, {1, 2, 3}), w = tensor_of<float>({3}, {10, 20, 30});
     EXPECT_THAT(values_of(ops::cond({number(2), x, w}, params)[0]), ElementsAre(10, 40, 90));
@@ -96,7 +96,7 @@ TEST(Cond, ShapesMayDiffer) {
 
 // The branch is known only at run time: a run that takes a graph that does not accept the operands ends with
 // an error.
-TEST(Cond, AWayThatFitsIsEnough) {
+TEST(Cond, OneMatchingBranchSuffices) {
     auto first_two = [](auto in) -> Tensors { return {ops::split(in[0], {.axis = 0, .sizes = {2, 2}})[0]}; };
     ops::Cond::Params params{graph({f32({4})}, [](auto in) -> Tensors { return {ops::neg(in[0])}; }),
                              graph({f32({4})}, first_two)};
@@ -125,7 +125,7 @@ TEST(Cond, AWayThatFitsIsEnough) {
 }
 
 // Their memory may be nowhere.
-TEST(Cond, TakesEmptyTensors) {
+TEST(Cond, AcceptsEmptyTensors) {
     check_op<ops::Cond>(
         two_ways({0, 3}),
         {{.shape = {1}, .dtype = DType::i32, .differentiate = false}, {.shape = {0, 3}}, {.shape = {0, 3}}});
@@ -163,7 +163,7 @@ TEST(Cond, RefusesGraphsThatDisagree) {
                 HasSubstr("parameter 'then_graph' has to be a graph"));
 }
 
-TEST(WhileLoop, GoesRoundUntilTheConditionFails) {
+TEST(WhileLoop, RunsUntilTheConditionFails) {
     Tensor zero = tensor_of<int32_t>({1}, {0}), n = tensor_of<int32_t>({1}, {3});
     Tensor x = tensor_of<float>({3}, {1, 2, 3}), w = tensor_of<float>({3}, {0.5, 0.5, 0.5});
     auto results = ops::while_loop({zero, x, w, n}, count_up(0));
@@ -232,7 +232,7 @@ TEST(WhileLoop, RefusesAChangingSpec) {
                 HasSubstr("max_steps is -1"));
 }
 
-TEST(Scan, WalksAlongTheFirstAxis) {
+TEST(Scan, IteratesOverTheFirstAxis) {
     Tensor h = tensor_of<float>({2}, {0, 1}), w = tensor_of<float>({2}, {0, 0});
     Tensor xs = tensor_of<float>({3, 2}, {1, 2, 3, 4, 5, 6});
     for (bool reverse : {false, true}) {
@@ -260,7 +260,7 @@ TEST(Scan, MayHaveNoSlices) {
 }
 
 // The carried values may be the inputs, exchanged.
-TEST(Scan, ExchangesWhatItCarries) {
+TEST(Scan, SwapsCarriedValues) {
     ops::Scan::Params params{.body = graph({f32({1}), f32({1})},
                                            [](auto in) -> Tensors {
                                                return {in[1], in[0], in[0]};
@@ -274,7 +274,7 @@ TEST(Scan, ExchangesWhatItCarries) {
 }
 
 // The non-zero elements of each slice: those of all slices have to be as many.
-TEST(Scan, CollectsSlicesWhoseShapeARunTells) {
+TEST(Scan, CollectsSlicesOfRunTimeShapes) {
     auto chosen = [](const Tensor& x) -> Tensor {
         return ops::cond_take(x, ops::not_equal(x, number(0)))[0];
     };
@@ -339,7 +339,7 @@ TEST(Scan, HoldsOtherLoops) {
                         {.looser = 8});  // six products
 }
 
-TEST(Scan, RefusesWrongOperands) {
+TEST(Scan, RejectsInvalidOperands) {
     Tensor h = tensor_of<float>({2}, {0, 1}), xs = tensor_of<float>({3, 2}, {1, 2, 3, 4, 5, 6});
     auto params = recurrence(false);
     params.sliced = 2;
@@ -355,7 +355,7 @@ TEST(Scan, RefusesWrongOperands) {
 }
 
 // Weights that no step changes become constants inside, where they can be packed.
-TEST(SinkConstants, GoesIntoLoops) {
+TEST(SinkConstants, EntersLoops) {
     GraphBuilder builder;
     InterpreterScope scope(builder);
     Tensor h = builder.input(f32({2}), "h"), xs = builder.input(f32({3, 2}), "xs");
@@ -381,7 +381,7 @@ TEST(Subgraph, IsPrintedBelowItsOperator) {
     EXPECT_THAT(to_json(builder.graph()), HasSubstr("\"then_graph\": {\n  \"inputs\": [0, 1]"));
 }
 
-TEST(Subgraph, IsEqualByWhatItDoes) {
+TEST(Subgraph, ComparesByContent) {
     EXPECT_TRUE(two_ways({3}) == two_ways({3}));
     EXPECT_TRUE(two_ways({3}) == two_ways({4}));  // shapes follow from the operands
     auto plus = [](float value) {
@@ -391,7 +391,7 @@ TEST(Subgraph, IsEqualByWhatItDoes) {
     EXPECT_FALSE(plus(1) == plus(2));
 }
 
-TEST(AssertEqual, EndsTheRunThoughNobodyReadsIt) {
+TEST(AssertEqual, FailsTheRunWhenUnread) {
     Tensor x = tensor_of<float>({2}, {1, 2}), y = tensor_of<float>({2}, {1, 2.5});
     EXPECT_THAT(values_of(ops::assert_equal(x, x)), ElementsAre(0));
     EXPECT_THAT(error_of<Error>([&] { ops::assert_equal(x, y); }),

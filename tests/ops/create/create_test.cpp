@@ -60,7 +60,7 @@ TEST(Arange, ReachesAllIntegers) {
 
 Tensor number(DType dtype, double value) { return make_tensor(dtype, {}, {value}); }
 
-TEST(Arange, TakesItsEndsFromTensors) {
+TEST(Arange, AcceptsTensorBounds) {
     using P = ops::Arange::Params;
     Tensor none;
     EXPECT_THAT(values_of(ops::arange(number(DType::i32, 1), number(DType::f32, 4.5), none, P{})),
@@ -76,7 +76,7 @@ TEST(Arange, TakesItsEndsFromTensors) {
 }
 
 // It is unknown before the run.
-TEST(Arange, TakesAnEndFromAGraph) {
+TEST(Arange, AcceptsGraphValueBound) {
     GraphBuilder builder;
     Tensor last = builder.input({DType::f32, {}, {}}, "last");
     {
@@ -96,14 +96,14 @@ TEST(Linspace, RefusesBools) {
                       [&] { ops::linspace(none, none, yes, ops::Linspace::Params{}); });
 }
 
-TEST(Linspace, RefusesACountThatIsNone) {
+TEST(Linspace, RefusesInvalidCounts) {
     Tensor none;
     expect_user_error(
         ErrorClass::value, text("[linspace] num is ", INT64_MIN, ", it must not be negative"),
         [&] { ops::linspace(none, none, make_tensor(DType::f32, {}, {1e30}), ops::Linspace::Params{}); });
 }
 
-TEST(Linspace, TakesItsEndsFromTensors) {
+TEST(Linspace, AcceptsTensorBounds) {
     using P = ops::Linspace::Params;
     Tensor none;
     EXPECT_THAT(values_of(ops::linspace(number(DType::i32, 1), none, none, P{.stop = 3, .num = 3})),

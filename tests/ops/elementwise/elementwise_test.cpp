@@ -148,7 +148,7 @@ TEST(Bits, All) {
     check_binary<ops::RightShift>(int_types, {-100, 100}, {-1, 70}, false);
 }
 
-TEST(Bits, OfIntegersAreThoseOfTwosComplement) {
+TEST(Bits, IntegersUseTwosComplement) {
     Tensor a = tensor_of<int8_t>({4}, {-1, 6, -128, 0}), b = tensor_of<int8_t>({4}, {12, 3, 127, 5});
     EXPECT_EQ(values_of(ops::bitwise_and(a, b)), (std::vector<double>{12, 2, 0, 0}));
     EXPECT_EQ(values_of(ops::bitwise_or(a, b)), (std::vector<double>{-1, 7, -1, 5}));
@@ -158,7 +158,7 @@ TEST(Bits, OfIntegersAreThoseOfTwosComplement) {
     EXPECT_EQ(values_of(ops::bitwise_not(tensor_of<uint32_t>({1}, {1}))),
               (std::vector<double>{4294967294.0}));
 }
-TEST(Arithmetic, HalvesGoAwayFromZeroOrToTheEvenOne) {
+TEST(Arithmetic, RoundsTiesAwayFromZeroOrToEven) {
     Tensor x = tensor_of<float>({6}, {0.5F, 1.5F, -0.5F, -2.5F, 8388607.5F, 0.49999997F});
     EXPECT_EQ(values_of(ops::round(x)), (std::vector<double>{1, 2, -1, -3, 8388608, 0}));
     EXPECT_EQ(values_of(ops::round_to_even(x)), (std::vector<double>{0, 2, 0, -2, 8388608, 0}));

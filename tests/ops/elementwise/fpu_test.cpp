@@ -8,7 +8,7 @@
 namespace mge::test {
 namespace {
 
-TEST(VectorLoops, LeaveLongDoublesAlone) {
+TEST(VectorLoops, KeepLongDoubles) {
     volatile long double one = 1, two = 2;
     for (int64_t n : {1, 3, 5, 7, 1031}) {
         Tensor x = constant({n}, std::vector<float>(size_t(n), 0.5f));

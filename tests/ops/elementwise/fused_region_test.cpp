@@ -60,7 +60,7 @@ TEST(FusedRegion, ReducesAsItsReference) {
 }
 
 // Rounding would reveal fusing: results must be bit-identical.
-TEST(FusedRegion, GivesTheBitsOfItsOperators) {
+TEST(FusedRegion, MatchesItsOperatorsBitwise) {
     for (auto& c : cases) {
         Tensor x = ramp(c.shape, 1), y = ramp(c.shape, 2), z = ramp(c.shape, 3);
         Tensor fused = ops::fused_region(
@@ -73,7 +73,7 @@ TEST(FusedRegion, GivesTheBitsOfItsOperators) {
     }
 }
 
-TEST(FusedRegion, ReducesWhatIsBroadcast) {
+TEST(FusedRegion, ReducesBroadcastValues) {
     for (auto& [a, b] : std::vector<std::pair<Shape, Shape>>{
              {{70, 90}, {70, 1}}, {{70, 90}, {90}}, {{3, 5000}, {1}}, {{5, 1}, {1, 700}}})
         check_op<FusedRegion>({.program = "inputs 2; mul 0 1; tanh 2", .reduction = "sum", .axes = {0}},
@@ -128,7 +128,7 @@ TEST(FusedRegion, ReadsOneValueAlongSeveralOrders) {
         check_op<FusedRegion>({.program = program}, {{.shape = {37, 37}}, {.shape = {37}}});
 }
 
-TEST(FusedRegion, RefusesWhatIsNone) {
+TEST(FusedRegion, RefusesInvalidRegions) {
     Tensor x = ramp({2, 3}, 1);
     for (auto& params :
          std::vector<FusedRegion::Params>{{"inputs 1; relu 0", "median", {}, false},

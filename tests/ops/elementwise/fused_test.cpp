@@ -95,7 +95,7 @@ TEST(Fused, RefusesOperandsThatApplyWouldConvert) {
     EXPECT_NO_THROW(ops::fused_elementwise({mask, half, half}, {.program = "inputs 3; where 0 1 2"}));
 }
 
-TEST(Fused, RefusesWhatIsNoProgram) {
+TEST(Fused, RefusesInvalidPrograms) {
     Tensor x = tensor_of<float>({1}, {1});
     for (const char* text :
          {"", "add 0 0", "inputs 1", "inputs 1; add 0", "inputs 1; add 0 7", "inputs 1; concat 0",

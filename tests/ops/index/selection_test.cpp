@@ -26,7 +26,7 @@ InputSpec index(Shape shape, std::vector<double> values) {
     return {.shape = shape, .dtype = DType::i32, .values = values};
 }
 
-TEST(CondTake, TakesWhereTheMaskHolds) {
+TEST(CondTake, SelectsMaskedElements) {
     InputSpec mask{.shape = {2, 3}, .dtype = DType::boolean, .values = {1, 0, 0, 1, 1, 0}};
     check_op<ops::CondTake>({}, {{.shape = {2, 3}}, mask}, {.dtypes = all_types});
     check_op<ops::CondTake>({}, {{.shape = {}}, {.shape = {}, .dtype = DType::boolean, .values = {1}}});
@@ -45,7 +45,7 @@ TEST(CondTake, TakesWhereTheMaskHolds) {
 }
 
 // Sizes whose positions exceed int32, known from the shapes alone.
-TEST(Places, OfTooManyElementsAreRefused) {
+TEST(Places, TooManyElementsAreRefused) {
     constexpr int64_t most = int64_t(1) << 31;
     auto refuses = [](const OpInfo& op, const void* params, std::vector<TensorSpec> inputs) {
         std::string message = error_of<UserError>([&] { op.infer(params, inputs); });
@@ -115,7 +115,7 @@ TEST(IndexingOneHot, ReadsAndWritesTheClass) {
     });
 }
 
-TEST(Embedding, TakesRowsAndSumsTheirGradients) {
+TEST(Embedding, GathersRowsAndSumsGradients) {
     check_op<ops::Embedding>({}, {{.shape = {5, 3}}, index({2, 3}, {4, 0, 4, -1, 2, 2})},
                              {.dtypes = all_types});
     check_op<ops::Embedding>({}, {{.shape = {5, 3}}, index({}, {1})});
@@ -199,7 +199,7 @@ TEST(Sort, OrdersSpecialValues) {
     EXPECT_THAT(values_of(ops::sort(wide)[1]), ElementsAre(1, 2, 0));
 }
 
-TEST(Topk, TakesTheFirst) {
+TEST(Topk, ReturnsTheFirst) {
     InputSpec x{.shape = {3, 7}, .values = {5, 1, 4, 100, 3, 0, 77, 8, 21, 50, 11, 13, 20, 9, 6, 2, 30, 60}};
     for (int64_t k : {1, 3, 7, 9})
         for (bool descending : {false, true})

@@ -77,7 +77,7 @@ TEST(SetSlice, ReplacesAndAdds) {
     check_op<ops::SetSlice>({.items = {0, 0, 0, 1, 0}}, {{.shape = {3}}, {.shape = {0}}});
 }
 
-TEST(SetSlice, GivesTheValueTheDtypeOfX) {
+TEST(SetSlice, ConvertsTheValueToTheDtypeOfX) {
     Tensor x = int_vector({1, 2, 3});
     Tensor value = make_tensor(DType::f32, {}, {7.75});
     Tensor y = ops::set_slice(x, value, {.items = {0, 1, 2, 1, 0}});
@@ -87,7 +87,7 @@ TEST(SetSlice, GivesTheValueTheDtypeOfX) {
     EXPECT_THAT(values_of(ops::add_slice(x, value, {.items = {0, 1, 2, 1, 0}})), ElementsAre(1, 9, 3));
 }
 
-TEST(Slice, SaysWhatDoesNotFit) {
+TEST(Slice, NamesMismatchedShapes) {
     Tensor x = ops::full({.shape = {3, 4}});
     auto expect = [&](ErrorClass kind, const char* message, IntList items) {
         expect_user_error(kind, message, [&] { ops::slice(x, {.items = items}); });

@@ -148,7 +148,7 @@ TEST(Take, SeveralValuesForOnePlace) {
     EXPECT_THAT(values_of(ops::add_take({x, value, twice}, {.axes = {0}})), ElementsAre(0, 7, 0));
 }
 
-TEST(Take, SaysWhatDoesNotFit) {
+TEST(Take, NamesMismatchedShapes) {
     Tensor x = floats({2, 3}, {0, 1, 2, 3, 4, 5});
     expect_user_error(ErrorClass::index, "[take] index 3 is out of range for axis 1 with extent 3", [&] {
         ops::take(x, ints({2}, {0, 3}), {.axes = {1}});
@@ -228,7 +228,7 @@ TEST(Scatter, FollowsItsDefinition) {
     EXPECT_THAT(values_of(sums), ElementsAre(0, 7));
 }
 
-TEST(Gather, SaysWhatDoesNotFit) {
+TEST(Gather, NamesMismatchedShapes) {
     Tensor x = floats({2, 3}, {0, 1, 2, 3, 4, 5});
     expect_user_error(ErrorClass::index, "[gather] index 2 is out of range for axis 0 with extent 2", [&] {
         ops::gather(x, ints({1, 1}, {2}));

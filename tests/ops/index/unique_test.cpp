@@ -12,7 +12,7 @@
 namespace mge::test {
 namespace {
 
-TEST(Unique, NumbersOnceWithTheirPlaces) {
+TEST(Unique, ReturnsUniqueNumbersWithPositions) {
     Tensor x = tensor_of<float>({6}, {2, 1, 1, 3, 4, 3});
     Tensors sorted = ops::unique(x), found = ops::unique(x, {.sorted = false});
     EXPECT_THAT(values_of(sorted[0]), testing::ElementsAre(1, 2, 3, 4));
@@ -23,7 +23,7 @@ TEST(Unique, NumbersOnceWithTheirPlaces) {
     EXPECT_THAT(values_of(found[2]), testing::ElementsAre(0, 1, 1, 2, 3, 2));
 }
 
-TEST(Unique, RowsOnce) {
+TEST(Unique, ReturnsUniqueRows) {
     Tensor x = make_tensor(DType::i32, {4, 2}, {1, 0, 0, 9, 1, 0, 0, 3});
     Tensors found = ops::unique(x);
     EXPECT_EQ(found[0].shape(), (Shape{3, 2}));
@@ -31,7 +31,7 @@ TEST(Unique, RowsOnce) {
     EXPECT_THAT(values_of(found[2]), testing::ElementsAre(2, 1, 2, 0));
 }
 
-TEST(Unique, NanIsOneValueBehindAllNumbers) {
+TEST(Unique, NanIsOneValueAfterAllNumbers) {
     float nan = std::nanf("");
     Tensors found = ops::unique(tensor_of<float>({4}, {nan, 1, nan, -1}));
     EXPECT_THAT(values_of(found[0]), testing::ElementsAre(-1, 1, testing::IsNan()));
@@ -48,7 +48,7 @@ TEST(Unique, AgreesInAllModes) {
             }
 }
 
-TEST(Unique, NamesWhatIsWrong) {
+TEST(Unique, RejectsInvalidArguments) {
     expect_user_error(ErrorClass::value, "[unique] x needs a first axis",
                       [] { ops::unique(tensor_of<float>({}, {1})); });
 }

@@ -17,7 +17,7 @@ TEST(Matinv, HasItsGradient) {
         check_op<ops::Matinv>({}, {{.shape = empty}}, {.dtypes = float_types});
 }
 
-TEST(Matinv, InvertsWhatNeedsPivots) {
+TEST(Matinv, InvertsWithPivoting) {
     Tensor x = tensor_of<float>({3, 3}, {0, 2, 0, 1, 0, 0, 0, 0, 4});
     EXPECT_THAT(values_of(ops::matinv(x)), testing::ElementsAre(0, 1, 0, 0.5, 0, 0, 0, 0, 0.25));
     Tensor random = make_tensor(DType::f32, {2, 2}, {1, 2, 3, 4});
@@ -33,13 +33,13 @@ std::vector<double> regular(int64_t n) {
     return values;
 }
 
-TEST(Matinv, InvertsLargerOnes) {
+TEST(Matinv, InvertsLargerMatrices) {
     for (int64_t n : {33, 61})
         check_op<ops::Matinv>({}, {{.shape = {3, n, n}, .values = regular(n)}},
                               {.dtypes = float_types, .reduction = n, .gradient = false});
 }
 
-TEST(Matinv, NamesWhatIsWrong) {
+TEST(Matinv, RejectsInvalidArguments) {
     expect_user_error(ErrorClass::runtime, "[matinv] x must be square matrices (..., n, n), got shape (1, 2)",
                       [&] {
                           ops::matinv(tensor_of<float>({1, 2}, {1, 2}));

@@ -70,7 +70,7 @@ const Operands large_shapes[] = {
     {{2, 200, 64}, {64, 300}, false, false, 64},
 };
 
-TEST(Matmul, OfLargeMatricesFollowsNumpy) {
+TEST(Matmul, LargeMatricesFollowNumpy) {
     for (auto& o : large_shapes)
         check_op<ops::Matmul>({.transpose_a = o.transpose_a, .transpose_b = o.transpose_b},
                               {{.shape = o.a}, {.shape = o.b}}, {.reduction = o.k, .gradient = false});
@@ -83,7 +83,7 @@ TEST(Matmul, OfLargeMatricesFollowsNumpy) {
 
 // Panels with a rest, tiles of all heights, sums and rows of several blocks; few panels for the threads and
 // many, and so many that rows are packed.
-TEST(Matmul, OfRowsAndAMatrixOfPanelsFollowsNumpy) {
+TEST(Matmul, RowsTimesPackedMatrixFollowNumpy) {
     struct Extents {
         int64_t m, k, n;
     };
@@ -105,7 +105,7 @@ TEST(Matmul, OfRowsAndAMatrixOfPanelsFollowsNumpy) {
 }
 
 // One row: fewer and more rows of the matrix than are fetched ahead, panels with a rest, and read either way.
-TEST(Matmul, OfARowAndAMatrixOfPanelsFollowsNumpy) {
+TEST(Matmul, RowTimesPackedMatrixFollowsNumpy) {
     struct Extents {
         int64_t k, n;
     };
@@ -120,7 +120,7 @@ TEST(Matmul, OfARowAndAMatrixOfPanelsFollowsNumpy) {
 }
 
 // Sums of outer products: blocks of rows with a rest, panels and tiles with one.
-TEST(Matmul, OfColumnsInLongSumsFollowsNumpy) {
+TEST(Matmul, ColumnsWithLongSumsFollowNumpy) {
     struct Extents {
         int64_t m, k, n;
     };
@@ -134,7 +134,7 @@ TEST(Matmul, OfColumnsInLongSumsFollowsNumpy) {
 }
 
 // Numbers that bf16 does not reach, in one of the panels.
-TEST(Matmul, OfLargeMatricesKeepsInfinityAndNan) {
+TEST(Matmul, LargeMatricesKeepInfinityAndNan) {
     using Limits = std::numeric_limits<float>;
     for (double x : {double(Limits::infinity()), double(Limits::quiet_NaN()), double(Limits::max())}) {
         std::vector<double> values(331 * 64, 0.25);
@@ -150,7 +150,7 @@ TEST(Matmul, OfLargeMatricesKeepsInfinityAndNan) {
     }
 }
 
-TEST(Matmul, TakesIntegers) {
+TEST(Matmul, AcceptsIntegers) {
     for (DType dtype : {DType::u8, DType::i8, DType::u16, DType::i16, DType::i32, DType::i64}) {
         InputSpec a{.shape = {2, 3, 5}, .values = {7, 100, 0, 3, 90, 1, 12}}, b = a;
         b.shape = {5, 4};
@@ -159,7 +159,7 @@ TEST(Matmul, TakesIntegers) {
 }
 
 // Exact, whatever the tiles; the largest products would saturate in 16 bits.
-TEST(Matmul, OfNarrowIntegersIsExact) {
+TEST(Matmul, NarrowIntegersAreExact) {
     for (DType dtype : {DType::u8, DType::i8, DType::i16}) {
         double low = dtype == DType::u8 ? 0 : dtype == DType::i8 ? -128 : -32768, high = -1 - low;
         if (dtype == DType::u8) high = 255;
@@ -194,7 +194,7 @@ TEST(Matmul, AddsBiasAndResidualAndActivates) {
         }
 }
 
-TEST(Matmul, KeepsNanBehindActivations) {
+TEST(Matmul, KeepsNanAfterActivations) {
     constexpr double nan = std::numeric_limits<double>::quiet_NaN();
     for (auto activation : {Activation::silu, Activation::tanh})
         for (Shape a : {Shape{1, 19}, Shape{3, 19}, Shape{40, 190}}) {
@@ -243,7 +243,7 @@ std::string message_of(const Shape& a, const Shape& b) {
 }
 
 // Libraries pack the matrices of one product, not those of a batch.
-TEST(Matmul, OfOneBatchIsAPlainProduct) {
+TEST(Matmul, OneBatchIsAPlainProduct) {
     for (bool transpose_a : {false, true}) {
         auto g = ops::matmul_geometry({.transpose_a = transpose_a}, {1, 40, 40}, {40, 80});
         EXPECT_EQ(g.batch.rank(), 0);
@@ -254,7 +254,7 @@ TEST(Matmul, OfOneBatchIsAPlainProduct) {
 }
 
 // The library would generate code for milliseconds, and read the matrix no faster.
-TEST(Matmul, OfOneRowIsNothingForTheLibrary) {
+TEST(Matmul, OneRowDoesNotUseTheLibrary) {
     ops::Matmul::Params params{.transpose_b = true};
     auto is_offered = [&](int64_t rows) {
         TensorSpec specs[] = {{DType::f32, {rows, 600}, {}}, {DType::f32, {1000, 600}, {}}};
@@ -268,7 +268,7 @@ TEST(Matmul, OfOneRowIsNothingForTheLibrary) {
     EXPECT_TRUE(is_offered(64));
 }
 
-TEST(Matmul, RefusesWhatDoesNotFit) {
+TEST(Matmul, RejectsMismatchedShapes) {
     EXPECT_EQ(message_of({2, 3}, {4, 3}),
               "[matmul] shapes (2, 3) and (4, 3) do not fit: 3 columns against 4 rows");
     EXPECT_EQ(message_of({}, {3}), "[matmul] takes vectors and matrices, got shapes () and (3,)");

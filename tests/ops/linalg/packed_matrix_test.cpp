@@ -43,7 +43,7 @@ TEST(Matmul, ComputesARowWithAPackedMatrix) {
             }
 }
 
-TEST(Matmul, PacksNoMatrixThatIsReadAsFastWhereItLies) {
+TEST(Matmul, DoesNotPackMatricesReadInPlace) {
     auto first = [](int64_t n, int64_t k, bool transpose_b) {
         return RowProduct{n, k, {.transpose_b = transpose_b}}.candidates().at(0).candidate.name;
     };

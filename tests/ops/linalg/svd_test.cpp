@@ -46,7 +46,7 @@ TEST(Svd, FindsSingularValues) {
 }
 
 // Its rank is 1, and of the zero matrix 0: the vectors are orthonormal all the same.
-TEST(Svd, CompletesWhatHasNoDirection) {
+TEST(Svd, CompletesDegenerateVectors) {
     for (auto& values : {std::vector<float>{1, 2, 2, 4, 3, 6}, std::vector<float>(6, 0.f)}) {
         Tensors usv = ops::svd(tensor_of<float>({3, 2}, values));
         EXPECT_THAT(values_of(ops::matmul(usv[0], usv[0], {.transpose_a = true})),
@@ -57,13 +57,13 @@ TEST(Svd, CompletesWhatHasNoDirection) {
     }
 }
 
-TEST(Svd, OfWhatIsNoNumberIsNone) {
+TEST(Svd, NanInputGivesNan) {
     float nan = std::numeric_limits<float>::quiet_NaN();
     EXPECT_THAT(values_of(ops::svd(tensor_of<float>({2, 2}, {1, nan, 0, 1}))[1]),
                 testing::Contains(testing::IsNan()));
 }
 
-TEST(Svd, NamesWhatIsWrong) {
+TEST(Svd, RejectsInvalidArguments) {
     expect_user_error(ErrorClass::runtime, "[svd] x must be matrices (..., m, n), got shape (3,)", [&] {
         ops::svd(tensor_of<float>({3}, {1, 2, 3}));
     });

@@ -108,7 +108,7 @@ void expect_all_algorithms(typename Op::Params params, const Tensors& inputs, co
     }
 }
 
-TEST(FusedActivations, OfConvolutionsKnowNanAndInfinities) {
+TEST(FusedActivations, ConvolutionsHandleNanAndInfinity) {
     const ConvCase cases[] = {
         {{1, 32, 14, 14}, {32, 32, 3, 3}, {.padding = {1, 1}}},
         {{1, 16, 7, 7}, {32, 16, 1, 1}, {}},
@@ -131,7 +131,7 @@ TEST(FusedActivations, OfConvolutionsKnowNanAndInfinities) {
         }
 }
 
-TEST(FusedActivations, OfProductsKnowNanAndInfinities) {
+TEST(FusedActivations, ProductsHandleNanAndInfinity) {
     for (Shape shape : {Shape{1, 24}, Shape{5, 24}, Shape{64, 64}})
         for (bool has_residual : {false, true}) {
             Tensors inputs{random_tensor(shape), random_tensor({shape[1], 40}), with_special_values({40}, 3)};

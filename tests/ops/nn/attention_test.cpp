@@ -70,14 +70,14 @@ TEST(Attention, HasNothingToDo) {
     }
 }
 
-TEST(Attention, AddsMasksOfEveryForm) {
+TEST(Attention, AddsMasksOfEveryShape) {
     Sizes s{2, 4, 2, 3, 18, 4, 5};
     for (const Shape& mask : {Shape{2, 4, 3, 18}, Shape{2, 1, 1, 18}, Shape{1, 4, 3, 18}, Shape{3, 18},
                               Shape{18}, Shape{2, 4, 3, 1}, Shape{4, 1, 1}, Shape{}})
         check_attention(s, {.scale = 0.3, .causal = true}, {{.shape = mask}});
 }
 
-TEST(Attention, TakesRandomSizes) {
+TEST(Attention, AgreesAtRandomSizes) {
     unsigned seed = 7;
     std::mt19937 random(seed);
     auto draw = [&](int64_t most) { return int64_t(random() % uint64_t(most)) + 1; };
@@ -129,14 +129,14 @@ TEST(AttentionBackward, CutsManyKeysIntoBlocks) {
         }
 }
 
-TEST(Attention, IsWhatTheFormulaSays) {
+TEST(Attention, MatchesTheFormula) {
     Tensor q = tensor_of<float>({1, 1, 1, 1}, {1}), k = tensor_of<float>({1, 1, 2, 1}, {0, std::log(3.0F)});
     Tensors y = ops::attention(q, k, tensor_of<float>({1, 1, 2, 1}, {4, 8}));
     EXPECT_NEAR(values_of(y[0])[0], 7, 1e-5);
     EXPECT_NEAR(values_of(y[1])[0], std::log(4), 1e-6);
 }
 
-TEST(Attention, GivesZerosToAQueryThatSeesNothing) {
+TEST(Attention, FullyMaskedQueryGivesZeros) {
     Tensor x = tensor_of<float>({1, 1, 2, 1}, {1, 2}), mask = tensor_of<float>({2, 1}, {-HUGE_VALF, 0});
     Tensors y = ops::attention(x, x, x, mask);
     EXPECT_EQ(values_of(y[0])[0], 0);
@@ -150,7 +150,7 @@ TEST(Attention, GivesZerosToAQueryThatSeesNothing) {
     for (auto& grad : grads) EXPECT_THAT(values_of(grad), testing::Each(testing::Not(testing::IsNan())));
 }
 
-TEST(Attention, OfNanOrInfinityIsNan) {
+TEST(Attention, NanOrInfinityGivesNan) {
     for (float bad : {std::numeric_limits<float>::quiet_NaN(), HUGE_VALF}) {
         std::vector<float> keys(40, 1), values(40, 2);
         keys[17] = bad;
@@ -168,7 +168,7 @@ TEST(Attention, CausalCountsFromTheFirstOrTheLast) {
                 testing::ElementsAre(2, 4));
 }
 
-TEST(Attention, NamesWhatIsWrong) {
+TEST(Attention, RejectsInvalidArguments) {
     auto x = [](Shape shape) {
         return tensor_of<float>(shape, std::vector<float>(size_t(shape.numel()), 1));
     };

@@ -48,7 +48,7 @@ TEST(BatchNorm, AgreesWithItsReference) {
 }
 
 // The normalised x is 0 for any size: y is the bias, and no gradient is propagated.
-TEST(BatchNorm, OfOneElementPerChannelIsTheBias) {
+TEST(BatchNorm, OneElementPerChannelGivesBias) {
     Tensor x = tensor_of<float>({1, 3, 1, 1}, {1234.567F, -3.3F, 0.1F}),
            dy = tensor_of<float>({1, 3, 1, 1}, {7, 3, 0.3F});
     Tensor scale = tensor_of<float>({3}, {1.7F, 3.1F, 0.9F}),
@@ -88,7 +88,7 @@ TEST(BatchNormBackward, AgreesWithItsReference) {
                 backward_options);
 }
 
-TEST(BatchNorm, IsWhatTheFormulaSays) {
+TEST(BatchNorm, MatchesTheFormula) {
     Tensor x = tensor_of<float>({2, 2}, {1, -2, 3, 2});
     Tensor scale = tensor_of<float>({2}, {1, 10}), bias = tensor_of<float>({2}, {0, 1});
     Tensor mean = tensor_of<float>({2}, {1, 0}), var = tensor_of<float>({2}, {4, 1});
@@ -120,7 +120,7 @@ double weighted_output(const Tensors& in, const Tensors& weights, bool training)
     return sum;
 }
 
-TEST(BatchNorm, HasTheGradientOfItsResultAndOfTheSavedStatistics) {
+TEST(BatchNorm, HasGradientsOfResultAndSavedStatistics) {
     constexpr double step = 1e-2;
     std::mt19937 random(7);
     for (bool training : {true, false}) {
@@ -151,7 +151,7 @@ TEST(BatchNorm, HasTheGradientOfItsResultAndOfTheSavedStatistics) {
     }
 }
 
-TEST(BatchNorm, NamesWhatIsWrong) {
+TEST(BatchNorm, RejectsInvalidArguments) {
     Tensor x = tensor_of<float>({1, 2}, {1, 2}), two = tensor_of<float>({2}, {1, 1});
     Tensor one = tensor_of<float>({1}, {1});
     try {

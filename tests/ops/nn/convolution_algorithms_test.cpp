@@ -179,7 +179,7 @@ TEST(Conv2d, ComputesByWinogradWhereVectorsAreShort) {
 }
 
 // Tiles of every size, channels that fill no block or no panel, activations of their own.
-TEST(Conv2d, ComputesWindowsOfOnePixelOnFewPixels) {
+TEST(Conv2d, ComputesPointwiseOnSmallImages) {
     const ConvCase cases[] = {
         {{1, 160, 7, 7}, {960, 160, 1, 1}, {}},
         {{1, 40, 5, 7}, {72, 40, 1, 1}, {.activation = Activation::relu6}},
@@ -192,7 +192,7 @@ TEST(Conv2d, ComputesWindowsOfOnePixelOnFewPixels) {
 }
 
 // Several strips with a shorter last one, fewer channels of y than of x.
-TEST(Conv2d, ComputesWindowsOfOnePixelWithDearActivations) {
+TEST(Conv2d, ComputesPointwiseWithCostlyActivations) {
     if (cpu_isa() >= Isa::avx512) GTEST_SKIP() << "the library computes them there";
     const ConvCase cases[] = {
         {{1, 96, 28, 33}, {24, 96, 1, 1}, {.activation = Activation::silu}},
@@ -204,7 +204,7 @@ TEST(Conv2d, ComputesWindowsOfOnePixelWithDearActivations) {
 }
 
 // Fewer channels of y than of x, so many of x that strips have few pixels.
-TEST(Conv2d, ComputesWindowsOfOnePixelToFewerChannels) {
+TEST(Conv2d, ComputesPointwiseToFewerChannels) {
     if (cpu_isa() < Isa::avx2 || cpu_isa() >= Isa::avx512) GTEST_SKIP() << "the library is as fast there";
     const ConvCase cases[] = {
         {{1, 960, 7, 7}, {160, 960, 1, 1}, {}},
@@ -216,7 +216,7 @@ TEST(Conv2d, ComputesWindowsOfOnePixelToFewerChannels) {
 }
 
 // Sums in one piece and in several, windows partly and wholly beside the image, one pixel of it each.
-TEST(Conv2d, ComputesWindowsThatStepOverPixels) {
+TEST(Conv2d, ComputesStridedWindows) {
     if (cpu_isa() >= Isa::avx512) GTEST_SKIP() << "not measured there";
     const ConvCase cases[] = {
         {{1, 64, 14, 14},
@@ -251,7 +251,7 @@ TEST(Conv2d, ComputesSmallImages) {
 
 // Rows of one tile and of several, borders on every side, images smaller than a window, channels that fill no
 // block.
-TEST(Conv2d, ComputesWindowsOfEachChannel) {
+TEST(Conv2d, ComputesDepthwise) {
     if (cpu_isa() >= Isa::avx512) GTEST_SKIP() << "not measured there";
     const ConvCase cases[] = {
         {{1, 32, 14, 14}, {32, 1, 1, 3, 3}, {.padding = {1, 1}, .groups = 32}},
@@ -305,7 +305,7 @@ TEST(Conv2d, WinogradKeepsStrictPrecision) {
     EXPECT_EQ(checked.size() > 1, cpu_isa() >= Isa::avx512);
 }
 
-TEST(Conv2d, RunsInAForkedChildWhatItsParentPrepared) {
+TEST(Conv2d, ForkedChildRunsPreparedKernels) {
     ops::Conv2d::Params params{.padding = {1, 1}};
     Tensor x = edge_copy(random_tensor({1, 32, 28, 28}));
     Tensor weight = edge_copy(random_tensor({32, 32, 3, 3}));

@@ -99,7 +99,7 @@ TEST(Conv2d, DifferentiatesBiasAndResidual) {
         {.reduction = 18});
 }
 
-TEST(Conv2d, TransposedTakesTheSizeFromParameters) {
+TEST(Conv2d, TransposedUsesSizeParameters) {
     Tensor weight = ops::full({.shape = {3, 2, 3, 3}}), dy = ops::full({.shape = {1, 3, 2, 2}});
     EXPECT_EQ(ops::conv2d_backward_data(weight, dy, {.stride = {2, 2}}).shape(), (Shape{1, 2, 5, 5}));
     EXPECT_EQ(ops::conv2d_backward_data(weight, dy, {.stride = {2, 2}, .height = 6, .width = 5}).shape(),
@@ -116,7 +116,7 @@ std::string message_of(const Shape& x, const Shape& weight, const ops::Conv2d::P
     return "";
 }
 
-TEST(Conv2d, RefusesWhatDoesNotFit) {
+TEST(Conv2d, RejectsMismatchedShapes) {
     EXPECT_EQ(message_of({1, 2, 2, 2}, {3, 2, 3, 3}),
               "[conv2d] the window reaches over 3 rows, the padded input has 2");
     EXPECT_EQ(message_of({1, 2, 5, 5}, {3, 4, 3, 3}),

@@ -68,7 +68,7 @@ TEST(CtcLoss, IsTheSumOverAllSequences) {
     }
 }
 
-TEST(CtcLoss, IsFiniteWhereNothingFits) {
+TEST(CtcLoss, IsFiniteForImpossibleTargets) {
     // Three steps for the two equal classes and the blank between them, of which there are two.
     std::vector<double> x{0.75, 0.25, 0.75, 0.25};
     Tensor two = make_tensor(DType::i32, {1}, {2}), label = make_tensor(DType::i32, {2}, {1, 1});
@@ -80,14 +80,14 @@ TEST(CtcLoss, IsFiniteWhereNothingFits) {
     EXPECT_NEAR(values_of(loss(make_tensor(DType::f32, {2, 1, 2}, x)))[0], expected, 1e-4);
 }
 
-TEST(CtcLoss, HasTheGradientOfLateStarts) {
+TEST(CtcLoss, HasGradientOfLateStarts) {
     InputSpec x{.shape = {2, 2, 3}, .low = 0.2, .high = 1};
     CheckOptions options{.reduction = 64};
     check_op<ops::CtcLoss>({}, {x, ints({2}, {2, 2}), ints({2, 2}, {1, 1, 1, 2}), ints({2}, {2, 2})},
                            options);
 }
 
-TEST(CtcLoss, NamesWhatIsWrong) {
+TEST(CtcLoss, RejectsInvalidArguments) {
     Tensor x = make_tensor(DType::f32, {2, 1, 2}, {0.5, 0.5, 0.5, 0.5});
     Tensor one = make_tensor(DType::i32, {1}, {1}), three = make_tensor(DType::i32, {1}, {3});
     expect_user_error(ErrorClass::assertion, "[ctc_loss] length of sample 0 must be in [0, 2], got 3",

@@ -10,7 +10,7 @@
 namespace mge::test {
 namespace {
 
-TEST(Reorder, AgreesWithTheReferenceAndComesBack) {
+TEST(Reorder, RoundTripsLikeTheReference) {
     for (Shape shape : {Shape{1, 1, 1, 1}, Shape{2, 3, 4, 5}, Shape{1, 16, 3, 3}, Shape{2, 33, 2, 7}})
         for (auto& from : layout_names)
             for (auto& to : layout_names) {
@@ -202,7 +202,7 @@ TEST(Conv2d, ComputesHalvesInTiles) {
         }
 }
 
-TEST(Conv2d, HasNativeBFloat16WhereTheMachineHasIt) {
+TEST(Conv2d, UsesNativeBFloat16IfAvailable) {
     ops::Conv2d::Params params{.padding = {1, 1}};
     TensorSpec specs[] = {{DType::bf16, {1, 32, 14, 14}, {}}, {DType::bf16, {32, 32, 3, 3}, {}}};
     TensorSpec out = specs[0];
@@ -263,7 +263,7 @@ TEST(Pool2d, EveryCandidateComputesInEveryLayout) {
 
 // Planes that are cut into pieces: more rows than pieces, as many, fewer; one channel, several and whole
 // vectors.
-TEST(Pool2d, MeansOfWholePlanesInPieces) {
+TEST(Pool2d, GlobalMeansInPieces) {
     for (Shape shape :
          {Shape{2, 33, 23, 23}, Shape{1, 64, 16, 17}, Shape{3, 1000, 5, 4}, Shape{1, 1, 130, 129}}) {
         Tensor x = ops::abs(random_tensor(shape));  // a lone mean that is about zero has no digits

@@ -49,7 +49,7 @@ TEST(LayerNormBackward, HasAGradientItself) {
     }
 }
 
-TEST(LayerNorm, IsWhatTheFormulaSays) {
+TEST(LayerNorm, MatchesTheFormula) {
     Tensor x = tensor_of<float>({2, 2}, {1, 3, -2, 2});
     Tensors y =
         ops::layer_norm(x, tensor_of<float>({2}, {1, 10}), tensor_of<float>({2}, {0, 1}), {.epsilon = 0});
@@ -58,7 +58,7 @@ TEST(LayerNorm, IsWhatTheFormulaSays) {
     EXPECT_THAT(values_of(y[2]), testing::ElementsAre(1, 0.5));
 }
 
-TEST(LayerNorm, NamesWhatIsWrong) {
+TEST(LayerNorm, RejectsInvalidArguments) {
     try {
         ops::layer_norm(tensor_of<float>({2, 2}, {1, 3, -2, 2}), {.axes = 3});
         FAIL();

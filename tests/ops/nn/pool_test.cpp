@@ -41,7 +41,7 @@ TEST(MaxPool2d, AgreesWithItsReference) {
 }
 
 // A window of nothing but -∞ is -∞; of a NaN and a number the number counts.
-TEST(MaxPool2d, TreatsSpecialNumbersAlikeInEveryCandidate) {
+TEST(MaxPool2d, CandidatesAgreeOnSpecialNumbers) {
     constexpr double inf = HUGE_VAL, nan = std::numeric_limits<double>::quiet_NaN();
     for (auto& values :
          {std::vector{-inf}, std::vector{-inf, inf, 1.0}, std::vector{nan, 1.0, 2.0, -3.0, 0.5}})
@@ -126,7 +126,7 @@ TEST(AdaptivePool2d, TakesEqualStepsAndOneWindow) {
     EXPECT_THAT(values_of(y), testing::ElementsAre(1.5, 2.5, 3.5, 4.5));
 }
 
-TEST(MaxPool2d, GivesTheGradientToEveryLargestElement) {
+TEST(MaxPool2d, GradientGoesToEveryMaximum) {
     Tensor ones = tensor_of<float>({1, 1, 2, 2}, {1, 1, 1, 1});
     Tensor dx = ops::max_pool2d_backward(ones, tensor_of<float>({1, 1, 1, 1}, {1}),
                                          tensor_of<float>({1, 1, 1, 1}, {3}), {.kernel = {2, 2}});
@@ -186,7 +186,7 @@ void expect_pools_in_layout(int64_t channels, std::string_view name, int64_t inn
         << name << inner;
 }
 
-TEST(Pool2d, KnowsBlockedLayouts) {
+TEST(Pool2d, SupportsBlockedLayouts) {
     expect_pools_in_layout(32, "nChw16c", 16);
     expect_pools_in_layout(32, "nChw8c", 8);
     // Channels that fill no vector, and some.
@@ -194,7 +194,7 @@ TEST(Pool2d, KnowsBlockedLayouts) {
         expect_pools_in_layout(channels, "nhwc", channels);
 }
 
-TEST(Pool2d, NamesWhatIsWrong) {
+TEST(Pool2d, RejectsInvalidArguments) {
     auto message = [](auto&& call) -> std::string {
         try {
             call();

@@ -27,14 +27,14 @@ TEST(Softmax, AgreesWithItsReference) {
                                    {.dtypes = float_types, .reduction = shape.numel()});
 }
 
-TEST(Softmax, KeepsApartWhatIsFarAway) {
+TEST(Softmax, SeparatesDistantValues) {
     Tensor y = ops::softmax(tensor_of<float>({3}, {1000, 1000, -1000}));
     EXPECT_THAT(values_of(y), testing::ElementsAre(0.5, 0.5, 0));
     Tensor log = ops::softmax(tensor_of<float>({2}, {0, -1000}), {.log = true});
     EXPECT_THAT(values_of(log), testing::ElementsAre(0, -1000));
 }
 
-TEST(Softmax, OfNanOrInfinityIsNanEverywhere) {
+TEST(Softmax, NanOrInfinityGivesNanEverywhere) {
     constexpr float nan = std::numeric_limits<float>::quiet_NaN(), inf = HUGE_VALF;
     for (float bad : {nan, inf}) {
         std::vector<float> row(40, 1);

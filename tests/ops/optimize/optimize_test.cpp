@@ -156,7 +156,7 @@ TEST(LambStep, FollowsItsFormula) {
                                         {.looser = 2, .reference = lamb_reference(p)});
 }
 
-TEST(LambStep, TakesAPlainStepWhereALengthIsZero) {
+TEST(LambStep, TakesAPlainStepForZeroNorms) {
     Tensor zero = make_tensor(DType::f32, {2}, {0, 0}), one = make_tensor(DType::f32, {2}, {1, 1});
     auto from = [&](const Tensor& param, const Tensor& grad) {
         return values_of(ops::lamb_step(TensorList({param, grad, zero, zero, number(0), number(0.1)}),
@@ -193,7 +193,7 @@ TEST(AdadeltaStep, FollowsItsFormula) {
 
 // 1 - beta2 has to be that of the double: of a float it is off by 5e-5, which the correction of the first
 // step does not know and a hundred steps of training show.
-TEST(Optimize, MeansStartWithTheWeightsOfDoubles) {
+TEST(Optimize, AveragesStartWithWeightsOfDoubles) {
     Tensors inputs{number(1), number(1), number(0), number(0), number(0), number(0.1)};
     for (auto& next : {ops::adam_step(inputs), ops::lamb_step(inputs)}) {
         EXPECT_FLOAT_EQ(float(values_of(next[1])[0]), 0.1F);
@@ -214,7 +214,7 @@ TEST(AdamStep, WalksDownASlope) {
     EXPECT_EQ(values_of(step)[0], 5);
 }
 
-TEST(Optimize, SaysWhatDoesNotFit) {
+TEST(Optimize, NamesMismatchedShapes) {
     Tensor p = ops::full({.shape = IntList{2}}), q = ops::full({.shape = IntList{3}}), none;
     expect_user_error(ErrorClass::type, "[sgd_step] parameters have to be float32, got float16", [&] {
         Tensor half = ops::full({.shape = {2}, .dtype = DType::f16});

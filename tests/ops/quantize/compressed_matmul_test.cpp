@@ -80,20 +80,20 @@ TEST(CompressedMatmul, AgreesWithTheReferenceInBlocks) {
     }
 }
 
-TEST(CompressedMatmul, TakesNoRows) {
+TEST(CompressedMatmul, AcceptsZeroRows) {
     const Params p{.bits = 8};
     check_op<ops::CompressedMatmul>(p, inputs_of({{0}, 8, 3}, p, false, false));
     check_op<ops::CompressedMatmul>(p, inputs_of({{4}, 8, 0}, p, false, false));
 }
 
-TEST(CompressedMatmul, HasGradientsOfXAndWhatIsAdded) {
+TEST(CompressedMatmul, HasGradientsOfInputAndAddends) {
     for (int64_t bits : {8, 4}) {
         const Params p{bits, 4};
         check_op<ops::CompressedMatmul>(p, inputs_of({{2, 3}, 10, 5}, p, true, true), {.reduction = 10});
     }
 }
 
-TEST(CompressedMatmul, RefusesWhatDoesNotFit) {
+TEST(CompressedMatmul, RejectsMismatchedShapes) {
     auto steps = filled(DType::u8, {4, 6}), scale = filled(DType::f32, {4, 1});
     auto multiply = [=](const Tensor& x, const Tensor& bias, const Tensor& residual) {
         return error_of([&] { ops::compressed_matmul({x, steps, scale, {}, bias, residual}, {}); });

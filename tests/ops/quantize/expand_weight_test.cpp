@@ -30,13 +30,13 @@ TEST(ExpandWeight, HasStepsAroundTheMiddle) {
     EXPECT_THAT(values_of(w), ElementsAre(0, 2, -256, 63.5, -0.5, 0));
 }
 
-TEST(ExpandWeight, FindsTheLowHalfOfAByteFirst) {
+TEST(ExpandWeight, ReadsTheLowHalfOfAByteFirst) {
     Tensor w =
         ops::expand_weight(bytes({1, 2}, {0x8f, 0xf0}), floats({1, 1}, {1}), {}, {.columns = 3, .bits = 4});
     EXPECT_THAT(values_of(w), ElementsAre(7, 0, -8));
 }
 
-TEST(ExpandWeight, GivesEachGroupItsScaleAndZeroPoint) {
+TEST(ExpandWeight, AppliesScaleAndZeroPointOfEachGroup) {
     // The second group of a row has one column and is padded.
     Tensor w = ops::expand_weight(bytes({2, 2}, {0x21, 0x03, 0x54, 0x06}), floats({2, 2}, {1, 10, 100, 1000}),
                                   bytes({2, 2}, {0, 1, 2, 3}), {.columns = 3, .bits = 4, .group = 2});
@@ -72,7 +72,7 @@ TEST(ExpandWeight, AgreesWithTheReference) {
             }
 }
 
-TEST(ExpandWeight, RefusesWhatDoesNotFit) {
+TEST(ExpandWeight, RejectsMismatchedShapes) {
     auto expand = [](const Shape& steps, const Shape& scale, ops::ExpandWeight::Params p) {
         return error_of(
             [&] { ops::expand_weight(filled(DType::u8, steps), filled(DType::f32, scale), {}, p); });

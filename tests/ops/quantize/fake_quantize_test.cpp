@@ -53,7 +53,7 @@ Tensors gradients(const Tensor& x, const Tensor& scale, const Tensor& zero,
 }
 
 // t = -0.75, 1.25, -2.625, and two beyond the range.
-TEST(FakeQuantize, HandsGradientsOnInsideOfTheRange) {
+TEST(FakeQuantize, PassesGradientsInsideTheRange) {
     Tensor x = numbers({-0.375f, 0.625f, -1.3125f, 50, -50}), scale = numbers({0.5f});
     ops::FakeQuantize::Params p{.lower = -8, .upper = 7};
     Tensors g = gradients(x, scale, {}, p);
@@ -69,7 +69,7 @@ TEST(FakeQuantize, HandsGradientsOnInsideOfTheRange) {
 }
 
 // 7.25 rounds to 7 and is out of range before; 7.5 rounds to 8.
-TEST(FakeQuantize, JudgesTheRangeByTheRoundedOrTheExactNumber) {
+TEST(FakeQuantize, ComparesRoundedOrExactValuesWithTheRange) {
     Tensor x = numbers({7.25f, 7.5f}), scale = numbers({1});
     ops::FakeQuantize::Params p{.lower = -8, .upper = 7, .learning = ScaleLearning::by_rounded};
     EXPECT_THAT(values_of(gradients(x, scale, {}, p)[0]), ElementsAre(1, 0));
@@ -79,7 +79,7 @@ TEST(FakeQuantize, JudgesTheRangeByTheRoundedOrTheExactNumber) {
     EXPECT_THAT(values_of(gradients(x, scale, {}, p)[0]), ElementsAre(1, 0));
 }
 
-TEST(FakeQuantize, TheFactorIsOfTheScalesGradient) {
+TEST(FakeQuantize, FactorScalesTheGradientOfScale) {
     ops::FakeQuantize::Params p{.learning = ScaleLearning::by_exact};
     Tape tape;
     Tensor watched[] = {tape.attach(numbers({1.25f})), tape.attach(numbers({1}))};

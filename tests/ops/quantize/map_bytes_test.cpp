@@ -32,7 +32,7 @@ TEST(MapBytes, FindsEveryByteEverywhere) {
     EXPECT_EQ(values_of(y), expected);
 }
 
-TEST(MapBytes, TakesPlacesByTheirBits) {
+TEST(MapBytes, IndexesByBits) {
     std::vector<double> table(256);
     for (int i = 0; i < 256; ++i) table[size_t(i)] = i;
     Tensor x = tensor_of<int8_t>({4}, {0, 127, -128, -1});
@@ -40,7 +40,7 @@ TEST(MapBytes, TakesPlacesByTheirBits) {
               (std::vector<double>{0, 127, 128, 255}));
 }
 
-TEST(MapBytes, TellsWhatDoesNotFit) {
+TEST(MapBytes, RejectsMismatchedOperands) {
     Tensor x = tensor_of<int8_t>({2}, {1, 2});
     EXPECT_THROW(ops::map_bytes(x, x), UserError);
     Tensor floats = make_tensor(DType::f32, {256}, std::vector<double>(256));

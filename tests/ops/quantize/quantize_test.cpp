@@ -102,7 +102,7 @@ TEST(Quantize, RoundsQuotientsNextToHalvesAsADivisionDoes) {
     }
 }
 
-TEST(Quantize, KnowsScalesAtTheEndsOfFloats) {
+TEST(Quantize, HandlesExtremeScales) {
     ops::Quantize::Params p{.rounding = ops::StepRounding::half_even};
     float inf = HUGE_VALF, most = std::numeric_limits<float>::max();
     for (float scale : {0x1p-140f, 0x1p-59f, 0x1p59f, 0x1p120f}) {
@@ -129,7 +129,7 @@ TEST(Quantize, AgreesWithItsReference) {
         {}, {{.shape = {2, 3, 4, 5}}, {.shape = {3, 1, 1}, .low = 0.01}, {{3, 1, 1}, -9, 9, DType::i32}});
 }
 
-TEST(Dequantize, GivesTheRealNumbers) {
+TEST(Dequantize, ReturnsRealNumbers) {
     Tensor x = tensor_of<uint8_t>({4}, {0, 100, 101, 255});
     EXPECT_THAT(values_of(ops::dequantize(x, number(0.5f), zero_point(100))), ElementsAre(-50, 0, 0.5, 77.5));
     for (DType dtype : {DType::u8, DType::i8, DType::i32})
@@ -140,7 +140,7 @@ TEST(Dequantize, GivesTheRealNumbers) {
                                    {{4, 1}, -9, 9, DType::i32}});
 }
 
-TEST(Dequantize, BringsBackEveryStep) {
+TEST(Dequantize, RestoresEveryStep) {
     std::vector<int8_t> all(256);
     for (int i = 0; i < 256; ++i) all[size_t(i)] = int8_t(i - 128);
     Tensor steps = tensor_of<int8_t>({256}, all);
@@ -149,7 +149,7 @@ TEST(Dequantize, BringsBackEveryStep) {
                   values_of(steps));
 }
 
-TEST(Quantize, TellsWhatDoesNotFit) {
+TEST(Quantize, RejectsMismatchedOperands) {
     auto message = [](auto&& call) -> std::string {
         try {
             call();

@@ -31,7 +31,7 @@ TEST(QuantizedAdd, AgreesWithItsReference) {
 }
 
 // Every pair of steps, against the operators that it stands for.
-TEST(QuantizedAdd, HasTheBitsOfItsParts) {
+TEST(QuantizedAdd, MatchesItsPartsBitwise) {
     std::vector<int8_t> a;
     std::vector<uint8_t> b;
     for (int i = 0; i < 65536; ++i) {
@@ -48,7 +48,7 @@ TEST(QuantizedAdd, HasTheBitsOfItsParts) {
                                           {.dtype = DType::u8, .rounding = rounding})));
 }
 
-TEST(QuantizedAdd, SendsHalvesWhereItIsTold) {
+TEST(QuantizedAdd, RoundsTiesAsConfigured) {
     Tensor a = tensor_of<int8_t>({4}, {1, 3, 5, -3}), b = tensor_of<int8_t>({4}, {0, 0, 0, 0});
     Tensor half = number(0.5f), one = number(1);
     EXPECT_THAT(values_of(ops::quantized_add(a, b, half, half, one)), testing::ElementsAre(1, 2, 3, -2));
@@ -57,7 +57,7 @@ TEST(QuantizedAdd, SendsHalvesWhereItIsTold) {
         testing::ElementsAre(0, 2, 2, -2));
 }
 
-TEST(QuantizedAdd, TellsWhatDoesNotFit) {
+TEST(QuantizedAdd, RejectsMismatchedOperands) {
     Tensor a = tensor_of<int8_t>({2}, {1, 2}), b = tensor_of<int8_t>({1}, {1}), one = number(1);
     EXPECT_THROW(ops::quantized_add(a, b, one, one, one), UserError);
     EXPECT_THROW(ops::quantized_add(a, a, one, one, a), UserError);

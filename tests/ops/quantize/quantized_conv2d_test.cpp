@@ -112,7 +112,7 @@ TEST(QuantizedConv2d, DoesNotSaturateInside) {
     }
 }
 
-TEST(QuantizedConv2d, TellsWhatDoesNotFit) {
+TEST(QuantizedConv2d, RejectsMismatchedOperands) {
     auto message = [](auto&& call) -> std::string {
         try {
             call();

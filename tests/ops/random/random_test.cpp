@@ -30,7 +30,7 @@ Moments moments_of(const std::vector<double>& values) {
 }
 
 // The vectors published with the method (Random123, kat_vectors): counter and key zero, and all bits set.
-TEST(Philox, GivesThePublishedNumbers) {
+TEST(Philox, MatchesPublishedNumbers) {
     PhiloxWords zero = philox(0, 0, 0, 0);
     EXPECT_EQ(zero.w0, 0x6627e8d5u);
     EXPECT_EQ(zero.w1, 0xe169c58du);
@@ -38,7 +38,7 @@ TEST(Philox, GivesThePublishedNumbers) {
     EXPECT_EQ(zero.w3, 0x9b00dbd8u);
 }
 
-TEST(Uniform, HasTheMomentsAndTheRange) {
+TEST(Uniform, HasMomentsAndRange) {
     auto values = values_of(ops::uniform(state(1), {.shape = {400, 1001}, .low = -1, .high = 3}));
     Moments m = moments_of(values);
     EXPECT_NEAR(m.mean, 1, 0.01);
@@ -49,7 +49,7 @@ TEST(Uniform, HasTheMomentsAndTheRange) {
     EXPECT_GT(*std::max_element(values.begin(), values.end()), 2.99);
 }
 
-TEST(Normal, HasTheMomentsAndTails) {
+TEST(Normal, HasMomentsAndTails) {
     auto values = values_of(ops::normal(state(2), {.shape = {400001}, .mean = 2, .std = 3}));
     Moments m = moments_of(values);
     EXPECT_NEAR(m.mean, 2, 0.02);
@@ -101,7 +101,7 @@ TEST(Random, RunsInEveryMode) {
     check_op<ops::Permutation>({.n = 100}, {seed});
 }
 
-TEST(Permutation, HoldsEachNumberOnce) {
+TEST(Permutation, ContainsEachNumberOnce) {
     for (DType dtype : number_types) {
         auto values = values_of(ops::permutation(state(3), {.n = 100, .dtype = dtype}));
         EXPECT_FALSE(std::is_sorted(values.begin(), values.end()));
@@ -196,7 +196,7 @@ TEST(Multinomial, DrawsByWeights) {
     EXPECT_THAT(std::vector<double>(y.begin() + draws, y.end()), testing::Each(1));
 }
 
-TEST(Multinomial, WithoutReplacementTheRestIsDrawnByItsWeights) {
+TEST(Multinomial, DrawsWithoutReplacement) {
     constexpr int rows = 60000;
     Tensor row = make_tensor(DType::f16, {1, 3}, {1, 2, 3});
     Tensor weights = ops::broadcast_to(row, {.shape = {rows, 3}});
@@ -231,7 +231,7 @@ TEST(Random, NumbersByTrialDependOnTheStateAlone) {
     EXPECT_NE(draw(1), expected);
 }
 
-TEST(Random, StrangeParametersGiveWhatTheyShould) {
+TEST(Random, HandlesUnusualParameters) {
     double nan = std::nan(""), inf = INFINITY;
     Tensor a = make_tensor(DType::f32, {5}, {0, -1, nan, inf, 1e-30}),
            one = ops::full({.shape = {5}, .value = 1});
@@ -252,7 +252,7 @@ TEST(Dropout, KeepsTheMean) {
     EXPECT_THAT(values_of(ops::dropout(x, state(4), {.probability = 0})[0]), testing::Each(2));
 }
 
-TEST(Random, SaysWhatDoesNotFit) {
+TEST(Random, NamesMismatchedShapes) {
     Tensor x = ops::full({.shape = IntList{2}});
     expect_user_error(ErrorClass::type,
                       "[uniform] the random state has to be int32 of shape (2,), got float32(2,)",

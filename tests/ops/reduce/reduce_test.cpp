@@ -78,7 +78,7 @@ TEST(Reduce, Min) { check_extreme<ops::Min>(); }
 // Products near 1, so that neither they nor their errors explode.
 TEST(Reduce, Prod) { check_reduction<ops::Prod>(0.99, 1.01); }
 
-TEST(Reduce, NothingIsZeroOneAndNan) {
+TEST(Reduce, EmptyReductionsGiveNeutralElements) {
     Tensor x = make_tensor(DType::f32, {2, 0}, {});
     EXPECT_EQ(values_of(ops::sum(x, {.axes = {1}})), (std::vector<double>{0, 0}));
     EXPECT_EQ(values_of(ops::prod(x, {.axes = {1}})), (std::vector<double>{1, 1}));

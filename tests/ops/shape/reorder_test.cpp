@@ -34,7 +34,7 @@ std::vector<float> reordered(const std::string& algorithm_name, const std::vecto
     return {};
 }
 
-TEST(Reorder, AlgorithmsAgreeAndComeBack) {
+TEST(Reorder, AlgorithmsAgreeAndRoundTrip) {
     for (Shape shape : {Shape{2, 32, 3, 5}, Shape{1, 24, 7, 7}, Shape{1, 3, 9, 4}, Shape{2, 16, 1, 1}}) {
         std::vector<float> x(size_t(shape.numel()));
         std::iota(x.begin(), x.end(), 1.0F);
@@ -48,7 +48,7 @@ TEST(Reorder, AlgorithmsAgreeAndComeBack) {
     }
 }
 
-TEST(Reorder, IsWhatTheNamesSay) {
+TEST(Reorder, FollowsLayoutNames) {
     std::vector<float> x{1, 2, 3, 4, 5, 6};  // (1, 3, 1, 2)
     EXPECT_THAT(reordered("strided", x, {1, 3, 1, 2}, "plain", "nhwc"),
                 testing::ElementsAre(1, 3, 5, 2, 4, 6));
@@ -56,7 +56,7 @@ TEST(Reorder, IsWhatTheNamesSay) {
                 testing::ElementsAre(1, 3, 5, 0, 2, 4, 6, 0));
 }
 
-TEST(Reorder, BlocksOfDifferentSizesGoThroughTheReference) {
+TEST(Reorder, DifferentBlockSizesUseTheReference) {
     std::vector<float> x(32);
     std::iota(x.begin(), x.end(), 1.0F);
     auto eight = reordered("strided", x, {1, 32, 1, 1}, "plain", "nChw8c");
@@ -75,13 +75,13 @@ Support onednn_supports(DType dtype) {
 }
 
 // It would move them one by one, a hundred times slower than the others.
-TEST(Reorder, OneDnnMovesWhatItGeneratesCodeFor) {
+TEST(Reorder, OneDnnHandlesGeneratedReorders) {
     EXPECT_TRUE(onednn_supports(DType::f32));
     EXPECT_LE(bool(onednn_supports(DType::bf16)), cpu_isa() >= Isa::avx512);
     EXPECT_LE(bool(onednn_supports(DType::f16)), cpu_isa() >= Isa::avx512);
 }
 
-TEST(Reorder, NamesWhatIsWrong) {
+TEST(Reorder, RejectsInvalidArguments) {
     try {
         ops::reorder(tensor_of<float>({2}, {1, 2}), {.layout = "nhwc"});
         FAIL();

@@ -48,7 +48,7 @@ TEST(Reshape, JoinsAddsAndRemovesAxes) {
     EXPECT_EQ(ops::remove_axis(zeros({1, 3, 1}), {.axes = {0, -1}}).shape(), (Shape{3}));
 }
 
-TEST(Reshape, SaysWhatDoesNotFit) {
+TEST(Reshape, NamesMismatchedShapes) {
     expect_user_error(ErrorClass::runtime,
                       "[reshape] cannot reshape (2, 3) to (4, 2): the numbers of elements differ", [] {
                           ops::reshape(zeros({2, 3}), {.shape = {4, 2}});
@@ -84,7 +84,7 @@ TEST(Reshape, SaysWhatDoesNotFit) {
     });
 }
 
-TEST(Transpose, EveryKindOfPattern) {
+TEST(Transpose, EveryPattern) {
     check_op<ops::Transpose>({.pattern = {1, 0}}, {{.shape = {33, 18}}}, {.dtypes = all_types});
     check_op<ops::Transpose>({.pattern = {}}, {{.shape = {}}});
     check_op<ops::Transpose>({.pattern = {1, 0, 2}}, {{.shape = {3, 0, 2}}});
@@ -200,7 +200,7 @@ Graph joined_columns(std::initializer_list<int64_t> widths) {
 }
 
 // 1024 bytes, in whole chunks of bytes or not.
-TEST(Concat, PutsTogetherRowsOfItsLargestSize) {
+TEST(Concat, JoinsRowsOfTheLargestSize) {
     for (auto [first, second] : {std::pair(192, 64), std::pair(1, 255), std::pair(253, 3)}) {
         check_op<ops::Concat>({.axis = 1}, {{.shape = {3, first}}, {.shape = {3, second}}},
                               {.gradient = false});
@@ -301,7 +301,7 @@ TEST(Pad, FillsMargins) {
                 ElementsAre(9, 1, 2, 3, 9, 9));
 }
 
-TEST(Pad, SaysWhatDoesNotFit) {
+TEST(Pad, NamesMismatchedShapes) {
     using ops::PadMode;
     expect_user_error(ErrorClass::value, "[pad] needs one margin per axis: rank 2, 1 before, 2 after", [] {
         ops::pad(zeros({2, 2}), {.before = {1}, .after = {1, 1}});

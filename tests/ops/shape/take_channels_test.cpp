@@ -144,7 +144,7 @@ TEST(TakeChannels, IsPreparedInLittleMemory) {
     }
 }
 
-TEST(TakeChannels, NamesWhatIsWrong) {
+TEST(TakeChannels, RejectsInvalidArguments) {
     Tensor x = random_bytes(DType::f32, {1, 2, 3, 3}), y = random_bytes(DType::f32, {1, 2, 3, 4});
     expect_user_error(ErrorClass::runtime,
                       "[take_channels] takes images (N, C, H, W) that differ in their channels only, got "

@@ -32,7 +32,7 @@ struct Forest {
     }
 };
 
-TEST(TreeEnsemble, GoesWhereTheAnswersLead) {
+TEST(TreeEnsemble, FollowsTheBranches) {
     Forest forest;
     Tensor x = tensor_of<float>({4, 2}, {1, 3, 0, 2, 2, 5, std::nanf(""), std::nanf("")});
     EXPECT_THAT(forest.of(x, TreeAggregate::sum), testing::ElementsAre(14, 2, 24, 2, 30, 1, 24, 2));
@@ -42,7 +42,7 @@ TEST(TreeEnsemble, GoesWhereTheAnswersLead) {
 }
 
 // A chain of 40 questions, for few rows and for blocks of them.
-TEST(TreeEnsemble, IsTheSameForManyRows) {
+TEST(TreeEnsemble, AgreesForManyRows) {
     std::vector<double> questions, features, children, missing, leaves;
     std::vector<double> thresholds, weights;
     for (int i = 0; i < 40; ++i) {
@@ -78,7 +78,7 @@ TEST(TreeEnsemble, IsTheSameForManyRows) {
                                         {});
 }
 
-TEST(TreeEnsemble, BelievesNoTable) {
+TEST(TreeEnsemble, ValidatesTables) {
     Tensor x = tensor_of<float>({1, 2}, {0, 0}), many = tensor_of<float>({80, 2}, std::vector<float>(160));
     auto expect = [&](const std::string& reason, const Forest& forest) {
         for (auto& rows : {x, many})
@@ -104,7 +104,7 @@ TEST(TreeEnsemble, BelievesNoTable) {
     expect("a leaf names target 2 of 2", forest);
 }
 
-TEST(TreeEnsemble, NamesWhatIsWrong) {
+TEST(TreeEnsemble, RejectsInvalidArguments) {
     Forest forest;
     forest.missing = make_tensor(DType::u8, {7}, {0, 0, 0, 0, 0, 0, 0});
     expect_user_error(ErrorClass::value, "[tree_ensemble] missing must be uint8 of shape (8,), got uint8(7,)",

@@ -15,7 +15,7 @@ namespace {
 Tensor whole(int64_t n) { return tensor_of<int64_t>({}, {n}); }
 Tensor part(float x) { return tensor_of<float>({1}, {x}); }
 
-TEST(ClassNms, KeepsTheBestOfEachClassOfEachImage) {
+TEST(ClassNms, KeepsBestBoxesPerClassAndImage) {
     // The second is inside the first, with swapped corners; the last has no area.
     Tensor boxes = tensor_of<float>({1, 4, 4}, {0, 0, 2, 2, 2, 1.8F, 0, 0, 5, 5, 6, 6, 9, 9, 9, 9});
     Tensor scores = tensor_of<float>({1, 2, 4}, {0.5, 0.9, 0.1, 0.2, 0.9, 0.5, std::nanf(""), 0.9});
@@ -31,7 +31,7 @@ TEST(ClassNms, KeepsTheBestOfEachClassOfEachImage) {
     EXPECT_EQ(ops::class_nms(boxes, scores).shape(), (Shape{0, 3}));
 }
 
-TEST(ClassNms, TakesMiddlesAndSizes) {
+TEST(ClassNms, AcceptsCentersAndSizes) {
     Tensor boxes = tensor_of<float>({1, 2, 4}, {1, 1, 2, 2, 1.2F, 1, 2, 2});
     Tensor scores = tensor_of<float>({1, 1, 2}, {0.5, 0.6F});
     EXPECT_THAT(values_of(ops::class_nms(boxes, scores, whole(5), part(0.5), {}, {.is_centered = true})),
@@ -50,7 +50,7 @@ TEST(ClassNms, AgreesInAllModes) {
     check_op<ops::ClassNms>({}, {plain({0, 5, 4}), plain({0, 3, 5}), most}, {});
 }
 
-TEST(ClassNms, NamesWhatIsWrong) {
+TEST(ClassNms, RejectsInvalidArguments) {
     Tensor boxes = tensor_of<float>({1, 1, 4}, {0, 0, 1, 1}), scores = tensor_of<float>({1, 1, 1}, {1});
     expect_user_error(ErrorClass::value, "[class_nms] boxes must have shape (images, n, 4), got (1, 1, 1)",
                       [&] { ops::class_nms(scores, scores); });

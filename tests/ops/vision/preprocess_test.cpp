@@ -32,7 +32,7 @@ TEST(Preprocess, AgreesWithTheReference) {
                               {.dtypes = {DType::u8}, .gradient = false});
 }
 
-TEST(Preprocess, FillsWhatIsMissing) {
+TEST(Preprocess, FillsMargins) {
     Tensor x = tensor_of<uint8_t>({1, 1, 2, 3}, {10, 20, 30, 40, 50, 60});
     Tensor y =
         ops::preprocess(x, tensor_of<float>({4}, {10, 0, 30, 3}), tensor_of<float>({4}, {1, 2, 0.5, 2}));
@@ -49,7 +49,7 @@ std::string error_of(const Tensor& x, const Tensor& mean, const Tensor& scale) {
     return "";
 }
 
-TEST(Preprocess, SaysWhatItCannotTake) {
+TEST(Preprocess, RejectsUnsupportedInputs) {
     using testing::HasSubstr;
     Tensor x = tensor_of<uint8_t>({1, 2, 2, 3}, std::vector<uint8_t>(12)),
            three = tensor_of<float>({3}, {1, 2, 3});

@@ -21,7 +21,7 @@ const std::vector<double> between{0.3, 1.6, -0.7, 2.4, 3.3, 0.6, 1.3, -1.4, 5.7,
 
 InputSpec places(const Shape& shape) { return {.shape = shape, .dtype = DType::f32, .values = between}; }
 
-TEST(Remap, AgreesInAllModesAndHasItsGradient) {
+TEST(Remap, AgreesInAllModesWithGradient) {
     for (Border border :
          {Border::constant, Border::replicate, Border::reflect, Border::reflect_101, Border::wrap})
         for (Interpolation mode : {Interpolation::linear, Interpolation::nearest}) {
@@ -31,7 +31,7 @@ TEST(Remap, AgreesInAllModesAndHasItsGradient) {
         }
 }
 
-TEST(Remap, TakesTheImageThatIsNamed) {
+TEST(Remap, SelectsImagesByIndex) {
     InputSpec image{.shape = {3}, .dtype = DType::i32, .values = {1, 0, 1}};
     for (Border border : {Border::constant, Border::wrap}) {
         ops::RemapParams params{.border = border, .value = 2};
@@ -43,7 +43,7 @@ TEST(Remap, TakesTheImageThatIsNamed) {
     }
 }
 
-TEST(Remap, IsWhatTheFormulaSays) {
+TEST(Remap, MatchesTheFormula) {
     Tensor x = tensor_of<float>({1, 1, 2, 3}, {0, 1, 2, 10, 11, 12});
     Tensor map = tensor_of<float>({1, 1, 5, 2}, {1, 1, 0.5, 0.5, 2.5, 0, -1, 0, -4, 0});
     auto at = [&](Border border) { return values_of(ops::remap(x, map, {.border = border, .value = 7})); };
@@ -67,7 +67,7 @@ TEST(Remap, RoundsBytes) {
                 testing::ElementsAre(-128, 24));
 }
 
-TEST(Remap, SurvivesPlacesThatAreNone) {
+TEST(Remap, HandlesNanPositions) {
     constexpr double huge = 3e38, nan = std::numeric_limits<double>::quiet_NaN();
     constexpr double infinite = std::numeric_limits<double>::infinity();
     Tensor x = tensor_of<float>({1, 1, 2, 2}, {1, 2, 3, 4});
@@ -83,7 +83,7 @@ TEST(Remap, SurvivesPlacesThatAreNone) {
     EXPECT_THAT(values_of(far), testing::ElementsAre(9));
 }
 
-TEST(Remap, NamesWhatIsWrong) {
+TEST(Remap, RejectsInvalidArguments) {
     Tensor x = tensor_of<float>({1, 1, 1, 1}, {1}), map = tensor_of<float>({2, 1, 1, 2}, {0, 0, 0, 0});
     expect_user_error(
         ErrorClass::runtime,
@@ -98,7 +98,7 @@ Tensor boxes_of(std::initializer_list<std::array<float, 4>> boxes) {
     return tensor_of<float>({int64_t(boxes.size()), 4}, values);
 }
 
-TEST(Nms, KeepsTheBestOfThoseThatOverlap) {
+TEST(Nms, KeepsTheBestOfOverlappingBoxes) {
     Tensor boxes = boxes_of({{0, 0, 2, 2}, {0, 0, 2, 1.8F}, {1, 0, 3, 2}, {5, 5, 6, 6}, {9, 9, 9, 9}});
     Tensor scores = tensor_of<float>({5}, {0.5, 0.9, 0.1, 0.9, std::nanf("")});
     auto kept = [&](double threshold, int64_t most) {
@@ -113,7 +113,7 @@ TEST(Nms, KeepsTheBestOfThoseThatOverlap) {
 }
 
 // Areas below zero make the union smaller than nothing: what MegEngine keeps of these boxes.
-TEST(Nms, CornersInTheWrongOrderAreInTheWay) {
+TEST(Nms, SwappedCornersAreHandled) {
     Tensor boxes = boxes_of({{0.3125F, 1.5625F, 6.1875F, 7.3125F},
                              {3.5625F, 1.1875F, 2.8125F, 3.796875F},
                              {0.0625F, 0.125F, 3.375F, 9},
@@ -127,7 +127,7 @@ TEST(Nms, CornersInTheWrongOrderAreInTheWay) {
                 testing::ElementsAre(6, 1, 5, 2, 7, 0));
 }
 
-TEST(Nms, NamesWhatIsWrong) {
+TEST(Nms, RejectsInvalidArguments) {
     expect_user_error(ErrorClass::assertion, "[nms] scores must have shape (1,), got (2,)", [&] {
         ops::nms(boxes_of({{0, 0, 1, 1}}), tensor_of<float>({2}, {1, 2}));
     });
@@ -152,7 +152,7 @@ TEST(RoiPool2d, HasItsGradient) {
     }
 }
 
-TEST(RoiPool2d, IsWhatTheFormulaSays) {
+TEST(RoiPool2d, MatchesTheFormula) {
     Tensor x = tensor_of<float>({1, 1, 2, 3}, {0, 1, 2, 3, 4, 5});
     Tensor region = tensor_of<float>({2, 5}, {0, 0, 0, 1, 1, 0, 7, 7, 9, 9});
     Tensor largest = ops::roi_pool2d(x, region, {.height = 1, .width = 2});
@@ -184,7 +184,7 @@ TEST(DeformableRoiPool2d, HasItsGradients) {
     }
 }
 
-TEST(DeformableRoiPool2d, IsWhatTheFormulaSays) {
+TEST(DeformableRoiPool2d, MatchesTheFormula) {
     Tensor x = tensor_of<float>({1, 1, 2, 3}, {0, 1, 2, 3, 4, 5}), none;
     Tensor regions = tensor_of<float>({3, 5}, {0, 0, 0, 1, 1, 0, 7, 7, 9, 9, 9, 0, 0, 1, 1});
     // One sample at the corner (-0.5, -0.5) of the first pixel; then one that is moved by half of two pixels.
