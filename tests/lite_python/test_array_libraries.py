@@ -65,7 +65,7 @@ def test_memory_lives_as_long_as_its_consumer():
 
 
 @pytest.mark.parametrize("max_version", [None, (0, 8), (1, 0), (2, 1)])
-def test_capsules_that_nobody_takes(max_version):
+def test_unused_capsules(max_version):
     tensor, memory = tensor_over(np.arange(2, dtype="int32"))
     capsule = tensor.__dlpack__(max_version=max_version)
     is_versioned = max_version is not None and max_version >= (1, 0)
@@ -78,7 +78,7 @@ def test_capsules_that_nobody_takes(max_version):
     assert memory() is None
 
 
-def test_memory_is_let_go_while_an_exception_is_raised():
+def test_memory_is_released_while_an_exception_propagates():
     def fail(_):
         raise KeyError("own")
 
@@ -113,7 +113,7 @@ def test_read_only_memory_is_not_handed_out_for_writing():
     assert tensor.__dlpack__(copy=True)
 
 
-def test_places_that_it_cannot_be_handed_out_on():
+def test_unsupported_devices():
     tensor = counted(2)[1]
     assert tensor.__dlpack__(dl_device=(1, 0))
     with pytest.raises(BufferError, match="not handed out on"):

@@ -126,7 +126,7 @@ def test_full_and_used():
         LiteTensor(shapes=[2, 3], dtype="float32"),
     ],
 )
-def test_items_that_do_not_fit_take_no_place(array):
+def test_invalid_items_free_their_slot(array):
     batch = collector(2, 2, 3)
     for collect in (batch.collect, lambda a: batch.collect_id(a, 0)):
         with pytest.raises(AssertionError, match="an item is"):
@@ -134,7 +134,7 @@ def test_items_that_do_not_fit_take_no_place(array):
     assert batch.collect(np.zeros([2, 3], "int32")) == 0
 
 
-def test_items_that_could_not_be_copied_take_no_place():
+def test_failed_copies_free_their_slot():
     batch = collector(2, 3)
     with_gaps = np.zeros(6, "int32")[::2]
     for collect in (batch.collect, lambda a: batch.collect_id(a, 0)):
@@ -145,7 +145,7 @@ def test_items_that_could_not_be_copied_take_no_place():
     assert [batch.collect(with_gaps.copy()) for _ in range(2)] == [0, 1]
 
 
-def test_items_that_are_not_there():
+def test_missing_items():
     batch = collector(2, 3)
     array = np.zeros(3, "int32")
     for item in (-1, 2):
@@ -170,7 +170,7 @@ def test_item_is_a_batch_of_one_in_the_same_memory():
     assert not batch.to_numpy()[2].any()
 
 
-def test_batch_is_an_input_where_it_lies(model_path, image):
+def test_batch_is_an_input_without_copy(model_path, image):
     batch = collector(3, 3, 224, 224, dtype="float32")
     for factor in (1, 2, 3):
         batch.collect(image[0] * factor)

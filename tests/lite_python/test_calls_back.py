@@ -76,14 +76,14 @@ def test_memory_of_the_user(models, image, expected):
         LiteNetwork().set_memory_allocator(None, fail)
 
 
-def test_what_a_packed_model_says_for_the_application(models, network):
+def test_application_fields_of_a_packed_model(models, network):
     assert network.get_model_extra_info() == ""
     network.load(models / "packed")
     assert json.loads(network.get_model_extra_info()) == {"author": "someone"}
     assert network.device_type is LiteDeviceType.LITE_CPU
 
 
-def test_outputs_that_nobody_asked_for_are_not_computed(models):
+def test_unrequested_outputs_are_not_computed(models):
     network = LiteNetwork(io=LiteNetworkIO(outputs=["difference"]))
     network.compute_only_configured_output()
     network.load(models / "two.mge")

@@ -179,7 +179,7 @@ def structs():
 
 
 @pytest.mark.parametrize("struct", structs(), ids=lambda struct: type(struct).__name__)
-def test_attributes_that_are_not_there(struct):
+def test_missing_attributes(struct):
     for name in ("device_typ", "options_", "no_such"):
         with pytest.raises(AttributeError, match=name):
             setattr(struct, name, 1)
@@ -192,7 +192,7 @@ def test_an_unknown_attribute_lists_the_known():
         LiteConfig().device_typ = 1
 
 
-def test_whatever_is_in_a_struct_is_printed():
+def test_every_struct_field_is_printed():
     config, io, layout = LiteConfig(), LiteIO(b"\xff"), LiteLayout([2])
     config.device_type, config.backend = 99, 5
     config.bare_model_cryption_name = config.discrete_input_name = b"\xff"
@@ -205,12 +205,12 @@ def test_whatever_is_in_a_struct_is_printed():
     assert repr(LiteTensor(physic_construct=False))
 
 
-def test_names_that_are_no_text_come_back():
+def test_non_text_names_round_trip():
     io = LiteIO(b"a\xff")
     assert LiteIO(io.name)._name == b"a\xff" and LiteIO("\u4e2d").name == "\u4e2d"
 
 
-def test_errors_begin_with_what_went_wrong():
+def test_errors_begin_with_the_cause():
     with pytest.raises(RuntimeError, match="^forward: no model"):
         LiteNetwork().forward()
 
@@ -219,7 +219,7 @@ def test_errors_begin_with_what_went_wrong():
     ("name", "value", "message"),
     [("precision", 3, "precision 3"), ("weight_bits", 5, "weight_bits"), ("precision", -1, "-1")],
 )
-def test_numbers_that_options_do_not_have(name, value, message):
+def test_numbers_outside_the_range_of_options(name, value, message):
     options = LiteOptions()
     setattr(options, name, value)
     assert f"'{name}': {value}" in repr(options)

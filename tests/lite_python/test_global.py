@@ -71,7 +71,7 @@ def test_models_that_mge_crypt_has_encrypted(models, image, expected, tmp_path):
         LiteGlobal.update_decryption_key("aes-256-gcm", bytes(16))
 
 
-def test_a_cipher_of_ones_own(models, image, expected, tmp_path):
+def test_custom_cipher(models, image, expected, tmp_path):
     @decryption_func
     def exclusive_or(in_arr, key_arr, out_arr):
         if not out_arr:
@@ -121,7 +121,7 @@ def test_an_empty_key_is_a_key(models):
 
 
 @pytest.mark.parametrize("excess", [1, 2**40, -1])
-def test_ciphers_that_write_other_than_they_told(models, excess):
+def test_ciphers_that_write_another_length_than_announced(models, excess):
     @decryption_func
     def cipher(in_arr, key_arr, out_arr):
         return in_arr.size if not out_arr else in_arr.size + excess
@@ -134,7 +134,7 @@ def test_ciphers_that_write_other_than_they_told(models, excess):
         LiteNetwork(config).load(models / "two.mge")
 
 
-def test_what_a_cipher_raises_comes_out_of_load(models):
+def test_cipher_exceptions_propagate_through_load(models):
     @decryption_func
     def cipher(in_arr, key_arr, out_arr):
         raise KeyError("no key server")
@@ -184,7 +184,7 @@ LiteGlobal.set_persistent_cache({str(tmp_path / "cache")!r})
     subprocess.run([sys.executable, "-c", code], check=True, env=os.environ)
 
 
-def test_what_this_build_lacks_says_so(tmp_path):
+def test_missing_build_features_are_reported(tmp_path):
     for use in (lambda: LiteGlobal.set_tensorrt_cache(tmp_path), LiteGlobal.dump_tensorrt_cache):
         with pytest.raises(RuntimeError, match="TensorRT"):
             use()
@@ -204,7 +204,7 @@ def test_memory_pairs():
         LiteGlobal.lookup_physic_ptr(4096, cpu)
 
 
-def test_free_memory_goes_back(models, image, expected):
+def test_free_memory_is_released(models, image, expected):
     network = LiteNetwork()
     scores_of(network, models / "net.mge", image)
     LiteGlobal.try_coalesce_all_free_memory()
@@ -219,7 +219,7 @@ def test_importing_needs_neither_numpy_nor_megengine():
     assert done.stdout.strip() == "[]"
 
 
-def test_a_missing_library_says_what_to_do(tmp_path):
+def test_missing_library_error_gives_the_remedy(tmp_path):
     for path, words in ((tmp_path / "none.so", "none.so"), (sys.executable, "LITE_LIB_PATH")):
         done = subprocess.run(
             [sys.executable, "-c", "import megenginelite"],
@@ -245,7 +245,7 @@ LiteNetwork(config).load(sys.argv[1])
 
 
 @pytest.mark.skipif(is_library_for_deployment(), reason="that library holds OpenSSL")
-def test_without_openssl_what_needs_it_says_so(tmp_path, models):
+def test_without_openssl_dependent_functions_raise(tmp_path, models):
     (tmp_path / "libcrypto.so.3").write_bytes(b"")  # found before the real one
     paths = f"{tmp_path}:{os.environ.get('LD_LIBRARY_PATH', '')}"
 

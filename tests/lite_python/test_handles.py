@@ -28,25 +28,25 @@ def handles():
 
 
 @pytest.mark.parametrize("name", ["memory of the program", "destroyed", "tensor"])
-def test_what_is_no_network(handles, name):
+def test_invalid_network(handles, name):
     for use in (library.LITE_forward, library.LITE_wait, library.LITE_set_cpu_inplace_mode):
         with pytest.raises(RuntimeError, match="'network' is not a handle of a network"):
             use(handles[name])
 
 
 @pytest.mark.parametrize("name", ["memory of the program", "destroyed", "network"])
-def test_what_is_no_tensor(handles, name):
+def test_invalid_tensor(handles, name):
     with pytest.raises(RuntimeError, match="not a handle of a tensor"):
         library.LITE_tensor_fill_zero(handles[name])
 
 
-def test_null_is_no_handle():
+def test_null_is_not_a_handle():
     for use in (library.LITE_forward, library.LITE_destroy_network, library.LITE_tensor_fill_zero):
         with pytest.raises(RuntimeError, match="null"):
             use(None)
 
 
-def test_who_shares_needs_two_networks(handles, model_path):
+def test_sharing_needs_two_networks(handles, model_path):
     loaded = LiteNetwork()
     loaded.load(model_path)
     for share in (library.LITE_shared_weight_with_network, library.LITE_share_runtime_memory):

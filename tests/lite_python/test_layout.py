@@ -53,7 +53,7 @@ def test_shapes():
 
 
 @pytest.mark.parametrize("shape", [[1] * 8, [2, -1], [(1 << 64) + 2]])
-def test_shapes_that_no_tensor_has(shape):
+def test_invalid_shapes(shape):
     with pytest.raises(AssertionError, match="up to 7 sizes, none negative"):
         LiteLayout(shape)
     layout = LiteLayout([5])

@@ -65,7 +65,7 @@ def test_encrypted_models_need_the_name_of_their_cipher(models, image, expected,
     np.testing.assert_array_equal(scores_of(network, models / "net.mge", image), expected)
 
 
-def test_what_a_packed_model_says_is_applied_unless_disabled(models, image, expected):
+def test_packed_model_information_is_applied_unless_disabled(models, image, expected):
     network = LiteNetwork()
     np.testing.assert_allclose(scores_of(network, models / "packed", image), expected, atol=1e-6)
     assert network.threads_number == 2
@@ -85,7 +85,7 @@ def test_models_of_the_onnx_format(models, image, expected):
         np.testing.assert_allclose(scores_of(network, source, image), expected, atol=1e-6)
 
 
-def test_wrong_files_are_told(models, tmp_path):
+def test_wrong_files_raise(models, tmp_path):
     network = LiteNetwork()
     with pytest.raises(FileNotFoundError):
         network.load(tmp_path / "none")
@@ -208,7 +208,7 @@ def test_outputs_in_the_users_memory(models, image, expected, level):
         np.testing.assert_allclose(memory, expected, atol=1e-6)
 
 
-def test_forward_leaves_the_work_to_another_thread(network, image):
+def test_forward_runs_on_another_thread(network, image):
     run(network, np.repeat(image, 64, 0))
 
     def share_of_forward():
@@ -238,7 +238,7 @@ def test_in_place(models, image, expected):
 # Settings
 
 
-def test_where_a_network_runs_by_itself(models, image, expected):
+def test_default_device_of_a_network(models, image, expected):
     config = LiteConfig()
     config.device_id = -1
     for device in (LiteDeviceType.LITE_CPU, LiteDeviceType.LITE_DEVICE_DEFAULT):
@@ -249,7 +249,7 @@ def test_where_a_network_runs_by_itself(models, image, expected):
             assert (tensor.device_type, tensor.device_id) == (LiteDeviceType.LITE_CPU, 0)
 
 
-def test_what_is_set_before_loading(models, image, expected):
+def test_settings_before_loading(models, image, expected):
     network = LiteNetwork()
     network.device_id, network.stream_id, network.threads_number = 4, 1, 2
     np.testing.assert_allclose(scores_of(network, models / "net.mge", image), expected, atol=1e-6)
@@ -302,7 +302,7 @@ def test_other_shapes_than_the_constant_one(models, image):
         run(network, np.repeat(image, 2, 0))
 
 
-def test_wrong_configurations_are_told(models):
+def test_wrong_configurations_raise(models):
     options = LiteOptions()
     options.enable_nchw44 = options.enable_nchw88 = 1
     with pytest.raises(RuntimeError, match="NCHW"):
@@ -431,7 +431,7 @@ def test_start_and_finish_callbacks_of_two_networks(models, image, expected):
         np.testing.assert_array_equal(scores, expected)
 
 
-def test_what_callbacks_raise_comes_out(network, image, expected):
+def test_callback_exceptions_propagate(network, image, expected):
     class Own(Exception):
         pass
 
@@ -472,7 +472,7 @@ def test_callbacks_do_not_change_their_network(network, models, image, expected)
 @pytest.mark.parametrize(
     "name", ["set_start_callback", "set_finish_callback", "async_with_callback"]
 )
-def test_what_cannot_be_called_is_no_callback(network, name):
+def test_non_callable_callback_is_refused(network, name):
     with pytest.raises(TypeError, match="callback is a function, got 3"):
         getattr(network, name)(3)
 
@@ -532,7 +532,7 @@ def test_profile_is_never_half_written(network, image, tmp_path):
     json.loads(path.read_text())
 
 
-def test_profile_tells_the_time_of_the_run(models, image, tmp_path):
+def test_profile_contains_the_time_of_the_run(models, image, tmp_path):
     network = LiteNetwork()
     network.threads_number = 1
     network.enable_profile_performance(tmp_path / "profile.json")

@@ -63,7 +63,7 @@ def test_asynchronous_exceptions_come_out_of_wait():
         network.wait()
 
 
-def test_wrong_files_are_told():
+def test_wrong_files_raise():
     with pytest.raises(FileNotFoundError):
         LiteNetwork().load("/nowhere.mge")
     with pytest.raises(ValueError, match="s3"):

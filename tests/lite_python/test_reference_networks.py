@@ -458,7 +458,7 @@ def test_encrypted():
         agrees(forward(network))
 
 
-def test_model_that_is_none(tmp_path):
+def test_invalid_model(tmp_path):
     (tmp_path / "none.mge").write_bytes(b"nothing of that kind")
     for file in (tmp_path / "none.mge", tmp_path / "absent.mge"):
         try:

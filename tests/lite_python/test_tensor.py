@@ -57,7 +57,7 @@ def test_devices_that_are_not_built(name):
 @pytest.mark.skipif(
     LiteGlobal.get_device_count(LiteDeviceType.LITE_CUDA) > 0, reason="there is a GPU"
 )
-def test_gpu_that_is_not_there():
+def test_missing_gpu():
     with pytest.raises(RuntimeError, match="(?i)cuda|gpu"):
         LiteTensor(LiteLayout([2]), LiteDeviceType.LITE_CUDA)
 
@@ -115,7 +115,7 @@ def test_handles_belong_to_one_object():
             duplicate(tensor)
 
 
-def test_tensor_without_one_behind_it():
+def test_tensor_without_storage():
     tensor = LiteTensor(physic_construct=False)
     with pytest.raises(RuntimeError, match="null"):
         tensor.fill_zero()
@@ -129,7 +129,7 @@ def test_made_in_one_thread_and_freed_in_another():
     assert not tensors
 
 
-def test_errors_of_threads_are_their_own():
+def test_errors_are_per_thread():
     failures = []
 
     def fail(size):

@@ -58,7 +58,7 @@ def test_list_with_a_layout():
         ("int8", ["a"], TypeError, "list of numbers"),
     ],
 )
-def test_list_that_does_not_fit(dtype, numbers, error, message):
+def test_mismatched_list(dtype, numbers, error, message):
     tensor = LiteTensor(shapes=[4, 8], dtype=dtype)
     tensor.fill_zero()
     with pytest.raises(error, match=message):
@@ -105,7 +105,7 @@ def test_array_of_a_type_that_tensors_do_not_have(method):
 
 
 @pytest.mark.parametrize("method", ["set_data_by_copy", "set_data_by_share"])
-def test_what_is_no_data(method):
+def test_invalid_data(method):
     with pytest.raises(TypeError, match="got object"):
         getattr(LiteTensor(shapes=[2]), method)(object(), 8)
 
@@ -189,7 +189,7 @@ def test_records_of_another_byte_order():
 
 
 @pytest.mark.parametrize("method", ["set_data_by_copy", "set_data_by_share"])
-def test_elements_that_are_no_numbers_of_this_machine(method):
+def test_elements_of_foreign_byte_order(method):
     class Big(ctypes.BigEndianStructure):
         _fields_ = [("a", ctypes.c_int)]
 
@@ -201,7 +201,7 @@ def test_elements_that_are_no_numbers_of_this_machine(method):
         take(np.array([1, None]), layout=LiteLayout([2], "int64"))
 
 
-def test_whatever_numpy_makes_an_array_of():
+def test_array_like_objects():
     class Data:
         def __array__(self, dtype=None, copy=None):
             return np.arange(3, dtype=">i4")

@@ -31,7 +31,7 @@ def test_array_is_shared_and_kept():
 
 
 @pytest.mark.parametrize("by", ["slice", "share_memory_with", "get_data_by_share"])
-def test_who_shares_an_array_keeps_it(by):
+def test_sharing_keeps_the_array_alive(by):
     tensor = LiteTensor()
     tensor.set_data_by_share(np.arange(1000, dtype="int32"))
     if by == "slice":
@@ -120,7 +120,7 @@ def test_read_only_arrays_are_read():
     tensor.fill_zero()
 
 
-def test_bytes_are_read_and_texts_are_no_memory():
+def test_bytes_are_read_and_text_is_refused_as_memory():
     data = bytes(range(8))
     tensor = LiteTensor(LiteLayout([8], "uint8"))
     tensor.set_data_by_share(data, 8)

@@ -66,7 +66,7 @@ def test_slice_of_leading_dimensions():
         (([0], [2], [0]), RuntimeError),
     ],
 )
-def test_slices_that_are_not_there(arguments, error):
+def test_slices_out_of_range(arguments, error):
     _, tensor = counted(4, 8)
     with pytest.raises(error, match="slice|start"):
         tensor.slice(*arguments)
@@ -120,7 +120,7 @@ def test_concat(dim):
     assert LiteTensorConcat([pairs[0][1]], dim, CPU, 0).layout.shapes == [5, 5, 5]
 
 
-def test_concat_of_what_does_not_fit():
+def test_concat_of_mismatched_shapes():
     _, tensor = counted(2, 3)
     for other, dim in ((counted(3, 3)[1], 1), (counted(2, 3, dtype="int8")[1], 0)):
         with pytest.raises(RuntimeError, match="concat"):

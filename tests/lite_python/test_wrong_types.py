@@ -43,7 +43,7 @@ def _collector():
 @pytest.mark.parametrize(
     ("needed", "use"), [(needed, use) for needed, uses in USES.items() for use in uses]
 )
-def test_is_told(needed, use, value):
+def test_is_reported(needed, use, value):
     with pytest.raises(TypeError, match=needed):
         use(value)
 

@@ -88,7 +88,7 @@ total.dump({str(model)!r}, arg_names=["x"], output_names=["y"])
     ]
 
 
-def test_run_model_tells_what_is_wrong(programs, run, tmp_path):
+def test_run_model_reports_errors(programs, run, tmp_path):
     (tmp_path / "text.mge").write_text("no model")
     command = '"$@" 2>&1; code=$?; echo; echo exit $code'
     printed = run("bash", "-c", command, "-", programs / "run_model", tmp_path / "text.mge")

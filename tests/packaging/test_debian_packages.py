@@ -49,7 +49,7 @@ def test_names_and_dependencies(packages):
         assert f"libmge0 (= {version})" in field(packages[other], "Depends")
 
 
-def test_all_lies_below_usr(root):
+def test_all_files_are_below_usr(root):
     assert [entry.name for entry in root.iterdir()] == ["usr"]
 
 

@@ -110,7 +110,7 @@ def test_components(prefix, tmp_path, arguments, output):
     assert output in " ".join((done.stdout + done.stderr).split())
 
 
-def test_older_standards_are_told_what_is_needed(prefix, program, flags_of):
+def test_older_standards_get_an_error(prefix, program, flags_of):
     command = ["c++", "-std=c++17", "-fsyntax-only", program, *flags_of(prefix)]
     done = subprocess.run(command, capture_output=True, text=True)
     first = next(line for line in done.stderr.splitlines() if "error" in line)

@@ -56,7 +56,7 @@ def test_classify(programs, models, run, tmp_path):
     assert run(programs / "classify_c", models[0]).startswith("class 3: ")
 
 
-def test_classify_tells_what_is_wrong(programs, models, tmp_path):
+def test_classify_reports_errors(programs, models, tmp_path):
     (tmp_path / "text").write_text("no picture")
     for command in (
         [programs / "classify", models[0], tmp_path / "text"],

@@ -48,7 +48,7 @@ def test_package_is_the_installed_one(site, python):
     assert [Path(line).parent for line in files.splitlines()[-2:]] == [site / "megengine"] * 2
 
 
-def test_version_stands_in_one_place(site, python):
+def test_version_is_defined_once(site, python):
     (metadata,) = site.glob("megengine-*.dist-info")
     version = python("import megengine._mge; print(megengine._mge.__version__)").strip()
     assert metadata.name == f"megengine-{version}.dist-info"

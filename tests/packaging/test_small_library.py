@@ -37,7 +37,7 @@ def test_no_library_of_highway_is_loaded(build_dir, run):
     assert "_ZN3hwy" not in shown
 
 
-def test_shows_lite_alone(library, run):
+def test_shows_only_lite(library, run):
     shown = run("nm", "--dynamic", "--defined-only", "--demangle", library)
     names = [line.split(maxsplit=2)[2] for line in shown.splitlines()]
     own = r"LITE_\w+|default_\w+|(typeinfo (name )?for |vtable for )?lite::.+"

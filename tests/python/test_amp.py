@@ -98,7 +98,7 @@ def test_contexts_nest():
         assert amp.low_prec_dtype == "bfloat16"
 
 
-def test_settings_come_back_after_an_error():
+def test_settings_are_restored_after_an_error():
     with pytest.raises(ZeroDivisionError), amp.autocast():
         _ = 1 / 0
 
@@ -134,7 +134,7 @@ def test_only_floating_dtypes(name):
         assert getattr(amp, setting) == before
 
 
-def test_other_threads_are_left_alone():
+def test_other_threads_are_not_affected():
     seen = []
     with amp.autocast():
         thread = threading.Thread(target=lambda: seen.append(F.matmul(MATRIX, MATRIX).dtype))
@@ -272,7 +272,7 @@ def test_several_results():
     assert w.grad.numpy() == [32]
 
 
-def test_unscale_passes_over_tensors_without_gradients():
+def test_unscale_skips_tensors_without_gradients():
     with_grad, without = mge.Tensor([1.0]), mge.Tensor([1.0])
     with_grad.grad = mge.Tensor([32.0])
     scaler = amp.GradScaler()
@@ -280,7 +280,7 @@ def test_unscale_passes_over_tensors_without_gradients():
     assert with_grad.grad.numpy() == [2] and without.grad is None
 
 
-def test_scaler_takes_over_a_state_whole_or_not_at_all():
+def test_scaler_loads_a_state_completely_or_not_at_all():
     scaler = amp.GradScaler()
     with pytest.raises(KeyError, match="growth_factor"):
         scaler.load_state_dict({"scale_factor": 2.0})
@@ -290,7 +290,7 @@ def test_scaler_takes_over_a_state_whole_or_not_at_all():
     assert scaler.state_dict() == other.state_dict()
 
 
-def test_update_with_a_scale_of_the_users():
+def test_update_with_a_user_scale():
     scaler = amp.GradScaler()
     scaler.update(mge.Tensor(3.0))
     assert scaler.scale_factor == 3
@@ -308,7 +308,7 @@ def test_formats_of_tensors():
         x.format = "hwcn"
 
 
-def test_formats_go_on_with_images():
+def test_formats_stay_with_images():
     x = amp.convert_tensor_format(mge.Tensor(IMAGE.numpy()))
     for y in (x + 1, IMAGE * x, F.relu(x), F.max_pool2d(x, 2), F.concat([x, x], 1), x.detach()):
         assert y.format == "nhwc"

@@ -98,13 +98,13 @@ def test_masks(name):
     )
 
 
-def test_weights_are_given_when_asked_for():
+def test_weights_are_returned_on_request():
     assert attention()(*tensors())[1] is None
     _, mean = attention()(*tensors(), need_weights=True, average_attn_weights=True)
     np.testing.assert_allclose(mean.numpy(), expected()[1].mean(1), atol=1e-6)
 
 
-def test_a_query_that_sees_no_key_takes_nothing():
+def test_fully_masked_query_gives_zeros():
     hidden = np.zeros((L, S), bool)
     hidden[1] = True
     x = [mge.Tensor(random.randn(N, n, WIDTH).astype(np.float32)) for n in (L, S, S)]

@@ -101,7 +101,7 @@ def test_gradient_of_an_intermediate_result_that_is_attached():
     assert middle.grad is None
 
 
-def test_no_gradient_behind_a_fake_quantiser_that_is_disabled():
+def test_disabled_fake_quantiser_stops_no_gradient():
     net = mge.quantization.quantize_qat(M.Sequential(M.QuantStub()))
     mge.quantization.disable_fake_quant(net)
     x = mge.Tensor([1.0, 2.0])
@@ -173,7 +173,7 @@ def test_attaching_does_not_keep_alive():
     assert died() is None and gm.attached_tensors() == []
 
 
-def test_managers_leave_nothing_with_a_tensor_that_outlives_them():
+def test_managers_detach_from_surviving_tensors():
     x = Tensor([1.0])
     before = weakref.getweakrefcount(x)
     for _ in range(5):
@@ -268,7 +268,7 @@ def test_function_with_unused_results_and_inputs_without_gradient():
 
 @pytest.mark.parametrize("kind", [tuple, list])
 @pytest.mark.parametrize("is_recorded", [False, True])
-def test_function_gives_what_forward_gives(kind, is_recorded):
+def test_function_returns_the_result_of_forward(kind, is_recorded):
     """The container is forward's, and what is no Tensor passes through without a gradient."""
     seen = []
 
@@ -311,7 +311,7 @@ def test_function_may_give_a_tensor_twice(kind, place):
     assert float(x.grad) == 2
 
 
-def test_function_may_give_anything_but_to_a_tape():
+def test_function_may_return_anything_without_a_tape():
     class Named(Function):
         def forward(self, x):
             return {"twice": x * 2}
@@ -325,7 +325,7 @@ def test_function_may_give_anything_but_to_a_tape():
         Named()(x)
 
 
-def test_function_wants_tensors():
+def test_function_requires_tensors():
     with pytest.raises(TypeError, match="expect type Tensor as inputs"):
         Scaled(1)(np.ones(2))
 
@@ -423,7 +423,7 @@ class Linear(Function):
 
 
 @pytest.mark.parametrize("with_bias", [True, False])
-def test_gradients_beyond_the_inputs_may_be_none(with_bias):
+def test_extra_gradients_may_be_none(with_bias):
     x = Tensor(np.arange(6, dtype=np.float32).reshape(2, 3))
     w = Tensor(np.ones((4, 3), np.float32))
     inputs = [x, w] + ([Tensor(np.ones(4, np.float32))] if with_bias else [])
@@ -438,7 +438,7 @@ def test_gradients_beyond_the_inputs_may_be_none(with_bias):
         np.testing.assert_allclose(own, wanted, rtol=1e-6)
 
 
-def test_needs_input_grad_says_what_is_wanted():
+def test_needs_input_grad_names_wanted_gradients():
     x, w, b = (Tensor(np.ones(shape, np.float32)) for shape in ((2, 3), (4, 3), (4,)))
     for attached, wanted in ((w, (False, True, False)), (b, (False, False, True))):
         linear = Linear()

@@ -54,7 +54,7 @@ def test_one_thread_is_one_thread(capsys):
     assert table.threads_text(2) == "2 threads"
 
 
-def test_benchmarks_of_contestants_are_told_the_same(monkeypatch, tmp_path):
+def test_benchmark_contestants_get_equal_settings(monkeypatch, tmp_path):
     monkeypatch.setattr(sys, "argv", ["x", "--table", str(tmp_path), "--threads", "2,1"])
     options = run.parse(run.make_parser("x", "a,b", ["mge", "other"], 3, 0.5, "x.jsonl"))
     assert options.names == ["a", "b"] and options.contestants == ["mge", "other"]

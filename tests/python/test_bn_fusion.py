@@ -101,7 +101,7 @@ def test_in_training_the_normalisation_stays(name):
         np.testing.assert_allclose(result, np.maximum(expected, 0) if relu else expected, atol=1e-5)
 
 
-def test_what_cannot_be_fused():
+def test_unfusable_operators():
     conv, norm = M.Conv2d(1, 2, 3), M.BatchNorm2d(2)
     assert type(fuse_conv_bn_relu_module(conv, None, M.ReLU())).__name__ == "ConvRelu2d"
     for arguments in (

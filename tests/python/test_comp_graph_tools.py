@@ -210,7 +210,7 @@ def test_inference_of_variables_inside():
         cgtools.GraphInference(io.BytesIO(data.getvalue()), outputs=["c"])
 
 
-def test_inference_says_which_inputs_it_wants():
+def test_inference_names_required_inputs():
     data = io.BytesIO()
     sums().dump(data)
     inference = cgtools.GraphInference(io.BytesIO(data.getvalue()))

@@ -55,7 +55,7 @@ def test_a_recorded_cond_takes_another_way_later():
         np.testing.assert_array_equal(traced(Tensor([flag]), x).numpy(), expected)
 
 
-def test_cond_uses_what_lies_outside_and_structures(run):
+def test_cond_uses_outer_values_and_structures(run):
     weight, bias = Tensor([2.0]), Tensor([10.0])
 
     def function(x):
@@ -81,7 +81,7 @@ def power(x, n):
     )[1]
 
 
-def test_while_loop_goes_round_as_often_as_its_values_say(run):
+def test_while_loop_iterates_by_its_values(run):
     x = Tensor([2.0, 3.0])
     for n in (0, 1, 5, 20):
         np.testing.assert_allclose(
@@ -94,7 +94,7 @@ def running(h, xs):
 
 
 @pytest.mark.parametrize("reverse", [False, True])
-def test_scan_walks_along_the_first_axis(run, reverse):
+def test_scan_iterates_over_the_first_axis(run, reverse):
     h, xs = np.float32([0.5, 1]), np.float32([[1, 2], [3, 4], [5, 6]])
 
     def function(h, xs):
@@ -342,7 +342,7 @@ def test_tensors_changed_inside_are_handed_on():
     np.testing.assert_array_equal(traced(h, x)[1].numpy()[:, 0], [6, 7, 8, 9, 10])
 
 
-def test_a_branch_may_change_what_the_other_leaves():
+def test_branch_may_change_values_that_the_other_keeps():
     counter = Tensor([10.0])
 
     def count(x):

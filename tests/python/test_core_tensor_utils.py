@@ -43,7 +43,7 @@ def test_shapes(shape, expected):
 
 
 @pytest.mark.parametrize("shape", [(1, (2, 3)), "a", 1.5])
-def test_what_is_no_shape(shape):
+def test_invalid_shape(shape):
     with pytest.raises(TypeError, match="a shape consists of whole numbers"):
         make_shape_tuple(shape)
 
@@ -58,7 +58,7 @@ def test_vectors(x, expected):
     assert str(astensor1d(x, device="cpu1").device) == "cpu1:0"
 
 
-def test_vectors_beside_variables_of_a_network_are_such_variables():
+def test_vectors_next_to_network_variables_become_variables():
     net = Network()
     size = net.make_input_node((), "int32", name="size")
     for x in ((1, 2), VECTOR, [VECTOR, 1]):

@@ -56,7 +56,7 @@ def test_second_operand_comes_out_beside_nan(function, dtype, n):
         (F.minimum, [0, 0, 0, 1, 0, 1], [0, 0, 0, 0, 1, 0]),
     ],
 )
-def test_first_of_equal_operands_takes_the_gradient_and_none_beside_nan(
+def test_first_of_equal_operands_gets_the_gradient_and_nan_blocks_it(
     function, first, second, dtype
 ):
     da, db = gradients(function, [NAN, 1, NAN, 2, 2, 1], [0, NAN, NAN, 2, 1, 2], dtype=dtype)

@@ -28,7 +28,7 @@ class Interrupted:
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit, GeneratorExit])
-def test_what_ends_a_program_is_not_swallowed(error):
+def test_exit_exceptions_propagate(error):
     x = mge.Tensor([True])
     for call in (
         lambda: mge.Tensor(Interrupted(error("by hand"))),

@@ -172,7 +172,7 @@ def test_threads(loaded):
     assert not failures
 
 
-def test_what_is_not_loaded(tmp_path):
+def test_unloaded_names(tmp_path):
     with pytest.raises(AttributeError, match="no library of operators that is loaded has 'snake'"):
         custom.snake  # noqa: B018
     with pytest.raises(KeyError, match="no library of operators named 'own_operator' is loaded"):
@@ -239,7 +239,7 @@ def test_versions_count_changes(tmp_path):
     assert tools.version_check("test a", [source], *rest) == (0, False)
 
 
-def test_hashes_tell_groups_apart():
+def test_hashes_distinguish_groups():
     assert tools.hash_build_args(0, [["a"], ["b"]]) != tools.hash_build_args(0, [["a", "b"], []])
     assert tools.update_hash(1, "a") == tools.update_hash(1, "a") != tools.update_hash(2, "a")
 

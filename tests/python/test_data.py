@@ -78,7 +78,7 @@ def test_random_sampler_is_a_permutation_of_its_seed():
     assert sorted(sum(RandomSampler(TEN, 2, indices=[7, 8]), [])) == [7, 8]
 
 
-def test_replacement_sampler_follows_its_weights():
+def test_replacement_sampler_uses_its_weights():
     weights = [0.0] * 9 + [1.0]
     drawn = sum(ReplacementSampler(TEN, 2, num_samples=6, weights=weights, seed=0), [])
     assert drawn == [9] * 6
@@ -195,7 +195,7 @@ def test_a_border_of_floats_makes_an_image_of_floats():
     assert cropped.dtype == np.float32 and cropped[-1, -1].tolist() == [0.5, 1, 2]
 
 
-def test_a_crop_is_the_window_of_the_padded_image():
+def test_crop_is_a_window_of_the_padded_image():
     size = (5, 4)
     order = ("image", "mask", "coords", "boxes")
     coords, boxes = np.array([[2, 1]]), np.array([[1, 1, 3, 3]])
@@ -215,7 +215,7 @@ def test_a_crop_is_the_window_of_the_padded_image():
     np.testing.assert_array_equal(original, image(5, 4))
 
 
-def test_quick_ways_give_what_the_plain_ones_give():
+def test_fast_paths_match_plain_ones():
     mean, std = np.array([3.5, 1, 2], np.float32), np.array([2, 3, 7], np.float32)
     for dtype in ("uint8", "int32", "float32", "float64", "float16"):
         for x in (image().astype(dtype), image(9, 8).astype(dtype)[1::2, 2:7], image(0, 4)):

@@ -71,7 +71,7 @@ def test_batches_come_in_order(workers):
         np.testing.assert_array_equal(np.concatenate([b[0] for b in batches]), IMAGES)
 
 
-def test_workers_see_what_the_sampler_gives():
+def test_workers_get_the_samplers_indices():
     sampler = RandomSampler(DATA, 4, drop_last=True, seed=3)
     labels = np.concatenate([b[1] for b in DataLoader(DATA, sampler, num_workers=2)])
     assert sorted(labels) == list(range(20))
@@ -213,7 +213,7 @@ def test_stopped_worker_that_reads_no_task_is_noticed():
     signal.alarm(0)
 
 
-def test_no_worker_stays_when_iteration_is_left():
+def test_workers_end_when_iteration_is_abandoned():
     iterator = iter(DataLoader(DATA, SequentialSampler(DATA, 1), num_workers=2))
     next(iterator)
     processes = workers_of(iterator)._processes

@@ -60,7 +60,7 @@ def test_without_a_group_there_is_one_process(nothing):
         lambda: dist.WORLD.rank,
     ],
 )
-def test_what_needs_a_group_says_so(nothing, call):
+def test_group_functions_require_a_group(nothing, call):
     with pytest.raises(AssertionError, match="please call init_process_group first"):
         call()
 
@@ -129,7 +129,7 @@ def test_gradients_are_summed_over_the_processes(process, method):
         dist.make_allreduce_cb("max")
 
 
-def test_a_gradient_whose_exchange_has_failed_is_not_waited_for(process, monkeypatch):
+def test_failed_gradient_exchange_is_not_waited_for(process, monkeypatch):
     def fail(*arguments):
         raise MemoryError("of an exchange")
 
@@ -237,7 +237,7 @@ def test_values_have_names(clients):
     assert together((second.user_get, "later"), (first.user_set, "later", 3)) == [3, None]
 
 
-def test_values_are_not_waited_for_for_ever(clients):
+def test_wait_for_values_is_bounded(clients):
     for wait in (
         lambda: clients[0].user_get("nothing", patience=0.1),
         lambda: clients[0].bcast_val(None, "nothing", 2, patience=0.1),
@@ -251,7 +251,7 @@ def test_barriers_open_again(clients):
         assert together(*((one.group_barrier, "here", 3) for one in clients)) == [None] * 3
 
 
-def test_one_client_tells_the_others(clients):
+def test_one_client_notifies_the_others(clients):
     first, second, third = clients
     for value in (7, 8):
         calls = (
@@ -262,7 +262,7 @@ def test_one_client_tells_the_others(clients):
 
 
 @pytest.mark.parametrize("rank", [0, 1])
-def test_a_process_that_does_not_come(nothing, monkeypatch, rank):
+def test_missing_process(nothing, monkeypatch, rank):
     monkeypatch.setattr(dist.meeting, "_PATIENCE_SECONDS", 0.5)
     server = dist.Server()
     with pytest.raises(RuntimeError, match=f"process {1 - rank} has not come within 0.5 s"):
@@ -273,7 +273,7 @@ def test_a_process_that_does_not_come(nothing, monkeypatch, rank):
         late.bcast_val(None, "token", 2, patience=0.1)
 
 
-def test_a_server_that_is_not_there(monkeypatch):
+def test_missing_server(monkeypatch):
     monkeypatch.setattr(dist.server, "_PATIENCE_SECONDS", 0)
     with pytest.raises(ConnectionError, match="no server at localhost:1"):
         dist.Client("localhost", 1)

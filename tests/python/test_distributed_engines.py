@@ -119,7 +119,7 @@ def test_every_engine_gives_the_bits_of_the_mesh(script, engine, n):
     assert [line[1:] for line in lines] == [line[1:] for line in expected]
 
 
-def test_a_script_that_no_launcher_started_is_alone(script):
+def test_script_without_launcher_is_a_group_of_one(script):
     (line,) = run_all(script, [[sys.executable, script, "auto"]], [{}])
     assert line[1:3] == ["0", "1"]
 
@@ -154,7 +154,7 @@ def message_of(call):
     return "no error"
 
 
-def test_gloo_says_that_processes_are_at_different_exchanges():
+def test_gloo_reports_different_exchanges():
     def work():
         x = mge.Tensor(np.zeros(3 + dist.get_rank(), "float32"))
         first = message_of(lambda: F.all_reduce_sum(x).numpy())
@@ -167,7 +167,7 @@ def test_gloo_says_that_processes_are_at_different_exchanges():
     assert any("with 12 bytes" in m or "with 8 bytes" in m or "with 4 bytes" in m for m in messages)
 
 
-def test_survivors_of_a_killed_process_raise():
+def test_survivors_of_a_killed_process_get_an_error():
     def work():
         F.all_reduce_sum(mge.Tensor([1.0])).numpy()
         if dist.get_rank() == 2:
@@ -223,7 +223,7 @@ def test_gradients_go_through_gloo():
     assert on_gloo(work) == [[6.0, 12.0]] * 2
 
 
-def test_an_engine_that_does_not_exist():
+def test_unknown_engine():
     with pytest.raises(ValueError, match="there is no engine 'carrier'.*gloo, openmpi"):
         _mge.open_engine("carrier", "127.0.0.1", 0, 2)
     with pytest.raises(RuntimeError, match="open_engine was not called"):

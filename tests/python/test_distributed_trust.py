@@ -140,7 +140,7 @@ def test_an_old_answer_is_refused(server):
     assert secret not in peer.sent
 
 
-def test_silent_connections_hold_up_nobody(server):
+def test_silent_connections_do_not_block(server):
     silent = [connect_to(server) for _ in range(connection._MAX_STRANGERS + 20)]
     begin = time.monotonic()
     client = client_of(server)
@@ -177,7 +177,7 @@ def test_long_messages_are_refused_before_memory_is_taken(server, monkeypatch):
             connection.receive_message(ours, soon())
 
 
-def test_texts_that_no_message_can_hold_are_an_error_of_the_call(server):
+def test_unencodable_texts_are_an_error_of_the_call(server):
     client = client_of(server)
     with pytest.raises(RuntimeError, match=r"\[user_set\] not well-formed"):
         client.user_set("key", "a\0b")
@@ -185,7 +185,7 @@ def test_texts_that_no_message_can_hold_are_an_error_of_the_call(server):
     assert client.user_get("key") == "a"
 
 
-def test_calls_are_those_of_clients_alone(server):
+def test_only_client_calls_are_answered(server):
     client = client_of(server)
     for name in ("answer", "__init__", "_wait", "calls", "nothing"):
         with pytest.raises(RuntimeError, match=f"there is no call '{name}'"):
@@ -195,7 +195,7 @@ def test_calls_are_those_of_clients_alone(server):
 
 
 @pytest.mark.parametrize("sizes", [(3, 3, 1), (3, 3, 2), (3, 2, 3), (2, 3, 3), (3, 4, 3, 3)])
-def test_clients_that_disagree_about_their_number_are_told(server, sizes):
+def test_clients_with_different_world_sizes_raise(server, sizes):
     clients = [client_of(server) for _ in sizes]
     for value in (7, None):
         calls = [(c.bcast_val, None, "b", n) for c, n in zip(clients, sizes, strict=True)]
@@ -226,7 +226,7 @@ def test_waits_have_an_end(server, monkeypatch):
     assert server._server._board._barriers["here"].come == 0
 
 
-def test_a_client_that_has_gone_is_waited_for_no_more(server, monkeypatch):
+def test_disconnected_client_is_not_waited_for(server, monkeypatch):
     monkeypatch.setattr(server_module, "_LOOK_SECONDS", 0.05)
     client, board = client_of(server), server._server._board
     for call in (("group_barrier", "here", 2, 60.0), ("user_pop", "key", 60.0)):
@@ -290,7 +290,7 @@ def test_processes_of_a_user_share_a_secret(cache):
         lambda path: (path.unlink(), path.parent.rmdir(), path.parent.touch()),
     ],
 )
-def test_a_secret_that_is_no_file_of_the_user_alone_is_not_used(cache, spoil):
+def test_secret_readable_by_others_is_refused(cache, spoil):
     assert connection.shared_secret() == cache.read_bytes()
     spoil(cache)
     # This process and its children have one all the same.
@@ -316,7 +316,7 @@ def test_the_server_of_one_machine_listens_there_alone(monkeypatch):
         ("broadcast", "no client has set it for 1 s"),
     ],
 )
-def test_a_stopped_process_is_not_waited_for_for_ever(monkeypatch, capfd, name, error):
+def test_wait_for_a_stopped_process_is_bounded(monkeypatch, capfd, name, error):
     monkeypatch.setenv(TIME_LIMIT, "1")
 
     def work():
@@ -332,7 +332,7 @@ def test_a_stopped_process_is_not_waited_for_for_ever(monkeypatch, capfd, name, 
     assert error in capfd.readouterr().err
 
 
-def test_a_stopped_server_is_not_waited_for_for_ever(monkeypatch):
+def test_wait_for_a_stopped_server_is_bounded(monkeypatch):
     command = [sys.executable, "-m", "megengine.distributed.server", "--no-verbose"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:

@@ -37,7 +37,7 @@ def test_samples_have_the_shape_and_the_means():
     assert Exponential(2.0).sample().shape == ()
 
 
-def test_a_distribution_says_what_its_class_lacks():
+def test_distribution_names_unsupported_methods():
     base = Distribution((2,), (3,))
     assert base.batch_shape == (2,) and base.event_shape == (3,)
     calls = ("sample", "log_prob", "cdf", "icdf", "expand")

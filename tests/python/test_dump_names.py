@@ -90,7 +90,7 @@ def test_parameters_and_results_have_the_names_that_users_gave():
     assert [var.name for var in loaded(Scaled(), keep_opr_name=True).dest_vars] == ["scaled"]
 
 
-def test_nothing_is_kept_unless_it_is_asked_for():
+def test_nothing_is_kept_by_default():
     names = {"factor", "linear.weight", "MUL", "linear.MatrixMul"}
 
     def kept(**options):
@@ -106,7 +106,7 @@ def test_nothing_is_kept_unless_it_is_asked_for():
     assert kept(keep_var_name=0, keep_param_name=True) == {"factor", "linear.weight"}
 
 
-def test_a_dump_tells_the_parameters_that_have_names():
+def test_dump_reports_named_parameters():
     traced = trace(symbolic=True, capture_as_const=True)(Scaled())
     traced(X)
     assert traced.dump(io.BytesIO(), silent=True).params == []
@@ -152,12 +152,12 @@ def test_several_outputs_and_types_without_a_counterpart():
         ("PRELU", F.leaky_relu),
     ],
 )
-def test_results_are_called_after_the_last_step(name, function):
+def test_results_are_named_after_the_last_step(name, function):
     """Recorded with MegEngine 1.13, whose functions end with these operators."""
     assert [var.name for var in loaded(function).output_vars] == [name]
 
 
-def test_what_adds_a_bias_gives_a_sum():
+def test_bias_addition_gives_a_sum():
     net = M.Sequential(M.Conv2d(1, 2, 1), M.Linear(4, 3), M.Linear(3, 3, bias=False))
     traced = trace(symbolic=True, capture_as_const=True)(lambda x: net(x))
     traced(mge.Tensor(np.ones((1, 1, 2, 4), "float32")))

@@ -100,7 +100,7 @@ def test_wrong_texts(text, message):
         cases([5])
 
 
-def test_what_is_no_file_of_numbers(tmp_path):
+def test_invalid_number_files(tmp_path):
     pytest.importorskip("cv2")
     (tmp_path / "x.txt").write_text("nothing")
     with pytest.raises(ValueError, match="nor an image nor a .npy file"):

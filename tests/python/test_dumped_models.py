@@ -22,7 +22,7 @@ FUNCTIONS = {
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_comes_back_and_takes_other_shapes(name, tmp_path):
+def test_round_trips_and_accepts_other_shapes(name, tmp_path):
     function = FUNCTIONS[name]
     traced = trace(symbolic=True, capture_as_const=True)(function)
     traced(F.ones((2, 4, 6)))
@@ -45,7 +45,7 @@ def test_comes_back_and_takes_other_shapes(name, tmp_path):
     ],
     ids=["convolution", "linear", "transposed", "embedding"],
 )
-def test_modules_come_back(net, shape, other, tmp_path):
+def test_modules_round_trip(net, shape, other, tmp_path):
     mge.random.seed(0)
     net = net()
     net.eval()

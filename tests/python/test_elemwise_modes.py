@@ -82,7 +82,7 @@ def test_every_mode_is_a_module():
         assert got.dtype == (dtype if mode not in ("NEQ", "ISNAN", "ISINF") else np.bool_), mode
 
 
-def test_names_that_are_no_mode_and_wrong_counts_of_operands():
+def test_invalid_modes_and_operand_counts():
     assert M.Elemwise(Elemwise.Mode.ADD)(mge.Tensor(1), mge.Tensor(2)).item() == 3
     for wrong in ("nope", None, 3):
         with pytest.raises(RuntimeError, match="there is no mode .*; there are ABS"):

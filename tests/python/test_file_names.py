@@ -50,7 +50,7 @@ def test_dumps_and_states(net, named):
     assert set(mge.load(states)) == {"weight", "bias"}
 
 
-def test_what_is_missing_is_told(named):
+def test_missing_names_are_reported(named):
     for load in (onnx.load, _mge.load, _mge.load_operators):
         with pytest.raises(RuntimeError, match=r"net\\xffnone"):
             load(named(b"none"))

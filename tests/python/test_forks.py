@@ -45,7 +45,7 @@ def test_a_step_that_trains():
     assert in_the_child == pytest.approx([step(x).item() for _ in range(3)])
 
 
-def test_random_numbers_go_on_as_in_the_parent():
+def test_random_numbers_continue_as_in_the_parent():
     draw = trace(symbolic=True)(lambda x: x + mge.random.uniform(size=(4,)))
     draw(mge.Tensor(0.0))
     found = in_child(lambda: draw(mge.Tensor(0.0)).numpy())

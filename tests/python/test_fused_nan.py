@@ -67,7 +67,7 @@ def test_traced_as_eager(layer, level):
 
 
 @pytest.mark.parametrize("place", [np.nan, np.inf, -np.inf])
-def test_behind_a_residual(place):
+def test_after_a_residual(place):
     first, second = M.Conv2d(4, 16, 1), M.Conv2d(4, 16, 3, padding=1)
     x = np.random.default_rng(0).normal(size=(1, 4, 6, 6)).astype(np.float32)
     x[0, 1, 2, 3] = place

@@ -24,7 +24,7 @@ def test_nothing_of_cuda_is_opened_before_a_gpu_is_named():
     assert done.stdout == "[]\n"
 
 
-def test_a_gpu_that_is_not_there_is_an_error_that_says_what_is_missing():
+def test_missing_gpu_error_names_the_cause():
     if mge.is_cuda_available():
         pytest.skip("there is a GPU here")
     assert mge.get_device_count("gpu") == 0

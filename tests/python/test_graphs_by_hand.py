@@ -28,7 +28,7 @@ def doubled(kind):
     return graph.compile(y.outputs[0]), x, y
 
 
-def test_values_that_functions_give_are_asked_for_in_each_run():
+def test_function_values_are_requested_in_each_run():
     values = iter([[1.0, 2.0], [3.0], [5.0, 6.0]])
     graph = by_hand.Graph()
     x, _ = by_hand.input_callback(
@@ -80,7 +80,7 @@ def test_other_kinds_of_outputs():
     assert y.get_value() == TensorAttr((3,), np.dtype("float32"), Tensor(X).device)
 
 
-def test_values_may_come_before_the_run_or_after_it_was_asked_for():
+def test_values_may_be_set_before_or_after_the_run_is_requested():
     graph = by_hand.Graph()
     x, y = (by_hand.InputNode(device="xpux", dtype="float32", graph=graph) for _ in range(2))
     out = by_hand.OutputNode(x.outputs[0] * y.outputs[0])

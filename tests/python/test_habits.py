@@ -126,7 +126,7 @@ def test_onnx_models_show_their_inputs_and_outputs(tmp_path):
 
 
 @pytest.mark.parametrize("make", [lambda: 2**40, lambda: [2**31], lambda: np.array([-(2**40)])])
-def test_wide_integers_that_wrap_are_told(make):
+def test_wrapping_wide_integers_warn(make):
     with pytest.warns(RuntimeWarning, match="beyond 32 bits wrap around") as seen:
         result = Tensor(make())
     assert result.dtype == np.int32 and seen[0].filename == __file__

@@ -124,14 +124,14 @@ def test_batches_of_python_2_and_of_all_protocols(tmp_path):
 @pytest.mark.parametrize(
     "labels", [[1], [1, "a"], [1, 2.5], [1, None], [1, -1], [1, 2**40], [[1], [2]], 7, None, "ab"]
 )
-def test_wrong_labels_are_told(tmp_path, labels):
+def test_wrong_labels_raise(tmp_path, labels):
     content = {b"data": np.zeros((2, 3072), np.uint8), b"labels": labels}
     with pytest.raises(ValueError, match="test_batch"):
         write_batch(tmp_path, pickle.dumps(content))
 
 
 @pytest.mark.parametrize("pixels", [np.zeros(()), np.zeros(2), np.zeros((2, 3072)), [], {}, None])
-def test_wrong_pixels_are_told(tmp_path, pixels):
+def test_wrong_pixels_raise(tmp_path, pixels):
     with pytest.raises(ValueError, match="test_batch"):
         write_batch(tmp_path, pickle.dumps({b"data": pixels, b"labels": []}))
 
@@ -190,7 +190,7 @@ def test_damaged_coco(tmp_path):
     ["[]", "3", "null", '{"images": 3}', "[" * 100_000, '{"images": [3], "categories": []}']
     + ['{"images": [], "categories": [{}], "annotations": []}', "", "\xff", '{"images": [[]]}'],
 )
-def test_texts_that_describe_no_images(tmp_path, text):
+def test_invalid_image_descriptions(tmp_path, text):
     (tmp_path / "coco.json").write_text(text, encoding="latin1")
     with pytest.raises(ValueError, match="coco.json"):
         COCO(str(tmp_path), str(tmp_path / "coco.json"), True, order=FIELDS)
@@ -313,7 +313,7 @@ def test_owners_and_special_permissions_are_dropped(tmp_path):
     ],
     ids=lambda entry: f"{entry.name}-{entry.type.decode()}",
 )
-def test_entries_that_are_no_files_inside(tmp_path, entry, monkeypatch):
+def test_entries_that_are_not_regular_files(tmp_path, entry, monkeypatch):
     (tmp_path / "to").mkdir()
     monkeypatch.chdir(tmp_path / "to")
     tar_of(tmp_path / "a.tar", entry_of("first"), entry)
@@ -351,7 +351,7 @@ def test_a_header_is_measured_before_it_is_parsed(tmp_path, monkeypatch):
     assert taken < 32 << 10, f"{taken} KiB"
 
 
-def test_a_length_that_does_not_fit_into_memory_is_damage():
+def test_length_beyond_memory_is_damage():
     content = b"\x80\x04\x8d" + struct.pack("<Q", 1 << 60) + b"x."
     with pytest.raises(pickle.UnpicklingError), warnings.catch_warnings():
         mge.load(io.BytesIO(content))

@@ -64,7 +64,7 @@ def assert_same(got, want):
 
 
 @pytest.mark.parametrize("protocol", [2, 3, 4, 5])
-def test_what_state_is_made_of_comes_back(protocol, tmp_path):
+def test_states_of_nested_containers_round_trip(protocol, tmp_path):
     net = M.Sequential(M.Linear(3, 4), M.BatchNorm1d(4), M.ReLU())
     optimizer = O.Adam(net.parameters(), lr=0.1)
     state = {
@@ -101,7 +101,7 @@ def test_arrays_that_come_back_can_be_written_to():
 
 
 @pytest.mark.parametrize("protocol", [2, 4, 5])
-def test_modules_of_the_package_come_back(protocol):
+def test_modules_of_the_package_round_trip(protocol):
     deep = M.Sequential(M.Conv2d(3, 4, 3), M.BatchNorm2d(4), M.PReLU(4), M.Dropout(0.5))
     deep.eval()
     for net in (deep, M.LSTM(3, 4), M.Linear(3, 3)):
@@ -130,7 +130,7 @@ def test_files_of_megengine_itself():
     assert_same(plain(content), mge.Tensor(array, device="cpu0"))
 
 
-def test_a_hostile_file_runs_nothing_and_is_told_of(tmp_path):
+def test_hostile_file_runs_nothing_and_raises(tmp_path):
     mark = tmp_path / "mark"
     for protocol in (2, 4):
         hostile = {"weights": mge.Tensor([1.0]), "x": Command(f"touch '{mark}'")}
@@ -144,7 +144,7 @@ def test_a_hostile_file_runs_nothing_and_is_told_of(tmp_path):
         mark.unlink()
 
 
-def test_one_warning_for_a_file_and_none_for_data(tmp_path):
+def test_one_warning_for_a_file_but_not_for_data(tmp_path):
     mge.save([Command("true"), Command("true"), Command], tmp_path / "f")
     with warnings.catch_warnings(record=True) as found:
         warnings.simplefilter("always")
@@ -218,11 +218,11 @@ def text(value: str) -> bytes:
         (b"cnumpy\ndtype\n" + text("V99999999") + b"\x89\x88\x87R.", "dtype"),
     ],
 )
-def test_what_is_refused(content, message):
+def test_refused_values(content, message):
     assert message in refused(content)
 
 
-def test_an_array_is_what_its_bytes_say():
+def test_array_is_read_from_its_bytes():
     good = plain(ARRAY)
     assert good.tolist() == [0, 1, 2, 3]
     shape = ARRAY.index(b"K\x04\x85")
@@ -237,7 +237,7 @@ def test_an_array_is_what_its_bytes_say():
     assert "twice" in refused(again)
 
 
-def test_the_same_bytes_cannot_be_asked_for_over_and_over():
+def test_repeated_references_to_bytes_are_limited():
     data = bytes(1 << 20)
     dtype = b"cnumpy\ndtype\n" + text("u1") + b"\x89\x88\x87R" + b"q\x01"
     start = b"\x80\x04B" + struct.pack("<I", len(data)) + data + b"q\x000" + dtype + b"0]"
@@ -267,7 +267,7 @@ def test_deep_nesting_is_no_recursion():
     assert isinstance(plain(nested + b"."), list)
 
 
-def test_mutations_never_do_harm():
+def test_mutations_are_harmless():
     """Flips, cuts and splices of good files: an error of the promised class or a plain object."""
     seeds = [
         pickle.dumps(value, protocol)
@@ -343,7 +343,7 @@ def test_saving_keeps_links_and_permissions(tmp_path):
         mge.load(tmp_path / "nowhere")
 
 
-def test_a_pipe_does_not_wait_for_ever(tmp_path):
+def test_pipe_wait_is_bounded(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(RuntimeError, match="without a writer"):
         mge.load(tmp_path / "pipe")

@@ -124,7 +124,7 @@ def test_attributes_that_many_modules_share_are_counted():
     assert "MGE_FILE_LIMIT" in refused(b"\x80\x02" + state + module * 5_000 + b".")
 
 
-def test_integers_with_one_hash_are_no_keys():
+def test_integers_with_equal_hashes_are_refused_as_keys():
     keys = b"".join(
         b"\x8a\x10" + (k * (2**61 - 1)).to_bytes(16, "little") + b"N" for k in range(1_000)
     )

@@ -52,7 +52,7 @@ def test_a_file_is_fetched_whole(server, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["missing", "short", "cut", "nonsense", "no name"])
-def test_a_failure_leaves_what_was_there(server, tmp_path, name):
+def test_failure_keeps_the_old_file(server, tmp_path, name):
     path = tmp_path / "file"
     path.write_text("older")
     with pytest.raises(HTTPDownloadError, match=name):
@@ -60,7 +60,7 @@ def test_a_failure_leaves_what_was_there(server, tmp_path, name):
     assert path.read_text() == "older" and len(list(tmp_path.iterdir())) == 1
 
 
-def test_only_the_web_is_asked(tmp_path):
+def test_only_http_is_used(tmp_path):
     for url in ("file:///etc/passwd", "ftp://host/file", "/etc/passwd"):
         with pytest.raises(HTTPDownloadError, match="not an address"):
             download_from_url(url, str(tmp_path / "file"))

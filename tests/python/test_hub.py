@@ -172,7 +172,7 @@ def test_load(origin, protocol):
     assert hub.help("owner/nets", "net", **WHERE, protocol=protocol) == "A net of one layer."
 
 
-def test_connection_that_stands_still_is_given_up(tmp_path, home, monkeypatch):
+def test_stalled_connection_is_closed(tmp_path, home, monkeypatch):
     monkeypatch.setenv("GIT_SSH_COMMAND", f"echo $$ > {tmp_path}/pid; exec sleep 300 #")
     monkeypatch.setattr(fetcher, "_LONGEST", 1.0)
     try:
@@ -212,7 +212,7 @@ def test_the_cache(origin, home):
     assert len(os.listdir(home / "hub")) == 1 and os.getcwd() == before
 
 
-def test_nothing_is_left_of_what_failed(origin, home):
+def test_failures_leave_nothing(origin, home):
     assert hub.load("owner/nets", "which", **WHERE) == "second"
     kept = os.listdir(home / "hub")
     shutil.rmtree(origin["bare"])
@@ -233,7 +233,7 @@ def test_modules_that_are_not_installed(origin):
         hub.list("owner/nets", **WHERE)
 
 
-def test_entries_that_are_not_there(origin):
+def test_missing_entries(origin):
     for entry in ("nothing", "version"):
         with pytest.raises(RuntimeError, match=f"Cannot find callable {entry} in hubconf.py"):
             hub.load("owner/nets", entry, **WHERE)
@@ -322,7 +322,7 @@ def test_pretrained(weights):
 
 
 @pytest.mark.parametrize("use_cache", [True, False])
-def test_another_process_that_was_quicker(origin, home, monkeypatch, use_cache):
+def test_concurrent_process_finishes_first(origin, home, monkeypatch, use_cache):
     clone = fetcher._git
 
     def slow(*arguments, **options):

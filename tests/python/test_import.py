@@ -48,7 +48,7 @@ print("megengine.distributed" in sys.modules)
 """
 
 
-def test_one_process_alone_does_not_import_what_several_need():
+def test_single_process_imports_no_distributed_modules():
     done = subprocess.run([sys.executable, "-c", ALONE], check=True, capture_output=True)
     assert done.stdout.split() == [b"False"]
 
@@ -109,7 +109,7 @@ def test_every_module_is_imported_without_optional_packages():
     assert "pip install megengine[tensorboard]" in done.stdout
 
 
-def test_names_of_rooms_can_be_imported():
+def test_package_names_can_be_imported():
     code = "from megengine import load, module, save; from megengine import *; data.DataLoader"
     subprocess.run([sys.executable, "-c", code], check=True)
 

@@ -75,7 +75,7 @@ def test_a_traced_step_is_the_same():
     np.testing.assert_allclose(steps(mge.jit.trace), steps(lambda f: f), rtol=1e-6)
 
 
-def test_state_goes_on_where_it_was():
+def test_state_continues():
     param, optimizer = one_step(LAMB, {}, "float32")
     other = mge.Parameter(param.numpy())
     copy = LAMB([other], lr=0.1)

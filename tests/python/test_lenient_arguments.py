@@ -41,7 +41,7 @@ def test_grids_are_a_tuple():
     assert isinstance(F.meshgrid(Tensor([1, 2]), Tensor([3])), tuple)
 
 
-def test_arrays_without_axes_are_numbers():
+def test_zero_dimensional_arrays_are_numbers():
     three, half = np.array(3), np.array(0.5, "float32")
     full = F.full((2,), three)
     assert full.dtype == np.int32 and full.numpy().tolist() == [3, 3]
@@ -177,7 +177,7 @@ def test_whole_floats_are_counts_axes_and_steps():
     assert M.Conv2d(2, 2, 3.0).kernel_size == (3, 3)
 
 
-def test_a_fraction_is_no_extent():
+def test_fraction_is_not_an_extent():
     with pytest.raises(TypeError, match="must be an integer, got 2.5"):
         F.zeros((2.5, 2))
     with pytest.raises(TypeError):

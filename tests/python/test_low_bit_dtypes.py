@@ -59,7 +59,7 @@ def test_conversion_of_arrays(bits, other):
             np.array(wrong, other).astype(DTYPES[bits])
 
 
-def test_numbers_that_there_are_not():
+def test_numbers_out_of_range():
     for wrong in ([2], [5], [-5], ["a"], [None], [1.5], [2**70], [float("nan")], [float("inf")]):
         with pytest.raises((ValueError, OverflowError)):
             np.array(wrong, intb2)
@@ -85,7 +85,7 @@ def test_numbers_that_there_are_not():
         array.astype(intb4)
 
 
-def test_what_the_dtypes_say():
+def test_dtype_properties():
     assert all(is_lowbit(dtype) and not is_quantize(dtype) for dtype in DTYPES.values())
     assert not is_lowbit(np.dtype("int8")) and not is_lowbit("intb1")
     assert intb1 != intb2 and intb2 != np.int8 and {intb4: 1}[intb4] == 1
@@ -126,7 +126,7 @@ def test_tensors(bits):
     assert Tensor(numbers.astype(dtype), dtype="int8").dtype == np.int8
 
 
-def test_what_moves_them():
+def test_moved_values():
     array = np.array([[1, -1, 3], [3, 1, -3]], intb2)
     x = Tensor(array)
     moved = [

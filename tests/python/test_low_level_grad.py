@@ -26,7 +26,7 @@ def test_without_a_block_it_begins_with_wrt():
     assert found[0].item() == 62
 
 
-def test_what_is_suppressed_is_constant():
+def test_suppression_of_constants_is_constant():
     x, found = Tensor([3.0]), []
     with Grad() as grad:
         grad.wrt(x, callback=found.append)
@@ -99,7 +99,7 @@ def test_gradients_of_results_that_do_not_broadcast_are_refused():
             manager.backward(x * x, Tensor([1.0, 2.0]))
 
 
-def test_the_tape_behind_it():
+def test_tape_of_a_result():
     x, found = Tensor([3.0]), []
     key = GradKey("own")
     key.attach(x, found.append)
@@ -112,14 +112,14 @@ def test_the_tape_behind_it():
         key.backward([x], [Tensor([1.0])])
 
 
-def test_those_that_are_alive_are_listed():
+def test_live_tensors_are_listed():
     grad = Grad("listed")
     assert grad in get_grad_managers() and grad._name == "listed"
     del grad
     assert "listed" not in [one._name for one in get_grad_managers()]
 
 
-def test_who_holds_a_gradient_sees_it_grow():
+def test_held_gradient_accumulates():
     x = Tensor([2.0])
     manager = GradManager().attach(x)
     with manager:

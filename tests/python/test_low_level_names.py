@@ -117,13 +117,13 @@ def test_arguments_in_order(spec):
             _convert_kwargs_to_args(spec, args, kwargs)
 
 
-def test_what_graphs_by_hand_ask_of_tensors():
+def test_tensor_interface_for_manual_graphs():
     x = Tensor([[1.0, 2.0]])
     assert not x._isscalar() and x.sum()._isscalar()
     assert x._dev_tensor().numpy().tolist() == [[1, 2]]
 
 
-def test_what_operators_of_tensors_are_made_of():
+def test_decomposition_of_tensor_operators():
     x = Tensor([[1.0, 2.0]])
     assert isinstance(x, array_method.ArrayMethodMixin)
     assert not isinstance(1.0, array_method.ArrayMethodMixin)

@@ -50,7 +50,7 @@ def expected(net, x):
 
 
 @pytest.mark.parametrize("layers, both", [(1, False), (2, True)])
-def test_as_the_formulas_say(layers, both):
+def test_matches_the_formulas(layers, both):
     mge.random.seed(7)
     net = M.LSTM(SIZE, HIDDEN, num_layers=layers, bidirectional=both, proj_size=PROJECTED)
     x = np.random.default_rng(5).normal(size=(STEPS, BATCH, SIZE)).astype("float32")
@@ -85,6 +85,6 @@ def test_pickles_without_projections_compute_without_them():
     assert plain(F.ones((STEPS, BATCH, SIZE)))[0].shape == (STEPS, BATCH, HIDDEN)
 
 
-def test_rnn_has_none():
+def test_rnn_has_no_projection():
     with pytest.raises(ValueError, match="proj_size must be 0"):
         M.RNN(SIZE, HIDDEN, proj_size=PROJECTED)

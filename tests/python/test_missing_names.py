@@ -49,7 +49,7 @@ def test_missing_names(owner, name):
         assert isinstance(found.value, ImportError)
 
 
-def test_whether_a_module_exists_can_be_asked():
+def test_existence_of_modules_can_be_queried():
     assert importlib.util.find_spec("megengine.lite") is None
     assert importlib.util.find_spec("megengine.functional") is not None
 
@@ -66,7 +66,7 @@ def test_names_that_were_never_there_are_ordinary_errors():
         exec("from megengine.functional.math import nosuch")
 
 
-def test_every_name_is_there_or_in_the_table_of_the_documentation(monkeypatch):
+def test_every_name_exists_or_is_listed_as_missing(monkeypatch):
     # `distributed.backend` is there once a group of processes is.
     group = mge.distributed.group
     monkeypatch.setattr(group, "_process", group._Process(0, 1, 0, "auto", "xpu", ("", 0)))
@@ -104,7 +104,7 @@ def is_there(module, name):
     return True
 
 
-def test_modules_that_are_imported_later_tell_what_they_lack():
+def test_lazily_imported_modules_name_missing_attributes():
     code = """
 import sys, megengine
 from megengine.compat import missing_names
@@ -123,7 +123,7 @@ for read in (lambda: naming.added, lambda: naming.AutoNaming.added):
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-def test_a_guarded_import_takes_the_other_way():
+def test_guarded_import_falls_back():
     code = """
 try:
     import megengine.lite as lite
@@ -138,7 +138,7 @@ assert lite is None and xla_trace is None
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-def test_short_names_of_functions_that_are_elsewhere():
+def test_short_names_of_functions_in_other_modules():
     assert F.topk_accuracy is F.metric.topk_accuracy
     assert not (mge.is_atlas_available() or mge.is_cambricon_available() or mge.is_rocm_available())
     assert F.distributed.all_gather is mge.distributed.functional.all_gather

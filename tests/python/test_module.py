@@ -196,7 +196,7 @@ class Around(M.Module):
         return self.part(x)
 
 
-def test_a_module_that_two_have_is_in_the_state_under_both():
+def test_shared_module_is_in_the_state_under_both_names():
     def made():
         encoder = M.Linear(1, 1, bias=False)
         return M.Sequential(encoder, Around(encoder), Around(encoder))
@@ -338,7 +338,7 @@ def test_sequential_is_a_sequence():
         M.Sequential(a, M.ReLU)
 
 
-def test_wrong_arguments_name_who_and_what():
+def test_wrong_arguments_name_function_and_value():
     with pytest.raises(ValueError, match="in_channels must be divisible by groups"):
         M.Conv2d(3, 4, 3, groups=2)
     with pytest.raises(AssertionError, match="padding_mode"):
@@ -454,7 +454,7 @@ def test_modules_move_to_another_device():
     assert {tensor.device for tensor in net.tensors()} == {"cpu1:0"}
 
 
-def test_old_ways_to_ask_for_parameters_work():
+def test_deprecated_parameter_queries_work():
     module = Part()
     assert names(module.named_parameters(requires_grad=False)) == ["weight"]
     assert len(list(module.parameters(requires_grad=True))) == 1

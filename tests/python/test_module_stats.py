@@ -135,7 +135,7 @@ def test_the_summary_alone(log):
     ]
 
 
-def test_what_is_not_wanted_is_zero():
+def test_unrequested_gradients_are_zero():
     wanted = {"cal_params": False, "cal_flops": False, "cal_activations": False}
     totals, details = module_stats(Net(), input_shapes=(2, 3, 16, 16), **wanted)
     assert totals == (0, 0, 0, 0, 0) and len(details.params) == 9

@@ -39,7 +39,7 @@ def test_noise(make, mean, spread):
     assert make()(Tensor(BYTES)).dtype == np.uint8
 
 
-def test_what_noise_lacks():
+def test_unsupported_noise():
     with pytest.raises(NotImplementedError, match="AdditiveElemwise.sample"):
         V.AdditiveElemwise()(F.zeros((1, 1, 2, 2)))
     with pytest.raises(AssertionError, match="per_channel must be a bool"):
@@ -87,7 +87,7 @@ BORDERS = ["REPLICATE", "REFLECT", "REFLECT_101", "CONSTANT", "WRAP"]
 
 
 @pytest.mark.parametrize("border", BORDERS)
-def test_blur_and_dilation_are_those_of_opencv(border):
+def test_blur_and_dilation_match_opencv(border):
     cv2 = pytest.importorskip("cv2")
     flag = getattr(cv2, f"BORDER_{border}")
     image = IMAGES[0].transpose(1, 2, 0).copy()
@@ -158,7 +158,7 @@ def test_flips():
 
 
 @pytest.mark.parametrize("angle", [0.0, 30.0, 90.0, -135.0])
-def test_rotations_are_those_of_opencv(angle):
+def test_rotations_match_opencv(angle):
     cv2 = pytest.importorskip("cv2")
     image = IMAGES[0].transpose(1, 2, 0).copy()
     matrix = cv2.getRotationMatrix2D(((8 - 1) / 2, (9 - 1) / 2), angle, 1.0)

@@ -40,7 +40,7 @@ def answer(requests, answers):
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_queues_hand_on_memory(method):
+def test_queues_pass_memory_on(method):
     context = mp.get_context(method)
     requests, answers = context.Queue(), context.Queue()
     process = context.Process(target=answer, args=(requests, answers), daemon=True)
@@ -177,7 +177,7 @@ def leave(index):
     raise SystemExit(3 if index else 0)
 
 
-def test_a_failure_ends_all():
+def test_failure_ends_all_processes():
     start = time.monotonic()
     with pytest.raises(
         mp.ProcessRaisedError, match=r"process 1 raised(.|\n)*KeyError: 'of process 1'"
@@ -238,7 +238,7 @@ def send_and_die(tensors):
     os._exit(0)
 
 
-def test_a_sender_that_is_gone_is_an_error():
+def test_ended_sender_is_an_error():
     context = mp.get_context(METHODS[0])
     tensors = context.Queue()
     process = context.Process(target=send_and_die, args=(tensors,))
@@ -252,7 +252,7 @@ def copied(tensor):
     return F.copy(tensor)
 
 
-def test_the_module_stands_in_for_pythons():
+def test_module_replaces_pythons_module():
     assert set(multiprocessing.__all__) <= set(mp.__all__)
     assert mp.Process is multiprocessing.Process and mp.cpu_count() > 0
     with mp.get_context(METHODS[0]).Pool(2) as pool:
@@ -281,7 +281,7 @@ def hold(tensors, done):
 
 
 @pytest.mark.skipif(not ON_GPU, reason="memory of a CPU lives as long as somebody has it")
-def test_memory_of_a_gpu_stays_until_nobody_has_it():
+def test_gpu_memory_lives_as_long_as_its_references():
     context = mp.get_context("spawn")
     tensors, done = context.Queue(), context.Queue()
     process = context.Process(target=hold, args=(tensors, done), daemon=True)
@@ -304,6 +304,6 @@ def keep_summing(index, tensor):
 
 
 @pytest.mark.skipif(not ON_GPU, reason="a child of fork() can use a CPU")
-def test_a_child_of_fork_is_told_to_spawn():
+def test_forked_child_gets_an_error_that_names_spawn():
     with pytest.raises(mp.ProcessRaisedError, match="start processes by spawn"):
         mp.spawn(keep_summing, (mge.Tensor([1.0]),), nprocs=1, start_method="fork")

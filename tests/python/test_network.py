@@ -61,7 +61,7 @@ def test_load_takes_paths_and_file_objects(tmp_path):
         assert net.dest_vars[0].shape == (2, 5)
 
 
-def test_names_of_files_that_are_no_utf8(tmp_path):
+def test_file_names_that_are_not_utf8(tmp_path):
     _, data, _ = small()
     path = os.path.join(os.fsencode(tmp_path), b"net\xff.mge")
     with open(path, "wb") as file:
@@ -75,7 +75,7 @@ def test_names_of_files_that_are_no_utf8(tmp_path):
         Network.load(path)
 
 
-def test_what_follows_a_model_in_a_file_object_does_not_matter():
+def test_trailing_bytes_in_a_file_object_are_ignored():
     file = io.BytesIO(small()[1])
     sums().dump(file)
     assert len(file.getvalue()) == len(small()[1])
@@ -83,7 +83,7 @@ def test_what_follows_a_model_in_a_file_object_does_not_matter():
     assert names(Network.load(file).dest_vars) == ["o"]
 
 
-def test_load_names_what_is_damaged(tmp_path):
+def test_load_names_the_damaged_part(tmp_path):
     with pytest.raises(RuntimeError, match="file object"):
         Network.load(io.BytesIO(b"no model"))
     with pytest.raises(FileNotFoundError):
@@ -129,7 +129,7 @@ def test_load_with_other_outputs():
         Network.load(io.BytesIO(small()[1]), outspec=["nothing"])
 
 
-def test_metadata_comes_back():
+def test_metadata_round_trips():
     net = sums()
     assert net.metadata == {
         "user_info": None,
@@ -184,7 +184,7 @@ def test_all_operators_and_variables_in_order():
     assert repr(net.dest_vars) == "[VarNode:o]"
 
 
-def test_what_no_output_needs_is_not_seen():
+def test_unused_operators_are_not_seen():
     net = sums()
     a = net.get_var_by_name("a")
     F.relu(a)
@@ -220,7 +220,7 @@ def test_names_match_as_globs_or_regular_expressions():
         net.var_filter.name(3)
 
 
-def test_filters_say_what_they_want():
+def test_filters_name_expected_values():
     net = sums()
     with pytest.raises(ValueError, match="exactly one node, there are 5"):
         net.opr_filter.as_unique()
@@ -325,7 +325,7 @@ def test_a_network_without_outputs_cannot_be_dumped():
         Network().dump(io.BytesIO())
 
 
-def test_replace_vars_leaves_what_the_new_one_needs():
+def test_replace_vars_keeps_dependencies_of_the_new_value():
     net = sums()
     total = net.get_var_by_name("add#0")
     net.replace_vars({total: F.relu(total) * 10})
@@ -367,7 +367,7 @@ def test_networks_are_joined_once():
     assert got["between"].tolist() == [8, 12] and got["o"].tolist() == [16, 24]
 
 
-def test_a_changed_network_is_copied_anew():
+def test_changed_network_is_copied_again():
     net, other = Network(), sums()
     net.add_output(*other.dest_vars)
     (two,) = other.params_filter
@@ -383,7 +383,7 @@ def test_replace_vars_converts_other_dtypes():
     assert run(net, [1, 2])["o"].tolist() == [22, 44]
 
 
-def test_replace_vars_refuses_circles_and_shapes():
+def test_replace_vars_refuses_cycles_and_shapes():
     net = sums()
     a, b, total = (net.get_var_by_name(name) for name in ("a", "b", "add#0"))
     with pytest.raises(ValueError, match="would have to wait for itself"):
@@ -404,7 +404,7 @@ def test_replace_oprs():
         net.replace_oprs({net.dest_vars[0].owner: F.topk(a, 1)[0].owner})
 
 
-def test_add_dep_oprs_brings_variables_of_other_graphs():
+def test_add_dep_oprs_accepts_variables_of_other_graphs():
     net, other = sums(), Network()
     x = other.make_input_node((2,), "float32", name="x") * 3
     (mine,) = net.add_dep_oprs(x)
@@ -445,7 +445,7 @@ def test_reset_batch_size():
     np.testing.assert_allclose(run(net, batch)["prob"], want, rtol=1e-5, atol=1e-6)
 
 
-def test_reset_batch_size_says_what_does_not_fit():
+def test_reset_batch_size_names_mismatches():
     net = sums()
     with pytest.raises(RuntimeError, match="do not broadcast"):
         net.reset_batch_size(5, blacklist=["a"])
@@ -479,7 +479,7 @@ def test_names_that_are_kept():
     assert kept(keep_param_name=True) == {"its_weight"}
 
 
-def test_dump_writes_half_precision_where_it_is_asked_for():
+def test_dump_writes_half_precision_on_request():
     net = Network.load(io.BytesIO(small()[1]))
     full, half = io.BytesIO(), io.BytesIO()
     before = net.dump(full, optimize_for_inference=False)
@@ -502,7 +502,7 @@ def test_dump_refuses_unknown_options():
         net.dump(io.BytesIO(), dump_format="ONNX")
 
 
-def test_dump_warns_of_what_changes_nothing():
+def test_dump_warns_of_options_without_effect():
     net = sums()
     others = [{"compat_older_version": "8.14"}, {"arg_names": ["a"]}, {"output_names": ["b"]}]
     for options in ({"keep_opr_priority": True}, *others):

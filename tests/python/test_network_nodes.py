@@ -46,7 +46,7 @@ def assign(x):
 # Classes.
 
 
-def test_every_class_of_the_interface_is_there():
+def test_every_class_of_the_interface_exists():
     for name in INTERFACE["megengine.utils.network_node"]:
         if "." in name or name in ("NetworkNode", "VarNode", "str_to_mge_class"):
             continue
@@ -104,7 +104,7 @@ def test_operators_have_the_class_of_their_type_and_survive_a_dump(name, kind, f
         np.testing.assert_allclose(run(net, array)["y"], want, rtol=1e-5, atol=1e-6)
 
 
-def test_types_that_megengine_has_no_class_for():
+def test_types_without_megengine_class():
     net = load(lambda x: F.softmax(x), MATRIX)
     (found,) = net.get_opr_by_type(nodes.ReadOnlyOpNode, unique=False)
     assert (found.type, type(found).__name__) == ("SoftmaxForward", "Softmax")
@@ -201,7 +201,7 @@ def test_numbers_take_the_dtype_of_the_constant():
     assert run(net, [1, 2], [3, 4])["o"].tolist() == [12, 18]
 
 
-def test_set_value_infers_anew_or_refuses():
+def test_set_value_infers_again_or_refuses():
     net = load(lambda x: x + mge.Tensor([1.0, 2, 3, 4, 5, 6]), MATRIX, output_names=["y"])
     (constant,) = net.params_filter
     constant.set_value(np.ones((3, 6, 6), "float32"))
@@ -240,7 +240,7 @@ def test_nodes_are_numbered_and_made_once():
     assert all(opr.priority == (0, opr.id) for opr in net.all_oprs)
 
 
-def test_graphs_go_when_nobody_has_a_part_of_them():
+def test_graphs_are_freed_with_their_last_reference():
     net = sums()
     var = net.dest_vars[0] + 1
     graph = weakref.ref(net.graph)
@@ -281,7 +281,7 @@ def test_tensors_become_constants():
     assert y.owner.inputs[1].numpy().tolist() == [10, 20]
 
 
-def test_what_lies_on_the_default_device_goes_with_the_graph():
+def test_default_device_values_move_with_the_graph():
     before = mge.get_default_device()
     mge.set_default_device("cpu1")
     try:
@@ -308,7 +308,7 @@ def test_modules_take_variables():
     )
 
 
-def test_what_is_known_before_a_run():
+def test_known_before_a_run():
     net = sums()
     o = net.dest_vars[0]
     assert net.make_const([1, 2]).numpy().tolist() == [1, 2]
@@ -319,7 +319,7 @@ def test_what_is_known_before_a_run():
             read()
 
 
-def test_what_needs_no_input_is_computed_when_it_is_asked_for():
+def test_input_free_values_are_computed_on_demand():
     net = Network()
     image = np.random.default_rng(0).random((1, 3, 32, 32), np.float32)
     y = F.relu(net.make_const(image) - 0.5) * net.make_const(2)
@@ -333,7 +333,7 @@ def test_what_needs_no_input_is_computed_when_it_is_asked_for():
     assert twice.numpy().tolist() == [10, 12]
 
 
-def test_shapes_that_only_a_run_can_tell():
+def test_shapes_known_at_run_time():
     net = sums()
     chosen, _ = F.cond_take(net.dest_vars[0] > 9, net.dest_vars[0])
     assert chosen.shape is None and chosen.partial_shape is None
@@ -367,7 +367,7 @@ def test_in_place_operators_make_other_variables():
     assert o is net.dest_vars[0] and y is not o and o.name == "o"
 
 
-def test_a_module_that_would_learn_says_so():
+def test_module_with_trainable_parameters_warns():
     images = Network().make_input_node((2, 4, 6, 6), "float32")
     norm = M.BatchNorm2d(4)
     with pytest.raises(TypeError, match="into evaluation mode"):
@@ -376,7 +376,7 @@ def test_a_module_that_would_learn_says_so():
     assert evaluated(norm)(images).shape == (2, 4, 6, 6)
 
 
-def test_what_wants_values_refuses_variables_and_leaves_them_alone():
+def test_value_functions_refuse_variables_without_changes():
     net = sums()
     o = net.dest_vars[0]
     traced = trace(lambda x: x * 2)
@@ -439,7 +439,7 @@ def test_a_loaded_training_graph_stays_one():
         (lambda x, y: y / x, ["y", "x"]),
     ],
 )
-def test_inputs_stand_as_in_megengine_where_their_order_does_not_matter(function, order):
+def test_inputs_have_the_order_of_megengine(function, order):
     x = np.ones(3, np.float32)
     net = load(lambda x, y: (function(x, y), y * 1), x, x, arg_names=["x", "y"], keep_var_name=2)
     owner = net.output_vars[0].owner

@@ -66,7 +66,7 @@ def test_relu_becomes_leaky_relu(net, module, data):
     close(run(net, data)["prob"], F.softmax(module.fc(F.flatten(F.max_pool2d(x, 2), 1))).numpy())
 
 
-def test_post_processing_behind_the_output(net, module, data):
+def test_post_processing_after_the_output(net, module, data):
     prob = net.dest_vars[0]
     score, label = F.topk(prob, 2, descending=True)
     score.name, label.name = "score", "label"

@@ -33,7 +33,7 @@ LOOP_OUTPUTS = [port("y", [2]), port("all", ["steps", 2])]
 
 
 @pytest.mark.parametrize("steps", [0, 1, 4])
-def test_a_loop_of_as_many_steps_as_an_input_says(tmp_path, steps):
+def test_loop_with_step_count_from_input(tmp_path, steps):
     nodes = [
         node("Identity", ["x"], ["start"]),
         node("Loop", ["n", "", "start"], ["y", "all"], body=summing_body()),
@@ -44,7 +44,7 @@ def test_a_loop_of_as_many_steps_as_an_input_says(tmp_path, steps):
 
 @pytest.mark.parametrize("limit", [3, 100, 2**63 - 1])
 @pytest.mark.parametrize("collects", [True, False])
-def test_a_loop_whose_steps_find_out_which_is_the_last(tmp_path, limit, collects):
+def test_loop_that_decides_its_last_step(tmp_path, limit, collects):
     body = summing_body(
         node("ReduceSum", ["b"], ["sum"], keepdims=0),
         node("Less", ["sum", "most"], ["on"]),
@@ -65,7 +65,7 @@ def test_a_loop_whose_steps_find_out_which_is_the_last(tmp_path, limit, collects
     same_as_runtime(path, *inputs[is_fixed:])
 
 
-def test_a_loop_whose_carried_value_grows(tmp_path):
+def test_loop_with_growing_carried_value(tmp_path):
     body = graph(
         [node("Concat", ["a", "x"], ["b"], axis=0), node("Identity", ["go"], ["on"])],
         "body",
@@ -90,7 +90,7 @@ def growing_body(*nodes, parts=("a", "x")):
 
 
 @pytest.mark.parametrize("steps", [0, 1, 4])
-def test_a_loop_of_unknown_length_that_appends(steps, tmp_path):
+def test_appending_loop_of_unknown_length(steps, tmp_path):
     nodes = [node("Loop", ["n", "", "x"], ["y"], body=growing_body())]
     path = model_of(nodes, LOOP_INPUTS, [port("y", ["m"])], tmp_path)
     same_as_runtime(path, np.array(steps), np.float32([1, 2]))
@@ -190,7 +190,7 @@ def test_loops_without_an_end_are_refused(tmp_path, trips, reason):
         load(path)
 
 
-def test_loops_in_loops_that_would_be_written_out_for_ever_are_refused(tmp_path):
+def test_excessive_nested_unrolling_is_refused(tmp_path):
     def nested(depth):
         inner = "a" if not depth else "c"
         nodes = [node("Loop", ["n", "", "a"], ["c"], body=nested(depth - 1))] if depth else []
@@ -275,7 +275,7 @@ def test_conditions_of_counters(tmp_path, condition, n):
     same_as_runtime(path, np.float32([1, -2]), np.array(n))
 
 
-def test_a_loop_that_would_become_far_larger_than_its_file_is_refused(tmp_path):
+def test_loop_that_unrolls_too_far_is_refused(tmp_path):
     """1000 steps of 64 vectors of 1024 numbers each, all known ahead of a run: 500 MB of 5 KB."""
     chain = [node("Add", ["a" if not k else f"v{k - 1}", "one"], [f"v{k}"]) for k in range(64)]
     body = graph(
@@ -305,7 +305,7 @@ def test_a_loop_that_would_become_far_larger_than_its_file_is_refused(tmp_path):
         load(path)
 
 
-def test_a_file_whose_tries_would_take_far_more_than_it_does_is_refused(tmp_path):
+def test_file_with_excessive_key_derivation_is_refused(tmp_path):
     """Reshape works at the last length alone of those that are tried: 14 numbers of the file behind
     five that every file is tried with, each in a graph of 15,000 nodes."""
     chain = [node("Add", ["a" if not k else f"v{k - 1}", "one"], [f"v{k}"]) for k in range(30)]
@@ -370,7 +370,7 @@ def test_a_scan_along_any_axis_in_either_direction(tmp_path, backwards):
 
 
 # Voice detectors have a branch for each rate, and a run has extents that fit one of them.
-def test_a_branch_that_is_not_taken_need_not_fit(tmp_path):
+def test_untaken_branch_may_have_other_shapes(tmp_path):
     def branch(name, *nodes):
         return graph(list(nodes), name, [], [port("r" + name, ["batch"])])
 

@@ -49,7 +49,7 @@ def test_sums_up_to_the_element_before(reverse, tmp_path):
 
 
 @pytest.mark.parametrize("given", [("low", "high"), ("low", ""), ("", "high"), ("low",), ()])
-def test_callers_of_functions_leave_inputs_out(given, tmp_path):
+def test_function_inputs_may_be_omitted(given, tmp_path):
     """Then the nodes in it have none either."""
     clip = node("Clip", ["a", "b", "c"], ["d"])
     sets = [onnx.helper.make_opsetid("", 17)]
@@ -69,7 +69,7 @@ def test_callers_of_functions_leave_inputs_out(given, tmp_path):
 
 
 @pytest.mark.parametrize("given", [True, False])
-def test_functions_ask_for_their_inputs(given, tmp_path):
+def test_functions_request_their_inputs(given, tmp_path):
     def branch(name, made):
         return onnx.helper.make_graph([made], name, [], [port("r", None)])
 
@@ -163,7 +163,7 @@ def test_a_state_that_its_weights_do_not_have(tmp_path):
 
 
 @pytest.mark.parametrize("sizes", [[2, 2], [2, 4], [6, -1]])
-def test_parts_that_are_not_the_whole(sizes, tmp_path):
+def test_incomplete_parts(sizes, tmp_path):
     nodes = [node("Split", ["x", "sizes"], ["y", "z"], axis=1)]
     ports = [port("x", ["n", 5])], [port("y", None), port("z", None)]
     refused(model_of(nodes, *ports, tmp_path, initializers=[number("sizes", sizes)]), "part")
@@ -171,7 +171,7 @@ def test_parts_that_are_not_the_whole(sizes, tmp_path):
 
 @pytest.mark.parametrize("first", [(0, 2), (7, 9), (-1, 2), (1, -2), (0, 0)])
 @pytest.mark.parametrize("extent", [3, "n"])
-def test_margins_that_go_round(first, extent, tmp_path):
+def test_margins_that_wrap(first, extent, tmp_path):
     """More than once, where an image is shorter than they are."""
     pads = number("pads", [0, first[0], 0, first[1]])
     path = one_node(tmp_path, "Pad", [("x", [2, extent])], [pads], opset=19, mode="wrap")
@@ -253,7 +253,7 @@ def test_steps_of_nothing_but_zeros(tmp_path):
 
 
 @pytest.mark.parametrize("n", [1, 2, 3])
-def test_an_open_extent_beside_a_single_element(n, tmp_path):
+def test_open_extent_with_a_single_element(n, tmp_path):
     """In an Einstein sum one that is always there is repeated."""
     x = np.arange(3 * n, dtype="float32").reshape(n, 3)
     row = number("row", [[1, 2, 3]], np.float32)
@@ -264,7 +264,7 @@ def test_an_open_extent_beside_a_single_element(n, tmp_path):
 @pytest.mark.parametrize(
     "how", ["align_corners", "half_pixel", "asymmetric", "half_pixel_symmetric"]
 )
-def test_scales_that_are_no_ratio_of_extents(how, tmp_path):
+def test_scales_that_differ_from_extent_ratios(how, tmp_path):
     """PyTorch writes such for interpolate(scale_factor=1.3)."""
     scales = [number("s", [1, 1, 1.3], np.float32)]
     nodes = [

@@ -139,7 +139,7 @@ def test_the_batch_is_read_again_as_it_was(shape, tmp_path):
 
 
 @pytest.mark.parametrize("note", ["0", "-3", "99999999999", "many", ""])
-def test_notes_on_the_batch_that_make_no_sense_are_passed_over(note, tmp_path):
+def test_invalid_batch_notes_are_ignored(note, tmp_path):
     path = str(tmp_path / "open.onnx")
     _, model = exported(F.exp, [real(4, 3)], path)
     (noted,) = [entry for entry in model.metadata_props if entry.key == "mge.batch"]
@@ -157,7 +157,7 @@ def test_a_model_for_constant_shapes_has_numbers(tmp_path):
     assert extents(graph.input[0]) == list(X.shape)
 
 
-def test_what_only_a_run_can_tell_has_no_extent(tmp_path):
+def test_run_time_extents_are_unknown(tmp_path):
     path = str(tmp_path / "taken.onnx")
     x = real(4, 6)
     outputs, model = exported(lambda x: F.flatten(F.cond_take(x > 0, x)[0]) * 2, [x], path)
@@ -194,7 +194,7 @@ def test_names_of_weights_are_read_again(tmp_path):
     assert all(f":{name} float32" in text for name in names), text
 
 
-def test_everything_that_cannot_be_said_is_named(tmp_path):
+def test_every_unsupported_operator_is_named(tmp_path):
     def lossy(x):
         return F.matinv(x) + ops.svd(x)[1]
 
@@ -218,7 +218,7 @@ def test_wrong_formats(tmp_path):
         traced.dump(tmp_path / "no", format="onnx", input_data=["#rand(0,1)"])
 
 
-def test_large_weights_lie_in_a_file_beside_the_model(tmp_path):
+def test_large_weights_are_in_a_file_next_to_the_model(tmp_path):
     traced = trace(
         lambda x: F.matmul(x, mge.Tensor(real(6, 500))), symbolic=True, capture_as_const=True
     )
@@ -233,7 +233,7 @@ def test_large_weights_lie_in_a_file_beside_the_model(tmp_path):
     assert_near(run(path, [x]), [expected])
 
 
-def test_training_mode_is_given_back(tmp_path):
+def test_training_mode_is_restored(tmp_path):
     net = M.Sequential(M.Conv2d(3, 4, 3), M.BatchNorm2d(4))
     net[0].eval()
     mge.onnx.export(net, tmp_path / "net.onnx", X)

@@ -649,12 +649,12 @@ def test_every_operator_of_the_table_is_tested():
     assert {name for name, _ in _mge.onnx_counterparts()} <= tested
 
 
-def test_operators_of_later_sets_say_so(tmp_path):
+def test_operators_of_later_sets_are_reported(tmp_path):
     with pytest.raises(RuntimeError, match="it needs operator set 16, asked is 13"):
         exported(CASES["remap"].function, CASES["remap"].inputs, str(tmp_path / "no.onnx"), 13)
 
 
-def test_trees_that_onnx_cannot_say_are_refused(tmp_path):
+def test_trees_without_onnx_form_are_refused(tmp_path):
     children = TREES[3].numpy().copy()
     children[0] = 1
     shared = [*TREES[:3], mge.Tensor(children), *TREES[4:]]

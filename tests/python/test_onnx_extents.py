@@ -199,7 +199,7 @@ def test_heads_of_an_open_width_are_refused(tmp_path):
 
 
 @pytest.mark.parametrize("side", ["w", 64])
-def test_how_many_there_are_is_no_constant(side, tmp_path):
+def test_element_count_is_not_constant(side, tmp_path):
     """If the sides must be multiples of 64, few other sizes remain for comparison."""
     nodes = [
         *HALVED,
@@ -219,7 +219,7 @@ def test_how_many_there_are_is_no_constant(side, tmp_path):
 
 
 @pytest.mark.parametrize("op", ["Sub", "Div", "Equal"])
-def test_two_numbers_that_only_a_run_can_tell_are_not_equal(op, tmp_path):
+def test_two_run_time_numbers_are_not_equal(op, tmp_path):
     """Nor is what is computed from them a constant, by which a result is cut or reshaped."""
     nodes = []
     for name in "ab":
@@ -241,7 +241,7 @@ def test_two_numbers_that_only_a_run_can_tell_are_not_equal(op, tmp_path):
         same_as_runtime(path, ones, np.float32(np.arange(8) < hits), x)
 
 
-def test_what_only_a_run_can_tell_may_have_to_be_as_long(tmp_path):
+def test_run_time_extents_may_have_to_be_equal(tmp_path):
     """Two lists of places that are added: other extents of theirs are fixed all the same."""
     nodes = [
         node("NonZero", ["a"], ["ap"]),
@@ -277,7 +277,7 @@ SELECTIONS = {
 
 @pytest.mark.parametrize("selection", SELECTIONS)
 @pytest.mark.parametrize("hits", [0, 1, 7])
-def test_what_only_a_run_can_tell_is_filled_up_to_a_fixed_size(hits, selection, tmp_path):
+def test_run_time_results_are_padded_to_a_fixed_size(hits, selection, tmp_path):
     """The end of Ultralytics detectors: boxes, possibly none, padded with zeros."""
     nodes = [
         node("Greater", ["s", "zero"], ["is"]),
@@ -306,7 +306,7 @@ def test_what_only_a_run_can_tell_is_filled_up_to_a_fixed_size(hits, selection, 
 
 @pytest.mark.parametrize("extent", ["n", 3])
 @pytest.mark.parametrize("most", [1, 2, 9])
-def test_the_first_of_what_only_a_run_can_tell_may_be_fewer(extent, most, tmp_path):
+def test_first_run_time_results_may_be_fewer(extent, most, tmp_path):
     nodes = [
         node("NonZero", ["x"], ["places"]),
         node("Slice", ["places", "none", "most", "axis"], ["first"]),
@@ -319,7 +319,7 @@ def test_the_first_of_what_only_a_run_can_tell_may_be_fewer(extent, most, tmp_pa
         same_as_runtime(path, np.float32(x))
 
 
-def test_sides_that_an_exporter_has_written_into_a_table(tmp_path):
+def test_exported_sides_in_a_table(tmp_path):
     """As RT-DETR's positions: the file says that any size goes, and only one does."""
     nodes = [
         node("Shape", ["x"], ["shape"]),
@@ -339,7 +339,7 @@ def test_sides_that_an_exporter_has_written_into_a_table(tmp_path):
         same_as_runtime(path, x.astype(np.float32))
 
 
-def test_extents_of_a_shape_that_a_run_knows_in_part(tmp_path):
+def test_partially_known_shapes(tmp_path):
     """As AffineGrid is written out: the rows of a table, as many as an input says."""
     nodes = [
         node("Split", ["size"], ["n", "c"], axis=0, num_outputs=2),
@@ -426,7 +426,7 @@ def test_branches_of_different_ranks_are_those_of_the_recording(is_inner, tmp_pa
         load(path)(np.ones((1, 4, 16), np.float32), *more)
 
 
-def test_extents_without_a_name_beside_states_are_the_batch(tmp_path):
+def test_unnamed_extents_next_to_states_are_the_batch(tmp_path):
     """As voice detectors have states of layers."""
     nodes = [
         node("Reshape", ["x", "frames"], ["f"]),
@@ -448,7 +448,7 @@ def test_extents_without_a_name_beside_states_are_the_batch(tmp_path):
         load(path)(np.ones((3, 8), np.float32), np.ones((2, 2, 4), np.float32))
 
 
-def test_a_batch_beside_lengths_that_only_a_run_can_tell(tmp_path):
+def test_batch_with_run_time_lengths(tmp_path):
     """As VITS spreads its texts: as many frames as the longest of a batch has."""
     nodes = [
         node("ReduceMax", ["count"], ["longest"], keepdims=0),
@@ -497,7 +497,7 @@ SIDES = [(8, 8), (9, 11), (64, 65), (5, 7), (3, 4)]
 )
 @pytest.mark.parametrize("op", ["MaxPool", "AveragePool", "Conv"])
 @pytest.mark.parametrize("more", [{}, {"strides": [2, 2], "count_include_pad": 1}])
-def test_windows_whose_number_follows_from_open_extents(op, how, more, tmp_path):
+def test_window_count_of_open_extents(op, how, more, tmp_path):
     attributes = {**WINDOWS, **how, **more}
     if op != "AveragePool":
         attributes.pop("count_include_pad", None)
@@ -520,7 +520,7 @@ def test_windows_whose_number_follows_from_open_extents(op, how, more, tmp_path)
         same_as_runtime(path, x)
 
 
-def test_windows_of_volumes_have_more_axes_than_tensors(tmp_path):
+def test_volume_windows_have_too_many_axes(tmp_path):
     """Eight, between a reshape and the next, as video transformers cut them out."""
     weights = [
         number("cut", [-1, 2, 2, 3, 2, 1, 5, 4]),
@@ -550,7 +550,7 @@ def test_windows_of_volumes_have_more_axes_than_tensors(tmp_path):
 
 
 @pytest.mark.parametrize("op", ["Add", "Sub", "Mul"])
-def test_operands_of_more_axes_than_tensors(op, tmp_path):
+def test_operands_of_too_many_axes(op, tmp_path):
     """As attention over volumes adds what depends on one axis of either side."""
     weights = [
         number("cut", [-1, 3, 2, 2, 2, 3, 2, 1]),

@@ -189,7 +189,7 @@ def test_models_of_onnx_pass_or_are_refused(kind, least, tmp_path):
     assert Counter(results.values())["passed"] >= least // step
 
 
-def test_everything_that_is_missing_is_named_at_once(tmp_path):
+def test_all_missing_names_are_listed_at_once(tmp_path):
     nodes = [
         onnx.helper.make_node("RegexFullMatch", ["x"], ["a"], name="first"),
         onnx.helper.make_node("StringSplit", ["a"], ["b"], name="second"),
@@ -219,7 +219,7 @@ def test_functions_of_the_model_and_their_attributes(tmp_path):
 
 
 @pytest.mark.parametrize("taken", [True, False])
-def test_branches_that_a_run_decides(tmp_path, taken):
+def test_run_time_branches(tmp_path, taken):
     def branch(name, op):
         node = onnx.helper.make_node(op, ["x"], ["r"])
         return onnx.helper.make_graph([node], name, [], [port("r", [2])])
@@ -255,7 +255,7 @@ RARE = [(np.float64, KINDS.DOUBLE), (np.uint32, KINDS.UINT32), (np.uint64, KINDS
 
 
 @pytest.mark.parametrize("dtype, kind", [*RARE, (np.int64, KINDS.INT64)])
-def test_numbers_that_tensors_do_not_have_lose_nothing(dtype, kind, tmp_path):
+def test_numbers_without_tensor_dtype_are_kept(dtype, kind, tmp_path):
     node = onnx.helper.make_node("Add", ["x", "w"], ["y"])
     last = 1 + 2**-40 if dtype == np.float64 else np.iinfo(dtype).max - 1
     values = np.array([3, 1, last], dtype)
@@ -338,7 +338,7 @@ def external(location, tmp_path, **keys):
     return model_of([node], [port("x", [2])], [port("y", [2])], tmp_path, initializers=[weight])
 
 
-def test_external_weights_are_read_where_they_lie(tmp_path):
+def test_external_weights_are_read_in_place(tmp_path):
     (tmp_path / "weights.bin").write_bytes(np.float32([9, 1, 2]).tobytes())
     model = load(external("weights.bin", tmp_path, offset=4, length=8))
     np.testing.assert_array_equal(model([1.0, 1.0]).numpy(), [2, 3])
@@ -366,7 +366,7 @@ def test_external_weights_stay_inside_of_the_folder(tmp_path, location, keys, re
         load(external(location, folder, **keys))
 
 
-def test_external_weights_may_lie_where_the_users_own_link_leads(tmp_path):
+def test_external_weights_may_be_behind_the_users_own_link(tmp_path):
     """A cache keeps contents apart from names: model and data are links into one folder."""
     snapshot, blobs = tmp_path / "snapshots" / "1" / "onnx", tmp_path / "blobs"
     for folder in (snapshot, blobs):
@@ -411,7 +411,7 @@ def test_changed_bytes_do_no_more_than_refuse(tmp_path):
     assert 20 < refused < 200
 
 
-def test_what_would_become_a_hundred_times_larger_is_refused(tmp_path):
+def test_hundredfold_expansion_is_refused(tmp_path):
     inputs = b"\x5a\x00" * (5 << 20)
     size = len(inputs)
     length = bytes([size & 127 | 128, size >> 7 & 127 | 128, size >> 14 & 127 | 128, size >> 21])
@@ -420,7 +420,7 @@ def test_what_would_become_a_hundred_times_larger_is_refused(tmp_path):
         load(tmp_path / "inputs.onnx")
 
 
-def test_of_very_many_problems_not_all_are_looked_at(tmp_path):
+def test_search_in_many_problems_is_bounded(tmp_path):
     nodes = [onnx.helper.make_node("No", [], [f"{i}"]) for i in range(10_001)]
     graph = onnx.helper.make_graph(nodes, "g", [], [])
     onnx.save(onnx.helper.make_model(graph), tmp_path / "no.onnx")

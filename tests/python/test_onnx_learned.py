@@ -45,7 +45,7 @@ def leaves_of(what, ids, weights):
 
 
 @pytest.mark.parametrize("how", ["SUM", "AVERAGE", "MIN", "MAX"])
-def test_trees_that_tell_numbers(tmp_path, how):
+def test_regression_trees(tmp_path, how):
     leaves = leaves_of("target", [0, 1, 0, 0, 1], [1.0, -2.0, 3.0, 0.5, 4.0])
     path = learned(
         tmp_path,
@@ -68,7 +68,7 @@ def test_trees_that_tell_numbers(tmp_path, how):
         ([3, 5], [0] * 5, [0.1, 0.3, 0.45, 0.2, 0.1], "NONE"),
     ],
 )
-def test_trees_that_tell_classes(tmp_path, classes, ids, weights, then):
+def test_classification_trees(tmp_path, classes, ids, weights, then):
     path = learned(
         tmp_path,
         "TreeEnsembleClassifier",
@@ -221,7 +221,7 @@ def test_categories(tmp_path):
     same_as_runtime(path, np.array([[0, 2, 3], [5, 4, 0]]))
 
 
-def test_categories_that_are_not_known_end_the_run_where_the_file_says_so(tmp_path):
+def test_unknown_categories_fail_if_the_model_requires_it(tmp_path):
     named = {"version": 1, "dtype": KINDS.INT64, "cats_int64s": [0, 2, 4], "zeros": 0}
     path = learned(tmp_path, "OneHotEncoder", [port("y", ["n", 3, 3])], **named)
     same_as_runtime(path, np.array([[0, 2, 4], [4, 4, 0]]))
@@ -248,7 +248,7 @@ def test_dictionaries_of_classes_are_a_matrix_with_a_column_each(tmp_path, label
     assert [dict(zip(names, row, strict=True)) for row in y] == expected
 
 
-def test_labels_of_other_columns_are_refused(tmp_path):
+def test_labels_with_other_columns_are_refused(tmp_path):
     path = learned(tmp_path, "ZipMap", [port("y", None)], version=1, classlabels_int64s=[0, 1])
     with pytest.raises(RuntimeError, match="2 labels for"):
         load(path)

@@ -100,13 +100,13 @@ def test_empty_messages(name, tmp_path):
     assert "is not a valid ONNX model" in reading(path) or "without a counterpart" in reading(path)
 
 
-def test_names_of_what_cannot_be_read(tmp_path):
+def test_names_of_unreadable_parts(tmp_path):
     nodes = [onnx.helper.make_node("No", [], [f"{i:x}"]) for i in range(200_000)]
     path = model_of(nodes, [port("x", [1])], [port("0", [1])], tmp_path)
     assert "there is no such operator" in reading(path) or "takes more than" in reading(path)
 
 
-def test_numbers_that_lie_one_by_one(tmp_path):
+def test_contiguous_numbers(tmp_path):
     weight = onnx.TensorProto(name="w", data_type=onnx.TensorProto.INT64, dims=[4 << 20])
     weight.int64_data.extend([0] * (4 << 20))
     node = onnx.helper.make_node("Add", ["x", "w"], ["y"])

@@ -80,7 +80,7 @@ def test_megengines_functions_give_a_bound():
 @pytest.mark.parametrize("second", ["Relu", "Clip"])
 @pytest.mark.parametrize("kernel", [1, 3])
 @pytest.mark.parametrize("channels", [1, 8, 32])
-def test_nan_stays_behind_convolutions(channels, kernel, second, tmp_path):
+def test_nan_stays_after_convolutions(channels, kernel, second, tmp_path):
     """Also where a library computes the activation with the convolution."""
     random = np.random.default_rng(0)
     x = random.normal(size=(1, channels, 9, 9)).astype(np.float32)
@@ -105,7 +105,7 @@ def test_nan_stays_behind_convolutions(channels, kernel, second, tmp_path):
 
 
 @pytest.mark.parametrize("rows", [1, 7])
-def test_nan_stays_behind_products(rows, tmp_path):
+def test_nan_stays_after_products(rows, tmp_path):
     random = np.random.default_rng(0)
     x = random.normal(size=(rows, 24)).astype(np.float32)
     x[0, 3] = np.nan

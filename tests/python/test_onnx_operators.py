@@ -177,7 +177,7 @@ def test_attention_with_a_memory(rule, heads, shared, tmp_path):
 
 
 @pytest.mark.parametrize("width", [1, 2, 4])
-def test_causal_convolution_goes_on_where_it_stopped(width, tmp_path):
+def test_causal_convolution_continues_from_its_state(width, tmp_path):
     random = np.random.default_rng(26)
     node = onnx.helper.make_node(
         "CausalConvWithState", ["x", "w", "b", "past"], ["y", "present"], activation="silu"
@@ -288,7 +288,7 @@ def test_pools_along_four_axes(name, tmp_path):
     np.testing.assert_allclose(y, expected, rtol=1e-5, atol=1e-6)
 
 
-def test_what_tensorflow_has_and_onnx_has_not(tmp_path):
+def test_tensorflow_operators_without_onnx_form(tmp_path):
     """tf2onnx writes Erfc, which no runtime of ONNX knows."""
     x = np.linspace(-3, 3, 50, dtype=np.float32)
     node = onnx.helper.make_node("Erfc", ["x"], ["y"])
@@ -297,7 +297,7 @@ def test_what_tensorflow_has_and_onnx_has_not(tmp_path):
     np.testing.assert_allclose(results_of(path, x)[0], expected, atol=1e-6)
 
 
-def test_a_single_channel_lies_in_a_whole_block(tmp_path):
+def test_single_channel_uses_a_whole_block(tmp_path):
     """Behind convolutions in blocks: what is computed of it is computed of the block."""
     random = np.random.default_rng(23)
     weights = {

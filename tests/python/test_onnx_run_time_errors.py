@@ -65,7 +65,7 @@ def test_both_ways_are_refused(op, shape, parameters, how, tmp_path):
             call()
 
 
-def test_the_error_says_what_is_wrong_and_what_was_given(tmp_path):
+def test_error_names_the_problem_and_the_value(tmp_path):
     (_, late) = both_ways(tmp_path, "Split", np.zeros(5, np.float32), [[2, 2]], outputs=2)
     with pytest.raises(RuntimeError, match="add up to the extent of axis 0, got 4"):
         late()

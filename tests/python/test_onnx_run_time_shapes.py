@@ -11,7 +11,7 @@ KINDS = onnx.TensorProto
 
 @pytest.mark.parametrize("batch", [1, 2, 3, 7, 8])
 @pytest.mark.parametrize("op", ["Mod", "Min", "Less", "Div"])
-def test_what_follows_from_an_open_extent_is_computed_in_every_run(tmp_path, batch, op):
+def test_values_of_open_extents_are_computed_in_every_run(tmp_path, batch, op):
     """Equal for many extents, and not for all."""
     nodes = [
         node("Shape", ["x"], ["shape"], start=0, end=1),
@@ -37,7 +37,7 @@ def test_open_extents_are_not_taken_to_be_equal(tmp_path, shape):
     same_as_runtime(path, np.ones(shape, np.float32))
 
 
-def test_ranks_are_known_where_extents_are_not(tmp_path):
+def test_ranks_are_known_without_extents(tmp_path):
     """Rows whose score is high enough, flattened by their own number."""
     nodes = [
         node("Greater", ["s", "half"], ["is_high"]),
@@ -76,7 +76,7 @@ def test_ranks_are_known_where_extents_are_not(tmp_path):
     ],
     ids=lambda made: made[-1].op_type,
 )
-def test_the_rank_of_what_a_run_gives_its_shape(made, tmp_path):
+def test_rank_of_run_time_shapes(made, tmp_path):
     """Axes that count from the end need it."""
     nodes = [*made, node("Unsqueeze", ["a", "last"], ["u"]), node("Identity", ["u"], ["y"])]
     is_range = made[-1].op_type == "Range"
@@ -95,7 +95,7 @@ def test_the_rank_of_what_a_run_gives_its_shape(made, tmp_path):
         same_as_runtime(path, np.float32([1.5]), np.array(shape))
 
 
-def test_boxes_of_each_class_and_what_is_made_of_them(tmp_path):
+def test_boxes_of_each_class_and_derived_values(tmp_path):
     nodes = [
         node("NonMaxSuppression", ["boxes", "scores", "most", "overlap", "score"], ["found"]),
         node("Gather", ["found", "two"], ["places"], axis=1),
@@ -125,7 +125,7 @@ def test_boxes_of_each_class_and_what_is_made_of_them(tmp_path):
 
 
 @pytest.mark.parametrize("most", [0, 1, 2, 3, 9])
-def test_of_boxes_with_equal_scores_the_first_are_kept(tmp_path, most):
+def test_first_boxes_of_equal_scores_are_kept(tmp_path, most):
     """With a limit on the number per class, the order decides which are kept."""
     nodes = [node("NonMaxSuppression", ["boxes", "scores", "most", "overlap"], ["found"])]
     weights = [number("most", [most]), number("overlap", [0.5], np.float32)]

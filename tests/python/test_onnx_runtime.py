@@ -260,7 +260,7 @@ def test_means_of_steps(tmp_path):
 
 
 @pytest.mark.parametrize("name, kept", [("QAttention", 1), ("DynamicQuantizeLSTM", 3)])
-def test_layers_whose_weights_are_steps(name, kept, tmp_path):
+def test_layers_with_quantised_weights(name, kept, tmp_path):
     """They make steps of their operands too, we do not: as close as those are."""
     path = tmp_path / "net.onnx"
     if name == "QAttention":
@@ -351,7 +351,7 @@ def test_steps_of_optimizers(case, count, tmp_path):
 
 
 @pytest.mark.parametrize("dtype", [np.uint16, np.int16, np.uint8])
-def test_steps_of_sixteen_bits_stand_in_the_domain_of_the_runtime(dtype, tmp_path):
+def test_sixteen_bit_quantisation_uses_the_runtime_domain(dtype, tmp_path):
     middle = int(np.iinfo(dtype).max) // 2 + 1
     x, zero_point = 9 * real(3, 8), np.array(middle if dtype != np.int16 else 7).astype(dtype)
     node, kind = onnx.helper.make_node, onnx.helper.np_dtype_to_tensor_dtype(np.dtype(dtype))

@@ -33,7 +33,7 @@ def collecting_loop(steps, counter_shape, axis):
     ]
 
 
-def test_sequences_that_are_known_while_reading(tmp_path):
+def test_sequences_known_at_import(tmp_path):
     nodes = [
         node("SplitToSequence", ["x"], ["parts"], axis=1, keepdims=0),
         node("SequenceInsert", ["parts", "v", "first"], ["more"]),
@@ -52,7 +52,7 @@ def test_sequences_that_are_known_while_reading(tmp_path):
     same_as_runtime(path, np.random.rand(2, 3).astype(np.float32), np.float32([7, 8]))
 
 
-def test_a_sequence_of_parts_whose_sizes_are_an_input(tmp_path):
+def test_sequence_of_parts_with_sizes_from_input(tmp_path):
     nodes = [
         node("SplitToSequence", ["x", "sizes"], ["parts"], axis=1),
         node("SequenceLength", ["parts"], ["length"]),
@@ -86,7 +86,7 @@ def test_a_loop_that_counts_in_vectors_of_one(tmp_path):
     same_as_runtime(path, np.random.rand(5, 2).astype(np.float32))
 
 
-def test_sequences_that_leave_the_model_are_lists(tmp_path):
+def test_output_sequences_are_lists(tmp_path):
     nodes = [
         node("SplitToSequence", ["x", "sizes"], ["parts"], axis=1),
         node("SequenceConstruct", ["x"], ["one"]),
@@ -107,7 +107,7 @@ def test_sequences_that_leave_the_model_are_lists(tmp_path):
     assert names == ["y", "parts.0", "parts.1", "one.0"]
 
 
-def test_sequences_where_tensors_belong_are_refused(tmp_path):
+def test_sequences_instead_of_tensors_are_refused(tmp_path):
     nodes = [node("SequenceConstruct", ["x", "x"], ["y"], name="s"), node("Relu", ["y"], ["z"])]
     path = model_of(nodes, [port("x", [2])], [sequence("y"), port("z", [2])], tmp_path)
     with pytest.raises(RuntimeError, match="a sequence or an optional as its input"):

@@ -97,7 +97,7 @@ def test_categories_that_are_texts(tmp_path):
     same_as_runtime(path, x=NAMES)
 
 
-def test_texts_that_no_file_holds_are_moved_too(tmp_path):
+def test_texts_outside_files_are_moved_too(tmp_path):
     fixed = onnx.helper.make_tensor("fixed", KINDS.STRING, [1, 2], [b"b", b"q"])
     nodes = [
         onnx.helper.make_node("Transpose", ["x"], ["turned"], perm=[1, 0]),
@@ -133,7 +133,7 @@ def test_words_are_counted(tmp_path):
     same_as_runtime(path, x=np.array([list("abab"), list("xbaa")], object))
 
 
-def test_what_is_no_text_is_refused_by_a_call(tmp_path):
+def test_non_text_is_refused_by_a_call(tmp_path):
     nodes = [onnx.helper.make_node("Identity", ["x"], ["y"])]
     ports = [port(name, ["n"], KINDS.STRING) for name in "xy"]
     model = load(model_of(nodes, ports[:1], ports[1:], tmp_path))
@@ -171,7 +171,7 @@ TEXT, NUMBER = port("x", ["n"], KINDS.STRING), port("x", ["n"], KINDS.INT64)
         (learned("OneHotEncoder", ["x"], ["y"]), TEXT, "no categories"),
     ],
 )
-def test_what_numbers_of_texts_cannot_tell_is_refused(tmp_path, node, given, reason):
+def test_ambiguous_text_numbers_are_refused(tmp_path, node, given, reason):
     numbers = onnx.numpy_helper.from_array(np.array([1]), "n")
     path = written(tmp_path, [node], [given], [port("y", None)], [numbers])
     with pytest.raises(RuntimeError, match=reason):
@@ -179,7 +179,7 @@ def test_what_numbers_of_texts_cannot_tell_is_refused(tmp_path, node, given, rea
 
 
 @pytest.mark.parametrize("listed", ["{", '{"a": 1}', "[1, 2]", '"x"'])
-def test_metadata_that_somebody_else_has_written_is_no_table_of_texts(tmp_path, listed):
+def test_foreign_metadata_need_not_be_strings(tmp_path, listed):
     nodes = [onnx.helper.make_node("Neg", ["x"], ["y"])]
     path = model_of(nodes, [port("x", [2])], [port("y", [2])], tmp_path)
     model = onnx.load(path)

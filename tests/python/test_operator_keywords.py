@@ -43,7 +43,7 @@ def test_a_list_that_changes_between_calls():
     assert first.shape == (3, 4) and summed(axes=axes).shape == (2, 3)
 
 
-def test_a_mistake_is_none_of_them():
+def test_usage_error_has_another_exit_code():
     for _ in range(3):
         np.testing.assert_array_equal(summed(axes=(2,)), ROWS.sum(axis=2))
         with pytest.raises(TypeError, match="has no argument 'axis'"):
@@ -54,14 +54,14 @@ def test_a_mistake_is_none_of_them():
             summed(axes=("2",))
 
 
-def test_inputs_by_name_beside_them():
+def test_inputs_by_name_and_position():
     a, b = (Tensor(np.full((2, 2), value, np.float32)) for value in (1, 2))
     for other, wanted in ((a, 2), (b, 4), (a, 2)):
         given = _mge.ops.matmul(a, b=other, transpose_a=True).numpy()
         np.testing.assert_array_equal(given, np.full((2, 2), wanted))
 
 
-def test_one_of_another_type():
+def test_value_of_another_type():
     for _ in range(2):
         for low in (2, 2.0, np.float32(2)):
             got = _mge.ops.clip(Tensor(ROWS), lower=low, upper=5.0).numpy()

@@ -174,7 +174,7 @@ def _tensors(arrays):
 
 
 @pytest.mark.parametrize("op, inputs, want", CASES, ids=_name)
-def test_results_are_those_of_numpy(op, inputs, want):
+def test_results_match_numpy(op, inputs, want):
     results = apply(op, *_tensors(inputs))
     wants = want if isinstance(want, list) else [want]
     assert isinstance(results, tuple) and len(results) == len(wants)
@@ -273,7 +273,7 @@ SAME_AS = [
 
 
 @pytest.mark.parametrize("op, inputs, function", SAME_AS, ids=_name)
-def test_results_are_those_of_functional(op, inputs, function):
+def test_results_match_functional(op, inputs, function):
     (result,) = apply(op, *_tensors(inputs))
     np.testing.assert_array_equal(result.numpy(), function(*_tensors(inputs)).numpy())
 
@@ -328,7 +328,7 @@ def test_random_numbers():
     assert abs((kept == 0).mean() - 0.25) < 0.1
 
 
-def test_a_handle_is_a_stream_of_its_own():
+def test_handle_is_a_separate_stream():
     size = mge.Tensor([8], dtype="int32")
     draws = []
     for _ in range(2):
@@ -375,7 +375,7 @@ def test_parameters_are_compared_copied_and_kept_in_files():
         (lambda: core2.set_option("speed", 1), RuntimeError, "no option 'speed'"),
     ],
 )
-def test_wrong_use_is_told(make, kind, text):
+def test_wrong_use_raises(make, kind, text):
     with pytest.raises(kind, match=text):
         make()
 
@@ -543,7 +543,7 @@ def test_recurrent_networks():
     np.testing.assert_allclose(state.numpy(), cell(x, h).numpy(), rtol=1e-6)
 
 
-def test_what_is_assigned_is_what_the_constructor_takes():
+def test_assignment_accepts_constructor_values():
     op = ops.Reduce()
     op.mode, op.axis = "max", 1
     assert op == ops.Reduce(mode="MAX", axis=1) and op.mode is ops.Reduce.Mode.MAX

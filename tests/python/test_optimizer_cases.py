@@ -173,7 +173,7 @@ def test_random_numbers_as_recorded(row):
         lambda groups: O.LAMBFp16(groups, 0.1),
     ],
 )
-def test_a_group_that_comes_later_is_trained_as_the_others(make):
+def test_group_added_later_is_trained(make):
     def trained(is_late):
         first, second = mge.Parameter([1.0, 2.0]), mge.Parameter([3.0])
         groups = [{"params": [first]}, {"params": [second], "lr": 0.5}]

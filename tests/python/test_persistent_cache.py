@@ -52,7 +52,7 @@ def test_times_are_measured_once_per_machine(tmp_path):
     assert "[measured]" in run(folder, "-c", MEASURE)
 
 
-def test_times_are_kept_where_the_tools_look(tmp_path):
+def test_times_are_stored_for_the_tools(tmp_path):
     run("", "-c", MEASURE, XDG_CACHE_HOME=str(tmp_path))
     assert (tmp_path / "mge" / "fastrun.sqlite").exists()
 
@@ -63,7 +63,7 @@ def test_nothing_is_kept_on_request(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-def test_a_file_that_is_no_cache_is_left_alone(tmp_path):
+def test_other_file_is_not_modified(tmp_path):
     path = tmp_path / "fastrun.sqlite"
     path.write_bytes(b"something else" * 100)
     printed = run(tmp_path, "-c", MEASURE)
@@ -123,7 +123,7 @@ def test_one_process_at_a_time(in_files):
     assert subprocess.run(command).returncode == 0
 
 
-def test_a_lock_is_not_waited_for_for_ever(in_files, monkeypatch):
+def test_lock_wait_is_bounded(in_files, monkeypatch):
     monkeypatch.setattr("megengine.utils.persistent_cache._LOCK_SECONDS", 0.1)
     cache = PersistentCacheOnServer()
     folder = cache.get_cache_dir()
@@ -135,7 +135,7 @@ def test_a_lock_is_not_waited_for_for_ever(in_files, monkeypatch):
         pass
 
 
-def test_a_damaged_file_is_told_of(in_files):
+def test_damaged_file_raises(in_files):
     cache = PersistentCacheOnServer()
     for i in range(100):
         cache.put("c", str(i), bytes(1000))

@@ -167,7 +167,7 @@ def test_mixing_names_both_devices():
         F.cond_take(mask, x)
 
 
-def test_figures_are_a_devices_own():
+def test_properties_are_per_device():
     reset_max_memory_stats("cpu5")
     before = get_allocated_memory()
     x = mge.Tensor(np.zeros(1 << 20, np.float32), device="cpu5")

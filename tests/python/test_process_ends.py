@@ -34,7 +34,7 @@ def test_the_end_of_a_process_is_seen_while_its_children_live():
     assert time.monotonic() - begin < 25
 
 
-def test_a_process_that_fails_ends_all(capfd):
+def test_failing_process_ends_all(capfd):
     def work(how):
         if dist.get_rank() == 1:
             how()
@@ -58,7 +58,7 @@ def test_a_process_that_fails_ends_all(capfd):
     assert "ValueError: of process 1" in capfd.readouterr().err
 
 
-def test_a_process_that_fails_is_noticed_while_what_it_started_runs_on():
+def test_failing_process_is_noticed_while_its_children_run():
     def fail():
         if os.fork() == 0:
             time.sleep(60)
@@ -75,7 +75,7 @@ def test_a_process_that_fails_is_noticed_while_what_it_started_runs_on():
     assert time.monotonic() - begin < 30
 
 
-def test_a_process_without_a_result_is_told_of(caplog):
+def test_process_without_a_result_is_reported(caplog):
     def work():
         if dist.get_rank() == 0:
             sys.exit(0)
@@ -84,7 +84,7 @@ def test_a_process_without_a_result_is_told_of(caplog):
     assert in_processes(2, work) == [None, 1]
 
 
-def test_processors_are_shared_unless_the_user_says_how():
+def test_processors_are_shared_by_default():
     # In a process whose threads have not worked yet: forked from others, there is one thread.
     code = """
 from megengine import _mge

@@ -312,7 +312,7 @@ def test_observers_look_at_all_processes():
     assert in_processes(2, work) == [[(0.0, 12.0)] * 2] * 2
 
 
-def test_processes_at_different_functions_are_told():
+def test_processes_in_different_functions_raise():
     def work():
         function = collective.all_reduce_sum if dist.get_rank() else collective.all_reduce_max
         with pytest.raises(RuntimeError, match="is at another exchange: 'all_reduce_"):
@@ -324,7 +324,7 @@ def test_processes_at_different_functions_are_told():
     assert in_processes(2, work) == [True, True]
 
 
-def test_who_waits_for_a_process_that_has_ended_is_told():
+def test_waiting_for_an_ended_process_raises():
     def work():
         if dist.get_rank() == 0:
             with pytest.raises(RuntimeError, match="process 1 is gone"):
@@ -334,7 +334,7 @@ def test_who_waits_for_a_process_that_has_ended_is_told():
     assert in_processes(2, work) == [True, None]
 
 
-def test_axes_that_are_none_are_refused_by_all():
+def test_invalid_axes_are_refused_by_all():
     def work():
         x = mine((3, 2))
         for axis in (2, -3):
@@ -362,7 +362,7 @@ def test_half_precision_travels():
     assert in_processes(2, work) == [(True, [0, 1], "float16")] * 2
 
 
-def test_processes_meet_at_a_server_where_others_met_before():
+def test_server_is_reusable_by_later_groups():
     code = """
 import sys
 import time
@@ -409,7 +409,7 @@ if rank == 0 and sys.argv[3] == "leaves":  # what it gives is not for those of t
 
 
 @pytest.mark.parametrize("name", ["broadcast", "scatter", "remote_recv"])
-def test_who_waits_for_what_a_process_would_say_is_told(name):
+def test_waiting_for_values_of_an_ended_process_raises(name):
     def work():
         if dist.get_rank() == 0:
             return True
@@ -422,7 +422,7 @@ def test_who_waits_for_what_a_process_would_say_is_told(name):
     assert in_processes(2, work) == [True, True]
 
 
-def test_gradients_of_a_backward_that_has_failed_are_not_exchanged():
+def test_failed_backward_exchanges_no_gradients():
     def work():
         parameters = [mge.Parameter([1.0]), mge.Parameter([2.0, 3.0])]
         calls = []

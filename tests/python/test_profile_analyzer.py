@@ -64,7 +64,7 @@ def test_times():
     assert analyzer.select(TimeFuncHelper.max_end_func("device", "kern", 0))[2].time == 6
 
 
-def test_what_is_computed():
+def test_computed_values():
     first, relu, _ = ProfileAnalyzer(PROFILE).select(LONGEST)
     assert (first.computation, first.flops, first.bandwidth, first.opr_id) == (80, 20, 4, 10)
     assert (first.get_column_by_name(), first.get_column_by_name("memory")) == (4, 16)
@@ -79,7 +79,7 @@ def test_sorting():
     assert rows(sort_by="computation")[0][0] == "relu"
 
 
-def test_putting_together():
+def test_combining():
     assert rows(aggregate="sum") == [("all", 7)]
     assert rows(aggregate="max", aggregate_by="type") == [("conv2d", 4), ("relu", 1)]
     (row, _) = ProfileAnalyzer(PROFILE).select(LONGEST, aggregate=sum, aggregate_by="type")
@@ -99,7 +99,7 @@ def test_only_some_operators():
     assert seen == [("v", "v")] * 4
 
 
-def test_numbers_that_are_not_there():
+def test_missing_numbers():
     assert NonExistNum() > 5 and not NonExistNum() < 5 and 5 < NonExistNum()
     assert NonExistNum() == NonExistNum() and NonExistNum() != 5
     assert NonExistNum() + 1 == 1

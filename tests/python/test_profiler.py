@@ -179,7 +179,7 @@ def test_wrong_options(options):
 
 
 @pytest.mark.parametrize("options", [{"with_backtrace": True}, {"sample_rate": 3}])
-def test_options_without_effect_say_so(options):
+def test_options_without_effect_are_reported(options):
     (name,) = options
     with pytest.warns(UserWarning, match=f"{name} has no effect"):
         Profiler("x", **options)

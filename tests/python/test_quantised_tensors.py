@@ -129,7 +129,7 @@ def test_sums_stay_in_range():
     assert x.sum().tolist() == 3 and F.sum(steps(100, 100)).tolist() == 127
 
 
-def test_plain_values_beside_quantised_ones_are_real_numbers():
+def test_plain_values_next_to_quantised_ones_are_real_numbers():
     x = steps(1, 2)
     assert (x + 1).tolist() == [3, 4] and (1.0 + x).tolist() == [3, 4]
     assert (x + Tensor([1.0, 2.0])).tolist() == [3, 6]
@@ -190,13 +190,13 @@ def test_saved_and_loaded(tmp_path):
 
 
 @pytest.mark.parametrize("function", [F.exp, F.softmax, lambda x: x * x, lambda x: x == x, F.dot])
-def test_what_has_no_meaning_says_so(function):
+def test_meaningless_calls_raise(function):
     with pytest.raises((RuntimeError, TypeError)) as info:
         function(steps(1, 2)) if function is not F.dot else F.exp(steps(1, 2))
     assert "has no meaning for Tensors of quantised dtypes" in str(info.value)
 
 
-def test_dtypes_that_do_not_go_together_are_named():
+def test_mismatched_dtypes_are_named():
     with pytest.raises(RuntimeError, match=r"QuantizedS8\(0.5\) and QuantizedS8\(0.25\)"):
         F.concat([steps(1), steps(1, dtype=D.qint8(0.25))])
     with pytest.raises(RuntimeError, match="bool"):
@@ -246,7 +246,7 @@ def test_sums_of_products_are_exact_in_traces():
         assert got.tolist() == want.tolist() and shown(got.dtype) == "QuantizedS32(0.125)"
 
 
-def test_kinds_of_your_own_know_whether_they_are_unsigned():
+def test_custom_kinds_know_whether_they_are_unsigned():
     kinds = [D.QuantDtypeMeta("a", None, name, 0, 3) for name in ("int8", "uint8")]
     assert [kind.is_unsigned for kind in kinds] == [False, True]
     assert D.QuantDtypeMeta("a", None, "int8", 0, 3, True).is_unsigned
@@ -265,7 +265,7 @@ def test_kinds_of_your_own_know_whether_they_are_unsigned():
         ("isinf", [False, False, False]),
     ],
 )
-def test_questions_about_plain_tensors(mode, expected):
+def test_queries_of_plain_tensors(mode, expected):
     x, y = Tensor([1.0, 1.0, np.nan]), Tensor([1.0, 2.0, 3.0])
     given = (x,) if mode.startswith("is") else (x, y)
     answer = F.elemwise._elemwise_multi_type(*given, mode=mode, dtype="bool")

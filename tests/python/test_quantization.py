@@ -47,7 +47,7 @@ class Nested(M.Module):
         return x
 
 
-def test_parts_are_replaced_wherever_they_stand():
+def test_parts_are_replaced_everywhere():
     net = Q.quantize_qat(Nested())
     assert type(net.many[0]) is type(net.pair[0]) is QAT.Elemwise
     assert net.many[1]["again"] is net.shared and type(net.shared) is QAT.Elemwise
@@ -141,7 +141,7 @@ def test_synchronised_averages_can_be_disabled():
     assert observer.max_val.item() == 1
 
 
-def test_scales_found_are_kept_by_those_that_learn():
+def test_learned_quantisers_keep_found_scales():
     net = Q.quantize_qat(conv_net(), qconfig=Q.min_max_fakequant_qconfig)
     net(image())
     found = net[1].act_observer.get_qparams().scale.item()
@@ -289,7 +289,7 @@ def test_easy_quant_of_parts_that_take_lists():
     assert net(image()).shape == (2, 6, 6, 6)
 
 
-def test_new_observers_stand_in_the_places_of_the_old():
+def test_new_observers_replace_the_old_ones():
     net = Q.quantize_qat(M.Sequential(M.Linear(2, 2)), qconfig=Q.calibration_qconfig)
     net(F.ones((1, 2)))
     Q.reset_qconfig(net, Q.passive_qconfig)
@@ -390,7 +390,7 @@ def test_qat_modules_can_be_imported_first():
         (lambda: M.Linear(2, 2), (5, 2)),
     ],
 )
-def test_weights_beyond_what_was_observed_are_cut_as_in_training(make, size):
+def test_weights_beyond_the_observed_range_are_clipped_as_in_training(make, size):
     qat = Q.quantize_qat(make(), qconfig=Q.min_max_fakequant_qconfig)
     x = Tensor(np.random.default_rng(0).standard_normal(size).astype("float32"))
     qat.act_observer.min_val[...], qat.act_observer.max_val[...] = -4, 4
@@ -460,7 +460,7 @@ def test_quantised_without_training_a_net_stays_near(name):
     assert not net[1]._forward_hooks and not quantised[1]._forward_hooks
 
 
-def test_a_worse_layer_is_told():
+def test_worse_layer_is_reported():
     net = trained_like_net()
     quantised = Q.quantize_post_training(net, [image()], inplace=False)
     weight = quantised[2].weight
@@ -474,7 +474,7 @@ def observed(observer, values):
     return observer.get_qparams().scale.item() * 127.5
 
 
-def test_outliers_are_left_out():
+def test_outliers_are_dropped():
     values = np.random.default_rng(0).standard_normal(100_000)
     values[0] = 1000
     assert observed(Q.MinMaxObserver(), values) == pytest.approx(1000)
@@ -484,7 +484,7 @@ def test_outliers_are_left_out():
     assert 2 < observed(Q.EntropyObserver(), values) < 200
 
 
-def test_what_is_even_is_not_cut():
+def test_even_sizes_are_not_cropped():
     values = np.linspace(-3, 3, 10_001)
     for observer in (Q.EntropyObserver(), Q.PercentileObserver(100), Q.HistogramObserver()):
         assert observed(observer, values) == pytest.approx(3, rel=0.01)
@@ -579,7 +579,7 @@ OTHER_QCONFIGS = {
 
 
 @pytest.mark.parametrize("name", OTHER_QCONFIGS)
-def test_integers_give_what_training_gave(name):
+def test_integers_match_training(name):
     net = Q.quantize_qat(conv_net(), qconfig=Q.min_max_fakequant_qconfig)
     net(image())
     if name.startswith("learned"):

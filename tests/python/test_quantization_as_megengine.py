@@ -25,7 +25,7 @@ def test_qat_products_of_batches_are_those_of_megengine():
     np.testing.assert_array_equal(columns, [[[2, 3, 2, 3], [-1, 0, -1, 0]]])
 
 
-def test_a_bias_takes_steps_while_weight_and_result_do():
+def test_bias_is_quantised_with_weight_and_result():
     part = QAT.Linear.from_float_module(M.Linear(2, 1))
     part.set_qconfig(Q.min_max_fakequant_qconfig)
     x = part.apply_quant_activation(Tensor([[1.0, 2.0]]))
@@ -60,7 +60,7 @@ def test_synchronised_extremes_are_observed_always():
 
 
 @pytest.mark.parametrize("kind", ["LinearBn1d", "LinearBnRelu1d"])
-def test_the_unread_bias_beside_a_linear_map_starts_at_zero(kind):
+def test_unused_bias_of_a_linear_map_starts_at_zero(kind):
     part = getattr(M, kind)(3, 2)
     part.bias[...] = Tensor([1.0, 2.0])
     part.linear.bias[...] = Tensor([3.0, 4.0])

@@ -58,7 +58,7 @@ def saved_and_loaded(obj, protocol=pickle.DEFAULT_PROTOCOL, **kwargs):
 @pytest.mark.parametrize("protocol", [2, 5])
 @pytest.mark.parametrize("weights_only", [False, True])
 @pytest.mark.parametrize("name", NETS)
-def test_nets_come_back(name, weights_only, protocol):
+def test_nets_round_trip(name, weights_only, protocol):
     net = NETS[name]()
     other = saved_and_loaded(net, protocol, weights_only=weights_only)
     assert repr(other) == repr(net)
@@ -67,7 +67,7 @@ def test_nets_come_back(name, weights_only, protocol):
 
 @pytest.mark.parametrize("weights_only", [False, True])
 @pytest.mark.parametrize("name", ["qat", "quantised", "channels"])
-def test_state_comes_back_into_another_net(name, weights_only):
+def test_state_loads_into_another_net(name, weights_only):
     net, other = NETS[name](), NETS[name]()
     state = saved_and_loaded(net.state_dict(), weights_only=weights_only)
     other.load_state_dict(state)
@@ -143,7 +143,7 @@ def test_fake_quantisers_in_graphs_hold_their_scale():
         fake_quant.set_qparams(Q.create_qparams(dtype_meta="qint4", scale=mge.Tensor(0.5)))
 
 
-def test_scales_of_tensors_come_back():
+def test_scales_of_tensors_round_trip():
     x = mge.Tensor([1.0])
     x.qparams.update(
         Q.create_qparams(Q.QuantMode.ASYMMERTIC, "quint8", mge.Tensor(0.5), mge.Tensor(3.0))
@@ -213,7 +213,7 @@ def test_files_of_megengine(name, weights_only):
     np.testing.assert_allclose(net(mge.Tensor(x)).numpy(), want, rtol=1e-5, atol=1e-6)
 
 
-def test_one_goes_on_with_files_of_megengine():
+def test_training_continues_from_megengine_files():
     net = Q.reset_qconfig(megengine_file("qat.pkl", False), Q.passive_qconfig)
     net.train()
     net(image())

@@ -299,7 +299,7 @@ class Story:
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row["id"])
-def test_goes_as_recorded(row):
+def test_matches_the_recording(row):
     if "error" in row:
         assert expect_error("new", row, lambda: Story(row))
         return

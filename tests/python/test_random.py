@@ -117,7 +117,7 @@ def test_multinomial_draws_by_weights():
     assert sorted(mge.random.multinomial(mge.Tensor([0.1, 5.0]), 2).numpy()) == [0, 1]
 
 
-def test_parameters_broadcast_behind_the_size():
+def test_parameters_broadcast_after_the_size():
     two, column = mge.Tensor([1.0, 2.0]), mge.Tensor([[1], [2], [3]])
     assert mge.random.gamma(two, column, size=(5,)).shape == (5, 3, 2)
     assert mge.random.beta(two, 3, size=4).shape == (4, 2)
@@ -154,7 +154,7 @@ def test_a_stream_takes_parameters_on_its_device_only():
         stream.multinomial(elsewhere, 1)
 
 
-def test_what_is_drawn_has_no_gradient_and_order_has():
+def test_samples_have_no_gradient_but_sorted_values_do():
     x = mge.Tensor([1.0, 2.0, 3.0])
     with mge.autodiff.GradManager().attach(x) as gm:
         gm.backward((mge.random.gamma(x, x) + mge.random.poisson(x) + x).sum())
@@ -166,7 +166,7 @@ def test_what_is_drawn_has_no_gradient_and_order_has():
     np.testing.assert_array_equal(x.grad.numpy()[y.numpy().astype(int) - 1], [1, 10, 100])
 
 
-def test_a_state_brings_all_streams_back():
+def test_state_restores_all_streams():
     mge.random.seed(31)
     own = RNG(seed=4)
     own.normal(), mge.random.normal(), mge.random.normal(size=(2,))
@@ -244,7 +244,7 @@ if __name__ == "__main__":
 """
 
 
-def test_training_with_dropout_and_workers_goes_on_bit_for_bit(tmp_path):
+def test_training_with_dropout_and_workers_resumes_bit_for_bit(tmp_path):
     script = tmp_path / "resumed.py"
     script.write_text(RESUMED)
     for part in ("first", "second"):
@@ -280,7 +280,7 @@ def test_wrong_arguments():
     "seed, error",
     [(-1, ValueError), (1 << 64, TypeError), (1.5, TypeError), (None, TypeError)],
 )
-def test_seeds_that_are_none(seed, error):
+def test_invalid_seeds(seed, error):
     with pytest.raises(error):
         mge.random.seed(seed)
     if seed is not None:

@@ -309,7 +309,7 @@ def test_own_gradient_rules():
     ],
 )
 @pytest.mark.parametrize("mode", ["record_only", "without_host"])
-def test_options_without_effect_say_so(mode, options, name):
+def test_options_without_effect_are_reported(mode, options, name):
     with pytest.warns(UserWarning, match=rf"\[trace\] {name} has no effect"):
         trace(plain, **{mode: True}, **options)
 

@@ -75,7 +75,7 @@ def own_printing():
     ],
     ids=str,
 )
-def test_print_options_are_those_of_numpy(options, own_printing):
+def test_print_options_match_numpy(options, own_printing):
     numpys = np.get_printoptions()
     mge.set_printoptions(**options)
     profiles = {

@@ -39,7 +39,7 @@ def saved(tensors):
     return stream.getvalue()
 
 
-def test_what_is_written_the_package_reads():
+def test_package_reads_written_files():
     arrays = {f"a.{name}": np.arange(6).reshape(2, 3).astype(name) for name in DTYPES}
     arrays |= {"empty": np.zeros((0, 3), np.float32), "scalar": np.array(2.5, np.float32)}
     arrays |= {"ß\n": np.arange(4, dtype=">i4")[::2], "wide": np.arange(3)}
@@ -57,7 +57,7 @@ def test_what_is_written_the_package_reads():
     assert all(header[k]["data_offsets"][0] % v.itemsize == 0 for k, v in found.items())
 
 
-def test_what_the_package_writes_is_read(tmp_path):
+def test_package_files_are_read(tmp_path):
     arrays = {
         name: np.arange(6).reshape(2, 3).astype(name) for name in (*DTYPES, "int64", "uint32")
     }
@@ -74,7 +74,7 @@ def test_what_the_package_writes_is_read(tmp_path):
     assert mge.load(path, map_location="cpu1")["bool"].device == "cpu1:0"
 
 
-def test_a_state_dict_goes_round(tmp_path):
+def test_state_dict_round_trips(tmp_path):
     net, other = M.Linear(3, 2), M.Linear(3, 2)
     path = tmp_path / "net.safetensors"
     mge.save(net.state_dict(), path, format="safetensors")
@@ -82,7 +82,7 @@ def test_a_state_dict_goes_round(tmp_path):
     np.testing.assert_array_equal(other.weight.numpy(), net.weight.numpy())
 
 
-def test_bfloat16_and_quantised_tensors_go_round():
+def test_bfloat16_and_quantised_tensors_round_trip():
     tensors = {
         "half": mge.Tensor([1.5, -2.0], dtype="bfloat16"),
         "s8": mge.Tensor([1.0, -2.0]).astype(dtypes.qint8(0.1)),
@@ -177,7 +177,7 @@ def test_many_dimensions_are_refused_at_once():
     assert time.process_time() - start < 60  # their product takes minutes
 
 
-def test_what_tensors_cannot_hold_is_named_and_the_rest_is_read():
+def test_unsupported_tensors_are_named_and_others_read():
     parts = {
         "good": (entry(), np.float32(7).tobytes()),
         "wide": (entry("I64", (1,), 0, 8), np.int64(1 << 40).tobytes()),
@@ -212,7 +212,7 @@ def test_what_tensors_cannot_hold_is_named_and_the_rest_is_read():
         )["a"]
 
 
-def test_what_cannot_be_written_is_named():
+def test_unwritable_outputs_are_named():
     for value, message in (
         ([1, 2], "takes a dict"),
         ({1: np.zeros(1)}, "names tensors by texts"),

@@ -123,7 +123,7 @@ def both(make):
         lambda x: calibrated(x),
     ],
 )
-def test_constants_are_made_beside_operands(make):
+def test_constants_are_created_on_the_device_of_operands(make):
     there, here = both(make)
     assert (there.device, here.device) == ("cpu1:0", "cpu2:0")
     np.testing.assert_allclose(there.numpy(), here.numpy(), rtol=1e-5)
@@ -163,7 +163,7 @@ def calibrated(x):
         lambda x: trace(lambda x: mge.random.gamma(x, 1.0, size=(x.shape[0],)), symbolic=True)(x),
     ],
 )
-def test_random_numbers_are_drawn_beside_operands(draw):
+def test_random_numbers_are_drawn_on_the_device_of_operands(draw):
     assert draw(mge.Tensor([1.0, 2.0, 3.0], device="cpu1")).device == "cpu1:0"
 
 
@@ -179,7 +179,7 @@ def test_shapes_in_traces_follow_tensors_on_several_devices():
         assert (z.device, z.shape) == ("cpu3:0", (2, 2, 1))
 
 
-def test_arrays_are_inputs_of_models_beside_tensors(tmp_path):
+def test_arrays_and_tensors_are_inputs_of_models(tmp_path):
     function = trace(symbolic=True, capture_as_const=True)(lambda x, y: x * 2 + y)
     function(mge.Tensor([1.0]), mge.Tensor([1.0]))
     function.dump(str(tmp_path / "net.mge"), arg_names=["x", "y"], output_names=["z"])

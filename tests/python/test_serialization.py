@@ -141,7 +141,7 @@ def tensor_with_scale():
         lambda: T.Compose([T.Resize(4), T.ColorJitter(0.1), T.RandomResizedCrop(4)]),
     ],
 )
-def test_pickles_name_what_megengine_has(make):
+def test_pickles_use_megengine_names(make):
     names = set()
 
     class Watching(pickle.Unpickler):
@@ -161,7 +161,7 @@ class NoSets(pickle.Unpickler):
         return super().find_class(module, name)
 
 
-def test_tensors_are_mapped_whatever_reads_the_pickle():
+def test_tensors_are_mapped_with_any_pickle_module():
     content = pickle.dumps([mge.Tensor([1.0], device="cpu0"), mge.Parameter(2.0, device="cpu0")])
     other = types.SimpleNamespace(load=pickle.load)
     tensors = mge.load(io.BytesIO(content), map_location={"cpu0": "cpu1"}, pickle_module=other)
@@ -169,7 +169,7 @@ def test_tensors_are_mapped_whatever_reads_the_pickle():
     assert str(pickle.loads(content)[0].device) == "cpu0:0"
 
 
-def test_another_module_decides_what_it_reads():
+def test_custom_pickle_module_decides_types():
     refusing = types.SimpleNamespace(Unpickler=pickle.Unpickler, load=lambda f: NoSets(f).load())
     with pytest.raises(pickle.UnpicklingError, match="sets are refused"):
         mge.load(io.BytesIO(pickle.dumps({1}, 0)), pickle_module=refusing)
@@ -290,7 +290,7 @@ def test_devices_and_their_memory():
         mge.set_default_device("nosuchdevice")
 
 
-def test_xpux_of_a_file_is_the_default_gpu_where_it_is_one():
+def test_xpux_of_a_file_is_the_default_gpu_if_present():
     file = io.BytesIO()
     mge.save(mge.Tensor([1.0], device="xpux"), file)
 
@@ -320,7 +320,7 @@ class Sample:
     """A class that no longer exists when its file is read."""
 
 
-def test_damaged_and_foreign_files_are_told_apart(tmp_path):
+def test_damaged_and_foreign_files_have_different_errors(tmp_path):
     path = tmp_path / "state.pkl"
     mge.save({"t": mge.Tensor(np.zeros(100, np.float32))}, path)
     whole = path.read_bytes()
@@ -342,7 +342,7 @@ def test_damaged_and_foreign_files_are_told_apart(tmp_path):
             mge.load(io.BytesIO(content))
 
 
-def test_a_class_that_is_gone_is_named(monkeypatch):
+def test_missing_class_is_named(monkeypatch):
     content = pickle.dumps({"net": Sample()})
     monkeypatch.delattr(f"{__name__}.Sample")
     with (
@@ -365,7 +365,7 @@ class Failing:
         raise KeyError("of its own")
 
 
-def test_what_a_class_of_the_file_raises_stays():
+def test_exceptions_of_file_classes_propagate():
     failing = Failing()
     failing.attribute = 1
     content = pickle.dumps(failing)
@@ -415,7 +415,7 @@ def test_dtypes_that_megengine_names_by_classes(pickled, dtype, values, weights_
 
 @pytest.mark.parametrize("pickled", [BFLOAT16, INTB2])
 @pytest.mark.filterwarnings("ignore:.*the file names:UserWarning")
-def test_damage_in_files_of_megengines_dtypes_is_told_as_such(pickled):
+def test_damaged_files_of_megengine_dtypes_are_reported_as_damaged(pickled):
     reported = 0
     for place in range(len(pickled)):
         changed = bytearray(pickled)

@@ -60,7 +60,7 @@ def test_a_write_leaves_the_gradient(make, size, write):
     del leaf
 
 
-def test_what_is_computed_after_a_write_follows_it():
+def test_computation_after_a_write_sees_it():
     w = shared([1.0, 2.0])
     with GradManager().attach(w) as gm:
         first = (w * w).sum()
@@ -122,7 +122,7 @@ def double(queue, done):
     done.put(True)
 
 
-def test_a_process_that_got_it_from_a_queue_writes():
+def test_receiving_process_writes():
     context = mp.get_context("fork")
     queue, done = context.Queue(), context.Queue()
     process = context.Process(target=double, args=(queue, done))

@@ -110,7 +110,7 @@ def test_read_only_data_is_not_written():
     np.testing.assert_array_equal(x.numpy(), [1, 2, 3])
 
 
-def test_memory_lives_as_long_as_somebody_has_it():
+def test_memory_lives_as_long_as_its_references():
     tensor = mge.Tensor(np.arange(1000, dtype=np.float32))
     array = np.from_dlpack(tensor)
     del tensor
@@ -165,7 +165,7 @@ def test_both_forms_of_capsules():
         from_dlpack(capsule)
 
 
-def test_the_constructor_takes_over_what_it_can():
+def test_constructor_shares_memory_if_possible():
     array = np.ones(3, np.float32)
     assert address(mge.Tensor(Producer(array)).numpy()) == address(array)
     assert address(mge.Tensor(Producer(array), no_cache=True).numpy()) != address(array)
@@ -173,7 +173,7 @@ def test_the_constructor_takes_over_what_it_can():
     assert wide.dtype == np.int32 and list(wide.numpy()) == [0, 1, 2]
 
 
-def test_what_cannot_be_shared_is_refused():
+def test_unshareable_tensors_are_refused():
     for array, message in (
         (np.zeros(2), "type code 2 with 64 bits"),
         (np.zeros(2, np.int64), "type code 0 with 64 bits"),
@@ -198,7 +198,7 @@ def test_what_cannot_be_shared_is_refused():
         from_dlpack(elsewhere)
 
 
-def test_bfloat16_goes_through_capsules():
+def test_bfloat16_passes_through_capsules():
     tensor = mge.Tensor([1.5, -2.0], dtype="bfloat16")
     back = from_dlpack(tensor)
     assert dtypes.is_bfloat16(back.dtype)
@@ -256,7 +256,7 @@ def test_many_round_trips_need_no_more_memory():
     assert resident() - before < 4 << 20
 
 
-def test_memory_may_be_given_back_in_any_thread():
+def test_memory_may_be_released_in_any_thread():
     held = [np.from_dlpack(mge.Tensor(np.zeros(100, np.float32))) for _ in range(50)]
     held += [from_numpy(np.zeros(100, np.float32)) for _ in range(50)]
     threads = [threading.Thread(target=held.pop) for _ in range(100)]

@@ -38,7 +38,7 @@ def on_gpu(values, number=0, dtype="float32"):
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("shape", [(), (0, 3), (1,), (2, 3, 4)])
-def test_memory_goes_round(dtype, shape):
+def test_memory_is_reused(dtype, shape):
     x = on_gpu(np.ones(shape), dtype=dtype)
     assert x.__dlpack_device__() == (2, 0)
     for back in (from_dlpack(x), from_dlpack(to_dlpack(x)), mge.Tensor(Producer(x))):
@@ -46,7 +46,7 @@ def test_memory_goes_round(dtype, shape):
         np.testing.assert_array_equal(back.numpy(), x.numpy())
 
 
-def test_what_one_writes_the_other_reads():
+def test_each_reads_files_of_the_other():
     x = on_gpu(np.zeros((2, 3)))
     y = from_dlpack(x)
     y[0] = 5
@@ -65,7 +65,7 @@ def test_results_of_work_that_is_under_way():
         np.testing.assert_array_equal((y + y).numpy(), np.full(1000, 14))
 
 
-def test_streams_are_named_as_the_protocol_says():
+def test_streams_are_named_by_the_protocol():
     x = on_gpu([1.0, 2.0])
     producer = Producer(x)
     np.testing.assert_array_equal(from_dlpack(producer).numpy(), [1, 2])
@@ -81,7 +81,7 @@ def test_streams_are_named_as_the_protocol_says():
     assert _mge.stream_address("cpu0") is None
 
 
-def test_memory_lives_as_long_as_somebody_has_it():
+def test_memory_lives_as_long_as_its_references():
     gc.collect()
     before = get_allocated_memory("gpu0")
     x = on_gpu(np.arange(100_000))
@@ -106,7 +106,7 @@ def test_gradients_go_through():
     np.testing.assert_array_equal(x.grad.numpy(), [2, 4])
 
 
-def test_to_the_host_and_what_is_refused():
+def test_to_the_host_and_refusals():
     x = on_gpu([1.0, 2.0])
     host = from_dlpack(x.__dlpack__(dl_device=(1, 0), max_version=(1, 0)))
     assert host.device.physical_name.startswith("cpu")

@@ -82,7 +82,7 @@ def test_an_error_on_purpose():
         mge.functional.utils._simulate_error()
 
 
-def test_operators_that_change_what_they_read_are_named(monkeypatch):
+def test_operators_that_change_their_inputs_are_named(monkeypatch):
     from megengine import _mge
     from megengine.core._imperative_rt import TensorSanityCheckImpl
     from megengine.core.profiling_state import state

@@ -40,7 +40,7 @@ def test_methods_in_the_stub_have_an_object_and_a_result():
 
 
 @pytest.mark.parametrize("package", ["megengine", "megenginelite"])
-def test_packages_say_that_they_have_types(package):
+def test_packages_declare_types(package):
     assert (ROOT / "python" / package / "py.typed").exists()
     assert (Path(megengine.__file__).parents[1] / package / "py.typed").exists()
 

@@ -62,7 +62,7 @@ def test_in_a_trace(symbolic):
         np.testing.assert_allclose(traced(*arguments()).numpy(), expected, atol=1e-6)
 
 
-def test_gradients_of_its_own():
+def test_custom_gradients():
     @subgraph_fn("product", "float32", "xpux", nr_inputs=2, custom_grad=True)
     def product(inputs, f, c):
         x, y = inputs
@@ -109,7 +109,7 @@ def test_operators_and_builders():
         assert apply(made, Tensor([4.0]))[0].item() == 8
 
 
-def test_signs_that_nobody_knows():
+def test_unknown_einsum_signs():
     with pytest.raises(AssertionError, match="unknown operator '@' of 1 operand"):
         subgraph("wrong", "float32", "xpux", 1)(lambda i, f, c: ((f("@", i[0]),), (True,)))
     function = interpret_subgraph(lambda i, f, c: ((f("@", i[0]),), (True,)), "float32", "xpux")

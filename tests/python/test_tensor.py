@@ -31,7 +31,7 @@ def test_in_place_operators_keep_the_object_and_touch_no_other():
     np.testing.assert_array_equal(kept.numpy(), [1, 2])
 
 
-def test_slices_are_no_views():
+def test_slices_are_not_views():
     x = Tensor([[1.0, 2.0], [3.0, 4.0]])
     row, flat = x[0], x.reshape(-1)
     x[0] = 9
@@ -74,7 +74,7 @@ def assigned(x, value):
 
 
 @pytest.mark.parametrize("key", [slice(None), (slice(None), slice(0, 3)), slice(0, 2)])
-def test_a_tensor_whose_elements_are_all_replaced_has_a_gradient_of_zeros(key):
+def test_fully_overwritten_tensor_has_zero_gradient(key):
     x, v = F.ones((2, 3)), F.zeros(3)
     with GradManager().attach([x, v]) as gm:
         x[key] = v
@@ -88,7 +88,7 @@ def test_a_tensor_whose_elements_are_all_replaced_has_a_gradient_of_zeros(key):
 
 
 @pytest.mark.parametrize("dtype", ["nonsense", 3, "int128"])
-def test_a_dtype_that_is_none(dtype):
+def test_invalid_dtype(dtype):
     with pytest.raises(ValueError, match=f"{dtype!r} is not a dtype"):
         Tensor([1.0]).astype(dtype)
 
@@ -128,7 +128,7 @@ def test_conversion_to_numbers():
     assert f"{Tensor(1.234):.2f}" == "1.23"
 
 
-def test_what_is_not_defined_says_so():
+def test_undefined_names_raise():
     x = Tensor([1.0])
     with pytest.raises(NotImplementedError):
         1.0 in x  # noqa: B015
@@ -260,7 +260,7 @@ def test_python_reads_a_tensor_as_a_sequence():
     np.testing.assert_array_equal(backwards, array[::-1])
 
 
-def test_shapes_and_patterns_that_are_none():
+def test_invalid_shapes_and_patterns():
     x = Tensor(np.zeros((2, 3), np.float32))
     with pytest.raises(TypeError, match="a shape is integers or a Tensor, got NoneType"):
         F.reshape(x, None)
@@ -299,7 +299,7 @@ def test_names_that_are_not_there_yet():
         Tensor(1).numpy(),
     ],
 )
-def test_an_index_array_without_axes_is_a_number(key):
+def test_zero_dimensional_index_is_a_number(key):
     x = np.arange(6, dtype="float32").reshape(2, 3)
     np.testing.assert_array_equal(Tensor(x)[key].numpy(), x[key])
     changed, expected = Tensor(x), x.copy()
@@ -309,7 +309,7 @@ def test_an_index_array_without_axes_is_a_number(key):
         Tensor(x)[np.array(1.0)]
 
 
-def test_objects_come_and_go_with_what_was_given_to_them():
+def test_objects_release_their_resources():
     users = sys.getrefcount(mge.Tensor)
     for _ in range(20):
         kept = [mge.Tensor([1.0]) + i for i in range(100)]

@@ -69,7 +69,7 @@ def test_a_traced_method():
     check(at_once(lambda number: model(image(number)).numpy()), wanted)
 
 
-def test_a_traced_function_that_calls_itself_beside_the_trace():
+def test_traced_function_that_calls_itself():
     @trace(symbolic=True)
     def halves(x, depth):
         if depth:

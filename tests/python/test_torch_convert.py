@@ -181,7 +181,7 @@ def layers():
 
 @needs_torch
 @pytest.mark.parametrize("layer, shape", layers() if HAS_TORCH else [])
-def test_layers_that_both_have(layer, shape):
+def test_layers_of_both_networks(layer, shape):
     ours = convert_module(layer)
     x = image(1, shape)
     wanted, wanted_grads = torch_gradients(layer, x)
@@ -224,7 +224,7 @@ def test_whole_channels_are_dropped():
 
 
 @needs_torch
-def test_what_has_no_counterpart_is_named():
+def test_operators_without_counterpart_are_named():
     for layer, message in (
         (nn.Sequential(nn.Sequential(nn.GRU(2, 3))), r"module\.0\.0 is a GRU.*torch\.onnx\.export"),
         (nn.MaxPool2d(2, return_indices=True), "MaxPool2d with dilation or return_indices"),
@@ -264,6 +264,6 @@ def test_state_dicts_take_our_shapes():
 
 
 @pytest.mark.skipif(HAS_TORCH, reason="PyTorch is installed")
-def test_without_pytorch_it_says_so():
+def test_without_pytorch_it_raises():
     with pytest.raises(ImportError, match="pip install torch"):
         TorchModule(None)

@@ -155,7 +155,7 @@ def assert_read(got, want):
 
 @needs_torch
 @pytest.mark.parametrize("is_archive", [True, False])
-def test_what_pytorch_itself_has_written(tmp_path, is_archive):
+def test_files_written_by_pytorch(tmp_path, is_archive):
     import torch
 
     base = torch.arange(12.0).reshape(3, 4)
@@ -288,7 +288,7 @@ def test_compressed_and_other_archives_are_refused(write):
         mge.load(io.BytesIO(file.getvalue()))
 
 
-def test_errors_say_what_to_do(write):
+def test_errors_give_the_remedy(write):
     file = write({"x": Stored(W)}).getvalue()
     with pytest.raises(pickle.UnpicklingError, match="or a checkpoint that is cut off"):
         mge.load(io.BytesIO(file[:-30]))

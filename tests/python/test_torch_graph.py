@@ -142,7 +142,7 @@ def test_attention_layer_treats_hidden_rows_as_pytorch(need_weights):
     np.testing.assert_allclose(got.numpy(), want.detach().numpy(), rtol=1e-4, atol=1e-5)
 
 
-def test_halves_are_rounded_to_the_even_number():
+def test_ties_round_to_even():
     x = np.float32([-2.5, -1.5, -0.5, 0.5, 1.5, 2.5, 3.5, 0.4, -1.6, 2.0])
     np.testing.assert_array_equal(FUNCTIONS["round"](mge.Tensor(x)).numpy(), np.round(x))
     assert FUNCTIONS["mod"](-7, 3) == 2
@@ -405,7 +405,7 @@ def test_positional_arguments_are_pytorchs():
 
 
 @needs_torch
-def test_changes_that_others_would_see_are_refused():
+def test_changes_of_shared_values_are_refused():
     def view(self, x):
         x.view(-1).add_(1)
         return x
@@ -514,7 +514,7 @@ def test_hooks_and_other_things_are_refused():
 
 
 @needs_torch
-def test_what_cannot_be_recorded_is_named():
+def test_unrecordable_operations_are_named():
     class Fourier(nn.Module):
         def forward(self, x):
             return torch.fft.fft(x + 1)

@@ -58,7 +58,7 @@ def test_values_can_be_read_on_the_way(symbolic):
 
 
 @both_modes
-def test_tensors_from_outside_are_fed_anew(symbolic):
+def test_tensors_from_outside_are_fed_again(symbolic):
     weight = floats(1.0)
 
     @trace(symbolic=symbolic)

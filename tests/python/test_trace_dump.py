@@ -127,7 +127,7 @@ def test_dump_options_are_carried_by_the_model():
     ],
     ids=lambda argument: next(iter(argument)),
 )
-def test_arguments_of_dump_without_effect_are_told(argument):
+def test_dump_arguments_without_effect_warn(argument):
     predict = make_predictor()
     predict(Tensor(np.ones((2, 4), np.float32)))
     with pytest.warns(UserWarning, match=next(iter(argument))):
@@ -163,7 +163,7 @@ def test_dict_keys_become_output_names(tmp_path):
     assert f.dump(io.BytesIO()).outputs == ["a", "b"]
 
 
-def test_dump_refuses_what_it_cannot_write():
+def test_dump_refuses_unsupported_models():
     @trace(symbolic=True)
     def external(x):
         return x + 1

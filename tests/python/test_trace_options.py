@@ -33,7 +33,7 @@ def test_options_as_decorator_and_methods():
     assert net.run(floats(3.0)).item() == 9
 
 
-def test_a_level_below_zero_compares_what_was_replaced():
+def test_level_below_zero_compares_replaced_steps():
     config = GraphOptimizationConfig(jit_fuse_dimshuffle=True, jit_fuse_reduce=None)
 
     @trace(symbolic=True, opt_level=-1, graph_opt_config=config)
@@ -133,7 +133,7 @@ def test_a_dtr_config_is_a_budget():
         trace(chain, dtr_config=DTRConfig(1), sublinear_memory_config=SublinearMemoryConfig())
 
 
-def test_imperative_is_not_dropped_in_silence():
+def test_dropping_imperative_warns():
     with pytest.warns(UserWarning, match="imperative has no effect"):
         trace(lambda x: x, imperative=True)
 

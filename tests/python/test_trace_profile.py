@@ -88,7 +88,7 @@ def test_a_profile_has_the_form_of_megengines(symbolic):
     assert 0 < last_host < seconds
 
 
-def test_without_profiling_there_is_none():
+def test_without_profiling_there_is_no_profile():
     f = trace(lambda x: x + 1)
     for _ in range(2):
         with pytest.raises(TypeError, match="trace with profiling=True"):
@@ -97,7 +97,7 @@ def test_without_profiling_there_is_none():
 
 
 @both_modes
-def test_a_recording_has_none(symbolic):
+def test_recording_has_no_host_times(symbolic):
     f = trace(lambda x: x + 1, symbolic=symbolic, profiling=True)
     with pytest.raises(TypeError, match="no compiled call has run"):
         f.get_profile()
@@ -210,7 +210,7 @@ def test_a_training_step(symbolic):
     assert sum(end - start for start, _, end in times(profile)) > 0
 
 
-def test_loops_and_branches_tell_their_inside():
+def test_loops_and_branches_report_inner_steps():
     @trace(symbolic=True, profiling=True)
     def f(flag, x):
         y = F.cond(flag, F.exp, lambda x: F.softmax(x, axis=0), x)
@@ -272,7 +272,7 @@ def test_calls_that_fail():
     assert types(f.get_profile()) == ["exp", "softmax"]
 
 
-def test_what_is_not_traced_is_not_in_it():
+def test_untraced_code_is_not_in_it():
     @trace(profiling=True)
     def inner(x):
         return F.exp(x)
@@ -290,7 +290,7 @@ def test_what_is_not_traced_is_not_in_it():
         inner.get_profile()
 
 
-def test_another_thread_may_ask_during_calls():
+def test_another_thread_may_query_during_calls():
     f = trace(lambda x: F.softmax(F.exp(x), axis=0), symbolic=True, profiling=True)
     f(ones(50, 50))
     done = threading.Event()

@@ -178,7 +178,7 @@ def test_functions_methods_and_shapes():
     assert got[0].shape == (2, 6, 20) and got[1].shape == (2, 3, 4, 5) and int(got[-1]) == x.size
 
 
-def test_flattened_names_tell_where_expressions_are_from():
+def test_flattened_names_show_the_origin_of_expressions():
     class Twice(M.Module):
         def __init__(self):
             super().__init__()

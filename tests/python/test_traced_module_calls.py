@@ -98,7 +98,7 @@ def test_wrong_calls():
         trace_module(Scaled(), object())
 
 
-def test_a_value_that_is_no_argument_is_an_error():
+def test_unknown_argument_value_is_an_error():
     class Inner(M.Module):
         def forward(self, x):
             return x + self.other

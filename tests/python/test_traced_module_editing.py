@@ -106,7 +106,7 @@ def test_formats(traced):
     assert str(format(traced.graph, "p")).startswith("Net.Graph (Net_self, Net_x) {\n\t%2:\tNet_e")
 
 
-def test_expressions_and_nodes_tell_what_they_are(traced):
+def test_expressions_and_nodes_describe_themselves(traced):
     graph = traced.graph
     mul, add = one(graph, "mul_out"), graph.outputs[0]
     assert mul.shape == (2, 3, 4, 4) and mul.dtype == np.float32 and mul.device == "xpux:0"
@@ -206,7 +206,7 @@ def test_insert_and_replace(traced, net):
     assert [each._id for each in flat.exprs()] == list(range(flat.exprs().as_count()))
 
 
-def test_the_place_of_what_is_inserted(traced):
+def test_position_of_inserted_nodes(traced):
     graph = traced.graph
     a_out, tanh = one(graph, "a_out"), one(graph, "tanh_out")
     with graph.insert_exprs(tanh.expr):
@@ -223,7 +223,7 @@ def test_the_place_of_what_is_inserted(traced):
         graph.insert_exprs(traced.a.graph._exprs[0])
 
 
-def test_a_circle_is_refused(traced):
+def test_cycle_is_refused(traced):
     graph = traced.graph
     a_out, tanh = one(graph, "a_out"), one(graph, "tanh_out")
     a_out.expr.replace_inputs({graph.inputs[1]: tanh})
@@ -340,7 +340,7 @@ def test_inner_graphs_are_edited(traced, net):
     assert_equal(traced(x), F.tanh(net.e(F.relu(net.a.c(x) * 2))) * 2 + net.bias)
 
 
-def test_what_is_not_used_is_removed_unless_told(traced):
+def test_unused_nodes_are_removed_by_default(traced):
     graph = traced.graph
     with graph.insert_exprs():
         kept, removed = F.exp(graph.inputs[1]), F.sin(graph.inputs[1])
@@ -387,7 +387,7 @@ def test_end_points(traced, net):
         traced.set_end_points(trace_module(net, image()).graph.outputs)
 
 
-def test_copies_are_their_own(traced, net):
+def test_copies_are_independent(traced, net):
     other = copy.deepcopy(traced)
     assert str(other.graph) == str(traced.graph) and other.graph is not traced.graph
     assert other.graph.top_graph is None and other.a.graph.top_graph is other.graph
@@ -407,7 +407,7 @@ class Named(M.Module):
         return z
 
 
-def test_what_a_module_that_is_inserted_names_has_the_name(traced, net):
+def test_names_of_inserted_modules_are_kept(traced, net):
     traced.named = Named()
     out = traced.graph.outputs[0]
     with traced.graph.insert_exprs():
@@ -438,7 +438,7 @@ def test_nodes_have_qparams_and_nothing_else(traced):
         TracedModule(True, {}, {}, is_qat=True)
 
 
-def test_expressions_are_inserted_where_an_expression_stands(traced, net):
+def test_expressions_are_inserted_at_an_expression(traced, net):
     expected = net(image())
     (tanh,) = traced.graph.get_function_by_type(F.tanh).as_list()
     flat = traced.flatten()
@@ -455,7 +455,7 @@ def test_expressions_are_inserted_where_an_expression_stands(traced, net):
     assert_equal(traced(image()), expected)
 
 
-def test_only_what_stands_behind_a_new_node_uses_it():
+def test_only_later_nodes_use_a_new_node():
     class Net(M.Module):
         def forward(self, x):
             y = F.exp(x)
@@ -475,7 +475,7 @@ def test_only_what_stands_behind_a_new_node_uses_it():
         graph.replace_node({graph.inputs[0]: doubled})
 
 
-def test_what_was_flattened_comes_back():
+def test_flattened_values_round_trip():
     x = mge.Tensor([1.0])
     for value in (3, (1, x), {"a": [x, None], "b": slice(1, 2)}):
         leaves, structure = T.pytree.tree_flatten(value)

@@ -172,7 +172,7 @@ def test_a_file_of_megengine(weights_only):
     assert_agree(again(mge.Tensor(x), 3.0), got)
 
 
-def test_random_numbers_of_megengine_are_drawn_anew():
+def test_random_numbers_of_megengine_are_redrawn():
     found = mge.load(FILES / "random.tm", weights_only=True)
     assert "GaussianRNG(" in str(found.graph) and "UniformRNG(" in str(found.graph)
     one, other = found(image()).numpy(), found(image()).numpy()
@@ -268,7 +268,7 @@ def test_attributes_of_objects_are_no_attributes_of_modules():
         found(image())
 
 
-def test_operators_that_are_missing_are_told():
+def test_missing_operators_are_reported():
     content = (FILES / "kinds.tm").read_bytes()
     other = content.replace(b"\x8c\x04Copy", b"\x8c\x04Cosy")
     for weights_only in (False, True):
@@ -295,7 +295,7 @@ def test_damaged_files_of_megengine(name):
 # Files of earlier versions.
 
 
-def test_loaders_change_what_earlier_versions_recorded(monkeypatch):
+def test_loaders_upgrade_earlier_versions(monkeypatch):
     class Soft(M.Module):
         def forward(self, x):
             return self.act(F.softmax(x, axis=1).mean(axis=1) * 2)

@@ -35,7 +35,7 @@ class Hidden(M.Module):
         return F.exp(x) + 1
 
 
-def test_what_was_not_seen_is_found_by_the_checkers():
+def test_undetected_faults_are_found_by_the_checkers():
     with pytest.raises(AssertionError, match="Hidden gives another value"):
         trace_module(Hidden(), image())
     assert T.enable_expr_checker() is False
@@ -52,7 +52,7 @@ def test_what_was_not_seen_is_found_by_the_checkers():
         T.tm_config.checks.results = True
 
 
-def test_nothing_stays_behind():
+def test_nothing_remains():
     before = {name: vars(mge.Tensor).get(name) for name in (*hooks.METHODS, "shape", "size")}
     code, signature = F.relu.__code__, inspect.signature(F.relu)
     trace_module(Net(), image())
@@ -107,7 +107,7 @@ def test_several_threads_record():
     assert found == [23] * 9 and not hooks._undo
 
 
-def test_hooks_are_taken_back_when_they_cannot_be_put_in_place():
+def test_hooks_are_removed_if_installation_fails():
     def functions():
         yield F.relu
         raise KeyError

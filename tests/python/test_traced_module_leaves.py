@@ -83,7 +83,7 @@ class Maker(M.Module):
         (lambda x: mge.Tensor([x, (x + 1)], device="cpu0", dtype="float32"), [4, 5]),
     ],
 )
-def test_tensors_that_are_made_of_others(make, want):
+def test_tensors_made_from_tensors(make, want):
     traced = trace_module(Maker(make), mge.Tensor(1))
     for each in (
         traced,
@@ -115,7 +115,7 @@ def test_registered_modules_are_one_expression():
         T.register_as_builtin(int)
 
 
-def test_functions_are_seen_by_whatever_name():
+def test_functions_are_found_under_any_name():
     alias, table = F.relu, {"exp": F.exp}
 
     class Calls(M.Module):

@@ -154,7 +154,7 @@ def test_constants():
     assert_same(frozen, in_evaluation(Nested()), image(1))
 
 
-def test_weights_that_others_use_stay():
+def test_shared_weights_are_kept():
     class Twice(M.Module):
         def __init__(self):
             super().__init__()
@@ -188,7 +188,7 @@ def test_weights_that_others_use_stay():
         lambda self, x: self.b(F.conv2d(x, self.d.weight)) * 2,
     ],
 )
-def test_what_can_and_what_cannot_be_folded(body):
+def test_foldable_and_other_operators(body):
     class Body(M.Module):
         forward = body
 
@@ -283,7 +283,7 @@ class OtherReLU(M.ReLU):
         ((OtherConv, None, M.Identity), "conv act __mul__"),
     ],
 )
-def test_leaves_of_users_are_folded_only_where_they_compute_as_their_base(kinds, left):
+def test_user_leaves_are_folded_only_if_they_compute_like_their_base(kinds, left):
     class Leaves(M.Module):
         def __init__(self):
             super().__init__()

@@ -97,7 +97,7 @@ def test_training():
         np.testing.assert_allclose(traced.state_dict()[name], value, rtol=1e-5, atol=1e-6)
 
 
-def test_random_numbers_are_drawn_anew():
+def test_random_numbers_are_redrawn():
     class Noise(M.Module):
         def forward(self, x):
             return x + mge.random.normal(size=(4,)) + F.dropout(x, 0.5)

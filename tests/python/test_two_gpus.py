@@ -40,7 +40,7 @@ def test_the_current_device_is_that_of_a_thread_and_is_restored():
     assert seen["default"] == get_default_device() == before
 
 
-def test_a_device_that_is_named_wins_and_results_stay_there():
+def test_named_device_wins_and_keeps_results():
     x = mge.Tensor([1.0, -2.0], device="gpu0")
     with default_device("gpu1"):
         assert mge.Tensor([1.0], device="cpu0").device == "cpu0:0"
@@ -49,7 +49,7 @@ def test_a_device_that_is_named_wins_and_results_stay_there():
         np.testing.assert_array_equal(F.relu(x).numpy(), [1, 0])
 
 
-def test_devices_are_not_mixed_in_silence():
+def test_mixing_devices_raises():
     x, y = mge.Tensor([1.0, 2.0], device="gpu0"), mge.Tensor([3.0, 4.0], device="gpu1")
     for name, call in {
         "add": lambda: x + y,
@@ -75,7 +75,7 @@ def test_values_go_from_one_to_the_other(dtype):
         np.testing.assert_array_equal(x.numpy(), data)
 
 
-def test_gradients_come_back_over_the_same_way():
+def test_gradients_return_the_same_way():
     w = mge.Parameter([2.0, 3.0], device="gpu0")
     tape = GradManager().attach([w])
     with tape:
@@ -84,7 +84,7 @@ def test_gradients_come_back_over_the_same_way():
     np.testing.assert_array_equal(w.grad.numpy(), [4, 60])
 
 
-def test_figures_of_memory_are_a_devices_own():
+def test_memory_figures_are_per_device():
     before = [get_allocated_memory(f"gpu{i}") for i in (0, 1)]
     x = mge.Tensor(np.zeros(1 << 20, np.float32), device="gpu1")
     assert get_allocated_memory("gpu1") - before[1] == 1 << 22
@@ -130,7 +130,7 @@ def trained(device, traced):
 
 
 @pytest.mark.parametrize("optimizer", (SGD, Adam, Adagrad, Adadelta, LAMB))
-def test_parameters_of_one_group_lie_on_both(optimizer):
+def test_parameters_of_one_group_are_on_both_devices(optimizer):
     data = np.float32([1.0, 2.0])
     params = [mge.Parameter(data, device=device) for device in ("gpu0", "gpu1", "cpu0")]
     step = optimizer(params, lr=0.1)

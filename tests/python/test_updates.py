@@ -119,7 +119,7 @@ def test_a_value_of_one_element_can_be_its_own_place():
     np.testing.assert_array_equal(mask.numpy(), [False])
 
 
-def test_gradients_of_masked_assignments():
+def test_masked_assignments_have_gradients():
     x, value = Tensor([1.0, 2.0, 3.0]), Tensor(4.0)
     mask = Tensor(np.array([True, False, True]))
     with GradManager().attach([x, value]) as gm:
@@ -133,7 +133,7 @@ def test_gradients_of_masked_assignments():
 
 
 @pytest.mark.parametrize("shape", [(2, 3), (1, 1), (3, 1)])
-def test_a_mask_has_the_shape_of_what_it_masks(shape):
+def test_mask_has_the_shape_of_the_masked_tensor(shape):
     x = Tensor(np.zeros((1, 3), np.float32))
     with pytest.raises(IndexError, match="bool index of shape"):
         x[Tensor(np.ones(shape, bool))] = 1.0
@@ -177,7 +177,7 @@ def test_steps_are_the_formulas_bit_by_bit(kind, decay):
     np.testing.assert_allclose(param.numpy(), expected, rtol=rounding, atol=rounding)
 
 
-def test_what_backward_needs_stays():
+def test_values_for_backward_are_kept():
     w = Parameter([1.0, 2.0])
     with GradManager().attach(w) as gm:
         a = w * w

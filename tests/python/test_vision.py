@@ -19,7 +19,7 @@ def randn(*shape):
     return Tensor(RANDOM.normal(size=shape).astype("float32"))
 
 
-def test_of_equal_scores_suppression_keeps_the_last():
+def test_suppression_keeps_the_last_of_equal_scores():
     """As MegEngine 1.13, which walks along argsort(scores, descending=True)."""
     corners = [[0, 0, 1, 1], [5, 5, 6, 6], [0, 0, 1, 1.01], [9, 9, 10, 10]]
     boxes = Tensor(np.float32(corners))
@@ -163,7 +163,7 @@ def ctc_loss(pred, label, blank):
     return -np.logaddexp(*reached[-2:])
 
 
-def test_ctc_loss_is_that_of_the_definition_also_where_labels_do_not_fit():
+def test_ctc_loss_matches_the_definition_for_impossible_labels_too():
     rng = np.random.RandomState(5)
     steps, count, classes = 20, 12, 5
     pred = np.exp(3 * rng.randn(steps, count, classes)).astype("float32")

@@ -66,7 +66,7 @@ def test_mnist(digits):
     assert len(MNIST(str(digits), download=False)) == 5
 
 
-def test_damaged_mnist_is_told(digits):
+def test_damaged_mnist_raises(digits):
     with pytest.raises(ValueError, match="does not exist"):
         MNIST(str(digits / "elsewhere"))
     labels = digits / "train-labels-idx1-ubyte.gz"
@@ -307,7 +307,7 @@ def test_pascal_voc(voc):
     ],
     ids=["no xml", "class", "box", "entity", "size"],
 )
-def test_wrong_descriptions_are_told(voc, text):
+def test_wrong_descriptions_raise(voc, text):
     (voc / "Annotations/2007_1.xml").write_text(text)
     with pytest.raises(ValueError, match="2007_1.xml"):
         PascalVOC(str(voc), "train", order=("boxes",))[0]

@@ -21,7 +21,7 @@ ORDER = ("image", "boxes", "coords", "mask")
 
 
 @pytest.mark.parametrize("case", RECORDED, ids=lambda c: f"{c['transform']}{c['arguments']}")
-def test_gives_what_megengine_gave(case):
+def test_matches_megengine(case):
     random.seed(3)
     np.random.seed(5)
     transform = getattr(T, case["transform"])(*case["arguments"], order=ORDER)
@@ -33,7 +33,7 @@ def test_gives_what_megengine_gave(case):
         np.testing.assert_allclose(field.ravel().astype(float), values, rtol=0, atol=limit)
 
 
-def test_resizing_moves_keypoints_and_keeps_what_they_say():
+def test_resizing_moves_keypoints_and_keeps_visibility():
     points = np.array([[[3.0, 2.5, 2], [6, 5, 0]]])
     transform = T.Resize((10, 3), order=("image", "keypoints"))
     _, moved = transform.apply((IMAGE, points))
@@ -55,7 +55,7 @@ def test_resizing_moves_keypoints_and_keeps_what_they_say():
         (lambda: F.to_gray(IMAGE[:, :, 0]), ValueError),
     ],
 )
-def test_wrong_arguments_are_told(make, error):
+def test_wrong_arguments_raise(make, error):
     with pytest.raises(error):
         make()
 
@@ -85,7 +85,7 @@ def test_transforms_of_torchvision_see_red_first():
     assert seen == [tuple(IMAGE[0, 0, ::-1].tolist())] and result.shape == (2, 3, 3)
 
 
-def test_without_opencv_the_error_says_what_to_install(monkeypatch):
+def test_without_opencv_the_error_names_the_package(monkeypatch):
     monkeypatch.setitem(sys.modules, "cv2", None)
     F.opencv.cache_clear()
     try:
@@ -119,7 +119,7 @@ class Moved(T.VisionTransform):
         return coords + np.array([10.0, 20.0])
 
 
-def test_what_follows_from_coordinates():
+def test_values_derived_from_coordinates():
     order = ["image", "boxes", "keypoints", "polygons", "boxes_category", "info"]
     boxes, seen = np.array([[1.0, 2.0, 3.0, 4.0]]), np.array([[[1.0, 1.0, 2.0]]])
     polygon = [[np.array([[0.0, 1.0]])]]
@@ -141,7 +141,7 @@ def test_what_follows_from_coordinates():
         (T.Normalize(), [[0, 0, 6, 8]]),
     ],
 )
-def test_boxes_are_what_is_around_their_corners(transform, moved):
+def test_boxes_enclose_their_corners(transform, moved):
     boxes = np.array([[6.0, 0.0, 0.0, 8.0]])  # corners in no order
     transform.order = ("image", "boxes")
     found = transform.apply((np.zeros((4, 4, 3), np.uint8), boxes))[1]
@@ -163,7 +163,7 @@ def test_images_become_channels_first_only():
         T.ToMode("HWC")
 
 
-def test_one_field_comes_back_bare():
+def test_one_field_returns_bare():
     image = np.zeros((2, 2, 3))
     assert Moved().apply((image,)).shape == (2, 2, 3)
     assert len(Moved().apply((image, 3))) == 2
@@ -185,7 +185,7 @@ def test_transforms_print_their_names():
 
 @pytest.mark.parametrize("transform", [T.RandomHorizontalFlip, T.RandomVerticalFlip])
 @pytest.mark.parametrize("prob", [0.0, 1.0])
-def test_one_field_comes_back_bare_whatever_chance_decides(transform, prob):
+def test_random_fields_return_one_field_bare(transform, prob):
     image = np.arange(12, dtype=np.uint8).reshape(2, 2, 3)
     assert transform(prob).apply((image,)).shape == (2, 2, 3)
     assert len(transform(prob).apply((image, 3))) == 2
@@ -211,6 +211,6 @@ def test_a_shorter_side_gives_the_longer_one_exactly(size):
         assert T.Resize(shorter).apply(image).shape[:2] == wanted
 
 
-def test_halves_of_pixels_become_even_as_in_megengine():
+def test_half_pixels_round_to_even_as_in_megengine():
     image = np.zeros((10, 25, 3), np.uint8)
     assert T.ShortestEdgeResize(5, 100).apply(image).shape == (5, 12, 3)

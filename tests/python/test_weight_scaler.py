@@ -60,7 +60,7 @@ def test_a_normalisation_takes_the_scales_out():
     np.testing.assert_allclose(net(IMAGE).numpy(), plain(IMAGE).numpy(), rtol=1e-3, atol=1e-4)
 
 
-def test_what_is_missing_is_told():
+def test_missing_names_are_reported():
     with pytest.raises(ValueError, match="input_shape"):
         get_scaled_model(Net(), {})
     with pytest.raises(ValueError, match="no modules tail"):

@@ -80,7 +80,7 @@ CONVOLUTIONS = (
 
 
 @pytest.mark.parametrize("kind", CONVOLUTIONS)
-def test_convolutions_name_what_is_too_small(kind):
+def test_convolutions_name_the_operand_that_is_too_small(kind):
     for name, changed in {
         "groups": {"groups": 0},
         "stride": {"stride": 0},
@@ -231,7 +231,7 @@ def test_schedules_and_clipping_are_checked():
 @pytest.mark.parametrize(
     "data", [object(), {}, [None], [1.0, None], [[1], [None]], [{}], ["a", None]]
 )
-def test_no_tensor_is_made_of_other_objects(data):
+def test_other_objects_are_not_converted(data):
     with pytest.raises((TypeError, RuntimeError), match=r"\[tensor\] "):
         Tensor(data)
 
@@ -240,7 +240,7 @@ def test_none_makes_the_empty_tensor_of_megengine():
     assert Tensor(None).shape == (0,) and Tensor([]).shape == (0,)
 
 
-def test_resume_trace_takes_what_pause_trace_gave():
+def test_resume_trace_accepts_the_result_of_pause_trace():
     for wrong in (5, "x", object()):
         with pytest.raises(TypeError, match="what pause_trace returned"):
             _mge.resume_trace(wrong)
@@ -279,7 +279,7 @@ def run_with(program, **variables):
         ("MGE_FASTRUN_CACHE_TYPE", "disk", "neither FILE nor MEMORY"),
     ],
 )
-def test_wrong_variables_are_told_once(tmp_path, variable, value, allowed):
+def test_wrong_variables_are_reported_once(tmp_path, variable, value, allowed):
     program = "import megengine.utils.persistent_cache as p; p.keep_measurements(); p._is_kept()"
     done = run_with(program, MGE_FASTRUN_CACHE_DIR=str(tmp_path), **{variable: value})
     assert done.returncode == 0
@@ -288,20 +288,20 @@ def test_wrong_variables_are_told_once(tmp_path, variable, value, allowed):
 
 
 @pytest.mark.parametrize("value", ["0", "-1", "many", "5000"])
-def test_a_wrong_number_of_threads_is_told_by_the_import(value):
+def test_invalid_thread_count_is_reported_by_import(value):
     done = run_with("import megengine", MGE_THREADS=value)
     assert done.returncode == 1
     assert "ValueError: [MGE_THREADS]" in done.stderr.splitlines()[-1]
     assert done.stderr.count("  File ") == 3, done.stderr  # theirs, the package, and who looked
 
 
-def test_a_group_that_is_no_dict():
+def test_group_that_is_not_a_dict():
     optimizer = O.SGD([mge.Parameter([1.0])], 0.1)
     with pytest.raises(AssertionError, match="must be a dict, got list"):
         optimizer.add_param_group([mge.Parameter([2.0])])
 
 
-def test_wrong_cuts_are_told_in_the_words_that_programs_compare():
+def test_wrong_cuts_keep_their_messages():
     x = Tensor(np.zeros((2, 5), np.float32))
     with pytest.raises(ValueError) as found:
         F.split(x, [3, 2, 5], axis=1)
@@ -345,7 +345,7 @@ def test_one_repetition_is_not_enough():
 
 
 @pytest.mark.parametrize("name", WRONG_OPERANDS)
-def test_what_the_library_refuses_is_a_runtime_error_too(name):
+def test_library_refusals_are_runtime_errors_too(name):
     call, closest = WRONG_OPERANDS[name]
     with pytest.raises(closest) as caught:
         call()
@@ -387,13 +387,13 @@ def test_affine_without_its_factors(name):
         lambda: mge.random.permutation(2.5),
     ],
 )
-def test_what_megengine_asserts(call):
+def test_megengine_assertions(call):
     with pytest.raises(AssertionError):
         call()
 
 
 @pytest.mark.parametrize("axis", [2, -3])
-def test_the_axis_of_classes_is_one_that_is_there(axis):
+def test_class_axis_must_exist(axis):
     for call in (
         lambda: F.indexing_one_hot(ones(3, 3), Tensor([0, 1, 2]), axis),
         lambda: F.nn.cross_entropy(ones(3, 3), Tensor([0, 1, 2]), axis),
@@ -413,7 +413,7 @@ def test_a_norm_over_more_channels_than_there_are():
     assert np.array_equal(F.local_response_norm(x, (1 << 31) - 1, alpha=0.3), all_channels)
 
 
-def test_data_of_no_shape_is_a_value_error():
+def test_data_without_shape_is_a_value_error():
     for error in (ValueError, RuntimeError):
         with pytest.raises(error, match="no array can be made"):
             Tensor([1, [2, 3]])
@@ -426,7 +426,7 @@ def test_scatter_takes_as_many_values_as_places():
         F.scatter(F.zeros((2, 3)), 1, Tensor([[0, 2]]), F.ones((2, 2)))
 
 
-def test_what_a_schedule_saves_it_loads():
+def test_schedule_state_round_trips():
     def schedule(lr, milestones):
         return O.MultiStepLR(O.SGD([mge.Parameter([1.0])], lr=lr), milestones, gamma=0.5)
 
@@ -470,14 +470,14 @@ def test_functions_of_an_axis_take_one(call):
         (lambda x: F.vision.correlation(image(), x), "correlation. data2 must have rank 4, got 3"),
     ],
 )
-def test_ranks_of_what_slides_are_named(call, message):
+def test_sliding_window_ranks_are_named(call, message):
     with pytest.raises(RuntimeError, match=message):
         call(ones(1, 4, 4))
 
 
 @pytest.mark.parametrize("make", [M.RNN, M.LSTM])
 @pytest.mark.parametrize("batch_first", [False, True])
-def test_sequences_without_steps_are_told(make, batch_first):
+def test_empty_sequences_raise(make, batch_first):
     net = make(3, 4, batch_first=batch_first)
     with pytest.raises(RuntimeError, match="the sequences must have a step"):
         net(F.zeros((2, 0, 3) if batch_first else (0, 2, 3)))

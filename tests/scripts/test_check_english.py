@@ -65,6 +65,6 @@ def test_page_is_read_by_paragraphs(faults):
     assert faults("a.md", page) == ['1: begins with "Who": Who', '9: begins with "What": What']
 
 
-def test_hidden_and_built_files_are_left_out(tree):
+def test_hidden_and_built_files_are_skipped(tree):
     root = tree({"a.md": "", "build/b.md": "", ".cache/c.md": ""})
     assert [path.name for path in check_english.files_of(root)] == ["a.md"]

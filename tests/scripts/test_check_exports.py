@@ -25,7 +25,7 @@ def faults(tree):
         "// int f();\n",
     ],
 )
-def test_what_can_be_linked_passes(faults, header):
+def test_linkable_code_passes(faults, header):
     assert faults(f"namespace mge {{\n{header}}}\n") == []
 
 
@@ -38,15 +38,15 @@ def test_what_can_be_linked_passes(faults, header):
         ("class A {\npublic:\n    explicit A(int x);\n};\n", 3),
     ],
 )
-def test_what_cannot_is_named(faults, header, line):
+def test_unsupported_operators_are_named(faults, header, line):
     assert faults(header) == [f"libmge/graph/a.h:{line}"]
 
 
-def test_a_header_that_nobody_installs_may_hide_all(tree):
+def test_uninstalled_header_may_hide_all(tree):
     assert check_exports.check(tree({"libmge/mge.h": "\n", "libmge/a/a.h": "int f();\n"})) == []
 
 
-def test_rules_of_operators_stand_in_their_info(faults):
+def test_operator_rules_are_in_their_info(faults):
     header = "struct A {\n    static int infer(int x);\n};\nKernelList kernels(Cpu, A);\n"
     assert faults(header, "libmge/ops/a.h") == []
     assert faults("int f();\n", "libmge/ops/a.h") == ["libmge/ops/a.h:1"]

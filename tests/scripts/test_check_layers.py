@@ -139,7 +139,7 @@ def name_faults(tree):
         ("apps/tool/report.cpp", 'row["flip"] = 1;'),
     ],
 )
-def test_names_of_operators_may_stand(name_faults, path, line):
+def test_operator_names_may_be_used(name_faults, path, line):
     assert name_faults(path, line) == []
 
 
@@ -167,7 +167,7 @@ def test_names_of_operators_are_not_listed(name_faults):
     assert fault.startswith("libmge/kernel/x.cpp:2: 'flip' is the name of an operator")
 
 
-def test_the_third_table_says_what_is_known():
+def test_third_table_lists_known_values():
     with pytest.raises(ValueError, match="dance"):
         check_layers.read_tables(ARCHITECTURE.replace("| compare |", "| dance |"))
 
@@ -266,7 +266,7 @@ def test_cycles_of_python_files(python_faults):
         (["import cv2  # is optional", "x = 1", "import PIL"], [4]),
     ],
 )
-def test_imports_in_functions_say_why(python_faults, lines, faulty):
+def test_imports_in_functions_have_a_reason(python_faults, lines, faulty):
     text = "def f():\n" + "".join(f"    {line}\n" for line in lines)
     faults = python_faults({"core/a.py": text})
     assert [int(fault.split(":")[1]) for fault in faults] == faulty

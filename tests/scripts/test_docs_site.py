@@ -98,7 +98,7 @@ def test_no_field_of_one_alternative_is_always_there(table):
     assert table(schema) == ["| `a` | string |  |  |"]
 
 
-def test_fields_without_a_meaning_are_in_the_row_of_their_object(table):
+def test_fields_without_description_are_in_the_row_of_their_object(table):
     schema = {"properties": {"a": {"type": "object", "required": ["x", "y"]}}}
     assert table(schema) == ["| `a` | object |  | Fields: `x`, `y`. |"]
 
@@ -117,7 +117,7 @@ def site(tree):
     return faults_of
 
 
-def test_a_site_whose_links_lead_somewhere_has_no_faults(site):
+def test_site_with_valid_links_passes(site):
     page = (
         '<h1 id="top">A</h1><a href="b.html#x">b</a><a href="#top">t</a><a href="https://x.y">w</a>'
     )
@@ -166,7 +166,7 @@ def test_links_to_nothing_are_named_with_their_line(source_faults):
     ]
 
 
-def test_links_in_code_and_to_pages_that_the_site_makes_are_passed_over(source_faults):
+def test_links_in_code_and_to_generated_pages_are_skipped(source_faults):
     text = "```\n[x](x.md)\n```\n`[y](y.md)` [ops](reference/operators/index.md)\n"
     assert source_faults({"docs/a.md": text}) == []
 

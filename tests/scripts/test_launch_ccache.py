@@ -33,20 +33,20 @@ def launch(folder: Path, *arguments: str):
     return ended, work
 
 
-def test_a_header_is_made_anew_and_its_checksum_taken(tmp_path):
+def test_header_is_rebuilt_with_checksum(tmp_path):
     ended, work = launch(tmp_path, "c++", "-o", "all.gch", "-c", "all.h")
     assert ended.returncode == 0
     assert ended.stdout == "/source:c++ -o all.gch -c all.h\n"  # and nothing of the old one
     assert (work / "all.gch.sum").read_text().split()[0] == hashlib.sha256(b"header").hexdigest()
 
 
-def test_other_outputs_have_none(tmp_path):
+def test_other_outputs_have_no_name(tmp_path):
     ended, work = launch(tmp_path, "c++", "-o", "all.o", "-c", "all.cpp", "-include", "all.gch")
     assert ended.returncode == 0 and (work / "all.o").exists()
     assert not (work / "all.o.sum").exists() and (work / "all.gch.sum").read_text() == "old"
 
 
-def test_a_failure_is_the_compilers(tmp_path):
+def test_compiler_failure_is_reported(tmp_path):
     for output in ["all.o", "all.gch"]:
         folder = tmp_path / output
         folder.mkdir()

@@ -15,7 +15,7 @@ def test_the_first_comment_of_each_header_is_its_row(tmp_path):
     assert missing == ["libmge/kernel/cpu/bare.h"]
 
 
-def test_each_kernel_header_says_what_it_contains():
+def test_each_kernel_header_describes_its_content():
     text, missing = make_kernel_page.page(make_kernel_page.ROOT)
     assert missing == []
     assert "`winograd.h`" in text

@@ -60,7 +60,7 @@ def test_groups_include_others(tree):
     assert requirements(root / "pyproject.toml", "dev") == [*examples, "checker"]
 
 
-def test_tests_complete_what_the_quickstart_made(make):
+def test_tests_complete_the_quickstart_build(make):
     assert make("build")
     assert not make("build")
     assert make("examples")
@@ -69,7 +69,7 @@ def test_tests_complete_what_the_quickstart_made(make):
     assert not make()
 
 
-def test_the_quickstart_is_content_with_what_the_tests_made(make):
+def test_quickstart_reuses_the_test_build(make):
     assert make()
     assert not make("build")
     assert not make("examples")

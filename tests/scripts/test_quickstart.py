@@ -58,11 +58,11 @@ def test_builds_no_library_for_gpus(tmp_path):
     assert targets_built(tmp_path) == ["apps/all", "python/all"]
 
 
-def test_builds_one_when_asked(tmp_path):
+def test_builds_one_on_request(tmp_path):
     assert targets_built(tmp_path, "--gpu") == ["all"]
 
 
-def test_one_that_is_there_is_built_again(tmp_path):
+def test_existing_one_is_rebuilt(tmp_path):
     library = tmp_path / "build/release/lib/libmge_cuda.so"
     library.parent.mkdir(parents=True)
     library.touch()
@@ -75,7 +75,7 @@ def test_other_arguments_are_refused(argument):
     assert ended.returncode == 2 and "--gpu" in ended.stderr
 
 
-def test_packages_that_pip_did_not_get_end_it_behind_the_build(tmp_path):
+def test_missing_pip_packages_end_it_after_the_build(tmp_path):
     ended = quickstart(tmp_path, python=WITHOUT_NETWORK, BUILD_STATUS="0")
     assert ended.returncode == 1
     assert "no route to the index" in ended.stderr and "python_packages.log" in ended.stderr

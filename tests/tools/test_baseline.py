@@ -31,7 +31,7 @@ def test_times_of_other_shapes_are_not_compared(against):
     assert '"shape":[2,3]' in ran.err and '"shape":[4,3]' in ran.err
 
 
-def test_what_may_be_meant_is_warned_of(against, baseline, small_model, tmp_path):
+def test_ambiguous_arguments_warn(against, baseline, small_model, tmp_path):
     assert "is of another" not in against().err
     other = tmp_path / "other.mge"
     other.write_bytes(small_model.read_bytes())
@@ -76,7 +76,7 @@ def test_a_plan_overrides_measuring(run_tool, small_model, tmp_path):
     assert ran.code == 5 and "is not a readable plan" in ran.err and "json.exception" not in ran.err
 
 
-def test_overload_is_told(run_tool, small_model):
+def test_overload_is_reported(run_tool, small_model):
     flags = ("--rate", 1e7, "--iter", 2000)
     assert "do not keep up with --rate" in run_tool("load_and_run", small_model, *flags).out
     # Ten arrivals with a delay of ten seconds would be reported: no busy machine is that slow.

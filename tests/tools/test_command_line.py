@@ -37,7 +37,7 @@ def test_the_last_of_several_values_counts(run_tool, small_model):
     assert run_tool(TOOL, small_model, "--iter=5", "--iter=3").result["runs"] == 3
 
 
-def test_global_flags_may_stand_before_the_model(run_tool, small_model, tmp_path):
+def test_global_flags_may_precede_the_model(run_tool, small_model, tmp_path):
     file = tmp_path / "r.json"
     assert run_tool(TOOL, "--json", file, small_model).code == 0
     assert file.exists()
@@ -48,7 +48,7 @@ def test_quiet_prints_no_results(run_tool, small_model):
     assert ran.out == "" and ran.report["runs"] == 10
 
 
-def test_json_on_stdout_is_nothing_but_json(run_tool, small_model):
+def test_stdout_contains_only_json(run_tool, small_model):
     ran = run_tool(TOOL, small_model, "--json", "-")
     assert ran.report["tool"] == TOOL and "Performance summary" in ran.err
 
@@ -76,7 +76,7 @@ def test_flagfile(run_tool, small_model, tmp_path):
     assert "--warmup-iter=2" in ran.report["command"]
 
 
-def test_flags_behind_a_flagfile_win(run_tool, small_model, tmp_path):
+def test_flags_after_a_flagfile_win(run_tool, small_model, tmp_path):
     (tmp_path / "flags").write_text("--iter=4\n")
     ran = run_tool(TOOL, small_model, f"--flagfile={tmp_path}/flags", "--iter=6")
     assert ran.result["runs"] == 6

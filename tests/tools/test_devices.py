@@ -236,7 +236,7 @@ def test_a_layout_is_measured_on_a_device(run_tool, models, tmp_path, device):
     ],
     ids=lambda command: " ".join(command[:2]),
 )
-def test_tools_name_a_device_that_is_not_there(run_tool, models, tmp_path, command):
+def test_tools_name_a_missing_device(run_tool, models, tmp_path, command):
     model = models["lenet"][0]
     if "explain" in command:
         assert run_tool("mge-fastrun-cache", "build", tmp_path / "c.sqlite", model).code == OK
@@ -275,7 +275,7 @@ def test_outputs_of_each_run(run, tmp_path, device):
     assert len({file.read_bytes() for file in folder.iterdir()}) == 1
 
 
-def test_guards_find_what_is_not_finite(run, device):
+def test_guards_find_non_finite_values(run, device):
     done = run("log", *device, "--check-finite")
     assert done.code == ACCURACY, done.err
     here = run("log", "--check-finite")
@@ -288,7 +288,7 @@ def test_guards_find_what_is_not_finite(run, device):
     ids=" ".join,
 )
 @pytest.mark.parametrize("model", ["lenet", "loop"])
-def test_guards_let_what_is_right_pass(run, device, model, flags):
+def test_guards_accept_correct_values(run, device, model, flags):
     done = run(model, *device, *flags)
     assert done.code == OK, done.err
     assert done.result["guards"]
@@ -404,7 +404,7 @@ def test_a_library_lists_its_devices(run_tool, small_model, shadow):
         ("cpu999", USAGE, "'cpu999' is not a device name"),
     ],
 )
-def test_devices_that_are_not_there(run_tool, small_model, device, code, reason):
+def test_missing_devices(run_tool, small_model, device, code, reason):
     done = run_tool("load_and_run", small_model, "--device", device)
     assert done.code == code
     assert "--device" in done.err

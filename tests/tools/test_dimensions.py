@@ -84,14 +84,14 @@ def test_load_and_run_sets_sizes_by_name(run_tool, model):
         ),
     ],
 )
-def test_what_does_not_fit_is_a_usage_error(run_tool, model, flags, reason):
+def test_mismatch_is_a_usage_error(run_tool, model, flags, reason):
     done = run_tool("load_and_run", model, *flags, *SHORT)
     assert done.code == USAGE
     assert reason in done.err and "--dim" in done.err
     assert done.err.count("\n") <= 2, done.err
 
 
-def test_a_model_without_names_says_so(run_tool, small_model):
+def test_model_without_names_is_reported(run_tool, small_model):
     done = run_tool("load_and_run", small_model, "--dim", "seq=4")
     assert done.code == USAGE and "no named dimensions" in done.err
 

@@ -39,7 +39,7 @@ def test_commands(run_tool, image_model):
     assert ran.code == 2 and "no further argument 'graph'" in ran.err
 
 
-def test_globals_before_and_behind_the_command(run_tool, image_model):
+def test_globals_before_and_after_the_command(run_tool, image_model):
     assert run_tool(TOOL, "--quiet", "info", image_model).out == ""
     assert run_tool(TOOL, "info", "--quiet", image_model).out == ""
     for command in ([], ["info"]):

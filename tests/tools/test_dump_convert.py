@@ -83,7 +83,7 @@ def test_an_optimised_model(run_tool, tmp_path):
     np.testing.assert_allclose(got, expected, rtol=1e-4)
 
 
-def test_what_cannot_be_said(run_tool, tmp_path):
+def test_inexpressible_operators(run_tool, tmp_path):
     net = trace(lambda x: F.matinv(x), symbolic=True, capture_as_const=True)
     net(mge.Tensor(np.eye(3, dtype="float32")))
     net.dump(str(tmp_path / "net.mge"), arg_names=["x"])

@@ -32,7 +32,7 @@ def test_graph_flags(run_tool, image_model):
     assert "padding" in run_tool(TOOL, "graph", image_model, "--params").out
 
 
-def test_colours_tell_what_operators_say_of_themselves(run_tool, write_model):
+def test_colours_show_operator_facts(run_tool, write_model):
     import numpy as np
 
     import megengine as mge
@@ -74,9 +74,7 @@ def test_svg(run_tool, image_model, tmp_path):
     assert "softmax" in texts and "data" in texts
 
 
-def test_a_picture_has_a_title_a_legend_and_constants_beside_their_readers(
-    run_tool, image_model, tmp_path
-):
+def test_picture_has_title_legend_and_constants_near_their_readers(run_tool, image_model, tmp_path):
     dot = run_tool(TOOL, "graph", image_model, "--constants").out
     ranks = dict(re.findall(r"\{ rank=same;((?: v\d+_\d+;)+) (n\d+); \}", dot))
     read = re.findall(r"  (v\d+_\d+) -> (n\d+) ", dot)

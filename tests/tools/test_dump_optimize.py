@@ -128,7 +128,7 @@ def test_optimize_keeps_weights_in_few_bits(
         assert ran.code == 0 and out.stat().st_size > part * plain.stat().st_size
 
 
-def test_weight_bits_that_do_nothing_are_told(run_tool, image_model, tmp_path):
+def test_weight_bits_without_effect_are_reported(run_tool, image_model, tmp_path):
     ran = run_tool(TOOL, "optimize", image_model, tmp_path / "out.mge", "--weight-bits", 8)
     assert ran.code == 0 and "--weight-bits has no effect" in ran.err
     assert ran.result["options_without_effect"] == ["--weight-bits"]
@@ -221,7 +221,7 @@ def test_the_options_of_a_packed_model_act(run_tool, conv_model, tmp_path):
     assert ran.code == 5 and "'graph_opt_level' cannot be used" in ran.err
 
 
-def test_python_keeps_to_what_the_model_carries(run_tool, conv_net, conv_model, tmp_path):
+def test_python_uses_options_of_the_model(run_tool, conv_net, conv_model, tmp_path):
     fixed = tmp_path / "fixed.mge"
     assert run_tool(TOOL, "optimize", conv_model, fixed, "--const-shape").code == 0
     _, x = conv_net

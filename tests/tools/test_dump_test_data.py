@@ -148,7 +148,7 @@ TRANSFORMS = [
 
 
 @pytest.mark.parametrize("expression", TRANSFORMS)
-def test_input_transform_means_what_numpy_means(run_tool, identity, tmp_path, expression):
+def test_input_transform_matches_numpy(run_tool, identity, tmp_path, expression):
     values = np.random.RandomState(1).standard_normal((1, 3, 4, 5)).astype("float32")
     np.save(tmp_path / "x.npy", values)
     expected = eval(expression, {"data": values.astype("float64"), "np": np})
@@ -205,7 +205,7 @@ def test_input_transform_of_integers(run_tool, identity, tmp_path):
     ],
     ids=lambda text: text[:20],
 )
-def test_input_transforms_that_are_none(run_tool, identity, tmp_path, expression, message):
+def test_invalid_input_transforms(run_tool, identity, tmp_path, expression, message):
     np.save(tmp_path / "x.npy", np.ones((1, 3, 4, 5), "float32"))
     ran = run_tool(
         TOOL, "testcase", identity((1, 3, 4, 5)), tmp_path / "out.mge", "--data",
@@ -215,7 +215,7 @@ def test_input_transforms_that_are_none(run_tool, identity, tmp_path, expression
     assert not (tmp_path / "out.mge").exists()
 
 
-def test_input_transform_that_does_not_fit(run_tool, identity, tmp_path):
+def test_mismatched_input_transform(run_tool, identity, tmp_path):
     np.save(tmp_path / "x.npy", np.ones((1, 3), "float32"))
     model = identity((1, 3), "int32")
     for expression in ("data * 1e12", "data / 0", "(data - data) / 0"):

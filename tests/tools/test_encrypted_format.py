@@ -79,7 +79,7 @@ def test_both_sides_read_each_other(crypt, tmp_path, size):
     assert (tmp_path / "out").read_bytes() == content
 
 
-def test_this_description_refuses_too(crypt, tmp_path):
+def test_description_is_refused(crypt, tmp_path):
     sealed = bytearray(seal(b"content", KEY))
     sealed[100] ^= 1
     with pytest.raises(InvalidTag):

@@ -212,7 +212,7 @@ def test_writers_of_an_encrypted_cache_lose_nothing(tool, files, tool_path):
         assert done.code == 0, done.err
 
 
-def test_a_cache_that_cannot_be_written_stops_nobody(tool):
+def test_unwritable_cache_does_not_stop_runs(tool):
     flags = ["--fast-run", "--fast-run-algo-policy", "/proc/none/new.db", "--cache-key-file", "key"]
     done = tool("load_and_run", "plain.mge", *flags)
     assert done.code == 0 and "going on without it" in done.err
@@ -344,7 +344,7 @@ def readable_memory(process):
 
 
 @pytest.mark.skipif("MGE_SANITIZED" in os.environ, reason="the sanitizer's own memory is terabytes")
-def test_what_memory_holds_while_it_runs(files, tool_path):
+def test_memory_during_a_run(files, tool_path):
     """Neither key nor file in dumps; the model's own pages are left out of them."""
     command = [tool_path("load_and_run"), "sealed.mge", "--key-file", "key", "--duration", "3600"]
     running = subprocess.Popen(

@@ -42,7 +42,7 @@ def test_build_measures_once(run_tool, small_model, cache):
     assert other["measured"] > 0
 
 
-def test_build_goes_on_where_it_was_killed(tool_path, run_tool, small_model, tmp_path):
+def test_killed_build_resumes(tool_path, run_tool, small_model, tmp_path):
     path = tmp_path / "killed.sqlite"
     batches = ",".join(str(n) for n in range(1, 1500))
     command = [tool_path(TOOL), "build", path, small_model, "--threads", "1", "--batch", batches]
@@ -70,7 +70,7 @@ def test_build_goes_on_where_it_was_killed(tool_path, run_tool, small_model, tmp
     assert {key: after[key] for key in kept} == kept
 
 
-def test_build_says_what_it_measured_itself(run_tool, small_model, cache, tmp_path):
+def test_build_reports_own_measurements(run_tool, small_model, cache, tmp_path):
     """Layouts are compared before the steps choose: their measurements are of this run, too."""
     fresh = tmp_path / "fresh.sqlite"
     for found, known in (("measured", "from_cache"), ("from_cache", "measured")):
@@ -170,7 +170,7 @@ def test_a_cache_that_cannot_be_written_is_read(tool_path, run_tool, small_model
         shutil.rmtree(folder)
 
 
-def test_a_pipe_is_no_cache(run_tool, small_model, tmp_path):
+def test_pipe_is_not_a_cache(run_tool, small_model, tmp_path):
     pipe = tmp_path / "pipe.sqlite"
     os.mkfifo(pipe)
     for arguments in (
@@ -240,7 +240,7 @@ def rewritten(run_tool, cache, tmp_path, change_row):
     return path
 
 
-def test_explain_tells_each_fact_once(run_tool, small_model, cache):
+def test_explain_prints_each_fact_once(run_tool, small_model, cache):
     arguments = (TOOL, "explain", cache, small_model, "--batch", "3", "--threads", "1")
     done = run_tool(*arguments)
     assert done.out.startswith("batch 3, 1 thread: 0 of ")
@@ -365,7 +365,7 @@ def test_merge(run_tool, small_model, cache, tmp_path):
     assert missing.code == 2 and "missing.sqlite" in missing.err
 
 
-def test_files_that_are_no_caches(run_tool, small_model, tmp_path):
+def test_invalid_cache_files(run_tool, small_model, tmp_path):
     junk = tmp_path / "junk.sqlite"
     junk.write_bytes(b"x" * 8192)
     for arguments in (["list"], ["show"], ["verify"], ["explain"], ["export"]):
@@ -419,7 +419,7 @@ def test_every_cut_of_a_cache_of_megengine_is_refused(run_tool, tmp_path):
 
 
 @pytest.mark.parametrize(("second", "date"), [(-(2**63), "-"), (0, "-"), (951782400, "2000-02-29")])
-def test_a_time_that_no_calendar_has(run_tool, tmp_path, second, date):
+def test_invalid_calendar_time(run_tool, tmp_path, second, date):
     source, path = tmp_path / "rows.json", tmp_path / "imported.sqlite"
     row = {"machine": "m", "problem": "p", "algorithm": "a", "milliseconds": 1, "workspace": 0}
     rows = [row | {"attributes": [], "measured_at": second}]
@@ -454,7 +454,7 @@ def test_import_refuses_foreign_json(run_tool, tmp_path):
 
 
 @pytest.mark.parametrize("flags", [(), ("--fast-run",), ("--fast-run", "--lite")], ids=" ".join)
-def test_load_and_run_goes_on_with_a_damaged_cache_only(run_tool, small_model, cache, flags):
+def test_load_and_run_continues_with_a_damaged_cache_only(run_tool, small_model, cache, flags):
     """A file that the user names and that is no cache is an error, for Lite, too."""
     content = cache.read_bytes()
     for damaged, code in ((content[:100] + b"\xff" * 4000 + content[4100:], 0), (b"x" * 8192, 5)):

@@ -49,7 +49,7 @@ def test_decrypted_content_is_for_its_owner(run_tool, small_model, tmp_path):
     assert (tmp_path / "plain").stat().st_mode & 0o777 == 0o600
 
 
-def test_a_dash_is_no_file(convert, run_tool, small_model, tmp_path):
+def test_dash_is_not_a_file(convert, run_tool, small_model, tmp_path):
     ran = convert("-", cwd=tmp_path)
     assert ran.code == USAGE and "'./-'" in ran.err and not (tmp_path / "-").exists()
     ran = run_tool("load_and_run", small_model, "--dump-outputs", "-", cwd=tmp_path)
@@ -58,7 +58,7 @@ def test_a_dash_is_no_file(convert, run_tool, small_model, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["graph.png", "graph.pdf", "graph.mge"])
-def test_a_graph_in_a_format_that_is_not_there(run_tool, small_model, tmp_path, name):
+def test_unknown_graph_format(run_tool, small_model, tmp_path, name):
     ran = run_tool("mge-dump", "graph", small_model, tmp_path / name)
     assert ran.code == USAGE and "names no format" in ran.err and not (tmp_path / name).exists()
     ran = run_tool("mge-dump", "graph", small_model, tmp_path / name, "--format", "dot")
@@ -93,14 +93,14 @@ def test_exports_do_not_overwrite_each_other(run_tool, small_model, tmp_path):
         *("folder of the outputs", "folder of the plan", "no baseline", "what is no baseline"),
     ],
 )
-def test_told_before_the_runs(run_tool, small_model, tmp_path, flags, code):
+def test_reported_before_the_runs(run_tool, small_model, tmp_path, flags, code):
     (tmp_path / "model.mge").write_bytes(small_model.read_bytes())
     command = ("load_and_run", small_model, "--duration", 3600, *flags)
     ran = run_tool(*command, json=False, cwd=tmp_path)
     assert ran.code == code and len(ran.err.splitlines()) == 1
 
 
-def test_the_report_says_what_cannot_be_written(run_tool, small_model, tmp_path):
+def test_unwritable_report_is_named(run_tool, small_model, tmp_path):
     command = ("load_and_run", small_model, "--duration", 3600, "--profile", "no/p")
     ran = run_tool(*command, cwd=tmp_path)
     message = ran.report["error"]["message"]
@@ -109,7 +109,7 @@ def test_the_report_says_what_cannot_be_written(run_tool, small_model, tmp_path)
     assert ran.code == USAGE and ran.report["error"]["message"].startswith("there is no folder")
 
 
-def test_a_folder_for_others(homeless, open_folder, small_model):
+def test_folder_writable_by_others(homeless, open_folder, small_model):
     model = shutil.copy(small_model, open_folder)
     closed = open_folder / "closed"
     closed.mkdir(0o755)

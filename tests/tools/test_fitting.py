@@ -10,7 +10,7 @@ def steps(report):
     return [(step["op"], step["name"], step["algorithm"]) for step in report["algorithms"]]
 
 
-def test_the_written_model_runs_what_has_won(run_tool, tmp_path):
+def test_written_model_uses_the_chosen_algorithms(run_tool, tmp_path):
     """Without flags: the winner's very algorithms, and nothing is measured."""
     fitted = tmp_path / "fitted.mge"
     won = run_tool("load_and_run", MODEL, "--fitting", "--dump-fitting-model", fitted)

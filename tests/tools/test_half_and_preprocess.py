@@ -127,9 +127,7 @@ def test_dumped_as_halves(net, outputs, run_tool, tmp_path, option):
 
 
 @pytest.mark.parametrize("precision", ["relaxed", "fast"])
-def test_fewer_bits_where_the_processor_has_units_for_them(
-    net, outputs, run_tool, tmp_path, precision
-):
+def test_fewer_bits_with_hardware_support(net, outputs, run_tool, tmp_path, precision):
     model = write(tmp_path / "net.mge", net, IMAGE, input_data=["#rand(-2,2,1,16,32,32)"])
     strict, _ = outputs(model, IMAGE)
     got, result = outputs(model, IMAGE, "--precision", precision)

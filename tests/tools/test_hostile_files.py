@@ -73,7 +73,7 @@ def test_an_entry_is_compared_with_its_header_before_it_is_unpacked(
     assert ran.returncode == MODEL and "its header asks for 152" in ran.stderr
 
 
-def test_what_is_unpacked_is_limited(run_small, small_model, tmp_path):
+def test_unpacked_size_is_limited(run_small, small_model, tmp_path):
     count = 100_000_000
     write_zeros(tmp_path / "large.npz", "x.npy", npy_header((count,)), 4 * count)
     for flags, env in ((["--file-limit", "100MiB"], {}), ([], {"MGE_FILE_LIMIT": "100MiB"})):
@@ -159,7 +159,7 @@ def test_an_export_of_a_cache_is_limited(run_small, tmp_path):
     assert ran.returncode == MODEL and "--file-limit" in ran.stderr
 
 
-def test_a_cache_is_a_table_and_nothing_that_computes(run_tool, small_model, run_small, tmp_path):
+def test_cache_database_contains_only_tables(run_tool, small_model, run_small, tmp_path):
     """A view in the place of the table would make rows without end, a column values without end."""
     cache = tmp_path / "c.sqlite"
     assert run_tool("mge-fastrun-cache", "build", cache, small_model).code == 0
@@ -200,7 +200,7 @@ def test_a_cache_is_a_table_and_nothing_that_computes(run_tool, small_model, run
         assert ran.returncode in (0, USAGE, MODEL), ran.stderr
 
 
-def test_a_wrong_limit_is_told(run_tool, small_model):
+def test_wrong_limit_is_reported(run_tool, small_model):
     for given in ("0", "many", "-1"):
         assert run_tool("mge-dump", "info", small_model, f"--file-limit={given}").code == USAGE
     wrong = run_tool("mge-dump", "info", small_model, env={"MGE_FILE_LIMIT": "many"})
@@ -226,7 +226,7 @@ INPUTS = (
 
 
 @pytest.mark.parametrize("command", INPUTS, ids=" ".join)
-def test_nothing_waits_for_a_pipe_that_nobody_writes_to(run_tool, small_model, tmp_path, command):
+def test_pipe_without_writer_does_not_block(run_tool, small_model, tmp_path, command):
     name = next(word for word in command if "FILE" in word).split(":")[-1]
     os.mkfifo(tmp_path / name)
     args = [
@@ -266,7 +266,7 @@ def test_files_may_come_out_of_pipes(tool_path, run_tool, small_model, tmp_path,
     assert ran.returncode == 0, ran.stderr
 
 
-def test_a_device_is_no_file(run_tool, small_model):
+def test_device_is_not_a_file(run_tool, small_model):
     for args in (("mge-profile", "show", "/dev/zero"), ("load_and_run", "/dev/zero")):
         ran = run_tool(*args)
         assert ran.code == USAGE and "not a regular file or a pipe" in ran.err

@@ -152,7 +152,7 @@ def test_bad_dumps(run_tool, dumps, tmp_path):
     assert run_tool(TOOL, "iodiff", *dumps).code == 5
 
 
-def test_the_root_lies_before_a_value_of_another_shape(run_tool, tmp_path):
+def test_root_precedes_a_value_of_another_shape(run_tool, tmp_path):
     """The result of a reshape shares the memory of its input, and differs with it."""
     net = DATA / "megengine/resnet.v2.mge"
     for seed in "12":

@@ -97,7 +97,7 @@ def test_encrypted_files_are_authentic(tool_path, run_tool, folder, command):
         assert info.code == 0 and info.result["authenticated"]
 
 
-def test_all_that_a_run_writes(tool_path, folder):
+def test_all_output_files_of_a_run(tool_path, folder):
     outputs = {"r.json": "--json", "p.json": "--profile", "plan": "--save-plan"}
     outputs |= {"o.npz": "--dump-outputs", "t.json": "--memory-timeline"}
     flags = [word for name, flag in outputs.items() for word in (flag, name)]

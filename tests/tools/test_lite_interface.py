@@ -57,7 +57,7 @@ def test_outputs_are_the_same(both, image_model, args):
     assert runs[0].result["options"] == runs[1].result["options"]
 
 
-def test_shapes_that_a_run_finds_out(both, write_model):
+def test_run_time_shapes(both, write_model):
     import megengine.functional as F
 
     x = np.array([[1, -2, 3], [-4, 5, 6]], "float32")
@@ -99,7 +99,7 @@ def test_profile_and_values_inside(run_tool, image_model, tmp_path):
 
 
 @pytest.mark.parametrize("flag", ["--fitting", "--optimize-for-inference", "--share-param-mem"])
-def test_what_the_interface_has_no_call_for(run_tool, image_model, flag):
+def test_missing_interface_calls(run_tool, image_model, flag):
     done = run_tool("load_and_run", image_model, "--lite", flag)
     assert done.code == USAGE
     assert f"--lite does not go with {flag}" in done.err.replace("[--lite] ", "--lite ")

@@ -159,7 +159,7 @@ class TestCompare:
 
 
 class TestFirstDifference:
-    def test_none(self, run):
+    def test_none_is_accepted(self, run):
         got = run("--first-diff", "--compare-with", "reference")
         assert got.code == OK, got.err
         found = got.result["first_diff"]
@@ -451,7 +451,7 @@ class TestMemory:
         shown = np.load(tmp_path / "values.npz")
         assert any(shown[name].shape == (512, 512, 3, 3) for name in shown.files)
 
-    def test_weights_that_cannot_be_dropped_are_told(self, run_tool, heavy):
+    def test_undroppable_weights_are_reported(self, run_tool, heavy):
         got = run_tool("load_and_run", heavy, *SHORT, "--share-param-mem")
         assert got.code == OK, got.err
         self.check_classes(got.result["memory"])
@@ -484,7 +484,7 @@ class TestMemory:
         assert "conv2d" in got.err or "mean" in got.err
         assert run("--mem-limit", "1K").code == MEMORY
 
-    def test_limit_that_was_given_is_told(self, run_tool, heavy):
+    def test_given_limit_is_reported(self, run_tool, heavy):
         """Not what is left of it, nor with the tool's own data added."""
         needed = self.limited_bytes(run_tool("load_and_run", heavy, *SHORT).result["memory"])
         seen = set()

@@ -156,7 +156,7 @@ def test_a_seed_without_random_values_is_listed(run_tool, small_model):
         assert done.err.count("--seed") == len(expected)
 
 
-def test_what_does_nothing_is_listed_by_its_flag(run_tool, small_model):
+def test_flags_without_effect_are_listed(run_tool, small_model):
     flags = ["--enable-fuse-conv-bias-with-z", "--fuse-grain", "--enable-memory-swap"]
     done = run_tool("load_and_run", small_model, *flags)
     assert done.code == 0, done.err
@@ -196,7 +196,7 @@ def test_companions(run_tool, small_model, tmp_path):
     assert result["device"]["pinned_to"] == [cpu]
 
 
-def test_a_shape_that_is_no_constant(run_tool, small_model):
+def test_shape_that_is_not_constant(run_tool, small_model):
     done = run_tool("load_and_run", small_model, "--const-shape", "--batch-size=3")
     assert done.code == 2
     assert "a constant" in done.err

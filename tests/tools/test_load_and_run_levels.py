@@ -102,7 +102,7 @@ def test_other_levels_compare_nothing(run_tool, log_of_exp):
     assert "replaced_values" not in done.result
 
 
-def test_halves_round_what_is_made_of_them(run_tool, dump):
+def test_half_precision_rounds_results(run_tool, dump):
     random = np.random.default_rng(0)
     w, b = (mge.Tensor(random.normal(size=s).astype("float16")) for s in ((64, 64), 64))
     v = mge.Tensor(random.normal(size=(64, 64)).astype("float32"))

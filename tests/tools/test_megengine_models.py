@@ -16,7 +16,7 @@ def expected_outputs(model):
 
 
 @pytest.mark.parametrize("model", sorted(FOLDER.glob("*.mge")), ids=lambda path: path.stem)
-def test_gives_the_outputs_of_megengine(model, run_tool):
+def test_matches_megengine_outputs(model, run_tool):
     net = model.name.split(".")[0]
     arguments = ["--input", FOLDER / f"{net}.inputs.npz", "--iter", "1", "--threads", "1"]
     if "no_names" not in model.name:  # without names there is nothing to compare by

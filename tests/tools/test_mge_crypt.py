@@ -103,7 +103,7 @@ def test_without_a_key(files, tool_path, sealed):
     assert "needs a key for aes-256-gcm (key id" in done.stderr and "--key-file" in done.stderr
 
 
-def test_a_missing_key_is_not_the_outputs_fault(files, tool_path):
+def test_missing_key_does_not_blame_the_output(files, tool_path):
     done = subprocess.run(
         [tool_path("mge-crypt"), "encrypt", "plain", "sealed"],
         cwd=files,
@@ -115,7 +115,7 @@ def test_a_missing_key_is_not_the_outputs_fault(files, tool_path):
     assert "'sealed' needs" not in done.stderr
 
 
-def test_info_tells_what_it_may(crypt, files, sealed):
+def test_info_prints_public_fields(crypt, files, sealed):
     without = crypt("info", "sealed")
     assert without.result["chunk_bytes"] == 1 << 20 and without.result["content_bytes"] == len(DATA)
     assert not without.result["authenticated"] and len(without.result["key_id"]) == 32
@@ -155,7 +155,7 @@ def test_refuses_a_wrong_key_and_changes(crypt, files, sealed):
     assert not list(files.glob("*.part.*"))
 
 
-def test_a_weaker_format_cannot_stand_in(crypt, files):
+def test_weaker_format_is_refused(crypt, files):
     for cipher in ("AES_default", "RC4_default", "SIMPLE_FAST_RC4_default"):
         done = crypt("encrypt", "plain", "weak", "--cipher", cipher)
         assert done.code == 0 and not done.result["authenticated"]
@@ -209,7 +209,7 @@ def test_usage(crypt, files, sealed):
     assert done.code == 0 and "others can read the key file" in done.err
 
 
-def test_a_cache_is_a_file_like_any_other(crypt, files):
+def test_cache_has_the_usual_errors(crypt, files):
     import sqlite3
 
     with sqlite3.connect(files / "cache.sqlite") as database:

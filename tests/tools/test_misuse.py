@@ -92,7 +92,7 @@ KINDS += ["below_a_file"]
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("reader", READERS)
-def test_files_that_cannot_be_read(run_tool, fill_in, tmp_path, reader, kind):
+def test_unreadable_files(run_tool, fill_in, tmp_path, reader, kind):
     command = fill_in(READERS[reader], **{"@IN.npy": "@IN.npy"})
     path = files_of(kind, tmp_path)
     if reader == "input":
@@ -137,7 +137,7 @@ OUTPUTS = [
 
 @pytest.mark.parametrize("to", ["/dev/full", "/proc/nonexistent/file", "@FOLDER", "@KEY/x"])
 @pytest.mark.parametrize("command", OUTPUTS, ids=lambda c: f"{c[0]} {c[1]} {c[-2]}")
-def test_files_that_cannot_be_written(run_tool, fill_in, tmp_path, command, to):
+def test_unwritable_files(run_tool, fill_in, tmp_path, command, to):
     if command[0] == "mge-fastrun-cache" and to == "/dev/full":
         pytest.skip("SQLite would leave a journal in /dev")
     (tmp_path / "folder").mkdir()
@@ -154,7 +154,7 @@ def test_files_that_cannot_be_written(run_tool, fill_in, tmp_path, command, to):
 
 @pytest.mark.parametrize("to", ["/dev/full", "/proc/nonexistent/r.json", "@FOLDER"])
 @pytest.mark.parametrize("tool", TOOLS)
-def test_reports_that_cannot_be_written(run_tool, fill_in, tmp_path, tool, to):
+def test_unwritable_reports(run_tool, fill_in, tmp_path, tool, to):
     work = {
         "load_and_run": ["@MODEL"],
         "mge-dump": ["info", "@MODEL"],
@@ -202,7 +202,7 @@ def test_two_outputs_in_one_file(run_tool, small_model, tmp_path, command):
     assert model.read_bytes() == small_model.read_bytes()
 
 
-def test_outputs_may_share_what_is_no_file(run_tool, small_model):
+def test_outputs_may_share_a_device_file(run_tool, small_model):
     ran = run_tool(
         "load_and_run", small_model, "--json", "/dev/null", "--profile", "/dev/null", "--iter", "1"
     )
@@ -227,7 +227,7 @@ def test_outputs_may_share_what_is_no_file(run_tool, small_model):
     ],
     ids=" ".join,
 )
-def test_stdout_that_takes_nothing(tool_path, fill_in, tmp_path, command):
+def test_unwritable_stdout(tool_path, fill_in, tmp_path, command):
     tool, *arguments = fill_in(command)
     run = [str(tool_path(tool)), *arguments]
     env = {**os.environ, "XDG_CACHE_HOME": str(tmp_path)}
@@ -251,7 +251,7 @@ def test_stdout_that_takes_nothing(tool_path, fill_in, tmp_path, command):
         assert ran.returncode == 0 and "error" not in ran.stderr, ran.stderr
 
 
-def test_the_report_is_whole_when_the_reader_leaves(tool_path, small_model, tmp_path):
+def test_report_is_complete_when_the_reader_disconnects(tool_path, small_model, tmp_path):
     arguments = [tool_path("load_and_run"), small_model, "--verbose", "--json", tmp_path / "r.json"]
     command = ["bash", "-c", '"$@" | head -1', "-", *arguments]
     subprocess.run(command, stdout=subprocess.DEVNULL, check=True)
@@ -333,7 +333,7 @@ def test_an_interrupt_leaves_nothing_half_done(tool_path, small_model, tmp_path,
 @pytest.mark.parametrize(
     "model", ["megengine/attention.v2.mge", "onnx/torch_unet_ts.onnx"], ids=["mgb", "onnx"]
 )
-def test_a_wrong_variable_is_no_fault_of_the_model(run_tool, setting, model):
+def test_invalid_variable_is_not_a_model_error(run_tool, setting, model):
     name, value = setting.split("=")
     for command in (["mge-dump", "info"], ["load_and_run"]):
         ran = run_tool(*command, DATA / model, env={name: value})

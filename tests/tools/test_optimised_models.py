@@ -112,7 +112,7 @@ def test_the_models_own_test_case_passes(run_tool, dump, optimised):
     assert run_tool("load_and_run", model, "--optimize-for-inference", *SHORT).code == OK
 
 
-def test_fixing_shapes_is_asked_for_and_told(run_tool, dump, tmp_path):
+def test_fixing_shapes_is_optional_and_reported(run_tool, dump, tmp_path):
     model = dump(batch=2)
     fixed = tmp_path / "fixed.mge"
     ran = run_tool("mge-dump", "optimize", model, fixed, "--const-shape")
@@ -145,7 +145,7 @@ def test_a_planted_weight_is_found(run_tool, dump, optimised, side):
     assert "the first operator that differs" in ran.err and first["name"] in ran.err
 
 
-def test_no_operator_is_blamed_for_what_was_not_compared(run_tool, dump, optimised):
+def test_no_operator_is_named_for_uncompared_values(run_tool, dump, optimised):
     ran, found = planted_difference(
         run_tool, dump(planted=1), optimised(dump()), "--graph-opt-level", "0"
     )
@@ -189,7 +189,7 @@ def test_training_mode_is_dumped_on_request(run_tool, dump):
     assert found["compared"] >= 2
 
 
-def test_training_and_inference_match_behind_a_dropout(run_tool, dump):
+def test_training_and_inference_match_after_a_dropout(run_tool, dump):
     """Differences with a known reason are accepted: everything else is still compared."""
     learning = dump(training=True, dropped=True)
     # One layout: a change of layout is a value of its own, and each CPU chooses otherwise.
@@ -291,7 +291,7 @@ def test_io_dumps_of_one_network_are_compared_layer_by_layer(run_tool, dump, opt
         assert {"conv2d#3", "batch_norm#4:o0", "add#5"} <= set(ran.result["only_in_a"])
 
 
-def test_io_dumps_tell_the_operator_that_was_changed(run_tool, dump, optimised, io_dumps):
+def test_io_dumps_name_the_changed_operator(run_tool, dump, optimised, io_dumps):
     planted = io_dumps("planted", dump(planted=1), "--graph-opt-level", "0")
     fused = io_dumps("fused", optimised(dump()))
     for a, b in zip(planted, fused, strict=True):
@@ -305,7 +305,7 @@ def test_io_dumps_tell_the_operator_that_was_changed(run_tool, dump, optimised, 
         assert root["value"] == "relu#6" and root["not_compared"] == []
 
 
-def test_io_dumps_match_behind_a_dropout(run_tool, dump, optimised, io_dumps):
+def test_io_dumps_match_after_a_dropout(run_tool, dump, optimised, io_dumps):
     learning = io_dumps("learning", dump(training=True, dropped=True), "--graph-opt-level", "0")
     fused = io_dumps("fused", optimised(dump()))
     plain = io_dumps("plain", dump(), "--graph-opt-level", "0")
@@ -388,7 +388,7 @@ def test_values_have_the_names_of_dumps_in_a_text(run_tool, dump, io_dumps):
         assert f":{name} float32" in text
 
 
-def test_what_cannot_be_compared_is_refused_before_the_runs(run_tool, dump, small_model):
+def test_incomparable_models_are_refused_before_the_runs(run_tool, dump, small_model):
     model = dump()
     for flags in (
         ("--compare-with", "level=9"),

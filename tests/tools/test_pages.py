@@ -80,7 +80,7 @@ End.
 """
 
 
-def test_what_varies_is_not_stale(build_dir, tmp_path):
+def test_varying_values_are_not_stale(build_dir, tmp_path):
     page = tmp_path / "page.md"
     page.write_text(PAGE)
     assert make_pages(build_dir, "--check", page).returncode == 0

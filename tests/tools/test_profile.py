@@ -70,7 +70,7 @@ def test_profile_that_cannot_be_written(run_tool, small_model, tmp_path):
 @pytest.mark.parametrize(
     "case", ANALYSED, ids=[f"{c['profile'].split('.')[0]} {c['arguments']}" for c in ANALYSED]
 )
-def test_show_prints_what_profile_analyze_prints(tool_path, case):
+def test_show_matches_profile_analyze(tool_path, case):
     """Letter for letter, for every combination of arguments that was recorded."""
     arguments = case["arguments"].split()
     done = subprocess.run(
@@ -95,7 +95,7 @@ def test_names_are_cut_between_letters(run_tool, profile, tmp_path):
         assert style != "grid" or shown.count("ß") == 20 * len(content["steps"])
 
 
-def test_show_reports_what_it_prints(run_tool):
+def test_show_reports_printed_values(run_tool):
     done = run_tool("mge-profile", "show", PROFILES / "mlp.profile.json", "--type", "MatrixMul")
     rows = done.result["device"]
     assert [r["id"] for r in rows] == ["10", "19", "26"]
@@ -116,13 +116,13 @@ def test_show_reports_what_it_prints(run_tool):
     ],
 )
 @pytest.mark.parametrize("command", ["show", "diff"])
-def test_filters_that_nothing_can_pass(run_tool, command, filters, named):
+def test_filters_without_matches(run_tool, command, filters, named):
     files = [PROFILES / "mlp.profile.json"] * (1 + (command == "diff"))
     done = run_tool("mge-profile", command, *files, *filters)
     assert done.code == USAGE and named in done.err
 
 
-def test_host_times_that_were_not_recorded(run_tool, profile):
+def test_missing_host_times(run_tool, profile):
     done = run_tool("mge-profile", "show", profile[0], "--show-host")
     assert done.code == 0 and "load_and_run --profile-host" in done.out
     assert "no operator is selected" not in done.out
@@ -170,7 +170,7 @@ def test_show_compares_with_the_peak(run_tool, profile):
 
 
 @pytest.mark.parametrize("busy", [True, False])
-def test_show_says_why_a_share_is_above_the_roof(run_tool, profile, tmp_path, busy):
+def test_show_explains_shares_above_the_roof(run_tool, profile, tmp_path, busy):
     content = json.loads(profile[0].read_text())
     content["host"]["peak"] = {"operations_per_s": 1e6, "bytes_per_s": 1e6, "busy": busy}
     file = tmp_path / "low.json"
@@ -221,7 +221,7 @@ def test_every_flag_of_show_is_accepted(run_tool, profile):
 # --- diff ----------------------------------------------------------------------------------------
 
 
-def test_diff_finds_what_changed(run_tool, profile, tmp_path):
+def test_diff_finds_changes(run_tool, profile, tmp_path):
     content = json.loads(profile[0].read_text())
     slow = len(content["steps"]) - 1
     for run in content["runs"]:

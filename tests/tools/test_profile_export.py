@@ -42,7 +42,7 @@ def test_export_csv(run_tool, profile):
     assert math.isclose(sum(float(r["share"]) for r in rows), 1, abs_tol=1e-6)
 
 
-def test_megengine_export_is_what_was_read(run_tool, tmp_path):
+def test_megengine_export_equals_the_source(run_tool, tmp_path):
     """Their profile, written again, gives the same tables."""
     for net in ("mlp", "resnet", "dynamic"):
         source, out = PROFILES / f"{net}.profile.json", tmp_path / f"{net}.json"
@@ -109,7 +109,7 @@ def test_html_is_one_page_and_safe(run_tool, profile, tmp_path):
     assert "://" not in out.read_text().replace("http://www.w3.org/2000/svg", "")
 
 
-def test_the_boxes_of_a_page_fill_what_lies_under_its_line(run_tool, profile, tmp_path):
+def test_page_boxes_fill_the_area_below_the_line(run_tool, profile, tmp_path):
     """Values and workspaces, in each step as many bytes as are live."""
     out = tmp_path / "page.html"
     assert run_tool("mge-profile", "export", profile[0], "--html", out).code == 0
@@ -292,7 +292,7 @@ def test_the_weights_of_a_page_are_those_that_a_run_has(run_tool, profile, tmp_p
 
 @pytest.mark.skipif(not browser(), reason="no Chromium: apt-get install chromium-headless-shell")
 @pytest.mark.parametrize("share", [1e-6, 1e6])
-def test_a_page_says_why_points_lie_above_the_roof(run_tool, profile, tmp_path, share):
+def test_page_explains_points_above_the_roof(run_tool, profile, tmp_path, share):
     content = json.loads(profile[0].read_text())
     peak = {"operations_per_s": 1e11 * share, "bytes_per_s": 1e10 * share, "busy": False}
     host = content["host"] | {"peak": peak}

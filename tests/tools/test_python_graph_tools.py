@@ -151,7 +151,7 @@ var={id:6, name:b} owner_opr_inputs=0={id:5, name:a}
 """
 
 
-def test_where_accuracy_is_lost(run, tmp_path):
+def test_layers_that_lose_accuracy(run, tmp_path):
     path = tmp_path / "differences.txt"
     path.write_text(DIFFERENCES)
     roots = accuracy_shake_var_tree.parse(path)

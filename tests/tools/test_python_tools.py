@@ -86,7 +86,7 @@ def test_the_log_of_a_run(run, model, tmp_path):
     assert fused in run("profile_analyze", "run.json", "--confluence", "-t", 1, "--type", fused)
 
 
-def test_options_that_are_missing_say_so(run, model):
+def test_missing_options_are_reported(run, model):
     printed = run("load_network_and_run", model, "--embed-input", code=2)
     assert "--embed-input is not available" in printed
 
@@ -149,7 +149,7 @@ def test_optimisations_reach_the_tool(run, model):
     assert "Performance summary" in printed
 
 
-def test_tools_that_are_not_installed(monkeypatch, tmp_path):
+def test_missing_tools(monkeypatch, tmp_path):
     monkeypatch.setenv("MGE_TOOLS", str(tmp_path))
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(FileNotFoundError, match="no_such_tool is not installed.*MGE_TOOLS"):

@@ -66,7 +66,7 @@ def test_planted_faults_are_found_one_by_one(regression, project):
     assert regression("run", GOOD, BROKEN).returncode == 5
 
 
-def test_one_that_fails_does_not_stop_the_rest(regression, project):
+def test_one_failure_does_not_stop_the_rest(regression, project):
     assert regression("update", GOOD, SLOW).returncode == 0
     done = regression("run", BROKEN, WRONG, PLANTED, GOOD)
     assert done.returncode == 5
@@ -108,7 +108,7 @@ def test_a_missing_baseline_is_usage(regression):
         ("# " + "x" * (4 << 20), "more than 4 MiB"),
     ],
 )
-def test_files_that_are_wrong(content, what, tmp_path):
+def test_invalid_files(content, what, tmp_path):
     (tmp_path / "models.toml").write_text(content)
     command = [
         sys.executable,

@@ -95,7 +95,7 @@ def test_percentiles_keep_their_digits(run_tool, small_model):
     assert "percentile(99.99999%)" in ran.out
 
 
-def test_a_file_behind_the_mark(run_tool, small_model, tmp_path):
+def test_file_after_the_double_dash(run_tool, small_model, tmp_path):
     (tmp_path / "-odd.mge").write_bytes(small_model.read_bytes())
     ran = run_tool("mge-dump", "info", "--json", "r.json", "--", "-odd.mge", cwd=tmp_path)
     assert ran.code == 0
@@ -127,7 +127,7 @@ def given(run_tool, tmp_path, model, value):
         ("float16", "#rand(-1e9,1e9)"),
     ],
 )
-def test_numbers_that_do_not_fit(run_tool, identity, tmp_path, dtype, value):
+def test_out_of_range_numbers(run_tool, identity, tmp_path, dtype, value):
     message = given(run_tool, tmp_path, identity(dtype), value)
     assert f"does not fit the input, which is {dtype}" in message
     value = value.removeprefix("[").removesuffix("]") if "rand" in value else None
@@ -136,7 +136,7 @@ def test_numbers_that_do_not_fit(run_tool, identity, tmp_path, dtype, value):
         assert "does not fit" in one_error(ran)
 
 
-def test_files_with_numbers_that_do_not_fit(run_tool, identity, tmp_path):
+def test_files_with_out_of_range_numbers(run_tool, identity, tmp_path):
     np.save(tmp_path / "x.npy", np.array([[300, -1, 5], [1, 2, 3]], "int16"))
     entry = {"shape": [2, 3], "type": "int8", "raw": [1, 2, 3, 4, 5, 128]}
     (tmp_path / "x.json").write_text(json.dumps({"x": entry}))

@@ -32,7 +32,7 @@ def model(tmp_path_factory):
 
 @pytest.mark.parametrize("limit", [0, 100, "64KiB"])
 @pytest.mark.parametrize("flag", [None, "--fast-run", "--enable-nchw88", "--reproducible"])
-def test_every_step_keeps_to_it(run_tool, model, tmp_path, limit, flag):
+def test_every_step_respects_it(run_tool, model, tmp_path, limit, flag):
     outputs = []
     for more in (["--workspace-limit", limit], []):
         flags = ["--dump-outputs", tmp_path / "y.npz", *([flag] if flag else []), *more]

@@ -79,14 +79,14 @@ def test_names_in_messages(run_tool, small_model, tmp_path):
         ["--enable-nchw44"],
     ],
 )
-def test_options_that_cannot_act_are_told_once(run_tool, small_model, flags):
+def test_options_without_effect_warn_once(run_tool, small_model, flags):
     ran = run_tool("load_and_run", small_model, *flags, "--iter", 1)
     assert ran.code == 0, ran.err
     assert ran.result["options_without_effect"] == [flags[0]]
     assert ran.err.count("has no effect") == 1, ran.err
 
 
-def test_recomputation_that_finds_nothing_says_so(run_tool):
+def test_recomputation_without_effect_is_reported(run_tool):
     for flag in ("--enable-sublinear-memory-opt", "--enable-dtr-memory-opt"):
         ran = run_tool("load_and_run", MOBILENET, flag, "--iter", 1)
         assert ran.result["options_without_effect"] == [flag], ran.err
@@ -101,7 +101,7 @@ def test_opset_of_a_file_without_one(run_tool, small_model, tmp_path):
 
 
 @pytest.mark.parametrize("junk", [b"", b"x" * 5000, b"SQLite format 3\0" + b"x" * 5000])
-def test_what_is_no_cache_is_not_packed(run_tool, small_model, tmp_path, junk):
+def test_invalid_cache_is_not_packed(run_tool, small_model, tmp_path, junk):
     cache, packed = tmp_path / "junk", tmp_path / "x.lite"
     cache.write_bytes(junk)
     ran = run_tool("mge-dump", "pack", small_model, packed, "--cache", cache)
@@ -172,7 +172,7 @@ def test_names_with_colons(run_tool, write_model, tmp_path):
     assert ran.code == 0, ran.err
 
 
-def test_names_bring_no_colours(tool_path, write_model):
+def test_names_contain_no_colours(tool_path, write_model):
     model = write_model("red", lambda x: x + 1, {"\x1b[31mred": np.ones(2, "float32")}, "y")
     shown = subprocess.run(
         [tool_path("load_and_run"), model, "--model-info", "--iter", "1"], capture_output=True
