@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/comm/engine.h"
 
-#include <dlfcn.h>
-
 #include <algorithm>
 #include <filesystem>
 
 #include "libmge/base/error.h"
+#include "libmge/base/files/plugin.h"
 
 namespace mge {
 namespace {
@@ -29,26 +28,17 @@ const EngineInfo& find_engine(const std::string& name) {
     return *found;
 }
 
-std::filesystem::path own_folder() {
-    Dl_info info{};
-    if (!::dladdr(reinterpret_cast<const void*>(&open_engine), &info) || !info.dli_fname) return {};
-    return std::filesystem::path(info.dli_fname).parent_path();
-}
-
 OpenEngine load(const EngineInfo& engine) {
-    auto path = own_folder() / text("libmge_", engine.name, ".so");
+    auto path = own_library().parent_path() / text("libmge_", engine.name, ".so");
     std::error_code ignored;
     if (!std::filesystem::exists(path, ignored))
         throw UserError(text("this build has no engine ", engine.name, " (there is no ", path.string(),
                              "): install Debian's package ", engine.build_package, " and build again"));
     // MPI opens components of its own, which look for its symbols.
-    void* library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL);
-    if (!library)
-        throw UserError(text("cannot open the engine ", engine.name, ": ", ::dlerror(), "; Debian's package ",
-                             engine.run_package, " has its library"));
-    auto open = reinterpret_cast<OpenEngine>(::dlsym(library, "mge_open_engine"));
-    if (!open) throw UserError(text(path.string(), " is not an engine of MGE"));
-    return open;
+    auto [open, why_not] = open_plugin(path, "mge_open_engine", /*shows_symbols=*/true);
+    if (open) return reinterpret_cast<OpenEngine>(open);
+    throw UserError(text("cannot open the engine ", engine.name, ": ", why_not, "; Debian's package ",
+                         engine.run_package, " has its library"));
 }
 
 }  // namespace

@@ -1,24 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/device/gpu.h"
 
-#include <dlfcn.h>
-
 #include <atomic>
 #include <filesystem>
 
 #include "libmge/base/error.h"
+#include "libmge/base/files/plugin.h"
 #include "libmge/device/kinds.h"
 
 namespace mge {
 namespace {
 
 constexpr const char* library_name = "libmge_cuda.so";
-
-std::filesystem::path own_folder() {
-    Dl_info info{};
-    if (!::dladdr(reinterpret_cast<const void*>(&gpus), &info) || !info.dli_fname) return {};
-    return std::filesystem::path(info.dli_fname).parent_path();
-}
 
 const DeviceKind* find_gpu(const std::vector<DeviceKind>& kinds) {
     for (auto& kind : kinds)
@@ -31,15 +24,13 @@ std::atomic<CudaVersion> version_of{nullptr};
 // Loads the backend, which registers itself. Returns an error text or an empty string.
 std::string load_library() {
     std::error_code error;
-    auto path = own_folder() / library_name;
+    auto path = own_library().parent_path() / library_name;
     if (!std::filesystem::exists(path, error))
         return text("this build has no CUDA backend (no ", library_name, " in ", path.parent_path().string(),
                     ')');
-    void* library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (!library) return text("cannot load the CUDA backend: ", ::dlerror());
-    auto add = reinterpret_cast<void (*)()>(::dlsym(library, "mge_add_cuda_backend"));
-    if (!add) return text(path.string(), " is not the CUDA backend");
-    add();
+    auto [add, why_not] = open_plugin(path, "mge_add_cuda_backend");
+    if (!add) return text("cannot load the CUDA backend: ", why_not);
+    reinterpret_cast<void (*)()>(add)();
     return {};
 }
 

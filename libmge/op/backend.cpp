@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/op/backend.h"
 
-#include <dlfcn.h>
-
 #include <array>
 #include <atomic>
 #include <deque>
 #include <mutex>
 #include <unordered_map>
+
+#include "libmge/base/files/plugin.h"
 
 namespace mge {
 namespace {
@@ -59,11 +59,9 @@ uint8_t add_backend(const Backend& backend) {
 }
 
 uint8_t load_backend(const char* path, const char* symbol) {
-    void* library = ::dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    if (!library) throw DeviceError(text("cannot load backend: ", ::dlerror()));
-    auto entry = reinterpret_cast<const Backend* (*)()>(::dlsym(library, symbol));
-    if (!entry) throw DeviceError(text("'", path, "' is not a backend: it has no function ", symbol));
-    return add_backend(*entry());
+    auto [entry, why_not] = open_plugin(path, symbol);
+    if (!entry) throw DeviceError(text("cannot load backend: ", why_not));
+    return add_backend(*reinterpret_cast<const Backend* (*)()>(entry)());
 }
 
 void add_kernels(uint8_t kind, std::span<const KernelEntry> entries) {

@@ -2,7 +2,6 @@
 // The submodule `ops`: one Python function per operator, generated from its definition, also for operators of
 // loaded libraries.
 
-#include <dlfcn.h>
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/filesystem.h>
 #include <nanobind/stl/optional.h>
@@ -17,6 +16,7 @@
 #include <unordered_map>
 
 #include "libmge/base/files/cache_folder.h"
+#include "libmge/base/files/plugin.h"
 #include "libmge/base/number_text.h"
 #include "libmge/eager/update.h"
 #include "libmge/op/operator_library.h"
@@ -357,12 +357,7 @@ void add_ops_module(PyObject* module) {
         },
         "The folder for what may be made again, which nobody else may write to; None when there is none.");
     functions.def(
-        "library_path",
-        [] {
-            Dl_info info{};
-            ::dladdr(reinterpret_cast<void*>(&load_operators), &info);
-            return path_text(info.dli_fname ? info.dli_fname : "");
-        },
+        "library_path", [] { return path_text(own_library().native()); },
         "The file of libmge that this process runs.");
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "libmge/base/error.h"
+#include "libmge/base/files/plugin.h"
 
 namespace mge::cuda {
 namespace {
@@ -19,11 +20,9 @@ void* open_file(const fs::path& path) { return ::dlopen(path.c_str(), RTLD_NOW |
 std::vector<fs::path> package_roots() {
     std::vector<fs::path> roots;
     std::error_code error;
-    Dl_info info{};
-    if (::dladdr(reinterpret_cast<const void*>(&library_versions), &info) && info.dli_fname) {
-        fs::path at = fs::absolute(info.dli_fname, error).parent_path();
-        for (; at.has_relative_path(); at = at.parent_path()) roots.push_back(at);
-    }
+    for (auto at = fs::absolute(own_library(), error).parent_path(); at.has_relative_path();
+         at = at.parent_path())
+        roots.push_back(at);
     fs::path interpreter = fs::read_symlink("/proc/self/exe", error);
     for (auto& entry : fs::directory_iterator(interpreter.parent_path().parent_path() / "lib", error))
         if (entry.path().filename().string().starts_with("python"))
