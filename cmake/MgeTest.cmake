@@ -44,7 +44,7 @@ endfunction()
 # internals that libmge hides.
 function(mge_test name)
   set(target mge_${name}_test)
-  string(REGEX REPLACE "^(lite|model|ops|out_of_memory)_.*" "\\1" folder ${name})
+  string(REGEX REPLACE "^(lite|model|ops|out_of_memory|threads)_.*" "\\1" folder ${name})
   set(patterns ${ARGN})
   if(NOT ARGN MATCHES "[.]cpp")
     string(REGEX REPLACE "^${folder}_" "${folder}/" path ${name})

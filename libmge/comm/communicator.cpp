@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/comm/communicator.h"
 
-#include <pthread.h>
-
 #include <utility>
 
 #include "libmge/base/error.h"
+#include "libmge/base/threads/at_fork.h"
 #include "libmge/base/threads/per_process.h"
 
 namespace mge {
@@ -25,6 +24,13 @@ PerProcess<std::shared_ptr<Communicator>>& own_communicator() {
         [](auto*) { return std::make_unique<std::shared_ptr<Communicator>>(); });
     return own;
 }
+
+// The handler of the child must not call own_communicator(), which is empty there.
+constinit const Communicator* of_parent = nullptr;
+const InChild close_communicator([] {
+    if (of_parent) of_parent->close_in_child();
+    of_parent = nullptr;
+});
 
 }  // namespace
 
@@ -63,13 +69,6 @@ void Communicator::close(bool has_failed) {
 std::shared_ptr<Communicator> communicator() { return own_communicator().get(); }
 
 void set_communicator(std::shared_ptr<Communicator> communicator) {
-    // The handler of the child must not call own_communicator(), which is empty there.
-    static const Communicator* of_parent = nullptr;
-    static const int registered = pthread_atfork(nullptr, nullptr, [] {
-        if (of_parent) of_parent->close_in_child();
-        of_parent = nullptr;
-    });
-    (void)registered;
     of_parent = communicator.get();
     own_communicator().get() = std::move(communicator);
 }

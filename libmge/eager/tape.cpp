@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/eager/tape.h"
 
-#include <pthread.h>
-
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -11,6 +9,7 @@
 #include <utility>
 
 #include "libmge/base/number_text.h"
+#include "libmge/base/threads/at_fork.h"
 #include "libmge/device/device.h"
 #include "libmge/eager/gradient_reads.h"
 #include "libmge/eager/tape_nodes.h"
@@ -55,13 +54,9 @@ struct RecorderNumbers {
 
 RecorderNumbers& recorder_numbers() {
     static auto& numbers = *std::make_unique<RecorderNumbers>().release();
-    // Held across fork(), so that the child's copy is consistent and unlocked.
-    static const int registered =
-        pthread_atfork([] { recorder_numbers().mutex.lock(); }, [] { recorder_numbers().mutex.unlock(); },
-                       [] { recorder_numbers().mutex.unlock(); });
-    (void)registered;
     return numbers;
 }
+const HeldAcrossFork numbers_at_fork([]() -> auto& { return recorder_numbers().mutex; });
 
 // Smaller values are kept: finding out whether the gradient rule reads them costs more.
 constexpr size_t bytes_worth_dropping = 16 << 10;

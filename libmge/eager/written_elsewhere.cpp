@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/eager/written_elsewhere.h"
 
-#include <pthread.h>
-
 #include <atomic>
 #include <memory>
 #include <mutex>
 #include <unordered_map>
+
+#include "libmge/base/threads/at_fork.h"
 
 namespace mge {
 namespace {
@@ -19,12 +19,9 @@ struct Table {
 
 Table& table() {
     static auto& all = *std::make_unique<Table>().release();
-    // Held across fork(), so that the child's copy is consistent and unlocked.
-    static const int registered = pthread_atfork([] { table().mutex.lock(); }, [] { table().mutex.unlock(); },
-                                                 [] { table().mutex.unlock(); });
-    (void)registered;
     return all;
 }
+const HeldAcrossFork writers_at_fork([]() -> auto& { return table().mutex; });
 
 }  // namespace
 

@@ -4,13 +4,13 @@
 
 #include "libmge/inspect/operator_recorder.h"
 
-#include <pthread.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <memory>
 #include <utility>
 
+#include "libmge/base/threads/at_fork.h"
 #include "libmge/device/device.h"
 #include "libmge/inspect/profile/step_clock.h"
 
@@ -32,12 +32,11 @@ DeviceId place_of(const OperatorRun& run) {
 
 OperatorRecorder& operator_recorder() {
     static auto& recorder = *std::make_unique<OperatorRecorder>().release();
-    // Held across fork(), so that the child's copy is consistent and its lock free.
-    static const int registered =
-        pthread_atfork([] { operator_recorder().mutex_.lock(); }, [] { operator_recorder().mutex_.unlock(); },
-                       [] { operator_recorder().mutex_.unlock(); });
-    (void)registered;
     return recorder;
+}
+
+namespace {
+const HeldAcrossFork recorder_at_fork([]() -> auto& { return operator_recorder().mutex(); });
 }
 
 void OperatorRecorder::start() {

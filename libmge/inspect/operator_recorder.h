@@ -51,6 +51,7 @@ public:
     OperatorRecording stop();
     bool reads_clocks() const override { return true; }
     void ran(const OperatorRun& run) override;
+    std::mutex& mutex() { return mutex_; }
 
 private:
     struct Watched {
@@ -68,7 +69,6 @@ private:
                      std::map<uint64_t, int64_t>& busy_until);
     void watch(const Tensor& output, size_t made_by, int64_t now);
     static void note_release(Storage* storage);
-    friend MGE_API OperatorRecorder& operator_recorder();
 
     std::mutex mutex_;
     OperatorRecording recording_;

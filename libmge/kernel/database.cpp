@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/kernel/database.h"
 
-#include <pthread.h>
-
 #include <algorithm>
 #include <cerrno>
 
 #include "libmge/base/files/file_limit.h"
+#include "libmge/base/threads/at_fork.h"
 #include "libmge/kernel/damaged_cache.h"
 
 namespace mge {
@@ -32,13 +31,12 @@ std::string uri_of_immutable(const std::string& path) {
     return uri + "?immutable=1";
 }
 
+const HeldAcrossFork sqlite_at_fork([]() -> auto& { return sqlite_mutex(); });
+
 }  // namespace
 
 std::mutex& sqlite_mutex() {
-    static std::mutex& mutex = *std::make_unique<std::mutex>().release();
-    static const int registered = pthread_atfork(
-        [] { sqlite_mutex().lock(); }, [] { sqlite_mutex().unlock(); }, [] { sqlite_mutex().unlock(); });
-    (void)registered;
+    static constinit std::mutex mutex;
     return mutex;
 }
 

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/kernel/packed_copies.h"
 
-#include <pthread.h>
-
 #include <map>
 #include <mutex>
 #include <utility>
 
+#include "libmge/base/threads/at_fork.h"
 #include "libmge/base/threads/each_claimed.h"
 #include "libmge/base/threads/first_failure.h"
 
@@ -24,14 +23,11 @@ struct Table {
     std::multimap<const void*, Offer> offers;  // by constant
 };
 
-// Locked across fork(): a child needs to know which constants are not verified.
 Table& table() {
     static Table& known = *std::make_unique<Table>().release();
-    static const int registered = pthread_atfork([] { table().mutex.lock(); }, [] { table().mutex.unlock(); },
-                                                 [] { table().mutex.unlock(); });
-    (void)registered;
     return known;
 }
+const HeldAcrossFork copies_at_fork([]() -> auto& { return table().mutex; });
 
 struct Unverified {
     std::shared_ptr<const void> owner;  // null: no owner

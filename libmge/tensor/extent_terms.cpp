@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/tensor/extent_terms.h"
 
-#include <pthread.h>
-
 #include <algorithm>
 #include <iterator>
 #include <mutex>
 #include <set>
 #include <tuple>
 #include <unordered_set>
+
+#include "libmge/base/threads/at_fork.h"
 
 namespace mge {
 namespace {
@@ -29,15 +29,11 @@ struct Interned {
     std::set<ExtentTerms> sums;
     std::unordered_set<int64_t> handles;
 };
-// Locked across fork(): another thread may hold the lock, and would not release it in the child.
 Interned& interned() {
     static auto& all = *new Interned;
-    static const int registered =
-        pthread_atfork([] { interned().mutex.lock(); }, [] { interned().mutex.unlock(); },
-                       [] { interned().mutex.unlock(); });
-    (void)registered;
     return all;
 }
+const HeldAcrossFork extents_at_fork([]() -> auto& { return interned().mutex; });
 
 constexpr int64_t handle_base = std::numeric_limits<int64_t>::min();
 

@@ -1,20 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/base/threads/per_process.h"
 
-#include <pthread.h>
+#include "libmge/base/threads/at_fork.h"
 
 namespace mge {
 namespace {
 
-std::atomic<int> generation{0};
+constinit std::atomic<int> generation{0};
+const InChild count_generation([] { generation.fetch_add(1, std::memory_order_relaxed); });
 
 }  // namespace
 
-int fork_generation() {
-    static const int registered =
-        pthread_atfork(nullptr, nullptr, [] { generation.fetch_add(1, std::memory_order_relaxed); });
-    (void)registered;
-    return generation.load(std::memory_order_relaxed);
-}
+int fork_generation() { return generation.load(std::memory_order_relaxed); }
 
 }  // namespace mge

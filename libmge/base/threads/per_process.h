@@ -9,7 +9,7 @@
 
 namespace mge {
 
-// Number of fork() calls between the first caller of this function and this process.
+// Number of fork() calls between the process that loaded the library and this one.
 MGE_API int fork_generation();
 
 // A value that a child made by fork() does not share with its parent: the child makes its own on first use.

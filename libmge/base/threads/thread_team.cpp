@@ -2,7 +2,6 @@
 #include "libmge/base/threads/thread_team.h"
 
 #include <execinfo.h>
-#include <pthread.h>
 
 #include <atomic>
 #include <memory>
@@ -11,6 +10,7 @@
 #include "libmge/base/env.h"
 #include "libmge/base/error.h"
 #include "libmge/base/log.h"
+#include "libmge/base/threads/at_fork.h"
 #include "libmge/base/threads/openmp_imports.h"
 #include "libmge/base/threads/openmp_team.h"
 #include "libmge/base/threads/own_team.h"
@@ -22,11 +22,11 @@ namespace {
 
 std::atomic<bool> had_team{false}, lost_team{false};
 
-void forget_team_in_child() {
+const InChild forget_team([] {
     if (!had_team.load(std::memory_order_relaxed)) return;
     set_default_threads(1);
     lost_team.store(true, std::memory_order_relaxed);
-}
+});
 
 // The largest team that this thread has had: its members exist.
 [[gnu::tls_model("initial-exec")]] constinit thread_local int largest_team = 1;
@@ -62,8 +62,6 @@ size_t bytes_of_threads(int threads) {
 }
 
 void make_team(int threads) {
-    static const int registered = pthread_atfork(nullptr, nullptr, forget_team_in_child);
-    (void)registered;
     require_address_space(bytes_of_threads(threads - 1), text("a team of ", threads, " threads"));
     // Threads end by pthread_exit, whose first call loads the unwinder and ends the process if out of memory:
     // it is loaded now.

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/device/cpu/caching_allocator.h"
 
-#include <pthread.h>
-
 #include <algorithm>
 #include <bit>
 #include <cstdlib>
@@ -10,6 +8,7 @@
 #include <new>
 
 #include "libmge/base/error.h"
+#include "libmge/base/threads/at_fork.h"
 #include "libmge/device/cpu/large_block.h"
 #include "libmge/device/cpu/memory_limit.h"
 
@@ -101,8 +100,11 @@ struct Allocators {
     std::mutex adding;
 
     CachingAllocator& find(int index) {
-        auto& slot = by_index.at(size_t(index));
-        if (auto* found = slot.load(std::memory_order_acquire)) return *found;
+        auto* found = by_index.at(size_t(index)).load(std::memory_order_acquire);
+        return found ? *found : make(index);
+    }
+    [[gnu::noinline]] CachingAllocator& make(int index) {
+        auto& slot = by_index[size_t(index)];
         std::lock_guard lock(adding);
         if (auto* found = slot.load(std::memory_order_relaxed)) return *found;
         auto* made = std::make_unique<CachingAllocator>(index).release();
@@ -115,43 +117,25 @@ struct Allocators {
             if (auto* allocator = slot.load(std::memory_order_acquire)) fn(*allocator);
     }
     // No allocator can be added between the two steps.
-    void lock_for_fork() {
+    void lock() {
         adding.lock();
         for_each([](auto& allocator) { allocator.lock_for_fork(); });
     }
-    void unlock_after_fork() {
+    void unlock() {
         for_each([](auto& allocator) { allocator.unlock_after_fork(); });
         adding.unlock();
     }
 };
+constinit Allocators allocators;
 
-Allocators& allocators() {
-    static Allocators& all = *std::make_unique<Allocators>().release();
-    return all;
-}
-
-// Shortcut to the allocator of cpu0, which serves most requests.
-constinit std::atomic<CachingAllocator*> first_allocator = nullptr;
-
-CachingAllocator& make_first_allocator() {
-    auto& first = allocators().find(0);
-    pthread_atfork([] { allocators().lock_for_fork(); }, [] { allocators().unlock_after_fork(); },
-                   [] { allocators().unlock_after_fork(); });
-    first_allocator.store(&first, std::memory_order_release);
-    return first;
-}
-
-[[gnu::noinline]] CachingAllocator& find_allocator(int index) {
-    static CachingAllocator& first = make_first_allocator();
-    return index == 0 ? first : allocators().find(index);
-}
+// Registered first, so locked last: memory is allocated while other locks are held.
+constexpr auto all_allocators = []() -> auto& { return allocators; };
+[[gnu::init_priority(1000)]] const HeldAcrossFork<decltype(all_allocators)> allocators_at_fork(
+    all_allocators);
 
 }  // namespace
 
-CachingAllocator& cpu_allocator(int index) {
-    auto* first = first_allocator.load(std::memory_order_acquire);
-    return first && index == 0 ? *first : find_allocator(index);
-}
+CachingAllocator& cpu_allocator(int index) { return allocators.find(index); }
 
 void set_cpu_memory_limit(size_t bytes, ptrdiff_t charged) { cpu_allocator().set_limit(bytes, charged); }
 

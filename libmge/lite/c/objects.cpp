@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmge/lite/c/objects.h"
 
-#include <pthread.h>
+#include "libmge/base/threads/at_fork.h"
 
 namespace lite::c {
 namespace {
@@ -9,13 +9,11 @@ namespace {
 template <class T, uint64_t tag>
 Handles<T>& table() {
     // Objects in static storage of programs may give their handles back when the process ends.
-    static auto* all = std::make_unique<Handles<T>>(tag).release();
-    // In the child of a fork(), a thread that does not exist there must not hold the lock.
-    static const int registered = pthread_atfork([] { all->mutex().lock(); }, [] { all->mutex().unlock(); },
-                                                 [] { all->mutex().unlock(); });
-    (void)registered;
-    return *all;
+    static auto& all = *std::make_unique<Handles<T>>(tag).release();
+    return all;
 }
+const mge::HeldAcrossFork tensors_at_fork([]() -> auto& { return tensors().mutex(); });
+const mge::HeldAcrossFork networks_at_fork([]() -> auto& { return networks().mutex(); });
 
 }  // namespace
 
