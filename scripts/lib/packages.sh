@@ -52,6 +52,11 @@ distributed_packages=(
     openmpi-bin
 )
 
+# Clients that ask servers.
+serve_packages=(
+    curl
+)
+
 lint_packages=(
     clang-format
 )
@@ -80,9 +85,10 @@ install_groups() {
             test) wanted+=("${test_packages[@]}") ;;
             docs) wanted+=("${docs_packages[@]}") ;;
             distributed) wanted+=("${distributed_packages[@]}") ;;
+            serve) wanted+=("${serve_packages[@]}") ;;
             lint) wanted+=("${lint_packages[@]}") ;;
             fuzz) wanted+=("${fuzz_packages[@]}") ;;
-            *) die 2 "there is no package group '$group'; there are build, test, distributed, docs, lint and fuzz" ;;
+            *) die 2 "there is no package group '$group'; there are build, test, distributed, serve, docs, lint and fuzz" ;;
         esac
     done
     command -v dpkg-query >/dev/null || die 2 "this is not a Debian system; install these yourself: ${wanted[*]}"

@@ -21,6 +21,13 @@ make_python_environment() {
     mv "$stamp.part" "$stamp"
 }
 
+# make_serve_environment: makes build/serve-venv, where tests/serving finds servers and their clients.
+make_serve_environment() {
+    local venv_folder=$PWD/build/serve-venv
+    local venv_python=$venv_folder/bin/python
+    make_python_environment serve
+}
+
 # use_build_tree FOLDER: lets .venv import the packages in FOLDER (build/<preset>/python) without installing them.
 use_build_tree() {
     local site

@@ -1,0 +1,262 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A model file behind a server, with one command.
+
+python -m megengine.serve net.mge --max-batch 16
+"""
+
+import argparse
+import asyncio
+import importlib.util
+import os
+import re
+import socket
+import sys
+import tempfile
+from pathlib import Path
+
+from megenginelite import LiteConfig
+from megenginelite.global_setting import LiteGlobal
+from megenginelite.network import get_model_io_info
+
+from .serving.model import CIPHER, ServedModel, read_key
+from .serving.repository import Service, write_mlserver
+
+# Exit codes, see docs/error-codes.md.
+USAGE, DEVICE, MODEL, CRYPTO = 2, 4, 5, 6
+
+_LOOPBACK = ("127.0.0.1", "::1", "localhost")
+
+
+class ServeError(Exception):
+    """A failure with its exit code."""
+
+    def __init__(self, code: int, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+def _positive(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of at least 1")
+    return int(text)
+
+
+def _milliseconds(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value <= 60_000:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 0 to 60000")
+    return value
+
+
+def _port(text: str) -> int:
+    if not text.isdecimal() or not 1 <= int(text) <= 65535:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a port from 1 to 65535")
+    return int(text)
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of the command line."""
+    made = argparse.ArgumentParser(
+        prog="python -m megengine.serve",
+        description="Serves a model by the Open Inference Protocol over HTTP and gRPC.",
+        epilog="The server has no authentication and no encryption; it listens on this machine"
+        " only unless --host says otherwise. Ctrl-C ends it.",
+    )
+    made.add_argument("model", type=Path, help="a .mge, ONNX or MegEngine file")
+    made.add_argument("--name", help="the model's name in requests; default: the file's name")
+    made.add_argument("--engine", choices=["mlserver"], default="mlserver", help="the server")
+    made.add_argument(
+        "--instances", type=_positive, default=1, help="processes that run the model (1)"
+    )
+    made.add_argument(
+        "--max-batch",
+        type=_positive,
+        help="largest number of rows of a batch; 1: no batches; default: 32 for models with a"
+        " batch dimension",
+    )
+    made.add_argument(
+        "--max-delay",
+        type=_milliseconds,
+        default=0.0,
+        metavar="MS",
+        help="milliseconds that a request waits for a full batch (0: batches are the requests that"
+        " arrived during the previous run)",
+    )
+    made.add_argument("--key-file", type=Path, help="the key of an encrypted model")
+    made.add_argument(
+        "--fast-run", type=Path, metavar="FILE", help="measure algorithms, and keep the times here"
+    )
+    made.add_argument(
+        "--threads", type=_positive, help="CPU threads of an instance; default: CPUs / instances"
+    )
+    made.add_argument("--host", default="127.0.0.1", help="the address to listen at (127.0.0.1)")
+    made.add_argument("--http-port", type=_port, default=8080)
+    made.add_argument("--grpc-port", type=_port, default=8081)
+    made.add_argument("--metrics-port", type=_port, default=8082)
+    made.add_argument(
+        "--write-only",
+        type=Path,
+        metavar="DIR",
+        help="write the model repository with a copy of the model, and start nothing",
+    )
+    return made
+
+
+def service_of(arguments: argparse.Namespace) -> Service:
+    """Return the service that a command line describes.
+
+    Args:
+        arguments: the parsed command line.
+    Raises:
+        ServeError: the model's name cannot be part of an address.
+    """
+    name = arguments.name
+    if name is None:
+        name = re.sub(r"[^\w.-]+", "_", arguments.model.stem)
+    if not re.fullmatch(r"[\w-][\w.-]*", name):
+        raise ServeError(USAGE, f"--name: {name!r} has other characters than letters, digits, ._-")
+    cpus = len(os.sched_getaffinity(0))
+    return Service(
+        model=arguments.model,
+        name=name,
+        instances=arguments.instances,
+        max_batch=arguments.max_batch,
+        max_delay=arguments.max_delay,
+        key_file=arguments.key_file,
+        fast_run_cache=arguments.fast_run,
+        threads=arguments.threads
+        or (max(cpus // arguments.instances, 1) if arguments.instances > 1 else 0),
+        host=arguments.host,
+        http_port=arguments.http_port,
+        grpc_port=arguments.grpc_port,
+        metrics_port=arguments.metrics_port,
+    )
+
+
+def check_model(service: Service) -> None:
+    """Read the model's description; with a given batch size, also try a batch.
+
+    Args:
+        service: has the model and its key.
+    Raises:
+        ServeError: the model or the key cannot be read or used.
+    """
+    config = LiteConfig()
+    try:
+        if service.key_file is not None:
+            LiteGlobal.update_decryption_key(CIPHER, read_key(service.key_file))
+            config.bare_model_cryption_name = CIPHER
+        get_model_io_info(service.model, config)
+        if (service.max_batch or 1) > 1:
+            model = ServedModel(service.model, service.key_file, max_batch=1)
+            model.require_batch()
+    except (OSError, ValueError) as error:
+        raise ServeError(USAGE, str(error)) from None
+    except RuntimeError as error:
+        if service.key_file is not None:
+            raise ServeError(CRYPTO, str(error)) from None
+        if "is encrypted by" in str(error):
+            raise ServeError(
+                CRYPTO, f"{service.model} is encrypted; --key-file names its key"
+            ) from None
+        raise ServeError(MODEL, str(error)) from None
+
+
+def check_ports(service: Service) -> None:
+    """Check that the server can listen.
+
+    Args:
+        service: has the host and the ports.
+    Raises:
+        ServeError: a port is in use, two are the same, or the host is not one of this machine.
+    """
+    ports = {
+        "--http-port": service.http_port,
+        "--grpc-port": service.grpc_port,
+        "--metrics-port": service.metrics_port,
+    }
+    if len(set(ports.values())) < len(ports):
+        raise ServeError(USAGE, f"{', '.join(ports)} have to differ")
+    for flag, port in ports.items():
+        try:
+            family, kind, _, _, address = socket.getaddrinfo(
+                service.host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+            )[0]
+            with socket.socket(family, kind) as probe:
+                probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                probe.bind(address)
+        except OSError as error:
+            raise ServeError(USAGE, f"{flag} {port} of {service.host}: {error.strerror}") from None
+
+
+def require_package(package: str) -> None:
+    """Check that a server's package is installed.
+
+    Args:
+        package: its name.
+    Raises:
+        ServeError: it is not.
+    """
+    if importlib.util.find_spec(package) is None:
+        raise ServeError(
+            DEVICE, f"{package} is not installed; pip install 'megengine[serve]' brings it"
+        )
+
+
+def run_mlserver(service: Service) -> None:
+    """Serve until SIGINT or SIGTERM.
+
+    Args:
+        service: the settings.
+    Raises:
+        ServeError: the package is missing, or the server could not load the model.
+    """
+    require_package("mlserver")
+    check_ports(service)
+    # Here because the package is optional.
+    from .serving.mlserver_server import install_uvloop_event_loop, serve_folder
+
+    install_uvloop_event_loop()
+
+    with tempfile.TemporaryDirectory(prefix="mge-serve-") as folder:
+        write_mlserver(service, Path(folder), copy_model=False)
+        if not asyncio.run(serve_folder(folder)):
+            raise ServeError(MODEL, f"{service.model} could not be served; see the log above")
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the command.
+
+    Args:
+        arguments: the command line; None: this program's.
+    Returns:
+        The exit code, see docs/error-codes.md.
+    """
+    parsed = parser().parse_args(arguments)
+    try:
+        service = service_of(parsed)
+        check_model(service)
+        if parsed.write_only is not None:
+            try:
+                write_mlserver(service, parsed.write_only, copy_model=True)
+            except OSError as error:
+                raise ServeError(USAGE, str(error)) from None
+            return 0
+        if service.host not in _LOOPBACK:
+            print(
+                f"megengine.serve: warning: {service.host} is open to other machines, and the"
+                " server has no authentication",
+                file=sys.stderr,
+            )
+        run_mlserver(service)
+    except ServeError as error:
+        print(f"megengine.serve: {error}", file=sys.stderr)
+        return error.code
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

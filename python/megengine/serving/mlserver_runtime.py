@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The runtime for MLServer: models behind the Open Inference Protocol, over HTTP and gRPC."""
+
+import asyncio
+import time
+from typing import Any
+
+import numpy as np
+from mlserver import MLModel, ModelSettings
+from mlserver.errors import InferenceError
+from mlserver.types import (
+    InferenceRequest,
+    InferenceResponse,
+    MetadataTensor,
+    Parameters,
+    RequestInput,
+    ResponseOutput,
+    TensorData,
+)
+from mlserver.utils import get_model_uri, to_absolute_path
+
+from .batching import Batcher
+from .metrics import ModelMetrics
+from .model import ServedModel, TensorInfo, array_of
+
+DTYPES = {
+    "FP64": "float64",
+    "FP32": "float32",
+    "FP16": "float16",
+    "BOOL": "bool",
+    **{
+        f"{kind}INT{bits}": f"{kind.lower()}int{bits}" for kind in ("U", "") for bits in (8, 16, 32)
+    },
+    "INT64": "int64",
+    "UINT64": "uint64",
+}
+
+
+# gRPC carries messages in headers, which clients limit.
+_MAX_MESSAGE = 1000
+# A parameter of requests whose answer may have arrays instead of lists.
+WANTS_ARRAYS = "mge_wants_arrays"
+
+
+class MGERuntime(MLModel):
+    """Serves a ``.mge``, ONNX or MegEngine file.
+
+    ``model-settings.json`` names the class as ``implementation``, and the model as
+    ``parameters.uri``. Its ``max_batch_size`` (rows) and ``max_batch_time`` (seconds) control the
+    batching, which is on for models with a batch dimension. ``parameters.extra`` may have
+    ``key_file``, ``threads`` and ``fast_run_cache``, see ServedModel.
+
+    Args:
+        settings: the content of ``model-settings.json``.
+    """
+
+    def __init__(self, settings: ModelSettings) -> None:
+        super().__init__(settings)
+        extra = (settings.parameters and settings.parameters.extra) or {}
+        # MLServer's own batches would join requests before they are checked, so that one bad
+        # request fails the others. Worker processes get the settings from this object.
+        if settings.max_batch_size or settings.max_batch_time:
+            extra["max_batch"] = settings.max_batch_size
+            extra["max_delay"] = settings.max_batch_time
+            settings.max_batch_size = settings.max_batch_time = 0
+            settings.parameters.extra = extra
+        self._extra = extra
+
+    async def load(self) -> bool:
+        """Load the model and warm it up; the server is ready afterwards."""
+        path = await get_model_uri(self.settings)
+        options: dict[str, Any] = {
+            name: to_absolute_path(self.settings, self._extra[name])
+            for name in ("key_file", "fast_run_cache")
+            if self._extra.get(name)
+        }
+        options["threads"] = int(self._extra.get("threads") or 0)
+        options["max_batch"] = int(self._extra.get("max_batch") or 0) or None
+        loop = asyncio.get_running_loop()
+        self._model = await loop.run_in_executor(None, lambda: ServedModel(path, **options))
+        self.inputs = [_metadata(info) for info in self._model.inputs]
+        self.outputs = [_metadata(info) for info in self._model.outputs]
+        self._metrics = ModelMetrics(self.name, self.version or "")
+        self._batcher = Batcher(
+            self._run,
+            self._model.batch_sizes,
+            self._model.max_batch,
+            float(self._extra.get("max_delay") or 0),
+            self._observe,
+        )
+        return True
+
+    async def predict(self, payload: InferenceRequest) -> InferenceResponse:
+        """Answer a request.
+
+        Args:
+            payload: the request.
+        Returns:
+            Its outputs.
+        Raises:
+            InferenceError: the request does not fit the model (HTTP 400, gRPC INVALID_ARGUMENT).
+        """
+        start = time.perf_counter()
+        try:
+            wanted = self._wanted_outputs(payload)
+            arrays = self._arrays(payload.inputs)
+            rows = self._model.rows(arrays)
+            outputs = await self._batcher(arrays, rows)
+        except (ValueError, RuntimeError) as error:
+            self._metrics.refused.inc()
+            raise refusal(str(error)) from None
+        self._metrics.request.observe(time.perf_counter() - start)
+        as_arrays = bool(getattr(payload.parameters, WANTS_ARRAYS, False))
+        return InferenceResponse(
+            model_name=self.name,
+            model_version=self.version,
+            outputs=[_response(name, outputs[name], as_arrays) for name in wanted],
+        )
+
+    async def unload(self) -> bool:
+        """Release the model."""
+        if batcher := getattr(self, "_batcher", None):
+            batcher.close()
+            del self._batcher, self._model
+        return True
+
+    def _run(self, arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+        before = self._model.plan_cache_misses
+        try:
+            return self._model.run(arrays)
+        finally:
+            self._metrics.misses.inc(self._model.plan_cache_misses - before)
+
+    def _observe(self, rows: int, waits: list[float]) -> None:
+        self._metrics.batch.observe(rows)
+        for wait in waits:
+            self._metrics.queue.observe(wait)
+
+    def _wanted_outputs(self, payload: InferenceRequest) -> list[str]:
+        names = [info.name for info in self._model.outputs]
+        wanted = [output.name for output in payload.outputs or ()]
+        if unknown := [name for name in wanted if name not in names]:
+            raise ValueError(f"there is no output {unknown[0]!r}; outputs are {', '.join(names)}")
+        return wanted or names
+
+    def _arrays(self, inputs: list[RequestInput]) -> dict[str, np.ndarray]:
+        arrays: dict[str, np.ndarray] = {}
+        for given in inputs:
+            if given.name in arrays:
+                raise ValueError(f"input {given.name!r} is given twice")
+            datatype = getattr(given.datatype, "value", given.datatype)
+            if datatype not in DTYPES:
+                raise ValueError(f"input {given.name!r} has datatype {datatype!r}")
+            dtype = np.dtype(DTYPES[datatype])
+            # Before the data are looked at: the sizes may be anything.
+            self._model.check(given.name, dtype, given.shape)
+            try:
+                data = getattr(given.data, "root", given.data)
+                arrays[given.name] = array_of(data, dtype, given.shape)
+            except ValueError as error:
+                raise ValueError(f"input {given.name!r}: {error}") from None
+        return arrays
+
+
+def refusal(message: str) -> InferenceError:
+    """Return the error of a request that does not fit: HTTP 400, gRPC INVALID_ARGUMENT.
+
+    Args:
+        message: says why; it may contain names of any length from the request.
+    """
+    return InferenceError(message[:_MAX_MESSAGE])
+
+
+def _metadata(info: TensorInfo) -> MetadataTensor:
+    return MetadataTensor(
+        name=info.name,
+        datatype=info.datatype,
+        shape=info.sizes,
+        parameters=Parameters(dimensions=info.dimensions),
+    )
+
+
+def _response(name: str, value: np.ndarray, as_arrays: bool) -> ResponseOutput:
+    return ResponseOutput(
+        name=name,
+        datatype=TensorInfo(name, value.dtype, value.shape).datatype,
+        shape=list(value.shape),
+        data=TensorData.model_construct(root=value if as_arrays else value.ravel().tolist()),
+    )

@@ -1,0 +1,343 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A model file as servers need it: descriptions of its tensors, checked inputs, batches."""
+
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+from pathlib import Path
+
+import numpy as np
+
+from megenginelite import LiteConfig, LiteGlobal, LiteNetwork
+from megenginelite.struct import LiteAlgoSelectStrategy, LiteTensorPhase
+
+CIPHER = "aes-256-gcm"
+DEFAULT_MAX_BATCH = 32
+_MAX_KNOWN_SHAPES = 4096
+
+# The names of the Open Inference Protocol. Lite has no other element types.
+_PROTOCOL_NAMES = {
+    "float32": "FP32",
+    "float16": "FP16",
+    "int64": "INT64",
+    "int32": "INT32",
+    "int16": "INT16",
+    "int8": "INT8",
+    "uint32": "UINT32",
+    "uint16": "UINT16",
+    "uint8": "UINT8",
+}
+
+
+@dataclass(frozen=True)
+class TensorInfo:
+    """The description of an input or output.
+
+    Args:
+        name: its name in the model.
+        dtype: its element type.
+        shape: its sizes; an open dimension is its name in the file, or None without one.
+    """
+
+    name: str
+    dtype: np.dtype
+    shape: tuple[int | str | None, ...]
+
+    @property
+    def datatype(self) -> str:
+        """The element type's name in the Open Inference Protocol, such as ``"FP32"``."""
+        return _PROTOCOL_NAMES[self.dtype.name]
+
+    @property
+    def sizes(self) -> list[int]:
+        """The shape in the Open Inference Protocol: -1 for an open dimension."""
+        return [size if isinstance(size, int) else -1 for size in self.shape]
+
+    @property
+    def dimensions(self) -> str:
+        """The shape as text with the names of open dimensions: ``"batch, 3, ?"``."""
+        return ", ".join("?" if size is None else str(size) for size in self.shape)
+
+
+class ServedModel:
+    """A model that checks its inputs and runs batches. Several threads may use it.
+
+    Args:
+        path: a model file of any kind that Lite reads.
+        key_file: file with the key of an encrypted model, as ``mge-crypt keygen`` writes it.
+        threads: number of CPU threads; 0: all that this process may use.
+        fast_run_cache: file of measured algorithm times, which is read and extended.
+        max_batch: largest number of rows of a run; None: 32, or 1 without a batch dimension.
+    Attributes:
+        inputs, outputs: lists of TensorInfo.
+        has_batch: True if all inputs and outputs have the batch as first dimension, and no row
+            depends on another.
+        plan_cache_misses: the number of runs whose input shapes were new.
+    Raises:
+        OSError: a file cannot be read.
+        RuntimeError: the model is damaged, needs another key, or fails to run.
+        ValueError: the key is not hexadecimal, or ``max_batch`` is above 1 for a model without a
+            batch dimension.
+    Example:
+        >>> model = ServedModel("net.mge")
+        >>> model.run({"data": np.zeros((1, 3, 224, 224), "float32")})["score"].shape
+        (1, 1000)
+    """
+
+    def __init__(
+        self,
+        path: str | Path,
+        key_file: str | Path | None = None,
+        threads: int = 0,
+        fast_run_cache: str | Path | None = None,
+        max_batch: int | None = None,
+    ) -> None:
+        self.plan_cache_misses = 0
+        self._path = path
+        self._lock = threading.Lock()
+        self._planned: set[tuple] = set()
+        self._network = _load(path, key_file, threads, fast_run_cache, max_batch)
+        names = self._network.get_all_input_name()
+        self._input_tensors = {
+            name: self._network.get_io_tensor(name, LiteTensorPhase.LITE_INPUT) for name in names
+        }
+        self._output_tensors = {
+            name: self._network.get_io_tensor(name, LiteTensorPhase.LITE_OUTPUT)
+            for name in self._network.get_all_output_name()
+        }
+        self.inputs = [
+            TensorInfo(name, np.dtype(self._input_tensors[name].layout.dtype), shape)
+            for name, shape in self._network.input_shapes.items()
+        ]
+        self._by_name = {info.name: info for info in self.inputs}
+        self._sizes = {name: tensor.layout.shapes for name, tensor in self._input_tensors.items()}
+        self.has_batch, self.outputs = self._describe_outputs()
+        if (max_batch or 1) > 1:
+            self.require_batch()
+        self.max_batch = max_batch or (DEFAULT_MAX_BATCH if self.has_batch else 1)
+        if self.has_batch:
+            self._open_batches()
+
+    @property
+    def batch_sizes(self) -> list[int]:
+        """The numbers of rows that are planned at the start: powers of two, and ``max_batch``."""
+        powers = {2**power for power in range(self.max_batch.bit_length())}
+        return sorted(powers | {self.max_batch}) if self.has_batch else [1]
+
+    def require_batch(self) -> None:
+        """Check that there is a batch dimension.
+
+        Raises:
+            ValueError: there is none.
+        """
+        if not self.has_batch:
+            raise ValueError(
+                f"{self._path} has no batch dimension: the first dimension of an input or output "
+                "is not the number of rows, or rows depend on each other"
+            )
+
+    def check(self, name: str, dtype: np.dtype, shape: Sequence[int]) -> None:
+        """Check the name, element type and shape of an input.
+
+        Args:
+            name: of the input.
+            dtype: its element type.
+            shape: its sizes.
+        Raises:
+            ValueError: the model has no such input, or another type or shape.
+        """
+        info = self._by_name.get(name)
+        if info is None:
+            raise ValueError(f"there is no input {name!r}; inputs are {', '.join(self._by_name)}")
+        if dtype != info.dtype:
+            raise ValueError(f"input {name!r} is {info.dtype.name}, got {np.dtype(dtype).name}")
+        fits = len(shape) == len(info.shape) and all(
+            given == size if isinstance(size, int) else given > 0
+            for given, size in zip(shape, info.shape, strict=True)
+        )
+        if not fits:
+            raise ValueError(f"input {name!r} is ({info.dimensions}), got {tuple(shape)}")
+        if self.has_batch and shape[0] > max(self.max_batch, self._sizes[name][0]):
+            raise ValueError(f"input {name!r} has {shape[0]} rows, at most {self.max_batch}")
+
+    def rows(self, arrays: Mapping[str, np.ndarray]) -> int:
+        """Return the number of rows of a request whose arrays are checked.
+
+        Args:
+            arrays: arrays by the names of inputs.
+        Returns:
+            The size of the batch; 1 for a model without a batch dimension.
+        Raises:
+            ValueError: an input is missing, or named dimensions of inputs differ.
+        """
+        if missing := self._by_name.keys() - arrays.keys():
+            raise ValueError(f"input {', '.join(sorted(missing))} is missing")
+        sizes: dict[str, int] = {}
+        for info in self.inputs:
+            for axis, (name, size) in enumerate(
+                zip(info.shape, arrays[info.name].shape, strict=True)
+            ):
+                key = "batch" if axis == 0 and self.has_batch else name
+                if isinstance(key, str) and sizes.setdefault(key, size) != size:
+                    raise ValueError(
+                        f"dimension {key!r} is {sizes[key]} and, in input {info.name!r}, {size}"
+                    )
+        return sizes["batch"] if self.has_batch else 1
+
+    def run(self, arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """Compute the outputs.
+
+        Args:
+            arrays: an array for each input; see ``check``.
+        Returns:
+            New arrays by the names of outputs.
+        Raises:
+            RuntimeError: the engine refuses the values, or memory is short.
+            ValueError: an array does not fit.
+        """
+        for name, array in arrays.items():
+            self.check(name, array.dtype, array.shape)
+        self.rows(arrays)
+        return self._run(arrays)
+
+    def _run(self, arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        shapes = tuple(arrays[name].shape for name in self._input_tensors)
+        with self._lock:
+            if shapes not in self._planned:
+                self.plan_cache_misses += 1
+                if len(self._planned) >= _MAX_KNOWN_SHAPES:
+                    self._planned.clear()
+            for name, tensor in self._input_tensors.items():
+                tensor.set_data_by_share(np.ascontiguousarray(arrays[name]))
+            self._network.forward()
+            self._network.wait()
+            self._planned.add(shapes)
+            return {name: tensor.to_numpy() for name, tensor in self._output_tensors.items()}
+
+    def _sample(self, rows_factor: int) -> dict[str, np.ndarray]:
+        """Inputs with the sizes in the file, or a multiple of the first one."""
+        random = np.random.default_rng(0)
+        sample = {}
+        for info in self.inputs:
+            sizes = [max(size, 1) for size in self._sizes[info.name]]
+            whole = random.integers(0, 2, (2 * sizes[0], *sizes[1:]))
+            values = whole if info.dtype.kind in "iu" else whole + random.random(whole.shape)
+            sample[info.name] = values[: rows_factor * sizes[0]].astype(info.dtype)
+        return sample
+
+    def _describe_outputs(self) -> tuple[bool, list[TensorInfo]]:
+        """Whether there is a batch dimension, and the outputs; this also warms the model up.
+
+        A run with twice the rows has to give twice the rows, and the first half of them unchanged.
+        """
+        once = self._run(self._sample(1))
+        try:
+            rows = self._batch_rows()
+            twice = self._run(self._sample(2)) if rows else None
+        except RuntimeError:
+            twice = None
+        has_batch = twice is not None and all(
+            is_same_with_more_rows(rows, once[name], twice[name]) for name in once
+        )
+        outputs = [TensorInfo(name, value.dtype, value.shape) for name, value in once.items()]
+        return has_batch, outputs
+
+    def _batch_rows(self) -> int:
+        """The first size of all inputs in the file; 0 if they differ or an input is a scalar."""
+        first = {self._sizes[name][0] if self._sizes[name] else 0 for name in self._sizes}
+        return max(first.pop(), 1) if len(first) == 1 else 0
+
+    def _open_batches(self) -> None:
+        """Names the batch dimension, and plans the sizes of batches that are powers of two."""
+
+        def opened(info: TensorInfo) -> TensorInfo:
+            first = next((i.shape[0] for i in self.inputs if isinstance(i.shape[0], str)), "batch")
+            return TensorInfo(info.name, info.dtype, (first, *info.shape[1:]))
+
+        self.outputs = [opened(info) for info in self.outputs]
+        self.inputs = [opened(info) for info in self.inputs]
+        self._by_name = {info.name: info for info in self.inputs}
+        for rows in self.batch_sizes:
+            sample = self._sample(1)
+            self._run({name: np.repeat(x[:1], rows, axis=0) for name, x in sample.items()})
+        self.plan_cache_misses = 0
+
+
+def is_same_with_more_rows(rows: int, once: np.ndarray, twice: np.ndarray) -> bool:
+    """True if ``twice`` has twice the rows, and begins with those of ``once``."""
+    if once.ndim == 0 or once.shape[0] != rows or twice.shape != (2 * rows, *once.shape[1:]):
+        return False
+    return np.allclose(once, twice[:rows], rtol=1e-2, atol=1e-3, equal_nan=True)
+
+
+def _load(
+    path: str | Path,
+    key_file: str | Path | None,
+    threads: int,
+    fast_run_cache: str | Path | None,
+    max_batch: int | None,
+) -> LiteNetwork:
+    config = LiteConfig()
+    if key_file is not None:
+        LiteGlobal.update_decryption_key(CIPHER, read_key(key_file))
+        config.bare_model_cryption_name = CIPHER
+    network = LiteNetwork(config)
+    if threads:
+        network.threads_number = threads
+    if fast_run_cache is not None:
+        LiteGlobal.set_persistent_cache(fast_run_cache, always_sync=True)
+    network.load(path)
+    if fast_run_cache is not None:
+        policy = LiteAlgoSelectStrategy.LITE_ALGO_PROFILE
+        network.set_network_algo_policy(policy, shared_batch_size=max_batch or DEFAULT_MAX_BATCH)
+    return network
+
+
+def read_key(path: str | Path) -> bytes:
+    """Read a key as ``mge-crypt keygen`` writes it.
+
+    Args:
+        path: of the file.
+    Raises:
+        OSError: it cannot be read.
+        ValueError: it is not 32 bytes in hexadecimal digits.
+    """
+    try:
+        key = bytes.fromhex(Path(path).read_text())
+    except ValueError:
+        key = b""
+    if len(key) != 32:
+        raise ValueError(f"{path} is not a key of 64 hexadecimal digits")
+    return key
+
+
+def array_of(data: Sequence, dtype: np.dtype, shape: Sequence[int]) -> np.ndarray:
+    """Convert numbers of a request; they may be nested lists.
+
+    Args:
+        data: the numbers; None is NaN.
+        dtype: the element type.
+        shape: the sizes.
+    Returns:
+        An array.
+    Raises:
+        ValueError: there are more or fewer numbers than the shape has, or a number does not fit
+            into the type.
+    """
+    try:
+        values = np.asarray(data)
+        if values.dtype.kind == "O" and dtype.kind == "f":  # has None
+            values = np.asarray(data, np.float64)
+    except (ValueError, TypeError, OverflowError) as error:
+        raise ValueError(f"the data are not an array of numbers: {error}") from None
+    if values.size != prod(shape):
+        raise ValueError(f"shape {tuple(shape)} has {prod(shape)} elements, got {values.size}")
+    if values.size and values.dtype.kind not in ("iuf" if dtype.kind == "f" else "iu"):
+        raise ValueError(f"an element is not of type {dtype.name}")
+    if dtype.kind in "iu" and values.size:
+        limits = np.iinfo(dtype)
+        if int(values.min()) < limits.min or int(values.max()) > limits.max:
+            raise ValueError(f"an element is out of the range of {dtype.name}")
+    with np.errstate(over="ignore"):
+        return values.astype(dtype).reshape(shape)
